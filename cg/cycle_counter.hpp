@@ -1,0 +1,56 @@
+#pragma once
+
+// The processor's own counter of reference cycles, and what one tick of it is worth.
+
+#include <chrono>
+#include <cstdint>
+#include <string_view>
+
+#if defined(__x86_64__)
+#include <x86intrin.h>
+#endif
+
+namespace cg2d {
+
+/// Reference cycles now: the TSC (x86-64), the virtual counter (AArch64), nanoseconds elsewhere. Fenced: no
+/// instruction before it is still under way, none behind it has begun (Intel, "How to Benchmark Code
+/// Execution Times", 2010).
+inline std::uint64_t read_cycle_counter() noexcept {
+#if defined(__x86_64__)
+  unsigned processor = 0;
+  const std::uint64_t ticks = __rdtscp(&processor);  // waits for all earlier instructions
+  _mm_lfence();                                      // holds back all later ones
+  return ticks;
+#elif defined(__aarch64__)
+  std::uint64_t ticks = 0;
+  asm volatile("isb; mrs %0, cntvct_el0; isb" : "=r"(ticks)::"memory");
+  return ticks;
+#else
+  return static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
+#endif
+}
+
+/// What read_cycle_counter() reads, for people.
+std::string_view cycle_counter_name();
+
+/// Whether the counter runs at one rate whatever the core's frequency and sleep states do.
+bool cycle_counter_is_invariant();
+
+/// Compares the counter with the monotonic clock over its life.
+class CycleCalibration {
+ public:
+  CycleCalibration();
+  /// Ticks per second since construction. Waits until 10 ms have passed, for 1e-5 relative error or better.
+  [[nodiscard]] double ticks_per_second() const;
+
+ private:
+  struct Sample {
+    std::uint64_t ticks;
+    std::chrono::steady_clock::time_point time;
+  };
+  static Sample take_sample();
+
+  Sample start_;
+};
+
+}  // namespace cg2d

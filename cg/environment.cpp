@@ -1,0 +1,249 @@
+#include "cg/environment.hpp"
+
+#include <cblas.h>
+#include <hwloc.h>
+#include <sched.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <fstream>
+#include <limits>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <sstream>
+
+namespace cg2d {
+namespace {
+
+struct TopologyDeleter {
+  void operator()(hwloc_topology* topology) const { hwloc_topology_destroy(topology); }
+};
+using Topology = std::unique_ptr<hwloc_topology, TopologyDeleter>;
+
+struct BitmapDeleter {
+  void operator()(hwloc_bitmap_s* bitmap) const { hwloc_bitmap_free(bitmap); }
+};
+using Bitmap = std::unique_ptr<hwloc_bitmap_s, BitmapDeleter>;
+
+Topology load_topology() {
+  hwloc_topology_t raw = nullptr;
+  if (hwloc_topology_init(&raw) != 0) return nullptr;
+  Topology topology(raw);
+  // Devices are of no use here, and looking for them takes most of the time.
+  hwloc_topology_set_io_types_filter(raw, HWLOC_TYPE_FILTER_KEEP_NONE);
+  if (hwloc_topology_load(raw) != 0) return nullptr;
+  return topology;
+}
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  if (gethostname(name.data(), name.size() - 1) != 0) return "unknown";
+  return name.data();
+}
+
+std::string text_of(const Bitmap& bitmap) {
+  char* text = nullptr;
+  if (hwloc_bitmap_list_asprintf(&text, bitmap.get()) < 0) return {};
+  const std::unique_ptr<char, decltype(&std::free)> owner(text, &std::free);
+  return text;
+}
+
+/// The affinity mask from the kernel: no topology is needed for it, so ranks that need none load none.
+std::string own_processors() {
+  cpu_set_t mask;
+  CPU_ZERO(&mask);
+  if (sched_getaffinity(0, sizeof(mask), &mask) != 0) return {};
+  const Bitmap bitmap(hwloc_bitmap_alloc());
+  for (unsigned cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+    if (CPU_ISSET(cpu, &mask)) hwloc_bitmap_set(bitmap.get(), cpu);
+  }
+  return text_of(bitmap);
+}
+
+/// Cores with at least one processor in the union of the masks.
+int count_cores(hwloc_topology_t topology, const std::vector<std::string>& masks) {
+  const Bitmap all(hwloc_bitmap_alloc());
+  const Bitmap one(hwloc_bitmap_alloc());
+  for (const auto& mask : masks) {
+    hwloc_bitmap_list_sscanf(one.get(), mask.c_str());
+    hwloc_bitmap_or(all.get(), all.get(), one.get());
+  }
+  int count = 0;
+  for (hwloc_obj_t core = nullptr;
+       (core = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_CORE, core)) != nullptr;) {
+    if (hwloc_bitmap_intersects(core->cpuset, all.get()) != 0) ++count;
+  }
+  return count > 0 ? count : std::max(1, hwloc_bitmap_weight(all.get()));
+}
+
+std::vector<CacheInfo> list_caches(hwloc_topology_t topology) {
+  std::vector<CacheInfo> caches;
+  for (const auto type : {HWLOC_OBJ_L1CACHE, HWLOC_OBJ_L2CACHE, HWLOC_OBJ_L3CACHE, HWLOC_OBJ_L4CACHE}) {
+    const hwloc_obj_t cache = hwloc_get_obj_by_type(topology, type, 0);
+    if (cache == nullptr) continue;
+    caches.push_back({.level = static_cast<int>(cache->attr->cache.depth),
+                      .byte_count = static_cast<std::int64_t>(cache->attr->cache.size),
+                      .shared_by_cores = std::max(1, hwloc_get_nbobjs_inside_cpuset_by_type(
+                                                         topology, cache->cpuset, HWLOC_OBJ_CORE))});
+  }
+  return caches;
+}
+
+std::string processor_model(hwloc_topology_t topology) {
+  const hwloc_obj_t package = hwloc_get_obj_by_type(topology, HWLOC_OBJ_PACKAGE, 0);
+  const char* model = package == nullptr ? nullptr : hwloc_obj_get_info_by_name(package, "CPUModel");
+  return model == nullptr ? "unknown" : model;
+}
+
+/// The number behind `key` in a file of lines "key number ..."; an empty key takes the first number of the
+/// file.
+std::optional<std::int64_t> number_in_file(const std::string& path, const std::string& key) {
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) {
+    if (!line.starts_with(key)) continue;
+    std::istringstream rest(line.substr(key.size()));
+    std::int64_t number = 0;
+    if (rest >> number) return number;
+  }
+  return std::nullopt;
+}
+
+/// What the control group still allows. Only the process's own group is looked at, under both versions of the
+/// interface.
+std::optional<std::int64_t> cgroup_available_bytes() {
+  std::ifstream groups("/proc/self/cgroup");
+  std::optional<std::int64_t> least;
+  for (std::string line; std::getline(groups, line);) {
+    const auto first = line.find(':');
+    const auto second = line.find(':', first + 1);
+    if (first == std::string::npos || second == std::string::npos) continue;
+    const std::string controllers = line.substr(first + 1, second - first - 1);
+    const std::string path = line.substr(second + 1);
+    std::optional<std::int64_t> limit;
+    std::optional<std::int64_t> used;
+    if (controllers.empty()) {
+      limit = number_in_file("/sys/fs/cgroup" + path + "/memory.max", "");
+      used = number_in_file("/sys/fs/cgroup" + path + "/memory.current", "");
+    } else if (controllers == "memory") {
+      limit = number_in_file("/sys/fs/cgroup/memory" + path + "/memory.limit_in_bytes", "");
+      used = number_in_file("/sys/fs/cgroup/memory" + path + "/memory.usage_in_bytes", "");
+    }
+    if (limit && used) least = std::min(least.value_or(*limit - *used), *limit - *used);
+  }
+  return least;
+}
+
+NodeInfo inspect_node(const std::string& host, const std::vector<std::string>& masks) {
+  NodeInfo node;
+  node.host = host;
+  node.rank_count = static_cast<int>(masks.size());
+  node.available_bytes = available_memory_bytes();
+  if (const Topology topology = load_topology()) {
+    node.processor = processor_model(topology.get());
+    node.core_count = count_cores(topology.get(), masks);
+    node.caches = list_caches(topology.get());
+  } else {
+    node.processor = "unknown";
+    node.core_count = static_cast<int>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)));
+  }
+  return node;
+}
+
+std::string encode(const NodeInfo& node) {
+  nlohmann::json json{
+      {"processor", node.processor}, {"cores", node.core_count}, {"available", node.available_bytes}};
+  json["caches"] = nlohmann::json::array();
+  for (const auto& cache : node.caches) {
+    json["caches"].push_back({cache.level, cache.byte_count, cache.shared_by_cores});
+  }
+  return json.dump();
+}
+
+void decode(const std::string& text, NodeInfo& node) {
+  const auto json = nlohmann::json::parse(text);
+  node.processor = json.at("processor");
+  node.core_count = json.at("cores");
+  node.available_bytes = json.at("available");
+  for (const auto& cache : json.at("caches")) {
+    node.caches.push_back({.level = cache.at(0), .byte_count = cache.at(1), .shared_by_cores = cache.at(2)});
+  }
+}
+
+std::string mpi_library_version() {
+  std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
+  int length = 0;
+  comm::check(MPI_Get_library_version(text.data(), &length), "MPI_Get_library_version");
+  // "MPICH Version:\t4.0.2\nMPICH Release date: ...": the first line says it all.
+  std::string version(text.data());
+  version = version.substr(0, version.find('\n'));
+  std::replace(version.begin(), version.end(), '\t', ' ');
+  return version;
+}
+
+}  // namespace
+
+std::int64_t available_memory_bytes() {
+  constexpr std::int64_t kibibyte = 1024;
+  auto available = std::numeric_limits<std::int64_t>::max();
+  if (const auto free = number_in_file("/proc/meminfo", "MemAvailable:")) available = *free * kibibyte;
+  if (const auto allowed = cgroup_available_bytes())
+    available = std::min(available, std::max<std::int64_t>(0, *allowed));
+  rlimit limit{};
+  if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
+    const auto used = number_in_file("/proc/self/status", "VmSize:").value_or(0) * kibibyte;
+    available =
+        std::min(available, std::max<std::int64_t>(0, static_cast<std::int64_t>(limit.rlim_cur) - used));
+  }
+  return available;
+}
+
+Environment inspect_environment(comm::RankGroup& group, int thread_count) {
+  Environment environment;
+  const auto hosts = group.gather_all(host_name());
+  const auto masks = group.gather_all(own_processors());
+  std::vector<std::vector<std::string>> node_masks;
+  std::vector<int> first_ranks;
+  for (std::size_t rank = 0; rank < hosts.size(); ++rank) {
+    const auto known = std::find_if(environment.nodes.begin(), environment.nodes.end(),
+                                    [&](const auto& node) { return node.host == hosts[rank]; });
+    const auto node = static_cast<std::size_t>(known - environment.nodes.begin());
+    if (node == environment.nodes.size()) {
+      environment.nodes.emplace_back().host = hosts[rank];
+      node_masks.emplace_back();
+      first_ranks.push_back(static_cast<int>(rank));
+    }
+    node_masks[node].push_back(masks[rank]);
+    environment.ranks.push_back(
+        {.host = hosts[rank], .processors = masks[rank], .node = static_cast<int>(node)});
+  }
+
+  const auto my_node =
+      static_cast<std::size_t>(environment.ranks[static_cast<std::size_t>(group.rank())].node);
+  std::string answer;
+  if (first_ranks[my_node] == group.rank()) {
+    answer = encode(inspect_node(environment.nodes[my_node].host, node_masks[my_node]));
+  }
+  const auto answers = group.gather_all(answer);
+  for (std::size_t node = 0; node < environment.nodes.size(); ++node) {
+    auto& info = environment.nodes[node];
+    decode(answers[static_cast<std::size_t>(first_ranks[node])], info);
+    info.rank_count = static_cast<int>(node_masks[node].size());
+    environment.ranks_oversubscribed |= info.rank_count > info.core_count;
+    environment.oversubscribed |= info.rank_count * thread_count > info.core_count;
+  }
+  environment.mpi_version = mpi_library_version();
+  environment.blas = openblas_get_config();
+  return environment;
+}
+
+std::int64_t peak_resident_bytes() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<std::int64_t>(usage.ru_maxrss) * 1024;
+}
+
+}  // namespace cg2d

@@ -1,0 +1,55 @@
+#pragma once
+
+// What the program runs on: nodes, cores, binding, memory, versions.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "comm/rank_group.hpp"
+
+namespace cg2d {
+
+/// One rank's place.
+struct RankPlace {
+  std::string host;
+  std::string processors;  ///< the logical processors that it may run on, as a list "0-3,8"
+  int node = 0;            ///< number of its host, in the order of the ranks
+};
+
+/// One cache level of a processor.
+struct CacheInfo {
+  int level = 0;
+  std::int64_t byte_count = 0;
+  int shared_by_cores = 0;
+};
+
+/// One node, as the first rank on it sees it.
+struct NodeInfo {
+  std::string host;
+  std::string processor;  ///< model name
+  int core_count = 0;     ///< cores that the node's ranks may run on, all masks together
+  int rank_count = 0;
+  std::vector<CacheInfo> caches;     ///< data and unified caches
+  std::int64_t available_bytes = 0;  ///< memory that the ranks may still take: free, cgroup limit
+};
+
+struct Environment {
+  std::vector<RankPlace> ranks;
+  std::vector<NodeInfo> nodes;
+  std::string mpi_version;
+  std::string blas;
+  bool oversubscribed = false;        ///< on some node ranks x threads outnumber the cores
+  bool ranks_oversubscribed = false;  ///< on some node the ranks alone do: waiting ranks yield
+};
+
+/// Collective. Every rank gets the whole answer.
+Environment inspect_environment(comm::RankGroup& group, int thread_count);
+
+/// Peak resident memory of this process so far, bytes.
+std::int64_t peak_resident_bytes();
+
+/// The least of free memory, cgroup limit and address space limit of this process, bytes.
+std::int64_t available_memory_bytes();
+
+}  // namespace cg2d

@@ -1,0 +1,44 @@
+#pragma once
+
+// How cg2d ends: exit codes, and the exceptions that carry one.
+
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+namespace cg2d {
+
+/// Exit codes of the program, those of sysexits.h where it has one. Every rank ends with the same.
+enum class ExitCode {
+  success = 0,               ///< verified, or finished where there is nothing to verify against
+  usage = 64,                ///< bad option, bad problem, grid that does not match the ranks
+  unavailable = 69,          ///< what was asked for by name can't serve on this machine
+  internal = 70,             ///< a defect of cg2d
+  memory = 71,               ///< not enough memory
+  cannot_create = 73,        ///< output file cannot be created
+  cannot_write = 74,         ///< output cannot be written to its end
+  interrupted = 75,          ///< SIGINT or SIGTERM
+  verification_failed = 82,  ///< zeta differs from the reference
+  not_finite = 84,           ///< NaN or infinity in the computation
+};
+
+/// The word for an exit code in `status` of the JSON output.
+std::string_view status_name(ExitCode code);
+
+/// Something that the user can mend. what() is one line: what is wrong, where, and what would be right.
+class RunError : public std::runtime_error {
+ public:
+  RunError(ExitCode code, const std::string& message) : std::runtime_error(message), code_(code) {}
+  [[nodiscard]] ExitCode code() const { return code_; }
+
+ private:
+  ExitCode code_;
+};
+
+/// A bad option, problem or grid.
+class InputError : public RunError {
+ public:
+  explicit InputError(const std::string& message) : RunError(ExitCode::usage, message) {}
+};
+
+}  // namespace cg2d

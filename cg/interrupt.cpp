@@ -1,0 +1,36 @@
+#include "cg/interrupt.hpp"
+
+#include <csignal>
+#include <initializer_list>
+
+namespace cg2d {
+namespace {
+
+// A signal handler can reach nothing but a flag like this one.
+volatile std::sig_atomic_t interrupt_asked = 0;
+
+extern "C" void note_interrupt(int) { interrupt_asked = 1; }
+
+void set_handler(int signal, void (*handler)(int), int flags) {
+  struct sigaction action {};
+  action.sa_handler = handler;
+  action.sa_flags = flags;
+  sigemptyset(&action.sa_mask);
+  sigaction(signal, &action, nullptr);
+}
+
+}  // namespace
+
+InterruptWatch::InterruptWatch() {
+  interrupt_asked = 0;
+  for (const int signal : {SIGINT, SIGTERM})
+    set_handler(signal, &note_interrupt, static_cast<int>(SA_RESETHAND) | SA_RESTART);
+}
+
+InterruptWatch::~InterruptWatch() {
+  for (const int signal : {SIGINT, SIGTERM}) set_handler(signal, SIG_DFL, 0);
+}
+
+bool InterruptWatch::asked() const { return interrupt_asked != 0; }
+
+}  // namespace cg2d

@@ -1,0 +1,49 @@
+#pragma once
+
+// The command line.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "cg/problem.hpp"
+#include "comm/block_layout.hpp"
+#include "comm/schedule.hpp"
+
+namespace cg2d {
+
+/// What `cg2d run` was asked for.
+struct RunOptions {
+  Problem problem;
+  std::optional<comm::ProcessGrid> grid;  ///< empty: by columns, or automatic
+  std::optional<int> grid_columns;        ///< --px: the rows follow from the rank count
+  int planned_ranks = 0;                  ///< --ranks, with --dry-run: plan for that many; 0: those that run
+  comm::SumForm sum_form = comm::SumForm::reduce_scatter;
+  std::string transport = "two-sided";
+  std::string kernel = "auto";
+  int thread_count = 1;
+  std::string format = "text";
+  std::string output;  ///< empty: standard output
+  int repeat_count = 1;
+  bool dry_run = false;
+  std::string export_mtx;  ///< empty: no export
+  bool time_phases = true;
+  bool progress = false;  ///< asked for; a terminal gets it anyway
+  std::int64_t memory_limit_bytes = 0;
+};
+
+/// Either options to run with, or a text to print and be done (help, version, a list).
+struct Command {
+  std::optional<RunOptions> run;
+  std::string text;
+};
+
+/// Throws InputError.
+Command parse_command_line(int argument_count, const char* const* arguments);
+
+/// The grid to run on; throws InputError that lists the valid ones when it does not match the rank count.
+comm::ProcessGrid resolve_grid(const RunOptions& options, int rank_count);
+
+std::string sum_form_name(comm::SumForm form);
+
+}  // namespace cg2d

@@ -1,0 +1,54 @@
+#pragma once
+
+// The problems of NAS CG: the classes of the benchmark, and any other by its numbers.
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace cg2d {
+
+/// Steps of one conjugate gradient solve; the benchmark fixes them (NAS-95-020).
+inline constexpr int cg_steps_per_solve = 25;
+
+/// One NAS CG problem. Source of the classes: RNR-94-007, NAS-95-020 and the official 3.4 programs.
+struct Problem {
+  std::string class_name;  ///< one letter, or "U" (unknown to the benchmark) for any other problem
+  std::int64_t n = 0;      ///< order of the matrix
+  int nonzer = 0;          ///< nonzeros of each random vector
+  int niter = 0;           ///< timed outer iterations
+  double shift = 0.0;      ///< lambda
+  std::optional<double> reference_zeta;
+
+  /// Ratio between the smallest and the largest weight of the outer products; also added to the diagonal.
+  static constexpr double rcond = 0.1;
+  /// |zeta - reference| / reference at most.
+  static constexpr double tolerance = 1e-10;
+};
+
+/// The classes S, W, A, B, C, D, E, F.
+std::span<const Problem> problem_classes();
+/// The class of that letter, in either case; nullptr if there is none.
+const Problem* find_class(std::string_view letter);
+
+/// Throws InputError when the numbers make no problem (n < 1, nonzer not within 1...n, niter < 1, shift not
+/// finite).
+void check_problem(const Problem& problem);
+
+/// The official operation count of the timed region, which takes nonzer * (nonzer + 1) for the nonzeros of a
+/// row.
+double official_flop_count(const Problem& problem);
+
+/// The operations really done: 26 products with nonzero_count entries, and the vector operations, per outer
+/// iteration.
+double true_flop_count(const Problem& problem, std::int64_t nonzero_count);
+
+/// Nonzeros of the whole matrix, expected over the random positions; within 0.1 % for every class.
+double expected_nonzero_count(const Problem& problem);
+
+/// Throws nothing; true when zeta meets the reference. False without a reference.
+bool meets_reference(const Problem& problem, double zeta);
+
+}  // namespace cg2d

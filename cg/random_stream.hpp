@@ -1,0 +1,38 @@
+#pragma once
+
+// The random numbers of the NAS benchmarks.
+
+#include <cstdint>
+
+namespace cg2d {
+
+/// s <- 5^13 * s mod 2^46; the number drawn is s * 2^-46 (RNR-94-007, section 2.3). Integer arithmetic is
+/// exact here, so no splitting into halves is needed.
+class RandomStream {
+ public:
+  static constexpr std::uint64_t first_seed = 314'159'265;
+
+  explicit RandomStream(std::uint64_t seed = first_seed) : state_(seed) {}
+
+  /// Advances by one draw and returns the state: an integer below 2^46.
+  std::uint64_t next() {
+    state_ = (state_ * multiplier) & mask;
+    return state_;
+  }
+  /// Advances by `count` draws in log2(count) steps.
+  void jump(std::uint64_t count);
+  [[nodiscard]] std::uint64_t state() const { return state_; }
+
+  /// The number in (0, 1) that a state stands for; exact.
+  static double number(std::uint64_t state) { return static_cast<double>(state) * 0x1p-46; }
+  /// floor(2^bit_count * number(state)); exact.
+  static std::uint64_t leading_bits(std::uint64_t state, int bit_count) { return state >> (46 - bit_count); }
+
+ private:
+  static constexpr std::uint64_t multiplier = 1'220'703'125;
+  static constexpr std::uint64_t mask = (std::uint64_t{1} << 46) - 1;
+
+  std::uint64_t state_;
+};
+
+}  // namespace cg2d

@@ -1,0 +1,94 @@
+#include "cg/report.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+namespace cg2d {
+namespace {
+
+template <typename Value>
+double mean_over_ranks(const RepeatReport& repeat, const Value& value) {
+  double sum = 0.0;
+  for (std::size_t rank = 0; rank < repeat.ranks.size(); ++rank) sum += value(rank, repeat.ranks[rank]);
+  return sum / static_cast<double>(repeat.ranks.size());
+}
+
+}  // namespace
+
+std::span<const ReportFormat> report_format_table() {
+  static const std::array table{text_report_format(), json_report_format(), csv_report_format()};
+  return table;
+}
+
+const ReportFormat& report_format(std::string_view name) {
+  const auto table = report_format_table();
+  return *std::find_if(table.begin(), table.end(), [&](const auto& row) { return row.name == name; });
+}
+
+const RepeatReport& median_repeat(const RunReport& report) {
+  std::vector<std::size_t> order(report.repeats.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::sort(order.begin(), order.end(),
+            [&](auto a, auto b) { return report.repeats[a].time_s < report.repeats[b].time_s; });
+  return report.repeats[order[(order.size() - 1) / 2]];
+}
+
+double shortest_time_s(const RunReport& report) {
+  return std::min_element(report.repeats.begin(), report.repeats.end(),
+                          [](const auto& a, const auto& b) { return a.time_s < b.time_s; })
+      ->time_s;
+}
+
+double longest_time_s(const RunReport& report) {
+  return std::max_element(report.repeats.begin(), report.repeats.end(),
+                          [](const auto& a, const auto& b) { return a.time_s < b.time_s; })
+      ->time_s;
+}
+
+const OuterStep& final_step(const RunReport& report) { return median_repeat(report).steps.back(); }
+
+Spread spread_of(std::span<const double> values) {
+  Spread spread;
+  if (values.empty()) return spread;
+  const auto [least, most] = std::minmax_element(values.begin(), values.end());
+  spread.minimum = *least;
+  spread.maximum = *most;
+  spread.mean = std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+  return spread;
+}
+
+std::optional<comm::Operation> operation_of(Phase phase) {
+  switch (phase) {
+    case Phase::collection:
+      return comm::Operation::collect;
+    case Phase::summation:
+      return comm::Operation::sum;
+    case Phase::shuffle:
+      return comm::Operation::shuffle;
+    case Phase::dot:
+      return comm::Operation::dot;
+    case Phase::multiply:
+    case Phase::vector_updates:
+      break;
+  }
+  return std::nullopt;
+}
+
+double phase_coverage(const RepeatReport& repeat) {
+  return mean_over_ranks(repeat, [](std::size_t, const RankTimes& times) {
+    std::uint64_t clocks = 0;
+    for (const auto& record : times.phases) clocks += record.clocks;
+    return static_cast<double>(clocks) / static_cast<double>(times.region_clocks);
+  });
+}
+
+double timing_share(const RunReport& report, const RepeatReport& repeat) {
+  return mean_over_ranks(repeat, [&](std::size_t rank, const RankTimes& times) {
+    std::uint64_t readings = times.wait_count;
+    for (const auto& record : times.phases) readings += record.calls;
+    return static_cast<double>(readings) * report.ranks[rank].clocks_per_scope /
+           static_cast<double>(times.region_clocks);
+  });
+}
+
+}  // namespace cg2d

@@ -1,0 +1,120 @@
+#pragma once
+
+// What a run has to say, and the formats that say it.
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cg/environment.hpp"
+#include "cg/errors.hpp"
+#include "cg/matrix_source.hpp"
+#include "cg/phase_timer.hpp"
+#include "cg/problem.hpp"
+#include "cg/run_plan.hpp"
+#include "cg/solver.hpp"
+#include "comm/block_layout.hpp"
+#include "comm/communicator.hpp"
+
+namespace cg2d {
+
+/// One rank's clocks over one timed region. Trivially copyable: ranks send it as it is.
+struct RankTimes {
+  PhaseRecords phases;
+  std::array<comm::Traffic, comm::operation_count> sent;
+  std::uint64_t region_clocks = 0;
+  std::uint64_t wait_count = 0;
+  double region_s = 0.0;
+};
+
+/// One timed run of all outer iterations.
+struct RepeatReport {
+  double time_s = 0.0;  ///< the slowest rank's
+  std::vector<OuterStep> steps;
+  std::vector<RankTimes> ranks;
+};
+
+/// What one rank made of the matrix, and how it times.
+struct RankFacts {
+  std::int64_t nonzero_count = 0;
+  std::int64_t block_bytes = 0;
+  std::int64_t peak_bytes = 0;
+  double ticks_per_second = 0.0;
+  double clocks_per_scope = 0.0;
+};
+
+struct RunReport {
+  ExitCode code = ExitCode::success;
+  std::string reason;  ///< one line, empty on success
+  std::vector<std::string> warnings;
+
+  Problem problem;
+  comm::ProcessGrid grid;
+  bool grid_is_automatic = false;
+  int thread_count = 1;
+  comm::SumForm sum_form = comm::SumForm::reduce_scatter;
+  std::string transport;
+  std::string kernel;
+  std::string instruction_set;
+  bool phases_timed = false;
+  std::optional<Environment> environment;
+  std::string wait_mode;
+
+  std::int64_t nonzero_count = 0;
+  SourceFacts source_facts;
+  double generation_s = 0.0;
+  double setup_s = 0.0;
+  std::vector<RankFacts> ranks;
+
+  std::vector<RepeatReport> repeats;  ///< complete ones only
+  std::vector<OuterStep> unfinished;  ///< steps of a repetition that did not end
+};
+
+/// Figures that follow from a report with at least one repeat.
+const RepeatReport& median_repeat(const RunReport& report);
+double shortest_time_s(const RunReport& report);
+double longest_time_s(const RunReport& report);
+/// The last zeta and residual of the repetition reported.
+const OuterStep& final_step(const RunReport& report);
+
+/// min, mean, max over ranks.
+struct Spread {
+  double minimum = 0.0;
+  double mean = 0.0;
+  double maximum = 0.0;
+  /// max / mean - 1, the share by which the slowest rank exceeds the mean.
+  [[nodiscard]] double imbalance() const { return mean > 0.0 ? maximum / mean - 1.0 : 0.0; }
+};
+Spread spread_of(std::span<const double> values);
+
+/// The communicator's operation that a phase consists of, where it does.
+std::optional<comm::Operation> operation_of(Phase phase);
+/// Share of the timed region that the phases cover, mean over ranks.
+double phase_coverage(const RepeatReport& repeat);
+/// Share of the timed region that reading the counter took, mean over ranks.
+double timing_share(const RunReport& report, const RepeatReport& repeat);
+
+/// One format; a new one is one file that defines a row, and its entry in the table.
+struct ReportFormat {
+  std::string_view name;
+  std::string (*write)(const RunReport& report);
+  /// Whether a run that could not start still has something to say in this format.
+  bool writes_errors;
+};
+std::span<const ReportFormat> report_format_table();
+const ReportFormat& report_format(std::string_view name);
+
+ReportFormat text_report_format();
+ReportFormat json_report_format();
+ReportFormat csv_report_format();
+
+/// The plan that --dry-run prints.
+std::string describe_plan(const Problem& problem, const comm::BlockLayout& layout, comm::SumForm form,
+                          const SourceRow& source, const std::optional<Environment>& environment,
+                          std::string_view format);
+
+}  // namespace cg2d

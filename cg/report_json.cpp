@@ -1,0 +1,182 @@
+// The report for programs. Its schema is run_result.schema.json beside this file.
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "cg/build_info.hpp"
+#include "cg/options.hpp"
+#include "cg/report.hpp"
+
+namespace cg2d {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int schema_version = 1;
+
+/// JSON has no NaN and no infinity: null, where the reason says why.
+Json number_or_null(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
+
+Json environment_json(const RunReport& report) {
+  const auto& environment = *report.environment;
+  Json nodes = Json::array();
+  for (const auto& node : environment.nodes) {
+    Json caches = Json::array();
+    for (const auto& cache : node.caches) {
+      caches.push_back(
+          {{"level", cache.level}, {"bytes", cache.byte_count}, {"shared_by_cores", cache.shared_by_cores}});
+    }
+    nodes.push_back({{"host", node.host},
+                     {"processor", node.processor},
+                     {"cores", node.core_count},
+                     {"ranks", node.rank_count},
+                     {"available_bytes", node.available_bytes},
+                     {"caches", std::move(caches)}});
+  }
+  Json ranks = Json::array();
+  for (std::size_t rank = 0; rank < environment.ranks.size(); ++rank) {
+    const auto& place = environment.ranks[rank];
+    ranks.push_back({{"rank", rank}, {"host", place.host}, {"processors", place.processors}});
+  }
+  return {{"mpi", environment.mpi_version},       {"blas", environment.blas},
+          {"compiler", build_info::compiler},     {"flags", build_info::flags},
+          {"build_type", build_info::build_type}, {"oversubscribed", environment.oversubscribed},
+          {"waiting", report.wait_mode},          {"nodes", std::move(nodes)},
+          {"binding", std::move(ranks)}};
+}
+
+Json problem_json(const RunReport& report) {
+  const auto& problem = report.problem;
+  Json json{{"class", problem.class_name}, {"n", problem.n},         {"nonzer", problem.nonzer},
+            {"niter", problem.niter},      {"shift", problem.shift}, {"rcond", Problem::rcond}};
+  json["reference_zeta"] = problem.reference_zeta ? Json(*problem.reference_zeta) : Json(nullptr);
+  if (report.nonzero_count > 0) {
+    json["nonzero_count"] = report.nonzero_count;
+    json["final_seed"] = report.source_facts.final_seed;
+    json["draw_pairs_rejected_as_duplicate"] = report.source_facts.duplicate_pairs;
+    json["draw_pairs_rejected_as_out_of_range"] = report.source_facts.out_of_range_pairs;
+  }
+  return json;
+}
+
+Json configuration_json(const RunReport& report) {
+  return {{"ranks", report.grid.rank_count()},
+          {"grid",
+           {{"name", report.grid.name()},
+            {"columns", report.grid.columns},
+            {"rows", report.grid.rows},
+            {"automatic", report.grid_is_automatic}}},
+          {"threads", report.thread_count},
+          {"transport", report.transport},
+          {"sum_form", sum_form_name(report.sum_form)},
+          {"kernel", report.kernel},
+          {"instruction_set", report.instruction_set}};
+}
+
+Json result_json(const RunReport& report) {
+  const auto& problem = report.problem;
+  const auto& step = final_step(report);
+  const double time_s = median_repeat(report).time_s;
+  const double mops = official_flop_count(problem) / time_s / 1e6;
+  Json json{{"zeta", number_or_null(step.zeta)}, {"rnorm", number_or_null(step.residual_norm)}};
+  if (problem.reference_zeta && report.unfinished.empty()) {
+    json["verified"] = report.code == ExitCode::success;
+    json["relative_error"] =
+        number_or_null(std::abs(step.zeta - *problem.reference_zeta) / std::abs(*problem.reference_zeta));
+  } else {
+    json["verified"] = nullptr;
+    json["relative_error"] = nullptr;
+  }
+  json["time_s"] = time_s;
+  json["mops_total"] = mops;
+  json["mops_per_process"] = mops / report.grid.rank_count();
+  json["true_mflops"] = true_flop_count(problem, report.nonzero_count) / time_s / 1e6;
+  json["repeats"] = {{"count", report.repeats.size()},
+                     {"minimum_s", shortest_time_s(report)},
+                     {"maximum_s", longest_time_s(report)},
+                     {"spread", longest_time_s(report) / shortest_time_s(report) - 1.0},
+                     {"times_s", Json::array()}};
+  for (const auto& repeat : report.repeats) json["repeats"]["times_s"].push_back(repeat.time_s);
+  return json;
+}
+
+Json outer_steps_json(const RunReport& report) {
+  const auto& steps = report.repeats.empty() ? report.unfinished : median_repeat(report).steps;
+  Json json = Json::array();
+  for (std::size_t k = 0; k < steps.size(); ++k) {
+    json.push_back({{"step", k + 1},
+                    {"zeta", number_or_null(steps[k].zeta)},
+                    {"rnorm", number_or_null(steps[k].residual_norm)}});
+  }
+  return json;
+}
+
+Json phases_json(const RunReport& report) {
+  const auto& repeat = median_repeat(report);
+  Json ranks = Json::array();
+  for (std::size_t rank = 0; rank < repeat.ranks.size(); ++rank) {
+    const auto& times = repeat.ranks[rank];
+    Json phases = Json::object();
+    for (std::size_t index = 0; index < phase_count; ++index) {
+      const auto& record = times.phases[index];
+      comm::Traffic sent;
+      if (const auto operation = operation_of(phase_at(index)))
+        sent = times.sent[static_cast<std::size_t>(*operation)];
+      phases[std::string(phase_name(phase_at(index)))] = {
+          {"clocks", record.clocks},
+          {"seconds", static_cast<double>(record.clocks) / report.ranks[rank].ticks_per_second},
+          {"waited_clocks", record.waited_clocks},
+          {"calls", record.calls},
+          {"messages", sent.message_count},
+          {"bytes", sent.byte_count}};
+    }
+    ranks.push_back({{"rank", rank},
+                     {"process_column", report.grid.column_of(static_cast<int>(rank))},
+                     {"process_row", report.grid.row_of(static_cast<int>(rank))},
+                     {"region_clocks", times.region_clocks},
+                     {"region_s", times.region_s},
+                     {"clocks_per_second", report.ranks[rank].ticks_per_second},
+                     {"phases", std::move(phases)}});
+  }
+  return {{"counter", cycle_counter_name()},
+          {"counter_is_invariant", cycle_counter_is_invariant()},
+          {"cg_steps", static_cast<std::int64_t>(report.problem.niter) * cg_steps_per_solve},
+          {"coverage", phase_coverage(repeat)},
+          {"timing_share", timing_share(report, repeat)},
+          {"ranks", std::move(ranks)}};
+}
+
+Json setup_json(const RunReport& report) {
+  Json ranks = Json::array();
+  for (std::size_t rank = 0; rank < report.ranks.size(); ++rank) {
+    const auto& facts = report.ranks[rank];
+    ranks.push_back({{"rank", rank},
+                     {"nonzeros", facts.nonzero_count},
+                     {"block_bytes", facts.block_bytes},
+                     {"peak_bytes", facts.peak_bytes}});
+  }
+  return {{"generation_s", report.generation_s}, {"ranks", std::move(ranks)}};
+}
+
+std::string write(const RunReport& report) {
+  Json json{{"schema_version", schema_version},
+            {"program", {{"name", "cg2d"}, {"version", build_info::version}}},
+            {"status", status_name(report.code)},
+            {"reason", report.reason},
+            {"exit_code", static_cast<int>(report.code)},
+            {"warnings", report.warnings},
+            {"problem", problem_json(report)},
+            {"environment", report.environment ? environment_json(report) : Json(nullptr)},
+            {"configuration", report.kernel.empty() ? Json(nullptr) : configuration_json(report)},
+            {"setup", report.ranks.empty() ? Json(nullptr) : setup_json(report)},
+            {"result", report.repeats.empty() ? Json(nullptr) : result_json(report)},
+            {"outer_steps", outer_steps_json(report)},
+            {"phases", report.repeats.empty() || !report.phases_timed ? Json(nullptr) : phases_json(report)}};
+  return json.dump(2) + "\n";
+}
+
+}  // namespace
+
+ReportFormat json_report_format() { return {.name = "json", .write = &write, .writes_errors = true}; }
+
+}  // namespace cg2d

@@ -1,0 +1,170 @@
+// The report for people: the official closing block, our lines, the phase table.
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "cg/options.hpp"
+#include "cg/report.hpp"
+#include "cg/text_format.hpp"
+
+namespace cg2d {
+namespace {
+
+std::string verification_word(const RunReport& report) {
+  if (!report.problem.reference_zeta) return "NOT PERFORMED";
+  return report.code == ExitCode::success ? "SUCCESSFUL" : "UNSUCCESSFUL";
+}
+
+/// The official lines: site scripts look for these labels and columns.
+std::string official_block(const RunReport& report) {
+  const auto& problem = report.problem;
+  const double zeta = final_step(report).zeta;
+  std::string text;
+  constexpr int digits = 13;
+  if (!problem.reference_zeta) {
+    text += " NO VERIFICATION PERFORMED\n";
+    text += " not verified: no reference\n";
+    text += fmt::format(" Zeta is     {:>20}\n", format_fortran(zeta, digits));
+  } else if (report.code == ExitCode::success) {
+    const double error = std::abs(zeta - *problem.reference_zeta) / *problem.reference_zeta;
+    text += " VERIFICATION SUCCESSFUL \n";
+    text += fmt::format(" Zeta is     {:>20}\n", format_fortran(zeta, digits));
+    text += fmt::format(" Error is    {:>20}\n", format_fortran(error, digits));
+  } else {
+    text += " VERIFICATION FAILED\n";
+    text += fmt::format(" Zeta                {:>20}\n", format_fortran(zeta, digits));
+    text += fmt::format(" The correct zeta is {:>20}\n", format_fortran(*problem.reference_zeta, digits));
+  }
+  const double time_s = median_repeat(report).time_s;
+  const double mops = official_flop_count(problem) / time_s / 1e6;
+  const int rank_count = report.grid.rank_count();
+  text += "\n\n CG Benchmark Completed.\n";
+  text += fmt::format(" Class           = {:>24}\n", problem.class_name);
+  text += fmt::format(" Size            = {:>24}\n", problem.n);
+  text += fmt::format(" Iterations      = {:>24}\n", problem.niter);
+  text += fmt::format(" Time in seconds = {:>24.2f}\n", time_s);
+  text += fmt::format(" Total processes = {:>24}\n", rank_count);
+  text += fmt::format(" Active procs    = {:>24}\n", rank_count);
+  text += fmt::format(" Mop/s total     = {:>24.2f}\n", mops);
+  text += fmt::format(" Mop/s/process   = {:>24.2f}\n", mops / rank_count);
+  text += fmt::format(" Operation type  = {:>24}\n", "floating point");
+  text += fmt::format(" Verification    = {:>24}\n", verification_word(report));
+  return text;
+}
+
+std::string own_lines(const RunReport& report) {
+  const auto& problem = report.problem;
+  const auto& repeat = median_repeat(report);
+  std::string text;
+  const auto line = [&](std::string_view label, const std::string& value) {
+    text += fmt::format(" {:<15} = {}\n", label, value);
+  };
+  if (report.repeats.size() > 1) {
+    line("Seconds",
+         fmt::format("{:.6f} (median of {}; minimum {:.6f}, maximum {:.6f}, spread {:.1f} %)", repeat.time_s,
+                     report.repeats.size(), shortest_time_s(report), longest_time_s(report),
+                     100.0 * (longest_time_s(report) / shortest_time_s(report) - 1.0)));
+  } else {
+    line("Seconds", fmt::format("{:.6f}", repeat.time_s));
+  }
+  line("True Mflop/s",
+       fmt::format("{:.2f} (from {} nonzeros; Mop/s above counts nonzer*(nonzer+1) = {} per row)",
+                   true_flop_count(problem, report.nonzero_count) / repeat.time_s / 1e6, report.nonzero_count,
+                   problem.nonzer * (problem.nonzer + 1)));
+  line("Problem", fmt::format("n {}, nonzer {}, shift {}, niter {}", problem.n, problem.nonzer, problem.shift,
+                              problem.niter));
+  line("Grid", fmt::format("{} (Px x Py: {} process columns, {} process rows{})", report.grid.name(),
+                           report.grid.columns, report.grid.rows,
+                           report.grid_is_automatic ? ", chosen by auto" : ""));
+  line("Transport", fmt::format("{}, sum {}, waiting ranks {}", report.transport,
+                                sum_form_name(report.sum_form), report.wait_mode));
+  line("Kernel", fmt::format("{} ({})", report.kernel, report.instruction_set));
+  line("Threads", fmt::format("{} per rank", report.thread_count));
+  line("Generation", fmt::format("{:.6f} s", report.generation_s));
+  std::int64_t largest_peak = 0;
+  for (const auto& rank : report.ranks) largest_peak = std::max(largest_peak, rank.peak_bytes);
+  line("Peak memory", fmt::format("{} on the largest rank", format_bytes(largest_peak)));
+  if (report.environment) {
+    const auto& node = report.environment->nodes.front();
+    line("Machine", fmt::format("{} node{}, {} core{} on the first: {}", report.environment->nodes.size(),
+                                report.environment->nodes.size() == 1 ? "" : "s", node.core_count,
+                                node.core_count == 1 ? "" : "s", node.processor));
+  }
+  return text;
+}
+
+std::string phase_table(const RunReport& report) {
+  const auto& repeat = median_repeat(report);
+  const auto rank_count = repeat.ranks.size();
+  const double steps = static_cast<double>(report.problem.niter) * cg_steps_per_solve;
+  double region_mean = 0.0;
+  for (const auto& rank : repeat.ranks)
+    region_mean += static_cast<double>(rank.region_clocks) / static_cast<double>(rank_count);
+
+  std::string text = fmt::format(
+      " Phases: reference clocks per CG step ({}, {:.3f} GHz), over the ranks\n"
+      " {:<15} {:>7} {:>12} {:>12} {:>12} {:>9} {:>12} {:>9} {:>12}\n",
+      cycle_counter_name(), report.ranks.front().ticks_per_second / 1e9, "phase", "share", "minimum", "mean",
+      "maximum", "imbalance", "waiting", "messages", "bytes");
+  std::vector<double> clocks(rank_count);
+  std::vector<double> sums(rank_count, 0.0);
+  double waited_sum = 0.0;
+  double message_sum = 0.0;
+  double byte_sum = 0.0;
+  const auto row = [&](std::string_view name, const Spread& spread, double waited, double messages,
+                       double bytes) {
+    text += fmt::format(
+        " {:<15} {:>5.1f} % {:>12.0f} {:>12.0f} {:>12.0f} {:>7.1f} % {:>12.0f} {:>9.2f} {:>12.0f}\n", name,
+        100.0 * spread.mean * steps / region_mean, spread.minimum, spread.mean, spread.maximum,
+        100.0 * spread.imbalance(), waited, messages, bytes);
+  };
+  for (std::size_t index = 0; index < phase_count; ++index) {
+    double waited = 0.0;
+    double messages = 0.0;
+    double bytes = 0.0;
+    const auto operation = operation_of(phase_at(index));
+    for (std::size_t rank = 0; rank < rank_count; ++rank) {
+      const auto& times = repeat.ranks[rank];
+      clocks[rank] = static_cast<double>(times.phases[index].clocks) / steps;
+      sums[rank] += clocks[rank];
+      waited +=
+          static_cast<double>(times.phases[index].waited_clocks) / steps / static_cast<double>(rank_count);
+      if (!operation) continue;
+      const auto& sent = times.sent[static_cast<std::size_t>(*operation)];
+      messages += static_cast<double>(sent.message_count) / steps / static_cast<double>(rank_count);
+      bytes += static_cast<double>(sent.byte_count) / steps / static_cast<double>(rank_count);
+    }
+    row(phase_name(phase_at(index)), spread_of(clocks), waited, messages, bytes);
+    waited_sum += waited;
+    message_sum += messages;
+    byte_sum += bytes;
+  }
+  row("all phases", spread_of(sums), waited_sum, message_sum, byte_sum);
+  text += fmt::format(
+      " imbalance = maximum/mean - 1; waiting (mean clocks) is part of its phase; messages and bytes sent "
+      "per rank (mean)\n"
+      " Phases cover {:.2f} % of the timed region; timing them took {:.3f} % ({:.0f} clocks per scope)\n",
+      100.0 * phase_coverage(repeat), 100.0 * timing_share(report, repeat),
+      report.ranks.front().clocks_per_scope);
+  return text;
+}
+
+std::string write(const RunReport& report) {
+  std::string text = "\n\n cg2d - NAS Parallel Benchmark CG on a virtual grid of ranks\n\n";
+  if (!report.unfinished.empty()) text += fmt::format(" NOT COMPLETED: {}\n", report.reason);
+  if (!report.repeats.empty()) {
+    // The closing block carries a verdict, and only a run that came to its end has one.
+    if (report.unfinished.empty()) text += official_block(report);
+    text += "\n" + own_lines(report);
+    if (report.phases_timed) text += "\n" + phase_table(report);
+  }
+  for (const auto& warning : report.warnings) text += fmt::format(" Warning: {}\n", warning);
+  return text;
+}
+
+}  // namespace
+
+ReportFormat text_report_format() { return {.name = "text", .write = &write, .writes_errors = false}; }
+
+}  // namespace cg2d

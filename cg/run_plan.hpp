@@ -1,0 +1,48 @@
+#pragma once
+
+// What a run will take, computed before anything large is allocated: blocks, memory, messages.
+
+#include <cstdint>
+#include <vector>
+
+#include "cg/environment.hpp"
+#include "cg/matrix_source.hpp"
+#include "cg/problem.hpp"
+#include "comm/block_layout.hpp"
+#include "comm/schedule.hpp"
+
+namespace cg2d {
+
+/// Memory of one rank, bytes.
+struct MemoryPlan {
+  std::int64_t block_bytes = 0;    ///< the finished block, with the expected number of nonzeros
+  std::int64_t vector_bytes = 0;   ///< pieces, column block, row block, buffers for messages
+  std::int64_t working_bytes = 0;  ///< beside the block while it is made
+  [[nodiscard]] std::int64_t total_bytes() const { return block_bytes + vector_bytes + working_bytes; }
+};
+
+MemoryPlan plan_memory(const Problem& problem, const comm::BlockLayout& layout, int rank, comm::SumForm form,
+                       const SourceRow& source);
+
+/// Messages and bytes that one rank sends in one CG step: one product, two dot products.
+struct StepTraffic {
+  comm::Traffic collection;
+  comm::Traffic summation;
+  comm::Traffic shuffle;
+  comm::Traffic dot;
+  [[nodiscard]] comm::Traffic total() const { return collection + summation + shuffle + dot; }
+};
+
+StepTraffic plan_traffic(const comm::BlockLayout& layout, int rank, comm::SumForm form);
+
+/// The grid that "auto" stands for: the factorization whose busiest rank sends least in one CG step, a
+/// message counted as start_up_bytes of data; the smallest Px of equals.
+comm::ProcessGrid choose_grid(const Problem& problem, int rank_count, comm::SumForm form);
+inline constexpr std::int64_t start_up_bytes = 4096;
+
+/// Throws RunError (memory) with the two numbers when some node's ranks need more than the node has, or more
+/// than `limit_bytes` per node when that is > 0. Local: every rank comes to the same answer.
+void check_memory(const Problem& problem, const comm::BlockLayout& layout, comm::SumForm form,
+                  const SourceRow& source, const Environment& environment, std::int64_t limit_bytes);
+
+}  // namespace cg2d

@@ -1,0 +1,16 @@
+#pragma once
+
+// Numbers as people and site scripts read them.
+
+#include <cstdint>
+#include <string>
+
+namespace cg2d {
+
+/// "12.3 MB", decimal units.
+std::string format_bytes(std::int64_t byte_count);
+
+/// A number as Fortran's E<width>.<digits> prints it: "0.2271274548263E+02".
+std::string format_fortran(double value, int digits);
+
+}  // namespace cg2d

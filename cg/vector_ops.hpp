@@ -1,0 +1,47 @@
+#pragma once
+
+// The vector operations of CG through CBLAS, on as many threads as a rank has.
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+namespace cg2d {
+
+/// OpenBLAS itself runs on one thread per rank: the ranks and our own threads are the parallelism.
+void keep_blas_on_one_thread();
+
+/// Local vector operations; the vectors of one call have the same length and do not overlap. With several
+/// threads each takes a fixed part, so results repeat their bits.
+class VectorOps {
+ public:
+  explicit VectorOps(int thread_count)
+      : thread_count_(thread_count), partial_sums_(static_cast<std::size_t>(thread_count)) {}
+
+  /// x . y over this rank's piece.
+  [[nodiscard]] double dot(std::span<const double> x, std::span<const double> y);
+  /// y := y + a x
+  void add_scaled(double a, std::span<const double> x, std::span<double> y) const;
+  /// y := x + b y
+  void scale_and_add(std::span<const double> x, double b, std::span<double> y) const;
+  /// y := a x
+  void set_scaled(double a, std::span<const double> x, std::span<double> y) const;
+  /// y := x
+  void copy(std::span<const double> x, std::span<double> y) const;
+  /// y := (a, ..., a)
+  void fill(double a, std::span<double> y) const;
+
+ private:
+  template <typename Work>
+  void on_parts(std::size_t size, const Work& work) const;
+
+  /// One per thread, a cache line apart; added in the order of the parts.
+  struct alignas(64) PartialSum {
+    double value = 0.0;
+  };
+
+  int thread_count_;
+  std::vector<PartialSum> partial_sums_;
+};
+
+}  // namespace cg2d

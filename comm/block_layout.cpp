@@ -1,0 +1,88 @@
+#include "comm/block_layout.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <stdexcept>
+#include <utility>
+
+namespace cg2d::comm {
+
+std::string ProcessGrid::name() const { return std::to_string(columns) + "x" + std::to_string(rows); }
+
+std::vector<ProcessGrid> factorizations(int rank_count) {
+  std::vector<ProcessGrid> grids;
+  for (int columns = 1; columns <= rank_count; ++columns) {
+    if (rank_count % columns == 0) grids.push_back({.columns = columns, .rows = rank_count / columns});
+  }
+  return grids;
+}
+
+BlockLayout BlockLayout::even(std::int64_t n, ProcessGrid grid) {
+  if (grid.columns < 1 || grid.rows < 1) throw std::invalid_argument("BlockLayout: the grid is empty");
+  const std::int64_t piece_count = grid.rank_count();
+  // Quotient and remainder apart, so that n * piece_count is never formed.
+  const std::int64_t quotient = n / piece_count;
+  const std::int64_t remainder = n % piece_count;
+  std::vector<std::int64_t> starts(static_cast<std::size_t>(piece_count) + 1);
+  for (std::int64_t k = 0; k <= piece_count; ++k) {
+    starts[static_cast<std::size_t>(k)] = quotient * k + remainder * k / piece_count;
+  }
+  return {grid, std::move(starts)};
+}
+
+BlockLayout BlockLayout::weighted(std::span<const std::int64_t> weights, ProcessGrid grid) {
+  if (grid.columns < 1 || grid.rows < 1) throw std::invalid_argument("BlockLayout: the grid is empty");
+  const auto total = std::accumulate(weights.begin(), weights.end(), std::int64_t{0});
+  const int piece_count = grid.rank_count();
+  std::vector<std::int64_t> starts{0};
+  std::int64_t index = 0;
+  double weight_before = 0.0;
+  const auto n = static_cast<std::int64_t>(weights.size());
+  for (int k = 1; k < piece_count; ++k) {
+    const double goal = static_cast<double>(total) * k / piece_count;
+    // Border at the first index whose middle of weight lies behind the goal: the nearest border to it.
+    while (index < n &&
+           weight_before + 0.5 * static_cast<double>(weights[static_cast<std::size_t>(index)]) < goal) {
+      weight_before += static_cast<double>(weights[static_cast<std::size_t>(index)]);
+      ++index;
+    }
+    starts.push_back(index);
+  }
+  starts.push_back(n);
+  return {grid, std::move(starts)};
+}
+
+BlockLayout::BlockLayout(ProcessGrid grid, std::vector<std::int64_t> piece_starts)
+    : grid_(grid), piece_starts_(std::move(piece_starts)) {
+  if (grid.columns < 1 || grid.rows < 1) throw std::invalid_argument("BlockLayout: the grid is empty");
+  if (piece_starts_.size() != static_cast<std::size_t>(grid.rank_count()) + 1 || piece_starts_.front() != 0 ||
+      !std::is_sorted(piece_starts_.begin(), piece_starts_.end())) {
+    throw std::invalid_argument("BlockLayout: the borders of the pieces must start at 0, never fall and be " +
+                                std::to_string(grid.rank_count() + 1));
+  }
+}
+
+IndexRange BlockLayout::piece(int number) const {
+  const auto k = static_cast<std::size_t>(number);
+  return {.begin = piece_starts_.at(k), .end = piece_starts_.at(k + 1)};
+}
+
+IndexRange BlockLayout::row_block(int process_row) const {
+  const auto first = static_cast<std::size_t>(process_row) * static_cast<std::size_t>(grid_.columns);
+  return {.begin = piece_starts_.at(first),
+          .end = piece_starts_.at(first + static_cast<std::size_t>(grid_.columns))};
+}
+
+IndexRange BlockLayout::column_block(int process_column) const {
+  const auto first = static_cast<std::size_t>(process_column) * static_cast<std::size_t>(grid_.rows);
+  return {.begin = piece_starts_.at(first),
+          .end = piece_starts_.at(first + static_cast<std::size_t>(grid_.rows))};
+}
+
+int BlockLayout::piece_of(std::int64_t index) const {
+  // upper_bound steps over empty pieces: the last piece that starts at or before the index.
+  const auto behind = std::upper_bound(piece_starts_.begin(), piece_starts_.end(), index);
+  return static_cast<int>(behind - piece_starts_.begin()) - 1;
+}
+
+}  // namespace cg2d::comm

@@ -1,0 +1,92 @@
+#pragma once
+
+// How the index range [0, n) is cut for a virtual Px x Py grid of ranks. Pure integer arithmetic, no MPI.
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace cg2d::comm {
+
+/// A half-open range of indices.
+struct IndexRange {
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+
+  [[nodiscard]] std::int64_t size() const { return end - begin; }
+  [[nodiscard]] bool contains(std::int64_t index) const { return begin <= index && index < end; }
+  friend bool operator==(const IndexRange&, const IndexRange&) = default;
+};
+
+/// The virtual plane of ranks: `columns` is Px (column blocks of the matrix), `rows` is Py (row blocks).
+/// Rank numbers run along the process rows: rank = row * Px + column.
+struct ProcessGrid {
+  int columns = 1;
+  int rows = 1;
+
+  [[nodiscard]] int rank_count() const { return columns * rows; }
+  [[nodiscard]] int row_of(int rank) const { return rank / columns; }
+  [[nodiscard]] int column_of(int rank) const { return rank % columns; }
+  [[nodiscard]] int rank_at(int row, int column) const { return row * columns + column; }
+  /// "PxxPy", as the command line takes it.
+  [[nodiscard]] std::string name() const;
+  friend bool operator==(const ProcessGrid&, const ProcessGrid&) = default;
+};
+
+/// Every ordered factorization of rank_count, by growing Px.
+std::vector<ProcessGrid> factorizations(int rank_count);
+
+/// The cut of [0, n) into Px * Py consecutive pieces, possibly uneven, possibly empty.
+///
+/// Row block i consists of pieces i*Px ... i*Px+Px-1, column block j of pieces j*Py ... j*Py+Py-1. Rank (i,
+/// j) owns row piece i*Px + j of a product (what the summation over its process row leaves with it) and
+/// column piece j*Py + i of every other vector (what it contributes to the collection in its process column).
+/// The shuffle moves a piece from its row owner to its column owner.
+class BlockLayout {
+ public:
+  /// Pieces that differ in size by one at most. Throws std::invalid_argument when n < 0 or the grid is empty.
+  static BlockLayout even(std::int64_t n, ProcessGrid grid);
+
+  /// Pieces of about equal weight: weights[g] >= 0 is the weight of index g, n = weights.size().
+  static BlockLayout weighted(std::span<const std::int64_t> weights, ProcessGrid grid);
+
+  /// Pieces by their borders: piece_starts has Px*Py + 1 entries, never falling, the first is 0, the last is
+  /// n. Throws std::invalid_argument when it is anything else.
+  BlockLayout(ProcessGrid grid, std::vector<std::int64_t> piece_starts);
+
+  [[nodiscard]] ProcessGrid grid() const { return grid_; }
+  [[nodiscard]] std::int64_t size() const { return piece_starts_.back(); }
+
+  [[nodiscard]] IndexRange piece(int number) const;
+  [[nodiscard]] IndexRange row_block(int process_row) const;
+  [[nodiscard]] IndexRange column_block(int process_column) const;
+
+  /// The number of the piece of a product that `rank` owns after the summation.
+  [[nodiscard]] int row_piece_of(int rank) const { return rank; }
+  /// The number of the piece of every other vector that `rank` owns.
+  [[nodiscard]] int column_piece_of(int rank) const {
+    return grid_.column_of(rank) * grid_.rows + grid_.row_of(rank);
+  }
+  /// The rank whose column piece is `piece_number`.
+  [[nodiscard]] int column_owner_of(int piece_number) const {
+    return grid_.rank_at(piece_number % grid_.rows, piece_number / grid_.rows);
+  }
+
+  /// Where `rank` sends its row piece in the shuffle, and from where its column piece comes. Either may be
+  /// `rank`.
+  [[nodiscard]] int shuffle_destination(int rank) const { return column_owner_of(row_piece_of(rank)); }
+  [[nodiscard]] int shuffle_source(int rank) const { return column_piece_of(rank); }
+
+  /// The process row (column) whose row (column) block contains the global index; cost log(Px * Py).
+  [[nodiscard]] int row_block_of(std::int64_t index) const { return piece_of(index) / grid_.columns; }
+  [[nodiscard]] int column_block_of(std::int64_t index) const { return piece_of(index) / grid_.rows; }
+
+ private:
+  [[nodiscard]] int piece_of(std::int64_t index) const;
+
+  ProcessGrid grid_;
+  std::vector<std::int64_t> piece_starts_;
+};
+
+}  // namespace cg2d::comm

@@ -1,0 +1,103 @@
+#pragma once
+
+// How one block of q = A p gets its operand and hands over its partial sums: the interface of all transports.
+//
+// Rank (i, j) of a Px x Py grid; p, q and all other vectors are cut into Px * Py pieces (see
+// block_layout.hpp).
+//
+//                     before                                    after
+//   collect   my column piece of p in piece()          column block j of p in column_block()
+//   (multiply, elsewhere: reads column_block(), writes partial())
+//   sum       partial sums of row block i in partial()  my row piece of q, inside the transport
+//   shuffle   my row piece of q                         my column piece of q in result()
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "comm/block_layout.hpp"
+#include "comm/rank_group.hpp"
+#include "comm/schedule.hpp"
+
+namespace cg2d::comm {
+
+/// The operations of a communicator, for its counts.
+enum class Operation { collect, sum, shuffle, dot };
+inline constexpr int operation_count = 4;
+
+/// Moves the pieces of one layout. Buffers and requests are made once, by the constructors of the
+/// implementations; collect, sum, shuffle and sum_scalars are collective over the group, must be called in
+/// the same order by all ranks, and throw MpiError. Not thread-safe.
+class Communicator {
+ public:
+  /// The most numbers that one sum_scalars takes.
+  static constexpr std::size_t largest_scalar_count = 4;
+
+  Communicator() = default;
+  virtual ~Communicator() = default;
+  Communicator(const Communicator&) = delete;
+  Communicator& operator=(const Communicator&) = delete;
+  Communicator(Communicator&&) = delete;
+  Communicator& operator=(Communicator&&) = delete;
+
+  /// The transport's name, as in the table.
+  [[nodiscard]] virtual std::string_view name() const = 0;
+
+  /// My column piece of the operand p: the part of column_block() that the caller writes before collect().
+  [[nodiscard]] virtual std::span<double> piece() = 0;
+  /// Column block j of p, layout.column_block(j).size() doubles; whole after collect().
+  [[nodiscard]] virtual std::span<const double> column_block() const = 0;
+  /// Partial sums of row block i, layout.row_block(i).size() doubles; the caller writes them before sum(),
+  /// which leaves unspecified values there.
+  [[nodiscard]] virtual std::span<double> partial() = 0;
+  /// My column piece of q after shuffle(), as long as piece(). Valid until partial() is written again.
+  [[nodiscard]] virtual std::span<const double> result() const = 0;
+
+  /// Gathers column block j of p over the process column. Cost: collection_traffic().
+  virtual void collect() = 0;
+  /// Sums the partial results over the process row, in a fixed order. Cost: summation_traffic().
+  virtual void sum() = 0;
+  /// Moves each row piece of q to its column owner. Cost: shuffle_traffic(), at most one message.
+  virtual void shuffle() = 0;
+  /// Sums at most largest_scalar_count numbers over all ranks: the same bits on every rank, the same on every
+  /// run. Cost: dot_traffic().
+  virtual void sum_scalars(std::span<double> values) = 0;
+
+  /// What this rank has sent so far in one kind of operation.
+  [[nodiscard]] Traffic sent(Operation operation) const { return sent_[static_cast<std::size_t>(operation)]; }
+  /// Ticks spent waiting for other ranks so far (0 without a tick source).
+  [[nodiscard]] virtual std::uint64_t waited_ticks() const = 0;
+
+ protected:
+  void count_sent(Operation operation, std::int64_t byte_count) {
+    sent_[static_cast<std::size_t>(operation)] += {.message_count = 1, .byte_count = byte_count};
+  }
+
+ private:
+  std::array<Traffic, operation_count> sent_{};
+};
+
+struct CommunicatorOptions {
+  SumForm sum_form = SumForm::reduce_scatter;
+};
+
+/// One transport. A new one is one file that defines a row, and its entry in transport_table().
+struct TransportRow {
+  std::string_view name;
+  std::string_view description;
+  /// Why the transport can't serve this group here; empty when it can. Collective.
+  std::string (*why_unavailable)(RankGroup& group);
+  /// Collective. The group must outlive the communicator. Throws MpiError.
+  std::unique_ptr<Communicator> (*make)(RankGroup& group, const BlockLayout& layout,
+                                        const CommunicatorOptions& options);
+};
+
+/// All transports; the first one is the default.
+std::span<const TransportRow> transport_table();
+/// The row of that name, or nullptr.
+const TransportRow* find_transport(std::string_view name);
+
+}  // namespace cg2d::comm

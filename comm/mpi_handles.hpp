@@ -1,0 +1,70 @@
+#pragma once
+
+// MPI objects that free themselves, and MPI errors as exceptions. No raw MPI_*_free anywhere else.
+
+#include <mpi.h>
+
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+namespace cg2d::comm {
+
+/// An MPI call failed. what() names the call and gives MPI's own text.
+class MpiError : public std::runtime_error {
+ public:
+  MpiError(const char* call, int code);
+};
+
+/// Throws MpiError when `code` is not MPI_SUCCESS. `call` is the name of the MPI function.
+void check(int code, const char* call);
+
+/// MPI from MPI_Init_thread (funneled: only the thread that made the session calls MPI) to MPI_Finalize.
+class MpiSession {
+ public:
+  /// Throws MpiError.
+  MpiSession(int& argument_count, char**& arguments);
+  ~MpiSession();
+  MpiSession(const MpiSession&) = delete;
+  MpiSession& operator=(const MpiSession&) = delete;
+  MpiSession(MpiSession&&) = delete;
+  MpiSession& operator=(MpiSession&&) = delete;
+};
+
+/// One MPI handle, owned: move-only, freed by `Free` when it goes.
+template <typename Handle, int (*Free)(Handle*)>
+class OwnedHandle {
+ public:
+  OwnedHandle() = default;
+  explicit OwnedHandle(Handle handle) : handle_(handle), owned_(true) {}
+  OwnedHandle(OwnedHandle&& other) noexcept
+      : handle_(other.handle_), owned_(std::exchange(other.owned_, false)) {}
+  OwnedHandle& operator=(OwnedHandle&& other) noexcept {
+    if (this != &other) {
+      release();
+      handle_ = other.handle_;
+      owned_ = std::exchange(other.owned_, false);
+    }
+    return *this;
+  }
+  OwnedHandle(const OwnedHandle&) = delete;
+  OwnedHandle& operator=(const OwnedHandle&) = delete;
+  ~OwnedHandle() { release(); }
+
+  [[nodiscard]] Handle get() const { return handle_; }
+
+ private:
+  void release() noexcept {
+    if (owned_) static_cast<void>(Free(&handle_));
+    owned_ = false;
+  }
+
+  Handle handle_{};
+  bool owned_ = false;
+};
+
+using OwnedCommunicator = OwnedHandle<MPI_Comm, &MPI_Comm_free>;
+using OwnedDatatype = OwnedHandle<MPI_Datatype, &MPI_Type_free>;
+using OwnedRequest = OwnedHandle<MPI_Request, &MPI_Request_free>;
+
+}  // namespace cg2d::comm

@@ -1,0 +1,181 @@
+#include "comm/rank_group.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <limits>
+#include <numeric>
+#include <utility>
+
+namespace cg2d::comm {
+namespace {
+
+constexpr int exchange_tag = 1;
+constexpr int text_size_tag = 2;
+constexpr int text_tag = 3;
+
+// MPI counts are int; longer messages go in parts.
+constexpr std::size_t largest_message = std::size_t{1} << 27;
+
+template <typename Post>
+void post_in_parts(std::size_t count, std::vector<MPI_Request>& requests, const Post& post) {
+  for (std::size_t begin = 0; begin < count; begin += largest_message) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    post(begin, static_cast<int>(std::min(largest_message, count - begin)), &request);
+    requests.push_back(request);
+  }
+}
+
+}  // namespace
+
+RankGroup::RankGroup(MPI_Comm communicator, WaitMode mode) : waiter_(mode) {
+  MPI_Comm duplicate = MPI_COMM_NULL;
+  MPI_Request request = MPI_REQUEST_NULL;
+  check(MPI_Comm_idup(communicator, &duplicate, &request), "MPI_Comm_idup");
+  wait(request);
+  communicator_ = OwnedCommunicator(duplicate);
+  check(MPI_Comm_set_errhandler(duplicate, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+  check(MPI_Comm_rank(duplicate, &rank_), "MPI_Comm_rank");
+  check(MPI_Comm_size(duplicate, &size_), "MPI_Comm_size");
+}
+
+void RankGroup::wait(MPI_Request request) { waiter_.wait_all({&request, 1}); }
+
+void RankGroup::barrier() {
+  MPI_Request request = MPI_REQUEST_NULL;
+  check(MPI_Ibarrier(handle(), &request), "MPI_Ibarrier");
+  wait(request);
+}
+
+std::int64_t RankGroup::reduce(std::int64_t value, MPI_Op operation) {
+  std::int64_t result = 0;
+  MPI_Request request = MPI_REQUEST_NULL;
+  check(MPI_Iallreduce(&value, &result, 1, MPI_INT64_T, operation, handle(), &request), "MPI_Iallreduce");
+  wait(request);
+  return result;
+}
+
+std::int64_t RankGroup::sum(std::int64_t value) { return reduce(value, MPI_SUM); }
+std::int64_t RankGroup::maximum(std::int64_t value) { return reduce(value, MPI_MAX); }
+std::int64_t RankGroup::minimum(std::int64_t value) { return reduce(value, MPI_MIN); }
+
+double RankGroup::maximum(double value) {
+  double result = 0.0;
+  MPI_Request request = MPI_REQUEST_NULL;
+  check(MPI_Iallreduce(&value, &result, 1, MPI_DOUBLE, MPI_MAX, handle(), &request), "MPI_Iallreduce");
+  wait(request);
+  return result;
+}
+
+std::int64_t RankGroup::sum_of_lower_ranks(std::int64_t value) {
+  std::int64_t result = 0;
+  MPI_Request request = MPI_REQUEST_NULL;
+  check(MPI_Iexscan(&value, &result, 1, MPI_INT64_T, MPI_SUM, handle(), &request), "MPI_Iexscan");
+  wait(request);
+  return rank_ == 0 ? 0 : result;  // MPI leaves rank 0's result undefined
+}
+
+std::vector<std::vector<std::byte>> RankGroup::gather_bytes(std::span<const std::byte> mine) {
+  const auto ranks = static_cast<std::size_t>(size_);
+  const int my_count = static_cast<int>(mine.size());
+  std::vector<int> counts(ranks);
+  MPI_Request request = MPI_REQUEST_NULL;
+  check(MPI_Iallgather(&my_count, 1, MPI_INT, counts.data(), 1, MPI_INT, handle(), &request),
+        "MPI_Iallgather");
+  wait(request);
+
+  std::vector<int> starts(ranks + 1, 0);
+  std::partial_sum(counts.begin(), counts.end(), starts.begin() + 1);
+  std::vector<std::byte> all(static_cast<std::size_t>(starts.back()));
+  check(MPI_Iallgatherv(mine.data(), my_count, MPI_BYTE, all.data(), counts.data(), starts.data(), MPI_BYTE,
+                        handle(), &request),
+        "MPI_Iallgatherv");
+  wait(request);
+
+  std::vector<std::vector<std::byte>> result(ranks);
+  for (std::size_t r = 0; r < ranks; ++r) {
+    result[r].assign(all.begin() + starts[r], all.begin() + starts[r + 1]);
+  }
+  return result;
+}
+
+std::vector<std::string> RankGroup::gather_all(const std::string& mine) {
+  std::vector<std::string> result;
+  for (const auto& text : gather_all(std::span<const char>(mine)))
+    result.emplace_back(text.begin(), text.end());
+  return result;
+}
+
+std::string RankGroup::broadcast(std::string value) {
+  auto size = static_cast<std::int64_t>(value.size());
+  MPI_Request request = MPI_REQUEST_NULL;
+  check(MPI_Ibcast(&size, 1, MPI_INT64_T, 0, handle(), &request), "MPI_Ibcast");
+  wait(request);
+  value.resize(static_cast<std::size_t>(size));
+  check(MPI_Ibcast(value.data(), static_cast<int>(size), MPI_CHAR, 0, handle(), &request), "MPI_Ibcast");
+  wait(request);
+  return value;
+}
+
+std::vector<std::vector<std::uint64_t>> RankGroup::exchange(
+    std::vector<std::vector<std::uint64_t>> outgoing) {
+  const auto ranks = static_cast<std::size_t>(size_);
+  const auto me = static_cast<std::size_t>(rank_);
+  std::vector<std::int64_t> outgoing_counts(ranks);
+  std::vector<std::int64_t> incoming_counts(ranks);
+  for (std::size_t r = 0; r < ranks; ++r) outgoing_counts[r] = static_cast<std::int64_t>(outgoing[r].size());
+  MPI_Request request = MPI_REQUEST_NULL;
+  check(MPI_Ialltoall(outgoing_counts.data(), 1, MPI_INT64_T, incoming_counts.data(), 1, MPI_INT64_T,
+                      handle(), &request),
+        "MPI_Ialltoall");
+  wait(request);
+
+  std::vector<std::vector<std::uint64_t>> incoming(ranks);
+  std::vector<MPI_Request> requests;
+  for (std::size_t r = 0; r < ranks; ++r) {
+    if (r == me) continue;
+    incoming[r].resize(static_cast<std::size_t>(incoming_counts[r]));
+    post_in_parts(incoming[r].size(), requests, [&](std::size_t begin, int count, MPI_Request* posted) {
+      check(MPI_Irecv(incoming[r].data() + begin, count, MPI_UINT64_T, static_cast<int>(r), exchange_tag,
+                      handle(), posted),
+            "MPI_Irecv");
+    });
+  }
+  for (std::size_t step = 1; step < ranks; ++step) {
+    const std::size_t r = (me + step) % ranks;  // not everybody to rank 0 first
+    post_in_parts(outgoing[r].size(), requests, [&](std::size_t begin, int count, MPI_Request* posted) {
+      check(MPI_Isend(outgoing[r].data() + begin, count, MPI_UINT64_T, static_cast<int>(r), exchange_tag,
+                      handle(), posted),
+            "MPI_Isend");
+    });
+  }
+  waiter_.wait_all(requests);
+  incoming[me] = std::move(outgoing[me]);
+  return incoming;
+}
+
+void RankGroup::send_text(const std::string& text, int destination) {
+  const auto size = static_cast<std::int64_t>(text.size());
+  std::vector<MPI_Request> requests(1);
+  check(MPI_Isend(&size, 1, MPI_INT64_T, destination, text_size_tag, handle(), requests.data()), "MPI_Isend");
+  post_in_parts(text.size(), requests, [&](std::size_t begin, int count, MPI_Request* posted) {
+    check(MPI_Isend(text.data() + begin, count, MPI_CHAR, destination, text_tag, handle(), posted),
+          "MPI_Isend");
+  });
+  waiter_.wait_all(requests);
+}
+
+std::string RankGroup::receive_text(int source) {
+  std::int64_t size = 0;
+  MPI_Request request = MPI_REQUEST_NULL;
+  check(MPI_Irecv(&size, 1, MPI_INT64_T, source, text_size_tag, handle(), &request), "MPI_Irecv");
+  wait(request);
+  std::string text(static_cast<std::size_t>(size), '\0');
+  std::vector<MPI_Request> requests;
+  post_in_parts(text.size(), requests, [&](std::size_t begin, int count, MPI_Request* posted) {
+    check(MPI_Irecv(text.data() + begin, count, MPI_CHAR, source, text_tag, handle(), posted), "MPI_Irecv");
+  });
+  waiter_.wait_all(requests);
+  return text;
+}
+
+}  // namespace cg2d::comm

@@ -1,0 +1,75 @@
+#pragma once
+
+// A group of ranks with the collective operations that set-up, agreement on errors and reporting need. Every
+// one is nonblocking inside and waits in the Waiter, so that an oversubscribed machine does not stall.
+
+#include <mpi.h>
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "comm/mpi_handles.hpp"
+#include "comm/waiter.hpp"
+
+namespace cg2d::comm {
+
+/// All ranks of a communicator, in a communicator of their own. Not thread-safe; every operation but the
+/// accessors is collective and throws MpiError.
+class RankGroup {
+ public:
+  /// Duplicates `communicator`; the group must go before MPI_Finalize. Waits in `mode` until set_mode.
+  explicit RankGroup(MPI_Comm communicator, WaitMode mode = WaitMode::yield);
+
+  [[nodiscard]] int rank() const { return rank_; }
+  [[nodiscard]] int size() const { return size_; }
+  [[nodiscard]] MPI_Comm handle() const { return communicator_.get(); }
+  [[nodiscard]] Waiter& waiter() { return waiter_; }
+
+  void barrier();
+  [[nodiscard]] std::int64_t sum(std::int64_t value);
+  [[nodiscard]] std::int64_t maximum(std::int64_t value);
+  [[nodiscard]] std::int64_t minimum(std::int64_t value);
+  [[nodiscard]] double maximum(double value);
+  /// Sum of the values of all lower ranks; 0 on rank 0.
+  [[nodiscard]] std::int64_t sum_of_lower_ranks(std::int64_t value);
+
+  /// What every rank gave, in rank order, on every rank. T must be trivially copyable.
+  template <typename T>
+  [[nodiscard]] std::vector<std::vector<T>> gather_all(std::span<const T> mine) {
+    static_assert(std::is_trivially_copyable_v<T>);
+    std::vector<std::vector<T>> result;
+    for (const auto& bytes : gather_bytes(std::as_bytes(mine))) {
+      auto& values = result.emplace_back(bytes.size() / sizeof(T));
+      std::copy(bytes.begin(), bytes.end(), std::as_writable_bytes(std::span<T>(values)).begin());
+    }
+    return result;
+  }
+  [[nodiscard]] std::vector<std::string> gather_all(const std::string& mine);
+
+  /// The value of rank 0, on every rank.
+  [[nodiscard]] std::string broadcast(std::string value);
+
+  /// Personalized exchange of 64-bit words: outgoing[r] goes to rank r; the result's entry r came from rank
+  /// r. One message per pair that has something to say; what goes to the rank itself is moved, not copied.
+  [[nodiscard]] std::vector<std::vector<std::uint64_t>> exchange(
+      std::vector<std::vector<std::uint64_t>> outgoing);
+
+  /// One point-to-point message, for output that rank 0 writes piece by piece.
+  void send_text(const std::string& text, int destination);
+  [[nodiscard]] std::string receive_text(int source);
+
+ private:
+  [[nodiscard]] std::vector<std::vector<std::byte>> gather_bytes(std::span<const std::byte> mine);
+  [[nodiscard]] std::int64_t reduce(std::int64_t value, MPI_Op operation);
+  void wait(MPI_Request request);
+
+  Waiter waiter_;
+  OwnedCommunicator communicator_;
+  int rank_ = 0;
+  int size_ = 1;
+};
+
+}  // namespace cg2d::comm

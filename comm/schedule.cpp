@@ -1,0 +1,177 @@
+#include "comm/schedule.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+namespace cg2d::comm {
+namespace {
+
+bool is_power_of_two(int value) { return std::has_single_bit(static_cast<unsigned>(value)); }
+
+int largest_power_of_two_within(int value) {
+  return static_cast<int>(std::bit_floor(static_cast<unsigned>(value)));
+}
+
+Traffic traffic_of(const Schedule& schedule, const GroupPieces& pieces) {
+  Traffic traffic;
+  for (const auto& step : schedule.steps) {
+    if (step.send_to == ScheduleStep::no_partner) continue;
+    const auto elements = pieces.element_count(step.sent);
+    if (elements == 0) continue;
+    traffic += {.message_count = 1, .byte_count = elements * static_cast<std::int64_t>(sizeof(double))};
+  }
+  return traffic;
+}
+
+}  // namespace
+
+Schedule all_gather_schedule(int group_size, int member) {
+  Schedule schedule{.group_size = group_size, .steps = {}};
+  for (int distance = 1; distance < group_size; distance *= 2) {
+    ScheduleStep step;
+    if (is_power_of_two(group_size)) {
+      const int partner = member ^ distance;
+      step.send_to = step.receive_from = partner;
+      step.sent = {.first = member & ~(distance - 1), .count = distance};
+      step.received = {.first = partner & ~(distance - 1), .count = distance};
+    } else {
+      // Before the step a member holds the `distance` pieces from its own on.
+      const int count = std::min(distance, group_size - distance);
+      step.send_to = (member - distance + group_size) % group_size;
+      step.receive_from = (member + distance) % group_size;
+      step.sent = {.first = member, .count = count};
+      step.received = {.first = step.receive_from, .count = count};
+    }
+    schedule.steps.push_back(step);
+  }
+  return schedule;
+}
+
+Schedule reduce_scatter_schedule(int group_size, int member) {
+  Schedule schedule = all_gather_schedule(group_size, member);
+  std::reverse(schedule.steps.begin(), schedule.steps.end());
+  for (auto& step : schedule.steps) {
+    std::swap(step.send_to, step.receive_from);
+    std::swap(step.sent, step.received);
+    step.combine = Combine::add;
+  }
+  return schedule;
+}
+
+Schedule all_reduce_schedule(int group_size, int member) {
+  Schedule schedule{.group_size = group_size, .steps = {}};
+  const int core_size = largest_power_of_two_within(group_size);
+  const PieceRun everything{.first = 0, .count = group_size};
+  const bool folded_in = member >= core_size;
+  const bool takes_one_in = member + core_size < group_size;
+  const int fold_partner = folded_in ? member - core_size : member + core_size;
+
+  if (folded_in) {
+    ScheduleStep fold;
+    fold.send_to = fold_partner;
+    fold.sent = everything;
+    ScheduleStep unfold;
+    unfold.receive_from = fold_partner;
+    unfold.received = everything;
+    schedule.steps = {fold, unfold};
+    return schedule;
+  }
+  if (takes_one_in) {
+    ScheduleStep fold;
+    fold.receive_from = fold_partner;
+    fold.received = everything;
+    fold.combine = Combine::add;
+    schedule.steps.push_back(fold);
+  }
+  for (int distance = 1; distance < core_size; distance *= 2) {
+    ScheduleStep step;
+    step.send_to = step.receive_from = member ^ distance;
+    step.sent = step.received = everything;
+    step.combine = Combine::add;
+    schedule.steps.push_back(step);
+  }
+  if (takes_one_in) {
+    ScheduleStep unfold;
+    unfold.send_to = fold_partner;
+    unfold.sent = everything;
+    schedule.steps.push_back(unfold);
+  }
+  return schedule;
+}
+
+GroupPieces::GroupPieces(const BlockLayout& layout, int first_piece, int group_size) {
+  const auto origin = layout.piece(first_piece).begin;
+  starts_.push_back(0);
+  for (int k = 0; k < group_size; ++k) starts_.push_back(layout.piece(first_piece + k).end - origin);
+}
+
+IndexRange GroupPieces::piece(int member) const {
+  const auto k = static_cast<std::size_t>(member);
+  return {.begin = starts_.at(k), .end = starts_.at(k + 1)};
+}
+
+std::vector<IndexRange> GroupPieces::ranges(const PieceRun& run) const {
+  std::vector<IndexRange> found;
+  const int unwrapped_count = std::min(run.count, group_size() - run.first);
+  const auto add = [&](int first, int count) {
+    const IndexRange range{.begin = starts_.at(static_cast<std::size_t>(first)),
+                           .end = starts_.at(static_cast<std::size_t>(first + count))};
+    if (range.size() > 0) found.push_back(range);
+  };
+  add(run.first, unwrapped_count);
+  add(0, run.count - unwrapped_count);
+  return found;
+}
+
+std::int64_t GroupPieces::element_count(const PieceRun& run) const {
+  std::int64_t count = 0;
+  for (const auto& range : ranges(run)) count += range.size();
+  return count;
+}
+
+GroupPieces collection_pieces(const BlockLayout& layout, int rank) {
+  const auto grid = layout.grid();
+  return {layout, grid.column_of(rank) * grid.rows, grid.rows};
+}
+
+GroupPieces summation_pieces(const BlockLayout& layout, int rank) {
+  const auto grid = layout.grid();
+  return {layout, grid.row_of(rank) * grid.columns, grid.columns};
+}
+
+Schedule collection_schedule(const BlockLayout& layout, int rank) {
+  return all_gather_schedule(layout.grid().rows, layout.grid().row_of(rank));
+}
+
+Schedule summation_schedule(const BlockLayout& layout, int rank, SumForm form) {
+  const int group_size = layout.grid().columns;
+  const int member = layout.grid().column_of(rank);
+  return form == SumForm::whole_block ? all_reduce_schedule(group_size, member)
+                                      : reduce_scatter_schedule(group_size, member);
+}
+
+Traffic collection_traffic(const BlockLayout& layout, int rank) {
+  return traffic_of(collection_schedule(layout, rank), collection_pieces(layout, rank));
+}
+
+Traffic summation_traffic(const BlockLayout& layout, int rank, SumForm form) {
+  return traffic_of(summation_schedule(layout, rank, form), summation_pieces(layout, rank));
+}
+
+Traffic shuffle_traffic(const BlockLayout& layout, int rank) {
+  const auto elements = layout.piece(layout.row_piece_of(rank)).size();
+  if (elements == 0 || layout.shuffle_destination(rank) == rank) return {};
+  return {.message_count = 1, .byte_count = elements * static_cast<std::int64_t>(sizeof(double))};
+}
+
+Traffic dot_traffic(int rank_count, int rank, int value_count) {
+  Traffic traffic;
+  for (const auto& step : all_reduce_schedule(rank_count, rank).steps) {
+    if (step.send_to == ScheduleStep::no_partner) continue;
+    traffic += {.message_count = 1, .byte_count = value_count * static_cast<std::int64_t>(sizeof(double))};
+  }
+  return traffic;
+}
+
+}  // namespace cg2d::comm

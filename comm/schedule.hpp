@@ -1,0 +1,105 @@
+#pragma once
+
+// Who exchanges which pieces with whom, in which step: butterflies for groups of any size, as data. No MPI.
+
+#include <cstdint>
+#include <vector>
+
+#include "comm/block_layout.hpp"
+
+namespace cg2d::comm {
+
+/// `count` consecutive pieces of a group from `first` on, wrapping around behind the last piece of the group.
+struct PieceRun {
+  int first = 0;
+  int count = 0;
+  friend bool operator==(const PieceRun&, const PieceRun&) = default;
+};
+
+/// What happens to received pieces.
+enum class Combine { place, add };
+
+/// One step of one member. A partner of `no_partner` means that nothing is sent (received) in this step.
+/// Everything that is sent is read before anything received in the same step is combined.
+struct ScheduleStep {
+  static constexpr int no_partner = -1;
+
+  int send_to = no_partner;
+  PieceRun sent;
+  int receive_from = no_partner;
+  PieceRun received;
+  Combine combine = Combine::place;
+};
+
+/// The steps of one member of a group, in order.
+struct Schedule {
+  int group_size = 1;
+  std::vector<ScheduleStep> steps;
+};
+
+/// Every member starts with its own piece and ends with all of them: the paper's collection.
+/// Recursive doubling for powers of two, the dissemination scheme of Bruck et al. (1997) for other sizes;
+/// ceil(log2) steps for every size, and every piece is received once.
+Schedule all_gather_schedule(int group_size, int member);
+
+/// Every member starts with a partial sum of all pieces and ends with the whole sum of its own piece: the
+/// all-gather run backwards, so ceil(log2) steps and every piece sent once. Each piece is summed in a fixed
+/// order.
+Schedule reduce_scatter_schedule(int group_size, int member);
+
+/// Every member starts with a partial sum of all pieces and ends with the whole sum of all pieces, the same
+/// bits on every member (each step adds the same two numbers on both sides, and a + b = b + a in IEEE
+/// arithmetic): the paper's vector summation. Recursive doubling; when the size is no power of two the
+/// members beyond the largest one fold into a partner first and get the result last: floor(log2) + 2 steps.
+Schedule all_reduce_schedule(int group_size, int member);
+
+/// Messages and bytes that one rank sends.
+struct Traffic {
+  std::int64_t message_count = 0;
+  std::int64_t byte_count = 0;
+
+  Traffic& operator+=(const Traffic& other) {
+    message_count += other.message_count;
+    byte_count += other.byte_count;
+    return *this;
+  }
+  friend Traffic operator+(Traffic left, const Traffic& right) { return left += right; }
+  friend bool operator==(const Traffic&, const Traffic&) = default;
+};
+
+/// The pieces of a group as ranges of elements inside the block that they form together.
+class GroupPieces {
+ public:
+  /// The pieces first_piece ... first_piece + group_size - 1 of the layout; offsets count from the first
+  /// one's begin.
+  GroupPieces(const BlockLayout& layout, int first_piece, int group_size);
+
+  [[nodiscard]] int group_size() const { return static_cast<int>(starts_.size()) - 1; }
+  [[nodiscard]] std::int64_t size() const { return starts_.back(); }
+  [[nodiscard]] IndexRange piece(int member) const;
+  /// The elements of a run, in its order: none, one or two ranges, none of them empty.
+  [[nodiscard]] std::vector<IndexRange> ranges(const PieceRun& run) const;
+  [[nodiscard]] std::int64_t element_count(const PieceRun& run) const;
+
+ private:
+  std::vector<std::int64_t> starts_;
+};
+
+/// The two ways to sum over a process row: the whole block on every rank, as in the paper, or only what each
+/// keeps.
+enum class SumForm { whole_block, reduce_scatter };
+
+/// The group of `rank` in the collection (its process column) and in the summation (its process row).
+GroupPieces collection_pieces(const BlockLayout& layout, int rank);
+GroupPieces summation_pieces(const BlockLayout& layout, int rank);
+Schedule collection_schedule(const BlockLayout& layout, int rank);
+Schedule summation_schedule(const BlockLayout& layout, int rank, SumForm form);
+
+/// What `rank` sends in one collection, summation, shuffle, and sum of `value_count` numbers over all ranks.
+/// A message without elements is never sent and not counted.
+Traffic collection_traffic(const BlockLayout& layout, int rank);
+Traffic summation_traffic(const BlockLayout& layout, int rank, SumForm form);
+Traffic shuffle_traffic(const BlockLayout& layout, int rank);
+Traffic dot_traffic(int rank_count, int rank, int value_count);
+
+}  // namespace cg2d::comm

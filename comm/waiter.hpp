@@ -1,0 +1,49 @@
+#pragma once
+
+// The one place where the program waits for another rank.
+
+#include <mpi.h>
+
+#include <cstdint>
+#include <span>
+
+namespace cg2d::comm {
+
+/// What a rank does between two polls.
+enum class WaitMode {
+  /// The rank has a core to itself: poll at once, and yield only after many polls in vain.
+  spin,
+  /// Ranks outnumber the cores that they may run on: give the processor away after every poll in vain.
+  yield,
+};
+
+/// Reads a clock; used to tell waiting from working. May be nullptr: nothing is measured then.
+using TickSource = std::uint64_t (*)() noexcept;
+
+/// Waits by polling. MPI's own blocking calls never give the processor away (MPICH 4.0.2: an 8-byte allreduce
+/// of 16 ranks on 2 cores takes 75 ms); polling with sched_yield takes 0.15 ms there.
+class Waiter {
+ public:
+  explicit Waiter(WaitMode mode, TickSource ticks = nullptr) : mode_(mode), ticks_(ticks) {}
+
+  /// Returns when all requests are complete. Throws MpiError.
+  void wait_all(std::span<MPI_Request> requests);
+
+  void set_mode(WaitMode mode) { mode_ = mode; }
+  void set_tick_source(TickSource ticks) { ticks_ = ticks; }
+  [[nodiscard]] WaitMode mode() const { return mode_; }
+  /// Ticks spent in wait_all since the Waiter was made.
+  [[nodiscard]] std::uint64_t waited_ticks() const { return waited_ticks_; }
+  /// How often the tick source was read twice for it.
+  [[nodiscard]] std::uint64_t wait_count() const { return wait_count_; }
+
+ private:
+  void pause_after(std::int64_t polls_in_vain) const;
+
+  WaitMode mode_;
+  TickSource ticks_;
+  std::uint64_t waited_ticks_ = 0;
+  std::uint64_t wait_count_ = 0;
+};
+
+}  // namespace cg2d::comm

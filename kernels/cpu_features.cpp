@@ -1,0 +1,27 @@
+#include "kernels/cpu_features.hpp"
+
+namespace cg2d::kernels {
+
+InstructionSet widest_instruction_set() {
+#if defined(__x86_64__)
+  __builtin_cpu_init();
+  // The vector-length and byte/word parts come with every processor that is worth the 512-bit loops.
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl")) return InstructionSet::avx512;
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return InstructionSet::avx2;
+#endif
+  return InstructionSet::portable;
+}
+
+std::string_view name_of(InstructionSet set) {
+  switch (set) {
+    case InstructionSet::avx512:
+      return "avx512";
+    case InstructionSet::avx2:
+      return "avx2";
+    case InstructionSet::portable:
+      break;
+  }
+  return "portable";
+}
+
+}  // namespace cg2d::kernels

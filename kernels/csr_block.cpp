@@ -1,0 +1,46 @@
+#include "kernels/csr_block.hpp"
+
+#include <algorithm>
+
+namespace cg2d::kernels {
+
+std::int64_t CsrBlock::byte_count() const {
+  return static_cast<std::int64_t>(row_starts.size() * sizeof(std::int64_t) +
+                                   columns.size() * sizeof(std::int32_t) + values.size() * sizeof(double));
+}
+
+CsrBlock CsrBlock::from_rows(std::int64_t column_count, const std::vector<std::vector<Entry>>& rows) {
+  std::size_t nonzero_count = 0;
+  for (const auto& row : rows) nonzero_count += row.size();
+  CsrBlock block{.row_count = static_cast<std::int64_t>(rows.size()),
+                 .column_count = column_count,
+                 .row_starts = PageBuffer<std::int64_t>(rows.size() + 1),
+                 .columns = PageBuffer<std::int32_t>(nonzero_count),
+                 .values = PageBuffer<double>(nonzero_count)};
+  std::size_t position = 0;
+  for (std::size_t row = 0; row < rows.size(); ++row) {
+    for (const auto& entry : rows[row]) {
+      block.columns[position] = entry.column;
+      block.values[position] = entry.value;
+      ++position;
+    }
+    block.row_starts[row + 1] = static_cast<std::int64_t>(position);
+  }
+  return block;
+}
+
+std::vector<std::int64_t> split_rows_by_nonzeros(std::span<const std::int64_t> row_starts, int part_count) {
+  const auto row_count = static_cast<std::int64_t>(row_starts.size()) - 1;
+  std::vector<std::int64_t> borders{0};
+  for (int part = 1; part < part_count; ++part) {
+    // Quotient and remainder apart: nonzeros times parts may pass 2^63 nowhere, but stay exact everywhere.
+    const auto goal =
+        row_starts.back() / part_count * part + row_starts.back() % part_count * part / part_count;
+    const auto border = std::lower_bound(row_starts.begin(), row_starts.end(), goal) - row_starts.begin();
+    borders.push_back(std::clamp<std::int64_t>(border, borders.back(), row_count));
+  }
+  borders.push_back(row_count);
+  return borders;
+}
+
+}  // namespace cg2d::kernels

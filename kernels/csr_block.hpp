@@ -1,0 +1,41 @@
+#pragma once
+
+// One block of a sparse matrix in compressed sparse rows, with the block's own row and column numbers.
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "kernels/page_buffer.hpp"
+
+namespace cg2d::kernels {
+
+/// row_starts has row_count + 1 entries, never falling, the first is 0, the last is the number of nonzeros;
+/// row r is entries row_starts[r] ... row_starts[r+1]-1, its columns in rising order, each in [0,
+/// column_count). Row starts are 64-bit because one block may hold more than 2^31 nonzeros; a block's columns
+/// always fit 32 bits.
+struct CsrBlock {
+  std::int64_t row_count = 0;
+  std::int64_t column_count = 0;
+  PageBuffer<std::int64_t> row_starts;
+  PageBuffer<std::int32_t> columns;
+  PageBuffer<double> values;
+
+  [[nodiscard]] std::int64_t nonzero_count() const {
+    return row_starts.empty() ? 0 : row_starts[static_cast<std::size_t>(row_count)];
+  }
+  [[nodiscard]] std::int64_t byte_count() const;
+
+  /// What a test or an example writes down: one list of (column, value) per row, columns rising.
+  struct Entry {
+    std::int32_t column;
+    double value;
+  };
+  static CsrBlock from_rows(std::int64_t column_count, const std::vector<std::vector<Entry>>& rows);
+};
+
+/// Cuts the rows into `part_count` consecutive parts of about equal numbers of nonzeros: part_count + 1
+/// borders.
+std::vector<std::int64_t> split_rows_by_nonzeros(std::span<const std::int64_t> row_starts, int part_count);
+
+}  // namespace cg2d::kernels

@@ -1,0 +1,53 @@
+#pragma once
+
+// What every kernel on plain CSR shares: the block, its split over threads, and the call of a loop over rows.
+
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "kernels/spmv.hpp"
+
+namespace cg2d::kernels {
+
+/// Computes q[row] for the rows [first_row, last_row).
+using CsrRowLoop = void (*)(const CsrBlock& block, std::int64_t first_row, std::int64_t last_row,
+                            const double* p, double* q);
+
+/// A kernel that runs one row loop on every thread, rows split by nonzeros.
+class CsrRowsKernel final : public SpmvKernel {
+ public:
+  CsrRowsKernel(std::string_view name, std::string_view instruction_set, CsrRowLoop loop, CsrBlock block,
+                int thread_count)
+      : name_(name),
+        instruction_set_(instruction_set),
+        loop_(loop),
+        block_(std::move(block)),
+        borders_(split_rows_by_nonzeros(block_.row_starts.span(), thread_count)) {}
+
+  [[nodiscard]] std::string_view name() const override { return name_; }
+  [[nodiscard]] std::string_view instruction_set() const override { return instruction_set_; }
+  [[nodiscard]] std::int64_t matrix_byte_count() const override { return block_.byte_count(); }
+
+  void multiply(std::span<const double> p, std::span<double> q) override {
+    const int thread_count = static_cast<int>(borders_.size()) - 1;
+    if (thread_count == 1) {
+      loop_(block_, 0, block_.row_count, p.data(), q.data());
+      return;
+    }
+#pragma omp parallel for num_threads(thread_count) schedule(static, 1)
+    for (int part = 0; part < thread_count; ++part) {
+      const auto index = static_cast<std::size_t>(part);
+      loop_(block_, borders_[index], borders_[index + 1], p.data(), q.data());
+    }
+  }
+
+ private:
+  std::string_view name_;
+  std::string_view instruction_set_;
+  CsrRowLoop loop_;
+  CsrBlock block_;
+  std::vector<std::int64_t> borders_;
+};
+
+}  // namespace cg2d::kernels

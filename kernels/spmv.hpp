@@ -1,0 +1,52 @@
+#pragma once
+
+// The product of one block with its part of a vector: the interface of all kernels, and their table.
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "kernels/csr_block.hpp"
+
+namespace cg2d::kernels {
+
+/// q = A p for one block. Not thread-safe; uses as many OpenMP threads as it was made for.
+class SpmvKernel {
+ public:
+  SpmvKernel() = default;
+  virtual ~SpmvKernel() = default;
+  SpmvKernel(const SpmvKernel&) = delete;
+  SpmvKernel& operator=(const SpmvKernel&) = delete;
+  SpmvKernel(SpmvKernel&&) = delete;
+  SpmvKernel& operator=(SpmvKernel&&) = delete;
+
+  /// The kernel's name, as in the table.
+  [[nodiscard]] virtual std::string_view name() const = 0;
+  /// Which of its loops runs on this processor, e.g. "avx512".
+  [[nodiscard]] virtual std::string_view instruction_set() const = 0;
+  /// p: column_count doubles; q: row_count doubles, overwritten; they must not overlap. Repeats its bits.
+  virtual void multiply(std::span<const double> p, std::span<double> q) = 0;
+  /// Bytes of matrix data that one multiply reads.
+  [[nodiscard]] virtual std::int64_t matrix_byte_count() const = 0;
+};
+
+/// One kernel. A new one is one file that defines a row, and its entry in kernel_table().
+struct KernelRow {
+  std::string_view name;
+  std::string_view description;
+  /// Why the kernel can't serve on this processor; empty when it can.
+  std::string (*why_unavailable)();
+  /// Takes the block over. thread_count >= 1.
+  std::unique_ptr<SpmvKernel> (*make)(CsrBlock block, int thread_count);
+};
+
+/// All kernels; the first one is the reference.
+std::span<const KernelRow> kernel_table();
+/// The row of that name, or nullptr.
+const KernelRow* find_kernel(std::string_view name);
+/// What "auto" stands for on this processor.
+const KernelRow& default_kernel();
+
+}  // namespace cg2d::kernels

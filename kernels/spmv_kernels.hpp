@@ -1,0 +1,12 @@
+#pragma once
+
+// The rows of the kernel table, each defined in the kernel's own file.
+
+#include "kernels/spmv.hpp"
+
+namespace cg2d::kernels {
+
+KernelRow scalar_kernel();
+KernelRow vectorized_kernel();
+
+}  // namespace cg2d::kernels

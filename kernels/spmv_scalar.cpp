@@ -1,0 +1,36 @@
+// The reference: plain CSR, one accumulator, additions in the order of the columns. It is the inner loop of
+// the official program, and what every other kernel is compared with.
+
+#include "kernels/csr_rows_kernel.hpp"
+#include "kernels/spmv_kernels.hpp"
+
+namespace cg2d::kernels {
+namespace {
+
+void multiply_rows(const CsrBlock& block, std::int64_t first_row, std::int64_t last_row, const double* p,
+                   double* q) {
+  const std::int64_t* row_starts = block.row_starts.data();
+  const std::int32_t* columns = block.columns.data();
+  const double* values = block.values.data();
+  for (std::int64_t row = first_row; row < last_row; ++row) {
+    double sum = 0.0;
+    for (std::int64_t k = row_starts[row]; k < row_starts[row + 1]; ++k) sum += values[k] * p[columns[k]];
+    q[row] = sum;
+  }
+}
+
+}  // namespace
+
+KernelRow scalar_kernel() {
+  return {
+      .name = "scalar",
+      .description = "reference: plain CSR, one accumulator, the inner loop of the official program",
+      .why_unavailable = [] { return std::string(); },
+      .make = [](CsrBlock block, int thread_count) -> std::unique_ptr<SpmvKernel> {
+        return std::make_unique<CsrRowsKernel>("scalar", "portable", &multiply_rows, std::move(block),
+                                               thread_count);
+      },
+  };
+}
+
+}  // namespace cg2d::kernels

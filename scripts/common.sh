@@ -1,0 +1,43 @@
+# shellcheck shell=bash
+# What the scripts share. To be sourced; leaves the caller in the top folder of the project.
+
+root=$(cd -P "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+cd "$root" || exit 70
+
+say() { printf '==> %s\n' "$*"; }
+
+# die EXIT_CODE MESSAGE: one line on stderr. The codes are those of sysexits.h, as in the program.
+die() {
+  printf '%s: %s\n' "$(basename "$0")" "$2" >&2
+  exit "$1"
+}
+
+first_command() {
+  local name
+  for name in "$@"; do
+    if command -v "$name"; then return; fi
+  done
+}
+
+# Sets MPIEXEC (exported) and mpi_options (for CMake). Where several MPIs are installed, plain "mpicxx" may be another one,
+# and a program that is built with one MPI and started by the other runs as N separate single ranks. So compiler wrapper and
+# launcher are both taken from MPICH by their full names, where these exist. MPICXX and MPIEXEC, if set, are left alone.
+choose_mpi() {
+  MPICXX=${MPICXX:-$(first_command mpicxx.mpich mpicxx)}
+  MPIEXEC=${MPIEXEC:-$(first_command mpiexec.mpich mpiexec.hydra mpiexec)}
+  if [[ -z $MPICXX || -z $MPIEXEC ]]; then die 69 'mpicxx or mpiexec not found: install MPICH'; fi
+  export MPIEXEC
+  # shellcheck disable=SC2034  # read by the scripts that source this file
+  mpi_options=("-DMPI_CXX_COMPILER=$MPICXX" "-DMPIEXEC_EXECUTABLE=$MPIEXEC")
+}
+
+# One compiler per core, but no more than memory holds: a translation unit with GoogleTest under a sanitizer takes up to 2 GB.
+job_count() {
+  local cores memory_kb jobs
+  cores=$(nproc)
+  memory_kb=$(awk '/^MemAvailable:/ {print $2}' /proc/meminfo)
+  jobs=$((memory_kb / (2 * 1024 * 1024)))
+  if ((jobs > cores)); then jobs=$cores; fi
+  if ((jobs < 1)); then jobs=1; fi
+  echo "$jobs"
+}
