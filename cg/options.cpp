@@ -5,8 +5,12 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cctype>
 #include <charconv>
+#include <cmath>
+#include <limits>
 #include <map>
+#include <type_traits>
 #include <vector>
 
 #include "cg/build_info.hpp"
@@ -70,16 +74,91 @@ Problem problem_from(const ProblemWords& words) {
   problem.nonzer = words.nonzer.value_or(problem.nonzer);
   problem.niter = words.niter.value_or(problem.niter);
   problem.shift = words.shift.value_or(problem.shift);
-  if (words.reference_zeta) problem.reference_zeta = words.reference_zeta;
+  if (words.reference_zeta) {
+    if (*words.reference_zeta == 0.0) {
+      throw InputError("--reference 0: must not be zero, since zeta is compared with it in relative terms");
+    }
+    problem.reference_zeta = words.reference_zeta;
+  }
   check_problem(problem);
   return problem;
 }
 
-std::optional<int> positive_integer(std::string_view text) {
-  int value = 0;
+/// The whole text as a decimal number; nothing when it is anything else or does not fit.
+template <typename Number>
+std::optional<Number> number_from(std::string_view text) {
+  if (text.starts_with('+') && !text.starts_with("+-")) text.remove_prefix(1);
+  Number value{};
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value < 1) return std::nullopt;
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
   return value;
+}
+
+std::optional<int> positive_integer(std::string_view text) {
+  const auto value = number_from<int>(text);
+  return value && *value >= 1 ? value : std::nullopt;
+}
+
+/// "8GB" -> 8e9, "8GiB" -> 8 * 2^30; upper or lower case, the B may be missing, no unit means bytes.
+std::optional<std::int64_t> byte_count_from(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
+  std::string_view rest(text);
+  const auto drop_last = [&](char letter) {
+    const bool found = rest.ends_with(letter);
+    if (found) rest.remove_suffix(1);
+    return found;
+  };
+  drop_last('b');
+  const double step = drop_last('i') ? 1024.0 : 1000.0;
+  constexpr std::string_view prefixes = "kmgtp";
+  const auto prefix = rest.empty() ? std::string_view::npos : prefixes.find(rest.back());
+  double unit = 1.0;
+  if (prefix != std::string_view::npos) {
+    rest.remove_suffix(1);
+    unit = std::pow(step, static_cast<double>(prefix + 1));
+  } else if (step == 1024.0) {
+    return std::nullopt;
+  }
+  const auto number = number_from<double>(rest);
+  constexpr double largest = 9e18;  // within 63 bits
+  if (!number || !(*number * unit >= 1.0 && *number * unit <= largest)) return std::nullopt;
+  return static_cast<std::int64_t>(*number * unit);
+}
+
+/// CLI11 by itself says only that it could not convert, takes an empty text for an option not given, and
+/// reads 010 as 8.
+template <typename Number>
+CLI::Validator decimal() {
+  return {[](std::string& text) {
+            const auto value = number_from<Number>(text);
+            if constexpr (std::is_integral_v<Number>) {
+              if (!value)
+                return fmt::format("\"{}\" is not a whole number up to {}", text,
+                                   std::numeric_limits<Number>::max());
+            } else {
+              if (!value || !std::isfinite(*value)) return fmt::format("\"{}\" is not a finite number", text);
+            }
+            text = fmt::format("{}", *value);
+            return std::string();
+          },
+          ""};
+}
+
+CLI::Validator byte_count() {
+  return {[](std::string& text) {
+            const auto value = byte_count_from(text);
+            if (!value) return fmt::format("\"{}\" is not a size, such as 8GB or 512MiB", text);
+            text = fmt::format("{}", *value);
+            return std::string();
+          },
+          ""};
+}
+
+CLI::Validator file_name() {
+  return {[](std::string& text) {
+            return text.empty() ? std::string("the name of the file is empty") : std::string();
+          },
+          ""};
 }
 
 /// "2x4" -> 2 columns, 4 rows; "auto" -> nothing.
@@ -113,12 +192,86 @@ std::string list_kernels() {
   return text;
 }
 
-void require_positive(const std::string& option, int value) {
-  if (value < 1) throw InputError(fmt::format("{} {}: must be at least 1", option, value));
+void require_within(const std::string& option, int value, int largest) {
+  if (value < 1 || value > largest) {
+    throw InputError(fmt::format("{} {}: must be within 1 ... {}", option, value, largest));
+  }
 }
 
-/// The first line of an error text, since one line is what a user gets.
-std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
+/// What the options of `cg2d run` said, as far as it is not in RunOptions as it was said.
+struct RunWords {
+  ProblemWords problem;
+  RunOptions options;
+  std::string grid = "auto";
+  std::string sum_form = sum_form_name(comm::SumForm::reduce_scatter);
+  std::optional<int> planned_ranks;
+  bool no_phases = false;
+  bool list_kernels = false;
+  bool list_transports = false;
+};
+
+void add_problem_options(CLI::App& run, RunWords& words) {
+  auto& problem = words.problem;
+  const auto add = [&](const std::string& name, auto& value, const std::string& text) {
+    return run.add_option(name, value, text)->group("Problem");
+  };
+  add("--class", problem.class_letter, "problem class: S, W, A, B, C, D, E or F");
+  add("--n", problem.n, "order of the matrix, instead of a class or of the class's")
+      ->transform(decimal<std::int64_t>());
+  add("--nonzer", problem.nonzer, "nonzeros of each random vector")->transform(decimal<int>());
+  add("--shift", problem.shift, "shift of the diagonal (lambda)")->transform(decimal<double>());
+  add("--niter", problem.niter, "outer iterations")->transform(decimal<int>());
+  add("--reference", problem.reference_zeta, "zeta to verify against, instead of the class's")
+      ->transform(decimal<double>());
+  add("--export-mtx", words.options.export_mtx, "also write the matrix to FILE (Matrix Market, symmetric)")
+      ->check(file_name())
+      ->type_name("FILE");
+}
+
+void add_grid_options(CLI::App& run, RunWords& words) {
+  auto& options = words.options;
+  const auto add = [&](const std::string& name, auto& value, const std::string& text) {
+    return run.add_option(name, value, text)->group("Grid");
+  };
+  add("--grid", words.grid, "grid of ranks as PXxPY (columns x rows), or auto");
+  add("--px", options.grid_columns, "columns of the grid; the rows follow")->transform(decimal<int>());
+  add("--sum", words.sum_form,
+      "summation over a process row: reduce-scatter or whole-block (as in the paper)");
+  add("--transport", options.transport, "way to move data (--list-transports)");
+  add("--kernel", options.kernel, "matrix-vector product (--list-kernels), or auto");
+  add("--threads", options.thread_count, "threads of each rank")->transform(decimal<int>());
+}
+
+void add_output_options(CLI::App& run, RunWords& words) {
+  auto& options = words.options;
+  run.add_option("--format", options.format, "text, json or csv")->group("Output");
+  run.add_option("--output", options.output, "write the result to FILE, whole or not at all")
+      ->check(file_name())
+      ->type_name("FILE")
+      ->group("Output");
+  run.add_option("--repeat", options.repeat_count, "timed repetitions; the median is reported")
+      ->transform(decimal<int>())
+      ->group("Output");
+  run.add_flag("--no-phases", words.no_phases, "do not time the phases")->group("Output");
+  run.add_flag("--progress", options.progress, "progress on stderr (a terminal gets it anyway)")
+      ->group("Output");
+}
+
+void add_plan_options(CLI::App& run, RunWords& words) {
+  auto& options = words.options;
+  run.add_flag("--dry-run", options.dry_run, "print the plan (blocks, memory, messages) and exit")
+      ->group("Plan");
+  run.add_option("--ranks", words.planned_ranks, "with --dry-run: plan for that many ranks")
+      ->transform(decimal<int>())
+      ->group("Plan");
+  run.add_option("--memory-limit", options.memory_limit_bytes,
+                 "memory that a node's ranks may take, such as 8GB or 512MiB")
+      ->transform(byte_count())
+      ->type_name("SIZE")
+      ->group("Plan");
+  run.add_flag("--list-kernels", words.list_kernels, "list the kernels and exit")->group("Plan");
+  run.add_flag("--list-transports", words.list_transports, "list the transports and exit")->group("Plan");
+}
 
 void check_choices(const RunOptions& options) {
   auto kernel_names = names_of(kernels::kernel_table());
@@ -126,17 +279,60 @@ void check_choices(const RunOptions& options) {
   require_known("--kernel", options.kernel, kernel_names);
   require_known("--transport", options.transport, names_of(comm::transport_table()));
   require_known("--format", options.format, names_of(report_format_table()));
-  require_positive("--threads", options.thread_count);
-  require_positive("--repeat", options.repeat_count);
+  // More than any processor has. The OpenMP library crashes on numbers that are beyond reason.
+  constexpr int most_threads = 1024;
+  require_within("--threads", options.thread_count, most_threads);
+  require_within("--repeat", options.repeat_count, std::numeric_limits<int>::max());
   if (options.grid && options.grid_columns) {
     throw InputError("--px and --grid both name a grid: give one of them");
   }
-  if (options.planned_ranks != 0) {
-    require_positive("--ranks", options.planned_ranks);
-    if (!options.dry_run)
-      throw InputError("--ranks: goes with --dry-run only; the launcher (mpiexec -n) starts ranks");
+  if (options.dry_run && options.format == "csv") {
+    throw InputError("--format csv: a plan (--dry-run) has no such form; valid: text, json");
   }
-  if (options.memory_limit_bytes < 0) throw InputError("--memory-limit: must not be negative");
+}
+
+int planned_ranks_from(const RunWords& words) {
+  if (!words.planned_ranks) return 0;
+  // Beyond the largest machines there are. The plan goes through all ranks.
+  constexpr int most_ranks = 1'000'000;
+  require_within("--ranks", *words.planned_ranks, most_ranks);
+  if (!words.options.dry_run) {
+    throw InputError("--ranks: goes with --dry-run only; the launcher (mpiexec -n) starts ranks");
+  }
+  return *words.planned_ranks;
+}
+
+RunOptions options_from(const RunWords& words) {
+  RunOptions options = words.options;
+  const std::map<std::string, comm::SumForm> sum_forms{{"reduce-scatter", comm::SumForm::reduce_scatter},
+                                                       {"whole-block", comm::SumForm::whole_block}};
+  require_known("--sum", words.sum_form, {"reduce-scatter", "whole-block"});
+  options.sum_form = sum_forms.at(words.sum_form);
+  options.grid = grid_from(words.grid);
+  options.time_phases = !words.no_phases;
+  options.planned_ranks = planned_ranks_from(words);
+  options.problem = problem_from(words.problem);
+  check_choices(options);
+  return options;
+}
+
+/// The first line of an error text, since one line is what a user gets.
+std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
+
+/// Quoted in an error message, a line break would make two lines of it.
+void refuse_line_breaks(int argument_count, const char* const* arguments) {
+  for (int k = 1; k < argument_count; ++k) {
+    if (std::string_view(arguments[k]).find_first_of("\r\n") == std::string_view::npos) continue;
+    throw InputError(fmt::format("argument {} contains a line break; arguments must be one line each", k));
+  }
+}
+
+/// What to say about arguments that nobody takes; the first of them is enough.
+std::string text_of_unexpected(const CLI::App& app, bool has_subcommand) {
+  const auto arguments = app.remaining(true);
+  const std::string first = arguments.empty() ? "argument" : arguments.front();
+  if (has_subcommand) return fmt::format("{}: not an option of cg2d run (see cg2d run --help)", first);
+  return fmt::format("{}: unknown; valid: run, --help, --version (as in: cg2d run --help)", first);
 }
 
 }  // namespace
@@ -169,81 +365,28 @@ Command parse_command_line(int argument_count, const char* const* arguments) {
   app.set_version_flag("--version", fmt::format("cg2d {}", build_info::version));
   app.require_subcommand(0, 1);
   auto* run = app.add_subcommand("run", "run NAS CG on a grid of ranks, verify it and time its phases");
+  RunWords words;
+  add_problem_options(*run, words);
+  add_grid_options(*run, words);
+  add_output_options(*run, words);
+  add_plan_options(*run, words);
 
-  ProblemWords words;
-  RunOptions options;
-  std::string grid = "auto";
-  const std::map<std::string, comm::SumForm> sum_forms{{"reduce-scatter", comm::SumForm::reduce_scatter},
-                                                       {"whole-block", comm::SumForm::whole_block}};
-  std::string sum_form = "reduce-scatter";
-  bool no_phases = false;
-  bool show_kernels = false;
-  bool show_transports = false;
-
-  run->add_option("--class", words.class_letter, "problem class: S, W, A, B, C, D, E or F")->group("Problem");
-  run->add_option("--n", words.n, "order of the matrix, instead of a class or of the class's")
-      ->group("Problem");
-  run->add_option("--nonzer", words.nonzer, "nonzeros of each random vector")->group("Problem");
-  run->add_option("--shift", words.shift, "shift of the diagonal (lambda)")->group("Problem");
-  run->add_option("--niter", words.niter, "outer iterations")->group("Problem");
-  run->add_option("--reference", words.reference_zeta, "zeta to verify against, instead of the class's")
-      ->group("Problem");
-  run->add_option("--export-mtx", options.export_mtx,
-                  "also write the matrix to FILE (Matrix Market, symmetric)")
-      ->type_name("FILE")
-      ->group("Problem");
-
-  run->add_option("--grid", grid, "grid of ranks as PXxPY (columns x rows), or auto")->group("Grid");
-  run->add_option("--px", options.grid_columns, "columns of the grid; the rows follow")->group("Grid");
-  run->add_option("--sum", sum_form,
-                  "summation over a process row: reduce-scatter or whole-block (as in the paper)")
-      ->group("Grid");
-  run->add_option("--transport", options.transport, "way to move data (--list-transports)")->group("Grid");
-  run->add_option("--kernel", options.kernel, "matrix-vector product (--list-kernels), or auto")
-      ->group("Grid");
-  run->add_option("--threads", options.thread_count, "threads of each rank")->group("Grid");
-
-  run->add_option("--format", options.format, "text, json or csv")->group("Output");
-  run->add_option("--output", options.output, "write the result to FILE, whole or not at all")
-      ->type_name("FILE")
-      ->group("Output");
-  run->add_option("--repeat", options.repeat_count, "timed repetitions; the median is reported")
-      ->group("Output");
-  run->add_flag("--no-phases", no_phases, "do not time the phases")->group("Output");
-  run->add_flag("--progress", options.progress, "progress on stderr (a terminal gets it anyway)")
-      ->group("Output");
-
-  run->add_flag("--dry-run", options.dry_run, "print the plan (blocks, memory, messages) and exit")
-      ->group("Plan");
-  run->add_option("--ranks", options.planned_ranks, "with --dry-run: plan for that many ranks")
-      ->group("Plan");
-  run->add_option("--memory-limit", options.memory_limit_bytes,
-                  "memory that a node's ranks may take, such as 8GB")
-      ->transform(CLI::AsSizeValue(false))
-      ->group("Plan");
-  run->add_flag("--list-kernels", show_kernels, "list the kernels and exit")->group("Plan");
-  run->add_flag("--list-transports", show_transports, "list the transports and exit")->group("Plan");
-
+  refuse_line_breaks(argument_count, arguments);
   try {
     app.parse(argument_count, arguments);
   } catch (const CLI::CallForHelp&) {
     return {.run = {}, .text = run->parsed() ? run->help("cg2d") : app.help()};
   } catch (const CLI::CallForVersion&) {
     return {.run = {}, .text = fmt::format("cg2d {}\n", build_info::version)};
+  } catch (const CLI::ExtrasError&) {
+    throw InputError(text_of_unexpected(app, run->parsed()));
   } catch (const CLI::ParseError& error) {
     throw InputError(fmt::format("{} (see cg2d run --help)", first_line(error.what())));
   }
   if (!run->parsed()) return {.run = {}, .text = app.help()};
-  if (show_kernels) return {.run = {}, .text = list_kernels()};
-  if (show_transports) return {.run = {}, .text = describe(comm::transport_table())};
-
-  require_known("--sum", sum_form, {"reduce-scatter", "whole-block"});
-  options.sum_form = sum_forms.at(sum_form);
-  options.grid = grid_from(grid);
-  options.time_phases = !no_phases;
-  options.problem = problem_from(words);
-  check_choices(options);
-  return {.run = options, .text = {}};
+  if (words.list_kernels) return {.run = {}, .text = list_kernels()};
+  if (words.list_transports) return {.run = {}, .text = describe(comm::transport_table())};
+  return {.run = options_from(words), .text = {}};
 }
 
 }  // namespace cg2d

@@ -6,6 +6,8 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include "cg/errors.hpp"
@@ -16,6 +18,14 @@ namespace {
 bool is_special(const std::string& path) {
   struct stat status {};
   return stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode);
+}
+
+/// Where a symbolic link leads to in the end: renaming over the link itself would take it away (think of
+/// /dev/stdout).
+std::string behind_links(const std::string& path) {
+  std::error_code error;
+  const auto target = std::filesystem::canonical(path, error);
+  return error ? path : target.string();
 }
 
 [[noreturn]] void cannot_create(const std::string& path) {
@@ -41,6 +51,7 @@ OutputFile::OutputFile(std::string path) : path_(std::move(path)) {
     errno = EISDIR;
     cannot_create(path_);
   }
+  path_ = behind_links(path_);
   temporary_path_ = path_ + ".XXXXXX";
   const int descriptor = mkstemp(temporary_path_.data());
   if (descriptor < 0) {

@@ -25,12 +25,12 @@ std::string official_block(const RunReport& report) {
   if (!problem.reference_zeta) {
     text += " NO VERIFICATION PERFORMED\n";
     text += " not verified: no reference\n";
-    text += fmt::format(" Zeta is     {:>20}\n", format_fortran(zeta, digits));
+    text += fmt::format(" Zeta is    {:>20}\n", format_fortran(zeta, digits));
   } else if (report.code == ExitCode::success) {
-    const double error = std::abs(zeta - *problem.reference_zeta) / *problem.reference_zeta;
+    const double error = std::abs((zeta - *problem.reference_zeta) / *problem.reference_zeta);
     text += " VERIFICATION SUCCESSFUL \n";
-    text += fmt::format(" Zeta is     {:>20}\n", format_fortran(zeta, digits));
-    text += fmt::format(" Error is    {:>20}\n", format_fortran(error, digits));
+    text += fmt::format(" Zeta is    {:>20}\n", format_fortran(zeta, digits));
+    text += fmt::format(" Error is   {:>20}\n", format_fortran(error, digits));
   } else {
     text += " VERIFICATION FAILED\n";
     text += fmt::format(" Zeta                {:>20}\n", format_fortran(zeta, digits));
@@ -71,7 +71,7 @@ std::string own_lines(const RunReport& report) {
   line("True Mflop/s",
        fmt::format("{:.2f} (from {} nonzeros; Mop/s above counts nonzer*(nonzer+1) = {} per row)",
                    true_flop_count(problem, report.nonzero_count) / repeat.time_s / 1e6, report.nonzero_count,
-                   problem.nonzer * (problem.nonzer + 1)));
+                   std::int64_t{problem.nonzer} * (problem.nonzer + 1)));
   line("Problem", fmt::format("n {}, nonzer {}, shift {}, niter {}", problem.n, problem.nonzer, problem.shift,
                               problem.niter));
   line("Grid", fmt::format("{} (Px x Py: {} process columns, {} process rows{})", report.grid.name(),
@@ -156,8 +156,12 @@ std::string write(const RunReport& report) {
   if (!report.repeats.empty()) {
     // The closing block carries a verdict, and only a run that came to its end has one.
     if (report.unfinished.empty()) text += official_block(report);
-    text += "\n" + own_lines(report);
-    if (report.phases_timed) text += "\n" + phase_table(report);
+    text += '\n';
+    text += own_lines(report);
+    if (report.phases_timed) {
+      text += '\n';
+      text += phase_table(report);
+    }
   }
   for (const auto& warning : report.warnings) text += fmt::format(" Warning: {}\n", warning);
   return text;

@@ -4,6 +4,7 @@
 #include <cassert>
 #include <vector>
 
+#include "comm/doorbells.hpp"
 #include "comm/transports.hpp"
 
 namespace cg2d::comm {
@@ -63,7 +64,7 @@ class Transfer {
   Transfer() = default;
 
   static Transfer send(MPI_Comm communicator, Message message, int destination, int tag) {
-    Transfer transfer;
+    Transfer transfer(destination);
     MPI_Request request = MPI_REQUEST_NULL;
     check(MPI_Send_init(message.data, message.count, message.type, destination, tag, communicator, &request),
           "MPI_Send_init");
@@ -72,7 +73,7 @@ class Transfer {
   }
 
   static Transfer receive(MPI_Comm communicator, Message message, int source, int tag) {
-    Transfer transfer;
+    Transfer transfer(source);
     MPI_Request request = MPI_REQUEST_NULL;
     check(MPI_Recv_init(message.data, message.count, message.type, source, tag, communicator, &request),
           "MPI_Recv_init");
@@ -83,18 +84,22 @@ class Transfer {
   [[nodiscard]] bool idle() const { return handle_ == MPI_REQUEST_NULL; }
   [[nodiscard]] std::int64_t byte_count() const { return message_.byte_count; }
   [[nodiscard]] MPI_Request handle() const { return handle_; }
+  [[nodiscard]] int partner() const { return partner_; }
 
   void start() {
     if (!idle()) check(MPI_Start(&handle_), "MPI_Start");
   }
 
  private:
+  explicit Transfer(int partner) : partner_(partner) {}
+
   void adopt(MPI_Request request, Message message) {
     request_ = OwnedRequest(request);
     handle_ = request;
     message_ = std::move(message);
   }
 
+  int partner_ = ScheduleStep::no_partner;
   OwnedRequest request_;
   MPI_Request handle_ = MPI_REQUEST_NULL;
   Message message_;
@@ -203,6 +208,7 @@ class TwoSided final : public Communicator {
                           partial_, process_row_ranks(layout, rank));
     make_shuffle(layout, rank);
     make_scalar_sums();
+    if (group.waiter().mode() == WaitMode::yield) bells_ = std::make_unique<Doorbells>(group);
   }
 
   [[nodiscard]] std::string_view name() const override { return "two-sided"; }
@@ -283,18 +289,27 @@ class TwoSided final : public Communicator {
   void start_send(Operation operation, Transfer& send) {
     if (send.idle()) return;
     send.start();
+    if (bells_) bells_->ring(send.partner());
     count_sent(operation, send.byte_count());
   }
 
   void wait_for(const Transfer& send, const Transfer& receive) {
-    std::array<MPI_Request, 2> requests{};
-    std::size_t count = 0;
-    if (!receive.idle()) requests[count++] = receive.handle();
-    if (!send.idle()) requests[count++] = send.handle();
-    group_.waiter().wait_all(std::span(requests).first(count));
+    wait_for(receive);
+    // A long message is complete for its sender only when its receiver has fetched it: the sender may sleep
+    // until then, so it is rung before this rank waits for anything else.
+    if (bells_ && !receive.idle()) bells_->ring(receive.partner());
+    wait_for(send);
+  }
+
+  void wait_for(const Transfer& transfer) {
+    if (transfer.idle()) return;
+    MPI_Request request = transfer.handle();
+    group_.waiter().wait_all({&request, 1},
+                             bells_ && bells_->reaches(transfer.partner()) ? bells_.get() : nullptr);
   }
 
   RankGroup& group_;
+  std::unique_ptr<Doorbells> bells_;  // only where waiting ranks yield
   std::vector<double> column_block_;
   std::vector<double> partial_;
   std::vector<double> shuffled_;

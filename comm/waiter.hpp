@@ -13,9 +13,13 @@ namespace cg2d::comm {
 enum class WaitMode {
   /// The rank has a core to itself: poll at once, and yield only after many polls in vain.
   spin,
-  /// Ranks outnumber the cores that they may run on: give the processor away after every poll in vain.
+  /// Ranks outnumber the cores that they may run on: give the processor away, by sched_yield after every poll
+  /// in vain, or
+  /// by sleeping where the other rank can wake this one.
   yield,
 };
+
+class Doorbells;
 
 /// Reads a clock; used to tell waiting from working. May be nullptr: nothing is measured then.
 using TickSource = std::uint64_t (*)() noexcept;
@@ -27,7 +31,11 @@ class Waiter {
   explicit Waiter(WaitMode mode, TickSource ticks = nullptr) : mode_(mode), ticks_(ticks) {}
 
   /// Returns when all requests are complete. Throws MpiError.
-  void wait_all(std::span<MPI_Request> requests);
+  void wait_all(std::span<MPI_Request> requests) { wait_all(requests, nullptr); }
+
+  /// The same; in yield mode the rank sleeps after some polls until one of `bells` rings: the partners of all
+  /// requests must ring it when they have sent, and when they have received. nullptr: it never sleeps.
+  void wait_all(std::span<MPI_Request> requests, Doorbells* bells);
 
   void set_mode(WaitMode mode) { mode_ = mode; }
   void set_tick_source(TickSource ticks) { ticks_ = ticks; }
@@ -38,8 +46,6 @@ class Waiter {
   [[nodiscard]] std::uint64_t wait_count() const { return wait_count_; }
 
  private:
-  void pause_after(std::int64_t polls_in_vain) const;
-
   WaitMode mode_;
   TickSource ticks_;
   std::uint64_t waited_ticks_ = 0;

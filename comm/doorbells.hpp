@@ -1,0 +1,59 @@
+#pragma once
+
+// How a rank that waits can sleep, and a rank that sends can wake it: one counter per rank in memory that the
+// ranks of a node share.
+//
+// Messages stay MPI's. A doorbell only says "look again": with more ranks than cores a waiting rank that
+// polls takes processor time from the ranks that it waits for. sched_yield does not always help: where every
+// rank is a session of its own, as under MPICH's launcher, Linux may schedule sessions as groups (autogroup)
+// and a yield then gives way to nobody outside of the group.
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "comm/rank_group.hpp"
+
+namespace cg2d::comm {
+
+/// The doorbells of a group. Move-free, since others hold its memory; every rank of the group makes it at the
+/// same time.
+class Doorbells {
+ public:
+  /// Collective over the group. On a node where shared memory cannot be had its ranks reach nobody.
+  explicit Doorbells(RankGroup& group);
+  ~Doorbells();
+  Doorbells(const Doorbells&) = delete;
+  Doorbells& operator=(const Doorbells&) = delete;
+  Doorbells(Doorbells&&) = delete;
+  Doorbells& operator=(Doorbells&&) = delete;
+
+  /// Whether `rank` is on this node, so that the two can wake each other.
+  [[nodiscard]] bool reaches(int rank) const { return bells_ != nullptr && place_of(rank) >= 0; }
+  /// Makes `rank` look again, now or when it is about to sleep. No effect on ranks out of reach.
+  void ring(int rank);
+
+  /// How often my bell has rung.
+  [[nodiscard]] std::uint32_t rung() const;
+  /// Sleeps until my bell has rung more often than `seen`, or `longest` is over.
+  void sleep_unless_rung(std::uint32_t seen, std::chrono::microseconds longest);
+
+ private:
+  /// One rank's bell, in a cache line of its own.
+  struct alignas(64) Bell {
+    std::atomic<std::uint32_t> rung;
+    std::atomic<std::uint32_t> asleep;
+  };
+
+  [[nodiscard]] int place_of(int rank) const { return places_[static_cast<std::size_t>(rank)]; }
+
+  std::vector<int> places_;  // of every rank of the group: its bell's number on this node, or -1
+  int my_place_ = 0;
+  int bell_count_ = 0;
+  Bell* bells_ = nullptr;
+};
+
+}  // namespace cg2d::comm
