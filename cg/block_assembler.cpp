@@ -197,6 +197,7 @@ void BlockAssembler::append_rows(std::int64_t end_row, std::span<const std::vect
 
   const auto part_borders = kernels::split_rows_by_nonzeros(inverted.product_starts, thread_count_);
   std::vector<std::int64_t> part_starts;
+  part_starts.reserve(static_cast<std::size_t>(thread_count_));
   std::vector<std::int64_t> part_ends(static_cast<std::size_t>(thread_count_));
   for (int part = 0; part < thread_count_; ++part) {
     part_starts.push_back(

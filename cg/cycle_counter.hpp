@@ -45,7 +45,7 @@ class CycleCalibration {
 
  private:
   struct Sample {
-    std::uint64_t ticks;
+    std::uint64_t ticks = 0;
     std::chrono::steady_clock::time_point time;
   };
   static Sample take_sample();

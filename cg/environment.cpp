@@ -83,7 +83,7 @@ int count_cores(hwloc_topology_t topology, const std::vector<std::string>& masks
 std::vector<CacheInfo> list_caches(hwloc_topology_t topology) {
   std::vector<CacheInfo> caches;
   for (const auto type : {HWLOC_OBJ_L1CACHE, HWLOC_OBJ_L2CACHE, HWLOC_OBJ_L3CACHE, HWLOC_OBJ_L4CACHE}) {
-    const hwloc_obj_t cache = hwloc_get_obj_by_type(topology, type, 0);
+    const auto* const cache = hwloc_get_obj_by_type(topology, type, 0);
     if (cache == nullptr) continue;
     caches.push_back({.level = static_cast<int>(cache->attr->cache.depth),
                       .byte_count = static_cast<std::int64_t>(cache->attr->cache.size),
@@ -94,7 +94,7 @@ std::vector<CacheInfo> list_caches(hwloc_topology_t topology) {
 }
 
 std::string processor_model(hwloc_topology_t topology) {
-  const hwloc_obj_t package = hwloc_get_obj_by_type(topology, HWLOC_OBJ_PACKAGE, 0);
+  auto* const package = hwloc_get_obj_by_type(topology, HWLOC_OBJ_PACKAGE, 0);
   const char* model = package == nullptr ? nullptr : hwloc_obj_get_info_by_name(package, "CPUModel");
   return model == nullptr ? "unknown" : model;
 }

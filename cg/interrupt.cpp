@@ -7,6 +7,7 @@ namespace cg2d {
 namespace {
 
 // A signal handler can reach nothing but a flag like this one.
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
 volatile std::sig_atomic_t interrupt_asked = 0;
 
 extern "C" void note_interrupt(int) { interrupt_asked = 1; }

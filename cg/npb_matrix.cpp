@@ -101,6 +101,7 @@ std::vector<std::vector<std::uint64_t>> parts_for_strip(const Problem& problem, 
   const auto grid = layout.grid();
   std::vector<std::vector<std::uint64_t>> outgoing(static_cast<std::size_t>(grid.rank_count()));
   std::vector<comm::IndexRange> strips;
+  strips.reserve(static_cast<std::size_t>(grid.rows));
   for (int row = 0; row < grid.rows; ++row) strips.push_back(strip_of(layout, row, strip, strip_count));
   std::vector<Run> row_runs;
   std::vector<Run> column_runs;

@@ -7,14 +7,12 @@
 // What makes it parallel:
 //
 //  - Pair number t is draws 2t+1 and 2t+2, whatever happened before, and the generator can jump: ranks draw
-//  equal shares
-//    of the pairs. Out of range or not is the pair's own matter, so the pairs in range are numbered by a
-//    prefix sum.
+//    equal shares of the pairs. Out of range or not is the pair's own matter, so the pairs in range are
+//    numbered by a prefix sum.
 //  - Only a repeated position makes a vector use more than `nonzer` numbers, and for that the two equal
-//  positions must
-//    lie within one vector, so within a short window of the stream. Each rank lists the repetitions in its
-//    share: about nonzer^2 in the whole problem, for every n. From this list, the same on all ranks, follows
-//    where each vector begins.
+//    positions must lie within one vector, so within a short window of the stream. Each rank lists the
+//    repetitions in its share: about nonzer^2 in the whole problem, for every n. From this list, the same on
+//    all ranks, follows where each vector begins.
 
 #include <cstdint>
 #include <span>
@@ -27,12 +25,11 @@ namespace cg2d {
 
 /// The pairs in range of one share of the stream, and some behind it (the halo), in the order of the stream.
 struct StreamShare {
-  comm::IndexRange pairs;               // the share, as numbers of all pairs
-  std::int64_t own_count = 0;           // pairs in range within the share
-  std::vector<std::int32_t> positions;  // own, then halo
-  std::vector<double> values;           // likewise
-  std::vector<std::int64_t>
-      checkpoints;  // pairs in range before every checkpoint_distance-th pair of the share
+  comm::IndexRange pairs;                 // the share, as numbers of all pairs
+  std::int64_t own_count = 0;             // pairs in range within the share
+  std::vector<std::int32_t> positions;    // own, then halo
+  std::vector<double> values;             // likewise
+  std::vector<std::int64_t> checkpoints;  // pairs in range before every checkpoint_distance-th pair
 
   static constexpr std::int64_t checkpoint_distance = 4096;
 };

@@ -38,11 +38,15 @@ Json environment_json(const RunReport& report) {
     const auto& place = environment.ranks[rank];
     ranks.push_back({{"rank", rank}, {"host", place.host}, {"processors", place.processors}});
   }
-  return {{"mpi", environment.mpi_version},       {"blas", environment.blas},
+  return {{"mpi", environment.mpi_version},
+          {"blas", environment.blas},
           {"papi", build_info::papi_version.empty() ? Json(nullptr) : Json(build_info::papi_version)},
-          {"compiler", build_info::compiler},     {"flags", build_info::flags},
-          {"build_type", build_info::build_type}, {"oversubscribed", environment.oversubscribed},
-          {"waiting", report.wait_mode},          {"nodes", std::move(nodes)},
+          {"compiler", build_info::compiler},
+          {"flags", build_info::flags},
+          {"build_type", build_info::build_type},
+          {"oversubscribed", environment.oversubscribed},
+          {"waiting", report.wait_mode},
+          {"nodes", std::move(nodes)},
           {"binding", std::move(ranks)}};
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <iterator>
 
 #include "cg/options.hpp"
 #include "cg/report.hpp"
@@ -74,8 +75,9 @@ std::string own_lines(const RunReport& report) {
                    std::int64_t{problem.nonzer} * (problem.nonzer + 1)));
   line("Problem", fmt::format("n {}, nonzer {}, shift {}, niter {}", problem.n, problem.nonzer, problem.shift,
                               problem.niter));
-  line("Grid", fmt::format("{} (Px x Py: {} process columns, {} process rows{})", report.grid.name(),
-                           report.grid.columns, report.grid.rows,
+  line("Grid", fmt::format("{} (Px x Py: {}, {}{})", report.grid.name(),
+                           format_count(report.grid.columns, "process column"),
+                           format_count(report.grid.rows, "process row"),
                            report.grid_is_automatic ? ", chosen by auto" : ""));
   line("Transport", fmt::format("{}, sum {}, waiting ranks {}", report.transport,
                                 sum_form_name(report.sum_form), report.wait_mode));
@@ -87,9 +89,9 @@ std::string own_lines(const RunReport& report) {
   line("Peak memory", fmt::format("{} on the largest rank", format_bytes(largest_peak)));
   if (report.environment) {
     const auto& node = report.environment->nodes.front();
-    line("Machine", fmt::format("{} node{}, {} core{} on the first: {}", report.environment->nodes.size(),
-                                report.environment->nodes.size() == 1 ? "" : "s", node.core_count,
-                                node.core_count == 1 ? "" : "s", node.processor));
+    line("Machine",
+         fmt::format("{}, {} on the first: {}", format_count(std::ssize(report.environment->nodes), "node"),
+                     format_count(node.core_count, "core"), node.processor));
   }
   return text;
 }

@@ -92,10 +92,11 @@ void check_memory(const Problem& problem, const comm::BlockLayout& layout, comm:
     if (needed > allowed) {
       throw RunError(
           ExitCode::memory,
-          fmt::format("not enough memory on {}: {} ranks need {} (up to {} each), {} are available; take a "
-                      "smaller class or more nodes",
-                      info.host, info.rank_count, format_bytes(needed), format_bytes(largest),
-                      format_bytes(allowed)));
+          fmt::format(
+              "not enough memory on {}: its {} of the run need {} (the largest {}), {} are available; "
+              "take a smaller class or more nodes",
+              info.host, format_count(info.rank_count, "rank"), format_bytes(needed), format_bytes(largest),
+              format_bytes(allowed)));
     }
   }
 }

@@ -32,4 +32,8 @@ std::string format_fortran(double value, int digits) {
                      std::abs(exponent));
 }
 
+std::string format_count(std::int64_t count, const std::string& noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
 }  // namespace cg2d

@@ -31,7 +31,7 @@ std::uint32_t* futex_word(std::atomic<std::uint32_t>& word) {
 /// fails.
 std::string create_segment(std::size_t byte_count) {
   for (int attempt = 0; attempt < 16; ++attempt) {
-    const std::string name = "/cg2d-bells-" + std::to_string(getpid()) + "-" + std::to_string(attempt);
+    std::string name = "/cg2d-bells-" + std::to_string(getpid()) + "-" + std::to_string(attempt);
     const int descriptor = shm_open(name.c_str(), O_CREAT | O_EXCL | O_RDWR, 0600);
     if (descriptor < 0) continue;
     // posix_fallocate, not ftruncate alone: a full /dev/shm must fail here, not at the first ring.

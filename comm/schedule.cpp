@@ -115,8 +115,9 @@ std::vector<IndexRange> GroupPieces::ranges(const PieceRun& run) const {
   std::vector<IndexRange> found;
   const int unwrapped_count = std::min(run.count, group_size() - run.first);
   const auto add = [&](int first, int count) {
-    const IndexRange range{.begin = starts_.at(static_cast<std::size_t>(first)),
-                           .end = starts_.at(static_cast<std::size_t>(first + count))};
+    const auto begin = static_cast<std::size_t>(first);
+    const IndexRange range{.begin = starts_.at(begin),
+                           .end = starts_.at(begin + static_cast<std::size_t>(count))};
     if (range.size() > 0) found.push_back(range);
   };
   add(run.first, unwrapped_count);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <numeric>
 #include <vector>
 
 #include "comm/doorbells.hpp"
@@ -171,8 +172,8 @@ std::vector<int> process_row_ranks(const BlockLayout& layout, int rank) {
 }
 
 std::vector<int> all_ranks(int count) {
-  std::vector<int> ranks;
-  for (int rank = 0; rank < count; ++rank) ranks.push_back(rank);
+  std::vector<int> ranks(static_cast<std::size_t>(count));
+  std::iota(ranks.begin(), ranks.end(), 0);
   return ranks;
 }
 

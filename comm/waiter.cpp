@@ -27,8 +27,8 @@ void Waiter::wait_all(std::span<MPI_Request> requests, Doorbells* bells) {
   if (requests.empty()) return;
   const std::uint64_t begin = ticks_ != nullptr ? ticks_() : 0;
   for (std::int64_t polls = 1;; ++polls) {
-    const std::uint32_t rung =
-        bells != nullptr ? bells->rung() : 0;  // before the poll: a later ring is not missed
+    // Read before the poll, so that no later ring is missed.
+    const std::uint32_t rung = bells != nullptr ? bells->rung() : 0;
     int complete = 0;
     check(MPI_Testall(static_cast<int>(requests.size()), requests.data(), &complete, MPI_STATUSES_IGNORE),
           "MPI_Testall");

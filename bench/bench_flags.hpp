@@ -1,0 +1,35 @@
+#pragma once
+
+// The few flags of the measuring programs: --name=value, taken out before Google Benchmark reads the rest.
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cg/problem.hpp"
+
+namespace cg2d::bench {
+
+/// A command line that flags are taken from.
+class Flags {
+ public:
+  Flags(int argument_count, char** arguments);
+
+  /// Takes "--<name>=<value>" out and returns its value, or `otherwise`; the last one counts.
+  std::string take(std::string_view name, std::string_view otherwise);
+  /// The same for a whole number >= 1. Throws InputError.
+  int take_count(std::string_view name, int otherwise);
+  /// The same for the letters of problem classes, such as "SWA". Throws InputError.
+  std::vector<Problem> take_classes(std::string_view otherwise);
+
+  /// What was not taken; the program's name first. Null-terminated behind the last one, as argv is.
+  [[nodiscard]] std::span<char*> rest() { return std::span(arguments_).first(arguments_.size() - 1); }
+  /// Throws InputError when something is left.
+  void require_nothing_left() const;
+
+ private:
+  std::vector<char*> arguments_;
+};
+
+}  // namespace cg2d::bench

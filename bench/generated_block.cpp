@@ -1,0 +1,75 @@
+#include "bench/generated_block.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <span>
+#include <stdexcept>
+#include <vector>
+
+#include "cg/block_assembler.hpp"
+#include "cg/vector_parts.hpp"
+
+namespace cg2d::bench {
+namespace {
+
+/// The positions of one vector that lie in a range, with their values.
+VectorPart::List part_within(const comm::IndexRange& range, std::span<const std::int32_t> positions,
+                             std::span<const double> values) {
+  const auto begin = std::lower_bound(positions.begin(), positions.end(), range.begin) - positions.begin();
+  const auto end = std::lower_bound(positions.begin(), positions.end(), range.end) - positions.begin();
+  const auto offset = static_cast<std::size_t>(begin);
+  const auto count = static_cast<std::size_t>(end - begin);
+  return {.positions = positions.subspan(offset, count),
+          .values = values.subspan(offset, count),
+          .first = range.begin};
+}
+
+template <typename T>
+kernels::PageBuffer<T> copy_of(const kernels::PageBuffer<T>& buffer) {
+  kernels::PageBuffer<T> copy(buffer.size());
+  std::copy_n(buffer.data(), buffer.size(), copy.data());
+  return copy;
+}
+
+}  // namespace
+
+SparseVectors draw_all_vectors(const Problem& problem) {
+  const std::int64_t window = problem.nonzer + 8;
+  const auto share = draw_share(problem, {.begin = 0, .end = estimated_pair_count(problem)}, window);
+  const auto rejections = resolve_rejections(problem, find_repetitions(share, 0, window));
+  if (rejections.longest_vector > window || share.own_count < needed_number_count(problem, rejections)) {
+    throw std::runtime_error("the generator's estimates do not fit class " + problem.class_name);
+  }
+  return build_vectors(problem, share, 0, rejections);
+}
+
+kernels::CsrBlock generate_block(const Problem& problem, const SparseVectors& vectors,
+                                 const comm::BlockLayout& layout, int rank) {
+  const auto rows = layout.row_block(layout.grid().row_of(rank));
+  const auto columns = layout.column_block(layout.grid().column_of(rank));
+  std::array<std::vector<std::uint64_t>, 1> parts;
+  for (std::int64_t v = 0; v < vectors.count; ++v) {
+    const auto row_part = part_within(rows, vectors.positions_of(v), vectors.values_of(v));
+    const auto column_part = part_within(columns, vectors.positions_of(v), vectors.values_of(v));
+    if (row_part.positions.empty() || column_part.positions.empty()) continue;
+    VectorPart::append(parts.front(), vector_weight(problem, vectors.first + v), row_part, column_part);
+  }
+  const double share = static_cast<double>(rows.size()) * static_cast<double>(columns.size()) /
+                       (static_cast<double>(problem.n) * static_cast<double>(problem.n));
+  BlockAssembler assembler(rows, columns, Problem::rcond - problem.shift,
+                           static_cast<std::int64_t>(1.06 * share * expected_nonzero_count(problem)) + 1024,
+                           1);
+  assembler.append_rows(rows.size(), parts);
+  return assembler.finish();
+}
+
+kernels::CsrBlock copy_of(const kernels::CsrBlock& block) {
+  return {.row_count = block.row_count,
+          .column_count = block.column_count,
+          .row_starts = copy_of(block.row_starts),
+          .columns = copy_of(block.columns),
+          .values = copy_of(block.values)};
+}
+
+}  // namespace cg2d::bench
