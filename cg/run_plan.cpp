@@ -93,9 +93,9 @@ void check_memory(const Problem& problem, const comm::BlockLayout& layout, comm:
       throw RunError(
           ExitCode::memory,
           fmt::format(
-              "not enough memory on {}: its {} of the run need {} (the largest {}), {} are available; "
+              "not enough memory on {}: the run needs {} there ({}, up to {} each), {} are available; "
               "take a smaller class or more nodes",
-              info.host, format_count(info.rank_count, "rank"), format_bytes(needed), format_bytes(largest),
+              info.host, format_bytes(needed), format_count(info.rank_count, "rank"), format_bytes(largest),
               format_bytes(allowed)));
     }
   }

@@ -1,0 +1,473 @@
+"""What cg2d does when something is wrong: one line that says it, the same exit code from all ranks, and never a hang."""
+
+import json
+import os
+import pathlib
+import re
+import signal
+import stat
+import subprocess
+import tempfile
+import unittest
+
+from program_runner import (
+    CANNOT_CREATE,
+    CANNOT_WRITE,
+    INTERRUPTED,
+    MEMORY,
+    NOT_FINITE,
+    PROGRAM,
+    SUCCESS,
+    USAGE,
+    VERIFICATION_FAILED,
+    BackgroundRun,
+    ProgramTest,
+    launch_words,
+    run_command,
+    run_program,
+)
+
+RANK_COUNTS = (1, 2, 3)
+
+# Arguments, and what the one line must say: the words of the user, and what would be right.
+USAGE_ERRORS = (
+    (["--bogus"], ["--bogus", "run", "--help"]),
+    (["bogus"], ["bogus", "run", "--help"]),
+    (["--class", "S"], ["--class", "run"]),
+    (["run", "--class", "S", "--bogus"], ["--bogus", "cg2d run --help"]),
+    (["run", "--class", "S", "extra"], ["extra", "cg2d run --help"]),
+    (["run"], ["--class", "--n --nonzer --shift --niter"]),
+    (["run", "--n", "100", "--shift", "10"], ["missing --nonzer --niter"]),
+    (["run", "--class"], ["--class", "missing"]),
+    (["run", "--class", "S", "--class", "W"], ["--class", "1"]),
+    (["run", "--class", "Q"], ["--class Q", "S, W, A, B, C, D, E, F"]),
+    (["run", "--class", "SW"], ["--class SW", "S, W, A, B, C, D, E, F"]),
+    (["run", "--class", "Q\nR"], ["line break"]),
+    (["run", "--class", "S", "--grid", "fast"], ["--grid fast", "PXxPY", "2x4"]),
+    (["run", "--class", "S", "--grid", "0x1"], ["--grid 0x1", "PXxPY"]),
+    (["run", "--class", "S", "--grid", "-1x-1"], ["--grid -1x-1", "PXxPY"]),
+    (["run", "--class", "S", "--grid", "1x1x1"], ["--grid 1x1x1", "PXxPY"]),
+    (["run", "--class", "S", "--grid", "99999999999x1"], ["--grid 99999999999x1", "PXxPY"]),
+    (["run", "--class", "S", "--px", "1.5"], ["--px", "1.5", "whole number"]),
+    (["run", "--class", "S", "--px", "1", "--grid", "1x1"], ["--px", "--grid", "one of them"]),
+    (["run", "--class", "S", "--kernel", "magic"], ["--kernel magic", "scalar, vectorized"]),
+    (["run", "--class", "S", "--transport", "pigeon"], ["--transport pigeon", "two-sided"]),
+    (["run", "--class", "S", "--format", "xml"], ["--format xml", "text, json, csv"]),
+    (["run", "--class", "S", "--sum", "tree"], ["--sum tree", "reduce-scatter, whole-block"]),
+    (["run", "--class", "S", "--n", "0"], ["--n 0", "1 ... 2147483647"]),
+    (["run", "--class", "S", "--n", "3000000000"], ["--n 3000000000", "1 ... 2147483647"]),
+    (["run", "--class", "S", "--n", "many"], ["--n", "many", "whole number"]),
+    (["run", "--class", "S", "--n", ""], ["--n", '""', "whole number"]),
+    (["run", "--class", "S", "--nonzer", "0"], ["--nonzer 0", "1 ... 1400"]),
+    (["run", "--class", "S", "--nonzer", "1401"], ["--nonzer 1401", "1 ... 1400"]),
+    (["run", "--class", "S", "--niter", "0"], ["--niter 0", "at least 1"]),
+    (["run", "--class", "S", "--niter", "99999999999"], ["--niter", "99999999999", "2147483647"]),
+    (["run", "--class", "S", "--shift", "inf"], ["--shift", "inf", "finite"]),
+    (["run", "--class", "S", "--shift", "ten"], ["--shift", "ten", "finite number"]),
+    (["run", "--class", "S", "--reference", "nan"], ["--reference", "nan", "finite number"]),
+    (["run", "--class", "S", "--reference", "0"], ["--reference 0", "not be zero"]),
+    (["run", "--class", "S", "--threads", "0"], ["--threads 0", "1 ... 1024"]),
+    (["run", "--class", "S", "--threads", "100000"], ["--threads 100000", "1 ... 1024"]),
+    (["run", "--class", "S", "--repeat", "0"], ["--repeat 0", "1 ..."]),
+    (["run", "--class", "S", "--repeat", "-2"], ["--repeat -2", "1 ..."]),
+    (["run", "--class", "S", "--ranks", "4"], ["--ranks", "--dry-run", "mpiexec -n"]),
+    (["run", "--class", "S", "--dry-run", "--ranks", "0"], ["--ranks 0", "1 ..."]),
+    (["run", "--class", "S", "--dry-run", "--format", "csv"], ["--format csv", "text, json"]),
+    (["run", "--class", "S", "--memory-limit", "lots"], ["--memory-limit", "lots", "8GB"]),
+    (["run", "--class", "S", "--memory-limit", "0"], ["--memory-limit", "0", "8GB"]),
+    (["run", "--class", "S", "--output", ""], ["--output", "name"]),
+    (["run", "--class", "S", "--export-mtx", ""], ["--export-mtx", "name"]),
+)
+
+
+class ErrorTest(ProgramTest):
+    """Assertions on runs that fail."""
+
+    def assert_fails(self, outcome, exit_code, *words):
+        """One line from the program, with these words in it, and this exit code."""
+        self.assertEqual(outcome.exit_code, exit_code, outcome)
+        lines = outcome.error_lines()
+        self.assertEqual(len(lines), 1, outcome)
+        self.assertTrue(lines[0].startswith("cg2d: "), outcome)
+        for word in words:
+            self.assertIn(word, lines[0], outcome)
+        return lines[0]
+
+    def assert_fails_alike(self, arguments, exit_code, *words, rank_counts=RANK_COUNTS):
+        """The same line and exit code from any number of ranks."""
+        said = set()
+        for rank_count in rank_counts:
+            with self.subTest(arguments=arguments, ranks=rank_count):
+                outcome = run_program(rank_count, *arguments)
+                said.add(self.assert_fails(outcome, exit_code, *words))
+                self.assertEqual(outcome.stdout, "", outcome)
+        self.assertEqual(len(said), 1, said)
+
+
+class Usage(ErrorTest):
+    def test_every_usage_error(self):
+        for arguments, words in USAGE_ERRORS:
+            self.assert_fails_alike(arguments, USAGE, *words)
+
+    def test_a_grid_that_does_not_match_lists_the_valid_ones(self):
+        for rank_count, grid, valid in ((1, "2x2", "1x1"), (2, "2x2", "1x2, 2x1"), (6, "4x1", "1x6, 2x3, 3x2, 6x1")):
+            with self.subTest(ranks=rank_count):
+                outcome = run_program(rank_count, "run", "--class", "S", "--grid", grid)
+                self.assertTrue(self.assert_fails(outcome, USAGE, f"--grid {grid}").endswith(f": {valid}"), outcome)
+
+    def test_a_grid_whose_product_overflows_does_not_match(self):
+        self.assert_fails(run_program(1, "run", "--class", "S", "--grid", "65536x65536"), USAGE, "valid", "1x1")
+
+    def test_columns_that_do_not_divide_list_the_valid_grids(self):
+        for rank_count, columns, valid in ((1, 2, "1x1"), (2, 0, "1x2, 2x1"), (2, -1, "1x2, 2x1"), (3, 2, "1x3, 3x1"), (6, 4, "1x6, 2x3, 3x2, 6x1")):
+            with self.subTest(ranks=rank_count):
+                outcome = run_program(rank_count, "run", "--class", "S", "--px", columns)
+                self.assertTrue(self.assert_fails(outcome, USAGE, f"--px {columns}").endswith(f": {valid}"), outcome)
+
+    def test_ranks_with_different_arguments(self):
+        run_s = [PROGRAM, "run", "--class", "S"]
+        for others in ([PROGRAM, "run", "--class", "W"], [PROGRAM, "--bogus"], [PROGRAM, "--help"]):
+            for count in (1, 2):
+                with self.subTest(others=others, count=count):
+                    outcome = run_command([*launch_words(1), *run_s, ":", "-n", str(count), *others])
+                    self.assert_fails(outcome, USAGE, "different arguments", "the same")
+
+
+class Help(ProgramTest):
+    def test_texts_that_are_asked_for_end_well(self):
+        for arguments, word in (
+            ([], "run"),
+            (["--help"], "run"),
+            (["run", "--help"], "--grid"),
+            (["--version"], "cg2d "),
+            (["run", "--list-kernels"], "scalar"),
+            (["run", "--list-transports"], "two-sided"),
+        ):
+            for rank_count in (1, 2):
+                with self.subTest(arguments=arguments, ranks=rank_count):
+                    outcome = self.run_well(rank_count, *arguments)
+                    self.assertIn(word, outcome.stdout)
+                    self.assertEqual(outcome.error_lines(), [])
+
+    def test_help_is_said_once(self):
+        self.assertEqual(self.run_well(3, "--help").stdout, self.run_well(1, "--help").stdout)
+
+
+class Memory(ErrorTest):
+    TWO_NUMBERS = re.compile(r"need (\d\S* [kMGTP]?B) .* (\d\S* [kMGTP]?B) are available")
+
+    def assert_refuses(self, outcome):
+        line = self.assert_fails(outcome, MEMORY, "not enough memory")
+        self.assertRegex(line, self.TWO_NUMBERS)
+        return self.TWO_NUMBERS.search(line).groups()
+
+    def test_a_limit_that_is_too_small(self):
+        for rank_count in RANK_COUNTS:
+            with self.subTest(ranks=rank_count):
+                outcome = run_program(rank_count, "run", "--class", "W", "--memory-limit", "1MB")
+                self.assertEqual(self.assert_refuses(outcome)[1], "1 MB")
+
+    def test_units_of_the_limit(self):
+        for limit, said in (("1MB", "1 MB"), ("1m", "1 MB"), ("1MiB", "1.05 MB"), ("500000", "500 kB"), ("0.5mb", "500 kB")):
+            with self.subTest(limit=limit):
+                outcome = run_program(1, "run", "--class", "W", "--memory-limit", limit)
+                self.assertEqual(self.assert_refuses(outcome)[1], said)
+
+    def test_a_limit_that_is_enough(self):
+        self.run_well(2, "run", "--class", "S", "--memory-limit", "1GB")
+
+    def test_a_class_that_this_machine_cannot_hold(self):
+        plan = self.document_of(1, "run", "--class", "F", "--dry-run")["plan"]
+        if plan["fits"]:
+            self.skipTest("this machine can hold class F")
+        for rank_count in RANK_COUNTS:
+            with self.subTest(ranks=rank_count):
+                self.assert_refuses(run_program(rank_count, "run", "--class", "F"))
+
+    def test_nothing_is_allocated_before_the_refusal(self):
+        # Class D takes over 8 GB, the bare program less than 100 MB, several times that with the address sanitizer.
+        command = [PROGRAM, "run", "--class", "D", "--memory-limit", "4GB"]
+        with subprocess.Popen(command, stderr=subprocess.DEVNULL) as process:
+            _, status, usage = os.wait4(process.pid, 0)
+            process.returncode = os.waitstatus_to_exitcode(status)
+        self.assertEqual(process.returncode, MEMORY)
+        self.assertLess(usage.ru_maxrss, 500 * 1024, "kB resident at most")
+
+
+class Output(ErrorTest):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="cg2d-output-")
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.file = self.folder / "result"
+
+    def files(self):
+        return sorted(path.name for path in self.folder.iterdir())
+
+    def test_a_missing_folder(self):
+        for option in ("--output", "--export-mtx"):
+            target = self.folder / "missing" / "file"
+            self.assert_fails_alike(["run", "--class", "S", option, target], CANNOT_CREATE, str(target), "folder")
+
+    def test_a_folder_in_place_of_a_file(self):
+        for option in ("--output", "--export-mtx"):
+            arguments = ["run", "--class", "S", option, self.folder]
+            self.assert_fails_alike(arguments, CANNOT_CREATE, str(self.folder), rank_counts=(1, 2))
+
+    def test_a_full_disk(self):
+        for format_name in ("text", "json", "csv"):
+            arguments = ["run", "--class", "S", "--output", "/dev/full", "--format", format_name]
+            self.assert_fails_alike(arguments, CANNOT_WRITE, "/dev/full", "full?")
+        arguments = ["run", "--class", "S", "--dry-run", "--output", "/dev/full"]
+        self.assert_fails_alike(arguments, CANNOT_WRITE, "/dev/full", rank_counts=(1, 2))
+
+    def test_standard_output_on_a_full_disk(self):
+        # Under mpiexec a rank's standard output is a pipe to the launcher, so the shell directs it elsewhere.
+        to_full_disk = ["sh", "-c", 'exec "$0" "$@" >/dev/full', PROGRAM]
+        for arguments in (["run", "--class", "S"], ["run", "--class", "S", "--dry-run"], ["--help"]):
+            for rank_count in (0, *RANK_COUNTS):
+                with self.subTest(arguments=arguments, ranks=rank_count):
+                    outcome = run_command([*launch_words(rank_count), *to_full_disk, *arguments])
+                    self.assert_fails(outcome, CANNOT_WRITE, "standard output", "full?")
+
+    def test_a_result_is_the_only_file_left(self):
+        self.run_well(2, "run", "--class", "S", "--output", self.file)
+        self.assertEqual(self.files(), ["result"])
+        self.assertIn("VERIFICATION SUCCESSFUL", self.file.read_text())
+
+    def test_a_result_replaces_an_older_one(self):
+        self.file.write_text("old\n" * 100_000)
+        self.run_well(2, "run", "--class", "S", "--output", self.file, "--format", "csv")
+        self.assertEqual(self.files(), ["result"])
+        self.assertTrue(self.file.read_text().startswith("status,"))
+
+    def test_a_result_has_the_rights_of_the_user_s_mask(self):
+        self.run_well(1, "run", "--class", "S", "--output", self.file, umask=0o027)
+        self.assertEqual(stat.S_IMODE(self.file.stat().st_mode), 0o640)
+
+    def test_a_link_stays_and_its_target_gets_the_result(self):
+        link = self.folder / "link"
+        self.file.write_text("old\n")
+        link.symlink_to(self.file)
+        self.run_well(2, "run", "--class", "S", "--output", link)
+        self.assertTrue(link.is_symlink())
+        self.assertIn("VERIFICATION SUCCESSFUL", self.file.read_text())
+        self.assertEqual(self.files(), ["link", "result"])
+
+    def test_a_run_that_fails_leaves_an_existing_file_alone(self):
+        self.file.write_text("old\n")
+        for arguments, exit_code in (
+            (["--bogus"], USAGE),
+            (["--grid", "5x5"], USAGE),
+            (["--memory-limit", "1kB"], MEMORY),
+            (["--export-mtx", "/dev/full"], CANNOT_WRITE),
+            (["--export-mtx", self.folder / "missing" / "file"], CANNOT_CREATE),
+        ):
+            with self.subTest(arguments=arguments):
+                outcome = run_program(2, "run", "--class", "S", "--output", self.file, *arguments)
+                self.assert_fails(outcome, exit_code)
+                self.assertEqual(self.file.read_text(), "old\n")
+                self.assertEqual(self.files(), ["result"])
+
+    def test_in_json_the_error_is_the_result_and_as_whole(self):
+        for arguments, exit_code in (
+            (["--grid", "5x5"], USAGE),
+            (["--memory-limit", "1kB"], MEMORY),
+            (["--export-mtx", "/dev/full"], CANNOT_WRITE),
+        ):
+            with self.subTest(arguments=arguments):
+                self.file.write_text("old\n" * 100_000)
+                outcome = run_program(
+                    2, "run", "--class", "S", "--format", "json", "--output", self.file, *arguments
+                )
+                line = self.assert_fails(outcome, exit_code)
+                document = json.loads(self.file.read_text())
+                self.assertEqual(document["exit_code"], exit_code)
+                self.assertEqual("cg2d: " + document["reason"], line)
+                self.assertEqual(self.files(), ["result"])
+
+
+class Signals(ProgramTest):
+    """SIGINT and SIGTERM end a run after the outer iteration that is under way."""
+
+    # Class A, but for hours. The first iterations come within a second.
+    ENDLESS = ["run", "--class", "A", "--niter", "1000000", "--reference", "17.130235054029"]
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="cg2d-signals-")
+        self.addCleanup(folder.cleanup)
+        self.file = pathlib.Path(folder.name) / "result"
+
+    def interrupt(self, rank_count, send, *arguments, at=r"outer iteration [2-9]/"):
+        """Starts an endless run, calls send(run) while it iterates, and returns how it ends."""
+        with BackgroundRun(rank_count, *self.ENDLESS, "--output", self.file, *arguments) as run:
+            run.wait_for(at)
+            send(run)
+            return run.finish()
+
+    def assert_interrupted(self, outcome, exit_codes=(INTERRUPTED,), least_steps=2):
+        self.assertIn(outcome.exit_code, exit_codes, outcome)
+        self.assertEqual(len(outcome.error_lines()), 1, outcome)
+        self.assertRegex(outcome.error_lines()[0], r"^cg2d: interrupted by a signal after ", outcome)
+        self.assertEqual([path.name for path in self.file.parent.iterdir()], ["result"])
+        document = json.loads(self.file.read_text())
+        self.assertEqual((document["status"], document["exit_code"]), ("interrupted", INTERRUPTED))
+        self.assertEqual("cg2d: " + document["reason"], outcome.error_lines()[0])
+        self.assertIsNone(document["result"])
+        self.assertIsNone(document["phases"])
+        steps = document["outer_steps"]
+        self.assertGreaterEqual(len(steps), least_steps)
+        self.assertIn(f"after outer iteration {len(steps)} of 1000000", document["reason"])
+        self.assertEqual([step["step"] for step in steps], list(range(1, len(steps) + 1)))
+        # The first steps of class A, as the official program prints them.
+        self.assert_close(steps[0]["zeta"], 19.9997581277040, 1e-12)
+        self.assert_close(steps[1]["zeta"], 17.1140495745506, 1e-12)
+        return document
+
+    def test_a_signal_to_all_ranks(self):
+        for number in (signal.SIGINT, signal.SIGTERM):
+            for rank_count in (1, 2, 3):
+                with self.subTest(signal=number.name, ranks=rank_count):
+
+                    def send(run, number=number, rank_count=rank_count):
+                        ranks = run.ranks()
+                        self.assertEqual(len(ranks), rank_count)
+                        for rank in ranks:
+                            os.kill(rank, number)
+
+                    self.assert_interrupted(self.interrupt(rank_count, send, "--format", "json"))
+
+    def test_a_signal_to_one_rank_ends_all(self):
+        def send(run):
+            os.kill(run.ranks()[-1], signal.SIGTERM)
+
+        self.assert_interrupted(self.interrupt(3, send, "--format", "json"))
+
+    def test_a_signal_without_a_launcher(self):
+        def send(run):
+            os.kill(run.launcher, signal.SIGINT)
+
+        self.assert_interrupted(self.interrupt(0, send, "--format", "json"))
+
+    def test_a_signal_to_the_launcher(self):
+        """Hydra (MPICH 4.0) passes SIGINT and SIGTERM on to the ranks. Its own exit code is the ranks' or, as a matter of
+        luck, 0: it does not always wait for them to tell theirs. So here only the file is to be relied on."""
+        for number in (signal.SIGINT, signal.SIGTERM):
+            with self.subTest(signal=number.name):
+
+                def send(run, number=number):
+                    os.kill(run.launcher, number)
+
+                self.assert_interrupted(self.interrupt(2, send, "--format", "json"), exit_codes=(INTERRUPTED, SUCCESS))
+
+    def test_text_says_that_the_run_did_not_end_and_gives_no_verdict(self):
+        outcome = self.interrupt(2, lambda run: [os.kill(rank, signal.SIGTERM) for rank in run.ranks()])
+        self.assertEqual(outcome.exit_code, INTERRUPTED, outcome)
+        text = self.file.read_text()
+        self.assertIn(" NOT COMPLETED: interrupted by a signal after outer iteration ", text)
+        self.assertNotIn("VERIFICATION", text)
+        self.assertNotIn("SUCCESSFUL", text)
+
+    def test_complete_repetitions_before_the_signal_are_reported_without_a_verdict(self):
+        few = ["--niter", "15"]
+        arguments = ["run", "--class", "W", *few, "--repeat", "1000000", "--format", "json", "--output", self.file]
+        with BackgroundRun(2, *arguments) as run:
+            run.wait_for(r"run 3, outer iteration")
+            for rank in run.ranks():
+                os.kill(rank, signal.SIGTERM)
+            outcome = run.finish()
+        self.assertEqual(outcome.exit_code, INTERRUPTED, outcome)
+        document = json.loads(self.file.read_text())
+        self.assertEqual((document["status"], document["exit_code"]), ("interrupted", INTERRUPTED))
+        self.assertGreaterEqual(document["result"]["repeats"]["count"], 2)
+        self.assertIsNone(document["result"]["verified"])
+        self.assertEqual(len(document["outer_steps"]), 15)
+
+
+class Verdict(ErrorTest):
+    """Text, JSON, CSV and exit code never disagree."""
+
+    WRONG = ["run", "--class", "S", "--reference", "8.5"]
+    NO_REFERENCE = ["run", "--n", "1400", "--nonzer", "7", "--niter", "15", "--shift", "10"]
+    BEYOND_DOUBLES = ["run", "--n", "100", "--nonzer", "5", "--niter", "3", "--shift", "1e308"]
+
+    def test_a_wrong_reference(self):
+        for rank_count in RANK_COUNTS:
+            with self.subTest(ranks=rank_count):
+                outcome = run_program(rank_count, *self.WRONG)
+                self.assert_fails(outcome, VERIFICATION_FAILED, "zeta 8.5971775", "8.5000000", "1e-10")
+                self.assertIn(" VERIFICATION FAILED\n", outcome.stdout)
+                self.assertRegex(outcome.stdout, r"(?m)^ Verification    = {13}UNSUCCESSFUL$")
+
+                outcome = run_program(rank_count, *self.WRONG, "--format", "json")
+                line = self.assert_fails(outcome, VERIFICATION_FAILED)
+                document = outcome.document()
+                self.assertEqual(document["status"], "verification-failed")
+                self.assertEqual(document["exit_code"], VERIFICATION_FAILED)
+                self.assertEqual("cg2d: " + document["reason"], line)
+                self.assertIs(document["result"]["verified"], False)
+
+                outcome = run_program(rank_count, *self.WRONG, "--format", "csv")
+                self.assert_fails(outcome, VERIFICATION_FAILED)
+                self.assertTrue(outcome.stdout.splitlines()[1].startswith("verification-failed,"), outcome)
+
+    def test_a_reference_that_is_barely_wrong_or_right(self):
+        zeta = 8.5971775078648
+        for factor, exit_code in ((1 + 0.99e-10, SUCCESS), (1 + 1.01e-10, VERIFICATION_FAILED)):
+            with self.subTest(factor=factor):
+                outcome = run_program(1, "run", "--class", "S", "--reference", repr(zeta * factor))
+                self.assertEqual(outcome.exit_code, exit_code, outcome)
+
+    def test_the_reference_of_the_class(self):
+        for rank_count in RANK_COUNTS:
+            with self.subTest(ranks=rank_count):
+                outcome = self.run_well(rank_count, "run", "--class", "S")
+                self.assertIn(" VERIFICATION SUCCESSFUL \n", outcome.stdout)
+                self.assertEqual(outcome.error_lines(), [])
+                document = self.document_of(rank_count, "run", "--class", "S")
+                self.assertEqual((document["status"], document["exit_code"]), ("success", SUCCESS))
+                self.assertIs(document["result"]["verified"], True)
+
+    def test_a_problem_without_a_reference(self):
+        for rank_count in RANK_COUNTS:
+            with self.subTest(ranks=rank_count):
+                outcome = self.run_well(rank_count, *self.NO_REFERENCE)
+                self.assertIn("not verified: no reference\n", outcome.stdout)
+                self.assertNotIn("SUCCESSFUL", outcome.stdout)
+                self.assertEqual(outcome.error_lines(), [])
+                document = self.document_of(rank_count, *self.NO_REFERENCE)
+                self.assertEqual((document["status"], document["exit_code"]), ("success", SUCCESS))
+                self.assertIsNone(document["result"]["verified"])
+                self.assertIsNone(document["problem"]["reference_zeta"])
+                # The numbers are those of class S.
+                self.assert_close(document["result"]["zeta"], 8.5971775078648, 1e-12)
+
+    def test_a_number_that_replaces_one_of_the_class_takes_its_reference_away(self):
+        document = self.document_of(1, "run", "--class", "S", "--niter", "2")
+        self.assertEqual(document["problem"]["class"], "U")
+        self.assertIsNone(document["result"]["verified"])
+
+    def test_not_finite(self):
+        for rank_count in RANK_COUNTS:
+            with self.subTest(ranks=rank_count):
+                outcome = run_program(rank_count, *self.BEYOND_DOUBLES)
+                line = self.assert_fails(outcome, NOT_FINITE, "NaN or infinite")
+                self.assertIn(" NOT COMPLETED: " + line.removeprefix("cg2d: "), outcome.stdout)
+                self.assertNotIn("SUCCESSFUL", outcome.stdout)
+                outcome = run_program(rank_count, *self.BEYOND_DOUBLES, "--format", "json")
+                self.assert_fails(outcome, NOT_FINITE)
+                document = outcome.document()
+                self.assertEqual((document["status"], document["exit_code"]), ("not-finite", NOT_FINITE))
+                self.assertIsNone(document["result"])
+
+    def test_a_grid_error_in_json(self):
+        outcome = run_program(2, "run", "--class", "S", "--grid", "3x1", "--format", "json")
+        line = self.assert_fails(outcome, USAGE, "1x2, 2x1")
+        document = outcome.document()
+        self.assertEqual((document["status"], document["exit_code"]), ("usage-error", USAGE))
+        self.assertEqual("cg2d: " + document["reason"], line)
+        self.assertIsNone(document["result"])
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

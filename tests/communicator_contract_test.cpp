@@ -1,0 +1,319 @@
+// What every transport must do, on every grid of the ranks, in both forms of the sum, on even, ragged and
+// empty pieces.
+
+#include "comm/communicator.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "bits.hpp"
+#include "layouts.hpp"
+#include "mpi_test.hpp"
+#include "schedule_simulator.hpp"
+
+namespace cg2d::comm {
+namespace {
+
+using test::group;
+
+struct Case {
+  const TransportRow& transport;
+  SumForm form;
+  const test::NamedLayout& named;
+
+  [[nodiscard]] const BlockLayout& layout() const { return named.layout; }
+  [[nodiscard]] std::unique_ptr<Communicator> make() const {
+    return transport.make(group(), layout(), {.sum_form = form});
+  }
+  [[nodiscard]] std::string text() const {
+    return std::string(transport.name) +
+           (form == SumForm::whole_block ? ", whole block" : ", reduce-scatter") + ", " +
+           test::describe(named);
+  }
+};
+
+/// Every transport that can serve, every grid of the ranks, both forms, every cut of every given size.
+template <typename Visit>
+void for_every_case(const std::set<std::int64_t>& sizes, const Visit& visit) {
+  for (const auto& transport : transport_table()) {
+    if (!transport.why_unavailable(group()).empty()) continue;
+    for (const auto& grid : factorizations(group().size())) {
+      for (const std::int64_t n : sizes) {
+        for (const auto& named : test::layouts_of(n, grid)) {
+          for (const auto form : {SumForm::whole_block, SumForm::reduce_scatter}) {
+            const Case current{.transport = transport, .form = form, .named = named};
+            SCOPED_TRACE(current.text());
+            visit(current);
+          }
+        }
+      }
+    }
+  }
+}
+
+// All data are integers below 2^53, so every order of additions gives the same sum.
+
+double operand(std::int64_t index, int round) { return static_cast<double>(index + 10'000 * (round + 1)); }
+
+double partial(std::int64_t index, int process_column, int round) {
+  return static_cast<double>((process_column + 1) * (index + 3) + 7 * round);
+}
+
+double whole_sum(std::int64_t index, int process_columns, int round) {
+  double sum = 0.0;
+  for (int column = 0; column < process_columns; ++column) sum += partial(index, column, round);
+  return sum;
+}
+
+template <typename ValueOf>
+std::vector<double> values_of(const IndexRange& range, const ValueOf& value_of) {
+  std::vector<double> values;
+  for (auto i = range.begin; i < range.end; ++i) values.push_back(value_of(i));
+  return values;
+}
+
+std::vector<double> copy_of(std::span<const double> values) { return {values.begin(), values.end()}; }
+
+/// One rank's part of one product after the other, each with data of its own.
+class ProductCheck {
+ public:
+  ProductCheck(Communicator& communicator, const BlockLayout& layout)
+      : communicator_(communicator),
+        process_columns_(layout.grid().columns),
+        process_column_(layout.grid().column_of(group().rank())),
+        column_block_(layout.column_block(process_column_)),
+        row_block_(layout.row_block(layout.grid().row_of(group().rank()))),
+        column_piece_(layout.piece(layout.column_piece_of(group().rank()))) {}
+
+  void expect_collection(int round) {
+    const auto piece = communicator_.piece();
+    EXPECT_EQ(static_cast<std::int64_t>(piece.size()), column_piece_.size());
+    std::ranges::copy(values_of(column_piece_, [&](auto i) { return operand(i, round); }), piece.begin());
+    communicator_.collect();
+    EXPECT_EQ(copy_of(communicator_.column_block()),
+              values_of(column_block_, [&](auto i) { return operand(i, round); }));
+  }
+
+  void expect_sum_and_shuffle(int round) {
+    const auto mine = communicator_.partial();
+    EXPECT_EQ(static_cast<std::int64_t>(mine.size()), row_block_.size());
+    std::ranges::copy(values_of(row_block_, [&](auto i) { return partial(i, process_column_, round); }),
+                      mine.begin());
+    communicator_.sum();
+    communicator_.shuffle();
+    EXPECT_EQ(copy_of(communicator_.result()),
+              values_of(column_piece_, [&](auto i) { return whole_sum(i, process_columns_, round); }));
+  }
+
+ private:
+  Communicator& communicator_;
+  int process_columns_;
+  int process_column_;
+  IndexRange column_block_;
+  IndexRange row_block_;
+  IndexRange column_piece_;
+};
+
+/// Numbers whose sum depends on the order of the additions.
+std::vector<double> awkward_scalars(int rank, std::size_t count, int round) {
+  std::vector<double> values;
+  for (std::size_t k = 0; k < count; ++k) {
+    const double sign = (rank + round) % 3 == 0 ? -1.0 : 1.0;
+    const int exponent = (rank * 29 + static_cast<int>(k) * 13 + round) % 70 - 35;
+    values.push_back(sign * std::ldexp(1.0 + 1.0 / (rank + 3), exponent));
+  }
+  return values;
+}
+
+/// What the butterfly gives, by the simulator.
+std::vector<double> simulated_scalars(std::size_t count, int round) {
+  const int ranks = group().size();
+  std::vector<Schedule> schedules;
+  std::vector<std::vector<double>> blocks;
+  for (int rank = 0; rank < ranks; ++rank) {
+    schedules.push_back(all_reduce_schedule(ranks, rank));
+    blocks.push_back(awkward_scalars(rank, count, round));
+  }
+  const auto all_in_one =
+      test::one_piece_layout(static_cast<std::int64_t>(count), {.columns = ranks, .rows = 1}, 0);
+  test::GroupSimulation<double> simulation(GroupPieces(all_in_one, 0, ranks), schedules, blocks);
+  simulation.run(test::Delivery::eager);
+  return simulation.block(group().rank());
+}
+
+/// The same bits as the simulated butterfly, hence on every rank and on every run.
+void expect_scalar_sum(Communicator& communicator, std::size_t count, int round) {
+  auto values = awkward_scalars(group().rank(), count, round);
+  communicator.sum_scalars(values);
+  const auto expected = simulated_scalars(count, round);
+  EXPECT_TRUE(test::same_bits(values, expected))
+      << count << " values, first " << values[0] << " instead of " << expected[0];
+}
+
+Traffic times(Traffic traffic, int factor) {
+  return {.message_count = traffic.message_count * factor, .byte_count = traffic.byte_count * factor};
+}
+
+// ---------------------------------------------------------------- the contract
+
+TEST(TransportTableTest, NamesAreFoundAndUnique) {
+  EXPECT_FALSE(transport_table().empty());
+  for (const auto& row : transport_table()) {
+    EXPECT_EQ(find_transport(row.name)->description, row.description);
+    EXPECT_FALSE(row.description.empty());
+  }
+  EXPECT_EQ(find_transport("no such transport"), nullptr);
+  EXPECT_EQ(find_transport(""), nullptr);
+}
+
+TEST(TransportTableTest, TheDefaultServesEverywhere) {
+  EXPECT_EQ(transport_table().front().why_unavailable(group()), "");
+}
+
+/// Empty, one, fewer elements than ranks, more than ranks, and a prime that leaves most pieces uneven.
+std::set<std::int64_t> contract_sizes() { return {0, 1, group().size() - 1, group().size() + 1, 1009}; }
+
+TEST(CommunicatorContractTest, CollectsSumsAndShufflesEveryLayout) {
+  for_every_case(contract_sizes(), [](const Case& current) {
+    const auto communicator = current.make();
+    EXPECT_EQ(communicator->name(), current.transport.name);  // the forced transport, and no other
+    ProductCheck check(*communicator, current.layout());
+    for (int round = 0; round < 2; ++round) {
+      check.expect_collection(round);
+      check.expect_sum_and_shuffle(round);
+    }
+    EXPECT_EQ(communicator->waited_ticks(), group().waiter().waited_ticks());
+  });
+}
+
+TEST(CommunicatorContractTest, StaleBuffersDoNotShowWhenOperationsAlternate) {
+  for_every_case({1009}, [](const Case& current) {
+    const auto communicator = current.make();
+    ProductCheck check(*communicator, current.layout());
+    for (int round = 0; round < 20; ++round) {
+      check.expect_collection(round);
+      check.expect_sum_and_shuffle(round);
+      expect_scalar_sum(*communicator,
+                        1 + static_cast<std::size_t>(round) % Communicator::largest_scalar_count, round);
+    }
+  });
+}
+
+TEST(CommunicatorContractTest, OneOperationManyTimesInARow) {
+  // Fast ranks run ahead of slow ones: a message of the next round must not land in this one's buffer.
+  for_every_case({97}, [](const Case& current) {
+    const auto communicator = current.make();
+    ProductCheck check(*communicator, current.layout());
+    for (int round = 0; round < 5; ++round) check.expect_collection(round);
+    for (int round = 0; round < 5; ++round) check.expect_sum_and_shuffle(round);
+    for (int round = 0; round < 5; ++round) expect_scalar_sum(*communicator, 2, round);
+  });
+}
+
+TEST(CommunicatorContractTest, LongMessagesArriveWhole) {
+  // 200 000 doubles: pieces and blocks far beyond MPI's eager limit, so that senders wait for receivers.
+  for_every_case({200'003}, [](const Case& current) {
+    const auto communicator = current.make();
+    ProductCheck check(*communicator, current.layout());
+    check.expect_collection(1);
+    check.expect_sum_and_shuffle(1);
+  });
+}
+
+TEST(CommunicatorContractTest, ScalarSumsHaveTheSameBitsOnEveryRankAndEveryTime) {
+  for_every_case({7}, [](const Case& current) {
+    const auto communicator = current.make();
+    for (std::size_t count = 1; count <= Communicator::largest_scalar_count; ++count) {
+      expect_scalar_sum(*communicator, count, 0);
+      auto values = awkward_scalars(group().rank(), count, 1);
+      communicator->sum_scalars(values);
+      for (const auto& others : group().gather_all(std::span<const double>(values))) {
+        EXPECT_TRUE(test::same_bits(others, values));
+      }
+      auto again = awkward_scalars(group().rank(), count, 1);
+      communicator->sum_scalars(again);
+      EXPECT_TRUE(test::same_bits(again, values));
+    }
+  });
+}
+
+TEST(CommunicatorContractTest, SumsRepeatTheirBits) {
+  for_every_case({101}, [](const Case& current) {
+    const auto communicator = current.make();
+    std::vector<double> first;
+    for (int repeat = 0; repeat < 3; ++repeat) {
+      const auto mine = communicator->partial();
+      for (std::size_t k = 0; k < mine.size(); ++k) {
+        mine[k] = awkward_scalars(group().rank() + static_cast<int>(k), 1, 0).front();
+      }
+      communicator->sum();
+      communicator->shuffle();
+      if (repeat == 0) first = copy_of(communicator->result());
+      EXPECT_TRUE(test::same_bits(communicator->result(), first));
+    }
+  });
+}
+
+TEST(CommunicatorContractTest, CountsWhatItSends) {
+  for_every_case({101}, [](const Case& current) {
+    const int rank = group().rank();
+    const auto communicator = current.make();
+    for (int k = 0; k < operation_count; ++k) {
+      EXPECT_EQ(communicator->sent(static_cast<Operation>(k)), Traffic{}) << "operation " << k;
+    }
+    constexpr int repeats = 3;
+    ProductCheck check(*communicator, current.layout());
+    for (int round = 0; round < repeats; ++round) {
+      check.expect_collection(round);
+      check.expect_sum_and_shuffle(round);
+      expect_scalar_sum(*communicator, 3, round);
+    }
+    EXPECT_EQ(communicator->sent(Operation::collect),
+              times(collection_traffic(current.layout(), rank), repeats));
+    EXPECT_EQ(communicator->sent(Operation::sum),
+              times(summation_traffic(current.layout(), rank, current.form), repeats));
+    EXPECT_EQ(communicator->sent(Operation::shuffle),
+              times(shuffle_traffic(current.layout(), rank), repeats));
+    EXPECT_EQ(communicator->sent(Operation::dot), times(dot_traffic(group().size(), rank, 3), repeats));
+  });
+}
+
+TEST(CommunicatorContractTest, TwoCommunicatorsDoNotMixTheirMessages) {
+  for_every_case({101}, [](const Case& current) {
+    const auto first = current.make();
+    const auto second = current.make();
+    ProductCheck first_check(*first, current.layout());
+    ProductCheck second_check(*second, current.layout());
+    for (int round = 0; round < 3; ++round) {
+      first_check.expect_collection(round);
+      second_check.expect_collection(100 + round);
+      second_check.expect_sum_and_shuffle(100 + round);
+      first_check.expect_sum_and_shuffle(round);
+    }
+  });
+}
+
+TEST(CommunicatorContractTest, WorksWhereRanksHaveACoreOfTheirOwn) {
+  // Ranks that spin: with more ranks than cores each wait would take long, and the program would not choose
+  // it.
+  if (group().size() > 2) return;
+  group().waiter().set_mode(WaitMode::spin);
+  for_every_case(contract_sizes(), [](const Case& current) {
+    const auto communicator = current.make();
+    ProductCheck check(*communicator, current.layout());
+    for (int round = 0; round < 5; ++round) {
+      check.expect_collection(round);
+      check.expect_sum_and_shuffle(round);
+      expect_scalar_sum(*communicator, 2, round);
+    }
+  });
+  group().waiter().set_mode(WaitMode::yield);
+}
+
+}  // namespace
+}  // namespace cg2d::comm

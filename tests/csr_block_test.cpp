@@ -1,0 +1,96 @@
+// Blocks in compressed sparse rows, and their split over threads.
+
+#include "kernels/csr_block.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <numeric>
+#include <random>
+#include <vector>
+
+namespace cg2d::kernels {
+namespace {
+
+template <typename T>
+std::vector<T> elements(const PageBuffer<T>& buffer) {
+  return {buffer.span().begin(), buffer.span().end()};
+}
+
+TEST(CsrBlockTest, FromRowsStoresRowAfterRow) {
+  const auto block = CsrBlock::from_rows(5, {{{0, 1.5}, {4, -2.0}}, {}, {{2, 3.0}}});
+  EXPECT_EQ(block.row_count, 3);
+  EXPECT_EQ(block.column_count, 5);
+  EXPECT_EQ(block.nonzero_count(), 3);
+  EXPECT_EQ(elements(block.row_starts), (std::vector<std::int64_t>{0, 2, 2, 3}));
+  EXPECT_EQ(elements(block.columns), (std::vector<std::int32_t>{0, 4, 2}));
+  EXPECT_EQ(elements(block.values), (std::vector<double>{1.5, -2.0, 3.0}));
+  EXPECT_EQ(block.byte_count(), 4 * 8 + 3 * 4 + 3 * 8);
+}
+
+TEST(CsrBlockTest, BlocksMayBeEmpty) {
+  const CsrBlock nothing;
+  EXPECT_EQ(nothing.nonzero_count(), 0);
+  EXPECT_EQ(nothing.byte_count(), 0);
+  const auto no_rows = CsrBlock::from_rows(7, {});
+  EXPECT_EQ(no_rows.row_count, 0);
+  EXPECT_EQ(no_rows.nonzero_count(), 0);
+  const auto empty_rows = CsrBlock::from_rows(0, {{}, {}});
+  EXPECT_EQ(empty_rows.row_count, 2);
+  EXPECT_EQ(empty_rows.nonzero_count(), 0);
+  EXPECT_EQ(elements(empty_rows.row_starts), (std::vector<std::int64_t>{0, 0, 0}));
+}
+
+/// The parts cover all rows in order, and none holds more than its share and one row.
+void expect_even_split(const std::vector<std::int64_t>& lengths, int part_count) {
+  SCOPED_TRACE(std::to_string(lengths.size()) + " rows, " + std::to_string(part_count) + " parts");
+  std::vector<std::int64_t> row_starts{0};
+  for (const auto length : lengths) row_starts.push_back(row_starts.back() + length);
+  const auto borders = split_rows_by_nonzeros(row_starts, part_count);
+  ASSERT_EQ(borders.size(), static_cast<std::size_t>(part_count) + 1);
+  EXPECT_EQ(borders.front(), 0);
+  EXPECT_EQ(borders.back(), static_cast<std::int64_t>(lengths.size()));
+  EXPECT_TRUE(std::ranges::is_sorted(borders));
+  const std::int64_t longest = lengths.empty() ? 0 : *std::ranges::max_element(lengths);
+  for (std::size_t part = 0; part + 1 < borders.size(); ++part) {
+    const auto nonzeros = row_starts[static_cast<std::size_t>(borders[part + 1])] -
+                          row_starts[static_cast<std::size_t>(borders[part])];
+    EXPECT_LE(nonzeros, row_starts.back() / part_count + 1 + longest) << "part " << part;
+  }
+}
+
+TEST(SplitRowsTest, EveryPartGetsItsShareAndOneRowMoreAtMost) {
+  std::mt19937_64 random(2);
+  for (const std::size_t row_count : {0, 1, 2, 7, 64, 101, 1000}) {
+    for (const int part_count : {1, 2, 3, 5, 16, 150}) {
+      std::vector<std::int64_t> lengths(row_count);
+      for (auto& length : lengths) length = static_cast<std::int64_t>(random() % 60);
+      expect_even_split(lengths, part_count);
+      for (auto& length : lengths) length = random() % 4 == 0 ? 50 : 0;  // mostly empty
+      expect_even_split(lengths, part_count);
+      if (row_count > 0) lengths[row_count / 2] = 1'000'000;  // one dense row
+      expect_even_split(lengths, part_count);
+      std::ranges::fill(lengths, 0);
+      expect_even_split(lengths, part_count);
+    }
+  }
+}
+
+TEST(SplitRowsTest, EqualRowsAreSplitEvenly) {
+  std::vector<std::int64_t> row_starts;
+  for (std::int64_t row = 0; row <= 12; ++row) row_starts.push_back(10 * row);
+  EXPECT_EQ(split_rows_by_nonzeros(row_starts, 4), (std::vector<std::int64_t>{0, 3, 6, 9, 12}));
+  EXPECT_EQ(split_rows_by_nonzeros(row_starts, 1), (std::vector<std::int64_t>{0, 12}));
+}
+
+TEST(SplitRowsTest, CountsBeyond32BitsStayExact) {
+  const std::int64_t length = std::int64_t{1} << 60;  // times 6 parts is beyond 2^63
+  const std::vector<std::int64_t> row_starts{0,          length,     2 * length, 3 * length,
+                                             4 * length, 5 * length, 6 * length};
+  EXPECT_EQ(split_rows_by_nonzeros(row_starts, 6), (std::vector<std::int64_t>{0, 1, 2, 3, 4, 5, 6}));
+  EXPECT_EQ(split_rows_by_nonzeros(row_starts, 3), (std::vector<std::int64_t>{0, 2, 4, 6}));
+}
+
+}  // namespace
+}  // namespace cg2d::kernels

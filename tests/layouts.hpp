@@ -1,0 +1,68 @@
+#pragma once
+
+// Grids and cuts that tests of layouts, schedules and communicators go through.
+
+#include <algorithm>
+#include <cstdint>
+#include <random>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "comm/block_layout.hpp"
+
+namespace cg2d::test {
+
+/// Calls visit(grid) for every grid up to 9 x 9.
+template <typename Visit>
+void for_every_grid(const Visit& visit) {
+  for (int columns = 1; columns <= 9; ++columns) {
+    for (int rows = 1; rows <= 9; ++rows) visit(comm::ProcessGrid{.columns = columns, .rows = rows});
+  }
+}
+
+/// Empty, one, fewer than ranks, as many, one more, prime, and class S.
+inline std::set<std::int64_t> awkward_sizes(int rank_count) {
+  return {0, 1, 2, 7, rank_count - 1, rank_count, rank_count + 1, 1009, 1400};
+}
+
+/// A cut with a name, for messages.
+struct NamedLayout {
+  std::string name;
+  comm::BlockLayout layout;
+};
+
+/// Random borders, so that pieces are ragged; with n below the rank count most are empty. The same on every
+/// rank.
+inline comm::BlockLayout ragged_layout(std::int64_t n, comm::ProcessGrid grid) {
+  std::mt19937_64 random(static_cast<std::uint64_t>(20261121 + n * 10'000 + grid.columns * 100 + grid.rows));
+  std::vector<std::int64_t> borders{0, n};
+  for (int k = 1; k < grid.rank_count(); ++k) {
+    borders.push_back(static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(n + 1)));
+  }
+  std::sort(borders.begin(), borders.end());
+  return {grid, std::move(borders)};
+}
+
+/// Everything in one piece, all others empty.
+inline comm::BlockLayout one_piece_layout(std::int64_t n, comm::ProcessGrid grid, int piece) {
+  std::vector<std::int64_t> borders(static_cast<std::size_t>(grid.rank_count()) + 1, 0);
+  std::fill(borders.begin() + piece + 1, borders.end(), n);
+  return {grid, std::move(borders)};
+}
+
+/// The even cut of [0, n) and three that are anything but.
+inline std::vector<NamedLayout> layouts_of(std::int64_t n, comm::ProcessGrid grid) {
+  return {{"even", comm::BlockLayout::even(n, grid)},
+          {"ragged", ragged_layout(n, grid)},
+          {"all in the first piece", one_piece_layout(n, grid, 0)},
+          {"all in a middle piece", one_piece_layout(n, grid, grid.rank_count() / 2)}};
+}
+
+inline std::string describe(const NamedLayout& named) {
+  return "grid " + named.layout.grid().name() + ", n " + std::to_string(named.layout.size()) + ", " +
+         named.name;
+}
+
+}  // namespace cg2d::test

@@ -1,0 +1,106 @@
+#pragma once
+
+// Facts of the NAS CG matrices and runs that the tests are held against.
+//
+// Matrix figures: from an independent generator in Python, in double precision, whose order of additions is
+// not the official one. Zeta of every outer step: as the official NPB 3.4 program prints it, on 1 rank (class
+// B: 2 ranks).
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace cg2d::test {
+
+/// Figures of one matrix. Counts and seeds are exact; sums agree to relative_tolerance.
+struct NpbFacts {
+  std::string_view class_name;
+  std::int64_t nonzero_count;
+  std::int64_t shortest_row;
+  std::int64_t longest_row;
+  double mean_row;
+  double trace;
+  double frobenius_norm;
+  double sum_of_entries;
+  double first_entry;
+  std::uint64_t final_seed;
+  std::int64_t duplicate_pairs;     // dropped, since the vector had the position; -1: not known
+  std::int64_t out_of_range_pairs;  // dropped, since the position was >= n; -1: not known
+  std::span<const double> zetas;    // of every outer step; empty: not known
+};
+
+/// For sums in another order of additions: 1e4 to 1e7 rounding errors of 1e-16, most of which cancel.
+inline constexpr double relative_tolerance = 1e-12;
+
+inline constexpr std::array<double, 15> class_s_zetas{
+    9.998644157914,  8.5733279203222, 8.5954510374058, 8.5969972340737, 8.5971549151767,
+    8.5971744311608, 8.5971770704913, 8.597177444063,  8.5971774983942, 8.5971775064409,
+    8.5971775076486, 8.5971775078318, 8.5971775078598, 8.5971775078641, 8.5971775078648};
+
+inline constexpr std::array<double, 15> class_w_zetas{
+    11.9997003727381, 10.3457275664058, 10.3617880137963, 10.3625416284965, 10.3625905854467,
+    10.3625946467087, 10.3625950398342, 10.3625950817269, 10.3625950864815, 10.3625950870452,
+    10.3625950871141, 10.3625950871227, 10.3625950871238, 10.362595087124,  10.362595087124};
+
+inline constexpr std::array<double, 15> class_a_zetas{
+    19.999758127704,  17.1140495745506, 17.1296668946143, 17.1302113581193, 17.1302338856353,
+    17.1302349879482, 17.1302350498916, 17.130235053751,  17.1302350540101, 17.1302350540284,
+    17.1302350540298, 17.1302350540299, 17.1302350540299, 17.1302350540299, 17.1302350540299};
+
+inline constexpr std::array<NpbFacts, 4> npb_facts{{
+    {.class_name = "S",
+     .nonzero_count = 78'148,
+     .shortest_row = 8,
+     .longest_row = 127,
+     .mean_row = 55.82,
+     .trace = -12446.071917984282,
+     .frobenius_norm = 335.94017389091596,
+     .sum_of_entries = -4796.559321013352,
+     .first_entry = -8.827405531242736,
+     .final_seed = 37'562'041'448'909,
+     .duplicate_pairs = 28,
+     .out_of_range_pairs = 4669,
+     .zetas = class_s_zetas},
+    {.class_name = "W",
+     .nonzero_count = 508'402,
+     .shortest_row = 9,
+     .longest_row = 168,
+     .mean_row = 72.62885714285714,
+     .trace = -75335.17681716761,
+     .frobenius_norm = 908.021702778376,
+     .sum_of_entries = -26325.256014458566,
+     .first_entry = -10.989066898551929,
+     .final_seed = 32'797'703'206'485,
+     .duplicate_pairs = 28,
+     .out_of_range_pairs = 9456,
+     .zetas = class_w_zetas},
+    {.class_name = "A",
+     .nonzero_count = 1'853'104,
+     .shortest_row = 12,
+     .longest_row = 294,
+     .mean_row = 132.36457142857142,
+     .trace = -257193.64598451072,
+     .frobenius_norm = 2184.917870366769,
+     .sum_of_entries = -77001.56841583322,
+     .first_entry = -18.2075691232487,
+     .final_seed = 31'036'621'594'365,
+     .duplicate_pairs = 57,
+     .out_of_range_pairs = 26290,
+     .zetas = class_a_zetas},
+    {.class_name = "B",
+     .nonzero_count = 13'708'072,
+     .shortest_row = 27,
+     .longest_row = 404,
+     .mean_row = 182.77429333333333,
+     .trace = -4358053.364034802,
+     .frobenius_norm = 15924.596378242659,
+     .sum_of_entries = -3022361.4337166357,
+     .first_entry = -56.989288594523494,
+     .final_seed = 11'117'530'962'933,
+     .duplicate_pairs = -1,
+     .out_of_range_pairs = -1,
+     .zetas = {}},
+}};
+
+}  // namespace cg2d::test

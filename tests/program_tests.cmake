@@ -1,0 +1,74 @@
+# Tests of the program as a user meets it, in Python, and of the installed library. Included by CMakeLists.txt beside this
+# file. Labels as there.
+
+# Debian's Python comes before the first one on the PATH, which may be another one (pyenv, conda) without the packages of
+# Debian. One that the user names by Python3_EXECUTABLE comes before both.
+find_program(CG2D_PYTHON_ON_PATH NAMES python3 python)
+mark_as_advanced(CG2D_PYTHON_ON_PATH)
+set(program_test_python "")
+foreach(candidate IN ITEMS "${Python3_EXECUTABLE}" /usr/bin/python3 "${CG2D_PYTHON_ON_PATH}")
+  execute_process(
+    COMMAND "${candidate}" -c "import sys, jsonschema; jsonschema.Draft202012Validator; sys.exit(sys.version_info < (3, 10))"
+    RESULT_VARIABLE import_result
+    OUTPUT_QUIET ERROR_QUIET)
+  if(import_result EQUAL 0)
+    set(program_test_python "${candidate}")
+    break()
+  endif()
+endforeach()
+if(NOT program_test_python)
+  message(
+    FATAL_ERROR
+      "The tests need Python >= 3.10 with jsonschema >= 4; neither /usr/bin/python3 nor the one on the PATH "
+      "(${CG2D_PYTHON_ON_PATH}) is that. Install Debian's python3-jsonschema (scripts/install-dependencies test does), or name "
+      "another Python by -DPython3_EXECUTABLE=..., or go without tests by -DCG2D_BUILD_TESTS=OFF.")
+endif()
+
+# cg2d_add_program_test(NAME SCRIPT file.py [ARGUMENTS word...] LABELS label... TIMEOUT seconds): runs a script of this folder.
+# It starts ranks of its own, so it has the machine to itself.
+function(cg2d_add_program_test name)
+  cmake_parse_arguments(test "" "SCRIPT;TIMEOUT" "ARGUMENTS;LABELS" ${ARGN})
+  add_test(NAME ${name} COMMAND ${program_test_python} ${CMAKE_CURRENT_SOURCE_DIR}/${test_SCRIPT} ${test_ARGUMENTS})
+  set_tests_properties(${name} PROPERTIES LABELS "${test_LABELS}" TIMEOUT ${test_TIMEOUT} PROCESSORS 2)
+  set(environment
+      CG2D_PROGRAM=$<TARGET_FILE:cg2d_program>
+      CG2D_MPIEXEC=${MPIEXEC_EXECUTABLE}
+      PYTHONDONTWRITEBYTECODE=1)
+  set_property(TEST ${name} PROPERTY ENVIRONMENT "${environment}")
+endfunction()
+
+cg2d_add_program_test(command_line_test SCRIPT command_line_test.py LABELS quick TIMEOUT 300)
+cg2d_add_program_test(report_test SCRIPT report_test.py LABELS quick TIMEOUT 300)
+cg2d_add_program_test(export_mtx_test SCRIPT export_mtx_test.py LABELS quick TIMEOUT 120)
+
+# The sanitizers are no part of what is installed, and a consumer would not link without them.
+if(NOT CG2D_SANITIZE)
+  cg2d_add_program_test(install_consumer_test SCRIPT install_consumer_test.py LABELS quick TIMEOUT 180)
+  set(consumer_options
+      "-G${CMAKE_GENERATOR}" "-DCMAKE_MAKE_PROGRAM=${CMAKE_MAKE_PROGRAM}" "-DCMAKE_CXX_COMPILER=${CMAKE_CXX_COMPILER}"
+      "-DMPI_CXX_COMPILER=${MPI_CXX_COMPILER}" "-DCMAKE_BUILD_TYPE=Release")
+  string(REPLACE ";" "\\;" consumer_options "${consumer_options}")
+  set_property(
+    TEST install_consumer_test
+    APPEND
+    PROPERTY ENVIRONMENT CG2D_CMAKE=${CMAKE_COMMAND} CG2D_BUILD_TREE=${PROJECT_BINARY_DIR}
+             "CG2D_CONSUMER_OPTIONS=${consumer_options}")
+endif()
+
+# cg2d_add_class_test(CLASS RANKS list GRIDS all|two|auto TIMEOUT seconds): zeta of one class on many grids.
+function(cg2d_add_class_test class_name)
+  cmake_parse_arguments(test "" "RANKS;GRIDS;TIMEOUT" "" ${ARGN})
+  cg2d_add_program_test(
+    class_${class_name}_grids_test
+    SCRIPT class_grids_test.py
+    ARGUMENTS --class ${class_name} --ranks ${test_RANKS} --grids ${test_GRIDS}
+    LABELS long
+    TIMEOUT ${test_TIMEOUT})
+endfunction()
+
+# All 140 ordered grids of 1 ... 36 ranks take less than 5 minutes on 2 cores: that is a requirement, not a guess.
+cg2d_add_class_test(S RANKS 1-36 GRIDS all TIMEOUT 300)
+cg2d_add_class_test(W RANKS 1-16 GRIDS all TIMEOUT 300)
+cg2d_add_class_test(A RANKS 1-16 GRIDS two TIMEOUT 300)
+cg2d_add_class_test(B RANKS 1,2,4 GRIDS auto TIMEOUT 300)
+cg2d_add_class_test(C RANKS 2 GRIDS auto TIMEOUT 300)

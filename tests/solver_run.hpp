@@ -1,0 +1,38 @@
+#pragma once
+
+// The benchmark's iteration on the ranks of a test, with every part chosen by the test.
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "cg/matrix_source.hpp"
+#include "cg/solver.hpp"
+#include "mpi_test.hpp"
+
+namespace cg2d::test {
+
+struct SolverChoice {
+  comm::SumForm sum_form = comm::SumForm::reduce_scatter;
+  const kernels::KernelRow* kernel = &kernels::default_kernel();
+  const comm::TransportRow* transport = &comm::transport_table().front();
+  int thread_count = 1;
+};
+
+/// All outer steps of the problem behind the untimed first one. Collective.
+inline std::vector<OuterStep> solve(const Problem& problem, const comm::BlockLayout& layout,
+                                    const SolverChoice& choice) {
+  auto block = npb_source().build(problem, layout, group(), choice.thread_count).block;
+  const auto kernel = choice.kernel->make(std::move(block), choice.thread_count);
+  const auto communicator = choice.transport->make(group(), layout, {.sum_form = choice.sum_form});
+  PhaseTimer timer(false, *communicator);
+  BlockOperator matrix(*communicator, *kernel, timer);
+  Solver solver(matrix, *communicator, timer, choice.thread_count);
+  static_cast<void>(solver.outer_step(problem.shift, false));
+  solver.reset();
+  std::vector<OuterStep> steps;
+  for (int k = 0; k < problem.niter; ++k) steps.push_back(solver.outer_step(problem.shift, false));
+  return steps;
+}
+
+}  // namespace cg2d::test
