@@ -119,7 +119,13 @@ class Usage(ErrorTest):
         self.assert_fails(run_program(1, "run", "--class", "S", "--grid", "65536x65536"), USAGE, "valid", "1x1")
 
     def test_columns_that_do_not_divide_list_the_valid_grids(self):
-        for rank_count, columns, valid in ((1, 2, "1x1"), (2, 0, "1x2, 2x1"), (2, -1, "1x2, 2x1"), (3, 2, "1x3, 3x1"), (6, 4, "1x6, 2x3, 3x2, 6x1")):
+        for rank_count, columns, valid in (
+            (1, 2, "1x1"),
+            (2, 0, "1x2, 2x1"),
+            (2, -1, "1x2, 2x1"),
+            (3, 2, "1x3, 3x1"),
+            (6, 4, "1x6, 2x3, 3x2, 6x1"),
+        ):
             with self.subTest(ranks=rank_count):
                 outcome = run_program(rank_count, "run", "--class", "S", "--px", columns)
                 self.assertTrue(self.assert_fails(outcome, USAGE, f"--px {columns}").endswith(f": {valid}"), outcome)
@@ -154,7 +160,7 @@ class Help(ProgramTest):
 
 
 class Memory(ErrorTest):
-    TWO_NUMBERS = re.compile(r"need (\d\S* [kMGTP]?B) .* (\d\S* [kMGTP]?B) are available")
+    TWO_NUMBERS = re.compile(r"needs (\d\S* [kMGTP]?B) .* (\d\S* [kMGTP]?B) are available")
 
     def assert_refuses(self, outcome):
         line = self.assert_fails(outcome, MEMORY, "not enough memory")

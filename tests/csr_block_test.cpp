@@ -62,7 +62,7 @@ void expect_even_split(const std::vector<std::int64_t>& lengths, int part_count)
 
 TEST(SplitRowsTest, EveryPartGetsItsShareAndOneRowMoreAtMost) {
   std::mt19937_64 random(2);
-  for (const std::size_t row_count : {0, 1, 2, 7, 64, 101, 1000}) {
+  for (const std::size_t row_count : {0U, 1U, 2U, 7U, 64U, 101U, 1000U}) {
     for (const int part_count : {1, 2, 3, 5, 16, 150}) {
       std::vector<std::int64_t> lengths(row_count);
       for (auto& length : lengths) length = static_cast<std::int64_t>(random() % 60);

@@ -33,7 +33,8 @@ TEST(RandomStreamTest, FirstDrawByHand) {
 TEST(RandomStreamTest, JumpingEqualsStepping) {
   RandomStream stepped;
   std::uint64_t steps = 0;
-  for (const std::uint64_t target : {0, 1, 2, 3, 4, 7, 8, 63, 64, 65, 1000, 4096, 99'991, 1 << 20}) {
+  for (const std::uint64_t target :
+       {0U, 1U, 2U, 3U, 4U, 7U, 8U, 63U, 64U, 65U, 1000U, 4096U, 99'991U, 1U << 20U}) {
     for (; steps < target; ++steps) stepped.next();
     RandomStream jumped;
     jumped.jump(target);

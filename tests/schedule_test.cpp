@@ -25,8 +25,8 @@ using test::same_bits;
 constexpr int largest_group = 81;
 constexpr std::array both_deliveries{Delivery::eager, Delivery::rendezvous};
 
-int ceil_log2(int value) { return std::bit_width(static_cast<unsigned>(value - 1)); }
-int floor_log2(int value) { return std::bit_width(static_cast<unsigned>(value)) - 1; }
+int ceil_log2(int value) { return static_cast<int>(std::bit_width(static_cast<unsigned>(value - 1))); }
+int floor_log2(int value) { return static_cast<int>(std::bit_width(static_cast<unsigned>(value))) - 1; }
 bool is_power_of_two(int value) { return std::has_single_bit(static_cast<unsigned>(value)); }
 
 /// One element per member.
