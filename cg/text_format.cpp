@@ -9,10 +9,11 @@
 namespace cg2d {
 
 std::string format_bytes(std::int64_t byte_count) {
-  constexpr std::array<std::string_view, 6> units{"B", "kB", "MB", "GB", "TB", "PB"};
+  constexpr std::array<std::string_view, 7> units{"B", "kB", "MB", "GB", "TB", "PB", "EB"};
   auto value = static_cast<double>(byte_count);
   std::size_t unit = 0;
-  while (std::abs(value) >= 1000.0 && unit + 1 < units.size()) {
+  // Three digits are shown: what rounds to 1000 takes the next unit.
+  while (std::abs(value) >= (unit == 0 ? 1000.0 : 999.5) && unit + 1 < units.size()) {
     value /= 1000.0;
     ++unit;
   }

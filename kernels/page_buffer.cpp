@@ -3,6 +3,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cstring>
 #include <new>
 
 namespace cg2d::kernels::detail {
@@ -39,6 +41,11 @@ void* remap_pages(void* address, std::size_t old_byte_count, std::size_t new_byt
     return nullptr;
   }
   const std::size_t old_length = whole_pages(old_byte_count);
+  // The rest of the last page may hold what a longer array left there.
+  if (new_byte_count > old_byte_count) {
+    std::memset(static_cast<char*>(address) + old_byte_count, 0,
+                std::min(old_length, new_byte_count) - old_byte_count);
+  }
   const std::size_t new_length = whole_pages(new_byte_count);
   if (new_length == old_length) return address;
   void* moved = mremap(address, old_length, new_length, MREMAP_MAYMOVE);

@@ -5,6 +5,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
+#include <new>
 #include <span>
 #include <type_traits>
 #include <utility>
@@ -31,7 +33,7 @@ class PageBuffer {
   PageBuffer() = default;
   /// Throws std::bad_alloc when the address space has no room; a page is taken only when it is first written.
   explicit PageBuffer(std::size_t size)
-      : data_(static_cast<T*>(detail::map_pages(size * sizeof(T)))), size_(size) {}
+      : data_(static_cast<T*>(detail::map_pages(bytes_of(size)))), size_(size) {}
   PageBuffer(PageBuffer&& other) noexcept
       : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
   PageBuffer& operator=(PageBuffer&& other) noexcept {
@@ -45,7 +47,7 @@ class PageBuffer {
 
   /// Keeps the first min(size(), size) elements; new ones are zero. Copies nothing. Throws std::bad_alloc.
   void resize(std::size_t size) {
-    data_ = static_cast<T*>(detail::remap_pages(data_, size_ * sizeof(T), size * sizeof(T)));
+    data_ = static_cast<T*>(detail::remap_pages(data_, bytes_of(size_), bytes_of(size)));
     size_ = size;
   }
 
@@ -59,6 +61,12 @@ class PageBuffer {
   [[nodiscard]] std::span<const T> span() const { return {data_, size_}; }
 
  private:
+  /// A size whose bytes cannot be counted is no smaller one.
+  static std::size_t bytes_of(std::size_t size) {
+    if (size > std::numeric_limits<std::size_t>::max() / (2 * sizeof(T))) throw std::bad_alloc();
+    return size * sizeof(T);
+  }
+
   T* data_ = nullptr;
   std::size_t size_ = 0;
 };
