@@ -162,12 +162,11 @@ CLI::Validator file_name() {
 }
 
 /// "2x4" -> 2 columns, 4 rows; "auto" -> nothing.
-std::optional<comm::ProcessGrid> grid_from(const std::string& text) {
+std::optional<comm::ProcessGrid> grid_from(std::string_view text) {
   if (text == "auto") return std::nullopt;
   const auto cross = text.find('x');
-  const auto columns = positive_integer(std::string_view(text).substr(0, cross));
-  const auto rows =
-      cross == std::string::npos ? std::nullopt : positive_integer(std::string_view(text).substr(cross + 1));
+  const auto columns = positive_integer(text.substr(0, cross));
+  const auto rows = cross == std::string_view::npos ? std::nullopt : positive_integer(text.substr(cross + 1));
   if (!columns || !rows) {
     throw InputError(
         fmt::format("--grid {}: must be PXxPY (columns x rows of ranks), such as 2x4, or auto", text));
