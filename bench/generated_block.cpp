@@ -53,7 +53,7 @@ kernels::CsrBlock generate_block(const Problem& problem, const SparseVectors& ve
     const auto row_part = part_within(rows, vectors.positions_of(v), vectors.values_of(v));
     const auto column_part = part_within(columns, vectors.positions_of(v), vectors.values_of(v));
     if (row_part.positions.empty() || column_part.positions.empty()) continue;
-    VectorPart::append(parts.front(), vector_weight(problem, vectors.first + v), row_part, column_part);
+    VectorPart::append(parts.front(), vectors.weights[static_cast<std::size_t>(v)], row_part, column_part);
   }
   const double share = static_cast<double>(rows.size()) * static_cast<double>(columns.size()) /
                        (static_cast<double>(problem.n) * static_cast<double>(problem.n));

@@ -95,7 +95,7 @@ void find_runs(std::span<const std::int32_t> positions, const BlockOf& block_of,
 }
 
 /// The records for every rank whose block the vectors meet in the given strip of its rows.
-std::vector<std::vector<std::uint64_t>> parts_for_strip(const Problem& problem, const SparseVectors& vectors,
+std::vector<std::vector<std::uint64_t>> parts_for_strip(const SparseVectors& vectors,
                                                         const comm::BlockLayout& layout, int strip,
                                                         int strip_count) {
   const auto grid = layout.grid();
@@ -118,7 +118,7 @@ std::vector<std::vector<std::uint64_t>> parts_for_strip(const Problem& problem, 
     if (row_runs.empty()) continue;
     find_runs(
         positions, [&](std::int64_t position) { return layout.column_block_of(position); }, column_runs);
-    const double weight = vector_weight(problem, vectors.first + v);
+    const double weight = vectors.weights[static_cast<std::size_t>(v)];
     const auto list = [&](const Run& run, std::int64_t first) {
       return VectorPart::List{.positions = positions.subspan(run.begin, run.end - run.begin),
                               .values = values.subspan(run.begin, run.end - run.begin),
@@ -163,7 +163,7 @@ SourcePlan plan(const Problem& problem, const comm::BlockLayout& layout) {
     ++strip_count;
   }
   const double vector_bytes =
-      (12.0 * (problem.nonzer + 1) + 4.0) * static_cast<double>(problem.n) / grid.rank_count();
+      (12.0 * (problem.nonzer + 1) + 12.0) * static_cast<double>(problem.n) / grid.rank_count();
   return {.working_bytes = static_cast<std::int64_t>(vector_bytes + strip_bytes(problem, grid, strip_count)),
           .strip_count = strip_count};
 }
@@ -181,7 +181,7 @@ SourcedBlock build(const Problem& problem, const comm::BlockLayout& layout, comm
                            thread_count);
   const int strip_count = plan(problem, layout).strip_count;
   for (int strip = 0; strip < strip_count; ++strip) {
-    const auto parts = group.exchange(parts_for_strip(problem, drawn.vectors, layout, strip, strip_count));
+    const auto parts = group.exchange(parts_for_strip(drawn.vectors, layout, strip, strip_count));
     assembler.append_rows(strip_of(layout, process_row, strip, strip_count).end - rows.begin, parts);
   }
   return {.block = assembler.finish(), .facts = drawn.facts};

@@ -154,6 +154,7 @@ SparseVectors build_vectors(const Problem& problem, const StreamShare& share, st
   vectors.lengths.resize(static_cast<std::size_t>(vectors.count));
   vectors.positions.resize(static_cast<std::size_t>(vectors.count * vectors.stride));
   vectors.values.resize(static_cast<std::size_t>(vectors.count * vectors.stride));
+  vectors.weights = vector_weights(problem, vectors.first, vectors.count);
 
   std::int64_t number = first_number;
   auto next_rejected = std::lower_bound(rejections.numbers.begin(), rejections.numbers.end(), number);
@@ -190,8 +191,14 @@ SparseVectors build_vectors(const Problem& problem, const StreamShare& share, st
   return vectors;
 }
 
-double vector_weight(const Problem& problem, std::int64_t index) {
-  return std::pow(Problem::rcond, static_cast<double>(index) / static_cast<double>(problem.n));
+std::vector<double> vector_weights(const Problem& problem, std::int64_t first, std::int64_t count) {
+  const double ratio = std::pow(Problem::rcond, 1.0 / static_cast<double>(problem.n));
+  double weight = 1.0;
+  for (std::int64_t i = 0; i < first; ++i) weight *= ratio;
+  std::vector<double> weights;
+  weights.reserve(static_cast<std::size_t>(count));
+  for (std::int64_t i = 0; i < count; ++i, weight *= ratio) weights.push_back(weight);
+  return weights;
 }
 
 std::int64_t pair_of_number(const Problem& problem, const StreamShare& share, std::int64_t local_number) {

@@ -54,13 +54,13 @@ std::vector<std::vector<std::uint64_t>> parts_of(const Example& example, const B
   constexpr std::size_t buffer_count = 3;
   std::vector<std::vector<std::uint64_t>> parts(buffer_count);
   const std::size_t vector_count = example.drawn.vectors.size();
+  const auto weights = vector_weights(example.problem, 0, example.problem.n);
   for (std::size_t i = 0; i < vector_count; ++i) {
     const CutVector rows(example.drawn.vectors[i], strip);
     const CutVector columns(example.drawn.vectors[i], block.columns);
     if (rows.positions.empty() || columns.positions.empty()) continue;
-    VectorPart::append(parts[i * buffer_count / vector_count],
-                       vector_weight(example.problem, static_cast<std::int64_t>(i)),
-                       rows.list(block.rows.begin), columns.list(block.columns.begin));
+    VectorPart::append(parts[i * buffer_count / vector_count], weights[i], rows.list(block.rows.begin),
+                       columns.list(block.columns.begin));
   }
   return parts;
 }

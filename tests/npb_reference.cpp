@@ -46,8 +46,9 @@ ReferenceVectors draw_reference_vectors(const Problem& problem) {
 
 ReferenceMatrix build_reference_matrix(const Problem& problem, const ReferenceVectors& drawn) {
   ReferenceMatrix matrix(static_cast<std::size_t>(problem.n));
-  for (std::size_t i = 0; i < drawn.vectors.size(); ++i) {
-    const double weight = std::pow(Problem::rcond, static_cast<double>(i) / static_cast<double>(problem.n));
+  const double ratio = std::pow(Problem::rcond, 1.0 / static_cast<double>(problem.n));
+  double weight = 1.0;
+  for (std::size_t i = 0; i < drawn.vectors.size(); ++i, weight *= ratio) {
     for (const auto& [row, row_value] : drawn.vectors[i]) {
       for (const auto& [column, column_value] : drawn.vectors[i]) {
         // volatile: a product that is fused with its addition (-march=native) would have other bits.

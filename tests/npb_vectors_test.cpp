@@ -208,11 +208,21 @@ TEST(NpbVectorsTest, RepetitionsAreThoseWithinTheWindow) {
 
 TEST(NpbVectorsTest, WeightsFallFromOneToAlmostRcond) {
   const auto& problem = *find_class("S");
-  EXPECT_EQ(vector_weight(problem, 0), 1.0);
-  for (const std::int64_t i : {1, 7, 700, 1399}) {
+  const auto weights = vector_weights(problem, 0, problem.n);
+  ASSERT_EQ(weights.size(), 1400U);
+  EXPECT_EQ(weights.front(), 1.0);
+  for (const std::size_t i : {1, 7, 700, 1399}) {
     const double exact = std::exp(static_cast<double>(i) / 1400.0 * std::log(0.1));
-    EXPECT_NEAR(vector_weight(problem, i), exact, 1e-15);  // a few roundings of a number below 1
+    EXPECT_NEAR(weights[i], exact, 1e-13);  // a rounding per multiplication
   }
+}
+
+TEST(NpbVectorsTest, WeightsOfAShareAreThoseOfTheWhole) {
+  const auto& problem = *find_class("W");
+  const auto whole = vector_weights(problem, 0, problem.n);
+  const auto part = vector_weights(problem, 4321, 99);
+  ASSERT_EQ(part.size(), 99U);
+  EXPECT_TRUE(std::equal(part.begin(), part.end(), whole.begin() + 4321));
 }
 
 }  // namespace
