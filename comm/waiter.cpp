@@ -16,7 +16,7 @@ constexpr std::int64_t polls_before_yield_when_spinning = 10'000;
 
 // One poll takes one or a few messages out of MPI's queues (UCX begins with one and takes more while it finds
 // more), and several may have come with one ring.
-constexpr std::int64_t polls_per_ring = 16;
+constexpr std::int64_t polls_per_ring = 8;
 
 // MPI may need a rank's help for something that nobody rings for, such as the parts of a very long message.
 constexpr std::chrono::microseconds longest_sleep{1000};
