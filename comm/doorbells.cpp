@@ -65,7 +65,7 @@ Doorbells::Doorbells(RankGroup& group) : places_(static_cast<std::size_t>(group.
   }
   my_place_ = place_of(group.rank());
 
-  const std::size_t byte_count = static_cast<std::size_t>(bell_count_) * sizeof(Bell);
+  const std::size_t byte_count = static_cast<std::size_t>(bell_count_) * sizeof(Bells);
   const std::string mine = group.rank() == leader ? create_segment(byte_count) : std::string();
   const auto names = group.gather_all(mine);
   const auto& name = names[static_cast<std::size_t>(leader)];
@@ -80,35 +80,35 @@ Doorbells::Doorbells(RankGroup& group) : places_(static_cast<std::size_t>(group.
   }
   if (group.rank() == leader && !name.empty()) shm_unlink(name.c_str());
   if (all_mapped) {
-    bells_ = static_cast<Bell*>(memory);  // zero bytes are bells that have not rung
+    bells_ = static_cast<Bells*>(memory);  // zero bytes are bells that have not rung
   } else if (memory != nullptr) {
     munmap(memory, byte_count);
   }
 }
 
 Doorbells::~Doorbells() {
-  if (bells_ != nullptr) munmap(bells_, static_cast<std::size_t>(bell_count_) * sizeof(Bell));
+  if (bells_ != nullptr) munmap(bells_, static_cast<std::size_t>(bell_count_) * sizeof(Bells));
 }
 
-void Doorbells::ring(int rank) {
+void Doorbells::ring(Bell bell, int rank) {
   if (!reaches(rank)) return;
-  Bell& bell = bells_[place_of(rank)];
-  bell.rung.fetch_add(1);
-  if (bell.asleep.load() != 0) {
-    syscall(SYS_futex, futex_word(bell.rung), FUTEX_WAKE, 1, nullptr, nullptr, 0);
+  Counter& theirs = counter(bell, place_of(rank));
+  theirs.rung.fetch_add(1);
+  if (theirs.asleep.load() != 0) {
+    syscall(SYS_futex, futex_word(theirs.rung), FUTEX_WAKE, 1, nullptr, nullptr, 0);
   }
 }
 
-std::uint32_t Doorbells::rung() const { return bells_[my_place_].rung.load(); }
+std::uint32_t Doorbells::rung(Bell bell) const { return counter(bell, my_place_).rung.load(); }
 
-void Doorbells::sleep_unless_rung(std::uint32_t seen, std::chrono::microseconds longest) {
-  Bell& bell = bells_[my_place_];
+void Doorbells::sleep_unless_rung(Bell bell, std::uint32_t seen, std::chrono::microseconds longest) {
+  Counter& mine = counter(bell, my_place_);
   timespec timeout{};
   timeout.tv_nsec = std::chrono::nanoseconds(longest).count();
-  bell.asleep.store(1);
+  mine.asleep.store(1);
   // Rung in between: the kernel sees another number than `seen` and returns at once.
-  syscall(SYS_futex, futex_word(bell.rung), FUTEX_WAIT, seen, &timeout, nullptr, 0);
-  bell.asleep.store(0);
+  syscall(SYS_futex, futex_word(mine.rung), FUTEX_WAIT, seen, &timeout, nullptr, 0);
+  mine.asleep.store(0);
 }
 
 }  // namespace cg2d::comm

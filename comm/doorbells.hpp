@@ -8,6 +8,7 @@
 // rank is a session of its own, as under MPICH's launcher, Linux may schedule sessions as groups (autogroup)
 // and a yield then gives way to nobody outside of the group.
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -18,6 +19,10 @@
 #include "comm/rank_group.hpp"
 
 namespace cg2d::comm {
+
+/// What a rank is told. Two bells, since a rank that waits for a message must not be woken by the news that
+/// an earlier one of its own was taken.
+enum class Bell { sent, taken };
 
 /// The doorbells of a group. Move-free, since others hold its memory; every rank of the group makes it at the
 /// same time.
@@ -33,27 +38,35 @@ class Doorbells {
 
   /// Whether `rank` is on this node, so that the two can wake each other.
   [[nodiscard]] bool reaches(int rank) const { return bells_ != nullptr && place_of(rank) >= 0; }
-  /// Makes `rank` look again, now or when it is about to sleep. No effect on ranks out of reach.
-  void ring(int rank);
+  /// Makes `rank` look again, now or when it is about to sleep for this bell. No effect on ranks out of
+  /// reach.
+  void ring(Bell bell, int rank);
 
-  /// How often my bell has rung.
-  [[nodiscard]] std::uint32_t rung() const;
-  /// Sleeps until my bell has rung more often than `seen`, or `longest` is over.
-  void sleep_unless_rung(std::uint32_t seen, std::chrono::microseconds longest);
+  /// How often a bell of mine has rung.
+  [[nodiscard]] std::uint32_t rung(Bell bell) const;
+  /// Sleeps until the bell has rung more often than `seen`, or `longest` is over.
+  void sleep_unless_rung(Bell bell, std::uint32_t seen, std::chrono::microseconds longest);
 
  private:
-  /// One rank's bell, in a cache line of its own.
-  struct alignas(64) Bell {
+  struct Counter {
     std::atomic<std::uint32_t> rung;
     std::atomic<std::uint32_t> asleep;
   };
+  /// One rank's bells, in a cache line of their own.
+  struct alignas(64) Bells {
+    std::array<Counter, 2> counters;  // by Bell
+  };
+
+  [[nodiscard]] Counter& counter(Bell bell, int place) const {
+    return bells_[place].counters[static_cast<std::size_t>(bell)];
+  }
 
   [[nodiscard]] int place_of(int rank) const { return places_[static_cast<std::size_t>(rank)]; }
 
   std::vector<int> places_;  // of every rank of the group: its bell's number on this node, or -1
   int my_place_ = 0;
   int bell_count_ = 0;
-  Bell* bells_ = nullptr;
+  Bells* bells_ = nullptr;
 };
 
 }  // namespace cg2d::comm

@@ -290,23 +290,26 @@ class TwoSided final : public Communicator {
   void start_send(Operation operation, Transfer& send) {
     if (send.idle()) return;
     send.start();
-    if (bells_) bells_->ring(send.partner());
+    if (bells_) bells_->ring(Bell::sent, send.partner());
     count_sent(operation, send.byte_count());
   }
 
   void wait_for(const Transfer& send, const Transfer& receive) {
-    wait_for(receive);
+    wait_for(receive, Bell::sent);
     // A long message is complete for its sender only when its receiver has fetched it: the sender may sleep
     // until then, so it is rung before this rank waits for anything else.
-    if (bells_ && !receive.idle()) bells_->ring(receive.partner());
-    wait_for(send);
+    if (bells_ && !receive.idle()) bells_->ring(Bell::taken, receive.partner());
+    wait_for(send, Bell::taken);
   }
 
-  void wait_for(const Transfer& transfer) {
+  void wait_for(const Transfer& transfer, Bell bell) {
     if (transfer.idle()) return;
     MPI_Request request = transfer.handle();
-    group_.waiter().wait_all({&request, 1},
-                             bells_ && bells_->reaches(transfer.partner()) ? bells_.get() : nullptr);
+    if (bells_ && bells_->reaches(transfer.partner())) {
+      group_.waiter().wait(request, *bells_, bell);
+    } else {
+      group_.waiter().wait_all({&request, 1});
+    }
   }
 
   RankGroup& group_;

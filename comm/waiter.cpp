@@ -23,28 +23,42 @@ constexpr std::chrono::microseconds longest_sleep{1000};
 
 }  // namespace
 
-void Waiter::wait_all(std::span<MPI_Request> requests, Doorbells* bells) {
-  if (requests.empty()) return;
+/// Polls until all requests are complete, with pause(number of polls so far) after each poll in vain.
+template <typename Pause>
+void Waiter::poll(std::span<MPI_Request> requests, const Pause& pause) {
   const std::uint64_t begin = ticks_ != nullptr ? ticks_() : 0;
   for (std::int64_t polls = 1;; ++polls) {
-    // Read before the poll, so that no later ring is missed.
-    const std::uint32_t rung = bells != nullptr ? bells->rung() : 0;
     int complete = 0;
     check(MPI_Testall(static_cast<int>(requests.size()), requests.data(), &complete, MPI_STATUSES_IGNORE),
           "MPI_Testall");
     if (complete != 0) break;
-    if (mode_ == WaitMode::spin) {
-      if (polls > polls_before_yield_when_spinning) sched_yield();
-    } else if (bells == nullptr) {
-      sched_yield();
-    } else if (polls % polls_per_ring == 0) {
-      bells->sleep_unless_rung(rung, longest_sleep);
-    }
+    pause(polls);
   }
   if (ticks_ != nullptr) {
     waited_ticks_ += ticks_() - begin;
     ++wait_count_;
   }
+}
+
+void Waiter::wait_all(std::span<MPI_Request> requests) {
+  if (requests.empty()) return;
+  const std::int64_t polls_before_yield = mode_ == WaitMode::spin ? polls_before_yield_when_spinning : 0;
+  poll(requests, [=](std::int64_t polls) {
+    if (polls > polls_before_yield) sched_yield();
+  });
+}
+
+void Waiter::wait(MPI_Request request, Doorbells& bells, Bell bell) {
+  if (mode_ == WaitMode::spin) return wait_all({&request, 1});
+  // Read before the polls that follow, so that no ring behind them is missed.
+  std::uint32_t rung = bells.rung(bell);
+  std::int64_t polls_since = 0;
+  poll({&request, 1}, [&](std::int64_t) {
+    if (++polls_since < polls_per_ring) return;
+    bells.sleep_unless_rung(bell, rung, longest_sleep);
+    rung = bells.rung(bell);
+    polls_since = 0;
+  });
 }
 
 }  // namespace cg2d::comm

@@ -19,6 +19,7 @@ enum class WaitMode {
 };
 
 class Doorbells;
+enum class Bell;
 
 /// Reads a clock; used to tell waiting from working. May be nullptr: nothing is measured then.
 using TickSource = std::uint64_t (*)() noexcept;
@@ -30,11 +31,10 @@ class Waiter {
   explicit Waiter(WaitMode mode, TickSource ticks = nullptr) : mode_(mode), ticks_(ticks) {}
 
   /// Returns when all requests are complete. Throws MpiError.
-  void wait_all(std::span<MPI_Request> requests) { wait_all(requests, nullptr); }
-
-  /// The same; in yield mode the rank sleeps after some polls until one of `bells` rings: the partners of all
-  /// requests must ring it when they have sent, and when they have received. nullptr: it never sleeps.
-  void wait_all(std::span<MPI_Request> requests, Doorbells* bells);
+  void wait_all(std::span<MPI_Request> requests);
+  /// Waits for one request, a send or a receive. In yield mode the rank sleeps after some polls until its
+  /// bell rings: `taken` for a send, `sent` for a receive, by the partner.
+  void wait(MPI_Request request, Doorbells& bells, Bell bell);
 
   void set_mode(WaitMode mode) { mode_ = mode; }
   void set_tick_source(TickSource ticks) { ticks_ = ticks; }
@@ -45,6 +45,9 @@ class Waiter {
   [[nodiscard]] std::uint64_t wait_count() const { return wait_count_; }
 
  private:
+  template <typename Pause>
+  void poll(std::span<MPI_Request> requests, const Pause& pause);
+
   WaitMode mode_;
   TickSource ticks_;
   std::uint64_t waited_ticks_ = 0;
