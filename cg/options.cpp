@@ -285,6 +285,9 @@ void check_choices(const RunOptions& options) {
   if (options.grid && options.grid_columns) {
     throw InputError("--px and --grid both name a grid: give one of them");
   }
+  if (options.planned_ranks > 0 && options.memory_limit_bytes > 0) {
+    throw InputError("--memory-limit: does not go with --ranks, which says nothing of how many a node gets");
+  }
   if (options.dry_run && options.format == "csv") {
     throw InputError("--format csv: a plan (--dry-run) has no such form; valid: text, json");
   }

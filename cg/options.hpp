@@ -8,6 +8,7 @@
 
 #include "cg/problem.hpp"
 #include "comm/block_layout.hpp"
+#include "comm/communicator.hpp"
 #include "comm/schedule.hpp"
 
 namespace cg2d {
@@ -19,7 +20,7 @@ struct RunOptions {
   std::optional<int> grid_columns;        ///< --px: the rows follow from the rank count
   int planned_ranks = 0;                  ///< --ranks, with --dry-run: plan for that many; 0: those that run
   comm::SumForm sum_form = comm::SumForm::reduce_scatter;
-  std::string transport = "two-sided";
+  std::string transport{comm::default_transport().name};
   std::string kernel = "auto";
   int thread_count = 1;
   std::string format = "text";
@@ -28,8 +29,8 @@ struct RunOptions {
   bool dry_run = false;
   std::string export_mtx;  ///< empty: no export
   bool time_phases = true;
-  bool progress = false;  ///< asked for; a terminal gets it anyway
-  std::int64_t memory_limit_bytes = 0;
+  bool progress = false;                ///< asked for; a terminal gets it anyway
+  std::int64_t memory_limit_bytes = 0;  ///< of a node; 0: what is free there
 };
 
 /// Either options to run with, or a text to print and be done (help, version, a list).

@@ -67,7 +67,6 @@ struct RunReport {
   std::int64_t nonzero_count = 0;
   SourceFacts source_facts;
   double generation_s = 0.0;
-  double setup_s = 0.0;
   std::vector<RankFacts> ranks;
 
   std::vector<RepeatReport> repeats;  ///< complete ones only

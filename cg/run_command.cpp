@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
@@ -204,6 +205,17 @@ class Run {
     report_.grid_is_automatic = !options_.grid && !options_.grid_columns;
   }
 
+  /// The environment with no more memory on each node than the user grants.
+  [[nodiscard]] Environment granted_environment() const {
+    Environment granted = *report_.environment;
+    if (options_.memory_limit_bytes > 0) {
+      for (auto& node : granted.nodes) {
+        node.available_bytes = std::min(node.available_bytes, options_.memory_limit_bytes);
+      }
+    }
+    return granted;
+  }
+
   ExitCode print_plan() {
     const bool is_here = options_.planned_ranks == 0 || options_.planned_ranks == group_.size();
     const auto layout = comm::BlockLayout::even(options_.problem.n, report_.grid);
@@ -211,7 +223,7 @@ class Run {
     std::string text;
     if (group_.rank() == 0) {
       text = describe_plan(options_.problem, layout, options_.sum_form, source_,
-                           is_here ? report_.environment : std::nullopt, options_.format);
+                           is_here ? std::optional(granted_environment()) : std::nullopt, options_.format);
     }
     write_output(output_.get(), group_, text);
     return ExitCode::success;
@@ -260,8 +272,7 @@ class Run {
     check_choices();
     const auto layout = comm::BlockLayout::even(options_.problem.n, report_.grid);
     agree_on(group_, [&] {
-      check_memory(options_.problem, layout, options_.sum_form, source_, *report_.environment,
-                   options_.memory_limit_bytes);
+      check_memory(options_.problem, layout, options_.sum_form, source_, granted_environment());
     });
     const CycleCalibration calibration;
     auto block = generate(layout);

@@ -77,7 +77,7 @@ comm::ProcessGrid choose_grid(const Problem& problem, int rank_count, comm::SumF
 }
 
 void check_memory(const Problem& problem, const comm::BlockLayout& layout, comm::SumForm form,
-                  const SourceRow& source, const Environment& environment, std::int64_t limit_bytes) {
+                  const SourceRow& source, const Environment& environment) {
   for (std::size_t node = 0; node < environment.nodes.size(); ++node) {
     std::int64_t needed = 0;
     std::int64_t largest = 0;
@@ -88,15 +88,14 @@ void check_memory(const Problem& problem, const comm::BlockLayout& layout, comm:
       largest = std::max(largest, bytes);
     }
     const auto& info = environment.nodes[node];
-    const auto allowed = limit_bytes > 0 ? std::min(limit_bytes, info.available_bytes) : info.available_bytes;
-    if (needed > allowed) {
+    if (needed > info.available_bytes) {
       throw RunError(
           ExitCode::memory,
           fmt::format(
               "not enough memory on {}: the run needs {} there ({}, up to {} each), {} are available; "
               "take a smaller class or more nodes",
               info.host, format_bytes(needed), format_count(info.rank_count, "rank"), format_bytes(largest),
-              format_bytes(allowed)));
+              format_bytes(info.available_bytes)));
     }
   }
 }

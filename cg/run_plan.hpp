@@ -40,9 +40,9 @@ StepTraffic plan_traffic(const comm::BlockLayout& layout, int rank, comm::SumFor
 comm::ProcessGrid choose_grid(const Problem& problem, int rank_count, comm::SumForm form);
 inline constexpr std::int64_t start_up_bytes = 4096;
 
-/// Throws RunError (memory) with the two numbers when some node's ranks need more than the node has, or more
-/// than `limit_bytes` per node when that is > 0. Local: every rank comes to the same answer.
+/// Throws RunError (memory) with the two numbers when some node's ranks need more than the node has. Local:
+/// every rank comes to the same answer.
 void check_memory(const Problem& problem, const comm::BlockLayout& layout, comm::SumForm form,
-                  const SourceRow& source, const Environment& environment, std::int64_t limit_bytes);
+                  const SourceRow& source, const Environment& environment);
 
 }  // namespace cg2d

@@ -21,4 +21,6 @@ const TransportRow* find_transport(std::string_view name) {
   return found == table.end() ? nullptr : &*found;
 }
 
+const TransportRow& default_transport() { return *find_transport("two-sided"); }
+
 }  // namespace cg2d::comm

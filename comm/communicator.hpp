@@ -95,9 +95,11 @@ struct TransportRow {
                                         const CommunicatorOptions& options);
 };
 
-/// All transports; the first one is the default.
+/// All transports.
 std::span<const TransportRow> transport_table();
 /// The row of that name, or nullptr.
 const TransportRow* find_transport(std::string_view name);
+/// What runs when no transport is named.
+const TransportRow& default_transport();
 
 }  // namespace cg2d::comm

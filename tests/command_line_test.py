@@ -75,6 +75,7 @@ USAGE_ERRORS = (
     (["run", "--class", "S", "--dry-run", "--format", "csv"], ["--format csv", "text, json"]),
     (["run", "--class", "S", "--memory-limit", "lots"], ["--memory-limit", "lots", "8GB"]),
     (["run", "--class", "S", "--memory-limit", "0"], ["--memory-limit", "0", "8GB"]),
+    (["run", "--class", "S", "--dry-run", "--ranks", "8", "--memory-limit", "8GB"], ["--memory-limit", "--ranks"]),
     (["run", "--class", "S", "--output", ""], ["--output", "name"]),
     (["run", "--class", "S", "--export-mtx", ""], ["--export-mtx", "name"]),
 )
@@ -181,6 +182,14 @@ class Memory(ErrorTest):
 
     def test_a_limit_that_is_enough(self):
         self.run_well(2, "run", "--class", "S", "--memory-limit", "1GB")
+
+    def test_the_plan_obeys_the_limit(self):
+        for limit, fits in (("1MB", False), ("1GB", True)):
+            with self.subTest(limit=limit):
+                arguments = ("run", "--class", "S", "--dry-run", "--memory-limit", limit)
+                self.assertIs(self.document_of(2, *arguments)["plan"]["fits"], fits)
+                verdict = ": fits" if fits else f"has {limit[0]} {limit[1:]}: does not fit"
+                self.assertIn(verdict, self.run_well(2, *arguments).stdout)
 
     def test_a_class_that_this_machine_cannot_hold(self):
         plan = self.document_of(1, "run", "--class", "F", "--dry-run")["plan"]

@@ -211,7 +211,7 @@ TEST(NpbVectorsTest, WeightsFallFromOneToAlmostRcond) {
   const auto weights = vector_weights(problem, 0, problem.n);
   ASSERT_EQ(weights.size(), 1400U);
   EXPECT_EQ(weights.front(), 1.0);
-  for (const std::size_t i : {1, 7, 700, 1399}) {
+  for (const std::size_t i : {1U, 7U, 700U, 1399U}) {
     const double exact = std::exp(static_cast<double>(i) / 1400.0 * std::log(0.1));
     EXPECT_NEAR(weights[i], exact, 1e-13);  // a rounding per multiplication
   }

@@ -1,0 +1,423 @@
+"""What cg2d reports about real runs in JSON, checked against the schema, the plan, and the benchmark's facts."""
+
+import copy
+import json
+import os
+import pathlib
+import signal
+import tempfile
+import unittest
+
+import jsonschema
+
+from program_facts import CLASS_S_NONZEROS, CLASS_S_ZETA, PHASES
+from program_runner import (
+    PROGRAM,
+    SCHEMA,
+    SUCCESS,
+    BackgroundRun,
+    ProgramTest,
+    launch_words,
+    run_command,
+    run_program,
+)
+
+# One outer iteration: 25 CG steps of one product and two dot products; before them rho; after them one more product and
+# the residual norm; at last one sum of three numbers (x . z, z . z, wish to stop).
+CG_STEPS = 25
+PRODUCTS = CG_STEPS + 1
+SINGLE_SUMS = 1 + 2 * CG_STEPS + 1
+TRIPLE_SUMS = 1
+
+
+def scalar_sum_messages(rank_count):
+    """Messages of all ranks in one sum of numbers: pairwise exchange among the largest power of two of them; each rank
+    beyond it sends its number in, and gets the sum."""
+    core = 1 << (rank_count.bit_length() - 1)
+    return core * (core.bit_length() - 1) + 2 * (rank_count - core)
+
+
+class SchemaTest(ProgramTest):
+    """Assertions on JSON documents."""
+
+    @classmethod
+    def setUpClass(cls):
+        schema = json.loads(SCHEMA.read_text())
+        jsonschema.Draft202012Validator.check_schema(schema)
+        cls.validator = jsonschema.Draft202012Validator(schema)
+
+    def assert_valid(self, document):
+        error = jsonschema.exceptions.best_match(self.validator.iter_errors(document))
+        if error is not None:
+            self.fail(f"not as in the schema: {error.json_path}: {error.message[:500]}")
+
+    def assert_invalid(self, document, why):
+        self.assertFalse(self.validator.is_valid(document), why)
+
+    def valid_document_of(self, rank_count, *arguments):
+        document = self.document_of(rank_count, *arguments)
+        self.assert_valid(document)
+        return document
+
+
+class Schema(SchemaTest):
+    """Every way to end writes what the schema says, and the schema is strict."""
+
+    def ending(self, exit_code, *arguments):
+        outcome = run_program(2, "run", "--format", "json", *arguments)
+        self.assertEqual(outcome.exit_code, exit_code, outcome)
+        document = outcome.document()
+        self.assert_valid(document)
+        self.assertEqual(document["exit_code"], exit_code)
+        return document
+
+    def test_success(self):
+        document = self.ending(0, "--class", "S")
+        for key in ("zeta", "rnorm", "verified", "time_s", "mops_total"):
+            self.assertIn(key, document["result"])
+        self.assertEqual(document["status"], "success")
+        self.assertIs(document["result"]["verified"], True)
+
+    def test_without_phases(self):
+        self.assertIsNone(self.ending(0, "--class", "S", "--no-phases")["phases"])
+
+    def test_without_a_reference(self):
+        problem = ("--n", "50", "--nonzer", "3", "--niter", "2", "--shift", "5")
+        self.assertIsNone(self.ending(0, *problem)["result"]["verified"])
+
+    def test_several_repetitions_threads_and_ranks(self):
+        for rank_count, arguments in (
+            (1, ["--repeat", "2", "--threads", "2"]),
+            (5, ["--sum", "whole-block", "--px", "5"]),
+        ):
+            with self.subTest(ranks=rank_count, arguments=arguments):
+                self.valid_document_of(rank_count, "run", "--class", "S", *arguments)
+
+    def test_more_ranks_than_rows(self):
+        self.valid_document_of(6, "run", "--n", "4", "--nonzer", "2", "--niter", "2", "--shift", "5", "--grid", "3x2")
+
+    def test_plan(self):
+        self.assertEqual(self.ending(0, "--class", "S", "--dry-run")["status"], "planned")
+        plan = self.ending(0, "--class", "E", "--dry-run", "--ranks", "12", "--grid", "4x3")["plan"]
+        self.assertEqual(plan["grid"], {"name": "4x3", "columns": 4, "rows": 3})
+        self.assertIsNone(plan["fits"])
+
+    def test_wrong_grid(self):
+        self.assertEqual(self.ending(64, "--class", "S", "--grid", "3x3")["status"], "usage-error")
+
+    def test_not_enough_memory(self):
+        self.assertEqual(self.ending(71, "--class", "W", "--memory-limit", "1MB")["status"], "not-enough-memory")
+
+    def test_export_that_cannot_be_written(self):
+        missing = "/nonexistent-folder/matrix"
+        self.assertEqual(self.ending(73, "--class", "S", "--export-mtx", missing)["status"], "cannot-create-output")
+        self.assertEqual(self.ending(74, "--class", "S", "--export-mtx", "/dev/full")["status"], "cannot-write-output")
+
+    def test_failed_verification(self):
+        self.assertEqual(self.ending(82, "--class", "S", "--reference", "9")["status"], "verification-failed")
+
+    def test_not_finite(self):
+        problem = ("--n", "100", "--nonzer", "5", "--niter", "3", "--shift", "1e308")
+        document = self.ending(84, *problem)
+        self.assertEqual(document["status"], "not-finite")
+        self.assertEqual([step["zeta"] for step in document["outer_steps"]], [None])
+
+    def test_interrupted(self):
+        for arguments, line in (
+            (["--niter", "1000000"], r"iteration [3-9]/"),
+            (["--niter", "15", "--repeat", "1000000"], r"run 2, outer iteration"),
+        ):
+            with self.subTest(arguments=arguments), tempfile.TemporaryDirectory(prefix="cg2d-report-") as folder:
+                file = pathlib.Path(folder) / "result.json"
+                fixed = ("run", "--class", "W", "--format", "json", "--output", file)
+                with BackgroundRun(2, *fixed, *arguments) as run:
+                    run.wait_for(line)
+                    for rank in run.ranks():
+                        os.kill(rank, signal.SIGTERM)
+                    self.assertEqual(run.finish().exit_code, 75)
+                document = json.loads(file.read_text())
+                self.assert_valid(document)
+                self.assertEqual(document["status"], "interrupted")
+
+    def test_the_schema_is_strict(self):
+        good = self.ending(0, "--class", "S")
+        failed = self.ending(82, "--class", "S", "--reference", "9")
+        refused = self.ending(71, "--class", "W", "--memory-limit", "1MB")
+        plan = self.ending(0, "--class", "S", "--dry-run")
+
+        def changed(document, path, value):
+            result = copy.deepcopy(document)
+            at = result
+            for key in path[:-1]:
+                at = at[key]
+            if value is KeyError:
+                del at[path[-1]]
+            else:
+                at[path[-1]] = value
+            return result
+
+        for document, path, value in (
+            (good, ["exit_code"], 82),
+            (good, ["status"], "verification-failed"),
+            (good, ["status"], "great"),
+            (good, ["status"], "planned"),
+            (good, ["reason"], "no reason"),
+            (good, ["reason"], "two\nlines"),
+            (good, ["schema_version"], 2),
+            (good, ["result"], None),
+            (good, ["result", "verified"], False),
+            (good, ["result", "zeta"], None),
+            (good, ["result", "zeta"], "8.6"),
+            (good, ["result", "relative_error"], 1e-9),
+            (good, ["result", "time_s"], 0),
+            (good, ["result", "mops_total"], KeyError),
+            (good, ["surprise"], 1),
+            (good, ["result", "surprise"], 1),
+            (good, ["phases", "ranks", 0, "phases", "dot", "surprise"], 1),
+            (good, ["phases", "ranks", 0, "phases", "dot", "clocks"], -1),
+            (good, ["phases", "ranks", 0, "phases", "dot", "clocks"], 1.5),
+            (good, ["phases", "ranks", 0, "phases", "multiply", "messages"], 1),
+            (good, ["phases", "ranks", 0, "phases", "shuffle"], KeyError),
+            (good, ["configuration", "grid", "automatic"], KeyError),
+            (good, ["configuration", "sum_form"], "tree"),
+            (good, ["environment", "binding"], KeyError),
+            (good, ["environment", "nodes"], []),
+            (good, ["problem", "class"], "Z"),
+            (good, ["problem", "final_seed"], KeyError),
+            (good, ["outer_steps"], []),
+            (failed, ["exit_code"], 0),
+            (failed, ["result", "verified"], True),
+            (failed, ["result", "verified"], None),
+            (failed, ["reason"], ""),
+            (refused, ["exit_code"], 64),
+            (refused, ["result"], good["result"]),
+            (refused, ["outer_steps"], good["outer_steps"]),
+            (refused, ["reason"], KeyError),
+            (plan, ["exit_code"], 64),
+            (plan, ["plan", "surprise"], 1),
+            (plan, ["plan", "memory_bytes"], -5),
+            (plan, ["plan", "all_ranks_per_cg_step", "bytes"], KeyError),
+        ):
+            self.assert_invalid(changed(document, path, value), f"{path} = {value}")
+
+
+class Steps(SchemaTest):
+    def test_every_outer_step_has_the_zeta_of_the_official_program(self):
+        for rank_count, grid in ((1, "1x1"), (2, "2x1"), (6, "2x3"), (5, "1x5")):
+            with self.subTest(grid=grid):
+                steps = self.valid_document_of(rank_count, "run", "--class", "S", "--grid", grid)["outer_steps"]
+                self.assertEqual([step["step"] for step in steps], list(range(1, len(CLASS_S_ZETA) + 1)))
+                for step, expected in zip(steps, CLASS_S_ZETA):
+                    # 1e-12: rounding of sums in another order; measured differences are below 1e-13.
+                    self.assert_close(step["zeta"], expected, 1e-12)
+                    # The residual is rounding noise: only its size can agree (official: 1.4e-13, then about 2e-15).
+                    self.assertLess(step["rnorm"], 5e-13 if step["step"] == 1 else 1e-14)
+                    self.assertGreater(step["rnorm"], 1e-16)
+
+    def test_the_result_is_the_last_step(self):
+        document = self.valid_document_of(2, "run", "--class", "S")
+        self.assertEqual(document["result"]["zeta"], document["outer_steps"][-1]["zeta"])
+        self.assertEqual(document["result"]["rnorm"], document["outer_steps"][-1]["rnorm"])
+        error = abs(document["result"]["zeta"] - 8.5971775078648) / 8.5971775078648
+        self.assertAlmostEqual(document["result"]["relative_error"], error, delta=1e-16)
+
+    def test_the_matrix_has_its_official_facts(self):
+        document = self.valid_document_of(6, "run", "--class", "S", "--grid", "2x3")
+        problem = document["problem"]
+        self.assertEqual(problem["nonzero_count"], CLASS_S_NONZEROS)
+        self.assertEqual(problem["final_seed"], 37562041448909)
+        self.assertEqual(problem["draw_pairs_rejected_as_duplicate"], 28)
+        self.assertEqual(problem["draw_pairs_rejected_as_out_of_range"], 4669)
+        self.assertEqual(sum(rank["nonzeros"] for rank in document["setup"]["ranks"]), CLASS_S_NONZEROS)
+
+    def test_rates_follow_from_the_time(self):
+        document = self.valid_document_of(2, "run", "--class", "S")
+        result = document["result"]
+        row = 7 * 8
+        official = 2 * 15 * 1400 * (3 + row + 25 * (5 + row) + 3)
+        self.assert_close(result["mops_total"], official / result["time_s"] / 1e6, 1e-12)
+        self.assert_close(result["mops_per_process"], result["mops_total"] / 2, 1e-12)
+        true = 2 * 15 * (26 * CLASS_S_NONZEROS + 1400 * (25 * 5 + 6))
+        self.assert_close(result["true_mflops"], true / result["time_s"] / 1e6, 1e-12)
+
+    def test_a_repeated_run_on_the_same_grid_repeats_its_bits(self):
+        for rank_count, arguments in (
+            (1, []),
+            (2, ["--grid", "2x1"]),
+            (6, ["--grid", "3x2"]),
+            (6, ["--grid", "2x3", "--sum", "whole-block"]),
+            (1, ["--threads", "2"]),
+        ):
+            with self.subTest(ranks=rank_count, arguments=arguments):
+                first, second = (
+                    self.valid_document_of(rank_count, "run", "--class", "S", *arguments)["outer_steps"] for _ in range(2)
+                )
+                self.assertEqual(first, second)
+
+
+class Configuration(SchemaTest):
+    def test_a_forced_kernel_is_the_one_that_ran(self):
+        for kernel in ("scalar", "vectorized"):
+            with self.subTest(kernel=kernel):
+                document = self.valid_document_of(2, "run", "--class", "S", "--kernel", kernel)
+                self.assertEqual(document["configuration"]["kernel"], kernel)
+                text = self.run_well(2, "run", "--class", "S", "--kernel", kernel).stdout
+                self.assertRegex(text, rf"(?m)^ Kernel          = {kernel} \(")
+
+    def test_a_forced_transport_grid_and_sum_are_the_ones_that_ran(self):
+        arguments = ("--transport", "two-sided", "--grid", "3x2", "--sum", "whole-block")
+        configuration = self.valid_document_of(6, "run", "--class", "S", *arguments)["configuration"]
+        self.assertEqual(configuration["transport"], "two-sided")
+        self.assertEqual(configuration["sum_form"], "whole-block")
+        self.assertEqual(configuration["ranks"], 6)
+        self.assertEqual(configuration["grid"], {"name": "3x2", "columns": 3, "rows": 2, "automatic": False})
+
+    def test_columns_give_the_grid(self):
+        grid = self.valid_document_of(6, "run", "--class", "S", "--px", "2")["configuration"]["grid"]
+        self.assertEqual(grid, {"name": "2x3", "columns": 2, "rows": 3, "automatic": False})
+
+    def test_a_grid_not_given_is_chosen_and_said(self):
+        document = self.valid_document_of(6, "run", "--class", "S")
+        self.assertIs(document["configuration"]["grid"]["automatic"], True)
+        plan = self.valid_document_of(1, "run", "--class", "S", "--dry-run", "--ranks", "6")["plan"]
+        self.assertEqual(plan["grid"]["name"], document["configuration"]["grid"]["name"])
+        self.assertIn("chosen by auto", self.run_well(6, "run", "--class", "S").stdout)
+
+    def test_threads(self):
+        document = self.valid_document_of(1, "run", "--class", "S", "--threads", "2")
+        self.assertEqual(document["configuration"]["threads"], 2)
+        self.assertIs(document["result"]["verified"], True)
+        text = self.run_well(1, "run", "--class", "S", "--niter", "1", "--threads", "2").stdout
+        self.assertIn(" Threads         = 2 per rank\n", text)
+
+    def test_environment(self):
+        document = self.valid_document_of(3, "run", "--class", "S")
+        environment = document["environment"]
+        self.assertEqual([place["rank"] for place in environment["binding"]], [0, 1, 2])
+        self.assertEqual(sum(node["ranks"] for node in environment["nodes"]), 3)
+        cores = sum(node["cores"] for node in environment["nodes"])
+        self.assertIs(environment["oversubscribed"], 3 > cores)
+        self.assertEqual(environment["waiting"], "yield" if 3 > cores else "spin")
+        version = self.run_well(1, "--version").stdout.strip()
+        self.assertEqual(version, f"{document['program']['name']} {document['program']['version']}")
+
+    def test_more_ranks_than_cores_are_noticed_by_the_affinity_mask(self):
+        one_core = str(min(os.sched_getaffinity(0)))
+        command = ["taskset", "-c", one_core, *launch_words(2), PROGRAM, "run", "--class", "S", "--format", "json"]
+        outcome = run_command(command)
+        self.assertEqual(outcome.exit_code, SUCCESS, outcome)
+        environment = outcome.document()["environment"]
+        self.assertEqual({place["processors"] for place in environment["binding"]}, {one_core})
+        self.assertIs(environment["oversubscribed"], True)
+        self.assertEqual(environment["waiting"], "yield")
+
+
+class Phases(SchemaTest):
+    def assert_phases_of(self, document, rank_count):
+        ranks = document["phases"]["ranks"]
+        self.assertEqual([rank["rank"] for rank in ranks], list(range(rank_count)))
+        columns = document["configuration"]["grid"]["columns"]
+        for rank in ranks:
+            self.assertEqual(rank["rank"], rank["process_row"] * columns + rank["process_column"])
+            self.assertEqual(tuple(rank["phases"]), PHASES)
+            for phase in rank["phases"].values():
+                self.assertLessEqual(phase["waited_clocks"], phase["clocks"])
+                self.assert_close(phase["seconds"], phase["clocks"] / rank["clocks_per_second"], 1e-9)
+        return ranks
+
+    def test_phases_add_up_to_the_timed_region(self):
+        for rank_count in (1, 2, 4):
+            with self.subTest(ranks=rank_count):
+                document = self.valid_document_of(rank_count, "run", "--class", "W")
+                shares = []
+                for rank in self.assert_phases_of(document, rank_count):
+                    clocks = sum(phase["clocks"] for phase in rank["phases"].values())
+                    shares.append(clocks / rank["region_clocks"])
+                    # A rank may lose its core between two phases, so a loose bound; a bench measures how much it is.
+                    self.assertGreaterEqual(shares[-1], 0.9)
+                    self.assertLessEqual(shares[-1], 1.0)
+                    # The counter against the monotonic clock.
+                    self.assert_close(rank["region_clocks"] / rank["clocks_per_second"], rank["region_s"], 0.02)
+                self.assert_close(document["phases"]["coverage"], sum(shares) / len(shares), 1e-9)
+
+    def test_calls_of_every_phase(self):
+        niter = 3
+        problem = ("--n", "300", "--nonzer", "5", "--niter", niter, "--shift", "10")
+        document = self.valid_document_of(4, "run", *problem, "--grid", "2x2")
+        self.assertEqual(document["phases"]["cg_steps"], niter * CG_STEPS)
+        for rank in self.assert_phases_of(document, 4):
+            for name in ("collection", "multiply", "summation", "shuffle"):
+                self.assertEqual(rank["phases"][name]["calls"], niter * PRODUCTS, name)
+            self.assertEqual(rank["phases"]["dot"]["calls"], niter * (SINGLE_SUMS + TRIPLE_SUMS))
+
+    def test_messages_and_bytes_are_those_of_the_plan(self):
+        niter = 3
+        cases = []
+        # 301 does not divide by the sizes of the grids: uneven pieces. 5 rows on 6 ranks: an empty one.
+        for grid in ("1x1", "2x1", "1x5", "5x1", "2x2", "3x2", "2x4"):
+            cases += [(301, 5, grid, "reduce-scatter"), (301, 5, grid, "whole-block")]
+        cases += [(5, 2, "2x3", "reduce-scatter"), (5, 2, "6x1", "whole-block"), (5, 2, "1x6", "reduce-scatter")]
+        for n, nonzer, grid, form in cases:
+            with self.subTest(n=n, grid=grid, sum=form):
+                columns, rows = map(int, grid.split("x"))
+                problem = ("--n", n, "--nonzer", nonzer, "--niter", niter, "--shift", "10")
+                arguments = ("run", *problem, "--grid", grid, "--sum", form)
+                plan = self.valid_document_of(1, *arguments, "--dry-run", "--ranks", columns * rows)["plan"]
+                document = self.valid_document_of(columns * rows, *arguments)
+                self.assert_traffic(self.assert_phases_of(document, columns * rows), plan, niter)
+
+    def assert_traffic(self, ranks, plan, niter):
+        # A CG step is one product and two dot products, so PRODUCTS such steps hold all single sums: 26 * 2 = 52.
+        self.assertEqual(PRODUCTS * 2, SINGLE_SUMS)
+        triple_messages = scalar_sum_messages(len(ranks))
+        expected = plan["all_ranks_per_cg_step"]
+        sent = [phase for rank in ranks for phase in rank["phases"].values()]
+        self.assertEqual(
+            sum(phase["messages"] for phase in sent), niter * (PRODUCTS * expected["messages"] + triple_messages)
+        )
+        self.assertEqual(
+            sum(phase["bytes"] for phase in sent), niter * (PRODUCTS * expected["bytes"] + 3 * 8 * triple_messages)
+        )
+
+        # Among the ranks is the busiest one of the plan, with these figures in every phase.
+        def figures(name, value):
+            traffic = plan["busiest_rank_per_cg_step"][name]
+            if name != "dot":
+                return niter * PRODUCTS * traffic[value]
+            of_one_sum = traffic[value] // 2
+            return niter * (SINGLE_SUMS + TRIPLE_SUMS * (3 if value == "bytes" else 1)) * of_one_sum
+
+        names = ("collection", "summation", "shuffle", "dot")
+        busiest = {(name, value): figures(name, value) for name in names for value in ("messages", "bytes")}
+        self.assertIn(busiest, [{key: rank["phases"][key[0]][key[1]] for key in busiest} for rank in ranks])
+
+    def test_without_phases_there_are_none(self):
+        arguments = ("run", "--class", "S", "--no-phases")
+        self.assertIsNone(self.valid_document_of(2, *arguments)["phases"])
+        text = self.run_well(2, *arguments).stdout
+        self.assertNotIn("Phases", text)
+        self.assertNotIn("collection", text)
+        self.assertIn(" VERIFICATION SUCCESSFUL \n", text)
+
+
+class Repeats(SchemaTest):
+    def test_the_median_of_three(self):
+        document = self.valid_document_of(2, "run", "--class", "S", "--repeat", "3")
+        result = document["result"]
+        times = result["repeats"]["times_s"]
+        self.assertEqual(result["repeats"]["count"], 3)
+        self.assertEqual(len(times), 3)
+        self.assertEqual(result["time_s"], sorted(times)[1])
+        self.assertEqual(result["repeats"]["minimum_s"], min(times))
+        self.assertEqual(result["repeats"]["maximum_s"], max(times))
+        self.assertAlmostEqual(result["repeats"]["spread"], max(times) / min(times) - 1, delta=1e-12)
+        # The phases are those of the repetition reported.
+        self.assertEqual(max(rank["region_s"] for rank in document["phases"]["ranks"]), result["time_s"])
+
+    def test_one_is_its_own_median(self):
+        result = self.valid_document_of(2, "run", "--class", "S")["result"]
+        self.assertEqual(result["repeats"]["times_s"], [result["time_s"]])
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
