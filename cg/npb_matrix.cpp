@@ -77,14 +77,15 @@ comm::IndexRange strip_of(const comm::BlockLayout& layout, int process_row, int 
 }
 
 /// A run of consecutive positions of one vector inside one block.
-struct Run {
+struct PositionRun {
   int block = 0;
   std::size_t begin = 0;
   std::size_t end = 0;
 };
 
 template <typename BlockOf>
-void find_runs(std::span<const std::int32_t> positions, const BlockOf& block_of, std::vector<Run>& runs) {
+void find_runs(std::span<const std::int32_t> positions, const BlockOf& block_of,
+               std::vector<PositionRun>& runs) {
   runs.clear();
   for (std::size_t k = 0; k < positions.size(); ++k) {
     const int block = block_of(positions[k]);
@@ -103,8 +104,8 @@ std::vector<std::vector<std::uint64_t>> parts_for_strip(const SparseVectors& vec
   std::vector<comm::IndexRange> strips;
   strips.reserve(static_cast<std::size_t>(grid.rows));
   for (int row = 0; row < grid.rows; ++row) strips.push_back(strip_of(layout, row, strip, strip_count));
-  std::vector<Run> row_runs;
-  std::vector<Run> column_runs;
+  std::vector<PositionRun> row_runs;
+  std::vector<PositionRun> column_runs;
   for (std::int64_t v = 0; v < vectors.count; ++v) {
     const auto positions = vectors.positions_of(v);
     const auto values = vectors.values_of(v);
@@ -119,7 +120,7 @@ std::vector<std::vector<std::uint64_t>> parts_for_strip(const SparseVectors& vec
     find_runs(
         positions, [&](std::int64_t position) { return layout.column_block_of(position); }, column_runs);
     const double weight = vectors.weights[static_cast<std::size_t>(v)];
-    const auto list = [&](const Run& run, std::int64_t first) {
+    const auto list = [&](const PositionRun& run, std::int64_t first) {
       return VectorPart::List{.positions = positions.subspan(run.begin, run.end - run.begin),
                               .values = values.subspan(run.begin, run.end - run.begin),
                               .first = first};

@@ -39,7 +39,7 @@ std::string phase_cells(const RunReport& report, const RepeatReport& repeat) {
   return text;
 }
 
-std::string write(const RunReport& report) {
+std::string write_csv(const RunReport& report) {
   std::string text = header();
   const auto& problem = report.problem;
   for (std::size_t k = 0; k < report.repeats.size(); ++k) {
@@ -59,6 +59,6 @@ std::string write(const RunReport& report) {
 
 }  // namespace
 
-ReportFormat csv_report_format() { return {.name = "csv", .write = &write, .writes_errors = false}; }
+ReportFormat csv_report_format() { return {.name = "csv", .write = &write_csv, .writes_errors = false}; }
 
 }  // namespace cg2d

@@ -163,7 +163,7 @@ Json setup_json(const RunReport& report) {
   return {{"generation_s", report.generation_s}, {"ranks", std::move(ranks)}};
 }
 
-std::string write(const RunReport& report) {
+std::string write_json(const RunReport& report) {
   Json json{{"schema_version", schema_version},
             {"program", {{"name", "cg2d"}, {"version", build_info::version}}},
             {"status", status_name(report.code)},
@@ -182,6 +182,6 @@ std::string write(const RunReport& report) {
 
 }  // namespace
 
-ReportFormat json_report_format() { return {.name = "json", .write = &write, .writes_errors = true}; }
+ReportFormat json_report_format() { return {.name = "json", .write = &write_json, .writes_errors = true}; }
 
 }  // namespace cg2d

@@ -152,7 +152,7 @@ std::string phase_table(const RunReport& report) {
   return text;
 }
 
-std::string write(const RunReport& report) {
+std::string write_text(const RunReport& report) {
   std::string text = "\n\n cg2d - NAS Parallel Benchmark CG on a virtual grid of ranks\n\n";
   if (!report.unfinished.empty()) text += fmt::format(" NOT COMPLETED: {}\n", report.reason);
   if (!report.repeats.empty()) {
@@ -171,6 +171,6 @@ std::string write(const RunReport& report) {
 
 }  // namespace
 
-ReportFormat text_report_format() { return {.name = "text", .write = &write, .writes_errors = false}; }
+ReportFormat text_report_format() { return {.name = "text", .write = &write_text, .writes_errors = false}; }
 
 }  // namespace cg2d

@@ -43,12 +43,7 @@ def auto_grid(_):
     return ["auto"]
 
 
-def two_grids(rank_count):
-    """The automatic one, and one that is as far from a square as it gets."""
-    return ["auto", f"{rank_count}x1"] if rank_count > 1 else ["auto"]
-
-
-GRIDS = {"all": all_grids, "auto": auto_grid, "two": two_grids}
+GRIDS = {"all": all_grids, "auto": auto_grid}
 
 
 def failure_of(class_name, rank_count, grid):

@@ -37,10 +37,10 @@ function(cg2d_add_program_test name)
   set_property(TEST ${name} PROPERTY ENVIRONMENT "${environment}")
 endfunction()
 
-cg2d_add_program_test(command_line_test SCRIPT command_line_test.py LABELS quick TIMEOUT 600)
-cg2d_add_program_test(report_test SCRIPT report_test.py LABELS quick TIMEOUT 600)
-cg2d_add_program_test(report_json_test SCRIPT report_json_test.py LABELS quick TIMEOUT 600)
-cg2d_add_program_test(export_mtx_test SCRIPT export_mtx_test.py LABELS quick TIMEOUT 300)
+cg2d_add_program_test(command_line_test SCRIPT command_line_test.py LABELS quick program TIMEOUT 600)
+cg2d_add_program_test(report_test SCRIPT report_test.py LABELS quick program TIMEOUT 600)
+cg2d_add_program_test(report_json_test SCRIPT report_json_test.py LABELS quick program TIMEOUT 600)
+cg2d_add_program_test(export_mtx_test SCRIPT export_mtx_test.py LABELS quick program TIMEOUT 300)
 
 # The sanitizers are no part of what is installed, and a consumer would not link without them.
 if(NOT CG2D_SANITIZE)
@@ -56,7 +56,7 @@ if(NOT CG2D_SANITIZE)
              "CG2D_CONSUMER_OPTIONS=${consumer_options}")
 endif()
 
-# cg2d_add_class_test(CLASS RANKS list GRIDS all|two|auto TIMEOUT seconds): zeta of one class on many grids.
+# cg2d_add_class_test(CLASS RANKS list GRIDS all|auto TIMEOUT seconds): zeta of one class on many grids.
 function(cg2d_add_class_test class_name)
   cmake_parse_arguments(test "" "RANKS;GRIDS;TIMEOUT" "" ${ARGN})
   cg2d_add_program_test(
@@ -67,9 +67,7 @@ function(cg2d_add_class_test class_name)
     TIMEOUT ${test_TIMEOUT})
 endfunction()
 
-# Timeouts are there for hangs: speed is not asserted in tests. (All 140 grids of class S should take less than 5 minutes.)
-cg2d_add_class_test(S RANKS 1-36 GRIDS all TIMEOUT 900)
-cg2d_add_class_test(W RANKS 1-16 GRIDS all TIMEOUT 900)
-cg2d_add_class_test(A RANKS 1-16 GRIDS two TIMEOUT 900)
+# Classes S and W: all_grids_test. Timeouts are there for hangs: speed is not asserted in tests.
+cg2d_add_class_test(A RANKS 1-16 GRIDS auto TIMEOUT 900)
 cg2d_add_class_test(B RANKS 1,2,4 GRIDS auto TIMEOUT 900)
 cg2d_add_class_test(C RANKS 2 GRIDS auto TIMEOUT 900)
