@@ -55,7 +55,7 @@ class PreparedBlock {
                                            BlockLayout::even(case_.problem.n, case_.grid), 0)),
         p_(operand_of(block_.column_count)),
         expected_(static_cast<std::size_t>(block_.row_count)) {
-    cg2d::kernels::kernel_table().front().make(copy_of_block(), 1)->multiply(p_, expected_);
+    cg2d::kernels::kernel_table().front().make(copy_of_block(), {})->multiply(p_, expected_);
     for (std::int64_t row = 0; row < block_.row_count; ++row) tolerances_.push_back(tolerance_of(row));
   }
 
@@ -133,7 +133,7 @@ class Workbench {
       prepared_ = std::make_unique<PreparedBlock>(block_case, vectors_);
     }
     if (kernel_ && kernel_of_ == row.name) return;
-    kernel_ = row.make(prepared_->copy_of_block(), thread_count_);
+    kernel_ = row.make(prepared_->copy_of_block(), {.thread_count = thread_count_});
     kernel_of_ = row.name;
     check(row);
   }

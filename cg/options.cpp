@@ -197,6 +197,10 @@ void require_within(const std::string& option, int value, int largest) {
   }
 }
 
+void require_not_negative(const std::string& option, const std::optional<int>& value) {
+  if (value && *value < 0) throw InputError(fmt::format("{} {}: must not be negative", option, *value));
+}
+
 /// What the options of `cg2d run` said, as far as it is not in RunOptions as it was said.
 struct RunWords {
   ProblemWords problem;
@@ -238,6 +242,11 @@ void add_grid_options(CLI::App& run, RunWords& words) {
       "summation over a process row: reduce-scatter or whole-block (as in the paper)");
   add("--transport", options.transport, "way to move data (--list-transports)");
   add("--kernel", options.kernel, "matrix-vector product (--list-kernels), or auto");
+  add("--cvl", options.critical_vector_length,
+      "critical vector length of csr-simd: shorter rows take a scalar loop")
+      ->transform(decimal<int>());
+  add("--prefetch", options.prefetch_distance, "how many entries ahead csr-simd and sell fetch the matrix")
+      ->transform(decimal<int>());
   add("--threads", options.thread_count, "threads of each rank")->transform(decimal<int>());
 }
 
@@ -281,6 +290,8 @@ void check_choices(const RunOptions& options) {
   // More than any processor has. The OpenMP library crashes on numbers that are beyond reason.
   constexpr int most_threads = 1024;
   require_within("--threads", options.thread_count, most_threads);
+  require_not_negative("--cvl", options.critical_vector_length);
+  require_not_negative("--prefetch", options.prefetch_distance);
   require_within("--repeat", options.repeat_count, std::numeric_limits<int>::max());
   if (options.grid && options.grid_columns) {
     throw InputError("--px and --grid both name a grid: give one of them");

@@ -10,6 +10,7 @@
 #include "comm/block_layout.hpp"
 #include "comm/communicator.hpp"
 #include "comm/schedule.hpp"
+#include "kernels/spmv.hpp"
 
 namespace cg2d {
 
@@ -22,6 +23,8 @@ struct RunOptions {
   comm::SumForm sum_form = comm::SumForm::reduce_scatter;
   std::string transport{comm::default_transport().name};
   std::string kernel = "auto";
+  std::optional<int> critical_vector_length;  ///< empty: the kernel's own
+  std::optional<int> prefetch_distance;       ///< likewise
   int thread_count = 1;
   std::string format = "text";
   std::string output;  ///< empty: standard output
@@ -31,6 +34,12 @@ struct RunOptions {
   bool time_phases = true;
   bool progress = false;                ///< asked for; a terminal gets it anyway
   std::int64_t memory_limit_bytes = 0;  ///< of a node; 0: what is free there
+
+  [[nodiscard]] kernels::KernelOptions kernel_options() const {
+    return {.thread_count = thread_count,
+            .critical_vector_length = critical_vector_length,
+            .prefetch_distance = prefetch_distance};
+  }
 };
 
 /// Either options to run with, or a text to print and be done (help, version, a list).

@@ -278,7 +278,7 @@ class Run {
     auto block = generate(layout);
     if (!options_.export_mtx.empty()) export_matrix(block, layout);
 
-    const auto kernel = chosen_kernel(options_.kernel).make(std::move(block), options_.thread_count);
+    const auto kernel = chosen_kernel(options_.kernel).make(std::move(block), options_.kernel_options());
     facts_.block_bytes = kernel->matrix_byte_count();
     const auto communicator =
         comm::find_transport(options_.transport)->make(group_, layout, {.sum_form = options_.sum_form});

@@ -12,12 +12,22 @@ InstructionSet widest_instruction_set() {
   return InstructionSet::portable;
 }
 
+InstructionSet fastest_gathering_instruction_set() {
+  const auto widest = widest_instruction_set();
+#if defined(__x86_64__)
+  if (__builtin_cpu_is("amd") && widest >= InstructionSet::fma) return InstructionSet::fma;
+#endif
+  return widest;
+}
+
 std::string_view name_of(InstructionSet set) {
   switch (set) {
     case InstructionSet::avx512:
       return "avx512";
     case InstructionSet::avx2:
       return "avx2";
+    case InstructionSet::fma:
+      return "fma";
     case InstructionSet::portable:
       break;
   }

@@ -10,7 +10,8 @@ namespace cg2d::kernels {
 std::span<const KernelRow> kernel_table() {
   static const std::array table{
       scalar_kernel(),
-      vectorized_kernel(),
+      csr_simd_kernel(),
+      sell_kernel(),
   };
   return table;
 }
@@ -22,6 +23,6 @@ const KernelRow* find_kernel(std::string_view name) {
   return found == table.end() ? nullptr : &*found;
 }
 
-const KernelRow& default_kernel() { return *find_kernel("vectorized"); }
+const KernelRow& default_kernel() { return *find_kernel("sell"); }
 
 }  // namespace cg2d::kernels

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -32,14 +33,23 @@ class SpmvKernel {
   [[nodiscard]] virtual std::int64_t matrix_byte_count() const = 0;
 };
 
+/// How a kernel is to work. What is left empty is the kernel's own choice; what it does not know it leaves
+/// alone.
+struct KernelOptions {
+  int thread_count = 1;  // OpenMP threads, >= 1
+  std::optional<int> critical_vector_length =
+      std::nullopt;                                     // rows with fewer entries take the scalar loop; >= 0
+  std::optional<int> prefetch_distance = std::nullopt;  // in entries; >= 0
+};
+
 /// One kernel. A new one is one file that defines a row, and its entry in kernel_table().
 struct KernelRow {
   std::string_view name;
   std::string_view description;
   /// Why the kernel can't serve on this processor; empty when it can.
   std::string (*why_unavailable)();
-  /// Takes the block over. thread_count >= 1.
-  std::unique_ptr<SpmvKernel> (*make)(CsrBlock block, int thread_count);
+  /// Takes the block over. Throws std::bad_alloc.
+  std::unique_ptr<SpmvKernel> (*make)(CsrBlock block, const KernelOptions& options);
 };
 
 /// All kernels; the first one is the reference.

@@ -7,6 +7,7 @@
 namespace cg2d::kernels {
 
 KernelRow scalar_kernel();
-KernelRow vectorized_kernel();
+KernelRow csr_simd_kernel();
+KernelRow sell_kernel();
 
 }  // namespace cg2d::kernels

@@ -7,8 +7,8 @@
 namespace cg2d::kernels {
 namespace {
 
-void multiply_rows(const CsrBlock& block, std::int64_t first_row, std::int64_t last_row, const double* p,
-                   double* q) {
+void multiply_rows(const CsrBlock& block, std::int64_t first_row, std::int64_t last_row,
+                   const CsrLoopSettings& /*settings*/, const double* p, double* q) {
   const std::int64_t* row_starts = block.row_starts.data();
   const std::int32_t* columns = block.columns.data();
   const double* values = block.values.data();
@@ -26,9 +26,9 @@ KernelRow scalar_kernel() {
       .name = "scalar",
       .description = "reference: plain CSR, one accumulator, the inner loop of the official program",
       .why_unavailable = [] { return std::string(); },
-      .make = [](CsrBlock block, int thread_count) -> std::unique_ptr<SpmvKernel> {
-        return std::make_unique<CsrRowsKernel>("scalar", "portable", &multiply_rows, std::move(block),
-                                               thread_count);
+      .make = [](CsrBlock block, const KernelOptions& options) -> std::unique_ptr<SpmvKernel> {
+        return std::make_unique<CsrRowsKernel>("scalar", "portable", &multiply_rows, CsrLoopSettings{},
+                                               std::move(block), options.thread_count);
       },
   };
 }

@@ -23,7 +23,7 @@ struct SolverChoice {
 inline std::vector<OuterStep> solve(const Problem& problem, const comm::BlockLayout& layout,
                                     const SolverChoice& choice) {
   auto block = npb_source().build(problem, layout, group(), choice.thread_count).block;
-  const auto kernel = choice.kernel->make(std::move(block), choice.thread_count);
+  const auto kernel = choice.kernel->make(std::move(block), {.thread_count = choice.thread_count});
   const auto communicator = choice.transport->make(group(), layout, {.sum_form = choice.sum_form});
   PhaseTimer timer(false, *communicator);
   BlockOperator matrix(*communicator, *kernel, timer);

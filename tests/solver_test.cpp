@@ -199,7 +199,7 @@ class SingleSteps {
  public:
   explicit SingleSteps(const Problem& problem)
       : layout_(comm::BlockLayout::even(problem.n, comm::factorizations(group().size()).front())),
-        kernel_(kernels::default_kernel().make(npb_source().build(problem, layout_, group(), 1).block, 1)),
+        kernel_(kernels::default_kernel().make(npb_source().build(problem, layout_, group(), 1).block, {})),
         communicator_(comm::transport_table().front().make(group(), layout_, {})),
         timer_(true, *communicator_),
         matrix_(*communicator_, *kernel_, timer_),

@@ -23,7 +23,7 @@ struct TestBlock {
   std::vector<double> operand;
 };
 
-constexpr int random_block_count = 2000;
+constexpr int random_block_count = 2500;  // for each number of threads: 10 000 in all
 
 /// Random blocks, reproducible: number k is the same block in every test.
 class BlockMaker {
@@ -119,8 +119,8 @@ void for_every_kernel(const Visit& visit) {
   }
 }
 
-void expect_contract(const KernelRow& row, const TestBlock& block, int thread_count) {
-  const auto kernel = row.make(CsrBlock::from_rows(block.column_count, block.rows), thread_count);
+void expect_contract(const KernelRow& row, const TestBlock& block, const KernelOptions& options) {
+  const auto kernel = row.make(CsrBlock::from_rows(block.column_count, block.rows), options);
   const auto product = multiply(*kernel, block);
   expect_product(block, product);
   EXPECT_TRUE(test::same_bits(multiply(*kernel, block), product)) << "a repeated product differs";
@@ -131,7 +131,8 @@ void expect_contract_on_random_blocks(int thread_count) {
   for_every_kernel([&](const KernelRow& row) {
     for (int number = 0; number < random_block_count; ++number) {
       SCOPED_TRACE("block " + std::to_string(number));
-      expect_contract(row, BlockMaker(number).make(), thread_count);
+      expect_contract(row, BlockMaker(number + thread_count * random_block_count).make(),
+                      {.thread_count = thread_count});
     }
   });
 }
@@ -154,17 +155,21 @@ TEST(KernelTableTest, TheReferenceAndTheDefaultServeEverywhere) {
 TEST(SpmvKernelContractTest, TheForcedKernelIsTheOneThatRuns) {
   for_every_kernel([](const KernelRow& row) {
     const auto block = BlockMaker(0).make();
-    const auto kernel = row.make(CsrBlock::from_rows(block.column_count, block.rows), 1);
+    const auto kernel = row.make(CsrBlock::from_rows(block.column_count, block.rows), {});
     EXPECT_EQ(kernel->name(), row.name);
     EXPECT_FALSE(kernel->instruction_set().empty());
   });
 }
 
-TEST(SpmvKernelContractTest, TheFastKernelUsesTheProcessorsInstructions) {
+TEST(SpmvKernelContractTest, TheFastKernelsUseTheProcessorsInstructions) {
   const auto block = BlockMaker(0).make();
-  const auto kernel = find_kernel("vectorized")->make(CsrBlock::from_rows(block.column_count, block.rows), 1);
-  const bool has_avx2 = widest_instruction_set() >= InstructionSet::avx2;
-  EXPECT_EQ(kernel->instruction_set(), name_of(has_avx2 ? InstructionSet::avx2 : InstructionSet::portable));
+  const auto used_by = [&](std::string_view name) {
+    return std::string(
+        find_kernel(name)->make(CsrBlock::from_rows(block.column_count, block.rows), {})->instruction_set());
+  };
+  EXPECT_EQ(used_by("sell"), name_of(fastest_gathering_instruction_set()));
+  const bool has_gathers = widest_instruction_set() >= InstructionSet::avx2;
+  EXPECT_EQ(used_by("csr-simd"), name_of(has_gathers ? widest_instruction_set() : InstructionSet::portable));
 }
 
 TEST(SpmvKernelContractTest, TellsTheBytesItReads) {
@@ -173,7 +178,7 @@ TEST(SpmvKernelContractTest, TellsTheBytesItReads) {
   EXPECT_GT(csr_bytes, 0);
   EXPECT_EQ(kernel_table()
                 .front()
-                .make(CsrBlock::from_rows(block.column_count, block.rows), 1)
+                .make(CsrBlock::from_rows(block.column_count, block.rows), {})
                 ->matrix_byte_count(),
             csr_bytes);
 }
@@ -182,6 +187,41 @@ TEST(SpmvKernelContractTest, OneThread) { expect_contract_on_random_blocks(1); }
 TEST(SpmvKernelContractTest, TwoThreads) { expect_contract_on_random_blocks(2); }
 TEST(SpmvKernelContractTest, ThreeThreads) { expect_contract_on_random_blocks(3); }
 TEST(SpmvKernelContractTest, FiveThreads) { expect_contract_on_random_blocks(5); }
+
+TEST(SpmvKernelContractTest, AnyCriticalVectorLengthAndPrefetchDistance) {
+  for_every_kernel([](const KernelRow& row) {
+    for (const int critical_length : {0, 1, 7, 8, 9, 33, 1000}) {
+      for (const int distance : {0, 1, 100'000}) {
+        SCOPED_TRACE("cvl " + std::to_string(critical_length) + ", prefetch " + std::to_string(distance));
+        for (int number = 0; number < 16; ++number) {
+          expect_contract(
+              row, BlockMaker(number).make(),
+              {.thread_count = 2, .critical_vector_length = critical_length, .prefetch_distance = distance});
+        }
+      }
+    }
+  });
+}
+
+TEST(SpmvKernelContractTest, ManyRowsAndColumns) {
+  // Several column blocks and windows of rows of the formats that have such, the last ones not full; rows are
+  // dense at the borders of the blocks.
+  constexpr std::int64_t column_count = 70'000;
+  constexpr std::int64_t row_count = 1301;
+  for_every_kernel([&](const KernelRow& row) {
+    TestBlock block{.column_count = column_count, .rows = Rows(row_count), .operand = {}};
+    for (std::int64_t r = 0; r < row_count; ++r) {
+      auto& entries = block.rows[static_cast<std::size_t>(r)];
+      for (std::int64_t c = r % 97; c < column_count; c += 1 + (c % 2048 < 2040 ? 701 + r : 0)) {
+        entries.push_back(
+            {.column = static_cast<std::int32_t>(c), .value = 1.0 / static_cast<double>(1 + (c + r) % 13)});
+      }
+    }
+    for (std::int64_t c = 0; c < column_count; ++c)
+      block.operand.push_back(static_cast<double>(c % 31) - 15.0);
+    for (const int thread_count : {1, 3}) expect_contract(row, block, {.thread_count = thread_count});
+  });
+}
 
 TEST(SpmvKernelContractTest, EveryRowLengthUpToTwoVectorsOfEveryWidth) {
   for_every_kernel([](const KernelRow& row) {
@@ -192,7 +232,7 @@ TEST(SpmvKernelContractTest, EveryRowLengthUpToTwoVectorsOfEveryWidth) {
         for (std::int32_t k = 0; k < length; ++k) entries.push_back({.column = k, .value = 1.0 + k});
       }
       for (int k = 0; k < 66; ++k) block.operand.push_back(2.0);
-      const auto kernel = row.make(CsrBlock::from_rows(block.column_count, block.rows), 2);
+      const auto kernel = row.make(CsrBlock::from_rows(block.column_count, block.rows), {.thread_count = 2});
       // Integers: exact.
       EXPECT_EQ(multiply(*kernel, block), std::vector<double>(3, length * (length + 1.0)));
     }
@@ -202,7 +242,7 @@ TEST(SpmvKernelContractTest, EveryRowLengthUpToTwoVectorsOfEveryWidth) {
 TEST(SpmvKernelContractTest, AnEmptyRowGivesZeroAndNotWhatWasThere) {
   for_every_kernel([](const KernelRow& row) {
     const TestBlock block{.column_count = 2, .rows = Rows(4), .operand = {1.0, 2.0}};
-    const auto kernel = row.make(CsrBlock::from_rows(block.column_count, block.rows), 2);
+    const auto kernel = row.make(CsrBlock::from_rows(block.column_count, block.rows), {.thread_count = 2});
     EXPECT_EQ(multiply(*kernel, block), std::vector<double>(4, 0.0));
   });
 }
@@ -214,7 +254,7 @@ TEST(SpmvKernelContractTest, NotANumberAndInfinityComeThrough) {
     block.rows[1].push_back({.column = 19, .value = 1.0});
     block.operand[3] = std::numeric_limits<double>::infinity();
     block.operand[19] = std::numeric_limits<double>::quiet_NaN();
-    const auto kernel = row.make(CsrBlock::from_rows(block.column_count, block.rows), 1);
+    const auto kernel = row.make(CsrBlock::from_rows(block.column_count, block.rows), {});
     const auto product = multiply(*kernel, block);
     EXPECT_TRUE(std::isinf(product[0]));
     EXPECT_TRUE(std::isnan(product[1]));

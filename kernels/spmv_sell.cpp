@@ -1,0 +1,230 @@
+// SELL-8-sigma in column blocks with 16-bit columns: 10 bytes per nonzero instead of 12, the operand in the
+// first-level cache, and rows as lanes, so that short rows cost no more than long ones.
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <utility>
+
+#include "kernels/cpu_features.hpp"
+#include "kernels/sell_matrix.hpp"
+#include "kernels/spmv_kernels.hpp"
+
+namespace cg2d::kernels {
+namespace {
+
+constexpr std::int64_t lanes = 8;
+constexpr SellShape shape{.lanes = lanes, .block_width = 2048, .window_rows = 512};
+
+// In entries: 8 kB of values and 2 kB of columns ahead of their use.
+constexpr std::int64_t prefetch_distance = 1024;
+
+using PartLoop = void (*)(const SellPart& part, const double* p, double* q);
+
+/// A chunk and what it meets.
+struct Chunk {
+  const double* values;
+  const std::uint16_t* columns;
+  std::uint32_t steps;
+  const double* p;            // of the column block
+  const std::uint16_t* rows;  // of each lane
+  double* q;                  // of the window
+};
+
+/// Into the second-level cache: the first-level one is the operand's.
+inline void prefetch(const double* values, const std::uint16_t* columns) {
+  constexpr int for_reading = 0;
+  constexpr int second_level = 2;
+  __builtin_prefetch(values + prefetch_distance, for_reading, second_level);
+  __builtin_prefetch(columns + prefetch_distance, for_reading, second_level);
+}
+
+/// Number `Place` in memory of the four 16-bit columns of a word.
+template <int Place>
+constexpr std::uint64_t column_at(std::uint64_t word) {
+  constexpr int shift = 16 * (std::endian::native == std::endian::little ? Place : 3 - Place);
+  return (word >> shift) & 0xffff;
+}
+
+/// One after the other, since lanes without a row repeat the first one's.
+inline void add_to_rows(const Chunk& chunk, const double* sums) {
+  for (std::int64_t lane = 0; lane < lanes; ++lane) chunk.q[chunk.rows[lane]] += sums[lane];
+}
+
+// The loop over chunks is the same for every instruction set; multiply_chunk is not. Macros, because an
+// attribute cannot be a template argument, and a function without it is not inlined into one that has it.
+// NOLINTBEGIN(cppcoreguidelines-macro-usage)
+#define CG2D_SELL_LOOP(function, attribute, multiply_chunk)                                              \
+  attribute void function(const SellPart& part, const double* p, double* q) {                            \
+    Chunk chunk{.values = part.values.data(),                                                            \
+                .columns = part.columns.data(),                                                          \
+                .steps = 0,                                                                              \
+                .p = p,                                                                                  \
+                .rows = part.rows.data(),                                                                \
+                .q = nullptr};                                                                           \
+    const std::uint32_t* steps = part.steps.data();                                                      \
+    const std::int64_t* first_chunk = part.first_chunk.data();                                           \
+    std::fill_n(q + part.first_row, part.row_count, 0.0);                                                \
+    for (std::int64_t block = 0; block < part.block_count; ++block, chunk.p += part.shape.block_width) { \
+      chunk.q = q + part.first_row;                                                                      \
+      for (std::int64_t window = 0; window < part.window_count; ++window) {                              \
+        for (std::int64_t rest = first_chunk[1] - first_chunk[0]; rest > 0; --rest) {                    \
+          chunk.steps = *steps++;                                                                        \
+          multiply_chunk(chunk);                                                                         \
+          chunk.values += chunk.steps * lanes;                                                           \
+          chunk.columns += chunk.steps * lanes;                                                          \
+          chunk.rows += lanes;                                                                           \
+        }                                                                                                \
+        ++first_chunk;                                                                                   \
+        chunk.q += part.shape.window_rows;                                                               \
+      }                                                                                                  \
+    }                                                                                                    \
+  }
+
+// A lane is a scalar sum, and the columns of four lanes come in one load. The compiler does not turn this
+// into vectors, which is the point: on AMD's processors a vector that is put together from single loads takes
+// longer than they do.
+#define CG2D_SELL_SCALAR_CHUNK(function, attribute)                                                        \
+  attribute inline __attribute__((always_inline)) void function(const Chunk& chunk) {                      \
+    const double* values = chunk.values;                                                                   \
+    const std::uint16_t* columns = chunk.columns;                                                          \
+    const double* p = chunk.p;                                                                             \
+    double sum0 = 0.0, sum1 = 0.0, sum2 = 0.0, sum3 = 0.0, sum4 = 0.0, sum5 = 0.0, sum6 = 0.0, sum7 = 0.0; \
+    for (std::uint32_t step = 0; step < chunk.steps; ++step, values += lanes, columns += lanes) {          \
+      prefetch(values, columns);                                                                           \
+      std::uint64_t low = 0;                                                                               \
+      std::uint64_t high = 0;                                                                              \
+      std::memcpy(&low, columns, sizeof(low));                                                             \
+      std::memcpy(&high, columns + 4, sizeof(high));                                                       \
+      sum0 += values[0] * p[column_at<0>(low)];                                                            \
+      sum1 += values[1] * p[column_at<1>(low)];                                                            \
+      sum2 += values[2] * p[column_at<2>(low)];                                                            \
+      sum3 += values[3] * p[column_at<3>(low)];                                                            \
+      sum4 += values[4] * p[column_at<0>(high)];                                                           \
+      sum5 += values[5] * p[column_at<1>(high)];                                                           \
+      sum6 += values[6] * p[column_at<2>(high)];                                                           \
+      sum7 += values[7] * p[column_at<3>(high)];                                                           \
+    }                                                                                                      \
+    const double sums[lanes] = {sum0, sum1, sum2, sum3, sum4, sum5, sum6, sum7};                           \
+    add_to_rows(chunk, sums);                                                                              \
+  }
+// NOLINTEND(cppcoreguidelines-macro-usage)
+
+CG2D_SELL_SCALAR_CHUNK(multiply_chunk_portable, )
+CG2D_SELL_LOOP(multiply_portable, , multiply_chunk_portable)
+
+#if defined(__x86_64__)
+#define CG2D_FMA __attribute__((target("avx2,fma")))
+#define CG2D_AVX2 __attribute__((target("avx2,fma")))
+#define CG2D_AVX512 __attribute__((target("avx512f,avx512vl,avx2,fma")))
+
+CG2D_SELL_SCALAR_CHUNK(multiply_chunk_fma, CG2D_FMA)
+CG2D_SELL_LOOP(multiply_fma, CG2D_FMA, multiply_chunk_fma)
+
+// Gathers with a mask of all lanes: those without one begin with an undefined register, of which gcc 12
+// warns.
+CG2D_AVX2 inline __attribute__((always_inline)) __m256d gather_avx2(const double* p, __m128i index) {
+  const __m256d none = _mm256_setzero_pd();
+  return _mm256_mask_i32gather_pd(none, p, index, _mm256_cmp_pd(none, none, _CMP_EQ_OQ), 8);
+}
+
+CG2D_AVX2 inline __attribute__((always_inline)) void multiply_chunk_avx2(const Chunk& chunk) {
+  const double* values = chunk.values;
+  const std::uint16_t* columns = chunk.columns;
+  __m256d low = _mm256_setzero_pd();
+  __m256d high = _mm256_setzero_pd();
+  for (std::uint32_t step = 0; step < chunk.steps; ++step, values += lanes, columns += lanes) {
+    prefetch(values, columns);
+    const __m256i index = _mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(columns)));
+    const __m256d p_low = gather_avx2(chunk.p, _mm256_castsi256_si128(index));
+    const __m256d p_high = gather_avx2(chunk.p, _mm256_extracti128_si256(index, 1));
+    low = _mm256_fmadd_pd(_mm256_loadu_pd(values), p_low, low);
+    high = _mm256_fmadd_pd(_mm256_loadu_pd(values + 4), p_high, high);
+  }
+  double sums[lanes];
+  _mm256_storeu_pd(sums, low);
+  _mm256_storeu_pd(sums + 4, high);
+  add_to_rows(chunk, sums);
+}
+CG2D_SELL_LOOP(multiply_avx2, CG2D_AVX2, multiply_chunk_avx2)
+
+CG2D_AVX512 inline __attribute__((always_inline)) void multiply_chunk_avx512(const Chunk& chunk) {
+  const double* values = chunk.values;
+  const std::uint16_t* columns = chunk.columns;
+  constexpr __mmask8 all_lanes = 0xff;
+  __m512d sum = _mm512_setzero_pd();
+  for (std::uint32_t step = 0; step < chunk.steps; ++step, values += lanes, columns += lanes) {
+    prefetch(values, columns);
+    const __m256i index = _mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(columns)));
+    sum = _mm512_fmadd_pd(_mm512_loadu_pd(values),
+                          _mm512_mask_i32gather_pd(_mm512_setzero_pd(), all_lanes, index, chunk.p, 8), sum);
+  }
+  double sums[lanes];
+  _mm512_storeu_pd(sums, sum);
+  add_to_rows(chunk, sums);
+}
+CG2D_SELL_LOOP(multiply_avx512, CG2D_AVX512, multiply_chunk_avx512)
+#endif
+
+PartLoop loop_for(InstructionSet set) {
+  switch (set) {
+#if defined(__x86_64__)
+    case InstructionSet::avx512:
+      return &multiply_avx512;
+    case InstructionSet::avx2:
+      return &multiply_avx2;
+    case InstructionSet::fma:
+      return &multiply_fma;
+#endif
+    default:
+      return &multiply_portable;
+  }
+}
+
+class SellKernel final : public SpmvKernel {
+ public:
+  SellKernel(const CsrBlock& block, const KernelOptions& options)
+      : set_(fastest_gathering_instruction_set()),
+        loop_(loop_for(set_)),
+        parts_(sell_parts(block, options.thread_count, shape)) {}
+
+  [[nodiscard]] std::string_view name() const override { return "sell"; }
+  [[nodiscard]] std::string_view instruction_set() const override { return name_of(set_); }
+  [[nodiscard]] std::int64_t matrix_byte_count() const override {
+    std::int64_t bytes = 0;
+    for (const auto& part : parts_) bytes += part.byte_count();
+    return bytes;
+  }
+
+  void multiply(std::span<const double> p, std::span<double> q) override {
+    const int part_count = static_cast<int>(parts_.size());
+#pragma omp parallel for num_threads(part_count) schedule(static, 1) if (part_count > 1)
+    for (int part = 0; part < part_count; ++part)
+      loop_(parts_[static_cast<std::size_t>(part)], p.data(), q.data());
+  }
+
+ private:
+  InstructionSet set_;
+  PartLoop loop_;
+  std::vector<SellPart> parts_;  // one per thread
+};
+
+}  // namespace
+
+KernelRow sell_kernel() {
+  return {
+      .name = "sell",
+      .description =
+          "SELL-8-512 in column blocks, 16-bit columns: rows as lanes, the operand in the first-level cache",
+      .why_unavailable = [] { return std::string(); },
+      .make = [](CsrBlock block, const KernelOptions& options) -> std::unique_ptr<SpmvKernel> {
+        return std::make_unique<SellKernel>(block, options);
+      },
+  };
+}
+
+}  // namespace cg2d::kernels
