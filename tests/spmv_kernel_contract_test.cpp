@@ -4,83 +4,22 @@
 
 #include <cmath>
 #include <limits>
-#include <random>
 #include <string>
 #include <vector>
 
 #include "bits.hpp"
 #include "kernels/cpu_features.hpp"
 #include "kernels/spmv.hpp"
+#include "random_blocks.hpp"
 
 namespace cg2d::kernels {
 namespace {
 
-using Rows = std::vector<std::vector<CsrBlock::Entry>>;
-
-struct TestBlock {
-  std::int64_t column_count = 0;
-  Rows rows;
-  std::vector<double> operand;
-};
+using test::BlockMaker;
+using test::Rows;
+using test::TestBlock;
 
 constexpr int random_block_count = 2500;  // for each number of threads: 10 000 in all
-
-/// Random blocks, reproducible: number k is the same block in every test.
-class BlockMaker {
- public:
-  explicit BlockMaker(int number) : random_(static_cast<std::uint64_t>(number) + 7), shape_(number % 8) {}
-
-  TestBlock make() {
-    TestBlock block;
-    block.column_count = shape_ == 0 ? 1 : 1 + below(300);
-    const std::int64_t row_count = shape_ == 1 ? 0 : 1 + below(30);
-    const std::int64_t dense_row = shape_ == 2 ? below(row_count) : -1;
-    for (std::int64_t row = 0; row < row_count; ++row) {
-      block.rows.push_back(make_row(block.column_count, row == dense_row ? block.column_count : length()));
-    }
-    for (std::int64_t k = 0; k < block.column_count; ++k) block.operand.push_back(value());
-    return block;
-  }
-
- private:
-  std::int64_t below(std::int64_t bound) {
-    return static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(bound));
-  }
-
-  /// Signs and magnitudes mixed, so that the order of the additions shows.
-  double value() {
-    const double mantissa = 1.0 + static_cast<double>(random_() >> 12) * 0x1p-52;
-    return std::ldexp(random_() % 2 == 0 ? mantissa : -mantissa, static_cast<int>(below(40)) - 20);
-  }
-
-  std::int64_t length() {
-    switch (shape_) {
-      case 3:
-        return 0;  // all rows empty
-      case 4:
-        return below(4) == 0 ? 1 + below(65) : 0;  // most rows empty
-      case 5:
-        return 1 + below(9);  // around the width of vector registers
-      default:
-        return below(66);
-    }
-  }
-
-  /// `length` columns, or all of them if there are no more.
-  std::vector<CsrBlock::Entry> make_row(std::int64_t column_count, std::int64_t length) {
-    std::vector<CsrBlock::Entry> row;
-    std::int64_t wanted = std::min(length, column_count);
-    for (std::int64_t column = 0; column < column_count; ++column) {
-      if (below(column_count - column) >= wanted) continue;
-      row.push_back({.column = static_cast<std::int32_t>(column), .value = value()});
-      --wanted;
-    }
-    return row;
-  }
-
-  std::mt19937_64 random_;
-  int shape_;
-};
 
 /// Compares with long double arithmetic.
 void expect_product(const TestBlock& block, const std::vector<double>& product) {
@@ -120,7 +59,7 @@ void for_every_kernel(const Visit& visit) {
 }
 
 void expect_contract(const KernelRow& row, const TestBlock& block, const KernelOptions& options) {
-  const auto kernel = row.make(CsrBlock::from_rows(block.column_count, block.rows), options);
+  const auto kernel = row.make(block.csr(), options);
   const auto product = multiply(*kernel, block);
   expect_product(block, product);
   EXPECT_TRUE(test::same_bits(multiply(*kernel, block), product)) << "a repeated product differs";
@@ -155,7 +94,7 @@ TEST(KernelTableTest, TheReferenceAndTheDefaultServeEverywhere) {
 TEST(SpmvKernelContractTest, TheForcedKernelIsTheOneThatRuns) {
   for_every_kernel([](const KernelRow& row) {
     const auto block = BlockMaker(0).make();
-    const auto kernel = row.make(CsrBlock::from_rows(block.column_count, block.rows), {});
+    const auto kernel = row.make(block.csr(), {});
     EXPECT_EQ(kernel->name(), row.name);
     EXPECT_FALSE(kernel->instruction_set().empty());
   });
@@ -164,8 +103,7 @@ TEST(SpmvKernelContractTest, TheForcedKernelIsTheOneThatRuns) {
 TEST(SpmvKernelContractTest, TheFastKernelsUseTheProcessorsInstructions) {
   const auto block = BlockMaker(0).make();
   const auto used_by = [&](std::string_view name) {
-    return std::string(
-        find_kernel(name)->make(CsrBlock::from_rows(block.column_count, block.rows), {})->instruction_set());
+    return std::string(find_kernel(name)->make(block.csr(), {})->instruction_set());
   };
   EXPECT_EQ(used_by("sell"), name_of(fastest_gathering_instruction_set()));
   const bool has_gathers = widest_instruction_set() >= InstructionSet::avx2;
@@ -174,13 +112,9 @@ TEST(SpmvKernelContractTest, TheFastKernelsUseTheProcessorsInstructions) {
 
 TEST(SpmvKernelContractTest, TellsTheBytesItReads) {
   const auto block = BlockMaker(6).make();
-  const auto csr_bytes = CsrBlock::from_rows(block.column_count, block.rows).byte_count();
+  const auto csr_bytes = block.csr().byte_count();
   EXPECT_GT(csr_bytes, 0);
-  EXPECT_EQ(kernel_table()
-                .front()
-                .make(CsrBlock::from_rows(block.column_count, block.rows), {})
-                ->matrix_byte_count(),
-            csr_bytes);
+  EXPECT_EQ(kernel_table().front().make(block.csr(), {})->matrix_byte_count(), csr_bytes);
 }
 
 TEST(SpmvKernelContractTest, OneThread) { expect_contract_on_random_blocks(1); }
@@ -204,21 +138,8 @@ TEST(SpmvKernelContractTest, AnyCriticalVectorLengthAndPrefetchDistance) {
 }
 
 TEST(SpmvKernelContractTest, ManyRowsAndColumns) {
-  // Several column blocks and windows of rows of the formats that have such, the last ones not full; rows are
-  // dense at the borders of the blocks.
-  constexpr std::int64_t column_count = 70'000;
-  constexpr std::int64_t row_count = 1301;
+  const auto block = test::large_block();
   for_every_kernel([&](const KernelRow& row) {
-    TestBlock block{.column_count = column_count, .rows = Rows(row_count), .operand = {}};
-    for (std::int64_t r = 0; r < row_count; ++r) {
-      auto& entries = block.rows[static_cast<std::size_t>(r)];
-      for (std::int64_t c = r % 97; c < column_count; c += 1 + (c % 2048 < 2040 ? 701 + r : 0)) {
-        entries.push_back(
-            {.column = static_cast<std::int32_t>(c), .value = 1.0 / static_cast<double>(1 + (c + r) % 13)});
-      }
-    }
-    for (std::int64_t c = 0; c < column_count; ++c)
-      block.operand.push_back(static_cast<double>(c % 31) - 15.0);
     for (const int thread_count : {1, 3}) expect_contract(row, block, {.thread_count = thread_count});
   });
 }
@@ -232,7 +153,7 @@ TEST(SpmvKernelContractTest, EveryRowLengthUpToTwoVectorsOfEveryWidth) {
         for (std::int32_t k = 0; k < length; ++k) entries.push_back({.column = k, .value = 1.0 + k});
       }
       for (int k = 0; k < 66; ++k) block.operand.push_back(2.0);
-      const auto kernel = row.make(CsrBlock::from_rows(block.column_count, block.rows), {.thread_count = 2});
+      const auto kernel = row.make(block.csr(), {.thread_count = 2});
       // Integers: exact.
       EXPECT_EQ(multiply(*kernel, block), std::vector<double>(3, length * (length + 1.0)));
     }
@@ -242,7 +163,7 @@ TEST(SpmvKernelContractTest, EveryRowLengthUpToTwoVectorsOfEveryWidth) {
 TEST(SpmvKernelContractTest, AnEmptyRowGivesZeroAndNotWhatWasThere) {
   for_every_kernel([](const KernelRow& row) {
     const TestBlock block{.column_count = 2, .rows = Rows(4), .operand = {1.0, 2.0}};
-    const auto kernel = row.make(CsrBlock::from_rows(block.column_count, block.rows), {.thread_count = 2});
+    const auto kernel = row.make(block.csr(), {.thread_count = 2});
     EXPECT_EQ(multiply(*kernel, block), std::vector<double>(4, 0.0));
   });
 }
@@ -254,7 +175,7 @@ TEST(SpmvKernelContractTest, NotANumberAndInfinityComeThrough) {
     block.rows[1].push_back({.column = 19, .value = 1.0});
     block.operand[3] = std::numeric_limits<double>::infinity();
     block.operand[19] = std::numeric_limits<double>::quiet_NaN();
-    const auto kernel = row.make(CsrBlock::from_rows(block.column_count, block.rows), {});
+    const auto kernel = row.make(block.csr(), {});
     const auto product = multiply(*kernel, block);
     EXPECT_TRUE(std::isinf(product[0]));
     EXPECT_TRUE(std::isnan(product[1]));

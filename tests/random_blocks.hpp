@@ -1,0 +1,99 @@
+#pragma once
+
+// Blocks of every awkward shape, for the contracts of the kernels.
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <random>
+#include <vector>
+
+#include "kernels/csr_block.hpp"
+
+namespace cg2d::test {
+
+using Rows = std::vector<std::vector<kernels::CsrBlock::Entry>>;
+
+struct TestBlock {
+  std::int64_t column_count = 0;
+  Rows rows;
+  std::vector<double> operand;  // one number per column
+
+  [[nodiscard]] kernels::CsrBlock csr() const { return kernels::CsrBlock::from_rows(column_count, rows); }
+};
+
+/// Random blocks, reproducible: number k is the same block in every test.
+class BlockMaker {
+ public:
+  explicit BlockMaker(int number) : random_(static_cast<std::uint64_t>(number) + 7), shape_(number % 8) {}
+
+  TestBlock make() {
+    TestBlock block;
+    block.column_count = shape_ == 0 ? 1 : 1 + below(300);
+    const std::int64_t row_count = shape_ == 1 ? 0 : 1 + below(30);
+    const std::int64_t dense_row = shape_ == 2 ? below(row_count) : -1;
+    for (std::int64_t row = 0; row < row_count; ++row) {
+      block.rows.push_back(make_row(block.column_count, row == dense_row ? block.column_count : length()));
+    }
+    for (std::int64_t k = 0; k < block.column_count; ++k) block.operand.push_back(value());
+    return block;
+  }
+
+ private:
+  std::int64_t below(std::int64_t bound) {
+    return static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(bound));
+  }
+
+  /// Signs and magnitudes mixed, so that the order of the additions shows.
+  double value() {
+    const double mantissa = 1.0 + static_cast<double>(random_() >> 12) * 0x1p-52;
+    return std::ldexp(random_() % 2 == 0 ? mantissa : -mantissa, static_cast<int>(below(40)) - 20);
+  }
+
+  std::int64_t length() {
+    switch (shape_) {
+      case 3:
+        return 0;  // all rows empty
+      case 4:
+        return below(4) == 0 ? 1 + below(65) : 0;  // most rows empty
+      case 5:
+        return 1 + below(9);  // around the width of vector registers
+      default:
+        return below(66);
+    }
+  }
+
+  /// `length` columns, or all of them if there are no more.
+  std::vector<kernels::CsrBlock::Entry> make_row(std::int64_t column_count, std::int64_t length) {
+    std::vector<kernels::CsrBlock::Entry> row;
+    std::int64_t wanted = std::min(length, column_count);
+    for (std::int64_t column = 0; column < column_count; ++column) {
+      if (below(column_count - column) >= wanted) continue;
+      row.push_back({.column = static_cast<std::int32_t>(column), .value = value()});
+      --wanted;
+    }
+    return row;
+  }
+
+  std::mt19937_64 random_;
+  int shape_;
+};
+
+/// Several column blocks and windows of rows of the formats that have such, the last ones not full; rows are
+/// dense at the borders of the blocks.
+inline TestBlock large_block() {
+  constexpr std::int64_t column_count = 70'000;
+  constexpr std::int64_t row_count = 1301;
+  TestBlock block{.column_count = column_count, .rows = Rows(row_count), .operand = {}};
+  for (std::int64_t r = 0; r < row_count; ++r) {
+    auto& entries = block.rows[static_cast<std::size_t>(r)];
+    for (std::int64_t c = r % 97; c < column_count; c += 1 + (c % 2048 < 2040 ? 701 + r : 0)) {
+      entries.push_back(
+          {.column = static_cast<std::int32_t>(c), .value = 1.0 / static_cast<double>(1 + (c + r) % 13)});
+    }
+  }
+  for (std::int64_t c = 0; c < column_count; ++c) block.operand.push_back(static_cast<double>(c % 31) - 15.0);
+  return block;
+}
+
+}  // namespace cg2d::test
