@@ -10,6 +10,14 @@
 //   (multiply, elsewhere: reads column_block(), writes partial())
 //   sum       partial sums of row block i in partial()  my row piece of q, inside the transport
 //   shuffle   my row piece of q                         my column piece of q in result()
+//
+// Where only one entry of each mirrored pair of a symmetric matrix is stored, a product needs the same the
+// other way round as well (CommunicatorOptions::mirrored):
+//
+//   collect_rows   my column piece of p in piece()                row block i of p in row_block()
+//   (multiply: reads column_block() and row_block(), writes partial() and column_partial())
+//   sum_columns    partial sums of column block j in              my column piece of them in column_result()
+//                  column_partial()
 
 #include <array>
 #include <cstdint>
@@ -62,6 +70,23 @@ class Communicator {
   virtual void sum() = 0;
   /// Moves each row piece of q to its column owner. Cost: shuffle_traffic(), at most one message.
   virtual void shuffle() = 0;
+  /// Row block i of p, layout.row_block(i).size() doubles; whole after collect_rows(). Empty unless mirrored.
+  [[nodiscard]] virtual std::span<const double> row_block() const = 0;
+  /// Partial sums of column block j, layout.column_block(j).size() doubles; the caller writes them before
+  /// sum_columns(), which leaves unspecified values there. Empty unless mirrored.
+  [[nodiscard]] virtual std::span<double> column_partial() = 0;
+  /// My column piece of the sums after sum_columns(), as long as piece(). Valid until column_partial() is
+  /// written again.
+  [[nodiscard]] virtual std::span<const double> column_result() const = 0;
+
+  /// Sends each column piece to the owner of the row piece, the shuffle backwards, and gathers row block i of
+  /// p over the process row. Only when mirrored. Cost: mirrored_collection_traffic() and
+  /// mirrored_shuffle_traffic().
+  virtual void collect_rows() = 0;
+  /// Sums the partial results over the process column, in a fixed order: no shuffle is needed. Only when
+  /// mirrored. Cost: mirrored_summation_traffic().
+  virtual void sum_columns() = 0;
+
   /// Sums at most largest_scalar_count numbers over all ranks: the same bits on every rank, the same on every
   /// run. Cost: dot_traffic().
   virtual void sum_scalars(std::span<double> values) = 0;
@@ -82,6 +107,7 @@ class Communicator {
 
 struct CommunicatorOptions {
   SumForm sum_form = SumForm::reduce_scatter;
+  bool mirrored = false;  // collect_rows and sum_columns, too
 };
 
 /// One transport. A new one is one file that defines a row, and its entry in transport_table().

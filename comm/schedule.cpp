@@ -24,6 +24,17 @@ Traffic traffic_of(const Schedule& schedule, const GroupPieces& pieces) {
   return traffic;
 }
 
+Schedule sum_schedule(int group_size, int member, SumForm form) {
+  return form == SumForm::whole_block ? all_reduce_schedule(group_size, member)
+                                      : reduce_scatter_schedule(group_size, member);
+}
+
+/// One message with a piece, unless it stays where it is or is empty.
+Traffic traffic_of_piece(const IndexRange& piece, bool stays) {
+  if (stays || piece.size() == 0) return {};
+  return {.message_count = 1, .byte_count = piece.size() * static_cast<std::int64_t>(sizeof(double))};
+}
+
 }  // namespace
 
 Schedule all_gather_schedule(int group_size, int member) {
@@ -146,10 +157,15 @@ Schedule collection_schedule(const BlockLayout& layout, int rank) {
 }
 
 Schedule summation_schedule(const BlockLayout& layout, int rank, SumForm form) {
-  const int group_size = layout.grid().columns;
-  const int member = layout.grid().column_of(rank);
-  return form == SumForm::whole_block ? all_reduce_schedule(group_size, member)
-                                      : reduce_scatter_schedule(group_size, member);
+  return sum_schedule(layout.grid().columns, layout.grid().column_of(rank), form);
+}
+
+Schedule mirrored_collection_schedule(const BlockLayout& layout, int rank) {
+  return all_gather_schedule(layout.grid().columns, layout.grid().column_of(rank));
+}
+
+Schedule mirrored_summation_schedule(const BlockLayout& layout, int rank, SumForm form) {
+  return sum_schedule(layout.grid().rows, layout.grid().row_of(rank), form);
 }
 
 Traffic collection_traffic(const BlockLayout& layout, int rank) {
@@ -161,9 +177,19 @@ Traffic summation_traffic(const BlockLayout& layout, int rank, SumForm form) {
 }
 
 Traffic shuffle_traffic(const BlockLayout& layout, int rank) {
-  const auto elements = layout.piece(layout.row_piece_of(rank)).size();
-  if (elements == 0 || layout.shuffle_destination(rank) == rank) return {};
-  return {.message_count = 1, .byte_count = elements * static_cast<std::int64_t>(sizeof(double))};
+  return traffic_of_piece(layout.piece(layout.row_piece_of(rank)), layout.shuffle_destination(rank) == rank);
+}
+
+Traffic mirrored_collection_traffic(const BlockLayout& layout, int rank) {
+  return traffic_of(mirrored_collection_schedule(layout, rank), summation_pieces(layout, rank));
+}
+
+Traffic mirrored_summation_traffic(const BlockLayout& layout, int rank, SumForm form) {
+  return traffic_of(mirrored_summation_schedule(layout, rank, form), collection_pieces(layout, rank));
+}
+
+Traffic mirrored_shuffle_traffic(const BlockLayout& layout, int rank) {
+  return traffic_of_piece(layout.piece(layout.column_piece_of(rank)), layout.shuffle_source(rank) == rank);
 }
 
 Traffic dot_traffic(int rank_count, int rank, int value_count) {

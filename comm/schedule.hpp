@@ -95,11 +95,18 @@ GroupPieces summation_pieces(const BlockLayout& layout, int rank);
 Schedule collection_schedule(const BlockLayout& layout, int rank);
 Schedule summation_schedule(const BlockLayout& layout, int rank, SumForm form);
 
+/// The same the other way round: collection over the process row, summation over the process column.
+Schedule mirrored_collection_schedule(const BlockLayout& layout, int rank);
+Schedule mirrored_summation_schedule(const BlockLayout& layout, int rank, SumForm form);
+
 /// What `rank` sends in one collection, summation, shuffle, and sum of `value_count` numbers over all ranks.
 /// A message without elements is never sent and not counted.
 Traffic collection_traffic(const BlockLayout& layout, int rank);
 Traffic summation_traffic(const BlockLayout& layout, int rank, SumForm form);
 Traffic shuffle_traffic(const BlockLayout& layout, int rank);
+Traffic mirrored_collection_traffic(const BlockLayout& layout, int rank);
+Traffic mirrored_summation_traffic(const BlockLayout& layout, int rank, SumForm form);
+Traffic mirrored_shuffle_traffic(const BlockLayout& layout, int rank);
 Traffic dot_traffic(int rank_count, int rank, int value_count);
 
 }  // namespace cg2d::comm

@@ -190,6 +190,10 @@ std::span<double> part_of(std::vector<double>& block, const IndexRange& range) {
   return std::span(block).subspan(static_cast<std::size_t>(range.begin), size_of(range));
 }
 
+Message whole(std::span<double> buffer) {
+  return message_of(buffer, {IndexRange{.begin = 0, .end = static_cast<std::int64_t>(buffer.size())}});
+}
+
 class TwoSided final : public Communicator {
  public:
   TwoSided(RankGroup& group, const BlockLayout& layout, const CommunicatorOptions& options)
@@ -208,6 +212,7 @@ class TwoSided final : public Communicator {
     sum_steps_ = steps_of(group, Operation::sum, summation_schedule(layout, rank, options.sum_form), rows,
                           partial_, process_row_ranks(layout, rank));
     make_shuffle(layout, rank);
+    if (options.mirrored) make_mirrored(layout, rank, options.sum_form);
     make_scalar_sums();
     if (group.waiter().mode() == WaitMode::yield) bells_ = std::make_unique<Doorbells>(group);
   }
@@ -227,6 +232,20 @@ class TwoSided final : public Communicator {
     start_send(Operation::shuffle, shuffle_send_);
     wait_for(shuffle_send_, shuffle_receive_);
   }
+
+  [[nodiscard]] std::span<const double> row_block() const override { return row_block_; }
+  [[nodiscard]] std::span<double> column_partial() override { return column_partial_; }
+  [[nodiscard]] std::span<const double> column_result() const override { return column_result_; }
+
+  void collect_rows() override {
+    if (!unshuffle_receive_.idle()) unshuffle_receive_.start();
+    start_send(Operation::shuffle, unshuffle_send_);
+    wait_for(unshuffle_send_, unshuffle_receive_);
+    if (stays_) std::copy(piece_.begin(), piece_.end(), row_operand_.begin());
+    run(Operation::collect, collect_row_steps_, row_block_);
+  }
+
+  void sum_columns() override { run(Operation::sum, sum_column_steps_, column_partial_); }
 
   void sum_scalars(std::span<double> values) override {
     assert(!values.empty() && values.size() <= largest_scalar_count);
@@ -252,13 +271,34 @@ class TwoSided final : public Communicator {
     shuffled_.resize(piece_.size());
     result_ = shuffled_;
     const int tag = tag_of(Operation::shuffle);
-    const auto whole = [](std::span<double> buffer) {
-      return message_of(buffer, {IndexRange{.begin = 0, .end = static_cast<std::int64_t>(buffer.size())}});
-    };
     if (!row_piece_.empty())
       shuffle_send_ = Transfer::send(group_.handle(), whole(row_piece_), destination, tag);
     if (!shuffled_.empty())
       shuffle_receive_ = Transfer::receive(group_.handle(), whole(shuffled_), source, tag);
+  }
+
+  void make_mirrored(const BlockLayout& layout, int rank, SumForm form) {
+    const auto grid = layout.grid();
+    const auto columns = collection_pieces(layout, rank);
+    const auto rows = summation_pieces(layout, rank);
+    row_block_.resize(partial_.size());
+    column_partial_.resize(column_block_.size());
+    row_operand_ = part_of(row_block_, rows.piece(grid.column_of(rank)));
+    column_result_ = part_of(column_partial_, columns.piece(grid.row_of(rank)));
+    collect_row_steps_ = steps_of(group_, Operation::collect, mirrored_collection_schedule(layout, rank),
+                                  rows, row_block_, process_row_ranks(layout, rank));
+    sum_column_steps_ = steps_of(group_, Operation::sum, mirrored_summation_schedule(layout, rank, form),
+                                 columns, column_partial_, process_column_ranks(layout, rank));
+    // The shuffle backwards: who sends to me there gets from me here.
+    stays_ = layout.shuffle_destination(rank) == rank;
+    if (stays_) return;
+    const int tag = tag_of(Operation::shuffle);
+    if (!piece_.empty())
+      unshuffle_send_ = Transfer::send(group_.handle(), whole(piece_), layout.shuffle_source(rank), tag);
+    if (!row_operand_.empty()) {
+      unshuffle_receive_ =
+          Transfer::receive(group_.handle(), whole(row_operand_), layout.shuffle_destination(rank), tag);
+    }
   }
 
   void make_scalar_sums() {
@@ -325,6 +365,17 @@ class TwoSided final : public Communicator {
   Transfer shuffle_send_;
   Transfer shuffle_receive_;
   std::array<ScalarSum, largest_scalar_count> scalar_sums_;
+
+  // Only when mirrored.
+  std::vector<double> row_block_;
+  std::vector<double> column_partial_;
+  std::span<double> row_operand_;    // my row piece in row_block_
+  std::span<double> column_result_;  // my column piece in column_partial_
+  std::vector<Step> collect_row_steps_;
+  std::vector<Step> sum_column_steps_;
+  Transfer unshuffle_send_;
+  Transfer unshuffle_receive_;
+  bool stays_ = false;  // my column piece is my row piece
 };
 
 }  // namespace

@@ -28,7 +28,7 @@ struct Case {
 
   [[nodiscard]] const BlockLayout& layout() const { return named.layout; }
   [[nodiscard]] std::unique_ptr<Communicator> make() const {
-    return transport.make(group(), layout(), {.sum_form = form});
+    return transport.make(group(), layout(), {.sum_form = form, .mirrored = true});
   }
   [[nodiscard]] std::string text() const {
     return std::string(transport.name) +
@@ -85,6 +85,8 @@ class ProductCheck {
   ProductCheck(Communicator& communicator, const BlockLayout& layout)
       : communicator_(communicator),
         process_columns_(layout.grid().columns),
+        process_rows_(layout.grid().rows),
+        process_row_(layout.grid().row_of(group().rank())),
         process_column_(layout.grid().column_of(group().rank())),
         column_block_(layout.column_block(process_column_)),
         row_block_(layout.row_block(layout.grid().row_of(group().rank()))),
@@ -97,6 +99,9 @@ class ProductCheck {
     communicator_.collect();
     EXPECT_EQ(copy_of(communicator_.column_block()),
               values_of(column_block_, [&](auto i) { return operand(i, round); }));
+    communicator_.collect_rows();
+    EXPECT_EQ(copy_of(communicator_.row_block()),
+              values_of(row_block_, [&](auto i) { return operand(i, round); }));
   }
 
   void expect_sum_and_shuffle(int round) {
@@ -108,11 +113,24 @@ class ProductCheck {
     communicator_.shuffle();
     EXPECT_EQ(copy_of(communicator_.result()),
               values_of(column_piece_, [&](auto i) { return whole_sum(i, process_columns_, round); }));
+    expect_mirrored_sum(round);
   }
 
  private:
+  void expect_mirrored_sum(int round) {
+    const auto mine = communicator_.column_partial();
+    EXPECT_EQ(static_cast<std::int64_t>(mine.size()), column_block_.size());
+    std::ranges::copy(values_of(column_block_, [&](auto i) { return partial(i, process_row_, round); }),
+                      mine.begin());
+    communicator_.sum_columns();
+    EXPECT_EQ(copy_of(communicator_.column_result()),
+              values_of(column_piece_, [&](auto i) { return whole_sum(i, process_rows_, round); }));
+  }
+
   Communicator& communicator_;
   int process_columns_;
+  int process_rows_;
+  int process_row_;
   int process_column_;
   IndexRange column_block_;
   IndexRange row_block_;
@@ -242,6 +260,15 @@ TEST(CommunicatorContractTest, ScalarSumsHaveTheSameBitsOnEveryRankAndEveryTime)
   });
 }
 
+TEST(CommunicatorContractTest, HoldsNothingMirroredUnlessAsked) {
+  for_every_case({101}, [](const Case& current) {
+    const auto communicator = current.transport.make(group(), current.layout(), {.sum_form = current.form});
+    EXPECT_TRUE(communicator->row_block().empty());
+    EXPECT_TRUE(communicator->column_partial().empty());
+    EXPECT_TRUE(communicator->column_result().empty());
+  });
+}
+
 TEST(CommunicatorContractTest, SumsRepeatTheirBits) {
   for_every_case({101}, [](const Case& current) {
     const auto communicator = current.make();
@@ -274,11 +301,17 @@ TEST(CommunicatorContractTest, CountsWhatItSends) {
       expect_scalar_sum(*communicator, 3, round);
     }
     EXPECT_EQ(communicator->sent(Operation::collect),
-              times(collection_traffic(current.layout(), rank), repeats));
+              times(collection_traffic(current.layout(), rank) +
+                        mirrored_collection_traffic(current.layout(), rank),
+                    repeats));
     EXPECT_EQ(communicator->sent(Operation::sum),
-              times(summation_traffic(current.layout(), rank, current.form), repeats));
-    EXPECT_EQ(communicator->sent(Operation::shuffle),
-              times(shuffle_traffic(current.layout(), rank), repeats));
+              times(summation_traffic(current.layout(), rank, current.form) +
+                        mirrored_summation_traffic(current.layout(), rank, current.form),
+                    repeats));
+    EXPECT_EQ(
+        communicator->sent(Operation::shuffle),
+        times(shuffle_traffic(current.layout(), rank) + mirrored_shuffle_traffic(current.layout(), rank),
+              repeats));
     EXPECT_EQ(communicator->sent(Operation::dot), times(dot_traffic(group().size(), rank, 3), repeats));
   });
 }
