@@ -2,24 +2,33 @@
 
 // q = A p on the whole grid, as the paper takes it apart.
 
+#include <algorithm>
+#include <functional>
 #include <span>
+#include <vector>
 
+#include "cg/block_product.hpp"
 #include "cg/phase_timer.hpp"
 #include "comm/communicator.hpp"
-#include "kernels/spmv.hpp"
 
 namespace cg2d {
 
-/// Ties one rank's kernel to its communicator. Holds references: all three must outlive it.
+/// Ties one rank's block to its communicator, which must be a mirrored one for a symmetric kernel. Holds
+/// references: all three must outlive it.
 class BlockOperator {
  public:
-  BlockOperator(comm::Communicator& communicator, kernels::SpmvKernel& kernel, PhaseTimer& timer)
-      : communicator_(communicator), kernel_(kernel), timer_(timer) {}
+  BlockOperator(comm::Communicator& communicator, BlockProduct& product, PhaseTimer& timer)
+      : communicator_(communicator),
+        product_(product),
+        timer_(timer),
+        both_sums_(product.is_symmetric() ? communicator.piece().size() : 0) {}
 
   /// This rank's piece of p; written by the caller before apply().
   [[nodiscard]] std::span<double> operand() { return communicator_.piece(); }
   /// This rank's piece of q after apply().
-  [[nodiscard]] std::span<const double> result() const { return communicator_.result(); }
+  [[nodiscard]] std::span<const double> result() const {
+    return product_.is_symmetric() ? std::span<const double>(both_sums_) : communicator_.result();
+  }
 
   /// q = A p. Collective.
   void apply() {
@@ -27,29 +36,38 @@ class BlockOperator {
     multiply();
     sum();
     shuffle();
+    if (product_.is_symmetric()) add_both_sums();
   }
 
  private:
   void collect() {
     const auto timed = timer_.scope(Phase::collection);
     communicator_.collect();
+    if (product_.is_symmetric()) communicator_.collect_rows();
   }
   void multiply() {
     const auto timed = timer_.scope(Phase::multiply);
-    kernel_.multiply(communicator_.column_block(), communicator_.partial());
+    product_.multiply(communicator_);
   }
   void sum() {
     const auto timed = timer_.scope(Phase::summation);
     communicator_.sum();
+    if (product_.is_symmetric()) communicator_.sum_columns();
   }
   void shuffle() {
     const auto timed = timer_.scope(Phase::shuffle);
     communicator_.shuffle();
   }
+  void add_both_sums() {
+    const auto timed = timer_.scope(Phase::vector_updates);
+    std::ranges::transform(communicator_.result(), communicator_.column_result(), both_sums_.begin(),
+                           std::plus<>());
+  }
 
   comm::Communicator& communicator_;
-  kernels::SpmvKernel& kernel_;
+  BlockProduct& product_;
   PhaseTimer& timer_;
+  std::vector<double> both_sums_;  // my piece of q, where it is a sum over rows and one over columns
 };
 
 }  // namespace cg2d

@@ -13,6 +13,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "cg/block_product.hpp"
 #include "cg/build_info.hpp"
 #include "cg/errors.hpp"
 #include "cg/report.hpp"
@@ -183,9 +184,9 @@ std::string describe(const Table& table) {
 
 std::string list_kernels() {
   std::string text;
-  for (const auto& row : kernels::kernel_table()) {
+  for (const auto& row : all_kernels()) {
     const auto reason = row.why_unavailable();
-    text += fmt::format("{:<14} {}{}\n", row.name, row.description,
+    text += fmt::format("{:<16} {}{}\n", row.name, row.description,
                         reason.empty() ? "" : fmt::format(" (not available here: {})", reason));
   }
   return text;
@@ -282,7 +283,7 @@ void add_plan_options(CLI::App& run, RunWords& words) {
 }
 
 void check_choices(const RunOptions& options) {
-  auto kernel_names = names_of(kernels::kernel_table());
+  auto kernel_names = names_of(all_kernels());
   kernel_names.emplace_back("auto");
   require_known("--kernel", options.kernel, kernel_names);
   require_known("--transport", options.transport, names_of(comm::transport_table()));
@@ -365,7 +366,7 @@ comm::ProcessGrid resolve_grid(const RunOptions& options, int rank_count) {
     }
     return {.columns = columns, .rows = rank_count / columns};
   }
-  if (!options.grid) return choose_grid(options.problem, rank_count, options.sum_form);
+  if (!options.grid) return choose_grid(options.choices(), rank_count);
   if (static_cast<std::int64_t>(options.grid->columns) * options.grid->rows != rank_count) {
     throw InputError(fmt::format("--grid {}: does not match the {} ranks; valid (PXxPY): {}",
                                  options.grid->name(), rank_count, fmt::join(valid, ", ")));

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "cg/problem.hpp"
+#include "cg/run_plan.hpp"
 #include "comm/block_layout.hpp"
 #include "comm/communicator.hpp"
 #include "comm/schedule.hpp"
@@ -35,6 +36,9 @@ struct RunOptions {
   bool progress = false;                ///< asked for; a terminal gets it anyway
   std::int64_t memory_limit_bytes = 0;  ///< of a node; 0: what is free there
 
+  [[nodiscard]] RunChoices choices() const {
+    return {.problem = problem, .sum_form = sum_form, .kernel = kernel_info(kernel), .thread_count = thread_count};
+  }
   [[nodiscard]] kernels::KernelOptions kernel_options() const {
     return {.thread_count = thread_count,
             .critical_vector_length = critical_vector_length,

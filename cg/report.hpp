@@ -59,6 +59,7 @@ struct RunReport {
   comm::SumForm sum_form = comm::SumForm::reduce_scatter;
   std::string transport;
   std::string kernel;
+  bool is_symmetric = false;  ///< the kernel stores one entry of each mirrored pair
   std::string instruction_set;
   bool phases_timed = false;
   std::optional<Environment> environment;
@@ -112,8 +113,8 @@ ReportFormat json_report_format();
 ReportFormat csv_report_format();
 
 /// The plan that --dry-run prints.
-std::string describe_plan(const Problem& problem, const comm::BlockLayout& layout, comm::SumForm form,
-                          const SourceRow& source, const std::optional<Environment>& environment,
+std::string describe_plan(const RunChoices& choices, const comm::BlockLayout& layout, const SourceRow& source,
+                          const std::optional<Environment>& environment,
                           std::string_view format);
 
 }  // namespace cg2d

@@ -75,6 +75,7 @@ Json configuration_json(const RunReport& report) {
           {"transport", report.transport},
           {"sum_form", sum_form_name(report.sum_form)},
           {"kernel", report.kernel},
+          {"symmetric_storage", report.is_symmetric},
           {"instruction_set", report.instruction_set}};
 }
 

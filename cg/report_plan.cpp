@@ -24,16 +24,16 @@ struct PlanTotals {
   std::vector<std::int64_t> node_bytes;
 };
 
-PlanTotals add_up(const Problem& problem, const comm::BlockLayout& layout, comm::SumForm form,
+PlanTotals add_up(const RunChoices& choices, const comm::BlockLayout& layout,
                   const SourceRow& source, const std::optional<Environment>& environment) {
   PlanTotals totals;
   totals.smallest_piece = totals.largest_piece = layout.piece(0);
   if (environment) totals.node_bytes.resize(environment->nodes.size());
   for (int rank = 0; rank < layout.grid().rank_count(); ++rank) {
-    const auto memory = plan_memory(problem, layout, rank, form, source);
+    const auto memory = plan_memory(choices, layout, rank, source);
     if (memory.total_bytes() > totals.largest.total_bytes()) totals.largest = memory;
     totals.memory_bytes += memory.total_bytes();
-    const auto traffic = plan_traffic(layout, rank, form);
+    const auto traffic = plan_traffic(layout, rank, choices.sum_form, choices.kernel.is_symmetric);
     if (traffic.total().byte_count >= totals.busiest.total().byte_count) totals.busiest = traffic;
     totals.all_traffic += traffic.total();
     const auto piece = layout.piece(rank);
@@ -54,8 +54,9 @@ bool fits(const PlanTotals& totals, const Environment& environment) {
   return true;
 }
 
-std::string as_text(const Problem& problem, const comm::BlockLayout& layout, comm::SumForm form,
+std::string as_text(const RunChoices& choices, const comm::BlockLayout& layout,
                     const PlanTotals& totals, const std::optional<Environment>& environment) {
+  const auto& problem = choices.problem;
   const auto grid = layout.grid();
   std::string text;
   const auto line = [&](std::string_view label, const std::string& value) {
@@ -63,6 +64,7 @@ std::string as_text(const Problem& problem, const comm::BlockLayout& layout, com
   };
   line("Problem", fmt::format("class {}: n {}, nonzer {}, shift {}, niter {}", problem.class_name, problem.n,
                               problem.nonzer, problem.shift, problem.niter));
+  line("Kernel", fmt::format("{}{}", choices.kernel.name, choices.kernel.is_symmetric ? ", symmetric storage" : ""));
   line("Grid", fmt::format("{}: {} process columns x {} process rows = {} ranks", grid.name(), grid.columns,
                            grid.rows, grid.rank_count()));
   line("Pieces", fmt::format("{} of {} to {} elements", grid.rank_count(), totals.smallest_piece.size(),
@@ -85,7 +87,7 @@ std::string as_text(const Problem& problem, const comm::BlockLayout& layout, com
                totals.node_bytes[node] > environment->nodes[node].available_bytes ? "does not fit" : "fits"));
     }
   }
-  text += fmt::format(" Sent per CG step by the busiest rank ({}):\n", sum_form_name(form));
+  text += fmt::format(" Sent per CG step by the busiest rank ({}):\n", sum_form_name(choices.sum_form));
   const auto traffic_line = [&](std::string_view name, const comm::Traffic& traffic) {
     text += fmt::format("   {:<20} {:>4} messages {:>14} bytes\n", name, traffic.message_count,
                         traffic.byte_count);
@@ -103,8 +105,9 @@ nlohmann::ordered_json traffic_json(const comm::Traffic& traffic) {
   return {{"messages", traffic.message_count}, {"bytes", traffic.byte_count}};
 }
 
-std::string as_json(const Problem& problem, const comm::BlockLayout& layout, comm::SumForm form,
+std::string as_json(const RunChoices& choices, const comm::BlockLayout& layout,
                     const PlanTotals& totals, const std::optional<Environment>& environment) {
+  const auto& problem = choices.problem;
   const auto grid = layout.grid();
   nlohmann::ordered_json json{
       {"schema_version", 1},
@@ -121,7 +124,9 @@ std::string as_json(const Problem& problem, const comm::BlockLayout& layout, com
       {"plan",
        {{"grid", {{"name", grid.name()}, {"columns", grid.columns}, {"rows", grid.rows}}},
         {"ranks", grid.rank_count()},
-        {"sum_form", sum_form_name(form)},
+        {"sum_form", sum_form_name(choices.sum_form)},
+        {"kernel", choices.kernel.name},
+        {"symmetric_storage", choices.kernel.is_symmetric},
         {"smallest_piece", totals.smallest_piece.size()},
         {"largest_piece", totals.largest_piece.size()},
         {"block_rows", layout.row_block(0).size()},
@@ -146,12 +151,12 @@ std::string as_json(const Problem& problem, const comm::BlockLayout& layout, com
 
 }  // namespace
 
-std::string describe_plan(const Problem& problem, const comm::BlockLayout& layout, comm::SumForm form,
+std::string describe_plan(const RunChoices& choices, const comm::BlockLayout& layout,
                           const SourceRow& source, const std::optional<Environment>& environment,
                           std::string_view format) {
-  const auto totals = add_up(problem, layout, form, source, environment);
-  return format == "json" ? as_json(problem, layout, form, totals, environment)
-                          : as_text(problem, layout, form, totals, environment);
+  const auto totals = add_up(choices, layout, source, environment);
+  return format == "json" ? as_json(choices, layout, totals, environment)
+                          : as_text(choices, layout, totals, environment);
 }
 
 }  // namespace cg2d

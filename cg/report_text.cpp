@@ -81,7 +81,9 @@ std::string own_lines(const RunReport& report) {
                            report.grid_is_automatic ? ", chosen by auto" : ""));
   line("Transport", fmt::format("{}, sum {}, waiting ranks {}", report.transport,
                                 sum_form_name(report.sum_form), report.wait_mode));
-  line("Kernel", fmt::format("{} ({})", report.kernel, report.instruction_set));
+  line("Kernel",
+       fmt::format("{} ({}){}", report.kernel, report.instruction_set,
+                   report.is_symmetric ? ", symmetric storage: one entry of each mirrored pair" : ""));
   line("Threads", fmt::format("{} per rank", report.thread_count));
   line("Generation", fmt::format("{:.6f} s", report.generation_s));
   std::int64_t largest_peak = 0;

@@ -68,13 +68,13 @@ bool must_stop(const OuterStep& step) { return step.stop_asked || !is_finite(ste
 /// Everything that one timed repetition needs, made once.
 class Benchmark {
  public:
-  Benchmark(const RunOptions& options, comm::Communicator& communicator, kernels::SpmvKernel& kernel,
+  Benchmark(const RunOptions& options, comm::Communicator& communicator, BlockProduct& product,
             comm::RankGroup& group)
       : problem_(options.problem),
         communicator_(communicator),
         group_(group),
         timer_(options.time_phases, communicator),
-        operator_(communicator, kernel, timer_),
+        operator_(communicator, product, timer_),
         solver_(operator_, communicator, timer_, options.thread_count) {}
 
   [[nodiscard]] PhaseTimer& timer() { return timer_; }
@@ -133,10 +133,6 @@ class Benchmark {
   Solver solver_;
   RankTimes times_{};
 };
-
-const kernels::KernelRow& chosen_kernel(const std::string& name) {
-  return name == "auto" ? kernels::default_kernel() : *kernels::find_kernel(name);
-}
 
 template <typename T>
 std::vector<T> gather_one(comm::RankGroup& group, const T& mine) {
@@ -222,7 +218,7 @@ class Run {
     output_ = open_output(options_.output, group_);
     std::string text;
     if (group_.rank() == 0) {
-      text = describe_plan(options_.problem, layout, options_.sum_form, source_,
+      text = describe_plan(options_.choices(), layout, source_,
                            is_here ? std::optional(granted_environment()) : std::nullopt, options_.format);
     }
     write_output(output_.get(), group_, text);
@@ -235,7 +231,7 @@ class Run {
       throw RunError(ExitCode::unavailable, fmt::format("--transport {}: {}", transport.name, reason));
     }
     agree_on(group_, [&] {
-      const auto& kernel = chosen_kernel(options_.kernel);
+      const auto kernel = kernel_info(options_.kernel);
       if (const auto reason = kernel.why_unavailable(); !reason.empty()) {
         throw RunError(ExitCode::unavailable,
                        fmt::format("--kernel {}: {} (rank {})", kernel.name, reason, group_.rank()));
@@ -272,21 +268,24 @@ class Run {
     check_choices();
     const auto layout = comm::BlockLayout::even(options_.problem.n, report_.grid);
     agree_on(group_, [&] {
-      check_memory(options_.problem, layout, options_.sum_form, source_, granted_environment());
+      check_memory(options_.choices(), layout, source_, granted_environment());
     });
     const CycleCalibration calibration;
     auto block = generate(layout);
     if (!options_.export_mtx.empty()) export_matrix(block, layout);
 
-    const auto kernel = chosen_kernel(options_.kernel).make(std::move(block), options_.kernel_options());
-    facts_.block_bytes = kernel->matrix_byte_count();
+    const auto product = make_block_product(kernel_info(options_.kernel), std::move(block), layout,
+                                            group_.rank(), options_.kernel_options());
+    facts_.block_bytes = product->matrix_byte_count();
     const auto communicator =
-        comm::find_transport(options_.transport)->make(group_, layout, {.sum_form = options_.sum_form});
-    report_.kernel = kernel->name();
-    report_.instruction_set = kernel->instruction_set();
+        comm::find_transport(options_.transport)
+            ->make(group_, layout, {.sum_form = options_.sum_form, .mirrored = product->is_symmetric()});
+    report_.kernel = product->kernel_name();
+    report_.is_symmetric = product->is_symmetric();
+    report_.instruction_set = product->instruction_set();
     report_.transport = communicator->name();
     if (options_.time_phases) group_.waiter().set_tick_source(&read_cycle_counter);
-    Benchmark benchmark(options_, *communicator, *kernel, group_);
+    Benchmark benchmark(options_, *communicator, *product, group_);
     iterate(benchmark);
     facts_.clocks_per_scope = benchmark.timer().measure_clocks_per_scope();
     facts_.ticks_per_second = calibration.ticks_per_second();

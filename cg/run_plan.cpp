@@ -21,51 +21,72 @@ double expected_block_nonzeros(const Problem& problem, const comm::IndexRange& r
          (static_cast<double>(columns.size()) / n);
 }
 
+/// While the format is made. The source makes the whole block as CSR; for symmetric storage half of it is dropped at once.
+double peak_bytes_per_nonzero(const KernelInfo& kernel) {
+  constexpr double csr = sizeof(double) + sizeof(std::int32_t);
+  const double kept_csr = kernel.is_symmetric ? 0.5 * csr : csr;
+  return std::max(csr, kept_csr + (kernel.converts ? kernel.bytes_per_nonzero : 0.0));
+}
+
+/// Elements of the buffers for what a rank receives and adds in one summation.
+std::int64_t received_to_add(const comm::Schedule& schedule, const comm::GroupPieces& pieces) {
+  std::int64_t count = 0;
+  for (const auto& step : schedule.steps) {
+    if (step.receive_from != comm::ScheduleStep::no_partner && step.combine == comm::Combine::add) {
+      count += pieces.element_count(step.received);
+    }
+  }
+  return count;
+}
+
 }  // namespace
 
-MemoryPlan plan_memory(const Problem& problem, const comm::BlockLayout& layout, int rank, comm::SumForm form,
-                       const SourceRow& source) {
+MemoryPlan plan_memory(const RunChoices& choices, const comm::BlockLayout& layout, int rank, const SourceRow& source) {
   const auto rows = layout.row_block(layout.grid().row_of(rank));
   const auto columns = layout.column_block(layout.grid().column_of(rank));
   const auto piece = layout.piece(layout.column_piece_of(rank));
   MemoryPlan plan;
-  constexpr double entry_bytes = sizeof(double) + sizeof(std::int32_t);
-  plan.block_bytes =
-      static_cast<std::int64_t>(entry_bytes * expected_block_nonzeros(problem, rows, columns)) +
-      static_cast<std::int64_t>(sizeof(std::int64_t)) * (rows.size() + 1);
-  const auto schedule = comm::summation_schedule(layout, rank, form);
-  const auto pieces = comm::summation_pieces(layout, rank);
-  std::int64_t received_to_add = 0;
-  for (const auto& step : schedule.steps) {
-    if (step.receive_from != comm::ScheduleStep::no_partner && step.combine == comm::Combine::add) {
-      received_to_add += pieces.element_count(step.received);
-    }
-  }
+  plan.block_bytes = static_cast<std::int64_t>(peak_bytes_per_nonzero(choices.kernel) *
+                                               expected_block_nonzeros(choices.problem, rows, columns)) +
+                     static_cast<std::int64_t>(sizeof(std::int64_t)) * (rows.size() + 1);
   constexpr std::int64_t solver_pieces = 4;  // x, z, r, and q where it has to move
-  plan.vector_bytes =
-      double_bytes * (columns.size() + rows.size() + received_to_add + solver_pieces * piece.size());
-  plan.working_bytes = source.plan(problem, layout).working_bytes;
+  std::int64_t elements = columns.size() + rows.size() + solver_pieces * piece.size() +
+                          received_to_add(comm::summation_schedule(layout, rank, choices.sum_form),
+                                          comm::summation_pieces(layout, rank));
+  if (choices.kernel.is_symmetric) {
+    elements += columns.size() * choices.thread_count + rows.size() + piece.size() +
+                received_to_add(comm::mirrored_summation_schedule(layout, rank, choices.sum_form),
+                                comm::collection_pieces(layout, rank));
+  }
+  plan.vector_bytes = double_bytes * elements;
+  plan.working_bytes = source.plan(choices.problem, layout).working_bytes;
   return plan;
 }
 
-StepTraffic plan_traffic(const comm::BlockLayout& layout, int rank, comm::SumForm form) {
+StepTraffic plan_traffic(const comm::BlockLayout& layout, int rank, comm::SumForm form, bool mirrored) {
   const auto one_dot = comm::dot_traffic(layout.grid().rank_count(), rank, 1);
-  return {.collection = comm::collection_traffic(layout, rank),
-          .summation = comm::summation_traffic(layout, rank, form),
-          .shuffle = comm::shuffle_traffic(layout, rank),
-          .dot = one_dot + one_dot};
+  StepTraffic traffic{.collection = comm::collection_traffic(layout, rank),
+                      .summation = comm::summation_traffic(layout, rank, form),
+                      .shuffle = comm::shuffle_traffic(layout, rank),
+                      .dot = one_dot + one_dot};
+  if (mirrored) {
+    traffic.collection += comm::mirrored_collection_traffic(layout, rank);
+    traffic.summation += comm::mirrored_summation_traffic(layout, rank, form);
+    traffic.shuffle += comm::mirrored_shuffle_traffic(layout, rank);
+  }
+  return traffic;
 }
 
-comm::ProcessGrid choose_grid(const Problem& problem, int rank_count, comm::SumForm form) {
+comm::ProcessGrid choose_grid(const RunChoices& choices, int rank_count) {
   comm::ProcessGrid best;
   auto least = std::numeric_limits<std::int64_t>::max();
   for (const auto& grid : comm::factorizations(rank_count)) {
-    const auto layout = comm::BlockLayout::even(problem.n, grid);
+    const auto layout = comm::BlockLayout::even(choices.problem.n, grid);
     std::int64_t cost = 0;
     // Even pieces differ by one element at most, so any rank stands for all; but ranks 0 and P-1 keep their
     // piece in every shuffle, so it must be another one where there is one.
     for (int rank = 0; rank < std::min(rank_count, 2); ++rank) {
-      const auto traffic = plan_traffic(layout, rank, form).total();
+      const auto traffic = plan_traffic(layout, rank, choices.sum_form, choices.kernel.is_symmetric).total();
       cost = std::max(cost, traffic.byte_count + start_up_bytes * traffic.message_count);
     }
     if (cost < least) {
@@ -76,14 +97,14 @@ comm::ProcessGrid choose_grid(const Problem& problem, int rank_count, comm::SumF
   return best;
 }
 
-void check_memory(const Problem& problem, const comm::BlockLayout& layout, comm::SumForm form,
-                  const SourceRow& source, const Environment& environment) {
+void check_memory(const RunChoices& choices, const comm::BlockLayout& layout, const SourceRow& source,
+                  const Environment& environment) {
   for (std::size_t node = 0; node < environment.nodes.size(); ++node) {
     std::int64_t needed = 0;
     std::int64_t largest = 0;
     for (std::size_t rank = 0; rank < environment.ranks.size(); ++rank) {
       if (environment.ranks[rank].node != static_cast<int>(node)) continue;
-      const auto bytes = plan_memory(problem, layout, static_cast<int>(rank), form, source).total_bytes();
+      const auto bytes = plan_memory(choices, layout, static_cast<int>(rank), source).total_bytes();
       needed += bytes;
       largest = std::max(largest, bytes);
     }

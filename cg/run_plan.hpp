@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "cg/block_product.hpp"
 #include "cg/environment.hpp"
 #include "cg/matrix_source.hpp"
 #include "cg/problem.hpp"
@@ -21,7 +22,15 @@ struct MemoryPlan {
   [[nodiscard]] std::int64_t total_bytes() const { return block_bytes + vector_bytes + working_bytes; }
 };
 
-MemoryPlan plan_memory(const Problem& problem, const comm::BlockLayout& layout, int rank, comm::SumForm form,
+/// What a plan depends on beside the layout.
+struct RunChoices {
+  Problem problem;
+  comm::SumForm sum_form = comm::SumForm::reduce_scatter;
+  KernelInfo kernel;
+  int thread_count = 1;
+};
+
+MemoryPlan plan_memory(const RunChoices& choices, const comm::BlockLayout& layout, int rank,
                        const SourceRow& source);
 
 /// Messages and bytes that one rank sends in one CG step: one product, two dot products.
@@ -33,16 +42,17 @@ struct StepTraffic {
   [[nodiscard]] comm::Traffic total() const { return collection + summation + shuffle + dot; }
 };
 
-StepTraffic plan_traffic(const comm::BlockLayout& layout, int rank, comm::SumForm form);
+/// mirrored: for symmetric storage.
+StepTraffic plan_traffic(const comm::BlockLayout& layout, int rank, comm::SumForm form, bool mirrored);
 
 /// The grid that "auto" stands for: the factorization whose busiest rank sends least in one CG step, a
 /// message counted as start_up_bytes of data; the smallest Px of equals.
-comm::ProcessGrid choose_grid(const Problem& problem, int rank_count, comm::SumForm form);
+comm::ProcessGrid choose_grid(const RunChoices& choices, int rank_count);
 inline constexpr std::int64_t start_up_bytes = 4096;
 
 /// Throws RunError (memory) with the two numbers when some node's ranks need more than the node has. Local:
 /// every rank comes to the same answer.
-void check_memory(const Problem& problem, const comm::BlockLayout& layout, comm::SumForm form,
-                  const SourceRow& source, const Environment& environment);
+void check_memory(const RunChoices& choices, const comm::BlockLayout& layout, const SourceRow& source,
+                  const Environment& environment);
 
 }  // namespace cg2d

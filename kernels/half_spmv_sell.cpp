@@ -162,6 +162,8 @@ HalfKernelRow half_sell_kernel() {
       .name = "symmetric",
       .description =
           "symmetric storage: one entry of each mirrored pair; SELL-4-512 in column blocks, 16-bit columns",
+      .bytes_per_nonzero = 5.25,
+      .converts = true,
       .why_unavailable = [] { return std::string(); },
       .make = [](CsrBlock block, const KernelOptions& options) -> std::unique_ptr<HalfSpmvKernel> {
         return std::make_unique<HalfSellKernel>(block, options);

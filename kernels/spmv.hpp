@@ -46,6 +46,8 @@ struct KernelOptions {
 struct KernelRow {
   std::string_view name;
   std::string_view description;
+  double bytes_per_nonzero;  ///< of matrix data that a product moves, about
+  bool converts;             ///< its format is made from the CSR, and for a moment both are there
   /// Why the kernel can't serve on this processor; empty when it can.
   std::string (*why_unavailable)();
   /// Takes the block over. Throws std::bad_alloc.

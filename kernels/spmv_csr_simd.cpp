@@ -148,6 +148,8 @@ KernelRow csr_simd_kernel() {
       .name = "csr-simd",
       .description =
           "plain CSR; rows from the critical vector length on (--cvl) in vector registers, with gathers",
+      .bytes_per_nonzero = 12.0,
+      .converts = false,
       .why_unavailable = [] { return std::string(); },
       .make = [](CsrBlock block, const KernelOptions& options) -> std::unique_ptr<SpmvKernel> {
         const auto set = widest_instruction_set();

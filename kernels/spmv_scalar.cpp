@@ -25,6 +25,8 @@ KernelRow scalar_kernel() {
   return {
       .name = "scalar",
       .description = "reference: plain CSR, one accumulator, the inner loop of the official program",
+      .bytes_per_nonzero = 12.0,
+      .converts = false,
       .why_unavailable = [] { return std::string(); },
       .make = [](CsrBlock block, const KernelOptions& options) -> std::unique_ptr<SpmvKernel> {
         return std::make_unique<CsrRowsKernel>("scalar", "portable", &multiply_rows, CsrLoopSettings{},

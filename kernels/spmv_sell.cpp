@@ -220,6 +220,8 @@ KernelRow sell_kernel() {
       .name = "sell",
       .description =
           "SELL-8-512 in column blocks, 16-bit columns: rows as lanes, the operand in the first-level cache",
+      .bytes_per_nonzero = 10.5,
+      .converts = true,
       .why_unavailable = [] { return std::string(); },
       .make = [](CsrBlock block, const KernelOptions& options) -> std::unique_ptr<SpmvKernel> {
         return std::make_unique<SellKernel>(block, options);

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <string>
 
 #include "npb_facts.hpp"
 #include "solver_run.hpp"
@@ -14,25 +15,29 @@ namespace {
 
 using test::group;
 
-void expect_reference_zeta_on_every_grid(const Problem& problem) {
+void expect_reference_zeta_on_every_grid(const Problem& problem, const KernelInfo& kernel) {
   const double reference = problem.reference_zeta.value();
   const auto grids = comm::factorizations(group().size());
   ASSERT_FALSE(grids.empty());
   for (const auto& grid : grids) {
-    SCOPED_TRACE("class " + problem.class_name + ", grid " + grid.name());
-    const auto steps = test::solve(problem, comm::BlockLayout::even(problem.n, grid), {});
+    SCOPED_TRACE("class " + problem.class_name + ", grid " + grid.name() + ", kernel " + std::string(kernel.name));
+    const auto steps = test::solve(problem, comm::BlockLayout::even(problem.n, grid), {.kernel = kernel});
     ASSERT_EQ(steps.size(), static_cast<std::size_t>(problem.niter));
     EXPECT_NEAR(steps.back().zeta, reference, test::relative_tolerance * reference);
     EXPECT_TRUE(meets_reference(problem, steps.back().zeta));
   }
 }
 
-TEST(AllGridsTest, ClassS) { expect_reference_zeta_on_every_grid(*find_class("S")); }
+TEST(AllGridsTest, ClassS) { expect_reference_zeta_on_every_grid(*find_class("S"), kernel_info("auto")); }
+
+TEST(AllGridsTest, ClassSInSymmetricStorage) {
+  expect_reference_zeta_on_every_grid(*find_class("S"), kernel_info("symmetric"));
+}
 
 TEST(AllGridsTest, ClassW) {
   constexpr int most_ranks = 16;
   if (group().size() > most_ranks) GTEST_SKIP() << "class W is tested on up to 16 ranks";
-  expect_reference_zeta_on_every_grid(*find_class("W"));
+  expect_reference_zeta_on_every_grid(*find_class("W"), kernel_info("auto"));
 }
 
 }  // namespace

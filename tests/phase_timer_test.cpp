@@ -18,6 +18,11 @@ class PretendedCommunicator final : public comm::Communicator {
   [[nodiscard]] std::span<double> piece() override { return {}; }
   [[nodiscard]] std::span<const double> column_block() const override { return {}; }
   [[nodiscard]] std::span<double> partial() override { return {}; }
+  [[nodiscard]] std::span<const double> row_block() const override { return {}; }
+  [[nodiscard]] std::span<double> column_partial() override { return {}; }
+  [[nodiscard]] std::span<const double> column_result() const override { return {}; }
+  void collect_rows() override {}
+  void sum_columns() override {}
   [[nodiscard]] std::span<const double> result() const override { return {}; }
   void collect() override {}
   void sum() override {}

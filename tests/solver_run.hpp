@@ -14,7 +14,7 @@ namespace cg2d::test {
 
 struct SolverChoice {
   comm::SumForm sum_form = comm::SumForm::reduce_scatter;
-  const kernels::KernelRow* kernel = &kernels::default_kernel();
+  KernelInfo kernel = kernel_info("auto");
   const comm::TransportRow* transport = &comm::transport_table().front();
   int thread_count = 1;
 };
@@ -23,10 +23,12 @@ struct SolverChoice {
 inline std::vector<OuterStep> solve(const Problem& problem, const comm::BlockLayout& layout,
                                     const SolverChoice& choice) {
   auto block = npb_source().build(problem, layout, group(), choice.thread_count).block;
-  const auto kernel = choice.kernel->make(std::move(block), {.thread_count = choice.thread_count});
-  const auto communicator = choice.transport->make(group(), layout, {.sum_form = choice.sum_form});
+  const auto product = make_block_product(choice.kernel, std::move(block), layout, group().rank(),
+                                          {.thread_count = choice.thread_count});
+  const auto communicator = choice.transport->make(
+      group(), layout, {.sum_form = choice.sum_form, .mirrored = choice.kernel.is_symmetric});
   PhaseTimer timer(false, *communicator);
-  BlockOperator matrix(*communicator, *kernel, timer);
+  BlockOperator matrix(*communicator, *product, timer);
   Solver solver(matrix, *communicator, timer, choice.thread_count);
   static_cast<void>(solver.outer_step(problem.shift, false));
   solver.reset();

@@ -24,7 +24,7 @@ using test::group;
 using test::SolverChoice;
 
 std::string describe(const SolverChoice& choice) {
-  return "transport " + std::string(choice.transport->name) + ", kernel " + std::string(choice.kernel->name) +
+  return "transport " + std::string(choice.transport->name) + ", kernel " + std::string(choice.kernel.name) +
          (choice.sum_form == comm::SumForm::whole_block ? ", whole block" : ", reduce-scatter");
 }
 
@@ -43,8 +43,8 @@ std::vector<SolverChoice> every_transport() {
 /// Every kernel.
 std::vector<SolverChoice> every_kernel() {
   std::vector<SolverChoice> choices;
-  for (const auto& kernel : kernels::kernel_table()) {
-    if (kernel.why_unavailable().empty()) choices.push_back({.kernel = &kernel});
+  for (const auto& kernel : all_kernels()) {
+    if (kernel.why_unavailable().empty()) choices.push_back({.kernel = kernel});
   }
   return choices;
 }
@@ -199,10 +199,12 @@ class SingleSteps {
  public:
   explicit SingleSteps(const Problem& problem)
       : layout_(comm::BlockLayout::even(problem.n, comm::factorizations(group().size()).front())),
-        kernel_(kernels::default_kernel().make(npb_source().build(problem, layout_, group(), 1).block, {})),
+        product_(make_block_product(kernel_info("auto"),
+                                    npb_source().build(problem, layout_, group(), 1).block, layout_,
+                                    group().rank(), {})),
         communicator_(comm::transport_table().front().make(group(), layout_, {})),
         timer_(true, *communicator_),
-        matrix_(*communicator_, *kernel_, timer_),
+        matrix_(*communicator_, *product_, timer_),
         solver_(matrix_, *communicator_, timer_, 1) {}
 
   [[nodiscard]] Solver& solver() { return solver_; }
@@ -211,7 +213,7 @@ class SingleSteps {
 
  private:
   comm::BlockLayout layout_;
-  std::unique_ptr<kernels::SpmvKernel> kernel_;
+  std::unique_ptr<BlockProduct> product_;
   std::unique_ptr<comm::Communicator> communicator_;
   PhaseTimer timer_;
   BlockOperator matrix_;

@@ -1,0 +1,40 @@
+#pragma once
+
+// Symmetric storage: which entry of each mirrored pair is kept.
+
+#include <cstdint>
+
+#include "comm/block_layout.hpp"
+#include "kernels/csr_block.hpp"
+
+namespace cg2d {
+
+/// A rule that every rank can evaluate for every entry, and that halves every block evenly: the matrix is cut
+/// into square tiles, tiles off the diagonal are kept like the fields of a chessboard, those of one colour
+/// above the diagonal and those of the other below, and a tile on the diagonal keeps its upper triangle.
+/// Whole tiles, not single entries, so that a kernel finds as many entries of a row side by side as in the
+/// whole matrix.
+class HalfStorageRule {
+ public:
+  HalfStorageRule(std::int64_t n, const comm::ProcessGrid& grid);
+
+  /// Exactly one of (row, column) and (column, row) is kept, or both are the same; global numbers.
+  [[nodiscard]] bool keeps(std::int64_t row, std::int64_t column) const {
+    const std::int64_t tile_row = row >> tile_shift_;
+    const std::int64_t tile_column = column >> tile_shift_;
+    if (tile_row == tile_column) return row <= column;
+    return (tile_row < tile_column) == ((tile_row + tile_column) % 2 == 0);
+  }
+
+  [[nodiscard]] std::int64_t tile_size() const { return std::int64_t{1} << tile_shift_; }
+
+ private:
+  int tile_shift_;
+};
+
+/// Drops from the block rows x columns of a symmetric matrix what the rule does not keep, in place, and
+/// halves the entries on the diagonal (see kernels/half_spmv.hpp). Cost: one pass over the entries.
+void keep_half(kernels::CsrBlock& block, const comm::IndexRange& rows, const comm::IndexRange& columns,
+               const HalfStorageRule& rule);
+
+}  // namespace cg2d
