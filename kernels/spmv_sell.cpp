@@ -21,9 +21,9 @@ constexpr std::int64_t lanes = 8;
 constexpr SellShape shape{.lanes = lanes, .block_width = 2048, .window_rows = 512};
 
 // In entries: 8 kB of values and 2 kB of columns ahead of their use.
-constexpr std::int64_t prefetch_distance = 1024;
+constexpr std::int64_t default_prefetch_distance = 1024;
 
-using PartLoop = void (*)(const SellPart& part, const double* p, double* q);
+using PartLoop = void (*)(const SellPart& part, std::int64_t prefetch_distance, const double* p, double* q);
 
 /// A chunk and what it meets.
 struct Chunk {
@@ -33,14 +33,15 @@ struct Chunk {
   const double* p;            // of the column block
   const std::uint16_t* rows;  // of each lane
   double* q;                  // of the window
+  std::int64_t prefetch_distance;
 };
 
 /// Into the second-level cache: the first-level one is the operand's.
-inline void prefetch(const double* values, const std::uint16_t* columns) {
+inline void prefetch(const double* values, const std::uint16_t* columns, std::int64_t distance) {
   constexpr int for_reading = 0;
   constexpr int second_level = 2;
-  __builtin_prefetch(values + prefetch_distance, for_reading, second_level);
-  __builtin_prefetch(columns + prefetch_distance, for_reading, second_level);
+  __builtin_prefetch(values + distance, for_reading, second_level);
+  __builtin_prefetch(columns + distance, for_reading, second_level);
 }
 
 /// Number `Place` in memory of the four 16-bit columns of a word.
@@ -59,13 +60,15 @@ inline void add_to_rows(const Chunk& chunk, const double* sums) {
 // attribute cannot be a template argument, and a function without it is not inlined into one that has it.
 // NOLINTBEGIN(cppcoreguidelines-macro-usage)
 #define CG2D_SELL_LOOP(function, attribute, multiply_chunk)                                              \
-  attribute void function(const SellPart& part, const double* p, double* q) {                            \
+  attribute void function(const SellPart& part, std::int64_t prefetch_distance, const double* p,         \
+                          double* q) {                                                                   \
     Chunk chunk{.values = part.values.data(),                                                            \
                 .columns = part.columns.data(),                                                          \
                 .steps = 0,                                                                              \
                 .p = p,                                                                                  \
                 .rows = part.rows.data(),                                                                \
-                .q = nullptr};                                                                           \
+                .q = nullptr,                                                                            \
+                .prefetch_distance = prefetch_distance};                                                 \
     const std::uint32_t* steps = part.steps.data();                                                      \
     const std::int64_t* first_chunk = part.first_chunk.data();                                           \
     std::fill_n(q + part.first_row, part.row_count, 0.0);                                                \
@@ -95,7 +98,7 @@ inline void add_to_rows(const Chunk& chunk, const double* sums) {
     const double* p = chunk.p;                                                                             \
     double sum0 = 0.0, sum1 = 0.0, sum2 = 0.0, sum3 = 0.0, sum4 = 0.0, sum5 = 0.0, sum6 = 0.0, sum7 = 0.0; \
     for (std::uint32_t step = 0; step < chunk.steps; ++step, values += lanes, columns += lanes) {          \
-      prefetch(values, columns);                                                                           \
+      prefetch(values, columns, chunk.prefetch_distance);                                                  \
       std::uint64_t low = 0;                                                                               \
       std::uint64_t high = 0;                                                                              \
       std::memcpy(&low, columns, sizeof(low));                                                             \
@@ -138,7 +141,7 @@ CG2D_AVX2 inline __attribute__((always_inline)) void multiply_chunk_avx2(const C
   __m256d low = _mm256_setzero_pd();
   __m256d high = _mm256_setzero_pd();
   for (std::uint32_t step = 0; step < chunk.steps; ++step, values += lanes, columns += lanes) {
-    prefetch(values, columns);
+    prefetch(values, columns, chunk.prefetch_distance);
     const __m256i index = _mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(columns)));
     const __m256d p_low = gather_avx2(chunk.p, _mm256_castsi256_si128(index));
     const __m256d p_high = gather_avx2(chunk.p, _mm256_extracti128_si256(index, 1));
@@ -158,7 +161,7 @@ CG2D_AVX512 inline __attribute__((always_inline)) void multiply_chunk_avx512(con
   constexpr __mmask8 all_lanes = 0xff;
   __m512d sum = _mm512_setzero_pd();
   for (std::uint32_t step = 0; step < chunk.steps; ++step, values += lanes, columns += lanes) {
-    prefetch(values, columns);
+    prefetch(values, columns, chunk.prefetch_distance);
     const __m256i index = _mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(columns)));
     sum = _mm512_fmadd_pd(_mm512_loadu_pd(values),
                           _mm512_mask_i32gather_pd(_mm512_setzero_pd(), all_lanes, index, chunk.p, 8), sum);
@@ -190,6 +193,7 @@ class SellKernel final : public SpmvKernel {
   SellKernel(const CsrBlock& block, const KernelOptions& options)
       : set_(fastest_gathering_instruction_set()),
         loop_(loop_for(set_)),
+        prefetch_distance_(options.prefetch_distance.value_or(default_prefetch_distance)),
         parts_(sell_parts(block, options.thread_count, shape)) {}
 
   [[nodiscard]] std::string_view name() const override { return "sell"; }
@@ -204,12 +208,13 @@ class SellKernel final : public SpmvKernel {
     const int part_count = static_cast<int>(parts_.size());
 #pragma omp parallel for num_threads(part_count) schedule(static, 1) if (part_count > 1)
     for (int part = 0; part < part_count; ++part)
-      loop_(parts_[static_cast<std::size_t>(part)], p.data(), q.data());
+      loop_(parts_[static_cast<std::size_t>(part)], prefetch_distance_, p.data(), q.data());
   }
 
  private:
   InstructionSet set_;
   PartLoop loop_;
+  std::int64_t prefetch_distance_;
   std::vector<SellPart> parts_;  // one per thread
 };
 
