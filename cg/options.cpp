@@ -243,10 +243,13 @@ void add_grid_options(CLI::App& run, RunWords& words) {
       "summation over a process row: reduce-scatter or whole-block (as in the paper)");
   add("--transport", options.transport, "way to move data (--list-transports)");
   add("--kernel", options.kernel, "matrix-vector product (--list-kernels), or auto");
-  add("--cvl", options.critical_vector_length,
+  add("--cvl", options.tuning.critical_vector_length,
       "critical vector length of csr-simd: shorter rows take a scalar loop")
       ->transform(decimal<int>());
-  add("--prefetch", options.prefetch_distance, "how many entries ahead csr-simd and sell fetch the matrix")
+  add("--prefetch", options.tuning.prefetch_distance, "how many entries ahead a kernel fetches the matrix")
+      ->transform(decimal<int>());
+  add("--block-width", options.tuning.block_width,
+      "columns of a column block of sell and symmetric: a power of 2")
       ->transform(decimal<int>());
   add("--threads", options.thread_count, "threads of each rank")->transform(decimal<int>());
 }
@@ -291,8 +294,11 @@ void check_choices(const RunOptions& options) {
   // More than any processor has. The OpenMP library crashes on numbers that are beyond reason.
   constexpr int most_threads = 1024;
   require_within("--threads", options.thread_count, most_threads);
-  require_not_negative("--cvl", options.critical_vector_length);
-  require_not_negative("--prefetch", options.prefetch_distance);
+  require_not_negative("--cvl", options.tuning.critical_vector_length);
+  require_not_negative("--prefetch", options.tuning.prefetch_distance);
+  if (const auto width = options.tuning.block_width; width && !kernels::is_block_width(*width)) {
+    throw InputError(fmt::format("--block-width {}: must be a power of two within 64 ... 65536", *width));
+  }
   require_within("--repeat", options.repeat_count, std::numeric_limits<int>::max());
   if (options.grid && options.grid_columns) {
     throw InputError("--px and --grid both name a grid: give one of them");

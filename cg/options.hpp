@@ -24,8 +24,7 @@ struct RunOptions {
   comm::SumForm sum_form = comm::SumForm::reduce_scatter;
   std::string transport{comm::default_transport().name};
   std::string kernel = "auto";
-  std::optional<int> critical_vector_length;  ///< empty: the kernel's own
-  std::optional<int> prefetch_distance;       ///< likewise
+  kernels::Tuning tuning;  ///< what is not empty was asked for
   int thread_count = 1;
   std::string format = "text";
   std::string output;  ///< empty: standard output
@@ -37,12 +36,13 @@ struct RunOptions {
   std::int64_t memory_limit_bytes = 0;  ///< of a node; 0: what is free there
 
   [[nodiscard]] RunChoices choices() const {
-    return {.problem = problem, .sum_form = sum_form, .kernel = kernel_info(kernel), .thread_count = thread_count};
+    return {.problem = problem,
+            .sum_form = sum_form,
+            .kernel = kernel_info(kernel),
+            .thread_count = thread_count};
   }
   [[nodiscard]] kernels::KernelOptions kernel_options() const {
-    return {.thread_count = thread_count,
-            .critical_vector_length = critical_vector_length,
-            .prefetch_distance = prefetch_distance};
+    return {.thread_count = thread_count, .tuning = tuning};
   }
 };
 

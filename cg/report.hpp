@@ -114,7 +114,6 @@ ReportFormat csv_report_format();
 
 /// The plan that --dry-run prints.
 std::string describe_plan(const RunChoices& choices, const comm::BlockLayout& layout, const SourceRow& source,
-                          const std::optional<Environment>& environment,
-                          std::string_view format);
+                          const std::optional<Environment>& environment, std::string_view format);
 
 }  // namespace cg2d

@@ -24,8 +24,8 @@ struct PlanTotals {
   std::vector<std::int64_t> node_bytes;
 };
 
-PlanTotals add_up(const RunChoices& choices, const comm::BlockLayout& layout,
-                  const SourceRow& source, const std::optional<Environment>& environment) {
+PlanTotals add_up(const RunChoices& choices, const comm::BlockLayout& layout, const SourceRow& source,
+                  const std::optional<Environment>& environment) {
   PlanTotals totals;
   totals.smallest_piece = totals.largest_piece = layout.piece(0);
   if (environment) totals.node_bytes.resize(environment->nodes.size());
@@ -54,8 +54,8 @@ bool fits(const PlanTotals& totals, const Environment& environment) {
   return true;
 }
 
-std::string as_text(const RunChoices& choices, const comm::BlockLayout& layout,
-                    const PlanTotals& totals, const std::optional<Environment>& environment) {
+std::string as_text(const RunChoices& choices, const comm::BlockLayout& layout, const PlanTotals& totals,
+                    const std::optional<Environment>& environment) {
   const auto& problem = choices.problem;
   const auto grid = layout.grid();
   std::string text;
@@ -64,7 +64,8 @@ std::string as_text(const RunChoices& choices, const comm::BlockLayout& layout,
   };
   line("Problem", fmt::format("class {}: n {}, nonzer {}, shift {}, niter {}", problem.class_name, problem.n,
                               problem.nonzer, problem.shift, problem.niter));
-  line("Kernel", fmt::format("{}{}", choices.kernel.name, choices.kernel.is_symmetric ? ", symmetric storage" : ""));
+  line("Kernel",
+       fmt::format("{}{}", choices.kernel.name, choices.kernel.is_symmetric ? ", symmetric storage" : ""));
   line("Grid", fmt::format("{}: {} process columns x {} process rows = {} ranks", grid.name(), grid.columns,
                            grid.rows, grid.rank_count()));
   line("Pieces", fmt::format("{} of {} to {} elements", grid.rank_count(), totals.smallest_piece.size(),
@@ -105,8 +106,8 @@ nlohmann::ordered_json traffic_json(const comm::Traffic& traffic) {
   return {{"messages", traffic.message_count}, {"bytes", traffic.byte_count}};
 }
 
-std::string as_json(const RunChoices& choices, const comm::BlockLayout& layout,
-                    const PlanTotals& totals, const std::optional<Environment>& environment) {
+std::string as_json(const RunChoices& choices, const comm::BlockLayout& layout, const PlanTotals& totals,
+                    const std::optional<Environment>& environment) {
   const auto& problem = choices.problem;
   const auto grid = layout.grid();
   nlohmann::ordered_json json{
@@ -151,9 +152,8 @@ std::string as_json(const RunChoices& choices, const comm::BlockLayout& layout,
 
 }  // namespace
 
-std::string describe_plan(const RunChoices& choices, const comm::BlockLayout& layout,
-                          const SourceRow& source, const std::optional<Environment>& environment,
-                          std::string_view format) {
+std::string describe_plan(const RunChoices& choices, const comm::BlockLayout& layout, const SourceRow& source,
+                          const std::optional<Environment>& environment, std::string_view format) {
   const auto totals = add_up(choices, layout, source, environment);
   return format == "json" ? as_json(choices, layout, totals, environment)
                           : as_text(choices, layout, totals, environment);

@@ -267,9 +267,7 @@ class Run {
   void solve() {
     check_choices();
     const auto layout = comm::BlockLayout::even(options_.problem.n, report_.grid);
-    agree_on(group_, [&] {
-      check_memory(options_.choices(), layout, source_, granted_environment());
-    });
+    agree_on(group_, [&] { check_memory(options_.choices(), layout, source_, granted_environment()); });
     const CycleCalibration calibration;
     auto block = generate(layout);
     if (!options_.export_mtx.empty()) export_matrix(block, layout);

@@ -21,7 +21,8 @@ double expected_block_nonzeros(const Problem& problem, const comm::IndexRange& r
          (static_cast<double>(columns.size()) / n);
 }
 
-/// While the format is made. The source makes the whole block as CSR; for symmetric storage half of it is dropped at once.
+/// While the format is made. The source makes the whole block as CSR; for symmetric storage half of it is
+/// dropped at once.
 double peak_bytes_per_nonzero(const KernelInfo& kernel) {
   constexpr double csr = sizeof(double) + sizeof(std::int32_t);
   const double kept_csr = kernel.is_symmetric ? 0.5 * csr : csr;
@@ -41,7 +42,8 @@ std::int64_t received_to_add(const comm::Schedule& schedule, const comm::GroupPi
 
 }  // namespace
 
-MemoryPlan plan_memory(const RunChoices& choices, const comm::BlockLayout& layout, int rank, const SourceRow& source) {
+MemoryPlan plan_memory(const RunChoices& choices, const comm::BlockLayout& layout, int rank,
+                       const SourceRow& source) {
   const auto rows = layout.row_block(layout.grid().row_of(rank));
   const auto columns = layout.column_block(layout.grid().column_of(rank));
   const auto piece = layout.piece(layout.column_piece_of(rank));

@@ -54,6 +54,7 @@ struct HalfKernelRow {
   std::string_view description;
   double bytes_per_nonzero;  ///< of matrix data that a product moves, about; an entry and its mirror are two
   bool converts;             ///< its format is made from the CSR, and for a moment both are there
+  Tuning defaults;
   /// Why the kernel can't serve on this processor; empty when it can.
   std::string (*why_unavailable)();
   /// Takes the block over. Throws std::bad_alloc.

@@ -64,6 +64,7 @@ HalfKernelRow half_scalar_kernel() {
           "symmetric storage: one entry of each mirrored pair; plain CSR, the reference of its kind",
       .bytes_per_nonzero = 6.0,
       .converts = false,
+      .defaults = {},
       .why_unavailable = [] { return std::string(); },
       .make = [](CsrBlock block, const KernelOptions& options) -> std::unique_ptr<HalfSpmvKernel> {
         return std::make_unique<HalfScalarKernel>(std::move(block), options.thread_count);

@@ -18,10 +18,11 @@ namespace cg2d::kernels {
 namespace {
 
 constexpr std::int64_t lanes = 4;
-constexpr SellShape shape{.lanes = lanes, .block_width = 2048, .window_rows = 512};
+constexpr int default_block_width = 2048;
+constexpr std::int64_t window_rows = 512;
 
 // In entries: 8 kB of values and 2 kB of columns ahead of their use.
-constexpr std::int64_t default_prefetch_distance = 1024;
+constexpr int default_prefetch_distance = 1024;
 
 /// One thread's part of a product. p_rows and q_rows: of the whole block.
 using PartLoop = void (*)(const SellPart& part, const HalfOperands& operands, double* q_columns,
@@ -116,13 +117,19 @@ PartLoop loop_for(InstructionSet set) {
   return &multiply_portable;
 }
 
+SellShape shape_for(const KernelOptions& options) {
+  return {.lanes = lanes,
+          .block_width = options.tuning.block_width.value_or(default_block_width),
+          .window_rows = window_rows};
+}
+
 class HalfSellKernel final : public HalfSpmvKernel {
  public:
   HalfSellKernel(const CsrBlock& block, const KernelOptions& options)
       : set_(used_instruction_set()),
         loop_(loop_for(set_)),
-        prefetch_distance_(options.prefetch_distance.value_or(default_prefetch_distance)),
-        parts_(sell_parts(block, options.thread_count, shape)),
+        prefetch_distance_(options.tuning.prefetch_distance.value_or(default_prefetch_distance)),
+        parts_(sell_parts(block, options.thread_count, shape_for(options))),
         column_sums_(block.column_count, options.thread_count) {}
 
   [[nodiscard]] std::string_view name() const override { return "symmetric"; }
@@ -164,6 +171,7 @@ HalfKernelRow half_sell_kernel() {
           "symmetric storage: one entry of each mirrored pair; SELL-4-512 in column blocks, 16-bit columns",
       .bytes_per_nonzero = 5.25,
       .converts = true,
+      .defaults = {.prefetch_distance = default_prefetch_distance, .block_width = default_block_width},
       .why_unavailable = [] { return std::string(); },
       .make = [](CsrBlock block, const KernelOptions& options) -> std::unique_ptr<HalfSpmvKernel> {
         return std::make_unique<HalfSellKernel>(block, options);

@@ -2,6 +2,7 @@
 
 // The product of one block with its part of a vector: the interface of all kernels, and their table.
 
+#include <bit>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -33,13 +34,23 @@ class SpmvKernel {
   [[nodiscard]] virtual std::int64_t matrix_byte_count() const = 0;
 };
 
-/// How a kernel is to work. What is left empty is the kernel's own choice; what it does not know it leaves
-/// alone.
+/// What can be tuned to a machine. In options: what is left empty is the kernel's own choice, and what it
+/// does not know it leaves alone. In a table: the kernel's own choice, empty where it has no such setting.
+struct Tuning {
+  std::optional<int> critical_vector_length{};  // rows with fewer entries take the scalar loop; >= 0
+  std::optional<int> prefetch_distance{};       // in entries; >= 0
+  std::optional<int> block_width{};             // columns of a column block; see is_block_width
+};
+
+/// A power of two from 2^6 to 2^16, the number of columns that 16 bits tell apart.
+constexpr bool is_block_width(int width) {
+  return 1 << 6 <= width && width <= 1 << 16 && std::has_single_bit(static_cast<unsigned>(width));
+}
+
+/// How a kernel is to work.
 struct KernelOptions {
   int thread_count = 1;  // OpenMP threads, >= 1
-  std::optional<int> critical_vector_length =
-      std::nullopt;                                     // rows with fewer entries take the scalar loop; >= 0
-  std::optional<int> prefetch_distance = std::nullopt;  // in entries; >= 0
+  Tuning tuning{};
 };
 
 /// One kernel. A new one is one file that defines a row, and its entry in kernel_table().
@@ -48,6 +59,7 @@ struct KernelRow {
   std::string_view description;
   double bytes_per_nonzero;  ///< of matrix data that a product moves, about
   bool converts;             ///< its format is made from the CSR, and for a moment both are there
+  Tuning defaults;
   /// Why the kernel can't serve on this processor; empty when it can.
   std::string (*why_unavailable)();
   /// Takes the block over. Throws std::bad_alloc.

@@ -150,12 +150,15 @@ KernelRow csr_simd_kernel() {
           "plain CSR; rows from the critical vector length on (--cvl) in vector registers, with gathers",
       .bytes_per_nonzero = 12.0,
       .converts = false,
+      .defaults = {.critical_vector_length = default_critical_vector_length,
+                   .prefetch_distance = default_prefetch_distance},
       .why_unavailable = [] { return std::string(); },
       .make = [](CsrBlock block, const KernelOptions& options) -> std::unique_ptr<SpmvKernel> {
         const auto set = widest_instruction_set();
         const CsrLoopSettings settings{
-            .critical_vector_length = options.critical_vector_length.value_or(default_critical_vector_length),
-            .prefetch_distance = options.prefetch_distance.value_or(default_prefetch_distance)};
+            .critical_vector_length =
+                options.tuning.critical_vector_length.value_or(default_critical_vector_length),
+            .prefetch_distance = options.tuning.prefetch_distance.value_or(default_prefetch_distance)};
         return std::make_unique<CsrRowsKernel>("csr-simd", name_of(set), loop_for(set), settings,
                                                std::move(block), options.thread_count);
       },

@@ -27,6 +27,7 @@ KernelRow scalar_kernel() {
       .description = "reference: plain CSR, one accumulator, the inner loop of the official program",
       .bytes_per_nonzero = 12.0,
       .converts = false,
+      .defaults = {},
       .why_unavailable = [] { return std::string(); },
       .make = [](CsrBlock block, const KernelOptions& options) -> std::unique_ptr<SpmvKernel> {
         return std::make_unique<CsrRowsKernel>("scalar", "portable", &multiply_rows, CsrLoopSettings{},

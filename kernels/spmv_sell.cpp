@@ -18,10 +18,11 @@ namespace cg2d::kernels {
 namespace {
 
 constexpr std::int64_t lanes = 8;
-constexpr SellShape shape{.lanes = lanes, .block_width = 2048, .window_rows = 512};
+constexpr int default_block_width = 2048;
+constexpr std::int64_t window_rows = 512;
 
 // In entries: 8 kB of values and 2 kB of columns ahead of their use.
-constexpr std::int64_t default_prefetch_distance = 1024;
+constexpr int default_prefetch_distance = 1024;
 
 using PartLoop = void (*)(const SellPart& part, std::int64_t prefetch_distance, const double* p, double* q);
 
@@ -188,13 +189,19 @@ PartLoop loop_for(InstructionSet set) {
   }
 }
 
+SellShape shape_for(const KernelOptions& options) {
+  return {.lanes = lanes,
+          .block_width = options.tuning.block_width.value_or(default_block_width),
+          .window_rows = window_rows};
+}
+
 class SellKernel final : public SpmvKernel {
  public:
   SellKernel(const CsrBlock& block, const KernelOptions& options)
       : set_(fastest_gathering_instruction_set()),
         loop_(loop_for(set_)),
-        prefetch_distance_(options.prefetch_distance.value_or(default_prefetch_distance)),
-        parts_(sell_parts(block, options.thread_count, shape)) {}
+        prefetch_distance_(options.tuning.prefetch_distance.value_or(default_prefetch_distance)),
+        parts_(sell_parts(block, options.thread_count, shape_for(options))) {}
 
   [[nodiscard]] std::string_view name() const override { return "sell"; }
   [[nodiscard]] std::string_view instruction_set() const override { return name_of(set_); }
@@ -227,6 +234,7 @@ KernelRow sell_kernel() {
           "SELL-8-512 in column blocks, 16-bit columns: rows as lanes, the operand in the first-level cache",
       .bytes_per_nonzero = 10.5,
       .converts = true,
+      .defaults = {.prefetch_distance = default_prefetch_distance, .block_width = default_block_width},
       .why_unavailable = [] { return std::string(); },
       .make = [](CsrBlock block, const KernelOptions& options) -> std::unique_ptr<SpmvKernel> {
         return std::make_unique<SellKernel>(block, options);

@@ -20,7 +20,8 @@ void expect_reference_zeta_on_every_grid(const Problem& problem, const KernelInf
   const auto grids = comm::factorizations(group().size());
   ASSERT_FALSE(grids.empty());
   for (const auto& grid : grids) {
-    SCOPED_TRACE("class " + problem.class_name + ", grid " + grid.name() + ", kernel " + std::string(kernel.name));
+    SCOPED_TRACE("class " + problem.class_name + ", grid " + grid.name() + ", kernel " +
+                 std::string(kernel.name));
     const auto steps = test::solve(problem, comm::BlockLayout::even(problem.n, grid), {.kernel = kernel});
     ASSERT_EQ(steps.size(), static_cast<std::size_t>(problem.niter));
     EXPECT_NEAR(steps.back().zeta, reference, test::relative_tolerance * reference);

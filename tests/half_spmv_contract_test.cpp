@@ -91,8 +91,8 @@ void for_every_kernel(const Visit& visit) {
   }
 }
 
-void expect_contract(const HalfKernelRow& row, const TestBlock& block, int thread_count) {
-  const auto kernel = row.make(block.csr(), {.thread_count = thread_count});
+void expect_contract(const HalfKernelRow& row, const TestBlock& block, const KernelOptions& options) {
+  const auto kernel = row.make(block.csr(), options);
   const auto q = multiply(*kernel, block);
   expect_products(block, q);
   const auto again = multiply(*kernel, block);
@@ -104,7 +104,8 @@ void expect_contract_on_random_blocks(int thread_count) {
   for_every_kernel([&](const HalfKernelRow& row) {
     for (int number = 0; number < random_block_count; ++number) {
       SCOPED_TRACE("block " + std::to_string(number));
-      expect_contract(row, BlockMaker(number + thread_count * random_block_count).make(), thread_count);
+      expect_contract(row, BlockMaker(number + thread_count * random_block_count).make(),
+                      {.thread_count = thread_count});
     }
   });
 }
@@ -135,7 +136,20 @@ TEST(HalfSpmvContractTest, FiveThreads) { expect_contract_on_random_blocks(5); }
 TEST(HalfSpmvContractTest, ManyRowsAndColumns) {
   const auto block = test::large_block();
   for_every_kernel([&](const HalfKernelRow& row) {
-    for (const int thread_count : {1, 3}) expect_contract(row, block, thread_count);
+    for (const int thread_count : {1, 3}) expect_contract(row, block, {.thread_count = thread_count});
+  });
+}
+
+TEST(HalfSpmvContractTest, AnyBlockWidthAndPrefetchDistance) {
+  const auto block = test::large_block();
+  for_every_kernel([&](const HalfKernelRow& row) {
+    for (const int width : {64, 1024, 65536}) {
+      for (const int distance : {0, 100'000}) {
+        SCOPED_TRACE("block width " + std::to_string(width) + ", prefetch " + std::to_string(distance));
+        expect_contract(row, block,
+                        {.thread_count = 2, .tuning = {.prefetch_distance = distance, .block_width = width}});
+      }
+    }
   });
 }
 

@@ -15,7 +15,8 @@ namespace {
 
 TEST(HalfStorageRuleTest, KeepsOneOfEachPairAndTheDiagonal) {
   for (const std::int64_t n : {1, 2, 7, 64, 150}) {
-    for (const comm::ProcessGrid grid : {comm::ProcessGrid{.columns = 1, .rows = 1}, {.columns = 3, .rows = 2}}) {
+    for (const comm::ProcessGrid grid :
+         {comm::ProcessGrid{.columns = 1, .rows = 1}, {.columns = 3, .rows = 2}}) {
       const HalfStorageRule rule(n, grid);
       for (std::int64_t row = 0; row < n; ++row) {
         EXPECT_TRUE(rule.keeps(row, row));
@@ -37,10 +38,12 @@ TEST(HalfStorageRuleTest, HalvesEveryBlockEvenly) {
       const auto columns = layout.column_block(grid.column_of(rank));
       std::int64_t kept = 0;
       for (auto row = rows.begin; row < rows.end; ++row) {
-        for (auto column = columns.begin; column < columns.end; ++column) kept += rule.keeps(row, column) ? 1 : 0;
+        for (auto column = columns.begin; column < columns.end; ++column)
+          kept += rule.keeps(row, column) ? 1 : 0;
       }
       const auto half = 0.5 * static_cast<double>(rows.size()) * static_cast<double>(columns.size());
-      EXPECT_NEAR(static_cast<double>(kept), half, 0.05 * half) << "grid " << grid.name() << ", rank " << rank;
+      EXPECT_NEAR(static_cast<double>(kept), half, 0.05 * half)
+          << "grid " << grid.name() << ", rank " << rank;
     }
   });
 }
@@ -63,8 +66,9 @@ TEST(KeepHalfTest, DropsTheMirrorsAndHalvesTheDiagonal) {
   ASSERT_EQ(block.nonzero_count(), 4);
   EXPECT_EQ(block.row_starts[1], 2);
   EXPECT_EQ(block.row_starts[2], 4);
-  EXPECT_EQ((std::vector<std::int32_t>{block.columns[0], block.columns[1], block.columns[2], block.columns[3]}),
-            (std::vector<std::int32_t>{0, 1, 1, 2}));
+  EXPECT_EQ(
+      (std::vector<std::int32_t>{block.columns[0], block.columns[1], block.columns[2], block.columns[3]}),
+      (std::vector<std::int32_t>{0, 1, 1, 2}));
   EXPECT_EQ((std::vector<double>{block.values[0], block.values[1], block.values[2], block.values[3]}),
             (std::vector<double>{21.0, 11.0, 32.0, 16.5}));
 }

@@ -130,11 +130,27 @@ TEST(SpmvKernelContractTest, AnyCriticalVectorLengthAndPrefetchDistance) {
         for (int number = 0; number < 16; ++number) {
           expect_contract(
               row, BlockMaker(number).make(),
-              {.thread_count = 2, .critical_vector_length = critical_length, .prefetch_distance = distance});
+              {.thread_count = 2,
+               .tuning = {.critical_vector_length = critical_length, .prefetch_distance = distance}});
         }
       }
     }
   });
+}
+
+TEST(SpmvKernelContractTest, AnyBlockWidth) {
+  const auto block = test::large_block();
+  for_every_kernel([&](const KernelRow& row) {
+    for (const int width : {64, 1024, 65536}) {
+      SCOPED_TRACE("block width " + std::to_string(width));
+      expect_contract(row, block, {.thread_count = 2, .tuning = {.block_width = width}});
+    }
+  });
+}
+
+TEST(SpmvKernelContractTest, BlockWidthsArePowersOfTwoThat16BitsReach) {
+  for (const int width : {64, 128, 2048, 65536}) EXPECT_TRUE(is_block_width(width)) << width;
+  for (const int width : {-64, 0, 1, 32, 100, 2047, 131072}) EXPECT_FALSE(is_block_width(width)) << width;
 }
 
 TEST(SpmvKernelContractTest, ManyRowsAndColumns) {
