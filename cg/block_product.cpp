@@ -51,6 +51,7 @@ KernelInfo info_of(const Row& row, bool is_symmetric) {
           .bytes_per_nonzero = row.bytes_per_nonzero,
           .converts = row.converts,
           .is_symmetric = is_symmetric,
+          .defaults = row.defaults,
           .why_unavailable = row.why_unavailable};
 }
 
@@ -63,11 +64,13 @@ std::vector<KernelInfo> all_kernels() {
   return all;
 }
 
-KernelInfo kernel_info(std::string_view name) {
-  if (name == "auto") return info_of(kernels::default_kernel(), false);
+std::optional<KernelInfo> find_kernel_info(std::string_view name) {
   const auto all = all_kernels();
-  return *std::ranges::find_if(all, [&](const auto& kernel) { return kernel.name == name; });
+  const auto found = std::ranges::find_if(all, [&](const auto& kernel) { return kernel.name == name; });
+  return found == all.end() ? std::nullopt : std::optional(*found);
 }
+
+KernelInfo kernel_info(std::string_view name) { return find_kernel_info(name).value(); }
 
 std::unique_ptr<BlockProduct> make_block_product(const KernelInfo& kernel, kernels::CsrBlock block,
                                                  const comm::BlockLayout& layout, int rank,

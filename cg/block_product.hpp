@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,12 +23,15 @@ struct KernelInfo {
   double bytes_per_nonzero = 0.0;  ///< of matrix data that a product moves, about
   bool converts = false;           ///< its format is made from the CSR, and for a moment both are there
   bool is_symmetric = false;       ///< stores one entry of each mirrored pair; needs a mirrored communicator
+  kernels::Tuning defaults;
   std::string (*why_unavailable)() = nullptr;
 };
 
 /// All kernels: those on whole blocks, then those on half-stored ones.
 std::vector<KernelInfo> all_kernels();
-/// The kernel of that name ("auto": the default one); it must be there.
+/// The kernel of that name, or nothing.
+std::optional<KernelInfo> find_kernel_info(std::string_view name);
+/// The kernel of that name; it must be there.
 KernelInfo kernel_info(std::string_view name);
 
 class BlockProduct {

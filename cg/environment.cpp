@@ -1,6 +1,7 @@
 #include "cg/environment.hpp"
 
 #include <cblas.h>
+#include <fmt/format.h>
 #include <hwloc.h>
 #include <sched.h>
 #include <sys/resource.h>
@@ -15,6 +16,8 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <sstream>
+
+#include "cg/text_format.hpp"
 
 namespace cg2d {
 namespace {
@@ -185,6 +188,13 @@ std::string mpi_library_version() {
 }
 
 }  // namespace
+
+std::string NodeInfo::processor_with_caches() const {
+  std::string text = processor;
+  for (const auto& cache : caches)
+    text += fmt::format(", L{} {}", cache.level, format_bytes(cache.byte_count));
+  return text;
+}
 
 std::int64_t available_memory_bytes() {
   constexpr std::int64_t kibibyte = 1024;

@@ -32,6 +32,9 @@ struct NodeInfo {
   int rank_count = 0;
   std::vector<CacheInfo> caches;     ///< data and unified caches
   std::int64_t available_bytes = 0;  ///< memory that the ranks may still take: free, cgroup limit
+
+  /// The processor with its caches, for virtual machines hide the model: "AMD EPYC, L1 32.8 kB, L2 1.05 MB".
+  [[nodiscard]] std::string processor_with_caches() const;
 };
 
 struct Environment {

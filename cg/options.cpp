@@ -4,18 +4,14 @@
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
-#include <cctype>
-#include <charconv>
-#include <cmath>
 #include <limits>
 #include <map>
-#include <type_traits>
 #include <vector>
 
 #include "cg/block_product.hpp"
 #include "cg/build_info.hpp"
 #include "cg/errors.hpp"
+#include "cg/option_values.hpp"
 #include "cg/report.hpp"
 #include "cg/run_plan.hpp"
 #include "comm/communicator.hpp"
@@ -34,28 +30,11 @@ struct ProblemWords {
   std::optional<double> reference_zeta;
 };
 
-template <typename Table>
-std::vector<std::string> names_of(const Table& table) {
-  std::vector<std::string> names;
-  for (const auto& row : table) names.emplace_back(row.name);
-  return names;
-}
-
-void require_known(const std::string& option, const std::string& value,
-                   const std::vector<std::string>& known) {
-  if (std::find(known.begin(), known.end(), value) != known.end()) return;
-  throw InputError(fmt::format("{} {}: unknown; valid: {}", option, value, fmt::join(known, ", ")));
-}
-
 Problem problem_from(const ProblemWords& words) {
   Problem problem;
   problem.class_name = "U";
   if (!words.class_letter.empty()) {
-    const auto* known = find_class(words.class_letter);
-    if (known == nullptr) {
-      throw InputError(fmt::format("--class {}: unknown; valid: S, W, A, B, C, D, E, F", words.class_letter));
-    }
-    problem = *known;
+    problem = problem_class(words.class_letter);
   } else {
     std::vector<std::string> missing;
     if (!words.n) missing.emplace_back("--n");
@@ -85,96 +64,6 @@ Problem problem_from(const ProblemWords& words) {
   return problem;
 }
 
-/// The whole text as a decimal number; nothing when it is anything else or does not fit.
-template <typename Number>
-std::optional<Number> number_from(std::string_view text) {
-  if (text.starts_with('+') && !text.starts_with("+-")) text.remove_prefix(1);
-  Number value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
-std::optional<int> positive_integer(std::string_view text) {
-  const auto value = number_from<int>(text);
-  return value && *value >= 1 ? value : std::nullopt;
-}
-
-/// "8GB" -> 8e9, "8GiB" -> 8 * 2^30; upper or lower case, the B may be missing, no unit means bytes.
-std::optional<std::int64_t> byte_count_from(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
-  std::string_view rest(text);
-  const auto drop_last = [&](char letter) {
-    const bool found = rest.ends_with(letter);
-    if (found) rest.remove_suffix(1);
-    return found;
-  };
-  drop_last('b');
-  const double step = drop_last('i') ? 1024.0 : 1000.0;
-  constexpr std::string_view prefixes = "kmgtp";
-  const auto prefix = rest.empty() ? std::string_view::npos : prefixes.find(rest.back());
-  double unit = 1.0;
-  if (prefix != std::string_view::npos) {
-    rest.remove_suffix(1);
-    unit = std::pow(step, static_cast<double>(prefix + 1));
-  } else if (step == 1024.0) {
-    return std::nullopt;
-  }
-  const auto number = number_from<double>(rest);
-  constexpr double largest = 9e18;  // within 63 bits
-  if (!number || !(*number * unit >= 1.0 && *number * unit <= largest)) return std::nullopt;
-  return static_cast<std::int64_t>(*number * unit);
-}
-
-/// CLI11 by itself says only that it could not convert, takes an empty text for an option not given, and
-/// reads 010 as 8.
-template <typename Number>
-CLI::Validator decimal() {
-  return {[](std::string& text) {
-            const auto value = number_from<Number>(text);
-            if constexpr (std::is_integral_v<Number>) {
-              if (!value)
-                return fmt::format("\"{}\" is not a whole number up to {}", text,
-                                   std::numeric_limits<Number>::max());
-            } else {
-              if (!value || !std::isfinite(*value)) return fmt::format("\"{}\" is not a finite number", text);
-            }
-            text = fmt::format("{}", *value);
-            return std::string();
-          },
-          ""};
-}
-
-CLI::Validator byte_count() {
-  return {[](std::string& text) {
-            const auto value = byte_count_from(text);
-            if (!value) return fmt::format("\"{}\" is not a size, such as 8GB or 512MiB", text);
-            text = fmt::format("{}", *value);
-            return std::string();
-          },
-          ""};
-}
-
-CLI::Validator file_name() {
-  return {[](std::string& text) {
-            return text.empty() ? std::string("the name of the file is empty") : std::string();
-          },
-          ""};
-}
-
-/// "2x4" -> 2 columns, 4 rows; "auto" -> nothing.
-std::optional<comm::ProcessGrid> grid_from(std::string_view text) {
-  if (text == "auto") return std::nullopt;
-  const auto cross = text.find('x');
-  const auto columns = positive_integer(text.substr(0, cross));
-  const auto rows = cross == std::string_view::npos ? std::nullopt : positive_integer(text.substr(cross + 1));
-  if (!columns || !rows) {
-    throw InputError(
-        fmt::format("--grid {}: must be PXxPY (columns x rows of ranks), such as 2x4, or auto", text));
-  }
-  return comm::ProcessGrid{.columns = *columns, .rows = *rows};
-}
-
 template <typename Table>
 std::string describe(const Table& table) {
   std::string text;
@@ -183,23 +72,15 @@ std::string describe(const Table& table) {
 }
 
 std::string list_kernels() {
-  std::string text;
+  std::string text =
+      fmt::format("{:<17} {:>13}  {:<10}  {}\n", "kernel", "bytes/nonzero", "set-up", "description");
   for (const auto& row : all_kernels()) {
     const auto reason = row.why_unavailable();
-    text += fmt::format("{:<16} {}{}\n", row.name, row.description,
+    text += fmt::format("{:<17} {:>13.4g}  {:<10}  {}{}\n", row.name, row.bytes_per_nonzero,
+                        row.converts ? "conversion" : "none", row.description,
                         reason.empty() ? "" : fmt::format(" (not available here: {})", reason));
   }
   return text;
-}
-
-void require_within(const std::string& option, int value, int largest) {
-  if (value < 1 || value > largest) {
-    throw InputError(fmt::format("{} {}: must be within 1 ... {}", option, value, largest));
-  }
-}
-
-void require_not_negative(const std::string& option, const std::optional<int>& value) {
-  if (value && *value < 0) throw InputError(fmt::format("{} {}: must not be negative", option, *value));
 }
 
 /// What the options of `cg2d run` said, as far as it is not in RunOptions as it was said.
@@ -210,6 +91,7 @@ struct RunWords {
   std::string sum_form = sum_form_name(comm::SumForm::reduce_scatter);
   std::optional<int> planned_ranks;
   bool no_phases = false;
+  bool no_profile = false;
   bool list_kernels = false;
   bool list_transports = false;
 };
@@ -234,6 +116,7 @@ void add_problem_options(CLI::App& run, RunWords& words) {
 
 void add_grid_options(CLI::App& run, RunWords& words) {
   auto& options = words.options;
+  auto& tuning = options.kernel.tuning;
   const auto add = [&](const std::string& name, auto& value, const std::string& text) {
     return run.add_option(name, value, text)->group("Grid");
   };
@@ -242,15 +125,18 @@ void add_grid_options(CLI::App& run, RunWords& words) {
   add("--sum", words.sum_form,
       "summation over a process row: reduce-scatter or whole-block (as in the paper)");
   add("--transport", options.transport, "way to move data (--list-transports)");
-  add("--kernel", options.kernel, "matrix-vector product (--list-kernels), or auto");
-  add("--cvl", options.tuning.critical_vector_length,
-      "critical vector length of csr-simd: shorter rows take a scalar loop")
+  add("--kernel", options.kernel.name, "matrix-vector product (--list-kernels), or auto");
+  add("--cvl", tuning.critical_vector_length,
+      "critical vector length of the csr kernels: shorter rows take a scalar loop")
       ->transform(decimal<int>());
-  add("--prefetch", options.tuning.prefetch_distance, "how many entries ahead a kernel fetches the matrix")
+  add("--prefetch", tuning.prefetch_distance, "how many entries ahead a kernel fetches the matrix")
       ->transform(decimal<int>());
-  add("--block-width", options.tuning.block_width,
-      "columns of a column block of sell and symmetric: a power of 2")
+  add("--block-width", tuning.block_width, "columns of a kernel's column blocks: a power of 2")
       ->transform(decimal<int>());
+  add("--profile", options.profile.path, "tuning profile to use instead of the default one (cg2d tune)")
+      ->check(file_name())
+      ->type_name("FILE");
+  run.add_flag("--no-profile", words.no_profile, "use no tuning profile")->group("Grid");
   add("--threads", options.thread_count, "threads of each rank")->transform(decimal<int>());
 }
 
@@ -288,20 +174,21 @@ void add_plan_options(CLI::App& run, RunWords& words) {
 void check_choices(const RunOptions& options) {
   auto kernel_names = names_of(all_kernels());
   kernel_names.emplace_back("auto");
-  require_known("--kernel", options.kernel, kernel_names);
+  require_known("--kernel", options.kernel.name, kernel_names);
   require_known("--transport", options.transport, names_of(comm::transport_table()));
   require_known("--format", options.format, names_of(report_format_table()));
-  // More than any processor has. The OpenMP library crashes on numbers that are beyond reason.
-  constexpr int most_threads = 1024;
   require_within("--threads", options.thread_count, most_threads);
-  require_not_negative("--cvl", options.tuning.critical_vector_length);
-  require_not_negative("--prefetch", options.tuning.prefetch_distance);
-  if (const auto width = options.tuning.block_width; width && !kernels::is_block_width(*width)) {
+  require_not_negative("--cvl", options.kernel.tuning.critical_vector_length);
+  require_not_negative("--prefetch", options.kernel.tuning.prefetch_distance);
+  if (const auto width = options.kernel.tuning.block_width; width && !kernels::is_block_width(*width)) {
     throw InputError(fmt::format("--block-width {}: must be a power of two within 64 ... 65536", *width));
   }
   require_within("--repeat", options.repeat_count, std::numeric_limits<int>::max());
   if (options.grid && options.grid_columns) {
     throw InputError("--px and --grid both name a grid: give one of them");
+  }
+  if (!options.profile.is_used && !options.profile.path.empty()) {
+    throw InputError("--no-profile and --profile contradict each other: give one of them");
   }
   if (options.planned_ranks > 0 && options.memory_limit_bytes > 0) {
     throw InputError("--memory-limit: does not go with --ranks, which says nothing of how many a node gets");
@@ -330,6 +217,7 @@ RunOptions options_from(const RunWords& words) {
   options.sum_form = sum_forms.at(words.sum_form);
   options.grid = grid_from(words.grid);
   options.time_phases = !words.no_phases;
+  options.profile.is_used = !words.no_profile;
   options.planned_ranks = planned_ranks_from(words);
   options.problem = problem_from(words.problem);
   check_choices(options);
@@ -348,11 +236,13 @@ void refuse_line_breaks(int argument_count, const char* const* arguments) {
 }
 
 /// What to say about arguments that nobody takes; the first of them is enough.
-std::string text_of_unexpected(const CLI::App& app, bool has_subcommand) {
+std::string text_of_unexpected(const CLI::App& app, const CLI::App* command) {
   const auto arguments = app.remaining(true);
   const std::string first = arguments.empty() ? "argument" : arguments.front();
-  if (has_subcommand) return fmt::format("{}: not an option of cg2d run (see cg2d run --help)", first);
-  return fmt::format("{}: unknown; valid: run, --help, --version (as in: cg2d run --help)", first);
+  if (command != nullptr) {
+    return fmt::format("{0}: not an option of cg2d {1} (see cg2d {1} --help)", first, command->get_name());
+  }
+  return fmt::format("{}: unknown; valid: run, tune, --help, --version (as in: cg2d run --help)", first);
 }
 
 }  // namespace
@@ -362,21 +252,19 @@ std::string sum_form_name(comm::SumForm form) {
 }
 
 comm::ProcessGrid resolve_grid(const RunOptions& options, int rank_count) {
-  std::vector<std::string> valid;
-  for (const auto& grid : comm::factorizations(rank_count)) valid.push_back(grid.name());
+  // A kernel that is still to be chosen follows the grid: until then, one on whole blocks.
+  const auto kernel =
+      kernel_info(options.kernel.name == "auto" ? kernels::default_kernel().name : options.kernel.name);
   if (options.grid_columns) {
     const int columns = *options.grid_columns;
     if (columns < 1 || rank_count % columns != 0) {
       throw InputError(fmt::format("--px {}: does not divide the {} ranks; valid grids (PXxPY): {}", columns,
-                                   rank_count, fmt::join(valid, ", ")));
+                                   rank_count, valid_grids(rank_count)));
     }
     return {.columns = columns, .rows = rank_count / columns};
   }
-  if (!options.grid) return choose_grid(options.choices(), rank_count);
-  if (static_cast<std::int64_t>(options.grid->columns) * options.grid->rows != rank_count) {
-    throw InputError(fmt::format("--grid {}: does not match the {} ranks; valid (PXxPY): {}",
-                                 options.grid->name(), rank_count, fmt::join(valid, ", ")));
-  }
+  if (!options.grid) return choose_grid(options.choices(kernel), rank_count);
+  require_grid_of(*options.grid, rank_count);
   return *options.grid;
 }
 
@@ -385,28 +273,47 @@ Command parse_command_line(int argument_count, const char* const* arguments) {
   app.set_version_flag("--version", fmt::format("cg2d {}", build_info::version));
   app.require_subcommand(0, 1);
   auto* run = app.add_subcommand("run", "run NAS CG on a grid of ranks, verify it and time its phases");
+  auto* tune = app.add_subcommand("tune", "find the fastest kernel and its settings on this machine");
   RunWords words;
   add_problem_options(*run, words);
   add_grid_options(*run, words);
   add_output_options(*run, words);
   add_plan_options(*run, words);
+  TuneWords tune_words;
+  add_tune_options(*tune, tune_words);
 
   refuse_line_breaks(argument_count, arguments);
+  const auto parsed_command = [&]() -> const CLI::App* {
+    if (run->parsed()) return run;
+    return tune->parsed() ? tune : nullptr;
+  };
+  Command command;
   try {
     app.parse(argument_count, arguments);
   } catch (const CLI::CallForHelp&) {
-    return {.run = {}, .text = run->parsed() ? run->help("cg2d") : app.help()};
+    command.text = parsed_command() != nullptr ? parsed_command()->help("cg2d") : app.help();
+    return command;
   } catch (const CLI::CallForVersion&) {
-    return {.run = {}, .text = fmt::format("cg2d {}\n", build_info::version)};
+    command.text = fmt::format("cg2d {}\n", build_info::version);
+    return command;
   } catch (const CLI::ExtrasError&) {
-    throw InputError(text_of_unexpected(app, run->parsed()));
+    throw InputError(text_of_unexpected(app, parsed_command()));
   } catch (const CLI::ParseError& error) {
-    throw InputError(fmt::format("{} (see cg2d run --help)", first_line(error.what())));
+    throw InputError(fmt::format("{} (see cg2d {} --help)", first_line(error.what()),
+                                 parsed_command() != nullptr ? parsed_command()->get_name() : "run"));
   }
-  if (!run->parsed()) return {.run = {}, .text = app.help()};
-  if (words.list_kernels) return {.run = {}, .text = list_kernels()};
-  if (words.list_transports) return {.run = {}, .text = describe(comm::transport_table())};
-  return {.run = options_from(words), .text = {}};
+  if (tune->parsed()) {
+    command.tune = tune_options_from(tune_words);
+  } else if (!run->parsed()) {
+    command.text = app.help();
+  } else if (words.list_kernels) {
+    command.text = list_kernels();
+  } else if (words.list_transports) {
+    command.text = describe(comm::transport_table());
+  } else {
+    command.run = options_from(words);
+  }
+  return command;
 }
 
 }  // namespace cg2d

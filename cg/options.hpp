@@ -6,8 +6,10 @@
 #include <optional>
 #include <string>
 
+#include "cg/kernel_choice.hpp"
 #include "cg/problem.hpp"
 #include "cg/run_plan.hpp"
+#include "cg/tune_options.hpp"
 #include "comm/block_layout.hpp"
 #include "comm/communicator.hpp"
 #include "comm/schedule.hpp"
@@ -23,8 +25,8 @@ struct RunOptions {
   int planned_ranks = 0;                  ///< --ranks, with --dry-run: plan for that many; 0: those that run
   comm::SumForm sum_form = comm::SumForm::reduce_scatter;
   std::string transport{comm::default_transport().name};
-  std::string kernel = "auto";
-  kernels::Tuning tuning;  ///< what is not empty was asked for
+  KernelWish kernel;
+  ProfileSource profile;
   int thread_count = 1;
   std::string format = "text";
   std::string output;  ///< empty: standard output
@@ -35,20 +37,15 @@ struct RunOptions {
   bool progress = false;                ///< asked for; a terminal gets it anyway
   std::int64_t memory_limit_bytes = 0;  ///< of a node; 0: what is free there
 
-  [[nodiscard]] RunChoices choices() const {
-    return {.problem = problem,
-            .sum_form = sum_form,
-            .kernel = kernel_info(kernel),
-            .thread_count = thread_count};
-  }
-  [[nodiscard]] kernels::KernelOptions kernel_options() const {
-    return {.thread_count = thread_count, .tuning = tuning};
+  [[nodiscard]] RunChoices choices(const KernelInfo& chosen_kernel) const {
+    return {.problem = problem, .sum_form = sum_form, .kernel = chosen_kernel, .thread_count = thread_count};
   }
 };
 
 /// Either options to run with, or a text to print and be done (help, version, a list).
 struct Command {
   std::optional<RunOptions> run;
+  std::optional<TuneOptions> tune;
   std::string text;
 };
 

@@ -12,6 +12,7 @@
 
 #include "cg/environment.hpp"
 #include "cg/errors.hpp"
+#include "cg/kernel_choice.hpp"
 #include "cg/matrix_source.hpp"
 #include "cg/phase_timer.hpp"
 #include "cg/problem.hpp"
@@ -61,6 +62,8 @@ struct RunReport {
   std::string kernel;
   bool is_symmetric = false;  ///< the kernel stores one entry of each mirrored pair
   std::string instruction_set;
+  KernelChoice kernel_choice;
+  LoadedProfile profile;
   bool phases_timed = false;
   std::optional<Environment> environment;
   std::string wait_mode;

@@ -64,6 +64,19 @@ Json problem_json(const RunReport& report) {
   return json;
 }
 
+Json number_or_null(const std::optional<int>& value) { return value ? Json(*value) : Json(nullptr); }
+
+Json tuning_json(const RunReport& report) {
+  const auto& choice = report.kernel_choice;
+  return {{"kernel_by", choice_origin_name(choice.kernel_origin)},
+          {"settings_by", choice_origin_name(choice.tuning_origin)},
+          {"critical_vector_length", number_or_null(choice.tuning.critical_vector_length)},
+          {"prefetch_distance", number_or_null(choice.tuning.prefetch_distance)},
+          {"block_width", number_or_null(choice.tuning.block_width)},
+          {"profile", report.profile.processor ? Json(report.profile.path) : Json(nullptr)},
+          {"no_profile_because", report.profile.absence}};
+}
+
 Json configuration_json(const RunReport& report) {
   return {{"ranks", report.grid.rank_count()},
           {"grid",
@@ -76,7 +89,8 @@ Json configuration_json(const RunReport& report) {
           {"sum_form", sum_form_name(report.sum_form)},
           {"kernel", report.kernel},
           {"symmetric_storage", report.is_symmetric},
-          {"instruction_set", report.instruction_set}};
+          {"instruction_set", report.instruction_set},
+          {"tuning", tuning_json(report)}};
 }
 
 Json result_json(const RunReport& report) {

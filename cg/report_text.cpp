@@ -54,6 +54,21 @@ std::string official_block(const RunReport& report) {
   return text;
 }
 
+/// The settings that the kernel has, and where they come from.
+std::string tuning_text(const RunReport& report) {
+  const auto& choice = report.kernel_choice;
+  std::string text;
+  const auto add = [&](std::string_view label, const std::optional<int>& value) {
+    if (!value) return;
+    text += fmt::format("{} {}, ", label, *value == never_in_vectors ? "none" : fmt::format("{}", *value));
+  };
+  add("critical vector length", choice.tuning.critical_vector_length);
+  add("prefetch distance", choice.tuning.prefetch_distance);
+  add("block width", choice.tuning.block_width);
+  if (report.profile.processor) return text + fmt::format("profile {}", report.profile.path);
+  return text + fmt::format("built-in ({})", report.profile.absence);
+}
+
 std::string own_lines(const RunReport& report) {
   const auto& problem = report.problem;
   const auto& repeat = median_repeat(report);
@@ -82,8 +97,13 @@ std::string own_lines(const RunReport& report) {
   line("Transport", fmt::format("{}, sum {}, waiting ranks {}", report.transport,
                                 sum_form_name(report.sum_form), report.wait_mode));
   line("Kernel",
-       fmt::format("{} ({}){}", report.kernel, report.instruction_set,
-                   report.is_symmetric ? ", symmetric storage: one entry of each mirrored pair" : ""));
+       fmt::format(
+           "{} ({}), {}{}", report.kernel, report.instruction_set,
+           report.kernel_choice.kernel_origin == ChoiceOrigin::asked_for
+               ? "asked for"
+               : fmt::format("chosen by auto ({})", choice_origin_name(report.kernel_choice.kernel_origin)),
+           report.is_symmetric ? ", symmetric storage: one entry of each mirrored pair" : ""));
+  line("Tuning", tuning_text(report));
   line("Threads", fmt::format("{} per rank", report.thread_count));
   line("Generation", fmt::format("{:.6f} s", report.generation_s));
   std::int64_t largest_peak = 0;

@@ -1,7 +1,6 @@
 #include "cg/run_command.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -16,6 +15,7 @@
 #include "cg/interrupt.hpp"
 #include "cg/matrix_market.hpp"
 #include "cg/output_file.hpp"
+#include "cg/progress.hpp"
 #include "cg/report.hpp"
 #include "cg/run_plan.hpp"
 #include "cg/solver.hpp"
@@ -29,18 +29,6 @@ using Clock = std::chrono::steady_clock;
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
-
-/// Lines on stderr, from rank 0, for people who watch.
-class Progress {
- public:
-  Progress(bool asked, int rank) : shown_(rank == 0 && (asked || isatty(STDERR_FILENO) == 1)) {}
-  void say(const std::string& text) const {
-    if (shown_) fmt::print(stderr, "cg2d: {}\n", text);
-  }
-
- private:
-  bool shown_;
-};
 
 /// The output file, opened on rank 0 only.
 std::unique_ptr<OutputFile> open_output(const std::string& path, comm::RankGroup& group) {
@@ -198,8 +186,17 @@ class Run {
     }
     const int rank_count = options_.planned_ranks > 0 ? options_.planned_ranks : group_.size();
     report_.grid = resolve_grid(options_, rank_count);
+    report_.profile = load_profile(options_.profile, *report_.environment, group_);
+    report_.kernel_choice = choose_kernel(options_.kernel,
+                                          {.problem = options_.problem,
+                                           .grid = report_.grid,
+                                           .thread_count = options_.thread_count,
+                                           .ranks_oversubscribed = report_.environment->ranks_oversubscribed},
+                                          report_.profile);
     report_.grid_is_automatic = !options_.grid && !options_.grid_columns;
   }
+
+  [[nodiscard]] RunChoices choices() const { return options_.choices(report_.kernel_choice.kernel); }
 
   /// The environment with no more memory on each node than the user grants.
   [[nodiscard]] Environment granted_environment() const {
@@ -218,7 +215,7 @@ class Run {
     output_ = open_output(options_.output, group_);
     std::string text;
     if (group_.rank() == 0) {
-      text = describe_plan(options_.choices(), layout, source_,
+      text = describe_plan(choices(), layout, source_,
                            is_here ? std::optional(granted_environment()) : std::nullopt, options_.format);
     }
     write_output(output_.get(), group_, text);
@@ -231,7 +228,7 @@ class Run {
       throw RunError(ExitCode::unavailable, fmt::format("--transport {}: {}", transport.name, reason));
     }
     agree_on(group_, [&] {
-      const auto kernel = kernel_info(options_.kernel);
+      const auto& kernel = report_.kernel_choice.kernel;
       if (const auto reason = kernel.why_unavailable(); !reason.empty()) {
         throw RunError(ExitCode::unavailable,
                        fmt::format("--kernel {}: {} (rank {})", kernel.name, reason, group_.rank()));
@@ -267,13 +264,14 @@ class Run {
   void solve() {
     check_choices();
     const auto layout = comm::BlockLayout::even(options_.problem.n, report_.grid);
-    agree_on(group_, [&] { check_memory(options_.choices(), layout, source_, granted_environment()); });
+    agree_on(group_, [&] { check_memory(choices(), layout, source_, granted_environment()); });
     const CycleCalibration calibration;
     auto block = generate(layout);
     if (!options_.export_mtx.empty()) export_matrix(block, layout);
 
-    const auto product = make_block_product(kernel_info(options_.kernel), std::move(block), layout,
-                                            group_.rank(), options_.kernel_options());
+    const auto product =
+        make_block_product(report_.kernel_choice.kernel, std::move(block), layout, group_.rank(),
+                           {.thread_count = options_.thread_count, .tuning = report_.kernel_choice.tuning});
     facts_.block_bytes = product->matrix_byte_count();
     const auto communicator =
         comm::find_transport(options_.transport)

@@ -9,6 +9,19 @@ std::int64_t CsrBlock::byte_count() const {
                                    columns.size() * sizeof(std::int32_t) + values.size() * sizeof(double));
 }
 
+CsrBlock CsrBlock::first_rows(std::int64_t count) const {
+  const auto entry_count = static_cast<std::size_t>(row_starts[static_cast<std::size_t>(count)]);
+  CsrBlock copy{.row_count = count,
+                .column_count = column_count,
+                .row_starts = PageBuffer<std::int64_t>(static_cast<std::size_t>(count) + 1),
+                .columns = PageBuffer<std::int32_t>(entry_count),
+                .values = PageBuffer<double>(entry_count)};
+  std::copy_n(row_starts.data(), copy.row_starts.size(), copy.row_starts.data());
+  std::copy_n(columns.data(), entry_count, copy.columns.data());
+  std::copy_n(values.data(), entry_count, copy.values.data());
+  return copy;
+}
+
 CsrBlock CsrBlock::from_rows(std::int64_t column_count, const std::vector<std::vector<Entry>>& rows) {
   std::size_t nonzero_count = 0;
   for (const auto& row : rows) nonzero_count += row.size();

@@ -25,6 +25,8 @@ struct CsrBlock {
     return row_starts.empty() ? 0 : row_starts[static_cast<std::size_t>(row_count)];
   }
   [[nodiscard]] std::int64_t byte_count() const;
+  /// A block of its own with copies of the first rows; kernels take over what they are given.
+  [[nodiscard]] CsrBlock first_rows(std::int64_t count) const;
 
   /// What a test or an example writes down: one list of (column, value) per row, columns rising.
   struct Entry {

@@ -29,7 +29,9 @@ void expect_reference_zeta_on_every_grid(const Problem& problem, const KernelInf
   }
 }
 
-TEST(AllGridsTest, ClassS) { expect_reference_zeta_on_every_grid(*find_class("S"), kernel_info("auto")); }
+TEST(AllGridsTest, ClassS) {
+  expect_reference_zeta_on_every_grid(*find_class("S"), kernel_info(kernels::default_kernel().name));
+}
 
 TEST(AllGridsTest, ClassSInSymmetricStorage) {
   expect_reference_zeta_on_every_grid(*find_class("S"), kernel_info("symmetric"));
@@ -38,7 +40,7 @@ TEST(AllGridsTest, ClassSInSymmetricStorage) {
 TEST(AllGridsTest, ClassW) {
   constexpr int most_ranks = 16;
   if (group().size() > most_ranks) GTEST_SKIP() << "class W is tested on up to 16 ranks";
-  expect_reference_zeta_on_every_grid(*find_class("W"), kernel_info("auto"));
+  expect_reference_zeta_on_every_grid(*find_class("W"), kernel_info(kernels::default_kernel().name));
 }
 
 }  // namespace

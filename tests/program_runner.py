@@ -16,6 +16,7 @@ import re
 import shutil
 import signal
 import subprocess
+import tempfile
 import threading
 import time
 import unittest
@@ -23,6 +24,9 @@ import unittest
 PROJECT = pathlib.Path(__file__).resolve().parent.parent
 PROGRAM = os.environ.get("CG2D_PROGRAM", str(PROJECT / "build" / "release" / "cg2d"))
 MPIEXEC = os.environ.get("CG2D_MPIEXEC") or shutil.which("mpiexec.mpich") or "mpiexec"
+# A place for tuning profiles that has none: the user's own says nothing about what a test sees.
+CACHE_FOLDER = tempfile.TemporaryDirectory(prefix="cg2d-cache-")
+os.environ["XDG_CACHE_HOME"] = CACHE_FOLDER.name
 SCHEMA = PROJECT / "cg" / "run_result.schema.json"
 
 # Exit codes, as the program's header errors.hpp has them.

@@ -14,7 +14,7 @@ namespace cg2d::test {
 
 struct SolverChoice {
   comm::SumForm sum_form = comm::SumForm::reduce_scatter;
-  KernelInfo kernel = kernel_info("auto");
+  KernelInfo kernel = kernel_info(kernels::default_kernel().name);
   const comm::TransportRow* transport = &comm::transport_table().front();
   int thread_count = 1;
 };

@@ -199,7 +199,7 @@ class SingleSteps {
  public:
   explicit SingleSteps(const Problem& problem)
       : layout_(comm::BlockLayout::even(problem.n, comm::factorizations(group().size()).front())),
-        product_(make_block_product(kernel_info("auto"),
+        product_(make_block_product(kernel_info(kernels::default_kernel().name),
                                     npb_source().build(problem, layout_, group(), 1).block, layout_,
                                     group().rank(), {})),
         communicator_(comm::transport_table().front().make(group(), layout_, {})),

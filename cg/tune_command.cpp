@@ -1,0 +1,159 @@
+#include "cg/tune_command.hpp"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "cg/agreement.hpp"
+#include "cg/environment.hpp"
+#include "cg/output_file.hpp"
+#include "cg/progress.hpp"
+#include "cg/text_format.hpp"
+#include "cg/tune_measure.hpp"
+#include "cg/tuning_profile.hpp"
+
+namespace cg2d {
+namespace {
+
+std::string setting_text(const std::optional<int>& value) {
+  if (!value) return "-";
+  return *value == never_in_vectors ? "none" : fmt::format("{}", *value);
+}
+
+std::string head_text(const Environment& environment, const TuneOptions& options, int rank_count) {
+  return fmt::format("\n cg2d tune - {}, {} x {}\n", environment.nodes.front().processor_with_caches(),
+                     format_count(rank_count, "rank"), format_count(options.thread_count, "thread"));
+}
+
+std::string curve_text(const ProcessorProfile& profile) {
+  std::string text = fmt::format("\n Rows of one length, plain CSR: ns per nonzero\n {:>10} {:>10} {:>10}\n",
+                                 "row length", "scalar", "vectors");
+  for (const auto& point : profile.curve) {
+    text += fmt::format(" {:>10} {:>10.3f} {:>10.3f}\n", point.row_length, point.scalar_ns, point.vector_ns);
+  }
+  if (profile.critical_vector_length == never_in_vectors) {
+    return text + " Critical vector length: none; the scalar loop is faster on every length here\n";
+  }
+  return text + fmt::format(" Critical vector length: {}; from there on vectors are faster\n",
+                            profile.critical_vector_length);
+}
+
+std::string case_text(const TunedCase& tuned) {
+  std::string text = fmt::format("\n Class {}, grid {}: microseconds per CG step, messages included\n",
+                                 tuned.class_name, tuned.grid.name());
+  text += fmt::format(" {:<17} {:>12} {:>9} {:>6} {:>9} {:>12}\n", "kernel", "us per step", "x fastest",
+                      "cvl", "prefetch", "block width");
+  constexpr double microseconds = 1e6;
+  for (const auto& kernel : tuned.kernels) {
+    text += fmt::format(
+        " {:<17} {:>12.1f} {:>9.2f} {:>6} {:>9} {:>12}\n", kernel.name, microseconds * kernel.step_s,
+        kernel.step_s / tuned.kernels.front().step_s, setting_text(kernel.tuning.critical_vector_length),
+        setting_text(kernel.tuning.prefetch_distance), setting_text(kernel.tuning.block_width));
+  }
+  return text;
+}
+
+/// The profile's file on rank 0: whether it can be written is known before anything is measured.
+class ProfileFile {
+ public:
+  explicit ProfileFile(const ProfileSource& source) {
+    if (!source.path.empty()) {
+      path_ = source.path;
+    } else if (const auto path = default_profile_path()) {
+      path_ = *path;
+      std::error_code error;
+      std::filesystem::create_directories(std::filesystem::path(path_).parent_path(), error);
+    } else {
+      throw InputError(
+          "no place for the profile: neither XDG_CACHE_HOME nor HOME is set; give --profile FILE");
+    }
+    known_ = read();
+    const OutputFile writable(path_);
+  }
+
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+  /// Adds to what is in the file: other processors stay, and so do other cases of this one.
+  void add(const std::string& processor, const ProcessorProfile& found) {
+    auto& mine = known_[processor];
+    mine.critical_vector_length = found.critical_vector_length;
+    mine.curve = found.curve;
+    for (const auto& tuned : found.cases) mine.put(tuned);
+    OutputFile file(path_);
+    file.write(format_profile(known_));
+    file.commit();
+  }
+
+ private:
+  /// A file that is no profile is not written over.
+  [[nodiscard]] TuningProfile read() const {
+    const auto text = text_of_file(path_);
+    if (!text || text->empty()) return {};
+    try {
+      return parse_profile(*text);
+    } catch (const InputError& error) {
+      throw InputError(
+          fmt::format("--profile {}: is there, and no tuning profile: {}; name another file or remove it",
+                      path_, error.what()));
+    }
+  }
+
+  std::string path_;
+  TuningProfile known_;
+};
+
+}  // namespace
+
+ExitCode tune(const TuneOptions& options, comm::RankGroup& group) {
+  const Progress progress(options.progress, group.rank());
+  const auto grids = resolve_grids(options, group.size());
+  const auto environment = inspect_environment(group, options.thread_count);
+  group.waiter().set_mode(environment.ranks_oversubscribed ? comm::WaitMode::yield : comm::WaitMode::spin);
+  const auto& transport = *comm::find_transport(options.transport);
+  if (const auto reason = transport.why_unavailable(group); !reason.empty()) {
+    throw RunError(ExitCode::unavailable, fmt::format("--transport {}: {}", transport.name, reason));
+  }
+  std::optional<ProfileFile> file;
+  std::optional<OutputFile> output;
+  agree_on(group, [&] {
+    if (group.rank() != 0) return;
+    if (options.profile.is_used) file.emplace(options.profile);
+    output.emplace("");
+  });
+  const auto print = [&](const std::string& text) {
+    agree_on(group, [&] {
+      if (!output) return;
+      output->write(text);
+      output->commit();
+    });
+  };
+
+  print(head_text(environment, options, group.size()));
+  progress.say("rows of one length");
+  ProcessorProfile found;
+  found.curve = measure_row_lengths(group, options.thread_count);
+  found.critical_vector_length = critical_vector_length_of(found.curve);
+  print(curve_text(found));
+  for (const auto& problem : options.problems) {
+    for (const auto& grid : grids) {
+      const CaseSetting setting{.problem = problem,
+                                .layout = comm::BlockLayout::even(problem.n, grid),
+                                .transport = transport,
+                                .thread_count = options.thread_count,
+                                .critical_vector_length = found.critical_vector_length};
+      found.cases.push_back(
+          measure_case(group, setting, [&](const std::string& stage) { progress.say(stage); }));
+      print(case_text(found.cases.back()));
+    }
+  }
+  agree_on(group, [&] {
+    if (file) file->add(environment.nodes.front().processor_with_caches(), found);
+  });
+  print(file ? fmt::format("\n Profile written to {}; cg2d run uses it\n", file->path())
+             : std::string("\n No profile written (--no-profile)\n"));
+  return ExitCode::success;
+}
+
+}  // namespace cg2d

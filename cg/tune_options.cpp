@@ -1,0 +1,52 @@
+#include "cg/tune_options.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+
+#include "cg/errors.hpp"
+#include "cg/option_values.hpp"
+
+namespace cg2d {
+
+void add_tune_options(CLI::App& tune, TuneWords& words) {
+  auto& options = words.options;
+  tune.add_option("--class", words.class_letters, "classes, such as A or A,B; A if not given")
+      ->delimiter(',');
+  tune.add_option("--grid", words.grids, "grids as PXxPY, such as 1x2,2x1; all of the ranks if not given")
+      ->delimiter(',');
+  tune.add_option("--threads", options.thread_count, "threads of each rank")->transform(decimal<int>());
+  tune.add_option("--transport", options.transport, "way to move data (cg2d run --list-transports)");
+  tune.add_option("--profile", options.profile.path, "file for the result instead of the default one")
+      ->check(file_name())
+      ->type_name("FILE");
+  tune.add_flag("--no-profile", words.no_profile, "write no profile: only print");
+  tune.add_flag("--progress", options.progress, "progress on stderr (a terminal gets it anyway)");
+}
+
+TuneOptions tune_options_from(const TuneWords& words) {
+  TuneOptions options = words.options;
+  options.profile.is_used = !words.no_profile;
+  if (words.no_profile && !options.profile.path.empty()) {
+    throw InputError("--no-profile and --profile contradict each other: give one of them");
+  }
+  const auto letters = words.class_letters.empty() ? std::vector<std::string>{"A"} : words.class_letters;
+  for (const auto& letter : letters) options.problems.push_back(problem_class(letter));
+  for (const auto& text : words.grids) {
+    const auto grid = grid_from(text);
+    if (!grid) throw InputError("--grid auto: tune takes named grids, or all of them without --grid");
+    options.grids.push_back(*grid);
+  }
+  require_within("--threads", options.thread_count, most_threads);
+  require_known("--transport", options.transport, names_of(comm::transport_table()));
+  return options;
+}
+
+std::vector<comm::ProcessGrid> resolve_grids(const TuneOptions& options, int rank_count) {
+  const auto all = comm::factorizations(rank_count);
+  if (options.grids.empty()) return all;
+  for (const auto& grid : options.grids) require_grid_of(grid, rank_count);
+  return options.grids;
+}
+
+}  // namespace cg2d

@@ -1,0 +1,161 @@
+"""cg2d tune: what it finds goes into a profile, and cg2d run works by it."""
+
+import json
+import os
+import pathlib
+import tempfile
+import unittest
+
+from program_facts import CLASS_S_ZETA
+from program_runner import CANNOT_CREATE, SUCCESS, USAGE, ProgramTest, run_program
+
+
+
+class TuneTest(ProgramTest):
+    @classmethod
+    def setUpClass(cls):
+        """One tuning for all tests: it takes seconds."""
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.profile = pathlib.Path(cls.folder.name) / "profile.json"
+        cls.tuning = run_program(2, "tune", "--class", "S,W", "--grid", "1x2", "--profile", cls.profile)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    def processor(self, path=None):
+        """The one processor of a profile."""
+        document = json.loads((path or self.profile).read_text())
+        self.assertEqual(document["schema_version"], 1)
+        (processor,) = document["processors"].values()
+        return processor
+
+    def write_changed(self, name, change):
+        """A copy of the profile with a change of its document."""
+        document = json.loads(self.profile.read_text())
+        change(document)
+        path = pathlib.Path(self.folder.name) / name
+        path.write_text(json.dumps(document))
+        return path
+
+    def tuning_of(self, *arguments):
+        configuration = self.document_of(2, "run", "--class", "S", "--grid", "1x2", *arguments)["configuration"]
+        return configuration["kernel"], configuration["tuning"]
+
+    def test_the_table_and_the_profile_say_the_same(self):
+        self.assertEqual(self.tuning.exit_code, SUCCESS, self.tuning)
+        self.assertIn(f"Profile written to {self.profile}", self.tuning.stdout)
+        processor = self.processor()
+        self.assertEqual([(case["class"], case["n"]) for case in processor["cases"]], [("S", 1400), ("W", 7000)])
+        kernels = {line.split()[0] for line in self.run_well(1, "run", "--list-kernels").stdout.splitlines()[1:]}
+        for case in processor["cases"]:
+            self.assertEqual({kernel["name"] for kernel in case["kernels"]}, kernels)
+            times = [kernel["step_s"] for kernel in case["kernels"]]
+            self.assertEqual(times, sorted(times))
+            for kernel in case["kernels"]:
+                self.assertRegex(self.tuning.stdout, rf"(?m)^ {kernel['name']} +{1e6 * kernel['step_s']:.1f} ")
+        for point in processor["row_lengths"]:
+            self.assertRegex(self.tuning.stdout, rf"(?m)^ +{point['row_length']} +{point['scalar_ns_per_nonzero']:.3f} ")
+
+    def test_the_critical_vector_length_follows_from_the_curve(self):
+        processor = self.processor()
+        length = processor["critical_vector_length"]
+        for point in processor["row_lengths"]:
+            if point["row_length"] >= length:
+                self.assertLessEqual(point["vector_ns_per_nonzero"], point["scalar_ns_per_nonzero"])
+        shorter = [point for point in processor["row_lengths"] if point["row_length"] < length]
+        if shorter:
+            self.assertGreater(shorter[-1]["vector_ns_per_nonzero"], shorter[-1]["scalar_ns_per_nonzero"])
+
+    def test_auto_takes_the_fastest_with_its_settings(self):
+        fastest = self.processor()["cases"][0]["kernels"][0]
+        kernel, tuning = self.tuning_of("--profile", self.profile)
+        self.assertEqual(kernel, fastest["name"])
+        self.assertEqual((tuning["kernel_by"], tuning["settings_by"]), ("profile", "profile"))
+        self.assertEqual(tuning["profile"], str(self.profile))
+        for setting in ("critical_vector_length", "prefetch_distance", "block_width"):
+            self.assertEqual(tuning[setting], fastest[setting])
+
+    def test_every_kernel_can_be_the_fastest(self):
+        """The profile decides, and whatever it decides is right."""
+        for index in range(len(self.processor()["cases"][0]["kernels"])):
+
+            def put_first(document, index=index):
+                (processor,) = document["processors"].values()
+                kernels = processor["cases"][0]["kernels"]
+                kernels.insert(0, kernels.pop(index))
+
+            path = self.write_changed("changed.json", put_first)
+            document = self.document_of(2, "run", "--class", "S", "--grid", "1x2", "--profile", path)
+            first = self.processor(path)["cases"][0]["kernels"][0]["name"]
+            self.assertEqual(document["configuration"]["kernel"], first)
+            self.assert_close(document["result"]["zeta"], CLASS_S_ZETA[-1], 1e-12)
+
+    def test_the_default_place_is_used_without_being_named(self):
+        with tempfile.TemporaryDirectory() as cache:
+            place = pathlib.Path(cache) / "cg2d" / "profile.json"
+            place.parent.mkdir()
+            place.write_text(self.profile.read_text())
+            environment = {"env": {**os.environ, "XDG_CACHE_HOME": cache}}
+            outcome = self.run_well(2, "run", "--class", "S", "--grid", "1x2", "--format", "json", **environment)
+            self.assertEqual(outcome.document()["configuration"]["tuning"]["profile"], str(place))
+
+    def test_options_stand_against_the_profile(self):
+        kernel, tuning = self.tuning_of("--profile", self.profile, "--kernel", "csr-simd", "--cvl", "5", "--prefetch", "7")
+        self.assertEqual((kernel, tuning["kernel_by"]), ("csr-simd", "asked for"))
+        self.assertEqual((tuning["critical_vector_length"], tuning["prefetch_distance"]), (5, 7))
+
+    def test_without_a_profile_the_built_in_rule_says_so_once(self):
+        missing = pathlib.Path(self.folder.name) / "missing.json"
+
+        def to_another_processor(document):
+            document["processors"] = {"Another one": next(iter(document["processors"].values()))}
+
+        foreign = self.write_changed("foreign.json", to_another_processor)
+        for arguments, reason in (
+            (["--no-profile"], "--no-profile"),
+            (["--profile", missing], f"no profile at {missing}"),
+            (["--profile", foreign], "knows nothing of this processor"),
+        ):
+            with self.subTest(arguments=arguments):
+                _, tuning = self.tuning_of(*arguments)
+                self.assertEqual((tuning["kernel_by"], tuning["settings_by"]), ("built-in rule", "built-in rule"))
+                self.assertIn(reason, tuning["no_profile_because"])
+                outcome = self.run_well(2, "run", "--class", "S", *arguments)
+                self.assertEqual((outcome.stdout + outcome.stderr).count(reason), 1, outcome)
+
+    def test_a_named_file_that_is_no_profile(self):
+        broken = pathlib.Path(self.folder.name) / "broken.json"
+        broken.write_text('{"schema_version": 1')
+        for rank_count in (1, 3):
+            for command in (["run", "--class", "S"], ["tune"]):
+                outcome = run_program(rank_count, *command, "--profile", broken)
+                self.assertEqual(outcome.exit_code, USAGE, outcome)
+                (line,) = outcome.error_lines()
+                self.assertIn(f"--profile {broken}", line)
+        self.assertEqual(broken.read_text(), '{"schema_version": 1', "what is no profile is left alone")
+
+    def test_a_folder_that_is_not_there(self):
+        outcome = run_program(2, "tune", "--profile", pathlib.Path(self.folder.name) / "no" / "profile.json")
+        self.assertEqual(outcome.exit_code, CANNOT_CREATE, outcome)
+        self.assertEqual(len(outcome.error_lines()), 1, outcome)
+
+    def test_a_second_tuning_adds_to_the_first(self):
+        def add_a_processor(document):
+            document["processors"]["Another one"] = next(iter(document["processors"].values()))
+
+        path = self.write_changed("grown.json", add_a_processor)
+        self.run_well(1, "tune", "--class", "S", "--profile", path)
+        processors = json.loads(path.read_text())["processors"]
+        self.assertEqual(len(processors), 2)
+        here = next(cases for name, cases in processors.items() if name != "Another one")["cases"]
+        grids = [(case["class"], case["grid"]["columns"] * case["grid"]["rows"]) for case in here]
+        self.assertEqual(grids, [("S", 2), ("W", 2), ("S", 1)])
+
+    def test_no_profile_is_written_when_none_is_wanted(self):
+        outcome = self.run_well(1, "tune", "--class", "S", "--no-profile")
+        self.assertIn("No profile written", outcome.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()
