@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "cg/errors.hpp"
+#include "cg/text_format.hpp"
 
 namespace cg2d {
 namespace {
@@ -95,8 +96,8 @@ std::string valid_grids(int rank_count) {
 
 void require_grid_of(const comm::ProcessGrid& grid, int rank_count) {
   if (static_cast<std::int64_t>(grid.columns) * grid.rows == rank_count) return;
-  throw InputError(fmt::format("--grid {}: does not match the {} ranks; valid (PXxPY): {}", grid.name(),
-                               rank_count, valid_grids(rank_count)));
+  throw InputError(fmt::format("--grid {}: does not match the {}; valid (PXxPY): {}", grid.name(),
+                               format_count(rank_count, "rank"), valid_grids(rank_count)));
 }
 
 void require_within(const std::string& option, int value, int largest) {

@@ -14,6 +14,7 @@
 #include "cg/option_values.hpp"
 #include "cg/report.hpp"
 #include "cg/run_plan.hpp"
+#include "cg/text_format.hpp"
 #include "comm/communicator.hpp"
 #include "kernels/spmv.hpp"
 
@@ -258,8 +259,8 @@ comm::ProcessGrid resolve_grid(const RunOptions& options, int rank_count) {
   if (options.grid_columns) {
     const int columns = *options.grid_columns;
     if (columns < 1 || rank_count % columns != 0) {
-      throw InputError(fmt::format("--px {}: does not divide the {} ranks; valid grids (PXxPY): {}", columns,
-                                   rank_count, valid_grids(rank_count)));
+      throw InputError(fmt::format("--px {}: does not divide the {}; valid grids (PXxPY): {}", columns,
+                                   format_count(rank_count, "rank"), valid_grids(rank_count)));
     }
     return {.columns = columns, .rows = rank_count / columns};
   }

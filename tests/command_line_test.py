@@ -77,7 +77,6 @@ USAGE_ERRORS = (
     (["run", "--class", "S", "--no-profile", "--profile", "p.json"], ["--no-profile", "--profile"]),
     (["run", "--class", "S", "--profile", ""], ["--profile", "name"]),
     (["tune", "--class", "X"], ["--class X", "S, W, A, B, C, D, E, F"]),
-    (["tune", "--grid", "5x5"], ["--grid 5x5", "valid"]),
     (["tune", "--grid", "auto"], ["--grid auto", "named grids"]),
     (["tune", "--threads", "0"], ["--threads 0", "1 ... 1024"]),
     (["tune", "--bogus"], ["--bogus", "cg2d tune --help"]),
