@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <functional>
 #include <span>
-#include <vector>
 
 #include "cg/block_product.hpp"
 #include "cg/phase_timer.hpp"
 #include "comm/communicator.hpp"
+#include "comm/huge_page_vector.hpp"
 
 namespace cg2d {
 
@@ -67,7 +67,7 @@ class BlockOperator {
   comm::Communicator& communicator_;
   BlockProduct& product_;
   PhaseTimer& timer_;
-  std::vector<double> both_sums_;  // my piece of q, where it is a sum over rows and one over columns
+  comm::HugePageVector both_sums_;  // my piece of q, where it is a sum over rows and one over columns
 };
 
 }  // namespace cg2d

@@ -3,11 +3,11 @@
 // Conjugate gradients and the outer iteration of the NAS CG benchmark.
 
 #include <span>
-#include <vector>
 
 #include "cg/block_operator.hpp"
 #include "cg/problem.hpp"
 #include "cg/vector_ops.hpp"
+#include "comm/huge_page_vector.hpp"
 
 namespace cg2d {
 
@@ -51,9 +51,9 @@ class Solver {
   comm::Communicator& communicator_;
   PhaseTimer& timer_;
   VectorOps vectors_;
-  std::vector<double> x_;
-  std::vector<double> z_;
-  std::vector<double> r_;
+  comm::HugePageVector x_;
+  comm::HugePageVector z_;
+  comm::HugePageVector r_;
   CurvatureSigns curvature_signs_;
 };
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "comm/doorbells.hpp"
+#include "comm/huge_page_vector.hpp"
 #include "comm/transports.hpp"
 
 namespace cg2d::comm {
@@ -110,7 +111,7 @@ class Transfer {
 struct Step {
   Transfer send;
   Transfer receive;
-  std::vector<double> scratch;      // what is received in order to be added
+  HugePageVector scratch;           // what is received in order to be added
   std::vector<IndexRange> targets;  // where in the block the scratch is added; empty: received in place
 };
 
@@ -186,7 +187,7 @@ GroupPieces scalar_pieces(int rank_count, std::int64_t value_count) {
 
 std::size_t size_of(const IndexRange& range) { return static_cast<std::size_t>(range.size()); }
 
-std::span<double> part_of(std::vector<double>& block, const IndexRange& range) {
+std::span<double> part_of(HugePageVector& block, const IndexRange& range) {
   return std::span(block).subspan(static_cast<std::size_t>(range.begin), size_of(range));
 }
 
@@ -354,9 +355,9 @@ class TwoSided final : public Communicator {
 
   RankGroup& group_;
   std::unique_ptr<Doorbells> bells_;  // only where waiting ranks yield
-  std::vector<double> column_block_;
-  std::vector<double> partial_;
-  std::vector<double> shuffled_;
+  HugePageVector column_block_;
+  HugePageVector partial_;
+  HugePageVector shuffled_;
   std::span<double> piece_;      // in column_block_
   std::span<double> row_piece_;  // in partial_
   std::span<double> result_;     // shuffled_, or row_piece_ where nothing has to move
@@ -367,8 +368,8 @@ class TwoSided final : public Communicator {
   std::array<ScalarSum, largest_scalar_count> scalar_sums_;
 
   // Only when mirrored.
-  std::vector<double> row_block_;
-  std::vector<double> column_partial_;
+  HugePageVector row_block_;
+  HugePageVector column_partial_;
   std::span<double> row_operand_;    // my row piece in row_block_
   std::span<double> column_result_;  // my column piece in column_partial_
   std::vector<Step> collect_row_steps_;

@@ -1,0 +1,84 @@
+// Vectors that ask for huge pages.
+
+#include "comm/huge_page_vector.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <fstream>
+#include <ios>
+#include <new>
+#include <numeric>
+#include <optional>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+
+namespace cg2d::comm {
+namespace {
+
+constexpr std::size_t huge_page = std::size_t{1} << 21;
+constexpr std::size_t border = huge_page / sizeof(double);
+
+std::uintptr_t address_of(const HugePageVector& vector) {
+  return reinterpret_cast<std::uintptr_t>(vector.data());
+}
+
+/// Whether the mapping that holds the address was advised for huge pages; empty where the system does not
+/// say.
+std::optional<bool> is_advised(std::uintptr_t address) {
+  std::ifstream file("/proc/self/smaps");
+  bool is_here = false;
+  for (std::string line; std::getline(file, line);) {
+    std::istringstream words(line);
+    std::uintptr_t begin = 0;
+    std::uintptr_t end = 0;
+    char dash = 0;
+    if (words >> std::hex >> begin >> dash >> end && dash == '-') {
+      is_here = begin <= address && address < end;
+    } else if (is_here && line.starts_with("VmFlags:")) {
+      return (line + " ").find(" hg ") != std::string::npos;
+    }
+  }
+  return std::nullopt;
+}
+
+TEST(HugePageVectorTest, IsAVectorOfAnySize) {
+  for (const std::size_t size :
+       {std::size_t{0}, std::size_t{1}, border - 1, border, border + 1, 3 * border + 7}) {
+    HugePageVector vector(size);
+    EXPECT_EQ(std::ranges::count(vector, 0.0), static_cast<std::ptrdiff_t>(size));
+    std::iota(vector.begin(), vector.end(), 1.0);
+    const HugePageVector copy = vector;
+    vector.resize(size + border);
+    EXPECT_TRUE(std::equal(copy.begin(), copy.end(), vector.begin()));
+    EXPECT_EQ(vector.back(), 0.0);
+  }
+}
+
+TEST(HugePageVectorTest, LargeOnesBeginOnABorderOfHugePages) {
+  for (const std::size_t size : {border, border + 1, 5 * border}) {
+    EXPECT_EQ(address_of(HugePageVector(size)) % huge_page, 0U) << size;
+  }
+}
+
+TEST(HugePageVectorTest, LargeOnesAskForHugePages) {
+  const bool has_huge_pages = std::ifstream("/sys/kernel/mm/transparent_hugepage/enabled").good();
+  if (!has_huge_pages) GTEST_SKIP() << "this system has no transparent huge pages";
+  const HugePageVector large(4 * border + 5);
+  const auto advised = is_advised(address_of(large));
+  if (!advised) GTEST_SKIP() << "this system does not say what was advised";
+  EXPECT_TRUE(*advised);
+  EXPECT_EQ(is_advised(address_of(large) + 4 * huge_page - 1), true);
+}
+
+TEST(HugePageVectorTest, MoreThanThereIsThrows) {
+  HugePageVector vector;
+  EXPECT_THROW(vector.resize(std::size_t{1} << 57), std::bad_alloc);     // 2^60 bytes
+  EXPECT_THROW(vector.resize(std::size_t{1} << 61), std::length_error);  // 2^64 bytes
+  EXPECT_TRUE(vector.empty());
+}
+
+}  // namespace
+}  // namespace cg2d::comm
