@@ -16,6 +16,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <sstream>
+#include <utility>
 
 #include "cg/text_format.hpp"
 
@@ -176,6 +177,23 @@ void decode(const std::string& text, NodeInfo& node) {
   }
 }
 
+/// The setting in brackets of "always [madvise] never"; empty where there is none.
+std::string huge_page_setting() {
+  std::ifstream file("/sys/kernel/mm/transparent_hugepage/enabled");
+  std::string line;
+  std::getline(file, line);
+  const auto open = line.find('[');
+  const auto close = line.find(']');
+  if (open == std::string::npos || close == std::string::npos || close < open) return {};
+  return line.substr(open + 1, close - open - 1);
+}
+
+/// A size from the summary of this process's memory map.
+std::int64_t mapped_bytes(const std::string& key) {
+  constexpr std::int64_t kibibyte = 1024;
+  return number_in_file("/proc/self/smaps_rollup", key).value_or(0) * kibibyte;
+}
+
 std::string mpi_library_version() {
   std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
   int length = 0;
@@ -247,6 +265,8 @@ Environment inspect_environment(comm::RankGroup& group, int thread_count) {
   }
   environment.mpi_version = mpi_library_version();
   environment.blas = openblas_get_config();
+  if (auto setting = group.broadcast(huge_page_setting()); !setting.empty())
+    environment.transparent_huge_pages = std::move(setting);
   return environment;
 }
 
@@ -255,5 +275,9 @@ std::int64_t peak_resident_bytes() {
   getrusage(RUSAGE_SELF, &usage);
   return static_cast<std::int64_t>(usage.ru_maxrss) * 1024;
 }
+
+std::int64_t resident_bytes() { return mapped_bytes("Rss:"); }
+
+std::int64_t huge_page_bytes() { return mapped_bytes("AnonHugePages:"); }
 
 }  // namespace cg2d

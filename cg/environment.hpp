@@ -3,6 +3,7 @@
 // What the program runs on: nodes, cores, binding, memory, versions.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -42,7 +43,8 @@ struct Environment {
   std::vector<NodeInfo> nodes;
   std::string mpi_version;
   std::string blas;
-  bool oversubscribed = false;        ///< on some node ranks x threads outnumber the cores
+  std::optional<std::string> transparent_huge_pages{};  ///< the system's setting where rank 0 runs, if known
+  bool oversubscribed = false;                          ///< on some node ranks x threads outnumber the cores
   bool ranks_oversubscribed = false;  ///< on some node the ranks alone do: waiting ranks yield
 };
 
@@ -51,6 +53,11 @@ Environment inspect_environment(comm::RankGroup& group, int thread_count);
 
 /// Peak resident memory of this process so far, bytes.
 std::int64_t peak_resident_bytes();
+
+/// What is resident of this process now, and the part of it that is in huge pages; bytes, 0 where the system
+/// does not say.
+std::int64_t resident_bytes();
+std::int64_t huge_page_bytes();
 
 /// The least of free memory, cgroup limit and address space limit of this process, bytes.
 std::int64_t available_memory_bytes();

@@ -47,6 +47,13 @@ double longest_time_s(const RunReport& report) {
 
 const OuterStep& final_step(const RunReport& report) { return median_repeat(report).steps.back(); }
 
+RowLengths all_row_lengths(const RunReport& report) {
+  RowLengths all = report.ranks.front().row_lengths;
+  for (std::size_t rank = 1; rank < report.ranks.size(); ++rank)
+    all = merged(all, report.ranks[rank].row_lengths);
+  return all;
+}
+
 Spread spread_of(std::span<const double> values) {
   Spread spread;
   if (values.empty()) return spread;

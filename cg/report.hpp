@@ -16,6 +16,7 @@
 #include "cg/matrix_source.hpp"
 #include "cg/phase_timer.hpp"
 #include "cg/problem.hpp"
+#include "cg/row_lengths.hpp"
 #include "cg/run_plan.hpp"
 #include "cg/solver.hpp"
 #include "comm/block_layout.hpp"
@@ -41,9 +42,13 @@ struct RepeatReport {
 
 /// What one rank made of the matrix, and how it times.
 struct RankFacts {
-  std::int64_t nonzero_count = 0;
-  std::int64_t block_bytes = 0;
+  std::int64_t nonzero_count = 0;  ///< of the whole block, whatever the kernel stores of it
+  RowLengths row_lengths;          ///< likewise
+  std::int64_t csr_bytes = 0;      ///< the whole block as it was generated
+  std::int64_t block_bytes = 0;    ///< what the kernel made of it
   std::int64_t peak_bytes = 0;
+  std::int64_t resident_bytes = 0;   ///< at the end of the run
+  std::int64_t huge_page_bytes = 0;  ///< of them, in huge pages
   double ticks_per_second = 0.0;
   double clocks_per_scope = 0.0;
 };
@@ -61,6 +66,7 @@ struct RunReport {
   std::string transport;
   std::string kernel;
   bool is_symmetric = false;  ///< the kernel stores one entry of each mirrored pair
+  bool converted = false;     ///< the kernel takes something else than the CSR that was generated
   std::string instruction_set;
   KernelChoice kernel_choice;
   LoadedProfile profile;
@@ -71,6 +77,7 @@ struct RunReport {
   std::int64_t nonzero_count = 0;
   SourceFacts source_facts;
   double generation_s = 0.0;
+  double conversion_s = 0.0;  ///< from the generated block to a kernel that is ready
   std::vector<RankFacts> ranks;
 
   std::vector<RepeatReport> repeats;  ///< complete ones only
@@ -83,6 +90,9 @@ double shortest_time_s(const RunReport& report);
 double longest_time_s(const RunReport& report);
 /// The last zeta and residual of the repetition reported.
 const OuterStep& final_step(const RunReport& report);
+
+/// The row lengths of all ranks' blocks.
+RowLengths all_row_lengths(const RunReport& report);
 
 /// min, mean, max over ranks.
 struct Spread {

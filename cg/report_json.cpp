@@ -44,6 +44,8 @@ Json environment_json(const RunReport& report) {
           {"compiler", build_info::compiler},
           {"flags", build_info::flags},
           {"build_type", build_info::build_type},
+          {"transparent_huge_pages",
+           environment.transparent_huge_pages ? Json(*environment.transparent_huge_pages) : Json(nullptr)},
           {"oversubscribed", environment.oversubscribed},
           {"waiting", report.wait_mode},
           {"nodes", std::move(nodes)},
@@ -166,16 +168,34 @@ Json phases_json(const RunReport& report) {
           {"ranks", std::move(ranks)}};
 }
 
+Json row_lengths_json(const RowLengths& lengths) {
+  return {{"critical_vector_length", lengths.critical_vector_length},
+          {"rows", lengths.row_count},
+          {"minimum", lengths.shortest},
+          {"mean", lengths.mean()},
+          {"maximum", lengths.longest},
+          {"rows_below", lengths.short_row_count},
+          {"nonzeros_below", lengths.short_row_nonzero_count}};
+}
+
 Json setup_json(const RunReport& report) {
   Json ranks = Json::array();
   for (std::size_t rank = 0; rank < report.ranks.size(); ++rank) {
     const auto& facts = report.ranks[rank];
     ranks.push_back({{"rank", rank},
                      {"nonzeros", facts.nonzero_count},
+                     {"row_lengths", row_lengths_json(facts.row_lengths)},
+                     {"csr_bytes", facts.csr_bytes},
                      {"block_bytes", facts.block_bytes},
-                     {"peak_bytes", facts.peak_bytes}});
+                     {"peak_bytes", facts.peak_bytes},
+                     {"resident_bytes", facts.resident_bytes},
+                     {"huge_page_bytes", facts.huge_page_bytes}});
   }
-  return {{"generation_s", report.generation_s}, {"ranks", std::move(ranks)}};
+  return {{"generation_s", report.generation_s},
+          {"converted", report.converted},
+          {"conversion_s", report.conversion_s},
+          {"row_lengths", row_lengths_json(all_row_lengths(report))},
+          {"ranks", std::move(ranks)}};
 }
 
 std::string write_json(const RunReport& report) {

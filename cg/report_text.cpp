@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <iterator>
 
@@ -69,6 +70,49 @@ std::string tuning_text(const RunReport& report) {
   return text + fmt::format("built-in ({})", report.profile.absence);
 }
 
+std::string row_length_text(const RunReport& report) {
+  const auto lengths = all_row_lengths(report);
+  const auto text =
+      fmt::format("{} to {}, mean {:.1f} in the blocks", lengths.shortest, lengths.longest, lengths.mean());
+  if (lengths.critical_vector_length == never_in_vectors)
+    return text + "; no critical vector length: vectors pay for none of them";
+  return text + fmt::format("; below the critical vector length {}: {:.1f} % of rows, {:.1f} % of nonzeros",
+                            lengths.critical_vector_length, 100.0 * lengths.short_row_share(),
+                            100.0 * lengths.short_row_nonzero_share());
+}
+
+/// All ranks' blocks together.
+std::string conversion_text(const RunReport& report) {
+  std::int64_t csr_bytes = 0;
+  std::int64_t block_bytes = 0;
+  for (const auto& rank : report.ranks) {
+    csr_bytes += rank.csr_bytes;
+    block_bytes += rank.block_bytes;
+  }
+  const double per_nonzero = static_cast<double>(block_bytes) / static_cast<double>(report.nonzero_count);
+  if (!report.converted) {
+    return fmt::format("none: the kernel takes the {} of CSR as they are ({:.2f} bytes per nonzero)",
+                       format_bytes(csr_bytes), per_nonzero);
+  }
+  return fmt::format("{:.6f} s; {} of CSR became {} ({:.2f} bytes per nonzero)", report.conversion_s,
+                     format_bytes(csr_bytes), format_bytes(block_bytes), per_nonzero);
+}
+
+std::string huge_page_text(const RunReport& report) {
+  const auto share = [](const RankFacts& rank) {
+    return rank.resident_bytes > 0
+               ? static_cast<double>(rank.huge_page_bytes) / static_cast<double>(rank.resident_bytes)
+               : 0.0;
+  };
+  const auto& least = *std::ranges::min_element(report.ranks, {}, share);
+  const auto setting =
+      report.environment ? report.environment->transparent_huge_pages.value_or("unknown") : "unknown";
+  if (least.resident_bytes == 0)
+    return fmt::format("{}; this system does not say how many there are", setting);
+  return fmt::format("{}; {} of {} resident on the rank with least", setting,
+                     format_bytes(least.huge_page_bytes), format_bytes(least.resident_bytes));
+}
+
 std::string own_lines(const RunReport& report) {
   const auto& problem = report.problem;
   const auto& repeat = median_repeat(report);
@@ -105,10 +149,13 @@ std::string own_lines(const RunReport& report) {
            report.is_symmetric ? ", symmetric storage: one entry of each mirrored pair" : ""));
   line("Tuning", tuning_text(report));
   line("Threads", fmt::format("{} per rank", report.thread_count));
+  line("Row lengths", row_length_text(report));
   line("Generation", fmt::format("{:.6f} s", report.generation_s));
+  line("Conversion", conversion_text(report));
   std::int64_t largest_peak = 0;
   for (const auto& rank : report.ranks) largest_peak = std::max(largest_peak, rank.peak_bytes);
   line("Peak memory", fmt::format("{} on the largest rank", format_bytes(largest_peak)));
+  line("Huge pages", huge_page_text(report));
   if (report.environment) {
     const auto& node = report.environment->nodes.front();
     line("Machine",

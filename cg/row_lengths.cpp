@@ -49,9 +49,4 @@ RowLengths merged(const RowLengths& first, const RowLengths& second) {
           .short_row_nonzero_count = first.short_row_nonzero_count + second.short_row_nonzero_count};
 }
 
-std::int64_t critical_vector_length_of(const kernels::Tuning& tuning) {
-  if (tuning.critical_vector_length) return *tuning.critical_vector_length;
-  return kernels::find_kernel("csr-simd")->defaults.critical_vector_length.value_or(0);
-}
-
 }  // namespace cg2d

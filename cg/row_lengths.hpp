@@ -6,7 +6,6 @@
 #include <cstdint>
 
 #include "kernels/csr_block.hpp"
-#include "kernels/spmv.hpp"
 
 namespace cg2d {
 
@@ -32,8 +31,5 @@ RowLengths row_lengths(const kernels::CsrBlock& block, std::int64_t critical_vec
 
 /// Of the rows of both, counted by the same critical vector length.
 RowLengths merged(const RowLengths& first, const RowLengths& second);
-
-/// The critical vector length to count by: the one given, else that of csr-simd.
-std::int64_t critical_vector_length_of(const kernels::Tuning& tuning);
 
 }  // namespace cg2d

@@ -17,6 +17,7 @@
 #include "cg/output_file.hpp"
 #include "cg/progress.hpp"
 #include "cg/report.hpp"
+#include "cg/row_lengths.hpp"
 #include "cg/run_plan.hpp"
 #include "cg/solver.hpp"
 #include "cg/text_format.hpp"
@@ -246,6 +247,8 @@ class Run {
     report_.source_facts = sourced.facts;
     report_.nonzero_count = group_.sum(sourced.block.nonzero_count());
     facts_.nonzero_count = sourced.block.nonzero_count();
+    facts_.row_lengths = row_lengths(sourced.block, report_.kernel_choice.critical_vector_length);
+    facts_.csr_bytes = sourced.block.byte_count();
     progress_.say(fmt::format("{} nonzeros in {:.3f} s", report_.nonzero_count, report_.generation_s));
     return std::move(sourced.block);
   }
@@ -261,6 +264,24 @@ class Run {
     progress_.say(fmt::format("wrote the matrix to {}", options_.export_mtx));
   }
 
+  /// The block in the kernel's own format.
+  std::unique_ptr<BlockProduct> convert(kernels::CsrBlock block, const comm::BlockLayout& layout) {
+    const auto& choice = report_.kernel_choice;
+    std::unique_ptr<BlockProduct> product;
+    double conversion_s = 0.0;
+    group_.barrier();
+    agree_on(group_, [&] {
+      const auto start = Clock::now();
+      product = make_block_product(choice.kernel, std::move(block), layout, group_.rank(),
+                                   {.thread_count = options_.thread_count, .tuning = choice.tuning});
+      conversion_s = seconds_since(start);
+    });
+    report_.conversion_s = group_.maximum(conversion_s);
+    report_.converted = choice.kernel.converts || choice.kernel.is_symmetric;
+    facts_.block_bytes = product->matrix_byte_count();
+    return product;
+  }
+
   void solve() {
     check_choices();
     const auto layout = comm::BlockLayout::even(options_.problem.n, report_.grid);
@@ -269,10 +290,7 @@ class Run {
     auto block = generate(layout);
     if (!options_.export_mtx.empty()) export_matrix(block, layout);
 
-    const auto product =
-        make_block_product(report_.kernel_choice.kernel, std::move(block), layout, group_.rank(),
-                           {.thread_count = options_.thread_count, .tuning = report_.kernel_choice.tuning});
-    facts_.block_bytes = product->matrix_byte_count();
+    const auto product = convert(std::move(block), layout);
     const auto communicator =
         comm::find_transport(options_.transport)
             ->make(group_, layout, {.sum_form = options_.sum_form, .mirrored = product->is_symmetric()});
@@ -286,6 +304,8 @@ class Run {
     facts_.clocks_per_scope = benchmark.timer().measure_clocks_per_scope();
     facts_.ticks_per_second = calibration.ticks_per_second();
     facts_.peak_bytes = peak_resident_bytes();
+    facts_.resident_bytes = resident_bytes();
+    facts_.huge_page_bytes = huge_page_bytes();
     report_.ranks = gather_one(group_, facts_);
     note_warnings(benchmark);
   }

@@ -16,7 +16,7 @@ namespace cg2d {
 
 /// Memory of one rank, bytes.
 struct MemoryPlan {
-  std::int64_t block_bytes = 0;    ///< the finished block, with the expected number of nonzeros
+  std::int64_t block_bytes = 0;    ///< the expected block, and the format made from it
   std::int64_t vector_bytes = 0;   ///< pieces, column block, row block, buffers for messages
   std::int64_t working_bytes = 0;  ///< beside the block while it is made
   [[nodiscard]] std::int64_t total_bytes() const { return block_bytes + vector_bytes + working_bytes; }

@@ -101,6 +101,39 @@ class Export(ProgramTest):
             lengths[row] += 1
         self.assertEqual((min(lengths), max(lengths)), (8, 127))
 
+    def test_symmetric_storage_writes_the_whole_matrix(self):
+        whole = self.export(1, "1x1", *self.CLASS_S, "--kernel", "scalar").entries
+        for rank_count, grid in ((1, "1x1"), (4, "2x2")):
+            with self.subTest(grid=grid):
+                self.assertEqual(self.export(rank_count, grid, *self.CLASS_S, "--kernel", "symmetric").entries, whole)
+
+    def test_row_lengths_in_the_report_are_those_of_the_matrix(self):
+        target = self.folder / "matrix.mtx"
+        options = ("--grid", "2x2", "--kernel", "csr-simd", "--cvl", "30", "--export-mtx", target)
+        setup = self.document_of(4, "run", *self.CLASS_S, *options)["setup"]
+        block_size = 1400 // 2
+        lengths = {(row, column): 0 for row in range(1400) for column in range(2)}
+        for row, column, _ in MatrixMarketFile(target).full():
+            lengths[row, column // block_size] += 1
+
+        def figures(counts):
+            short = [count for count in counts if count < 30]
+            return {
+                "critical_vector_length": 30,
+                "rows": len(counts),
+                "minimum": min(counts),
+                "mean": sum(counts) / len(counts),
+                "maximum": max(counts),
+                "rows_below": len(short),
+                "nonzeros_below": sum(short),
+            }
+
+        self.assertEqual(setup["row_lengths"], figures(list(lengths.values())))
+        for rank in setup["ranks"]:
+            process_row, process_column = divmod(rank["rank"], 2)
+            rows = range(process_row * block_size, (process_row + 1) * block_size)
+            self.assertEqual(rank["row_lengths"], figures([lengths[row, process_column] for row in rows]))
+
     def test_the_comment_says_what_it_is(self):
         file = self.export(1, "1x1", *self.CLASS_S)
         self.assertEqual(

@@ -131,8 +131,50 @@ class Text(ProgramTest):
             r" Kernel          = \S+ \(\S+\), chosen by auto \(built-in rule\)(, symmetric storage: .*)?",
             r" Tuning          = (\S.*, )?built-in \(no profile at .*; cg2d tune makes one\)",
             r" Threads         = 1 per rank",
+            # The blocks of the 2 process columns: 1400 rows each, so 2800 pieces of rows.
+            r" Row lengths     = \d+ to \d+, mean 27\.9 in the blocks; below the critical vector length 8: "
+            r"\d+\.\d % of rows, \d+\.\d % of nonzeros",
+            r" Generation      = \d+\.\d{6} s",
+            r" Conversion      = .*\(\d+\.\d\d bytes per nonzero\)",
+            r" Peak memory     = [\d.]+ [kMG]B on the largest rank",
+            r" Huge pages      = \w+; .+",
         ):
             self.assert_lines(text, (pattern,))
+
+    def test_row_lengths_of_the_whole_matrix(self):
+        text = self.run_well(1, "run", "--class", "S", "--niter", "1", "--cvl", "9", "--kernel", "csr-simd").stdout
+        self.assert_lines(
+            text,
+            (
+                r" Row lengths     = 8 to 127, mean 55\.8 in the blocks; below the critical vector length 9: "
+                r"0\.[1-9] % of rows, 0\.\d % of nonzeros",
+            ),
+        )
+
+    def test_row_lengths_where_vectors_never_pay(self):
+        never = 2**31 - 1
+        text = self.run_well(1, "run", "--class", "S", "--niter", "1", "--cvl", never, "--kernel", "csr-simd").stdout
+        self.assert_lines(
+            text,
+            (r" Row lengths     = 8 to 127, mean 55\.8 in the blocks; no critical vector length: vectors pay for none of them",),
+        )
+
+    def test_what_the_conversion_made(self):
+        # CSR: 12 bytes per nonzero and 8 per row, of which there are 1400 and the end: 12.14 in all.
+        unchanged = r" Conversion      = none: the kernel takes the 949 kB of CSR as they are \(12\.14 bytes per nonzero\)"
+        changed = r" Conversion      = \d+\.\d{6} s; 949 kB of CSR became \d+ kB \(BYTES bytes per nonzero\)"
+        for kernel, pattern in (
+            ("scalar", unchanged),
+            ("csr-simd", unchanged),
+            ("sell", changed.replace("BYTES", r"1[01]\.\d\d")),
+            # Half of the nonzeros and half of the diagonal, and all row starts.
+            ("symmetric-scalar", changed.replace("BYTES", r"6\.25")),
+            ("symmetric", changed.replace("BYTES", r"5\.\d\d")),
+        ):
+            with self.subTest(kernel=kernel):
+                text = self.run_well(1, "run", "--class", "S", "--niter", "1", "--kernel", kernel).stdout
+                self.assert_lines(text, (pattern,))
+                self.assertRegex(text, r"(?m)^ True Mflop/s    = .* \(from 78148 nonzeros;")
 
     def test_phase_table(self):
         text = self.run_well(2, "run", "--class", "S", "--grid", "2x1").stdout

@@ -87,12 +87,5 @@ TEST(RowLengthsTest, ABlockWithoutRowsChangesNothing) {
   EXPECT_EQ(merged(none, none).row_count, 0);
 }
 
-TEST(RowLengthsTest, TheGivenCriticalVectorLengthCountsElseThatOfCsrSimd) {
-  EXPECT_EQ(critical_vector_length_of({.critical_vector_length = 17}), 17);
-  EXPECT_EQ(critical_vector_length_of({.critical_vector_length = 0}), 0);
-  EXPECT_EQ(critical_vector_length_of({}),
-            *kernels::find_kernel("csr-simd")->defaults.critical_vector_length);
-}
-
 }  // namespace
 }  // namespace cg2d
