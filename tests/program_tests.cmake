@@ -40,6 +40,7 @@ endfunction()
 cg2d_add_program_test(command_line_test SCRIPT command_line_test.py LABELS quick program TIMEOUT 600)
 cg2d_add_program_test(report_test SCRIPT report_test.py LABELS quick program TIMEOUT 600)
 cg2d_add_program_test(report_json_test SCRIPT report_json_test.py LABELS quick program TIMEOUT 600)
+cg2d_add_program_test(report_blocks_test SCRIPT report_blocks_test.py LABELS quick program TIMEOUT 600)
 cg2d_add_program_test(tune_test SCRIPT tune_test.py LABELS long TIMEOUT 600)
 cg2d_add_program_test(export_mtx_test SCRIPT export_mtx_test.py LABELS quick program TIMEOUT 300)
 

@@ -4,7 +4,6 @@ import copy
 import json
 import os
 import pathlib
-import re
 import signal
 import tempfile
 import unittest
@@ -316,104 +315,6 @@ class Configuration(SchemaTest):
         self.assertEqual({place["processors"] for place in environment["binding"]}, {one_core})
         self.assertIs(environment["oversubscribed"], True)
         self.assertEqual(environment["waiting"], "yield")
-
-
-class Blocks(SchemaTest):
-    """What setup says of the blocks and of what a kernel made of them."""
-
-    KERNELS = ("scalar", "csr-simd", "sell", "symmetric-scalar", "symmetric")
-
-    def test_row_lengths_of_the_whole_matrix(self):
-        setup = self.valid_document_of(1, "run", "--class", "S")["setup"]
-        lengths = setup["row_lengths"]
-        self.assertEqual((lengths["rows"], lengths["minimum"], lengths["maximum"]), (1400, 8, 127))
-        self.assert_close(lengths["mean"], CLASS_S_NONZEROS / 1400, 1e-12)
-        self.assertEqual(setup["ranks"][0]["row_lengths"], lengths)
-
-    def test_row_lengths_of_the_blocks_add_up(self):
-        for cvl in (0, 25, 1000):
-            with self.subTest(cvl=cvl):
-                arguments = ("run", "--class", "S", "--grid", "2x2", "--kernel", "csr-simd", "--cvl", cvl)
-                setup = self.valid_document_of(4, *arguments)["setup"]
-                lengths, blocks = setup["row_lengths"], [rank["row_lengths"] for rank in setup["ranks"]]
-                self.assertEqual({block["critical_vector_length"] for block in [lengths, *blocks]}, {cvl})
-                self.assertEqual([block["rows"] for block in blocks], [700] * 4)
-                for key in ("rows", "rows_below", "nonzeros_below"):
-                    self.assertEqual(lengths[key], sum(block[key] for block in blocks), key)
-                self.assertEqual(lengths["minimum"], min(block["minimum"] for block in blocks))
-                self.assertEqual(lengths["maximum"], max(block["maximum"] for block in blocks))
-                self.assert_close(lengths["mean"], CLASS_S_NONZEROS / 2800, 1e-12)
-                for block, rank in zip(blocks, setup["ranks"]):
-                    self.assert_close(block["mean"], rank["nonzeros"] / 700, 1e-12)
-                if cvl == 0:
-                    self.assertEqual((lengths["rows_below"], lengths["nonzeros_below"]), (0, 0))
-                elif cvl == 1000:
-                    self.assertEqual((lengths["rows_below"], lengths["nonzeros_below"]), (2800, CLASS_S_NONZEROS))
-                else:
-                    self.assertTrue(0 < lengths["rows_below"] < 2800)
-
-    def test_a_rank_without_rows(self):
-        problem = ("--n", "4", "--nonzer", "2", "--niter", "2", "--shift", "5")
-        setup = self.valid_document_of(6, "run", *problem, "--grid", "1x6")["setup"]
-        empty = [rank["row_lengths"] for rank in setup["ranks"] if rank["row_lengths"]["rows"] == 0]
-        self.assertEqual(len(empty), 2)
-        for lengths in empty:
-            self.assertEqual((lengths["minimum"], lengths["mean"], lengths["maximum"]), (0, 0, 0))
-        self.assertEqual(setup["row_lengths"]["rows"], 4)
-        self.assertGreaterEqual(setup["row_lengths"]["minimum"], 1)  # the diagonal is never empty
-
-    def test_figures_of_the_matrix_are_the_same_whatever_the_kernel_stores(self):
-        for rank_count, grid in ((1, "1x1"), (4, "2x2")):
-            seen = []
-            for kernel in self.KERNELS:
-                document = self.valid_document_of(rank_count, "run", "--class", "S", "--grid", grid, "--kernel", kernel)
-                result, setup = document["result"], document["setup"]
-                true = 2 * 15 * (26 * CLASS_S_NONZEROS + 1400 * (25 * 5 + 6))
-                self.assert_close(result["true_mflops"], true / result["time_s"] / 1e6, 1e-12)
-                ranks = [(rank["nonzeros"], rank["csr_bytes"], rank["row_lengths"]) for rank in setup["ranks"]]
-                seen.append((document["problem"]["nonzero_count"], setup["row_lengths"], ranks))
-                self.assertEqual(seen[-1], seen[0], f"{kernel} on {grid}")
-            self.assertEqual(seen[0][0], CLASS_S_NONZEROS)
-
-    def test_bytes_before_and_after_the_conversion(self):
-        for kernel in self.KERNELS:
-            with self.subTest(kernel=kernel):
-                arguments = ("run", "--class", "S", "--grid", "2x2", "--kernel", kernel)
-                setup = self.valid_document_of(4, *arguments)["setup"]
-                self.assertIs(setup["converted"], kernel not in ("scalar", "csr-simd"))
-                for rank in setup["ranks"]:
-                    self.assertEqual(rank["csr_bytes"], 12 * rank["nonzeros"] + 8 * (700 + 1))
-                    share = rank["block_bytes"] / rank["csr_bytes"]
-                    if kernel in ("scalar", "csr-simd"):
-                        self.assertEqual(share, 1)
-                    elif kernel == "sell":
-                        self.assertLess(share, 1)
-                    else:
-                        # The blocks of a small matrix are not halved evenly.
-                        self.assertLess(share, 0.75)
-
-    def test_huge_pages_are_a_part_of_what_is_resident(self):
-        document = self.valid_document_of(2, "run", "--class", "S")
-        for rank in document["setup"]["ranks"]:
-            self.assertLessEqual(rank["huge_page_bytes"], rank["resident_bytes"])
-            # Resident memory falls again behind its peak; the system counts the latter only to some pages per core.
-            self.assertLessEqual(rank["resident_bytes"], rank["peak_bytes"] + 2**24)
-        setting = pathlib.Path("/sys/kernel/mm/transparent_hugepage/enabled")
-        expected = re.search(r"\[(.*)\]", setting.read_text())[1] if setting.exists() else None
-        self.assertEqual(document["environment"]["transparent_huge_pages"], expected)
-
-    def test_the_plan_covers_the_peak_but_for_the_program_itself(self):
-        program_bytes = 60e6  # code, MPI and its buffers, heap; about 20 MB where this was written
-        for rank_count, grid in ((1, "1x1"), (4, "2x2")):
-            for kernel in ("csr-simd", "sell", "symmetric"):
-                with self.subTest(grid=grid, kernel=kernel):
-                    arguments = ("run", "--class", "A", "--niter", "1", "--grid", grid, "--kernel", kernel)
-                    plan = self.valid_document_of(1, *arguments, "--dry-run", "--ranks", rank_count)["plan"]
-                    document = self.valid_document_of(rank_count, *arguments)
-                    if "sanitize" in document["environment"]["flags"]:
-                        self.skipTest("sanitizers take memory of their own")
-                    peak = max(rank["peak_bytes"] for rank in document["setup"]["ranks"])
-                    self.assertLess(peak, plan["memory_per_rank_bytes"]["total"] + program_bytes)
 
 
 class Phases(SchemaTest):
