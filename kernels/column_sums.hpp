@@ -21,11 +21,9 @@ class ColumnSums {
     }
   }
 
-  /// Where a thread adds; zeros. To be called by the thread.
-  double* cleared(int thread, std::span<double> result) {
-    const auto sums = thread == 0 ? result : own_[static_cast<std::size_t>(thread) - 1].span();
-    std::fill(sums.begin(), sums.end(), 0.0);
-    return sums.data();
+  /// Where a thread puts its sums; as many as the result has.
+  [[nodiscard]] std::span<double> of_thread(int thread, std::span<double> result) {
+    return thread == 0 ? result : own_[static_cast<std::size_t>(thread) - 1].span();
   }
 
   /// Adds the other threads' sums to the result, in the order of the threads: `part` of `part_count` shares

@@ -1,5 +1,6 @@
 // The reference of the kernels on half-stored blocks: plain CSR, one row after the other.
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -26,7 +27,7 @@ class HalfScalarKernel final : public HalfSpmvKernel {
     {
 #pragma omp for schedule(static, 1)
       for (int part = 0; part < thread_count; ++part) {
-        multiply_rows(part, operands, column_sums_.cleared(part, operands.q_columns));
+        multiply_rows(part, operands, column_sums_.of_thread(part, operands.q_columns));
       }
 #pragma omp for schedule(static, 1)
       for (int part = 0; part < thread_count; ++part)
@@ -35,7 +36,8 @@ class HalfScalarKernel final : public HalfSpmvKernel {
   }
 
  private:
-  void multiply_rows(int part, const HalfOperands& operands, double* q_columns) const {
+  void multiply_rows(int part, const HalfOperands& operands, std::span<double> q_columns) const {
+    std::fill(q_columns.begin(), q_columns.end(), 0.0);
     const auto index = static_cast<std::size_t>(part);
     for (std::int64_t row = borders_[index]; row < borders_[index + 1]; ++row) {
       const auto r = static_cast<std::size_t>(row);
@@ -44,7 +46,7 @@ class HalfScalarKernel final : public HalfSpmvKernel {
       for (auto k = static_cast<std::size_t>(block_.row_starts[r]);
            k < static_cast<std::size_t>(block_.row_starts[r + 1]); ++k) {
         sum += block_.values[k] * operands.p_columns[static_cast<std::size_t>(block_.columns[k])];
-        q_columns[block_.columns[k]] += block_.values[k] * p_row;
+        q_columns[static_cast<std::size_t>(block_.columns[k])] += block_.values[k] * p_row;
       }
       operands.q_rows[r] = sum;
     }

@@ -48,8 +48,9 @@ TEST(HalfStorageRuleTest, HalvesEveryBlockEvenly) {
   });
 }
 
-TEST(HalfStorageRuleTest, TilesAreThoseOfTheKernelsWhereBlocksAreLarge) {
-  EXPECT_EQ(HalfStorageRule(75'000, {.columns = 2, .rows = 1}).tile_size(), 2048);
+TEST(HalfStorageRuleTest, TilesAreAsLargeAsEvenBlocksAllow) {
+  EXPECT_EQ(HalfStorageRule(150'000, {.columns = 1, .rows = 1}).tile_size(), 8192);
+  EXPECT_EQ(HalfStorageRule(75'000, {.columns = 2, .rows = 1}).tile_size(), 4096);
   EXPECT_EQ(HalfStorageRule(1400, {.columns = 36, .rows = 1}).tile_size(), 4);
   EXPECT_EQ(HalfStorageRule(1, {.columns = 36, .rows = 1}).tile_size(), 1);
 }
