@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
 #include <new>
 
@@ -15,11 +16,42 @@ std::size_t whole_pages(std::size_t byte_count) {
   return (byte_count + page - 1) / page * page;
 }
 
-void advise_huge_pages(void* address, std::size_t byte_count) {
+constexpr std::size_t huge_page = std::size_t{1} << 21;
+
+/// Address space on a border of huge pages where the length is worth it: only a whole and aligned huge page
+/// can be one.
+void* reserve(std::size_t length, int protection) {
+  const std::size_t slack = length >= huge_page ? huge_page : 0;
+  void* raw = mmap(nullptr, length + slack, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (raw == MAP_FAILED) throw std::bad_alloc();
+  if (slack == 0) return raw;
+  const auto begin = reinterpret_cast<std::uintptr_t>(raw);
+  const std::size_t before = (huge_page - begin % huge_page) % huge_page;
+  auto* const aligned = static_cast<char*>(raw) + before;
+  if (before > 0) munmap(raw, before);
+  if (before < slack) munmap(aligned + length, slack - before);
+  return aligned;
+}
+
+void advise_huge_pages(void* address, std::size_t length) {
   // Only advice: where the kernel grants none, small pages serve. Measured gain of huge pages on the plain
   // CSR loop, class B: 1.39 -> 1.20 ns per nonzero (AVX-512 Xeon, 2 MB L2).
-  constexpr std::size_t worthwhile = std::size_t{1} << 21;
-  if (byte_count >= worthwhile) madvise(address, byte_count, MADV_HUGEPAGE);
+  if (length >= huge_page) madvise(address, length, MADV_HUGEPAGE);
+}
+
+/// Longer, in place if there is room, else at an aligned address; pages move without being copied.
+void* grow(void* address, std::size_t old_length, std::size_t new_length) {
+  void* grown = mremap(address, old_length, new_length, 0);
+  if (grown == MAP_FAILED) {
+    void* const target = reserve(new_length, PROT_NONE);
+    grown = mremap(address, old_length, new_length, MREMAP_MAYMOVE | MREMAP_FIXED, target);
+    if (grown == MAP_FAILED) {
+      munmap(target, new_length);
+      throw std::bad_alloc();
+    }
+  }
+  advise_huge_pages(grown, new_length);
+  return grown;
 }
 
 }  // namespace
@@ -27,9 +59,7 @@ void advise_huge_pages(void* address, std::size_t byte_count) {
 void* map_pages(std::size_t byte_count) {
   if (byte_count == 0) return nullptr;
   const std::size_t length = whole_pages(byte_count);
-  void* address =
-      mmap(nullptr, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (address == MAP_FAILED) throw std::bad_alloc();
+  void* address = reserve(length, PROT_READ | PROT_WRITE);
   advise_huge_pages(address, length);
   return address;
 }
@@ -47,11 +77,9 @@ void* remap_pages(void* address, std::size_t old_byte_count, std::size_t new_byt
                 std::min(old_length, new_byte_count) - old_byte_count);
   }
   const std::size_t new_length = whole_pages(new_byte_count);
-  if (new_length == old_length) return address;
-  void* moved = mremap(address, old_length, new_length, MREMAP_MAYMOVE);
-  if (moved == MAP_FAILED) throw std::bad_alloc();
-  if (new_length > old_length) advise_huge_pages(moved, new_length);
-  return moved;
+  if (new_length > old_length) return grow(address, old_length, new_length);
+  if (new_length < old_length) munmap(static_cast<char*>(address) + new_length, old_length - new_length);
+  return address;
 }
 
 void unmap_pages(void* address, std::size_t byte_count) noexcept {

@@ -24,7 +24,8 @@ void unmap_pages(void* address, std::size_t byte_count) noexcept;
 
 }  // namespace detail
 
-/// An array of T, zero-initialized. Move-only. Its elements begin on a page border.
+/// An array of T, zero-initialized. Move-only. Its elements begin on a page border, those of large arrays
+/// on one of huge pages.
 template <typename T>
 class PageBuffer {
   static_assert(std::is_trivially_copyable_v<T> && std::is_trivially_default_constructible_v<T>);
