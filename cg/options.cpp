@@ -15,6 +15,7 @@
 #include "cg/report.hpp"
 #include "cg/run_plan.hpp"
 #include "cg/text_format.hpp"
+#include "cg/tune_words.hpp"
 #include "comm/communicator.hpp"
 #include "kernels/spmv.hpp"
 

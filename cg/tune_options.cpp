@@ -2,10 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
-
 #include "cg/errors.hpp"
 #include "cg/option_values.hpp"
+#include "cg/tune_words.hpp"
 
 namespace cg2d {
 

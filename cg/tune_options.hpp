@@ -11,10 +11,6 @@
 #include "comm/block_layout.hpp"
 #include "comm/communicator.hpp"
 
-namespace CLI {
-class App;
-}
-
 namespace cg2d {
 
 /// What `cg2d tune` was asked for.
@@ -26,18 +22,6 @@ struct TuneOptions {
   ProfileSource profile;  ///< where the result goes; unused: nowhere
   bool progress = false;  ///< asked for; a terminal gets it anyway
 };
-
-/// What its options said.
-struct TuneWords {
-  std::vector<std::string> class_letters;
-  std::vector<std::string> grids;
-  bool no_profile = false;
-  TuneOptions options;
-};
-
-void add_tune_options(CLI::App& tune, TuneWords& words);
-/// Throws InputError.
-TuneOptions tune_options_from(const TuneWords& words);
 
 /// The grids to tune; throws InputError that lists the valid ones when one does not match the rank count.
 std::vector<comm::ProcessGrid> resolve_grids(const TuneOptions& options, int rank_count);
