@@ -8,7 +8,6 @@
 #endif
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 #include <utility>
 #include <vector>
@@ -16,10 +15,12 @@
 #include "kernels/column_sums.hpp"
 #include "kernels/cpu_features.hpp"
 #include "kernels/half_spmv_kernels.hpp"
+#include "kernels/sell_loops.hpp"
 #include "kernels/sell_matrix.hpp"
 
 namespace cg2d::kernels {
 namespace {
+namespace half_sell {
 
 constexpr std::int64_t lanes = 4;
 constexpr int default_block_width = 4096;
@@ -47,21 +48,6 @@ struct PartOperands {
 
 /// One thread's part of a product.
 using PartLoop = void (*)(const SellPart& part, const PartOperands& operands, std::int64_t distance);
-
-/// Number `Place` in memory of the four 16-bit columns of a word.
-template <int Place>
-constexpr std::uint64_t column_at(std::uint64_t word) {
-  constexpr int shift = 16 * (std::endian::native == std::endian::little ? Place : 3 - Place);
-  return (word >> shift) & 0xffff;
-}
-
-/// Into the second-level cache: the first-level one is the operands'.
-inline void prefetch(const double* values, const std::uint16_t* columns, std::int64_t distance) {
-  constexpr int for_reading = 0;
-  constexpr int second_level = 2;
-  __builtin_prefetch(values + distance, for_reading, second_level);
-  __builtin_prefetch(columns + distance, for_reading, second_level);
-}
 
 /// Four rows and where they are.
 struct Chunk {
@@ -133,7 +119,7 @@ inline __attribute__((always_inline)) void multiply_chunk_portable(const Chunk& 
   double sums[lanes] = {};
   for (std::int64_t lane = 0; lane < lanes; ++lane) p_rows[lane] = chunk.p_rows[chunk.rows[lane]];
   for (std::uint32_t step = chunk.steps; step > 0; --step, values += lanes, columns += lanes) {
-    prefetch(values, columns, chunk.prefetch_distance);
+    prefetch_entries(values, columns, chunk.prefetch_distance);
     for (std::int64_t lane = 0; lane < lanes; ++lane) {
       multiply_lane(values[lane], p_rows[lane], chunk.pairs[columns[lane]], sums[lane]);
     }
@@ -174,7 +160,7 @@ CG2D_HALF_FMA inline __attribute__((always_inline)) void multiply_chunk_fma(cons
   __m128d sum2 = _mm_setzero_pd();
   __m128d sum3 = _mm_setzero_pd();
   for (std::uint32_t step = chunk.steps; step > 0; --step, values += lanes, columns += lanes) {
-    prefetch(values, columns, chunk.prefetch_distance);
+    prefetch_entries(values, columns, chunk.prefetch_distance);
     std::uint64_t word = 0;
     std::memcpy(&word, columns, sizeof(word));
     multiply_lane_fma(values, factor0, pairs[column_at<0>(word)], sum0);
@@ -266,6 +252,7 @@ class HalfSellKernel final : public HalfSpmvKernel {
   std::vector<PageBuffer<ColumnPair>> pairs_;  // one column block's, one per thread
 };
 
+}  // namespace half_sell
 }  // namespace
 
 HalfKernelRow half_sell_kernel() {
@@ -275,10 +262,11 @@ HalfKernelRow half_sell_kernel() {
           "symmetric storage: one entry of each mirrored pair; SELL-4-512 in column blocks, 16-bit columns",
       .bytes_per_nonzero = 5.25,
       .converts = true,
-      .defaults = {.prefetch_distance = default_prefetch_distance, .block_width = default_block_width},
+      .defaults = {.prefetch_distance = half_sell::default_prefetch_distance,
+                   .block_width = half_sell::default_block_width},
       .why_unavailable = [] { return std::string(); },
       .make = [](CsrBlock block, const KernelOptions& options) -> std::unique_ptr<HalfSpmvKernel> {
-        return std::make_unique<HalfSellKernel>(block, options);
+        return std::make_unique<half_sell::HalfSellKernel>(block, options);
       },
   };
 }

@@ -6,16 +6,17 @@
 #endif
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 #include <utility>
 
 #include "kernels/cpu_features.hpp"
+#include "kernels/sell_loops.hpp"
 #include "kernels/sell_matrix.hpp"
 #include "kernels/spmv_kernels.hpp"
 
 namespace cg2d::kernels {
 namespace {
+namespace sell {
 
 constexpr std::int64_t lanes = 8;
 constexpr int default_block_width = 2048;
@@ -37,21 +38,6 @@ struct Chunk {
   std::int64_t prefetch_distance;
 };
 
-/// Into the second-level cache: the first-level one is the operand's.
-inline void prefetch(const double* values, const std::uint16_t* columns, std::int64_t distance) {
-  constexpr int for_reading = 0;
-  constexpr int second_level = 2;
-  __builtin_prefetch(values + distance, for_reading, second_level);
-  __builtin_prefetch(columns + distance, for_reading, second_level);
-}
-
-/// Number `Place` in memory of the four 16-bit columns of a word.
-template <int Place>
-constexpr std::uint64_t column_at(std::uint64_t word) {
-  constexpr int shift = 16 * (std::endian::native == std::endian::little ? Place : 3 - Place);
-  return (word >> shift) & 0xffff;
-}
-
 /// One after the other, since lanes without a row repeat the first one's.
 inline void add_to_rows(const Chunk& chunk, const double* sums) {
   for (std::int64_t lane = 0; lane < lanes; ++lane) chunk.q[chunk.rows[lane]] += sums[lane];
@@ -59,7 +45,7 @@ inline void add_to_rows(const Chunk& chunk, const double* sums) {
 
 // The loop over chunks is the same for every instruction set; multiply_chunk is not. Macros, because an
 // attribute cannot be a template argument, and a function without it is not inlined into one that has it.
-// NOLINTBEGIN(cppcoreguidelines-macro-usage)
+// NOLINTNEXTLINE(cppcoreguidelines-macro-usage)
 #define CG2D_SELL_LOOP(function, attribute, multiply_chunk)                                              \
   attribute void function(const SellPart& part, std::int64_t prefetch_distance, const double* p,         \
                           double* q) {                                                                   \
@@ -89,36 +75,16 @@ inline void add_to_rows(const Chunk& chunk, const double* sums) {
     }                                                                                                    \
   }
 
-// A lane is a scalar sum, and the columns of four lanes come in one load. The compiler does not turn this
-// into vectors, which is the point: on AMD's processors a vector that is put together from single loads takes
-// longer than they do.
-#define CG2D_SELL_SCALAR_CHUNK(function, attribute)                                                        \
-  attribute inline __attribute__((always_inline)) void function(const Chunk& chunk) {                      \
-    const double* values = chunk.values;                                                                   \
-    const std::uint16_t* columns = chunk.columns;                                                          \
-    const double* p = chunk.p;                                                                             \
-    double sum0 = 0.0, sum1 = 0.0, sum2 = 0.0, sum3 = 0.0, sum4 = 0.0, sum5 = 0.0, sum6 = 0.0, sum7 = 0.0; \
-    for (std::uint32_t step = 0; step < chunk.steps; ++step, values += lanes, columns += lanes) {          \
-      prefetch(values, columns, chunk.prefetch_distance);                                                  \
-      std::uint64_t low = 0;                                                                               \
-      std::uint64_t high = 0;                                                                              \
-      std::memcpy(&low, columns, sizeof(low));                                                             \
-      std::memcpy(&high, columns + 4, sizeof(high));                                                       \
-      sum0 += values[0] * p[column_at<0>(low)];                                                            \
-      sum1 += values[1] * p[column_at<1>(low)];                                                            \
-      sum2 += values[2] * p[column_at<2>(low)];                                                            \
-      sum3 += values[3] * p[column_at<3>(low)];                                                            \
-      sum4 += values[4] * p[column_at<0>(high)];                                                           \
-      sum5 += values[5] * p[column_at<1>(high)];                                                           \
-      sum6 += values[6] * p[column_at<2>(high)];                                                           \
-      sum7 += values[7] * p[column_at<3>(high)];                                                           \
-    }                                                                                                      \
-    const double sums[lanes] = {sum0, sum1, sum2, sum3, sum4, sum5, sum6, sum7};                           \
-    add_to_rows(chunk, sums);                                                                              \
+inline __attribute__((always_inline)) void multiply_chunk_portable(const Chunk& chunk) {
+  const double* values = chunk.values;
+  const std::uint16_t* columns = chunk.columns;
+  double sums[lanes] = {};
+  for (std::uint32_t step = 0; step < chunk.steps; ++step, values += lanes, columns += lanes) {
+    prefetch_entries(values, columns, chunk.prefetch_distance);
+    for (std::int64_t lane = 0; lane < lanes; ++lane) sums[lane] += values[lane] * chunk.p[columns[lane]];
   }
-// NOLINTEND(cppcoreguidelines-macro-usage)
-
-CG2D_SELL_SCALAR_CHUNK(multiply_chunk_portable, )
+  add_to_rows(chunk, sums);
+}
 CG2D_SELL_LOOP(multiply_portable, , multiply_chunk_portable)
 
 #if defined(__x86_64__)
@@ -145,7 +111,7 @@ CG2D_FMA inline __attribute__((always_inline)) void multiply_chunk_fma(const Chu
   __m128d sum45 = _mm_setzero_pd();
   __m128d sum67 = _mm_setzero_pd();
   for (std::uint32_t step = 0; step < chunk.steps; ++step, values += lanes, columns += lanes) {
-    prefetch(values, columns, chunk.prefetch_distance);
+    prefetch_entries(values, columns, chunk.prefetch_distance);
     std::uint64_t low = 0;
     std::uint64_t high = 0;
     std::memcpy(&low, columns, sizeof(low));
@@ -177,7 +143,7 @@ CG2D_AVX2 inline __attribute__((always_inline)) void multiply_chunk_avx2(const C
   __m256d low = _mm256_setzero_pd();
   __m256d high = _mm256_setzero_pd();
   for (std::uint32_t step = 0; step < chunk.steps; ++step, values += lanes, columns += lanes) {
-    prefetch(values, columns, chunk.prefetch_distance);
+    prefetch_entries(values, columns, chunk.prefetch_distance);
     const __m256i index = _mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(columns)));
     const __m256d p_low = gather_avx2(chunk.p, _mm256_castsi256_si128(index));
     const __m256d p_high = gather_avx2(chunk.p, _mm256_extracti128_si256(index, 1));
@@ -197,7 +163,7 @@ CG2D_AVX512 inline __attribute__((always_inline)) void multiply_chunk_avx512(con
   constexpr __mmask8 all_lanes = 0xff;
   __m512d sum = _mm512_setzero_pd();
   for (std::uint32_t step = 0; step < chunk.steps; ++step, values += lanes, columns += lanes) {
-    prefetch(values, columns, chunk.prefetch_distance);
+    prefetch_entries(values, columns, chunk.prefetch_distance);
     const __m256i index = _mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(columns)));
     sum = _mm512_fmadd_pd(_mm512_loadu_pd(values),
                           _mm512_mask_i32gather_pd(_mm512_setzero_pd(), all_lanes, index, chunk.p, 8), sum);
@@ -260,6 +226,7 @@ class SellKernel final : public SpmvKernel {
   std::vector<SellPart> parts_;  // one per thread
 };
 
+}  // namespace sell
 }  // namespace
 
 KernelRow sell_kernel() {
@@ -269,10 +236,11 @@ KernelRow sell_kernel() {
           "SELL-8-512 in column blocks, 16-bit columns: rows as lanes, the operand in the first-level cache",
       .bytes_per_nonzero = 10.5,
       .converts = true,
-      .defaults = {.prefetch_distance = default_prefetch_distance, .block_width = default_block_width},
+      .defaults = {.prefetch_distance = sell::default_prefetch_distance,
+                   .block_width = sell::default_block_width},
       .why_unavailable = [] { return std::string(); },
       .make = [](CsrBlock block, const KernelOptions& options) -> std::unique_ptr<SpmvKernel> {
-        return std::make_unique<SellKernel>(block, options);
+        return std::make_unique<sell::SellKernel>(block, options);
       },
   };
 }
