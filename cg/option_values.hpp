@@ -60,6 +60,7 @@ std::optional<comm::ProcessGrid> grid_from(std::string_view text);
 template <typename Table>
 std::vector<std::string> names_of(const Table& table) {
   std::vector<std::string> names;
+  names.reserve(std::size(table));
   for (const auto& row : table) names.emplace_back(row.name);
   return names;
 }

@@ -34,6 +34,16 @@ double turn_seconds(comm::RankGroup& group, const std::function<void()>& work, s
   return group.maximum(std::chrono::duration<double>(Clock::now() - start).count());
 }
 
+/// One call of each object, for a race.
+template <typename T>
+std::vector<std::function<void()>> calls_of(const std::vector<std::unique_ptr<T>>& objects,
+                                            void (T::*call)()) {
+  std::vector<std::function<void()>> works;
+  works.reserve(objects.size());
+  for (const auto& object : objects) works.emplace_back([&object, call] { ((*object).*call)(); });
+  return works;
+}
+
 double median_of(std::vector<double>& values) {
   const auto middle = values.begin() + std::ssize(values) / 2;
   std::nth_element(values.begin(), middle, values.end());
@@ -113,9 +123,8 @@ class SettingSearch {
             kernels::KernelOptions{.thread_count = thread_count_, .tuning = tuning}));
       }
     });
-    std::vector<std::function<void()>> works;
-    for (const auto& product : products) works.emplace_back([&product] { product->multiply(); });
-    const auto seconds = race(group_, works, {.budget_s = search_budget_s});
+    const auto seconds =
+        race(group_, calls_of(products, &LocalProduct::multiply), {.budget_s = search_budget_s});
     const auto best = std::ranges::min_element(seconds) - seconds.begin();
     if (seconds[static_cast<std::size_t>(best)] < clearly_faster * seconds.front()) {
       tuning_.*setting = candidates[static_cast<std::size_t>(best)];
@@ -215,6 +224,7 @@ kernels::Tuning search_settings(comm::RankGroup& group, const KernelInfo& kernel
 std::vector<double> race(comm::RankGroup& group, std::span<const std::function<void()>> works,
                          const RaceLimits& limits) {
   std::vector<std::int64_t> calls;
+  calls.reserve(works.size());
   for (const auto& work : works) {
     const double once_s = std::max(turn_seconds(group, work, 1), 1e-9);
     calls.push_back(std::max<std::int64_t>(1, std::llround(limits.shortest_turn_s / once_s)));
@@ -276,9 +286,7 @@ std::vector<RowLengthPoint> measure_row_lengths(comm::RankGroup& group, int thre
             kernels::KernelOptions{.thread_count = thread_count, .tuning = {.critical_vector_length = 0}}));
       }
     });
-    std::vector<std::function<void()>> works;
-    for (const auto& product : products) works.emplace_back([&product] { product->multiply(); });
-    const auto seconds = race(group, works, {.budget_s = 0.1});
+    const auto seconds = race(group, calls_of(products, &LocalProduct::multiply), {.budget_s = 0.1});
     const double ns = 1e9 / static_cast<double>(block.nonzero_count());
     curve.push_back({.row_length = length, .scalar_ns = ns * seconds[0], .vector_ns = ns * seconds[1]});
   }
@@ -321,10 +329,9 @@ TunedCase measure_case(comm::RankGroup& group, const CaseSetting& setting,
   }
   say(fmt::format("class {}, grid {}: CG steps of {} kernels", tuned.class_name, grid.name(),
                   kernels.size()));
-  std::vector<std::function<void()>> works;
-  for (const auto& contestant : contestants) works.emplace_back([&contestant] { contestant->iterate(); });
   constexpr double race_budget_s = 12.0;
-  const auto seconds = race(group, works, {.fewest_rounds = 3, .budget_s = race_budget_s});
+  const auto seconds = race(group, calls_of(contestants, &Contestant::iterate),
+                            {.fewest_rounds = 3, .budget_s = race_budget_s});
   require_agreement(contestants, kernels);
   for (std::size_t k = 0; k < kernels.size(); ++k) tuned.kernels[k].step_s = seconds[k] / cg_steps_per_solve;
   std::ranges::stable_sort(tuned.kernels, {}, &TunedKernel::step_s);

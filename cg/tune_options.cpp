@@ -42,8 +42,7 @@ TuneOptions tune_options_from(const TuneWords& words) {
 }
 
 std::vector<comm::ProcessGrid> resolve_grids(const TuneOptions& options, int rank_count) {
-  const auto all = comm::factorizations(rank_count);
-  if (options.grids.empty()) return all;
+  if (options.grids.empty()) return comm::factorizations(rank_count);
   for (const auto& grid : options.grids) require_grid_of(grid, rank_count);
   return options.grids;
 }

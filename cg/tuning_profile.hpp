@@ -46,7 +46,8 @@ struct TunedCase {
   double nonzeros_per_rank = 0.0;
   std::vector<TunedKernel> kernels;  ///< the fastest first, at least one
 
-  [[nodiscard]] bool is_about(const Problem& problem, const comm::ProcessGrid& grid, int thread_count) const;
+  [[nodiscard]] bool is_about(const Problem& problem, const comm::ProcessGrid& its_grid,
+                              int its_threads) const;
 };
 
 /// What is known of one kind of processor.
