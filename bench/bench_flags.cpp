@@ -1,6 +1,9 @@
 #include "bench/bench_flags.hpp"
 
 #include <charconv>
+#include <cstdio>
+#include <exception>
+#include <new>
 
 #include "cg/errors.hpp"
 
@@ -21,14 +24,32 @@ std::string Flags::take(std::string_view name, std::string_view otherwise) {
   return value;
 }
 
-int Flags::take_count(std::string_view name, int otherwise) {
-  const std::string text = take(name, std::to_string(otherwise));
-  int count = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
-  if (error != std::errc() || end != text.data() + text.size() || count < 1) {
-    throw InputError("--" + std::string(name) + "=" + text + ": must be a whole number, at least 1");
+std::optional<int> Flags::take_number(std::string_view name, int least) {
+  const std::size_t before = arguments_.size();
+  const std::string text = take(name, "");
+  if (arguments_.size() == before) return std::nullopt;  // not given, which is not the same as given empty
+  int number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size() || number < least) {
+    throw InputError("--" + std::string(name) + "=" + text + ": must be a whole number, at least " +
+                     std::to_string(least));
   }
-  return count;
+  return number;
+}
+
+int Flags::take_count(std::string_view name, int otherwise) {
+  return take_number(name, 1).value_or(otherwise);
+}
+
+kernels::Tuning Flags::take_tuning() {
+  const kernels::Tuning tuning{.critical_vector_length = take_number("cvl", 0),
+                               .prefetch_distance = take_number("prefetch", 0),
+                               .block_width = take_number("block-width", 1)};
+  if (tuning.block_width && !kernels::is_block_width(*tuning.block_width)) {
+    throw InputError("--block-width=" + std::to_string(*tuning.block_width) +
+                     ": must be a power of two from 64 to 65536");
+  }
+  return tuning;
 }
 
 std::vector<Problem> Flags::take_classes(std::string_view otherwise) {
@@ -46,6 +67,25 @@ std::vector<Problem> Flags::take_classes(std::string_view otherwise) {
 
 void Flags::require_nothing_left() const {
   if (arguments_.size() > 2) throw InputError(std::string(arguments_[1]) + ": unknown flag");
+}
+
+int run_program(std::string_view name, int argument_count, char** arguments, int (*run)(Flags& flags)) {
+  auto code = ExitCode::internal;
+  std::string reason;
+  try {
+    Flags flags(argument_count, arguments);
+    return run(flags);
+  } catch (const RunError& error) {
+    code = error.code();
+    reason = error.what();
+  } catch (const std::bad_alloc&) {
+    code = ExitCode::memory;
+    reason = "not enough memory";
+  } catch (const std::exception& error) {
+    reason = error.what();
+  }
+  std::fprintf(stderr, "%s: %s\n", std::string(name).c_str(), reason.c_str());
+  return static_cast<int>(code);
 }
 
 }  // namespace cg2d::bench

@@ -2,12 +2,14 @@
 
 // The few flags of the measuring programs: --name=value, taken out before Google Benchmark reads the rest.
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "cg/problem.hpp"
+#include "kernels/spmv.hpp"
 
 namespace cg2d::bench {
 
@@ -23,13 +25,22 @@ class Flags {
   /// The same for the letters of problem classes, such as "SWA". Throws InputError.
   std::vector<Problem> take_classes(std::string_view otherwise);
 
+  /// --cvl, --prefetch and --block-width of the kernels; what is not given is empty. Throws InputError.
+  kernels::Tuning take_tuning();
+
   /// What was not taken; the program's name first. Null-terminated behind the last one, as argv is.
   [[nodiscard]] std::span<char*> rest() { return std::span(arguments_).first(arguments_.size() - 1); }
   /// Throws InputError when something is left.
   void require_nothing_left() const;
 
  private:
+  std::optional<int> take_number(std::string_view name, int least);
+
   std::vector<char*> arguments_;
 };
+
+/// The whole of a measuring program: calls `run` and returns its exit code, or, after one line on stderr,
+/// that of what it throws.
+int run_program(std::string_view name, int argument_count, char** arguments, int (*run)(Flags& flags));
 
 }  // namespace cg2d::bench

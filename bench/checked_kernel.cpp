@@ -1,0 +1,217 @@
+#include "bench/checked_kernel.hpp"
+
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <limits>
+#include <utility>
+
+#include "bench/generated_block.hpp"
+#include "cg/errors.hpp"
+#include "cg/random_stream.hpp"
+
+namespace cg2d::bench {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// Numbers of (0.5, 1.5), the same in every run.
+std::vector<double> operand_of(std::int64_t size, RandomStream& stream) {
+  std::vector<double> p(static_cast<std::size_t>(size));
+  for (double& value : p) value = 0.5 + RandomStream::number(stream.next());
+  return p;
+}
+
+template <typename Row>
+bool can_serve(const Row& row) {
+  const auto reason = row.why_unavailable();
+  if (reason.empty()) return true;
+  std::fprintf(stderr, "no %s here: %s\n", std::string(row.name).c_str(), reason.c_str());
+  return false;
+}
+
+}  // namespace
+
+std::vector<KernelChoice> kernel_choices(const kernels::KernelOptions& options) {
+  std::vector<KernelChoice> choices;
+  for (const auto& row : kernels::kernel_table()) {
+    if (can_serve(row))
+      choices.push_back({.label = std::string(row.name), .whole_row = &row, .options = options});
+  }
+  for (const auto& row : kernels::half_kernel_table()) {
+    if (can_serve(row))
+      choices.push_back({.label = std::string(row.name), .half_row = &row, .options = options});
+  }
+  return choices;
+}
+
+void ExpectedSums::count_term(std::size_t index, double product) {
+  magnitudes_[index] += std::abs(product);
+  ++term_counts_[index];
+}
+
+/// Two sums of L products in any two orders differ by at most 2 L u sum |a p|, u = 2^-53 (Higham, Accuracy
+/// and Stability of Numerical Algorithms, section 3.1; terms of u^2 are covered by the numbers being rounded
+/// up).
+bool ExpectedSums::agree_with(std::span<const double> result) const {
+  if (result.size() != sums_.size()) return false;
+  for (std::size_t k = 0; k < sums_.size(); ++k) {
+    const double tolerance =
+        static_cast<double>(term_counts_[k] + 1) * std::numeric_limits<double>::epsilon() * magnitudes_[k];
+    if (!(std::abs(result[k] - sums_[k]) <= tolerance)) return false;  // catches NaN, too
+  }
+  return true;
+}
+
+ReferenceBlock::ReferenceBlock(kernels::CsrBlock block, Storage storage)
+    : block_(std::move(block)),
+      storage_(storage),
+      rows_(static_cast<std::size_t>(block_.row_count)),
+      columns_(storage == Storage::half ? static_cast<std::size_t>(block_.column_count) : 0) {
+  RandomStream stream;
+  p_columns_ = operand_of(block_.column_count, stream);
+  p_rows_ = operand_of(block_.row_count, stream);
+  if (storage_ == Storage::whole) {
+    kernels::kernel_table().front().make(copy_of(block_), {})->multiply(p_columns_, rows_.sums());
+  } else {
+    kernels::half_kernel_table()
+        .front()
+        .make(copy_of(block_), {})
+        ->multiply(operands(rows_.sums(), columns_.sums()));
+  }
+  count_terms();
+}
+
+void ReferenceBlock::count_terms() {
+  for (std::size_t row = 0; row < rows_.size(); ++row) {
+    const auto end = static_cast<std::size_t>(block_.row_starts[row + 1]);
+    for (auto k = static_cast<std::size_t>(block_.row_starts[row]); k < end; ++k) {
+      const auto column = static_cast<std::size_t>(block_.columns[k]);
+      rows_.count_term(row, block_.values[k] * p_columns_[column]);
+      if (storage_ == Storage::half) columns_.count_term(column, block_.values[k] * p_rows_[row]);
+    }
+  }
+}
+
+CheckedKernel::CheckedKernel(const KernelChoice& choice, const ReferenceBlock& reference)
+    : q_rows_(static_cast<std::size_t>(reference.block().row_count),
+              std::numeric_limits<double>::quiet_NaN()),
+      q_columns_(choice.is_half() ? static_cast<std::size_t>(reference.block().column_count) : 0,
+                 std::numeric_limits<double>::quiet_NaN()),
+      operands_(reference.operands(q_rows_, q_columns_)) {
+  make(choice, copy_of(reference.block()));
+  check(choice, reference);
+}
+
+void CheckedKernel::make(const KernelChoice& choice, kernels::CsrBlock block) {
+  const auto start = Clock::now();
+  if (choice.is_half()) {
+    half_ = choice.half_row->make(std::move(block), choice.options);
+  } else {
+    whole_ = choice.whole_row->make(std::move(block), choice.options);
+  }
+  conversion_ms_ = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+}
+
+void CheckedKernel::check(const KernelChoice& choice, const ReferenceBlock& reference) {
+  multiply();
+  const auto wanted = choice.is_half() ? choice.half_row->name : choice.whole_row->name;
+  const auto name = half_ ? half_->name() : whole_->name();
+  if (name != wanted) fault_ = "another kernel ran: " + std::string(name);
+  if (!reference.is_right(q_rows_, q_columns_)) fault_ = "the result differs from the reference";
+}
+
+std::string_view CheckedKernel::instruction_set() const {
+  return half_ ? half_->instruction_set() : whole_->instruction_set();
+}
+
+std::int64_t CheckedKernel::matrix_byte_count() const {
+  return half_ ? half_->matrix_byte_count() : whole_->matrix_byte_count();
+}
+
+void CheckedKernel::multiply() {
+  if (half_) {
+    half_->multiply(operands_);
+  } else {
+    whole_->multiply(operands_.p_columns, operands_.q_rows);
+  }
+}
+
+void Workbench::time(benchmark::State& state, const BlockSource& source, const KernelChoice& choice) {
+  prepare(source, choice);
+  if (!kernel_->fault().empty()) {
+    found_faults_ = true;
+    state.SkipWithError(kernel_->fault().c_str());
+    return;
+  }
+  const auto start = Clock::now();
+  for ([[maybe_unused]] auto iteration : state) {
+    kernel_->multiply();
+    benchmark::ClobberMemory();
+  }
+  const std::chrono::duration<double, std::nano> elapsed = Clock::now() - start;
+  set_counters(state, source, elapsed.count() / static_cast<double>(state.iterations()));
+}
+
+void Workbench::prepare(const BlockSource& source, const KernelChoice& choice) {
+  if (kernel_ && block_name_ == source.name && kernel_label_ == choice.label) return;
+  kernel_.reset();  // before another one takes its memory
+  kernel_.emplace(choice, block_for(source, choice));
+  kernel_label_ = choice.label;
+}
+
+const ReferenceBlock& Workbench::block_for(const BlockSource& source, const KernelChoice& choice) {
+  if (!whole_ || block_name_ != source.name) {
+    half_.reset();
+    whole_.reset();
+    whole_.emplace(source.make(), Storage::whole);
+    block_name_ = source.name;
+  }
+  if (!choice.is_half()) return *whole_;
+  if (!half_) {
+    auto block = copy_of(whole_->block());
+    source.keep_half(block);
+    half_.emplace(std::move(block), Storage::half);
+  }
+  return *half_;
+}
+
+void Workbench::set_counters(benchmark::State& state, const BlockSource& source, double ns_per_product) {
+  // Of the whole block, so that what half-stored ones take can be compared. Plain numbers: the rates of
+  // Google Benchmark carry units of their own.
+  const auto nonzeros = static_cast<double>(whole_->block().nonzero_count());
+  const auto bytes = static_cast<double>(kernel_->matrix_byte_count());
+  const double bandwidth = read_bandwidth_.at(kernel_->matrix_byte_count());
+  state.counters["ns_per_nonzero"] = ns_per_product / nonzeros;
+  state.counters["GB/s"] = bytes / ns_per_product;
+  state.counters["read_bandwidth_GB/s"] = bandwidth;
+  state.counters["share_of_read_bandwidth"] = bytes / ns_per_product / bandwidth;
+  state.counters["format_bytes_per_nonzero"] = bytes / nonzeros;
+  constexpr double bytes_per_megabyte = 1e6;
+  state.counters["matrix_MB"] = bytes / bytes_per_megabyte;
+  state.counters["conversion_ms"] = kernel_->conversion_ms();
+  state.counters["nonzeros_per_row"] = nonzeros / static_cast<double>(whole_->block().row_count);
+  if (source.row_length > 0) state.counters["row_length"] = source.row_length;
+  state.SetLabel(std::string(kernel_->instruction_set()));
+}
+
+void register_product(Workbench& workbench, const BlockSource& source, const KernelChoice& choice) {
+  const auto name = source.name + "/" + choice.label;
+  benchmark::RegisterBenchmark(name.c_str(), [&workbench, source, choice](benchmark::State& state) {
+    workbench.time(state, source, choice);
+  })->UseRealTime();
+}
+
+int run_registered(Flags& flags, const Workbench& workbench, int thread_count) {
+  auto rest = flags.rest();
+  int rest_count = static_cast<int>(rest.size());
+  benchmark::Initialize(&rest_count, rest.data());
+  if (benchmark::ReportUnrecognizedArguments(rest_count, rest.data())) {
+    return static_cast<int>(ExitCode::usage);
+  }
+  benchmark::AddCustomContext("threads", std::to_string(thread_count));
+  const bool ran = benchmark::RunSpecifiedBenchmarks() > 0;
+  return ran && !workbench.found_faults() ? 0 : 1;
+}
+
+}  // namespace cg2d::bench

@@ -1,0 +1,153 @@
+#pragma once
+
+// What the benchmarks of products share: kernels of both tables on one footing, checked before they are
+// timed, and the figures that come out.
+
+#include <benchmark/benchmark.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bench/bench_flags.hpp"
+#include "bench/read_bandwidth.hpp"
+#include "kernels/half_spmv.hpp"
+#include "kernels/spmv.hpp"
+
+namespace cg2d::bench {
+
+/// A kernel of either table, and how it is to work.
+struct KernelChoice {
+  std::string label;                                 ///< in the names of benchmarks
+  const kernels::KernelRow* whole_row = nullptr;     ///< this one
+  const kernels::HalfKernelRow* half_row = nullptr;  ///< or this one
+  kernels::KernelOptions options{};
+
+  [[nodiscard]] bool is_half() const { return half_row != nullptr; }
+  [[nodiscard]] const kernels::Tuning& defaults() const {
+    return is_half() ? half_row->defaults : whole_row->defaults;
+  }
+};
+
+/// All kernels of both tables that can serve here, whole blocks first. Says on stderr which ones cannot.
+std::vector<KernelChoice> kernel_choices(const kernels::KernelOptions& options);
+
+/// A result that a product must have, and how far another order of the additions may be off.
+class ExpectedSums {
+ public:
+  explicit ExpectedSums(std::size_t count) : sums_(count), magnitudes_(count), term_counts_(count) {}
+
+  /// Where the reference writes the result.
+  [[nodiscard]] std::span<double> sums() { return sums_; }
+  [[nodiscard]] std::size_t size() const { return sums_.size(); }
+  /// Every product that is part of sum number `index`.
+  void count_term(std::size_t index, double product);
+  /// False for NaN, too.
+  [[nodiscard]] bool agree_with(std::span<const double> result) const;
+
+ private:
+  std::vector<double> sums_;
+  std::vector<double> magnitudes_;  // sum of the absolute values of the terms
+  std::vector<std::int64_t> term_counts_;
+};
+
+/// How much of a block is stored.
+enum class Storage { whole, half };
+
+/// A block with operands and the result of the reference kernel of its storage.
+class ReferenceBlock {
+ public:
+  ReferenceBlock(kernels::CsrBlock block, Storage storage);
+
+  [[nodiscard]] const kernels::CsrBlock& block() const { return block_; }
+  /// The operands of a product, with results from the caller: row_count and column_count doubles.
+  [[nodiscard]] kernels::HalfOperands operands(std::span<double> q_rows, std::span<double> q_columns) const {
+    return {.p_columns = p_columns_, .p_rows = p_rows_, .q_rows = q_rows, .q_columns = q_columns};
+  }
+  [[nodiscard]] bool is_right(std::span<const double> q_rows, std::span<const double> q_columns) const {
+    return rows_.agree_with(q_rows) && (storage_ == Storage::whole || columns_.agree_with(q_columns));
+  }
+
+ private:
+  void count_terms();
+
+  kernels::CsrBlock block_;
+  Storage storage_;
+  std::vector<double> p_columns_;
+  std::vector<double> p_rows_;
+  ExpectedSums rows_;
+  ExpectedSums columns_;  // of half-stored blocks
+};
+
+/// A kernel that was made for a copy of a block, and has multiplied it once.
+class CheckedKernel {
+ public:
+  /// The block must outlive the kernel.
+  CheckedKernel(const KernelChoice& choice, const ReferenceBlock& reference);
+
+  /// What was wrong with the first product; empty if nothing was.
+  [[nodiscard]] const std::string& fault() const { return fault_; }
+  [[nodiscard]] std::string_view instruction_set() const;
+  [[nodiscard]] std::int64_t matrix_byte_count() const;
+  /// What it took to make the kernel from a CSR block that was there.
+  [[nodiscard]] double conversion_ms() const { return conversion_ms_; }
+  void multiply();
+
+ private:
+  void make(const KernelChoice& choice, kernels::CsrBlock block);
+  void check(const KernelChoice& choice, const ReferenceBlock& reference);
+
+  std::unique_ptr<kernels::SpmvKernel> whole_;  // one of the two
+  std::unique_ptr<kernels::HalfSpmvKernel> half_;
+  std::vector<double> q_rows_;
+  std::vector<double> q_columns_;
+  kernels::HalfOperands operands_;
+  double conversion_ms_ = 0.0;
+  std::string fault_;
+};
+
+/// A block that is made when it is wanted.
+struct BlockSource {
+  std::string name;
+  std::function<kernels::CsrBlock()> make;
+  std::function<void(kernels::CsrBlock&)> keep_half;  ///< drops one entry of each mirrored pair
+  int row_length = 0;                                 ///< of all rows; 0: they differ
+};
+
+/// Times kernels on blocks. Keeps what the last benchmark needed: Google Benchmark calls one several times to
+/// find its iteration count.
+class Workbench {
+ public:
+  explicit Workbench(int thread_count) : read_bandwidth_(thread_count) {}
+
+  /// Sets the counters. A wrong result is an error of the state, and nothing is timed.
+  void time(benchmark::State& state, const BlockSource& source, const KernelChoice& choice);
+  [[nodiscard]] bool found_faults() const { return found_faults_; }
+
+ private:
+  void prepare(const BlockSource& source, const KernelChoice& choice);
+  const ReferenceBlock& block_for(const BlockSource& source, const KernelChoice& choice);
+  void set_counters(benchmark::State& state, const BlockSource& source, double ns_per_product);
+
+  ReadBandwidth read_bandwidth_;
+  std::string block_name_;
+  std::optional<ReferenceBlock> whole_;
+  std::optional<ReferenceBlock> half_;
+  std::string kernel_label_;
+  std::optional<CheckedKernel> kernel_;
+  bool found_faults_ = false;
+};
+
+/// A benchmark named <block>/<label>, in wall time.
+void register_product(Workbench& workbench, const BlockSource& source, const KernelChoice& choice);
+
+/// Hands the rest of the command line to Google Benchmark and runs what was registered. Returns the exit
+/// code.
+int run_registered(Flags& flags, const Workbench& workbench, int thread_count);
+
+}  // namespace cg2d::bench

@@ -1,0 +1,128 @@
+#include "bench/read_bandwidth.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <stdexcept>
+#include <vector>
+
+#include "kernels/cpu_features.hpp"
+#include "kernels/page_buffer.hpp"
+
+namespace cg2d::bench {
+namespace {
+
+constexpr std::size_t accumulators = 8;       // additions under way: two per clock, four clocks each
+constexpr std::size_t doubles_per_step = 64;  // the accumulators of the widest loop
+using SumLoop = double (*)(const double* numbers, std::size_t count);
+
+// count: a multiple of doubles_per_step; numbers: on a border of 64 bytes. A macro, because an attribute
+// cannot be a template argument. NOLINTNEXTLINE(cppcoreguidelines-macro-usage)
+#define CG2D_SUM_LOOP(function, attribute, vector_byte_count)                      \
+  attribute double function(const double* numbers, std::size_t count) {            \
+    using Vector [[gnu::vector_size(vector_byte_count), gnu::may_alias]] = double; \
+    constexpr std::size_t lanes = sizeof(Vector) / sizeof(double);                 \
+    const auto* vectors = reinterpret_cast<const Vector*>(numbers);                \
+    const auto* end = vectors + count / lanes;                                     \
+    Vector sums[accumulators] = {};                                                \
+    for (; vectors != end; vectors += accumulators)                                \
+      for (std::size_t k = 0; k < accumulators; ++k) sums[k] += vectors[k];        \
+    double total = 0.0;                                                            \
+    for (const auto& sum : sums)                                                   \
+      for (std::size_t lane = 0; lane < lanes; ++lane) total += sum[lane];         \
+    return total;                                                                  \
+  }
+
+CG2D_SUM_LOOP(sum_portable, , 16)
+#if defined(__x86_64__)
+CG2D_SUM_LOOP(sum_avx2, __attribute__((target("avx2"))), 32)
+CG2D_SUM_LOOP(sum_avx512, __attribute__((target("avx512f"))), 64)
+#endif
+
+SumLoop widest_loop() {
+#if defined(__x86_64__)
+  const auto set = kernels::widest_instruction_set();
+  if (set >= kernels::InstructionSet::avx512) return &sum_avx512;
+  if (set >= kernels::InstructionSet::avx2) return &sum_avx2;
+#endif
+  return &sum_portable;
+}
+
+/// What one thread reads. Whole numbers, so that every sum is exact.
+struct Part {
+  double* numbers = nullptr;
+  std::size_t count = 0;
+  double expected_sum = 0.0;  // of one pass
+  double sum = 0.0;           // of one batch
+
+  void write() {
+    constexpr std::size_t period = 7;
+    for (std::size_t k = 0; k < count; ++k) {
+      numbers[k] = static_cast<double>(k % period);
+      expected_sum += numbers[k];
+    }
+  }
+  void read(SumLoop loop, int pass_count) {
+    sum = 0.0;
+    for (int pass = 0; pass < pass_count; ++pass) sum += loop(numbers, count);
+  }
+};
+
+std::vector<Part> split(kernels::PageBuffer<double>& numbers, int part_count) {
+  const std::size_t count = numbers.size() / static_cast<std::size_t>(part_count);
+  std::vector<Part> parts;
+  for (int part = 0; part < part_count; ++part)
+    parts.push_back({.numbers = numbers.data() + static_cast<std::size_t>(part) * count, .count = count});
+  return parts;
+}
+
+}  // namespace
+
+double ReadBandwidth::at(std::int64_t byte_count) {
+  constexpr double steps_per_power = 4.0;
+  const long exponent = std::lround(steps_per_power * std::log2(static_cast<double>(byte_count)));
+  const auto known = measured_.find(exponent);
+  if (known != measured_.end()) return known->second;
+  const auto rounded = std::llround(std::exp2(static_cast<double>(exponent) / steps_per_power));
+  return measured_[exponent] = measure(rounded);
+}
+
+double ReadBandwidth::measure(std::int64_t byte_count) const {
+  using Clock = std::chrono::steady_clock;
+  constexpr int batch_count = 16;
+  constexpr std::int64_t batch_byte_count = std::int64_t{1} << 25;  // long against the barrier behind it
+  const auto threads = static_cast<std::size_t>(thread_count_);
+  const std::size_t steps =
+      static_cast<std::size_t>(byte_count) / (sizeof(double) * doubles_per_step * threads);
+  kernels::PageBuffer<double> numbers(std::max<std::size_t>(steps, 1) * doubles_per_step * threads);
+  const auto read_byte_count = static_cast<std::int64_t>(numbers.size() * sizeof(double));
+  const int pass_count = static_cast<int>(std::max<std::int64_t>(batch_byte_count / read_byte_count, 1));
+
+  auto parts = split(numbers, thread_count_);
+  const SumLoop loop = widest_loop();
+  double shortest_s = std::numeric_limits<double>::infinity();
+  bool is_right = true;
+#pragma omp parallel num_threads(thread_count_) if (thread_count_ > 1)
+  {
+#pragma omp for schedule(static, 1)
+    for (int part = 0; part < thread_count_; ++part) parts[static_cast<std::size_t>(part)].write();
+    for (int batch = 0; batch < batch_count; ++batch) {
+      const auto start = Clock::now();
+#pragma omp for schedule(static, 1)
+      for (int part = 0; part < thread_count_; ++part)
+        parts[static_cast<std::size_t>(part)].read(loop, pass_count);
+#pragma omp single
+      {
+        shortest_s = std::min(shortest_s, std::chrono::duration<double>(Clock::now() - start).count());
+        for (const auto& part : parts) is_right = is_right && part.sum == part.expected_sum * pass_count;
+      }
+    }
+  }
+  if (!is_right) throw std::runtime_error("the loop that measures the read bandwidth has a wrong sum");
+  constexpr double bytes_per_gigabyte = 1e9;
+  return static_cast<double>(read_byte_count) * pass_count / shortest_s / bytes_per_gigabyte;
+}
+
+}  // namespace cg2d::bench

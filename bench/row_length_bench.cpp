@@ -1,0 +1,145 @@
+// From which row length on do vectors pay? Every kernel on blocks whose rows all have the same length. Each
+// result is compared with the reference before anything is timed.
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "bench/bench_flags.hpp"
+#include "bench/checked_kernel.hpp"
+#include "cg/half_storage.hpp"
+#include "comm/block_layout.hpp"
+
+namespace {
+
+using cg2d::bench::BlockSource;
+using cg2d::bench::Flags;
+using cg2d::bench::KernelChoice;
+using cg2d::bench::Workbench;
+using cg2d::kernels::CsrBlock;
+
+/// Class B (n = 75000) on 8 process columns.
+constexpr std::int64_t matrix_size = 75'000;
+constexpr cg2d::comm::ProcessGrid grid{.columns = 8, .rows = 2};
+constexpr std::int64_t column_count = matrix_size / grid.columns;
+
+/// Around the widths of vectors, and the mean row lengths of the classes' blocks (23: class B on 8 columns,
+/// 183: its whole rows).
+constexpr std::array<int, 17> row_lengths{1, 2, 3, 4, 6, 8, 11, 16, 20, 23, 24, 32, 46, 64, 91, 128, 183};
+
+/// Distinct columns in rising order.
+void draw_columns(std::mt19937_64& random, std::int32_t* columns, int length) {
+  int distinct = 0;
+  while (distinct < length) {
+    for (int k = distinct; k < length; ++k) columns[k] = static_cast<std::int32_t>(random() % column_count);
+    std::sort(columns, columns + length);
+    distinct = static_cast<int>(std::unique(columns, columns + length) - columns);
+  }
+}
+
+/// A block of about this many bytes in CSR.
+CsrBlock block_of_rows(int length, std::int64_t byte_count) {
+  const auto row_bytes = static_cast<std::int64_t>(sizeof(std::int64_t)) +
+                         length * static_cast<std::int64_t>(sizeof(double) + sizeof(std::int32_t));
+  const std::int64_t row_count = std::max<std::int64_t>(byte_count / row_bytes, 1);
+  const auto entry_count = static_cast<std::size_t>(row_count * length);
+  CsrBlock block{
+      .row_count = row_count,
+      .column_count = column_count,
+      .row_starts = cg2d::kernels::PageBuffer<std::int64_t>(static_cast<std::size_t>(row_count) + 1),
+      .columns = cg2d::kernels::PageBuffer<std::int32_t>(entry_count),
+      .values = cg2d::kernels::PageBuffer<double>(entry_count)};
+  std::mt19937_64 random(static_cast<std::uint64_t>(length));
+  for (std::int64_t row = 0; row < row_count; ++row) {
+    block.row_starts[static_cast<std::size_t>(row) + 1] = (row + 1) * length;
+    draw_columns(random, block.columns.data() + row * length, length);
+  }
+  for (double& value : block.values.span()) value = 0.5 + static_cast<double>(random() >> 11) * 0x1p-53;
+  return block;
+}
+
+/// As if the block lay above the diagonal. Its first column is so far from the border of a tile that half of
+/// the columns are kept even where the block is no higher than one tile.
+void keep_half_of_tiles(CsrBlock& block) {
+  const cg2d::HalfStorageRule rule(matrix_size, grid);
+  const std::int64_t tile = rule.tile_size();
+  const std::int64_t first_column =
+      (block.row_count / tile + 1) * tile + (tile - block.column_count % tile) / 2;
+  keep_half(block, {.begin = 0, .end = block.row_count},
+            {.begin = first_column, .end = first_column + block.column_count}, rule);
+}
+
+/// The kernels; those with a critical vector length twice: always vectors, and as in the paper, whose first
+/// compiler made vectors from 50 entries on. And with the length of --cvl, if there is one.
+std::vector<KernelChoice> choices_of(const cg2d::kernels::KernelOptions& options) {
+  std::set<int> critical_lengths{0, 50};
+  if (const auto length = options.tuning.critical_vector_length) critical_lengths.insert(*length);
+  std::vector<KernelChoice> choices;
+  for (const auto& choice : cg2d::bench::kernel_choices(options)) {
+    if (!choice.defaults().critical_vector_length) {
+      choices.push_back(choice);
+      continue;
+    }
+    for (const int length : critical_lengths) {
+      auto variant = choice;
+      variant.options.tuning.critical_vector_length = length;
+      variant.label += "-cvl" + std::to_string(length);
+      choices.push_back(variant);
+    }
+  }
+  return choices;
+}
+
+struct BlockSize {
+  std::string name;
+  int kilobytes;
+};
+
+/// `share` of a cache of this machine, or a value for machines that do not tell.
+int cache_kilobytes(int cache, double share, int otherwise) {
+  const long byte_count = sysconf(cache);
+  if (byte_count <= 0) return otherwise;
+  return static_cast<int>(static_cast<double>(byte_count) * share / 1024.0);
+}
+
+/// Half of the second-level cache: the other half is for the vectors. Three times the last one.
+std::vector<BlockSize> take_sizes(Flags& flags) {
+  const int l2_kilobytes = cache_kilobytes(_SC_LEVEL2_CACHE_SIZE, 0.5, 512);
+  const int memory_kilobytes = cache_kilobytes(_SC_LEVEL3_CACHE_SIZE, 3.0, 98'304);
+  return {{.name = "L2", .kilobytes = flags.take_count("l2-kilobytes", l2_kilobytes)},
+          {.name = "memory", .kilobytes = flags.take_count("memory-kilobytes", memory_kilobytes)}};
+}
+
+BlockSource source_of(const BlockSize& size, int length) {
+  constexpr std::int64_t kilobyte = 1024;
+  return {.name = size.name + "/" + std::to_string(length),
+          .make = [=] { return block_of_rows(length, size.kilobytes * kilobyte); },
+          .keep_half = keep_half_of_tiles,
+          .row_length = length};
+}
+
+int run(Flags& flags) {
+  const int thread_count = flags.take_count("threads", 1);
+  const auto choices = choices_of({.thread_count = thread_count, .tuning = flags.take_tuning()});
+  Workbench workbench(thread_count);
+  for (const auto& size : take_sizes(flags)) {
+    benchmark::AddCustomContext(size.name + "_kilobytes", std::to_string(size.kilobytes));
+    for (const int length : row_lengths) {
+      const auto source = source_of(size, length);
+      for (const auto& choice : choices) register_product(workbench, source, choice);
+    }
+  }
+  return run_registered(flags, workbench, thread_count);
+}
+
+}  // namespace
+
+int main(int argument_count, char** arguments) {
+  return cg2d::bench::run_program("row_length_bench", argument_count, arguments, run);
+}
