@@ -73,6 +73,7 @@ struct Part {
 std::vector<Part> split(kernels::PageBuffer<double>& numbers, int part_count) {
   const std::size_t count = numbers.size() / static_cast<std::size_t>(part_count);
   std::vector<Part> parts;
+  parts.reserve(static_cast<std::size_t>(part_count));
   for (int part = 0; part < part_count; ++part)
     parts.push_back({.numbers = numbers.data() + static_cast<std::size_t>(part) * count, .count = count});
   return parts;
@@ -90,7 +91,6 @@ double ReadBandwidth::at(std::int64_t byte_count) {
 }
 
 double ReadBandwidth::measure(std::int64_t byte_count) const {
-  using Clock = std::chrono::steady_clock;
   constexpr int batch_count = 16;
   constexpr std::int64_t batch_byte_count = std::int64_t{1} << 25;  // long against the barrier behind it
   const auto threads = static_cast<std::size_t>(thread_count_);
@@ -109,13 +109,14 @@ double ReadBandwidth::measure(std::int64_t byte_count) const {
 #pragma omp for schedule(static, 1)
     for (int part = 0; part < thread_count_; ++part) parts[static_cast<std::size_t>(part)].write();
     for (int batch = 0; batch < batch_count; ++batch) {
-      const auto start = Clock::now();
+      const auto start = std::chrono::steady_clock::now();
 #pragma omp for schedule(static, 1)
       for (int part = 0; part < thread_count_; ++part)
         parts[static_cast<std::size_t>(part)].read(loop, pass_count);
 #pragma omp single
       {
-        shortest_s = std::min(shortest_s, std::chrono::duration<double>(Clock::now() - start).count());
+        shortest_s = std::min(
+            shortest_s, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
         for (const auto& part : parts) is_right = is_right && part.sum == part.expected_sum * pass_count;
       }
     }

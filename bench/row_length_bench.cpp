@@ -1,8 +1,6 @@
 // From which row length on do vectors pay? Every kernel on blocks whose rows all have the same length. Each
 // result is compared with the reference before anything is timed.
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -96,28 +94,33 @@ std::vector<KernelChoice> choices_of(const cg2d::kernels::KernelOptions& options
   return choices;
 }
 
+constexpr std::int64_t kilobyte = 1024;
+
 struct BlockSize {
   std::string name;
   int kilobytes;
 };
 
-/// `share` of a cache of this machine, or a value for machines that do not tell.
-int cache_kilobytes(int cache, double share, int otherwise) {
-  const long byte_count = sysconf(cache);
-  if (byte_count <= 0) return otherwise;
-  return static_cast<int>(static_cast<double>(byte_count) * share / 1024.0);
+/// Bytes of the largest cache of a level, or `otherwise` where the machine does not tell. Not by sysconf: the
+/// C library's figures for the third level are wrong on some of AMD's processors.
+std::int64_t cache_byte_count(int level, std::int64_t otherwise) {
+  std::int64_t byte_count = 0;
+  for (const auto& cache : benchmark::CPUInfo::Get().caches) {
+    if (cache.level == level) byte_count = std::max<std::int64_t>(byte_count, cache.size);
+  }
+  return byte_count > 0 ? byte_count : otherwise;
 }
 
-/// Half of the second-level cache: the other half is for the vectors. Three times the last one.
+/// Half of the second-level cache, since vectors are there, too. Three times the third-level one.
 std::vector<BlockSize> take_sizes(Flags& flags) {
-  const int l2_kilobytes = cache_kilobytes(_SC_LEVEL2_CACHE_SIZE, 0.5, 512);
-  const int memory_kilobytes = cache_kilobytes(_SC_LEVEL3_CACHE_SIZE, 3.0, 98'304);
-  return {{.name = "L2", .kilobytes = flags.take_count("l2-kilobytes", l2_kilobytes)},
-          {.name = "memory", .kilobytes = flags.take_count("memory-kilobytes", memory_kilobytes)}};
+  const auto l2_kilobytes = cache_byte_count(2, 1024 * kilobyte) / 2 / kilobyte;
+  const auto memory_kilobytes = 3 * cache_byte_count(3, 32'768 * kilobyte) / kilobyte;
+  return {{.name = "L2", .kilobytes = flags.take_count("l2-kilobytes", static_cast<int>(l2_kilobytes))},
+          {.name = "memory",
+           .kilobytes = flags.take_count("memory-kilobytes", static_cast<int>(memory_kilobytes))}};
 }
 
 BlockSource source_of(const BlockSize& size, int length) {
-  constexpr std::int64_t kilobyte = 1024;
   return {.name = size.name + "/" + std::to_string(length),
           .make = [=] { return block_of_rows(length, size.kilobytes * kilobyte); },
           .keep_half = keep_half_of_tiles,
