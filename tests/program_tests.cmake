@@ -8,7 +8,9 @@ mark_as_advanced(CG2D_PYTHON_ON_PATH)
 set(program_test_python "")
 foreach(candidate IN ITEMS "${Python3_EXECUTABLE}" /usr/bin/python3 "${CG2D_PYTHON_ON_PATH}")
   execute_process(
-    COMMAND "${candidate}" -c "import sys, jsonschema; jsonschema.Draft202012Validator; sys.exit(sys.version_info < (3, 10))"
+    COMMAND
+      "${candidate}" -c
+      "import sys, jsonschema, matplotlib; jsonschema.Draft202012Validator; sys.exit(sys.version_info < (3, 10))"
     RESULT_VARIABLE import_result
     OUTPUT_QUIET ERROR_QUIET)
   if(import_result EQUAL 0)
@@ -19,9 +21,10 @@ endforeach()
 if(NOT program_test_python)
   message(
     FATAL_ERROR
-      "The tests need Python >= 3.10 with jsonschema >= 4; neither /usr/bin/python3 nor the one on the PATH "
-      "(${CG2D_PYTHON_ON_PATH}) is that. Install Debian's python3-jsonschema (scripts/install-dependencies test does), or name "
-      "another Python by -DPython3_EXECUTABLE=..., or go without tests by -DCG2D_BUILD_TESTS=OFF.")
+      "The tests need Python >= 3.10 with jsonschema >= 4 and matplotlib; neither /usr/bin/python3 nor the one on the PATH "
+      "(${CG2D_PYTHON_ON_PATH}) is that. Install Debian's python3-jsonschema and python3-matplotlib "
+      "(scripts/install-dependencies test does), or name another Python by -DPython3_EXECUTABLE=..., or go without tests by "
+      "-DCG2D_BUILD_TESTS=OFF.")
 endif()
 
 # cg2d_add_program_test(NAME SCRIPT file.py [ARGUMENTS word...] LABELS label... TIMEOUT seconds): runs a script of this folder.
@@ -43,6 +46,14 @@ cg2d_add_program_test(report_json_test SCRIPT report_json_test.py LABELS quick p
 cg2d_add_program_test(report_blocks_test SCRIPT report_blocks_test.py LABELS quick program TIMEOUT 600)
 cg2d_add_program_test(tune_test SCRIPT tune_test.py LABELS long TIMEOUT 600)
 cg2d_add_program_test(export_mtx_test SCRIPT export_mtx_test.py LABELS quick program TIMEOUT 300)
+
+if(CG2D_BUILD_BENCH)
+  cg2d_add_program_test(bench_figures_test SCRIPT bench_figures_test.py LABELS long TIMEOUT 300)
+  set_property(
+    TEST bench_figures_test
+    APPEND
+    PROPERTY ENVIRONMENT CG2D_SPMV_BENCH=$<TARGET_FILE:spmv_bench> CG2D_ROW_LENGTH_BENCH=$<TARGET_FILE:row_length_bench>)
+endif()
 
 # The sanitizers are no part of what is installed, and a consumer would not link without them.
 if(NOT CG2D_SANITIZE)
