@@ -16,6 +16,7 @@
 
 #include "bench/bench_flags.hpp"
 #include "bench/read_bandwidth.hpp"
+#include "comm/huge_page_vector.hpp"
 #include "kernels/half_spmv.hpp"
 #include "kernels/spmv.hpp"
 
@@ -78,8 +79,8 @@ class ReferenceBlock {
 
   kernels::CsrBlock block_;
   Storage storage_;
-  std::vector<double> p_columns_;
-  std::vector<double> p_rows_;
+  comm::HugePageVector p_columns_;  // as in the program
+  comm::HugePageVector p_rows_;
   ExpectedSums rows_;
   ExpectedSums columns_;  // of half-stored blocks
 };
@@ -104,8 +105,8 @@ class CheckedKernel {
 
   std::unique_ptr<kernels::SpmvKernel> whole_;  // one of the two
   std::unique_ptr<kernels::HalfSpmvKernel> half_;
-  std::vector<double> q_rows_;
-  std::vector<double> q_columns_;
+  comm::HugePageVector q_rows_;
+  comm::HugePageVector q_columns_;
   kernels::HalfOperands operands_;
   double conversion_ms_ = 0.0;
   std::string fault_;
