@@ -23,7 +23,7 @@ namespace {
 namespace half_sell {
 
 constexpr std::int64_t lanes = 4;
-constexpr int default_block_width = 4096;
+constexpr int default_block_width = 8192;
 constexpr std::int64_t window_rows = 2048;
 
 // In entries: 8 kB of values and 2 kB of columns ahead of their use.
