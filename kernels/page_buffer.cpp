@@ -20,9 +20,10 @@ constexpr std::size_t huge_page = std::size_t{1} << 21;
 
 /// Address space on a border of huge pages where the length is worth it: only a whole and aligned huge page
 /// can be one.
-void* reserve(std::size_t length, int protection) {
+void* reserve(std::size_t length) {
   const std::size_t slack = length >= huge_page ? huge_page : 0;
-  void* raw = mmap(nullptr, length + slack, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* raw = mmap(nullptr, length + slack, PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (raw == MAP_FAILED) throw std::bad_alloc();
   if (slack == 0) return raw;
   const auto begin = reinterpret_cast<std::uintptr_t>(raw);
@@ -39,17 +40,12 @@ void advise_huge_pages(void* address, std::size_t length) {
   if (length >= huge_page) madvise(address, length, MADV_HUGEPAGE);
 }
 
-/// Longer, in place if there is room, else at an aligned address; pages move without being copied.
+/// Longer, in place if there is room, else elsewhere; pages move without being copied. Not to an address of
+/// our choice (MREMAP_FIXED), which would keep the border of huge pages: UCX, below MPICH, replaces mremap by
+/// a function of its own that drops that argument.
 void* grow(void* address, std::size_t old_length, std::size_t new_length) {
-  void* grown = mremap(address, old_length, new_length, 0);
-  if (grown == MAP_FAILED) {
-    void* const target = reserve(new_length, PROT_NONE);
-    grown = mremap(address, old_length, new_length, MREMAP_MAYMOVE | MREMAP_FIXED, target);
-    if (grown == MAP_FAILED) {
-      munmap(target, new_length);
-      throw std::bad_alloc();
-    }
-  }
+  void* grown = mremap(address, old_length, new_length, MREMAP_MAYMOVE);
+  if (grown == MAP_FAILED) throw std::bad_alloc();
   advise_huge_pages(grown, new_length);
   return grown;
 }
@@ -59,7 +55,7 @@ void* grow(void* address, std::size_t old_length, std::size_t new_length) {
 void* map_pages(std::size_t byte_count) {
   if (byte_count == 0) return nullptr;
   const std::size_t length = whole_pages(byte_count);
-  void* address = reserve(length, PROT_READ | PROT_WRITE);
+  void* address = reserve(length);
   advise_huge_pages(address, length);
   return address;
 }
