@@ -6,7 +6,6 @@
 
 #include "cg/agreement.hpp"
 #include "cg/errors.hpp"
-#include "cg/run_plan.hpp"
 
 namespace cg2d {
 namespace {
@@ -135,23 +134,13 @@ std::string_view choice_origin_name(ChoiceOrigin origin) {
 }
 
 KernelInfo built_in_kernel(const KernelTask& task) {
-  const auto whole = kernel_info(kernels::default_kernel().name);
-  const auto half = kernel_info("symmetric");
-  if (task.ranks_oversubscribed) return whole;
-  // Zen 4, 2 cores, 2026-11: what symmetric storage saves per nonzero, and what messages cost two ranks of a
-  // node.
-  constexpr double saved_ns_per_nonzero = 0.03;
-  constexpr double message_ns = 1000.0;
-  constexpr double ns_per_byte = 0.12;
-  const auto layout = comm::BlockLayout::even(task.problem.n, task.grid);
-  double cost_ns = 0.0;
-  for (int rank = 0; rank < std::min(task.grid.rank_count(), 2); ++rank) {
-    const auto once = plan_traffic(layout, rank, comm::SumForm::reduce_scatter, false).total();
-    const auto twice = plan_traffic(layout, rank, comm::SumForm::reduce_scatter, true).total();
-    cost_ns = std::max(cost_ns, message_ns * static_cast<double>(twice.message_count - once.message_count) +
-                                    ns_per_byte * static_cast<double>(twice.byte_count - once.byte_count));
-  }
-  return saved_ns_per_nonzero * nonzeros_per_rank(task) > cost_ns ? half : whole;
+  // Zen 4, 2 cores, 32 MB L3, 2026-11: symmetric storage wins where SELL's 10 bytes per nonzero come from
+  // memory, by 5 and 10 % on 1 rank (classes B and C: 13.7 and 36 million nonzeros), by 13 and 0 % on 2 ranks
+  // (class C, 1x2 and 2x1); it loses 10 to 40 % below (S, W, A), and 1 and 13 % on class B on 2 ranks (6.9
+  // million on each).
+  constexpr double worthwhile_nonzeros = 1e7;
+  const bool is_half = !task.ranks_oversubscribed && nonzeros_per_rank(task) >= worthwhile_nonzeros;
+  return kernel_info(is_half ? std::string_view("symmetric") : kernels::default_kernel().name);
 }
 
 KernelChoice choose_kernel(const KernelWish& wish, const KernelTask& task, const LoadedProfile& profile) {

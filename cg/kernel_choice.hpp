@@ -62,8 +62,8 @@ struct KernelTask {
 
 KernelChoice choose_kernel(const KernelWish& wish, const KernelTask& task, const LoadedProfile& profile);
 
-/// What "auto" stands for without a profile: symmetric storage where the matrix data that it saves outweighs
-/// its additional messages, else the default kernel on whole blocks.
+/// What "auto" stands for without a profile: symmetric storage where a rank has 10 million nonzeros or more
+/// and a core of its own, else the default kernel on whole blocks.
 KernelInfo built_in_kernel(const KernelTask& task);
 
 }  // namespace cg2d

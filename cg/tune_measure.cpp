@@ -6,6 +6,7 @@
 #include <array>
 #include <chrono>
 #include <cmath>
+#include <limits>
 #include <memory>
 #include <utility>
 
@@ -25,14 +26,28 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Seconds of `calls` calls, of the slowest rank; one call before them warms the caches.
+/// Seconds of `calls` calls, of the slowest rank.
 double turn_seconds(comm::RankGroup& group, const std::function<void()>& work, std::int64_t calls) {
-  work();
   group.barrier();
   const auto start = Clock::now();
   for (std::int64_t call = 0; call < calls; ++call) work();
   return group.maximum(std::chrono::duration<double>(Clock::now() - start).count());
 }
+
+/// One work of a race.
+struct Runner {
+  const std::function<void()>& work;
+  double once_s = 0.0;
+  std::int64_t calls = 1;       // in a turn
+  std::vector<double> seconds;  // of one call, turn by turn
+
+  /// What comes before a short turn has the caches; one call gets them back.
+  void take_turn(comm::RankGroup& group) {
+    constexpr double long_s = 0.01;
+    if (once_s < long_s) work();
+    seconds.push_back(turn_seconds(group, work, calls) / static_cast<double>(calls));
+  }
+};
 
 /// One call of each object, for a race.
 template <typename T>
@@ -210,10 +225,14 @@ void require_agreement(std::span<const std::unique_ptr<Contestant>> contestants,
 kernels::Tuning search_settings(comm::RankGroup& group, const KernelInfo& kernel,
                                 const kernels::CsrBlock& sample, const CaseSetting& setting) {
   constexpr std::array block_widths{1024, 2048, 4096, 8192};
+  constexpr std::array critical_vector_lengths{0, 8, 16, 32, 64, never_in_vectors};
   constexpr std::array prefetch_distances{0, 128, 256, 512, 1024, 2048};
   auto start = kernel.defaults;
   if (start.critical_vector_length) start.critical_vector_length = setting.critical_vector_length;
   SettingSearch search(group, kernel, sample, setting.thread_count, start);
+  // The crossover on rows of one length is where the search begins; rows of many lengths may want another
+  // one.
+  search.try_values(&kernels::Tuning::critical_vector_length, critical_vector_lengths);
   search.try_values(&kernels::Tuning::block_width, block_widths);
   search.try_values(&kernels::Tuning::prefetch_distance, prefetch_distances);
   return search.tuning();
@@ -223,24 +242,28 @@ kernels::Tuning search_settings(comm::RankGroup& group, const KernelInfo& kernel
 
 std::vector<double> race(comm::RankGroup& group, std::span<const std::function<void()>> works,
                          const RaceLimits& limits) {
-  std::vector<std::int64_t> calls;
-  calls.reserve(works.size());
+  std::vector<Runner> runners;
+  runners.reserve(works.size());
+  double best_s = std::numeric_limits<double>::infinity();
   for (const auto& work : works) {
-    const double once_s = std::max(turn_seconds(group, work, 1), 1e-9);
-    calls.push_back(std::max<std::int64_t>(1, std::llround(limits.shortest_turn_s / once_s)));
+    auto& runner = runners.emplace_back(Runner{.work = work, .once_s = 0.0, .calls = 1, .seconds = {}});
+    work();
+    runner.once_s = std::max(turn_seconds(group, work, 1), 1e-9);
+    runner.calls = std::max<std::int64_t>(1, std::llround(limits.shortest_turn_s / runner.once_s));
+    best_s = std::min(best_s, runner.once_s);
   }
-  std::vector<std::vector<double>> seconds(works.size());
   double spent_s = 0.0;
   for (int round = 0; round < limits.most_rounds; ++round) {
     if (round >= limits.fewest_rounds && spent_s > limits.budget_s) break;
-    for (std::size_t k = 0; k < works.size(); ++k) {
-      const double turn_s = turn_seconds(group, works[k], calls[k]);
-      spent_s += turn_s;
-      seconds[k].push_back(turn_s / static_cast<double>(calls[k]));
+    for (auto& runner : runners) {
+      if (round > 0 && runner.once_s > limits.hopeless_factor * best_s) continue;
+      runner.take_turn(group);
+      spent_s += runner.seconds.back() * static_cast<double>(runner.calls);
     }
   }
   std::vector<double> medians;
-  for (auto& values : seconds) medians.push_back(median_of(values));
+  medians.reserve(runners.size());
+  for (auto& runner : runners) medians.push_back(median_of(runner.seconds));
   return medians;
 }
 
@@ -286,7 +309,8 @@ std::vector<RowLengthPoint> measure_row_lengths(comm::RankGroup& group, int thre
             kernels::KernelOptions{.thread_count = thread_count, .tuning = {.critical_vector_length = 0}}));
       }
     });
-    const auto seconds = race(group, calls_of(products, &LocalProduct::multiply), {.budget_s = 0.1});
+    const auto seconds =
+        race(group, calls_of(products, &LocalProduct::multiply), {.budget_s = 0.1, .hopeless_factor = 10.0});
     const double ns = 1e9 / static_cast<double>(block.nonzero_count());
     curve.push_back({.row_length = length, .scalar_ns = ns * seconds[0], .vector_ns = ns * seconds[1]});
   }

@@ -82,15 +82,16 @@ TEST(KernelChoiceTest, WithoutAProfileTheKernelsOwnSettings) {
   }
 }
 
-TEST(BuiltInKernelTest, SymmetricStorageWhereNoMessagesStandAgainstIt) {
+TEST(BuiltInKernelTest, SymmetricStorageWhereBlocksComeFromMemory) {
   const auto kernel = built_in_kernel(task_of("B", {.columns = 1, .rows = 1}));
   EXPECT_EQ(kernel.name, "symmetric");
   EXPECT_TRUE(kernel.is_symmetric);
 }
 
-TEST(BuiltInKernelTest, WholeBlocksWhereMessagesCostMoreThanTheyGain) {
-  EXPECT_FALSE(built_in_kernel(task_of("S", {.columns = 6, .rows = 6})).is_symmetric);
-  auto crowded = task_of("B", {.columns = 4, .rows = 4});
+TEST(BuiltInKernelTest, WholeBlocksWhereCachesHoldThemOrRanksShareCores) {
+  EXPECT_FALSE(built_in_kernel(task_of("A", {.columns = 1, .rows = 1})).is_symmetric);
+  auto crowded = task_of("D", {.columns = 4, .rows = 4});
+  EXPECT_TRUE(built_in_kernel(crowded).is_symmetric);
   crowded.ranks_oversubscribed = true;
   EXPECT_FALSE(built_in_kernel(crowded).is_symmetric);
 }
