@@ -72,11 +72,11 @@ ReferenceBlock::ReferenceBlock(kernels::CsrBlock block, Storage storage)
   p_columns_ = operand_of(block_.column_count, stream);
   p_rows_ = operand_of(block_.row_count, stream);
   if (storage_ == Storage::whole) {
-    kernels::kernel_table().front().make(copy_of(block_), {})->multiply(p_columns_, rows_.sums());
+    kernels::kernel_table().front().make(block_.copy(), {})->multiply(p_columns_, rows_.sums());
   } else {
     kernels::half_kernel_table()
         .front()
-        .make(copy_of(block_), {})
+        .make(block_.copy(), {})
         ->multiply(operands(rows_.sums(), columns_.sums()));
   }
   count_terms();
@@ -99,7 +99,7 @@ CheckedKernel::CheckedKernel(const KernelChoice& choice, const ReferenceBlock& r
       q_columns_(choice.is_half() ? static_cast<std::size_t>(reference.block().column_count) : 0,
                  std::numeric_limits<double>::quiet_NaN()),
       operands_(reference.operands(q_rows_, q_columns_)) {
-  make(choice, copy_of(reference.block()));
+  make(choice, reference.block().copy());
   check(choice, reference);
 }
 
@@ -169,7 +169,7 @@ const ReferenceBlock& Workbench::block_for(const BlockSource& source, const Kern
   }
   if (!choice.is_half()) return *whole_;
   if (!half_) {
-    auto block = copy_of(whole_->block());
+    auto block = whole_->block().copy();
     source.keep_half(block);
     half_.emplace(std::move(block), Storage::half);
   }

@@ -25,13 +25,6 @@ VectorPart::List part_within(const comm::IndexRange& range, std::span<const std:
           .first = range.begin};
 }
 
-template <typename T>
-kernels::PageBuffer<T> copy_of(const kernels::PageBuffer<T>& buffer) {
-  kernels::PageBuffer<T> copy(buffer.size());
-  std::copy_n(buffer.data(), buffer.size(), copy.data());
-  return copy;
-}
-
 }  // namespace
 
 SparseVectors draw_all_vectors(const Problem& problem) {
@@ -62,14 +55,6 @@ kernels::CsrBlock generate_block(const Problem& problem, const SparseVectors& ve
                            1);
   assembler.append_rows(rows.size(), parts);
   return assembler.finish();
-}
-
-kernels::CsrBlock copy_of(const kernels::CsrBlock& block) {
-  return {.row_count = block.row_count,
-          .column_count = block.column_count,
-          .row_starts = copy_of(block.row_starts),
-          .columns = copy_of(block.columns),
-          .values = copy_of(block.values)};
 }
 
 }  // namespace cg2d::bench

@@ -17,7 +17,4 @@ SparseVectors draw_all_vectors(const Problem& problem);
 kernels::CsrBlock generate_block(const Problem& problem, const SparseVectors& vectors,
                                  const comm::BlockLayout& layout, int rank);
 
-/// A second block of the same contents: kernels take theirs over.
-kernels::CsrBlock copy_of(const kernels::CsrBlock& block);
-
 }  // namespace cg2d::bench

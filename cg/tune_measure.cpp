@@ -134,7 +134,7 @@ class SettingSearch {
         auto tuning = tuning_;
         tuning.*setting = value;
         products.push_back(std::make_unique<LocalProduct>(
-            kernel_, sample_.first_rows(sample_.row_count),
+            kernel_, sample_.copy(),
             kernels::KernelOptions{.thread_count = thread_count_, .tuning = tuning}));
       }
     });
@@ -305,7 +305,7 @@ std::vector<RowLengthPoint> measure_row_lengths(comm::RankGroup& group, int thre
     agree_on(group, [&] {
       for (const auto* row : {&scalar, &simd}) {
         products.push_back(std::make_unique<LocalProduct>(
-            kernel_info(row->name), block.first_rows(block.row_count),
+            kernel_info(row->name), block.copy(),
             kernels::KernelOptions{.thread_count = thread_count, .tuning = {.critical_vector_length = 0}}));
       }
     });
@@ -334,7 +334,7 @@ TunedCase measure_case(comm::RankGroup& group, const CaseSetting& setting,
   // Larger than the caches, and no larger than a minute allows.
   constexpr std::int64_t sample_nonzeros = 4'000'000;
   const auto sample = sample_of(block, sample_nonzeros);
-  auto half_sample = sample.first_rows(sample.row_count);
+  auto half_sample = sample.copy();
   const auto rows = setting.layout.row_block(grid.row_of(group.rank()));
   keep_half(half_sample, {.begin = rows.begin, .end = rows.begin + sample.row_count},
             setting.layout.column_block(grid.column_of(group.rank())),
@@ -347,8 +347,8 @@ TunedCase measure_case(comm::RankGroup& group, const CaseSetting& setting,
     const auto tuning = search_settings(group, kernel, kernel.is_symmetric ? half_sample : sample, setting);
     tuned.kernels.push_back({.name = std::string(kernel.name), .tuning = tuning, .step_s = 0.0});
     agree_on(group, [&] {
-      contestants.push_back(std::make_unique<Contestant>(kernel, block.first_rows(block.row_count), setting,
-                                                         group.rank(), *communicator, tuning));
+      contestants.push_back(
+          std::make_unique<Contestant>(kernel, block.copy(), setting, group.rank(), *communicator, tuning));
     });
   }
   say(fmt::format("class {}, grid {}: CG steps of {} kernels", tuned.class_name, grid.name(),

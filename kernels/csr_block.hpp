@@ -27,6 +27,7 @@ struct CsrBlock {
   [[nodiscard]] std::int64_t byte_count() const;
   /// A block of its own with copies of the first rows; kernels take over what they are given.
   [[nodiscard]] CsrBlock first_rows(std::int64_t count) const;
+  [[nodiscard]] CsrBlock copy() const { return first_rows(row_count); }
 
   /// What a test or an example writes down: one list of (column, value) per row, columns rising.
   struct Entry {

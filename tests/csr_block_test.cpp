@@ -42,6 +42,22 @@ TEST(CsrBlockTest, BlocksMayBeEmpty) {
   EXPECT_EQ(elements(empty_rows.row_starts), (std::vector<std::int64_t>{0, 0, 0}));
 }
 
+TEST(CsrBlockTest, FirstRowsAreABlockOfTheirOwn) {
+  auto block = CsrBlock::from_rows(
+      3, {{{.column = 0, .value = 1.0}, {.column = 2, .value = 2.0}}, {}, {{.column = 1, .value = 3.0}}});
+  const auto two = block.first_rows(2);
+  const auto all = block.copy();
+  block.values[0] = -1.0;
+  EXPECT_EQ(two.row_count, 2);
+  EXPECT_EQ(two.column_count, 3);
+  EXPECT_EQ(elements(two.row_starts), (std::vector<std::int64_t>{0, 2, 2}));
+  EXPECT_EQ(elements(two.columns), (std::vector<std::int32_t>{0, 2}));
+  EXPECT_EQ(elements(two.values), (std::vector<double>{1.0, 2.0}));
+  EXPECT_EQ(elements(all.row_starts), (std::vector<std::int64_t>{0, 2, 2, 3}));
+  EXPECT_EQ(elements(all.values), (std::vector<double>{1.0, 2.0, 3.0}));
+  EXPECT_EQ(block.first_rows(0).nonzero_count(), 0);
+}
+
 /// The parts cover all rows in order, and none holds more than its share and one row.
 void expect_even_split(const std::vector<std::int64_t>& lengths, int part_count) {
   SCOPED_TRACE(std::to_string(lengths.size()) + " rows, " + std::to_string(part_count) + " parts");
