@@ -1,12 +1,20 @@
 #include "kernels/cpu_features.hpp"
 
+#include <algorithm>
+#include <iterator>
+#include <stdexcept>
+#include <string>
+
 namespace cg2d::kernels {
 
 InstructionSet widest_instruction_set() {
 #if defined(__x86_64__)
   __builtin_cpu_init();
   // The vector-length and byte/word parts come with every processor that is worth the 512-bit loops.
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl")) return InstructionSet::avx512;
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+      __builtin_cpu_supports("avx512vl")) {
+    return InstructionSet::avx512;
+  }
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return InstructionSet::avx2;
 #endif
   return InstructionSet::portable;
@@ -32,6 +40,23 @@ std::string_view name_of(InstructionSet set) {
       break;
   }
   return "portable";
+}
+
+std::vector<InstructionSet> of_this_processor(std::span<const InstructionSet> sets) {
+  std::vector<InstructionSet> here;
+  std::ranges::copy_if(sets, std::back_inserter(here),
+                       [](InstructionSet set) { return set <= widest_instruction_set(); });
+  return here;
+}
+
+InstructionSet choose_instruction_set(const std::optional<InstructionSet>& wanted,
+                                      const std::vector<InstructionSet>& available,
+                                      InstructionSet preferred) {
+  if (!wanted) return preferred;
+  if (std::ranges::find(available, *wanted) == available.end()) {
+    throw std::invalid_argument("no loop for " + std::string(name_of(*wanted)) + " on this processor");
+  }
+  return *wanted;
 }
 
 }  // namespace cg2d::kernels

@@ -2,6 +2,7 @@
 
 // What every kernel on plain CSR shares: the block, its split over threads, and the call of a loop over rows.
 
+#include <functional>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -10,25 +11,18 @@
 
 namespace cg2d::kernels {
 
-/// What a row loop gets beside the vectors; what it does not know it leaves alone.
-struct CsrLoopSettings {
-  std::int64_t critical_vector_length = 0;  // shorter rows take the scalar loop
-  std::int64_t prefetch_distance = 0;       // in entries
-};
-
 /// Computes q[row] for the rows [first_row, last_row).
-using CsrRowLoop = void (*)(const CsrBlock& block, std::int64_t first_row, std::int64_t last_row,
-                            const CsrLoopSettings& settings, const double* p, double* q);
+using CsrRowLoop = std::function<void(const CsrBlock& block, std::int64_t first_row, std::int64_t last_row,
+                                      const double* p, double* q)>;
 
 /// A kernel that runs one row loop on every thread, rows split by nonzeros.
 class CsrRowsKernel final : public SpmvKernel {
  public:
-  CsrRowsKernel(std::string_view name, std::string_view instruction_set, CsrRowLoop loop,
-                const CsrLoopSettings& settings, CsrBlock block, int thread_count)
+  CsrRowsKernel(std::string_view name, std::string_view instruction_set, CsrRowLoop loop, CsrBlock block,
+                int thread_count)
       : name_(name),
         instruction_set_(instruction_set),
-        loop_(loop),
-        settings_(settings),
+        loop_(std::move(loop)),
         block_(std::move(block)),
         borders_(split_rows_by_nonzeros(block_.row_starts.span(), thread_count)) {}
 
@@ -39,13 +33,13 @@ class CsrRowsKernel final : public SpmvKernel {
   void multiply(std::span<const double> p, std::span<double> q) override {
     const int thread_count = static_cast<int>(borders_.size()) - 1;
     if (thread_count == 1) {
-      loop_(block_, 0, block_.row_count, settings_, p.data(), q.data());
+      loop_(block_, 0, block_.row_count, p.data(), q.data());
       return;
     }
 #pragma omp parallel for num_threads(thread_count) schedule(static, 1)
     for (int part = 0; part < thread_count; ++part) {
       const auto index = static_cast<std::size_t>(part);
-      loop_(block_, borders_[index], borders_[index + 1], settings_, p.data(), q.data());
+      loop_(block_, borders_[index], borders_[index + 1], p.data(), q.data());
     }
   }
 
@@ -53,7 +47,6 @@ class CsrRowsKernel final : public SpmvKernel {
   std::string_view name_;
   std::string_view instruction_set_;
   CsrRowLoop loop_;
-  CsrLoopSettings settings_;
   CsrBlock block_;
   std::vector<std::int64_t> borders_;
 };

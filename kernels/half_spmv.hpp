@@ -13,6 +13,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "kernels/csr_block.hpp"
 #include "kernels/spmv.hpp"
@@ -55,9 +56,11 @@ struct HalfKernelRow {
   double bytes_per_nonzero;  ///< of matrix data that a product moves, about; an entry and its mirror are two
   bool converts;             ///< its format is made from the CSR, and for a moment both are there
   Tuning defaults;
+  std::vector<InstructionSet> instruction_sets;  ///< of its loops, those that run on this processor
   /// Why the kernel can't serve on this processor; empty when it can.
   std::string (*why_unavailable)();
-  /// Takes the block over. Throws std::bad_alloc.
+  /// Takes the block over. Throws std::bad_alloc, and std::invalid_argument for an instruction set that is
+  /// not in the row.
   std::unique_ptr<HalfSpmvKernel> (*make)(CsrBlock block, const KernelOptions& options);
 };
 

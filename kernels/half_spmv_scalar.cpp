@@ -12,13 +12,14 @@ namespace {
 
 class HalfScalarKernel final : public HalfSpmvKernel {
  public:
-  HalfScalarKernel(CsrBlock block, int thread_count)
-      : block_(std::move(block)),
+  HalfScalarKernel(std::string_view instruction_set, CsrBlock block, int thread_count)
+      : instruction_set_(instruction_set),
+        block_(std::move(block)),
         borders_(split_rows_by_nonzeros(block_.row_starts.span(), thread_count)),
         column_sums_(block_.column_count, thread_count) {}
 
   [[nodiscard]] std::string_view name() const override { return "symmetric-scalar"; }
-  [[nodiscard]] std::string_view instruction_set() const override { return "portable"; }
+  [[nodiscard]] std::string_view instruction_set() const override { return instruction_set_; }
   [[nodiscard]] std::int64_t matrix_byte_count() const override { return block_.byte_count(); }
 
   void multiply(const HalfOperands& operands) override {
@@ -52,6 +53,7 @@ class HalfScalarKernel final : public HalfSpmvKernel {
     }
   }
 
+  std::string_view instruction_set_;
   CsrBlock block_;
   std::vector<std::int64_t> borders_;
   ColumnSums column_sums_;
@@ -67,9 +69,12 @@ HalfKernelRow half_scalar_kernel() {
       .bytes_per_nonzero = 6.0,
       .converts = false,
       .defaults = {},
+      .instruction_sets = {InstructionSet::portable},
       .why_unavailable = [] { return std::string(); },
       .make = [](CsrBlock block, const KernelOptions& options) -> std::unique_ptr<HalfSpmvKernel> {
-        return std::make_unique<HalfScalarKernel>(std::move(block), options.thread_count);
+        const auto set = choose_instruction_set(options.instruction_set, {InstructionSet::portable},
+                                                InstructionSet::portable);
+        return std::make_unique<HalfScalarKernel>(name_of(set), std::move(block), options.thread_count);
       },
   };
 }

@@ -3,11 +3,8 @@
 // which is not: those additions are one after the other, so that lanes may share a column. The column block's
 // parts of p and of q lie side by side, element by element, so that one cache line serves both.
 
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
-
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <utility>
 #include <vector>
@@ -15,8 +12,10 @@
 #include "kernels/column_sums.hpp"
 #include "kernels/cpu_features.hpp"
 #include "kernels/half_spmv_kernels.hpp"
+#include "kernels/prefetch.hpp"
 #include "kernels/sell_loops.hpp"
 #include "kernels/sell_matrix.hpp"
+#include "kernels/x86_gathers.hpp"
 
 namespace cg2d::kernels {
 namespace {
@@ -62,7 +61,7 @@ struct Chunk {
 };
 
 // The loop over chunks is the same for every instruction set; multiply_chunk is not. A macro, because an
-// attribute cannot be a template argument, and a function without it is not inlined into one that has it.
+// attribute cannot be a template argument, and a function that has it is not inlined into one without it.
 // NOLINTNEXTLINE(cppcoreguidelines-macro-usage)
 #define CG2D_HALF_LOOP(function, attribute, multiply_chunk)                                              \
   attribute void function(const SellPart& part, const PartOperands& operands, std::int64_t distance) {   \
@@ -134,19 +133,16 @@ inline __attribute__((always_inline)) void multiply_chunk_portable(const Chunk& 
 CG2D_HALF_LOOP(multiply_portable, , multiply_chunk_portable)
 
 #if defined(__x86_64__)
-#define CG2D_HALF_FMA __attribute__((target("avx2,fma")))
-
 /// The elements of p over the rows of two lanes.
-CG2D_HALF_FMA inline __attribute__((always_inline)) __m128d two_rows(const Chunk& chunk, int lane) {
+CG2D_FMA inline __attribute__((always_inline)) __m128d two_rows(const Chunk& chunk, int lane) {
   return _mm_loadh_pd(_mm_load_sd(chunk.p_rows + chunk.rows[lane]), chunk.p_rows + chunk.rows[lane + 1]);
 }
 
 // Two lanes: their values, elements of p and products in one register each. The sums for q go one after the
 // other, since both may be of the same column.
-CG2D_HALF_FMA inline __attribute__((always_inline)) void multiply_two_lanes(const double* values,
-                                                                            ColumnPair& first,
-                                                                            ColumnPair& second,
-                                                                            __m128d p_rows, __m128d& sums) {
+CG2D_FMA inline __attribute__((always_inline)) void multiply_two_lanes(const double* values,
+                                                                       ColumnPair& first, ColumnPair& second,
+                                                                       __m128d p_rows, __m128d& sums) {
   const __m128d both = _mm_loadu_pd(values);
   sums = _mm_fmadd_pd(both, _mm_loadh_pd(_mm_load_sd(&first.p), &second.p), sums);
   const __m128d mirrored = _mm_mul_pd(both, p_rows);
@@ -158,7 +154,7 @@ CG2D_HALF_FMA inline __attribute__((always_inline)) void multiply_two_lanes(cons
 // 0.41; four lanes in single ones, value times (p, q) in one register 0.36 and 0.42. With p and q in vectors
 // of their own, the blocks must be narrower: 0.32 and 0.43 (2048 columns). Step counts known at compile time:
 // no gain.
-CG2D_HALF_FMA inline __attribute__((always_inline)) void multiply_chunk_fma(const Chunk& chunk) {
+CG2D_FMA inline __attribute__((always_inline)) void multiply_chunk_fma(const Chunk& chunk) {
   const double* values = chunk.values;
   const std::uint16_t* columns = chunk.columns;
   ColumnPair* pairs = chunk.pairs;
@@ -188,15 +184,13 @@ CG2D_HALF_FMA inline __attribute__((always_inline)) void multiply_chunk_fma(cons
   _mm_storeu_pd(sums + 6, sums67);
   add_to_rows(chunk, sums);
 }
-CG2D_HALF_LOOP(multiply_fma, CG2D_HALF_FMA, multiply_chunk_fma)
+CG2D_HALF_LOOP(multiply_fma, CG2D_FMA, multiply_chunk_fma)
 #endif
 
-/// The widest instruction set that this kernel has a loop for here.
-InstructionSet used_instruction_set() {
-#if defined(__x86_64__)
-  if (widest_instruction_set() >= InstructionSet::fma) return InstructionSet::fma;
-#endif
-  return InstructionSet::portable;
+/// Those that there are loops for and that this processor has.
+std::vector<InstructionSet> instruction_sets() {
+  constexpr std::array sets{InstructionSet::portable, InstructionSet::fma};
+  return of_this_processor(sets);
 }
 
 PartLoop loop_for(InstructionSet set) {
@@ -216,7 +210,7 @@ SellShape shape_for(const KernelOptions& options) {
 class HalfSellKernel final : public HalfSpmvKernel {
  public:
   HalfSellKernel(const CsrBlock& block, const KernelOptions& options)
-      : set_(used_instruction_set()),
+      : set_(choose_instruction_set(options.instruction_set, instruction_sets(), instruction_sets().back())),
         loop_(loop_for(set_)),
         prefetch_distance_(options.tuning.prefetch_distance.value_or(default_prefetch_distance)),
         parts_(sell_parts(block, options.thread_count, shape_for(options))),
@@ -279,6 +273,7 @@ HalfKernelRow half_sell_kernel() {
       .converts = true,
       .defaults = {.prefetch_distance = half_sell::default_prefetch_distance,
                    .block_width = half_sell::default_block_width},
+      .instruction_sets = half_sell::instruction_sets(),
       .why_unavailable = [] { return std::string(); },
       .make = [](CsrBlock block, const KernelOptions& options) -> std::unique_ptr<HalfSpmvKernel> {
         return std::make_unique<half_sell::HalfSellKernel>(block, options);

@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <bit>
 #include <cassert>
-#include <exception>
+
+#include "kernels/parallel_parts.hpp"
 
 namespace cg2d::kernels {
 namespace {
@@ -202,21 +203,9 @@ std::int64_t SellPart::byte_count() const {
 std::vector<SellPart> sell_parts(const CsrBlock& block, int thread_count, const SellShape& shape) {
   assert(std::has_single_bit(static_cast<std::uint64_t>(shape.block_width)) && shape.block_width <= 1 << 16);
   assert(0 < shape.window_rows && shape.window_rows <= 1 << 16);
-  const auto borders = split_rows_by_nonzeros(block.row_starts.span(), thread_count);
-  std::vector<SellPart> parts(static_cast<std::size_t>(thread_count));
-  std::exception_ptr failure;  // no exception may leave a parallel region
-#pragma omp parallel for num_threads(thread_count) schedule(static, 1) if (thread_count > 1)
-  for (int part = 0; part < thread_count; ++part) {
-    const auto index = static_cast<std::size_t>(part);
-    try {
-      parts[index] = PartMaker(block, borders[index], borders[index + 1], shape).make();
-    } catch (...) {
-#pragma omp critical
-      failure = std::current_exception();
-    }
-  }
-  if (failure) std::rethrow_exception(failure);
-  return parts;
+  return make_parts<SellPart>(block, thread_count, [&](const RowRange& rows) {
+    return PartMaker(block, rows.begin, rows.end, shape).make();
+  });
 }
 
 }  // namespace cg2d::kernels

@@ -11,6 +11,7 @@ std::span<const KernelRow> kernel_table() {
   static const std::array table{
       scalar_kernel(),
       csr_simd_kernel(),
+      csr_short_kernel(),
       sell_kernel(),
   };
   return table;

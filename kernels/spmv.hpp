@@ -9,7 +9,9 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "kernels/cpu_features.hpp"
 #include "kernels/csr_block.hpp"
 
 namespace cg2d::kernels {
@@ -42,15 +44,20 @@ struct Tuning {
   std::optional<int> block_width{};             // columns of a column block; see is_block_width
 };
 
-/// A power of two from 2^6 to 2^16, the number of columns that 16 bits tell apart.
+/// The number of columns that 16 bits tell apart.
+constexpr int max_block_width = 1 << 16;
+
+/// A power of two from 2^6 to 2^16.
 constexpr bool is_block_width(int width) {
-  return 1 << 6 <= width && width <= 1 << 16 && std::has_single_bit(static_cast<unsigned>(width));
+  return 1 << 6 <= width && width <= max_block_width && std::has_single_bit(static_cast<unsigned>(width));
 }
 
 /// How a kernel is to work.
 struct KernelOptions {
   int thread_count = 1;  // OpenMP threads, >= 1
   Tuning tuning{};
+  std::optional<InstructionSet>
+      instruction_set{};  // of KernelRow::instruction_sets; empty: the kernel's choice
 };
 
 /// One kernel. A new one is one file that defines a row, and its entry in kernel_table().
@@ -60,9 +67,11 @@ struct KernelRow {
   double bytes_per_nonzero;  ///< of matrix data that a product moves, about
   bool converts;             ///< its format is made from the CSR, and for a moment both are there
   Tuning defaults;
+  std::vector<InstructionSet> instruction_sets;  ///< of its loops, those that run on this processor
   /// Why the kernel can't serve on this processor; empty when it can.
   std::string (*why_unavailable)();
-  /// Takes the block over. Throws std::bad_alloc.
+  /// Takes the block over. Throws std::bad_alloc, and std::invalid_argument for an instruction set that is
+  /// not in the row.
   std::unique_ptr<SpmvKernel> (*make)(CsrBlock block, const KernelOptions& options);
 };
 

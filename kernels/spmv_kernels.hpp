@@ -8,6 +8,7 @@ namespace cg2d::kernels {
 
 KernelRow scalar_kernel();
 KernelRow csr_simd_kernel();
+KernelRow csr_short_kernel();
 KernelRow sell_kernel();
 
 }  // namespace cg2d::kernels

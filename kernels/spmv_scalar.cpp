@@ -7,8 +7,8 @@
 namespace cg2d::kernels {
 namespace {
 
-void multiply_rows(const CsrBlock& block, std::int64_t first_row, std::int64_t last_row,
-                   const CsrLoopSettings& /*settings*/, const double* p, double* q) {
+void multiply_rows(const CsrBlock& block, std::int64_t first_row, std::int64_t last_row, const double* p,
+                   double* q) {
   const std::int64_t* row_starts = block.row_starts.data();
   const std::int32_t* columns = block.columns.data();
   const double* values = block.values.data();
@@ -28,10 +28,13 @@ KernelRow scalar_kernel() {
       .bytes_per_nonzero = 12.0,
       .converts = false,
       .defaults = {},
+      .instruction_sets = {InstructionSet::portable},
       .why_unavailable = [] { return std::string(); },
       .make = [](CsrBlock block, const KernelOptions& options) -> std::unique_ptr<SpmvKernel> {
-        return std::make_unique<CsrRowsKernel>("scalar", "portable", &multiply_rows, CsrLoopSettings{},
-                                               std::move(block), options.thread_count);
+        const auto set = choose_instruction_set(options.instruction_set, {InstructionSet::portable},
+                                                InstructionSet::portable);
+        return std::make_unique<CsrRowsKernel>("scalar", name_of(set), &multiply_rows, std::move(block),
+                                               options.thread_count);
       },
   };
 }

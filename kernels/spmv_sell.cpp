@@ -1,18 +1,16 @@
 // SELL-8-sigma in column blocks with 16-bit columns: 10 bytes per nonzero instead of 12, the operand in the
 // first-level cache, and rows as lanes, so that short rows cost no more than long ones.
 
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
-
 #include <algorithm>
 #include <cstring>
 #include <utility>
 
 #include "kernels/cpu_features.hpp"
+#include "kernels/prefetch.hpp"
 #include "kernels/sell_loops.hpp"
 #include "kernels/sell_matrix.hpp"
 #include "kernels/spmv_kernels.hpp"
+#include "kernels/x86_gathers.hpp"
 
 namespace cg2d::kernels {
 namespace {
@@ -44,7 +42,7 @@ inline void add_to_rows(const Chunk& chunk, const double* sums) {
 }
 
 // The loop over chunks is the same for every instruction set; multiply_chunk is not. Macros, because an
-// attribute cannot be a template argument, and a function without it is not inlined into one that has it.
+// attribute cannot be a template argument, and a function that has it is not inlined into one without it.
 // NOLINTNEXTLINE(cppcoreguidelines-macro-usage)
 #define CG2D_SELL_LOOP(function, attribute, multiply_chunk)                                              \
   attribute void function(const SellPart& part, std::int64_t prefetch_distance, const double* p,         \
@@ -88,15 +86,6 @@ inline __attribute__((always_inline)) void multiply_chunk_portable(const Chunk& 
 CG2D_SELL_LOOP(multiply_portable, , multiply_chunk_portable)
 
 #if defined(__x86_64__)
-#define CG2D_FMA __attribute__((target("avx2,fma")))
-#define CG2D_AVX2 __attribute__((target("avx2,fma")))
-#define CG2D_AVX512 __attribute__((target("avx512f,avx512vl,avx2,fma")))
-
-/// Two elements of p in one register: the second load merges.
-CG2D_FMA inline __attribute__((always_inline)) __m128d two_of(const double* p, std::uint64_t first,
-                                                              std::uint64_t second) {
-  return _mm_loadh_pd(_mm_load_sd(p + first), p + second);
-}
 
 // Lanes in pairs. On Zen 4 a core loads two floating-point operands per clock, whatever their width: two
 // values in one load, and one multiply-add for two, take a tenth off the time of scalar lanes (2026-11: class
@@ -130,13 +119,6 @@ CG2D_FMA inline __attribute__((always_inline)) void multiply_chunk_fma(const Chu
 }
 CG2D_SELL_LOOP(multiply_fma, CG2D_FMA, multiply_chunk_fma)
 
-// Gathers with a mask of all lanes: those without one begin with an undefined register, of which gcc 12
-// warns.
-CG2D_AVX2 inline __attribute__((always_inline)) __m256d gather_avx2(const double* p, __m128i index) {
-  const __m256d none = _mm256_setzero_pd();
-  return _mm256_mask_i32gather_pd(none, p, index, _mm256_cmp_pd(none, none, _CMP_EQ_OQ), 8);
-}
-
 CG2D_AVX2 inline __attribute__((always_inline)) void multiply_chunk_avx2(const Chunk& chunk) {
   const double* values = chunk.values;
   const std::uint16_t* columns = chunk.columns;
@@ -165,8 +147,7 @@ CG2D_AVX512 inline __attribute__((always_inline)) void multiply_chunk_avx512(con
   for (std::uint32_t step = 0; step < chunk.steps; ++step, values += lanes, columns += lanes) {
     prefetch_entries(values, columns, chunk.prefetch_distance);
     const __m256i index = _mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(columns)));
-    sum = _mm512_fmadd_pd(_mm512_loadu_pd(values),
-                          _mm512_mask_i32gather_pd(_mm512_setzero_pd(), all_lanes, index, chunk.p, 8), sum);
+    sum = _mm512_fmadd_pd(_mm512_loadu_pd(values), gather_avx512(chunk.p, index, all_lanes), sum);
   }
   double sums[lanes];
   _mm512_storeu_pd(sums, sum);
@@ -174,6 +155,9 @@ CG2D_AVX512 inline __attribute__((always_inline)) void multiply_chunk_avx512(con
 }
 CG2D_SELL_LOOP(multiply_avx512, CG2D_AVX512, multiply_chunk_avx512)
 #endif
+
+/// Those that there are loops for and that this processor has.
+std::vector<InstructionSet> instruction_sets() { return of_this_processor(all_instruction_sets); }
 
 PartLoop loop_for(InstructionSet set) {
   switch (set) {
@@ -199,7 +183,8 @@ SellShape shape_for(const KernelOptions& options) {
 class SellKernel final : public SpmvKernel {
  public:
   SellKernel(const CsrBlock& block, const KernelOptions& options)
-      : set_(fastest_gathering_instruction_set()),
+      : set_(choose_instruction_set(options.instruction_set, instruction_sets(),
+                                    fastest_gathering_instruction_set())),
         loop_(loop_for(set_)),
         prefetch_distance_(options.tuning.prefetch_distance.value_or(default_prefetch_distance)),
         parts_(sell_parts(block, options.thread_count, shape_for(options))) {}
@@ -238,6 +223,7 @@ KernelRow sell_kernel() {
       .converts = true,
       .defaults = {.prefetch_distance = sell::default_prefetch_distance,
                    .block_width = sell::default_block_width},
+      .instruction_sets = sell::instruction_sets(),
       .why_unavailable = [] { return std::string(); },
       .make = [](CsrBlock block, const KernelOptions& options) -> std::unique_ptr<SpmvKernel> {
         return std::make_unique<sell::SellKernel>(block, options);

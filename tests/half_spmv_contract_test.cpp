@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <limits>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -91,6 +92,17 @@ void for_every_kernel(const Visit& visit) {
   }
 }
 
+/// Every loop of every kernel that can serve on this processor.
+template <typename Visit>
+void for_every_loop(const Visit& visit) {
+  for_every_kernel([&](const HalfKernelRow& row) {
+    for (const auto set : row.instruction_sets) {
+      SCOPED_TRACE("loop for " + std::string(name_of(set)));
+      visit(row, set);
+    }
+  });
+}
+
 void expect_contract(const HalfKernelRow& row, const TestBlock& block, const KernelOptions& options) {
   const auto kernel = row.make(block.csr(), options);
   const auto q = multiply(*kernel, block);
@@ -101,11 +113,11 @@ void expect_contract(const HalfKernelRow& row, const TestBlock& block, const Ker
 }
 
 void expect_contract_on_random_blocks(int thread_count) {
-  for_every_kernel([&](const HalfKernelRow& row) {
+  for_every_loop([&](const HalfKernelRow& row, InstructionSet set) {
     for (int number = 0; number < random_block_count; ++number) {
       SCOPED_TRACE("block " + std::to_string(number));
       expect_contract(row, BlockMaker(number + thread_count * random_block_count).make(),
-                      {.thread_count = thread_count});
+                      {.thread_count = thread_count, .instruction_set = set});
     }
   });
 }
@@ -119,13 +131,28 @@ TEST(HalfKernelTableTest, NamesAreFoundAndUnique) {
   EXPECT_EQ(half_kernel_table().front().why_unavailable(), "");
 }
 
-TEST(HalfSpmvContractTest, TheForcedKernelIsTheOneThatRuns) {
-  for_every_kernel([](const HalfKernelRow& row) {
-    const auto kernel = row.make(BlockMaker(0).make().csr(), {});
+TEST(HalfSpmvContractTest, TheForcedKernelAndLoopAreTheOnesThatRun) {
+  for_every_loop([](const HalfKernelRow& row, InstructionSet set) {
+    const auto kernel = row.make(BlockMaker(0).make().csr(), {.instruction_set = set});
     EXPECT_EQ(kernel->name(), row.name);
-    EXPECT_FALSE(kernel->instruction_set().empty());
+    EXPECT_EQ(kernel->instruction_set(), name_of(set));
     EXPECT_GT(kernel->matrix_byte_count(), 0);
   });
+}
+
+TEST(HalfSpmvContractTest, ALoopThatIsNotThereIsRefused) {
+  for_every_kernel([](const HalfKernelRow& row) {
+    EXPECT_THROW(row.make(BlockMaker(0).make().csr(), {.instruction_set = InstructionSet::avx512}),
+                 std::invalid_argument);
+  });
+}
+
+TEST(HalfSpmvContractTest, TheFastKernelUsesTheWidestOfItsLoops) {
+  const auto& row = *find_half_kernel("symmetric");
+  const bool has_fma = widest_instruction_set() >= InstructionSet::fma;
+  EXPECT_EQ(row.instruction_sets.size(), has_fma ? 2 : 1);
+  EXPECT_EQ(row.make(BlockMaker(0).make().csr(), {})->instruction_set(),
+            name_of(row.instruction_sets.back()));
 }
 
 TEST(HalfSpmvContractTest, OneThread) { expect_contract_on_random_blocks(1); }
@@ -142,12 +169,14 @@ TEST(HalfSpmvContractTest, ManyRowsAndColumns) {
 
 TEST(HalfSpmvContractTest, AnyBlockWidthAndPrefetchDistance) {
   const auto block = test::large_block();
-  for_every_kernel([&](const HalfKernelRow& row) {
+  for_every_loop([&](const HalfKernelRow& row, InstructionSet set) {
     for (const int width : {64, 1024, 65536}) {
       for (const int distance : {0, 100'000}) {
         SCOPED_TRACE("block width " + std::to_string(width) + ", prefetch " + std::to_string(distance));
         expect_contract(row, block,
-                        {.thread_count = 2, .tuning = {.prefetch_distance = distance, .block_width = width}});
+                        {.thread_count = 2,
+                         .tuning = {.prefetch_distance = distance, .block_width = width},
+                         .instruction_set = set});
       }
     }
   });
@@ -162,10 +191,10 @@ TEST(HalfSpmvContractTest, AWholeSymmetricMatrixFromItsHalf) {
                                 {{.column = 1, .value = 2.0}, {.column = 2, .value = 2.0}},
                                 {{.column = 2, .value = 2.5}}},
                        .operand = {1.0, 2.0, 3.0}};
-  for_every_kernel([&](const HalfKernelRow& row) {
+  for_every_loop([&](const HalfKernelRow& row, InstructionSet set) {
     std::vector<double> q_rows(3);
     std::vector<double> q_columns(3);
-    row.make(half.csr(), {})
+    row.make(half.csr(), {.instruction_set = set})
         ->multiply(
             {.p_columns = half.operand, .p_rows = half.operand, .q_rows = q_rows, .q_columns = q_columns});
     EXPECT_EQ(q_rows[0] + q_columns[0], 2.0);

@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -58,6 +60,17 @@ void for_every_kernel(const Visit& visit) {
   }
 }
 
+/// Every loop of every kernel that can serve on this processor.
+template <typename Visit>
+void for_every_loop(const Visit& visit) {
+  for_every_kernel([&](const KernelRow& row) {
+    for (const auto set : row.instruction_sets) {
+      SCOPED_TRACE("loop for " + std::string(name_of(set)));
+      visit(row, set);
+    }
+  });
+}
+
 void expect_contract(const KernelRow& row, const TestBlock& block, const KernelOptions& options) {
   const auto kernel = row.make(block.csr(), options);
   const auto product = multiply(*kernel, block);
@@ -67,11 +80,11 @@ void expect_contract(const KernelRow& row, const TestBlock& block, const KernelO
 
 /// All random blocks with one kernel and number of threads.
 void expect_contract_on_random_blocks(int thread_count) {
-  for_every_kernel([&](const KernelRow& row) {
+  for_every_loop([&](const KernelRow& row, InstructionSet set) {
     for (int number = 0; number < random_block_count; ++number) {
       SCOPED_TRACE("block " + std::to_string(number));
       expect_contract(row, BlockMaker(number + thread_count * random_block_count).make(),
-                      {.thread_count = thread_count});
+                      {.thread_count = thread_count, .instruction_set = set});
     }
   });
 }
@@ -91,12 +104,20 @@ TEST(KernelTableTest, TheReferenceAndTheDefaultServeEverywhere) {
   EXPECT_EQ(default_kernel().why_unavailable(), "");
 }
 
-TEST(SpmvKernelContractTest, TheForcedKernelIsTheOneThatRuns) {
-  for_every_kernel([](const KernelRow& row) {
-    const auto block = BlockMaker(0).make();
-    const auto kernel = row.make(block.csr(), {});
+TEST(SpmvKernelContractTest, TheForcedKernelAndLoopAreTheOnesThatRun) {
+  for_every_loop([](const KernelRow& row, InstructionSet set) {
+    const auto kernel = row.make(BlockMaker(0).make().csr(), {.instruction_set = set});
     EXPECT_EQ(kernel->name(), row.name);
-    EXPECT_FALSE(kernel->instruction_set().empty());
+    EXPECT_EQ(kernel->instruction_set(), name_of(set));
+  });
+}
+
+TEST(SpmvKernelContractTest, ALoopThatIsNotThereIsRefused) {
+  for_every_kernel([](const KernelRow& row) {
+    for (const auto set : all_instruction_sets) {
+      if (std::ranges::find(row.instruction_sets, set) != row.instruction_sets.end()) continue;
+      EXPECT_THROW(row.make(BlockMaker(0).make().csr(), {.instruction_set = set}), std::invalid_argument);
+    }
   });
 }
 
@@ -106,8 +127,14 @@ TEST(SpmvKernelContractTest, TheFastKernelsUseTheProcessorsInstructions) {
     return std::string(find_kernel(name)->make(block.csr(), {})->instruction_set());
   };
   EXPECT_EQ(used_by("sell"), name_of(fastest_gathering_instruction_set()));
-  const bool has_gathers = widest_instruction_set() >= InstructionSet::avx2;
-  EXPECT_EQ(used_by("csr-simd"), name_of(has_gathers ? widest_instruction_set() : InstructionSet::portable));
+  EXPECT_EQ(used_by("csr-simd"), name_of(widest_instruction_set()));
+  EXPECT_EQ(used_by("csr-short"), used_by("csr-simd"));
+}
+
+TEST(SpmvKernelContractTest, TheFastKernelsHaveALoopForEveryInstructionSet) {
+  for (const auto name : {"csr-simd", "csr-short", "sell"}) {
+    EXPECT_EQ(find_kernel(name)->instruction_sets, of_this_processor(all_instruction_sets)) << name;
+  }
 }
 
 TEST(SpmvKernelContractTest, TellsTheBytesItReads) {
@@ -123,7 +150,7 @@ TEST(SpmvKernelContractTest, ThreeThreads) { expect_contract_on_random_blocks(3)
 TEST(SpmvKernelContractTest, FiveThreads) { expect_contract_on_random_blocks(5); }
 
 TEST(SpmvKernelContractTest, AnyCriticalVectorLengthAndPrefetchDistance) {
-  for_every_kernel([](const KernelRow& row) {
+  for_every_loop([](const KernelRow& row, InstructionSet set) {
     for (const int critical_length : {0, 1, 7, 8, 9, 33, 1000}) {
       for (const int distance : {0, 1, 100'000}) {
         SCOPED_TRACE("cvl " + std::to_string(critical_length) + ", prefetch " + std::to_string(distance));
@@ -131,7 +158,8 @@ TEST(SpmvKernelContractTest, AnyCriticalVectorLengthAndPrefetchDistance) {
           expect_contract(
               row, BlockMaker(number).make(),
               {.thread_count = 2,
-               .tuning = {.critical_vector_length = critical_length, .prefetch_distance = distance}});
+               .tuning = {.critical_vector_length = critical_length, .prefetch_distance = distance},
+               .instruction_set = set});
         }
       }
     }
@@ -140,10 +168,11 @@ TEST(SpmvKernelContractTest, AnyCriticalVectorLengthAndPrefetchDistance) {
 
 TEST(SpmvKernelContractTest, AnyBlockWidth) {
   const auto block = test::large_block();
-  for_every_kernel([&](const KernelRow& row) {
+  for_every_loop([&](const KernelRow& row, InstructionSet set) {
     for (const int width : {64, 1024, 65536}) {
       SCOPED_TRACE("block width " + std::to_string(width));
-      expect_contract(row, block, {.thread_count = 2, .tuning = {.block_width = width}});
+      expect_contract(row, block,
+                      {.thread_count = 2, .tuning = {.block_width = width}, .instruction_set = set});
     }
   });
 }
@@ -161,7 +190,7 @@ TEST(SpmvKernelContractTest, ManyRowsAndColumns) {
 }
 
 TEST(SpmvKernelContractTest, EveryRowLengthUpToTwoVectorsOfEveryWidth) {
-  for_every_kernel([](const KernelRow& row) {
+  for_every_loop([](const KernelRow& row, InstructionSet set) {
     for (std::int32_t length = 0; length <= 65; ++length) {
       SCOPED_TRACE("rows of length " + std::to_string(length));
       TestBlock block{.column_count = 66, .rows = Rows(3), .operand = {}};
@@ -169,7 +198,7 @@ TEST(SpmvKernelContractTest, EveryRowLengthUpToTwoVectorsOfEveryWidth) {
         for (std::int32_t k = 0; k < length; ++k) entries.push_back({.column = k, .value = 1.0 + k});
       }
       for (int k = 0; k < 66; ++k) block.operand.push_back(2.0);
-      const auto kernel = row.make(block.csr(), {.thread_count = 2});
+      const auto kernel = row.make(block.csr(), {.thread_count = 2, .instruction_set = set});
       // Integers: exact.
       EXPECT_EQ(multiply(*kernel, block), std::vector<double>(3, length * (length + 1.0)));
     }
@@ -177,21 +206,40 @@ TEST(SpmvKernelContractTest, EveryRowLengthUpToTwoVectorsOfEveryWidth) {
 }
 
 TEST(SpmvKernelContractTest, AnEmptyRowGivesZeroAndNotWhatWasThere) {
-  for_every_kernel([](const KernelRow& row) {
+  for_every_loop([](const KernelRow& row, InstructionSet set) {
     const TestBlock block{.column_count = 2, .rows = Rows(4), .operand = {1.0, 2.0}};
-    const auto kernel = row.make(block.csr(), {.thread_count = 2});
+    const auto kernel = row.make(block.csr(), {.thread_count = 2, .instruction_set = set});
     EXPECT_EQ(multiply(*kernel, block), std::vector<double>(4, 0.0));
   });
 }
 
+TEST(SpmvKernelContractTest, ABlockWithoutColumnsGivesZeros) {
+  for_every_loop([](const KernelRow& row, InstructionSet set) {
+    const TestBlock block{.column_count = 0, .rows = Rows(3), .operand = {}};
+    const auto kernel = row.make(block.csr(), {.thread_count = 2, .instruction_set = set});
+    EXPECT_EQ(multiply(*kernel, block), std::vector<double>(3, 0.0));
+  });
+}
+
+TEST(SpmvKernelContractTest, CsrShortTakesTenBytesPerNonzeroAndFourPerRowAndColumnBlock) {
+  const auto block = test::large_block();  // 70 000 columns
+  const auto csr = block.csr();
+  for (const int width : {32768, max_block_width}) {
+    const std::int64_t block_count = (block.column_count + width - 1) / width;
+    const auto kernel = find_kernel("csr-short")->make(block.csr(), {.tuning = {.block_width = width}});
+    EXPECT_EQ(kernel->matrix_byte_count(),
+              10 * csr.nonzero_count() + 4 * csr.row_count * block_count + 8 * (block_count + 1));
+  }
+}
+
 TEST(SpmvKernelContractTest, NotANumberAndInfinityComeThrough) {
-  for_every_kernel([](const KernelRow& row) {
+  for_every_loop([](const KernelRow& row, InstructionSet set) {
     TestBlock block{.column_count = 20, .rows = Rows(2), .operand = std::vector<double>(20, 1.0)};
     for (std::int32_t k = 0; k < 19; ++k) block.rows[0].push_back({.column = k, .value = 1.0});
     block.rows[1].push_back({.column = 19, .value = 1.0});
     block.operand[3] = std::numeric_limits<double>::infinity();
     block.operand[19] = std::numeric_limits<double>::quiet_NaN();
-    const auto kernel = row.make(block.csr(), {});
+    const auto kernel = row.make(block.csr(), {.instruction_set = set});
     const auto product = multiply(*kernel, block);
     EXPECT_TRUE(std::isinf(product[0]));
     EXPECT_TRUE(std::isnan(product[1]));
