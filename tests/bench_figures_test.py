@@ -96,7 +96,7 @@ class BenchFigures(ProgramTest):
         self.assertLessEqual({"Class S", "whole", "1x16", "8x2"}, set(self.text_of("roofline.svg")))
 
     def test_every_kernel_is_measured(self):
-        tables = {"scalar", "csr-simd", "sell", "symmetric-scalar", "symmetric"}
+        tables = {"scalar", "csr-simd", "csr-short", "sell", "symmetric-scalar", "symmetric"}
         self.assertLessEqual(tables, kernels_of(self.spmv))
         self.assertLessEqual(tables - {"csr-simd"} | {"csr-simd-cvl0", "csr-simd-cvl50"}, kernels_of(self.rows))
 

@@ -9,7 +9,7 @@ from report_json_test import SchemaTest
 
 
 class Blocks(SchemaTest):
-    KERNELS = ("scalar", "csr-simd", "sell", "symmetric-scalar", "symmetric")
+    KERNELS = ("scalar", "csr-simd", "csr-short", "sell", "symmetric-scalar", "symmetric")
 
     def test_row_lengths_of_the_whole_matrix(self):
         setup = self.valid_document_of(1, "run", "--class", "S")["setup"]
@@ -74,7 +74,7 @@ class Blocks(SchemaTest):
                     share = rank["block_bytes"] / rank["csr_bytes"]
                     if kernel in ("scalar", "csr-simd"):
                         self.assertEqual(share, 1)
-                    elif kernel == "sell":
+                    elif kernel in ("csr-short", "sell"):
                         self.assertLess(share, 1)
                     else:
                         # The blocks of a small matrix are not halved evenly.

@@ -262,7 +262,7 @@ class Steps(SchemaTest):
 
 class Configuration(SchemaTest):
     def test_a_forced_kernel_is_the_one_that_ran(self):
-        for kernel in ("scalar", "csr-simd", "sell"):
+        for kernel in ("scalar", "csr-simd", "csr-short", "sell"):
             with self.subTest(kernel=kernel):
                 document = self.valid_document_of(2, "run", "--class", "S", "--kernel", kernel)
                 self.assertEqual(document["configuration"]["kernel"], kernel)
