@@ -49,7 +49,7 @@ inline CsrLoopSettings csr_loop_settings(const Tuning& tuning, const Tuning& def
 
 // The loop over rows is the same for every instruction set; long_row is not. A macro, because an attribute
 // cannot be a template argument, and a function that has it is not inlined into one without it.
-// NOLINTNEXTLINE(cppcoreguidelines-macro-usage)
+// NOLINTBEGIN(cppcoreguidelines-macro-usage,bugprone-macro-parentheses): an attribute has none around it
 #define CG2D_CSR_ROW_LOOP(function, attribute, long_row)                                         \
   template <typename Lengths, typename Column>                                                   \
   attribute void function(const CsrRows<Lengths, Column>& rows, const CsrLoopSettings& settings, \
@@ -66,6 +66,7 @@ inline CsrLoopSettings csr_loop_settings(const Tuning& tuning, const Tuning& def
       columns += length;                                                                         \
     }                                                                                            \
   }
+// NOLINTEND(cppcoreguidelines-macro-usage,bugprone-macro-parentheses)
 
 template <typename Column>
 inline __attribute__((always_inline)) double short_row(const double* values, const Column* columns,
