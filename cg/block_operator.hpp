@@ -2,12 +2,11 @@
 
 // q = A p on the whole grid, as the paper takes it apart.
 
-#include <algorithm>
-#include <functional>
 #include <span>
 
 #include "cg/block_product.hpp"
 #include "cg/phase_timer.hpp"
+#include "cg/vector_ops.hpp"
 #include "comm/communicator.hpp"
 #include "comm/huge_page_vector.hpp"
 
@@ -17,10 +16,12 @@ namespace cg2d {
 /// references: all three must outlive it.
 class BlockOperator {
  public:
-  BlockOperator(comm::Communicator& communicator, BlockProduct& product, PhaseTimer& timer)
+  BlockOperator(comm::Communicator& communicator, BlockProduct& product, PhaseTimer& timer,
+                int thread_count)
       : communicator_(communicator),
         product_(product),
         timer_(timer),
+        vectors_(thread_count),
         both_sums_(product.is_symmetric() ? communicator.piece().size() : 0) {}
 
   /// This rank's piece of p; written by the caller before apply().
@@ -60,13 +61,13 @@ class BlockOperator {
   }
   void add_both_sums() {
     const auto timed = timer_.scope(Phase::vector_updates);
-    std::ranges::transform(communicator_.result(), communicator_.column_result(), both_sums_.begin(),
-                           std::plus<>());
+    vectors_.add(communicator_.result(), communicator_.column_result(), both_sums_);
   }
 
   comm::Communicator& communicator_;
   BlockProduct& product_;
   PhaseTimer& timer_;
+  VectorOps vectors_;
   comm::HugePageVector both_sums_;  // my piece of q, where it is a sum over rows and one over columns
 };
 

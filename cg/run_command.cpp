@@ -63,7 +63,7 @@ class Benchmark {
         communicator_(communicator),
         group_(group),
         timer_(options.time_phases, communicator),
-        operator_(communicator, product, timer_),
+        operator_(communicator, product, timer_, options.thread_count),
         solver_(operator_, communicator, timer_, options.thread_count) {}
 
   [[nodiscard]] PhaseTimer& timer() { return timer_; }

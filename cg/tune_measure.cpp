@@ -167,7 +167,7 @@ class Contestant {
       : product_(make_block_product(kernel, std::move(block), setting.layout, rank,
                                     {.thread_count = setting.thread_count, .tuning = tuning})),
         timer_(false, communicator),
-        operator_(communicator, *product_, timer_),
+        operator_(communicator, *product_, timer_, setting.thread_count),
         solver_(operator_, communicator, timer_, setting.thread_count),
         shift_(setting.problem.shift) {}
 

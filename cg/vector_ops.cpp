@@ -3,6 +3,7 @@
 #include <cblas.h>
 
 #include <algorithm>
+#include <functional>
 
 namespace cg2d {
 namespace {
@@ -49,6 +50,13 @@ void VectorOps::add_scaled(double a, std::span<const double> x, std::span<double
 void VectorOps::scale_and_add(std::span<const double> x, double b, std::span<double> y) const {
   on_parts(x.size(), [&](std::size_t, std::size_t begin, std::size_t size) {
     cblas_daxpby(static_cast<int>(size), 1.0, x.data() + begin, 1, b, y.data() + begin, 1);
+  });
+}
+
+void VectorOps::add(std::span<const double> x, std::span<const double> y, std::span<double> z) const {
+  on_parts(z.size(), [&](std::size_t, std::size_t begin, std::size_t size) {
+    std::transform(x.data() + begin, x.data() + begin + size, y.data() + begin, z.data() + begin,
+                   std::plus<>());
   });
 }
 

@@ -24,6 +24,8 @@ class VectorOps {
   void add_scaled(double a, std::span<const double> x, std::span<double> y) const;
   /// y := x + b y
   void scale_and_add(std::span<const double> x, double b, std::span<double> y) const;
+  /// z := x + y
+  void add(std::span<const double> x, std::span<const double> y, std::span<double> z) const;
   /// y := a x
   void set_scaled(double a, std::span<const double> x, std::span<double> y) const;
   /// y := x

@@ -234,11 +234,14 @@ class TwoSided final : public Communicator {
     wait_for(shuffle_send_, shuffle_receive_);
   }
 
-  [[nodiscard]] std::span<const double> row_block() const override { return row_block_; }
+  [[nodiscard]] std::span<const double> row_block() const override {
+    return row_block_is_piece_ ? piece_ : std::span<const double>(row_block_);
+  }
   [[nodiscard]] std::span<double> column_partial() override { return column_partial_; }
   [[nodiscard]] std::span<const double> column_result() const override { return column_result_; }
 
   void collect_rows() override {
+    if (row_block_is_piece_) return;
     if (!unshuffle_receive_.idle()) unshuffle_receive_.start();
     start_send(Operation::shuffle, unshuffle_send_);
     wait_for(unshuffle_send_, unshuffle_receive_);
@@ -282,16 +285,18 @@ class TwoSided final : public Communicator {
     const auto grid = layout.grid();
     const auto columns = collection_pieces(layout, rank);
     const auto rows = summation_pieces(layout, rank);
-    row_block_.resize(partial_.size());
+    stays_ = layout.shuffle_destination(rank) == rank;
+    row_block_is_piece_ = stays_ && rows.group_size() == 1;
     column_partial_.resize(column_block_.size());
-    row_operand_ = part_of(row_block_, rows.piece(grid.column_of(rank)));
     column_result_ = part_of(column_partial_, columns.piece(grid.row_of(rank)));
-    collect_row_steps_ = steps_of(group_, Operation::collect, mirrored_collection_schedule(layout, rank),
-                                  rows, row_block_, process_row_ranks(layout, rank));
     sum_column_steps_ = steps_of(group_, Operation::sum, mirrored_summation_schedule(layout, rank, form),
                                  columns, column_partial_, process_column_ranks(layout, rank));
+    if (row_block_is_piece_) return;
+    row_block_.resize(partial_.size());
+    row_operand_ = part_of(row_block_, rows.piece(grid.column_of(rank)));
+    collect_row_steps_ = steps_of(group_, Operation::collect, mirrored_collection_schedule(layout, rank),
+                                  rows, row_block_, process_row_ranks(layout, rank));
     // The shuffle backwards: who sends to me there gets from me here.
-    stays_ = layout.shuffle_destination(rank) == rank;
     if (stays_) return;
     const int tag = tag_of(Operation::shuffle);
     if (!piece_.empty())
@@ -376,7 +381,8 @@ class TwoSided final : public Communicator {
   std::vector<Step> sum_column_steps_;
   Transfer unshuffle_send_;
   Transfer unshuffle_receive_;
-  bool stays_ = false;  // my column piece is my row piece
+  bool stays_ = false;               // my column piece is my row piece
+  bool row_block_is_piece_ = false;  // and the whole row block: row_block_ is empty
 };
 
 }  // namespace

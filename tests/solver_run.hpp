@@ -28,7 +28,7 @@ inline std::vector<OuterStep> solve(const Problem& problem, const comm::BlockLay
   const auto communicator = choice.transport->make(
       group(), layout, {.sum_form = choice.sum_form, .mirrored = choice.kernel.is_symmetric});
   PhaseTimer timer(false, *communicator);
-  BlockOperator matrix(*communicator, *product, timer);
+  BlockOperator matrix(*communicator, *product, timer, choice.thread_count);
   Solver solver(matrix, *communicator, timer, choice.thread_count);
   static_cast<void>(solver.outer_step(problem.shift, false));
   solver.reset();

@@ -204,7 +204,7 @@ class SingleSteps {
                                     group().rank(), {})),
         communicator_(comm::transport_table().front().make(group(), layout_, {})),
         timer_(true, *communicator_),
-        matrix_(*communicator_, *product_, timer_),
+        matrix_(*communicator_, *product_, timer_, 1),
         solver_(matrix_, *communicator_, timer_, 1) {}
 
   [[nodiscard]] Solver& solver() { return solver_; }

@@ -112,6 +112,18 @@ TEST_P(VectorOpsTest, ScaleAndAdd) {
   }
 }
 
+TEST_P(VectorOpsTest, Add) {
+  for (const auto size : sizes) {
+    const auto x = integers(size, 13);
+    const auto y = integers(size, 14);
+    std::vector<double> z(size, std::numeric_limits<double>::quiet_NaN());  // overwritten, never read
+    auto expected = x;
+    for (std::size_t k = 0; k < size; ++k) expected[k] += y[k];
+    ops_.add(x, y, z);
+    EXPECT_EQ(z, expected) << "size " << size;
+  }
+}
+
 TEST_P(VectorOpsTest, SetScaled) {
   for (const auto size : sizes) {
     const auto x = integers(size, 10);
