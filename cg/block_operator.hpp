@@ -16,8 +16,7 @@ namespace cg2d {
 /// references: all three must outlive it.
 class BlockOperator {
  public:
-  BlockOperator(comm::Communicator& communicator, BlockProduct& product, PhaseTimer& timer,
-                int thread_count)
+  BlockOperator(comm::Communicator& communicator, BlockProduct& product, PhaseTimer& timer, int thread_count)
       : communicator_(communicator),
         product_(product),
         timer_(timer),

@@ -5,15 +5,10 @@
 #include <cstdint>
 #include <functional>
 #include <new>
-#include <optional>
 #include <string>
 
-#include "cg/agreement.hpp"
+#include "cg/command_line.hpp"
 #include "cg/errors.hpp"
-#include "cg/options.hpp"
-#include "cg/output_file.hpp"
-#include "cg/run_command.hpp"
-#include "cg/tune_command.hpp"
 #include "cg/vector_ops.hpp"
 #include "comm/mpi_handles.hpp"
 #include "comm/rank_group.hpp"
@@ -48,16 +43,7 @@ void require_same_arguments(int argument_count, char** arguments, cg2d::comm::Ra
 
 ExitCode run_program(int argument_count, char** arguments, cg2d::comm::RankGroup& group) {
   require_same_arguments(argument_count, arguments, group);
-  const auto command = cg2d::parse_command_line(argument_count, arguments);
-  if (command.run) return cg2d::run_benchmark(*command.run, group);
-  if (command.tune) return cg2d::tune(*command.tune, group);
-  cg2d::agree_on(group, [&] {
-    if (group.rank() != 0) return;
-    cg2d::OutputFile standard_output("");
-    standard_output.write(command.text);
-    standard_output.commit();
-  });
-  return ExitCode::success;
+  return cg2d::parse_command_line(argument_count, arguments)(group);
 }
 
 }  // namespace

@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "cg/options.hpp"
 #include "cg/report.hpp"
+#include "cg/run_options.hpp"
 
 namespace cg2d {
 namespace {

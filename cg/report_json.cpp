@@ -4,8 +4,8 @@
 #include <nlohmann/json.hpp>
 
 #include "cg/build_info.hpp"
-#include "cg/options.hpp"
 #include "cg/report.hpp"
+#include "cg/run_options.hpp"
 
 namespace cg2d {
 namespace {

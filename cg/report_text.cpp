@@ -6,8 +6,8 @@
 #include <cmath>
 #include <iterator>
 
-#include "cg/options.hpp"
 #include "cg/report.hpp"
+#include "cg/run_options.hpp"
 #include "cg/text_format.hpp"
 
 namespace cg2d {

@@ -2,366 +2,61 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <chrono>
-#include <cmath>
 #include <cstdio>
 #include <memory>
-#include <utility>
+#include <optional>
+#include <string>
 
-#include "cg/agreement.hpp"
-#include "cg/block_operator.hpp"
-#include "cg/environment.hpp"
-#include "cg/interrupt.hpp"
-#include "cg/matrix_market.hpp"
-#include "cg/output_file.hpp"
+#include "cg/benchmark_run.hpp"
 #include "cg/progress.hpp"
 #include "cg/report.hpp"
-#include "cg/row_lengths.hpp"
-#include "cg/run_plan.hpp"
-#include "cg/solver.hpp"
-#include "cg/text_format.hpp"
+#include "cg/shared_output.hpp"
 
 namespace cg2d {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
-/// The output file, opened on rank 0 only.
-std::unique_ptr<OutputFile> open_output(const std::string& path, comm::RankGroup& group) {
-  std::unique_ptr<OutputFile> file;
-  agree_on(group, [&] {
-    if (group.rank() == 0) file = std::make_unique<OutputFile>(path);
-  });
-  return file;
-}
-
-void write_output(OutputFile* file, comm::RankGroup& group, const std::string& text) {
-  agree_on(group, [&] {
-    if (file == nullptr) return;
-    file->write(text);
-    file->commit();
-  });
-}
-
-bool is_finite(const OuterStep& step) {
-  return std::isfinite(step.zeta) && std::isfinite(step.residual_norm);
-}
-
-bool must_stop(const OuterStep& step) { return step.stop_asked || !is_finite(step); }
-
-/// Everything that one timed repetition needs, made once.
-class Benchmark {
+/// A run with its output.
+class RunCommand {
  public:
-  Benchmark(const RunOptions& options, comm::Communicator& communicator, BlockProduct& product,
-            comm::RankGroup& group)
-      : problem_(options.problem),
-        communicator_(communicator),
+  RunCommand(const RunOptions& options, comm::RankGroup& group)
+      : options_(options),
         group_(group),
-        timer_(options.time_phases, communicator),
-        operator_(communicator, product, timer_, options.thread_count),
-        solver_(operator_, communicator, timer_, options.thread_count) {}
-
-  [[nodiscard]] PhaseTimer& timer() { return timer_; }
-  [[nodiscard]] const CurvatureSigns& curvature_signs() const { return solver_.curvature_signs(); }
-
-  /// The untimed first step of the benchmark: touches every page and every path.
-  OuterStep warm_up(const InterruptWatch& watch) {
-    solver_.reset();
-    return solver_.outer_step(problem_.shift, watch.asked());
-  }
-
-  /// All outer iterations from x = (1, ..., 1). Stops early on a wish to stop or when numbers are no longer
-  /// finite.
-  template <typename AfterStep>
-  std::vector<OuterStep> iterate(const InterruptWatch& watch, const AfterStep& after_step) {
-    solver_.reset();
-    timer_.reset();
-    group_.barrier();
-    const auto sent_before = all_sent();
-    const auto waits_before = group_.waiter().wait_count();
-    const auto start = Clock::now();
-    const std::uint64_t start_clocks = read_cycle_counter();
-    std::vector<OuterStep> steps;
-    for (int k = 0; k < problem_.niter; ++k) {
-      steps.push_back(solver_.outer_step(problem_.shift, watch.asked()));
-      after_step(steps.size(), steps.back());
-      if (must_stop(steps.back())) break;
-    }
-    times_.region_clocks = read_cycle_counter() - start_clocks;
-    times_.region_s = seconds_since(start);
-    times_.phases = timer_.records();
-    times_.wait_count = group_.waiter().wait_count() - waits_before;
-    times_.sent = all_sent();
-    for (std::size_t k = 0; k < sent_before.size(); ++k) {
-      times_.sent[k].message_count -= sent_before[k].message_count;
-      times_.sent[k].byte_count -= sent_before[k].byte_count;
-    }
-    return steps;
-  }
-
-  [[nodiscard]] const RankTimes& times() const { return times_; }
-
- private:
-  [[nodiscard]] std::array<comm::Traffic, comm::operation_count> all_sent() const {
-    std::array<comm::Traffic, comm::operation_count> sent;
-    for (std::size_t k = 0; k < sent.size(); ++k)
-      sent[k] = communicator_.sent(static_cast<comm::Operation>(k));
-    return sent;
-  }
-
-  const Problem& problem_;
-  comm::Communicator& communicator_;
-  comm::RankGroup& group_;
-  PhaseTimer timer_;
-  BlockOperator operator_;
-  Solver solver_;
-  RankTimes times_{};
-};
-
-template <typename T>
-std::vector<T> gather_one(comm::RankGroup& group, const T& mine) {
-  std::vector<T> all;
-  for (const auto& values : group.gather_all(std::span<const T>(&mine, 1))) all.push_back(values.front());
-  return all;
-}
-
-/// The verdict on complete repetitions.
-void verify(RunReport& report) {
-  if (!report.problem.reference_zeta) return;
-  for (const auto& repeat : report.repeats) {
-    const double zeta = repeat.steps.back().zeta;
-    if (meets_reference(report.problem, zeta)) continue;
-    report.code = ExitCode::verification_failed;
-    report.reason = fmt::format("zeta {:.13f} differs from the reference {:.13f} by more than {:g} of it",
-                                zeta, *report.problem.reference_zeta, Problem::tolerance);
-    return;
-  }
-}
-
-/// The whole run, with the report filled in as far as it gets.
-class Run {
- public:
-  Run(const RunOptions& options, comm::RankGroup& group)
-      : options_(options), group_(group), progress_(options.progress, group.rank()) {
-    report_.problem = options.problem;
-    report_.thread_count = options.thread_count;
-    report_.sum_form = options.sum_form;
-    report_.phases_timed = options.time_phases;
-  }
+        progress_(options.progress, group.rank()),
+        run_(options, group, progress_) {}
 
   ExitCode execute() {
     try {
-      prepare();
+      run_.prepare();
       if (options_.dry_run) return print_plan();
       output_ = open_output(options_.output, group_);
-      solve();
+      run_.perform();
     } catch (const RunError& error) {
-      report_.code = error.code();
-      report_.reason = error.what();
+      run_.note_failure(error);
       write_error_report();
       throw;
     }
-    write_output(output_.get(), group_, group_.rank() == 0 ? format().write(report_) : std::string());
-    if (group_.rank() == 0 && report_.code != ExitCode::success)
-      fmt::print(stderr, "cg2d: {}\n", report_.reason);
-    return report_.code;
+    write_output(output_.get(), group_, group_.rank() == 0 ? format().write(report()) : std::string());
+    if (group_.rank() == 0 && report().code != ExitCode::success)
+      fmt::print(stderr, "cg2d: {}\n", report().reason);
+    return report().code;
   }
 
  private:
   [[nodiscard]] const ReportFormat& format() const { return report_format(options_.format); }
-
-  void prepare() {
-    report_.environment = inspect_environment(group_, options_.thread_count);
-    const bool yields = report_.environment->ranks_oversubscribed;
-    group_.waiter().set_mode(yields ? comm::WaitMode::yield : comm::WaitMode::spin);
-    report_.wait_mode = yields ? "yield" : "spin";
-    if (report_.environment->oversubscribed && options_.thread_count > 1) {
-      report_.warnings.push_back(
-          fmt::format("ranks x threads ({} x {}) exceed the cores: expect slow threads", group_.size(),
-                      options_.thread_count));
-    }
-    const int rank_count = options_.planned_ranks > 0 ? options_.planned_ranks : group_.size();
-    report_.grid = resolve_grid(options_, rank_count);
-    report_.profile = load_profile(options_.profile, *report_.environment, group_);
-    report_.kernel_choice = choose_kernel(options_.kernel,
-                                          {.problem = options_.problem,
-                                           .grid = report_.grid,
-                                           .thread_count = options_.thread_count,
-                                           .ranks_oversubscribed = report_.environment->ranks_oversubscribed},
-                                          report_.profile);
-    report_.grid_is_automatic = !options_.grid && !options_.grid_columns;
-  }
-
-  [[nodiscard]] RunChoices choices() const { return options_.choices(report_.kernel_choice.kernel); }
-
-  /// The environment with no more memory on each node than the user grants.
-  [[nodiscard]] Environment granted_environment() const {
-    Environment granted = *report_.environment;
-    if (options_.memory_limit_bytes > 0) {
-      for (auto& node : granted.nodes) {
-        node.available_bytes = std::min(node.available_bytes, options_.memory_limit_bytes);
-      }
-    }
-    return granted;
-  }
+  [[nodiscard]] const RunReport& report() const { return run_.report(); }
 
   ExitCode print_plan() {
     const bool is_here = options_.planned_ranks == 0 || options_.planned_ranks == group_.size();
-    const auto layout = comm::BlockLayout::even(options_.problem.n, report_.grid);
+    const auto layout = comm::BlockLayout::even(options_.problem.n, report().grid);
     output_ = open_output(options_.output, group_);
     std::string text;
     if (group_.rank() == 0) {
-      text = describe_plan(choices(), layout, source_,
-                           is_here ? std::optional(granted_environment()) : std::nullopt, options_.format);
+      text =
+          describe_plan(run_.choices(), layout, run_.source(),
+                        is_here ? std::optional(run_.granted_environment()) : std::nullopt, options_.format);
     }
     write_output(output_.get(), group_, text);
     return ExitCode::success;
-  }
-
-  void check_choices() {
-    const auto& transport = *comm::find_transport(options_.transport);
-    if (const auto reason = transport.why_unavailable(group_); !reason.empty()) {
-      throw RunError(ExitCode::unavailable, fmt::format("--transport {}: {}", transport.name, reason));
-    }
-    agree_on(group_, [&] {
-      const auto& kernel = report_.kernel_choice.kernel;
-      if (const auto reason = kernel.why_unavailable(); !reason.empty()) {
-        throw RunError(ExitCode::unavailable,
-                       fmt::format("--kernel {}: {} (rank {})", kernel.name, reason, group_.rank()));
-      }
-    });
-  }
-
-  kernels::CsrBlock generate(const comm::BlockLayout& layout) {
-    progress_.say(fmt::format("generating class {} (n {}) on grid {}", options_.problem.class_name,
-                              options_.problem.n, report_.grid.name()));
-    group_.barrier();
-    const auto start = Clock::now();
-    auto sourced = source_.build(options_.problem, layout, group_, options_.thread_count);
-    report_.generation_s = group_.maximum(seconds_since(start));
-    report_.source_facts = sourced.facts;
-    report_.nonzero_count = group_.sum(sourced.block.nonzero_count());
-    facts_.nonzero_count = sourced.block.nonzero_count();
-    facts_.row_lengths = row_lengths(sourced.block, report_.kernel_choice.critical_vector_length);
-    facts_.csr_bytes = sourced.block.byte_count();
-    progress_.say(fmt::format("{} nonzeros in {:.3f} s", report_.nonzero_count, report_.generation_s));
-    return std::move(sourced.block);
-  }
-
-  void export_matrix(const kernels::CsrBlock& block, const comm::BlockLayout& layout) {
-    const auto file = open_output(options_.export_mtx, group_);
-    const auto& problem = options_.problem;
-    export_matrix_market(
-        block, layout,
-        fmt::format("NAS CG class {}: n {}, nonzer {}, rcond {}, shift {} (shift included)",
-                    problem.class_name, problem.n, problem.nonzer, Problem::rcond, problem.shift),
-        group_, file.get());
-    progress_.say(fmt::format("wrote the matrix to {}", options_.export_mtx));
-  }
-
-  /// The block in the kernel's own format.
-  std::unique_ptr<BlockProduct> convert(kernels::CsrBlock block, const comm::BlockLayout& layout) {
-    const auto& choice = report_.kernel_choice;
-    std::unique_ptr<BlockProduct> product;
-    double conversion_s = 0.0;
-    group_.barrier();
-    agree_on(group_, [&] {
-      const auto start = Clock::now();
-      product = make_block_product(choice.kernel, std::move(block), layout, group_.rank(),
-                                   {.thread_count = options_.thread_count, .tuning = choice.tuning});
-      conversion_s = seconds_since(start);
-    });
-    report_.conversion_s = group_.maximum(conversion_s);
-    report_.converted = choice.kernel.converts || choice.kernel.is_symmetric;
-    facts_.block_bytes = product->matrix_byte_count();
-    return product;
-  }
-
-  void solve() {
-    check_choices();
-    const auto layout = comm::BlockLayout::even(options_.problem.n, report_.grid);
-    agree_on(group_, [&] { check_memory(choices(), layout, source_, granted_environment()); });
-    const CycleCalibration calibration;
-    auto block = generate(layout);
-    if (!options_.export_mtx.empty()) export_matrix(block, layout);
-
-    const auto product = convert(std::move(block), layout);
-    const auto communicator =
-        comm::find_transport(options_.transport)
-            ->make(group_, layout, {.sum_form = options_.sum_form, .mirrored = product->is_symmetric()});
-    report_.kernel = product->kernel_name();
-    report_.is_symmetric = product->is_symmetric();
-    report_.instruction_set = product->instruction_set();
-    report_.transport = communicator->name();
-    if (options_.time_phases) group_.waiter().set_tick_source(&read_cycle_counter);
-    Benchmark benchmark(options_, *communicator, *product, group_);
-    iterate(benchmark);
-    facts_.clocks_per_scope = benchmark.timer().measure_clocks_per_scope();
-    facts_.ticks_per_second = calibration.ticks_per_second();
-    facts_.peak_bytes = peak_resident_bytes();
-    facts_.resident_bytes = resident_bytes();
-    facts_.huge_page_bytes = huge_page_bytes();
-    report_.ranks = gather_one(group_, facts_);
-    note_warnings(benchmark);
-  }
-
-  void iterate(Benchmark& benchmark) {
-    const InterruptWatch watch;
-    if (const auto first = benchmark.warm_up(watch); must_stop(first)) {
-      end_early({first}, "the untimed first iteration");
-      return;
-    }
-    for (int repeat = 0; repeat < options_.repeat_count; ++repeat) {
-      auto steps = benchmark.iterate(watch, [&](std::size_t done, const OuterStep& step) {
-        progress_.say(fmt::format("run {}, outer iteration {}/{}: zeta {:.13f}, residual {:.3e}", repeat + 1,
-                                  done, options_.problem.niter, step.zeta, step.residual_norm));
-      });
-      const bool is_complete =
-          static_cast<int>(steps.size()) == options_.problem.niter && is_finite(steps.back());
-      const bool has_more = repeat + 1 < options_.repeat_count;
-      const bool stop = must_stop(steps.back()) && (has_more || !is_complete);
-      if (is_complete) {
-        report_.repeats.push_back({.time_s = group_.maximum(benchmark.times().region_s),
-                                   .steps = steps,
-                                   .ranks = gather_one(group_, benchmark.times())});
-      }
-      if (stop) {
-        end_early(steps, fmt::format("outer iteration {} of {} in run {} of {}", steps.size(),
-                                     options_.problem.niter, repeat + 1, options_.repeat_count));
-        return;
-      }
-    }
-    verify(report_);
-  }
-
-  void end_early(const std::vector<OuterStep>& steps, const std::string& where) {
-    report_.unfinished = steps;
-    if (is_finite(steps.back())) {
-      report_.code = ExitCode::interrupted;
-      report_.reason = fmt::format("interrupted by a signal after {}", where);
-    } else {
-      report_.code = ExitCode::not_finite;
-      report_.reason = fmt::format(
-          "zeta or the residual became NaN or infinite in {}: this shift or matrix is beyond "
-          "double precision, or p . A p vanished",
-          where);
-    }
-  }
-
-  void note_warnings(const Benchmark& benchmark) {
-    if (benchmark.curvature_signs().indefinite()) {
-      report_.warnings.emplace_back(
-          "p . A p changed its sign: with this shift A is indefinite, and zeta means little");
-    }
-    if (options_.time_phases && !cycle_counter_is_invariant()) {
-      report_.warnings.emplace_back(
-          "the cycle counter is not invariant here: clocks follow the core's frequency");
-    }
   }
 
   /// Programs that read a result get one for a run that could not start, too, if it can be written at all.
@@ -369,7 +64,7 @@ class Run {
     if (group_.rank() != 0 || !format().writes_errors) return;
     try {
       if (!output_) output_ = std::make_unique<OutputFile>(options_.output);
-      output_->write(format().write(report_));
+      output_->write(format().write(report()));
       output_->commit();
     } catch (const RunError&) {
       // What cannot be written is the error that is being reported, or comes second to it.
@@ -379,16 +74,14 @@ class Run {
   const RunOptions& options_;
   comm::RankGroup& group_;
   Progress progress_;
-  SourceRow source_ = source_table().front();
-  RunReport report_;
-  RankFacts facts_;
+  BenchmarkRun run_;
   std::unique_ptr<OutputFile> output_;
 };
 
 }  // namespace
 
 ExitCode run_benchmark(const RunOptions& options, comm::RankGroup& group) {
-  return Run(options, group).execute();
+  return RunCommand(options, group).execute();
 }
 
 }  // namespace cg2d

@@ -3,7 +3,7 @@
 // `cg2d run`: from options to a report and an exit code.
 
 #include "cg/errors.hpp"
-#include "cg/options.hpp"
+#include "cg/run_options.hpp"
 #include "comm/rank_group.hpp"
 
 namespace cg2d {

@@ -2,11 +2,26 @@
 
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <string>
+#include <vector>
+
 #include "cg/errors.hpp"
 #include "cg/option_values.hpp"
-#include "cg/tune_words.hpp"
+#include "cg/subcommand.hpp"
+#include "cg/tune_command.hpp"
 
 namespace cg2d {
+namespace {
+
+/// What the options said, as far as it is not in TuneOptions as it was said.
+struct TuneWords {
+  std::vector<std::string> class_letters;
+  std::vector<std::string> grids;
+  bool no_profile = false;
+  TuneOptions options;
+};
 
 void add_tune_options(CLI::App& tune, TuneWords& words) {
   auto& options = words.options;
@@ -41,10 +56,29 @@ TuneOptions tune_options_from(const TuneWords& words) {
   return options;
 }
 
+class TuneSubcommand final : public Subcommand {
+ public:
+  void add_options(CLI::App& parser) override { add_tune_options(parser, words_); }
+  [[nodiscard]] Action action() const override {
+    return [options = tune_options_from(words_)](comm::RankGroup& group) { return tune(options, group); };
+  }
+
+ private:
+  TuneWords words_;
+};
+
+}  // namespace
+
 std::vector<comm::ProcessGrid> resolve_grids(const TuneOptions& options, int rank_count) {
   if (options.grids.empty()) return comm::factorizations(rank_count);
   for (const auto& grid : options.grids) require_grid_of(grid, rank_count);
   return options.grids;
+}
+
+SubcommandRow tune_subcommand() {
+  return {.name = "tune",
+          .description = "find the fastest kernel and its settings on this machine",
+          .make = []() -> std::unique_ptr<Subcommand> { return std::make_unique<TuneSubcommand>(); }};
 }
 
 }  // namespace cg2d

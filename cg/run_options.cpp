@@ -1,4 +1,4 @@
-#include "cg/options.hpp"
+#include "cg/run_options.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -6,16 +6,17 @@
 #include <CLI/CLI.hpp>
 #include <limits>
 #include <map>
+#include <memory>
 #include <vector>
 
 #include "cg/block_product.hpp"
-#include "cg/build_info.hpp"
 #include "cg/errors.hpp"
 #include "cg/option_values.hpp"
 #include "cg/report.hpp"
+#include "cg/run_command.hpp"
 #include "cg/run_plan.hpp"
+#include "cg/subcommand.hpp"
 #include "cg/text_format.hpp"
-#include "cg/tune_words.hpp"
 #include "comm/communicator.hpp"
 #include "kernels/spmv.hpp"
 
@@ -226,26 +227,24 @@ RunOptions options_from(const RunWords& words) {
   return options;
 }
 
-/// The first line of an error text, since one line is what a user gets.
-std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
-
-/// Quoted in an error message, a line break would make two lines of it.
-void refuse_line_breaks(int argument_count, const char* const* arguments) {
-  for (int k = 1; k < argument_count; ++k) {
-    if (std::string_view(arguments[k]).find_first_of("\r\n") == std::string_view::npos) continue;
-    throw InputError(fmt::format("argument {} contains a line break; arguments must be one line each", k));
+class RunSubcommand final : public Subcommand {
+ public:
+  void add_options(CLI::App& parser) override {
+    add_problem_options(parser, words_);
+    add_grid_options(parser, words_);
+    add_output_options(parser, words_);
+    add_plan_options(parser, words_);
   }
-}
 
-/// What to say about arguments that nobody takes; the first of them is enough.
-std::string text_of_unexpected(const CLI::App& app, const CLI::App* command) {
-  const auto arguments = app.remaining(true);
-  const std::string first = arguments.empty() ? "argument" : arguments.front();
-  if (command != nullptr) {
-    return fmt::format("{0}: not an option of cg2d {1} (see cg2d {1} --help)", first, command->get_name());
+  [[nodiscard]] Action action() const override {
+    if (words_.list_kernels) return print_text(list_kernels());
+    if (words_.list_transports) return print_text(describe(comm::transport_table()));
+    return [options = options_from(words_)](comm::RankGroup& group) { return run_benchmark(options, group); };
   }
-  return fmt::format("{}: unknown; valid: run, tune, --help, --version (as in: cg2d run --help)", first);
-}
+
+ private:
+  RunWords words_;
+};
 
 }  // namespace
 
@@ -270,52 +269,10 @@ comm::ProcessGrid resolve_grid(const RunOptions& options, int rank_count) {
   return *options.grid;
 }
 
-Command parse_command_line(int argument_count, const char* const* arguments) {
-  CLI::App app("cg2d: the NAS CG benchmark on any Px x Py grid of ranks", "cg2d");
-  app.set_version_flag("--version", fmt::format("cg2d {}", build_info::version));
-  app.require_subcommand(0, 1);
-  auto* run = app.add_subcommand("run", "run NAS CG on a grid of ranks, verify it and time its phases");
-  auto* tune = app.add_subcommand("tune", "find the fastest kernel and its settings on this machine");
-  RunWords words;
-  add_problem_options(*run, words);
-  add_grid_options(*run, words);
-  add_output_options(*run, words);
-  add_plan_options(*run, words);
-  TuneWords tune_words;
-  add_tune_options(*tune, tune_words);
-
-  refuse_line_breaks(argument_count, arguments);
-  const auto parsed_command = [&]() -> const CLI::App* {
-    if (run->parsed()) return run;
-    return tune->parsed() ? tune : nullptr;
-  };
-  Command command;
-  try {
-    app.parse(argument_count, arguments);
-  } catch (const CLI::CallForHelp&) {
-    command.text = parsed_command() != nullptr ? parsed_command()->help("cg2d") : app.help();
-    return command;
-  } catch (const CLI::CallForVersion&) {
-    command.text = fmt::format("cg2d {}\n", build_info::version);
-    return command;
-  } catch (const CLI::ExtrasError&) {
-    throw InputError(text_of_unexpected(app, parsed_command()));
-  } catch (const CLI::ParseError& error) {
-    throw InputError(fmt::format("{} (see cg2d {} --help)", first_line(error.what()),
-                                 parsed_command() != nullptr ? parsed_command()->get_name() : "run"));
-  }
-  if (tune->parsed()) {
-    command.tune = tune_options_from(tune_words);
-  } else if (!run->parsed()) {
-    command.text = app.help();
-  } else if (words.list_kernels) {
-    command.text = list_kernels();
-  } else if (words.list_transports) {
-    command.text = describe(comm::transport_table());
-  } else {
-    command.run = options_from(words);
-  }
-  return command;
+SubcommandRow run_subcommand() {
+  return {.name = "run",
+          .description = "run NAS CG on a grid of ranks, verify it and time its phases",
+          .make = []() -> std::unique_ptr<Subcommand> { return std::make_unique<RunSubcommand>(); }};
 }
 
 }  // namespace cg2d

@@ -1,6 +1,6 @@
 #pragma once
 
-// The command line.
+// What `cg2d run` was asked for.
 
 #include <cstdint>
 #include <optional>
@@ -9,7 +9,6 @@
 #include "cg/kernel_choice.hpp"
 #include "cg/problem.hpp"
 #include "cg/run_plan.hpp"
-#include "cg/tune_options.hpp"
 #include "comm/block_layout.hpp"
 #include "comm/communicator.hpp"
 #include "comm/schedule.hpp"
@@ -41,16 +40,6 @@ struct RunOptions {
     return {.problem = problem, .sum_form = sum_form, .kernel = chosen_kernel, .thread_count = thread_count};
   }
 };
-
-/// Either options to run with, or a text to print and be done (help, version, a list).
-struct Command {
-  std::optional<RunOptions> run;
-  std::optional<TuneOptions> tune;
-  std::string text;
-};
-
-/// Throws InputError.
-Command parse_command_line(int argument_count, const char* const* arguments);
 
 /// The grid to run on; throws InputError that lists the valid ones when it does not match the rank count.
 comm::ProcessGrid resolve_grid(const RunOptions& options, int rank_count);

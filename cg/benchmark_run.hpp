@@ -1,0 +1,58 @@
+#pragma once
+
+// One run of the benchmark, from options to a filled-in report; who wants a run calls this.
+
+#include <memory>
+
+#include "cg/environment.hpp"
+#include "cg/progress.hpp"
+#include "cg/report.hpp"
+#include "cg/run_options.hpp"
+#include "cg/run_plan.hpp"
+#include "comm/rank_group.hpp"
+
+namespace cg2d {
+
+/// Collective in every operation but the accessors; each throws RunError (on every rank alike), MpiError,
+/// std::bad_alloc, and leaves the report as far as it got. Holds references: options, group and progress must
+/// outlive it.
+class BenchmarkRun {
+ public:
+  BenchmarkRun(const RunOptions& options, comm::RankGroup& group, const Progress& progress);
+
+  /// Looks at the machine, and chooses the grid and the kernel.
+  void prepare();
+  /// Generates the matrix, converts and solves it, and verifies. Behind prepare().
+  void perform();
+
+  [[nodiscard]] const RunReport& report() const { return report_; }
+  /// Puts down why the run ends.
+  void note_failure(const RunError& error);
+
+  /// What has been chosen, behind prepare().
+  [[nodiscard]] RunChoices choices() const { return options_.choices(report_.kernel_choice.kernel); }
+  /// The environment with no more memory on each node than the user grants. Behind prepare().
+  [[nodiscard]] Environment granted_environment() const;
+  [[nodiscard]] const SourceRow& source() const { return source_; }
+
+ private:
+  class TimedSolver;
+
+  void check_choices();
+  kernels::CsrBlock generate(const comm::BlockLayout& layout);
+  void export_matrix(const kernels::CsrBlock& block, const comm::BlockLayout& layout);
+  std::unique_ptr<BlockProduct> convert(kernels::CsrBlock block, const comm::BlockLayout& layout);
+  void iterate(TimedSolver& solver);
+  void end_early(const std::vector<OuterStep>& steps, const std::string& where);
+  void verify();
+  void note_warnings(const TimedSolver& solver);
+
+  const RunOptions& options_;
+  comm::RankGroup& group_;
+  const Progress& progress_;
+  SourceRow source_ = source_table().front();
+  RunReport report_;
+  RankFacts facts_;
+};
+
+}  // namespace cg2d
