@@ -246,7 +246,7 @@ void BenchmarkRun::perform() {
 }
 
 void BenchmarkRun::iterate(TimedSolver& solver) {
-  const InterruptWatch watch;
+  const InterruptWatch watch(options_.stops_when_asked);
   if (const auto first = solver.warm_up(watch); must_stop(first)) {
     end_early({first}, "the untimed first iteration");
     return;

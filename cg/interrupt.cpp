@@ -9,6 +9,9 @@ namespace {
 // A signal handler can reach nothing but a flag like this one.
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
 volatile std::sig_atomic_t interrupt_asked = 0;
+// The handlers belong to the process, so their users are counted for the process.
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
+int watch_count = 0;
 
 extern "C" void note_interrupt(int) { interrupt_asked = 1; }
 
@@ -22,16 +25,18 @@ void set_handler(int signal, void (*handler)(int), int flags) {
 
 }  // namespace
 
-InterruptWatch::InterruptWatch() {
+InterruptWatch::InterruptWatch(bool heeded) : heeded_(heeded) {
+  if (watch_count++ > 0) return;
   interrupt_asked = 0;
   for (const int signal : {SIGINT, SIGTERM})
     set_handler(signal, &note_interrupt, static_cast<int>(SA_RESETHAND) | SA_RESTART);
 }
 
 InterruptWatch::~InterruptWatch() {
+  if (--watch_count > 0) return;
   for (const int signal : {SIGINT, SIGTERM}) set_handler(signal, SIG_DFL, 0);
 }
 
-bool InterruptWatch::asked() const { return interrupt_asked != 0; }
+bool InterruptWatch::asked() const { return heeded_ && interrupt_asked != 0; }
 
 }  // namespace cg2d

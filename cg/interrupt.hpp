@@ -8,7 +8,9 @@ namespace cg2d {
 /// once.
 class InterruptWatch {
  public:
-  InterruptWatch();
+  /// Watches may be nested. One that is not `heeded` never answers that a wish is there, and leaves it to the
+  /// outer one.
+  explicit InterruptWatch(bool heeded = true);
   ~InterruptWatch();
   InterruptWatch(const InterruptWatch&) = delete;
   InterruptWatch& operator=(const InterruptWatch&) = delete;
@@ -16,6 +18,9 @@ class InterruptWatch {
   InterruptWatch& operator=(InterruptWatch&&) = delete;
 
   [[nodiscard]] bool asked() const;
+
+ private:
+  bool heeded_;
 };
 
 }  // namespace cg2d

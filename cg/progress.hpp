@@ -14,6 +14,9 @@ class Progress {
  public:
   /// A terminal gets it without being asked for, too.
   Progress(bool asked, int rank) : shown_(rank == 0 && (asked || isatty(STDERR_FILENO) == 1)) {}
+  /// One that says nothing, not even to a terminal: who calls has its own.
+  struct Silent {};
+  explicit Progress(Silent /*tag*/) : shown_(false) {}
   void say(const std::string& text) const {
     if (shown_) fmt::print(stderr, "cg2d: {}\n", text);
   }

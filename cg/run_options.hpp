@@ -33,7 +33,8 @@ struct RunOptions {
   bool dry_run = false;
   std::string export_mtx;  ///< empty: no export
   bool time_phases = true;
-  bool progress = false;                ///< asked for; a terminal gets it anyway
+  bool stops_when_asked = true;  ///< by a signal, at the next outer iteration; else the caller sees to it
+  bool progress = false;         ///< asked for; a terminal gets it anyway
   std::int64_t memory_limit_bytes = 0;  ///< of a node; 0: what is free there
 
   [[nodiscard]] RunChoices choices(const KernelInfo& chosen_kernel) const {

@@ -9,14 +9,19 @@
 namespace cg2d {
 
 std::span<const SubcommandRow> subcommand_table() {
-  static const std::array table{run_subcommand(), tune_subcommand()};
+  static const std::array table{run_subcommand(), tune_subcommand(), sweep_subcommand()};
   return table;
 }
 
 Action print_text(std::string text) {
-  return [text = std::move(text)](comm::RankGroup& group) {
+  return print_made_text([text = std::move(text)] { return text; });
+}
+
+Action print_made_text(std::function<std::string()> make) {
+  return [make = std::move(make)](comm::RankGroup& group) {
     agree_on(group, [&] {
       if (group.rank() != 0) return;
+      const auto text = make();
       OutputFile standard_output("");
       standard_output.write(text);
       standard_output.commit();

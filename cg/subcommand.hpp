@@ -20,6 +20,8 @@ using Action = std::function<ExitCode(comm::RankGroup& group)>;
 
 /// Prints a text to standard output, from rank 0.
 Action print_text(std::string text);
+/// The same of a text that rank 0 makes then; `make` may throw RunError.
+Action print_made_text(std::function<std::string()> make);
 
 /// The command line of one subcommand. Holds what the words said; must outlive the parser.
 class Subcommand {
@@ -46,5 +48,6 @@ std::span<const SubcommandRow> subcommand_table();
 
 SubcommandRow run_subcommand();
 SubcommandRow tune_subcommand();
+SubcommandRow sweep_subcommand();
 
 }  // namespace cg2d

@@ -191,6 +191,8 @@ std::optional<std::string> text_of_file(const std::string& path) {
   errno = 0;
   std::ifstream file(path);
   std::ostringstream text;
+  // An empty file is a text, too; copying nothing would count as a failure.
+  if (file && file.peek() == std::ifstream::traits_type::eof() && !file.bad()) return std::string();
   if (file) text << file.rdbuf();
   if (file && text) return text.str();
   if (errno == ENOENT || errno == ENOTDIR) return std::nullopt;

@@ -12,6 +12,7 @@ namespace {
 constexpr int exchange_tag = 1;
 constexpr int text_size_tag = 2;
 constexpr int text_tag = 3;
+constexpr int first_ranks_tag = 4;
 
 // MPI counts are int; longer messages go in parts.
 constexpr std::size_t largest_message = std::size_t{1} << 27;
@@ -36,6 +37,22 @@ RankGroup::RankGroup(MPI_Comm communicator, WaitMode mode) : waiter_(mode) {
   check(MPI_Comm_set_errhandler(duplicate, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
   check(MPI_Comm_rank(duplicate, &rank_), "MPI_Comm_rank");
   check(MPI_Comm_size(duplicate, &size_), "MPI_Comm_size");
+}
+
+RankGroup RankGroup::first_ranks(int rank_count, WaitMode mode) const {
+  if (rank_count == size_) return RankGroup(handle(), mode);
+  MPI_Group raw_group = MPI_GROUP_NULL;
+  check(MPI_Comm_group(handle(), &raw_group), "MPI_Comm_group");
+  const OwnedGroup everybody(raw_group);
+  std::vector<int> ranks(static_cast<std::size_t>(rank_count));
+  std::iota(ranks.begin(), ranks.end(), 0);
+  check(MPI_Group_incl(everybody.get(), rank_count, ranks.data(), &raw_group), "MPI_Group_incl");
+  const OwnedGroup first(raw_group);
+  MPI_Comm raw_communicator = MPI_COMM_NULL;
+  check(MPI_Comm_create_group(handle(), first.get(), first_ranks_tag, &raw_communicator),
+        "MPI_Comm_create_group");
+  const OwnedCommunicator communicator(raw_communicator);
+  return RankGroup(communicator.get(), mode);
 }
 
 void RankGroup::wait(MPI_Request request) { waiter_.wait_all({&request, 1}); }

@@ -23,6 +23,11 @@ class RankGroup {
   /// Duplicates `communicator`; the group must go before MPI_Finalize. Waits in `mode` until set_mode.
   explicit RankGroup(MPI_Comm communicator, WaitMode mode = WaitMode::yield);
 
+  /// The first `rank_count` ranks (1 ... size()) as a group of their own, in the same order, waiting in
+  /// `mode`. Collective over these ranks only: the others do not call it. Set-up only: where they are fewer
+  /// than all, MPI's own blocking call makes the communicator.
+  [[nodiscard]] RankGroup first_ranks(int rank_count, WaitMode mode = WaitMode::yield) const;
+
   [[nodiscard]] int rank() const { return rank_; }
   [[nodiscard]] int size() const { return size_; }
   [[nodiscard]] MPI_Comm handle() const { return communicator_.get(); }

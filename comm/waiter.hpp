@@ -16,6 +16,9 @@ enum class WaitMode {
   /// Ranks outnumber the cores that they may run on: give the processor away, by sleeping where the other
   /// rank can wake this one, by sched_yield after every poll in vain where it cannot.
   yield,
+  /// The other ranks are busy with something that must not be disturbed: sleep between two polls, the longer
+  /// the longer it takes. What is waited for is noticed late, by a tenth of the wait and 10 ms at most.
+  sleep,
 };
 
 class Doorbells;

@@ -28,8 +28,19 @@ class RankGroupTest : public testing::TestWithParam<WaitMode> {
   const int size_ = group_.size();
 };
 
-INSTANTIATE_TEST_SUITE_P(WaitModes, RankGroupTest, testing::Values(WaitMode::yield, WaitMode::spin),
-                         [](const auto& mode) { return mode.param == WaitMode::yield ? "yield" : "spin"; });
+INSTANTIATE_TEST_SUITE_P(WaitModes, RankGroupTest,
+                         testing::Values(WaitMode::yield, WaitMode::spin, WaitMode::sleep),
+                         [](const auto& mode) {
+                           switch (mode.param) {
+                             case WaitMode::yield:
+                               return "yield";
+                             case WaitMode::spin:
+                               return "spin";
+                             case WaitMode::sleep:
+                               break;
+                           }
+                           return "sleep";
+                         });
 
 TEST_P(RankGroupTest, HasACommunicatorOfItsOwn) {
   int comparison = MPI_UNEQUAL;
@@ -118,6 +129,20 @@ TEST_P(RankGroupTest, ExchangeMovesWhatGoesToTheRankItself) {
   const auto* const data = own.data();
   const auto incoming = group_.exchange(std::move(outgoing));
   EXPECT_EQ(incoming[static_cast<std::size_t>(rank_)].data(), data);
+}
+
+TEST_P(RankGroupTest, TheFirstRanksAreAGroupOfTheirOwn) {
+  for (int count = 1; count <= size_; ++count) {
+    if (rank_ < count) {
+      auto first = group_.first_ranks(count, GetParam());
+      EXPECT_EQ(first.size(), count);
+      EXPECT_EQ(first.rank(), rank_);
+      EXPECT_EQ(first.waiter().mode(), GetParam());
+      EXPECT_EQ(first.sum(std::int64_t{1}), count);
+      EXPECT_EQ(first.broadcast(rank_ == 0 ? "from rank 0" : ""), "from rank 0");
+    }
+    group_.barrier();  // the others wait here
+  }
 }
 
 TEST_P(RankGroupTest, TextsArriveInOrder) {

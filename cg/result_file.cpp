@@ -1,0 +1,182 @@
+#include "cg/result_file.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "cg/errors.hpp"
+#include "cg/tuning_profile.hpp"
+
+namespace cg2d {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// The library's texts begin with a number of its own: "[json.exception.parse_error.101] ...".
+std::string plain_text(const nlohmann::json::exception& error) {
+  const std::string_view text(error.what());
+  return std::string(text.substr(text.find(']') + 2));
+}
+
+std::string maker_from(const Json& run) {
+  const auto& environment = run.at("environment");
+  if (environment.is_null()) return {};
+  const auto& node = environment.at("nodes").at(0);
+  std::string text =
+      fmt::format("cg2d {}, {} {}, {}, {}", run.at("program").at("version").get<std::string>(),
+                  environment.at("compiler").get<std::string>(), environment.at("flags").get<std::string>(),
+                  environment.at("mpi").get<std::string>(), node.at("processor").get<std::string>());
+  for (const auto& cache : node.at("caches"))
+    text += fmt::format(", L{} {}", cache.at("level").get<int>(), cache.at("bytes").get<std::int64_t>());
+  return text;
+}
+
+/// What the run was asked for, from its own words: a sweep notes it, for a run that failed does not say it.
+SweepConfiguration configuration_from(const Json& run) {
+  if (run.contains("sweep")) {
+    const auto& asked = run.at("sweep").at("configuration");
+    return {.class_name = asked.at("class").get<std::string>(),
+            .grid = {.columns = asked.at("columns").get<int>(), .rows = asked.at("rows").get<int>()},
+            .kernel = asked.at("kernel").get<std::string>(),
+            .transport = asked.at("transport").get<std::string>(),
+            .thread_count = asked.at("threads").get<int>()};
+  }
+  const auto& problem = run.at("problem");
+  SweepConfiguration configuration{.class_name = problem.at("class").get<std::string>(),
+                                   .grid = {},
+                                   .kernel = {},
+                                   .transport = {},
+                                   .thread_count = 1};
+  if (configuration.class_name == "U") {
+    configuration.class_name =
+        fmt::format("U(n {}, nonzer {}, shift {}, niter {})", problem.at("n").dump(),
+                    problem.at("nonzer").dump(), problem.at("shift").dump(), problem.at("niter").dump());
+  }
+  const auto& configured = run.at("configuration");
+  if (configured.is_null()) return configuration;
+  const bool is_named = configured.at("tuning").at("kernel_by") == "asked for";
+  configuration.grid = {.columns = configured.at("grid").at("columns").get<int>(),
+                        .rows = configured.at("grid").at("rows").get<int>()};
+  configuration.kernel = is_named ? configured.at("kernel").get<std::string>() : "auto";
+  configuration.transport = configured.at("transport").get<std::string>();
+  configuration.thread_count = configured.at("threads").get<int>();
+  return configuration;
+}
+
+std::optional<std::array<double, phase_count>> phases_from(const Json& phases) {
+  if (phases.is_null()) return std::nullopt;
+  std::array<double, phase_count> means{};
+  const auto& ranks = phases.at("ranks");
+  for (const auto& rank : ranks) {
+    for (std::size_t index = 0; index < phase_count; ++index) {
+      means.at(index) +=
+          rank.at("phases").at(std::string(phase_name(phase_at(index)))).at("seconds").get<double>() /
+          static_cast<double>(ranks.size());
+    }
+  }
+  return means;
+}
+
+ResultRecord record_from(const Json& run) {
+  if (run.at("schema_version") != 1) {
+    throw InputError(fmt::format("its schema_version is {}, not 1", run.at("schema_version").dump()));
+  }
+  ResultRecord record;
+  record.configuration = configuration_from(run);
+  record.status = run.at("status").get<std::string>();
+  record.reason = run.at("reason").get<std::string>();
+  record.exit_code = run.at("exit_code").get<int>();
+  record.maker = maker_from(run);
+  record.n = run.at("problem").at("n").get<double>();
+  if (!run.at("configuration").is_null())
+    record.kernel_used = run.at("configuration").at("kernel").get<std::string>();
+  if (!run.at("result").is_null())
+    record.times_s = run.at("result").at("repeats").at("times_s").get<std::vector<double>>();
+  record.phases_s = phases_from(run.at("phases"));
+  if (run.contains("prediction") && !run.at("prediction").is_null())
+    record.predicted_s = run.at("prediction").at("total_s").get<double>();
+  if (run.contains("sweep")) {
+    record.round = run.at("sweep").at("round").get<int>();
+    record.duration_s = run.at("sweep").at("duration_s").get<double>();
+  }
+  return record;
+}
+
+std::vector<ResultRecord> records_of_lines(std::string_view text) {
+  std::vector<ResultRecord> records;
+  int number = 0;
+  text = text.substr(0, complete_lines(text));
+  while (!text.empty()) {
+    const auto end = text.find('\n');
+    ++number;
+    try {
+      records.push_back(record_from(Json::parse(text.substr(0, end))));
+    } catch (const nlohmann::json::exception& error) {
+      throw InputError(fmt::format("line {} is no result of cg2d ({})", number, plain_text(error)));
+    } catch (const InputError& error) {
+      throw InputError(fmt::format("line {}: {}", number, error.what()));
+    }
+    text.remove_prefix(end + 1);
+  }
+  return records;
+}
+
+}  // namespace
+
+std::size_t complete_lines(std::string_view text) {
+  const auto last = text.rfind('\n');
+  return last == std::string_view::npos ? 0 : last + 1;
+}
+
+std::vector<ResultRecord> parse_results(std::string_view text) {
+  // One object over many lines, as cg2d run writes it, or one that somebody has made compact.
+  if (const auto whole = Json::parse(text, nullptr, false); whole.is_object() && !whole.contains("sweep")) {
+    try {
+      return {record_from(whole)};
+    } catch (const nlohmann::json::exception& error) {
+      throw InputError(fmt::format("no result of cg2d ({})", plain_text(error)));
+    }
+  }
+  return records_of_lines(text);
+}
+
+std::vector<ResultRecord> read_results(const std::string& path) {
+  try {
+    const auto text = text_of_file(path);
+    if (!text) throw InputError("there is no such file");
+    return parse_results(*text);
+  } catch (const InputError& error) {
+    throw InputError(
+        fmt::format("{}: {}; give a result of cg2d run --format json or of cg2d sweep", path, error.what()));
+  }
+}
+
+std::string sweep_line(std::string_view run_json, const SweepStep& step, int round_count, double duration_s) {
+  auto run = Json::parse(run_json);
+  const auto& asked = step.configuration;
+  run["sweep"] = {{"key", asked.key()},
+                  {"round", step.round},
+                  {"rounds", round_count},
+                  {"duration_s", duration_s},
+                  {"configuration",
+                   {{"class", asked.class_name},
+                    {"columns", asked.grid.columns},
+                    {"rows", asked.grid.rows},
+                    {"kernel", asked.kernel},
+                    {"transport", asked.transport},
+                    {"threads", asked.thread_count}}}};
+  return run.dump() + "\n";
+}
+
+std::string maker_of(std::string_view run_json) { return maker_from(Json::parse(run_json)); }
+
+Sample sample_of(std::vector<double> values) {
+  std::ranges::sort(values);
+  const auto middle = values.size() / 2;
+  const double median = values.size() % 2 == 1 ? values[middle] : 0.5 * (values[middle - 1] + values[middle]);
+  return {.median = median, .minimum = values.front(), .maximum = values.back(), .count = values.size()};
+}
+
+}  // namespace cg2d

@@ -1,0 +1,63 @@
+#pragma once
+
+// Results of runs as files hold them: one object (cg2d run --format json), or JSON Lines (cg2d sweep).
+
+#include <array>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cg/phase_timer.hpp"
+#include "cg/sweep_plan.hpp"
+
+namespace cg2d {
+
+/// What a result says about one run, as far as tables need it.
+struct ResultRecord {
+  SweepConfiguration configuration;
+  int round = 1;
+  std::string status;  ///< as status_name() has it
+  std::string reason;  ///< empty on success
+  int exit_code = 0;
+  std::string kernel_used;      ///< what "auto" became; empty if the run did not come so far
+  double n = 0.0;               ///< order of the matrix
+  std::vector<double> times_s;  ///< of the timed repetitions; empty if the run failed
+  /// Mean over the ranks, seconds of the whole timed region; nothing where phases were not timed.
+  std::optional<std::array<double, phase_count>> phases_s;
+  std::optional<double> predicted_s;
+  std::optional<double> duration_s;  ///< of the whole run with its set-up, in a sweep
+  std::string maker;  ///< program and machine, see maker_of(); empty where the result does not say
+
+  [[nodiscard]] bool succeeded() const { return status == "success" && !times_s.empty(); }
+};
+
+/// The records of a text; anything else throws InputError, without the name of the file. A text that ends
+/// within a line of JSON Lines is no error here: see complete_lines().
+std::vector<ResultRecord> parse_results(std::string_view text);
+/// The same of a file; the error names it.
+std::vector<ResultRecord> read_results(const std::string& path);
+
+/// How many bytes of a file of JSON Lines are whole lines: a writer that was killed leaves a part of one.
+std::size_t complete_lines(std::string_view text);
+
+/// A run object as one line, with the "sweep" key: what is in a sweep's file. run_json: of the report format
+/// "json".
+std::string sweep_line(std::string_view run_json, const SweepStep& step, int round_count, double duration_s);
+
+/// What made a result: version of the program, how it was compiled, MPI, and kind of processor. Results of
+/// different makers are not compared in one table.
+std::string maker_of(std::string_view run_json);
+
+/// Median, and (maximum - minimum) / median.
+struct Sample {
+  double median = 0.0;
+  double minimum = 0.0;
+  double maximum = 0.0;
+  std::size_t count = 0;
+  [[nodiscard]] double spread() const { return (maximum - minimum) / median; }
+};
+/// values: at least one.
+Sample sample_of(std::vector<double> values);
+
+}  // namespace cg2d

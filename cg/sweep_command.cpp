@@ -1,0 +1,205 @@
+#include "cg/sweep_command.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <memory>
+#include <utility>
+
+#include "cg/agreement.hpp"
+#include "cg/benchmark_run.hpp"
+#include "cg/environment.hpp"
+#include "cg/interrupt.hpp"
+#include "cg/output_file.hpp"
+#include "cg/progress.hpp"
+#include "cg/report.hpp"
+#include "cg/run_options.hpp"
+#include "cg/sweep_file.hpp"
+#include "cg/sweep_table.hpp"
+
+namespace cg2d {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+RunOptions run_options_for(const SweepConfiguration& configuration) {
+  RunOptions options;
+  options.problem = *find_class(configuration.class_name);
+  options.grid = configuration.grid;
+  options.kernel.name = configuration.kernel;
+  options.transport = configuration.transport;
+  options.thread_count = configuration.thread_count;
+  options.stops_when_asked = false;
+  return options;
+}
+
+/// "1 h 02 min", "3 min 05 s", "12 s".
+std::string format_duration(double seconds) {
+  const auto whole = static_cast<std::int64_t>(seconds + 0.5);
+  if (whole >= 3600) return fmt::format("{} h {:02} min", whole / 3600, whole % 3600 / 60);
+  if (whole >= 60) return fmt::format("{} min {:02} s", whole / 60, whole % 60);
+  return fmt::format("{} s", whole);
+}
+
+/// One sweep. Ranks that take no part in a run sleep in the agreement behind it.
+class Sweep {
+ public:
+  Sweep(const SweepOptions& options, comm::RankGroup& group)
+      : options_(options), group_(group), progress_(options.progress, group.rank()) {
+    group_.waiter().set_mode(comm::WaitMode::sleep);
+  }
+
+  ExitCode execute() {
+    plan();
+    open_file();
+    const InterruptWatch watch;
+    for (std::size_t k = 0; k < steps_.size(); ++k) {
+      if (group_.maximum(static_cast<std::int64_t>(watch.asked())) != 0) return interrupted();
+      perform(k);
+    }
+    return conclude();
+  }
+
+ private:
+  void plan() {
+    auto axes = options_.axes;
+    if (axes.rank_counts.empty()) axes.rank_counts.push_back(group_.size());
+    const int most = *std::ranges::max_element(axes.rank_counts);
+    if (most > group_.size()) {
+      throw InputError(fmt::format("--ranks {}: only {} started; start as many with mpiexec -n {}", most,
+                                   group_.size(), most));
+    }
+    steps_ = interleaved(configurations_of(axes), options_.round_count);
+  }
+
+  void open_file() {
+    RunReport report;
+    report.environment = inspect_environment(group_, 1);
+    agree_on(group_, [&] {
+      if (group_.rank() != 0) return;
+      file_ = std::make_unique<SweepFile>(options_.output, options_.fresh);
+      file_->require_maker(maker_of(report_format("json").write(report)));
+    });
+    skip_what_is_there();
+  }
+
+  /// Rank 0 knows the file, and tells with a letter per step what it holds.
+  void skip_what_is_there() {
+    std::string is_there;
+    if (group_.rank() == 0) {
+      for (const auto& step : steps_) is_there += has(step) ? 'y' : 'n';
+      for (const auto& record : file_->records()) note(record);
+      const auto present = std::ranges::count(is_there, 'y');
+      if (file_->was_cut())
+        progress_.say(fmt::format("{}: dropped a line that was cut off", options_.output));
+      if (present > 0)
+        progress_.say(
+            fmt::format("{}: {} of {} runs are there already", options_.output, present, steps_.size()));
+    }
+    is_there = group_.broadcast(std::move(is_there));
+    std::vector<SweepStep> missing;
+    for (std::size_t k = 0; k < steps_.size(); ++k) {
+      if (is_there[k] == 'n') missing.push_back(steps_[k]);
+    }
+    steps_ = std::move(missing);
+  }
+
+  [[nodiscard]] bool has(const SweepStep& step) const {
+    return std::ranges::any_of(file_->records(), [&](const auto& record) {
+      return record.round == step.round && record.configuration == step.configuration;
+    });
+  }
+
+  void note(const ResultRecord& record) {
+    if (record.duration_s) durations_.add(record.configuration, *record.duration_s);
+  }
+
+  /// The group of the first ranks, or nullptr where this rank is none of them. Made once per rank count.
+  comm::RankGroup* group_of(int rank_count) {
+    if (group_.rank() >= rank_count) return nullptr;
+    auto& group = groups_[rank_count];
+    if (!group) group = std::make_unique<comm::RankGroup>(group_.first_ranks(rank_count));
+    return group.get();
+  }
+
+  void perform(std::size_t index) {
+    const auto& step = steps_[index];
+    std::string line;
+    if (auto* const group = group_of(step.configuration.grid.rank_count())) line = line_of(step, *group);
+    agree_on(group_, [&] {
+      if (group_.rank() != 0) return;
+      file_->append(line);
+      note(file_->records().back());
+      tell(index);
+    });
+  }
+
+  /// A complete run, and its line on rank 0. A run that fails is a result, too.
+  [[nodiscard]] std::string line_of(const SweepStep& step, comm::RankGroup& group) const {
+    const auto start = Clock::now();
+    const auto options = run_options_for(step.configuration);
+    const Progress silent(Progress::Silent{});
+    BenchmarkRun run(options, group, silent);
+    try {
+      run.prepare();
+      run.perform();
+    } catch (const RunError& error) {
+      run.note_failure(error);
+    }
+    if (group.rank() != 0) return {};
+    const double duration_s = std::chrono::duration<double>(Clock::now() - start).count();
+    return sweep_line(report_format("json").write(run.report()), step, options_.round_count, duration_s);
+  }
+
+  void tell(std::size_t index) const {
+    const auto& record = file_->records().back();
+    const auto result = record.succeeded() ? fmt::format("{:.4g} s", record.times_s.front())
+                                           : record.status + ": " + record.reason;
+    const auto rest =
+        durations_.expected({steps_.begin() + static_cast<std::ptrdiff_t>(index) + 1, steps_.end()});
+    progress_.say(fmt::format("run {} of {} ({}, round {}): {}; about {} left", index + 1, steps_.size(),
+                              record.configuration.key(), record.round, result,
+                              format_duration(rest.value_or(0.0))));
+  }
+
+  ExitCode interrupted() {
+    if (group_.rank() == 0) {
+      fmt::print(stderr, "cg2d: interrupted by a signal; the same command goes on where {} ends\n",
+                 options_.output);
+    }
+    return ExitCode::interrupted;
+  }
+
+  ExitCode conclude() {
+    std::int64_t code = 0;
+    agree_on(group_, [&] {
+      if (group_.rank() != 0) return;
+      OutputFile standard_output("");
+      standard_output.write(sweep_tables(file_->records()));
+      standard_output.commit();
+      for (const auto& record : file_->records()) {
+        if (code == 0) code = record.exit_code;
+      }
+      if (code != 0) fmt::print(stderr, "cg2d: some runs failed; the tables say which\n");
+    });
+    return static_cast<ExitCode>(group_.maximum(code));
+  }
+
+  const SweepOptions& options_;
+  comm::RankGroup& group_;
+  Progress progress_;
+  std::vector<SweepStep> steps_;
+  std::unique_ptr<SweepFile> file_;  // on rank 0
+  std::map<int, std::unique_ptr<comm::RankGroup>> groups_;
+  RunDurations durations_;
+};
+
+}  // namespace
+
+ExitCode sweep(const SweepOptions& options, comm::RankGroup& group) {
+  return Sweep(options, group).execute();
+}
+
+}  // namespace cg2d

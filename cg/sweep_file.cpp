@@ -1,0 +1,93 @@
+#include "cg/sweep_file.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "cg/errors.hpp"
+#include "cg/tuning_profile.hpp"
+
+namespace cg2d {
+namespace {
+
+[[noreturn]] void cannot_open(const std::string& path, int error) {
+  throw RunError(ExitCode::cannot_create,
+                 fmt::format("--output {}: {}; name a file in a folder that can be written", path,
+                             std::strerror(error)));
+}
+
+[[noreturn]] void cannot_append(const std::string& path) {
+  throw RunError(ExitCode::cannot_write,
+                 fmt::format("cannot write {}: {}; is the disk full?", path, std::strerror(errno)));
+}
+
+}  // namespace
+
+SweepFile::SweepFile(std::string path, bool fresh) : path_(std::move(path)) {
+  try {
+    open();
+    if (fresh && ftruncate(descriptor_, 0) != 0) cannot_append(path_);
+    const auto text = text_of_file(path_).value_or("");
+    drop_cut_line(text);
+    records_ = parse_results(std::string_view(text).substr(0, complete_lines(text)));
+  } catch (const InputError& error) {
+    close(descriptor_);
+    throw InputError(fmt::format("--output {}: {}; --fresh starts the file anew, or name another one", path_,
+                                 error.what()));
+  } catch (const RunError&) {
+    if (descriptor_ >= 0) close(descriptor_);
+    throw;
+  }
+}
+
+SweepFile::~SweepFile() { close(descriptor_); }
+
+void SweepFile::open() {
+  descriptor_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+  if (descriptor_ < 0) cannot_open(path_, errno);
+  struct stat status {};
+  if (fstat(descriptor_, &status) != 0) cannot_open(path_, errno);
+  // Behind a pipe or a device nothing can be resumed.
+  if (!S_ISREG(status.st_mode)) throw InputError("it is no regular file");
+  // File systems without locks (some network ones) answer otherwise: then nobody watches.
+  if (flock(descriptor_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+    throw InputError("another sweep is writing it");
+}
+
+void SweepFile::drop_cut_line(const std::string& text) {
+  const auto whole = complete_lines(text);
+  was_cut_ = whole < text.size();
+  // Shortened in place: one step of the file system, with the lock kept.
+  if (was_cut_ && ftruncate(descriptor_, static_cast<off_t>(whole)) != 0) cannot_append(path_);
+}
+
+void SweepFile::require_maker(const std::string& maker) const {
+  for (const auto& record : records_) {
+    if (record.maker.empty() || record.maker == maker) continue;
+    throw InputError(
+        fmt::format("--output {}: its results come from another program or machine ({}; here: {}); --fresh "
+                    "starts the file "
+                    "anew, or name another one",
+                    path_, record.maker, maker));
+  }
+}
+
+void SweepFile::append(std::string_view line) {
+  auto added = parse_results(line);
+  for (std::string_view rest = line; !rest.empty();) {
+    const auto written = ::write(descriptor_, rest.data(), rest.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) cannot_append(path_);
+    rest.remove_prefix(static_cast<std::size_t>(written));
+  }
+  if (fsync(descriptor_) != 0) cannot_append(path_);
+  records_.push_back(std::move(added.front()));
+}
+
+}  // namespace cg2d

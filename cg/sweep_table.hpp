@@ -1,0 +1,34 @@
+#pragma once
+
+// The paper's table of a sweep: ranks down, process columns across.
+
+#include <string>
+#include <vector>
+
+#include "cg/result_file.hpp"
+
+namespace cg2d {
+
+/// Every run of one configuration, together.
+struct MeasuredConfiguration {
+  SweepConfiguration configuration;
+  std::string kernel_used;
+  std::vector<double> times_s;        ///< of the runs that succeeded
+  std::vector<std::string> statuses;  ///< of those that failed
+  std::string reason;                 ///< of the first failure
+  std::optional<double> predicted_s;
+  double n = 0.0;
+
+  /// Whether its time counts. One failed run spoils a configuration.
+  [[nodiscard]] bool is_sound() const { return statuses.empty() && !times_s.empty(); }
+};
+
+/// Every configuration once, in the order of their first records.
+std::vector<MeasuredConfiguration> gathered(const std::vector<ResultRecord>& records);
+
+/// One table for each class, kernel, transport and number of threads: medians with spread, the best grid of
+/// each rank count (*) and the official one (o), what the official one costs, what failed, and predictions
+/// where there are any.
+std::string sweep_tables(const std::vector<ResultRecord>& records);
+
+}  // namespace cg2d

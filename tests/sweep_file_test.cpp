@@ -1,0 +1,137 @@
+// The file of a sweep, and what is read from it: whole lines, lines that were cut off, and other things.
+
+#include "cg/sweep_file.hpp"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+
+#include "cg/errors.hpp"
+#include "result_records.hpp"
+
+namespace cg2d {
+namespace {
+
+using test::line_of;
+
+class SweepFileTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = (std::filesystem::temp_directory_path() / "cg2d-sweep-XXXXXX").string();
+    folder_ = mkdtemp(pattern.data());
+    path_ = (folder_ / "sweep.jsonl").string();
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  void put(const std::string& text) const { std::ofstream(path_) << text; }
+  [[nodiscard]] std::string text() const {
+    std::ostringstream all;
+    all << std::ifstream(path_).rdbuf();
+    return all.str();
+  }
+  /// What opening says against the file.
+  [[nodiscard]] std::string complaint() const {
+    try {
+      const SweepFile file(path_, false);
+    } catch (const RunError& error) {
+      return error.what();
+    }
+    return {};
+  }
+
+  std::filesystem::path folder_;
+  std::string path_;
+};
+
+TEST_F(SweepFileTest, KeepsWhatIsAppended) {
+  {
+    SweepFile file(path_, false);
+    EXPECT_TRUE(file.records().empty());
+    file.append(line_of(1, 2, 1));
+    file.append(line_of(2, 1, 1));
+    EXPECT_EQ(file.records().size(), 2U);
+  }
+  EXPECT_EQ(text(), line_of(1, 2, 1) + line_of(2, 1, 1));
+  const SweepFile again(path_, false);
+  ASSERT_EQ(again.records().size(), 2U);
+  EXPECT_FALSE(again.was_cut());
+  const auto& record = again.records()[1];
+  EXPECT_EQ(record.configuration, test::configuration_on(2, 1));
+  EXPECT_EQ(record.status, "not-enough-memory");
+  EXPECT_EQ(record.exit_code, 71);
+  EXPECT_FALSE(record.succeeded());
+  EXPECT_EQ(record.duration_s, 0.25);
+}
+
+TEST_F(SweepFileTest, DropsALineThatWasCutOffAnywhere) {
+  const auto first = line_of(1, 2, 1);
+  const auto second = line_of(2, 1, 1);
+  for (const std::size_t kept : {std::size_t{1}, second.size() / 2, second.size() - 1}) {
+    put(first + second.substr(0, kept));
+    {
+      SweepFile file(path_, false);
+      EXPECT_TRUE(file.was_cut());
+      EXPECT_EQ(file.records().size(), 1U);
+      EXPECT_EQ(text(), first);
+      file.append(second);
+    }
+    EXPECT_EQ(text(), first + second);
+  }
+  put(first.substr(0, 10));  // not even one line
+  const SweepFile file(path_, false);
+  EXPECT_TRUE(file.records().empty());
+  EXPECT_EQ(text(), "");
+}
+
+TEST_F(SweepFileTest, ALineInTheMiddleThatIsNoResultIsRefusedAndKept) {
+  for (const std::string wrong : {"[1]\n", "nonsense\n", "{\"schema_version\": 1}\n"}) {
+    put(line_of(1, 2, 1) + wrong + line_of(2, 1, 1));
+    const auto before = text();
+    EXPECT_NE(complaint().find(path_), std::string::npos);
+    EXPECT_NE(complaint().find("line 2 "), std::string::npos) << complaint();
+    EXPECT_EQ(text(), before);
+  }
+}
+
+TEST_F(SweepFileTest, FreshStartsAnew) {
+  put("nonsense\n");
+  const SweepFile file(path_, true);
+  EXPECT_TRUE(file.records().empty());
+  EXPECT_EQ(text(), "");
+}
+
+TEST_F(SweepFileTest, TwoSweepsDoNotShareAFile) {
+  const SweepFile file(path_, false);
+  EXPECT_NE(complaint().find("another sweep is writing it"), std::string::npos) << complaint();
+}
+
+TEST_F(SweepFileTest, WhatIsNoFileIsRefused) {
+  path_ = "/dev/null";
+  EXPECT_NE(complaint().find("no regular file"), std::string::npos) << complaint();
+  path_ = (folder_ / "missing" / "file").string();
+  EXPECT_NE(complaint().find("No such file"), std::string::npos) << complaint();
+}
+
+TEST(ResultFileTest, ASampleIsMedianAndSpread) {
+  const auto odd = sample_of({3.0, 1.0, 2.0});
+  EXPECT_DOUBLE_EQ(odd.median, 2.0);
+  EXPECT_DOUBLE_EQ(odd.spread(), 1.0);
+  const auto even = sample_of({4.0, 1.0, 2.0, 3.0});
+  EXPECT_DOUBLE_EQ(even.median, 2.5);
+  EXPECT_DOUBLE_EQ(sample_of({5.0}).spread(), 0.0);
+}
+
+TEST(ResultFileTest, AMissingFileIsNamed) {
+  try {
+    static_cast<void>(read_results("/no/such/file"));
+    FAIL();
+  } catch (const InputError& error) {
+    EXPECT_NE(std::string(error.what()).find("/no/such/file: there is no such file"), std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace cg2d
