@@ -49,5 +49,6 @@ std::span<const SubcommandRow> subcommand_table();
 SubcommandRow run_subcommand();
 SubcommandRow tune_subcommand();
 SubcommandRow sweep_subcommand();
+SubcommandRow model_subcommand();
 
 }  // namespace cg2d

@@ -1,0 +1,324 @@
+#include "cg/machine_description.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "cg/embedded_machines.hpp"
+#include "cg/errors.hpp"
+#include "cg/tuning_profile.hpp"
+
+namespace cg2d {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int machine_version = 1;
+
+/// An object of the file with the path to it, for messages, and the clock for keys in clocks.
+struct Section {
+  const Json& json;
+  std::string path;
+  double clock_hz = 0.0;
+
+  [[nodiscard]] std::string where(const std::string& key) const {
+    return path.empty() ? fmt::format("\"{}\"", key) : fmt::format("\"{}.{}\"", path, key);
+  }
+  [[nodiscard]] bool has(const std::string& key) const { return json.contains(key); }
+
+  [[nodiscard]] double number(const std::string& key, double least) const {
+    if (!has(key)) throw InputError(fmt::format("{} is missing: a number is needed", where(key)));
+    const auto& value = json.at(key);
+    if (!value.is_number()) {
+      throw InputError(fmt::format("{} must be a number, not {}", where(key), value.dump()));
+    }
+    const auto result = value.get<double>();
+    if (!std::isfinite(result) || result < least) {
+      throw InputError(fmt::format("{} is {}: it must be at least {:g}", where(key), value.dump(), least));
+    }
+    return result;
+  }
+  [[nodiscard]] double positive(const std::string& key) const {
+    const double result = number(key, 0.0);
+    if (result <= 0.0) throw InputError(fmt::format("{} must be greater than 0", where(key)));
+    return result;
+  }
+  [[nodiscard]] int count(const std::string& key, int least) const {
+    const double value = number(key, least);
+    if (value != std::floor(value) || value > 2147483647.0) {
+      throw InputError(fmt::format("{} is {}: a whole number is needed", where(key), value));
+    }
+    return static_cast<int>(value);
+  }
+  [[nodiscard]] std::string text(const std::string& key) const {
+    if (!has(key) || !json.at(key).is_string() || json.at(key).get<std::string>().empty()) {
+      throw InputError(fmt::format("{} is missing: a text is needed", where(key)));
+    }
+    return json.at(key).get<std::string>();
+  }
+  [[nodiscard]] Section section(const std::string& key) const {
+    if (!has(key) || !json.at(key).is_object()) {
+      throw InputError(fmt::format("{} is missing: an object is needed", where(key)));
+    }
+    return {.json = json.at(key), .path = path.empty() ? key : path + "." + key, .clock_hz = clock_hz};
+  }
+  /// The objects of a list.
+  [[nodiscard]] std::vector<Section> list(const std::string& key) const {
+    if (!has(key) || !json.at(key).is_array() || json.at(key).empty()) {
+      throw InputError(fmt::format("{} is missing: a list with at least one entry is needed", where(key)));
+    }
+    std::vector<Section> sections;
+    for (const auto& entry : json.at(key)) {
+      const auto place = fmt::format("{}{}[{}]", path.empty() ? "" : path + ".", key, sections.size());
+      if (!entry.is_object()) throw InputError(fmt::format("\"{}\" must be an object", place));
+      sections.push_back({.json = entry, .path = place, .clock_hz = clock_hz});
+    }
+    return sections;
+  }
+
+  /// A time under one of two keys, in seconds or in clocks.
+  [[nodiscard]] double seconds(const std::string& in_seconds, const std::string& in_clocks) const {
+    require_one(in_seconds, in_clocks);
+    if (has(in_seconds)) return number(in_seconds, 0.0);
+    return number(in_clocks, 0.0) / clock();
+  }
+  /// A rate, likewise.
+  [[nodiscard]] double per_second(const std::string& by_second, const std::string& by_clock) const {
+    require_one(by_second, by_clock);
+    return has(by_second) ? positive(by_second) : positive(by_clock) * clock();
+  }
+
+ private:
+  void require_one(const std::string& first, const std::string& second) const {
+    if (has(first) == has(second)) {
+      throw InputError(fmt::format("{} or {} is needed, one of the two", where(first), where(second)));
+    }
+  }
+  [[nodiscard]] double clock() const {
+    if (clock_hz > 0.0) return clock_hz;
+    throw InputError(fmt::format("\"clock_hz\" is missing: \"{}\" has keys in clocks", path));
+  }
+};
+
+comm::SumForm sum_form_from(const Section& network) {
+  if (!network.has("sum_form")) return comm::SumForm::reduce_scatter;
+  const auto name = network.text("sum_form");
+  if (name == "reduce-scatter") return comm::SumForm::reduce_scatter;
+  if (name == "whole-block") return comm::SumForm::whole_block;
+  throw InputError(
+      fmt::format("{} is \"{}\": it must be reduce-scatter or whole-block", network.where("sum_form"), name));
+}
+
+RowLoopCost row_loop_from(const Section& kernel) {
+  return {.critical_vector_length = kernel.count("critical_vector_length", 0),
+          .row_start_up_s = kernel.seconds("row_start_up_s", "row_start_up_clocks"),
+          .seconds_per_nonzero = kernel.seconds("seconds_per_nonzero", "clocks_per_nonzero"),
+          .short_row_seconds_per_nonzero =
+              kernel.seconds("short_row_seconds_per_nonzero", "short_row_clocks_per_nonzero")};
+}
+
+KernelCost kernel_cost_from(const Section& kernel) {
+  KernelCost cost{.name = kernel.text("name")};
+  if (kernel.has("symmetric")) {
+    if (!kernel.json.at("symmetric").is_boolean()) {
+      throw InputError(fmt::format("{} must be true or false", kernel.where("symmetric")));
+    }
+    cost.is_symmetric = kernel.json.at("symmetric").get<bool>();
+  }
+  if (!kernel.has("shapes")) {
+    cost.loop = row_loop_from(kernel);
+    return cost;
+  }
+  for (const auto& shape : kernel.list("shapes")) {
+    cost.shapes.push_back({.rows = shape.positive("rows"),
+                           .columns = shape.positive("columns"),
+                           .nonzeros = shape.positive("nonzeros"),
+                           .seconds_per_nonzero = shape.positive("seconds_per_nonzero")});
+  }
+  return cost;
+}
+
+MachineDescription description_from(const Section& top) {
+  MachineDescription machine{.name = top.text("name"),
+                             .description = top.has("description") ? top.text("description") : "",
+                             .sources = {},
+                             .clock_hz = top.clock_hz,
+                             .network = {},
+                             .vectors = {},
+                             .node = {},
+                             .default_kernel = top.has("default_kernel") ? top.text("default_kernel") : "",
+                             .kernels = {}};
+  if (top.has("sources")) machine.sources = top.json.at("sources").get<std::vector<std::string>>();
+  const auto network = top.section("network");
+  machine.network = {
+      .start_up_s = network.seconds("start_up_s", "start_up_clocks"),
+      .bytes_per_s = network.per_second("bytes_per_s", "bytes_per_clock"),
+      .add_s_per_element = network.seconds("add_seconds_per_element", "add_clocks_per_element"),
+      .sum_form = sum_form_from(network)};
+  const auto vectors = top.section("vectors");
+  machine.vectors = {
+      .dot_s_per_element = vectors.seconds("dot_seconds_per_element", "dot_clocks_per_element"),
+      .dot_call_s = vectors.has("dot_call_s") ? vectors.number("dot_call_s", 0.0) : 0.0,
+      .update_s_per_element = vectors.seconds("update_seconds_per_element", "update_clocks_per_element"),
+      .update_call_s = vectors.has("update_call_s") ? vectors.number("update_call_s", 0.0) : 0.0};
+  if (top.has("node")) {
+    const auto node = top.section("node");
+    machine.node = {.ranks = node.count("ranks", 1),
+                    .link_bytes_per_s = node.per_second("link_bytes_per_s", "link_bytes_per_clock")};
+  }
+  for (const auto& kernel : top.list("kernels")) machine.kernels.push_back(kernel_cost_from(kernel));
+  if (!machine.default_kernel.empty()) static_cast<void>(machine.kernel(machine.default_kernel));
+  if (top.has("calibrated")) {
+    const auto calibrated = top.section("calibrated");
+    machine.calibrated_ranks = calibrated.count("ranks", 1);
+    machine.calibrated_threads = calibrated.count("threads", 1);
+  }
+  return machine;
+}
+
+MachineDescription description_of(const Json& json, const std::string& path) {
+  if (!json.is_object()) throw InputError("a machine description must be a JSON object");
+  Section top{.json = json, .path = path};
+  if (top.has("clock_hz")) top.clock_hz = top.positive("clock_hz");
+  return description_from(top);
+}
+
+Json json_of(const KernelCost& kernel) {
+  Json json{{"name", kernel.name}, {"symmetric", kernel.is_symmetric}};
+  if (kernel.loop) {
+    json["critical_vector_length"] = kernel.loop->critical_vector_length;
+    json["row_start_up_s"] = kernel.loop->row_start_up_s;
+    json["seconds_per_nonzero"] = kernel.loop->seconds_per_nonzero;
+    json["short_row_seconds_per_nonzero"] = kernel.loop->short_row_seconds_per_nonzero;
+    return json;
+  }
+  json["shapes"] = Json::array();
+  for (const auto& shape : kernel.shapes) {
+    json["shapes"].push_back({{"rows", shape.rows},
+                              {"columns", shape.columns},
+                              {"nonzeros", shape.nonzeros},
+                              {"seconds_per_nonzero", shape.seconds_per_nonzero}});
+  }
+  return json;
+}
+
+Json json_of(const MachineDescription& machine) {
+  const auto& network = machine.network;
+  const auto& vectors = machine.vectors;
+  const bool is_whole = network.sum_form == comm::SumForm::whole_block;
+  Json json{{"name", machine.name}, {"description", machine.description}, {"sources", machine.sources}};
+  if (machine.description.empty()) json.erase("description");
+  if (machine.clock_hz > 0.0) json["clock_hz"] = machine.clock_hz;
+  if (machine.calibrated_ranks > 0) {
+    json["calibrated"] = {{"ranks", machine.calibrated_ranks}, {"threads", machine.calibrated_threads}};
+  }
+  json["network"] = {{"start_up_s", network.start_up_s},
+                     {"bytes_per_s", network.bytes_per_s},
+                     {"add_seconds_per_element", network.add_s_per_element},
+                     {"sum_form", is_whole ? "whole-block" : "reduce-scatter"}};
+  json["vectors"] = {{"dot_seconds_per_element", vectors.dot_s_per_element},
+                     {"dot_call_s", vectors.dot_call_s},
+                     {"update_seconds_per_element", vectors.update_s_per_element},
+                     {"update_call_s", vectors.update_call_s}};
+  if (machine.node.ranks > 0) {
+    json["node"] = {{"ranks", machine.node.ranks}, {"link_bytes_per_s", machine.node.link_bytes_per_s}};
+  }
+  if (!machine.default_kernel.empty()) json["default_kernel"] = machine.default_kernel;
+  json["kernels"] = Json::array();
+  for (const auto& kernel : machine.kernels) json["kernels"].push_back(json_of(kernel));
+  return json;
+}
+
+}  // namespace
+
+const KernelCost& MachineDescription::kernel(std::string_view kernel_name) const {
+  const auto found = std::ranges::find(kernels, kernel_name, &KernelCost::name);
+  if (found != kernels.end()) return *found;
+  std::string known;
+  for (const auto& candidate : kernels) known += (known.empty() ? "" : ", ") + candidate.name;
+  throw InputError(fmt::format("machine {} has no kernel \"{}\"; it describes {}", name, kernel_name, known));
+}
+
+const MachineDescription& Machine::for_ranks(int rank_count) const {
+  const auto distance = [&](const MachineDescription& condition) {
+    if (condition.calibrated_ranks == 0) return 0.0;
+    return std::abs(std::log(static_cast<double>(condition.calibrated_ranks) / rank_count));
+  };
+  return *std::ranges::min_element(conditions, {}, distance);
+}
+
+const MachineDescription* Machine::find(int rank_count, int thread_count) const {
+  const auto found = std::ranges::find_if(conditions, [&](const auto& condition) {
+    return condition.calibrated_ranks == rank_count && condition.calibrated_threads == thread_count;
+  });
+  return found == conditions.end() ? nullptr : &*found;
+}
+
+void Machine::put(MachineDescription condition) {
+  std::erase_if(conditions, [&](const auto& known) {
+    return known.name == condition.name && known.calibrated_ranks == condition.calibrated_ranks &&
+           known.calibrated_threads == condition.calibrated_threads;
+  });
+  conditions.push_back(std::move(condition));
+}
+
+Machine parse_machine(std::string_view text) {
+  try {
+    const auto json = Json::parse(text);
+    if (!json.is_object()) throw InputError("a machine description must be a JSON object");
+    if (json.value("schema_version", Json()) != machine_version) {
+      throw InputError(fmt::format("\"schema_version\" must be {}", machine_version));
+    }
+    Machine machine;
+    if (!json.contains("conditions")) {
+      machine.conditions.push_back(description_of(json, ""));
+      return machine;
+    }
+    const Section top{.json = json, .path = ""};
+    for (const auto& condition : top.list("conditions")) {
+      machine.conditions.push_back(description_of(condition.json, condition.path));
+    }
+    return machine;
+  } catch (const nlohmann::json::exception& error) {
+    // The library's texts begin with a number of its own: "[json.exception.parse_error.101] ...".
+    const std::string_view text_of_error(error.what());
+    throw InputError(std::string(text_of_error.substr(text_of_error.find(']') + 2)));
+  }
+}
+
+std::string format_machine(const Machine& machine) {
+  Json conditions = Json::array();
+  for (const auto& condition : machine.conditions) conditions.push_back(json_of(condition));
+  return Json{{"schema_version", machine_version}, {"conditions", std::move(conditions)}}.dump(2) + "\n";
+}
+
+std::span<const ShippedMachine> shipped_machines() {
+  static constexpr std::array table{ShippedMachine{.name = "cp-pacs", .text = embedded::cp_pacs}};
+  return table;
+}
+
+Machine find_machine(const std::string& name_or_file) {
+  std::string known;
+  for (const auto& machine : shipped_machines()) {
+    if (machine.name == name_or_file) return parse_machine(machine.text);
+    known += fmt::format("{}{}", known.empty() ? "" : ", ", machine.name);
+  }
+  const auto text = text_of_file(name_or_file);
+  if (!text) {
+    throw InputError(fmt::format("is neither a file nor a machine that comes with cg2d ({})", known));
+  }
+  return parse_machine(*text);
+}
+
+std::optional<std::string> default_machine_path() {
+  const auto profile = default_profile_path();
+  if (!profile) return std::nullopt;
+  return (std::filesystem::path(*profile).parent_path() / "machine.json").string();
+}
+
+}  // namespace cg2d

@@ -1,0 +1,112 @@
+#pragma once
+
+// What a machine costs: start-up and bytes of a message, additions, vector operations, products. From a JSON
+// file.
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "comm/schedule.hpp"
+
+namespace cg2d {
+
+/// A loop over the rows as the paper describes it: rows from the critical vector length on pay a start-up and
+/// a rate, shorter ones a rate of the scalar loop.
+struct RowLoopCost {
+  int critical_vector_length = 0;
+  double row_start_up_s = 0.0;
+  double seconds_per_nonzero = 0.0;
+  double short_row_seconds_per_nonzero = 0.0;
+};
+
+/// What a product took on a block of that shape, all ranks at the same time, caches and threads included.
+struct BlockShapeCost {
+  double rows = 0.0;
+  double columns = 0.0;
+  double nonzeros = 0.0;
+  double seconds_per_nonzero = 0.0;
+};
+
+/// A matrix-vector product: by its loop, or by measured shapes (at least one), between which the model
+/// interpolates.
+struct KernelCost {
+  std::string name;
+  bool is_symmetric = false;  ///< half storage: collects and sums twice
+  std::optional<RowLoopCost> loop{};
+  std::vector<BlockShapeCost> shapes{};
+};
+
+/// Times of the network as one rank sees them.
+struct NetworkCost {
+  double start_up_s = 0.0;
+  double bytes_per_s = 0.0;
+  double add_s_per_element = 0.0;
+  comm::SumForm sum_form = comm::SumForm::reduce_scatter;
+};
+
+/// Time of one pass over the elements of a vector. `call_s` is what every call costs.
+struct VectorCost {
+  double dot_s_per_element = 0.0;
+  double dot_call_s = 0.0;
+  double update_s_per_element = 0.0;  ///< y := y + a x and the like
+  double update_call_s = 0.0;
+};
+
+/// Ranks of one node that share a link to the others. 0: no sharing.
+struct NodeSharing {
+  int ranks = 0;
+  double link_bytes_per_s = 0.0;
+};
+
+struct MachineDescription {
+  std::string name;
+  std::string description;
+  std::vector<std::string> sources;
+  double clock_hz = 0.0;  ///< only for the keys in clocks, and for showing clocks
+  NetworkCost network;
+  VectorCost vectors;
+  NodeSharing node;
+  std::string default_kernel;  ///< empty: the fastest of each grid
+  std::vector<KernelCost> kernels;
+  /// Of a calibration: the ranks and threads that it ran on. 0: good for any number.
+  int calibrated_ranks = 0;
+  int calibrated_threads = 0;
+
+  /// Throws InputError that lists the known names.
+  [[nodiscard]] const KernelCost& kernel(std::string_view kernel_name) const;
+};
+
+/// One machine in as many conditions as it was calibrated in: ranks that share cores cost more.
+struct Machine {
+  std::vector<MachineDescription> conditions;  ///< at least one
+
+  /// The condition whose number of ranks is nearest, in ratio.
+  [[nodiscard]] const MachineDescription& for_ranks(int rank_count) const;
+  /// The condition of exactly these numbers, or nullptr.
+  [[nodiscard]] const MachineDescription* find(int rank_count, int thread_count) const;
+  /// Replaces the condition of the same ranks and threads, or adds one.
+  void put(MachineDescription condition);
+};
+
+/// Throws InputError, without the name of the file: what, where, and what would be right. A file holds one
+/// description, or several as {"schema_version": 1, "conditions": [...]}.
+Machine parse_machine(std::string_view text);
+std::string format_machine(const Machine& machine);
+
+/// The machines that come with the program.
+struct ShippedMachine {
+  std::string_view name;
+  std::string_view text;
+};
+std::span<const ShippedMachine> shipped_machines();
+
+/// A shipped machine's name or a file. Local: reads the file. Throws InputError.
+Machine find_machine(const std::string& name_or_file);
+
+/// cg2d/machine.json beside the default tuning profile; nothing where there is no such place.
+std::optional<std::string> default_machine_path();
+
+}  // namespace cg2d

@@ -1,0 +1,192 @@
+#include "cg/performance_model.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <numeric>
+
+namespace cg2d {
+namespace {
+
+constexpr auto element_bytes = static_cast<double>(sizeof(double));
+
+/// Bytes per second of one rank, with the others of its node on the same link.
+double bytes_per_second(const MachineDescription& machine, int rank_count) {
+  const auto& node = machine.node;
+  if (node.ranks <= 0 || rank_count <= node.ranks) return machine.network.bytes_per_s;
+  return std::min(machine.network.bytes_per_s, node.link_bytes_per_s / node.ranks);
+}
+
+/// What messages of one machine and number of ranks take.
+class MessageCost {
+ public:
+  MessageCost(const NetworkCost& network, double bytes_per_s)
+      : network_(network), bytes_per_s_(bytes_per_s) {}
+
+  [[nodiscard]] double message(double elements) const {
+    return elements > 0.0 ? network_.start_up_s + elements * element_bytes / bytes_per_s_ : 0.0;
+  }
+  [[nodiscard]] double addition(double elements) const { return elements * network_.add_s_per_element; }
+
+  /// One member's steps, one after the other; both ways of a step are under way at the same time.
+  [[nodiscard]] double steps(const comm::Schedule& schedule, const comm::GroupPieces& pieces) const {
+    double seconds = 0.0;
+    for (const auto& step : schedule.steps) {
+      const bool sends = step.send_to != comm::ScheduleStep::no_partner;
+      const bool receives = step.receive_from != comm::ScheduleStep::no_partner;
+      const auto sent = sends ? static_cast<double>(pieces.element_count(step.sent)) : 0.0;
+      const auto received = receives ? static_cast<double>(pieces.element_count(step.received)) : 0.0;
+      seconds += message(std::max(sent, received));
+      if (step.combine == comm::Combine::add) seconds += addition(received);
+    }
+    return seconds;
+  }
+
+ private:
+  const NetworkCost& network_;
+  double bytes_per_s_;
+};
+
+std::vector<int> sampled_ranks(int rank_count) {
+  const int count = std::min(rank_count, most_sampled_ranks);
+  std::vector<int> ranks;
+  ranks.reserve(static_cast<std::size_t>(count) + 1);
+  for (std::int64_t k = 0; k < count; ++k) ranks.push_back(static_cast<int>(k * rank_count / count));
+  if (ranks.back() != rank_count - 1) ranks.push_back(rank_count - 1);
+  return ranks;
+}
+
+/// The shuffle of one rank: what it sends and receives at the same time.
+double shuffle_seconds(const MessageCost& cost, const comm::BlockLayout& layout, int rank) {
+  double elements = 0.0;
+  if (layout.shuffle_destination(rank) != rank) {
+    elements = static_cast<double>(layout.piece(layout.row_piece_of(rank)).size());
+  }
+  if (layout.shuffle_source(rank) != rank) {
+    elements = std::max(elements, static_cast<double>(layout.piece(layout.column_piece_of(rank)).size()));
+  }
+  return cost.message(elements);
+}
+
+CallCosts costs_of_rank(const MessageCost& cost, const comm::BlockLayout& layout, int rank,
+                        const ModelledTransport& transport) {
+  const auto over_column = comm::collection_pieces(layout, rank);
+  const auto over_row = comm::summation_pieces(layout, rank);
+  CallCosts costs;
+  costs.collection_s = cost.steps(comm::collection_schedule(layout, rank), over_column);
+  costs.summation_s = cost.steps(comm::summation_schedule(layout, rank, transport.sum_form), over_row);
+  costs.shuffle_s = shuffle_seconds(cost, layout, rank);
+  if (transport.is_symmetric) {
+    // The shuffle backwards is a part of the collection over the rows.
+    costs.collection_s +=
+        costs.shuffle_s + cost.steps(comm::mirrored_collection_schedule(layout, rank), over_row);
+    costs.summation_s +=
+        cost.steps(comm::mirrored_summation_schedule(layout, rank, transport.sum_form), over_column);
+  }
+  for (const auto& step : comm::all_reduce_schedule(layout.grid().rank_count(), rank).steps) {
+    costs.dot_s += cost.message(1.0);
+    if (step.combine == comm::Combine::add) costs.dot_s += cost.addition(1.0);
+  }
+  return costs;
+}
+
+double loop_seconds(const RowLoopCost& loop, double rows, const RowLengthDistribution& lengths) {
+  const double short_rows = lengths.share_below(loop.critical_vector_length);
+  const double short_nonzeros = lengths.nonzeros_below(loop.critical_vector_length);
+  return rows * ((1.0 - short_rows) * loop.row_start_up_s +
+                 (lengths.mean() - short_nonzeros) * loop.seconds_per_nonzero +
+                 short_nonzeros * loop.short_row_seconds_per_nonzero);
+}
+
+/// Between measured shapes: their rates, weighted by the inverse square of the distance in the logarithms of
+/// rows, columns and nonzeros. A shape that was measured is met exactly.
+double shape_rate(const std::vector<BlockShapeCost>& shapes, double rows, double columns, double nonzeros) {
+  double weights = 0.0;
+  double sum = 0.0;
+  for (const auto& shape : shapes) {
+    constexpr double same = 1e-6;
+    const double by_rows = std::log(shape.rows / rows);
+    const double by_columns = std::log(shape.columns / columns);
+    const double by_nonzeros = std::log(shape.nonzeros / nonzeros);
+    const double distance = by_rows * by_rows + by_columns * by_columns + by_nonzeros * by_nonzeros + same;
+    const double weight = 1.0 / (distance * distance);
+    weights += weight;
+    sum += weight * shape.seconds_per_nonzero;
+  }
+  return sum / weights;
+}
+
+}  // namespace
+
+double Prediction::total_s() const { return std::accumulate(phases.begin(), phases.end(), 0.0); }
+
+CallCosts communication_costs(const MachineDescription& machine, const comm::BlockLayout& layout,
+                              const ModelledTransport& transport) {
+  const int rank_count = layout.grid().rank_count();
+  const MessageCost cost(machine.network, bytes_per_second(machine, rank_count));
+  CallCosts busiest;
+  for (const int rank : sampled_ranks(rank_count)) {
+    const auto costs = costs_of_rank(cost, layout, rank, transport);
+    busiest.collection_s = std::max(busiest.collection_s, costs.collection_s);
+    busiest.summation_s = std::max(busiest.summation_s, costs.summation_s);
+    busiest.shuffle_s = std::max(busiest.shuffle_s, costs.shuffle_s);
+    busiest.dot_s = std::max(busiest.dot_s, costs.dot_s);
+  }
+  return busiest;
+}
+
+double multiply_seconds(const KernelCost& kernel, double rows, double columns,
+                        const RowLengthDistribution& lengths) {
+  if (kernel.loop) return loop_seconds(*kernel.loop, rows, lengths);
+  const double nonzeros = rows * lengths.mean();
+  if (nonzeros <= 0.0) return 0.0;
+  return nonzeros * shape_rate(kernel.shapes, rows, columns, nonzeros);
+}
+
+Prediction predict(const MachineDescription& machine, const KernelCost& kernel, const Problem& problem,
+                   const comm::ProcessGrid& grid, comm::SumForm sum_form) {
+  const auto layout = comm::BlockLayout::even(problem.n, grid);
+  auto calls =
+      communication_costs(machine, layout, {.sum_form = sum_form, .is_symmetric = kernel.is_symmetric});
+  const auto n = static_cast<double>(problem.n);
+  const double piece = n / grid.rank_count();
+  calls.multiply_s =
+      multiply_seconds(kernel, n / grid.rows, n / grid.columns, expected_row_lengths(problem, grid.columns));
+  calls.update_s = machine.vectors.update_call_s + piece * machine.vectors.update_s_per_element;
+  const double local_dot_s = machine.vectors.dot_call_s + piece * machine.vectors.dot_s_per_element;
+
+  // As Solver calls them in one outer step. A solve: a product per CG step and one for the residual; two dot
+  // products per CG step, the first one and the residual's; three updates per CG step, six around them.
+  // Behind the solve: two local dot products in one sum, one scaling.
+  constexpr double products = cg_steps_per_solve + 1.0;
+  constexpr double sums = 2.0 * cg_steps_per_solve + 3.0;
+  constexpr double local_dots = sums + 1.0;
+  const double updates = 3.0 * cg_steps_per_solve + 7.0 + (kernel.is_symmetric ? products : 0.0);
+  const double outer_steps = problem.niter;
+  Prediction prediction{.machine = machine.name, .kernel = kernel.name, .grid = grid};
+  const auto put = [&](Phase phase, double seconds) {
+    prediction.phases[static_cast<std::size_t>(phase)] = outer_steps * seconds;
+  };
+  put(Phase::collection, products * calls.collection_s);
+  put(Phase::multiply, products * calls.multiply_s);
+  put(Phase::summation, products * calls.summation_s);
+  put(Phase::shuffle, products * calls.shuffle_s);
+  put(Phase::dot, sums * calls.dot_s + local_dots * local_dot_s);
+  put(Phase::vector_updates, updates * calls.update_s);
+  return prediction;
+}
+
+Prediction predict(const MachineDescription& machine, const Problem& problem, const comm::ProcessGrid& grid) {
+  const auto sum_form = machine.network.sum_form;
+  if (!machine.default_kernel.empty()) {
+    return predict(machine, machine.kernel(machine.default_kernel), problem, grid, sum_form);
+  }
+  Prediction best = predict(machine, machine.kernels.front(), problem, grid, sum_form);
+  for (const auto& kernel : machine.kernels) {
+    auto candidate = predict(machine, kernel, problem, grid, sum_form);
+    if (candidate.total_s() < best.total_s()) best = std::move(candidate);
+  }
+  return best;
+}
+
+}  // namespace cg2d
