@@ -55,7 +55,7 @@ def heat_panel(study):
             marks = marks_of(study, rank_count, case)
             ratio = case.median_s / best_s
             tip = case_tip(case, f"{ratio:.2f} x the best grid of {ranks_text(rank_count)}", *marks)
-            cells[row, columns.index(column_count)] = Cell(ratio, [seconds(case.median_s), *marks], tip)
+            cells[row, columns.index(column_count)] = Cell(ratio, [seconds(case.median_s), *marks], tip, "best" in marks)
     return HeatPanel(
         title=f"Time, {study.name}",
         x_label="Px, process columns",
@@ -70,8 +70,8 @@ def heat_panel(study):
 def time_heat_map(material):
     return Figure(
         [heat_panel(study) for study in studies_with_grids(material)],
-        "Median time of the timed region. Colours compare the grids of one number of ranks. 'official' is the grid that the "
-        "official program takes.",
+        "Median time of the timed region. Colours compare the grids of one number of ranks; the best is framed. 'official' is "
+        "the grid that the official program takes.",
     )
 
 
@@ -160,12 +160,15 @@ def core_note(material):
         for case in study.all_cases()
         if case.run.document["environment"]["oversubscribed"]
     ]
-    return f" From {ranks_text(min(crowded))} on, ranks shared cores: there is no speed-up to be had." if crowded else ""
+    return f" From {ranks_text(min(crowded))} on, ranks shared cores." if crowded else ""
 
 
 def scaling(material):
     counts = sorted({count for study in studies_with_ranks(material) for count in study.rank_counts})
     axis = Axis("P, ranks", "log", ticks=counts)
+    speed_ups = scaling_lines(material, speed_up_of)
+    least = min(value for line in speed_ups for value in line.y)
+    fractions = [2.0**-k for k in range(1, 20) if 2.0 ** -(k - 1) > least]
     ideal = Line(
         "ideal", counts, counts, style.GREY, [f"ideal: {count} times one rank" for count in counts],
         is_dashed=True, has_points=False,
@@ -176,8 +179,7 @@ def scaling(material):
     return Figure(
         [
             LinePanel(
-                "Speed-up", axis, Axis("Speed-up, times", "log", ticks=counts),
-                [*scaling_lines(material, speed_up_of), ideal],
+                "Speed-up", axis, Axis("Speed-up, times", "log", ticks=sorted({1.0, *fractions, *counts})), [*speed_ups, ideal]
             ),
             LinePanel(
                 "Efficiency", axis, Axis("Efficiency, %", from_zero=True), [*scaling_lines(material, efficiency_of), full]
@@ -192,7 +194,7 @@ def scaling(material):
 
 
 def gain_text(study, rank_count):
-    """{"official", "worst"}: what the best grid gains, in words."""
+    """{"official", "worst"}: what other grids take, in words."""
     best, official, worst = study.best(rank_count), study.official(rank_count), study.worst(rank_count)
     if official_grid(rank_count) is None:
         against_official = "none: not a power of two"
@@ -203,7 +205,7 @@ def gain_text(study, rank_count):
     else:
         against_official = f"{grid_name(official.grid)} takes {percent(official.median_s / best.median_s)}"
     if worst is best:
-        return {"official": against_official, "worst": "the only one measured"}
+        return {"official": "the only grid" if official is best else against_official, "worst": "none"}
     return {
         "official": against_official,
         "worst": f"{grid_name(worst.grid)} takes {percent(worst.median_s / best.median_s)}",

@@ -12,13 +12,17 @@ from .studies import grid_name, seconds
 
 
 def timed_cases(material):
-    """[(study, P, [cases by Px])], most grids and largest problem first, of cases whose phases were timed."""
-    found = []
+    """[(study, P, [cases by Px])] of cases whose phases were timed: of each problem the number of ranks that is shown, then
+    further ones with several grids."""
+    shown, others = [], []
     for study in material.studies:
-        cases = [case for _, case in sorted(study.cases[study.shown_rank_count].items()) if case.run.rank_phases()]
-        if cases:
-            found.append((study, study.shown_rank_count, cases))
-    return found[:MOST_PANELS]
+        for rank_count in reversed(study.rank_counts):
+            cases = [case for _, case in sorted(study.cases[rank_count].items()) if case.run.rank_phases()]
+            if cases and rank_count == study.shown_rank_count:
+                shown.append((study, rank_count, cases))
+            elif len(cases) > 1:
+                others.append((study, rank_count, cases))
+    return [*shown, *others][:MOST_PANELS]
 
 
 def why_no_phases(material):
@@ -26,18 +30,20 @@ def why_no_phases(material):
 
 
 def phases_panel(study, rank_count, cases):
+    greatest_s = max(case.run.document["result"]["time_s"] / case.run.cg_steps for case in cases)
+    factor, unit = (1e3, "ms") if greatest_s >= 1e-3 else (1e6, "µs")
     bars = []
     for phase in PHASES:
-        values = [1e3 * case.run.phase_seconds(phase) / case.run.cg_steps for case in cases]
+        values = [factor * case.run.phase_seconds(phase) / case.run.cg_steps for case in cases]
         tips = [
-            case_tip(case, f"{style.phase_name(phase)}: {value:.4g} ms per CG step", share_text(case, phase))
+            case_tip(case, f"{style.phase_name(phase)}: {value:.4g} {unit} per CG step", share_text(case, phase))
             for case, value in zip(cases, values)
         ]
         bars.append(Bars(style.phase_name(phase), values, style.PHASE_COLOURS[phase], tips))
     return BarPanel(
         title=f"{study.name}, {ranks_text(rank_count)}",
         x=Axis("Grid, Px x Py", "category", names=[grid_name(case.grid) for case in cases]),
-        y=Axis("Time per CG step, ms (mean over ranks)", from_zero=True),
+        y=Axis(f"Time per CG step, {unit} (mean over ranks)", from_zero=True),
         bars=bars,
         is_stacked=True,
     )
@@ -58,20 +64,19 @@ def stacked_phases(material):
 # ---------------------------------------------------------------- the rank plane
 
 
-def plane_case(material):
-    """(study, case) whose ranks are shown: the largest problem's, best grid; None if all have one rank."""
+def plane_cases(material):
+    """[(study, case)] whose ranks are shown, of the largest problem that ran on several: the best grid of the number of ranks
+    that is shown elsewhere, and of the greatest one."""
     for study in material.studies:
-        counts = [
-            count for count in study.rank_counts if count > 1 and study.best(count).run.rank_phases()
-        ]
+        counts = [count for count in study.rank_counts if count > 1 and study.best(count).run.rank_phases()]
         if counts:
             shown = study.shown_rank_count if study.shown_rank_count in counts else counts[-1]
-            return study, study.best(shown)
-    return None
+            return [(study, study.best(count)) for count in dict.fromkeys((shown, counts[-1]))]
+    return []
 
 
 def why_no_plane(material):
-    return "" if plane_case(material) else "no run on several ranks has timed its phases"
+    return "" if plane_cases(material) else "no run on several ranks has timed its phases"
 
 
 def plane_panel(case, title, scale_label, clocks_of):
@@ -102,20 +107,26 @@ def plane_panel(case, title, scale_label, clocks_of):
 
 
 def rank_plane(material):
-    study, case = plane_case(material)
-    where = f"{study.name}, {grid_name(case.grid)}"
+    cases = plane_cases(material)
     label = "Thousand clocks per CG step"
-    multiply = plane_panel(case, f"Multiply, {where}", label, lambda entry: entry["phases"]["multiply"]["clocks"])
-    waited = plane_panel(
-        case, f"Waiting for others, {where}", label,
-        lambda entry: sum(phase["waited_clocks"] for phase in entry["phases"].values()),
-    )  # fmt: skip
-    slow = max(case.run.rank_phases(), key=lambda entry: entry["phases"]["multiply"]["clocks"])
+    shown = []
+    for study, case in cases:
+        where = f"{study.name}, {grid_name(case.grid)}"
+        shown.append(
+            plane_panel(case, f"Multiply, {where}", label, lambda entry: entry["phases"]["multiply"]["clocks"])
+        )
+        shown.append(plane_panel(case, f"Waiting for others, {where}", label, waited_clocks))
+    slow = [max(case.run.rank_phases(), key=lambda entry: entry["phases"]["multiply"]["clocks"]) for _, case in cases]
+    words = " and ".join(f"rank {entry['rank']} on {grid_name(case.grid)}" for entry, (_, case) in zip(slow, cases))
     return Figure(
-        [multiply, waited],
-        f"Reference clocks on the plane of ranks. Rank {slow['rank']} multiplies longest. A rank that waits little is one that "
-        "the others wait for.",
+        shown,
+        f"Reference clocks on the plane of ranks. Multiplies longest: {words}. A rank that waits little is one that the others "
+        "wait for.",
     )
+
+
+def waited_clocks(entry):
+    return sum(phase["waited_clocks"] for phase in entry["phases"].values())
 
 
 # ---------------------------------------------------------------- predicted against measured

@@ -35,12 +35,13 @@ function finishScale(scale) {
   }
   const label = (value, index) => (scale.names ? scale.names[index] : String(Number(Number(value).toPrecision(3))));
   if (scale.type === "logarithmic" && !scale.ticksAt) {
+    const isWide = scale.max / scale.min > 300;
     scale.ticks = {
       autoSkipPadding: 12,
       callback: (value) => {
-        const digit = Math.round(value / 10 ** Math.floor(Math.log10(value) + 1e-9));
+        const digit = Number(value.toExponential(2).split("e")[0]);
         const text = value >= 1e-3 && value < 1e6 ? String(Number(value.toPrecision(3))) : value.toExponential(0);
-        return [1, 2, 5].includes(digit) ? text : null;
+        return (isWide ? [1] : [1, 2, 3, 5]).includes(digit) ? text : null;
       },
     };
   } else if (scale.type !== "category" && scale.type) {
@@ -60,7 +61,12 @@ function startChart(figure) {
       legend: {
         display: chart.options.hasLegend,
         position: "bottom",
-        labels: { usePointStyle: chart.type === "line", filter: (item, data) => !data.datasets[item.datasetIndex].isBand },
+        labels: {
+          usePointStyle: chart.type === "line",
+          boxWidth: chart.type === "line" ? 8 : 14,
+          boxHeight: 8,
+          filter: (item, data) => !data.datasets[item.datasetIndex].isBand,
+        },
       },
       tooltip: {
         filter: (item) => Boolean(item.dataset.tips[item.dataIndex]),

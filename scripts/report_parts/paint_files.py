@@ -65,6 +65,8 @@ def set_axis(matplotlib, axes, axis, which):
             place.set_major_locator(matplotlib.ticker.LogLocator(base=10, subs=(1, 2, 5), numticks=20))
             place.set_minor_locator(matplotlib.ticker.NullLocator())
             low, high = getattr(axes, f"get_{which}lim")()
+            if high / low < 20:
+                place.set_major_locator(matplotlib.ticker.LogLocator(base=10, subs=(1, 1.5, 2, 3, 5, 7), numticks=20))
             if high / low > 300:
                 place.set_major_locator(matplotlib.ticker.LogLocator(base=10, numticks=9))
             else:
@@ -132,6 +134,10 @@ def paint_heat(matplotlib, figure, axes, panel):
                 (column - 0.5, row - 0.5), 1, 1, facecolor=colour, edgecolor="white", linewidth=1 if has_text else 0.2
             )
         )
+        if cell.is_marked:
+            axes.add_patch(
+                matplotlib.patches.Rectangle((column - 0.47, row - 0.46), 0.94, 0.92, fill=False, edgecolor="#222222")
+            )
         if has_text:
             axes.text(column, row, "\n".join(cell.lines), ha="center", va="center", fontsize=size, linespacing=1.15)
     axes.set_xlim(-0.5, columns - 0.5)

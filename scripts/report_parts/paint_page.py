@@ -26,6 +26,15 @@ def scale_of(axis, is_stacked=False):
     return scale
 
 
+def set_limits(scale, values):
+    """Of a logarithmic axis, which otherwise ends at the next tick, far from the data."""
+    values = [value for value in values if value is not None and math.isfinite(value) and value > 0]
+    if scale["type"] == "logarithmic" and values:
+        room = max((max(values) / min(values)) ** 0.04, 1.05)
+        scale.update(min=min(values) / room, max=max(values) * room)
+    return scale
+
+
 def line_datasets(line):
     common = {"borderColor": line.colour, "backgroundColor": line.colour, "borderWidth": 2, "spanGaps": True}
     main = {
@@ -34,7 +43,7 @@ def line_datasets(line):
         "data": points_of(line.x, line.y),
         "tips": line.tips,
         "showLine": line.has_line,
-        "pointStyle": line.marker,
+        "pointStyle": line.marker if line.has_points else "line",
         "pointRadius": 4 if line.has_points else 0,
         "pointHitRadius": 8,
         "borderDash": [6, 4] if line.is_dashed else [],
@@ -49,15 +58,19 @@ def line_datasets(line):
 
 
 def lines_chart(panel):
+    x = set_limits(scale_of(panel.x), [value for line in panel.lines for value in line.x])
+    y_values = [value for line in panel.lines for value in (*line.y, *(line.low or ()), *(line.high or ()))]
+    y = set_limits(scale_of(panel.y), y_values)
     return {
         "type": "line",
         "data": {"datasets": [dataset for line in panel.lines for dataset in line_datasets(line)]},
-        "options": {"scales": {"x": scale_of(panel.x), "y": scale_of(panel.y)}, "hasLegend": len(panel.lines) > 1},
+        "options": {"scales": {"x": x, "y": y}, "hasLegend": len(panel.lines) > 1},
     }
 
 
 def bars_chart(panel):
     scales = {"x": scale_of(panel.x, panel.is_stacked), "y": scale_of(panel.y, panel.is_stacked)}
+    scales["y"]["beginAtZero"] = True  # where bars begin
     scales["x"] = {key: scales["x"][key] for key in ("title", "grid", "stacked")} | {"type": "category"}
     datasets = [
         {"label": bars.name, "data": bars.values, "backgroundColor": bars.colour, "tips": bars.tips} for bars in panel.bars
@@ -82,8 +95,9 @@ def heat_chart(panel):
                 "backgroundColor": [
                     style.heat_colour(cell.value, least, greatest) if cell else "#ffffff00" for cell in cells
                 ],
-                "borderColor": "#ffffff",
-                "borderWidth": 1,
+                "borderColor": ["#222222" if cell and cell.is_marked else "#ffffff" for cell in cells],
+                "borderWidth": [2 if cell and cell.is_marked else 1 for cell in cells],
+                "borderSkipped": False,
                 "barPercentage": 1.0,
                 "categoryPercentage": 1.0,
                 "tips": [cell.tip if cell else "" for cell in cells],

@@ -62,11 +62,12 @@ class BarPanel:
 
 @dataclasses.dataclass
 class Cell:
-    """value gives the colour; lines is the text in the cell, as far as there is room."""
+    """value gives the colour; lines is the text in the cell, as far as there is room; a marked cell has a frame."""
 
     value: float
     lines: list
     tip: str
+    is_marked: bool = False
 
 
 @dataclasses.dataclass
