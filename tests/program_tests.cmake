@@ -10,7 +10,7 @@ foreach(candidate IN ITEMS "${Python3_EXECUTABLE}" /usr/bin/python3 "${CG2D_PYTH
   execute_process(
     COMMAND
       "${candidate}" -c
-      "import sys, jsonschema, matplotlib; jsonschema.Draft202012Validator; sys.exit(sys.version_info < (3, 10))"
+      "import sys, jsonschema, matplotlib, selenium; jsonschema.Draft202012Validator; sys.exit(sys.version_info < (3, 10))"
     RESULT_VARIABLE import_result
     OUTPUT_QUIET ERROR_QUIET)
   if(import_result EQUAL 0)
@@ -21,9 +21,9 @@ endforeach()
 if(NOT program_test_python)
   message(
     FATAL_ERROR
-      "The tests need Python >= 3.10 with jsonschema >= 4 and matplotlib; neither /usr/bin/python3 nor the one on the PATH "
-      "(${CG2D_PYTHON_ON_PATH}) is that. Install Debian's python3-jsonschema and python3-matplotlib "
-      "(scripts/install-dependencies test does), or name another Python by -DPython3_EXECUTABLE=..., or go without tests by "
+      "The tests need Python >= 3.10 with jsonschema >= 4, matplotlib and selenium; neither /usr/bin/python3 nor the one on the PATH "
+      "(${CG2D_PYTHON_ON_PATH}) is that. Install Debian's python3-jsonschema, python3-matplotlib and "
+      "python3-selenium (scripts/install-dependencies test does), or name another Python by -DPython3_EXECUTABLE=..., or go without tests by "
       "-DCG2D_BUILD_TESTS=OFF.")
 endif()
 
@@ -46,6 +46,8 @@ cg2d_add_program_test(report_json_test SCRIPT report_json_test.py LABELS quick p
 cg2d_add_program_test(report_blocks_test SCRIPT report_blocks_test.py LABELS quick program TIMEOUT 600)
 cg2d_add_program_test(tune_test SCRIPT tune_test.py LABELS long TIMEOUT 600)
 cg2d_add_program_test(sweep_test SCRIPT sweep_test.py LABELS quick program TIMEOUT 600)
+cg2d_add_program_test(report_parts_test SCRIPT report_parts_test.py LABELS long TIMEOUT 300)
+cg2d_add_program_test(report_page_test SCRIPT report_page_test.py LABELS long TIMEOUT 600)
 cg2d_add_program_test(export_mtx_test SCRIPT export_mtx_test.py LABELS quick program TIMEOUT 300)
 
 if(CG2D_BUILD_BENCH)

@@ -1,0 +1,12 @@
+"""How the report ends when it cannot be made."""
+
+# Exit codes of sysexits.h, as in the other scripts.
+USAGE, BAD_DATA, NO_INPUT, UNAVAILABLE, CANNOT_CREATE = 64, 65, 66, 69, 73
+
+
+class ReportError(Exception):
+    """One line: what is wrong, where, and what would be right."""
+
+    def __init__(self, exit_code, message):
+        super().__init__(message)
+        self.exit_code = exit_code

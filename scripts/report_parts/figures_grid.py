@@ -1,0 +1,212 @@
+"""Which grid is fastest: figures over ranks and process columns."""
+
+from . import style
+from .panels import Axis, Cell, Figure, HeatPanel, Line, LinePanel
+from .studies import grid_name, official_grid, percent, seconds
+
+# A figure with more panels than this is not read.
+MOST_PANELS = 4
+
+
+def ranks_text(count):
+    return f"{count} rank" + ("" if count == 1 else "s")
+
+
+def case_tip(case, *more):
+    """What is known of a case, in lines."""
+    repeats = len(case.times_s)
+    lines = [
+        f"{ranks_text(case.grid[0] * case.grid[1])}, grid {grid_name(case.grid)}",
+        f"median {seconds(case.median_s)} of {repeats} run{'' if repeats == 1 else 's'}",
+        f"{seconds(min(case.times_s))} to {seconds(max(case.times_s))}",
+        case.settings,
+    ]
+    return "\n".join([*lines, *more])
+
+
+def marks_of(study, rank_count, case):
+    """Words for the best and the official grid."""
+    is_best = case is study.best(rank_count) and len(study.cases[rank_count]) > 1
+    is_official = case.grid == official_grid(rank_count)
+    return [word for word, holds in (("best", is_best), ("official", is_official)) if holds]
+
+
+def studies_with_grids(material):
+    """Studies that have several grids of some number of ranks."""
+    return [study for study in material.studies if any(len(grids) > 1 for grids in study.cases.values())][:MOST_PANELS]
+
+
+def why_no_grids(material):
+    if not studies_with_grids(material):
+        return "no two grids of the same class and number of ranks are among the results; cg2d sweep makes them"
+    return ""
+
+
+# ---------------------------------------------------------------- time over P x Px
+
+
+def heat_panel(study):
+    rank_counts = study.rank_counts
+    columns = sorted({column_count for grids in study.cases.values() for column_count in grids})
+    cells = {}
+    for row, rank_count in enumerate(rank_counts):
+        best_s = study.best(rank_count).median_s
+        for column_count, case in study.cases[rank_count].items():
+            marks = marks_of(study, rank_count, case)
+            ratio = case.median_s / best_s
+            tip = case_tip(case, f"{ratio:.2f} x the best grid of {ranks_text(rank_count)}", *marks)
+            cells[row, columns.index(column_count)] = Cell(ratio, [seconds(case.median_s), *marks], tip, "best" in marks)
+    return HeatPanel(
+        title=f"Time, {study.name}",
+        x_label="Px, process columns",
+        y_label="P, ranks",
+        columns=[str(count) for count in columns],
+        rows=[str(count) for count in rank_counts],
+        cells=cells,
+        scale_label="Time over that of the best grid of the same P",
+    )
+
+
+def time_heat_map(material):
+    return Figure(
+        [heat_panel(study) for study in studies_with_grids(material)],
+        "Median time of the timed region. Colours compare the grids of one number of ranks; the best is framed. 'official' is "
+        "the grid that the official program takes.",
+    )
+
+
+# ---------------------------------------------------------------- U-curve
+
+
+def u_curve_panel(study):
+    columns = sorted({column_count for grids in study.cases.values() for column_count in grids})
+    lines = []
+    for rank_count in study.rank_counts:
+        cases = sorted(study.cases[rank_count].items())
+        colour, marker = style.series_style(len(lines))
+        if len(cases) < 2:
+            continue
+        lines.append(
+            Line(
+                name=ranks_text(rank_count),
+                x=[columns.index(column_count) for column_count, _ in cases],
+                y=[case.median_s for _, case in cases],
+                low=[min(case.times_s) for _, case in cases],
+                high=[max(case.times_s) for _, case in cases],
+                colour=colour,
+                marker=marker,
+                tips=[case_tip(case, *marks_of(study, rank_count, case)) for _, case in cases],
+            )
+        )
+    return LinePanel(
+        title=f"Time, {study.name}",
+        x=Axis("Px, process columns", "category", names=[str(count) for count in columns]),
+        y=Axis("Time, seconds", "log"),
+        lines=lines,
+    )
+
+
+def u_curve(material):
+    return Figure(
+        [u_curve_panel(study) for study in studies_with_grids(material)],
+        "More process columns mean less to collect, more to sum, and shorter rows. Lines: medians; bands: least to greatest "
+        "of the repeats.",
+    )
+
+
+# ---------------------------------------------------------------- speed-up and efficiency
+
+
+def studies_with_ranks(material):
+    return [study for study in material.studies if len(study.cases) > 1]
+
+
+def why_no_scaling(material):
+    if not studies_with_ranks(material):
+        return "all results of a class have the same number of ranks; run or sweep several"
+    return ""
+
+
+def scaling_lines(material, value_of):
+    """One line per study: value_of(study, P, least P), and its text, over P."""
+    lines = []
+    for study in studies_with_ranks(material):
+        colour, marker = style.series_style(len(lines))
+        least = study.rank_counts[0]
+        values = [value_of(study, rank_count, least) for rank_count in study.rank_counts]
+        tips = [
+            case_tip(study.best(rank_count), f"{study.name}: {text} against {ranks_text(least)}")
+            for rank_count, (_, text) in zip(study.rank_counts, values)
+        ]
+        lines.append(Line(study.name, study.rank_counts, [value for value, _ in values], colour, tips, marker))
+    return lines
+
+
+def speed_up_of(study, rank_count, least):
+    value = study.best(least).median_s / study.best(rank_count).median_s
+    return least * value, f"{value:.2f} x as fast"
+
+
+def efficiency_of(study, rank_count, least):
+    value = speed_up_of(study, rank_count, least)[0] / rank_count * 100
+    return value, f"efficiency {value:.0f} %"
+
+
+def core_note(material):
+    """Says from which number of ranks on cores were shared."""
+    crowded = [
+        case.grid[0] * case.grid[1]
+        for study in studies_with_ranks(material)
+        for case in study.all_cases()
+        if case.run.document["environment"]["oversubscribed"]
+    ]
+    return f" From {ranks_text(min(crowded))} on, ranks shared cores." if crowded else ""
+
+
+def scaling(material):
+    counts = sorted({count for study in studies_with_ranks(material) for count in study.rank_counts})
+    axis = Axis("P, ranks", "log", ticks=counts)
+    speed_ups = scaling_lines(material, speed_up_of)
+    least = min(value for line in speed_ups for value in line.y)
+    fractions = [2.0**-k for k in range(1, 20) if 2.0 ** -(k - 1) > least]
+    ideal = Line(
+        "ideal", counts, counts, style.GREY, [f"ideal: {count} times one rank" for count in counts],
+        is_dashed=True, has_points=False,
+    )  # fmt: skip
+    full = Line(
+        "ideal", counts, [100.0] * len(counts), style.GREY, ["ideal: 100 %"] * len(counts), is_dashed=True, has_points=False
+    )
+    return Figure(
+        [
+            LinePanel(
+                "Speed-up", axis, Axis("Speed-up, times", "log", ticks=sorted({1.0, *fractions, *counts})), [*speed_ups, ideal]
+            ),
+            LinePanel(
+                "Efficiency", axis, Axis("Efficiency, %", from_zero=True), [*scaling_lines(material, efficiency_of), full]
+            ),
+        ],
+        "Best grid of each number of ranks, against the least number of ranks measured, whose efficiency is taken as 100 %."
+        + core_note(material),
+    )  # fmt: skip
+
+
+# ---------------------------------------------------------------- for the verdict
+
+
+def gain_text(study, rank_count):
+    """{"official", "worst"}: what other grids take, in words."""
+    best, official, worst = study.best(rank_count), study.official(rank_count), study.worst(rank_count)
+    if official_grid(rank_count) is None:
+        against_official = "none: not a power of two"
+    elif official is None:
+        against_official = f"{grid_name(official_grid(rank_count))} not measured"
+    elif official is best:
+        against_official = f"{grid_name(best.grid)} is the best"
+    else:
+        against_official = f"{grid_name(official.grid)} takes {percent(official.median_s / best.median_s)}"
+    if worst is best:
+        return {"official": "the only grid" if official is best else against_official, "worst": "none"}
+    return {
+        "official": against_official,
+        "worst": f"{grid_name(worst.grid)} takes {percent(worst.median_s / best.median_s)}",
+    }

@@ -1,0 +1,163 @@
+"""What the machine can do: beside other machines, over row lengths, against its limits."""
+
+from . import cp_pacs, style
+from .figures_grid import MOST_PANELS, case_tip
+from .panels import Axis, Figure, Line, LinePanel
+
+# ---------------------------------------------------------------- machines side by side
+
+
+def machine_name(run):
+    """Processor and nodes."""
+    nodes = run.document["environment"]["nodes"]
+    return f"{len(nodes)} x {nodes[0]['processor']}" if len(nodes) > 1 else nodes[0]["processor"]
+
+
+def studies_of_table_7(material):
+    return [study for study in material.studies if study.problem["class"] == cp_pacs.TABLE_7_CLASS]
+
+
+def why_no_machines(material):
+    if not studies_of_table_7(material):
+        return f"no run of class {cp_pacs.TABLE_7_CLASS}, which the paper's Table 7 is about"
+    return ""
+
+
+def table_7_lines():
+    lines = []
+    for index, (name, times_s) in enumerate(cp_pacs.TABLE_7_S.items(), 1):
+        colour, marker = style.series_style(index)
+        pairs = [pair for pair in zip(cp_pacs.TABLE_7_PROCESSORS, times_s) if pair[1] is not None]
+        tips = [f"{name}\n{count} processors: {time_s:g} s (Table 7)" for count, time_s in pairs]
+        lines.append(
+            Line(name, [count for count, _ in pairs], [time_s for _, time_s in pairs], colour, tips, marker, is_dashed=True)
+        )
+    return lines
+
+
+def machines(material):
+    lines = []
+    for index, study in enumerate(studies_of_table_7(material)):
+        colour, marker = style.series_style(0 if index == 0 else index + len(cp_pacs.TABLE_7_S))
+        cases = [study.best(count) for count in study.rank_counts]
+        name = f"{machine_name(cases[0].run)} (here)"
+        if study.thread_count > 1:
+            name += f", {study.thread_count} threads per rank"
+        tips = [case_tip(case, name) for case in cases]
+        lines.append(Line(name, study.rank_counts, [case.median_s for case in cases], colour, tips, marker))
+    counts = {count for line in lines for count in line.x} | set(cp_pacs.TABLE_7_PROCESSORS)
+    panel = LinePanel(
+        "NPB CG, class B",
+        Axis("Processors; here: ranks", "log", ticks=sorted(counts)),
+        Axis("Time, seconds", "log"),
+        [*lines, *table_7_lines()],
+    )
+    return Figure(
+        [panel],
+        "Solid: this machine, best grid of each number of ranks. Dashed: Itakura et al., IPSJ Transactions 39(6), 1998, "
+        "Table 7.",
+    )
+
+
+# ---------------------------------------------------------------- ns per nonzero over row length
+
+
+def why_no_row_lengths(material):
+    if material.profile is None:
+        return "no tuning profile was given; cg2d tune makes one, --profile FILE names it"
+    return "" if any(entry["curve"] for entry in material.profile.values()) else "the tuning profile has no row lengths"
+
+
+# What a profile has as critical vector length where vectors never pay.
+NEVER = 2**31 - 1
+
+
+def row_length_panel(processor, entry):
+    lengths = [point[0] for point in entry["curve"]]
+    lines = []
+    for name, column, index in (("scalar loop", 1, 1), ("vector loop", 2, 0)):
+        colour, marker = style.series_style(index)
+        values = [point[column] for point in entry["curve"]]
+        tips = [f"{name}, {length:g} nonzeros per row\n{ns:.3f} ns per nonzero" for length, ns in zip(lengths, values)]
+        lines.append(Line(name, lengths, values, colour, tips, marker))
+    critical = entry["critical_vector_length"]
+    title = f"{processor}"
+    if 0 < critical < NEVER:
+        ends = [min(min(line.y) for line in lines), max(max(line.y) for line in lines)]
+        text = f"critical vector length {critical}"
+        lines.append(Line(text, [critical] * 2, ends, style.GREY, [text] * 2, is_dashed=True, has_points=False))
+    elif critical >= NEVER:
+        title += ": vectors never pay"
+    return LinePanel(
+        title,
+        Axis("Nonzeros per row", "log", ticks=spaced(lengths)),
+        Axis("Time, ns per nonzero", "log"),
+        lines,
+    )
+
+
+def spaced(values):
+    """Those with room for a label on a logarithmic axis."""
+    kept = []
+    for value in values:
+        if not kept or value >= 1.35 * kept[-1]:
+            kept.append(value)
+    return kept
+
+
+def row_lengths(material):
+    panels = [row_length_panel(*item) for item in material.profile.items() if item[1]["curve"]]
+    return Figure(
+        panels[:MOST_PANELS],
+        "From the tuning profile. A grid with more process columns has shorter rows; below the critical vector length the "
+        "scalar loop is the faster one.",
+    )
+
+
+# ---------------------------------------------------------------- roofline of the benchmark
+
+
+def why_no_bench_roofline(material):
+    return "" if material.bench else "no result of spmv_bench was given; --bench FILE names one"
+
+
+def bench_roofline_panel(class_name, points):
+    lines = []
+    left = 0.7 * min(point["intensity"] for point in points)
+    right = 1.4 * max(point["intensity"] for point in points)
+    kernels = list(dict.fromkeys(point["kernel"] for point in points))
+    for index, kernel in enumerate(kernels):
+        colour, marker = style.series_style(index)
+        own = sorted((p for p in points if p["kernel"] == kernel), key=lambda p: p["intensity"])
+        tips = [
+            f"{kernel}, block {p['block']}\n{p['gflops']:.2f} Gflop/s at {p['intensity']:.3f} flop per byte\n"
+            f"{100 * p['gflops'] / p['intensity'] / p['bandwidth']:.0f} % of {p['bandwidth']:.1f} GB/s"
+            for p in own
+        ]
+        x, y = [p["intensity"] for p in own], [p["gflops"] for p in own]
+        lines.append(Line(kernel, x, y, colour, tips, marker, has_line=False))
+    bandwidths = [point["bandwidth"] for point in points]
+    for bandwidth in sorted({min(bandwidths), max(bandwidths)}, reverse=True):
+        text = f"{bandwidth:.0f} GB/s"
+        lines.append(
+            Line(
+                text, [left, right], [left * bandwidth, right * bandwidth], style.GREY, [text] * 2,
+                is_dashed=bandwidth < max(bandwidths), has_points=False,
+            )
+        )  # fmt: skip
+    return LinePanel(
+        f"Class {class_name}", Axis("Flops per byte of matrix data", "log"), Axis("Gflop/s of the product", "log"), lines
+    )
+
+
+def bench_roofline(material):
+    classes = list(dict.fromkeys(point["class"] for point in material.bench))
+    return Figure(
+        [
+            bench_roofline_panel(name, [point for point in material.bench if point["class"] == name])
+            for name in classes[:MOST_PANELS]
+        ],
+        "Points: products alone. Lines: the read bandwidth measured at the largest and the smallest footprint. A point above "
+        "the lower line works on data that a cache holds.",
+    )
+

@@ -1,0 +1,214 @@
+"""Where the time goes: figures of phases, ranks, predictions and counters."""
+
+import statistics
+
+from . import style
+from .figures_grid import MOST_PANELS, case_tip, ranks_text
+from .panels import Axis, BarPanel, Bars, Cell, Figure, HeatPanel, Line, LinePanel
+from .results import PHASES
+from .studies import grid_name, seconds
+
+# ---------------------------------------------------------------- phases per Px
+
+
+def timed_cases(material):
+    """[(study, P, [cases by Px])] of cases whose phases were timed: of each problem the number of ranks that is shown, then
+    further ones with several grids."""
+    shown, others = [], []
+    for study in material.studies:
+        for rank_count in reversed(study.rank_counts):
+            cases = [case for _, case in sorted(study.cases[rank_count].items()) if case.run.rank_phases()]
+            if cases and rank_count == study.shown_rank_count:
+                shown.append((study, rank_count, cases))
+            elif len(cases) > 1:
+                others.append((study, rank_count, cases))
+    return [*shown, *others][:MOST_PANELS]
+
+
+def why_no_phases(material):
+    return "" if timed_cases(material) else "no run has timed its phases (--no-phases)"
+
+
+def phases_panel(study, rank_count, cases):
+    greatest_s = max(case.run.document["result"]["time_s"] / case.run.cg_steps for case in cases)
+    factor, unit = (1e3, "ms") if greatest_s >= 1e-3 else (1e6, "µs")
+    bars = []
+    for phase in PHASES:
+        values = [factor * case.run.phase_seconds(phase) / case.run.cg_steps for case in cases]
+        tips = [
+            case_tip(case, f"{style.phase_name(phase)}: {value:.4g} {unit} per CG step", share_text(case, phase))
+            for case, value in zip(cases, values)
+        ]
+        bars.append(Bars(style.phase_name(phase), values, style.PHASE_COLOURS[phase], tips))
+    return BarPanel(
+        title=f"{study.name}, {ranks_text(rank_count)}",
+        x=Axis("Grid, Px x Py", "category", names=[grid_name(case.grid) for case in cases]),
+        y=Axis(f"Time per CG step, {unit} (mean over ranks)", from_zero=True),
+        bars=bars,
+        is_stacked=True,
+    )
+
+
+def share_text(case, phase):
+    total_s = sum(case.run.phase_seconds(name) for name in PHASES)
+    return f"{100 * case.run.phase_seconds(phase) / total_s:.1f} % of all phases"
+
+
+def stacked_phases(material):
+    return Figure(
+        [phases_panel(*entry) for entry in timed_cases(material)],
+        "Mean over the ranks; waiting for other ranks is part of the phase in which a rank waits.",
+    )
+
+
+# ---------------------------------------------------------------- the rank plane
+
+
+def plane_cases(material):
+    """[(study, case)] whose ranks are shown, of the largest problem that ran on several: the best grid of the number of ranks
+    that is shown elsewhere, and of the greatest one."""
+    for study in material.studies:
+        counts = [count for count in study.rank_counts if count > 1 and study.best(count).run.rank_phases()]
+        if counts:
+            shown = study.shown_rank_count if study.shown_rank_count in counts else counts[-1]
+            return [(study, study.best(count)) for count in dict.fromkeys((shown, counts[-1]))]
+    return []
+
+
+def why_no_plane(material):
+    return "" if plane_cases(material) else "no run on several ranks has timed its phases"
+
+
+def plane_panel(case, title, scale_label, clocks_of):
+    """clocks_of(entry of a rank): clocks per CG step."""
+    column_count, row_count = case.grid
+    entries = case.run.rank_phases()
+    mean = statistics.fmean(clocks_of(entry) for entry in entries)
+    cells = {}
+    for entry in entries:
+        value = clocks_of(entry) / case.run.cg_steps
+        against = f", {100 * (clocks_of(entry) / mean - 1):+.1f} % of the mean" if mean else ""
+        tip = (
+            f"rank {entry['rank']}: process column {entry['process_column']}, process row {entry['process_row']}\n"
+            f"{value:,.0f} clocks per CG step{against}"
+        )
+        lines = [f"rank {entry['rank']}", f"{value / 1e3:.4g} k"]
+        cells[entry["process_row"], entry["process_column"]] = Cell(value / 1e3, lines, tip)
+    return HeatPanel(
+        title=title,
+        x_label="Process column",
+        y_label="Process row",
+        columns=[str(column) for column in range(column_count)],
+        rows=[str(row) for row in range(row_count)],
+        cells=cells,
+        scale_label=scale_label,
+        scale_format="{:.4g}",
+    )
+
+
+def rank_plane(material):
+    cases = plane_cases(material)
+    label = "Thousand clocks per CG step"
+    shown = []
+    for study, case in cases:
+        where = f"{study.name}, {grid_name(case.grid)}"
+        shown.append(
+            plane_panel(case, f"Multiply, {where}", label, lambda entry: entry["phases"]["multiply"]["clocks"])
+        )
+        shown.append(plane_panel(case, f"Waiting for others, {where}", label, waited_clocks))
+    slow = [max(case.run.rank_phases(), key=lambda entry: entry["phases"]["multiply"]["clocks"]) for _, case in cases]
+    words = " and ".join(f"rank {entry['rank']} on {grid_name(case.grid)}" for entry, (_, case) in zip(slow, cases))
+    return Figure(
+        shown,
+        f"Reference clocks on the plane of ranks. Multiplies longest: {words}. A rank that waits little is one that the others "
+        "wait for.",
+    )
+
+
+def waited_clocks(entry):
+    return sum(phase["waited_clocks"] for phase in entry["phases"].values())
+
+
+# ---------------------------------------------------------------- predicted against measured
+
+
+def predicted_cases(material):
+    return [
+        (study, case)
+        for study in material.studies
+        for case in study.all_cases()
+        if case.run.document.get("prediction") and case.run.rank_phases()
+    ]
+
+
+def why_no_prediction(material):
+    if not predicted_cases(material):
+        return "no run has a prediction; cg2d model --calibrate, then run or sweep again"
+    return ""
+
+
+def measured_and_predicted(case, phase):
+    """Seconds per CG step, or None where there is nothing to compare."""
+    measured = case.run.phase_seconds(phase) / case.run.cg_steps
+    predicted = case.run.document["prediction"]["phases"].get(phase)
+    if not predicted or not measured:
+        return None
+    return measured, predicted / case.run.cg_steps
+
+
+def prediction_line(material, phase, index):
+    _, marker = style.series_style(index)
+    points = []
+    for study, case in predicted_cases(material):
+        pair = measured_and_predicted(case, phase)
+        if pair:
+            tip = (
+                f"{study.name}, grid {grid_name(case.grid)}, {style.phase_name(phase)}\n"
+                f"measured {seconds(pair[0])}, predicted {seconds(pair[1])} per CG step\n"
+                f"predicted / measured = {pair[1] / pair[0]:.2f}"
+            )
+            points.append((1e6 * pair[0], 1e6 * pair[1], tip))
+    points.sort()
+    x, y, tips = ([point[k] for point in points] for k in range(3))
+    return Line(style.phase_name(phase), x, y, style.PHASE_COLOURS[phase], tips, marker, has_line=False)
+
+
+def residual_panel(study, cases):
+    def residual(case):
+        return 100 * (case.run.document["prediction"]["total_s"] / case.run.document["result"]["time_s"] - 1)
+
+    values = [residual(case) for case in cases]
+    tips = [
+        case_tip(
+            case, f"predicted {seconds(case.run.document['prediction']['total_s'])}: {value:+.1f} %",
+            f"machine: {case.run.document['prediction'].get('machine', 'not named')}",
+        )
+        for case, value in zip(cases, values)
+    ]  # fmt: skip
+    return BarPanel(
+        title=f"Deviation of the total, {study.name}",
+        x=Axis("Grid, Px x Py", "category", names=[grid_name(case.grid) for case in cases]),
+        y=Axis("Predicted against measured, %"),
+        bars=[Bars("deviation", values, style.SERIES[0], tips)],
+    )
+
+
+def prediction(material):
+    lines = [prediction_line(material, phase, index) for index, phase in enumerate(PHASES)]
+    lines = [line for line in lines if line.x]
+    panels = []
+    if lines:
+        values = [value for line in lines for value in (*line.x, *line.y)]
+        ends = [min(values), max(values)]
+        lines.append(
+            Line("predicted = measured", ends, ends, style.GREY, ["", ""], is_dashed=True, has_points=False)
+        )
+        panels.append(
+            LinePanel("Phases", Axis("Measured, µs per CG step", "log"), Axis("Predicted, µs per CG step", "log"), lines)
+        )
+    for study in material.studies:
+        cases = [case for other, case in predicted_cases(material) if other is study]
+        if cases and len(panels) < MOST_PANELS:
+            panels.append(residual_panel(study, cases))
+    return Figure(panels, "Above the dashed line a phase was predicted slower than it was. Both are means over the ranks.")
+

@@ -1,0 +1,201 @@
+"""Paints figures into PNG and SVG files with matplotlib."""
+
+import io
+import math
+import sys
+import textwrap
+
+from . import panels, style
+from .errors import UNAVAILABLE, ReportError
+
+MARKERS = {"circle": "o", "rect": "s", "triangle": "^", "rectRot": "D"}
+PANEL_WIDTH, PANEL_HEIGHT = 5.6, 4.0  # inches
+PANELS_PER_ROW = 2
+
+
+def load_matplotlib():
+    try:
+        import matplotlib
+
+        matplotlib.use("Agg")
+        import matplotlib.pyplot
+        import matplotlib.ticker
+    except ImportError:
+        raise ReportError(
+            UNAVAILABLE, f"{sys.executable} has no matplotlib: install Debian's python3-matplotlib"
+        ) from None
+    matplotlib.rcParams.update(
+        {
+            "font.size": 9,
+            "axes.titlesize": 10,
+            "axes.spines.top": False,
+            "axes.spines.right": False,
+            "axes.titlelocation": "left",
+            "axes.grid": True,
+            "axes.axisbelow": True,
+            "grid.color": "#e4e4e4",
+            "grid.linewidth": 0.7,
+            "legend.frameon": False,
+            "svg.fonttype": "none",  # text stays text
+            "svg.hashsalt": "cg2d",
+        }
+    )
+    return matplotlib
+
+
+def plain_number(value, _position=None):
+    return f"{value:g}"
+
+
+def gaps(values):
+    return [math.nan if value is None else value for value in values]
+
+
+def set_axis(matplotlib, axes, axis, which):
+    """which: "x" or "y"."""
+    getattr(axes, f"set_{which}label")(axis.label)
+    place = getattr(axes, f"{which}axis")
+    if axis.kind == "log":
+        getattr(axes, f"set_{which}scale")("log")
+        if axis.ticks:
+            place.set_major_locator(matplotlib.ticker.FixedLocator(axis.ticks))
+            place.set_minor_locator(matplotlib.ticker.NullLocator())
+            place.set_major_formatter(plain_number)
+        else:
+            place.set_major_locator(matplotlib.ticker.LogLocator(base=10, subs=(1, 2, 5), numticks=20))
+            place.set_minor_locator(matplotlib.ticker.NullLocator())
+            low, high = getattr(axes, f"get_{which}lim")()
+            if high / low < 20:
+                place.set_major_locator(matplotlib.ticker.LogLocator(base=10, subs=(1, 1.5, 2, 3, 5, 7), numticks=20))
+            if high / low > 300:
+                place.set_major_locator(matplotlib.ticker.LogLocator(base=10, numticks=9))
+            else:
+                place.set_major_formatter(plain_number)
+    elif axis.kind == "category":
+        is_crowded = sum(len(name) + 2 for name in axis.names) > 60
+        place.set_ticks(range(len(axis.names)), axis.names, rotation=40 if is_crowded else 0)
+    elif axis.from_zero:
+        getattr(axes, f"set_{which}lim")(**{"bottom" if which == "y" else "left": 0})
+
+
+def paint_lines(matplotlib, figure, axes, panel):
+    for line in panel.lines:
+        axes.plot(
+            gaps(line.x), gaps(line.y), label=line.name, color=line.colour, linewidth=1.5,
+            linestyle=("--" if line.is_dashed else "-") if line.has_line else "none",
+            marker=MARKERS[line.marker] if line.has_points else None, markersize=5, alpha=0.95,
+        )  # fmt: skip
+        if line.low:
+            axes.fill_between(line.x, gaps(line.low), gaps(line.high), color=line.colour, alpha=0.18, linewidth=0)
+    finish(matplotlib, axes, panel)
+    add_legend(axes, len(panel.lines))
+
+
+def paint_bars(matplotlib, figure, axes, panel):
+    count = len(panel.bars)
+    bottom = [0.0] * len(panel.x.names)
+    for index, bars in enumerate(panel.bars):
+        values = [value or 0.0 for value in bars.values]
+        if panel.is_stacked:
+            axes.bar(range(len(values)), values, 0.7, bottom=bottom, label=bars.name, color=bars.colour)
+            bottom = [low + value for low, value in zip(bottom, values)]
+        else:
+            width = 0.8 / count
+            places = [place - 0.4 + (index + 0.5) * width for place in range(len(values))]
+            axes.bar(places, values, width, label=bars.name, color=bars.colour)
+    finish(matplotlib, axes, panel)
+    axes.grid(axis="x", visible=False)
+    add_legend(axes, count)
+
+
+def add_legend(axes, count):
+    """Below the panel, so that it covers nothing; one series is named by the title."""
+    if count > 1:
+        axes.legend(
+            loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=2 if count > 6 else 3, fontsize=8, handlelength=1.6
+        )
+
+
+def finish(matplotlib, axes, panel):
+    set_axis(matplotlib, axes, panel.x, "x")
+    set_axis(matplotlib, axes, panel.y, "y")
+    axes.set_title(panel.title)
+
+
+def paint_heat(matplotlib, figure, axes, panel):
+    least, greatest = panel.limits()
+    columns, rows = len(panel.columns), len(panel.rows)
+    size = min(9.0, 66.0 / max(columns, rows))
+    has_text = size >= 5
+    for (row, column), cell in panel.cells.items():
+        colour = style.heat_colour(cell.value, least, greatest)
+        axes.add_patch(
+            matplotlib.patches.Rectangle(
+                (column - 0.5, row - 0.5), 1, 1, facecolor=colour, edgecolor="white", linewidth=1 if has_text else 0.2
+            )
+        )
+        if cell.is_marked:
+            axes.add_patch(
+                matplotlib.patches.Rectangle((column - 0.47, row - 0.46), 0.94, 0.92, fill=False, edgecolor="#222222")
+            )
+        if has_text:
+            axes.text(column, row, "\n".join(cell.lines), ha="center", va="center", fontsize=size, linespacing=1.15)
+    axes.set_xlim(-0.5, columns - 0.5)
+    axes.set_ylim(rows - 0.5, -0.5)
+    every = max(1, math.ceil(max(columns, rows) / 16))
+    axes.set_xticks(range(0, columns, every), panel.columns[::every])
+    axes.set_yticks(range(0, rows, every), panel.rows[::every])
+    axes.set_xlabel(panel.x_label)
+    axes.set_ylabel(panel.y_label)
+    axes.set_title(panel.title)
+    axes.grid(False)
+    axes.tick_params(length=0)
+    for spine in axes.spines.values():
+        spine.set_visible(False)
+    colours = matplotlib.colors.LinearSegmentedColormap.from_list("heat", style.HEAT)
+    if greatest > least:
+        norm = matplotlib.colors.Normalize(least, greatest)
+        bar = figure.colorbar(matplotlib.cm.ScalarMappable(norm, colours), ax=axes, shrink=0.8, aspect=25)
+        bar.set_label(panel.scale_label)
+        bar.outline.set_visible(False)
+        bar.ax.yaxis.set_major_formatter(lambda value, _: panel.scale_format.format(value))
+
+
+PAINTERS = {panels.LinePanel: paint_lines, panels.BarPanel: paint_bars, panels.HeatPanel: paint_heat}
+
+
+def panel_height(panel):
+    """Inches. A heat map with many rows is taller; a long legend takes room below."""
+    if isinstance(panel, panels.HeatPanel):
+        return min(max(2.4, 0.62 * len(panel.rows) + 1.3), 6.0)
+    series = panel.bars if isinstance(panel, panels.BarPanel) else panel.lines
+    return PANEL_HEIGHT + 0.18 * math.ceil(len(series) / 2)
+
+
+def paint(matplotlib, title, described):
+    """{"png": bytes, "svg": bytes}"""
+    count = len(described.panels)
+    columns = min(count, PANELS_PER_ROW)
+    rows = math.ceil(count / columns)
+    heights = [max(panel_height(panel) for panel in described.panels[r * columns : (r + 1) * columns]) for r in range(rows)]
+    width = PANEL_WIDTH * columns if columns > 1 else 1.25 * PANEL_WIDTH
+    figure, grid = matplotlib.pyplot.subplots(
+        rows, columns, figsize=(width, sum(heights) + 0.8), squeeze=False, layout="constrained",
+        gridspec_kw={"height_ratios": heights},
+    )  # fmt: skip
+    figure.get_layout_engine().set(w_pad=0.12, h_pad=0.1, hspace=0.04, wspace=0.04)
+    for place, axes in enumerate(grid.flat):
+        if place < count:
+            panel = described.panels[place]
+            PAINTERS[type(panel)](matplotlib, figure, axes, panel)
+        else:
+            axes.set_axis_off()
+    figure.suptitle(title, fontsize=12, fontweight="bold", x=0.01, ha="left")
+    figure.supxlabel(textwrap.fill(described.note, int(width * 15)), fontsize=8, color="#555555", x=0.01, ha="left")
+    files = {}
+    for kind in ("png", "svg"):
+        buffer = io.BytesIO()
+        figure.savefig(buffer, format=kind, dpi=110, metadata={"Date": None} if kind == "svg" else None)
+        files[kind] = buffer.getvalue()
+    matplotlib.pyplot.close(figure)
+    return files

@@ -1,0 +1,207 @@
+"""Reads results: of cg2d run, of a sweep (JSON Lines), of cg2d tune, and of the benchmarks."""
+
+import dataclasses
+import json
+import math
+import pathlib
+import statistics
+
+from .errors import BAD_DATA, NO_INPUT, ReportError
+
+SCHEMA_VERSION = 1
+PHASES = ("collection", "multiply", "summation", "shuffle", "dot", "vector_updates")
+
+
+@dataclasses.dataclass(frozen=True)
+class Run:
+    """One finished run. Times are seconds."""
+
+    source: str
+    document: dict
+
+    @property
+    def problem(self):
+        return self.document["problem"]
+
+    @property
+    def configuration(self):
+        return self.document["configuration"]
+
+    @property
+    def grid(self):
+        """(Px, Py)"""
+        return self.configuration["grid"]["columns"], self.configuration["grid"]["rows"]
+
+    @property
+    def times_s(self):
+        return self.document["result"]["repeats"]["times_s"]
+
+    @property
+    def is_wrong(self):
+        return self.document["result"]["verified"] is False
+
+    @property
+    def cg_steps(self):
+        phases = self.document["phases"]
+        return phases["cg_steps"] if phases else 25 * self.problem["niter"]
+
+    def rank_phases(self):
+        """One entry per rank; none where the phases were not timed."""
+        return self.document["phases"]["ranks"] if self.document["phases"] else []
+
+    def phase_seconds(self, phase):
+        """In the whole timed region, mean over the ranks."""
+        return statistics.fmean(rank["phases"][phase]["seconds"] for rank in self.rank_phases())
+
+
+@dataclasses.dataclass
+class Results:
+    """All that was read. notes: what was passed over, a line each."""
+
+    runs: list
+    notes: list
+    profile: dict | None = None
+    bench: dict | None = None
+
+
+def read_text(path):
+    try:
+        return pathlib.Path(path).read_text(encoding="utf-8")
+    except OSError as error:
+        raise ReportError(NO_INPUT, f"{path}: {error.strerror}") from None
+    except ValueError:
+        raise ReportError(BAD_DATA, f"{path}: not a text file") from None
+
+
+def read_json(path):
+    try:
+        return json.loads(read_text(path))
+    except ValueError as error:
+        raise ReportError(BAD_DATA, f"{path}: not JSON: {error}") from None
+
+
+def documents_of(path, notes):
+    """(place, document) of a single result or of JSON Lines. A sweep that was killed may leave a last line that is cut off."""
+    text = read_text(path)
+    try:
+        return [(str(path), json.loads(text))]
+    except ValueError as error:
+        whole_error = error
+    lines = [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
+    found = []
+    for number, line in lines:
+        try:
+            found.append((f"{path}:{number}", json.loads(line)))
+        except ValueError:
+            if not found:
+                raise ReportError(BAD_DATA, f"{path}: neither JSON nor JSON Lines: {whole_error}") from None
+            if number != lines[-1][0] or text.endswith("\n"):
+                raise ReportError(BAD_DATA, f"{path}:{number}: not JSON; a line must be one result") from None
+            notes.append(f"{path}:{number}: the last line is cut off and left out")
+    if not found:
+        raise ReportError(BAD_DATA, f"{path}: empty; a result of cg2d run --format json or of cg2d sweep is needed")
+    return found
+
+
+def check_finished(place, document):
+    """A finished run must have what the figures take for granted."""
+    try:
+        run = Run(place, document)
+        column_count, row_count = run.grid
+        configuration = document["configuration"]
+        numbers = [*run.times_s, column_count, row_count, configuration["threads"], run.problem["n"]]
+        names = (run.problem["class"], configuration["kernel"], configuration["transport"], configuration["sum_form"])
+        if column_count * row_count != configuration["ranks"] or not run.times_s or not document["environment"]["nodes"]:
+            raise ValueError
+        if not all(math.isfinite(number) and number > 0 for number in numbers) or not all(names):
+            raise ValueError
+        for rank in run.rank_phases():
+            for phase in PHASES:
+                rank["phases"][phase]["seconds"], rank["phases"][phase]["clocks"]
+            rank["process_column"], rank["process_row"]
+        for step in document["outer_steps"]:
+            step["step"], step["zeta"], step["rnorm"]
+        run.is_wrong, run.problem["reference_zeta"]
+        return run
+    except (KeyError, TypeError, ValueError) as error:
+        what = f"no {error}" if isinstance(error, KeyError) else "a value is out of range"
+        raise ReportError(BAD_DATA, f"{place}: not a result as in cg/run_result.schema.json: {what}") from None
+
+
+def read_run(place, document, notes):
+    """A finished run, or None with a note for what is not one."""
+    if not isinstance(document, dict) or "status" not in document or "schema_version" not in document:
+        raise ReportError(BAD_DATA, f"{place}: not a result of cg2d run --format json or of cg2d sweep")
+    version = document["schema_version"]
+    if version != SCHEMA_VERSION:
+        raise ReportError(BAD_DATA, f"{place}: schema_version is {version!r}; this report reads {SCHEMA_VERSION}")
+    if document["status"] in ("success", "verification-failed"):
+        return check_finished(place, document)
+    reason = document.get("reason") or "a plan has no times"
+    notes.append(f"{place}: left out, {document['status']}: {reason}")
+    return None
+
+
+def read_results(paths):
+    """Throws ReportError for what cannot be read, and where no run has finished."""
+    results = Results(runs=[], notes=[])
+    for path in paths:
+        for place, document in documents_of(path, results.notes):
+            run = read_run(place, document, results.notes)
+            if run:
+                results.runs.append(run)
+    if not results.runs:
+        raise ReportError(BAD_DATA, f"{', '.join(map(str, paths))}: no finished run ({results.notes[0]})")
+    return results
+
+
+def read_profile(path):
+    """{processor: {"critical_vector_length": n, "curve": [(row length, scalar ns, vector ns)]}} of a tuning profile."""
+    document = read_json(path)
+    try:
+        found = {}
+        for processor, entry in document["processors"].items():
+            keys = ("row_length", "scalar_ns_per_nonzero", "vector_ns_per_nonzero")
+            curve = [tuple(float(point[key]) for key in keys) for point in entry["row_lengths"]]
+            if not all(value > 0 for point in curve for value in point):
+                raise ValueError
+            found[processor] = {
+                "critical_vector_length": int(entry["critical_vector_length"]),
+                "curve": sorted(curve),
+            }
+        return found
+    except (AttributeError, KeyError, TypeError, ValueError):
+        raise ReportError(BAD_DATA, f"{path}: not a tuning profile of cg2d tune") from None
+
+
+def read_bench(path):
+    """[{"class", "block", "kernel", "intensity" (flop/byte), "gflops", "bandwidth" (GB/s)}] of spmv_bench's JSON.
+    Medians of repetitions."""
+    document = read_json(path)
+    try:
+        groups = {}
+        for entry in document["benchmarks"]:
+            if entry.get("run_type") == "iteration" and not entry.get("error_occurred"):
+                groups.setdefault(entry["run_name"].removesuffix("/real_time"), []).append(entry)
+        found = []
+        for name, entries in groups.items():
+            class_name, block, kernel = name.split("/")
+
+            def median_of(key):
+                return statistics.median(float(entry[key]) for entry in entries)
+
+            found.append(
+                {
+                    "class": class_name,
+                    "block": block,
+                    "kernel": kernel,
+                    "intensity": 2.0 / median_of("format_bytes_per_nonzero"),
+                    "gflops": 2.0 / median_of("ns_per_nonzero"),
+                    "bandwidth": median_of("read_bandwidth_GB/s"),
+                }
+            )
+        if not found:
+            raise ValueError
+        return found
+    except (AttributeError, KeyError, TypeError, ValueError, ZeroDivisionError):
+        raise ReportError(BAD_DATA, f"{path}: not a result of spmv_bench (--benchmark_out_format=json)") from None

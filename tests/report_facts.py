@@ -1,0 +1,89 @@
+"""A real small sweep for the tests of scripts/report, and what a model and the benchmarks would add to it."""
+
+import copy
+import json
+import pathlib
+import sys
+
+from program_facts import PHASES
+from program_runner import PROJECT, factorizations, run_program
+
+sys.path.insert(0, str(PROJECT / "scripts"))
+
+# Whole-number counts, small: 6 grids, each run twice.
+RANK_COUNTS = (1, 2, 4)
+ROUNDS = 2
+
+
+def real_sweep():
+    """Documents of class S on all grids of RANK_COUNTS, as a line of a sweep has them."""
+    documents = []
+    for round_number in range(1, ROUNDS + 1):
+        for rank_count in RANK_COUNTS:
+            for columns, rows in factorizations(rank_count):
+                grid = f"{columns}x{rows}"
+                outcome = run_program(rank_count, "run", "--class", "S", "--grid", grid, "--format", "json")
+                if outcome.exit_code != 0:
+                    raise AssertionError(f"no sweep: {outcome}")
+                document = outcome.document()
+                document["sweep"] = {"key": f"S {grid}", "round": round_number, "rounds": ROUNDS}
+                documents.append(document)
+    return documents
+
+
+def write_lines(path, documents):
+    """A sweep's file."""
+    path = pathlib.Path(path)
+    path.write_text("".join(json.dumps(document, separators=(",", ":")) + "\n" for document in documents))
+    return path
+
+
+def with_predictions(documents):
+    """Each phase predicted 10 % slower than it was."""
+    changed = copy.deepcopy(documents)
+    for document in changed:
+        ranks = document["phases"]["ranks"]
+        phases = {
+            phase: 1.1 * sum(rank["phases"][phase]["seconds"] for rank in ranks) / len(ranks) for phase in PHASES
+        }
+        total_s = 1.1 * document["result"]["time_s"]
+        document["prediction"] = {"machine": "test", "total_s": total_s, "phases": phases}
+    return changed
+
+
+def as_class_b(documents):
+    """The same times under the name of class B, which no test has the time to run."""
+    changed = copy.deepcopy(documents)
+    for document in changed:
+        document["problem"].update({"class": "B", "n": 75000, "nonzer": 13, "niter": 75, "shift": 60.0})
+    return changed
+
+
+PROFILE = {
+    "schema_version": 1,
+    "processors": {
+        "Test <processor>": {
+            "critical_vector_length": 8,
+            "row_lengths": [
+                {"row_length": length, "scalar_ns_per_nonzero": 1.5, "vector_ns_per_nonzero": 12.0 / length}
+                for length in (1, 2, 4, 8, 16, 32)
+            ],
+            "cases": [],
+        }
+    },
+}
+
+BENCH = {
+    "context": {},
+    "benchmarks": [
+        {
+            "run_name": f"S/{block}/{kernel}/real_time",
+            "run_type": "iteration",
+            "ns_per_nonzero": nanoseconds,
+            "format_bytes_per_nonzero": bytes_per_nonzero,
+            "read_bandwidth_GB/s": 20.0,
+        }
+        for block in ("whole", "4x4")
+        for kernel, nanoseconds, bytes_per_nonzero in (("scalar", 1.2, 12.1), ("sell", 0.6, 10.2))
+    ],
+}

@@ -1,0 +1,147 @@
+"""The page of scripts/report, made from a real sweep and opened in a browser that is offline."""
+
+import json
+import pathlib
+import sys
+import tempfile
+import unittest
+
+from selenium import webdriver
+from selenium.webdriver.chrome.service import Service
+from selenium.webdriver.common.action_chains import ActionChains
+
+from program_runner import PROJECT, SUCCESS, run_command
+from report_facts import BENCH, PROFILE, as_class_b, real_sweep, with_predictions, write_lines
+
+from report_parts.figure_table import FIGURES
+
+PNG_BEGINS = b"\x89PNG\r\n\x1a\n"
+
+# Where the mouse finds a point, or the tallest bar, of a chart that has something to say: from the middle of the chart.
+PLACE_OF_A_TIP = """
+const chart = Chart.getChart(arguments[0]);
+arguments[0].scrollIntoView({block: "center"});
+const found = [];
+for (const [index, dataset] of chart.data.datasets.entries()) {
+  for (const [point, element] of chart.getDatasetMeta(index).data.entries()) {
+    if (dataset.tips[point] && dataset.data[point] !== null && dataset.data[point].y !== null) found.push(element);
+  }
+}
+if (!found.length) return null;
+const height = (element) => Math.abs(element.height || 0);
+const place = found.reduce((a, b) => (height(b) > height(a) ? b : a)).getCenterPoint();
+const pixels = chart.canvas.getBoundingClientRect();
+return [place.x - pixels.width / 2, place.y - pixels.height / 2];
+"""
+# What the tooltip says, and all that the tooltips of the chart may say.
+SHOWN_TIPS = """
+const chart = Chart.getChart(arguments[0]);
+const shown = chart.tooltip.opacity > 0 ? chart.tooltip.body.map((item) => item.lines.join("\\n")) : [];
+return [shown, chart.data.datasets.flatMap((dataset) => dataset.tips)];
+"""
+
+
+def start_browser():
+    options = webdriver.ChromeOptions()
+    options.binary_location = "/usr/bin/chromium"
+    for word in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--window-size=1300,900"):
+        options.add_argument(word)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    return webdriver.Chrome(service=Service("/usr/bin/chromedriver"), options=options)
+
+
+class ReportPage(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory(prefix="cg2d-report-")
+        cls.addClassCleanup(folder.cleanup)
+        cls.folder = pathlib.Path(folder.name)
+        cls.sweep = real_sweep()
+        cls.browser = start_browser()
+        cls.addClassCleanup(cls.browser.quit)
+
+    def make(self, name, documents, *words):
+        """The page's path."""
+        results = write_lines(self.folder / f"{name}.jsonl", documents)
+        page = self.folder / name / "report.html"
+        outcome = run_command([sys.executable, PROJECT / "scripts" / "report", results, "-o", page, *words])
+        self.assertEqual(outcome.exit_code, SUCCESS, outcome)
+        self.assertEqual(outcome.stderr, "")
+        return page
+
+    def open(self, page):
+        """Opens a page; it may ask for nothing but itself, and its script may complain of nothing."""
+        for log in ("browser", "performance"):
+            self.browser.get_log(log)  # forgets what was before
+        self.browser.get(page.as_uri())
+        messages = [json.loads(entry["message"])["message"] for entry in self.browser.get_log("performance")]
+        asked = [m["params"]["request"]["url"] for m in messages if m["method"] == "Network.requestWillBeSent"]
+        self.assertEqual([url for url in asked if not url.startswith("data:")], [page.as_uri()])
+        self.assertEqual(self.browser.get_log("browser"), [])
+
+    def find(self, selector):
+        return self.browser.find_elements("css selector", selector)
+
+    def assert_tips_answer(self):
+        """The mouse goes to every chart."""
+        for canvas in self.find("section canvas"):
+            title = canvas.get_attribute("aria-label")
+            place = self.browser.execute_script(PLACE_OF_A_TIP, canvas)
+            self.assertIsNotNone(place, f"{title}: nothing to say")
+            ActionChains(self.browser, duration=0).move_to_element_with_offset(canvas, *map(round, place)).perform()
+            shown, tips = self.browser.execute_script(SHOWN_TIPS, canvas)
+            self.assertTrue(shown, f"{title}: no tooltip")
+            self.assertLessEqual(set(shown), set(tips), title)
+        self.assertEqual(self.browser.get_log("browser"), [])
+
+    def assert_figures(self, page, names):
+        """On the page with a chart each, and as files."""
+        self.assertEqual([section.get_attribute("id") for section in self.find("section:has(canvas)")], names)
+        files = {path.name for path in (page.parent / "report-figures").iterdir()}
+        self.assertEqual(files, {f"{name}.{kind}" for name in names for kind in ("png", "svg")})
+        for path in (page.parent / "report-figures").glob("*.png"):
+            self.assertEqual(path.read_bytes()[:8], PNG_BEGINS, path)
+
+    def test_a_real_sweep(self):
+        page = self.make("real", self.sweep)
+        self.open(page)
+        missing = {"prediction", "row-length", "roofline", "machines"}
+        self.assertLessEqual(missing, {element.get_attribute("id") for element in self.find(".missing li")})
+        for element in self.find(".missing li"):
+            self.assertRegex(element.text, r": .{10,}\.$")
+        left_out = {element.get_attribute("id") for element in self.find(".missing li")}
+        self.assert_figures(page, [row.name for row in FIGURES if row.name not in left_out])
+        self.assert_tips_answer()
+
+    def test_what_comes_first(self):
+        self.open(self.make("first", self.sweep))
+        (verdict,) = self.find("h1 + .verdict")
+        self.assertRegex(verdict.text, r"\AClass S on \d ranks: the best grid is \dx\d, with [0-9.]+ (ms|s)\.\n")
+        self.assertRegex(verdict.text, r"The worst grid measured, \dx\d, takes \+")
+        heads = [cell.text for cell in self.find(".verdict + .scroll th")]
+        self.assertEqual(heads[:4], ["problem", "ranks", "best grid", "median"])
+        self.assertEqual(len(self.find(".verdict + .scroll tbody tr")), 3)
+        self.assertIn(self.sweep[0]["environment"]["mpi"], self.browser.page_source)
+
+    def test_all_data_gives_all_figures(self):
+        profile, bench = self.folder / "profile.json", self.folder / "bench.json"
+        profile.write_text(json.dumps(PROFILE))
+        bench.write_text(json.dumps(BENCH))
+        documents = with_predictions(self.sweep + as_class_b(self.sweep))
+        page = self.make("all", documents, "--profile", profile, "--bench", bench)
+        self.open(page)
+        self.assert_figures(page, [row.name for row in FIGURES])
+        self.assertEqual(self.find(".missing li"), [])
+        self.assertIn("Test <processor>", [head.text for head in self.find("#row-length h3")])
+        self.assert_tips_answer()
+
+    def test_it_fits_a_narrow_window(self):
+        self.open(self.make("narrow", self.sweep))
+        self.browser.set_window_size(600, 900)
+        self.addCleanup(self.browser.set_window_size, 1300, 900)
+        widths = self.browser.execute_script("const d = document.documentElement; return [d.scrollWidth, d.clientWidth];")
+        self.assertLessEqual(widths[0], widths[1])
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

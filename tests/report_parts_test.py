@@ -1,0 +1,239 @@
+"""The readers of scripts/report, its table of figures, and how it refuses."""
+
+import copy
+import json
+import pathlib
+import sys
+import tempfile
+import unittest
+
+from program_runner import PROJECT, SUCCESS, USAGE, run_command, run_program
+from report_facts import BENCH, PROFILE, as_class_b, real_sweep, with_predictions, write_lines
+
+from report_parts import cp_pacs, results, style
+from report_parts.errors import BAD_DATA, CANNOT_CREATE, NO_INPUT, UNAVAILABLE, ReportError
+from report_parts.figure_table import FIGURES, Material
+from report_parts.studies import make_studies, official_grid, percent, seconds
+
+
+class ReportParts(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.sweep = real_sweep()
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="cg2d-report-")
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def file(self, text, name="results.json"):
+        path = self.folder / name
+        path.write_text(text)
+        return path
+
+    def read(self, *documents):
+        return results.read_results([write_lines(self.folder / "sweep.jsonl", documents)])
+
+    def refusal(self, exit_code, pattern, function, *arguments):
+        with self.assertRaisesRegex(ReportError, pattern) as caught:
+            function(*arguments)
+        self.assertEqual(caught.exception.exit_code, exit_code)
+        self.assertNotIn("\n", str(caught.exception))
+
+
+class Readers(ReportParts):
+    def test_a_single_result_and_lines_are_read_alike(self):
+        single = self.file(json.dumps(self.sweep[0], indent=2))
+        lines = write_lines(self.folder / "lines.jsonl", self.sweep[1:])
+        read = results.read_results([single, lines])
+        self.assertEqual([run.document for run in read.runs], self.sweep)
+        self.assertEqual(read.notes, [])
+
+    def test_a_last_line_that_was_cut_off_is_noted(self):
+        whole = "".join(json.dumps(document) + "\n" for document in self.sweep[:2])
+        read = results.read_results([self.file(whole + json.dumps(self.sweep[2])[:300])])
+        self.assertEqual(len(read.runs), 2)
+        self.assertRegex(read.notes[0], r":3: the last line is cut off")
+
+    def test_what_is_no_line_is_refused(self):
+        line = json.dumps(self.sweep[0])
+        path = self.file(f"{line}\nnothing\n{line}\n")
+        self.refusal(BAD_DATA, r"results.json:2: not JSON", results.read_results, [path])
+
+    def test_files_that_are_no_results(self):
+        for text, why in (
+            ("", "empty"),
+            ("class S took long\n", "neither JSON nor JSON Lines"),
+            ("[]", "not a result"),
+            ("{}", "not a result"),
+            ('{"schema_version": 2, "status": "success"}', "schema_version is 2; this report reads 1"),
+            ('{"schema_version": 1, "status": "success"}', "no 'configuration'"),
+            ('{"schema_version": 1, "status": "planned"}', "no finished run"),
+        ):
+            self.refusal(BAD_DATA, why, results.read_results, [self.file(text)])
+        self.refusal(NO_INPUT, "No such file", results.read_results, [self.folder / "none"])
+
+    def test_numbers_that_cannot_be(self):
+        def wrong(change):
+            document = copy.deepcopy(self.sweep[0])
+            change(document)
+            self.refusal(BAD_DATA, "run_result.schema.json", self.read, document)
+
+        wrong(lambda document: document["result"]["repeats"].update(times_s=[]))
+        wrong(lambda document: document["result"]["repeats"].update(times_s=[0.0]))
+        wrong(lambda document: document["configuration"].update(ranks=7))
+        wrong(lambda document: document["phases"]["ranks"][0]["phases"].pop("dot"))
+        wrong(lambda document: document.pop("problem"))
+
+    def test_runs_that_did_not_finish_are_noted(self):
+        refused = run_program(2, "run", "--class", "S", "--grid", "3x3", "--format", "json").document()
+        read = self.read(self.sweep[0], refused)
+        self.assertEqual(len(read.runs), 1)
+        self.assertRegex(read.notes[0], r"sweep.jsonl:2: left out, usage-error: ")
+        self.refusal(BAD_DATA, "no finished run.*usage-error", self.read, refused)
+
+    def test_wrong_results_are_told_apart(self):
+        wrong = run_program(1, "run", "--class", "S", "--reference", "9", "--format", "json").document()
+        self.assertEqual([run.is_wrong for run in self.read(self.sweep[0], wrong).runs], [False, True])
+
+    def test_profiles_and_benchmarks(self):
+        (entry,) = results.read_profile(self.file(json.dumps(PROFILE))).values()
+        self.assertEqual((entry["critical_vector_length"], entry["curve"][0]), (8, (1.0, 1.5, 12.0)))
+        points = results.read_bench(self.file(json.dumps(BENCH)))
+        self.assertEqual([point["kernel"] for point in points], ["scalar", "sell"] * 2)
+        self.assertAlmostEqual(points[0]["gflops"], 2.0 / 1.2)
+        for text in ("{}", "[]", '{"processors": {"a": {}}, "benchmarks": [{}]}'):
+            self.refusal(BAD_DATA, "not a tuning profile", results.read_profile, self.file(text))
+            self.refusal(BAD_DATA, "not a result of spmv_bench", results.read_bench, self.file(text))
+
+
+class Studies(ReportParts):
+    def test_the_official_grid(self):
+        self.assertEqual(
+            {count: official_grid(count) for count in (1, 2, 3, 4, 8, 12, 16, 32)},
+            {1: (1, 1), 2: (2, 1), 3: None, 4: (2, 2), 8: (4, 2), 12: None, 16: (4, 4), 32: (8, 4)},
+        )
+
+    def timed(self, document, *times_s):
+        changed = copy.deepcopy(document)
+        changed["result"]["repeats"]["times_s"] = list(times_s)
+        return changed
+
+    def test_the_best_grid_has_the_least_median_of_all_rounds(self):
+        one, other = [document for document in self.sweep if document["configuration"]["ranks"] == 2][:2]
+        runs = self.read(self.timed(one, 1.0), self.timed(other, 3.0, 3.1), self.timed(one, 9.0, 9.1)).runs
+        (study,) = make_studies(runs)
+        self.assertEqual(study.best(2).median_s, 3.05)
+        self.assertEqual(study.worst(2).times_s, [1.0, 9.0, 9.1])
+        self.assertEqual(study.official(2).grid, (2, 1))
+
+    def test_of_several_kernels_the_fastest_stands_for_a_grid(self):
+        slow, fast = self.timed(self.sweep[0], 2.0), self.timed(self.sweep[0], 1.0)
+        slow["configuration"]["kernel"] = "scalar"
+        (study,) = make_studies(self.read(slow, fast).runs)
+        self.assertEqual([case.median_s for case in study.all_cases()], [1.0])
+
+    def test_numbers_of_threads_are_told_apart(self):
+        threads = copy.deepcopy(self.sweep[0])
+        threads["configuration"]["threads"] = 2
+        names = [study.name for study in make_studies(self.read(self.sweep[0], threads).runs)]
+        self.assertEqual(sorted(names), ["class S", "class S, 2 threads per rank"])
+
+    def test_texts(self):
+        self.assertEqual([seconds(value) for value in (12.34, 0.9999, 0.01234, 2e-6)], ["12.3 s", "1.00 s", "12.3 ms", "2.00 µs"])
+        self.assertEqual([percent(value) for value in (1.004, 0.9, 1.25)], ["+0.4 %", "-10 %", "+25 %"])
+
+
+class FigureTable(ReportParts):
+    def reasons(self, documents, profile=None, bench=None):
+        read = self.read(*documents)
+        read.profile, read.bench = profile, bench
+        material = Material(read)
+        return {row.name: row.why_missing(material) for row in FIGURES}
+
+    def test_names_are_there_once(self):
+        self.assertEqual(len({row.name for row in FIGURES}), len(FIGURES))
+        for row in FIGURES:
+            self.assertTrue(row.title and row.needs, row.name)
+
+    def test_one_run_says_what_else_is_needed(self):
+        reasons = self.reasons(self.sweep[:1])
+        there = {name for name, why in reasons.items() if not why}
+        self.assertEqual(there, {"phases-by-grid", "convergence"})
+        for name, words in (
+            ("time-by-grid", "no two grids"),
+            ("time-over-px", "no two grids"),
+            ("prediction", "cg2d model --calibrate"),
+            ("scaling", "same number of ranks"),
+            ("rank-plane", "several ranks"),
+            ("row-length", "--profile FILE"),
+            ("roofline", "--bench FILE"),
+            ("machines", "class B"),
+            ("repeats", "--repeat N"),
+        ):
+            self.assertIn(words, reasons[name], name)
+
+    def test_runs_without_phases(self):
+        documents = copy.deepcopy(self.sweep)
+        for document in documents:
+            document["phases"] = None
+        reasons = self.reasons(documents)
+        self.assertIn("--no-phases", reasons["phases-by-grid"])
+        self.assertEqual(reasons["time-by-grid"], "")
+
+    def test_all_data_leaves_nothing_out(self):
+        documents = with_predictions(self.sweep + as_class_b(self.sweep))
+        profile = results.read_profile(self.file(json.dumps(PROFILE)))
+        bench = results.read_bench(self.file(json.dumps(BENCH)))
+        self.assertEqual(set(self.reasons(documents, profile, bench).values()), {""})
+
+    def test_table_7_is_whole(self):
+        for name, times_s in cp_pacs.TABLE_7_S.items():
+            self.assertEqual(len(times_s), len(cp_pacs.TABLE_7_PROCESSORS), name)
+        self.assertEqual(cp_pacs.TABLE_7_S["CP-PACS"], (101.25, 54.51, 30.3, 17.59, 11.38))
+
+    def test_heat_colours_go_from_end_to_end(self):
+        self.assertEqual(style.heat_colour(1.0, 1.0, 3.0), style.HEAT[0])
+        self.assertEqual(style.heat_colour(3.0, 1.0, 3.0), style.HEAT[-1])
+        self.assertEqual(style.heat_colour(5.0, 5.0, 5.0), style.HEAT[0])
+
+
+class Command(ReportParts):
+    def assert_refused(self, exit_code, pattern, *words):
+        page = self.folder / "out" / "report.html"
+        outcome = run_command([sys.executable, PROJECT / "scripts" / "report", *words, "-o", page])
+        self.assertEqual(outcome.exit_code, exit_code, outcome)
+        self.assertEqual(outcome.stdout, "")
+        self.assertRegex(outcome.stderr, rf"\Areport: [^\n]*{pattern}[^\n]*\n\Z")
+        self.assertFalse(page.parent.exists(), "something was written")
+
+    def test_refusals(self):
+        result = self.file(json.dumps(self.sweep[0]))
+        text = self.file("text", "text")
+        self.assert_refused(USAGE, "required: RESULT")
+        self.assert_refused(USAGE, "unrecognized arguments: --nope", result, "--nope")
+        self.assert_refused(NO_INPUT, "none: No such file", result, self.folder / "none")
+        self.assert_refused(BAD_DATA, "text: neither", result, text)
+        self.assert_refused(BAD_DATA, "text: not JSON", result, "--profile", text)
+        self.assert_refused(BAD_DATA, "text: not JSON", result, "--bench", text)
+        self.assert_refused(UNAVAILABLE, "not Chart.js", result, "--chart-js", text)
+        self.assert_refused(UNAVAILABLE, "libjs-chart.js", result, "--chart-js", self.folder / "none")
+
+    def test_a_folder_that_cannot_be_made_leaves_nothing(self):
+        result = self.file(json.dumps(self.sweep[0]))
+        self.assert_refused(CANNOT_CREATE, "", result, "--figures", result / "figures")
+
+    def test_files_are_where_they_were_asked_for(self):
+        result = self.file(json.dumps(self.sweep[0]))
+        page, figures = self.folder / "page.html", self.folder / "figures"
+        outcome = run_command([sys.executable, PROJECT / "scripts" / "report", result, "-o", page, "--figures", figures])
+        self.assertEqual(outcome.exit_code, SUCCESS, outcome)
+        self.assertEqual(
+            sorted(path.name for path in figures.iterdir()),
+            ["convergence.png", "convergence.svg", "phases-by-grid.png", "phases-by-grid.svg"],
+        )
+        self.assertTrue(page.read_text().startswith("<!DOCTYPE html>"))
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
