@@ -9,7 +9,7 @@
 namespace cg2d {
 
 std::span<const SubcommandRow> subcommand_table() {
-  static const std::array table{run_subcommand(), tune_subcommand()};
+  static const std::array table{run_subcommand(), tune_subcommand(), events_subcommand()};
   return table;
 }
 

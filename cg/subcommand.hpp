@@ -46,5 +46,6 @@ std::span<const SubcommandRow> subcommand_table();
 
 SubcommandRow run_subcommand();
 SubcommandRow tune_subcommand();
+SubcommandRow events_subcommand();
 
 }  // namespace cg2d
