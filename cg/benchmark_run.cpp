@@ -7,10 +7,12 @@
 #include <cmath>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "cg/agreement.hpp"
 #include "cg/block_operator.hpp"
+#include "cg/counter_setup.hpp"
 #include "cg/environment.hpp"
 #include "cg/interrupt.hpp"
 #include "cg/matrix_market.hpp"
@@ -74,16 +76,19 @@ class BenchmarkRun::TimedSolver {
     group_.barrier();
     const auto sent_before = all_sent();
     const auto waits_before = group_.waiter().wait_count();
+    if (counters_ != nullptr) counters_->begin_region();
     const auto start = Clock::now();
     const std::uint64_t start_clocks = read_cycle_counter();
     std::vector<OuterStep> steps;
     for (int k = 0; k < problem_.niter; ++k) {
       steps.push_back(solver_.outer_step(problem_.shift, watch.asked()));
       after_step(steps.size(), steps.back());
+      if (counters_ != nullptr) counters_->leave_out();
       if (must_stop(steps.back())) break;
     }
     times_.region_clocks = read_cycle_counter() - start_clocks;
     times_.region_s = seconds_since(start);
+    if (counters_ != nullptr) counters_->end_region();
     times_.phases = timer_.records();
     times_.wait_count = group_.waiter().wait_count() - waits_before;
     times_.sent = all_sent();
@@ -95,6 +100,12 @@ class BenchmarkRun::TimedSolver {
   }
 
   [[nodiscard]] const RankTimes& times() const { return times_; }
+  /// The counters must outlive this.
+  void count_events(PhaseCounters& counters) {
+    counters_ = &counters;
+    timer_.attach(counters_);
+  }
+  [[nodiscard]] const RankCounts& counts() const { return counters_->counts(); }
 
  private:
   [[nodiscard]] std::array<comm::Traffic, comm::operation_count> all_sent() const {
@@ -111,6 +122,7 @@ class BenchmarkRun::TimedSolver {
   BlockOperator operator_;
   Solver solver_;
   RankTimes times_{};
+  PhaseCounters* counters_ = nullptr;
 };
 
 BenchmarkRun::BenchmarkRun(const RunOptions& options, comm::RankGroup& group, const Progress& progress)
@@ -219,6 +231,7 @@ std::unique_ptr<BlockProduct> BenchmarkRun::convert(kernels::CsrBlock block,
 
 void BenchmarkRun::perform() {
   check_choices();
+  prepare_counters();
   const auto layout = comm::BlockLayout::even(options_.problem.n, report_.grid);
   agree_on(group_, [&] { check_memory(choices(), layout, source_, granted_environment()); });
   const CycleCalibration calibration;
@@ -235,7 +248,10 @@ void BenchmarkRun::perform() {
   report_.transport = communicator->name();
   if (options_.time_phases) group_.waiter().set_tick_source(&read_cycle_counter);
   TimedSolver solver(options_, *communicator, *product, group_);
+  std::optional<PhaseCounters> phase_counters;
+  if (counters_) solver.count_events(phase_counters.emplace(*counters_));
   iterate(solver);
+  if (phase_counters) facts_.clocks_per_reading = phase_counters->measure_clocks_per_reading();
   facts_.clocks_per_scope = solver.timer().measure_clocks_per_scope();
   facts_.ticks_per_second = calibration.ticks_per_second();
   facts_.peak_bytes = peak_resident_bytes();
@@ -243,6 +259,25 @@ void BenchmarkRun::perform() {
   facts_.huge_page_bytes = huge_page_bytes();
   report_.ranks = gather_one(group_, facts_);
   note_warnings(solver);
+}
+
+/// The set is made before this rank's first threads are: they inherit it.
+void BenchmarkRun::prepare_counters() {
+  const auto names = wanted_events(options_.counters, group_);
+  if (!names.empty() && !options_.time_phases) {  // the option itself has been refused: the environment's
+    report_.warnings.emplace_back(
+        "PAPI_EVENTS: nothing is counted, since --no-phases leaves no phases to count for");
+    return;
+  }
+  auto setup = set_up_counters(names, options_.counters, group_);
+  report_.counters.asked = setup.asked;
+  report_.counters.refused = setup.refused;
+  report_.counters.multiplexed = options_.counters.multiplexed;
+  if (!setup.refused.empty()) report_.warnings.push_back("--papi: " + refusal_text(setup.refused));
+  if (!setup.counters || setup.counters->event_names().empty()) return;
+  counters_ = std::move(setup.counters);
+  report_.counters.counted = counters_->event_names();
+  report_.counters.counts_all_threads = counters_->counts_all_threads();
 }
 
 void BenchmarkRun::iterate(TimedSolver& solver) {
@@ -261,9 +296,11 @@ void BenchmarkRun::iterate(TimedSolver& solver) {
     const bool has_more = repeat + 1 < options_.repeat_count;
     const bool stop = must_stop(steps.back()) && (has_more || !is_complete);
     if (is_complete) {
-      report_.repeats.push_back({.time_s = group_.maximum(solver.times().region_s),
-                                 .steps = steps,
-                                 .ranks = gather_one(group_, solver.times())});
+      report_.repeats.push_back(
+          {.time_s = group_.maximum(solver.times().region_s),
+           .steps = steps,
+           .ranks = gather_one(group_, solver.times()),
+           .counts = counters_ ? gather_one(group_, solver.counts()) : std::vector<RankCounts>{}});
     }
     if (stop) {
       end_early(steps, fmt::format("outer iteration {} of {} in run {} of {}", steps.size(),

@@ -42,6 +42,7 @@ class BenchmarkRun {
   kernels::CsrBlock generate(const comm::BlockLayout& layout);
   void export_matrix(const kernels::CsrBlock& block, const comm::BlockLayout& layout);
   std::unique_ptr<BlockProduct> convert(kernels::CsrBlock block, const comm::BlockLayout& layout);
+  void prepare_counters();
   void iterate(TimedSolver& solver);
   void end_early(const std::vector<OuterStep>& steps, const std::string& where);
   void verify();
@@ -53,6 +54,7 @@ class BenchmarkRun {
   SourceRow source_ = source_table().front();
   RunReport report_;
   RankFacts facts_;
+  std::unique_ptr<PapiCounters> counters_;
 };
 
 }  // namespace cg2d

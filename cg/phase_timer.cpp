@@ -5,24 +5,6 @@
 
 namespace cg2d {
 
-std::string_view phase_name(Phase phase) {
-  switch (phase) {
-    case Phase::collection:
-      return "collection";
-    case Phase::multiply:
-      return "multiply";
-    case Phase::summation:
-      return "summation";
-    case Phase::shuffle:
-      return "shuffle";
-    case Phase::dot:
-      return "dot";
-    case Phase::vector_updates:
-      return "vector_updates";
-  }
-  return "";
-}
-
 double PhaseTimer::measure_clocks_per_scope() const {
   constexpr int batch_count = 8;
   constexpr int scopes_per_batch = 200;

@@ -4,20 +4,14 @@
 
 #include <array>
 #include <cstdint>
-#include <string_view>
 
 #include "cg/cycle_counter.hpp"
+#include "cg/phase.hpp"
+#include "cg/phase_counters.hpp"
+#include "cg/phase_trace.hpp"
 #include "comm/communicator.hpp"
 
 namespace cg2d {
-
-/// The phases of one CG step; names as in the paper (Itakura et al. 1998).
-enum class Phase { collection, multiply, summation, shuffle, dot, vector_updates };
-inline constexpr std::size_t phase_count = 6;
-
-std::string_view phase_name(Phase phase);
-/// The phase of that index, for loops over all of them.
-inline Phase phase_at(std::size_t index) { return static_cast<Phase>(index); }
 
 /// What one phase took on this rank.
 struct PhaseRecord {
@@ -45,9 +39,12 @@ class PhaseTimer {
     ~Scope() {
       if (!timer_.enabled_) return;
       auto& record = timer_.records_[static_cast<std::size_t>(phase_)];
-      record.clocks += read_cycle_counter() - begin_;
+      const std::uint64_t end = read_cycle_counter();
+      record.clocks += end - begin_;
       record.waited_clocks += timer_.communicator_.waited_ticks() - waited_before_;
       ++record.calls;
+      if (timer_.counters_ != nullptr) timer_.counters_->end_phase(phase_);
+      if (timer_.trace_ != nullptr) timer_.trace_->add_phase(phase_, begin_, end);
     }
     Scope(const Scope&) = delete;
     Scope& operator=(const Scope&) = delete;
@@ -63,6 +60,33 @@ class PhaseTimer {
 
   [[nodiscard]] Scope scope(Phase phase) { return {*this, phase}; }
 
+  /// Lives around one CG step or one outer iteration, for the trace only.
+  class TraceScope {
+   public:
+    TraceScope(PhaseTrace* trace, TraceLevel level) : trace_(trace), level_(level) {
+      if (trace_ != nullptr) begin_ = trace_->begin(level_);
+    }
+    ~TraceScope() {
+      if (trace_ != nullptr) trace_->end(level_, begin_);
+    }
+    TraceScope(const TraceScope&) = delete;
+    TraceScope& operator=(const TraceScope&) = delete;
+    TraceScope(TraceScope&&) = delete;
+    TraceScope& operator=(TraceScope&&) = delete;
+
+   private:
+    PhaseTrace* trace_;
+    TraceLevel level_;
+    std::uint64_t begin_ = 0;
+  };
+  [[nodiscard]] TraceScope cg_step() const { return {trace_, TraceLevel::cg_step}; }
+  [[nodiscard]] TraceScope outer_iteration() const { return {trace_, TraceLevel::outer_iteration}; }
+
+  /// Also counts events; nullptr: no longer. The counters must outlive the timer.
+  void attach(PhaseCounters* counters) { counters_ = counters; }
+  /// Also records a trace; nullptr: no longer. The trace must outlive the timer.
+  void attach(PhaseTrace* trace) { trace_ = trace; }
+
   [[nodiscard]] bool enabled() const { return enabled_; }
   [[nodiscard]] const PhaseRecords& records() const { return records_; }
   void reset() { records_ = {}; }
@@ -74,6 +98,8 @@ class PhaseTimer {
   bool enabled_;
   const comm::Communicator& communicator_;
   PhaseRecords records_{};
+  PhaseCounters* counters_ = nullptr;
+  PhaseTrace* trace_ = nullptr;
 };
 
 }  // namespace cg2d

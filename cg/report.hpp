@@ -14,6 +14,8 @@
 #include "cg/errors.hpp"
 #include "cg/kernel_choice.hpp"
 #include "cg/matrix_source.hpp"
+#include "cg/papi_counters.hpp"
+#include "cg/phase_counters.hpp"
 #include "cg/phase_timer.hpp"
 #include "cg/problem.hpp"
 #include "cg/row_lengths.hpp"
@@ -38,6 +40,7 @@ struct RepeatReport {
   double time_s = 0.0;  ///< the slowest rank's
   std::vector<OuterStep> steps;
   std::vector<RankTimes> ranks;
+  std::vector<RankCounts> counts;  ///< of each rank; empty: no events were counted
 };
 
 /// What one rank made of the matrix, and how it times.
@@ -51,6 +54,16 @@ struct RankFacts {
   std::int64_t huge_page_bytes = 0;  ///< of them, in huge pages
   double ticks_per_second = 0.0;
   double clocks_per_scope = 0.0;
+  double clocks_per_reading = 0.0;  ///< of the counters
+};
+
+/// Which events were counted; where nothing was asked for, all is empty.
+struct CounterFacts {
+  std::vector<std::string> asked;
+  std::vector<std::string> counted;
+  std::vector<RefusedEvent> refused;
+  bool multiplexed = false;
+  bool counts_all_threads = false;
 };
 
 struct RunReport {
@@ -79,6 +92,7 @@ struct RunReport {
   double generation_s = 0.0;
   double conversion_s = 0.0;  ///< from the generated block to a kernel that is ready
   std::vector<RankFacts> ranks;
+  CounterFacts counters;
 
   std::vector<RepeatReport> repeats;  ///< complete ones only
   std::vector<OuterStep> unfinished;  ///< steps of a repetition that did not end

@@ -5,6 +5,7 @@
 
 #include "cg/build_info.hpp"
 #include "cg/report.hpp"
+#include "cg/report_counters.hpp"
 #include "cg/run_options.hpp"
 
 namespace cg2d {
@@ -211,7 +212,8 @@ std::string write_json(const RunReport& report) {
             {"setup", report.ranks.empty() ? Json(nullptr) : setup_json(report)},
             {"result", report.repeats.empty() ? Json(nullptr) : result_json(report)},
             {"outer_steps", outer_steps_json(report)},
-            {"phases", report.repeats.empty() || !report.phases_timed ? Json(nullptr) : phases_json(report)}};
+            {"phases", report.repeats.empty() || !report.phases_timed ? Json(nullptr) : phases_json(report)},
+            {"counters", report.repeats.empty() ? Json(nullptr) : counters_json(report)}};
   return json.dump(2) + "\n";
 }
 

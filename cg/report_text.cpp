@@ -7,6 +7,7 @@
 #include <iterator>
 
 #include "cg/report.hpp"
+#include "cg/report_counters.hpp"
 #include "cg/run_options.hpp"
 #include "cg/text_format.hpp"
 
@@ -232,6 +233,7 @@ std::string write_text(const RunReport& report) {
     if (report.phases_timed) {
       text += '\n';
       text += phase_table(report);
+      text += counters_text(report);
     }
   }
   for (const auto& warning : report.warnings) text += fmt::format(" Warning: {}\n", warning);

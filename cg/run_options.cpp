@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cg/block_product.hpp"
+#include "cg/counter_options.hpp"
 #include "cg/errors.hpp"
 #include "cg/option_values.hpp"
 #include "cg/report.hpp"
@@ -224,6 +225,7 @@ RunOptions options_from(const RunWords& words) {
   options.planned_ranks = planned_ranks_from(words);
   options.problem = problem_from(words.problem);
   check_choices(options);
+  check_counter_options(options);
   return options;
 }
 
@@ -233,6 +235,7 @@ class RunSubcommand final : public Subcommand {
     add_problem_options(parser, words_);
     add_grid_options(parser, words_);
     add_output_options(parser, words_);
+    add_counter_options(parser, words_.options);
     add_plan_options(parser, words_);
   }
 

@@ -6,7 +6,9 @@
 #include <optional>
 #include <string>
 
+#include "cg/counter_setup.hpp"
 #include "cg/kernel_choice.hpp"
+#include "cg/phase_trace.hpp"
 #include "cg/problem.hpp"
 #include "cg/run_plan.hpp"
 #include "comm/block_layout.hpp"
@@ -33,6 +35,8 @@ struct RunOptions {
   bool dry_run = false;
   std::string export_mtx;  ///< empty: no export
   bool time_phases = true;
+  CounterWish counters;
+  TraceWish trace;
   bool stops_when_asked = true;  ///< by a signal, at the next outer iteration; else the caller sees to it
   bool progress = false;         ///< asked for; a terminal gets it anyway
   std::int64_t memory_limit_bytes = 0;  ///< of a node; 0: what is free there

@@ -22,6 +22,7 @@ void Solver::reset() {
 }
 
 OuterStep Solver::outer_step(double shift, bool wish_to_stop) {
+  const auto traced = timer_.outer_iteration();
   OuterStep step;
   step.residual_norm = conjugate_gradient();
   std::array<double, 3> sums{};
@@ -50,6 +51,7 @@ double Solver::conjugate_gradient() {
   }
   double rho = dot(r_, r_);
   for (int step = 0; step < cg_steps_per_solve; ++step) {
+    const auto traced = timer_.cg_step();
     matrix_.apply();
     const auto q = matrix_.result();
     const double curvature = dot(p, q);

@@ -50,5 +50,6 @@ SubcommandRow run_subcommand();
 SubcommandRow tune_subcommand();
 SubcommandRow sweep_subcommand();
 SubcommandRow model_subcommand();
+SubcommandRow events_subcommand();
 
 }  // namespace cg2d

@@ -1,0 +1,52 @@
+#pragma once
+
+// Which phase the counted events belong to.
+
+#include <array>
+#include <cstdint>
+
+#include "cg/papi_counters.hpp"
+#include "cg/phase.hpp"
+
+namespace cg2d {
+
+/// One rank's events in one timed region. Trivially copyable: ranks send it as it is.
+struct RankCounts {
+  std::array<CounterValues, phase_count> phases{};
+  CounterValues region{};
+  std::uint64_t reading_count = 0;
+};
+
+/// Adds up events of phases. One reading per phase, behind it: reading is a system call, and a second one per
+/// phase would double the cost. What happens between two phases, a few scalar instructions, is counted with
+/// the later one; leave_out() keeps the rest from them. Not thread-safe.
+class PhaseCounters {
+ public:
+  explicit PhaseCounters(PapiCounters& counters) : counters_(counters) {}
+
+  /// Forgets what has been counted; the region begins.
+  void begin_region();
+  /// What has happened since the last reading belongs to this phase.
+  void end_phase(Phase phase) {
+    add_since_last(counts_.phases[static_cast<std::size_t>(phase)]);
+    ++counts_.reading_count;
+  }
+  /// What has happened since the last reading belongs to no phase.
+  void leave_out();
+  /// The region ends. What has happened since the last reading belongs to no phase.
+  void end_region();
+  [[nodiscard]] const RankCounts& counts() const { return counts_; }
+
+  /// Reference clocks that one reading costs, the smallest mean of several batches.
+  [[nodiscard]] double measure_clocks_per_reading();
+
+ private:
+  void add_since_last(CounterValues& sums);
+
+  PapiCounters& counters_;
+  RankCounts counts_;
+  CounterValues first_{};
+  CounterValues last_{};
+};
+
+}  // namespace cg2d

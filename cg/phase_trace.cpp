@@ -1,0 +1,51 @@
+#include "cg/phase_trace.hpp"
+
+#include "cg/problem.hpp"
+
+namespace cg2d {
+namespace {
+
+// A CG step has at most nine phases (BlockOperator::apply() up to five, Solver four) and its own bar; an
+// outer iteration of at least 25 steps has fewer than sixteen more.
+constexpr std::size_t events_per_step = 12;
+constexpr std::size_t events_per_outer_iteration = 20;
+
+}  // namespace
+
+PhaseTrace::PhaseTrace(int step_count)
+    : step_count_(step_count),
+      capacity_(static_cast<std::size_t>(step_count) * events_per_step +
+                (static_cast<std::size_t>(step_count) / cg_steps_per_solve + 2) *
+                    events_per_outer_iteration) {
+  events_.reserve(capacity_);
+}
+
+std::uint64_t PhaseTrace::begin(TraceLevel level) {
+  const auto now = read_cycle_counter();
+  if (level == TraceLevel::outer_iteration) outer_begin_ = now;
+  return now;
+}
+
+void PhaseTrace::end(TraceLevel level, std::uint64_t begin_clocks) {
+  if (!is_recording_) return;
+  const auto now = read_cycle_counter();
+  if (level == TraceLevel::outer_iteration) {
+    add({.begin = begin_clocks, .end = now, .kind = TraceEvent::outer_iteration, .number = outer_++});
+    return;
+  }
+  add({.begin = begin_clocks, .end = now, .kind = TraceEvent::cg_step, .number = step_++});
+  if (step_ < step_count_) return;
+  // The outer iteration goes on; its bar ends with what is in it.
+  add({.begin = outer_begin_, .end = now, .kind = TraceEvent::outer_iteration, .number = outer_});
+  close();
+}
+
+void PhaseTrace::add(const TraceEvent& event) {
+  if (events_.size() < capacity_) {
+    events_.push_back(event);
+  } else {
+    ++dropped_count_;
+  }
+}
+
+}  // namespace cg2d
