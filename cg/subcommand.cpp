@@ -9,7 +9,8 @@
 namespace cg2d {
 
 std::span<const SubcommandRow> subcommand_table() {
-  static const std::array table{run_subcommand(), tune_subcommand(), sweep_subcommand()};
+  static const std::array table{run_subcommand(), tune_subcommand(), sweep_subcommand(), compare_subcommand(),
+                                export_subcommand()};
   return table;
 }
 

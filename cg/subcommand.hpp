@@ -49,5 +49,7 @@ std::span<const SubcommandRow> subcommand_table();
 SubcommandRow run_subcommand();
 SubcommandRow tune_subcommand();
 SubcommandRow sweep_subcommand();
+SubcommandRow compare_subcommand();
+SubcommandRow export_subcommand();
 
 }  // namespace cg2d
