@@ -150,13 +150,35 @@ void BenchmarkRun::prepare() {
   const int rank_count = options_.planned_ranks > 0 ? options_.planned_ranks : group_.size();
   report_.grid = resolve_grid(options_, rank_count);
   report_.profile = load_profile(options_.profile, *report_.environment, group_);
-  report_.kernel_choice = choose_kernel(options_.kernel,
-                                        {.problem = options_.problem,
-                                         .grid = report_.grid,
-                                         .thread_count = options_.thread_count,
-                                         .ranks_oversubscribed = report_.environment->ranks_oversubscribed},
-                                        report_.profile);
+  report_.kernel_choice = kernel_for(report_.grid);
   report_.grid_is_automatic = !options_.grid && !options_.grid_columns;
+}
+
+KernelChoice BenchmarkRun::kernel_for(const comm::ProcessGrid& grid) const {
+  return choose_kernel(options_.kernel,
+                       {.problem = options_.problem,
+                        .grid = grid,
+                        .thread_count = options_.thread_count,
+                        .ranks_oversubscribed = report_.environment->ranks_oversubscribed},
+                       report_.profile);
+}
+
+/// The grid by a trial of the best few, with its kernel.
+void BenchmarkRun::try_grids() {
+  constexpr std::size_t grids_to_try = 4;
+  const auto environment = granted_environment();
+  progress_.say("trying grids");
+  report_.grid_trial = cg2d::try_grids(group_,
+                                       {.choices = choices(),
+                                        .transport = *comm::find_transport(options_.transport),
+                                        .source = source_,
+                                        .environment = environment,
+                                        .kernel_for = [this](const auto& grid) { return kernel_for(grid); }},
+                                       [](const RunChoices& its_choices, int rank_count) {
+                                         return shortlist_by_rule(its_choices, rank_count, grids_to_try);
+                                       });
+  report_.grid = report_.grid_trial->best;
+  report_.kernel_choice = kernel_for(report_.grid);
 }
 
 Environment BenchmarkRun::granted_environment() const {
@@ -232,6 +254,7 @@ std::unique_ptr<BlockProduct> BenchmarkRun::convert(kernels::CsrBlock block,
 void BenchmarkRun::perform() {
   check_choices();
   prepare_counters();
+  if (options_.tries_grids) try_grids();
   const auto layout = comm::BlockLayout::even(options_.problem.n, report_.grid);
   agree_on(group_, [&] { check_memory(choices(), layout, source_, granted_environment()); });
   const CycleCalibration calibration;

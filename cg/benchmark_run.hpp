@@ -39,6 +39,8 @@ class BenchmarkRun {
   class TimedSolver;
 
   void check_choices();
+  [[nodiscard]] KernelChoice kernel_for(const comm::ProcessGrid& grid) const;
+  void try_grids();
   kernels::CsrBlock generate(const comm::BlockLayout& layout);
   void export_matrix(const kernels::CsrBlock& block, const comm::BlockLayout& layout);
   std::unique_ptr<BlockProduct> convert(kernels::CsrBlock block, const comm::BlockLayout& layout);

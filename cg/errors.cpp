@@ -6,6 +6,8 @@ std::string_view status_name(ExitCode code) {
   switch (code) {
     case ExitCode::success:
       return "success";
+    case ExitCode::regression:
+      return "regression";
     case ExitCode::usage:
       return "usage-error";
     case ExitCode::unavailable:

@@ -11,6 +11,7 @@ namespace cg2d {
 /// Exit codes of the program, those of sysexits.h where it has one. Every rank ends with the same.
 enum class ExitCode {
   success = 0,               ///< verified, or finished where there is nothing to verify against
+  regression = 1,            ///< cg2d compare found something that became slower
   usage = 64,                ///< bad option, bad problem, grid that does not match the ranks
   unavailable = 69,          ///< what was asked for by name can't serve on this machine
   internal = 70,             ///< a defect of cg2d

@@ -12,6 +12,7 @@
 
 #include "cg/environment.hpp"
 #include "cg/errors.hpp"
+#include "cg/grid_trial.hpp"
 #include "cg/kernel_choice.hpp"
 #include "cg/matrix_source.hpp"
 #include "cg/papi_counters.hpp"
@@ -74,6 +75,7 @@ struct RunReport {
   Problem problem;
   comm::ProcessGrid grid;
   bool grid_is_automatic = false;
+  std::optional<GridTrial> grid_trial;  ///< where one was asked for
   int thread_count = 1;
   comm::SumForm sum_form = comm::SumForm::reduce_scatter;
   std::string transport;

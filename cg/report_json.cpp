@@ -80,20 +80,30 @@ Json tuning_json(const RunReport& report) {
           {"no_profile_because", report.profile.absence}};
 }
 
+Json grid_trial_json(const GridTrial& trial) {
+  Json tried = Json::array();
+  for (const auto& one : trial.tried) tried.push_back({{"grid", one.grid.name()}, {"step_s", one.step_s}});
+  return {{"tried", std::move(tried)},
+          {"duration_s", trial.duration_s},
+          {"skipped_because", trial.skipped_because}};
+}
+
 Json configuration_json(const RunReport& report) {
-  return {{"ranks", report.grid.rank_count()},
-          {"grid",
-           {{"name", report.grid.name()},
-            {"columns", report.grid.columns},
-            {"rows", report.grid.rows},
-            {"automatic", report.grid_is_automatic}}},
-          {"threads", report.thread_count},
-          {"transport", report.transport},
-          {"sum_form", sum_form_name(report.sum_form)},
-          {"kernel", report.kernel},
-          {"symmetric_storage", report.is_symmetric},
-          {"instruction_set", report.instruction_set},
-          {"tuning", tuning_json(report)}};
+  Json json{{"ranks", report.grid.rank_count()},
+            {"grid",
+             {{"name", report.grid.name()},
+              {"columns", report.grid.columns},
+              {"rows", report.grid.rows},
+              {"automatic", report.grid_is_automatic}}},
+            {"threads", report.thread_count},
+            {"transport", report.transport},
+            {"sum_form", sum_form_name(report.sum_form)},
+            {"kernel", report.kernel},
+            {"symmetric_storage", report.is_symmetric},
+            {"instruction_set", report.instruction_set},
+            {"tuning", tuning_json(report)}};
+  if (report.grid_trial) json["grid"]["trial"] = grid_trial_json(*report.grid_trial);
+  return json;
 }
 
 Json result_json(const RunReport& report) {

@@ -139,6 +139,7 @@ std::string own_lines(const RunReport& report) {
                            format_count(report.grid.columns, "process column"),
                            format_count(report.grid.rows, "process row"),
                            report.grid_is_automatic ? ", chosen by auto" : ""));
+  if (report.grid_trial) line("Grid trial", describe_trial(*report.grid_trial));
   line("Transport", fmt::format("{}, sum {}, waiting ranks {}", report.transport,
                                 sum_form_name(report.sum_form), report.wait_mode));
   line("Kernel",

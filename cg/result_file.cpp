@@ -89,7 +89,7 @@ ResultRecord record_from(const Json& run) {
   record.reason = run.at("reason").get<std::string>();
   record.exit_code = run.at("exit_code").get<int>();
   record.maker = maker_from(run);
-  record.n = run.at("problem").at("n").get<double>();
+  record.n = run.at("problem").at("n").get<std::int64_t>();
   if (!run.at("configuration").is_null())
     record.kernel_used = run.at("configuration").at("kernel").get<std::string>();
   if (!run.at("result").is_null())

@@ -3,6 +3,7 @@
 // Results of runs as files hold them: one object (cg2d run --format json), or JSON Lines (cg2d sweep).
 
 #include <array>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -21,7 +22,7 @@ struct ResultRecord {
   std::string reason;  ///< empty on success
   int exit_code = 0;
   std::string kernel_used;      ///< what "auto" became; empty if the run did not come so far
-  double n = 0.0;               ///< order of the matrix
+  std::int64_t n = 0;           ///< order of the matrix
   std::vector<double> times_s;  ///< of the timed repetitions; empty if the run failed
   /// Mean over the ranks, seconds of the whole timed region; nothing where phases were not timed.
   std::optional<std::array<double, phase_count>> phases_s;

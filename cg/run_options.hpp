@@ -23,6 +23,7 @@ struct RunOptions {
   Problem problem;
   std::optional<comm::ProcessGrid> grid;  ///< empty: by columns, or automatic
   std::optional<int> grid_columns;        ///< --px: the rows follow from the rank count
+  bool tries_grids = false;               ///< of an automatic grid: measure the best few of the rule
   int planned_ranks = 0;                  ///< --ranks, with --dry-run: plan for that many; 0: those that run
   comm::SumForm sum_form = comm::SumForm::reduce_scatter;
   std::string transport{comm::default_transport().name};

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
+#include <utility>
 
 #include "cg/errors.hpp"
 #include "cg/text_format.hpp"
@@ -80,8 +80,12 @@ StepTraffic plan_traffic(const comm::BlockLayout& layout, int rank, comm::SumFor
 }
 
 comm::ProcessGrid choose_grid(const RunChoices& choices, int rank_count) {
-  comm::ProcessGrid best;
-  auto least = std::numeric_limits<std::int64_t>::max();
+  return shortlist_by_rule(choices, rank_count, 1).front();
+}
+
+std::vector<comm::ProcessGrid> shortlist_by_rule(const RunChoices& choices, int rank_count,
+                                                 std::size_t most) {
+  std::vector<std::pair<std::int64_t, comm::ProcessGrid>> by_cost;
   for (const auto& grid : comm::factorizations(rank_count)) {
     const auto layout = comm::BlockLayout::even(choices.problem.n, grid);
     std::int64_t cost = 0;
@@ -91,12 +95,13 @@ comm::ProcessGrid choose_grid(const RunChoices& choices, int rank_count) {
       const auto traffic = plan_traffic(layout, rank, choices.sum_form, choices.kernel.is_symmetric).total();
       cost = std::max(cost, traffic.byte_count + start_up_bytes * traffic.message_count);
     }
-    if (cost < least) {
-      least = cost;
-      best = grid;
-    }
+    by_cost.emplace_back(cost, grid);
   }
-  return best;
+  // Of equals the smallest Px stays in front.
+  std::ranges::stable_sort(by_cost, {}, &std::pair<std::int64_t, comm::ProcessGrid>::first);
+  std::vector<comm::ProcessGrid> grids;
+  for (std::size_t k = 0; k < std::min(most, by_cost.size()); ++k) grids.push_back(by_cost[k].second);
+  return grids;
 }
 
 void check_memory(const RunChoices& choices, const comm::BlockLayout& layout, const SourceRow& source,

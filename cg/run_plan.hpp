@@ -49,6 +49,8 @@ StepTraffic plan_traffic(const comm::BlockLayout& layout, int rank, comm::SumFor
 /// message counted as start_up_bytes of data; the smallest Px of equals.
 comm::ProcessGrid choose_grid(const RunChoices& choices, int rank_count);
 inline constexpr std::int64_t start_up_bytes = 4096;
+/// The first `most` factorizations by the same rule, the best first.
+std::vector<comm::ProcessGrid> shortlist_by_rule(const RunChoices& choices, int rank_count, std::size_t most);
 
 /// Throws RunError (memory) with the two numbers when some node's ranks need more than the node has. Local:
 /// every rank comes to the same answer.

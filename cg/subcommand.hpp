@@ -51,5 +51,7 @@ SubcommandRow tune_subcommand();
 SubcommandRow sweep_subcommand();
 SubcommandRow model_subcommand();
 SubcommandRow events_subcommand();
+SubcommandRow compare_subcommand();
+SubcommandRow export_subcommand();
 
 }  // namespace cg2d

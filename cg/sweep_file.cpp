@@ -33,9 +33,9 @@ SweepFile::SweepFile(std::string path, bool fresh) : path_(std::move(path)) {
   try {
     open();
     if (fresh && ftruncate(descriptor_, 0) != 0) cannot_append(path_);
-    const auto text = text_of_file(path_).value_or("");
+    auto text = text_of_file(path_).value_or("");
     drop_cut_line(text);
-    records_ = parse_results(std::string_view(text).substr(0, complete_lines(text)));
+    records_ = parse_results(text);
   } catch (const InputError& error) {
     close(descriptor_);
     throw InputError(fmt::format("--output {}: {}; --fresh starts the file anew, or name another one", path_,
@@ -60,11 +60,12 @@ void SweepFile::open() {
     throw InputError("another sweep is writing it");
 }
 
-void SweepFile::drop_cut_line(const std::string& text) {
+void SweepFile::drop_cut_line(std::string& text) {
   const auto whole = complete_lines(text);
   was_cut_ = whole < text.size();
   // Shortened in place: one step of the file system, with the lock kept.
   if (was_cut_ && ftruncate(descriptor_, static_cast<off_t>(whole)) != 0) cannot_append(path_);
+  text.resize(whole);
 }
 
 void SweepFile::require_maker(const std::string& maker) const {

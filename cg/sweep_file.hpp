@@ -34,7 +34,8 @@ class SweepFile {
 
  private:
   void open();
-  void drop_cut_line(const std::string& text);
+  /// From the file, and from its text.
+  void drop_cut_line(std::string& text);
 
   std::string path_;
   int descriptor_ = -1;

@@ -17,7 +17,7 @@ struct MeasuredConfiguration {
   std::vector<std::string> statuses;  ///< of those that failed
   std::string reason;                 ///< of the first failure
   std::optional<double> predicted_s;
-  double n = 0.0;
+  std::int64_t n = 0;
 
   /// Whether its time counts. One failed run spoils a configuration.
   [[nodiscard]] bool is_sound() const { return statuses.empty() && !times_s.empty(); }

@@ -288,6 +288,29 @@ class Configuration(SchemaTest):
         self.assertEqual(plan["grid"]["name"], document["configuration"]["grid"]["name"])
         self.assertIn("chosen by auto", self.run_well(6, "run", "--class", "S").stdout)
 
+    def test_a_trial_takes_the_fastest_of_a_few_and_says_so(self):
+        grid = self.valid_document_of(6, "run", "--class", "S", "--grid", "trial")["configuration"]["grid"]
+        tried = {one["grid"]: one["step_s"] for one in grid["trial"]["tried"]}
+        self.assertEqual(set(tried), {"1x6", "2x3", "3x2", "6x1"})
+        self.assertEqual(grid["name"], min(tried, key=tried.get))
+        self.assertIs(grid["automatic"], True)
+        self.assertEqual(grid["trial"]["skipped_because"], "")
+        text = self.run_well(2, "run", "--class", "S", "--grid", "trial").stdout
+        self.assertRegex(text, r"(?m)^ Grid trial +=( \dx\d [0-9.]+ us,?){2} per CG step; the trial took ")
+
+    def test_with_one_grid_only_nothing_is_tried(self):
+        grid = self.valid_document_of(1, "run", "--class", "S", "--grid", "trial")["configuration"]["grid"]
+        self.assertEqual((grid["name"], grid["trial"]["tried"]), ("1x1", []))
+        self.assertIn("only one grid", grid["trial"]["skipped_because"])
+
+    def test_the_rule_can_be_asked_for(self):
+        named = [
+            self.valid_document_of(6, "run", "--class", "S", "--grid", name)["configuration"]["grid"]
+            for name in ("rule", "auto")
+        ]
+        self.assertEqual(named[0], named[1])
+        self.assertNotIn("trial", named[0])
+
     def test_threads(self):
         document = self.valid_document_of(1, "run", "--class", "S", "--threads", "2")
         self.assertEqual(document["configuration"]["threads"], 2)

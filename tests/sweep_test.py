@@ -1,6 +1,7 @@
 """cg2d sweep: every configuration exactly once, whatever ends it; its tables; cg2d compare and cg2d export."""
 
 import collections
+import csv
 import itertools
 import json
 import os
@@ -24,6 +25,7 @@ from program_runner import (
 )
 
 CANNOT_CREATE = 73
+REGRESSION = 1
 
 
 def lines_of(path):
@@ -137,6 +139,78 @@ class SweepTest(ProgramTest):
                 self.assertEqual(outcome.exit_code, code, outcome)
                 (line,) = outcome.error_lines()
                 self.assertIn(text, line)
+
+
+class ReadersTest(ProgramTest):
+    """What is done with results once they are there."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.sweep = pathlib.Path(cls.folder.name) / "sweep.jsonl"
+        cls.slow = pathlib.Path(cls.folder.name) / "slow.jsonl"
+        cls.single = pathlib.Path(cls.folder.name) / "run.json"
+        outcome = run_program(2, "sweep", "--class", "S", "--repeat", "2", "--output", cls.sweep)
+        assert outcome.exit_code == SUCCESS, outcome
+        lines = lines_of(cls.sweep)
+        for line in lines:
+            line["result"]["repeats"]["times_s"] = [100.0 * time for time in line["result"]["repeats"]["times_s"]]
+        cls.slow.write_text("".join(json.dumps(line) + "\n" for line in lines[:-1]))
+        arguments = ["run", "--class", "S", "--grid", "1x2", "--format", "json", "--output", cls.single]
+        outcome = run_program(2, *arguments)
+        assert outcome.exit_code == SUCCESS, outcome
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    def test_compare_ends_with_1_on_a_regression_only(self):
+        for words, code in (
+            ([self.sweep, self.sweep], SUCCESS),
+            ([self.sweep, self.slow], REGRESSION),
+            ([self.slow, self.sweep], SUCCESS),
+            ([self.sweep, self.slow, "--threshold", "1000000%"], SUCCESS),
+            ([self.single, self.slow], REGRESSION),
+            ([self.single, self.single], SUCCESS),
+        ):
+            outcome = run_program(0, "compare", *words)
+            self.assertEqual(outcome.exit_code, code, outcome)
+            self.assertEqual(outcome.stdout.count("REGRESSION") > 0, code == REGRESSION, outcome)
+        outcome = run_program(0, "compare", self.sweep, self.single)
+        self.assertIn("Only in A: S 2x1 auto two-sided 1 thread", outcome.stdout)
+
+    def test_what_cannot_be_compared(self):
+        broken = pathlib.Path(self.folder.name) / "broken.json"
+        broken.write_text('{"schema_version": 1}')
+        one = pathlib.Path(self.folder.name) / "one.json"
+        self.run_well(1, "run", "--class", "S", "--format", "json", "--output", one)
+        for words, text in (
+            ([self.sweep, "/no/such/file"], "/no/such/file: there is no such file"),
+            ([broken, self.sweep], f"{broken}: no result of cg2d"),
+            ([self.sweep, one], "no configuration is in both"),
+            ([self.sweep, self.slow, "--threshold", "some"], "--threshold some"),
+        ):
+            outcome = run_program(2, "compare", *words)
+            self.assertEqual(outcome.exit_code, USAGE, outcome)
+            (line,) = outcome.error_lines()
+            self.assertIn(text, line)
+
+    def test_export(self):
+        lines = [json.loads(line) for line in self.run_well(0, "export", self.sweep, "--format", "extra-p").stdout.splitlines()]
+        self.assertEqual({tuple(line["params"].items()) for line in lines}, {(("p", 2), ("px", 1)), (("p", 2), ("px", 2))})
+        self.assertEqual(len(lines), 4 * 7)
+        self.assertEqual({line["metric"] for line in lines}, {"time"})
+        (total, *phases) = [line["value"] for line in lines[:7]]
+        self.assertEqual([line["callpath"] for line in lines[:2]], ["total", "collection"])
+        self.assertLess(sum(phases), 1.01 * total)
+        path = pathlib.Path(self.folder.name) / "export.csv"
+        self.run_well(2, "export", self.sweep, self.single, "--format", "csv", "--output", path)
+        rows = list(csv.DictReader(path.read_text().splitlines()))
+        self.assertEqual([(row["px"], row["py"], row["round"]) for row in rows[:2]], [("1", "2", "1"), ("2", "1", "1")])
+        self.assertEqual(len(rows), 5)
+        times = [line["result"]["time_s"] for line in lines_of(self.sweep)]
+        for row, time_s in zip(rows, times):
+            self.assert_close(float(row["time_s"]), time_s, 1e-8)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,55 @@
+#pragma once
+
+// Which grid is the fastest of a few, by a short measurement before the run.
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "cg/environment.hpp"
+#include "cg/kernel_choice.hpp"
+#include "cg/matrix_source.hpp"
+#include "cg/run_plan.hpp"
+#include "comm/block_layout.hpp"
+#include "comm/communicator.hpp"
+#include "comm/rank_group.hpp"
+
+namespace cg2d {
+
+/// The grids worth a trial, the most promising first; at least one.
+using GridShortlist =
+    std::function<std::vector<comm::ProcessGrid>(const RunChoices& choices, int rank_count)>;
+
+struct TriedGrid {
+  comm::ProcessGrid grid;
+  double step_s = 0.0;  ///< median of a CG step, the slowest rank's
+};
+
+struct GridTrial {
+  comm::ProcessGrid best;
+  std::vector<TriedGrid> tried;  ///< in the order of the shortlist; empty without a trial
+  double duration_s = 0.0;       ///< with the blocks that were made for it
+  std::string skipped_because;   ///< one phrase; empty with a trial
+};
+
+/// One line for people: what was tried and what it took, or why nothing was.
+std::string describe_trial(const GridTrial& trial);
+
+/// What every contestant is made from.
+struct GridTrialSetting {
+  RunChoices choices;
+  const comm::TransportRow& transport;
+  const SourceRow& source;
+  const Environment& environment;
+  /// The kernel for a grid.
+  std::function<KernelChoice(const comm::ProcessGrid&)> kernel_for;
+};
+
+/// Runs some CG steps on every grid of the shortlist, in turns, and takes the fastest. The blocks of all of
+/// them are in memory at once: where these are too large, or there is nothing to choose from, the first of
+/// the shortlist is taken without a trial. Takes about as long as the generation of the blocks and a run of
+/// 15 outer iterations, and a few seconds of CG steps at most. Collective; the same answer on every rank.
+/// Throws RunError, MpiError.
+GridTrial try_grids(comm::RankGroup& group, const GridTrialSetting& setting, const GridShortlist& shortlist);
+
+}  // namespace cg2d
