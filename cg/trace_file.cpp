@@ -26,7 +26,7 @@ std::string_view bar_category(const TraceEvent& event) {
 }
 
 /// Names of nodes and ranks, and what a reader should know; up to where the bars follow.
-std::string head_text(const RunReport& report, std::span<const double> uncertainties_us) {
+std::string trace_head(const RunReport& report, std::span<const double> uncertainties_us) {
   nlohmann::ordered_json names = nlohmann::ordered_json::array();
   const auto& environment = *report.environment;
   for (std::size_t node = 0; node < environment.nodes.size(); ++node) {
@@ -96,7 +96,7 @@ void write_trace(const RunReport& report, const RankTrace& mine, OutputFile* fil
   const auto my_lines = trace_lines(mine);
   Agreement agreement(group);
   if (group.rank() == 0) {
-    agreement.attempt([&] { file->write(head_text(report, uncertainties_us) + my_lines); });
+    agreement.attempt([&] { file->write(trace_head(report, uncertainties_us) + my_lines); });
     for (int rank = 1; rank < group.size(); ++rank) {
       const auto lines = group.receive_text(rank);  // also behind a failure: the rank sends it
       agreement.attempt([&] { file->write(lines); });
