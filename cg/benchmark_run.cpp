@@ -21,6 +21,7 @@
 #include "cg/shared_output.hpp"
 #include "cg/solver.hpp"
 #include "cg/text_format.hpp"
+#include "cg/trace_file.hpp"
 
 namespace cg2d {
 namespace {
@@ -56,7 +57,9 @@ class BenchmarkRun::TimedSolver {
         group_(group),
         timer_(options.time_phases, communicator),
         operator_(communicator, product, timer_, options.thread_count),
-        solver_(operator_, communicator, timer_, options.thread_count) {}
+        solver_(operator_, communicator, timer_, options.thread_count) {
+    if (!options.trace.path.empty()) trace_.emplace(options.trace.step_count);
+  }
 
   [[nodiscard]] PhaseTimer& timer() { return timer_; }
   [[nodiscard]] const CurvatureSigns& curvature_signs() const { return solver_.curvature_signs(); }
@@ -73,6 +76,7 @@ class BenchmarkRun::TimedSolver {
   std::vector<OuterStep> iterate(const InterruptWatch& watch, const AfterStep& after_step) {
     solver_.reset();
     timer_.reset();
+    const bool is_traced = begin_trace();
     group_.barrier();
     const auto sent_before = all_sent();
     const auto waits_before = group_.waiter().wait_count();
@@ -89,6 +93,7 @@ class BenchmarkRun::TimedSolver {
     times_.region_clocks = read_cycle_counter() - start_clocks;
     times_.region_s = seconds_since(start);
     if (counters_ != nullptr) counters_->end_region();
+    if (is_traced) end_trace();
     times_.phases = timer_.records();
     times_.wait_count = group_.waiter().wait_count() - waits_before;
     times_.sent = all_sent();
@@ -100,6 +105,9 @@ class BenchmarkRun::TimedSolver {
   }
 
   [[nodiscard]] const RankTimes& times() const { return times_; }
+  [[nodiscard]] std::span<const TraceEvent> trace_events() const { return trace_->events(); }
+  [[nodiscard]] const ClockMark& first_mark() const { return first_mark_; }
+  [[nodiscard]] const ClockMark& last_mark() const { return last_mark_; }
   /// The counters must outlive this.
   void count_events(PhaseCounters& counters) {
     counters_ = &counters;
@@ -108,6 +116,19 @@ class BenchmarkRun::TimedSolver {
   [[nodiscard]] const RankCounts& counts() const { return counters_->counts(); }
 
  private:
+  /// The first repetition is traced. Collective.
+  bool begin_trace() {
+    if (!trace_ || !trace_->events().empty()) return false;
+    first_mark_ = take_clock_mark(group_);
+    timer_.attach(&*trace_);
+    return true;
+  }
+  void end_trace() {
+    trace_->close();
+    timer_.attach(static_cast<PhaseTrace*>(nullptr));
+    last_mark_ = take_clock_mark(group_);
+  }
+
   [[nodiscard]] std::array<comm::Traffic, comm::operation_count> all_sent() const {
     std::array<comm::Traffic, comm::operation_count> sent;
     for (std::size_t k = 0; k < sent.size(); ++k)
@@ -123,6 +144,9 @@ class BenchmarkRun::TimedSolver {
   Solver solver_;
   RankTimes times_{};
   PhaseCounters* counters_ = nullptr;
+  std::optional<PhaseTrace> trace_;
+  ClockMark first_mark_;
+  ClockMark last_mark_;
 };
 
 BenchmarkRun::BenchmarkRun(const RunOptions& options, comm::RankGroup& group, const Progress& progress)
@@ -255,6 +279,7 @@ void BenchmarkRun::perform() {
   check_choices();
   prepare_counters();
   if (options_.tries_grids) try_grids();
+  if (!options_.trace.path.empty()) trace_file_ = open_output(options_.trace.path, group_);
   const auto layout = comm::BlockLayout::even(options_.problem.n, report_.grid);
   agree_on(group_, [&] { check_memory(choices(), layout, source_, granted_environment()); });
   const CycleCalibration calibration;
@@ -281,7 +306,22 @@ void BenchmarkRun::perform() {
   facts_.resident_bytes = resident_bytes();
   facts_.huge_page_bytes = huge_page_bytes();
   report_.ranks = gather_one(group_, facts_);
+  if (!options_.trace.path.empty()) write_trace_file(solver);
   note_warnings(solver);
+}
+
+void BenchmarkRun::write_trace_file(const TimedSolver& solver) {
+  const auto rank = static_cast<std::size_t>(group_.rank());
+  const auto origins = gather_one(group_, solver.first_mark());
+  write_trace(report_,
+              {.events = solver.trace_events(),
+               .clocks = ClockMap(solver.first_mark(), solver.last_mark()),
+               .origin_clocks = origins.front().reference_clocks,
+               .ticks_per_second = report_.ranks.front().ticks_per_second,
+               .rank = group_.rank(),
+               .node = node_of(*report_.environment, rank)},
+              trace_file_.get(), group_);
+  progress_.say(fmt::format("wrote the trace to {}", options_.trace.path));
 }
 
 /// The set is made before this rank's first threads are: they inherit it.

@@ -3,8 +3,10 @@
 // One run of the benchmark, from options to a filled-in report; who wants a run calls this.
 
 #include <memory>
+#include <optional>
 
 #include "cg/environment.hpp"
+#include "cg/output_file.hpp"
 #include "cg/progress.hpp"
 #include "cg/report.hpp"
 #include "cg/run_options.hpp"
@@ -45,6 +47,7 @@ class BenchmarkRun {
   void export_matrix(const kernels::CsrBlock& block, const comm::BlockLayout& layout);
   std::unique_ptr<BlockProduct> convert(kernels::CsrBlock block, const comm::BlockLayout& layout);
   void prepare_counters();
+  void write_trace_file(const TimedSolver& solver);
   void iterate(TimedSolver& solver);
   void end_early(const std::vector<OuterStep>& steps, const std::string& where);
   void verify();
@@ -57,6 +60,7 @@ class BenchmarkRun {
   RunReport report_;
   RankFacts facts_;
   std::unique_ptr<PapiCounters> counters_;
+  std::unique_ptr<OutputFile> trace_file_;  ///< on rank 0, if there is to be a trace
 };
 
 }  // namespace cg2d

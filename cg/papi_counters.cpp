@@ -158,7 +158,8 @@ PapiCounters::~PapiCounters() {
 void PapiCounters::make_set(bool multiplexed) {
   const auto require = [](int result, std::string_view what) {
     if (result == PAPI_OK) return;
-    throw RunError(ExitCode::unavailable, fmt::format("--papi: {}: {}", what, PAPI_strerror(result)));
+    throw RunError(ExitCode::unavailable,
+                   fmt::format("--papi: {}: {}; {}", what, PAPI_strerror(result), counting_remedy()));
   };
   if (multiplexed) require(PAPI_multiplex_init(), "PAPI_multiplex_init");
   require(PAPI_create_eventset(&event_set_), "PAPI_create_eventset");

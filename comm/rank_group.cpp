@@ -13,6 +13,7 @@ constexpr int exchange_tag = 1;
 constexpr int text_size_tag = 2;
 constexpr int text_tag = 3;
 constexpr int first_ranks_tag = 4;
+constexpr int word_tag = 5;
 
 // MPI counts are int; longer messages go in parts.
 constexpr std::size_t largest_message = std::size_t{1} << 27;
@@ -179,6 +180,20 @@ void RankGroup::send_text(const std::string& text, int destination) {
           "MPI_Isend");
   });
   waiter_.wait_all(requests);
+}
+
+void RankGroup::send_word(std::uint64_t word, int destination) {
+  MPI_Request request = MPI_REQUEST_NULL;
+  check(MPI_Isend(&word, 1, MPI_UINT64_T, destination, word_tag, handle(), &request), "MPI_Isend");
+  wait(request);
+}
+
+std::uint64_t RankGroup::receive_word(int source) {
+  std::uint64_t word = 0;
+  MPI_Request request = MPI_REQUEST_NULL;
+  check(MPI_Irecv(&word, 1, MPI_UINT64_T, source, word_tag, handle(), &request), "MPI_Irecv");
+  wait(request);
+  return word;
 }
 
 std::string RankGroup::receive_text(int source) {

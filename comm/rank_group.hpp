@@ -65,6 +65,9 @@ class RankGroup {
   /// One point-to-point message, for output that rank 0 writes piece by piece.
   void send_text(const std::string& text, int destination);
   [[nodiscard]] std::string receive_text(int source);
+  /// One word, as fast as a message goes: to compare clocks. Not collective: the other rank receives it.
+  void send_word(std::uint64_t word, int destination);
+  [[nodiscard]] std::uint64_t receive_word(int source);
 
  private:
   [[nodiscard]] std::vector<std::vector<std::byte>> gather_bytes(std::span<const std::byte> mine);

@@ -1,0 +1,112 @@
+"""What cg2d --trace writes: a time line that viewers read, with bars that nest and do not overlap."""
+
+import json
+import pathlib
+import tempfile
+import unittest
+
+from program_facts import PHASES
+from program_runner import CANNOT_CREATE, ProgramTest, run_program
+
+RANKS = 8
+STEPS = 60
+STEPS_PER_OUTER_ITERATION = 25
+
+
+class Trace(ProgramTest):
+    @classmethod
+    def setUpClass(cls):
+        with tempfile.TemporaryDirectory(prefix="cg2d-trace-") as folder:
+            file = pathlib.Path(folder) / "trace.json"
+            outcome = run_program(
+                RANKS, "run", "--class", "S", "--grid", "4x2", "--trace", file, "--trace-steps", STEPS, "--repeat", 2
+            )
+            assert outcome.exit_code == 0, outcome
+            cls.document = json.loads(file.read_text())
+            cls.files = [path.name for path in pathlib.Path(folder).iterdir()]
+
+    def bars(self, rank, category):
+        """(begin, end, name) in nanoseconds, in the order of their beginnings."""
+        found = []
+        for event in self.document["traceEvents"]:
+            if event["ph"] == "X" and event["tid"] == rank and event["cat"] == category:
+                begin = round(event["ts"] * 1000)
+                found.append((begin, begin + round(event["dur"] * 1000), event["name"]))
+        return sorted(found)
+
+    def assert_apart(self, bars):
+        for before, after in zip(bars, bars[1:]):
+            self.assertLessEqual(before[1], after[0], f"{before} overlaps {after}")
+
+    def assert_inside(self, inner, outer):
+        self.assertTrue(any(bar[0] <= inner[0] and inner[1] <= bar[1] for bar in outer), f"{inner} lies in no bar")
+
+    def test_bars_of_a_rank_nest_and_do_not_overlap(self):
+        for rank in range(RANKS):
+            with self.subTest(rank=rank):
+                phases, steps, outers = (self.bars(rank, name) for name in ("phase", "cg_step", "outer_iteration"))
+                for bars in (phases, steps, outers):
+                    self.assert_apart(bars)
+                for bar in phases + steps:
+                    self.assert_inside(bar, outers)
+                for phase in phases:
+                    for step in steps:
+                        apart = phase[1] <= step[0] or step[1] <= phase[0]
+                        within = step[0] <= phase[0] and phase[1] <= step[1]
+                        self.assertTrue(apart or within, f"{phase} straddles {step}")
+
+    def test_every_step_and_phase_is_there(self):
+        for rank in range(RANKS):
+            self.assertEqual([bar[2] for bar in self.bars(rank, "cg_step")], [f"CG step {k + 1}" for k in range(STEPS)])
+            outer_count = -(-STEPS // STEPS_PER_OUTER_ITERATION)
+            self.assertEqual(len(self.bars(rank, "outer_iteration")), outer_count)
+            phases = self.bars(rank, "phase")
+            self.assertEqual({bar[2] for bar in phases}, set(PHASES))
+            for step in self.bars(rank, "cg_step"):
+                inside = [bar[2] for bar in phases if step[0] <= bar[0] and bar[1] <= step[1]]
+                self.assertEqual(inside.count("multiply"), 1, step)
+                self.assertEqual(inside.count("dot"), 2, step)
+
+    def test_ranks_and_nodes_have_names(self):
+        names = [event for event in self.document["traceEvents"] if event["ph"] == "M"]
+        threads = {event["tid"]: event["args"]["name"] for event in names if event["name"] == "thread_name"}
+        self.assertEqual(sorted(threads), list(range(RANKS)))
+        self.assertEqual(threads[5], "rank 5 (column 1, row 1)")
+        self.assertEqual([event["pid"] for event in names if event["name"] == "process_name"], [0])
+
+    def test_ranks_take_part_in_a_step_at_the_same_time(self):
+        # Every step ends with a dot product over all ranks: no rank can begin the next but one before all have ended
+        # the one. What the alignment of the clocks may be wrong by is in the file.
+        uncertainty_ns = 2000 * max(self.document["otherData"]["clock_uncertainty_us"])
+        steps = [self.bars(rank, "cg_step") for rank in range(RANKS)]
+        for k in range(STEPS - 2):
+            last_begin = max(bars[k][0] for bars in steps)
+            first_end = min(bars[k + 1][1] for bars in steps)
+            self.assertLessEqual(last_begin, first_end + uncertainty_ns + 1, f"step {k + 1}")
+
+    def test_says_how_far_to_trust_the_clocks(self):
+        facts = self.document["otherData"]
+        self.assertEqual(len(facts["clock_uncertainty_us"]), RANKS)
+        self.assertEqual(facts["clock_uncertainty_us"][0], 0)
+        self.assertTrue(all(value > 0 for value in facts["clock_uncertainty_us"][1:]))
+        self.assertEqual((facts["class"], facts["grid"]), ("S", "4x2"))
+
+    def test_nothing_else_remains(self):
+        self.assertEqual(self.files, ["trace.json"])
+
+
+class TraceErrors(ProgramTest):
+    def test_a_file_that_cannot_be_made(self):
+        outcome = run_program(2, "run", "--class", "S", "--trace", "/nonexistent-folder/trace.json")
+        self.assertEqual(outcome.exit_code, CANNOT_CREATE, outcome)
+        self.assertEqual(outcome.stdout, "")
+
+    def test_options_that_contradict(self):
+        for arguments in (["--no-phases", "--trace", "t"], ["--trace", "t", "--trace-steps", "0"]):
+            outcome = run_program(1, "run", "--class", "S", *arguments)
+            self.assertEqual(outcome.exit_code, 64, outcome)
+            self.assertEqual(len(outcome.error_lines()), 1, outcome)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
