@@ -114,6 +114,15 @@ comm::SumForm sum_form_from(const Section& network) {
       fmt::format("{} is \"{}\": it must be reduce-scatter or whole-block", network.where("sum_form"), name));
 }
 
+/// false where the key is not there.
+bool flag_from(const Section& section, const std::string& key) {
+  if (!section.has(key)) return false;
+  if (!section.json.at(key).is_boolean()) {
+    throw InputError(fmt::format("{} must be true or false", section.where(key)));
+  }
+  return section.json.at(key).get<bool>();
+}
+
 RowLoopCost row_loop_from(const Section& kernel) {
   return {.critical_vector_length = kernel.count("critical_vector_length", 0),
           .row_start_up_s = kernel.seconds("row_start_up_s", "row_start_up_clocks"),
@@ -123,13 +132,7 @@ RowLoopCost row_loop_from(const Section& kernel) {
 }
 
 KernelCost kernel_cost_from(const Section& kernel) {
-  KernelCost cost{.name = kernel.text("name")};
-  if (kernel.has("symmetric")) {
-    if (!kernel.json.at("symmetric").is_boolean()) {
-      throw InputError(fmt::format("{} must be true or false", kernel.where("symmetric")));
-    }
-    cost.is_symmetric = kernel.json.at("symmetric").get<bool>();
-  }
+  KernelCost cost{.name = kernel.text("name"), .is_symmetric = flag_from(kernel, "symmetric")};
   if (!kernel.has("shapes")) {
     cost.loop = row_loop_from(kernel);
     return cost;
@@ -159,7 +162,8 @@ MachineDescription description_from(const Section& top) {
       .start_up_s = network.seconds("start_up_s", "start_up_clocks"),
       .bytes_per_s = network.per_second("bytes_per_s", "bytes_per_clock"),
       .add_s_per_element = network.seconds("add_seconds_per_element", "add_clocks_per_element"),
-      .sum_form = sum_form_from(network)};
+      .sum_form = sum_form_from(network),
+      .shuffles_kept_pieces = flag_from(network, "shuffles_kept_pieces")};
   const auto vectors = top.section("vectors");
   machine.vectors = {
       .dot_s_per_element = vectors.seconds("dot_seconds_per_element", "dot_clocks_per_element"),
@@ -220,7 +224,8 @@ Json json_of(const MachineDescription& machine) {
   json["network"] = {{"start_up_s", network.start_up_s},
                      {"bytes_per_s", network.bytes_per_s},
                      {"add_seconds_per_element", network.add_s_per_element},
-                     {"sum_form", is_whole ? "whole-block" : "reduce-scatter"}};
+                     {"sum_form", is_whole ? "whole-block" : "reduce-scatter"},
+                     {"shuffles_kept_pieces", network.shuffles_kept_pieces}};
   json["vectors"] = {{"dot_seconds_per_element", vectors.dot_s_per_element},
                      {"dot_call_s", vectors.dot_call_s},
                      {"update_seconds_per_element", vectors.update_s_per_element},

@@ -45,6 +45,8 @@ struct NetworkCost {
   double bytes_per_s = 0.0;
   double add_s_per_element = 0.0;
   comm::SumForm sum_form = comm::SumForm::reduce_scatter;
+  /// A rank whose piece stays with it takes as long in the shuffle as if it sent it.
+  bool shuffles_kept_pieces = false;
 };
 
 /// Time of one pass over the elements of a vector. `call_s` is what every call costs.

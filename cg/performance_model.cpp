@@ -23,6 +23,8 @@ class MessageCost {
   MessageCost(const NetworkCost& network, double bytes_per_s)
       : network_(network), bytes_per_s_(bytes_per_s) {}
 
+  [[nodiscard]] bool shuffles_kept_pieces() const { return network_.shuffles_kept_pieces; }
+
   [[nodiscard]] double message(double elements) const {
     return elements > 0.0 ? network_.start_up_s + elements * element_bytes / bytes_per_s_ : 0.0;
   }
@@ -59,7 +61,7 @@ std::vector<int> sampled_ranks(int rank_count) {
 /// The shuffle of one rank: what it sends and receives at the same time.
 double shuffle_seconds(const MessageCost& cost, const comm::BlockLayout& layout, int rank) {
   double elements = 0.0;
-  if (layout.shuffle_destination(rank) != rank) {
+  if (layout.shuffle_destination(rank) != rank || cost.shuffles_kept_pieces()) {
     elements = static_cast<double>(layout.piece(layout.row_piece_of(rank)).size());
   }
   if (layout.shuffle_source(rank) != rank) {
