@@ -13,7 +13,9 @@
 #include "cg/block_operator.hpp"
 #include "cg/environment.hpp"
 #include "cg/interrupt.hpp"
+#include "cg/machine_description.hpp"
 #include "cg/matrix_market.hpp"
+#include "cg/performance_model.hpp"
 #include "cg/row_lengths.hpp"
 #include "cg/run_plan.hpp"
 #include "cg/shared_output.hpp"
@@ -145,6 +147,24 @@ void BenchmarkRun::prepare() {
                                          .ranks_oversubscribed = report_.environment->ranks_oversubscribed},
                                         report_.profile);
   report_.grid_is_automatic = !options_.grid && !options_.grid_columns;
+  predict_phases();
+}
+
+/// Only rank 0 reports, so only rank 0 predicts. Without a description there is no prediction; one that
+/// cannot be read is a warning.
+void BenchmarkRun::predict_phases() {
+  if (group_.rank() != 0 || !options_.profile.is_used || options_.planned_ranks > 0) return;
+  try {
+    const auto condition = calibrated_condition(report_.environment->nodes.front().processor_with_caches(),
+                                                group_.size(), options_.thread_count);
+    if (!condition) return;
+    const auto kernel =
+        std::ranges::find(condition->kernels, report_.kernel_choice.kernel.name, &KernelCost::name);
+    if (kernel == condition->kernels.end()) return;
+    report_.prediction = predict(*condition, *kernel, options_.problem, report_.grid, options_.sum_form);
+  } catch (const InputError& error) {
+    report_.warnings.push_back(fmt::format("no prediction: {}", error.what()));
+  }
 }
 
 Environment BenchmarkRun::granted_environment() const {

@@ -38,6 +38,7 @@ class BenchmarkRun {
  private:
   class TimedSolver;
 
+  void predict_phases();
   void check_choices();
   kernels::CsrBlock generate(const comm::BlockLayout& layout);
   void export_matrix(const kernels::CsrBlock& block, const comm::BlockLayout& layout);

@@ -138,10 +138,12 @@ KernelCost kernel_cost_from(const Section& kernel) {
     return cost;
   }
   for (const auto& shape : kernel.list("shapes")) {
-    cost.shapes.push_back({.rows = shape.positive("rows"),
-                           .columns = shape.positive("columns"),
-                           .nonzeros = shape.positive("nonzeros"),
-                           .seconds_per_nonzero = shape.positive("seconds_per_nonzero")});
+    cost.shapes.push_back(
+        {.rows = shape.positive("rows"),
+         .columns = shape.positive("columns"),
+         .nonzeros = shape.positive("nonzeros"),
+         .seconds_per_nonzero = shape.positive("seconds_per_nonzero"),
+         .waiting_share = shape.has("waiting_share") ? shape.number("waiting_share", 0.0) : 0.0});
   }
   return cost;
 }
@@ -206,7 +208,8 @@ Json json_of(const KernelCost& kernel) {
     json["shapes"].push_back({{"rows", shape.rows},
                               {"columns", shape.columns},
                               {"nonzeros", shape.nonzeros},
-                              {"seconds_per_nonzero", shape.seconds_per_nonzero}});
+                              {"seconds_per_nonzero", shape.seconds_per_nonzero},
+                              {"waiting_share", shape.waiting_share}});
   }
   return json;
 }
@@ -272,6 +275,12 @@ void Machine::put(MachineDescription condition) {
   conditions.push_back(std::move(condition));
 }
 
+std::optional<Machine> machine_named(const Machine& machine, std::string_view name) {
+  Machine named = machine;
+  std::erase_if(named.conditions, [&](const auto& condition) { return condition.name != name; });
+  return named.conditions.empty() ? std::nullopt : std::optional(std::move(named));
+}
+
 Machine parse_machine(std::string_view text) {
   try {
     const auto json = Json::parse(text);
@@ -324,6 +333,24 @@ std::optional<std::string> default_machine_path() {
   const auto profile = default_profile_path();
   if (!profile) return std::nullopt;
   return (std::filesystem::path(*profile).parent_path() / "machine.json").string();
+}
+
+std::optional<MachineDescription> calibrated_condition(std::string_view processor, int rank_count,
+                                                       int thread_count) {
+  const auto path = default_machine_path();
+  if (!path) return std::nullopt;
+  try {
+    const auto text = text_of_file(*path);
+    if (!text) return std::nullopt;
+    auto machine = machine_named(parse_machine(*text), processor);
+    if (!machine) return std::nullopt;
+    std::erase_if(machine->conditions,
+                  [&](const auto& condition) { return condition.calibrated_threads != thread_count; });
+    if (machine->conditions.empty()) return std::nullopt;
+    return machine->for_ranks(rank_count);
+  } catch (const InputError& error) {
+    throw InputError(fmt::format("{}: {}", *path, error.what()));
+  }
 }
 
 }  // namespace cg2d

@@ -14,6 +14,7 @@
 #include "cg/errors.hpp"
 #include "cg/kernel_choice.hpp"
 #include "cg/matrix_source.hpp"
+#include "cg/performance_model.hpp"
 #include "cg/phase_timer.hpp"
 #include "cg/problem.hpp"
 #include "cg/row_lengths.hpp"
@@ -73,6 +74,8 @@ struct RunReport {
   bool phases_timed = false;
   std::optional<Environment> environment;
   std::string wait_mode;
+  /// By the calibrated description of this machine; on rank 0 only, and only where there is one.
+  std::optional<Prediction> prediction;
 
   std::int64_t nonzero_count = 0;
   SourceFacts source_facts;

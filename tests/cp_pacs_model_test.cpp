@@ -27,7 +27,7 @@ comm::ProcessGrid grid_of(int rank_count, int columns) {
 class CpPacsModelTest : public ::testing::Test {
  protected:
   /// Clocks of one call of each communication on 256 PUs.
-  CallCosts clocks_of(int columns) {
+  CommunicationCosts clocks_of(int columns) {
     const auto layout = comm::BlockLayout::even(problem_.n, grid_of(paper_ranks, columns));
     auto costs = communication_costs(machine_, layout, {.sum_form = comm::SumForm::whole_block});
     for (double* cost : {&costs.collection_s, &costs.summation_s, &costs.shuffle_s, &costs.dot_s}) {
