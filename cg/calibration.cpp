@@ -54,25 +54,36 @@ NetworkCost measure_network(comm::RankGroup& group) {
           .add_s_per_element = largest.y / largest.x};
 }
 
-/// Seconds of one outer step, mean over the ranks.
+/// Seconds of one outer step.
 struct OuterStepTimes {
   PhaseSeconds phases{};
   PhaseSeconds waiting{};
   double nonzeros = 0.0;  ///< of one rank's block, whole
 };
 
-/// Means over the ranks, of clocks and nonzeros.
-OuterStepTimes mean_times(comm::RankGroup& group, const PhaseRecords& records, double outer_steps,
-                          std::int64_t nonzeros) {
-  const double per_second = CycleCalibration().ticks_per_second();
-  const double divisor = per_second * outer_steps * group.size();
+/// Per phase the median of the steps, for what else runs on the machine makes some of them slow; each is the
+/// mean over the ranks.
+OuterStepTimes typical_times(comm::RankGroup& group, const std::vector<PhaseRecords>& my_steps,
+                             std::int64_t my_nonzeros) {
+  const auto of_ranks = group.gather_all(std::span<const PhaseRecords>(my_steps));
+  const double divisor = CycleCalibration().ticks_per_second() * group.size();
+  const auto median = [&](std::size_t phase, std::uint64_t PhaseRecord::*clocks) {
+    std::vector<double> seconds(my_steps.size(), 0.0);
+    for (const auto& steps : of_ranks) {
+      for (std::size_t k = 0; k < seconds.size(); ++k) {
+        seconds[k] += static_cast<double>(steps[k][phase].*clocks) / divisor;
+      }
+    }
+    const auto middle = seconds.begin() + std::ssize(seconds) / 2;
+    std::nth_element(seconds.begin(), middle, seconds.end());
+    return *middle;
+  };
   OuterStepTimes times;
-  for (std::size_t k = 0; k < phase_count; ++k) {
-    times.phases[k] = static_cast<double>(group.sum(static_cast<std::int64_t>(records[k].clocks))) / divisor;
-    times.waiting[k] =
-        static_cast<double>(group.sum(static_cast<std::int64_t>(records[k].waited_clocks))) / divisor;
+  for (std::size_t phase = 0; phase < phase_count; ++phase) {
+    times.phases[phase] = median(phase, &PhaseRecord::clocks);
+    times.waiting[phase] = median(phase, &PhaseRecord::waited_clocks);
   }
-  times.nonzeros = static_cast<double>(group.sum(nonzeros)) / group.size();
+  times.nonzeros = static_cast<double>(group.sum(my_nonzeros)) / group.size();
   return times;
 }
 
@@ -95,19 +106,19 @@ OuterStepTimes measure_outer_steps(comm::RankGroup& group, const KernelChoice& c
   static_cast<void>(solver.outer_step(problem.shift, false));
 
   using Clock = std::chrono::steady_clock;
-  constexpr double long_enough_s = 0.7;
-  constexpr int fewest_steps = 3;
+  constexpr double long_enough_s = 0.5;
+  constexpr std::size_t fewest_steps = 5;
   const auto start = Clock::now();
-  timer.reset();
-  int steps = 0;
+  std::vector<PhaseRecords> steps;
   bool goes_on = true;
   while (goes_on) {
+    timer.reset();
     static_cast<void>(solver.outer_step(problem.shift, false));
-    ++steps;
+    steps.push_back(timer.records());
     const double spent_s = std::chrono::duration<double>(Clock::now() - start).count();
-    goes_on = group.maximum(steps < fewest_steps || spent_s < long_enough_s ? 1.0 : 0.0) > 0.0;
+    goes_on = group.maximum(steps.size() < fewest_steps || spent_s < long_enough_s ? 1.0 : 0.0) > 0.0;
   }
-  return mean_times(group, timer.records(), steps, nonzeros);
+  return typical_times(group, steps, nonzeros);
 }
 
 /// Everything that was measured of the benchmark itself.

@@ -47,7 +47,7 @@ struct ModelledTransport {
 /// One product's communication, and one dot product's. Each step of a schedule takes a start-up, its bytes,
 /// and the additions of what it receives; the busiest rank counts, since the others wait for it. Of more than
 /// most_sampled_ranks ranks so many are looked at, evenly spread.
-inline constexpr int most_sampled_ranks = 64;
+inline constexpr int most_sampled_ranks = 32;
 CommunicationCosts communication_costs(const MachineDescription& machine, const comm::BlockLayout& layout,
                                        const ModelledTransport& transport);
 

@@ -45,6 +45,7 @@ cg2d_add_program_test(report_test SCRIPT report_test.py LABELS quick program TIM
 cg2d_add_program_test(report_json_test SCRIPT report_json_test.py LABELS quick program TIMEOUT 600)
 cg2d_add_program_test(report_blocks_test SCRIPT report_blocks_test.py LABELS quick program TIMEOUT 600)
 cg2d_add_program_test(tune_test SCRIPT tune_test.py LABELS long TIMEOUT 600)
+cg2d_add_program_test(model_test SCRIPT model_test.py LABELS long TIMEOUT 300)
 cg2d_add_program_test(export_mtx_test SCRIPT export_mtx_test.py LABELS quick program TIMEOUT 300)
 
 if(CG2D_BUILD_BENCH)
