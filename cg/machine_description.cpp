@@ -101,7 +101,7 @@ struct Section {
   }
   [[nodiscard]] double clock() const {
     if (clock_hz > 0.0) return clock_hz;
-    throw InputError(fmt::format("\"clock_hz\" is missing: \"{}\" has keys in clocks", path));
+    throw InputError(fmt::format(R"("clock_hz" is missing: "{}" has keys in clocks)", path));
   }
 };
 
