@@ -105,17 +105,16 @@ OuterStepTimes measure_outer_steps(comm::RankGroup& group, const KernelChoice& c
   Solver solver(matrix, *communicator, timer, thread_count);
   static_cast<void>(solver.outer_step(problem.shift, false));
 
-  using Clock = std::chrono::steady_clock;
   constexpr double long_enough_s = 0.5;
   constexpr std::size_t fewest_steps = 5;
-  const auto start = Clock::now();
+  const auto start = std::chrono::steady_clock::now();
   std::vector<PhaseRecords> steps;
   bool goes_on = true;
   while (goes_on) {
     timer.reset();
     static_cast<void>(solver.outer_step(problem.shift, false));
     steps.push_back(timer.records());
-    const double spent_s = std::chrono::duration<double>(Clock::now() - start).count();
+    const double spent_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     goes_on = group.maximum(steps.size() < fewest_steps || spent_s < long_enough_s ? 1.0 : 0.0) > 0.0;
   }
   return typical_times(group, steps, nonzeros);
