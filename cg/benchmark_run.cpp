@@ -15,7 +15,9 @@
 #include "cg/counter_setup.hpp"
 #include "cg/environment.hpp"
 #include "cg/interrupt.hpp"
+#include "cg/machine_description.hpp"
 #include "cg/matrix_market.hpp"
+#include "cg/performance_model.hpp"
 #include "cg/row_lengths.hpp"
 #include "cg/run_plan.hpp"
 #include "cg/shared_output.hpp"
@@ -176,6 +178,24 @@ void BenchmarkRun::prepare() {
   report_.profile = load_profile(options_.profile, *report_.environment, group_);
   report_.kernel_choice = kernel_for(report_.grid);
   report_.grid_is_automatic = !options_.grid && !options_.grid_columns;
+  predict_phases();
+}
+
+/// Only rank 0 reports, so only rank 0 predicts. Without a description there is no prediction; one that
+/// cannot be read is a warning.
+void BenchmarkRun::predict_phases() {
+  if (group_.rank() != 0 || !options_.profile.is_used || options_.planned_ranks > 0) return;
+  try {
+    const auto condition = calibrated_condition(report_.environment->nodes.front().processor_with_caches(),
+                                                group_.size(), options_.thread_count);
+    if (!condition) return;
+    const auto kernel =
+        std::ranges::find(condition->kernels, report_.kernel_choice.kernel.name, &KernelCost::name);
+    if (kernel == condition->kernels.end()) return;
+    report_.prediction = predict(*condition, *kernel, options_.problem, report_.grid, options_.sum_form);
+  } catch (const InputError& error) {
+    report_.warnings.push_back(fmt::format("no prediction: {}", error.what()));
+  }
 }
 
 KernelChoice BenchmarkRun::kernel_for(const comm::ProcessGrid& grid) const {

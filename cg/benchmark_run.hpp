@@ -40,6 +40,7 @@ class BenchmarkRun {
  private:
   class TimedSolver;
 
+  void predict_phases();
   void check_choices();
   [[nodiscard]] KernelChoice kernel_for(const comm::ProcessGrid& grid) const;
   void try_grids();

@@ -101,7 +101,7 @@ struct Section {
   }
   [[nodiscard]] double clock() const {
     if (clock_hz > 0.0) return clock_hz;
-    throw InputError(fmt::format("\"clock_hz\" is missing: \"{}\" has keys in clocks", path));
+    throw InputError(fmt::format(R"("clock_hz" is missing: "{}" has keys in clocks)", path));
   }
 };
 
@@ -114,6 +114,15 @@ comm::SumForm sum_form_from(const Section& network) {
       fmt::format("{} is \"{}\": it must be reduce-scatter or whole-block", network.where("sum_form"), name));
 }
 
+/// false where the key is not there.
+bool flag_from(const Section& section, const std::string& key) {
+  if (!section.has(key)) return false;
+  if (!section.json.at(key).is_boolean()) {
+    throw InputError(fmt::format("{} must be true or false", section.where(key)));
+  }
+  return section.json.at(key).get<bool>();
+}
+
 RowLoopCost row_loop_from(const Section& kernel) {
   return {.critical_vector_length = kernel.count("critical_vector_length", 0),
           .row_start_up_s = kernel.seconds("row_start_up_s", "row_start_up_clocks"),
@@ -123,22 +132,18 @@ RowLoopCost row_loop_from(const Section& kernel) {
 }
 
 KernelCost kernel_cost_from(const Section& kernel) {
-  KernelCost cost{.name = kernel.text("name")};
-  if (kernel.has("symmetric")) {
-    if (!kernel.json.at("symmetric").is_boolean()) {
-      throw InputError(fmt::format("{} must be true or false", kernel.where("symmetric")));
-    }
-    cost.is_symmetric = kernel.json.at("symmetric").get<bool>();
-  }
+  KernelCost cost{.name = kernel.text("name"), .is_symmetric = flag_from(kernel, "symmetric")};
   if (!kernel.has("shapes")) {
     cost.loop = row_loop_from(kernel);
     return cost;
   }
   for (const auto& shape : kernel.list("shapes")) {
-    cost.shapes.push_back({.rows = shape.positive("rows"),
-                           .columns = shape.positive("columns"),
-                           .nonzeros = shape.positive("nonzeros"),
-                           .seconds_per_nonzero = shape.positive("seconds_per_nonzero")});
+    cost.shapes.push_back(
+        {.rows = shape.positive("rows"),
+         .columns = shape.positive("columns"),
+         .nonzeros = shape.positive("nonzeros"),
+         .seconds_per_nonzero = shape.positive("seconds_per_nonzero"),
+         .waiting_share = shape.has("waiting_share") ? shape.number("waiting_share", 0.0) : 0.0});
   }
   return cost;
 }
@@ -159,7 +164,8 @@ MachineDescription description_from(const Section& top) {
       .start_up_s = network.seconds("start_up_s", "start_up_clocks"),
       .bytes_per_s = network.per_second("bytes_per_s", "bytes_per_clock"),
       .add_s_per_element = network.seconds("add_seconds_per_element", "add_clocks_per_element"),
-      .sum_form = sum_form_from(network)};
+      .sum_form = sum_form_from(network),
+      .shuffles_kept_pieces = flag_from(network, "shuffles_kept_pieces")};
   const auto vectors = top.section("vectors");
   machine.vectors = {
       .dot_s_per_element = vectors.seconds("dot_seconds_per_element", "dot_clocks_per_element"),
@@ -202,7 +208,8 @@ Json json_of(const KernelCost& kernel) {
     json["shapes"].push_back({{"rows", shape.rows},
                               {"columns", shape.columns},
                               {"nonzeros", shape.nonzeros},
-                              {"seconds_per_nonzero", shape.seconds_per_nonzero}});
+                              {"seconds_per_nonzero", shape.seconds_per_nonzero},
+                              {"waiting_share", shape.waiting_share}});
   }
   return json;
 }
@@ -220,7 +227,8 @@ Json json_of(const MachineDescription& machine) {
   json["network"] = {{"start_up_s", network.start_up_s},
                      {"bytes_per_s", network.bytes_per_s},
                      {"add_seconds_per_element", network.add_s_per_element},
-                     {"sum_form", is_whole ? "whole-block" : "reduce-scatter"}};
+                     {"sum_form", is_whole ? "whole-block" : "reduce-scatter"},
+                     {"shuffles_kept_pieces", network.shuffles_kept_pieces}};
   json["vectors"] = {{"dot_seconds_per_element", vectors.dot_s_per_element},
                      {"dot_call_s", vectors.dot_call_s},
                      {"update_seconds_per_element", vectors.update_s_per_element},
@@ -265,6 +273,12 @@ void Machine::put(MachineDescription condition) {
            known.calibrated_threads == condition.calibrated_threads;
   });
   conditions.push_back(std::move(condition));
+}
+
+std::optional<Machine> machine_named(const Machine& machine, std::string_view name) {
+  Machine named = machine;
+  std::erase_if(named.conditions, [&](const auto& condition) { return condition.name != name; });
+  return named.conditions.empty() ? std::nullopt : std::optional(std::move(named));
 }
 
 Machine parse_machine(std::string_view text) {
@@ -319,6 +333,24 @@ std::optional<std::string> default_machine_path() {
   const auto profile = default_profile_path();
   if (!profile) return std::nullopt;
   return (std::filesystem::path(*profile).parent_path() / "machine.json").string();
+}
+
+std::optional<MachineDescription> calibrated_condition(std::string_view processor, int rank_count,
+                                                       int thread_count) {
+  const auto path = default_machine_path();
+  if (!path) return std::nullopt;
+  try {
+    const auto text = text_of_file(*path);
+    if (!text) return std::nullopt;
+    auto machine = machine_named(parse_machine(*text), processor);
+    if (!machine) return std::nullopt;
+    std::erase_if(machine->conditions,
+                  [&](const auto& condition) { return condition.calibrated_threads != thread_count; });
+    if (machine->conditions.empty()) return std::nullopt;
+    return machine->for_ranks(rank_count);
+  } catch (const InputError& error) {
+    throw InputError(fmt::format("{}: {}", *path, error.what()));
+  }
 }
 
 }  // namespace cg2d

@@ -27,7 +27,10 @@ struct BlockShapeCost {
   double rows = 0.0;
   double columns = 0.0;
   double nonzeros = 0.0;
-  double seconds_per_nonzero = 0.0;
+  double seconds_per_nonzero = 0.0;  ///< mean over the ranks
+  /// Time that the ranks waited for each other because of it, over the time of the product: ranks that share
+  /// cores do not end together.
+  double waiting_share = 0.0;
 };
 
 /// A matrix-vector product: by its loop, or by measured shapes (at least one), between which the model
@@ -45,6 +48,8 @@ struct NetworkCost {
   double bytes_per_s = 0.0;
   double add_s_per_element = 0.0;
   comm::SumForm sum_form = comm::SumForm::reduce_scatter;
+  /// A rank whose piece stays with it takes as long in the shuffle as if it sent it.
+  bool shuffles_kept_pieces = false;
 };
 
 /// Time of one pass over the elements of a vector. `call_s` is what every call costs.
@@ -91,6 +96,9 @@ struct Machine {
   void put(MachineDescription condition);
 };
 
+/// The conditions of the machine of that name; nothing if it has none.
+std::optional<Machine> machine_named(const Machine& machine, std::string_view name);
+
 /// Throws InputError, without the name of the file: what, where, and what would be right. A file holds one
 /// description, or several as {"schema_version": 1, "conditions": [...]}.
 Machine parse_machine(std::string_view text);
@@ -108,5 +116,10 @@ Machine find_machine(const std::string& name_or_file);
 
 /// cg2d/machine.json beside the default tuning profile; nothing where there is no such place.
 std::optional<std::string> default_machine_path();
+
+/// From that file: the condition of that processor and number of threads whose number of ranks is nearest;
+/// nothing where there is no file, or it does not have one. Throws InputError for a file that cannot be read.
+std::optional<MachineDescription> calibrated_condition(std::string_view processor, int rank_count,
+                                                       int thread_count);
 
 }  // namespace cg2d

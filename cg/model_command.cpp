@@ -3,19 +3,27 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "cg/agreement.hpp"
+#include "cg/calibration.hpp"
+#include "cg/cycle_counter.hpp"
+#include "cg/environment.hpp"
+#include "cg/kernel_choice.hpp"
 #include "cg/machine_description.hpp"
 #include "cg/option_values.hpp"
 #include "cg/output_file.hpp"
 #include "cg/performance_model.hpp"
-#include "cg/run_plan.hpp"
+#include "cg/progress.hpp"
 #include "cg/shared_output.hpp"
 #include "cg/text_format.hpp"
+#include "cg/tuning_profile.hpp"
 
 namespace cg2d {
 namespace {
@@ -168,31 +176,129 @@ std::string json_of(const Machine& machine, const std::vector<ProblemModel>& mod
   return json.dump(2) + "\n";
 }
 
-Machine described_machine(const ModelOptions& options) {
-  const auto place = options.machine.empty() ? default_machine_path() : std::optional(options.machine);
-  if (!place)
-    throw InputError("no place for machine.json: neither XDG_CACHE_HOME nor HOME is set; give --machine");
-  try {
-    return find_machine(*place);
-  } catch (const InputError& error) {
-    if (options.machine.empty()) {
-      throw InputError(
-          fmt::format("{}: {}; give --machine, or make a description of this machine by mpiexec -n "
-                      "RANKS cg2d model --calibrate",
-                      *place, error.what()));
+std::string default_place() {
+  const auto place = default_machine_path();
+  if (place) return *place;
+  throw InputError("no place for machine.json: neither XDG_CACHE_HOME nor HOME is set; give --machine");
+}
+
+/// The description asked for, or that of this machine.
+Machine described_machine(const ModelOptions& options, const std::string& processor) {
+  if (!options.machine.empty()) {
+    try {
+      return find_machine(options.machine);
+    } catch (const InputError& error) {
+      throw InputError(fmt::format("--machine {}: {}", options.machine, error.what()));
     }
-    throw InputError(fmt::format("--machine {}: {}", *place, error.what()));
   }
+  constexpr std::string_view remedy =
+      "give --machine, or make a description of this machine by mpiexec -n RANKS cg2d model --calibrate";
+  const auto place = default_place();
+  try {
+    const auto text = text_of_file(place);
+    if (!text) throw InputError("no such file");
+    if (auto machine = machine_named(parse_machine(*text), processor)) return *machine;
+    throw InputError(fmt::format("knows nothing of this processor ({})", processor));
+  } catch (const InputError& error) {
+    throw InputError(fmt::format("{}: {}; {}", place, error.what(), remedy));
+  }
+}
+
+/// The file of a calibration: whether it can be written is known before anything is measured, and what is no
+/// description is not written over.
+class MachineFile {
+ public:
+  explicit MachineFile(const ModelOptions& options)
+      : path_(options.machine.empty() ? default_place() : options.machine) {
+    std::error_code ignored;
+    if (options.machine.empty()) {
+      std::filesystem::create_directories(std::filesystem::path(path_).parent_path(), ignored);
+    }
+    try {
+      const auto text = text_of_file(path_);
+      if (text && !text->empty()) known_ = parse_machine(*text);
+    } catch (const InputError& error) {
+      throw InputError(fmt::format(
+          "--machine {}: is there, and no machine description: {}; name another file or remove it", path_,
+          error.what()));
+    }
+    const OutputFile writable(path_);
+  }
+
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+  /// Other machines and other numbers of ranks stay.
+  void add(const MachineDescription& condition) {
+    known_.put(condition);
+    OutputFile file(path_);
+    file.write(format_machine(known_));
+    file.commit();
+  }
+
+ private:
+  std::string path_;
+  Machine known_;
+};
+
+std::string calibration_text(const MachineDescription& machine, const std::string& path) {
+  constexpr double micro = 1e6;
+  constexpr double nano = 1e9;
+  const auto& network = machine.network;
+  std::string text = fmt::format("\n cg2d model --calibrate - {}, {} x {}\n\n", machine.name,
+                                 format_count(machine.calibrated_ranks, "rank"),
+                                 format_count(machine.calibrated_threads, "thread"));
+  text += fmt::format(" message         = {:.3f} us + bytes / {:.3f} GB/s\n", micro * network.start_up_s,
+                      network.bytes_per_s / nano);
+  text += fmt::format(" addition        = {:.3f} ns per element\n", nano * network.add_s_per_element);
+  text += fmt::format(" dot product     = {:.3f} ns per element\n", nano * machine.vectors.dot_s_per_element);
+  text += fmt::format(" vector update   = {:.3f} us + {:.3f} ns per element\n\n",
+                      micro * machine.vectors.update_call_s, nano * machine.vectors.update_s_per_element);
+  text += fmt::format(" {:<17} {:>9} {:>9} {:>12} {:>12} {:>10}\n", "kernel", "rows", "columns", "nonzeros",
+                      "ns/nonzero", "waiting");
+  for (const auto& kernel : machine.kernels) {
+    for (const auto& shape : kernel.shapes) {
+      text += fmt::format(" {:<17} {:>9.0f} {:>9.0f} {:>12.0f} {:>12.4f} {:>8.1f} %\n", kernel.name,
+                          shape.rows, shape.columns, shape.nonzeros, nano * shape.seconds_per_nonzero,
+                          100.0 * shape.waiting_share);
+    }
+  }
+  return text + fmt::format("\n Written to {}; cg2d model and cg2d run use it\n", path);
+}
+
+ExitCode calibrate_machine(const ModelOptions& options, comm::RankGroup& group) {
+  const Progress progress(options.progress, group.rank());
+  const auto environment = inspect_environment(group, options.thread_count);
+  group.waiter().set_mode(environment.ranks_oversubscribed ? comm::WaitMode::yield : comm::WaitMode::spin);
+  group.waiter().set_tick_source(&read_cycle_counter);
+  const auto profile = load_profile({}, environment, group);
+  std::optional<MachineFile> file;
+  const auto output = open_output(options.output, group);
+  agree_on(group, [&] {
+    if (group.rank() == 0) file.emplace(options);
+  });
+  const auto machine = calibrate(group,
+                                 {.problems = options.problems,
+                                  .thread_count = options.thread_count,
+                                  .environment = environment,
+                                  .profile = profile},
+                                 [&](const std::string& stage) { progress.say(stage); });
+  agree_on(group, [&] {
+    if (file) file->add(machine);
+  });
+  write_output(output.get(), group, file ? calibration_text(machine, file->path()) : std::string());
+  return ExitCode::success;
 }
 
 }  // namespace
 
 ExitCode model(const ModelOptions& options, comm::RankGroup& group) {
+  if (options.calibrates) return calibrate_machine(options, group);
+  const auto environment = inspect_environment(group, options.thread_count);
   const auto output = open_output(options.output, group);
   std::string text;
   agree_on(group, [&] {
     if (group.rank() != 0) return;
-    const auto machine = described_machine(options);
+    const auto machine = described_machine(options, environment.nodes.front().processor_with_caches());
     const auto models = model_all(machine, options, group.size());
     text = options.format == "json" ? json_of(machine, models) : text_of(machine, models);
   });

@@ -22,7 +22,7 @@ struct ModelOptions {
   std::string format = "text";
   std::string output;
   bool calibrates = false;
-  int thread_count = 1;
+  int thread_count = 1;  ///< of each rank, with calibrates
   bool progress = false;
 };
 

@@ -31,7 +31,9 @@ void add_model_options(CLI::App& parser, ModelWords& words) {
           "a machine that comes with cg2d (cp-pacs) or a description file; this machine's if not given")
       ->check(file_name())
       ->type_name("NAME|FILE");
-  parser.add_option("--class", words.class_letters, "classes, such as B or C,D; B if not given")
+  parser
+      .add_option("--class", words.class_letters,
+                  "classes, such as B or C,D; B if not given, W,A,B with --calibrate")
       ->delimiter(',');
   parser
       .add_option("--ranks", words.rank_counts,
@@ -41,6 +43,12 @@ void add_model_options(CLI::App& parser, ModelWords& words) {
   parser.add_option("--grid", words.grids, "grids as PXxPY, such as 1x2,2x1; all of the ranks if not given")
       ->delimiter(',');
   parser.add_option("--kernel", options.kernel, "a kernel of the description instead of its default");
+  parser.add_flag(
+      "--calibrate", options.calibrates,
+      "measure this machine with the ranks that run, and write its description (to --machine FILE)");
+  parser.add_option("--threads", options.thread_count, "with --calibrate: threads of each rank")
+      ->transform(decimal<int>());
+  parser.add_flag("--progress", options.progress, "progress on stderr (a terminal gets it anyway)");
   parser.add_option("--format", options.format, "text or json");
   parser.add_option("--output", options.output, "write the result to FILE")
       ->check(file_name())
@@ -49,7 +57,17 @@ void add_model_options(CLI::App& parser, ModelWords& words) {
 
 ModelOptions model_options_from(const ModelWords& words) {
   ModelOptions options = words.options;
-  const auto letters = words.class_letters.empty() ? std::vector<std::string>{"B"} : words.class_letters;
+  auto letters = words.class_letters;
+  if (letters.empty() && options.calibrates) letters = {"W", "A", "B"};
+  if (letters.empty()) letters = {"B"};
+  if (options.calibrates && (!words.rank_counts.empty() || !words.grids.empty() || !options.kernel.empty() ||
+                             options.format != "text")) {
+    throw InputError(
+        "--calibrate measures every grid of the ranks that run: --ranks, --grid, --kernel and --format do "
+        "not go "
+        "with it");
+  }
+  require_within("--threads", options.thread_count, most_threads);
   for (const auto& letter : letters) options.problems.push_back(problem_class(letter));
   for (const auto& text : words.rank_counts) {
     const auto count = number_from<int>(text);

@@ -23,6 +23,8 @@ class MessageCost {
   MessageCost(const NetworkCost& network, double bytes_per_s)
       : network_(network), bytes_per_s_(bytes_per_s) {}
 
+  [[nodiscard]] bool shuffles_kept_pieces() const { return network_.shuffles_kept_pieces; }
+
   [[nodiscard]] double message(double elements) const {
     return elements > 0.0 ? network_.start_up_s + elements * element_bytes / bytes_per_s_ : 0.0;
   }
@@ -59,7 +61,7 @@ std::vector<int> sampled_ranks(int rank_count) {
 /// The shuffle of one rank: what it sends and receives at the same time.
 double shuffle_seconds(const MessageCost& cost, const comm::BlockLayout& layout, int rank) {
   double elements = 0.0;
-  if (layout.shuffle_destination(rank) != rank) {
+  if (layout.shuffle_destination(rank) != rank || cost.shuffles_kept_pieces()) {
     elements = static_cast<double>(layout.piece(layout.row_piece_of(rank)).size());
   }
   if (layout.shuffle_source(rank) != rank) {
@@ -68,11 +70,11 @@ double shuffle_seconds(const MessageCost& cost, const comm::BlockLayout& layout,
   return cost.message(elements);
 }
 
-CallCosts costs_of_rank(const MessageCost& cost, const comm::BlockLayout& layout, int rank,
-                        const ModelledTransport& transport) {
+CommunicationCosts costs_of_rank(const MessageCost& cost, const comm::BlockLayout& layout, int rank,
+                                 const ModelledTransport& transport) {
   const auto over_column = comm::collection_pieces(layout, rank);
   const auto over_row = comm::summation_pieces(layout, rank);
-  CallCosts costs;
+  CommunicationCosts costs;
   costs.collection_s = cost.steps(comm::collection_schedule(layout, rank), over_column);
   costs.summation_s = cost.steps(comm::summation_schedule(layout, rank, transport.sum_form), over_row);
   costs.shuffle_s = shuffle_seconds(cost, layout, rank);
@@ -98,33 +100,37 @@ double loop_seconds(const RowLoopCost& loop, double rows, const RowLengthDistrib
                  short_nonzeros * loop.short_row_seconds_per_nonzero);
 }
 
-/// Between measured shapes: their rates, weighted by the inverse square of the distance in the logarithms of
-/// rows, columns and nonzeros. A shape that was measured is met exactly.
-double shape_rate(const std::vector<BlockShapeCost>& shapes, double rows, double columns, double nonzeros) {
+/// A block between the measured shapes: their figures, weighted by the inverse fourth power of the distance
+/// in the logarithms of rows, columns and nonzeros. A shape that was measured is met all but exactly.
+BlockShapeCost between_shapes(const std::vector<BlockShapeCost>& shapes, double rows, double columns,
+                              double nonzeros) {
   double weights = 0.0;
-  double sum = 0.0;
+  BlockShapeCost mean{.rows = rows, .columns = columns, .nonzeros = nonzeros};
   for (const auto& shape : shapes) {
     constexpr double same = 1e-6;
     const double by_rows = std::log(shape.rows / rows);
     const double by_columns = std::log(shape.columns / columns);
     const double by_nonzeros = std::log(shape.nonzeros / nonzeros);
-    const double distance = by_rows * by_rows + by_columns * by_columns + by_nonzeros * by_nonzeros + same;
-    const double weight = 1.0 / (distance * distance);
+    const double square = by_rows * by_rows + by_columns * by_columns + by_nonzeros * by_nonzeros + same;
+    const double weight = 1.0 / (square * square);
     weights += weight;
-    sum += weight * shape.seconds_per_nonzero;
+    mean.seconds_per_nonzero += weight * shape.seconds_per_nonzero;
+    mean.waiting_share += weight * shape.waiting_share;
   }
-  return sum / weights;
+  mean.seconds_per_nonzero /= weights;
+  mean.waiting_share /= weights;
+  return mean;
 }
 
 }  // namespace
 
 double Prediction::total_s() const { return std::accumulate(phases.begin(), phases.end(), 0.0); }
 
-CallCosts communication_costs(const MachineDescription& machine, const comm::BlockLayout& layout,
-                              const ModelledTransport& transport) {
+CommunicationCosts communication_costs(const MachineDescription& machine, const comm::BlockLayout& layout,
+                                       const ModelledTransport& transport) {
   const int rank_count = layout.grid().rank_count();
   const MessageCost cost(machine.network, bytes_per_second(machine, rank_count));
-  CallCosts busiest;
+  CommunicationCosts busiest;
   for (const int rank : sampled_ranks(rank_count)) {
     const auto costs = costs_of_rank(cost, layout, rank, transport);
     busiest.collection_s = std::max(busiest.collection_s, costs.collection_s);
@@ -135,44 +141,44 @@ CallCosts communication_costs(const MachineDescription& machine, const comm::Blo
   return busiest;
 }
 
-double multiply_seconds(const KernelCost& kernel, double rows, double columns,
-                        const RowLengthDistribution& lengths) {
-  if (kernel.loop) return loop_seconds(*kernel.loop, rows, lengths);
+MultiplyCost multiply_cost(const KernelCost& kernel, double rows, double columns,
+                           const RowLengthDistribution& lengths) {
+  if (kernel.loop) return {.seconds = loop_seconds(*kernel.loop, rows, lengths)};
   const double nonzeros = rows * lengths.mean();
-  if (nonzeros <= 0.0) return 0.0;
-  return nonzeros * shape_rate(kernel.shapes, rows, columns, nonzeros);
+  if (nonzeros <= 0.0) return {};
+  const auto shape = between_shapes(kernel.shapes, rows, columns, nonzeros);
+  const double seconds = nonzeros * shape.seconds_per_nonzero;
+  return {.seconds = seconds, .waiting_s = seconds * shape.waiting_share};
 }
 
 Prediction predict(const MachineDescription& machine, const KernelCost& kernel, const Problem& problem,
                    const comm::ProcessGrid& grid, comm::SumForm sum_form) {
   const auto layout = comm::BlockLayout::even(problem.n, grid);
-  auto calls =
+  const auto calls =
       communication_costs(machine, layout, {.sum_form = sum_form, .is_symmetric = kernel.is_symmetric});
   const auto n = static_cast<double>(problem.n);
   const double piece = n / grid.rank_count();
-  calls.multiply_s =
-      multiply_seconds(kernel, n / grid.rows, n / grid.columns, expected_row_lengths(problem, grid.columns));
-  calls.update_s = machine.vectors.update_call_s + piece * machine.vectors.update_s_per_element;
+  const auto multiply =
+      multiply_cost(kernel, n / grid.rows, n / grid.columns, expected_row_lengths(problem, grid.columns));
+  const double update_s = machine.vectors.update_call_s + piece * machine.vectors.update_s_per_element;
   const double local_dot_s = machine.vectors.dot_call_s + piece * machine.vectors.dot_s_per_element;
 
-  // As Solver calls them in one outer step. A solve: a product per CG step and one for the residual; two dot
-  // products per CG step, the first one and the residual's; three updates per CG step, six around them.
-  // Behind the solve: two local dot products in one sum, one scaling.
-  constexpr double products = cg_steps_per_solve + 1.0;
-  constexpr double sums = 2.0 * cg_steps_per_solve + 3.0;
-  constexpr double local_dots = sums + 1.0;
-  const double updates = 3.0 * cg_steps_per_solve + 7.0 + (kernel.is_symmetric ? products : 0.0);
+  using Calls = OuterStepCalls;
   const double outer_steps = problem.niter;
   Prediction prediction{.machine = machine.name, .kernel = kernel.name, .grid = grid};
   const auto put = [&](Phase phase, double seconds) {
     prediction.phases[static_cast<std::size_t>(phase)] = outer_steps * seconds;
   };
-  put(Phase::collection, products * calls.collection_s);
-  put(Phase::multiply, products * calls.multiply_s);
-  put(Phase::summation, products * calls.summation_s);
-  put(Phase::shuffle, products * calls.shuffle_s);
-  put(Phase::dot, sums * calls.dot_s + local_dots * local_dot_s);
-  put(Phase::vector_updates, updates * calls.update_s);
+  put(Phase::collection, Calls::products * calls.collection_s);
+  put(Phase::multiply, Calls::products * multiply.seconds);
+  put(Phase::summation, Calls::products * calls.summation_s);
+  put(Phase::shuffle, Calls::products * calls.shuffle_s);
+  put(Phase::dot, Calls::sums * calls.dot_s + Calls::local_dots * local_dot_s);
+  put(Phase::vector_updates, Calls::updates(kernel.is_symmetric) * update_s);
+  // Ranks wait for the slower ones in the first phase behind the product that has messages.
+  const bool sums_over_ranks = grid.columns > 1 || (kernel.is_symmetric && grid.rows > 1);
+  prediction.phases[static_cast<std::size_t>(sums_over_ranks ? Phase::summation : Phase::dot)] +=
+      outer_steps * Calls::products * multiply.waiting_s;
   return prediction;
 }
 

@@ -30,14 +30,12 @@ struct Prediction {
   [[nodiscard]] double phase_s(Phase phase) const { return phases[static_cast<std::size_t>(phase)]; }
 };
 
-/// Seconds of one call of each: what Table 4 of the paper shows.
-struct CallCosts {
+/// Seconds of one call of each: what Table 4 of the paper shows, and one sum of a number over all ranks.
+struct CommunicationCosts {
   double collection_s = 0.0;
-  double multiply_s = 0.0;
   double summation_s = 0.0;
   double shuffle_s = 0.0;
   double dot_s = 0.0;
-  double update_s = 0.0;
 };
 
 /// Which sum and storage the communication is for.
@@ -48,15 +46,34 @@ struct ModelledTransport {
 
 /// One product's communication, and one dot product's. Each step of a schedule takes a start-up, its bytes,
 /// and the additions of what it receives; the busiest rank counts, since the others wait for it. Of more than
-/// most_sampled_ranks ranks so many are looked at, evenly spread. Multiply and updates stay 0.
-inline constexpr int most_sampled_ranks = 64;
-CallCosts communication_costs(const MachineDescription& machine, const comm::BlockLayout& layout,
-                              const ModelledTransport& transport);
+/// most_sampled_ranks ranks so many are looked at, evenly spread.
+inline constexpr int most_sampled_ranks = 32;
+CommunicationCosts communication_costs(const MachineDescription& machine, const comm::BlockLayout& layout,
+                                       const ModelledTransport& transport);
 
-/// One product with a block of that many rows of that distribution. `columns` matters to measured shapes
-/// only.
-double multiply_seconds(const KernelCost& kernel, double rows, double columns,
-                        const RowLengthDistribution& lengths);
+/// One product of one rank, and what the ranks then wait for each other.
+struct MultiplyCost {
+  double seconds = 0.0;
+  double waiting_s = 0.0;
+};
+
+/// A block of that many rows of that distribution. `columns` matters to measured shapes only.
+MultiplyCost multiply_cost(const KernelCost& kernel, double rows, double columns,
+                           const RowLengthDistribution& lengths);
+
+/// Calls in one outer step, as Solver makes them.
+struct OuterStepCalls {
+  /// A product per CG step, and one for the residual.
+  static constexpr int products = cg_steps_per_solve + 1;
+  /// Sums over all ranks: two per CG step, the first one, the residual's, and that of zeta.
+  static constexpr int sums = 2 * cg_steps_per_solve + 3;
+  /// The sum of zeta has two dot products.
+  static constexpr int local_dots = sums + 1;
+  /// Three per CG step, six around them, and the scaling; one more per product for half storage.
+  static constexpr int updates(bool is_symmetric) {
+    return 3 * cg_steps_per_solve + 7 + (is_symmetric ? products : 0);
+  }
+};
 
 /// The whole timed region on one grid. Cost: of the order of (Px + Py) * most_sampled_ranks.
 Prediction predict(const MachineDescription& machine, const KernelCost& kernel, const Problem& problem,

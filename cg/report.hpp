@@ -17,6 +17,7 @@
 #include "cg/matrix_source.hpp"
 #include "cg/papi_counters.hpp"
 #include "cg/phase_counters.hpp"
+#include "cg/performance_model.hpp"
 #include "cg/phase_timer.hpp"
 #include "cg/problem.hpp"
 #include "cg/row_lengths.hpp"
@@ -88,6 +89,8 @@ struct RunReport {
   bool phases_timed = false;
   std::optional<Environment> environment;
   std::string wait_mode;
+  /// By the calibrated description of this machine; on rank 0 only, and only where there is one.
+  std::optional<Prediction> prediction;
 
   std::int64_t nonzero_count = 0;
   SourceFacts source_facts;

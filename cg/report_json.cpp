@@ -209,6 +209,14 @@ Json setup_json(const RunReport& report) {
           {"ranks", std::move(ranks)}};
 }
 
+Json prediction_json(const Prediction& prediction) {
+  Json phases = Json::object();
+  for (std::size_t index = 0; index < phase_count; ++index) {
+    phases[std::string(phase_name(phase_at(index)))] = prediction.phases[index];
+  }
+  return {{"machine", prediction.machine}, {"total_s", prediction.total_s()}, {"phases", std::move(phases)}};
+}
+
 std::string write_json(const RunReport& report) {
   Json json{{"schema_version", schema_version},
             {"program", {{"name", "cg2d"}, {"version", build_info::version}}},
@@ -224,6 +232,7 @@ std::string write_json(const RunReport& report) {
             {"outer_steps", outer_steps_json(report)},
             {"phases", report.repeats.empty() || !report.phases_timed ? Json(nullptr) : phases_json(report)},
             {"counters", report.repeats.empty() ? Json(nullptr) : counters_json(report)}};
+  if (report.prediction && !report.repeats.empty()) json["prediction"] = prediction_json(*report.prediction);
   return json.dump(2) + "\n";
 }
 

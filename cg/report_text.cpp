@@ -152,6 +152,12 @@ std::string own_lines(const RunReport& report) {
   line("Tuning", tuning_text(report));
   line("Threads", fmt::format("{} per rank", report.thread_count));
   line("Row lengths", row_length_text(report));
+  if (report.prediction) {
+    line("Prediction",
+         fmt::format("{:.6f} s by the calibrated description of this machine; measured {:+.1f} %",
+                     report.prediction->total_s(),
+                     100.0 * (repeat.time_s / report.prediction->total_s() - 1.0)));
+  }
   line("Generation", fmt::format("{:.6f} s", report.generation_s));
   line("Conversion", conversion_text(report));
   std::int64_t largest_peak = 0;
@@ -177,20 +183,23 @@ std::string phase_table(const RunReport& report) {
 
   std::string text = fmt::format(
       " Phases: reference clocks per CG step ({}, {:.3f} GHz), over the ranks\n"
-      " {:<15} {:>7} {:>12} {:>12} {:>12} {:>9} {:>12} {:>9} {:>12}\n",
+      " {:<15} {:>7} {:>12} {:>12} {:>12} {:>9} {:>12} {:>9} {:>12}{}\n",
       cycle_counter_name(), report.ranks.front().ticks_per_second / 1e9, "phase", "share", "minimum", "mean",
-      "maximum", "imbalance", "waiting", "messages", "bytes");
+      "maximum", "imbalance", "waiting", "messages", "bytes", report.prediction ? "    predicted" : "");
   std::vector<double> clocks(rank_count);
   std::vector<double> sums(rank_count, 0.0);
   double waited_sum = 0.0;
   double message_sum = 0.0;
   double byte_sum = 0.0;
   const auto row = [&](std::string_view name, const Spread& spread, double waited, double messages,
-                       double bytes) {
+                       double bytes, double predicted_s) {
     text += fmt::format(
-        " {:<15} {:>5.1f} % {:>12.0f} {:>12.0f} {:>12.0f} {:>7.1f} % {:>12.0f} {:>9.2f} {:>12.0f}\n", name,
+        " {:<15} {:>5.1f} % {:>12.0f} {:>12.0f} {:>12.0f} {:>7.1f} % {:>12.0f} {:>9.2f} {:>12.0f}{}\n", name,
         100.0 * spread.mean * steps / region_mean, spread.minimum, spread.mean, spread.maximum,
-        100.0 * spread.imbalance(), waited, messages, bytes);
+        100.0 * spread.imbalance(), waited, messages, bytes,
+        report.prediction
+            ? fmt::format(" {:>12.0f}", predicted_s * report.ranks.front().ticks_per_second / steps)
+            : "");
   };
   for (std::size_t index = 0; index < phase_count; ++index) {
     double waited = 0.0;
@@ -208,12 +217,14 @@ std::string phase_table(const RunReport& report) {
       messages += static_cast<double>(sent.message_count) / steps / static_cast<double>(rank_count);
       bytes += static_cast<double>(sent.byte_count) / steps / static_cast<double>(rank_count);
     }
-    row(phase_name(phase_at(index)), spread_of(clocks), waited, messages, bytes);
+    row(phase_name(phase_at(index)), spread_of(clocks), waited, messages, bytes,
+        report.prediction ? report.prediction->phases[index] : 0.0);
     waited_sum += waited;
     message_sum += messages;
     byte_sum += bytes;
   }
-  row("all phases", spread_of(sums), waited_sum, message_sum, byte_sum);
+  row("all phases", spread_of(sums), waited_sum, message_sum, byte_sum,
+      report.prediction ? report.prediction->total_s() : 0.0);
   text += fmt::format(
       " imbalance = maximum/mean - 1; waiting (mean clocks) is part of its phase; messages and bytes sent "
       "per rank (mean)\n"

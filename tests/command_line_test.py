@@ -156,6 +156,7 @@ class Help(ProgramTest):
             (["--help"], "run"),
             (["run", "--help"], "--grid"),
             (["tune", "--help"], "--profile"),
+            (["model", "--help"], "--calibrate"),
             (["--version"], "cg2d "),
             (["run", "--list-kernels"], "scalar"),
             (["run", "--list-transports"], "two-sided"),

@@ -50,6 +50,7 @@ cg2d_add_program_test(tune_test SCRIPT tune_test.py LABELS long TIMEOUT 600)
 cg2d_add_program_test(sweep_test SCRIPT sweep_test.py LABELS quick program TIMEOUT 600)
 cg2d_add_program_test(report_parts_test SCRIPT report_parts_test.py LABELS long TIMEOUT 300)
 cg2d_add_program_test(report_page_test SCRIPT report_page_test.py LABELS long TIMEOUT 600)
+cg2d_add_program_test(model_test SCRIPT model_test.py LABELS long TIMEOUT 300)
 cg2d_add_program_test(export_mtx_test SCRIPT export_mtx_test.py LABELS quick program TIMEOUT 300)
 
 if(CG2D_BUILD_BENCH)

@@ -1,0 +1,43 @@
+#pragma once
+
+// Measures a machine description of this machine, under the ranks and threads that run.
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "cg/environment.hpp"
+#include "cg/kernel_choice.hpp"
+#include "cg/machine_description.hpp"
+#include "cg/problem.hpp"
+#include "comm/rank_group.hpp"
+
+namespace cg2d {
+
+/// What a calibration is made with.
+struct CalibrationSetting {
+  const std::vector<Problem>& problems;  ///< whose blocks are measured, on every grid of the ranks
+  int thread_count = 1;
+  const Environment& environment;
+  const LoadedProfile& profile;  ///< what kernel and settings auto takes
+};
+
+/// y = intercept + slope * x, both at least 0, by least squares of the relative differences.
+struct Line {
+  double intercept = 0.0;
+  double slope = 0.0;
+};
+struct LinePoint {
+  double x = 0.0;
+  double y = 0.0;
+};
+Line fit_line(const std::vector<LinePoint>& points);
+
+/// Messages and additions: collections and sums of blocks of many sizes, by the transport that a run takes,
+/// so that waiting is the same as there. Products and vector operations: outer steps of the benchmark itself,
+/// timed by phase, with the kernel that auto takes. `say` gets a line per stage. Collective, at least 2
+/// ranks. Throws RunError, MpiError, std::bad_alloc.
+MachineDescription calibrate(comm::RankGroup& group, const CalibrationSetting& setting,
+                             const std::function<void(const std::string&)>& say);
+
+}  // namespace cg2d

@@ -1,0 +1,137 @@
+"""cg2d model: predictions on described machines, the calibration of this one, and predictions beside a run."""
+
+import json
+import os
+import pathlib
+import tempfile
+import unittest
+
+from program_runner import CANNOT_CREATE, SUCCESS, USAGE, ProgramTest, run_program
+
+PHASES = ["collection", "multiply", "summation", "shuffle", "dot", "vector_updates"]
+PAPER = ("model", "--machine", "cp-pacs")
+
+
+class DescribedMachineTest(ProgramTest):
+    def model(self, *arguments):
+        return json.loads(self.run_well(1, *PAPER, "--format", "json", *arguments).stdout)
+
+    def test_the_best_grids_of_the_paper(self):
+        (problem,) = self.model("--ranks", "16,32,64,128,256")["problems"]
+        self.assertEqual(problem["class"], "B")
+        best = [(row["ranks"], row["best_grid"].split("x")[0]) for row in problem["rank_counts"]]
+        self.assertEqual(best, [(16, "1"), (32, "1"), (64, "1"), (128, "2"), (256, "2")])
+        for row in problem["rank_counts"]:
+            totals = [grid["total_s"] for grid in row["grids"]]
+            self.assertEqual(row["total_s"], min(totals))
+            for grid in row["grids"]:
+                self.assertEqual(list(grid["phases"]), PHASES)
+                self.assert_close(sum(grid["phases"].values()), grid["total_s"], 1e-9)
+
+    def test_text_and_json_say_the_same(self):
+        (problem,) = self.model("--ranks", "256", "--kernel", "compiled")["problems"]
+        text = self.run_well(1, *PAPER, "--ranks", "256", "--kernel", "compiled").stdout
+        (row,) = problem["rank_counts"]
+        for grid in row["grids"]:
+            mark = "  best" if grid["grid"] == row["best_grid"] else ""
+            self.assertRegex(text, rf"(?m)^ {grid['grid']} .* {grid['total_s']:.6g} +\d+{mark}$")
+
+    def test_a_million_ranks_of_several_classes(self):
+        problems = self.model("--class", "C,F", "--ranks", "1,1000,1048576")["problems"]
+        self.assertEqual([problem["class"] for problem in problems], ["C", "F"])
+        for problem in problems:
+            efficiencies = [row["efficiency"] for row in problem["rank_counts"]]
+            self.assertEqual(efficiencies, sorted(efficiencies, reverse=True))
+            self.assert_close(efficiencies[0], 1.0, 1e-12)
+            self.assertEqual(len(problem["rank_counts"][-1]["grids"]), 21)
+
+    def test_named_grids(self):
+        (problem,) = self.model("--grid", "2x4,4x2,3x3")["problems"]
+        grids = [[grid["grid"] for grid in row["grids"]] for row in problem["rank_counts"]]
+        self.assertEqual(grids, [["2x4", "4x2"], ["3x3"]])
+
+    def test_bad_input_is_one_line(self):
+        with tempfile.TemporaryDirectory() as folder:
+            broken = pathlib.Path(folder) / "broken.json"
+            broken.write_text('{"schema_version": 1, "name": "x", "network": {"start_up_s": -1}}')
+            for arguments, words in (
+                (["--machine", "pc"], "neither a file nor a machine that comes with cg2d (cp-pacs)"),
+                (["--machine", broken], '"network.start_up_s" is -1: it must be at least 0'),
+                (["--machine", "cp-pacs", "--ranks", "0"], "--ranks"),
+                (["--machine", "cp-pacs", "--ranks", "two"], '"two" is not a whole number'),
+                (["--machine", "cp-pacs", "--ranks", "1048577"], "1048576"),
+                (["--machine", "cp-pacs", "--ranks", "16", "--grid", "3x3"], "1x16, 2x8, 4x4, 8x2, 16x1"),
+                (["--machine", "cp-pacs", "--kernel", "x"], "it describes hand-made, compiled"),
+                (["--calibrate", "--ranks", "4"], "do not go with it"),
+            ):
+                with self.subTest(arguments=arguments):
+                    outcome = run_program(2, "model", *arguments)
+                    self.assertEqual(outcome.exit_code, USAGE, outcome)
+                    (line,) = outcome.error_lines()
+                    self.assertIn(words, line)
+            self.assertIn("at least 2 ranks", run_program(1, "model", "--calibrate", "--machine", broken.parent / "m.json").stderr)
+            outcome = run_program(2, "model", "--calibrate", "--machine", broken)
+            self.assertEqual(outcome.exit_code, USAGE, outcome)
+            self.assertIn('"start_up_s": -1', broken.read_text(), "what is no description is left alone")
+            outcome = run_program(2, "model", "--calibrate", "--machine", broken.parent / "no" / "machine.json")
+            self.assertEqual(outcome.exit_code, CANNOT_CREATE, outcome)
+
+
+class CalibrationTest(ProgramTest):
+    @classmethod
+    def setUpClass(cls):
+        """One calibration for all tests."""
+        cls.cache = tempfile.TemporaryDirectory()
+        cls.environment = {"env": {**os.environ, "XDG_CACHE_HOME": cls.cache.name}}
+        cls.calibration = run_program(2, "model", "--calibrate", "--class", "S,W", **cls.environment)
+        cls.place = pathlib.Path(cls.cache.name) / "cg2d" / "machine.json"
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.cache.cleanup()
+
+    def test_it_writes_a_description_to_the_default_place(self):
+        self.assertEqual(self.calibration.exit_code, SUCCESS, self.calibration)
+        self.assertIn(f"Written to {self.place}", self.calibration.stdout)
+        (condition,) = json.loads(self.place.read_text())["conditions"]
+        self.assertEqual(condition["calibrated"], {"ranks": 2, "threads": 1})
+        shapes = [shape for kernel in condition["kernels"] for shape in kernel["shapes"]]
+        self.assertEqual(sorted({shape["rows"] for shape in shapes}), [700, 1400, 3500, 7000])
+
+    def test_the_model_uses_it(self):
+        outcome = self.run_well(1, "model", "--class", "W", "--ranks", "2", "--format", "json", **self.environment)
+        (problem,) = json.loads(outcome.stdout)["problems"]
+        self.assertEqual([grid["grid"] for grid in problem["rank_counts"][0]["grids"]], ["1x2", "2x1"])
+
+    def test_a_run_shows_predicted_beside_measured(self):
+        outcome = self.run_well(2, "run", "--class", "W", "--grid", "2x1", "--format", "json", **self.environment)
+        prediction = outcome.document()["prediction"]
+        self.assertEqual(list(prediction["phases"]), PHASES)
+        self.assert_close(sum(prediction["phases"].values()), prediction["total_s"], 1e-9)
+        text = self.run_well(2, "run", "--class", "W", "--grid", "2x1", **self.environment).stdout
+        self.assertIn(f" Prediction      = {prediction['total_s']:.6f} s by the calibrated description", text)
+        self.assertRegex(text, r"(?m)^ phase .* predicted$")
+
+    def test_without_a_description_there_is_no_prediction(self):
+        with tempfile.TemporaryDirectory() as empty:
+            without = {"env": {**os.environ, "XDG_CACHE_HOME": empty}}
+            for arguments, environment in (([], without), (["--no-profile"], self.environment), (["--threads", "2"], self.environment)):
+                outcome = self.run_well(2, "run", "--class", "S", "--format", "json", *arguments, **environment)
+                self.assertNotIn("prediction", outcome.document())
+            outcome = run_program(1, "model", **without)
+            self.assertEqual(outcome.exit_code, USAGE, outcome)
+            self.assertIn("cg2d model --calibrate", outcome.stderr)
+
+    def test_a_broken_description_is_a_warning_of_a_run(self):
+        with tempfile.TemporaryDirectory() as cache:
+            place = pathlib.Path(cache) / "cg2d" / "machine.json"
+            place.parent.mkdir()
+            place.write_text("{")
+            environment = {"env": {**os.environ, "XDG_CACHE_HOME": cache}}
+            document = self.run_well(2, "run", "--class", "S", "--format", "json", **environment).document()
+            self.assertNotIn("prediction", document)
+            self.assertTrue(any(str(place) in warning for warning in document["warnings"]), document["warnings"])
+
+
+if __name__ == "__main__":
+    unittest.main()
