@@ -11,7 +11,7 @@ from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.action_chains import ActionChains
 
 from program_runner import PROJECT, SUCCESS, run_command
-from report_facts import BENCH, PROFILE, as_class_b, real_sweep, with_predictions, write_lines
+from report_facts import BENCH, PROFILE, as_class_b, real_sweep, with_counters, with_predictions, write_lines
 
 from report_parts.figure_table import FIGURES
 
@@ -105,7 +105,7 @@ class ReportPage(unittest.TestCase):
     def test_a_real_sweep(self):
         page = self.make("real", self.sweep)
         self.open(page)
-        missing = {"prediction", "row-length", "roofline", "machines"}
+        missing = {"prediction", "counters", "row-length", "roofline", "machines"}
         self.assertLessEqual(missing, {element.get_attribute("id") for element in self.find(".missing li")})
         for element in self.find(".missing li"):
             self.assertRegex(element.text, r": .{10,}\.$")
@@ -127,7 +127,7 @@ class ReportPage(unittest.TestCase):
         profile, bench = self.folder / "profile.json", self.folder / "bench.json"
         profile.write_text(json.dumps(PROFILE))
         bench.write_text(json.dumps(BENCH))
-        documents = with_predictions(self.sweep + as_class_b(self.sweep))
+        documents = with_counters(with_predictions(self.sweep + as_class_b(self.sweep)))
         page = self.make("all", documents, "--profile", profile, "--bench", bench)
         self.open(page)
         self.assert_figures(page, [row.name for row in FIGURES])

@@ -8,7 +8,7 @@ import tempfile
 import unittest
 
 from program_runner import PROJECT, SUCCESS, USAGE, run_command, run_program
-from report_facts import BENCH, PROFILE, as_class_b, real_sweep, with_predictions, write_lines
+from report_facts import BENCH, PROFILE, as_class_b, real_sweep, with_counters, with_predictions, write_lines
 
 from report_parts import cp_pacs, results, style
 from report_parts.errors import BAD_DATA, CANNOT_CREATE, NO_INPUT, UNAVAILABLE, ReportError
@@ -166,12 +166,19 @@ class FigureTable(ReportParts):
             ("prediction", "cg2d model --calibrate"),
             ("scaling", "same number of ranks"),
             ("rank-plane", "several ranks"),
+            ("counters", "--papi EVENT"),
             ("row-length", "--profile FILE"),
             ("roofline", "--bench FILE"),
             ("machines", "class B"),
             ("repeats", "--repeat N"),
         ):
             self.assertIn(words, reasons[name], name)
+
+    def test_events_that_could_not_be_counted_are_the_reason(self):
+        documents = with_counters(self.sweep)
+        for document in documents:
+            document["counters"]["events"] = []
+        self.assertIn("PAPI_L2_TCM: Event does not exist", self.reasons(documents)["counters"])
 
     def test_runs_without_phases(self):
         documents = copy.deepcopy(self.sweep)
@@ -182,7 +189,7 @@ class FigureTable(ReportParts):
         self.assertEqual(reasons["time-by-grid"], "")
 
     def test_all_data_leaves_nothing_out(self):
-        documents = with_predictions(self.sweep + as_class_b(self.sweep))
+        documents = with_counters(with_predictions(self.sweep + as_class_b(self.sweep)))
         profile = results.read_profile(self.file(json.dumps(PROFILE)))
         bench = results.read_bench(self.file(json.dumps(BENCH)))
         self.assertEqual(set(self.reasons(documents, profile, bench).values()), {""})
