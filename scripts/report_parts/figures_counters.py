@@ -40,12 +40,31 @@ def refused_events(material):
 
 
 def why_no_counters(material):
-    if counted_cases(material):
+    found = counted_cases(material)
+    if found and nonzero_events(found[2]):
         return ""
+    if found:
+        return "every event was counted 0 times"
     refused = refused_events(material)
     if refused:
         return "nothing could be counted: " + "; ".join(f"{name}: {reason}" for name, reason in refused.items())
     return "no run has counted events; cg2d run --papi EVENT does, cg2d events lists what can be counted"
+
+
+def all_events(cases):
+    """{event: kind}"""
+    return {name: event["kind"] for case in cases for name, event in events_of(case).items()}
+
+
+def nonzero_events(cases):
+    """Those that came to pass in some phase of some grid."""
+    happened = {
+        name
+        for case in cases
+        for name, event in events_of(case).items()
+        if any(event["phases"].get(phase, {}).get("total") for phase in PHASES)
+    }
+    return {name: kind for name, kind in all_events(cases).items() if name in happened}
 
 
 def event_panel(name, kind, study, cases):
@@ -79,10 +98,11 @@ def event_tip(study, case, name, kind, phase, counted):
 
 def counters(material):
     study, rank_count, cases = counted_cases(material)
-    kinds = {name: event["kind"] for case in cases for name, event in events_of(case).items()}
+    kinds = nonzero_events(cases)
     shown = list(kinds.items())[:MOST_EVENTS]
+    never = [f"{name}: 0 in every phase" for name in all_events(cases) if name not in kinds]
     note = f"{study.name[0].upper() + study.name[1:]}, {ranks_text(rank_count)}, a colour for each grid."
-    left_out = [*(f"{name}: {reason}" for name, reason in refused_events(material).items()), *list(kinds)[MOST_EVENTS:]]
+    left_out = [*never, *(f"{name}: {reason}" for name, reason in refused_events(material).items()), *list(kinds)[MOST_EVENTS:]]
     if any(case.run.document["counters"].get("multiplexed") for case in cases):
         note += " Multiplexed: values are estimates."
     if left_out:

@@ -93,7 +93,7 @@ def best_grids(material):
             gain = gain_text(study, rank_count)
             rows.append(
                 (
-                    study.name, rank_count, grid_name(best.grid), seconds(best.median_s), f"{100 * best.spread:.1f} %",
+                    study.name, rank_count, grid_name(best.grid), seconds(best.median_s), f"{100 * best.spread:.1f} %" if len(best.times_s) > 1 else "",
                     len(best.times_s), gain["official"], gain["worst"], best.settings,
                 )
             )  # fmt: skip
