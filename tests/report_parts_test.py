@@ -67,7 +67,7 @@ class Readers(ReportParts):
             ("[]", "not a result"),
             ("{}", "not a result"),
             ('{"schema_version": 2, "status": "success"}', "schema_version is 2; this report reads 1"),
-            ('{"schema_version": 1, "status": "success"}', "no 'configuration'"),
+            ('{"schema_version": 1, "status": "success"}', "no 'problem'"),
             ('{"schema_version": 1, "status": "planned"}', "no finished run"),
         ):
             self.refusal(BAD_DATA, why, results.read_results, [self.file(text)])
@@ -84,6 +84,10 @@ class Readers(ReportParts):
         wrong(lambda document: document["configuration"].update(ranks=7))
         wrong(lambda document: document["phases"]["ranks"][0]["phases"].pop("dot"))
         wrong(lambda document: document.pop("problem"))
+        wrong(lambda document: document["environment"].pop("mpi"))
+        wrong(lambda document: document["environment"].update(nodes=[]))
+        wrong(lambda document: document.update(prediction={"machine": "test", "total_s": 1.0}))
+        wrong(lambda document: document.update(counters={"events": [{"name": "perf::TASK-CLOCK"}]}))
 
     def test_runs_that_did_not_finish_are_noted(self):
         refused = run_program(2, "run", "--class", "S", "--grid", "3x3", "--format", "json").document()
@@ -140,7 +144,8 @@ class Studies(ReportParts):
         self.assertEqual(sorted(names), ["class S", "class S, 2 threads per rank"])
 
     def test_texts(self):
-        self.assertEqual([seconds(value) for value in (12.34, 0.9999, 0.01234, 2e-6)], ["12.3 s", "1.00 s", "12.3 ms", "2.00 µs"])
+        texts = [seconds(value) for value in (12.34, 0.9999, 0.01234, 2e-6)]
+        self.assertEqual(texts, ["12.3 s", "1.00 s", "12.3 ms", "2.00 µs"])
         self.assertEqual([percent(value) for value in (1.004, 0.9, 1.25)], ["+0.4 %", "-10 %", "+25 %"])
 
 

@@ -139,8 +139,9 @@ def paint_heat(matplotlib, figure, axes, panel):
     least, greatest = panel.limits()
     columns, rows = len(panel.columns), len(panel.rows)
     longest = max((len(line) for cell in panel.cells.values() for line in cell.lines), default=1)
-    # Points: a letter is 0.6 of its size wide, and the cells share four inches.
-    size = min(9.0, 4.0 * 72 / columns / (0.6 * longest + 1), 66.0 / rows)
+    # Points: a letter is 0.6 of its size wide, and the cells share what the scale leaves of the panel.
+    cell_width = 0.72 * 72 * figure.get_figwidth() / axes.get_gridspec().ncols / columns
+    size = min(9.0, cell_width / (0.6 * longest + 1), 66.0 / rows)
     has_text = size >= 5
     for (row, column), cell in panel.cells.items():
         colour = style.heat_colour(cell.value, least, greatest)
