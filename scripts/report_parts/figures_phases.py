@@ -43,7 +43,7 @@ def phases_panel(study, rank_count, cases):
     return BarPanel(
         title=f"{study.name}, {ranks_text(rank_count)}",
         x=Axis("Grid, Px x Py", "category", names=[grid_name(case.grid) for case in cases]),
-        y=Axis(f"Time per CG step, {unit} (mean over ranks)", from_zero=True),
+        y=Axis(f"{unit} per CG step (mean over ranks)", from_zero=True),
         bars=bars,
         is_stacked=True,
     )
