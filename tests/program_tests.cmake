@@ -45,8 +45,6 @@ cg2d_add_program_test(report_test SCRIPT report_test.py LABELS quick program TIM
 cg2d_add_program_test(report_json_test SCRIPT report_json_test.py LABELS quick program TIMEOUT 600)
 cg2d_add_program_test(report_blocks_test SCRIPT report_blocks_test.py LABELS quick program TIMEOUT 600)
 cg2d_add_program_test(tune_test SCRIPT tune_test.py LABELS long TIMEOUT 600)
-cg2d_add_program_test(report_parts_test SCRIPT report_parts_test.py LABELS long TIMEOUT 300)
-cg2d_add_program_test(report_page_test SCRIPT report_page_test.py LABELS long TIMEOUT 600)
 cg2d_add_program_test(export_mtx_test SCRIPT export_mtx_test.py LABELS quick program TIMEOUT 300)
 
 if(CG2D_BUILD_BENCH)
@@ -86,3 +84,7 @@ endfunction()
 cg2d_add_class_test(A RANKS 1-16 GRIDS auto TIMEOUT 900)
 cg2d_add_class_test(B RANKS 1,2,4 GRIDS auto TIMEOUT 900)
 cg2d_add_class_test(C RANKS 2 GRIDS auto TIMEOUT 900)
+
+# scripts/report: its parts, and its page in a browser.
+cg2d_add_program_test(report_parts_test SCRIPT report_parts_test.py LABELS long TIMEOUT 300)
+cg2d_add_program_test(report_page_test SCRIPT report_page_test.py LABELS long TIMEOUT 600)

@@ -211,7 +211,8 @@ def paint(matplotlib, title, described):
     files = {}
     for kind in ("png", "svg"):
         buffer = io.BytesIO()
-        figure.savefig(buffer, format=kind, dpi=110, metadata={"Date": None} if kind == "svg" else None)
+        options = {"metadata": {"Date": None}} if kind == "svg" else {"pil_kwargs": {"optimize": True}}
+        figure.savefig(buffer, format=kind, dpi=110, **options)
         files[kind] = buffer.getvalue()
     matplotlib.pyplot.close(figure)
     return files
