@@ -58,16 +58,18 @@ class ReportPage(unittest.TestCase):
         cls.addClassCleanup(folder.cleanup)
         cls.folder = pathlib.Path(folder.name)
         cls.sweep = real_sweep()
+        cls.page = cls.make("real", cls.sweep)
         cls.browser = start_browser()
         cls.addClassCleanup(cls.browser.quit)
 
-    def make(self, name, documents, *words):
+    @classmethod
+    def make(cls, name, documents, *words):
         """The page's path."""
-        results = write_lines(self.folder / f"{name}.jsonl", documents)
-        page = self.folder / name / "report.html"
+        results = write_lines(cls.folder / f"{name}.jsonl", documents)
+        page = cls.folder / name / "report.html"
         outcome = run_command([sys.executable, PROJECT / "scripts" / "report", results, "-o", page, *words])
-        self.assertEqual(outcome.exit_code, SUCCESS, outcome)
-        self.assertEqual(outcome.stderr, "")
+        if outcome.exit_code != SUCCESS or outcome.stderr:
+            raise AssertionError(f"no page: {outcome}")
         return page
 
     def open(self, page):
@@ -104,14 +106,13 @@ class ReportPage(unittest.TestCase):
             self.assertEqual(path.read_bytes()[:8], PNG_BEGINS, path)
 
     def test_a_real_sweep(self):
-        page = self.make("real", self.sweep)
-        self.open(page)
+        self.open(self.page)
         missing = {"prediction", "counters", "row-length", "roofline", "machines"}
         self.assertLessEqual(missing, {element.get_attribute("id") for element in self.find(".missing li")})
         for element in self.find(".missing li"):
             self.assertRegex(element.text, r": .{10,}\.$")
         left_out = {element.get_attribute("id") for element in self.find(".missing li")}
-        self.assert_figures(page, [row.name for row in FIGURES if row.name not in left_out])
+        self.assert_figures(self.page, [row.name for row in FIGURES if row.name not in left_out])
         self.assert_tips_answer()
 
     def verdict_of(self, name, times_s):
@@ -155,7 +156,7 @@ class ReportPage(unittest.TestCase):
         self.assert_tips_answer()
 
     def test_it_fits_a_narrow_window(self):
-        self.open(self.make("narrow", self.sweep))
+        self.open(self.page)
         self.browser.set_window_size(600, 900)
         self.addCleanup(self.browser.set_window_size, 1300, 900)
         widths = self.browser.execute_script("const d = document.documentElement; return [d.scrollWidth, d.clientWidth];")
