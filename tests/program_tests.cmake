@@ -47,9 +47,7 @@ cg2d_add_program_test(counters_test SCRIPT counters_test.py LABELS quick program
 cg2d_add_program_test(trace_test SCRIPT trace_test.py LABELS quick program TIMEOUT 300)
 cg2d_add_program_test(report_blocks_test SCRIPT report_blocks_test.py LABELS quick program TIMEOUT 600)
 cg2d_add_program_test(tune_test SCRIPT tune_test.py LABELS long TIMEOUT 600)
-cg2d_add_program_test(sweep_test SCRIPT sweep_test.py LABELS quick program TIMEOUT 600)
-cg2d_add_program_test(report_parts_test SCRIPT report_parts_test.py LABELS long TIMEOUT 300)
-cg2d_add_program_test(report_page_test SCRIPT report_page_test.py LABELS long TIMEOUT 600)
+cg2d_add_program_test(sweep_test SCRIPT sweep_test.py LABELS long TIMEOUT 600)
 cg2d_add_program_test(model_test SCRIPT model_test.py LABELS long TIMEOUT 300)
 cg2d_add_program_test(export_mtx_test SCRIPT export_mtx_test.py LABELS quick program TIMEOUT 300)
 
@@ -90,3 +88,7 @@ endfunction()
 cg2d_add_class_test(A RANKS 1-16 GRIDS auto TIMEOUT 900)
 cg2d_add_class_test(B RANKS 1,2,4 GRIDS auto TIMEOUT 900)
 cg2d_add_class_test(C RANKS 2 GRIDS auto TIMEOUT 900)
+
+# scripts/report: its parts, and its page in a browser.
+cg2d_add_program_test(report_parts_test SCRIPT report_parts_test.py LABELS long TIMEOUT 300)
+cg2d_add_program_test(report_page_test SCRIPT report_page_test.py LABELS long TIMEOUT 600)

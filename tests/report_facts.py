@@ -51,6 +51,17 @@ def with_predictions(documents):
     return changed
 
 
+def with_counters(documents):
+    """One event per phase that was counted and one that was not."""
+    changed = copy.deepcopy(documents)
+    for document in changed:
+        values = {"minimum": 375.0, "mean": 750.0, "maximum": 1125.0, "total": 1500.0}
+        event = {"name": "perf::TASK-CLOCK", "kind": "nanoseconds", "phases": {phase: dict(values) for phase in PHASES}}
+        refused = {"name": "PAPI_L2_TCM", "reason": "Event does not exist"}
+        document["counters"] = {"events": [event], "refused": [refused], "multiplexed": False}
+    return changed
+
+
 def as_class_b(documents):
     """The same times under the name of class B, which no test has the time to run."""
     changed = copy.deepcopy(documents)

@@ -8,7 +8,7 @@ import tempfile
 import unittest
 
 from program_runner import PROJECT, SUCCESS, USAGE, run_command, run_program
-from report_facts import BENCH, PROFILE, as_class_b, real_sweep, with_predictions, write_lines
+from report_facts import BENCH, PROFILE, as_class_b, real_sweep, with_counters, with_predictions, write_lines
 
 from report_parts import cp_pacs, results, style
 from report_parts.errors import BAD_DATA, CANNOT_CREATE, NO_INPUT, UNAVAILABLE, ReportError
@@ -67,7 +67,7 @@ class Readers(ReportParts):
             ("[]", "not a result"),
             ("{}", "not a result"),
             ('{"schema_version": 2, "status": "success"}', "schema_version is 2; this report reads 1"),
-            ('{"schema_version": 1, "status": "success"}', "no 'configuration'"),
+            ('{"schema_version": 1, "status": "success"}', "no 'problem'"),
             ('{"schema_version": 1, "status": "planned"}', "no finished run"),
         ):
             self.refusal(BAD_DATA, why, results.read_results, [self.file(text)])
@@ -84,6 +84,10 @@ class Readers(ReportParts):
         wrong(lambda document: document["configuration"].update(ranks=7))
         wrong(lambda document: document["phases"]["ranks"][0]["phases"].pop("dot"))
         wrong(lambda document: document.pop("problem"))
+        wrong(lambda document: document["environment"].pop("mpi"))
+        wrong(lambda document: document["environment"].update(nodes=[]))
+        wrong(lambda document: document.update(prediction={"machine": "test", "total_s": 1.0}))
+        wrong(lambda document: document.update(counters={"events": [{"name": "perf::TASK-CLOCK"}]}))
 
     def test_runs_that_did_not_finish_are_noted(self):
         refused = run_program(2, "run", "--class", "S", "--grid", "3x3", "--format", "json").document()
@@ -140,7 +144,8 @@ class Studies(ReportParts):
         self.assertEqual(sorted(names), ["class S", "class S, 2 threads per rank"])
 
     def test_texts(self):
-        self.assertEqual([seconds(value) for value in (12.34, 0.9999, 0.01234, 2e-6)], ["12.3 s", "1.00 s", "12.3 ms", "2.00 µs"])
+        texts = [seconds(value) for value in (12.34, 0.9999, 0.01234, 2e-6)]
+        self.assertEqual(texts, ["12.3 s", "1.00 s", "12.3 ms", "2.00 µs"])
         self.assertEqual([percent(value) for value in (1.004, 0.9, 1.25)], ["+0.4 %", "-10 %", "+25 %"])
 
 
@@ -166,12 +171,19 @@ class FigureTable(ReportParts):
             ("prediction", "cg2d model --calibrate"),
             ("scaling", "same number of ranks"),
             ("rank-plane", "several ranks"),
+            ("counters", "--papi EVENT"),
             ("row-length", "--profile FILE"),
             ("roofline", "--bench FILE"),
             ("machines", "class B"),
             ("repeats", "--repeat N"),
         ):
             self.assertIn(words, reasons[name], name)
+
+    def test_events_that_could_not_be_counted_are_the_reason(self):
+        documents = with_counters(self.sweep)
+        for document in documents:
+            document["counters"]["events"] = []
+        self.assertIn("PAPI_L2_TCM: Event does not exist", self.reasons(documents)["counters"])
 
     def test_runs_without_phases(self):
         documents = copy.deepcopy(self.sweep)
@@ -182,7 +194,7 @@ class FigureTable(ReportParts):
         self.assertEqual(reasons["time-by-grid"], "")
 
     def test_all_data_leaves_nothing_out(self):
-        documents = with_predictions(self.sweep + as_class_b(self.sweep))
+        documents = with_counters(with_predictions(self.sweep + as_class_b(self.sweep)))
         profile = results.read_profile(self.file(json.dumps(PROFILE)))
         bench = results.read_bench(self.file(json.dumps(BENCH)))
         self.assertEqual(set(self.reasons(documents, profile, bench).values()), {""})

@@ -3,7 +3,7 @@
 import dataclasses
 import typing
 
-from . import figures_grid, figures_machine, figures_phases, figures_run
+from . import figures_counters, figures_grid, figures_machine, figures_phases, figures_run
 from .results import Results
 from .studies import make_studies
 
@@ -53,6 +53,10 @@ FIGURES = (
     Row(
         "rank-plane", "Ranks on their plane", "a run on several ranks with phase times",
         figures_phases.why_no_plane, figures_phases.rank_plane,
+    ),
+    Row(
+        "counters", "Events counted in each phase", "runs with counters",
+        figures_counters.why_no_counters, figures_counters.counters,
     ),
     Row(
         "row-length", "Time per nonzero over the row length", "a tuning profile",

@@ -79,7 +79,7 @@ def time_heat_map(material):
 
 
 def u_curve_panel(study):
-    columns = sorted({column_count for grids in study.cases.values() for column_count in grids})
+    columns = sorted({column_count for grids in study.cases.values() if len(grids) > 1 for column_count in grids})
     lines = []
     for rank_count in study.rank_counts:
         cases = sorted(study.cases[rank_count].items())
@@ -169,6 +169,7 @@ def scaling(material):
     speed_ups = scaling_lines(material, speed_up_of)
     least = min(value for line in speed_ups for value in line.y)
     fractions = [2.0**-k for k in range(1, 20) if 2.0 ** -(k - 1) > least]
+    ticks = sorted({1.0, *fractions, *counts}) if counts[-1] / least < 100 else []
     ideal = Line(
         "ideal", counts, counts, style.GREY, [f"ideal: {count} times one rank" for count in counts],
         is_dashed=True, has_points=False,
@@ -179,7 +180,7 @@ def scaling(material):
     return Figure(
         [
             LinePanel(
-                "Speed-up", axis, Axis("Speed-up, times", "log", ticks=sorted({1.0, *fractions, *counts})), [*speed_ups, ideal]
+                "Speed-up", axis, Axis("Speed-up, times", "log", ticks=ticks), [*speed_ups, ideal]
             ),
             LinePanel(
                 "Efficiency", axis, Axis("Efficiency, %", from_zero=True), [*scaling_lines(material, efficiency_of), full]

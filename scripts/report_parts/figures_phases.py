@@ -43,7 +43,7 @@ def phases_panel(study, rank_count, cases):
     return BarPanel(
         title=f"{study.name}, {ranks_text(rank_count)}",
         x=Axis("Grid, Px x Py", "category", names=[grid_name(case.grid) for case in cases]),
-        y=Axis(f"Time per CG step, {unit} (mean over ranks)", from_zero=True),
+        y=Axis(f"{unit} per CG step (mean over ranks)", from_zero=True),
         bars=bars,
         is_stacked=True,
     )
@@ -79,11 +79,13 @@ def why_no_plane(material):
     return "" if plane_cases(material) else "no run on several ranks has timed its phases"
 
 
-def plane_panel(case, title, scale_label, clocks_of):
+def plane_panel(case, title, clocks_of):
     """clocks_of(entry of a rank): clocks per CG step."""
     column_count, row_count = case.grid
     entries = case.run.rank_phases()
     mean = statistics.fmean(clocks_of(entry) for entry in entries)
+    is_many = max(clocks_of(entry) for entry in entries) / case.run.cg_steps >= 1e7
+    factor, letter, word = (1e-6, "M", "Million") if is_many else (1e-3, "k", "Thousand")
     cells = {}
     for entry in entries:
         value = clocks_of(entry) / case.run.cg_steps
@@ -92,8 +94,8 @@ def plane_panel(case, title, scale_label, clocks_of):
             f"rank {entry['rank']}: process column {entry['process_column']}, process row {entry['process_row']}\n"
             f"{value:,.0f} clocks per CG step{against}"
         )
-        lines = [f"rank {entry['rank']}", f"{value / 1e3:.4g} k"]
-        cells[entry["process_row"], entry["process_column"]] = Cell(value / 1e3, lines, tip)
+        lines = [f"rank {entry['rank']}", f"{factor * value:.4g} {letter}"]
+        cells[entry["process_row"], entry["process_column"]] = Cell(factor * value, lines, tip)
     return HeatPanel(
         title=title,
         x_label="Process column",
@@ -101,21 +103,18 @@ def plane_panel(case, title, scale_label, clocks_of):
         columns=[str(column) for column in range(column_count)],
         rows=[str(row) for row in range(row_count)],
         cells=cells,
-        scale_label=scale_label,
+        scale_label=f"{word} clocks per CG step",
         scale_format="{:.4g}",
     )
 
 
 def rank_plane(material):
     cases = plane_cases(material)
-    label = "Thousand clocks per CG step"
     shown = []
     for study, case in cases:
         where = f"{study.name}, {grid_name(case.grid)}"
-        shown.append(
-            plane_panel(case, f"Multiply, {where}", label, lambda entry: entry["phases"]["multiply"]["clocks"])
-        )
-        shown.append(plane_panel(case, f"Waiting for others, {where}", label, waited_clocks))
+        shown.append(plane_panel(case, f"Multiply, {where}", lambda entry: entry["phases"]["multiply"]["clocks"]))
+        shown.append(plane_panel(case, f"Waiting for others, {where}", waited_clocks))
     slow = [max(case.run.rank_phases(), key=lambda entry: entry["phases"]["multiply"]["clocks"]) for _, case in cases]
     words = " and ".join(f"rank {entry['rank']} on {grid_name(case.grid)}" for entry, (_, case) in zip(slow, cases))
     return Figure(

@@ -32,7 +32,8 @@ def zeta_line(name, run, index):
     goal_name = "the reference"
     if goal is None:
         goal, goal_name = steps[-1]["zeta"], "the last step"
-    distances = [None if step["zeta"] is None else abs(step["zeta"] - goal) / abs(goal) for step in steps]
+    scale = abs(goal) or 1.0  # a reference of 0 may be asked for
+    distances = [None if step["zeta"] is None else abs(step["zeta"] - goal) / scale for step in steps]
     tips = [
         f"{name}, step {step['step']}\nzeta {step['zeta']}\nrelative distance from {goal_name}: {distance:.2e}"
         if distance is not None

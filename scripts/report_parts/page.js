@@ -81,6 +81,11 @@ function startChart(figure) {
 Chart.defaults.font.size = 12;
 Chart.defaults.color = "#333333";
 const charts = [...document.querySelectorAll(".chart")].map(startChart);
-// The paper has another width than the window.
-window.addEventListener("beforeprint", () => charts.forEach((chart) => chart.resize()));
+// Paper is narrower than most windows, and charts must be told before it is laid out. Widths of A4 in CSS pixels.
+window.addEventListener("beforeprint", () => {
+  charts.forEach((chart) => {
+    const isSingle = chart.canvas.closest(".panels").classList.contains("single");
+    chart.resize(isSingle ? 680 : 335, (chart.config.options.isHeat ? 1 : 0.75) * chart.height);
+  });
+});
 window.addEventListener("afterprint", () => charts.forEach((chart) => chart.resize()));

@@ -69,13 +69,19 @@ def verdict(material, wrong_count):
 def gains(study, rank_count):
     """Against the official and the worst grid, and whether that is more than the spread."""
     best, official, worst = study.best(rank_count), study.official(rank_count), study.worst(rank_count)
-    text = f"The worst grid measured, {grid_name(worst.grid)}, takes {percent(worst.median_s / best.median_s)}"
+    text = f"The worst grid measured, {grid_name(worst.grid)}, "
+    if official is worst:
+        text += "is that of the official program: it "
+    text += f"takes {percent(worst.median_s / best.median_s)}"
     if official is best:
         text += "; the best is the grid of the official program."
     elif official is None:
-        text += f"; the official program: {gain_text(study, rank_count)['official']}."
+        text += f". The grid of the official program: {gain_text(study, rank_count)['official']}."
+    elif official is not worst:
+        against_official = percent(official.median_s / best.median_s)
+        text += f"; the grid of the official program, {grid_name(official.grid)}, takes {against_official}."
     else:
-        text += f"; the grid of the official program, {gain_text(study, rank_count)['official']}."
+        text += "."
     second = sorted(case.median_s for case in study.cases[rank_count].values())[1]
     if len(best.times_s) < 2:
         text += " Every grid was run once: the spread is not known."
@@ -91,9 +97,10 @@ def best_grids(material):
         for rank_count in study.rank_counts:
             best = study.best(rank_count)
             gain = gain_text(study, rank_count)
+            spread = f"{100 * best.spread:.1f} %" if len(best.times_s) > 1 else ""
             rows.append(
                 (
-                    study.name, rank_count, grid_name(best.grid), seconds(best.median_s), f"{100 * best.spread:.1f} %",
+                    study.name, rank_count, grid_name(best.grid), seconds(best.median_s), spread,
                     len(best.times_s), gain["official"], gain["worst"], best.settings,
                 )
             )  # fmt: skip

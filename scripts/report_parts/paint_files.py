@@ -51,6 +51,17 @@ def gaps(values):
     return [math.nan if value is None else value for value in values]
 
 
+def tick_names(axis):
+    """Of a category axis; words below each other."""
+    return [name.replace(" ", "\n") for name in axis.names]
+
+
+def is_crowded(axis):
+    """Whether names on a horizontal axis must be turned, to fit."""
+    longest = [max(len(line) for line in name.split("\n")) for name in tick_names(axis)]
+    return axis.kind == "category" and sum(length + 2 for length in longest) > 66
+
+
 def set_axis(matplotlib, axes, axis, which):
     """which: "x" or "y"."""
     getattr(axes, f"set_{which}label")(axis.label)
@@ -72,8 +83,8 @@ def set_axis(matplotlib, axes, axis, which):
             else:
                 place.set_major_formatter(plain_number)
     elif axis.kind == "category":
-        is_crowded = sum(len(name) + 2 for name in axis.names) > 60
-        place.set_ticks(range(len(axis.names)), axis.names, rotation=40 if is_crowded else 0)
+        rotation = 40 if is_crowded(axis) else 0
+        place.set_ticks(range(len(axis.names)), tick_names(axis), rotation=rotation)
     elif axis.from_zero:
         getattr(axes, f"set_{which}lim")(**{"bottom" if which == "y" else "left": 0})
 
@@ -88,7 +99,7 @@ def paint_lines(matplotlib, figure, axes, panel):
         if line.low:
             axes.fill_between(line.x, gaps(line.low), gaps(line.high), color=line.colour, alpha=0.18, linewidth=0)
     finish(matplotlib, axes, panel)
-    add_legend(axes, len(panel.lines))
+    add_legend(axes, panel.x, len(panel.lines))
 
 
 def paint_bars(matplotlib, figure, axes, panel):
@@ -105,14 +116,16 @@ def paint_bars(matplotlib, figure, axes, panel):
             axes.bar(places, values, width, label=bars.name, color=bars.colour)
     finish(matplotlib, axes, panel)
     axes.grid(axis="x", visible=False)
-    add_legend(axes, count)
+    add_legend(axes, panel.x, count)
 
 
-def add_legend(axes, count):
+def add_legend(axes, x_axis, count):
     """Below the panel, so that it covers nothing; one series is named by the title."""
     if count > 1:
+        lines_below = max((name.count("\n") for name in tick_names(x_axis)), default=0)
+        below = 0.3 if is_crowded(x_axis) else 0.17 + 0.05 * lines_below
         axes.legend(
-            loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=2 if count > 6 else 3, fontsize=8, handlelength=1.6
+            loc="upper center", bbox_to_anchor=(0.5, -below), ncols=2 if count > 6 else 3, fontsize=8, handlelength=1.6
         )
 
 
@@ -125,7 +138,10 @@ def finish(matplotlib, axes, panel):
 def paint_heat(matplotlib, figure, axes, panel):
     least, greatest = panel.limits()
     columns, rows = len(panel.columns), len(panel.rows)
-    size = min(9.0, 66.0 / max(columns, rows))
+    longest = max((len(line) for cell in panel.cells.values() for line in cell.lines), default=1)
+    # Points: a letter is 0.6 of its size wide, and the cells share what the scale leaves of the panel.
+    cell_width = 0.72 * 72 * figure.get_figwidth() / axes.get_gridspec().ncols / columns
+    size = min(9.0, cell_width / (0.6 * longest + 1), 66.0 / rows)
     has_text = size >= 5
     for (row, column), cell in panel.cells.items():
         colour = style.heat_colour(cell.value, least, greatest)
@@ -195,7 +211,8 @@ def paint(matplotlib, title, described):
     files = {}
     for kind in ("png", "svg"):
         buffer = io.BytesIO()
-        figure.savefig(buffer, format=kind, dpi=110, metadata={"Date": None} if kind == "svg" else None)
+        options = {"metadata": {"Date": None}} if kind == "svg" else {"pil_kwargs": {"optimize": True}}
+        figure.savefig(buffer, format=kind, dpi=110, **options)
         files[kind] = buffer.getvalue()
     matplotlib.pyplot.close(figure)
     return files

@@ -103,27 +103,67 @@ def documents_of(path, notes):
     return found
 
 
+def check_numbers(run):
+    """Those that are drawn. Throws ValueError."""
+    column_count, row_count = run.grid
+    configuration = run.configuration
+    result = run.document["result"]
+    numbers = [*run.times_s, result["time_s"], column_count, row_count, configuration["threads"], run.problem["n"]]
+    if not run.times_s or not all(math.isfinite(number) and number > 0 for number in numbers):
+        raise ValueError
+    if column_count * row_count != configuration["ranks"] or run.cg_steps <= 0:
+        raise ValueError
+    for rank in run.rank_phases():
+        for phase in PHASES:
+            times = rank["phases"][phase]
+            if times["seconds"] < 0 or not 0 <= times["waited_clocks"] <= times["clocks"]:
+                raise ValueError
+        if not (0 <= rank["process_column"] < column_count and 0 <= rank["process_row"] < row_count):
+            raise ValueError
+
+
+# Keys that the report takes for granted.
+NEEDED = {
+    "problem": ("class", "n", "nonzer", "niter", "shift", "reference_zeta"),
+    "configuration": ("kernel", "transport", "sum_form", "instruction_set"),
+    "environment": ("mpi", "blas", "compiler", "flags", "transparent_huge_pages", "oversubscribed", "nodes"),
+    "program": ("version",),
+    "result": ("verified",),
+}
+
+
+def check_keys(document):
+    """Throws KeyError."""
+    for part, keys in NEEDED.items():
+        for key in keys:
+            document[part][key]
+    for node in document["environment"]["nodes"]:
+        for key in ("host", "processor", "cores"):
+            node[key]
+    for step in document["outer_steps"]:
+        for key in ("step", "zeta", "rnorm"):
+            step[key]
+    if document.get("prediction"):
+        document["prediction"]["total_s"] / document["result"]["time_s"]
+        for phase in PHASES:
+            document["prediction"]["phases"][phase] + 0
+    for event in (document.get("counters") or {"events": []})["events"]:
+        event["name"], event["kind"]
+        for counted in event["phases"].values():
+            for key in ("minimum", "mean", "maximum", "total"):
+                counted[key] + 0
+
+
 def check_finished(place, document):
     """A finished run must have what the figures take for granted."""
     try:
         run = Run(place, document)
-        column_count, row_count = run.grid
-        configuration = document["configuration"]
-        numbers = [*run.times_s, column_count, row_count, configuration["threads"], run.problem["n"]]
-        names = (run.problem["class"], configuration["kernel"], configuration["transport"], configuration["sum_form"])
-        if column_count * row_count != configuration["ranks"] or not run.times_s or not document["environment"]["nodes"]:
+        check_keys(document)
+        check_numbers(run)
+        if not document["environment"]["nodes"]:
             raise ValueError
-        if not all(math.isfinite(number) and number > 0 for number in numbers) or not all(names):
-            raise ValueError
-        for rank in run.rank_phases():
-            for phase in PHASES:
-                rank["phases"][phase]["seconds"], rank["phases"][phase]["clocks"]
-            rank["process_column"], rank["process_row"]
-        for step in document["outer_steps"]:
-            step["step"], step["zeta"], step["rnorm"]
-        run.is_wrong, run.problem["reference_zeta"]
         return run
-    except (KeyError, TypeError, ValueError) as error:
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
         what = f"no {error}" if isinstance(error, KeyError) else "a value is out of range"
         raise ReportError(BAD_DATA, f"{place}: not a result as in cg/run_result.schema.json: {what}") from None
 
