@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cg/build_info.hpp"
+#include "cg/json_values.hpp"
 #include "cg/report.hpp"
 #include "cg/report_counters.hpp"
 #include "cg/run_options.hpp"
@@ -14,9 +15,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr int schema_version = 1;
-
-/// JSON has no NaN and no infinity: null, where the reason says why.
-Json number_or_null(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
 
 Json environment_json(const RunReport& report) {
   const auto& environment = *report.environment;
@@ -66,8 +64,6 @@ Json problem_json(const RunReport& report) {
   }
   return json;
 }
-
-Json number_or_null(const std::optional<int>& value) { return value ? Json(*value) : Json(nullptr); }
 
 Json tuning_json(const RunReport& report) {
   const auto& choice = report.kernel_choice;

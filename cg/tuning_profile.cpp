@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "cg/errors.hpp"
+#include "cg/json_values.hpp"
 
 namespace cg2d {
 namespace {
@@ -21,8 +22,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr int profile_version = 1;
-
-Json number_or_null(const std::optional<int>& value) { return value ? Json(*value) : Json(nullptr); }
 
 Json json_of(const TunedCase& tuned) {
   Json kernels = Json::array();
