@@ -15,9 +15,9 @@
 #include <vector>
 
 #include "bench/bench_flags.hpp"
-#include "bench/read_bandwidth.hpp"
 #include "comm/huge_page_vector.hpp"
 #include "kernels/half_spmv.hpp"
+#include "kernels/read_bandwidth.hpp"
 #include "kernels/spmv.hpp"
 
 namespace cg2d::bench {
@@ -135,7 +135,7 @@ class Workbench {
   const ReferenceBlock& block_for(const BlockSource& source, const KernelChoice& choice);
   void set_counters(benchmark::State& state, const BlockSource& source, double ns_per_product);
 
-  ReadBandwidth read_bandwidth_;
+  kernels::ReadBandwidth read_bandwidth_;
   std::string block_name_;
   std::optional<ReferenceBlock> whole_;
   std::optional<ReferenceBlock> half_;

@@ -47,6 +47,16 @@ std::vector<T> gather_one(comm::RankGroup& group, const T& mine) {
   return all;
 }
 
+/// What a product reads of p and writes of q.
+std::int64_t product_vector_bytes(comm::Communicator& communicator) {
+  auto bytes = communicator.column_block().size_bytes() + communicator.partial().size_bytes() +
+               communicator.column_partial().size_bytes();
+  // With one process column the row block may be the piece itself, which the column block holds.
+  const bool is_held = communicator.row_block().data() == communicator.piece().data();
+  if (!is_held) bytes += communicator.row_block().size_bytes();
+  return static_cast<std::int64_t>(bytes);
+}
+
 }  // namespace
 
 /// Everything that one timed repetition needs, made once.
@@ -82,6 +92,8 @@ class BenchmarkRun::TimedSolver {
     group_.barrier();
     const auto sent_before = all_sent();
     const auto waits_before = group_.waiter().wait_count();
+    const auto dots_before = solver_.dot_work();
+    const auto updates_before = solver_.update_work();
     if (counters_ != nullptr) counters_->begin_region();
     const auto start = Clock::now();
     const std::uint64_t start_clocks = read_cycle_counter();
@@ -98,6 +110,8 @@ class BenchmarkRun::TimedSolver {
     if (is_traced) end_trace();
     times_.phases = timer_.records();
     times_.wait_count = group_.waiter().wait_count() - waits_before;
+    times_.dot_work = solver_.dot_work() - dots_before;
+    times_.update_work = solver_.update_work() - updates_before;
     times_.sent = all_sent();
     for (std::size_t k = 0; k < sent_before.size(); ++k) {
       times_.sent[k].message_count -= sent_before[k].message_count;
@@ -325,9 +339,26 @@ void BenchmarkRun::perform() {
   facts_.peak_bytes = peak_resident_bytes();
   facts_.resident_bytes = resident_bytes();
   facts_.huge_page_bytes = huge_page_bytes();
+  facts_.product_bytes = product->matrix_byte_count() + product_vector_bytes(*communicator);
+  if (options_.measures_limits) measure_limits(*communicator, product->matrix_byte_count());
   report_.ranks = gather_one(group_, facts_);
   if (!options_.trace.path.empty()) write_trace_file(solver);
   note_warnings(solver);
+}
+
+/// Where ranks share cores, what one of them can do depends on what the others do at that moment.
+void BenchmarkRun::measure_limits(comm::Communicator& communicator, std::int64_t matrix_bytes) {
+  if (report_.environment->ranks_oversubscribed) {
+    report_.warnings.emplace_back(
+        "--roofline: not measured, since ranks outnumber cores and each one's limit would change with the "
+        "others; start no more ranks than cores");
+    return;
+  }
+  progress_.say("measuring what this machine can read and compute");
+  constexpr std::int64_t vectors_of_a_step = 5;  // x or q, z, r, p, and p again
+  facts_.limits =
+      cg2d::measure_limits(group_, options_.thread_count, matrix_bytes,
+                           vectors_of_a_step * static_cast<std::int64_t>(communicator.piece().size_bytes()));
 }
 
 void BenchmarkRun::write_trace_file(const TimedSolver& solver) {

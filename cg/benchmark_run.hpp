@@ -53,6 +53,7 @@ class BenchmarkRun {
   void end_early(const std::vector<OuterStep>& steps, const std::string& where);
   void verify();
   void note_warnings(const TimedSolver& solver);
+  void measure_limits(comm::Communicator& communicator, std::int64_t matrix_bytes);
 
   const RunOptions& options_;
   comm::RankGroup& group_;

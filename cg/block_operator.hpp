@@ -30,6 +30,9 @@ class BlockOperator {
     return product_.is_symmetric() ? std::span<const double>(both_sums_) : communicator_.result();
   }
 
+  /// Of the additions of the two halves of q so far.
+  [[nodiscard]] const VectorWork& update_work() const { return vectors_.update_work(); }
+
   /// q = A p. Collective.
   void apply() {
     collect();

@@ -22,6 +22,9 @@ void add_counter_options(CLI::App& run, RunOptions& options) {
       ->group(group);
   run.add_flag("--papi-strict", counters.strict, "end with 69 if one of the events cannot be counted")
       ->group(group);
+  run.add_flag("--roofline", options.measures_limits,
+               "measure what this machine can read and compute, and the share that each phase reaches")
+      ->group(group);
   run.add_option("--trace", options.trace.path,
                  "write a time line of every phase to FILE (Chrome-trace JSON)")
       ->check(file_name())
@@ -38,6 +41,8 @@ void check_counter_options(const RunOptions& options) {
     static_cast<void>(event_names_from(options.counters.events, "--papi"));
     if (!options.time_phases) throw InputError("--papi: events are counted per phase; leave --no-phases out");
   }
+  if (options.measures_limits && !options.time_phases)
+    throw InputError("--roofline: it compares the phases with their limits; leave --no-phases out");
   if (!trace.path.empty() && !options.time_phases)
     throw InputError("--trace: a trace consists of the phases; leave --no-phases out");
   require_within("--trace-steps", trace.step_count, TraceWish::most_steps);

@@ -140,8 +140,7 @@ std::vector<std::string> event_names_from(const std::string& text, std::string_v
   return names;
 }
 
-PapiCounters::PapiCounters(const std::vector<std::string>& event_names, bool multiplexed)
-    : event_set_(PAPI_NULL) {
+PapiCounters::PapiCounters(const std::vector<std::string>& event_names, bool multiplexed) {
   start_library();
   make_set(multiplexed);
   for (const auto& name : event_names) add(name);
@@ -162,6 +161,7 @@ void PapiCounters::make_set(bool multiplexed) {
                    fmt::format("--papi: {}: {}; {}", what, PAPI_strerror(result), counting_remedy()));
   };
   if (multiplexed) require(PAPI_multiplex_init(), "PAPI_multiplex_init");
+  event_set_ = PAPI_NULL;
   require(PAPI_create_eventset(&event_set_), "PAPI_create_eventset");
   constexpr int perf_component = 0;  // PAPI's first one, which counts the processor and the system
   require(PAPI_assign_eventset_component(event_set_, perf_component), "PAPI_assign_eventset_component");

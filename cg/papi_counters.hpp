@@ -59,7 +59,7 @@ class PapiCounters {
 
   std::vector<std::string> event_names_;
   std::vector<RefusedEvent> refused_;
-  int event_set_;
+  int event_set_ = -1;  ///< PAPI_NULL, as make_set() sets it again
   bool inherits_ = false;
 };
 

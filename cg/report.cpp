@@ -45,6 +45,10 @@ double longest_time_s(const RunReport& report) {
       ->time_s;
 }
 
+double cg_step_count(const RunReport& report) {
+  return static_cast<double>(report.problem.niter) * cg_steps_per_solve;
+}
+
 const OuterStep& final_step(const RunReport& report) { return median_repeat(report).steps.back(); }
 
 RowLengths all_row_lengths(const RunReport& report) {

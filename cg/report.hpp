@@ -20,9 +20,11 @@
 #include "cg/phase_counters.hpp"
 #include "cg/phase_timer.hpp"
 #include "cg/problem.hpp"
+#include "cg/roofline.hpp"
 #include "cg/row_lengths.hpp"
 #include "cg/run_plan.hpp"
 #include "cg/solver.hpp"
+#include "cg/vector_ops.hpp"
 #include "comm/block_layout.hpp"
 #include "comm/communicator.hpp"
 
@@ -35,6 +37,8 @@ struct RankTimes {
   std::uint64_t region_clocks = 0;
   std::uint64_t wait_count = 0;
   double region_s = 0.0;
+  VectorWork dot_work;
+  VectorWork update_work;
 };
 
 /// One timed run of all outer iterations.
@@ -57,6 +61,9 @@ struct RankFacts {
   double ticks_per_second = 0.0;
   double clocks_per_scope = 0.0;
   double clocks_per_reading = 0.0;  ///< of the counters
+  std::int64_t product_bytes =
+      0;                 ///< what one product must move: matrix, and vectors over its rows and columns
+  MachineLimits limits;  ///< with --roofline
 };
 
 /// Which events were counted; where nothing was asked for, all is empty.
@@ -107,6 +114,8 @@ struct RunReport {
 const RepeatReport& median_repeat(const RunReport& report);
 double shortest_time_s(const RunReport& report);
 double longest_time_s(const RunReport& report);
+/// CG steps of one repetition.
+double cg_step_count(const RunReport& report);
 /// The last zeta and residual of the repetition reported.
 const OuterStep& final_step(const RunReport& report);
 

@@ -9,10 +9,6 @@ namespace {
 
 using EventJson = nlohmann::ordered_json;
 
-double cg_step_count(const RunReport& report) {
-  return static_cast<double>(report.problem.niter) * cg_steps_per_solve;
-}
-
 std::string threads_text(const RunReport& report) {
   if (report.thread_count == 1) return "one thread per rank";
   return report.counters.counts_all_threads ? "all threads of a rank" : "the master thread of a rank only";

@@ -7,6 +7,7 @@
 #include "cg/json_values.hpp"
 #include "cg/report.hpp"
 #include "cg/report_counters.hpp"
+#include "cg/report_roofline.hpp"
 #include "cg/run_options.hpp"
 
 namespace cg2d {
@@ -227,6 +228,7 @@ std::string write_json(const RunReport& report) {
             {"result", report.repeats.empty() ? Json(nullptr) : result_json(report)},
             {"outer_steps", outer_steps_json(report)},
             {"phases", report.repeats.empty() || !report.phases_timed ? Json(nullptr) : phases_json(report)},
+            {"roofline", report.repeats.empty() ? Json(nullptr) : roofline_json(report)},
             {"counters", report.repeats.empty() ? Json(nullptr) : counters_json(report)}};
   if (report.prediction && !report.repeats.empty()) json["prediction"] = prediction_json(*report.prediction);
   return json.dump(2) + "\n";

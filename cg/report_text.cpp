@@ -8,6 +8,7 @@
 
 #include "cg/report.hpp"
 #include "cg/report_counters.hpp"
+#include "cg/report_roofline.hpp"
 #include "cg/run_options.hpp"
 #include "cg/text_format.hpp"
 
@@ -176,7 +177,7 @@ std::string own_lines(const RunReport& report) {
 std::string phase_table(const RunReport& report) {
   const auto& repeat = median_repeat(report);
   const auto rank_count = repeat.ranks.size();
-  const double steps = static_cast<double>(report.problem.niter) * cg_steps_per_solve;
+  const double steps = cg_step_count(report);
   double region_mean = 0.0;
   for (const auto& rank : repeat.ranks)
     region_mean += static_cast<double>(rank.region_clocks) / static_cast<double>(rank_count);
@@ -245,6 +246,7 @@ std::string write_text(const RunReport& report) {
     if (report.phases_timed) {
       text += '\n';
       text += phase_table(report);
+      text += roofline_text(report);
       text += counters_text(report);
     }
   }

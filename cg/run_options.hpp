@@ -38,6 +38,7 @@ struct RunOptions {
   bool time_phases = true;
   CounterWish counters;
   TraceWish trace;
+  bool measures_limits = false;  ///< --roofline
   bool stops_when_asked = true;  ///< by a signal, at the next outer iteration; else the caller sees to it
   bool progress = false;         ///< asked for; a terminal gets it anyway
   std::int64_t memory_limit_bytes = 0;  ///< of a node; 0: what is free there

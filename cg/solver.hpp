@@ -39,6 +39,10 @@ class Solver {
   /// wish_to_stop is this rank's own; it travels with the sums that are there anyway.
   OuterStep outer_step(double shift, bool wish_to_stop);
 
+  /// What this rank's dot products and its other vector operations have moved and computed so far.
+  [[nodiscard]] const VectorWork& dot_work() const { return vectors_.dot_work(); }
+  [[nodiscard]] VectorWork update_work() const { return vectors_.update_work() + matrix_.update_work(); }
+
   [[nodiscard]] const CurvatureSigns& curvature_signs() const { return curvature_signs_; }
 
  private:

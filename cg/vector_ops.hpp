@@ -3,6 +3,7 @@
 // The vector operations of CG through CBLAS, on as many threads as a rank has.
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -10,6 +11,22 @@ namespace cg2d {
 
 /// OpenBLAS itself runs on one thread per rank: the ranks and our own threads are the parallelism.
 void keep_blas_on_one_thread();
+
+/// What vector operations must at least move between memory and processor, and compute.
+struct VectorWork {
+  std::int64_t byte_count = 0;
+  std::int64_t flop_count = 0;
+
+  friend VectorWork operator+(const VectorWork& left, const VectorWork& right) {
+    return {.byte_count = left.byte_count + right.byte_count,
+            .flop_count = left.flop_count + right.flop_count};
+  }
+  friend VectorWork operator-(const VectorWork& left, const VectorWork& right) {
+    return {.byte_count = left.byte_count - right.byte_count,
+            .flop_count = left.flop_count - right.flop_count};
+  }
+  friend bool operator==(const VectorWork&, const VectorWork&) = default;
+};
 
 /// Local vector operations; the vectors of one call have the same length and do not overlap. With several
 /// threads each takes a fixed part, so results repeat their bits.
@@ -21,17 +38,21 @@ class VectorOps {
   /// x . y over this rank's piece.
   [[nodiscard]] double dot(std::span<const double> x, std::span<const double> y);
   /// y := y + a x
-  void add_scaled(double a, std::span<const double> x, std::span<double> y) const;
+  void add_scaled(double a, std::span<const double> x, std::span<double> y);
   /// y := x + b y
-  void scale_and_add(std::span<const double> x, double b, std::span<double> y) const;
+  void scale_and_add(std::span<const double> x, double b, std::span<double> y);
   /// z := x + y
-  void add(std::span<const double> x, std::span<const double> y, std::span<double> z) const;
+  void add(std::span<const double> x, std::span<const double> y, std::span<double> z);
   /// y := a x
-  void set_scaled(double a, std::span<const double> x, std::span<double> y) const;
+  void set_scaled(double a, std::span<const double> x, std::span<double> y);
   /// y := x
-  void copy(std::span<const double> x, std::span<double> y) const;
+  void copy(std::span<const double> x, std::span<double> y);
   /// y := (a, ..., a)
-  void fill(double a, std::span<double> y) const;
+  void fill(double a, std::span<double> y);
+
+  /// Of all dot products so far; of all other operations so far.
+  [[nodiscard]] const VectorWork& dot_work() const { return dot_work_; }
+  [[nodiscard]] const VectorWork& update_work() const { return update_work_; }
 
  private:
   template <typename Work>
@@ -44,6 +65,8 @@ class VectorOps {
 
   int thread_count_;
   std::vector<PartialSum> partial_sums_;
+  VectorWork dot_work_;
+  VectorWork update_work_;
 };
 
 }  // namespace cg2d

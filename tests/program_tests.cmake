@@ -44,6 +44,7 @@ cg2d_add_program_test(command_line_test SCRIPT command_line_test.py LABELS quick
 cg2d_add_program_test(report_test SCRIPT report_test.py LABELS quick program TIMEOUT 600)
 cg2d_add_program_test(report_json_test SCRIPT report_json_test.py LABELS quick program TIMEOUT 600)
 cg2d_add_program_test(counters_test SCRIPT counters_test.py LABELS quick program TIMEOUT 300)
+cg2d_add_program_test(roofline_test SCRIPT roofline_test.py LABELS long TIMEOUT 300)
 cg2d_add_program_test(trace_test SCRIPT trace_test.py LABELS quick program TIMEOUT 300)
 cg2d_add_program_test(report_blocks_test SCRIPT report_blocks_test.py LABELS quick program TIMEOUT 600)
 cg2d_add_program_test(tune_test SCRIPT tune_test.py LABELS long TIMEOUT 600)

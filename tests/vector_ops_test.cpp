@@ -146,6 +146,20 @@ TEST_P(VectorOpsTest, CopyAndFill) {
   }
 }
 
+TEST_P(VectorOpsTest, CountsWhatItMovesAndComputes) {
+  const std::size_t size = 1009;
+  const auto x = integers(size, 15);
+  auto y = integers(size, 16);
+  static_cast<void>(ops_.dot(x, y));
+  EXPECT_EQ(ops_.dot_work(), (VectorWork{.byte_count = 2 * 8 * 1009, .flop_count = 2 * 1009}));
+  EXPECT_EQ(ops_.update_work(), VectorWork{});
+  ops_.add_scaled(2.0, x, y);
+  EXPECT_EQ(ops_.update_work(), (VectorWork{.byte_count = 3 * 8 * 1009, .flop_count = 2 * 1009}));
+  const auto before = ops_.update_work();
+  ops_.set_scaled(2.0, x, y);
+  EXPECT_EQ(ops_.update_work() - before, (VectorWork{.byte_count = 2 * 8 * 1009, .flop_count = 1009}));
+}
+
 TEST_P(VectorOpsTest, NotANumberComesThrough) {
   for (const std::size_t size : {std::size_t{7}, std::size_t{24'577}}) {
     auto x = integers(size, 12);

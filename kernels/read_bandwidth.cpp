@@ -1,4 +1,4 @@
-#include "bench/read_bandwidth.hpp"
+#include "kernels/read_bandwidth.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -11,7 +11,7 @@
 #include "kernels/cpu_features.hpp"
 #include "kernels/page_buffer.hpp"
 
-namespace cg2d::bench {
+namespace cg2d::kernels {
 namespace {
 
 constexpr std::size_t accumulators = 8;       // additions under way: two per clock, four clocks each
@@ -43,9 +43,9 @@ CG2D_SUM_LOOP(sum_avx512, __attribute__((target("avx512f"))), 64)
 
 SumLoop widest_loop() {
 #if defined(__x86_64__)
-  const auto set = kernels::widest_instruction_set();
-  if (set >= kernels::InstructionSet::avx512) return &sum_avx512;
-  if (set >= kernels::InstructionSet::avx2) return &sum_avx2;
+  const auto set = widest_instruction_set();
+  if (set >= InstructionSet::avx512) return &sum_avx512;
+  if (set >= InstructionSet::avx2) return &sum_avx2;
 #endif
   return &sum_portable;
 }
@@ -70,7 +70,7 @@ struct Part {
   }
 };
 
-std::vector<Part> split(kernels::PageBuffer<double>& numbers, int part_count) {
+std::vector<Part> split(PageBuffer<double>& numbers, int part_count) {
   const std::size_t count = numbers.size() / static_cast<std::size_t>(part_count);
   std::vector<Part> parts;
   parts.reserve(static_cast<std::size_t>(part_count));
@@ -96,7 +96,7 @@ double ReadBandwidth::measure(std::int64_t byte_count) const {
   const auto threads = static_cast<std::size_t>(thread_count_);
   const std::size_t steps =
       static_cast<std::size_t>(byte_count) / (sizeof(double) * doubles_per_step * threads);
-  kernels::PageBuffer<double> numbers(std::max<std::size_t>(steps, 1) * doubles_per_step * threads);
+  PageBuffer<double> numbers(std::max<std::size_t>(steps, 1) * doubles_per_step * threads);
   const auto read_byte_count = static_cast<std::int64_t>(numbers.size() * sizeof(double));
   const int pass_count = static_cast<int>(std::max<std::int64_t>(batch_byte_count / read_byte_count, 1));
 
@@ -126,4 +126,4 @@ double ReadBandwidth::measure(std::int64_t byte_count) const {
   return static_cast<double>(read_byte_count) * pass_count / shortest_s / bytes_per_gigabyte;
 }
 
-}  // namespace cg2d::bench
+}  // namespace cg2d::kernels

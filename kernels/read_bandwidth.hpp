@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <map>
 
-namespace cg2d::bench {
+namespace cg2d::kernels {
 
 /// Sums up doubles on a number of threads, and keeps what it has measured.
 class ReadBandwidth {
@@ -26,4 +26,4 @@ class ReadBandwidth {
   std::map<long, double> measured_;  // GB/s by the size's exponent, in quarters
 };
 
-}  // namespace cg2d::bench
+}  // namespace cg2d::kernels

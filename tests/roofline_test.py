@@ -1,0 +1,62 @@
+"""cg2d run --roofline: what each phase must move and compute, against what this machine can."""
+
+import unittest
+
+from program_facts import PHASES
+from program_runner import USAGE, run_program
+from report_json_test import SchemaTest as JsonTest
+
+PRODUCTS_PER_SOLVE = 26
+DOTS_PER_SOLVE = 54  # two in each of 25 steps, one before them, one for the residual, two for zeta
+DOUBLE = 8
+
+
+class Roofline(JsonTest):
+    def roofline_of(self, rank_count, *arguments):
+        document = self.valid_document_of(rank_count, "run", "--class", "S", "--roofline", *arguments)
+        return document, document["roofline"]
+
+    def test_what_the_phases_do(self):
+        for kernel in ("sell", "symmetric"):
+            document, roofline = self.roofline_of(1, "--kernel", kernel)
+            phases = roofline["phases"]
+            self.assertEqual(tuple(phases), PHASES)
+            order, solves = document["problem"]["n"], document["problem"]["niter"]
+            products = PRODUCTS_PER_SOLVE * solves
+            nonzeros = document["problem"]["nonzero_count"]
+            self.assertEqual(phases["multiply"]["flops"], 2 * nonzeros * products)
+            block = document["setup"]["ranks"][0]["block_bytes"]
+            vectors = (2 if kernel == "sell" else 3) * DOUBLE * order
+            self.assertEqual(phases["multiply"]["bytes"], (block + vectors) * products)
+            self.assertEqual(phases["dot"]["flops"], 2 * order * DOTS_PER_SOLVE * solves)
+            self.assertEqual(phases["dot"]["bytes"], 2 * DOUBLE * order * DOTS_PER_SOLVE * solves)
+            self.assertEqual(phases["collection"]["bytes"], 0)
+            self.assertGreater(phases["vector_updates"]["flops"], 6 * order * 25 * solves)
+            for phase in phases.values():
+                bandwidth = roofline["vector_bytes_per_s"]
+                if phase is phases["multiply"]:
+                    bandwidth = roofline["matrix_bytes_per_s"]
+                limit = max(phase["bytes"] / bandwidth, phase["flops"] / roofline["flops_per_s"])
+                self.assert_close(phase["limit_s"], limit, 1e-9)
+                self.assert_close(phase["share"] * phase["measured_s"], limit, 1e-9)
+
+    def test_ranks_that_share_cores_have_no_limits_of_their_own(self):
+        document, _ = self.roofline_of(1)
+        cores = sum(node["cores"] for node in document["environment"]["nodes"])
+        document, roofline = self.roofline_of(cores + 1)
+        self.assertIsNone(roofline)
+        self.assertEqual(len([text for text in document["warnings"] if "--roofline" in text]), 1)
+
+    def test_text(self):
+        text = self.run_well(1, "run", "--class", "S", "--roofline").stdout
+        self.assertIn(" Limits, all ranks at once: ", text)
+        self.assertNotIn("Limits", self.run_well(1, "run", "--class", "S").stdout)
+
+    def test_needs_phases(self):
+        outcome = run_program(0, "run", "--class", "S", "--roofline", "--no-phases")
+        self.assertEqual(outcome.exit_code, USAGE)
+        self.assertIn("--no-phases", outcome.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
