@@ -190,26 +190,34 @@ void BenchmarkRun::prepare() {
   const int rank_count = options_.planned_ranks > 0 ? options_.planned_ranks : group_.size();
   report_.grid = resolve_grid(options_, rank_count);
   report_.profile = load_profile(options_.profile, *report_.environment, group_);
+  report_.grid_is_automatic = options_.leaves_grid_open();
+  load_machine();
   report_.kernel_choice = kernel_for(report_.grid);
-  report_.grid_is_automatic = !options_.grid && !options_.grid_columns;
-  predict_phases();
+  if (report_.grid_is_automatic && options_.tries_grids && options_.planned_ranks == 0) {
+    grid_shortlist_ = shortlist();
+    report_.grid = grid_shortlist_.grids.front();
+    report_.kernel_choice = kernel_for(report_.grid);
+  }
 }
 
 /// Only rank 0 reports, so only rank 0 predicts. Without a description there is no prediction; one that
 /// cannot be read is a warning.
-void BenchmarkRun::predict_phases() {
+void BenchmarkRun::load_machine() {
   if (group_.rank() != 0 || !options_.profile.is_used || options_.planned_ranks > 0) return;
   try {
-    const auto condition = calibrated_condition(report_.environment->nodes.front().processor_with_caches(),
-                                                group_.size(), options_.thread_count);
-    if (!condition) return;
-    const auto kernel =
-        std::ranges::find(condition->kernels, report_.kernel_choice.kernel.name, &KernelCost::name);
-    if (kernel == condition->kernels.end()) return;
-    report_.prediction = predict(*condition, *kernel, options_.problem, report_.grid, options_.sum_form);
+    machine_ = calibrated_condition(report_.environment->nodes.front().processor_with_caches(), group_.size(),
+                                    options_.thread_count);
   } catch (const InputError& error) {
     report_.warnings.push_back(fmt::format("no prediction: {}", error.what()));
   }
+}
+
+void BenchmarkRun::predict_phases() {
+  if (!machine_) return;
+  const auto kernel =
+      std::ranges::find(machine_->kernels, report_.kernel_choice.kernel.name, &KernelCost::name);
+  if (kernel == machine_->kernels.end()) return;
+  report_.prediction = predict(*machine_, *kernel, options_.problem, report_.grid, options_.sum_form);
 }
 
 KernelChoice BenchmarkRun::kernel_for(const comm::ProcessGrid& grid) const {
@@ -221,9 +229,16 @@ KernelChoice BenchmarkRun::kernel_for(const comm::ProcessGrid& grid) const {
                        report_.profile);
 }
 
+GridShortlist BenchmarkRun::shortlist() const {
+  return make_grid_shortlist(group_,
+                             {.choices = choices(),
+                              .rank_count = group_.size(),
+                              .machine = machine_,
+                              .kernel_for = [this](const auto& grid) { return kernel_for(grid).kernel; }});
+}
+
 /// The grid by a trial of the best few, with its kernel.
 void BenchmarkRun::try_grids() {
-  constexpr std::size_t grids_to_try = 4;
   const auto environment = granted_environment();
   progress_.say("trying grids");
   report_.grid_trial = cg2d::try_grids(group_,
@@ -232,9 +247,7 @@ void BenchmarkRun::try_grids() {
                                         .source = source_,
                                         .environment = environment,
                                         .kernel_for = [this](const auto& grid) { return kernel_for(grid); }},
-                                       [](const RunChoices& its_choices, int rank_count) {
-                                         return shortlist_by_rule(its_choices, rank_count, grids_to_try);
-                                       });
+                                       grid_shortlist_);
   report_.grid = report_.grid_trial->best;
   report_.kernel_choice = kernel_for(report_.grid);
 }
@@ -312,7 +325,8 @@ std::unique_ptr<BlockProduct> BenchmarkRun::convert(kernels::CsrBlock block,
 void BenchmarkRun::perform() {
   check_choices();
   prepare_counters();
-  if (options_.tries_grids) try_grids();
+  if (!grid_shortlist_.grids.empty()) try_grids();
+  predict_phases();
   if (!options_.trace.path.empty()) trace_file_ = open_output(options_.trace.path, group_);
   const auto layout = comm::BlockLayout::even(options_.problem.n, report_.grid);
   agree_on(group_, [&] { check_memory(choices(), layout, source_, granted_environment()); });

@@ -6,6 +6,8 @@
 #include <optional>
 
 #include "cg/environment.hpp"
+#include "cg/grid_shortlist.hpp"
+#include "cg/machine_description.hpp"
 #include "cg/output_file.hpp"
 #include "cg/progress.hpp"
 #include "cg/report.hpp"
@@ -40,9 +42,11 @@ class BenchmarkRun {
  private:
   class TimedSolver;
 
+  void load_machine();
   void predict_phases();
   void check_choices();
   [[nodiscard]] KernelChoice kernel_for(const comm::ProcessGrid& grid) const;
+  [[nodiscard]] GridShortlist shortlist() const;
   void try_grids();
   kernels::CsrBlock generate(const comm::BlockLayout& layout);
   void export_matrix(const kernels::CsrBlock& block, const comm::BlockLayout& layout);
@@ -60,6 +64,8 @@ class BenchmarkRun {
   const Progress& progress_;
   SourceRow source_ = source_table().front();
   RunReport report_;
+  std::optional<MachineDescription> machine_;  ///< of this one, on rank 0, if it has been calibrated
+  GridShortlist grid_shortlist_;               ///< where there is to be a trial
   RankFacts facts_;
   std::unique_ptr<PapiCounters> counters_;
   std::unique_ptr<OutputFile> trace_file_;  ///< on rank 0, if there is to be a trace

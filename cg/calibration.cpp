@@ -7,6 +7,8 @@
 #include <chrono>
 #include <cmath>
 #include <memory>
+#include <optional>
+#include <span>
 #include <utility>
 
 #include "cg/agreement.hpp"
@@ -15,6 +17,7 @@
 #include "cg/performance_model.hpp"
 #include "cg/solver.hpp"
 #include "cg/tune_measure.hpp"
+#include "cg/vector_ops.hpp"
 
 namespace cg2d {
 namespace {
@@ -87,92 +90,157 @@ OuterStepTimes typical_times(comm::RankGroup& group, const std::vector<PhaseReco
   return times;
 }
 
-/// Outer steps of the benchmark itself, timed by phase.
-OuterStepTimes measure_outer_steps(comm::RankGroup& group, const KernelChoice& choice, const Problem& problem,
-                                   const comm::ProcessGrid& grid, int thread_count) {
-  const auto layout = comm::BlockLayout::even(problem.n, grid);
-  auto block = npb_source().build(problem, layout, group, thread_count).block;
-  const auto nonzeros = block.nonzero_count();
-  std::unique_ptr<BlockProduct> product;
-  agree_on(group, [&] {
-    product = make_block_product(choice.kernel, std::move(block), layout, group.rank(),
-                                 {.thread_count = thread_count, .tuning = choice.tuning});
-  });
-  const auto communicator =
-      comm::default_transport().make(group, layout, {.mirrored = product->is_symmetric()});
-  PhaseTimer timer(true, *communicator);
-  BlockOperator matrix(*communicator, *product, timer, thread_count);
-  Solver solver(matrix, *communicator, timer, thread_count);
-  static_cast<void>(solver.outer_step(problem.shift, false));
-
-  constexpr double long_enough_s = 0.5;
-  constexpr std::size_t fewest_steps = 5;
-  const auto start = std::chrono::steady_clock::now();
-  std::vector<PhaseRecords> steps;
-  bool goes_on = true;
-  while (goes_on) {
-    timer.reset();
-    static_cast<void>(solver.outer_step(problem.shift, false));
-    steps.push_back(timer.records());
-    const double spent_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    goes_on = group.maximum(steps.size() < fewest_steps || spent_s < long_enough_s ? 1.0 : 0.0) > 0.0;
+/// The benchmark on one grid, with the kernel that auto takes.
+class MeasuredGrid {
+ public:
+  MeasuredGrid(comm::RankGroup& group, const KernelChoice& choice, const Problem& problem,
+               const comm::ProcessGrid& grid, int thread_count)
+      : group_(group), shift_(problem.shift) {
+    const auto layout = comm::BlockLayout::even(problem.n, grid);
+    auto block = npb_source().build(problem, layout, group, thread_count).block;
+    nonzero_count_ = block.nonzero_count();
+    agree_on(group, [&] {
+      product_ = make_block_product(choice.kernel, std::move(block), layout, group.rank(),
+                                    {.thread_count = thread_count, .tuning = choice.tuning});
+    });
+    communicator_ = comm::default_transport().make(group, layout, {.mirrored = product_->is_symmetric()});
+    timer_.emplace(true, *communicator_);
+    operator_.emplace(*communicator_, *product_, *timer_, thread_count);
+    solver_.emplace(*operator_, *communicator_, *timer_, thread_count);
   }
-  return typical_times(group, steps, nonzeros);
+
+  /// One outer step, timed by phase; the one before it gets the caches back from the other grids.
+  void take_turn() {
+    static_cast<void>(solver_->outer_step(shift_, false));
+    timer_->reset();
+    static_cast<void>(solver_->outer_step(shift_, false));
+    steps_.push_back(timer_->records());
+  }
+  [[nodiscard]] OuterStepTimes times() const { return typical_times(group_, steps_, nonzero_count_); }
+
+ private:
+  comm::RankGroup& group_;
+  double shift_;
+  std::int64_t nonzero_count_ = 0;
+  std::unique_ptr<BlockProduct> product_;
+  std::unique_ptr<comm::Communicator> communicator_;
+  std::optional<PhaseTimer> timer_;
+  std::optional<BlockOperator> operator_;
+  std::optional<Solver> solver_;
+  std::vector<PhaseRecords> steps_;
+};
+
+/// In turns, so that a drift of the machine hits all grids alike.
+void take_turns(comm::RankGroup& group, std::span<const std::unique_ptr<MeasuredGrid>> grids) {
+  constexpr int fewest_rounds = 5;
+  const double long_enough_s = 1.0 * static_cast<double>(grids.size());
+  const auto start = std::chrono::steady_clock::now();
+  double spent_s = 0.0;
+  for (int round = 0; round < fewest_rounds || spent_s < long_enough_s; ++round) {
+    for (const auto& grid : grids) grid->take_turn();
+    spent_s = group.maximum(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+  }
+}
+
+/// What one call of a vector operation takes beside its elements: one on a single element.
+VectorCost measure_vector_calls(comm::RankGroup& group, int thread_count) {
+  VectorOps vectors(thread_count);
+  const std::vector<double> x(1, 1.0);
+  std::vector<double> y(1, 1.0);
+  return {.dot_call_s = seconds_of(group, [&] { y.front() = vectors.dot(x, x); }),
+          .update_call_s = seconds_of(group, [&] { vectors.add_scaled(0.5, x, y); })};
 }
 
 /// Everything that was measured of the benchmark itself.
 class Measurements {
  public:
-  void add(const KernelChoice& choice, const Problem& problem, const comm::ProcessGrid& grid,
-           const OuterStepTimes& times, const MachineDescription& machine) {
-    const auto n = static_cast<double>(problem.n);
-    const bool is_symmetric = choice.kernel.is_symmetric;
-    const double piece = n / grid.rank_count();
-    const auto phase = [&](Phase which) { return times.phases[static_cast<std::size_t>(which)]; };
-    const double dot_s = phase(Phase::dot) - times.waiting[static_cast<std::size_t>(Phase::dot)];
-    dots_.push_back({.x = piece, .y = std::max(dot_s, 0.0) / OuterStepCalls::local_dots});
-    updates_.push_back(
-        {.x = piece, .y = phase(Phase::vector_updates) / OuterStepCalls::updates(is_symmetric)});
+  /// Network and calls of the machine have been measured.
+  explicit Measurements(const MachineDescription& machine) : machine_(machine) {}
 
-    const auto layout = comm::BlockLayout::even(problem.n, grid);
-    const auto network = communication_costs(
-        machine, layout, {.sum_form = comm::SumForm::reduce_scatter, .is_symmetric = is_symmetric});
+  void add(const KernelChoice& choice, const Problem& problem, const comm::ProcessGrid& grid,
+           const OuterStepTimes& times) {
+    const auto n = static_cast<double>(problem.n);
+    const double piece = n / grid.rank_count();
+    const bool is_symmetric = choice.kernel.is_symmetric;
+    const auto phase = [&](Phase which) { return times.phases[static_cast<std::size_t>(which)]; };
+    const double dot_s =
+        std::max(phase(Phase::dot) - times.waiting[static_cast<std::size_t>(Phase::dot)], 0.0);
+    const double one_dot_s = dot_s / OuterStepCalls::local_dots;
+    const double one_update_s = phase(Phase::vector_updates) / OuterStepCalls::updates(is_symmetric);
+
+    const auto network =
+        communication_costs(machine_, comm::BlockLayout::even(problem.n, grid),
+                            {.sum_form = comm::SumForm::reduce_scatter, .is_symmetric = is_symmetric});
     const double messages_s =
         OuterStepCalls::products * (network.collection_s + network.summation_s + network.shuffle_s) +
-        OuterStepCalls::sums * network.dot_s + std::max(dot_s, 0.0);
+        OuterStepCalls::sums * network.dot_s + dot_s;
     const double measured_s =
         phase(Phase::collection) + phase(Phase::summation) + phase(Phase::shuffle) + phase(Phase::dot);
     const double multiply_s = phase(Phase::multiply);
-    kernel_of(choice.kernel)
-        .shapes.push_back({.rows = n / grid.rows,
-                           .columns = n / grid.columns,
-                           .nonzeros = times.nonzeros,
-                           .seconds_per_nonzero = multiply_s / OuterStepCalls::products / times.nonzeros,
-                           .waiting_share = std::max(measured_s - messages_s, 0.0) / multiply_s});
+    const BlockShapeCost shape{
+        .rows = n / grid.rows,
+        .columns = n / grid.columns,
+        .nonzeros = times.nonzeros,
+        .seconds_per_nonzero = multiply_s / OuterStepCalls::products / times.nonzeros,
+        .dot_s_per_element = std::max(one_dot_s - machine_.vectors.dot_call_s, 0.0) / piece,
+        .update_s_per_element = std::max(one_update_s - machine_.vectors.update_call_s, 0.0) / piece,
+        .waiting_share = std::max(measured_s - messages_s, 0.0) / multiply_s};
+    dots_.push_back({.x = piece, .y = shape.dot_s_per_element * piece});
+    updates_.push_back({.x = piece, .y = shape.update_s_per_element * piece});
+    kernel_of(choice).shapes.push_back(shape);
   }
 
-  /// The start of a dot product is in its messages already.
-  [[nodiscard]] VectorCost vectors() const {
-    const auto updates = fit_line(updates_);
-    return {.dot_s_per_element = fit_line(dots_).slope,
-            .dot_call_s = 0.0,
-            .update_s_per_element = updates.slope,
-            .update_call_s = updates.intercept};
+  /// For products that have no measured shapes.
+  [[nodiscard]] double dot_s_per_element() const { return fit_line(dots_).slope; }
+  [[nodiscard]] double update_s_per_element() const { return fit_line(updates_).slope; }
+
+  /// With their curves over the row length. Collective.
+  [[nodiscard]] std::vector<KernelCost> kernels(comm::RankGroup& group, int thread_count) const {
+    auto kernels = kernels_;
+    for (std::size_t k = 0; k < kernels.size(); ++k) {
+      kernels[k].row_lengths =
+          measure_row_lengths_of(group, choices_[k].kernel, choices_[k].tuning, thread_count);
+    }
+    return kernels;
   }
-  [[nodiscard]] std::vector<KernelCost> kernels() const { return kernels_; }
 
  private:
-  KernelCost& kernel_of(const KernelInfo& kernel) {
-    const auto found = std::ranges::find(kernels_, kernel.name, &KernelCost::name);
+  KernelCost& kernel_of(const KernelChoice& choice) {
+    const auto found = std::ranges::find(kernels_, choice.kernel.name, &KernelCost::name);
     if (found != kernels_.end()) return *found;
-    return kernels_.emplace_back(KernelCost{
-        .name = std::string(kernel.name), .is_symmetric = kernel.is_symmetric, .loop = {}, .shapes = {}});
+    choices_.push_back(choice);
+    return kernels_.emplace_back(
+        KernelCost{.name = std::string(choice.kernel.name), .is_symmetric = choice.kernel.is_symmetric});
   }
 
+  const MachineDescription& machine_;
   std::vector<LinePoint> dots_;
   std::vector<LinePoint> updates_;
   std::vector<KernelCost> kernels_;
+  std::vector<KernelChoice> choices_;  // kernel by kernel the first one, for its settings
 };
+
+/// One problem on all grids of the ranks, each with the kernel that auto takes there.
+void measure_problem(comm::RankGroup& group, const Problem& problem, const CalibrationSetting& setting,
+                     Measurements& measurements, const std::function<void(const std::string&)>& say) {
+  const auto grids = comm::factorizations(group.size());
+  std::vector<KernelChoice> choices;
+  std::vector<std::unique_ptr<MeasuredGrid>> measured;
+  for (const auto& grid : grids) {
+    choices.push_back(choose_kernel({},
+                                    {.problem = problem,
+                                     .grid = grid,
+                                     .thread_count = setting.thread_count,
+                                     .ranks_oversubscribed = setting.environment.ranks_oversubscribed},
+                                    setting.profile));
+    say(fmt::format("class {}, grid {}: {}", problem.class_name, grid.name(), choices.back().kernel.name));
+    measured.push_back(
+        std::make_unique<MeasuredGrid>(group, choices.back(), problem, grid, setting.thread_count));
+  }
+  take_turns(group, measured);
+  for (std::size_t k = 0; k < grids.size(); ++k)
+    measurements.add(choices[k], problem, grids[k], measured[k]->times());
+}
 
 /// Solves w00 a + w01 b = r0, w01 a + w11 b = r1 with weights 1 / y^2; nothing where the points are all at
 /// one x.
@@ -234,21 +302,13 @@ MachineDescription calibrate(comm::RankGroup& group, const CalibrationSetting& s
                              .calibrated_threads = setting.thread_count};
   say("messages");
   machine.network = measure_network(group);
-  Measurements measurements;
-  for (const auto& problem : setting.problems) {
-    for (const auto& grid : comm::factorizations(group.size())) {
-      const KernelTask task{.problem = problem,
-                            .grid = grid,
-                            .thread_count = setting.thread_count,
-                            .ranks_oversubscribed = setting.environment.ranks_oversubscribed};
-      const auto choice = choose_kernel({}, task, setting.profile);
-      say(fmt::format("class {}, grid {}: {}", problem.class_name, grid.name(), choice.kernel.name));
-      const auto times = measure_outer_steps(group, choice, problem, grid, setting.thread_count);
-      measurements.add(choice, problem, grid, times, machine);
-    }
-  }
-  machine.vectors = measurements.vectors();
-  machine.kernels = measurements.kernels();
+  machine.vectors = measure_vector_calls(group, setting.thread_count);
+  Measurements measurements(machine);
+  for (const auto& problem : setting.problems) measure_problem(group, problem, setting, measurements, say);
+  say("row lengths");
+  machine.vectors.dot_s_per_element = measurements.dot_s_per_element();
+  machine.vectors.update_s_per_element = measurements.update_s_per_element();
+  machine.kernels = measurements.kernels(group, setting.thread_count);
   return machine;
 }
 

@@ -97,19 +97,22 @@ std::string why_skipped(const GridTrialSetting& setting, std::span<const comm::P
 }  // namespace
 
 std::string describe_trial(const GridTrial& trial) {
-  if (!trial.skipped_because.empty()) return fmt::format("none: {}; the rule chose", trial.skipped_because);
+  if (!trial.skipped_because.empty())
+    return fmt::format("none: {}; the {} chose", trial.skipped_because, trial.shortlist_by);
   std::string text;
   for (const auto& one : trial.tried) {
     if (!text.empty()) text += ", ";
     text += fmt::format("{} {:.4g} us", one.grid.name(), 1e6 * one.step_s);
   }
-  return fmt::format("{} per CG step; the trial took {:.3g} s", text, trial.duration_s);
+  return fmt::format("{} per CG step; shortlist by the {}, the trial took {:.3g} s", text, trial.shortlist_by,
+                     trial.duration_s);
 }
 
 GridTrial try_grids(comm::RankGroup& group, const GridTrialSetting& setting, const GridShortlist& shortlist) {
-  const auto grids = shortlist(setting.choices, group.size());
+  const auto& grids = shortlist.grids;
   GridTrial trial;
   trial.best = grids.front();
+  trial.shortlist_by = shortlist.made_by;
   trial.skipped_because = why_skipped(setting, grids);
   if (!trial.skipped_because.empty()) return trial;
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cg/environment.hpp"
+#include "cg/grid_shortlist.hpp"
 #include "cg/kernel_choice.hpp"
 #include "cg/matrix_source.hpp"
 #include "cg/run_plan.hpp"
@@ -16,10 +17,6 @@
 
 namespace cg2d {
 
-/// The grids worth a trial, the most promising first; at least one.
-using GridShortlist =
-    std::function<std::vector<comm::ProcessGrid>(const RunChoices& choices, int rank_count)>;
-
 struct TriedGrid {
   comm::ProcessGrid grid;
   double step_s = 0.0;  ///< median of a CG step, the slowest rank's
@@ -27,6 +24,7 @@ struct TriedGrid {
 
 struct GridTrial {
   comm::ProcessGrid best;
+  std::string shortlist_by;      ///< who named the grids: "model" or "rule"
   std::vector<TriedGrid> tried;  ///< in the order of the shortlist; empty without a trial
   double duration_s = 0.0;       ///< with the blocks that were made for it
   std::string skipped_because;   ///< one phrase; empty with a trial

@@ -131,6 +131,18 @@ RowLoopCost row_loop_from(const Section& kernel) {
               kernel.seconds("short_row_seconds_per_nonzero", "short_row_clocks_per_nonzero")};
 }
 
+std::vector<RowLengthCost> row_lengths_from(const Section& kernel) {
+  std::vector<RowLengthCost> curve;
+  for (const auto& point : kernel.list("row_lengths")) {
+    curve.push_back({.row_length = point.positive("row_length"),
+                     .seconds_per_nonzero = point.positive("seconds_per_nonzero")});
+    if (curve.size() > 1 && curve[curve.size() - 2].row_length >= curve.back().row_length) {
+      throw InputError(fmt::format("{} must be greater than the one before it", point.where("row_length")));
+    }
+  }
+  return curve;
+}
+
 KernelCost kernel_cost_from(const Section& kernel) {
   KernelCost cost{.name = kernel.text("name"), .is_symmetric = flag_from(kernel, "symmetric")};
   if (!kernel.has("shapes")) {
@@ -143,8 +155,11 @@ KernelCost kernel_cost_from(const Section& kernel) {
          .columns = shape.positive("columns"),
          .nonzeros = shape.positive("nonzeros"),
          .seconds_per_nonzero = shape.positive("seconds_per_nonzero"),
+         .dot_s_per_element = shape.number("dot_seconds_per_element", 0.0),
+         .update_s_per_element = shape.number("update_seconds_per_element", 0.0),
          .waiting_share = shape.has("waiting_share") ? shape.number("waiting_share", 0.0) : 0.0});
   }
+  if (kernel.has("row_lengths")) cost.row_lengths = row_lengths_from(kernel);
   return cost;
 }
 
@@ -209,7 +224,15 @@ Json json_of(const KernelCost& kernel) {
                               {"columns", shape.columns},
                               {"nonzeros", shape.nonzeros},
                               {"seconds_per_nonzero", shape.seconds_per_nonzero},
+                              {"dot_seconds_per_element", shape.dot_s_per_element},
+                              {"update_seconds_per_element", shape.update_s_per_element},
                               {"waiting_share", shape.waiting_share}});
+  }
+  if (kernel.row_lengths.empty()) return json;
+  json["row_lengths"] = Json::array();
+  for (const auto& point : kernel.row_lengths) {
+    json["row_lengths"].push_back(
+        {{"row_length", point.row_length}, {"seconds_per_nonzero", point.seconds_per_nonzero}});
   }
   return json;
 }
@@ -243,6 +266,17 @@ Json json_of(const MachineDescription& machine) {
 }
 
 }  // namespace
+
+double KernelCost::at_row_length(double row_length) const {
+  if (row_lengths.empty()) return 1.0;
+  const auto above = std::ranges::lower_bound(row_lengths, row_length, {}, &RowLengthCost::row_length);
+  if (above == row_lengths.begin()) return above->seconds_per_nonzero;
+  const auto& below = *(above - 1);
+  if (above == row_lengths.end()) return below.seconds_per_nonzero;
+  const double share =
+      std::log(row_length / below.row_length) / std::log(above->row_length / below.row_length);
+  return below.seconds_per_nonzero + share * (above->seconds_per_nonzero - below.seconds_per_nonzero);
+}
 
 const KernelCost& MachineDescription::kernel(std::string_view kernel_name) const {
   const auto found = std::ranges::find(kernels, kernel_name, &KernelCost::name);

@@ -22,15 +22,24 @@ struct RowLoopCost {
   double short_row_seconds_per_nonzero = 0.0;
 };
 
-/// What a product took on a block of that shape, all ranks at the same time, caches and threads included.
+/// What CG steps took on a block of that shape, all ranks at the same time, caches and threads included.
 struct BlockShapeCost {
   double rows = 0.0;
   double columns = 0.0;
   double nonzeros = 0.0;
-  double seconds_per_nonzero = 0.0;  ///< mean over the ranks
+  double seconds_per_nonzero = 0.0;  ///< of the product; mean over the ranks
+  /// One pass over a vector between products of such a block, which take the caches from it.
+  double dot_s_per_element = 0.0;
+  double update_s_per_element = 0.0;
   /// Time that the ranks waited for each other because of it, over the time of the product: ranks that share
   /// cores do not end together.
   double waiting_share = 0.0;
+};
+
+/// A product on rows of one length, measured with blocks that are alike otherwise.
+struct RowLengthCost {
+  double row_length = 0.0;
+  double seconds_per_nonzero = 0.0;
 };
 
 /// A matrix-vector product: by its loop, or by measured shapes (at least one), between which the model
@@ -40,6 +49,13 @@ struct KernelCost {
   bool is_symmetric = false;  ///< half storage: collects and sums twice
   std::optional<RowLoopCost> loop{};
   std::vector<BlockShapeCost> shapes{};
+  /// By growing length; empty if not measured. Says what shorter or longer rows than those of a measured
+  /// shape change.
+  std::vector<RowLengthCost> row_lengths{};
+
+  /// Seconds per nonzero on rows of that length, linear in its logarithm between the measured ones; the ends
+  /// hold beyond them. 1 without a curve.
+  [[nodiscard]] double at_row_length(double row_length) const;
 };
 
 /// Times of the network as one rank sees them.

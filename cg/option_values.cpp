@@ -68,8 +68,8 @@ std::optional<comm::ProcessGrid> grid_from(std::string_view text) {
   const auto columns = positive_integer(text.substr(0, cross));
   const auto rows = cross == std::string_view::npos ? std::nullopt : positive_integer(text.substr(cross + 1));
   if (!columns || !rows) {
-    throw InputError(
-        fmt::format("--grid {}: must be PXxPY (columns x rows of ranks), such as 2x4, or auto", text));
+    throw InputError(fmt::format(
+        "--grid {}: must be PXxPY (columns x rows of ranks), such as 2x4, or auto, or rule", text));
   }
   return comm::ProcessGrid{.columns = *columns, .rows = *rows};
 }

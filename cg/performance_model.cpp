@@ -101,12 +101,13 @@ double loop_seconds(const RowLoopCost& loop, double rows, const RowLengthDistrib
 }
 
 /// A block between the measured shapes: their figures, weighted by the inverse fourth power of the distance
-/// in the logarithms of rows, columns and nonzeros. A shape that was measured is met all but exactly.
-BlockShapeCost between_shapes(const std::vector<BlockShapeCost>& shapes, double rows, double columns,
-                              double nonzeros) {
+/// in the logarithms of rows, columns and nonzeros. A shape that was measured is met all but exactly. What
+/// rows of another length take follows the kernel's curve.
+BlockShapeCost between_shapes(const KernelCost& kernel, double rows, double columns, double nonzeros) {
   double weights = 0.0;
   BlockShapeCost mean{.rows = rows, .columns = columns, .nonzeros = nonzeros};
-  for (const auto& shape : shapes) {
+  const double at_these_rows = kernel.at_row_length(nonzeros / rows);
+  for (const auto& shape : kernel.shapes) {
     constexpr double same = 1e-6;
     const double by_rows = std::log(shape.rows / rows);
     const double by_columns = std::log(shape.columns / columns);
@@ -114,10 +115,15 @@ BlockShapeCost between_shapes(const std::vector<BlockShapeCost>& shapes, double 
     const double square = by_rows * by_rows + by_columns * by_columns + by_nonzeros * by_nonzeros + same;
     const double weight = 1.0 / (square * square);
     weights += weight;
-    mean.seconds_per_nonzero += weight * shape.seconds_per_nonzero;
+    mean.seconds_per_nonzero += weight * shape.seconds_per_nonzero * at_these_rows /
+                                kernel.at_row_length(shape.nonzeros / shape.rows);
+    mean.dot_s_per_element += weight * shape.dot_s_per_element;
+    mean.update_s_per_element += weight * shape.update_s_per_element;
     mean.waiting_share += weight * shape.waiting_share;
   }
   mean.seconds_per_nonzero /= weights;
+  mean.dot_s_per_element /= weights;
+  mean.update_s_per_element /= weights;
   mean.waiting_share /= weights;
   return mean;
 }
@@ -141,14 +147,22 @@ CommunicationCosts communication_costs(const MachineDescription& machine, const 
   return busiest;
 }
 
-MultiplyCost multiply_cost(const KernelCost& kernel, double rows, double columns,
-                           const RowLengthDistribution& lengths) {
-  if (kernel.loop) return {.seconds = loop_seconds(*kernel.loop, rows, lengths)};
+BlockCosts block_costs(const MachineDescription& machine, const KernelCost& kernel, double rows,
+                       double columns, const RowLengthDistribution& lengths) {
+  const auto& vectors = machine.vectors;
+  BlockCosts costs{.dot_s_per_element = vectors.dot_s_per_element,
+                   .update_s_per_element = vectors.update_s_per_element};
   const double nonzeros = rows * lengths.mean();
-  if (nonzeros <= 0.0) return {};
-  const auto shape = between_shapes(kernel.shapes, rows, columns, nonzeros);
-  const double seconds = nonzeros * shape.seconds_per_nonzero;
-  return {.seconds = seconds, .waiting_s = seconds * shape.waiting_share};
+  if (kernel.loop) {
+    costs.multiply_s = loop_seconds(*kernel.loop, rows, lengths);
+  } else if (nonzeros > 0.0) {
+    const auto shape = between_shapes(kernel, rows, columns, nonzeros);
+    costs.multiply_s = nonzeros * shape.seconds_per_nonzero;
+    costs.waiting_s = costs.multiply_s * shape.waiting_share;
+    costs.dot_s_per_element = shape.dot_s_per_element;
+    costs.update_s_per_element = shape.update_s_per_element;
+  }
+  return costs;
 }
 
 Prediction predict(const MachineDescription& machine, const KernelCost& kernel, const Problem& problem,
@@ -158,10 +172,10 @@ Prediction predict(const MachineDescription& machine, const KernelCost& kernel, 
       communication_costs(machine, layout, {.sum_form = sum_form, .is_symmetric = kernel.is_symmetric});
   const auto n = static_cast<double>(problem.n);
   const double piece = n / grid.rank_count();
-  const auto multiply =
-      multiply_cost(kernel, n / grid.rows, n / grid.columns, expected_row_lengths(problem, grid.columns));
-  const double update_s = machine.vectors.update_call_s + piece * machine.vectors.update_s_per_element;
-  const double local_dot_s = machine.vectors.dot_call_s + piece * machine.vectors.dot_s_per_element;
+  const auto block = block_costs(machine, kernel, n / grid.rows, n / grid.columns,
+                                 expected_row_lengths(problem, grid.columns));
+  const double update_s = machine.vectors.update_call_s + piece * block.update_s_per_element;
+  const double local_dot_s = machine.vectors.dot_call_s + piece * block.dot_s_per_element;
 
   using Calls = OuterStepCalls;
   const double outer_steps = problem.niter;
@@ -170,7 +184,7 @@ Prediction predict(const MachineDescription& machine, const KernelCost& kernel, 
     prediction.phases[static_cast<std::size_t>(phase)] = outer_steps * seconds;
   };
   put(Phase::collection, Calls::products * calls.collection_s);
-  put(Phase::multiply, Calls::products * multiply.seconds);
+  put(Phase::multiply, Calls::products * block.multiply_s);
   put(Phase::summation, Calls::products * calls.summation_s);
   put(Phase::shuffle, Calls::products * calls.shuffle_s);
   put(Phase::dot, Calls::sums * calls.dot_s + Calls::local_dots * local_dot_s);
@@ -178,7 +192,7 @@ Prediction predict(const MachineDescription& machine, const KernelCost& kernel, 
   // Ranks wait for the slower ones in the first phase behind the product that has messages.
   const bool sums_over_ranks = grid.columns > 1 || (kernel.is_symmetric && grid.rows > 1);
   prediction.phases[static_cast<std::size_t>(sums_over_ranks ? Phase::summation : Phase::dot)] +=
-      outer_steps * Calls::products * multiply.waiting_s;
+      outer_steps * Calls::products * block.waiting_s;
   return prediction;
 }
 

@@ -51,15 +51,18 @@ inline constexpr int most_sampled_ranks = 32;
 CommunicationCosts communication_costs(const MachineDescription& machine, const comm::BlockLayout& layout,
                                        const ModelledTransport& transport);
 
-/// One product of one rank, and what the ranks then wait for each other.
-struct MultiplyCost {
-  double seconds = 0.0;
-  double waiting_s = 0.0;
+/// What one rank's block costs.
+struct BlockCosts {
+  double multiply_s = 0.0;  ///< one product
+  double waiting_s = 0.0;   ///< what the ranks then wait for each other
+  double dot_s_per_element = 0.0;
+  double update_s_per_element = 0.0;
 };
 
-/// A block of that many rows of that distribution. `columns` matters to measured shapes only.
-MultiplyCost multiply_cost(const KernelCost& kernel, double rows, double columns,
-                           const RowLengthDistribution& lengths);
+/// A block of that many rows of that distribution. `columns` matters to measured shapes only, the machine's
+/// vectors to loops only.
+BlockCosts block_costs(const MachineDescription& machine, const KernelCost& kernel, double rows,
+                       double columns, const RowLengthDistribution& lengths);
 
 /// Calls in one outer step, as Solver makes them.
 struct OuterStepCalls {

@@ -80,7 +80,8 @@ Json tuning_json(const RunReport& report) {
 Json grid_trial_json(const GridTrial& trial) {
   Json tried = Json::array();
   for (const auto& one : trial.tried) tried.push_back({{"grid", one.grid.name()}, {"step_s", one.step_s}});
-  return {{"tried", std::move(tried)},
+  return {{"shortlist_by", trial.shortlist_by},
+          {"tried", std::move(tried)},
           {"duration_s", trial.duration_s},
           {"skipped_because", trial.skipped_because}};
 }

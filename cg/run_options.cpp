@@ -124,7 +124,7 @@ void add_grid_options(CLI::App& run, RunWords& words) {
   const auto add = [&](const std::string& name, auto& value, const std::string& text) {
     return run.add_option(name, value, text)->group("Grid");
   };
-  add("--grid", words.grid, "grid of ranks as PXxPY (columns x rows), or auto, rule, trial (measure a few)");
+  add("--grid", words.grid, "grid of ranks as PXxPY (columns x rows), auto (tries the best few), or rule");
   add("--px", options.grid_columns, "columns of the grid; the rows follow")->transform(decimal<int>());
   add("--sum", words.sum_form,
       "summation over a process row: reduce-scatter or whole-block (as in the paper)");
@@ -188,7 +188,7 @@ void check_choices(const RunOptions& options) {
     throw InputError(fmt::format("--block-width {}: must be a power of two within 64 ... 65536", *width));
   }
   require_within("--repeat", options.repeat_count, std::numeric_limits<int>::max());
-  if ((options.grid || options.tries_grids) && options.grid_columns) {
+  if (options.grid && options.grid_columns) {
     throw InputError("--px and --grid both name a grid: give one of them");
   }
   if (!options.profile.is_used && !options.profile.path.empty()) {
@@ -219,9 +219,8 @@ RunOptions options_from(const RunWords& words) {
                                                        {"whole-block", comm::SumForm::whole_block}};
   require_known("--sum", words.sum_form, {"reduce-scatter", "whole-block"});
   options.sum_form = sum_forms.at(words.sum_form);
-  // A grid that is left open: "auto" is the rule.
-  options.tries_grids = words.grid == "trial";
-  if (words.grid != "rule" && words.grid != "trial") options.grid = grid_from(words.grid);
+  options.tries_grids = words.grid != "rule";
+  if (options.tries_grids) options.grid = grid_from(words.grid);
   options.time_phases = !words.no_phases;
   options.profile.is_used = !words.no_profile;
   options.planned_ranks = planned_ranks_from(words);

@@ -23,7 +23,7 @@ struct RunOptions {
   Problem problem;
   std::optional<comm::ProcessGrid> grid;  ///< empty: by columns, or automatic
   std::optional<int> grid_columns;        ///< --px: the rows follow from the rank count
-  bool tries_grids = false;               ///< of an automatic grid: measure the best few of the rule
+  bool tries_grids = true;                ///< where the grid is left open: measure the best few
   int planned_ranks = 0;                  ///< --ranks, with --dry-run: plan for that many; 0: those that run
   comm::SumForm sum_form = comm::SumForm::reduce_scatter;
   std::string transport{comm::default_transport().name};
@@ -43,12 +43,14 @@ struct RunOptions {
   bool progress = false;         ///< asked for; a terminal gets it anyway
   std::int64_t memory_limit_bytes = 0;  ///< of a node; 0: what is free there
 
+  [[nodiscard]] bool leaves_grid_open() const { return !grid && !grid_columns; }
   [[nodiscard]] RunChoices choices(const KernelInfo& chosen_kernel) const {
     return {.problem = problem, .sum_form = sum_form, .kernel = chosen_kernel, .thread_count = thread_count};
   }
 };
 
-/// The grid to run on; throws InputError that lists the valid ones when it does not match the rank count.
+/// The grid to run on, before any trial; throws InputError that lists the valid ones when it does not match
+/// the rank count.
 comm::ProcessGrid resolve_grid(const RunOptions& options, int rank_count);
 
 std::string sum_form_name(comm::SumForm form);

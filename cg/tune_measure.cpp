@@ -222,6 +222,17 @@ void require_agreement(std::span<const std::unique_ptr<Contestant>> contestants,
   }
 }
 
+// Of the curves over the row length: 1 to the rows of class B on one process column.
+constexpr std::array curve_row_lengths{1, 2, 3, 4, 6, 8, 11, 16, 20, 24, 32, 46, 64, 91, 128, 183};
+
+/// As the blocks of class B with 8 process columns: their part of p fits the second-level cache, the matrix
+/// no cache.
+kernels::CsrBlock curve_block(int row_length) {
+  constexpr std::int64_t column_count = 9375;
+  constexpr std::int64_t nonzero_count = 1 << 20;
+  return constant_rows_block(row_length, nonzero_count / row_length, column_count);
+}
+
 kernels::Tuning search_settings(comm::RankGroup& group, const KernelInfo& kernel,
                                 const kernels::CsrBlock& sample, const CaseSetting& setting) {
   constexpr std::array block_widths{1024, 2048, 4096, 8192};
@@ -291,16 +302,11 @@ kernels::CsrBlock constant_rows_block(std::int64_t row_length, std::int64_t row_
 }
 
 std::vector<RowLengthPoint> measure_row_lengths(comm::RankGroup& group, int thread_count) {
-  // As the blocks of class B with 8 process columns: their part of p fits the second-level cache, the matrix
-  // no cache.
-  constexpr std::int64_t column_count = 9375;
-  constexpr std::int64_t nonzero_count = 1 << 20;
-  constexpr std::array row_lengths{1, 2, 3, 4, 6, 8, 11, 16, 20, 24, 32, 46, 64, 91, 128, 183};
   const auto& scalar = kernels::kernel_table().front();
   const auto& simd = *kernels::find_kernel("csr-simd");
   std::vector<RowLengthPoint> curve;
-  for (const int length : row_lengths) {
-    const auto block = constant_rows_block(length, nonzero_count / length, column_count);
+  for (const int length : curve_row_lengths) {
+    const auto block = curve_block(length);
     std::vector<std::unique_ptr<LocalProduct>> products;
     agree_on(group, [&] {
       for (const auto* row : {&scalar, &simd}) {
@@ -313,6 +319,26 @@ std::vector<RowLengthPoint> measure_row_lengths(comm::RankGroup& group, int thre
         race(group, calls_of(products, &LocalProduct::multiply), {.budget_s = 0.1, .hopeless_factor = 10.0});
     const double ns = 1e9 / static_cast<double>(block.nonzero_count());
     curve.push_back({.row_length = length, .scalar_ns = ns * seconds[0], .vector_ns = ns * seconds[1]});
+  }
+  return curve;
+}
+
+std::vector<RowLengthCost> measure_row_lengths_of(comm::RankGroup& group, const KernelInfo& kernel,
+                                                  const kernels::Tuning& tuning, int thread_count) {
+  const int stored_times = kernel.is_symmetric ? 2 : 1;
+  std::vector<RowLengthCost> curve;
+  for (const int length : curve_row_lengths) {
+    auto block = curve_block(length);
+    const auto nonzero_count = static_cast<double>(stored_times * block.nonzero_count());
+    std::unique_ptr<LocalProduct> product;
+    agree_on(group, [&] {
+      product = std::make_unique<LocalProduct>(
+          kernel, std::move(block), kernels::KernelOptions{.thread_count = thread_count, .tuning = tuning});
+    });
+    const std::array<std::function<void()>, 1> works{[&] { product->multiply(); }};
+    const double seconds = race(group, works, {.budget_s = 0.05}).front();
+    curve.push_back({.row_length = static_cast<double>(stored_times * length),
+                     .seconds_per_nonzero = seconds / nonzero_count});
   }
   return curve;
 }

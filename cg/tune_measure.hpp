@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "cg/block_product.hpp"
+#include "cg/machine_description.hpp"
 #include "cg/problem.hpp"
 #include "cg/tuning_profile.hpp"
 #include "comm/block_layout.hpp"
@@ -37,6 +39,11 @@ kernels::CsrBlock constant_rows_block(std::int64_t row_length, std::int64_t row_
 
 /// The curve of ns per nonzero over row length. Collective.
 std::vector<RowLengthPoint> measure_row_lengths(comm::RankGroup& group, int thread_count);
+
+/// The curve of one kernel, by the length of the whole rows, also where half of them is stored. Collective.
+/// Throws RunError, std::bad_alloc.
+std::vector<RowLengthCost> measure_row_lengths_of(comm::RankGroup& group, const KernelInfo& kernel,
+                                                  const kernels::Tuning& tuning, int thread_count);
 
 /// What a case is measured with.
 struct CaseSetting {

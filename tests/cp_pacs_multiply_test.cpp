@@ -73,7 +73,8 @@ TEST(CpPacsMultiplyTest, MeetsTables4And5) {
     expect_close(expected, lengths);
     const double rows = static_cast<double>(problem.n) * columns / 256;
     const auto clocks = [&](const std::string& kernel, const RowLengthDistribution& distribution) {
-      return machine.clock_hz * multiply_cost(machine.kernel(kernel), rows, 1.0, distribution).seconds;
+      return machine.clock_hz *
+             block_costs(machine, machine.kernel(kernel), rows, 1.0, distribution).multiply_s;
     };
     // Fitted: Px = 1, 2 of both tables, and Px = 8 of Table 4. The others are predictions.
     const bool is_fitted = columns <= 2;

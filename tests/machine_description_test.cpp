@@ -3,9 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 
 #include "cg/errors.hpp"
 #include "cg/machine_description.hpp"
+#include "cg/performance_model.hpp"
 
 namespace cg2d {
 namespace {
@@ -79,7 +81,15 @@ MachineDescription condition_of(int ranks, double start_up_s) {
           .kernels = {{.name = "sell",
                        .is_symmetric = true,
                        .loop = {},
-                       .shapes = {{.rows = 10, .columns = 20, .nonzeros = 50, .seconds_per_nonzero = 1e-9}}}},
+                       .shapes = {{.rows = 10,
+                                   .columns = 20,
+                                   .nonzeros = 50,
+                                   .seconds_per_nonzero = 1e-9,
+                                   .dot_s_per_element = 2e-10,
+                                   .update_s_per_element = 3e-10}},
+                       .row_lengths = {{.row_length = 1, .seconds_per_nonzero = 4e-9},
+                                       {.row_length = 4, .seconds_per_nonzero = 2e-9},
+                                       {.row_length = 64, .seconds_per_nonzero = 1e-9}}}},
           .calibrated_ranks = ranks,
           .calibrated_threads = 1};
 }
@@ -100,6 +110,40 @@ TEST(MachineDescriptionTest, WhatIsWrittenIsRead) {
   const auto& kernel = read.find(4, 1)->kernel("sell");
   EXPECT_TRUE(kernel.is_symmetric);
   EXPECT_DOUBLE_EQ(kernel.shapes.front().nonzeros, 50.0);
+  EXPECT_DOUBLE_EQ(kernel.shapes.front().dot_s_per_element, 2e-10);
+  EXPECT_DOUBLE_EQ(kernel.shapes.front().update_s_per_element, 3e-10);
+  ASSERT_EQ(kernel.row_lengths.size(), 3U);
+  EXPECT_DOUBLE_EQ(kernel.row_lengths.back().row_length, 64.0);
+}
+
+TEST(MachineDescriptionTest, RowLengthsAreInterpolatedInTheLogarithm) {
+  const auto kernel = condition_of(2, 1e-6).kernels.front();
+  EXPECT_DOUBLE_EQ(kernel.at_row_length(0.5), 4e-9);
+  EXPECT_DOUBLE_EQ(kernel.at_row_length(1), 4e-9);
+  EXPECT_DOUBLE_EQ(kernel.at_row_length(2), 3e-9);
+  EXPECT_DOUBLE_EQ(kernel.at_row_length(16), 1.5e-9);
+  EXPECT_DOUBLE_EQ(kernel.at_row_length(500), 1e-9);
+  EXPECT_DOUBLE_EQ(KernelCost().at_row_length(7), 1.0);
+}
+
+/// Between the shapes that were measured only what the curve says of shorter rows makes a difference.
+TEST(MachineDescriptionTest, ShorterRowsFollowTheCurve) {
+  const auto machine = condition_of(2, 1e-6);
+  RowLengthDistribution short_rows;
+  short_rows.share = {0.0, 1.0};
+  const auto costs = block_costs(machine, machine.kernels.front(), 1000.0, 2000.0, short_rows);
+  const double measured_at_five_per_row = machine.kernels.front().at_row_length(5.0);
+  EXPECT_DOUBLE_EQ(costs.multiply_s, 1000.0 * 1e-9 * 4e-9 / measured_at_five_per_row);
+  EXPECT_DOUBLE_EQ(costs.dot_s_per_element, 2e-10);
+  EXPECT_DOUBLE_EQ(costs.update_s_per_element, 3e-10);
+}
+
+TEST(MachineDescriptionTest, RowLengthsMustGrow) {
+  Machine machine;
+  auto condition = condition_of(2, 1e-6);
+  std::swap(condition.kernels.front().row_lengths[0], condition.kernels.front().row_lengths[1]);
+  machine.put(condition);
+  EXPECT_NE(message_of(format_machine(machine)).find("row_lengths[1].row_length"), std::string::npos);
 }
 
 }  // namespace

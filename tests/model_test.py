@@ -112,6 +112,26 @@ class CalibrationTest(ProgramTest):
         self.assertIn(f" Prediction      = {prediction['total_s']:.6f} s by the calibrated description", text)
         self.assertRegex(text, r"(?m)^ phase .* predicted$")
 
+    def test_an_open_grid_is_tried_by_the_shortlist_of_the_model(self):
+        outcome = self.run_well(2, "run", "--class", "W", "--format", "json", **self.environment)
+        trial = outcome.document()["configuration"]["grid"]["trial"]
+        self.assertEqual(trial["shortlist_by"], "model")
+        rows = json.loads(self.run_well(1, "model", "--class", "W", "--ranks", "2", "--format", "json", **self.environment).stdout)
+        predicted = {grid["grid"]: grid["total_s"] for grid in rows["problems"][0]["rank_counts"][0]["grids"]}
+        best = min(predicted.values())
+        hopeful = [name for name in sorted(predicted, key=predicted.get) if predicted[name] <= 1.25 * best]
+        if len(hopeful) == 1:
+            self.assertIn("only one grid", trial["skipped_because"])
+        else:
+            self.assertEqual([one["grid"] for one in trial["tried"]], hopeful)
+
+    def test_each_kernel_has_its_row_lengths(self):
+        (condition,) = json.loads(self.place.read_text())["conditions"]
+        for kernel in condition["kernels"]:
+            lengths = [point["row_length"] for point in kernel["row_lengths"]]
+            self.assertEqual(lengths, sorted(set(lengths)))
+            self.assertTrue(all(point["seconds_per_nonzero"] > 0 for point in kernel["row_lengths"]))
+
     def test_without_a_description_there_is_no_prediction(self):
         with tempfile.TemporaryDirectory() as empty:
             without = {"env": {**os.environ, "XDG_CACHE_HOME": empty}}

@@ -281,35 +281,31 @@ class Configuration(SchemaTest):
         grid = self.valid_document_of(6, "run", "--class", "S", "--px", "2")["configuration"]["grid"]
         self.assertEqual(grid, {"name": "2x3", "columns": 2, "rows": 3, "automatic": False})
 
-    def test_a_grid_not_given_is_chosen_and_said(self):
-        document = self.valid_document_of(6, "run", "--class", "S")
-        self.assertIs(document["configuration"]["grid"]["automatic"], True)
-        plan = self.valid_document_of(1, "run", "--class", "S", "--dry-run", "--ranks", "6")["plan"]
-        self.assertEqual(plan["grid"]["name"], document["configuration"]["grid"]["name"])
-        self.assertIn("chosen by auto", self.run_well(6, "run", "--class", "S").stdout)
-
-    def test_a_trial_takes_the_fastest_of_a_few_and_says_so(self):
-        grid = self.valid_document_of(6, "run", "--class", "S", "--grid", "trial")["configuration"]["grid"]
-        tried = {one["grid"]: one["step_s"] for one in grid["trial"]["tried"]}
+    def test_a_grid_not_given_is_the_fastest_of_a_few(self):
+        grid = self.valid_document_of(6, "run", "--class", "S", "--no-profile")["configuration"]["grid"]
+        self.assertIs(grid["automatic"], True)
+        trial = grid["trial"]
+        tried = {one["grid"]: one["step_s"] for one in trial["tried"]}
         self.assertEqual(set(tried), {"1x6", "2x3", "3x2", "6x1"})
         self.assertEqual(grid["name"], min(tried, key=tried.get))
-        self.assertIs(grid["automatic"], True)
-        self.assertEqual(grid["trial"]["skipped_because"], "")
-        text = self.run_well(2, "run", "--class", "S", "--grid", "trial").stdout
-        self.assertRegex(text, r"(?m)^ Grid trial +=( \dx\d [0-9.]+ us,?){2} per CG step; the trial took ")
+        self.assertEqual((trial["shortlist_by"], trial["skipped_because"]), ("rule", ""))
+        text = self.run_well(2, "run", "--class", "S", "--grid", "auto", "--no-profile").stdout
+        self.assertIn("chosen by auto", text)
+        self.assertRegex(
+            text, r"(?m)^ Grid trial +=( \dx\d [0-9.]+ us,?){2} per CG step; shortlist by the rule, the trial took [0-9.e-]+ s$"
+        )
 
     def test_with_one_grid_only_nothing_is_tried(self):
-        grid = self.valid_document_of(1, "run", "--class", "S", "--grid", "trial")["configuration"]["grid"]
+        grid = self.valid_document_of(1, "run", "--class", "S")["configuration"]["grid"]
         self.assertEqual((grid["name"], grid["trial"]["tried"]), ("1x1", []))
         self.assertIn("only one grid", grid["trial"]["skipped_because"])
 
-    def test_the_rule_can_be_asked_for(self):
-        named = [
-            self.valid_document_of(6, "run", "--class", "S", "--grid", name)["configuration"]["grid"]
-            for name in ("rule", "auto")
-        ]
-        self.assertEqual(named[0], named[1])
-        self.assertNotIn("trial", named[0])
+    def test_the_rule_alone_and_its_plan(self):
+        grid = self.valid_document_of(6, "run", "--class", "S", "--grid", "rule")["configuration"]["grid"]
+        self.assertIs(grid["automatic"], True)
+        self.assertNotIn("trial", grid)
+        plan = self.valid_document_of(1, "run", "--class", "S", "--dry-run", "--ranks", "6")["plan"]
+        self.assertEqual(plan["grid"]["name"], grid["name"])
 
     def test_threads(self):
         document = self.valid_document_of(1, "run", "--class", "S", "--threads", "2")
