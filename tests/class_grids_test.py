@@ -1,7 +1,7 @@
 """Runs one class on many grids and checks every result: zeta, exit code, verdict.
 
     python3 tests/class_grids_test.py --class S --ranks 1-36
-    python3 tests/class_grids_test.py --class B --ranks 1,2,4 --grids auto
+    python3 tests/class_grids_test.py --class B --ranks 1,2,4 --grids rule
 """
 
 import argparse
@@ -39,11 +39,11 @@ def all_grids(rank_count):
     return [f"{columns}x{rows}" for columns, rows in factorizations(rank_count)]
 
 
-def auto_grid(_):
-    return ["auto"]
+def rule_grid(_):
+    return ["rule"]
 
 
-GRIDS = {"all": all_grids, "auto": auto_grid}
+GRIDS = {"all": all_grids, "rule": rule_grid}
 
 
 def failure_of(class_name, rank_count, grid):
@@ -55,7 +55,7 @@ def failure_of(class_name, rank_count, grid):
     document = outcome.document()
     result, ran = document["result"], document["configuration"]["grid"]["name"]
     error = abs(result["zeta"] - REFERENCE_ZETA[class_name]) / REFERENCE_ZETA[class_name]
-    if grid not in ("auto", ran):
+    if grid not in ("rule", ran):
         return f"ran on {ran}", error
     if result["verified"] is not True:
         return "not verified", error

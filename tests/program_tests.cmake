@@ -27,12 +27,17 @@ if(NOT program_test_python)
       "-DCG2D_BUILD_TESTS=OFF.")
 endif()
 
-# cg2d_add_program_test(NAME SCRIPT file.py [ARGUMENTS word...] LABELS label... TIMEOUT seconds): runs a script of this folder.
-# It starts ranks of its own, so it has the machine to itself.
+# cg2d_add_program_test(NAME [ALONE] SCRIPT file.py [ARGUMENTS word...] LABELS label... TIMEOUT seconds): runs a script of this
+# folder. It spends most of its time in starting programs, so two of them share the machine; one that computes for long has it
+# ALONE.
 function(cg2d_add_program_test name)
-  cmake_parse_arguments(test "" "SCRIPT;TIMEOUT" "ARGUMENTS;LABELS" ${ARGN})
+  cmake_parse_arguments(test "ALONE" "SCRIPT;TIMEOUT" "ARGUMENTS;LABELS" ${ARGN})
+  set(processors 1)
+  if(test_ALONE)
+    set(processors 2)
+  endif()
   add_test(NAME ${name} COMMAND ${program_test_python} ${CMAKE_CURRENT_SOURCE_DIR}/${test_SCRIPT} ${test_ARGUMENTS})
-  set_tests_properties(${name} PROPERTIES LABELS "${test_LABELS}" TIMEOUT ${test_TIMEOUT} PROCESSORS 2)
+  set_tests_properties(${name} PROPERTIES LABELS "${test_LABELS}" TIMEOUT ${test_TIMEOUT} PROCESSORS ${processors})
   set(environment
       CG2D_PROGRAM=$<TARGET_FILE:cg2d_program>
       CG2D_MPIEXEC=${MPIEXEC_EXECUTABLE}
@@ -43,7 +48,7 @@ endfunction()
 cg2d_add_program_test(command_line_test SCRIPT command_line_test.py LABELS quick program TIMEOUT 600)
 cg2d_add_program_test(report_test SCRIPT report_test.py LABELS quick program TIMEOUT 600)
 cg2d_add_program_test(report_json_test SCRIPT report_json_test.py LABELS quick program TIMEOUT 600)
-cg2d_add_program_test(counters_test SCRIPT counters_test.py LABELS quick program TIMEOUT 300)
+cg2d_add_program_test(counters_test ALONE SCRIPT counters_test.py LABELS quick program TIMEOUT 300)
 cg2d_add_program_test(roofline_test SCRIPT roofline_test.py LABELS long TIMEOUT 300)
 cg2d_add_program_test(trace_test SCRIPT trace_test.py LABELS quick program TIMEOUT 300)
 cg2d_add_program_test(report_blocks_test SCRIPT report_blocks_test.py LABELS quick program TIMEOUT 600)
@@ -62,7 +67,7 @@ endif()
 
 # The sanitizers are no part of what is installed, and a consumer would not link without them.
 if(NOT CG2D_SANITIZE)
-  cg2d_add_program_test(install_consumer_test SCRIPT install_consumer_test.py LABELS quick TIMEOUT 400)
+  cg2d_add_program_test(install_consumer_test ALONE SCRIPT install_consumer_test.py LABELS quick TIMEOUT 400)
   set(consumer_options
       "-G${CMAKE_GENERATOR}" "-DCMAKE_MAKE_PROGRAM=${CMAKE_MAKE_PROGRAM}" "-DCMAKE_CXX_COMPILER=${CMAKE_CXX_COMPILER}"
       "-DMPI_CXX_COMPILER=${MPI_CXX_COMPILER}" "-DCMAKE_BUILD_TYPE=Release")
@@ -74,11 +79,11 @@ if(NOT CG2D_SANITIZE)
              "CG2D_CONSUMER_OPTIONS=${consumer_options}")
 endif()
 
-# cg2d_add_class_test(CLASS RANKS list GRIDS all|auto TIMEOUT seconds): zeta of one class on many grids.
+# cg2d_add_class_test(CLASS RANKS list GRIDS all|rule TIMEOUT seconds): zeta of one class on many grids.
 function(cg2d_add_class_test class_name)
   cmake_parse_arguments(test "" "RANKS;GRIDS;TIMEOUT" "" ${ARGN})
   cg2d_add_program_test(
-    class_${class_name}_grids_test
+    class_${class_name}_grids_test ALONE
     SCRIPT class_grids_test.py
     ARGUMENTS --class ${class_name} --ranks ${test_RANKS} --grids ${test_GRIDS}
     LABELS long
@@ -86,9 +91,9 @@ function(cg2d_add_class_test class_name)
 endfunction()
 
 # Classes S and W: all_grids_test. Timeouts are there for hangs: speed is not asserted in tests.
-cg2d_add_class_test(A RANKS 1-16 GRIDS auto TIMEOUT 900)
-cg2d_add_class_test(B RANKS 1,2,4 GRIDS auto TIMEOUT 900)
-cg2d_add_class_test(C RANKS 2 GRIDS auto TIMEOUT 900)
+cg2d_add_class_test(A RANKS 1-16 GRIDS rule TIMEOUT 900)
+cg2d_add_class_test(B RANKS 1,2,4 GRIDS rule TIMEOUT 900)
+cg2d_add_class_test(C RANKS 2 GRIDS rule TIMEOUT 900)
 
 # scripts/report: its parts, and its page in a browser.
 cg2d_add_program_test(report_parts_test SCRIPT report_parts_test.py LABELS long TIMEOUT 300)
