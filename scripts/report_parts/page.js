@@ -65,7 +65,7 @@ function startChart(figure) {
           usePointStyle: chart.type === "line",
           boxWidth: chart.type === "line" ? 8 : 14,
           boxHeight: 8,
-          filter: (item, data) => !data.datasets[item.datasetIndex].isBand,
+          filter: (item, data) => !data.datasets[item.datasetIndex].isUnnamed,
         },
       },
       tooltip: {

@@ -12,6 +12,10 @@ MARKERS = {"circle": "o", "rect": "s", "triangle": "^", "rectRot": "D"}
 PANEL_WIDTH, PANEL_HEIGHT = 5.6, 4.0  # inches
 PANELS_PER_ROW = 2
 
+# For a README: two panels below each other are read at this width without scrolling.
+SMALL_WIDTH, SMALL_DPI = 700, 100
+SMALL_PANELS, SMALL_COLOURS = 2, 64
+
 
 def load_matplotlib():
     try:
@@ -92,14 +96,14 @@ def set_axis(matplotlib, axes, axis, which):
 def paint_lines(matplotlib, figure, axes, panel):
     for line in panel.lines:
         axes.plot(
-            gaps(line.x), gaps(line.y), label=line.name, color=line.colour, linewidth=1.5,
+            gaps(line.x), gaps(line.y), label=line.name if line.is_named else "_nolegend_", color=line.colour, linewidth=1.5,
             linestyle=("--" if line.is_dashed else "-") if line.has_line else "none",
             marker=MARKERS[line.marker] if line.has_points else None, markersize=5, alpha=0.95,
         )  # fmt: skip
         if line.low:
             axes.fill_between(line.x, gaps(line.low), gaps(line.high), color=line.colour, alpha=0.18, linewidth=0)
     finish(matplotlib, axes, panel)
-    add_legend(axes, panel.x, len(panel.lines))
+    add_legend(axes, panel.x, sum(line.is_named for line in panel.lines))
 
 
 def paint_bars(matplotlib, figure, axes, panel):
@@ -188,13 +192,11 @@ def panel_height(panel):
     return PANEL_HEIGHT + 0.18 * math.ceil(len(series) / 2)
 
 
-def paint(matplotlib, title, described):
-    """{"png": bytes, "svg": bytes}"""
+def draw(matplotlib, title, described, columns, width):
+    """A figure with so many panels side by side. width: of all, in inches."""
     count = len(described.panels)
-    columns = min(count, PANELS_PER_ROW)
     rows = math.ceil(count / columns)
     heights = [max(panel_height(panel) for panel in described.panels[r * columns : (r + 1) * columns]) for r in range(rows)]
-    width = PANEL_WIDTH * columns if columns > 1 else 1.25 * PANEL_WIDTH
     figure, grid = matplotlib.pyplot.subplots(
         rows, columns, figsize=(width, sum(heights) + 0.8), squeeze=False, layout="constrained",
         gridspec_kw={"height_ratios": heights},
@@ -208,6 +210,14 @@ def paint(matplotlib, title, described):
             axes.set_axis_off()
     figure.suptitle(title, fontsize=12, fontweight="bold", x=0.01, ha="left")
     figure.supxlabel(textwrap.fill(described.note, int(width * 15)), fontsize=8, color="#555555", x=0.01, ha="left")
+    return figure
+
+
+def paint(matplotlib, title, described):
+    """{"png": bytes, "svg": bytes}"""
+    columns = min(len(described.panels), PANELS_PER_ROW)
+    width = PANEL_WIDTH * columns if columns > 1 else 1.25 * PANEL_WIDTH
+    figure = draw(matplotlib, title, described, columns, width)
     files = {}
     for kind in ("png", "svg"):
         buffer = io.BytesIO()
@@ -216,3 +226,18 @@ def paint(matplotlib, title, described):
         files[kind] = buffer.getvalue()
     matplotlib.pyplot.close(figure)
     return files
+
+
+def paint_small(matplotlib, title, described):
+    """PNG of SMALL_WIDTH pixels with few colours: the first panels of a figure, below each other."""
+    from PIL import Image  # comes with matplotlib
+
+    first = panels.Figure(described.panels[:SMALL_PANELS], described.note)
+    figure = draw(matplotlib, title, first, 1, SMALL_WIDTH / SMALL_DPI)
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="png", dpi=SMALL_DPI)
+    matplotlib.pyplot.close(figure)
+    image = Image.open(buffer).convert("RGB").quantize(SMALL_COLOURS, dither=Image.Dither.NONE)
+    small = io.BytesIO()
+    image.save(small, format="png", optimize=True)
+    return small.getvalue()

@@ -48,10 +48,11 @@ def line_datasets(line):
         "pointHitRadius": 8,
         "borderDash": [6, 4] if line.is_dashed else [],
         "fill": False,
+        "isUnnamed": not line.is_named,
     }
     if not line.low:
         return [main]
-    edge = {**common, "borderWidth": 0, "pointRadius": 0, "pointHitRadius": 0, "isBand": True, "tips": []}
+    edge = {**common, "borderWidth": 0, "pointRadius": 0, "pointHitRadius": 0, "isUnnamed": True, "tips": []}
     low = {**edge, "label": f"{line.name}, least", "data": points_of(line.x, line.low), "fill": False}
     high = {**edge, "label": f"{line.name}, most", "data": points_of(line.x, line.high)}
     return [main, low, {**high, "fill": "-1", "backgroundColor": line.colour + "30"}]
