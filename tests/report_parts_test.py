@@ -298,7 +298,7 @@ class Figures(ReportParts):
         ((study, rank_count, grids),) = figures_grid.compared_settings(material)
         panel = figures_grid.settings_panel(study, rank_count, grids)
         self.assertEqual(len(panel.bars), 2)
-        scalar = next(bars for bars in panel.bars if bars.name.startswith("scalar"))
+        scalar = next(bars for bars in panel.bars if bars.name == "scalar")
         self.assertEqual(scalar.values, [2 * cases[0].median_s for cases in grids])
         self.assertIn("+100 % against the fastest", scalar.tips[0])
 

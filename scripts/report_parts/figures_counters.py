@@ -10,6 +10,8 @@ from .studies import grid_name
 MOST_EVENTS = 6
 MOST_GRIDS = 8
 
+# On the axis: factor and unit.
+SHOWN = {"nanoseconds": (1e-3, "µs")}
 UNITS = {"nanoseconds": "ns", "core cycles": "core cycles", "reference cycles": "reference cycles", "misses": "misses"}
 
 
@@ -69,6 +71,7 @@ def nonzero_events(cases):
 
 
 def event_panel(name, kind, study, cases):
+    factor, unit = SHOWN.get(kind, (1, UNITS.get(kind, "Count")))
     phase_names = [style.phase_name(phase) for phase in PHASES]
     bars = []
     for index, case in enumerate(cases):
@@ -76,13 +79,13 @@ def event_panel(name, kind, study, cases):
         values, tips = [], []
         for phase in PHASES:
             counted = event["phases"].get(phase) if event else None
-            values.append(counted["mean"] / case.run_with("counters").cg_steps if counted else None)
+            values.append(factor * counted["mean"] / case.run_with("counters").cg_steps if counted else None)
             tips.append(event_tip(study, case, name, kind, phase, counted) if counted else "")
         bars.append(Bars(grid_name(case.grid), values, style.series_style(index)[0], tips))
     return BarPanel(
         title=name,
         x=Axis("Phase", "category", names=phase_names),
-        y=Axis(f"{UNITS.get(kind, 'Count')} per CG step (mean over ranks)", from_zero=True),
+        y=Axis(f"{unit} per CG step (mean over ranks)", from_zero=True),
         bars=bars,
     )
 

@@ -136,11 +136,19 @@ def why_no_settings(material):
     return ""
 
 
+def settings_names(cases):
+    """A function that names the settings of a case by what differs among these."""
+    parts = [case.settings.split(", ") for case in cases]
+    differing = [place for place, values in enumerate(zip(*parts)) if len(set(values)) > 1]
+    return lambda case: ", ".join(case.settings.split(", ")[place] for place in differing)
+
+
 def settings_panel(study, rank_count, grids):
-    names = sorted({case.settings for cases in grids for case in cases})
+    name_of = settings_names([case for cases in grids for case in cases])
+    names = sorted({name_of(case) for cases in grids for case in cases})
     bars = []
     for index, name in enumerate(names):
-        chosen = [next((case for case in cases if case.settings == name), None) for cases in grids]
+        chosen = [next((case for case in cases if name_of(case) == name), None) for cases in grids]
         values = [case.median_s if case else None for case in chosen]
         tips = [
             case_tip(case, f"{percent(case.median_s / cases[0].median_s)} against the fastest on this grid") if case else ""

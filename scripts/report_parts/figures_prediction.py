@@ -115,17 +115,17 @@ def residual_panel(study):
     bound = 1.3 * max([10.0, *(abs(point[1]) for points in found.values() for point in points if point[3])])
     last = len(runs) - 1
     zero = Line("", [-0.5, last + 0.5], [0, 0], style.GREY, ["", ""], is_dashed=True, has_points=False, is_named=False)
-    lines = [zero]
+    strong, pale = [], []
     for index, phase in enumerate(PHASES):
         marker = style.series_style(index)[1]
-        lines += residual_lines(name_of(phase), style.PHASE_COLOURS[phase], marker, found[phase], bound)
+        for line in residual_lines(name_of(phase), style.PHASE_COLOURS[phase], marker, found[phase], bound):
+            (strong if line.colour == style.PHASE_COLOURS[phase] else pale).append(line)
     total = residual_lines(TOTAL, style.SERIES[6], "rectRot", found[TOTAL], bound)
-    # On top of the phases.
     return LinePanel(
         title=f"Residuals, {study.name}",
         x=Axis("Grid, Px x Py", "category", names=[grid_name(run.grid) for run in runs]),
         y=Axis("(predicted - measured) / measured, %"),
-        lines=[*lines, *total],
+        lines=[*total, *strong, *pale, zero],  # the first on top
     )
 
 
@@ -134,6 +134,6 @@ def prediction(material):
     panels += [residual_panel(study) for study in material.studies if predicted_runs(study)]
     return Figure(
         panels[:MOST_PANELS],
-        f"Means over the ranks. Above a dashed line the model was too slow. Pale: phases that take less than {LEAST_SHARE:g} % "
-        "of the time; at the upper or lower edge, they lie beyond it.",
+        f"Means over the ranks. Above a dashed line a phase was predicted slower than it was. Pale: phases that take "
+        f"less than {LEAST_SHARE:g} % of the time; those at the upper or lower edge lie beyond it.",
     )

@@ -61,14 +61,17 @@ def roofs(limits, left, right):
     """Lines of the two bandwidths up to the ridge, and of the arithmetic."""
     flops_per_s = limits["flops_per_s"]
     lines = []
-    for word, key, is_dashed in (("matrix", "matrix_bytes_per_s", False), ("vectors", "vector_bytes_per_s", True)):
+    for word, key, phase, is_dashed in (
+        ("matrix", "matrix_bytes_per_s", "multiply", False),
+        ("vectors", "vector_bytes_per_s", "vector_updates", True),
+    ):
         bandwidth = limits[key]
         ridge = min(flops_per_s / bandwidth, right)
         text = f"{bandwidth / GIGA:.3g} GB/s over the {word}"
         ends = [left, ridge]
         lines.append(
             Line(
-                text, ends, [x * bandwidth / GIGA for x in ends], style.GREY, [text] * 2,
+                text, ends, [x * bandwidth / GIGA for x in ends], style.PHASE_COLOURS[phase], [text] * 2,
                 is_dashed=is_dashed, has_points=False,
             )
         )  # fmt: skip

@@ -14,7 +14,7 @@ PANELS_PER_ROW = 2
 
 # For a README: two panels below each other are read at this width without scrolling.
 SMALL_WIDTH, SMALL_DPI = 700, 100
-SMALL_PANELS, SMALL_COLOURS = 2, 64
+SMALL_PANELS, SMALL_COLOURS = 2, 256
 
 
 def load_matplotlib():
@@ -84,7 +84,7 @@ def set_axis(matplotlib, axes, axis, which):
                 place.set_major_locator(matplotlib.ticker.LogLocator(base=10, subs=(1, 1.5, 2, 3, 5, 7), numticks=20))
             if high / low > 300:
                 place.set_major_locator(matplotlib.ticker.LogLocator(base=10, numticks=9))
-            else:
+            if high / low <= 300 or (low > 1e-4 and high < 1e6):
                 place.set_major_formatter(plain_number)
     elif axis.kind == "category":
         rotation = 40 if is_crowded(axis) else 0
@@ -94,16 +94,17 @@ def set_axis(matplotlib, axes, axis, which):
 
 
 def paint_lines(matplotlib, figure, axes, panel):
-    for line in panel.lines:
+    for index, line in enumerate(panel.lines):
         axes.plot(
             gaps(line.x), gaps(line.y), label=line.name if line.is_named else "_nolegend_", color=line.colour, linewidth=1.5,
             linestyle=("--" if line.is_dashed else "-") if line.has_line else "none",
             marker=MARKERS[line.marker] if line.has_points else None, markersize=5, alpha=0.95,
+            zorder=3 - 0.01 * index,  # the first on top, as on the page
         )  # fmt: skip
         if line.low:
             axes.fill_between(line.x, gaps(line.low), gaps(line.high), color=line.colour, alpha=0.18, linewidth=0)
     finish(matplotlib, axes, panel)
-    add_legend(axes, panel.x, sum(line.is_named for line in panel.lines))
+    add_legend(axes, panel.x, [line.name for line in panel.lines if line.is_named])
 
 
 def paint_bars(matplotlib, figure, axes, panel):
@@ -120,17 +121,24 @@ def paint_bars(matplotlib, figure, axes, panel):
             axes.bar(places, values, width, label=bars.name, color=bars.colour)
     finish(matplotlib, axes, panel)
     axes.grid(axis="x", visible=False)
-    add_legend(axes, panel.x, count)
+    add_legend(axes, panel.x, [bars.name for bars in panel.bars])
 
 
-def add_legend(axes, x_axis, count):
+def add_legend(axes, x_axis, names):
     """Below the panel, so that it covers nothing; one series is named by the title."""
-    if count > 1:
+    if len(names) > 1:
         lines_below = max((name.count("\n") for name in tick_names(x_axis)), default=0)
         below = 0.3 if is_crowded(x_axis) else 0.17 + 0.05 * lines_below
         axes.legend(
-            loc="upper center", bbox_to_anchor=(0.5, -below), ncols=2 if count > 6 else 3, fontsize=8, handlelength=1.6
+            loc="upper center", bbox_to_anchor=(0.5, -below), ncols=legend_columns(names), fontsize=8, handlelength=1.6
         )
+
+
+def legend_columns(names):
+    """How many fit side by side into a panel, evenly filled: letters of 8 points, and the handle with its gaps."""
+    fitting = int(PANEL_WIDTH / (0.065 * max(map(len, names)) + 0.55))
+    rows = math.ceil(len(names) / min(max(fitting, 1), 5))
+    return math.ceil(len(names) / rows)
 
 
 def finish(matplotlib, axes, panel):
@@ -175,7 +183,8 @@ def paint_heat(matplotlib, figure, axes, panel):
     colours = matplotlib.colors.LinearSegmentedColormap.from_list("heat", style.HEAT)
     if greatest > least:
         norm = matplotlib.colors.Normalize(least, greatest)
-        bar = figure.colorbar(matplotlib.cm.ScalarMappable(norm, colours), ax=axes, shrink=0.8, aspect=25)
+        ticks = matplotlib.ticker.MaxNLocator(6, steps=(1, 2, 5, 10))
+        bar = figure.colorbar(matplotlib.cm.ScalarMappable(norm, colours), ax=axes, shrink=0.8, aspect=25, ticks=ticks)
         bar.set_label(panel.scale_label)
         bar.outline.set_visible(False)
         bar.ax.yaxis.set_major_formatter(lambda value, _: panel.scale_format.format(value))
@@ -189,7 +198,8 @@ def panel_height(panel):
     if isinstance(panel, panels.HeatPanel):
         return min(max(2.4, 0.62 * len(panel.rows) + 1.3), 6.0)
     series = panel.bars if isinstance(panel, panels.BarPanel) else panel.lines
-    return PANEL_HEIGHT + 0.18 * math.ceil(len(series) / 2)
+    names = [one.name for one in series if getattr(one, "is_named", True)]
+    return PANEL_HEIGHT + 0.18 * math.ceil(len(names) / legend_columns(names))
 
 
 def draw(matplotlib, title, described, columns, width):
@@ -229,7 +239,7 @@ def paint(matplotlib, title, described):
 
 
 def paint_small(matplotlib, title, described):
-    """PNG of SMALL_WIDTH pixels with few colours: the first panels of a figure, below each other."""
+    """PNG of SMALL_WIDTH pixels with a palette: the first panels of a figure, below each other."""
     from PIL import Image  # comes with matplotlib
 
     first = panels.Figure(described.panels[:SMALL_PANELS], described.note)
@@ -237,7 +247,10 @@ def paint_small(matplotlib, title, described):
     buffer = io.BytesIO()
     figure.savefig(buffer, format="png", dpi=SMALL_DPI)
     matplotlib.pyplot.close(figure)
-    image = Image.open(buffer).convert("RGB").quantize(SMALL_COLOURS, dither=Image.Dither.NONE)
+    # Maximum coverage keeps the colours of small marks, which the median cut mixes.
+    few = Image.open(buffer).convert("RGB").quantize(
+        SMALL_COLOURS, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE
+    )  # fmt: skip
     small = io.BytesIO()
-    image.save(small, format="png", optimize=True)
+    few.save(small, format="png", optimize=True)
     return small.getvalue()
