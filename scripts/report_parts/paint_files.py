@@ -11,6 +11,7 @@ from .errors import UNAVAILABLE, ReportError
 MARKERS = {"circle": "o", "rect": "s", "triangle": "^", "rectRot": "D"}
 PANEL_WIDTH, PANEL_HEIGHT = 5.6, 4.0  # inches
 PANELS_PER_ROW = 2
+DPI = 110
 
 # For a README: two panels below each other are read at this width without scrolling.
 SMALL_WIDTH, SMALL_DPI = 700, 100
@@ -202,13 +203,13 @@ def panel_height(panel):
     return PANEL_HEIGHT + 0.18 * math.ceil(len(names) / legend_columns(names))
 
 
-def draw(matplotlib, title, described, columns, width):
-    """A figure with so many panels side by side. width: of all, in inches."""
+def draw(matplotlib, title, described, columns, width, dots_per_inch):
+    """A figure with so many panels side by side, laid out once for all files. width: of all, in inches."""
     count = len(described.panels)
     rows = math.ceil(count / columns)
     heights = [max(panel_height(panel) for panel in described.panels[r * columns : (r + 1) * columns]) for r in range(rows)]
     figure, grid = matplotlib.pyplot.subplots(
-        rows, columns, figsize=(width, sum(heights) + 0.8), squeeze=False, layout="constrained",
+        rows, columns, figsize=(width, sum(heights) + 0.8), dpi=dots_per_inch, squeeze=False, layout="constrained",
         gridspec_kw={"height_ratios": heights},
     )  # fmt: skip
     figure.get_layout_engine().set(w_pad=0.12, h_pad=0.1, hspace=0.04, wspace=0.04)
@@ -220,6 +221,8 @@ def draw(matplotlib, title, described, columns, width):
             axes.set_axis_off()
     figure.suptitle(title, fontsize=12, fontweight="bold", x=0.01, ha="left")
     figure.supxlabel(textwrap.fill(described.note, int(width * 15)), fontsize=8, color="#555555", x=0.01, ha="left")
+    figure.get_layout_engine().execute(figure)
+    figure.set_layout_engine("none")
     return figure
 
 
@@ -227,12 +230,12 @@ def paint(matplotlib, title, described):
     """{"png": bytes, "svg": bytes}"""
     columns = min(len(described.panels), PANELS_PER_ROW)
     width = PANEL_WIDTH * columns if columns > 1 else 1.25 * PANEL_WIDTH
-    figure = draw(matplotlib, title, described, columns, width)
+    figure = draw(matplotlib, title, described, columns, width, DPI)
     files = {}
     for kind in ("png", "svg"):
         buffer = io.BytesIO()
         options = {"metadata": {"Date": None}} if kind == "svg" else {"pil_kwargs": {"optimize": True}}
-        figure.savefig(buffer, format=kind, dpi=110, **options)
+        figure.savefig(buffer, format=kind, dpi=DPI, **options)
         files[kind] = buffer.getvalue()
     matplotlib.pyplot.close(figure)
     return files
@@ -243,7 +246,7 @@ def paint_small(matplotlib, title, described):
     from PIL import Image  # comes with matplotlib
 
     first = panels.Figure(described.panels[:SMALL_PANELS], described.note)
-    figure = draw(matplotlib, title, first, 1, SMALL_WIDTH / SMALL_DPI)
+    figure = draw(matplotlib, title, first, 1, SMALL_WIDTH / SMALL_DPI, SMALL_DPI)
     buffer = io.BytesIO()
     figure.savefig(buffer, format="png", dpi=SMALL_DPI)
     matplotlib.pyplot.close(figure)
