@@ -294,6 +294,17 @@ class Figures(ReportParts):
             self.assertIn("dot: +900.0 %", tip)
         self.assertNotIn(("dot", style.PHASE_COLOURS["dot"]), lines)
 
+    def test_a_far_residual_does_not_stretch_the_axis(self):
+        def points(*deviations):
+            return [(place, deviation, "", True) for place, deviation in enumerate(deviations)]
+
+        found = dict.fromkeys(results.PHASES, []) | {figures_prediction.TOTAL: points(5.0)}
+        self.assertEqual(figures_prediction.bound_of(found), 13.0)
+        found["dot"] = points(*range(-19, 1), 900.0, -800.0)
+        self.assertAlmostEqual(figures_prediction.bound_of(found), 1.3 * 19)
+        found[figures_prediction.TOTAL] = points(5.0, -60.0)
+        self.assertAlmostEqual(figures_prediction.bound_of(found), 1.3 * 60)
+
     def test_kernels_are_beside_each_other(self):
         material = self.material(with_second_kernel(self.sweep))
         ((study, rank_count, grids),) = figures_grid.compared_settings(material)

@@ -67,7 +67,7 @@ FIGURES = (
         figures_machine.why_no_row_lengths, figures_machine.row_lengths,
     ),
     Row(
-        "roofline", "Roofline: phases against the limits of the machine", "runs with --roofline, or a result of spmv_bench",
+        "roofline", "Roofline", "runs with --roofline, or a result of spmv_bench",
         figures_roofline.why_no_roofline, figures_roofline.roofline,
     ),
     Row(

@@ -1,5 +1,7 @@
 """What the model says against what was measured."""
 
+import math
+
 from . import style
 from .figures_grid import MOST_PANELS
 from .panels import Axis, Figure, Line, LinePanel
@@ -109,10 +111,17 @@ def residual_lines(name, colour, marker, points, bound):
     return lines
 
 
+def bound_of(found):
+    """Of the axis, per cent: every total lies within, and nine in ten of the phases that are not pale."""
+    totals = [abs(point[1]) for point in found[TOTAL]]
+    phases = sorted(abs(point[1]) for phase in PHASES for point in found[phase] if point[3])
+    return 1.3 * max([10.0, *totals, *phases[: math.ceil(0.9 * len(phases))]])
+
+
 def residual_panel(study):
     runs = predicted_runs(study)
     found = {phase: residual_points(study, runs, phase) for phase in (*PHASES, TOTAL)}
-    bound = 1.3 * max([10.0, *(abs(point[1]) for points in found.values() for point in points if point[3])])
+    bound = bound_of(found)
     last = len(runs) - 1
     zero = Line("", [-0.5, last + 0.5], [0, 0], style.GREY, ["", ""], is_dashed=True, has_points=False, is_named=False)
     strong, pale = [], []
@@ -135,5 +144,5 @@ def prediction(material):
     return Figure(
         panels[:MOST_PANELS],
         f"Means over the ranks. Above a dashed line a phase was predicted slower than it was. Pale: phases that take "
-        f"less than {LEAST_SHARE:g} % of the time; those at the upper or lower edge lie beyond it.",
+        f"less than {LEAST_SHARE:g} % of the time. Points at the upper or lower edge lie beyond it.",
     )

@@ -29,8 +29,8 @@ def why_no_roofline(material):
     if material.bench or any(roofline_cases(study) for study in material.studies):
         return ""
     return (
-        "no run with --roofline is among the results, and no result of spmv_bench was given; "
-        "cg2d run --roofline measures the limits, --bench FILE names a benchmark"
+        "no run with --roofline is among the results (where ranks share cores it measures no limits), and no result of "
+        "spmv_bench was given (--bench FILE)"
     )
 
 

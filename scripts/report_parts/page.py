@@ -126,6 +126,10 @@ def several(values):
     return "; ".join(dict.fromkeys(str(value) for value in values))
 
 
+def runs_text(count):
+    return f"{count} run" + ("" if count == 1 else "s")
+
+
 def environment(runs):
     documents = [run.document for run in runs]
     environments = [document["environment"] for document in documents]
@@ -143,7 +147,7 @@ def environment(runs):
         ("huge pages", several(environment["transparent_huge_pages"] or "not known" for environment in environments)),
         ("instruction set", several(document["configuration"]["instruction_set"] for document in documents)),
         ("cg2d", several(document["program"]["version"] for document in documents)),
-        ("results", f"{len(runs)} run{'' if len(runs) == 1 else 's'}, {crowded or 'none'} with more ranks or threads than cores"),
+        ("results", f"{runs_text(len(runs))}, {crowded or 'none'} with more ranks or threads than cores"),
     ]
     return table((), rows)
 

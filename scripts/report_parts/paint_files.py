@@ -88,8 +88,8 @@ def set_axis(matplotlib, axes, axis, which):
             if high / low <= 300 or (low > 1e-4 and high < 1e6):
                 place.set_major_formatter(plain_number)
     elif axis.kind == "category":
-        rotation = 40 if is_crowded(axis) else 0
-        place.set_ticks(range(len(axis.names)), tick_names(axis), rotation=rotation)
+        turned = {"rotation": 40, "ha": "right", "rotation_mode": "anchor"} if is_crowded(axis) else {}
+        place.set_ticks(range(len(axis.names)), tick_names(axis), **turned)
     elif axis.from_zero:
         getattr(axes, f"set_{which}lim")(**{"bottom" if which == "y" else "left": 0})
 
