@@ -137,7 +137,7 @@ def add_legend(axes, x_axis, names):
 
 def legend_columns(names):
     """How many fit side by side into a panel, evenly filled: letters of 8 points, and the handle with its gaps."""
-    fitting = int(PANEL_WIDTH / (0.065 * max(map(len, names)) + 0.55))
+    fitting = int(PANEL_WIDTH / (0.06 * max(map(len, names)) + 0.55))
     rows = math.ceil(len(names) / min(max(fitting, 1), 5))
     return math.ceil(len(names) / rows)
 
