@@ -1,34 +1,33 @@
 """A real small sweep for the tests of scripts/report, and what a model and the benchmarks would add to it."""
 
 import copy
+import functools
 import json
 import pathlib
 import sys
+import tempfile
 
 from program_facts import PHASES
-from program_runner import PROJECT, factorizations, run_program
+from program_runner import PROJECT, run_program
 
 sys.path.insert(0, str(PROJECT / "scripts"))
 
-# Whole-number counts, small: 6 grids, each run twice.
+# 6 grids, each run twice.
 RANK_COUNTS = (1, 2, 4)
 ROUNDS = 2
 
 
+@functools.cache
 def real_sweep():
-    """Documents of class S on all grids of RANK_COUNTS, as a line of a sweep has them."""
-    documents = []
-    for round_number in range(1, ROUNDS + 1):
-        for rank_count in RANK_COUNTS:
-            for columns, rows in factorizations(rank_count):
-                grid = f"{columns}x{rows}"
-                outcome = run_program(rank_count, "run", "--class", "S", "--grid", grid, "--format", "json")
-                if outcome.exit_code != 0:
-                    raise AssertionError(f"no sweep: {outcome}")
-                document = outcome.document()
-                document["sweep"] = {"key": f"S {grid}", "round": round_number, "rounds": ROUNDS}
-                documents.append(document)
-    return documents
+    """Documents of class S on all grids of RANK_COUNTS; measured once, so nothing may change them."""
+    with tempfile.TemporaryDirectory(prefix="cg2d-report-") as folder:
+        path = pathlib.Path(folder) / "sweep.jsonl"
+        ranks = ",".join(map(str, RANK_COUNTS))
+        words = ("--class", "S", "--ranks", ranks, "--repeat", ROUNDS, "--output", path)
+        outcome = run_program(max(RANK_COUNTS), "sweep", *words)
+        if outcome.exit_code != 0:
+            raise AssertionError(f"no sweep: {outcome}")
+        return [json.loads(line) for line in path.read_text().splitlines()]
 
 
 def write_lines(path, documents):
@@ -60,6 +59,30 @@ def with_counters(documents):
         refused = {"name": "PAPI_L2_TCM", "reason": "Event does not exist"}
         document["counters"] = {"events": [event], "refused": [refused], "multiplexed": False}
     return changed
+
+
+def with_rooflines(documents):
+    """Limits of the machine, and phases that reach half of theirs; the shuffle has nothing to do."""
+    changed = copy.deepcopy(documents)
+    for document in changed:
+        phases = {phase: {"bytes": 8e6, "flops": 0.0, "limit_s": 1e-3, "measured_s": 2e-3, "share": 0.5} for phase in PHASES}
+        for phase, flops in (("multiply", 1.5e6), ("dot", 1e6), ("vector_updates", 0.5e6)):
+            phases[phase]["flops"] = flops
+        phases["shuffle"] = dict.fromkeys(phases["shuffle"], 0.0)
+        document["roofline"] = {
+            "matrix_bytes_per_s": 8e9, "vector_bytes_per_s": 16e9, "flops_per_s": 32e9, "phases": phases,
+        }  # fmt: skip
+    return changed
+
+
+def with_second_kernel(documents):
+    """Each run once more with another kernel that takes twice as long."""
+    changed = copy.deepcopy(documents)
+    for document in changed:
+        document["configuration"]["kernel"] = "test"
+        times_s = document["result"]["repeats"]["times_s"]
+        document["result"]["repeats"]["times_s"] = [2 * time_s for time_s in times_s]
+    return documents + changed
 
 
 def as_class_b(documents):

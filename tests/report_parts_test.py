@@ -3,14 +3,25 @@
 import copy
 import json
 import pathlib
+import re
 import sys
 import tempfile
 import unittest
 
 from program_runner import PROJECT, SUCCESS, USAGE, run_command, run_program
-from report_facts import BENCH, PROFILE, as_class_b, real_sweep, with_counters, with_predictions, write_lines
+from report_facts import (
+    BENCH,
+    PROFILE,
+    as_class_b,
+    real_sweep,
+    with_counters,
+    with_predictions,
+    with_rooflines,
+    with_second_kernel,
+    write_lines,
+)
 
-from report_parts import cp_pacs, results, style
+from report_parts import cp_pacs, figures_counters, figures_grid, figures_prediction, figures_roofline, page, results, style
 from report_parts.errors import BAD_DATA, CANNOT_CREATE, NO_INPUT, UNAVAILABLE, ReportError
 from report_parts.figure_table import FIGURES, Material
 from report_parts.studies import make_studies, official_grid, percent, seconds
@@ -87,6 +98,7 @@ class Readers(ReportParts):
         wrong(lambda document: document["environment"].pop("mpi"))
         wrong(lambda document: document["environment"].update(nodes=[]))
         wrong(lambda document: document.update(prediction={"machine": "test", "total_s": 1.0}))
+        wrong(lambda document: document.update(roofline={"flops_per_s": 1.0}))
         wrong(lambda document: document.update(counters={"events": [{"name": "perf::TASK-CLOCK"}]}))
 
     def test_runs_that_did_not_finish_are_noted(self):
@@ -130,12 +142,14 @@ class Studies(ReportParts):
         self.assertEqual(study.best(2).median_s, 3.05)
         self.assertEqual(study.worst(2).times_s, [1.0, 9.0, 9.1])
         self.assertEqual(study.official(2).grid, (2, 1))
+        self.assertAlmostEqual(study.worst(2).spread, (9.1 - 1.0) / 9.0)
 
     def test_of_several_kernels_the_fastest_stands_for_a_grid(self):
         slow, fast = self.timed(self.sweep[0], 2.0), self.timed(self.sweep[0], 1.0)
         slow["configuration"]["kernel"] = "scalar"
         (study,) = make_studies(self.read(slow, fast).runs)
         self.assertEqual([case.median_s for case in study.all_cases()], [1.0])
+        self.assertEqual([case.median_s for case in study.alternatives[1][1]], [1.0, 2.0])
 
     def test_numbers_of_threads_are_told_apart(self):
         threads = copy.deepcopy(self.sweep[0])
@@ -173,6 +187,8 @@ class FigureTable(ReportParts):
             ("rank-plane", "several ranks"),
             ("counters", "--papi EVENT"),
             ("row-length", "--profile FILE"),
+            ("settings", "several kernels"),
+            ("roofline", "no run with --roofline"),
             ("roofline", "--bench FILE"),
             ("machines", "class B"),
             ("repeats", "--repeat N"),
@@ -194,7 +210,7 @@ class FigureTable(ReportParts):
         self.assertEqual(reasons["time-by-grid"], "")
 
     def test_all_data_leaves_nothing_out(self):
-        documents = with_counters(with_predictions(self.sweep + as_class_b(self.sweep)))
+        documents = with_second_kernel(with_rooflines(with_counters(with_predictions(self.sweep + as_class_b(self.sweep)))))
         profile = results.read_profile(self.file(json.dumps(PROFILE)))
         bench = results.read_bench(self.file(json.dumps(BENCH)))
         self.assertEqual(set(self.reasons(documents, profile, bench).values()), {""})
@@ -208,6 +224,134 @@ class FigureTable(ReportParts):
         self.assertEqual(style.heat_colour(1.0, 1.0, 3.0), style.HEAT[0])
         self.assertEqual(style.heat_colour(3.0, 1.0, 3.0), style.HEAT[-1])
         self.assertEqual(style.heat_colour(5.0, 5.0, 5.0), style.HEAT[0])
+
+
+class Figures(ReportParts):
+    def material(self, documents):
+        return Material(self.read(*documents))
+
+    def test_points_lie_under_the_roofs_of_their_run(self):
+        (study,) = self.material(with_rooflines(self.sweep)).studies
+        rank_count, cases = figures_roofline.roofline_cases(study)
+        panel = figures_roofline.roofline_panel(study, rank_count, cases[0])
+        lines = {line.name: line for line in panel.lines}
+        self.assertEqual(
+            list(lines),
+            [
+                "multiply", "dot", "vector updates",
+                "8 GB/s over the matrix", "16 GB/s over the vectors", "32 Gflop/s of arithmetic",
+            ],
+        )  # fmt: skip
+        # Gflop/s of all ranks; the tip has the share.
+        self.assertAlmostEqual(lines["multiply"].x[0], 1.5e6 / 8e6)
+        self.assertAlmostEqual(lines["multiply"].y[0], rank_count * 1.5e6 / 2e-3 / 1e9)
+        self.assertIn("50 % of the limit", lines["multiply"].tips[0])
+        # The bandwidth meets the arithmetic at the ridge.
+        self.assertEqual((lines["8 GB/s over the matrix"].x[1], lines["8 GB/s over the matrix"].y[1]), (4.0, 32.0))
+        self.assertEqual(lines["32 Gflop/s of arithmetic"].x[0], 2.0)
+
+    def test_shares_of_the_limit(self):
+        (study,) = self.material(with_rooflines(self.sweep)).studies
+        rank_count, cases = figures_roofline.roofline_cases(study)
+        panel = figures_roofline.share_panel(study, rank_count, cases)
+        self.assertEqual([bars.name for bars in panel.bars], [f"{px}x{py}" for px, py in (case.grid for case in cases)])
+        for bars in panel.bars:
+            self.assertEqual(dict(zip(results.PHASES, bars.values))["shuffle"], None)
+            self.assertEqual(dict(zip(results.PHASES, bars.values))["collection"], 50.0)
+
+    def test_a_roofline_is_found_beside_a_sweep_without(self):
+        (alone,) = with_rooflines([document for document in self.sweep if document["configuration"]["ranks"] == 2][:1])
+        (study,) = self.material([*self.sweep, alone]).studies
+        rank_count, cases = figures_roofline.roofline_cases(study)
+        self.assertEqual((rank_count, len(cases)), (2, 1))
+        self.assertEqual(cases[0].run_with("roofline").document, alone)
+
+    def test_events_are_found_beside_a_sweep_without(self):
+        (alone,) = with_counters(self.sweep[:1])
+        _, _, (case,) = figures_counters.counted_cases(self.material([*self.sweep, alone]))
+        self.assertEqual(list(figures_counters.events_of(case)), ["perf::TASK-CLOCK"])
+
+    def test_residuals_of_every_phase_and_of_the_total(self):
+        documents = with_predictions(self.sweep)
+        for document in documents:
+            predicted = document["prediction"]["phases"]
+            # A short phase that is far off is pale, and does not stretch the axis.
+            for rank in document["phases"]["ranks"]:
+                rank["phases"]["dot"]["seconds"] = 1e-4 * document["result"]["time_s"]
+            predicted["dot"] = 1e-3 * document["result"]["time_s"]
+            document["result"]["time_s"] /= 2
+        (study,) = self.material(documents).studies
+        panel = figures_prediction.residual_panel(study)
+        self.assertEqual(panel.x.names, ["1x1", "1x2", "2x1", "1x4", "2x2", "4x1"])
+        lines = {(line.name, line.colour): line for line in panel.lines}
+        for value in lines["multiply", style.PHASE_COLOURS["multiply"]].y:
+            self.assertAlmostEqual(value, 10.0)
+        for value in lines["total", style.SERIES[6]].y:
+            self.assertAlmostEqual(value, 120.0)
+        pale = lines["dot", style.pale(style.PHASE_COLOURS["dot"])]
+        for value, tip in zip(pale.y, pale.tips):
+            self.assertAlmostEqual(value, 1.3 * 120)
+            self.assertIn("dot: +900.0 %", tip)
+        self.assertNotIn(("dot", style.PHASE_COLOURS["dot"]), lines)
+
+    def test_a_far_residual_does_not_stretch_the_axis(self):
+        def points(*deviations):
+            return [(place, deviation, "", True) for place, deviation in enumerate(deviations)]
+
+        found = dict.fromkeys(results.PHASES, []) | {figures_prediction.TOTAL: points(5.0)}
+        self.assertEqual(figures_prediction.bound_of(found), 13.0)
+        found["dot"] = points(*range(-19, 1), 900.0, -800.0)
+        self.assertAlmostEqual(figures_prediction.bound_of(found), 1.3 * 19)
+        found[figures_prediction.TOTAL] = points(5.0, -60.0)
+        self.assertAlmostEqual(figures_prediction.bound_of(found), 1.3 * 60)
+
+    def test_kernels_are_beside_each_other(self):
+        material = self.material(with_second_kernel(self.sweep))
+        ((study, rank_count, grids),) = figures_grid.compared_settings(material)
+        panel = figures_grid.settings_panel(study, rank_count, grids)
+        self.assertEqual(len(panel.bars), 2)
+        other = next(bars for bars in panel.bars if bars.name == "test")
+        self.assertEqual(other.values, [2 * cases[0].median_s for cases in grids])
+        self.assertIn("+100 % against the fastest", other.tips[0])
+
+
+class Verdict(ReportParts):
+    def verdict_of(self, times_s, more=()):
+        """Lines; of the real sweep with these times of the grids of 2 ranks, as if 4 ranks shared cores and fewer did not."""
+        documents = copy.deepcopy(self.sweep)
+        for document in documents:
+            document["environment"]["oversubscribed"] = document["configuration"]["ranks"] == 4
+            name = document["configuration"]["grid"]["name"]
+            document["result"]["repeats"]["times_s"] = times_s.get(name, [1.0])
+        material = Material(self.read(*documents, *more))
+        return re.findall("<p>(.*?)</p>", page.verdict(material, 0).replace("<b>", "").replace("</b>", ""))
+
+    def test_the_best_grid_is_the_official_one(self):
+        self.assertEqual(
+            self.verdict_of({"1x2": [1.25], "2x1": [1.0]}),
+            [
+                "Class S on 2 ranks: the best grid is 2x1, with 1.00 s.",
+                "The worst grid measured, 1x2, takes +25 %; the best is the grid of the official program.",
+            ],
+        )
+
+    def test_the_official_grid_is_the_worst_one(self):
+        self.assertEqual(
+            self.verdict_of({"1x2": [1.0, 1.1], "2x1": [1.08]}),
+            [
+                "Class S on 2 ranks: the best grid is 1x2, with 1.05 s.",
+                "The worst grid measured, 2x1, is that of the official program: it takes +2.9 %. "
+                "The best grid's own spread (9.5 %) reaches the second best.",
+            ],
+        )
+
+    def test_other_kernels_on_the_best_grid(self):
+        (other,) = (d for d in self.sweep[: len(self.sweep) // 2] if d["configuration"]["grid"]["name"] == "2x1")
+        other = copy.deepcopy(other)
+        kernel, other["configuration"]["kernel"] = other["configuration"]["kernel"], "test"
+        other["result"]["repeats"]["times_s"] = [1.5]
+        lines = self.verdict_of({"1x2": [1.25], "2x1": [1.0]}, [other])
+        self.assertEqual(lines[2:], [f"Fastest there is {kernel}; test takes +50 %."])
 
 
 class Command(ReportParts):
@@ -224,6 +368,7 @@ class Command(ReportParts):
         text = self.file("text", "text")
         self.assert_refused(USAGE, "required: RESULT")
         self.assert_refused(USAGE, "unrecognized arguments: --nope", result, "--nope")
+        self.assert_refused(USAGE, "no figure 'nope'; there are time-by-grid, ", result, "--only", "repeats,nope")
         self.assert_refused(NO_INPUT, "none: No such file", result, self.folder / "none")
         self.assert_refused(BAD_DATA, "text: neither", result, text)
         self.assert_refused(BAD_DATA, "text: not JSON", result, "--profile", text)
@@ -245,6 +390,20 @@ class Command(ReportParts):
             ["convergence.png", "convergence.svg", "phases-by-grid.png", "phases-by-grid.svg"],
         )
         self.assertTrue(page.read_text().startswith("<!DOCTYPE html>"))
+
+    def test_small_figures_for_a_readme(self):
+        result = write_lines(self.folder / "sweep.jsonl", with_rooflines(with_predictions(self.sweep)))
+        small = self.folder / "small"
+        names = ["time-by-grid", "phases-by-grid", "prediction", "roofline"]
+        words = [result, "-o", self.folder / "page.html", "--small", small, "--only", ",".join(names)]
+        outcome = run_command([sys.executable, PROJECT / "scripts" / "report", *words])
+        self.assertEqual(outcome.exit_code, SUCCESS, outcome)
+        self.assertEqual({path.name for path in small.iterdir()}, {f"{name}.png" for name in names})
+        for path in small.iterdir():
+            content = path.read_bytes()
+            self.assertEqual(content[:8], b"\x89PNG\r\n\x1a\n")
+            self.assertEqual(int.from_bytes(content[16:20], "big"), 700, path)  # its width
+            self.assertLess(len(content), 60_000, path)
 
 
 if __name__ == "__main__":

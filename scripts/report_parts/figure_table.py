@@ -3,7 +3,7 @@
 import dataclasses
 import typing
 
-from . import figures_counters, figures_grid, figures_machine, figures_phases, figures_run
+from . import figures_counters, figures_grid, figures_machine, figures_phases, figures_prediction, figures_roofline, figures_run
 from .results import Results
 from .studies import make_studies
 
@@ -44,7 +44,11 @@ FIGURES = (
     ),
     Row(
         "prediction", "Predicted against measured", "runs with a prediction of the model",
-        figures_phases.why_no_prediction, figures_phases.prediction,
+        figures_prediction.why_no_prediction, figures_prediction.prediction,
+    ),
+    Row(
+        "settings", "Kernels, transports and forms of the sum", "several of them on one grid",
+        figures_grid.why_no_settings, figures_grid.settings,
     ),
     Row(
         "scaling", "Speed-up and efficiency", "several numbers of ranks",
@@ -63,8 +67,8 @@ FIGURES = (
         figures_machine.why_no_row_lengths, figures_machine.row_lengths,
     ),
     Row(
-        "roofline", "Product against the read bandwidth", "a result of spmv_bench",
-        figures_machine.why_no_bench_roofline, figures_machine.bench_roofline,
+        "roofline", "Roofline", "runs with --roofline, or a result of spmv_bench",
+        figures_roofline.why_no_roofline, figures_roofline.roofline,
     ),
     Row(
         "machines", "Machines side by side", "runs of class B",

@@ -10,6 +10,8 @@ from .studies import grid_name
 MOST_EVENTS = 6
 MOST_GRIDS = 8
 
+# On the axis: factor and unit.
+SHOWN = {"nanoseconds": (1e-3, "µs")}
 UNITS = {"nanoseconds": "ns", "core cycles": "core cycles", "reference cycles": "reference cycles", "misses": "misses"}
 
 
@@ -25,8 +27,8 @@ def counted_cases(material):
 
 def events_of(case):
     """{event: entry} of what was counted."""
-    counters = case.run.document.get("counters")
-    return {event["name"]: event for event in counters["events"]} if counters else {}
+    run = case.run_with("counters")
+    return {event["name"]: event for event in run.document["counters"]["events"]} if run else {}
 
 
 def refused_events(material):
@@ -34,8 +36,9 @@ def refused_events(material):
     found = {}
     for study in material.studies:
         for case in study.all_cases():
-            for event in (case.run.document.get("counters") or {}).get("refused", []):
-                found[event["name"]] = event["reason"]
+            for run in case.runs:
+                for event in (run.document.get("counters") or {}).get("refused", []):
+                    found[event["name"]] = event["reason"]
     return found
 
 
@@ -68,6 +71,7 @@ def nonzero_events(cases):
 
 
 def event_panel(name, kind, study, cases):
+    factor, unit = SHOWN.get(kind, (1, UNITS.get(kind, "Count")))
     phase_names = [style.phase_name(phase) for phase in PHASES]
     bars = []
     for index, case in enumerate(cases):
@@ -75,19 +79,19 @@ def event_panel(name, kind, study, cases):
         values, tips = [], []
         for phase in PHASES:
             counted = event["phases"].get(phase) if event else None
-            values.append(counted["mean"] / case.run.cg_steps if counted else None)
+            values.append(factor * counted["mean"] / case.run_with("counters").cg_steps if counted else None)
             tips.append(event_tip(study, case, name, kind, phase, counted) if counted else "")
         bars.append(Bars(grid_name(case.grid), values, style.series_style(index)[0], tips))
     return BarPanel(
         title=name,
         x=Axis("Phase", "category", names=phase_names),
-        y=Axis(f"{UNITS.get(kind, 'Count')} per CG step (mean over ranks)", from_zero=True),
+        y=Axis(f"{unit} per CG step (mean over ranks)", from_zero=True),
         bars=bars,
     )
 
 
 def event_tip(study, case, name, kind, phase, counted):
-    steps = case.run.cg_steps
+    steps = case.run_with("counters").cg_steps
     least, mean, most = (f"{counted[key] / steps:,.4g}" for key in ("minimum", "mean", "maximum"))
     return (
         f"{study.name}, grid {grid_name(case.grid)}, {style.phase_name(phase)}\n"
@@ -103,7 +107,7 @@ def counters(material):
     never = [f"{name}: 0 in every phase" for name in all_events(cases) if name not in kinds]
     note = f"{study.name[0].upper() + study.name[1:]}, {ranks_text(rank_count)}, a colour for each grid."
     left_out = [*never, *(f"{name}: {reason}" for name, reason in refused_events(material).items()), *list(kinds)[MOST_EVENTS:]]
-    if any(case.run.document["counters"].get("multiplexed") for case in cases):
+    if any(case.run_with("counters").document["counters"].get("multiplexed") for case in cases):
         note += " Multiplexed: values are estimates."
     if left_out:
         note += f" Not shown: {'; '.join(left_out)}."

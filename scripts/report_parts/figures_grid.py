@@ -1,7 +1,7 @@
 """Which grid is fastest: figures over ranks and process columns."""
 
 from . import style
-from .panels import Axis, Cell, Figure, HeatPanel, Line, LinePanel
+from .panels import Axis, BarPanel, Bars, Cell, Figure, HeatPanel, Line, LinePanel
 from .studies import grid_name, official_grid, percent, seconds
 
 # A figure with more panels than this is not read.
@@ -111,6 +111,62 @@ def u_curve(material):
         [u_curve_panel(study) for study in studies_with_grids(material)],
         "More process columns mean less to collect, more to sum, and shorter rows. Lines: medians; bands: least to greatest "
         "of the repeats.",
+    )
+
+
+# ---------------------------------------------------------------- kernels, transports, forms of the sum
+
+
+def compared_settings(material):
+    """[(study, P, [cases of a grid, fastest first, by Px])] where some grid was run with several settings: of each problem
+    the number of ranks that the page is about, else the greatest."""
+    found = []
+    for study in material.studies:
+        for rank_count in dict.fromkeys((study.shown_rank_count, *reversed(study.rank_counts))):
+            grids = [cases for _, cases in sorted(study.alternatives[rank_count].items())]
+            if max(len(cases) for cases in grids) > 1:
+                found.append((study, rank_count, grids))
+                break
+    return found[:MOST_PANELS]
+
+
+def why_no_settings(material):
+    if not compared_settings(material):
+        return "no grid was run with several kernels, transports or forms of the sum; cg2d sweep takes them as lists"
+    return ""
+
+
+def settings_names(cases):
+    """A function that names the settings of a case by what differs among these."""
+    parts = [case.settings.split(", ") for case in cases]
+    differing = [place for place, values in enumerate(zip(*parts)) if len(set(values)) > 1]
+    return lambda case: ", ".join(case.settings.split(", ")[place] for place in differing)
+
+
+def settings_panel(study, rank_count, grids):
+    name_of = settings_names([case for cases in grids for case in cases])
+    names = sorted({name_of(case) for cases in grids for case in cases})
+    bars = []
+    for index, name in enumerate(names):
+        chosen = [next((case for case in cases if name_of(case) == name), None) for cases in grids]
+        values = [case.median_s if case else None for case in chosen]
+        tips = [
+            case_tip(case, f"{percent(case.median_s / cases[0].median_s)} against the fastest on this grid") if case else ""
+            for case, cases in zip(chosen, grids)
+        ]
+        bars.append(Bars(name, values, style.series_style(index)[0], tips))
+    return BarPanel(
+        title=f"{study.name}, {ranks_text(rank_count)}",
+        x=Axis("Grid, Px x Py", "category", names=[grid_name(cases[0].grid) for cases in grids]),
+        y=Axis("Time, seconds (median)", from_zero=True),
+        bars=bars,
+    )
+
+
+def settings(material):
+    return Figure(
+        [settings_panel(*entry) for entry in compared_settings(material)],
+        "Kernel, transport and form of the sum. In every other figure the fastest of them stands for a grid.",
     )
 
 

@@ -1,4 +1,4 @@
-"""What the machine can do: beside other machines, over row lengths, against its limits."""
+"""What the machine can do: beside other machines, and over row lengths."""
 
 from . import cp_pacs, style
 from .figures_grid import MOST_PANELS, case_tip
@@ -112,52 +112,3 @@ def row_lengths(material):
         "From the tuning profile. A grid with more process columns has shorter rows; below the critical vector length the "
         "scalar loop is the faster one.",
     )
-
-
-# ---------------------------------------------------------------- roofline of the benchmark
-
-
-def why_no_bench_roofline(material):
-    return "" if material.bench else "no result of spmv_bench was given; --bench FILE names one"
-
-
-def bench_roofline_panel(class_name, points):
-    lines = []
-    left = 0.7 * min(point["intensity"] for point in points)
-    right = 1.4 * max(point["intensity"] for point in points)
-    kernels = list(dict.fromkeys(point["kernel"] for point in points))
-    for index, kernel in enumerate(kernels):
-        colour, marker = style.series_style(index)
-        own = sorted((p for p in points if p["kernel"] == kernel), key=lambda p: p["intensity"])
-        tips = [
-            f"{kernel}, block {p['block']}\n{p['gflops']:.2f} Gflop/s at {p['intensity']:.3f} flop per byte\n"
-            f"{100 * p['gflops'] / p['intensity'] / p['bandwidth']:.0f} % of {p['bandwidth']:.1f} GB/s"
-            for p in own
-        ]
-        x, y = [p["intensity"] for p in own], [p["gflops"] for p in own]
-        lines.append(Line(kernel, x, y, colour, tips, marker, has_line=False))
-    bandwidths = [point["bandwidth"] for point in points]
-    for bandwidth in sorted({min(bandwidths), max(bandwidths)}, reverse=True):
-        text = f"{bandwidth:.0f} GB/s"
-        lines.append(
-            Line(
-                text, [left, right], [left * bandwidth, right * bandwidth], style.GREY, [text] * 2,
-                is_dashed=bandwidth < max(bandwidths), has_points=False,
-            )
-        )  # fmt: skip
-    return LinePanel(
-        f"Class {class_name}", Axis("Flops per byte of matrix data", "log"), Axis("Gflop/s of the product", "log"), lines
-    )
-
-
-def bench_roofline(material):
-    classes = list(dict.fromkeys(point["class"] for point in material.bench))
-    return Figure(
-        [
-            bench_roofline_panel(name, [point for point in material.bench if point["class"] == name])
-            for name in classes[:MOST_PANELS]
-        ],
-        "Points: products alone. Lines: the read bandwidth measured at the largest and the smallest footprint. A point above "
-        "the lower line works on data that a cache holds.",
-    )
-

@@ -1,12 +1,12 @@
-"""Where the time goes: figures of phases, ranks, predictions and counters."""
+"""Where the time goes: figures of phases and ranks."""
 
 import statistics
 
 from . import style
 from .figures_grid import MOST_PANELS, case_tip, ranks_text
-from .panels import Axis, BarPanel, Bars, Cell, Figure, HeatPanel, Line, LinePanel
+from .panels import Axis, BarPanel, Bars, Cell, Figure, HeatPanel
 from .results import PHASES
-from .studies import grid_name, seconds
+from .studies import grid_name
 
 # ---------------------------------------------------------------- phases per Px
 
@@ -126,88 +126,3 @@ def rank_plane(material):
 
 def waited_clocks(entry):
     return sum(phase["waited_clocks"] for phase in entry["phases"].values())
-
-
-# ---------------------------------------------------------------- predicted against measured
-
-
-def predicted_cases(material):
-    return [
-        (study, case)
-        for study in material.studies
-        for case in study.all_cases()
-        if case.run.document.get("prediction") and case.run.rank_phases()
-    ]
-
-
-def why_no_prediction(material):
-    if not predicted_cases(material):
-        return "no run has a prediction; cg2d model --calibrate, then run or sweep again"
-    return ""
-
-
-def measured_and_predicted(case, phase):
-    """Seconds per CG step, or None where there is nothing to compare."""
-    measured = case.run.phase_seconds(phase) / case.run.cg_steps
-    predicted = case.run.document["prediction"]["phases"].get(phase)
-    if not predicted or not measured:
-        return None
-    return measured, predicted / case.run.cg_steps
-
-
-def prediction_line(material, phase, index):
-    _, marker = style.series_style(index)
-    points = []
-    for study, case in predicted_cases(material):
-        pair = measured_and_predicted(case, phase)
-        if pair:
-            tip = (
-                f"{study.name}, grid {grid_name(case.grid)}, {style.phase_name(phase)}\n"
-                f"measured {seconds(pair[0])}, predicted {seconds(pair[1])} per CG step\n"
-                f"predicted / measured = {pair[1] / pair[0]:.2f}"
-            )
-            points.append((1e6 * pair[0], 1e6 * pair[1], tip))
-    points.sort()
-    x, y, tips = ([point[k] for point in points] for k in range(3))
-    return Line(style.phase_name(phase), x, y, style.PHASE_COLOURS[phase], tips, marker, has_line=False)
-
-
-def residual_panel(study, cases):
-    def residual(case):
-        return 100 * (case.run.document["prediction"]["total_s"] / case.run.document["result"]["time_s"] - 1)
-
-    values = [residual(case) for case in cases]
-    tips = [
-        case_tip(
-            case, f"predicted {seconds(case.run.document['prediction']['total_s'])}: {value:+.1f} %",
-            f"machine: {case.run.document['prediction'].get('machine', 'not named')}",
-        )
-        for case, value in zip(cases, values)
-    ]  # fmt: skip
-    return BarPanel(
-        title=f"Deviation of the total, {study.name}",
-        x=Axis("Grid, Px x Py", "category", names=[grid_name(case.grid) for case in cases]),
-        y=Axis("Predicted against measured, %"),
-        bars=[Bars("deviation", values, style.SERIES[0], tips)],
-    )
-
-
-def prediction(material):
-    lines = [prediction_line(material, phase, index) for index, phase in enumerate(PHASES)]
-    lines = [line for line in lines if line.x]
-    panels = []
-    if lines:
-        values = [value for line in lines for value in (*line.x, *line.y)]
-        ends = [min(values), max(values)]
-        lines.append(
-            Line("predicted = measured", ends, ends, style.GREY, ["", ""], is_dashed=True, has_points=False)
-        )
-        panels.append(
-            LinePanel("Phases", Axis("Measured, µs per CG step", "log"), Axis("Predicted, µs per CG step", "log"), lines)
-        )
-    for study in material.studies:
-        cases = [case for other, case in predicted_cases(material) if other is study]
-        if cases and len(panels) < MOST_PANELS:
-            panels.append(residual_panel(study, cases))
-    return Figure(panels, "Above the dashed line a phase was predicted slower than it was. Both are means over the ranks.")
-

@@ -30,7 +30,9 @@ const cellTexts = {
 function finishScale(scale) {
   if (scale.ticksAt) {
     scale.afterBuildTicks = (axis) => {
-      axis.ticks = scale.ticksAt.map((value) => ({ value }));
+      const inside = (value) => value >= axis.min * (1 - 1e-9) && value <= axis.max * (1 + 1e-9);
+      const shown = scale.type === "logarithmic" ? scale.ticksAt.filter(inside) : scale.ticksAt;
+      axis.ticks = shown.map((value) => ({ value }));
     };
   }
   const label = (value, index) => (scale.names ? scale.names[index] : String(Number(Number(value).toPrecision(3))));
@@ -65,7 +67,7 @@ function startChart(figure) {
           usePointStyle: chart.type === "line",
           boxWidth: chart.type === "line" ? 8 : 14,
           boxHeight: 8,
-          filter: (item, data) => !data.datasets[item.datasetIndex].isBand,
+          filter: (item, data) => !data.datasets[item.datasetIndex].isUnnamed,
         },
       },
       tooltip: {

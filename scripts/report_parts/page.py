@@ -63,6 +63,7 @@ def verdict(material, wrong_count):
     else:
         lines.append(f"{where}: the best grid is <b>{grid_name(best.grid)}</b>, with <b>{seconds(best.median_s)}</b>.")
         lines.append(gains(study, rank_count))
+    lines += settings_gains(study, rank_count)
     return f'<div class="verdict{" wrong" if wrong_count else ""}">{"".join(f"<p>{line}</p>" for line in lines)}</div>'
 
 
@@ -85,9 +86,19 @@ def gains(study, rank_count):
     second = sorted(case.median_s for case in study.cases[rank_count].values())[1]
     if len(best.times_s) < 2:
         text += " Every grid was run once: the spread is not known."
-    elif min(best.times_s) * (1 + best.spread) > second:
+    elif max(best.times_s) > second:
         text += f" The best grid's own spread ({100 * best.spread:.1f} %) reaches the second best."
     return text
+
+
+def settings_gains(study, rank_count):
+    """What the other kernels, transports and forms of the sum take on the best grid: no line, or one."""
+    first, *others = study.alternatives[rank_count][study.best(rank_count).grid[0]]
+    if not others:
+        return []
+    name_of = figures_grid.settings_names([first, *others])
+    taken = ", ".join(f"{name_of(case)} takes {percent(case.median_s / first.median_s)}" for case in others)
+    return [escape(f"Fastest there is {name_of(first)}; {taken}.")]
 
 
 def best_grids(material):
@@ -115,6 +126,10 @@ def several(values):
     return "; ".join(dict.fromkeys(str(value) for value in values))
 
 
+def runs_text(count):
+    return f"{count} run" + ("" if count == 1 else "s")
+
+
 def environment(runs):
     documents = [run.document for run in runs]
     environments = [document["environment"] for document in documents]
@@ -132,7 +147,7 @@ def environment(runs):
         ("huge pages", several(environment["transparent_huge_pages"] or "not known" for environment in environments)),
         ("instruction set", several(document["configuration"]["instruction_set"] for document in documents)),
         ("cg2d", several(document["program"]["version"] for document in documents)),
-        ("results", f"{len(runs)} runs, {crowded} of them with more ranks or threads than cores"),
+        ("results", f"{runs_text(len(runs))}, {crowded or 'none'} with more ranks or threads than cores"),
     ]
     return table((), rows)
 

@@ -11,6 +11,11 @@ from .errors import UNAVAILABLE, ReportError
 MARKERS = {"circle": "o", "rect": "s", "triangle": "^", "rectRot": "D"}
 PANEL_WIDTH, PANEL_HEIGHT = 5.6, 4.0  # inches
 PANELS_PER_ROW = 2
+DPI = 110
+
+# For a README: two panels below each other are read at this width without scrolling.
+SMALL_WIDTH, SMALL_DPI = 700, 100
+SMALL_PANELS, SMALL_COLOURS = 2, 256
 
 
 def load_matplotlib():
@@ -80,26 +85,27 @@ def set_axis(matplotlib, axes, axis, which):
                 place.set_major_locator(matplotlib.ticker.LogLocator(base=10, subs=(1, 1.5, 2, 3, 5, 7), numticks=20))
             if high / low > 300:
                 place.set_major_locator(matplotlib.ticker.LogLocator(base=10, numticks=9))
-            else:
+            if high / low <= 300 or (low > 1e-4 and high < 1e6):
                 place.set_major_formatter(plain_number)
     elif axis.kind == "category":
-        rotation = 40 if is_crowded(axis) else 0
-        place.set_ticks(range(len(axis.names)), tick_names(axis), rotation=rotation)
+        turned = {"rotation": 40, "ha": "right", "rotation_mode": "anchor"} if is_crowded(axis) else {}
+        place.set_ticks(range(len(axis.names)), tick_names(axis), **turned)
     elif axis.from_zero:
         getattr(axes, f"set_{which}lim")(**{"bottom" if which == "y" else "left": 0})
 
 
 def paint_lines(matplotlib, figure, axes, panel):
-    for line in panel.lines:
+    for index, line in enumerate(panel.lines):
         axes.plot(
-            gaps(line.x), gaps(line.y), label=line.name, color=line.colour, linewidth=1.5,
+            gaps(line.x), gaps(line.y), label=line.name if line.is_named else "_nolegend_", color=line.colour, linewidth=1.5,
             linestyle=("--" if line.is_dashed else "-") if line.has_line else "none",
             marker=MARKERS[line.marker] if line.has_points else None, markersize=5, alpha=0.95,
+            zorder=3 - 0.01 * index,  # the first on top, as on the page
         )  # fmt: skip
         if line.low:
             axes.fill_between(line.x, gaps(line.low), gaps(line.high), color=line.colour, alpha=0.18, linewidth=0)
     finish(matplotlib, axes, panel)
-    add_legend(axes, panel.x, len(panel.lines))
+    add_legend(axes, panel.x, [line.name for line in panel.lines if line.is_named])
 
 
 def paint_bars(matplotlib, figure, axes, panel):
@@ -116,17 +122,24 @@ def paint_bars(matplotlib, figure, axes, panel):
             axes.bar(places, values, width, label=bars.name, color=bars.colour)
     finish(matplotlib, axes, panel)
     axes.grid(axis="x", visible=False)
-    add_legend(axes, panel.x, count)
+    add_legend(axes, panel.x, [bars.name for bars in panel.bars])
 
 
-def add_legend(axes, x_axis, count):
+def add_legend(axes, x_axis, names):
     """Below the panel, so that it covers nothing; one series is named by the title."""
-    if count > 1:
+    if len(names) > 1:
         lines_below = max((name.count("\n") for name in tick_names(x_axis)), default=0)
         below = 0.3 if is_crowded(x_axis) else 0.17 + 0.05 * lines_below
         axes.legend(
-            loc="upper center", bbox_to_anchor=(0.5, -below), ncols=2 if count > 6 else 3, fontsize=8, handlelength=1.6
+            loc="upper center", bbox_to_anchor=(0.5, -below), ncols=legend_columns(names), fontsize=8, handlelength=1.6
         )
+
+
+def legend_columns(names):
+    """How many fit side by side into a panel, evenly filled: letters of 8 points, and the handle with its gaps."""
+    fitting = int(PANEL_WIDTH / (0.06 * max(map(len, names)) + 0.55))
+    rows = math.ceil(len(names) / min(max(fitting, 1), 5))
+    return math.ceil(len(names) / rows)
 
 
 def finish(matplotlib, axes, panel):
@@ -171,7 +184,8 @@ def paint_heat(matplotlib, figure, axes, panel):
     colours = matplotlib.colors.LinearSegmentedColormap.from_list("heat", style.HEAT)
     if greatest > least:
         norm = matplotlib.colors.Normalize(least, greatest)
-        bar = figure.colorbar(matplotlib.cm.ScalarMappable(norm, colours), ax=axes, shrink=0.8, aspect=25)
+        ticks = matplotlib.ticker.MaxNLocator(6, steps=(1, 2, 5, 10))
+        bar = figure.colorbar(matplotlib.cm.ScalarMappable(norm, colours), ax=axes, shrink=0.8, aspect=25, ticks=ticks)
         bar.set_label(panel.scale_label)
         bar.outline.set_visible(False)
         bar.ax.yaxis.set_major_formatter(lambda value, _: panel.scale_format.format(value))
@@ -185,18 +199,17 @@ def panel_height(panel):
     if isinstance(panel, panels.HeatPanel):
         return min(max(2.4, 0.62 * len(panel.rows) + 1.3), 6.0)
     series = panel.bars if isinstance(panel, panels.BarPanel) else panel.lines
-    return PANEL_HEIGHT + 0.18 * math.ceil(len(series) / 2)
+    names = [one.name for one in series if getattr(one, "is_named", True)]
+    return PANEL_HEIGHT + 0.18 * math.ceil(len(names) / legend_columns(names))
 
 
-def paint(matplotlib, title, described):
-    """{"png": bytes, "svg": bytes}"""
+def draw(matplotlib, title, described, columns, width, dots_per_inch):
+    """A figure with so many panels side by side, laid out once for all files. width: of all, in inches."""
     count = len(described.panels)
-    columns = min(count, PANELS_PER_ROW)
     rows = math.ceil(count / columns)
     heights = [max(panel_height(panel) for panel in described.panels[r * columns : (r + 1) * columns]) for r in range(rows)]
-    width = PANEL_WIDTH * columns if columns > 1 else 1.25 * PANEL_WIDTH
     figure, grid = matplotlib.pyplot.subplots(
-        rows, columns, figsize=(width, sum(heights) + 0.8), squeeze=False, layout="constrained",
+        rows, columns, figsize=(width, sum(heights) + 0.8), dpi=dots_per_inch, squeeze=False, layout="constrained",
         gridspec_kw={"height_ratios": heights},
     )  # fmt: skip
     figure.get_layout_engine().set(w_pad=0.12, h_pad=0.1, hspace=0.04, wspace=0.04)
@@ -208,11 +221,39 @@ def paint(matplotlib, title, described):
             axes.set_axis_off()
     figure.suptitle(title, fontsize=12, fontweight="bold", x=0.01, ha="left")
     figure.supxlabel(textwrap.fill(described.note, int(width * 15)), fontsize=8, color="#555555", x=0.01, ha="left")
+    figure.get_layout_engine().execute(figure)
+    figure.set_layout_engine("none")
+    return figure
+
+
+def paint(matplotlib, title, described):
+    """{"png": bytes, "svg": bytes}"""
+    columns = min(len(described.panels), PANELS_PER_ROW)
+    width = PANEL_WIDTH * columns if columns > 1 else 1.25 * PANEL_WIDTH
+    figure = draw(matplotlib, title, described, columns, width, DPI)
     files = {}
     for kind in ("png", "svg"):
         buffer = io.BytesIO()
         options = {"metadata": {"Date": None}} if kind == "svg" else {"pil_kwargs": {"optimize": True}}
-        figure.savefig(buffer, format=kind, dpi=110, **options)
+        figure.savefig(buffer, format=kind, dpi=DPI, **options)
         files[kind] = buffer.getvalue()
     matplotlib.pyplot.close(figure)
     return files
+
+
+def paint_small(matplotlib, title, described):
+    """PNG of SMALL_WIDTH pixels with a palette: the first panels of a figure, below each other."""
+    from PIL import Image  # comes with matplotlib
+
+    first = panels.Figure(described.panels[:SMALL_PANELS], described.note)
+    figure = draw(matplotlib, title, first, 1, SMALL_WIDTH / SMALL_DPI, SMALL_DPI)
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="png", dpi=SMALL_DPI)
+    matplotlib.pyplot.close(figure)
+    # Maximum coverage keeps the colours of small marks, which the median cut mixes.
+    few = Image.open(buffer).convert("RGB").quantize(
+        SMALL_COLOURS, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE
+    )  # fmt: skip
+    small = io.BytesIO()
+    few.save(small, format="png", optimize=True)
+    return small.getvalue()

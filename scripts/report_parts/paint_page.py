@@ -4,6 +4,8 @@ import math
 
 from . import panels, style
 
+WIDEST_BAR = 120  # pixels
+
 
 def points_of(x, y):
     return [{"x": a, "y": None if b is None or not math.isfinite(b) else b} for a, b in zip(x, y)]
@@ -48,10 +50,11 @@ def line_datasets(line):
         "pointHitRadius": 8,
         "borderDash": [6, 4] if line.is_dashed else [],
         "fill": False,
+        "isUnnamed": not line.is_named,
     }
     if not line.low:
         return [main]
-    edge = {**common, "borderWidth": 0, "pointRadius": 0, "pointHitRadius": 0, "isBand": True, "tips": []}
+    edge = {**common, "borderWidth": 0, "pointRadius": 0, "pointHitRadius": 0, "isUnnamed": True, "tips": []}
     low = {**edge, "label": f"{line.name}, least", "data": points_of(line.x, line.low), "fill": False}
     high = {**edge, "label": f"{line.name}, most", "data": points_of(line.x, line.high)}
     return [main, low, {**high, "fill": "-1", "backgroundColor": line.colour + "30"}]
@@ -73,11 +76,16 @@ def bars_chart(panel):
     scales["y"]["beginAtZero"] = True  # where bars begin
     scales["x"] = {key: scales["x"][key] for key in ("title", "grid", "stacked")} | {"type": "category"}
     datasets = [
-        {"label": bars.name, "data": bars.values, "backgroundColor": bars.colour, "tips": bars.tips} for bars in panel.bars
-    ]
+        {
+            "label": bars.name, "data": bars.values, "backgroundColor": bars.colour, "tips": bars.tips,
+            "maxBarThickness": WIDEST_BAR,
+        }
+        for bars in panel.bars
+    ]  # fmt: skip
+    labels = [name.split(" ") if " " in name else name for name in panel.x.names]  # words below each other
     return {
         "type": "bar",
-        "data": {"labels": panel.x.names, "datasets": datasets},
+        "data": {"labels": labels, "datasets": datasets},
         "options": {"scales": scales, "hasLegend": len(panel.bars) > 1},
     }
 

@@ -18,7 +18,8 @@ class Axis:
 
 @dataclasses.dataclass
 class Line:
-    """x: values, or positions on a category axis. low and high: a band around it. tips: what a point says; one per point."""
+    """x: values, or positions on a category axis. low and high: a band around it. tips: what a point says; one per point.
+    is_named: whether it is in the legend."""
 
     name: str
     x: list
@@ -31,6 +32,7 @@ class Line:
     has_line: bool = True
     low: list | None = None
     high: list | None = None
+    is_named: bool = True
 
 
 @dataclasses.dataclass

@@ -147,11 +147,22 @@ def check_keys(document):
         document["prediction"]["total_s"] / document["result"]["time_s"]
         for phase in PHASES:
             document["prediction"]["phases"][phase] + 0
+    if document.get("roofline"):
+        check_roofline(document["roofline"])
     for event in (document.get("counters") or {"events": []})["events"]:
         event["name"], event["kind"]
         for counted in event["phases"].values():
             for key in ("minimum", "mean", "maximum", "total"):
                 counted[key] + 0
+
+
+def check_roofline(roofline):
+    """Throws KeyError, TypeError, ValueError."""
+    if min(roofline[key] for key in ("matrix_bytes_per_s", "vector_bytes_per_s", "flops_per_s")) <= 0:
+        raise ValueError
+    for phase in PHASES:
+        if min(roofline["phases"][phase][key] for key in ("bytes", "flops", "limit_s", "measured_s", "share")) < 0:
+            raise ValueError
 
 
 def check_finished(place, document):

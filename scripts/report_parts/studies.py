@@ -35,13 +35,20 @@ class Case:
 
     @property
     def spread(self):
-        """maximum / minimum - 1"""
-        return max(self.times_s) / min(self.times_s) - 1
+        """(maximum - minimum) / median"""
+        return (max(self.times_s) - min(self.times_s)) / self.median_s
 
     @property
     def run(self):
         """The run whose time is nearest to the median."""
-        return min(self.runs, key=lambda run: abs(run.document["result"]["time_s"] - self.median_s))
+        return self.nearest(self.runs)
+
+    def run_with(self, key):
+        """The same among those whose result has this key; None without one."""
+        return self.nearest([run for run in self.runs if run.document.get(key)])
+
+    def nearest(self, runs):
+        return min(runs, key=lambda run: abs(run.document["result"]["time_s"] - self.median_s), default=None)
 
     @property
     def settings(self):
@@ -51,13 +58,20 @@ class Case:
 
 @dataclasses.dataclass
 class Study:
-    """All grids of one problem with one number of threads per rank. cases[P][Px]: of several kernels, transports and forms
-    of the sum the fastest."""
+    """All grids of one problem with one number of threads per rank. alternatives[P][Px]: one case for each kernel,
+    transport and form of the sum, fastest first. cases[P][Px]: the fastest."""
 
     name: str
     problem: dict
     thread_count: int
-    cases: dict
+    alternatives: dict
+
+    @property
+    def cases(self):
+        return {
+            rank_count: {column_count: found[0] for column_count, found in grids.items()}
+            for rank_count, grids in self.alternatives.items()
+        }
 
     def best(self, rank_count):
         return min(self.cases[rank_count].values(), key=lambda case: case.median_s)
@@ -120,10 +134,9 @@ def make_studies(runs):
         if key not in studies:
             threads = f", {thread_count} threads per rank" if thread_count > 1 else ""
             studies[key] = Study(problem_name(run.problem) + threads, run.problem, thread_count, {})
-        grids = studies[key].cases.setdefault(run.configuration["ranks"], {})
-        column_count = case.grid[0]
-        if column_count not in grids or case.median_s < grids[column_count].median_s:
-            grids[column_count] = case
+        grids = studies[key].alternatives.setdefault(run.configuration["ranks"], {})
+        grids.setdefault(case.grid[0], []).append(case)
+        grids[case.grid[0]].sort(key=lambda case: case.median_s)
     return [studies[key] for key in sorted(studies, reverse=True)]
 
 

@@ -26,6 +26,11 @@ def series_style(index):
     return SERIES[index % len(SERIES)], MARKERS[(index // len(SERIES) + index) % len(MARKERS)]
 
 
+def pale(colour):
+    """Two thirds on the way to white."""
+    return "#" + "".join(f"{(int(colour[i : i + 2], 16) + 2 * 255) // 3:02x}" for i in (1, 3, 5))
+
+
 def heat_colour(value, least, greatest):
     """Between the colours of HEAT in straight lines."""
     place = 0.0 if greatest <= least else (value - least) / (greatest - least)
