@@ -6,6 +6,7 @@
 #include <array>
 #include <chrono>
 #include <cmath>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -28,65 +29,95 @@ double seconds_of(comm::RankGroup& group, const std::function<void()>& work) {
   return race(group, works, {.fewest_rounds = 7, .budget_s = 0.05}).front();
 }
 
-/// What messages and additions take, from blocks of 8 bytes to some megabytes.
-NetworkCost measure_network(comm::RankGroup& group) {
-  constexpr std::array<std::int64_t, 8> piece_sizes{1, 16, 128, 1024, 4096, 16384, 65536, 262144};
-  const int ranks = group.size();
-  std::vector<LinePoint> collections;
-  std::vector<LinePoint> additions;
-  for (const auto piece_size : piece_sizes) {
-    const auto n = piece_size * ranks;
-    const comm::ProcessGrid column{.columns = 1, .rows = ranks};
-    const comm::ProcessGrid row{.columns = ranks, .rows = 1};
-    const auto gathering = comm::default_transport().make(group, comm::BlockLayout::even(n, column), {});
-    const auto summing = comm::default_transport().make(group, comm::BlockLayout::even(n, row), {});
-    const double collect_s = seconds_of(group, [&] { gathering->collect(); });
-    const double sum_s = seconds_of(group, [&] { summing->sum(); });
-    const auto layout = comm::BlockLayout::even(n, column);
-    const auto steps = static_cast<double>(comm::collection_schedule(layout, 0).steps.size());
-    const auto elements = static_cast<double>(n - piece_size);
-    collections.push_back({.x = elements * sizeof(double) / steps, .y = collect_s / steps});
-    additions.push_back({.x = elements, .y = std::max(sum_s - collect_s, 0.0)});
-  }
-  const auto messages = fit_line(collections);
-  // Small sums differ by the noise of their messages; the largest one tells what an addition takes.
-  const auto& largest = additions.back();
-  constexpr double fastest_byte_s = 1e-12;  // where the slope is lost in the start-up
-  return {.start_up_s = messages.intercept,
-          .bytes_per_s = 1.0 / std::max(messages.slope, fastest_byte_s),
-          .add_s_per_element = largest.y / largest.x};
+comm::BlockLayout one_column(std::int64_t piece_size, int ranks) {
+  return comm::BlockLayout::even(piece_size * ranks, {.columns = 1, .rows = ranks});
+}
+comm::BlockLayout one_row(std::int64_t piece_size, int ranks) {
+  return comm::BlockLayout::even(piece_size * ranks, {.columns = ranks, .rows = 1});
 }
 
-/// Seconds of one outer step.
-struct OuterStepTimes {
+/// Seconds of a collection as those of one of its messages, which go one after the other.
+LinePoint message_point(const comm::BlockLayout& layout, bool is_symmetric, double seconds) {
+  // On a machine where only messages take time they are counted, where only bytes do, these.
+  const auto count = [&](double start_up_s, double bytes_per_s) {
+    MachineDescription machine;
+    machine.network = {.start_up_s = start_up_s, .bytes_per_s = bytes_per_s};
+    return communication_costs(machine, layout,
+                               {.sum_form = comm::SumForm::reduce_scatter, .is_symmetric = is_symmetric})
+        .collection_s;
+  };
+  const double messages = count(1.0, std::numeric_limits<double>::infinity());
+  return {.x = count(0.0, 1.0) / messages, .y = seconds / messages};
+}
+
+/// Collections of some bytes to some kilobytes.
+std::vector<LinePoint> measure_short_messages(comm::RankGroup& group) {
+  constexpr std::array<std::int64_t, 4> piece_sizes{1, 16, 128, 1024};
+  std::vector<LinePoint> points;
+  for (const auto piece_size : piece_sizes) {
+    const auto layout = one_column(piece_size, group.size());
+    const auto gathering = comm::default_transport().make(group, layout, {});
+    points.push_back(message_point(layout, false, seconds_of(group, [&] { gathering->collect(); })));
+  }
+  return points;
+}
+
+/// What a sum takes longer than a collection of as many bytes, per element: the median over blocks of several
+/// sizes, since small ones differ by the noise of their messages and large ones by that of the memory.
+double measure_addition(comm::RankGroup& group) {
+  std::array<double, 3> seconds{};
+  std::int64_t piece_size = 4096;
+  for (double& of_element : seconds) {
+    const auto gathering = comm::default_transport().make(group, one_column(piece_size, group.size()), {});
+    const auto summing = comm::default_transport().make(group, one_row(piece_size, group.size()), {});
+    const std::array<std::function<void()>, 2> works{[&] { gathering->collect(); }, [&] { summing->sum(); }};
+    const auto times = race(group, works, {.most_rounds = 99, .budget_s = 0.2});
+    of_element = std::max(times[1] - times[0], 0.0) / static_cast<double>(piece_size * (group.size() - 1));
+    constexpr std::int64_t growth = 4;
+    piece_size *= growth;
+  }
+  std::ranges::sort(seconds);
+  return seconds[1];
+}
+
+/// Seconds of one outer step, mean over the ranks.
+struct StepTimes {
   PhaseSeconds phases{};
   PhaseSeconds waiting{};
-  double nonzeros = 0.0;  ///< of one rank's block, whole
+  double total_s = 0.0;
 };
 
-/// Per phase the median of the steps, for what else runs on the machine makes some of them slow; each is the
-/// mean over the ranks.
-OuterStepTimes typical_times(comm::RankGroup& group, const std::vector<PhaseRecords>& my_steps,
-                             std::int64_t my_nonzeros) {
-  const auto of_ranks = group.gather_all(std::span<const PhaseRecords>(my_steps));
+std::vector<StepTimes> times_of_steps(comm::RankGroup& group, const std::vector<PhaseRecords>& my_steps) {
   const double divisor = CycleCalibration().ticks_per_second() * group.size();
-  const auto median = [&](std::size_t phase, std::uint64_t PhaseRecord::*clocks) {
-    std::vector<double> seconds(my_steps.size(), 0.0);
-    for (const auto& steps : of_ranks) {
-      for (std::size_t k = 0; k < seconds.size(); ++k) {
-        seconds[k] += static_cast<double>(steps[k][phase].*clocks) / divisor;
+  std::vector<StepTimes> times(my_steps.size());
+  for (const auto& steps : group.gather_all(std::span<const PhaseRecords>(my_steps))) {
+    for (std::size_t k = 0; k < times.size(); ++k) {
+      for (std::size_t phase = 0; phase < phase_count; ++phase) {
+        const double seconds = static_cast<double>(steps[k][phase].clocks) / divisor;
+        times[k].phases[phase] += seconds;
+        times[k].waiting[phase] += static_cast<double>(steps[k][phase].waited_clocks) / divisor;
+        times[k].total_s += seconds;
       }
     }
-    const auto middle = seconds.begin() + std::ssize(seconds) / 2;
-    std::nth_element(seconds.begin(), middle, seconds.end());
-    return *middle;
-  };
-  OuterStepTimes times;
-  for (std::size_t phase = 0; phase < phase_count; ++phase) {
-    times.phases[phase] = median(phase, &PhaseRecord::clocks);
-    times.waiting[phase] = median(phase, &PhaseRecord::waited_clocks);
   }
-  times.nonzeros = static_cast<double>(group.sum(my_nonzeros)) / group.size();
+  return times;
+}
+
+/// Mean of the steps without the slowest tenth: a run takes the mean of its steps, but what else happens on
+/// the machine once in a while is no part of it.
+StepTimes typical_times(comm::RankGroup& group, const std::vector<PhaseRecords>& my_steps) {
+  auto steps = times_of_steps(group, my_steps);
+  std::ranges::sort(steps, {}, &StepTimes::total_s);
+  constexpr std::size_t slow_part = 10;
+  steps.resize(steps.size() - steps.size() / slow_part);
+  StepTimes times;
+  for (const auto& step : steps) {
+    for (std::size_t phase = 0; phase < phase_count; ++phase) {
+      times.phases[phase] += step.phases[phase] / static_cast<double>(steps.size());
+      times.waiting[phase] += step.waiting[phase] / static_cast<double>(steps.size());
+    }
+    times.total_s += step.total_s / static_cast<double>(steps.size());
+  }
   return times;
 }
 
@@ -98,7 +129,7 @@ class MeasuredGrid {
       : group_(group), shift_(problem.shift) {
     const auto layout = comm::BlockLayout::even(problem.n, grid);
     auto block = npb_source().build(problem, layout, group, thread_count).block;
-    nonzero_count_ = block.nonzero_count();
+    nonzeros_ = static_cast<double>(group.sum(block.nonzero_count())) / group.size();
     agree_on(group, [&] {
       product_ = make_block_product(choice.kernel, std::move(block), layout, group.rank(),
                                     {.thread_count = thread_count, .tuning = choice.tuning});
@@ -109,30 +140,37 @@ class MeasuredGrid {
     solver_.emplace(*operator_, *communicator_, *timer_, thread_count);
   }
 
-  /// One outer step, timed by phase; the one before it gets the caches back from the other grids.
+  /// One outer step, timed by phase. In front of a short one another one gets the caches back from the other
+  /// grids.
   void take_turn() {
-    static_cast<void>(solver_->outer_step(shift_, false));
+    constexpr double long_s = 0.03;
+    if (step_s_ < long_s) static_cast<void>(solver_->outer_step(shift_, false));
     timer_->reset();
+    const auto start = std::chrono::steady_clock::now();
     static_cast<void>(solver_->outer_step(shift_, false));
+    step_s_ = group_.maximum(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
     steps_.push_back(timer_->records());
   }
-  [[nodiscard]] OuterStepTimes times() const { return typical_times(group_, steps_, nonzero_count_); }
+  [[nodiscard]] StepTimes times() const { return typical_times(group_, steps_); }
+  /// Of one rank's block, whole; mean over the ranks.
+  [[nodiscard]] double nonzeros() const { return nonzeros_; }
 
  private:
   comm::RankGroup& group_;
   double shift_;
-  std::int64_t nonzero_count_ = 0;
+  double nonzeros_ = 0.0;
   std::unique_ptr<BlockProduct> product_;
   std::unique_ptr<comm::Communicator> communicator_;
   std::optional<PhaseTimer> timer_;
   std::optional<BlockOperator> operator_;
   std::optional<Solver> solver_;
   std::vector<PhaseRecords> steps_;
+  double step_s_ = 0.0;  // of the last one
 };
 
 /// In turns, so that a drift of the machine hits all grids alike.
 void take_turns(comm::RankGroup& group, std::span<const std::unique_ptr<MeasuredGrid>> grids) {
-  constexpr int fewest_rounds = 5;
+  constexpr int fewest_rounds = 20;
   const double long_enough_s = 1.0 * static_cast<double>(grids.size());
   const auto start = std::chrono::steady_clock::now();
   double spent_s = 0.0;
@@ -142,104 +180,127 @@ void take_turns(comm::RankGroup& group, std::span<const std::unique_ptr<Measured
   }
 }
 
-/// What one call of a vector operation takes beside its elements: one on a single element.
-VectorCost measure_vector_calls(comm::RankGroup& group, int thread_count) {
-  VectorOps vectors(thread_count);
-  const std::vector<double> x(1, 1.0);
-  std::vector<double> y(1, 1.0);
-  return {.dot_call_s = seconds_of(group, [&] { y.front() = vectors.dot(x, x); }),
-          .update_call_s = seconds_of(group, [&] { vectors.add_scaled(0.5, x, y); })};
-}
+/// One problem on one grid, as it was measured.
+struct MeasuredCase {
+  Problem problem;
+  comm::ProcessGrid grid;
+  KernelChoice choice;
+  StepTimes times;
+  double nonzeros = 0.0;  // of one rank's block
 
-/// Everything that was measured of the benchmark itself.
-class Measurements {
- public:
-  /// Network and calls of the machine have been measured.
-  explicit Measurements(const MachineDescription& machine) : machine_(machine) {}
-
-  void add(const KernelChoice& choice, const Problem& problem, const comm::ProcessGrid& grid,
-           const OuterStepTimes& times) {
-    const auto n = static_cast<double>(problem.n);
-    const double piece = n / grid.rank_count();
-    const bool is_symmetric = choice.kernel.is_symmetric;
-    const auto phase = [&](Phase which) { return times.phases[static_cast<std::size_t>(which)]; };
-    const double dot_s =
-        std::max(phase(Phase::dot) - times.waiting[static_cast<std::size_t>(Phase::dot)], 0.0);
-    const double one_dot_s = dot_s / OuterStepCalls::local_dots;
-    const double one_update_s = phase(Phase::vector_updates) / OuterStepCalls::updates(is_symmetric);
-
-    const auto network =
-        communication_costs(machine_, comm::BlockLayout::even(problem.n, grid),
-                            {.sum_form = comm::SumForm::reduce_scatter, .is_symmetric = is_symmetric});
-    const double messages_s =
-        OuterStepCalls::products * (network.collection_s + network.summation_s + network.shuffle_s) +
-        OuterStepCalls::sums * network.dot_s + dot_s;
-    const double measured_s =
-        phase(Phase::collection) + phase(Phase::summation) + phase(Phase::shuffle) + phase(Phase::dot);
-    const double multiply_s = phase(Phase::multiply);
-    const BlockShapeCost shape{
-        .rows = n / grid.rows,
-        .columns = n / grid.columns,
-        .nonzeros = times.nonzeros,
-        .seconds_per_nonzero = multiply_s / OuterStepCalls::products / times.nonzeros,
-        .dot_s_per_element = std::max(one_dot_s - machine_.vectors.dot_call_s, 0.0) / piece,
-        .update_s_per_element = std::max(one_update_s - machine_.vectors.update_call_s, 0.0) / piece,
-        .waiting_share = std::max(measured_s - messages_s, 0.0) / multiply_s};
-    dots_.push_back({.x = piece, .y = shape.dot_s_per_element * piece});
-    updates_.push_back({.x = piece, .y = shape.update_s_per_element * piece});
-    kernel_of(choice).shapes.push_back(shape);
-  }
-
-  /// For products that have no measured shapes.
-  [[nodiscard]] double dot_s_per_element() const { return fit_line(dots_).slope; }
-  [[nodiscard]] double update_s_per_element() const { return fit_line(updates_).slope; }
-
-  /// With their curves over the row length. Collective.
-  [[nodiscard]] std::vector<KernelCost> kernels(comm::RankGroup& group, int thread_count) const {
-    auto kernels = kernels_;
-    for (std::size_t k = 0; k < kernels.size(); ++k) {
-      kernels[k].row_lengths =
-          measure_row_lengths_of(group, choices_[k].kernel, choices_[k].tuning, thread_count);
-    }
-    return kernels;
-  }
-
- private:
-  KernelCost& kernel_of(const KernelChoice& choice) {
-    const auto found = std::ranges::find(kernels_, choice.kernel.name, &KernelCost::name);
-    if (found != kernels_.end()) return *found;
-    choices_.push_back(choice);
-    return kernels_.emplace_back(
-        KernelCost{.name = std::string(choice.kernel.name), .is_symmetric = choice.kernel.is_symmetric});
-  }
-
-  const MachineDescription& machine_;
-  std::vector<LinePoint> dots_;
-  std::vector<LinePoint> updates_;
-  std::vector<KernelCost> kernels_;
-  std::vector<KernelChoice> choices_;  // kernel by kernel the first one, for its settings
+  [[nodiscard]] double phase_s(Phase phase) const { return times.phases[static_cast<std::size_t>(phase)]; }
+  [[nodiscard]] double waiting_s(Phase phase) const { return times.waiting[static_cast<std::size_t>(phase)]; }
+  [[nodiscard]] comm::BlockLayout layout() const { return comm::BlockLayout::even(problem.n, grid); }
+  [[nodiscard]] double piece() const { return static_cast<double>(problem.n) / grid.rank_count(); }
 };
 
 /// One problem on all grids of the ranks, each with the kernel that auto takes there.
 void measure_problem(comm::RankGroup& group, const Problem& problem, const CalibrationSetting& setting,
-                     Measurements& measurements, const std::function<void(const std::string&)>& say) {
-  const auto grids = comm::factorizations(group.size());
-  std::vector<KernelChoice> choices;
-  std::vector<std::unique_ptr<MeasuredGrid>> measured;
-  for (const auto& grid : grids) {
-    choices.push_back(choose_kernel({},
-                                    {.problem = problem,
-                                     .grid = grid,
-                                     .thread_count = setting.thread_count,
-                                     .ranks_oversubscribed = setting.environment.ranks_oversubscribed},
-                                    setting.profile));
-    say(fmt::format("class {}, grid {}: {}", problem.class_name, grid.name(), choices.back().kernel.name));
-    measured.push_back(
-        std::make_unique<MeasuredGrid>(group, choices.back(), problem, grid, setting.thread_count));
+                     const std::function<void(const std::string&)>& say, std::vector<MeasuredCase>& cases) {
+  const auto first = cases.size();
+  std::vector<std::unique_ptr<MeasuredGrid>> grids;
+  for (const auto& grid : comm::factorizations(group.size())) {
+    const auto choice = choose_kernel({},
+                                      {.problem = problem,
+                                       .grid = grid,
+                                       .thread_count = setting.thread_count,
+                                       .ranks_oversubscribed = setting.environment.ranks_oversubscribed},
+                                      setting.profile);
+    say(fmt::format("class {}, grid {}: {}", problem.class_name, grid.name(), choice.kernel.name));
+    grids.push_back(std::make_unique<MeasuredGrid>(group, choice, problem, grid, setting.thread_count));
+    cases.push_back({.problem = problem, .grid = grid, .choice = choice, .times = {}, .nonzeros = 0.0});
   }
-  take_turns(group, measured);
-  for (std::size_t k = 0; k < grids.size(); ++k)
-    measurements.add(choices[k], problem, grids[k], measured[k]->times());
+  take_turns(group, grids);
+  for (std::size_t k = 0; k < grids.size(); ++k) {
+    cases[first + k].times = grids[k]->times();
+    cases[first + k].nonzeros = grids[k]->nonzeros();
+  }
+}
+
+/// Short messages by themselves; longer ones as the benchmark's collections take them, which find the data
+/// where a CG step leaves it: hardly in a cache of the receiver.
+NetworkCost network_from(std::vector<LinePoint> messages, double addition_s,
+                         const std::vector<MeasuredCase>& cases) {
+  for (const auto& measured : cases) {
+    if (measured.grid.rows == 1) continue;
+    messages.push_back(message_point(measured.layout(), measured.choice.kernel.is_symmetric,
+                                     measured.phase_s(Phase::collection) / OuterStepCalls::products));
+  }
+  const auto line = fit_line(messages);
+  constexpr double fastest_byte_s = 1e-12;  // where the slope is lost in the start-up
+  return {.start_up_s = line.intercept,
+          .bytes_per_s = 1.0 / std::max(line.slope, fastest_byte_s),
+          .add_s_per_element = addition_s};
+}
+
+/// Network and calls of the machine are known: what is left of dot products and updates is their elements',
+/// what is left of the messages is waiting.
+BlockShapeCost shape_of(const MeasuredCase& measured, const MachineDescription& machine) {
+  const bool is_symmetric = measured.choice.kernel.is_symmetric;
+  const double dot_s = std::max(measured.phase_s(Phase::dot) - measured.waiting_s(Phase::dot), 0.0);
+  const double one_dot_s = dot_s / OuterStepCalls::local_dots;
+  const double one_update_s = measured.phase_s(Phase::vector_updates) / OuterStepCalls::updates(is_symmetric);
+  const auto network = communication_costs(
+      machine, measured.layout(), {.sum_form = comm::SumForm::reduce_scatter, .is_symmetric = is_symmetric});
+  const double messages_s =
+      OuterStepCalls::products * (network.collection_s + network.summation_s + network.shuffle_s) +
+      OuterStepCalls::sums * network.dot_s + dot_s;
+  const double measured_s = measured.phase_s(Phase::collection) + measured.phase_s(Phase::summation) +
+                            measured.phase_s(Phase::shuffle) + measured.phase_s(Phase::dot);
+  const double multiply_s = measured.phase_s(Phase::multiply);
+  const auto n = static_cast<double>(measured.problem.n);
+  return {
+      .rows = n / measured.grid.rows,
+      .columns = n / measured.grid.columns,
+      .nonzeros = measured.nonzeros,
+      .seconds_per_nonzero = multiply_s / OuterStepCalls::products / measured.nonzeros,
+      .dot_s_per_element = std::max(one_dot_s - machine.vectors.dot_call_s, 0.0) / measured.piece(),
+      .update_s_per_element = std::max(one_update_s - machine.vectors.update_call_s, 0.0) / measured.piece(),
+      .waiting_share = std::max(measured_s - messages_s, 0.0) / multiply_s};
+}
+
+/// What one call of a vector operation takes beside its elements: one on a single element. And for products
+/// that have no measured shapes, what elements take in all cases.
+VectorCost vectors_from(comm::RankGroup& group, int thread_count, const std::vector<MeasuredCase>& cases,
+                        const NetworkCost& network) {
+  VectorOps vectors(thread_count);
+  const std::vector<double> x(1, 1.0);
+  std::vector<double> y(1, 1.0);
+  MachineDescription calls;
+  calls.network = network;
+  calls.vectors.dot_call_s = seconds_of(group, [&] { y.front() = vectors.dot(x, x); });
+  calls.vectors.update_call_s = seconds_of(group, [&] { vectors.add_scaled(0.5, x, y); });
+  std::vector<LinePoint> dots;
+  std::vector<LinePoint> updates;
+  for (const auto& measured : cases) {
+    const auto shape = shape_of(measured, calls);
+    dots.push_back({.x = measured.piece(), .y = shape.dot_s_per_element * measured.piece()});
+    updates.push_back({.x = measured.piece(), .y = shape.update_s_per_element * measured.piece()});
+  }
+  return {.dot_s_per_element = fit_line(dots).slope,
+          .dot_call_s = calls.vectors.dot_call_s,
+          .update_s_per_element = fit_line(updates).slope,
+          .update_call_s = calls.vectors.update_call_s};
+}
+
+/// Every kernel that was measured, with its shapes and its curve over the row length. Collective.
+std::vector<KernelCost> kernels_from(comm::RankGroup& group, int thread_count,
+                                     const std::vector<MeasuredCase>& cases,
+                                     const MachineDescription& machine) {
+  std::vector<KernelCost> kernels;
+  for (const auto& measured : cases) {
+    const auto& kernel = measured.choice.kernel;
+    auto found = std::ranges::find(kernels, kernel.name, &KernelCost::name);
+    if (found == kernels.end()) {
+      kernels.push_back(
+          {.name = std::string(kernel.name),
+           .is_symmetric = kernel.is_symmetric,
+           .row_lengths = measure_row_lengths_of(group, kernel, measured.choice.tuning, thread_count)});
+      found = kernels.end() - 1;
+    }
+    found->shapes.push_back(shape_of(measured, machine));
+  }
+  return kernels;
 }
 
 /// Solves w00 a + w01 b = r0, w01 a + w11 b = r1 with weights 1 / y^2; nothing where the points are all at
@@ -300,15 +361,14 @@ MachineDescription calibrate(comm::RankGroup& group, const CalibrationSetting& s
                              .kernels = {},
                              .calibrated_ranks = group.size(),
                              .calibrated_threads = setting.thread_count};
+  std::vector<MeasuredCase> cases;
+  for (const auto& problem : setting.problems) measure_problem(group, problem, setting, say, cases);
   say("messages");
-  machine.network = measure_network(group);
-  machine.vectors = measure_vector_calls(group, setting.thread_count);
-  Measurements measurements(machine);
-  for (const auto& problem : setting.problems) measure_problem(group, problem, setting, measurements, say);
+  const auto addition_s = measure_addition(group);
+  machine.network = network_from(measure_short_messages(group), addition_s, cases);
+  machine.vectors = vectors_from(group, setting.thread_count, cases, machine.network);
   say("row lengths");
-  machine.vectors.dot_s_per_element = measurements.dot_s_per_element();
-  machine.vectors.update_s_per_element = measurements.update_s_per_element();
-  machine.kernels = measurements.kernels(group, setting.thread_count);
+  machine.kernels = kernels_from(group, setting.thread_count, cases, machine);
   return machine;
 }
 

@@ -33,10 +33,10 @@ struct LinePoint {
 };
 Line fit_line(const std::vector<LinePoint>& points);
 
-/// Messages and additions: collections and sums of blocks of many sizes, by the transport that a run takes,
-/// so that waiting is the same as there. Products and vector operations: outer steps of the benchmark itself,
-/// timed by phase, with the kernel that auto takes. `say` gets a line per stage. Collective, at least 2
-/// ranks. Throws RunError, MpiError, std::bad_alloc.
+/// Products, vector operations and long messages: outer steps of the benchmark itself on all grids in turns,
+/// timed by phase, with the kernel that auto takes. Short messages and additions: collections and sums by the
+/// transport that a run takes, so that waiting is the same as there. `say` gets a line per stage. Collective,
+/// at least 2 ranks. Throws RunError, MpiError, std::bad_alloc.
 MachineDescription calibrate(comm::RankGroup& group, const CalibrationSetting& setting,
                              const std::function<void(const std::string&)>& say);
 
