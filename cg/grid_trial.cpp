@@ -124,7 +124,7 @@ GridTrial try_grids(comm::RankGroup& group, const GridTrialSetting& setting, con
     works.emplace_back([contestant] { contestant->iterate(); });
   }
   constexpr RaceLimits limits{
-      .fewest_rounds = 2, .most_rounds = 5, .budget_s = 1.0, .hopeless_factor = 1.5, .shortest_turn_s = 1e-3};
+      .fewest_rounds = 1, .most_rounds = 5, .budget_s = 0.5, .hopeless_factor = 1.3, .shortest_turn_s = 1e-3};
   const auto seconds = race(group, works, limits);
   for (std::size_t k = 0; k < grids.size(); ++k)
     trial.tried.push_back({.grid = grids[k], .step_s = seconds[k] / cg_steps_per_solve});

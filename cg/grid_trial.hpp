@@ -45,9 +45,8 @@ struct GridTrialSetting {
 
 /// Runs some CG steps on every grid of the shortlist, in turns, and takes the fastest. The blocks of all of
 /// them are in memory at once: where these are too large, or there is nothing to choose from, the first of
-/// the shortlist is taken without a trial. Takes about as long as the generation of the blocks and a run of
-/// 15 outer iterations, and a few seconds of CG steps at most. Collective; the same answer on every rank.
-/// Throws RunError, MpiError.
+/// the shortlist is taken without a trial. Takes the generation of all blocks, and of CG steps three to seven
+/// outer iterations on each grid. Collective; the same answer on every rank. Throws RunError, MpiError.
 GridTrial try_grids(comm::RankGroup& group, const GridTrialSetting& setting, const GridShortlist& shortlist);
 
 }  // namespace cg2d

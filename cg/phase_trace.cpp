@@ -35,8 +35,12 @@ void PhaseTrace::end(TraceLevel level, std::uint64_t begin_clocks) {
   }
   add({.begin = begin_clocks, .end = now, .kind = TraceEvent::cg_step, .number = step_++});
   if (step_ < step_count_) return;
-  // The outer iteration goes on; its bar ends with what is in it.
-  add({.begin = outer_begin_, .end = now, .kind = TraceEvent::outer_iteration, .number = outer_});
+  // The outer iteration goes on; its bar ends behind what is in it. Not at the same time: readers add begin
+  // and length as floating-point numbers, and the order of equal ends would be left to the rounding.
+  add({.begin = outer_begin_,
+       .end = read_cycle_counter(),
+       .kind = TraceEvent::outer_iteration,
+       .number = outer_});
   close();
 }
 
