@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "cg/sample.hpp"
+
 namespace cg2d {
 namespace {
 

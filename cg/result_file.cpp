@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -171,12 +170,5 @@ std::string sweep_line(std::string_view run_json, const SweepStep& step, int rou
 }
 
 std::string maker_of(std::string_view run_json) { return maker_from(Json::parse(run_json)); }
-
-Sample sample_of(std::vector<double> values) {
-  std::ranges::sort(values);
-  const auto middle = values.size() / 2;
-  const double median = values.size() % 2 == 1 ? values[middle] : 0.5 * (values[middle - 1] + values[middle]);
-  return {.median = median, .minimum = values.front(), .maximum = values.back(), .count = values.size()};
-}
 
 }  // namespace cg2d

@@ -50,15 +50,4 @@ std::string sweep_line(std::string_view run_json, const SweepStep& step, int rou
 /// different makers are not compared in one table.
 std::string maker_of(std::string_view run_json);
 
-/// Median, and (maximum - minimum) / median.
-struct Sample {
-  double median = 0.0;
-  double minimum = 0.0;
-  double maximum = 0.0;
-  std::size_t count = 0;
-  [[nodiscard]] double spread() const { return (maximum - minimum) / median; }
-};
-/// values: at least one.
-Sample sample_of(std::vector<double> values);
-
 }  // namespace cg2d

@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include "cg/sample.hpp"
 #include "cg/text_format.hpp"
 
 namespace cg2d {

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "cg/errors.hpp"
+#include "cg/sample.hpp"
 #include "result_records.hpp"
 
 namespace cg2d {

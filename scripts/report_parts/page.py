@@ -85,7 +85,7 @@ def gains(study, rank_count):
     second = sorted(case.median_s for case in study.cases[rank_count].values())[1]
     if len(best.times_s) < 2:
         text += " Every grid was run once: the spread is not known."
-    elif min(best.times_s) * (1 + best.spread) > second:
+    elif max(best.times_s) > second:
         text += f" The best grid's own spread ({100 * best.spread:.1f} %) reaches the second best."
     return text
 

@@ -35,8 +35,8 @@ class Case:
 
     @property
     def spread(self):
-        """maximum / minimum - 1"""
-        return max(self.times_s) / min(self.times_s) - 1
+        """(maximum - minimum) / median, as everywhere in cg2d"""
+        return (max(self.times_s) - min(self.times_s)) / self.median_s
 
     @property
     def run(self):
