@@ -8,7 +8,7 @@
 #include "cg/report.hpp"
 #include "cg/report_counters.hpp"
 #include "cg/report_roofline.hpp"
-#include "cg/run_options.hpp"
+#include "cg/sum_form.hpp"
 
 namespace cg2d {
 namespace {

@@ -16,7 +16,6 @@
 #include "cg/output_file.hpp"
 #include "cg/progress.hpp"
 #include "cg/report.hpp"
-#include "cg/run_options.hpp"
 #include "cg/sweep_file.hpp"
 #include "cg/sweep_table.hpp"
 
@@ -25,13 +24,14 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-RunOptions run_options_for(const SweepConfiguration& configuration) {
-  RunOptions options;
-  options.problem = *find_class(configuration.class_name);
+RunOptions run_options_for(const SweepOptions& sweep, const SweepConfiguration& configuration) {
+  RunOptions options = sweep.common;
+  options.problem = *std::ranges::find(sweep.axes.problems, configuration.problem, &problem_name);
   options.grid = configuration.grid;
   options.kernel.name = configuration.kernel;
   options.transport = configuration.transport;
   options.thread_count = configuration.thread_count;
+  options.sum_form = configuration.sum_form;
   options.stops_when_asked = false;
   return options;
 }
@@ -140,7 +140,7 @@ class Sweep {
   /// A complete run, and its line on rank 0. A run that fails is a result, too.
   [[nodiscard]] std::string line_of(const SweepStep& step, comm::RankGroup& group) const {
     const auto start = Clock::now();
-    const auto options = run_options_for(step.configuration);
+    const auto options = run_options_for(options_, step.configuration);
     const Progress silent(Progress::Silent{});
     BenchmarkRun run(options, group, silent);
     try {

@@ -1,0 +1,35 @@
+#include "cg/sum_form.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace cg2d {
+namespace {
+
+struct SumFormRow {
+  std::string_view name;
+  comm::SumForm form;
+};
+
+constexpr std::array sum_form_table{
+    SumFormRow{.name = "reduce-scatter", .form = comm::SumForm::reduce_scatter},
+    SumFormRow{.name = "whole-block", .form = comm::SumForm::whole_block}};
+
+}  // namespace
+
+std::vector<std::string> sum_form_names() {
+  std::vector<std::string> names;
+  for (const auto& row : sum_form_table) names.emplace_back(row.name);
+  return names;
+}
+
+std::string sum_form_name(comm::SumForm form) {
+  return std::string(std::ranges::find(sum_form_table, form, &SumFormRow::form)->name);
+}
+
+std::optional<comm::SumForm> find_sum_form(std::string_view name) {
+  const auto* const row = std::ranges::find(sum_form_table, name, &SumFormRow::name);
+  return row == sum_form_table.end() ? std::nullopt : std::optional(row->form);
+}
+
+}  // namespace cg2d
