@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "cg/option_values.hpp"
+
 namespace cg2d {
 namespace {
 
@@ -17,11 +19,7 @@ constexpr std::array sum_form_table{
 
 }  // namespace
 
-std::vector<std::string> sum_form_names() {
-  std::vector<std::string> names;
-  for (const auto& row : sum_form_table) names.emplace_back(row.name);
-  return names;
-}
+std::vector<std::string> sum_form_names() { return names_of(sum_form_table); }
 
 std::string sum_form_name(comm::SumForm form) {
   return std::string(std::ranges::find(sum_form_table, form, &SumFormRow::form)->name);

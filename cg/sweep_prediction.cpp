@@ -73,9 +73,8 @@ std::string prediction_lines(const std::vector<MeasuredConfiguration>& cells) {
     lines += lines_for(cell.median_run());
   }
   if (lines.empty()) return lines;
-  return "  Predicted beside measured: seconds of the whole timed region (phases: mean over the ranks) in "
-         "the run "
-         "with the median time\n" +
+  return "  Predicted beside measured, in the run with the median time: seconds of the whole timed region,\n"
+         "  phases as means over the ranks; difference = predicted / measured - 1\n" +
          head_line() + lines;
 }
 
