@@ -95,6 +95,7 @@ std::vector<Problem> problems_from(const SweepWords& words) {
   }
   set_default<std::string>(letters, "A");
   std::vector<Problem> problems;
+  problems.reserve(letters.size());
   for (const auto& letter : letters) problems.push_back(problem_class(letter));
   return problems;
 }
