@@ -13,6 +13,7 @@
 #include "cg/benchmark_run.hpp"
 #include "cg/environment.hpp"
 #include "cg/interrupt.hpp"
+#include "cg/kernel_choice.hpp"
 #include "cg/output_file.hpp"
 #include "cg/progress.hpp"
 #include "cg/report.hpp"
@@ -78,6 +79,8 @@ class Sweep {
   void open_file() {
     RunReport report;
     report.environment = inspect_environment(group_, 1);
+    // A file that is no profile is an error of this command line, and no result of each of its runs.
+    static_cast<void>(load_profile(options_.common.profile, *report.environment, group_));
     agree_on(group_, [&] {
       if (group_.rank() != 0) return;
       file_ = std::make_unique<SweepFile>(options_.output, options_.fresh);

@@ -229,6 +229,7 @@ class SweepTest(ProgramTest):
             (["--sum", "whole-block,none"], USAGE, "--sum none: unknown"),
             (["--memory-limit", "much"], USAGE, "is not a size"),
             (["--no-profile", "--profile", "file"], USAGE, "contradict each other"),
+            (["--profile", SCHEMA, "--output", self.file], USAGE, "is no tuning profile"),
             (["--output", self.folder / "no" / "file"], CANNOT_CREATE, "No such file"),
             (["--show", self.folder / "nothing"], USAGE, "there is no such file"),
         ):
@@ -237,6 +238,7 @@ class SweepTest(ProgramTest):
                 self.assertEqual(outcome.exit_code, code, outcome)
                 (line,) = outcome.error_lines()
                 self.assertIn(text, line)
+        self.assertFalse(self.file.exists())
 
 
 def described_machine(processor):
