@@ -1,6 +1,7 @@
 #include "cg/machine_description.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -11,6 +12,7 @@
 
 #include "cg/embedded_machines.hpp"
 #include "cg/errors.hpp"
+#include "cg/sum_form.hpp"
 #include "cg/tuning_profile.hpp"
 
 namespace cg2d {
@@ -106,12 +108,11 @@ struct Section {
 };
 
 comm::SumForm sum_form_from(const Section& network) {
-  if (!network.has("sum_form")) return comm::SumForm::reduce_scatter;
+  if (!network.has("sum_form")) return default_sum_form;
   const auto name = network.text("sum_form");
-  if (name == "reduce-scatter") return comm::SumForm::reduce_scatter;
-  if (name == "whole-block") return comm::SumForm::whole_block;
-  throw InputError(
-      fmt::format("{} is \"{}\": it must be reduce-scatter or whole-block", network.where("sum_form"), name));
+  if (const auto form = find_sum_form(name)) return *form;
+  throw InputError(fmt::format("{} is \"{}\": it must be {}", network.where("sum_form"), name,
+                               fmt::join(sum_form_names(), " or ")));
 }
 
 /// false where the key is not there.
@@ -240,7 +241,6 @@ Json json_of(const KernelCost& kernel) {
 Json json_of(const MachineDescription& machine) {
   const auto& network = machine.network;
   const auto& vectors = machine.vectors;
-  const bool is_whole = network.sum_form == comm::SumForm::whole_block;
   Json json{{"name", machine.name}, {"description", machine.description}, {"sources", machine.sources}};
   if (machine.description.empty()) json.erase("description");
   if (machine.clock_hz > 0.0) json["clock_hz"] = machine.clock_hz;
@@ -250,7 +250,7 @@ Json json_of(const MachineDescription& machine) {
   json["network"] = {{"start_up_s", network.start_up_s},
                      {"bytes_per_s", network.bytes_per_s},
                      {"add_seconds_per_element", network.add_s_per_element},
-                     {"sum_form", is_whole ? "whole-block" : "reduce-scatter"},
+                     {"sum_form", sum_form_name(network.sum_form)},
                      {"shuffles_kept_pieces", network.shuffles_kept_pieces}};
   json["vectors"] = {{"dot_seconds_per_element", vectors.dot_s_per_element},
                      {"dot_call_s", vectors.dot_call_s},

@@ -35,6 +35,12 @@ const Problem* find_class(std::string_view letter) {
   return found == classes.end() ? nullptr : &*found;
 }
 
+std::string problem_name(const Problem& problem) {
+  if (find_class(problem.class_name) != nullptr) return problem.class_name;
+  return fmt::format("{}(n {}, nonzer {}, shift {}, niter {})", problem.class_name, problem.n, problem.nonzer,
+                     problem.shift, problem.niter);
+}
+
 void check_problem(const Problem& problem) {
   constexpr std::int64_t largest_n = std::numeric_limits<std::int32_t>::max();
   if (problem.n < 1 || problem.n > largest_n) {

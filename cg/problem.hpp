@@ -33,6 +33,9 @@ std::span<const Problem> problem_classes();
 /// The class of that letter, in either case; nullptr if there is none.
 const Problem* find_class(std::string_view letter);
 
+/// The class, or "U(n 1400, nonzer 7, shift 10, niter 15)": what tells problems apart.
+std::string problem_name(const Problem& problem);
+
 /// Throws InputError when the numbers make no problem (n < 1, nonzer not within 1...n, niter < 1, shift not
 /// finite).
 void check_problem(const Problem& problem);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 namespace cg2d {
 namespace {
@@ -33,16 +34,10 @@ const RepeatReport& median_repeat(const RunReport& report) {
   return report.repeats[order[(order.size() - 1) / 2]];
 }
 
-double shortest_time_s(const RunReport& report) {
-  return std::min_element(report.repeats.begin(), report.repeats.end(),
-                          [](const auto& a, const auto& b) { return a.time_s < b.time_s; })
-      ->time_s;
-}
-
-double longest_time_s(const RunReport& report) {
-  return std::max_element(report.repeats.begin(), report.repeats.end(),
-                          [](const auto& a, const auto& b) { return a.time_s < b.time_s; })
-      ->time_s;
+Sample repeat_times(const RunReport& report) {
+  std::vector<double> times_s;
+  for (const auto& repeat : report.repeats) times_s.push_back(repeat.time_s);
+  return sample_of(std::move(times_s));
 }
 
 double cg_step_count(const RunReport& report) {

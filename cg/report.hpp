@@ -23,6 +23,7 @@
 #include "cg/roofline.hpp"
 #include "cg/row_lengths.hpp"
 #include "cg/run_plan.hpp"
+#include "cg/sample.hpp"
 #include "cg/solver.hpp"
 #include "cg/vector_ops.hpp"
 #include "comm/block_layout.hpp"
@@ -112,8 +113,8 @@ struct RunReport {
 
 /// Figures that follow from a report with at least one repeat.
 const RepeatReport& median_repeat(const RunReport& report);
-double shortest_time_s(const RunReport& report);
-double longest_time_s(const RunReport& report);
+/// The times of all repeats.
+Sample repeat_times(const RunReport& report);
 /// CG steps of one repetition.
 double cg_step_count(const RunReport& report);
 /// The last zeta and residual of the repetition reported.

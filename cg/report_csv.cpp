@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "cg/report.hpp"
-#include "cg/run_options.hpp"
+#include "cg/sum_form.hpp"
 
 namespace cg2d {
 namespace {

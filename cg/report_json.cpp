@@ -8,7 +8,7 @@
 #include "cg/report.hpp"
 #include "cg/report_counters.hpp"
 #include "cg/report_roofline.hpp"
-#include "cg/run_options.hpp"
+#include "cg/sum_form.hpp"
 
 namespace cg2d {
 namespace {
@@ -122,10 +122,11 @@ Json result_json(const RunReport& report) {
   json["mops_total"] = mops;
   json["mops_per_process"] = mops / report.grid.rank_count();
   json["true_mflops"] = true_flop_count(problem, report.nonzero_count) / time_s / 1e6;
-  json["repeats"] = {{"count", report.repeats.size()},
-                     {"minimum_s", shortest_time_s(report)},
-                     {"maximum_s", longest_time_s(report)},
-                     {"spread", longest_time_s(report) / shortest_time_s(report) - 1.0},
+  const auto times = repeat_times(report);
+  json["repeats"] = {{"count", times.count},
+                     {"minimum_s", times.minimum},
+                     {"maximum_s", times.maximum},
+                     {"spread", times.spread()},
                      {"times_s", Json::array()}};
   for (const auto& repeat : report.repeats) json["repeats"]["times_s"].push_back(repeat.time_s);
   return json;

@@ -7,7 +7,7 @@
 
 #include "cg/build_info.hpp"
 #include "cg/report.hpp"
-#include "cg/run_options.hpp"
+#include "cg/sum_form.hpp"
 #include "cg/text_format.hpp"
 
 namespace cg2d {

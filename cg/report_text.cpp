@@ -9,7 +9,7 @@
 #include "cg/report.hpp"
 #include "cg/report_counters.hpp"
 #include "cg/report_roofline.hpp"
-#include "cg/run_options.hpp"
+#include "cg/sum_form.hpp"
 #include "cg/text_format.hpp"
 
 namespace cg2d {
@@ -122,11 +122,10 @@ std::string own_lines(const RunReport& report) {
   const auto line = [&](std::string_view label, const std::string& value) {
     text += fmt::format(" {:<15} = {}\n", label, value);
   };
-  if (report.repeats.size() > 1) {
+  if (const auto times = repeat_times(report); times.count > 1) {
     line("Seconds",
          fmt::format("{:.6f} (median of {}; minimum {:.6f}, maximum {:.6f}, spread {:.1f} %)", repeat.time_s,
-                     report.repeats.size(), shortest_time_s(report), longest_time_s(report),
-                     100.0 * (longest_time_s(report) / shortest_time_s(report) - 1.0)));
+                     times.count, times.minimum, times.maximum, 100.0 * times.spread()));
   } else {
     line("Seconds", fmt::format("{:.6f}", repeat.time_s));
   }

@@ -73,12 +73,15 @@ Comparison compare_results(const std::vector<ResultRecord>& before, const std::v
 }
 
 std::string comparison_text(const Comparison& comparison, double threshold) {
-  std::string text = fmt::format("{:<36} {:>10} {:>7} {:>5} {:>10} {:>7} {:>5} {:>7}\n", "configuration",
-                                 "A: s", "spread", "runs", "B: s", "spread", "runs", "B/A");
+  std::size_t width = 36;
+  for (const auto& pair : comparison.common) width = std::max(width, pair.configuration.key().size());
+  std::string text = fmt::format("{:<{}} {:>10} {:>7} {:>5} {:>10} {:>7} {:>5} {:>7}\n", "configuration",
+                                 width, "A: s", "spread", "runs", "B: s", "spread", "runs", "B/A");
   for (const auto& pair : comparison.common) {
     const auto ratio = pair.before && pair.after ? fmt::format("{:.3f}", pair.ratio()) : std::string();
-    const auto line = fmt::format("{:<36} {} {} {:>7} {}", pair.configuration.key(), sample_text(pair.before),
-                                  sample_text(pair.after), ratio, verdict_on(pair, threshold));
+    const auto line =
+        fmt::format("{:<{}} {} {} {:>7} {}", pair.configuration.key(), width, sample_text(pair.before),
+                    sample_text(pair.after), ratio, verdict_on(pair, threshold));
     text += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
   }
   for (const auto& configuration : comparison.only_before)

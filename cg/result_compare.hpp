@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "cg/sample.hpp"
 #include "cg/sweep_table.hpp"
 
 namespace cg2d {

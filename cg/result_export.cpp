@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "cg/sample.hpp"
+
 namespace cg2d {
 namespace {
 
@@ -23,12 +25,14 @@ struct VaryingParts {
   bool threads = false;
   bool kernel = false;
   bool transport = false;
+  bool sum_form = false;
 
   explicit VaryingParts(const std::vector<ResultRecord>& records)
       : order(varies(records, [](const auto& record) { return record.n; })),
         threads(varies(records, [](const auto& record) { return record.configuration.thread_count; })),
         kernel(varies(records, [](const auto& record) { return record.configuration.kernel; })),
-        transport(varies(records, [](const auto& record) { return record.configuration.transport; })) {}
+        transport(varies(records, [](const auto& record) { return record.configuration.transport; })),
+        sum_form(varies(records, [](const auto& record) { return record.configuration.sum_form; })) {}
 
   [[nodiscard]] Json parameters_of(const ResultRecord& record) const {
     Json parameters{{"p", record.configuration.grid.rank_count()}, {"px", record.configuration.grid.columns}};
@@ -41,6 +45,7 @@ struct VaryingParts {
     std::string path;
     if (kernel) path += record.configuration.kernel + "->";
     if (transport) path += record.configuration.transport + "->";
+    if (sum_form) path += sum_form_name(record.configuration.sum_form) + "->";
     return path.append(what);
   }
 };
@@ -80,20 +85,21 @@ std::string extra_p_lines(const std::vector<ResultRecord>& records) {
 }
 
 std::string csv_lines(const std::vector<ResultRecord>& records) {
-  std::string lines = "class,n,ranks,px,py,kernel,kernel_used,transport,threads,round,status,time_s";
+  std::string lines = "class,n,ranks,px,py,kernel,kernel_used,transport,threads,sum_form,round,status,time_s";
   for (std::size_t index = 0; index < phase_count; ++index)
     lines += fmt::format(",{}_s", phase_name(phase_at(index)));
   lines += ",predicted_s\n";
   for (const auto& record : records) {
     const auto& configuration = record.configuration;
-    lines += fmt::format("{},{},{},{},{},{},{},{},{},{},{},", csv_cell(configuration.class_name), record.n,
+    lines += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},", csv_cell(configuration.problem), record.n,
                          configuration.grid.rank_count(), configuration.grid.columns, configuration.grid.rows,
                          configuration.kernel, record.kernel_used, configuration.transport,
-                         configuration.thread_count, record.round, record.status);
+                         configuration.thread_count, sum_form_name(configuration.sum_form), record.round,
+                         record.status);
     if (record.succeeded()) lines += fmt::format("{:.9g}", sample_of(record.times_s).median);
     for (std::size_t index = 0; index < phase_count; ++index)
       lines += record.phases_s ? fmt::format(",{:.9g}", record.phases_s->at(index)) : std::string(",");
-    lines += record.predicted_s ? fmt::format(",{:.9g}\n", *record.predicted_s) : std::string(",\n");
+    lines += record.prediction ? fmt::format(",{:.9g}\n", record.prediction->total_s) : std::string(",\n");
   }
   return lines;
 }

@@ -2,11 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "cg/errors.hpp"
+#include "cg/problem.hpp"
 #include "cg/tuning_profile.hpp"
 
 namespace cg2d {
@@ -33,26 +33,35 @@ std::string maker_from(const Json& run) {
   return text;
 }
 
+/// The problem's name; a class is known by its letter alone.
+std::string problem_from(const Json& problem) {
+  return problem_name({.class_name = problem.at("class").get<std::string>(),
+                       .n = problem.at("n").get<std::int64_t>(),
+                       .nonzer = problem.at("nonzer").get<int>(),
+                       .niter = problem.at("niter").get<int>(),
+                       .shift = problem.at("shift").get<double>(),
+                       .reference_zeta = {}});
+}
+
+comm::SumForm named_sum_form(const Json& name) {
+  const auto form = find_sum_form(name.get<std::string>());
+  if (!form) throw InputError(fmt::format("its sum_form is {}, which there is not", name.dump()));
+  return *form;
+}
+
 /// What the run was asked for, from its own words: a sweep notes it, for a run that failed does not say it.
 SweepConfiguration configuration_from(const Json& run) {
+  SweepConfiguration configuration;
+  configuration.problem = problem_from(run.at("problem"));
   if (run.contains("sweep")) {
     const auto& asked = run.at("sweep").at("configuration");
-    return {.class_name = asked.at("class").get<std::string>(),
-            .grid = {.columns = asked.at("columns").get<int>(), .rows = asked.at("rows").get<int>()},
-            .kernel = asked.at("kernel").get<std::string>(),
-            .transport = asked.at("transport").get<std::string>(),
-            .thread_count = asked.at("threads").get<int>()};
-  }
-  const auto& problem = run.at("problem");
-  SweepConfiguration configuration{.class_name = problem.at("class").get<std::string>(),
-                                   .grid = {},
-                                   .kernel = {},
-                                   .transport = {},
-                                   .thread_count = 1};
-  if (configuration.class_name == "U") {
-    configuration.class_name =
-        fmt::format("U(n {}, nonzer {}, shift {}, niter {})", problem.at("n").dump(),
-                    problem.at("nonzer").dump(), problem.at("shift").dump(), problem.at("niter").dump());
+    configuration.grid = {.columns = asked.at("columns").get<int>(), .rows = asked.at("rows").get<int>()};
+    configuration.kernel = asked.at("kernel").get<std::string>();
+    configuration.transport = asked.at("transport").get<std::string>();
+    configuration.thread_count = asked.at("threads").get<int>();
+    // Files of before there was a choice do not say it.
+    if (asked.contains("sum_form")) configuration.sum_form = named_sum_form(asked.at("sum_form"));
+    return configuration;
   }
   const auto& configured = run.at("configuration");
   if (configured.is_null()) return configuration;
@@ -62,21 +71,39 @@ SweepConfiguration configuration_from(const Json& run) {
   configuration.kernel = is_named ? configured.at("kernel").get<std::string>() : "auto";
   configuration.transport = configured.at("transport").get<std::string>();
   configuration.thread_count = configured.at("threads").get<int>();
+  configuration.sum_form = named_sum_form(configured.at("sum_form"));
   return configuration;
 }
 
-std::optional<std::array<double, phase_count>> phases_from(const Json& phases) {
+/// A number for each phase, by its name.
+template <typename Seconds>
+PhaseSeconds phases_by_name(const Json& phases, const Seconds& seconds_of) {
+  PhaseSeconds seconds{};
+  for (std::size_t index = 0; index < phase_count; ++index)
+    seconds.at(index) =
+        seconds_of(phases.at(std::string(phase_name(phase_at(index))))).template get<double>();
+  return seconds;
+}
+
+std::optional<PhaseSeconds> phases_from(const Json& phases) {
   if (phases.is_null()) return std::nullopt;
-  std::array<double, phase_count> means{};
+  PhaseSeconds means{};
   const auto& ranks = phases.at("ranks");
   for (const auto& rank : ranks) {
-    for (std::size_t index = 0; index < phase_count; ++index) {
-      means.at(index) +=
-          rank.at("phases").at(std::string(phase_name(phase_at(index)))).at("seconds").get<double>() /
-          static_cast<double>(ranks.size());
-    }
+    const auto seconds =
+        phases_by_name(rank.at("phases"), [](const Json& phase) { return phase.at("seconds"); });
+    for (std::size_t index = 0; index < phase_count; ++index)
+      means.at(index) += seconds.at(index) / static_cast<double>(ranks.size());
   }
   return means;
+}
+
+std::optional<PredictedTimes> prediction_from(const Json& run) {
+  if (!run.contains("prediction") || run.at("prediction").is_null()) return std::nullopt;
+  const auto& prediction = run.at("prediction");
+  return PredictedTimes{
+      .total_s = prediction.at("total_s").get<double>(),
+      .phases_s = phases_by_name(prediction.at("phases"), [](const Json& phase) { return phase; })};
 }
 
 ResultRecord record_from(const Json& run) {
@@ -92,11 +119,12 @@ ResultRecord record_from(const Json& run) {
   record.n = run.at("problem").at("n").get<std::int64_t>();
   if (!run.at("configuration").is_null())
     record.kernel_used = run.at("configuration").at("kernel").get<std::string>();
-  if (!run.at("result").is_null())
+  if (!run.at("result").is_null()) {
     record.times_s = run.at("result").at("repeats").at("times_s").get<std::vector<double>>();
+    record.time_s = run.at("result").at("time_s").get<double>();
+  }
   record.phases_s = phases_from(run.at("phases"));
-  if (run.contains("prediction") && !run.at("prediction").is_null())
-    record.predicted_s = run.at("prediction").at("total_s").get<double>();
+  record.prediction = prediction_from(run);
   if (run.contains("sweep")) {
     record.round = run.at("sweep").at("round").get<int>();
     record.duration_s = run.at("sweep").at("duration_s").get<double>();
@@ -161,22 +189,16 @@ std::string sweep_line(std::string_view run_json, const SweepStep& step, int rou
                   {"rounds", round_count},
                   {"duration_s", duration_s},
                   {"configuration",
-                   {{"class", asked.class_name},
+                   {{"class", run.at("problem").at("class")},
                     {"columns", asked.grid.columns},
                     {"rows", asked.grid.rows},
                     {"kernel", asked.kernel},
                     {"transport", asked.transport},
-                    {"threads", asked.thread_count}}}};
+                    {"threads", asked.thread_count},
+                    {"sum_form", sum_form_name(asked.sum_form)}}}};
   return run.dump() + "\n";
 }
 
 std::string maker_of(std::string_view run_json) { return maker_from(Json::parse(run_json)); }
-
-Sample sample_of(std::vector<double> values) {
-  std::ranges::sort(values);
-  const auto middle = values.size() / 2;
-  const double median = values.size() % 2 == 1 ? values[middle] : 0.5 * (values[middle - 1] + values[middle]);
-  return {.median = median, .minimum = values.front(), .maximum = values.back(), .count = values.size()};
-}
 
 }  // namespace cg2d

@@ -2,17 +2,22 @@
 
 // Results of runs as files hold them: one object (cg2d run --format json), or JSON Lines (cg2d sweep).
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "cg/phase_timer.hpp"
+#include "cg/performance_model.hpp"
 #include "cg/sweep_plan.hpp"
 
 namespace cg2d {
+
+/// What the performance model said of a run: seconds of the whole timed region.
+struct PredictedTimes {
+  double total_s = 0.0;
+  PhaseSeconds phases_s{};
+};
 
 /// What a result says about one run, as far as tables need it.
 struct ResultRecord {
@@ -24,9 +29,10 @@ struct ResultRecord {
   std::string kernel_used;      ///< what "auto" became; empty if the run did not come so far
   std::int64_t n = 0;           ///< order of the matrix
   std::vector<double> times_s;  ///< of the timed repetitions; empty if the run failed
-  /// Mean over the ranks, seconds of the whole timed region; nothing where phases were not timed.
-  std::optional<std::array<double, phase_count>> phases_s;
-  std::optional<double> predicted_s;
+  double time_s = 0.0;          ///< of the repetition that the run reports, the median one
+  /// Of that repetition: mean over the ranks, seconds; nothing where phases were not timed.
+  std::optional<PhaseSeconds> phases_s;
+  std::optional<PredictedTimes> prediction;
   std::optional<double> duration_s;  ///< of the whole run with its set-up, in a sweep
   std::string maker;  ///< program and machine, see maker_of(); empty where the result does not say
 
@@ -49,16 +55,5 @@ std::string sweep_line(std::string_view run_json, const SweepStep& step, int rou
 /// What made a result: version of the program, how it was compiled, MPI, and kind of processor. Results of
 /// different makers are not compared in one table.
 std::string maker_of(std::string_view run_json);
-
-/// Median, and (maximum - minimum) / median.
-struct Sample {
-  double median = 0.0;
-  double minimum = 0.0;
-  double maximum = 0.0;
-  std::size_t count = 0;
-  [[nodiscard]] double spread() const { return (maximum - minimum) / median; }
-};
-/// values: at least one.
-Sample sample_of(std::vector<double> values);
 
 }  // namespace cg2d

@@ -11,6 +11,7 @@
 #include "cg/phase_trace.hpp"
 #include "cg/problem.hpp"
 #include "cg/run_plan.hpp"
+#include "cg/sum_form.hpp"
 #include "comm/block_layout.hpp"
 #include "comm/communicator.hpp"
 #include "comm/schedule.hpp"
@@ -25,7 +26,7 @@ struct RunOptions {
   std::optional<int> grid_columns;        ///< --px: the rows follow from the rank count
   bool tries_grids = true;                ///< where the grid is left open: measure the best few
   int planned_ranks = 0;                  ///< --ranks, with --dry-run: plan for that many; 0: those that run
-  comm::SumForm sum_form = comm::SumForm::reduce_scatter;
+  comm::SumForm sum_form = default_sum_form;
   std::string transport{comm::default_transport().name};
   KernelWish kernel;
   ProfileSource profile;
@@ -52,7 +53,5 @@ struct RunOptions {
 /// The grid to run on, before any trial; throws InputError that lists the valid ones when it does not match
 /// the rank count.
 comm::ProcessGrid resolve_grid(const RunOptions& options, int rank_count);
-
-std::string sum_form_name(comm::SumForm form);
 
 }  // namespace cg2d

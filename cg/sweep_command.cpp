@@ -13,10 +13,10 @@
 #include "cg/benchmark_run.hpp"
 #include "cg/environment.hpp"
 #include "cg/interrupt.hpp"
+#include "cg/kernel_choice.hpp"
 #include "cg/output_file.hpp"
 #include "cg/progress.hpp"
 #include "cg/report.hpp"
-#include "cg/run_options.hpp"
 #include "cg/sweep_file.hpp"
 #include "cg/sweep_table.hpp"
 
@@ -25,13 +25,14 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-RunOptions run_options_for(const SweepConfiguration& configuration) {
-  RunOptions options;
-  options.problem = *find_class(configuration.class_name);
+RunOptions run_options_for(const SweepOptions& sweep, const SweepConfiguration& configuration) {
+  RunOptions options = sweep.common;
+  options.problem = *std::ranges::find(sweep.axes.problems, configuration.problem, &problem_name);
   options.grid = configuration.grid;
   options.kernel.name = configuration.kernel;
   options.transport = configuration.transport;
   options.thread_count = configuration.thread_count;
+  options.sum_form = configuration.sum_form;
   options.stops_when_asked = false;
   return options;
 }
@@ -78,6 +79,8 @@ class Sweep {
   void open_file() {
     RunReport report;
     report.environment = inspect_environment(group_, 1);
+    // A file that is no profile is an error of this command line, and no result of each of its runs.
+    static_cast<void>(load_profile(options_.common.profile, *report.environment, group_));
     agree_on(group_, [&] {
       if (group_.rank() != 0) return;
       file_ = std::make_unique<SweepFile>(options_.output, options_.fresh);
@@ -140,7 +143,7 @@ class Sweep {
   /// A complete run, and its line on rank 0. A run that fails is a result, too.
   [[nodiscard]] std::string line_of(const SweepStep& step, comm::RankGroup& group) const {
     const auto start = Clock::now();
-    const auto options = run_options_for(step.configuration);
+    const auto options = run_options_for(options_, step.configuration);
     const Progress silent(Progress::Silent{});
     BenchmarkRun run(options, group, silent);
     try {

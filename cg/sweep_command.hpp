@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cg/errors.hpp"
+#include "cg/run_options.hpp"
 #include "cg/sweep_plan.hpp"
 #include "comm/rank_group.hpp"
 
@@ -13,7 +14,8 @@ namespace cg2d {
 
 /// What `cg2d sweep` was asked for.
 struct SweepOptions {
-  SweepAxes axes;  ///< no rank counts: that of the ranks started
+  SweepAxes axes;     ///< no rank counts: that of the ranks started
+  RunOptions common;  ///< of every run, as far as the axes do not say it
   int round_count = 3;
   std::string output = "cg2d-sweep.jsonl";
   bool fresh = false;

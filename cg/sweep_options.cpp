@@ -1,6 +1,7 @@
 // The command line of `cg2d sweep`.
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <limits>
@@ -8,10 +9,11 @@
 #include <string>
 #include <vector>
 
-#include "cg/block_product.hpp"
 #include "cg/errors.hpp"
 #include "cg/option_values.hpp"
+#include "cg/problem_options.hpp"
 #include "cg/result_file.hpp"
+#include "cg/shared_options.hpp"
 #include "cg/subcommand.hpp"
 #include "cg/sweep_command.hpp"
 #include "cg/sweep_table.hpp"
@@ -23,6 +25,8 @@ namespace {
 /// What the options said, as far as it is not in SweepOptions as it was said.
 struct SweepWords {
   std::vector<std::string> class_letters;
+  ProblemWords problem;
+  std::vector<std::string> sum_forms;
   std::string shown_file;
   SweepOptions options;
 };
@@ -32,6 +36,7 @@ void add_sweep_options(CLI::App& sweep, SweepWords& words) {
   auto& axes = options.axes;
   sweep.add_option("--class", words.class_letters, "classes, such as A or A,B; A if not given")
       ->delimiter(',');
+  add_problem_options(sweep, words.problem, common_option_group);
   sweep.add_option("--ranks", axes.rank_counts, "rank counts, such as 2,4,8; all ranks started if not given")
       ->delimiter(',')
       ->transform(decimal<int>());
@@ -46,6 +51,10 @@ void add_sweep_options(CLI::App& sweep, SweepWords& words) {
   sweep.add_option("--threads", axes.thread_counts, "threads of each rank, such as 1,2; 1 if not given")
       ->delimiter(',')
       ->transform(decimal<int>());
+  sweep.add_option("--sum", words.sum_forms, "sums over a process row: reduce-scatter, whole-block")
+      ->delimiter(',');
+  add_profile_options(sweep, options.common.profile, profile_is_used());
+  add_memory_limit_option(sweep, options.common.memory_limit_bytes);
   sweep.add_option("--repeat", options.round_count, "rounds: runs of each configuration; 3 if not given")
       ->transform(decimal<int>());
   sweep
@@ -65,27 +74,43 @@ void set_default(std::vector<T>& list, T value) {
 }
 
 void check_axes(const SweepAxes& axes) {
-  auto kernel_names = names_of(all_kernels());
-  kernel_names.emplace_back("auto");
   constexpr int most = std::numeric_limits<int>::max();
-  for (const auto& kernel : axes.kernels) require_known("--kernel", kernel, kernel_names);
-  for (const auto& transport : axes.transports)
-    require_known("--transport", transport, names_of(comm::transport_table()));
+  for (const auto& kernel : axes.kernels) require_kernel_name(kernel);
+  for (const auto& transport : axes.transports) require_transport_name(transport);
   for (const int count : axes.thread_counts) require_within("--threads", count, most_threads);
   for (const int count : axes.rank_counts) require_within("--ranks", count, most);
   for (const int columns : axes.columns) require_within("--px", columns, most);
 }
 
+/// Classes, or the one problem that the numbers make.
+std::vector<Problem> problems_from(const SweepWords& words) {
+  auto letters = words.class_letters;
+  if (words.problem.has_any()) {
+    if (letters.size() > 1) {
+      throw InputError(
+          fmt::format("--class {}: with --n, --nonzer, --shift, --niter or --reference give one at most",
+                      fmt::join(letters, ",")));
+    }
+    return {problem_from("sweep", letters.empty() ? "" : letters.front(), words.problem)};
+  }
+  set_default<std::string>(letters, "A");
+  std::vector<Problem> problems;
+  problems.reserve(letters.size());
+  for (const auto& letter : letters) problems.push_back(problem_class(letter));
+  return problems;
+}
+
 SweepOptions sweep_options_from(const SweepWords& words) {
   SweepOptions options = words.options;
-  auto letters = words.class_letters;
-  set_default<std::string>(letters, "A");
-  for (const auto& letter : letters) options.axes.class_names.push_back(problem_class(letter).class_name);
+  options.axes.problems = problems_from(words);
   set_default<std::string>(options.axes.kernels, "auto");
   set_default<std::string>(options.axes.transports, std::string(comm::default_transport().name));
   set_default(options.axes.thread_counts, 1);
+  for (const auto& name : words.sum_forms) options.axes.sum_forms.push_back(sum_form_from(name));
+  set_default(options.axes.sum_forms, default_sum_form);
   require_within("--repeat", options.round_count, std::numeric_limits<int>::max());
   check_axes(options.axes);
+  check_profile(options.common.profile);
   return options;
 }
 

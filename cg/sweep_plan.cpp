@@ -27,33 +27,48 @@ std::vector<comm::ProcessGrid> wanted_grids(int rank_count, const std::vector<in
   return grids;
 }
 
-}  // namespace
-
-std::string SweepConfiguration::key() const {
-  return fmt::format("{} {} {} {} {}", class_name, grid.name(), kernel, transport,
-                     format_count(thread_count, "thread"));
-}
-
-std::vector<SweepConfiguration> configurations_of(const SweepAxes& axes) {
-  std::vector<SweepConfiguration> configurations;
-  const auto add = [&](const std::string& class_name, const comm::ProcessGrid& grid) {
-    for (const auto& kernel : axes.kernels) {
-      for (const auto& transport : axes.transports) {
-        for (const int thread_count : axes.thread_counts) {
-          SweepConfiguration configuration{.class_name = class_name,
-                                           .grid = grid,
-                                           .kernel = kernel,
-                                           .transport = transport,
-                                           .thread_count = thread_count};
-          if (std::ranges::find(configurations, configuration) == configurations.end())
-            configurations.push_back(std::move(configuration));
+/// What runs on every grid of every problem: a configuration of each, without problem and grid.
+std::vector<SweepConfiguration> settings_of(const SweepAxes& axes) {
+  std::vector<SweepConfiguration> settings;
+  for (const auto& kernel : axes.kernels) {
+    for (const auto& transport : axes.transports) {
+      for (const int thread_count : axes.thread_counts) {
+        for (const auto sum_form : axes.sum_forms) {
+          settings.push_back({.problem = {},
+                              .grid = {},
+                              .kernel = kernel,
+                              .transport = transport,
+                              .thread_count = thread_count,
+                              .sum_form = sum_form});
         }
       }
     }
+  }
+  return settings;
+}
+
+}  // namespace
+
+std::string SweepConfiguration::key() const {
+  const bool is_usual = sum_form == default_sum_form;
+  return fmt::format("{} {} {} {} {}{}", problem, grid.name(), kernel, transport,
+                     format_count(thread_count, "thread"), is_usual ? "" : " " + sum_form_name(sum_form));
+}
+
+std::vector<SweepConfiguration> configurations_of(const SweepAxes& axes) {
+  const auto settings = settings_of(axes);
+  std::vector<SweepConfiguration> configurations;
+  const auto add = [&](const Problem& problem, const comm::ProcessGrid& grid) {
+    for (auto configuration : settings) {
+      configuration.problem = problem_name(problem);
+      configuration.grid = grid;
+      if (std::ranges::find(configurations, configuration) == configurations.end())
+        configurations.push_back(std::move(configuration));
+    }
   };
-  for (const auto& class_name : axes.class_names) {
+  for (const auto& problem : axes.problems) {
     for (const int rank_count : axes.rank_counts) {
-      for (const auto& grid : wanted_grids(rank_count, axes.columns)) add(class_name, grid);
+      for (const auto& grid : wanted_grids(rank_count, axes.columns)) add(problem, grid);
     }
   }
   return configurations;
@@ -75,7 +90,7 @@ std::optional<comm::ProcessGrid> official_grid(int rank_count) {
 }
 
 void RunDurations::add(const SweepConfiguration& configuration, double seconds) {
-  for (auto* sum : {&by_key_[configuration.key()], &by_class_[configuration.class_name], &all_}) {
+  for (auto* sum : {&by_key_[configuration.key()], &by_problem_[configuration.problem], &all_}) {
     sum->seconds += seconds;
     ++sum->count;
   }
@@ -86,11 +101,11 @@ std::optional<double> RunDurations::expected(const std::vector<SweepStep>& steps
   double seconds = 0.0;
   for (const auto& step : steps) {
     const auto same = by_key_.find(step.configuration.key());
-    const auto alike = by_class_.find(step.configuration.class_name);
+    const auto alike = by_problem_.find(step.configuration.problem);
     if (same != by_key_.end()) {
       seconds += same->second.mean();
     } else {
-      seconds += alike != by_class_.end() ? alike->second.mean() : all_.mean();
+      seconds += alike != by_problem_.end() ? alike->second.mean() : all_.mean();
     }
   }
   return seconds;

@@ -9,34 +9,39 @@
 #include <vector>
 
 #include "cg/problem.hpp"
+#include "cg/sum_form.hpp"
 #include "comm/block_layout.hpp"
+#include "comm/schedule.hpp"
 
 namespace cg2d {
 
 /// What is measured: one cell of one table.
 struct SweepConfiguration {
-  std::string class_name;
+  std::string problem;  ///< as problem_name() has it
   comm::ProcessGrid grid;
   std::string kernel;  ///< as it was asked for: a name, or "auto"
   std::string transport;
   int thread_count = 1;
+  comm::SumForm sum_form = default_sum_form;
 
-  /// The unique text of the configuration: "A 2x4 auto two-sided 1 thread".
+  /// The unique text of the configuration: "A 2x4 auto two-sided 1 thread". The form of the sum is in it
+  /// where it is not the default one.
   [[nodiscard]] std::string key() const;
   friend bool operator==(const SweepConfiguration&, const SweepConfiguration&) = default;
 };
 
 /// What the lists of the command line cross.
 struct SweepAxes {
-  std::vector<std::string> class_names;
+  std::vector<Problem> problems;
   std::vector<int> rank_counts;
   std::vector<int> columns;  ///< Px; empty: every divisor of the rank count
   std::vector<std::string> kernels;
   std::vector<std::string> transports;
   std::vector<int> thread_counts;
+  std::vector<comm::SumForm> sum_forms;
 };
 
-/// Every configuration once, classes outermost, then rank counts. Throws InputError when a rank count has no
+/// Every configuration once, problems outermost, then rank counts. Throws InputError when a rank count has no
 /// grid with any of the columns.
 std::vector<SweepConfiguration> configurations_of(const SweepAxes& axes);
 
@@ -59,7 +64,7 @@ class RunDurations {
  public:
   void add(const SweepConfiguration& configuration, double seconds);
   /// Expected seconds of these steps: the mean of the same configuration, where it has not run yet the mean
-  /// of its class, else of all. Nothing before the first run.
+  /// of its problem, else of all. Nothing before the first run.
   [[nodiscard]] std::optional<double> expected(const std::vector<SweepStep>& steps) const;
 
  private:
@@ -70,7 +75,7 @@ class RunDurations {
   };
 
   std::map<std::string, Sum> by_key_;
-  std::map<std::string, Sum> by_class_;
+  std::map<std::string, Sum> by_problem_;
   Sum all_;
 };
 

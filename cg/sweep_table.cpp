@@ -7,6 +7,8 @@
 #include <map>
 #include <set>
 
+#include "cg/sample.hpp"
+#include "cg/sweep_prediction.hpp"
 #include "cg/text_format.hpp"
 
 namespace cg2d {
@@ -14,32 +16,19 @@ namespace {
 
 /// The cells of one table, by ranks and columns.
 struct Table {
-  std::string class_name;
-  std::string kernel;
-  std::string transport;
-  int thread_count = 1;
+  SweepConfiguration common;  ///< what all cells have in common; its grid says nothing
   std::map<int, std::map<int, MeasuredConfiguration>> rows;
-
-  [[nodiscard]] bool takes(const SweepConfiguration& configuration) const {
-    return class_name == configuration.class_name && kernel == configuration.kernel &&
-           transport == configuration.transport && thread_count == configuration.thread_count;
-  }
 };
 
 std::vector<Table> tables_of(const std::vector<MeasuredConfiguration>& measured) {
   std::vector<Table> tables;
   for (const auto& cell : measured) {
-    const auto& configuration = cell.configuration;
-    auto table = std::ranges::find_if(tables, [&](const auto& known) { return known.takes(configuration); });
-    if (table == tables.end()) {
-      tables.push_back({.class_name = configuration.class_name,
-                        .kernel = configuration.kernel,
-                        .transport = configuration.transport,
-                        .thread_count = configuration.thread_count,
-                        .rows = {}});
-      table = tables.end() - 1;
-    }
-    table->rows[configuration.grid.rank_count()].emplace(configuration.grid.columns, cell);
+    auto common = cell.configuration;
+    common.grid = {};
+    auto table = std::ranges::find(tables, common, &Table::common);
+    if (table == tables.end()) table = tables.insert(table, {.common = std::move(common), .rows = {}});
+    const auto& grid = cell.configuration.grid;
+    table->rows[grid.rank_count()].emplace(grid.columns, cell);
   }
   return tables;
 }
@@ -68,7 +57,8 @@ std::string cell_text(const MeasuredConfiguration& cell, const MeasuredConfigura
 
 constexpr int cell_width = 16;
 
-std::string title_of(const Table& table) {
+std::string title_of(const Table& table, bool names_sum) {
+  const auto& common = table.common;
   std::set<std::string> used;
   for (const auto& [ranks, row] : table.rows) {
     for (const auto& [columns, cell] : row) {
@@ -76,11 +66,13 @@ std::string title_of(const Table& table) {
     }
   }
   std::string kernels;
-  if (table.kernel == "auto" && !used.empty()) {
+  if (common.kernel == "auto" && !used.empty()) {
     kernels = fmt::format(" ({})", fmt::join(used, ", "));
   }
-  return fmt::format("Class {}, kernel {}{}, transport {}, {} per rank\n", table.class_name, table.kernel,
-                     kernels, table.transport, format_count(table.thread_count, "thread"));
+  return fmt::format("Class {}, kernel {}{}, transport {},{} {} per rank\n", common.problem, common.kernel,
+                     kernels, common.transport,
+                     names_sum ? fmt::format(" sum {},", sum_form_name(common.sum_form)) : "",
+                     format_count(common.thread_count, "thread"));
 }
 
 std::set<int> columns_of(const Table& table) {
@@ -91,19 +83,20 @@ std::set<int> columns_of(const Table& table) {
   return all;
 }
 
-/// One line per rank count; `text` gives a cell, and nothing where there is none.
-template <typename Text>
-std::string lines_of(const Table& table, const Text& text) {
+/// One line per rank count.
+std::string lines_of(const Table& table) {
   const auto all_columns = columns_of(table);
   std::string lines = "     P";
   for (const int columns : all_columns)
     lines += fmt::format("{:>{}}", fmt::format("Px = {:<7}", columns), cell_width);
   lines += "\n";
   for (const auto& [rank_count, row] : table.rows) {
+    const auto* const best = best_of(row);
     std::string line = fmt::format("{:>6}", rank_count);
     for (const int columns : all_columns) {
       const auto cell = row.find(columns);
-      line += fmt::format("{:>{}}", cell == row.end() ? std::string() : text(row, cell->second), cell_width);
+      line += fmt::format("{:>{}}", cell == row.end() ? std::string() : cell_text(cell->second, best),
+                          cell_width);
     }
     lines += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
   }
@@ -141,24 +134,27 @@ std::string failures_of(const Table& table) {
 }
 
 std::string predictions_of(const Table& table) {
-  bool has_any = false;
-  auto lines = lines_of(table, [&](const Row&, const MeasuredConfiguration& cell) {
-    if (!cell.predicted_s) return std::string();
-    has_any = true;
-    return fmt::format("{:.4g}       ", *cell.predicted_s);
-  });
-  return has_any ? "  Predicted seconds\n" + lines : std::string();
+  std::vector<MeasuredConfiguration> cells;
+  for (const auto& [rank_count, row] : table.rows) {
+    for (const auto& [columns, cell] : row) cells.push_back(cell);
+  }
+  return prediction_lines(cells);
 }
 
-std::string table_text(const Table& table) {
-  std::string text = title_of(table);
-  text += lines_of(
-      table, [](const Row& row, const MeasuredConfiguration& cell) { return cell_text(cell, best_of(row)); });
+std::string table_text(const Table& table, bool names_sum) {
+  std::string text = title_of(table, names_sum) + lines_of(table);
   for (const auto& [rank_count, row] : table.rows) text += verdict_on(rank_count, row);
   return text + failures_of(table) + predictions_of(table);
 }
 
 }  // namespace
+
+const ResultRecord& MeasuredConfiguration::median_run() const {
+  std::vector<const ResultRecord*> order;
+  for (const auto& run : runs) order.push_back(&run);
+  std::ranges::stable_sort(order, {}, &ResultRecord::time_s);
+  return *order[(order.size() - 1) / 2];
+}
 
 std::vector<MeasuredConfiguration> gathered(const std::vector<ResultRecord>& records) {
   std::vector<MeasuredConfiguration> all;
@@ -170,9 +166,8 @@ std::vector<MeasuredConfiguration> gathered(const std::vector<ResultRecord>& rec
       found = all.end() - 1;
     }
     if (!record.kernel_used.empty()) found->kernel_used = record.kernel_used;
-    found->n = record.n;
-    if (record.predicted_s) found->predicted_s = record.predicted_s;
     if (record.succeeded()) {
+      found->runs.push_back(record);
       found->times_s.insert(found->times_s.end(), record.times_s.begin(), record.times_s.end());
     } else {
       if (found->statuses.empty()) found->reason = record.reason;
@@ -183,10 +178,13 @@ std::vector<MeasuredConfiguration> gathered(const std::vector<ResultRecord>& rec
 }
 
 std::string sweep_tables(const std::vector<ResultRecord>& records) {
+  const auto tables = tables_of(gathered(records));
+  const bool names_sum = std::ranges::any_of(
+      tables, [](const auto& table) { return table.common.sum_form != default_sum_form; });
   std::string text;
-  for (const auto& table : tables_of(gathered(records))) {
+  for (const auto& table : tables) {
     if (!text.empty()) text += '\n';
-    text += table_text(table);
+    text += table_text(table, names_sum);
   }
   if (text.empty()) return "No results.\n";
   return text +

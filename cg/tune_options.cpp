@@ -9,6 +9,7 @@
 
 #include "cg/errors.hpp"
 #include "cg/option_values.hpp"
+#include "cg/shared_options.hpp"
 #include "cg/subcommand.hpp"
 #include "cg/tune_command.hpp"
 
@@ -19,7 +20,6 @@ namespace {
 struct TuneWords {
   std::vector<std::string> class_letters;
   std::vector<std::string> grids;
-  bool no_profile = false;
   TuneOptions options;
 };
 
@@ -31,19 +31,15 @@ void add_tune_options(CLI::App& tune, TuneWords& words) {
       ->delimiter(',');
   tune.add_option("--threads", options.thread_count, "threads of each rank")->transform(decimal<int>());
   tune.add_option("--transport", options.transport, "way to move data (cg2d run --list-transports)");
-  tune.add_option("--profile", options.profile.path, "file for the result instead of the default one")
-      ->check(file_name())
-      ->type_name("FILE");
-  tune.add_flag("--no-profile", words.no_profile, "write no profile: only print");
+  add_profile_options(tune, options.profile,
+                      {.profile = "file for the result instead of the default one",
+                       .no_profile = "write no profile: only print"});
   tune.add_flag("--progress", options.progress, "progress on stderr (a terminal gets it anyway)");
 }
 
 TuneOptions tune_options_from(const TuneWords& words) {
   TuneOptions options = words.options;
-  options.profile.is_used = !words.no_profile;
-  if (words.no_profile && !options.profile.path.empty()) {
-    throw InputError("--no-profile and --profile contradict each other: give one of them");
-  }
+  check_profile(options.profile);
   const auto letters = words.class_letters.empty() ? std::vector<std::string>{"A"} : words.class_letters;
   for (const auto& letter : letters) options.problems.push_back(problem_class(letter));
   for (const auto& text : words.grids) {
@@ -52,7 +48,7 @@ TuneOptions tune_options_from(const TuneWords& words) {
     options.grids.push_back(*grid);
   }
   require_within("--threads", options.thread_count, most_threads);
-  require_known("--transport", options.transport, names_of(comm::transport_table()));
+  require_transport_name(options.transport);
   return options;
 }
 

@@ -11,7 +11,7 @@
 namespace cg2d::test {
 
 inline SweepConfiguration configuration_on(int columns, int rows) {
-  return {.class_name = "S",
+  return {.problem = "S",
           .grid = {.columns = columns, .rows = rows},
           .kernel = "auto",
           .transport = "two-sided",
@@ -27,6 +27,7 @@ inline ResultRecord record_of(int columns, int rows, double time_s, int round = 
   record.kernel_used = "sell";
   record.n = 1400;
   record.times_s = {time_s};
+  record.time_s = time_s;
   record.maker = "this machine";
   return record;
 }

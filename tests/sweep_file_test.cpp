@@ -10,6 +10,7 @@
 #include <string>
 
 #include "cg/errors.hpp"
+#include "cg/sample.hpp"
 #include "result_records.hpp"
 
 namespace cg2d {
@@ -113,6 +114,31 @@ TEST_F(SweepFileTest, WhatIsNoFileIsRefused) {
   EXPECT_NE(complaint().find("no regular file"), std::string::npos) << complaint();
   path_ = (folder_ / "missing" / "file").string();
   EXPECT_NE(complaint().find("No such file"), std::string::npos) << complaint();
+}
+
+TEST(ResultFileTest, AProblemOfItsOwnAndAFormOfTheSumAreRead) {
+  RunReport report;
+  report.problem = {
+      .class_name = "U", .n = 1400, .nonzer = 7, .niter = 15, .shift = 10.5, .reference_zeta = {}};
+  report.code = ExitCode::memory;
+  auto asked = test::configuration_on(1, 2);
+  asked.problem = problem_name(report.problem);
+  asked.sum_form = comm::SumForm::whole_block;
+  const auto line =
+      sweep_line(report_format("json").write(report), {.configuration = asked, .round = 1}, 3, 0.25);
+  EXPECT_EQ(parse_results(line).front().configuration, asked);
+}
+
+TEST(ResultFileTest, WithoutAFormOfTheSumItIsTheUsualOne) {
+  auto line = line_of(1, 2, 1);
+  const std::string words = R"(,"sum_form":"reduce-scatter")";
+  const auto place = line.find(words);
+  ASSERT_NE(place, std::string::npos) << line;
+  auto old = line;
+  old.erase(place, words.size());
+  EXPECT_EQ(parse_results(old).front().configuration, test::configuration_on(1, 2));
+  line.replace(place, words.size(), R"(,"sum_form":"some")");
+  EXPECT_THROW(static_cast<void>(parse_results(line)), InputError);
 }
 
 TEST(ResultFileTest, ASampleIsMedianAndSpread) {

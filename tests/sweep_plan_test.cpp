@@ -13,13 +13,20 @@
 namespace cg2d {
 namespace {
 
+std::vector<Problem> problems_of(const std::vector<std::string>& letters) {
+  std::vector<Problem> problems;
+  for (const auto& letter : letters) problems.push_back(*find_class(letter));
+  return problems;
+}
+
 SweepAxes axes_of(std::vector<int> rank_counts, std::vector<int> columns = {}) {
-  return {.class_names = {"S"},
+  return {.problems = problems_of({"S"}),
           .rank_counts = std::move(rank_counts),
           .columns = std::move(columns),
           .kernels = {"auto"},
           .transports = {"two-sided"},
-          .thread_counts = {1}};
+          .thread_counts = {1},
+          .sum_forms = {comm::SumForm::reduce_scatter}};
 }
 
 std::vector<std::string> grids_of(const SweepAxes& axes) {
@@ -39,23 +46,36 @@ TEST(SweepPlanTest, TakesTheColumnsAskedForWhereTheyDivide) {
 
 TEST(SweepPlanTest, CrossesAllListsOnce) {
   auto axes = axes_of({4, 4});
-  axes.class_names = {"S", "W", "S"};
+  axes.problems = problems_of({"S", "W", "S"});
   axes.kernels = {"auto", "sell"};
   axes.thread_counts = {1, 2};
+  axes.sum_forms = {comm::SumForm::reduce_scatter, comm::SumForm::whole_block};
   const auto configurations = configurations_of(axes);
-  EXPECT_EQ(configurations.size(), 2U * 3U * 2U * 2U);
+  EXPECT_EQ(configurations.size(), 2U * 3U * 2U * 2U * 2U);
   std::set<std::string> keys;
   for (const auto& configuration : configurations) keys.insert(configuration.key());
   EXPECT_EQ(keys.size(), configurations.size());
 }
 
 TEST(SweepPlanTest, AKeySaysEverything) {
-  const SweepConfiguration configuration{.class_name = "A",
-                                         .grid = {.columns = 2, .rows = 4},
-                                         .kernel = "sell",
-                                         .transport = "two-sided",
-                                         .thread_count = 3};
+  SweepConfiguration configuration{.problem = "A",
+                                   .grid = {.columns = 2, .rows = 4},
+                                   .kernel = "sell",
+                                   .transport = "two-sided",
+                                   .thread_count = 3};
   EXPECT_EQ(configuration.key(), "A 2x4 sell two-sided 3 threads");
+  configuration.sum_form = comm::SumForm::whole_block;
+  EXPECT_EQ(configuration.key(), "A 2x4 sell two-sided 3 threads whole-block");
+}
+
+TEST(SweepPlanTest, AProblemOfItsOwnIsNamedByItsNumbers) {
+  auto axes = axes_of({2}, {1});
+  axes.problems = {
+      {.class_name = "U", .n = 1400, .nonzer = 7, .niter = 15, .shift = 10.5, .reference_zeta = {}}};
+  const auto configurations = configurations_of(axes);
+  ASSERT_EQ(configurations.size(), 1U);
+  EXPECT_EQ(configurations.front().key(),
+            "U(n 1400, nonzer 7, shift 10.5, niter 15) 1x2 auto two-sided 1 thread");
 }
 
 TEST(SweepPlanTest, RoundsAreInterleaved) {
@@ -82,7 +102,7 @@ TEST(SweepPlanTest, TheOfficialGridHasAsManyColumnsAsRowsOrTwiceAsMany) {
 
 TEST(SweepPlanTest, TheRemainingTimeComesFromWhatRanAlready) {
   auto axes = axes_of({2});
-  axes.class_names = {"S", "W", "A"};
+  axes.problems = problems_of({"S", "W", "A"});
   const auto all = configurations_of(axes);  // S 1x2, S 2x1, W 1x2, ...
   RunDurations durations;
   EXPECT_FALSE(durations.expected(interleaved(all, 1)).has_value());

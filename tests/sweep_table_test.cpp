@@ -4,7 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include <iterator>
+#include <sstream>
 #include <string>
+#include <vector>
 
 #include "result_records.hpp"
 
@@ -51,12 +54,76 @@ TEST(SweepTableTest, FailuresAreShownAndNeverBest) {
   expect_in(sweep_tables({failed_record_of(1, 1, "unavailable")}), "P = 1: no grid succeeded.");
 }
 
-TEST(SweepTableTest, PredictionsGetATableOfTheirOwn) {
-  auto predicted = record_of(1, 2, 1.0);
-  EXPECT_EQ(sweep_tables({predicted}).find("Predicted"), std::string::npos);
-  predicted.predicted_s = 1.375;
-  expect_in(sweep_tables({predicted}), "Predicted seconds");
-  expect_in(sweep_tables({predicted}), "1.375");
+/// The phases take 0.1, 0.2 ... of the time; each was predicted as that many times as long.
+ResultRecord predicted_record(int columns, int rows, double time_s, double factor, int round = 1) {
+  auto record = record_of(columns, rows, time_s, round);
+  record.phases_s = PhaseSeconds{};
+  record.prediction = PredictedTimes{.total_s = factor * time_s, .phases_s = {}};
+  for (std::size_t index = 0; index < phase_count; ++index) {
+    record.phases_s->at(index) = 0.1 * static_cast<double>(index + 1) * time_s;
+    record.prediction->phases_s.at(index) = factor * record.phases_s->at(index);
+  }
+  return record;
+}
+
+/// The words of the first line that begins with these words.
+std::vector<std::string> words_behind(const std::string& text, const std::string& begin) {
+  std::istringstream line(text.substr(text.find("\n    " + begin) + 5 + begin.size()));
+  std::string all;
+  std::getline(line, all);
+  std::istringstream words(all);
+  return {std::istream_iterator<std::string>(words), {}};
+}
+
+TEST(SweepTableTest, PredictedStandsBesideMeasuredInEveryPhase) {
+  EXPECT_EQ(sweep_tables({record_of(1, 2, 1.0)}).find("Predicted"), std::string::npos);
+  // The run with the median time counts, with its own prediction: 2 s.
+  const auto text = sweep_tables({predicted_record(1, 2, 3.0, 5.0), predicted_record(1, 2, 2.0, 1.25, 2),
+                                  predicted_record(1, 2, 1.0, 7.0, 3), record_of(2, 1, 1.0)});
+  using Words = std::vector<std::string>;
+  EXPECT_EQ(words_behind(text, "grid"),
+            (Words{"collection", "multiply", "summation", "shuffle", "dot", "vector_updates", "total"}));
+  EXPECT_EQ(words_behind(text, "1x2       measured"),
+            (Words{"0.200000", "0.400000", "0.600000", "0.800000", "1.000000", "1.200000", "2.000000"}));
+  EXPECT_EQ(words_behind(text, "          predicted"),
+            (Words{"0.250000", "0.500000", "0.750000", "1.000000", "1.250000", "1.500000", "2.500000"}));
+  EXPECT_EQ(words_behind(text, "          difference"),
+            (Words{"+25.0", "%", "+25.0", "%", "+25.0", "%", "+25.0", "%", "+25.0", "%", "+25.0", "%",
+                   "+25.0", "%"}));
+  EXPECT_EQ(text.find("2x1       measured"), std::string::npos) << "a grid without a prediction";
+}
+
+TEST(SweepTableTest, WhatIsNotKnownOfAPredictionIsADash) {
+  auto untimed = predicted_record(1, 2, 1.0, 0.5);
+  untimed.phases_s.reset();
+  auto text = sweep_tables({untimed});
+  EXPECT_EQ(words_behind(text, "1x2       measured"),
+            (std::vector<std::string>{"-", "-", "-", "-", "-", "-", "1.000000"}));
+  expect_in(text, "-50.0 %");
+  auto unpredicted = predicted_record(1, 2, 1.0, 1.0);
+  unpredicted.prediction->phases_s.at(0) = 0.0;
+  text = sweep_tables({unpredicted});
+  EXPECT_EQ(words_behind(text, "          difference").front(), "-") << text;
+  auto failed = predicted_record(1, 2, 1.0, 1.0);
+  failed.status = "verification-failed";
+  EXPECT_EQ(sweep_tables({failed}).find("Predicted"), std::string::npos);
+}
+
+TEST(SweepTableTest, TheMedianRunOfAnEvenNumberIsTheLowerOne) {
+  const auto measured = gathered(
+      {record_of(1, 2, 4.0), record_of(1, 2, 2.0, 2), record_of(1, 2, 1.0, 3), record_of(1, 2, 3.0, 4)});
+  ASSERT_EQ(measured.size(), 1U);
+  EXPECT_EQ(measured.front().median_run().round, 2);
+}
+
+TEST(SweepTableTest, TheFormOfTheSumIsNamedOnlyWhereItIsNotTheUsualOne) {
+  auto other = record_of(1, 2, 2.0);
+  other.configuration.sum_form = comm::SumForm::whole_block;
+  EXPECT_EQ(sweep_tables({record_of(1, 2, 1.0)}).find("sum "), std::string::npos);
+  expect_in(sweep_tables({other}), "transport two-sided, sum whole-block, 1 thread per rank");
+  const auto text = sweep_tables({record_of(1, 2, 1.0), other});
+  expect_in(text, "transport two-sided, sum reduce-scatter, 1 thread per rank");
+  expect_in(text, "transport two-sided, sum whole-block, 1 thread per rank");
 }
 
 TEST(SweepTableTest, EveryKernelHasATable) {

@@ -6,17 +6,23 @@ import itertools
 import json
 import os
 import pathlib
+import re
+import resource
 import signal
 import tempfile
+import time
 import unittest
 
 import jsonschema
 
+from program_facts import PHASES
 from program_runner import (
     INTERRUPTED,
     SCHEMA,
+    MEMORY,
     SUCCESS,
     USAGE,
+    VERIFICATION_FAILED,
     BackgroundRun,
     ProgramTest,
     factorizations,
@@ -30,6 +36,19 @@ REGRESSION = 1
 
 def lines_of(path):
     return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def places_in_tables(text):
+    """{(head of a table, P, Px)} of all cells."""
+    places = set()
+    for table in re.finditer(r"(?m)^(Class .*)\n +P (.*)\n((?: +\d.*\n)+)", text):
+        columns = [int(word) for word in re.findall(r"Px = (\d+)", table[2])]
+        for row in table[3].splitlines():
+            ranks = int(row.split()[0])
+            # A cell ends with a per cent, below its head: cells are as wide as those.
+            ends = [match.end() for match in re.finditer(r"%", row)]
+            places |= {(table[1], ranks, columns[(end - 7) // 16]) for end in ends}
+    return places
 
 
 class SweepTest(ProgramTest):
@@ -96,6 +115,46 @@ class SweepTest(ProgramTest):
         self.assertEqual(run_program(3, *arguments).exit_code, SUCCESS)
         self.assertEqual(self.file.read_text(), before)
 
+    def test_killed_at_any_moment_it_ends_with_what_an_uninterrupted_one_has(self):
+        arguments = ["--ranks", "1,3,4", "--repeat", "3"]
+        uninterrupted = self.sweep(4, *arguments)
+        self.assertEqual(uninterrupted.exit_code, SUCCESS, uninterrupted)
+        keys = [(line["sweep"]["key"], line["sweep"]["round"]) for line in lines_of(self.file)]
+        self.file = self.folder / "killed.jsonl"
+        words = ["sweep", "--class", "S", *arguments, "--output", self.file]
+        for delay_s in (0.0, 0.013, 0.029, 0.047, 0.101):
+            with BackgroundRun(4, *words) as run:
+                run.wait_for(r"cg2d: run 1 of ")
+                time.sleep(delay_s)
+                kill_all(run._process)
+        resumed = self.sweep(4, *arguments)
+        self.assertEqual(resumed.exit_code, SUCCESS, resumed)
+        self.assertEqual([(line["sweep"]["key"], line["sweep"]["round"]) for line in lines_of(self.file)], keys)
+        places = places_in_tables(resumed.stdout)
+        self.assertEqual(places, places_in_tables(uninterrupted.stdout))
+        self.assertEqual({place[1:] for place in places}, {(1, 1), (3, 1), (3, 3), (4, 1), (4, 2), (4, 4)})
+
+    def test_killed_within_the_writing_of_a_line(self):
+        """The system kills a process that writes beyond its limit for files, behind the bytes that were within: SIGXFSZ."""
+        words = ["sweep", "--class", "S", "--ranks", "2,4", "--repeat", "2", "--output", self.file]
+        for written in (1, 500):
+            with BackgroundRun(4, *words) as run:
+                run.wait_for(r"cg2d: run 1 of ")
+                processes = run.ranks()
+                # Room for the line that may be written meanwhile, and for a part of the next one.
+                limit = self.file.stat().st_size + len(self.file.read_text().splitlines()[0]) + written
+                for process in processes:
+                    resource.prlimit(process, resource.RLIMIT_FSIZE, (limit, limit))
+                outcome = run.finish()
+            self.assertNotEqual(outcome.exit_code, SUCCESS, outcome)
+            self.assertFalse(self.file.read_text().endswith("\n"), "no line was cut off")
+        lines = self.file.read_text().splitlines(keepends=True)
+        outcome = run_program(4, *words, "--progress")
+        self.assertEqual(outcome.exit_code, SUCCESS, outcome)
+        self.assertIn("dropped a line that was cut off", outcome.stderr)
+        self.assertTrue(self.file.read_text().startswith("".join(lines[:-1])))
+        self.assert_complete([2, 4], 2)
+
     def test_a_signal_ends_it_behind_the_run_under_way(self):
         with BackgroundRun(2, "sweep", "--class", "S", "--repeat", "5000", "--output", self.file) as run:
             run.wait_for(r"cg2d: run 3 of ")
@@ -125,12 +184,52 @@ class SweepTest(ProgramTest):
             self.assertEqual(self.sweep(1, "--repeat", "1", "--fresh").exit_code, SUCCESS)
             self.assert_complete([1], 1)
 
+    def test_problems_and_sums_are_crossed(self):
+        problem = ["--n", "200", "--nonzer", "3", "--shift", "5", "--niter", "2"]
+        words = ["sweep", *problem, "--sum", "whole-block,reduce-scatter", "--repeat", "1", "--output", self.file]
+        outcome = self.run_well(2, *words, "--no-profile", "--memory-limit", "1GB")
+        lines = lines_of(self.file)
+        name = "U(n 200, nonzer 3, shift 5, niter 2)"
+        usual = [f"{name} {grid} auto two-sided 1 thread" for grid in ("1x2", "2x1")]
+        self.assertEqual(
+            [line["sweep"]["key"] for line in lines], [key + end for key in usual for end in (" whole-block", "")]
+        )
+        validator = jsonschema.Draft202012Validator(json.loads(SCHEMA.read_text()))
+        for line in lines:
+            self.assertEqual(list(validator.iter_errors(line)), [])
+            self.assertEqual(line["problem"]["n"], 200)
+            self.assertEqual(line["configuration"]["sum_form"], line["sweep"]["configuration"]["sum_form"])
+            self.assertIn("--no-profile", line["configuration"]["tuning"]["no_profile_because"])
+        for form in ("whole-block", "reduce-scatter"):
+            self.assertRegex(outcome.stdout, rf"(?m)^Class {re.escape(name)}, kernel .*, transport two-sided, sum {form}, ")
+        before = self.file.read_text()
+        self.assertEqual(self.run_well(2, *words).stdout, outcome.stdout)
+        self.assertEqual(self.file.read_text(), before)
+        # A file of before there was a choice: its lines are of the usual sum.
+        old = lines[1::2]
+        for line in old:
+            del line["sweep"]["configuration"]["sum_form"]
+        self.file.write_text("".join(json.dumps(line) + "\n" for line in old))
+        self.assertIn("transport two-sided, 1 thread", self.run_well(0, "sweep", "--show", self.file).stdout)
+        self.run_well(2, *words)
+        self.assertEqual([line["sweep"]["key"] for line in lines_of(self.file)][2:], [key + " whole-block" for key in usual])
+
+    def test_memory_limit_and_reference_count(self):
+        self.assertEqual(self.sweep(1, "--memory-limit", "1kB", "--repeat", "1").exit_code, MEMORY)
+        outcome = self.sweep(1, "--fresh", "--repeat", "1", "--reference", "17.5")
+        self.assertEqual(outcome.exit_code, VERIFICATION_FAILED, outcome)
+
     def test_what_cannot_be_swept(self):
         for arguments, code, text in (
             (["--ranks", "4"], USAGE, "mpiexec -n 4"),
             (["--px", "3"], USAGE, "none divides the 2 ranks"),
             (["--kernel", "auto,none"], USAGE, "--kernel none: unknown"),
             (["--repeat", "0"], USAGE, "--repeat 0"),
+            (["--class", "W", "--n", "5"], USAGE, "--class S,W: with --n"),
+            (["--sum", "whole-block,none"], USAGE, "--sum none: unknown"),
+            (["--memory-limit", "much"], USAGE, "is not a size"),
+            (["--no-profile", "--profile", "file"], USAGE, "contradict each other"),
+            (["--profile", SCHEMA, "--output", self.file], USAGE, "is no tuning profile"),
             (["--output", self.folder / "no" / "file"], CANNOT_CREATE, "No such file"),
             (["--show", self.folder / "nothing"], USAGE, "there is no such file"),
         ):
@@ -139,6 +238,68 @@ class SweepTest(ProgramTest):
                 self.assertEqual(outcome.exit_code, code, outcome)
                 (line,) = outcome.error_lines()
                 self.assertIn(text, line)
+        self.assertFalse(self.file.exists())
+
+
+def described_machine(processor):
+    """A calibrated description by hand: 1 ns for whatever is done to a number, 1 us for a message."""
+    network = {"start_up_s": 1e-6, "bytes_per_s": 8e9, "add_seconds_per_element": 1e-9}
+    vectors = {"dot_seconds_per_element": 1e-9, "update_seconds_per_element": 1e-9}
+    shape = {"rows": 700, "columns": 1400, "nonzeros": 39000, "seconds_per_nonzero": 1e-9}
+    return {
+        "schema_version": 1,
+        "name": processor,
+        "calibrated": {"ranks": 2, "threads": 1},
+        "network": network,
+        "vectors": vectors,
+        "kernels": [{"name": name, "shapes": [shape]} for name in ("sell", "scalar")],
+    }
+
+
+class PredictionTest(ProgramTest):
+    def test_tables_show_predicted_beside_measured(self):
+        with tempfile.TemporaryDirectory() as folder:
+            environment = {"env": {**os.environ, "XDG_CACHE_HOME": folder}}
+            place = pathlib.Path(folder) / "cg2d" / "machine.json"
+            place.parent.mkdir()
+            place.write_text(json.dumps(described_machine("another")))
+            complaint = run_program(1, "model", "--class", "S", **environment).stderr
+            processor = re.search(r"nothing of this processor \((.*)\); give", complaint)[1]
+            place.write_text(json.dumps(described_machine(processor)))
+            file = pathlib.Path(folder) / "sweep.jsonl"
+            words = ["--class", "S", "--kernel", "auto,scalar,csr-simd", "--repeat", "3", "--output", file]
+            text = self.run_well(2, "sweep", *words, **environment).stdout
+            tables = text.split("\n\n")[:-1]
+            self.assertEqual(len(tables), 3)
+            self.assertNotIn("Predicted", tables[2], "a kernel that is not described")
+            for kernel, table in zip(("auto", "scalar"), tables):
+                self.assertEqual(re.search(r"(?m)^    grid +(.*)$", table)[1].split(), [*PHASES, "total"])
+                for grid in ("1x2", "2x1"):
+                    with self.subTest(kernel=kernel, grid=grid):
+                        self.check_grid(table, grid, self.median_run(file, f"S {grid} {kernel} two-sided 1 thread"))
+            self.assertEqual(self.run_well(0, "sweep", "--show", file).stdout, text)
+
+    @staticmethod
+    def median_run(file, key):
+        lines = [line for line in lines_of(file) if line["sweep"]["key"] == key]
+        return sorted(lines, key=lambda line: line["result"]["time_s"])[1]
+
+    def check_grid(self, table, grid, run):
+        """The numbers of the table are those of the run, which has the median time."""
+        ranks = run["phases"]["ranks"]
+        measured = [sum(rank["phases"][phase]["seconds"] for rank in ranks) / len(ranks) for phase in PHASES]
+        measured.append(run["result"]["time_s"])
+        predicted = [*run["prediction"]["phases"].values(), run["prediction"]["total_s"]]
+        lines = re.search(rf"(?m)^    {grid} +measured (.*)\n +predicted (.*)\n +difference (.*)$", table)
+        for shown, numbers in ((lines[1], measured), (lines[2], predicted)):
+            for text, number in zip(shown.split(), numbers, strict=True):
+                self.assertAlmostEqual(float(text), number, delta=0.6e-6)
+        differences = re.findall(r"-(?= )|[-+][\d.]+(?= %)", " " + lines[3] + " ")
+        for text, before, after in zip(differences, measured, predicted, strict=True):
+            if text == "-":
+                self.assertEqual(after, 0.0)
+            else:
+                self.assertAlmostEqual(float(text), 100 * (after / before - 1), delta=0.06)
 
 
 class ReadersTest(ProgramTest):

@@ -35,7 +35,7 @@ class Case:
 
     @property
     def spread(self):
-        """(maximum - minimum) / median"""
+        """(maximum - minimum) / median, as everywhere in cg2d"""
         return (max(self.times_s) - min(self.times_s)) / self.median_s
 
     @property

@@ -1,0 +1,56 @@
+#include "cg/shared_options.hpp"
+
+#include "cg/block_product.hpp"
+#include "cg/errors.hpp"
+#include "cg/option_values.hpp"
+#include "cg/sum_form.hpp"
+#include "comm/communicator.hpp"
+
+namespace cg2d {
+
+ProfileOptionTexts profile_is_used() {
+  return {.profile = "tuning profile to use instead of the default one (cg2d tune)",
+          .no_profile = "use no tuning profile"};
+}
+
+void add_profile_options(CLI::App& parser, ProfileSource& profile, const ProfileOptionTexts& texts,
+                         const std::string& group) {
+  parser.add_option("--profile", profile.path, texts.profile)
+      ->check(file_name())
+      ->type_name("FILE")
+      ->group(group);
+  parser
+      .add_flag_callback(
+          "--no-profile", [&profile] { profile.is_used = false; }, texts.no_profile)
+      ->group(group);
+}
+
+void add_memory_limit_option(CLI::App& parser, std::int64_t& bytes, const std::string& group) {
+  parser.add_option("--memory-limit", bytes, "memory that a node's ranks may take, such as 8GB or 512MiB")
+      ->transform(byte_count())
+      ->type_name("SIZE")
+      ->group(group);
+}
+
+void check_profile(const ProfileSource& profile) {
+  if (!profile.is_used && !profile.path.empty()) {
+    throw InputError("--no-profile and --profile contradict each other: give one of them");
+  }
+}
+
+void require_kernel_name(const std::string& name) {
+  auto names = names_of(all_kernels());
+  names.emplace_back("auto");
+  require_known("--kernel", name, names);
+}
+
+void require_transport_name(const std::string& name) {
+  require_known("--transport", name, names_of(comm::transport_table()));
+}
+
+comm::SumForm sum_form_from(const std::string& name) {
+  require_known("--sum", name, sum_form_names());
+  return *find_sum_form(name);
+}
+
+}  // namespace cg2d

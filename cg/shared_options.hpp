@@ -1,0 +1,36 @@
+#pragma once
+
+// Options that several subcommands have, and what makes their words valid.
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <string>
+
+#include "cg/kernel_choice.hpp"
+#include "comm/schedule.hpp"
+
+namespace cg2d {
+
+/// The group of options that CLI11 itself has.
+inline constexpr const char* common_option_group = "Options";
+
+/// --profile FILE and --no-profile; the texts say what the subcommand does with the file, and without.
+struct ProfileOptionTexts {
+  std::string profile;
+  std::string no_profile;
+};
+/// For what runs the benchmark.
+ProfileOptionTexts profile_is_used();
+void add_profile_options(CLI::App& parser, ProfileSource& profile, const ProfileOptionTexts& texts,
+                         const std::string& group = common_option_group);
+/// --memory-limit SIZE.
+void add_memory_limit_option(CLI::App& parser, std::int64_t& bytes,
+                             const std::string& group = common_option_group);
+
+/// These throw InputError that says what would be valid.
+void check_profile(const ProfileSource& profile);
+void require_kernel_name(const std::string& name);  ///< "auto" is one
+void require_transport_name(const std::string& name);
+comm::SumForm sum_form_from(const std::string& name);
+
+}  // namespace cg2d
