@@ -18,16 +18,20 @@ struct RankCounts {
 };
 
 /// Adds up events of phases. One reading per phase, behind it: reading is a system call, and a second one per
-/// phase would double the cost. What happens between two phases, a few scalar instructions, is counted with
-/// the later one; leave_out() keeps the rest from them. Not thread-safe.
+/// phase would double the cost. None behind a phase that is much shorter than a reading, such as the shuffle
+/// of a rank whose piece stays with it. What has not been read is counted with the next phase, as is what
+/// happens between two phases, a few scalar instructions; leave_out() keeps the rest from them. Not
+/// thread-safe.
 class PhaseCounters {
  public:
   explicit PhaseCounters(PapiCounters& counters) : counters_(counters) {}
 
   /// Forgets what has been counted; the region begins.
   void begin_region();
-  /// What has happened since the last reading belongs to this phase.
-  void end_phase(Phase phase) {
+  /// What has happened since the last reading belongs to this phase, which took that many reference clocks;
+  /// to the next one if these are few.
+  void end_phase(Phase phase, std::uint64_t clocks) {
+    if (clocks < fewest_clocks) return;
     add_since_last(counts_.phases[static_cast<std::size_t>(phase)]);
     ++counts_.reading_count;
   }
@@ -36,6 +40,9 @@ class PhaseCounters {
   /// The region ends. What has happened since the last reading belongs to no phase.
   void end_region();
   [[nodiscard]] const RankCounts& counts() const { return counts_; }
+
+  /// A reading by a system call takes some 2000 to 3000.
+  static constexpr std::uint64_t fewest_clocks = 1000;
 
   /// Reference clocks that one reading costs, the smallest mean of several batches.
   [[nodiscard]] double measure_clocks_per_reading();

@@ -40,10 +40,11 @@ class PhaseTimer {
       if (!timer_.enabled_) return;
       auto& record = timer_.records_[static_cast<std::size_t>(phase_)];
       const std::uint64_t end = read_cycle_counter();
-      record.clocks += end - begin_;
+      const std::uint64_t clocks = end - begin_;
+      record.clocks += clocks;
       record.waited_clocks += timer_.communicator_.waited_ticks() - waited_before_;
       ++record.calls;
-      if (timer_.counters_ != nullptr) timer_.counters_->end_phase(phase_);
+      if (timer_.counters_ != nullptr) timer_.counters_->end_phase(phase_, clocks);
       if (timer_.trace_ != nullptr) timer_.trace_->add_phase(phase_, begin_, end);
     }
     Scope(const Scope&) = delete;
