@@ -10,6 +10,7 @@ namespace cg2d::comm {
 std::span<const TransportRow> transport_table() {
   static const std::array table{
       two_sided_transport(),
+      native_transport(),
   };
   return table;
 }

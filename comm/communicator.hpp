@@ -36,6 +36,18 @@ namespace cg2d::comm {
 enum class Operation { collect, sum, shuffle, dot };
 inline constexpr int operation_count = 4;
 
+/// What one rank has sent, operation by operation.
+class TrafficCounts {
+ public:
+  void add(Operation operation, std::int64_t byte_count) {
+    sent_[static_cast<std::size_t>(operation)] += {.message_count = 1, .byte_count = byte_count};
+  }
+  [[nodiscard]] Traffic of(Operation operation) const { return sent_[static_cast<std::size_t>(operation)]; }
+
+ private:
+  std::array<Traffic, operation_count> sent_{};
+};
+
 /// Moves the pieces of one layout. Buffers and requests are made once, by the constructors of the
 /// implementations; collect, sum, shuffle and sum_scalars are collective over the group, must be called in
 /// the same order by all ranks, and throw MpiError. Not thread-safe.
@@ -92,17 +104,15 @@ class Communicator {
   virtual void sum_scalars(std::span<double> values) = 0;
 
   /// What this rank has sent so far in one kind of operation.
-  [[nodiscard]] Traffic sent(Operation operation) const { return sent_[static_cast<std::size_t>(operation)]; }
+  [[nodiscard]] Traffic sent(Operation operation) const { return sent_.of(operation); }
   /// Ticks spent waiting for other ranks so far (0 without a tick source).
   [[nodiscard]] virtual std::uint64_t waited_ticks() const = 0;
 
  protected:
-  void count_sent(Operation operation, std::int64_t byte_count) {
-    sent_[static_cast<std::size_t>(operation)] += {.message_count = 1, .byte_count = byte_count};
-  }
+  [[nodiscard]] TrafficCounts& sent_counts() { return sent_; }
 
  private:
-  std::array<Traffic, operation_count> sent_{};
+  TrafficCounts sent_;
 };
 
 struct CommunicatorOptions {
@@ -114,6 +124,9 @@ struct CommunicatorOptions {
 struct TransportRow {
   std::string_view name;
   std::string_view description;
+  /// Whether its traffic is calls of MPI's collectives and the bytes handed over to them; else messages, as
+  /// the schedules have them, which also fix the order of its sums.
+  bool counts_calls = false;
   /// Why the transport can't serve this group here; empty when it can. Collective.
   std::string (*why_unavailable)(RankGroup& group);
   /// Collective. The group must outlive the communicator. Throws MpiError.

@@ -7,5 +7,6 @@
 namespace cg2d::comm {
 
 TransportRow two_sided_transport();
+TransportRow native_transport();
 
 }  // namespace cg2d::comm
