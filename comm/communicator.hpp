@@ -66,12 +66,15 @@ class Communicator {
   /// The transport's name, as in the table.
   [[nodiscard]] virtual std::string_view name() const = 0;
 
-  /// My column piece of the operand p: the part of column_block() that the caller writes before collect().
+  /// My column piece of the operand p: the part of column_block() that the caller writes before collect(). To
+  /// be called before it is written again behind a collect(), for others may still read it; not needed if all
+  /// ranks have come through a sum_scalars() since. Behind this call column_block() and row_block() hold
+  /// nothing for sure.
   [[nodiscard]] virtual std::span<double> piece() = 0;
   /// Column block j of p, layout.column_block(j).size() doubles; whole after collect().
   [[nodiscard]] virtual std::span<const double> column_block() const = 0;
   /// Partial sums of row block i, layout.row_block(i).size() doubles; the caller writes them before sum(),
-  /// which leaves unspecified values there.
+  /// which leaves unspecified values there. To be called before they are written again, as piece().
   [[nodiscard]] virtual std::span<double> partial() = 0;
   /// My column piece of q after shuffle(), as long as piece(). Valid until partial() is written again.
   [[nodiscard]] virtual std::span<const double> result() const = 0;
@@ -120,13 +123,18 @@ struct CommunicatorOptions {
   bool mirrored = false;  // collect_rows and sum_columns, too
 };
 
+/// What sent() of a transport tells.
+enum class CountedTraffic {
+  messages,       ///< as the schedules have them, which also fix the order of sums
+  calls,          ///< of MPI's collectives, and the bytes handed over to them
+  between_nodes,  ///< messages from node to node; inside a node nothing is sent
+};
+
 /// One transport. A new one is one file that defines a row, and its entry in transport_table().
 struct TransportRow {
   std::string_view name;
   std::string_view description;
-  /// Whether its traffic is calls of MPI's collectives and the bytes handed over to them; else messages, as
-  /// the schedules have them, which also fix the order of its sums.
-  bool counts_calls = false;
+  CountedTraffic counts = CountedTraffic::messages;
   /// Why the transport can't serve this group here; empty when it can. Collective.
   std::string (*why_unavailable)(RankGroup& group);
   /// Collective. The group must outlive the communicator. Throws MpiError.

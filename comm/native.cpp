@@ -184,7 +184,7 @@ TransportRow native_transport() {
   return {
       .name = "native",
       .description = "MPI's own collectives, nonblocking: allgatherv, reduce_scatter or allreduce",
-      .counts_calls = true,
+      .counts = CountedTraffic::calls,
       .why_unavailable = [](RankGroup&) { return std::string(); },
       .make = [](RankGroup& group, const BlockLayout& layout,
                  const CommunicatorOptions& options) -> std::unique_ptr<Communicator> {

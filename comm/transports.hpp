@@ -8,5 +8,6 @@ namespace cg2d::comm {
 
 TransportRow two_sided_transport();
 TransportRow native_transport();
+TransportRow shared_transport();
 
 }  // namespace cg2d::comm

@@ -269,7 +269,7 @@ TransportRow two_sided_transport() {
   return {
       .name = "two-sided",
       .description = "persistent messages between fixed buffers, butterflies of test-and-yield",
-      .counts_calls = false,
+      .counts = CountedTraffic::messages,
       .why_unavailable = [](RankGroup&) { return std::string(); },
       .make = [](RankGroup& group, const BlockLayout& layout,
                  const CommunicatorOptions& options) -> std::unique_ptr<Communicator> {

@@ -33,6 +33,15 @@ constexpr std::chrono::microseconds shortest_nap{20};
 constexpr std::chrono::microseconds longest_nap{10'000};
 constexpr int naps_per_wait = 10;
 
+/// Leaves the core's units to its other thread for a moment.
+void relax_core() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
 }  // namespace
 
 /// Polls until all requests are complete, with pause(number of polls so far) after each poll in vain.
@@ -73,6 +82,20 @@ void Waiter::wait_all(std::span<MPI_Request> requests) {
       std::this_thread::sleep_for(shortest_nap);
     }
   });
+}
+
+void Waiter::nap() { std::this_thread::sleep_for(shortest_nap); }
+
+void Waiter::pause_between_looks(std::int64_t looks) {
+  // A look takes some nanoseconds, so there are more of them than polls of MPI.
+  constexpr std::int64_t looks_before_yield = 100 * polls_before_yield_when_spinning;
+  if (mode_ == WaitMode::sleep) {
+    nap();
+  } else if (looks > looks_before_yield) {
+    sched_yield();
+  } else {
+    relax_core();
+  }
 }
 
 void Waiter::wait(MPI_Request request, Doorbells& bells, Bell bell) {
