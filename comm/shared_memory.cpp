@@ -65,22 +65,8 @@ struct RankControl {
 class AllReduceOrder {
  public:
   explicit AllReduceOrder(int rank_count) : numbers_(static_cast<std::size_t>(rank_count)) {
-    std::vector<Schedule> schedules;
-    std::vector<std::size_t> held;  // by each rank: the place of its number
-    for (int rank = 0; rank < rank_count; ++rank) {
-      schedules.push_back(all_reduce_schedule(rank_count, rank));
-      held.push_back(static_cast<std::size_t>(rank));
-    }
-    for (std::size_t k = 0; k < schedules.front().steps.size(); ++k) {
-      const auto before = held;
-      for (std::size_t rank = 0; rank < held.size(); ++rank) {
-        const auto& step = schedules[rank].steps[k];
-        if (step.receive_from == ScheduleStep::no_partner) continue;
-        const auto received = before[static_cast<std::size_t>(step.receive_from)];
-        held[rank] = step.combine == Combine::add ? place_of_sum(before[rank], received) : received;
-      }
-    }
-    result_ = held.front();
+    for (int rank = 0; rank < rank_count; ++rank) schedules_.push_back(all_reduce_schedule(rank_count, rank));
+    result_ = place_after(0, schedules_.front().steps.size());
   }
 
   /// Of one number of each rank.
@@ -93,18 +79,38 @@ class AllReduceOrder {
   }
 
  private:
+  /// Where the number is that a rank holds behind so many of its steps.
+  std::size_t place_after(int rank, std::size_t step_count) {
+    if (step_count == 0) return static_cast<std::size_t>(rank);
+    const auto& steps = schedules_[static_cast<std::size_t>(rank)].steps;
+    const auto& step = steps[step_count - 1];
+    if (step.receive_from == ScheduleStep::no_partner) return place_after(rank, step_count - 1);
+    const auto earlier =
+        std::count_if(steps.begin(), steps.begin() + static_cast<std::ptrdiff_t>(step_count) - 1,
+                      [&](const auto& other) { return other.receive_from == step.receive_from; });
+    const auto received = place_after(step.receive_from, step_of_message(step.receive_from, rank, earlier));
+    if (step.combine == Combine::place) return received;
+    return place_of_sum(place_after(rank, step_count - 1), received);
+  }
+  /// The step in which a rank sends another one a message, `earlier` ones before it.
+  [[nodiscard]] std::size_t step_of_message(int from, int to, std::ptrdiff_t earlier) const {
+    const auto& steps = schedules_[static_cast<std::size_t>(from)].steps;
+    std::size_t k = 0;
+    while (steps[k].send_to != to || earlier-- > 0) ++k;
+    return k;
+  }
   /// Both partners of a step make the same sum, since a + b = b + a: one place for both.
   std::size_t place_of_sum(std::size_t left, std::size_t right) {
-    const auto addition = std::minmax(left, right);
-    const auto found = std::ranges::find(additions_, std::pair<std::size_t, std::size_t>(addition));
-    if (found == additions_.end()) {
-      additions_.emplace_back(addition);
-      numbers_.push_back(0.0);
-      return numbers_.size() - 1;
-    }
-    return numbers_.size() - static_cast<std::size_t>(additions_.end() - found);
+    const std::pair<std::size_t, std::size_t> addition = std::minmax(left, right);
+    const auto found = std::ranges::find(additions_, addition);
+    if (found != additions_.end())
+      return schedules_.size() + static_cast<std::size_t>(found - additions_.begin());
+    additions_.push_back(addition);
+    numbers_.push_back(0.0);
+    return numbers_.size() - 1;
   }
 
+  std::vector<Schedule> schedules_;
   std::vector<double> numbers_;  // of the ranks, then the sums
   std::vector<std::pair<std::size_t, std::size_t>> additions_;
   std::size_t result_ = 0;
@@ -155,14 +161,14 @@ class SharedMemory final : public Communicator {
     source_row_ = grid.row_of(layout.shuffle_source(rank));
     for (int column = 0; column < grid.columns; ++column) {
       const int owner = grid.rank_at(source_row_, column);
-      const auto place = my_piece_.begin - layout.row_block(source_row_).begin;
-      sources_.push_back(partial_of(owner).data() + place);
+      const auto offset = my_piece_.begin - layout.row_block(source_row_).begin;
+      sources_.push_back(partial_of(owner).data() + offset);
     }
     if (mirrored_) {
       for (int row = 0; row < grid.rows; ++row) {
         const int owner = grid.rank_at(row, column_);
-        const auto place = my_piece_.begin - layout.column_block(column_).begin;
-        column_sources_.push_back(column_partial_of(owner).data() + place);
+        const auto offset = my_piece_.begin - layout.column_block(column_).begin;
+        column_sources_.push_back(column_partial_of(owner).data() + offset);
       }
       column_result_.resize(size_of(my_piece_));
     }

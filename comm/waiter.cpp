@@ -87,8 +87,8 @@ void Waiter::wait_all(std::span<MPI_Request> requests) {
 void Waiter::nap() { std::this_thread::sleep_for(shortest_nap); }
 
 void Waiter::pause_between_looks(std::int64_t looks) {
-  // A look takes some nanoseconds, so there are more of them than polls of MPI.
-  constexpr std::int64_t looks_before_yield = 100 * polls_before_yield_when_spinning;
+  // A look with its pause takes some 50 ns.
+  constexpr std::int64_t looks_before_yield = 2 * polls_before_yield_when_spinning;
   if (mode_ == WaitMode::sleep) {
     nap();
   } else if (looks > looks_before_yield) {

@@ -14,12 +14,15 @@
 #include "bits.hpp"
 #include "layouts.hpp"
 #include "mpi_test.hpp"
+#include "product_check.hpp"
 #include "schedule_simulator.hpp"
 
 namespace cg2d::comm {
 namespace {
 
+using test::copy_of;
 using test::group;
+using test::ProductCheck;
 
 struct Case {
   const TransportRow& transport;
@@ -55,87 +58,6 @@ void for_every_case(const std::set<std::int64_t>& sizes, const Visit& visit) {
     }
   }
 }
-
-// All data are integers below 2^53, so every order of additions gives the same sum.
-
-double operand(std::int64_t index, int round) { return static_cast<double>(index + 10'000 * (round + 1)); }
-
-double partial(std::int64_t index, int process_column, int round) {
-  return static_cast<double>((process_column + 1) * (index + 3) + 7 * round);
-}
-
-double whole_sum(std::int64_t index, int process_columns, int round) {
-  double sum = 0.0;
-  for (int column = 0; column < process_columns; ++column) sum += partial(index, column, round);
-  return sum;
-}
-
-template <typename ValueOf>
-std::vector<double> values_of(const IndexRange& range, const ValueOf& value_of) {
-  std::vector<double> values;
-  for (auto i = range.begin; i < range.end; ++i) values.push_back(value_of(i));
-  return values;
-}
-
-std::vector<double> copy_of(std::span<const double> values) { return {values.begin(), values.end()}; }
-
-/// One rank's part of one product after the other, each with data of its own.
-class ProductCheck {
- public:
-  ProductCheck(Communicator& communicator, const BlockLayout& layout)
-      : communicator_(communicator),
-        process_columns_(layout.grid().columns),
-        process_rows_(layout.grid().rows),
-        process_row_(layout.grid().row_of(group().rank())),
-        process_column_(layout.grid().column_of(group().rank())),
-        column_block_(layout.column_block(process_column_)),
-        row_block_(layout.row_block(layout.grid().row_of(group().rank()))),
-        column_piece_(layout.piece(layout.column_piece_of(group().rank()))) {}
-
-  void expect_collection(int round) {
-    const auto piece = communicator_.piece();
-    EXPECT_EQ(static_cast<std::int64_t>(piece.size()), column_piece_.size());
-    std::ranges::copy(values_of(column_piece_, [&](auto i) { return operand(i, round); }), piece.begin());
-    communicator_.collect();
-    EXPECT_EQ(copy_of(communicator_.column_block()),
-              values_of(column_block_, [&](auto i) { return operand(i, round); }));
-    communicator_.collect_rows();
-    EXPECT_EQ(copy_of(communicator_.row_block()),
-              values_of(row_block_, [&](auto i) { return operand(i, round); }));
-  }
-
-  void expect_sum_and_shuffle(int round) {
-    const auto mine = communicator_.partial();
-    EXPECT_EQ(static_cast<std::int64_t>(mine.size()), row_block_.size());
-    std::ranges::copy(values_of(row_block_, [&](auto i) { return partial(i, process_column_, round); }),
-                      mine.begin());
-    communicator_.sum();
-    communicator_.shuffle();
-    EXPECT_EQ(copy_of(communicator_.result()),
-              values_of(column_piece_, [&](auto i) { return whole_sum(i, process_columns_, round); }));
-    expect_mirrored_sum(round);
-  }
-
- private:
-  void expect_mirrored_sum(int round) {
-    const auto mine = communicator_.column_partial();
-    EXPECT_EQ(static_cast<std::int64_t>(mine.size()), column_block_.size());
-    std::ranges::copy(values_of(column_block_, [&](auto i) { return partial(i, process_row_, round); }),
-                      mine.begin());
-    communicator_.sum_columns();
-    EXPECT_EQ(copy_of(communicator_.column_result()),
-              values_of(column_piece_, [&](auto i) { return whole_sum(i, process_rows_, round); }));
-  }
-
-  Communicator& communicator_;
-  int process_columns_;
-  int process_rows_;
-  int process_row_;
-  int process_column_;
-  IndexRange column_block_;
-  IndexRange row_block_;
-  IndexRange column_piece_;
-};
 
 /// Numbers whose sum depends on the order of the additions.
 std::vector<double> awkward_scalars(int rank, std::size_t count, int round) {
@@ -216,7 +138,7 @@ TEST(CommunicatorContractTest, CollectsSumsAndShufflesEveryLayout) {
   for_every_case(contract_sizes(), [](const Case& current) {
     const auto communicator = current.make();
     EXPECT_EQ(communicator->name(), current.transport.name);  // the forced transport, and no other
-    ProductCheck check(*communicator, current.layout());
+    ProductCheck check(*communicator, current.layout(), group().rank());
     for (int round = 0; round < 2; ++round) {
       check.expect_collection(round);
       check.expect_sum_and_shuffle(round);
@@ -228,7 +150,7 @@ TEST(CommunicatorContractTest, CollectsSumsAndShufflesEveryLayout) {
 TEST(CommunicatorContractTest, StaleBuffersDoNotShowWhenOperationsAlternate) {
   for_every_case({1009}, [](const Case& current) {
     const auto communicator = current.make();
-    ProductCheck check(*communicator, current.layout());
+    ProductCheck check(*communicator, current.layout(), group().rank());
     for (int round = 0; round < 20; ++round) {
       check.expect_collection(round);
       check.expect_sum_and_shuffle(round);
@@ -242,7 +164,7 @@ TEST(CommunicatorContractTest, OneOperationManyTimesInARow) {
   // Fast ranks run ahead of slow ones: a message of the next round must not land in this one's buffer.
   for_every_case({97}, [](const Case& current) {
     const auto communicator = current.make();
-    ProductCheck check(*communicator, current.layout());
+    ProductCheck check(*communicator, current.layout(), group().rank());
     for (int round = 0; round < 5; ++round) check.expect_collection(round);
     for (int round = 0; round < 5; ++round) check.expect_sum_and_shuffle(round);
     for (int round = 0; round < 5; ++round) expect_scalar_sum(*communicator, 2, round);
@@ -253,7 +175,7 @@ TEST(CommunicatorContractTest, LongMessagesArriveWhole) {
   // 200 000 doubles: pieces and blocks far beyond MPI's eager limit, so that senders wait for receivers.
   for_every_case({200'003}, [](const Case& current) {
     const auto communicator = current.make();
-    ProductCheck check(*communicator, current.layout());
+    ProductCheck check(*communicator, current.layout(), group().rank());
     check.expect_collection(1);
     check.expect_sum_and_shuffle(1);
   });
@@ -317,7 +239,7 @@ TEST(CommunicatorContractTest, CountsCallsOfCollectives) {
     const auto grid = layout.grid();
     const auto communicator = current.make();
     constexpr int repeats = 3;
-    ProductCheck check(*communicator, layout);
+    ProductCheck check(*communicator, layout, rank);
     for (int round = 0; round < repeats; ++round) {
       check.expect_collection(round);
       check.expect_sum_and_shuffle(round);
@@ -345,7 +267,7 @@ TEST(CommunicatorContractTest, CountsWhatItSends) {
       EXPECT_EQ(communicator->sent(static_cast<Operation>(k)), Traffic{}) << "operation " << k;
     }
     constexpr int repeats = 3;
-    ProductCheck check(*communicator, current.layout());
+    ProductCheck check(*communicator, current.layout(), group().rank());
     for (int round = 0; round < repeats; ++round) {
       check.expect_collection(round);
       check.expect_sum_and_shuffle(round);
@@ -371,8 +293,8 @@ TEST(CommunicatorContractTest, TwoCommunicatorsDoNotMixTheirMessages) {
   for_every_case({101}, [](const Case& current) {
     const auto first = current.make();
     const auto second = current.make();
-    ProductCheck first_check(*first, current.layout());
-    ProductCheck second_check(*second, current.layout());
+    ProductCheck first_check(*first, current.layout(), group().rank());
+    ProductCheck second_check(*second, current.layout(), group().rank());
     for (int round = 0; round < 3; ++round) {
       first_check.expect_collection(round);
       second_check.expect_collection(100 + round);
@@ -389,7 +311,7 @@ TEST(CommunicatorContractTest, WorksWhereRanksHaveACoreOfTheirOwn) {
   group().waiter().set_mode(WaitMode::spin);
   for_every_case(contract_sizes(), [](const Case& current) {
     const auto communicator = current.make();
-    ProductCheck check(*communicator, current.layout());
+    ProductCheck check(*communicator, current.layout(), group().rank());
     for (int round = 0; round < 5; ++round) {
       check.expect_collection(round);
       check.expect_sum_and_shuffle(round);
