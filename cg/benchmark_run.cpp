@@ -240,7 +240,7 @@ GridShortlist BenchmarkRun::shortlist() const {
 /// The grid by a trial of the best few, with its kernel.
 void BenchmarkRun::try_grids() {
   const auto environment = granted_environment();
-  progress_.say("trying grids");
+  if (grid_shortlist_.grids.size() > 1) progress_.say("trying grids");
   report_.grid_trial = cg2d::try_grids(group_,
                                        {.choices = choices(),
                                         .transport = *comm::find_transport(options_.transport),

@@ -317,7 +317,7 @@ class Signals(ProgramTest):
     """SIGINT and SIGTERM end a run after the outer iteration that is under way."""
 
     # Class A, but for hours. The first iterations come within a second.
-    ENDLESS = ["run", "--class", "A", "--niter", "1000000", "--reference", "17.130235054029"]
+    ENDLESS = ["run", "--class", "A", "--grid", "rule", "--niter", "1000000", "--reference", "17.130235054029"]
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory(prefix="cg2d-signals-")
@@ -396,7 +396,7 @@ class Signals(ProgramTest):
 
     def test_complete_repetitions_before_the_signal_are_reported_without_a_verdict(self):
         few = ["--niter", "15"]
-        arguments = ["run", "--class", "W", *few, "--repeat", "1000000", "--format", "json", "--output", self.file]
+        arguments = ["run", "--class", "W", "--grid", "rule", *few, "--repeat", "1000000", "--format", "json", "--output", self.file]
         with BackgroundRun(2, *arguments) as run:
             run.wait_for(r"run 3, outer iteration")
             for rank in run.ranks():

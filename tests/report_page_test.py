@@ -9,6 +9,7 @@ import unittest
 from selenium import webdriver
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.action_chains import ActionChains
+from selenium.webdriver.support.ui import WebDriverWait
 
 from program_runner import PROJECT, SUCCESS, run_command
 from report_facts import (
@@ -152,8 +153,9 @@ class ReportPage(unittest.TestCase):
         self.open(self.page)
         self.browser.set_window_size(600, 900)
         self.addCleanup(self.browser.set_window_size, 1300, 900)
-        widths = self.browser.execute_script("const d = document.documentElement; return [d.scrollWidth, d.clientWidth];")
-        self.assertLessEqual(widths[0], widths[1])
+        # The charts follow the window a little later. A wait in vain fails.
+        fits = "const d = document.documentElement; return d.clientWidth < 600 && d.scrollWidth <= d.clientWidth;"
+        WebDriverWait(self.browser, 10).until(lambda browser: browser.execute_script(fits))
 
 
 if __name__ == "__main__":

@@ -244,14 +244,14 @@ class SweepTest(ProgramTest):
 def described_machine(processor):
     """A calibrated description by hand: 1 ns for whatever is done to a number, 1 us for a message."""
     network = {"start_up_s": 1e-6, "bytes_per_s": 8e9, "add_seconds_per_element": 1e-9}
-    vectors = {"dot_seconds_per_element": 1e-9, "update_seconds_per_element": 1e-9}
-    shape = {"rows": 700, "columns": 1400, "nonzeros": 39000, "seconds_per_nonzero": 1e-9}
+    passes = {"dot_seconds_per_element": 1e-9, "update_seconds_per_element": 1e-9}
+    shape = {"rows": 700, "columns": 1400, "nonzeros": 39000, "seconds_per_nonzero": 1e-9, **passes}
     return {
         "schema_version": 1,
         "name": processor,
         "calibrated": {"ranks": 2, "threads": 1},
         "network": network,
-        "vectors": vectors,
+        "vectors": passes,
         "kernels": [{"name": name, "shapes": [shape]} for name in ("sell", "scalar")],
     }
 
