@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <memory>
@@ -22,17 +21,12 @@
 #include "cg/run_plan.hpp"
 #include "cg/shared_output.hpp"
 #include "cg/solver.hpp"
+#include "cg/stopwatch.hpp"
 #include "cg/text_format.hpp"
 #include "cg/trace_file.hpp"
 
 namespace cg2d {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 bool is_finite(const OuterStep& step) {
   return std::isfinite(step.zeta) && std::isfinite(step.residual_norm);
@@ -95,7 +89,7 @@ class BenchmarkRun::TimedSolver {
     const auto dots_before = solver_.dot_work();
     const auto updates_before = solver_.update_work();
     if (counters_ != nullptr) counters_->begin_region();
-    const auto start = Clock::now();
+    const Stopwatch stopwatch;
     const std::uint64_t start_clocks = read_cycle_counter();
     std::vector<OuterStep> steps;
     for (int k = 0; k < problem_.niter; ++k) {
@@ -105,7 +99,7 @@ class BenchmarkRun::TimedSolver {
       if (must_stop(steps.back())) break;
     }
     times_.region_clocks = read_cycle_counter() - start_clocks;
-    times_.region_s = seconds_since(start);
+    times_.region_s = stopwatch.seconds();
     if (counters_ != nullptr) counters_->end_region();
     if (is_traced) end_trace();
     times_.phases = timer_.records();
@@ -280,9 +274,9 @@ kernels::CsrBlock BenchmarkRun::generate(const comm::BlockLayout& layout) {
   progress_.say(fmt::format("generating class {} (n {}) on grid {}", options_.problem.class_name,
                             options_.problem.n, report_.grid.name()));
   group_.barrier();
-  const auto start = Clock::now();
+  const Stopwatch stopwatch;
   auto sourced = source_.build(options_.problem, layout, group_, options_.thread_count);
-  report_.generation_s = group_.maximum(seconds_since(start));
+  report_.generation_s = group_.maximum(stopwatch.seconds());
   report_.source_facts = sourced.facts;
   report_.nonzero_count = group_.sum(sourced.block.nonzero_count());
   facts_.nonzero_count = sourced.block.nonzero_count();
@@ -311,10 +305,10 @@ std::unique_ptr<BlockProduct> BenchmarkRun::convert(kernels::CsrBlock block,
   double conversion_s = 0.0;
   group_.barrier();
   agree_on(group_, [&] {
-    const auto start = Clock::now();
+    const Stopwatch stopwatch;
     product = make_block_product(choice.kernel, std::move(block), layout, group_.rank(),
                                  {.thread_count = options_.thread_count, .tuning = choice.tuning});
-    conversion_s = seconds_since(start);
+    conversion_s = stopwatch.seconds();
   });
   report_.conversion_s = group_.maximum(conversion_s);
   report_.converted = choice.kernel.converts || choice.kernel.is_symmetric;
@@ -384,7 +378,7 @@ void BenchmarkRun::write_trace_file(const TimedSolver& solver) {
                .origin_clocks = origins.front().reference_clocks,
                .ticks_per_second = report_.ranks.front().ticks_per_second,
                .rank = group_.rank(),
-               .node = node_of(*report_.environment, rank)},
+               .node = report_.environment->ranks[rank].node},
               trace_file_.get(), group_);
   progress_.say(fmt::format("wrote the trace to {}", options_.trace.path));
 }

@@ -4,19 +4,19 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cmath>
 #include <limits>
 #include <memory>
-#include <optional>
+#include <numeric>
 #include <span>
 #include <utility>
 
-#include "cg/agreement.hpp"
-#include "cg/block_operator.hpp"
+#include "cg/errors.hpp"
+#include "cg/grid_solver.hpp"
 #include "cg/matrix_source.hpp"
 #include "cg/performance_model.hpp"
-#include "cg/solver.hpp"
+#include "cg/sample.hpp"
+#include "cg/stopwatch.hpp"
 #include "cg/tune_measure.hpp"
 #include "cg/vector_ops.hpp"
 
@@ -65,26 +65,25 @@ std::vector<LinePoint> measure_short_messages(comm::RankGroup& group) {
 /// What a sum takes longer than a collection of as many bytes, per element: the median over blocks of several
 /// sizes, since small ones differ by the noise of their messages and large ones by that of the memory.
 double measure_addition(comm::RankGroup& group) {
-  std::array<double, 3> seconds{};
-  std::int64_t piece_size = 4096;
-  for (double& of_element : seconds) {
+  constexpr std::array<std::int64_t, 3> piece_sizes{4096, 16384, 65536};
+  std::vector<double> seconds;
+  for (const auto piece_size : piece_sizes) {
     const auto gathering = comm::default_transport().make(group, one_column(piece_size, group.size()), {});
     const auto summing = comm::default_transport().make(group, one_row(piece_size, group.size()), {});
     const std::array<std::function<void()>, 2> works{[&] { gathering->collect(); }, [&] { summing->sum(); }};
     const auto times = race(group, works, {.most_rounds = 99, .budget_s = 0.2});
-    of_element = std::max(times[1] - times[0], 0.0) / static_cast<double>(piece_size * (group.size() - 1));
-    constexpr std::int64_t growth = 4;
-    piece_size *= growth;
+    seconds.push_back(std::max(times[1] - times[0], 0.0) /
+                      static_cast<double>(piece_size * (group.size() - 1)));
   }
-  std::ranges::sort(seconds);
-  return seconds[1];
+  return sample_of(seconds).median;
 }
 
 /// Seconds of one outer step, mean over the ranks.
 struct StepTimes {
   PhaseSeconds phases{};
   PhaseSeconds waiting{};
-  double total_s = 0.0;
+
+  [[nodiscard]] double total_s() const { return std::accumulate(phases.begin(), phases.end(), 0.0); }
 };
 
 std::vector<StepTimes> times_of_steps(comm::RankGroup& group, const std::vector<PhaseRecords>& my_steps) {
@@ -93,10 +92,8 @@ std::vector<StepTimes> times_of_steps(comm::RankGroup& group, const std::vector<
   for (const auto& steps : group.gather_all(std::span<const PhaseRecords>(my_steps))) {
     for (std::size_t k = 0; k < times.size(); ++k) {
       for (std::size_t phase = 0; phase < phase_count; ++phase) {
-        const double seconds = static_cast<double>(steps[k][phase].clocks) / divisor;
-        times[k].phases[phase] += seconds;
+        times[k].phases[phase] += static_cast<double>(steps[k][phase].clocks) / divisor;
         times[k].waiting[phase] += static_cast<double>(steps[k][phase].waited_clocks) / divisor;
-        times[k].total_s += seconds;
       }
     }
   }
@@ -116,54 +113,36 @@ StepTimes typical_times(comm::RankGroup& group, const std::vector<PhaseRecords>&
       times.phases[phase] += step.phases[phase] / static_cast<double>(steps.size());
       times.waiting[phase] += step.waiting[phase] / static_cast<double>(steps.size());
     }
-    times.total_s += step.total_s / static_cast<double>(steps.size());
   }
   return times;
 }
 
-/// The benchmark on one grid, with the kernel that auto takes.
+/// The benchmark on one grid.
 class MeasuredGrid {
  public:
-  MeasuredGrid(comm::RankGroup& group, const KernelChoice& choice, const Problem& problem,
-               const comm::ProcessGrid& grid, int thread_count)
-      : group_(group), shift_(problem.shift) {
-    const auto layout = comm::BlockLayout::even(problem.n, grid);
-    auto block = npb_source().build(problem, layout, group, thread_count).block;
-    nonzeros_ = static_cast<double>(group.sum(block.nonzero_count())) / group.size();
-    agree_on(group, [&] {
-      product_ = make_block_product(choice.kernel, std::move(block), layout, group.rank(),
-                                    {.thread_count = thread_count, .tuning = choice.tuning});
-    });
-    communicator_ = comm::default_transport().make(group, layout, {.mirrored = product_->is_symmetric()});
-    timer_.emplace(true, *communicator_);
-    operator_.emplace(*communicator_, *product_, *timer_, thread_count);
-    solver_.emplace(*operator_, *communicator_, *timer_, thread_count);
-  }
+  MeasuredGrid(comm::RankGroup& group, const GridSolverSetting& setting)
+      : group_(group), solver_(GridSolver::make(group, setting)) {}
 
   /// One outer step, timed by phase. In front of a short one another one gets the caches back from the other
   /// grids.
   void take_turn() {
     constexpr double long_s = 0.03;
-    if (step_s_ < long_s) static_cast<void>(solver_->outer_step(shift_, false));
-    timer_->reset();
-    const auto start = std::chrono::steady_clock::now();
-    static_cast<void>(solver_->outer_step(shift_, false));
-    step_s_ = group_.maximum(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
-    steps_.push_back(timer_->records());
+    if (step_s_ < long_s) static_cast<void>(solver_->outer_step());
+    solver_->timer().reset();
+    const Stopwatch watch;
+    static_cast<void>(solver_->outer_step());
+    step_s_ = group_.maximum(watch.seconds());
+    steps_.push_back(solver_->timer().records());
   }
   [[nodiscard]] StepTimes times() const { return typical_times(group_, steps_); }
-  /// Of one rank's block, whole; mean over the ranks.
-  [[nodiscard]] double nonzeros() const { return nonzeros_; }
+  /// Of one rank's block, whole; mean over the ranks. Collective.
+  [[nodiscard]] double nonzeros() const {
+    return static_cast<double>(group_.sum(solver_->nonzero_count())) / group_.size();
+  }
 
  private:
   comm::RankGroup& group_;
-  double shift_;
-  double nonzeros_ = 0.0;
-  std::unique_ptr<BlockProduct> product_;
-  std::unique_ptr<comm::Communicator> communicator_;
-  std::optional<PhaseTimer> timer_;
-  std::optional<BlockOperator> operator_;
-  std::optional<Solver> solver_;
+  std::unique_ptr<GridSolver> solver_;
   std::vector<PhaseRecords> steps_;
   double step_s_ = 0.0;  // of the last one
 };
@@ -172,11 +151,11 @@ class MeasuredGrid {
 void take_turns(comm::RankGroup& group, std::span<const std::unique_ptr<MeasuredGrid>> grids) {
   constexpr int fewest_rounds = 20;
   const double long_enough_s = 1.0 * static_cast<double>(grids.size());
-  const auto start = std::chrono::steady_clock::now();
+  const Stopwatch watch;
   double spent_s = 0.0;
   for (int round = 0; round < fewest_rounds || spent_s < long_enough_s; ++round) {
     for (const auto& grid : grids) grid->take_turn();
-    spent_s = group.maximum(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+    spent_s = group.maximum(watch.seconds());
   }
 }
 
@@ -207,7 +186,15 @@ void measure_problem(comm::RankGroup& group, const Problem& problem, const Calib
                                        .ranks_oversubscribed = setting.environment.ranks_oversubscribed},
                                       setting.profile);
     say(fmt::format("class {}, grid {}: {}", problem.class_name, grid.name(), choice.kernel.name));
-    grids.push_back(std::make_unique<MeasuredGrid>(group, choice, problem, grid, setting.thread_count));
+    const auto source = npb_source();
+    grids.push_back(
+        std::make_unique<MeasuredGrid>(group, GridSolverSetting{.problem = problem,
+                                                                .grid = grid,
+                                                                .source = source,
+                                                                .transport = comm::default_transport(),
+                                                                .choice = choice,
+                                                                .thread_count = setting.thread_count,
+                                                                .times_phases = true}));
     cases.push_back({.problem = problem, .grid = grid, .choice = choice, .times = {}, .nonzeros = 0.0});
   }
   take_turns(group, grids);

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <map>
 #include <memory>
@@ -17,13 +16,12 @@
 #include "cg/output_file.hpp"
 #include "cg/progress.hpp"
 #include "cg/report.hpp"
+#include "cg/stopwatch.hpp"
 #include "cg/sweep_file.hpp"
 #include "cg/sweep_table.hpp"
 
 namespace cg2d {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 RunOptions run_options_for(const SweepOptions& sweep, const SweepConfiguration& configuration) {
   RunOptions options = sweep.common;
@@ -142,7 +140,7 @@ class Sweep {
 
   /// A complete run, and its line on rank 0. A run that fails is a result, too.
   [[nodiscard]] std::string line_of(const SweepStep& step, comm::RankGroup& group) const {
-    const auto start = Clock::now();
+    const Stopwatch watch;
     const auto options = run_options_for(options_, step.configuration);
     const Progress silent(Progress::Silent{});
     BenchmarkRun run(options, group, silent);
@@ -153,7 +151,7 @@ class Sweep {
       run.note_failure(error);
     }
     if (group.rank() != 0) return {};
-    const double duration_s = std::chrono::duration<double>(Clock::now() - start).count();
+    const double duration_s = watch.seconds();
     return sweep_line(report_format("json").write(run.report()), step, options_.round_count, duration_s);
   }
 

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cmath>
 #include <limits>
 #include <memory>
@@ -18,20 +17,19 @@
 #include "cg/matrix_source.hpp"
 #include "cg/random_stream.hpp"
 #include "cg/solver.hpp"
+#include "cg/stopwatch.hpp"
 #include "cg/text_format.hpp"
 #include "kernels/half_spmv.hpp"
 
 namespace cg2d {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 /// Seconds of `calls` calls, of the slowest rank.
 double turn_seconds(comm::RankGroup& group, const std::function<void()>& work, std::int64_t calls) {
   group.barrier();
-  const auto start = Clock::now();
+  const Stopwatch watch;
   for (std::int64_t call = 0; call < calls; ++call) work();
-  return group.maximum(std::chrono::duration<double>(Clock::now() - start).count());
+  return group.maximum(watch.seconds());
 }
 
 /// One work of a race.
