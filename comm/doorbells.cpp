@@ -6,6 +6,8 @@
 
 #include <ctime>
 
+#include "comm/node_map.hpp"
+
 namespace cg2d::comm {
 namespace {
 
@@ -17,10 +19,15 @@ std::uint32_t* futex_word(std::atomic<std::uint32_t>& word) {
   return reinterpret_cast<std::uint32_t*>(&word);
 }
 
+std::vector<int> ranks_of_my_host(RankGroup& group) {
+  const auto hosts = make_node_map(group, 0);
+  return hosts.ranks_of(hosts.node_of(group.rank()));
+}
+
 }  // namespace
 
 Doorbells::Doorbells(RankGroup& group)
-    : node_ranks_(ranks_of_my_node(group)),
+    : node_ranks_(ranks_of_my_host(group)),
       segment_(group, node_ranks_, sizeof(Bells)),
       bells_(static_cast<std::size_t>(group.size()), nullptr) {
   if (!segment_.is_there()) return;

@@ -13,11 +13,6 @@
 namespace cg2d::comm {
 namespace {
 
-std::string host_name() {
-  std::array<char, HOST_NAME_MAX + 1> name{};
-  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
-}
-
 /// A file descriptor that closes itself; -1: none.
 class Descriptor {
  public:
@@ -70,16 +65,6 @@ SharedMemoryError::SharedMemoryError(std::int64_t needed_bytes)
     : std::runtime_error("the ranks of a node cannot share " + std::to_string(needed_bytes) +
                          " bytes of memory"),
       needed_bytes_(needed_bytes) {}
-
-std::vector<int> ranks_of_my_node(RankGroup& group) {
-  const auto hosts = group.gather_all(host_name());
-  std::vector<int> ranks;
-  for (int rank = 0; rank < group.size(); ++rank) {
-    if (hosts[static_cast<std::size_t>(rank)] == hosts[static_cast<std::size_t>(group.rank())])
-      ranks.push_back(rank);
-  }
-  return ranks;
-}
 
 SharedSegment::SharedSegment(RankGroup& group, std::span<const int> ranks, std::size_t byte_count) {
   const Descriptor mine(anonymous_file(std::max<std::size_t>(byte_count, 1)));

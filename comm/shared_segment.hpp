@@ -12,10 +12,6 @@
 
 namespace cg2d::comm {
 
-/// The ranks on this rank's node, itself among them, in growing order: those with the same host name.
-/// Collective.
-std::vector<int> ranks_of_my_node(RankGroup& group);
-
 /// There is no room for memory that ranks share, or the system does not let them share it.
 class SharedMemoryError : public std::runtime_error {
  public:
