@@ -35,13 +35,6 @@ std::vector<int> all_ranks(int count) {
   return ranks;
 }
 
-/// One piece per rank, each of `value_count` numbers that are all of it: what a sum of scalars runs on.
-GroupPieces scalar_pieces(int rank_count, std::int64_t value_count) {
-  std::vector<std::int64_t> starts(static_cast<std::size_t>(rank_count) + 1, value_count);
-  starts.front() = 0;
-  return {BlockLayout({.columns = rank_count, .rows = 1}, std::move(starts)), 0, rank_count};
-}
-
 std::size_t size_of(const IndexRange& range) { return static_cast<std::size_t>(range.size()); }
 
 std::span<double> part_of(std::span<double> block, const IndexRange& range) {
@@ -193,13 +186,14 @@ class BufferedCommunicator final : public Communicator {
     for (std::size_t count = 1; count <= largest_scalar_count; ++count) {
       auto& prepared = scalar_sums_[count - 1];
       prepared.values = operations_->allocate(count);
-      prepared.operation = operations_->sum({.operation = Operation::dot,
-                                             .form = SumForm::whole_block,
-                                             .schedule = all_reduce_schedule(size, group_.rank()),
-                                             .pieces = scalar_pieces(size, static_cast<std::int64_t>(count)),
-                                             .ranks = all_ranks(size),
-                                             .member = group_.rank(),
-                                             .block = prepared.values});
+      prepared.operation =
+          operations_->sum({.operation = Operation::dot,
+                            .form = SumForm::whole_block,
+                            .schedule = all_reduce_schedule(size, group_.rank()),
+                            .pieces = GroupPieces::of_scalars(size, static_cast<std::int64_t>(count)),
+                            .ranks = all_ranks(size),
+                            .member = group_.rank(),
+                            .block = prepared.values});
     }
   }
 

@@ -121,8 +121,8 @@ class Communicator {
 struct CommunicatorOptions {
   SumForm sum_form = SumForm::reduce_scatter;
   bool mirrored = false;  // collect_rows and sum_columns, too
-  /// For transports that tell nodes apart: how many ranks make a node, on each host in the order of the ranks;
-  /// 0: as many as the host has. To try on one machine what happens on several.
+  /// For transports that tell nodes apart: how many ranks make a node, on each host in the order of the
+  /// ranks; 0: as many as the host has. To try on one machine what happens on several.
   int ranks_per_node = 0;
 };
 

@@ -117,6 +117,12 @@ GroupPieces::GroupPieces(const BlockLayout& layout, int first_piece, int group_s
   for (int k = 0; k < group_size; ++k) starts_.push_back(layout.piece(first_piece + k).end - origin);
 }
 
+GroupPieces GroupPieces::of_scalars(int group_size, std::int64_t count) {
+  std::vector<std::int64_t> starts(static_cast<std::size_t>(group_size) + 1, count);
+  starts.front() = 0;
+  return {BlockLayout({.columns = group_size, .rows = 1}, std::move(starts)), 0, group_size};
+}
+
 IndexRange GroupPieces::piece(int member) const {
   const auto k = static_cast<std::size_t>(member);
   return {.begin = starts_.at(k), .end = starts_.at(k + 1)};

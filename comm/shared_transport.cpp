@@ -1,34 +1,100 @@
-// The transport "shared" between ranks of MPI: what gets them their memory.
+// The transport "shared" between ranks of MPI: what gets them their memory, and the messages between nodes.
 
 #include <memory>
 #include <string>
 #include <utility>
 
+#include "comm/schedule.hpp"
 #include "comm/shared_memory.hpp"
 #include "comm/shared_segment.hpp"
+#include "comm/transfer.hpp"
 #include "comm/transports.hpp"
+#include "comm/two_sided.hpp"
 
 namespace cg2d::comm {
 namespace {
 
-std::string why_not_one_node(RankGroup& group) {
-  const auto here = ranks_of_my_node(group).size();
-  if (here == static_cast<std::size_t>(group.size())) return {};
-  return "the ranks are on several nodes: " + std::to_string(here) + " of " + std::to_string(group.size()) +
-         " are on the first one";
+class MpiNodeMessages final : public NodeMessages {
+ public:
+  MpiNodeMessages(const Endpoint& endpoint, Operation operation, const std::vector<NodeMessage>& sends,
+                  const std::vector<NodeMessage>& receives)
+      : endpoint_(endpoint), operation_(operation) {
+    for (const auto& message : sends) {
+      sends_.push_back(
+          Transfer::send(endpoint.handle(), message.buffer, message.ranges, message.partner, operation));
+    }
+    for (const auto& message : receives) {
+      receives_.push_back(
+          Transfer::receive(endpoint.handle(), message.buffer, message.ranges, message.partner, operation));
+    }
+  }
+
+  void start_receives() override {
+    for (auto& receive : receives_) receive.start();
+  }
+  void start_send(std::size_t which) override { endpoint_.start_send(operation_, sends_[which]); }
+  void wait_for_receive(std::size_t which) override { endpoint_.wait_for_receive(receives_[which]); }
+  void wait_for_send(std::size_t which) override { endpoint_.wait_for_send(sends_[which]); }
+
+ private:
+  const Endpoint& endpoint_;
+  Operation operation_;
+  std::vector<Transfer> sends_;
+  std::vector<Transfer> receives_;
+};
+
+class MpiNodeLink final : public NodeLink {
+ public:
+  MpiNodeLink(RankGroup& group, const NodeMap& nodes, TrafficCounts& sent)
+      : endpoint_(group, sent), node_(nodes.node_of(group.rank())) {}
+
+  std::unique_ptr<NodeMessages> prepare(Operation operation, const std::vector<NodeMessage>& sends,
+                                        const std::vector<NodeMessage>& receives) override {
+    return std::make_unique<MpiNodeMessages>(endpoint_, operation, sends, receives);
+  }
+  std::unique_ptr<PreparedOperation> prepare_sum(std::span<double> values,
+                                                 const std::vector<int>& ranks) override {
+    const auto count = static_cast<int>(ranks.size());
+    return make_scheduled_steps(endpoint_, {.operation = Operation::dot,
+                                            .form = SumForm::whole_block,
+                                            .schedule = all_reduce_schedule(count, node_),
+                                            .pieces = GroupPieces::of_scalars(count, std::ssize(values)),
+                                            .ranks = ranks,
+                                            .member = node_,
+                                            .block = values});
+  }
+
+ private:
+  Endpoint endpoint_;
+  int node_;
+};
+
+/// Whether the ranks of each node can share memory at all.
+std::string why_not_shared(RankGroup& group) {
+  const auto nodes = make_node_map(group, 0);
+  const SharedSegment probe(group, nodes.ranks_of(nodes.node_of(group.rank())), 1);
+  if (group.minimum(probe.is_there() ? 1 : 0) == 1) return {};
+  return "the ranks of a node cannot map each other's memory (memfd_create and /proc/PID/fd are needed)";
 }
 
 std::unique_ptr<Communicator> make_shared(RankGroup& group, const BlockLayout& layout,
                                           const CommunicatorOptions& options) {
-  const auto byte_count = shared_part_byte_count(layout, group.rank(), options);
-  const auto segment = std::make_shared<const SharedSegment>(group, ranks_of_my_node(group), byte_count);
-  if (!segment->is_there()) {
-    const auto needed = group.sum(static_cast<std::int64_t>(byte_count));
-    throw SharedMemoryError(needed);
+  const auto nodes = make_node_map(group, options.ranks_per_node);
+  const auto& local_ranks = nodes.ranks_of(nodes.node_of(group.rank()));
+  const auto byte_count = shared_part_byte_count(layout, nodes, group.rank(), options);
+  const auto segment = std::make_shared<const SharedSegment>(group, local_ranks, byte_count);
+  if (group.minimum(segment->is_there() ? 1 : 0) == 0) {
+    throw SharedMemoryError(group.sum(static_cast<std::int64_t>(byte_count)));
   }
-  SharedPlace place{.rank = group.rank(), .parts = {}, .memory = segment, .waiter = group.waiter()};
-  for (std::size_t rank = 0; rank < static_cast<std::size_t>(group.size()); ++rank)
-    place.parts.push_back(segment->part(rank));
+  SharedPlace place{
+      .rank = group.rank(), .nodes = nodes, .parts = {}, .memory = segment, .waiter = group.waiter()};
+  for (std::size_t index = 0; index < local_ranks.size(); ++index)
+    place.parts.push_back(segment->part(index));
+  if (nodes.node_count() > 1) {
+    place.make_link = [&group, nodes](TrafficCounts& sent) -> std::unique_ptr<NodeLink> {
+      return std::make_unique<MpiNodeLink>(group, nodes, sent);
+    };
+  }
   return make_shared_communicator(std::move(place), layout, options);
 }
 
@@ -37,9 +103,10 @@ std::unique_ptr<Communicator> make_shared(RankGroup& group, const BlockLayout& l
 TransportRow shared_transport() {
   return {
       .name = "shared",
-      .description = "vectors in the node's shared memory, read in place",
+      .description =
+          "vectors in the node's shared memory, read in place; between nodes a message for each pair",
       .counts = CountedTraffic::between_nodes,
-      .why_unavailable = &why_not_one_node,
+      .why_unavailable = &why_not_shared,
       .make = &make_shared,
   };
 }

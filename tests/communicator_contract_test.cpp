@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cmath>
 #include <memory>
 #include <set>
@@ -12,6 +13,8 @@
 #include <vector>
 
 #include "bits.hpp"
+#include "comm/node_map.hpp"
+#include "comm/node_plan.hpp"
 #include "layouts.hpp"
 #include "mpi_test.hpp"
 #include "product_check.hpp"
@@ -27,20 +30,29 @@ using test::ProductCheck;
 struct Case {
   const TransportRow& transport;
   SumForm form;
+  int ranks_per_node;
   const test::NamedLayout& named;
 
   [[nodiscard]] const BlockLayout& layout() const { return named.layout; }
   [[nodiscard]] std::unique_ptr<Communicator> make() const {
-    return transport.make(group(), layout(), {.sum_form = form, .mirrored = true});
+    return transport.make(group(), layout(),
+                          {.sum_form = form, .mirrored = true, .ranks_per_node = ranks_per_node});
   }
   [[nodiscard]] std::string text() const {
     return std::string(transport.name) +
            (form == SumForm::whole_block ? ", whole block" : ", reduce-scatter") + ", " +
-           test::describe(named);
+           std::to_string(ranks_per_node) + " ranks per node, " + test::describe(named);
   }
 };
 
-/// Every transport that can serve, every grid of the ranks, both forms, every cut of every given size.
+/// One node, and pretended ones of one rank, of a few, of all but one: where the transport tells nodes apart.
+std::set<int> node_sizes(const TransportRow& transport) {
+  if (transport.counts != CountedTraffic::between_nodes || group().size() == 1) return {0};
+  return {0, 1, 2, group().size() - 1};
+}
+
+/// Every transport that can serve, every grid of the ranks, both forms, every size of nodes, every cut of
+/// every given size.
 template <typename Visit>
 void for_every_case(const std::set<std::int64_t>& sizes, const Visit& visit) {
   for (const auto& transport : transport_table()) {
@@ -49,9 +61,12 @@ void for_every_case(const std::set<std::int64_t>& sizes, const Visit& visit) {
       for (const std::int64_t n : sizes) {
         for (const auto& named : test::layouts_of(n, grid)) {
           for (const auto form : {SumForm::whole_block, SumForm::reduce_scatter}) {
-            const Case current{.transport = transport, .form = form, .named = named};
-            SCOPED_TRACE(current.text());
-            visit(current);
+            for (const int ranks_per_node : node_sizes(transport)) {
+              const Case current{
+                  .transport = transport, .form = form, .ranks_per_node = ranks_per_node, .named = named};
+              SCOPED_TRACE(current.text());
+              visit(current);
+            }
           }
         }
       }
@@ -94,13 +109,22 @@ double magnitude_of_scalars(std::size_t which, std::size_t count, int round) {
   return magnitude;
 }
 
-/// The same bits as the simulated butterfly, hence on every rank and on every run; MPI's own sums have an
-/// order of their own.
-void expect_scalar_sum(Communicator& communicator, std::size_t count, int round) {
+/// Whether the transport adds in the order of the butterfly: MPI's own sums have an order of their own, and
+/// so have nodes that are no powers of two, which add up their ranks first.
+bool adds_as_butterfly(const Case& current) {
+  const auto is_power_of_two = [](int number) { return std::has_single_bit(static_cast<unsigned>(number)); };
+  if (current.ranks_per_node > 0)
+    return is_power_of_two(current.ranks_per_node) && is_power_of_two(group().size());
+  return current.transport.counts != CountedTraffic::calls;
+}
+
+/// The same bits as the simulated butterfly, hence on every rank and on every run, where it adds in that
+/// order.
+void expect_scalar_sum(const Case& current, Communicator& communicator, std::size_t count, int round) {
   auto values = awkward_scalars(group().rank(), count, round);
   communicator.sum_scalars(values);
   const auto expected = simulated_scalars(count, round);
-  if (find_transport(communicator.name())->counts != CountedTraffic::calls) {
+  if (adds_as_butterfly(current)) {
     EXPECT_TRUE(test::same_bits(values, expected))
         << count << " values, first " << values[0] << " instead of " << expected[0];
     return;
@@ -154,7 +178,7 @@ TEST(CommunicatorContractTest, StaleBuffersDoNotShowWhenOperationsAlternate) {
     for (int round = 0; round < 20; ++round) {
       check.expect_collection(round);
       check.expect_sum_and_shuffle(round);
-      expect_scalar_sum(*communicator,
+      expect_scalar_sum(current, *communicator,
                         1 + static_cast<std::size_t>(round) % Communicator::largest_scalar_count, round);
     }
   });
@@ -167,7 +191,7 @@ TEST(CommunicatorContractTest, OneOperationManyTimesInARow) {
     ProductCheck check(*communicator, current.layout(), group().rank());
     for (int round = 0; round < 5; ++round) check.expect_collection(round);
     for (int round = 0; round < 5; ++round) check.expect_sum_and_shuffle(round);
-    for (int round = 0; round < 5; ++round) expect_scalar_sum(*communicator, 2, round);
+    for (int round = 0; round < 5; ++round) expect_scalar_sum(current, *communicator, 2, round);
   });
 }
 
@@ -185,7 +209,7 @@ TEST(CommunicatorContractTest, ScalarSumsHaveTheSameBitsOnEveryRankAndEveryTime)
   for_every_case({7}, [](const Case& current) {
     const auto communicator = current.make();
     for (std::size_t count = 1; count <= Communicator::largest_scalar_count; ++count) {
-      expect_scalar_sum(*communicator, count, 0);
+      expect_scalar_sum(current, *communicator, count, 0);
       auto values = awkward_scalars(group().rank(), count, 1);
       communicator->sum_scalars(values);
       for (const auto& others : group().gather_all(std::span<const double>(values))) {
@@ -200,7 +224,8 @@ TEST(CommunicatorContractTest, ScalarSumsHaveTheSameBitsOnEveryRankAndEveryTime)
 
 TEST(CommunicatorContractTest, HoldsNothingMirroredUnlessAsked) {
   for_every_case({101}, [](const Case& current) {
-    const auto communicator = current.transport.make(group(), current.layout(), {.sum_form = current.form});
+    const auto communicator = current.transport.make(
+        group(), current.layout(), {.sum_form = current.form, .ranks_per_node = current.ranks_per_node});
     EXPECT_TRUE(communicator->row_block().empty());
     EXPECT_TRUE(communicator->column_partial().empty());
     EXPECT_TRUE(communicator->column_result().empty());
@@ -243,7 +268,7 @@ TEST(CommunicatorContractTest, CountsCallsOfCollectives) {
     for (int round = 0; round < repeats; ++round) {
       check.expect_collection(round);
       check.expect_sum_and_shuffle(round);
-      expect_scalar_sum(*communicator, 3, round);
+      expect_scalar_sum(current, *communicator, 3, round);
     }
     const auto column_piece = layout.piece(layout.column_piece_of(rank)).size();
     const auto row_piece = layout.piece(layout.row_piece_of(rank)).size();
@@ -271,7 +296,7 @@ TEST(CommunicatorContractTest, CountsWhatItSends) {
     for (int round = 0; round < repeats; ++round) {
       check.expect_collection(round);
       check.expect_sum_and_shuffle(round);
-      expect_scalar_sum(*communicator, 3, round);
+      expect_scalar_sum(current, *communicator, 3, round);
     }
     EXPECT_EQ(communicator->sent(Operation::collect),
               times(collection_traffic(current.layout(), rank) +
@@ -286,6 +311,47 @@ TEST(CommunicatorContractTest, CountsWhatItSends) {
         times(shuffle_traffic(current.layout(), rank) + mirrored_shuffle_traffic(current.layout(), rank),
               repeats));
     EXPECT_EQ(communicator->sent(Operation::dot), times(dot_traffic(group().size(), rank, 3), repeats));
+  });
+}
+
+/// Of all ranks.
+Traffic sent_by_all(const Communicator& communicator, Operation operation) {
+  const auto mine = communicator.sent(operation);
+  return {.message_count = group().sum(mine.message_count), .byte_count = group().sum(mine.byte_count)};
+}
+
+TEST(CommunicatorContractTest, BetweenNodesOneMessageForEachPairAndOperation) {
+  for_every_case({101}, [](const Case& current) {
+    if (current.transport.counts != CountedTraffic::between_nodes) return;
+    const auto& layout = current.layout();
+    const auto nodes = make_node_map(group(), current.ranks_per_node);
+    const auto communicator = current.transport.make(
+        group(), layout, {.sum_form = current.form, .ranks_per_node = current.ranks_per_node});
+    std::vector<double> values(1, 1.0);
+    communicator->collect();
+    communicator->sum();
+    communicator->shuffle();
+    communicator->sum_scalars(values);
+    Traffic collected;
+    Traffic summed;
+    constexpr auto element_bytes = static_cast<std::int64_t>(sizeof(double));
+    for (int from = 0; from < nodes.node_count(); ++from) {
+      for (int to = 0; to < nodes.node_count(); ++to) {
+        if (from == to) continue;
+        std::int64_t elements = 0;
+        for (const auto& range : collected_ranges(layout, nodes, false, from, to)) elements += range.size();
+        if (elements > 0) collected += {.message_count = 1, .byte_count = elements * element_bytes};
+        const auto sums = sums_between(layout, nodes, SummedOver::process_row, from, to);
+        if (layout.grid().columns > 1 && sums.element_count > 0)
+          summed += {.message_count = 1, .byte_count = sums.element_count * element_bytes};
+      }
+    }
+    EXPECT_EQ(sent_by_all(*communicator, Operation::collect), collected);
+    EXPECT_EQ(sent_by_all(*communicator, Operation::sum), summed);
+    EXPECT_EQ(sent_by_all(*communicator, Operation::shuffle), Traffic{});
+    Traffic added;
+    for (int node = 0; node < nodes.node_count(); ++node) added += dot_traffic(nodes.node_count(), node, 1);
+    EXPECT_EQ(sent_by_all(*communicator, Operation::dot), added);
   });
 }
 
@@ -315,7 +381,7 @@ TEST(CommunicatorContractTest, WorksWhereRanksHaveACoreOfTheirOwn) {
     for (int round = 0; round < 5; ++round) {
       check.expect_collection(round);
       check.expect_sum_and_shuffle(round);
-      expect_scalar_sum(*communicator, 2, round);
+      expect_scalar_sum(current, *communicator, 2, round);
     }
   });
   group().waiter().set_mode(WaitMode::yield);

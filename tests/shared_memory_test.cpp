@@ -57,10 +57,11 @@ template <typename Work>
 void run_threads(const BlockLayout& layout, WaitMode mode, const Work& work) {
   const CommunicatorOptions options{.mirrored = true};
   const int rank_count = layout.grid().rank_count();
+  const NodeMap nodes(std::vector<int>(static_cast<std::size_t>(rank_count), 0));
   std::vector<std::unique_ptr<Part>> parts;
   std::vector<std::byte*> addresses;
   for (int rank = 0; rank < rank_count; ++rank) {
-    parts.push_back(std::make_unique<Part>(shared_part_byte_count(layout, rank, options)));
+    parts.push_back(std::make_unique<Part>(shared_part_byte_count(layout, nodes, rank, options)));
     addresses.push_back(parts.back()->data());
   }
   std::vector<std::thread> threads;
@@ -68,7 +69,8 @@ void run_threads(const BlockLayout& layout, WaitMode mode, const Work& work) {
     threads.emplace_back([&, rank] {
       Waiter waiter(mode);
       const auto communicator = make_shared_communicator(
-          {.rank = rank, .parts = addresses, .memory = nullptr, .waiter = waiter}, layout, options);
+          {.rank = rank, .nodes = nodes, .parts = addresses, .memory = nullptr, .waiter = waiter}, layout,
+          options);
       work(*communicator, rank);
     });
   }
