@@ -44,7 +44,7 @@ std::span<double> part_of(std::span<double> block, const IndexRange& range) {
 class BufferedCommunicator final : public Communicator {
  public:
   BufferedCommunicator(std::string_view name, RankGroup& group, const BlockLayout& layout,
-                       const CommunicatorOptions& options, MakeOperations make_operations)
+                       const CommunicatorOptions& options, const MakeOperations& make_operations)
       : name_(name), group_(group), operations_(make_operations(group, sent_counts())) {
     const int rank = group.rank();
     const auto grid = layout.grid();
@@ -148,8 +148,7 @@ class BufferedCommunicator final : public Communicator {
     stays_ = layout.shuffle_destination(rank) == rank;
     // A piece that is where it belongs needs no message and no copy. The other ranks prepare theirs all the
     // same: it is collective.
-    std::span<double> shuffled;
-    if (!stays_) shuffled = operations_->allocate(piece_.size());
+    const auto shuffled = operations_->allocate(stays_ ? 0 : piece_.size());
     result_ = stays_ ? row_piece_ : shuffled;
     auto move = operations_->move({.operation = Operation::shuffle,
                                    .sent = stays_ ? std::span<double>() : row_piece_,
@@ -227,7 +226,7 @@ class BufferedCommunicator final : public Communicator {
 std::unique_ptr<Communicator> make_buffered_communicator(std::string_view name, RankGroup& group,
                                                          const BlockLayout& layout,
                                                          const CommunicatorOptions& options,
-                                                         MakeOperations make_operations) {
+                                                         const MakeOperations& make_operations) {
   return std::make_unique<BufferedCommunicator>(name, group, layout, options, make_operations);
 }
 

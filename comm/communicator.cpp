@@ -11,6 +11,7 @@ std::span<const TransportRow> transport_table() {
   static const std::array table{
       two_sided_transport(),
       native_transport(),
+      put_transport(),
       shared_transport(),
   };
   return table;

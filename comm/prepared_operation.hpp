@@ -3,6 +3,7 @@
 // What a transport prepares for a communicator whose operations run between fixed buffers.
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -69,12 +70,12 @@ class OperationMaker {
 };
 
 /// Makes the maker of a transport. What its operations send is to be counted.
-using MakeOperations = std::unique_ptr<OperationMaker> (*)(RankGroup& group, TrafficCounts& sent);
+using MakeOperations = std::function<std::unique_ptr<OperationMaker>(RankGroup& group, TrafficCounts& sent)>;
 
 /// A communicator of that name from a transport's prepared operations. Collective.
 std::unique_ptr<Communicator> make_buffered_communicator(std::string_view name, RankGroup& group,
                                                          const BlockLayout& layout,
                                                          const CommunicatorOptions& options,
-                                                         MakeOperations make_operations);
+                                                         const MakeOperations& make_operations);
 
 }  // namespace cg2d::comm

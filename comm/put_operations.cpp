@@ -1,6 +1,6 @@
 #include "comm/put_operations.hpp"
 
-#include <algorithm>
+#include <array>
 #include <cassert>
 #include <utility>
 
@@ -9,7 +9,7 @@ namespace {
 
 using Shared = PutOperations::Shared;
 
-/// Pages of their own, so that a flag is not in the same cache line as somebody else's data.
+/// Cache lines of their own, so that who polls a flag does not slow down who writes data.
 constexpr std::int64_t elements_per_line = 8;
 
 std::int64_t round_up(std::int64_t count) {
@@ -136,50 +136,128 @@ class SlotExchange {
 /// Two turns where an operation takes turns, else one.
 std::size_t turns_of(Operation operation) { return operation == Operation::dot ? 2 : 1; }
 
+int rank_of(const GroupTask& task, int member) { return task.ranks[static_cast<std::size_t>(member)]; }
+
+/// Room for what comes in one step, and who may write it.
+Arrival make_arrival(Shared& shared, const GroupTask& task, const ScheduleStep& planned, PutSlot& slot) {
+  const bool is_added = planned.combine == Combine::add;
+  const auto count = task.pieces.element_count(planned.received);
+  Arrival arrival{.expected = true, .flag = give_away(shared, 1), .targets = {}, .buffer = {}};
+  slot = {.sender = rank_of(task, planned.receive_from),
+          .offset = is_added ? give_away(shared, count) : offset_of(shared, task.block),
+          .is_block = is_added ? 0 : 1,
+          .flag = arrival.flag};
+  if (is_added) {
+    arrival.targets = task.pieces.ranges(planned.received);
+    arrival.buffer =
+        shared.port.memory().subspan(static_cast<std::size_t>(slot.offset), static_cast<std::size_t>(count));
+  }
+  return arrival;
+}
+
+PutMessage make_message(const GroupTask& task, const ScheduleStep& planned, const PutSlot& slot) {
+  PutMessage message{.partner = rank_of(task, planned.send_to), .ranges = {}, .flag = slot.flag};
+  std::int64_t packed = slot.offset;
+  for (const auto& range : task.pieces.ranges(planned.sent)) {
+    message.ranges.push_back({.source = task.block.subspan(static_cast<std::size_t>(range.begin),
+                                                           static_cast<std::size_t>(range.size())),
+                              .target = slot.is_block != 0 ? slot.offset + range.begin : packed});
+    packed += range.size();
+  }
+  message.byte_count = task.pieces.element_count(planned.sent) * static_cast<std::int64_t>(sizeof(double));
+  return message;
+}
+
 std::unique_ptr<PreparedOperation> make_steps(Shared& shared, const GroupTask& task) {
-  const auto rank_of = [&](int member) { return task.ranks[static_cast<std::size_t>(member)]; };
-  std::vector<PutStep> steps(task.schedule.steps.size());
+  std::vector<PutStep> steps;
   std::vector<PutSlot> slots;
-  for (std::size_t k = 0; k < steps.size(); ++k) {
-    const auto& planned = task.schedule.steps[k];
-    const auto count = task.pieces.element_count(planned.received);
-    if (planned.receive_from == ScheduleStep::no_partner || count == 0) continue;
-    for (std::size_t turn = 0; turn < turns_of(task.operation); ++turn) {
-      auto& arrival = steps[k].receive[turn];
-      arrival.expected = true;
-      arrival.flag = give_away(shared, 1);
-      auto offset = offset_of(shared, task.block);
-      if (planned.combine == Combine::add) {
-        offset = give_away(shared, count);
-        arrival.targets = task.pieces.ranges(planned.received);
-        arrival.buffer = shared.port.memory().subspan(static_cast<std::size_t>(offset),
-                                                      static_cast<std::size_t>(count));
-      }
-      slots.push_back({.sender = rank_of(planned.receive_from), .offset = offset, .flag = arrival.flag});
-    }
+  const auto turns = turns_of(task.operation);
+  for (const auto& planned : task.schedule.steps) {
+    auto& step = steps.emplace_back();
+    if (planned.receive_from == ScheduleStep::no_partner || task.pieces.element_count(planned.received) == 0)
+      continue;
+    for (std::size_t turn = 0; turn < turns; ++turn)
+      step.receive[turn] = make_arrival(shared, task, planned, slots.emplace_back());
   }
   SlotExchange exchange(shared, slots);
   for (std::size_t k = 0; k < steps.size(); ++k) {
     const auto& planned = task.schedule.steps[k];
-    const auto count = task.pieces.element_count(planned.sent);
-    if (planned.send_to == ScheduleStep::no_partner || count == 0) continue;
-    for (std::size_t turn = 0; turn < turns_of(task.operation); ++turn) {
-      const auto& slot = exchange.next(rank_of(planned.send_to));
-      auto& message = steps[k].send[turn];
-      message.partner = rank_of(planned.send_to);
-      message.flag = slot.flag;
-      message.byte_count = count * static_cast<std::int64_t>(sizeof(double));
-      std::int64_t packed = slot.offset;
-      for (const auto& range : task.pieces.ranges(planned.sent)) {
-        message.ranges.push_back({.source = task.block.subspan(static_cast<std::size_t>(range.begin),
-                                                               static_cast<std::size_t>(range.size())),
-                                  .target = slot.is_block ? slot.offset + range.begin : packed});
-        packed += range.size();
-      }
-    }
+    if (planned.send_to == ScheduleStep::no_partner || task.pieces.element_count(planned.sent) == 0) continue;
+    for (std::size_t turn = 0; turn < turns; ++turn)
+      steps[k].send[turn] = make_message(task, planned, exchange.next(rank_of(task, planned.send_to)));
   }
   return std::make_unique<PutSteps>(shared, task.operation, task.block, std::move(steps));
 }
 
+/// The elements that the receives of a schedule take beside the block.
+std::int64_t received_size(const Schedule& schedule, const GroupPieces& pieces, std::int64_t turns) {
+  std::int64_t size = 0;
+  for (const auto& step : schedule.steps) {
+    if (step.receive_from == ScheduleStep::no_partner) continue;
+    size += turns * round_up(1);
+    if (step.combine == Combine::add) size += turns * round_up(pieces.element_count(step.received));
+  }
+  return size;
+}
+
 }  // namespace
+
+std::int64_t put_memory_size(const BlockLayout& layout, int rank, const CommunicatorOptions& options) {
+  const auto grid = layout.grid();
+  const auto columns = collection_pieces(layout, rank);
+  const auto rows = summation_pieces(layout, rank);
+  const auto piece_size = layout.piece(layout.column_piece_of(rank)).size();
+  const auto column_size = round_up(columns.size());
+  const auto row_size = round_up(rows.size());
+  std::int64_t size = column_size + row_size + round_up(piece_size) + round_up(1);
+  size += received_size(collection_schedule(layout, rank), columns, 1);
+  size += received_size(summation_schedule(layout, rank, options.sum_form), rows, 1);
+  for (std::size_t count = 1; count <= Communicator::largest_scalar_count; ++count) {
+    const auto scalars = static_cast<std::int64_t>(count);
+    size += round_up(scalars) + received_size(all_reduce_schedule(grid.rank_count(), rank),
+                                              GroupPieces::of_scalars(grid.rank_count(), scalars), 2);
+  }
+  if (options.mirrored) {
+    size += column_size + row_size + round_up(1);
+    size += received_size(mirrored_collection_schedule(layout, rank), rows, 1);
+    size += received_size(mirrored_summation_schedule(layout, rank, options.sum_form), columns, 1);
+  }
+  return size;
+}
+
+PutOperations::PutOperations(PutPort& port, int rank, TrafficCounts& sent)
+    : shared_{.port = port, .rank = rank, .sent = sent} {}
+
+std::span<double> PutOperations::allocate(std::size_t count) {
+  const auto offset = give_away(shared_, static_cast<std::int64_t>(count));
+  return shared_.port.memory().subspan(static_cast<std::size_t>(offset), count);
+}
+
+std::unique_ptr<PreparedOperation> PutOperations::gather(const GroupTask& task) {
+  return make_steps(shared_, task);
+}
+
+std::unique_ptr<PreparedOperation> PutOperations::sum(const GroupTask& task) { return gather(task); }
+
+std::unique_ptr<PreparedOperation> PutOperations::move(const MoveTask& task) {
+  std::vector<PutStep> steps(1);
+  std::vector<PutSlot> slots;
+  if (!task.received.empty()) {
+    slots.push_back({.sender = task.source,
+                     .offset = offset_of(shared_, task.received),
+                     .is_block = 0,
+                     .flag = give_away(shared_, 1)});
+    steps[0].receive[0] = {.expected = true, .flag = slots.back().flag, .targets = {}, .buffer = {}};
+  }
+  SlotExchange exchange(shared_, slots);
+  if (!task.sent.empty()) {
+    const auto& slot = exchange.next(task.destination);
+    steps[0].send[0] = {.partner = task.destination,
+                        .ranges = {{.source = task.sent, .target = slot.offset}},
+                        .flag = slot.flag,
+                        .byte_count = static_cast<std::int64_t>(task.sent.size_bytes())};
+  }
+  return std::make_unique<PutSteps>(shared_, task.operation, std::span<double>(), std::move(steps));
+}
+
 }  // namespace cg2d::comm

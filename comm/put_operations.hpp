@@ -15,8 +15,9 @@ namespace cg2d::comm {
 /// Where a rank lets another one write.
 struct PutSlot {
   std::int64_t sender = 0;
-  std::int64_t offset = 0;  ///< of the values in the receiver's memory
-  std::int64_t flag = 0;    ///< the notification's place there
+  std::int64_t offset = 0;    ///< in the receiver's memory
+  std::int64_t is_block = 0;  ///< 1: there begins the block, of which the values are parts; 0: they follow
+  std::int64_t flag = 0;      ///< the notification's place there
 };
 
 /// One rank's way into the memory of the others. Memory is counted in elements of 8 bytes; a flag is one.
@@ -61,7 +62,8 @@ std::int64_t put_memory_size(const BlockLayout& layout, int rank, const Communic
 ///   scalars knows that: all others have begun it. Without one in between there is a barrier instead.
 /// - Sums of scalars themselves have two buffers and two flags for each step, in turns: who begins the next
 ///   one but one has come through the next one, which all have begun, so all are through this one.
-/// - So a flag has the awaited number, or an older one: it is compared for equality, and a number that is seen
+/// - So a flag has the awaited number, or an older one: it is compared for equality, and a number that is
+/// seen
 ///   before all its bytes are there does no harm.
 class PutOperations final : public OperationMaker {
  public:

@@ -1,6 +1,7 @@
 #include "comm/rank_group.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <limits>
 #include <numeric>
@@ -52,6 +53,14 @@ MPI_Comm RankGroup::part(const std::vector<int>& ranks) {
   const auto found = parts_.find(ranks);
   if (found != parts_.end()) return found->second.get();
   return parts_.emplace(ranks, make_part(ranks)).first->second.get();
+}
+
+std::shared_ptr<RmaWindow> RankGroup::borrow_window(std::int64_t element_count) {
+  for (const auto& window : windows_) {
+    if (window.use_count() == 1 && std::ssize(window->memory()) >= element_count) return window;
+  }
+  const auto size = std::bit_ceil(static_cast<std::uint64_t>(element_count));
+  return windows_.emplace_back(std::make_shared<RmaWindow>(handle(), static_cast<std::int64_t>(size)));
 }
 
 OwnedCommunicator RankGroup::make_part(const std::vector<int>& ranks) const {

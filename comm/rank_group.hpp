@@ -7,12 +7,14 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <span>
 #include <string>
 #include <type_traits>
 #include <vector>
 
 #include "comm/mpi_handles.hpp"
+#include "comm/rma_window.hpp"
 #include "comm/waiter.hpp"
 
 namespace cg2d::comm {
@@ -32,6 +34,11 @@ class RankGroup {
   /// A communicator of MPI over these ranks, of which this one is one; made when it is first asked for, and
   /// kept. Collective over them; making it is set-up only, as in first_ranks().
   [[nodiscard]] MPI_Comm part(const std::vector<int>& ranks);
+
+  /// A window of at least so many elements on each rank; one that nobody holds any more is given again, for
+  /// MPI takes long to make one. What is in it is left from before. Collective; all ranks ask for the same
+  /// size, and let go of windows in the same order. Set-up only.
+  [[nodiscard]] std::shared_ptr<RmaWindow> borrow_window(std::int64_t element_count);
 
   [[nodiscard]] int rank() const { return rank_; }
   [[nodiscard]] int size() const { return size_; }
@@ -83,6 +90,7 @@ class RankGroup {
   Waiter waiter_;
   OwnedCommunicator communicator_;
   std::map<std::vector<int>, OwnedCommunicator> parts_;
+  std::vector<std::shared_ptr<RmaWindow>> windows_;
   int rank_ = 0;
   int size_ = 1;
 };
