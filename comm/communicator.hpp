@@ -138,6 +138,7 @@ struct TransportRow {
   std::string_view name;
   std::string_view description;
   CountedTraffic counts = CountedTraffic::messages;
+  bool tells_nodes_apart = false;  ///< CommunicatorOptions::ranks_per_node changes what it does
   /// Why the transport can't serve this group here; empty when it can. Collective.
   std::string (*why_unavailable)(RankGroup& group);
   /// Collective. The group must outlive the communicator. Throws MpiError.

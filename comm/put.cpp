@@ -22,10 +22,10 @@ constexpr std::chrono::microseconds longest_sleep{1000};
 
 class MpiPutPort final : public PutPort {
  public:
-  MpiPutPort(RankGroup& group, std::int64_t element_count) : group_(group) {
-    window_ = group.borrow_window(group.maximum(element_count));
+  MpiPutPort(RankGroup& group, std::int64_t element_count, int ranks_per_node) : group_(group) {
+    window_ = group.borrow_window(group.maximum(element_count), ranks_per_node);
     std::ranges::fill(window_->memory(), 0.0);
-    check(MPI_Win_sync(window_->handle()), "MPI_Win_sync");
+    if (window_->is_window()) check(MPI_Win_sync(window_->handle()), "MPI_Win_sync");
     group.barrier();
     if (group.waiter().mode() == WaitMode::yield) bells_ = std::make_unique<Doorbells>(group);
   }
@@ -33,22 +33,36 @@ class MpiPutPort final : public PutPort {
   [[nodiscard]] std::span<double> memory() override { return window_->memory(); }
 
   void put(int rank, std::int64_t offset, std::span<const double> values) override {
+    if (const auto theirs = window_->reachable(rank); !theirs.empty()) {
+      std::ranges::copy(values, theirs.begin() + offset);
+      return;
+    }
     const auto count = static_cast<int>(values.size());
     check(MPI_Put(values.data(), count, MPI_DOUBLE, rank, offset, count, MPI_DOUBLE, window_->handle()),
           "MPI_Put");
   }
-  void complete(int rank) override { check(MPI_Win_flush(rank, window_->handle()), "MPI_Win_flush"); }
+
+  /// Stores need no completion but the release of the number behind them.
+  void complete(int rank) override {
+    if (!window_->reachable(rank).empty()) return;
+    // The target may have to call MPI for that, and sleep.
+    ring(rank);
+    check(MPI_Win_flush(rank, window_->handle()), "MPI_Win_flush");
+  }
 
   void notify(int rank, std::int64_t flag, std::uint64_t number) override {
-    check(MPI_Put(&number, 1, MPI_UINT64_T, rank, flag, 1, MPI_UINT64_T, window_->handle()), "MPI_Put");
-    complete(rank);
-    if (bells_) bells_->ring(Bell::sent, rank);
+    if (const auto theirs = window_->reachable(rank); !theirs.empty()) {
+      flag_of(theirs, flag).store(number, std::memory_order_release);
+    } else {
+      check(MPI_Put(&number, 1, MPI_UINT64_T, rank, flag, 1, MPI_UINT64_T, window_->handle()), "MPI_Put");
+      complete(rank);
+    }
+    ring(rank);
   }
 
   void wait_for(std::int64_t flag, std::uint64_t number) override {
-    auto& word = reinterpret_cast<std::uint64_t&>(window_->memory()[static_cast<std::size_t>(flag)]);
-    const std::atomic_ref<std::uint64_t> seen(word);
-    // Where puts are emulated, MPI lets them in only while it is called.
+    const auto seen = flag_of(window_->memory(), flag);
+    // Where MPI lets puts in only while it is called.
     constexpr int looks_per_call = 16;
     int looks = 0;
     std::uint32_t rung = 0;
@@ -63,7 +77,7 @@ class MpiPutPort final : public PutPort {
           if (bells_) bells_->sleep_unless_rung(Bell::sent, rung, longest_sleep);
           let_mpi_work();
         });
-    check(MPI_Win_sync(window_->handle()), "MPI_Win_sync");
+    if (window_->is_window()) check(MPI_Win_sync(window_->handle()), "MPI_Win_sync");
   }
 
   void wait_for_all() override { group_.barrier(); }
@@ -72,7 +86,15 @@ class MpiPutPort final : public PutPort {
   }
 
  private:
+  static std::atomic_ref<std::uint64_t> flag_of(std::span<double> memory, std::int64_t flag) {
+    return std::atomic_ref<std::uint64_t>(
+        reinterpret_cast<std::uint64_t&>(memory[static_cast<std::size_t>(flag)]));
+  }
+  void ring(int rank) {
+    if (bells_) bells_->ring(Bell::sent, rank);
+  }
   void let_mpi_work() {
+    if (!window_->is_window()) return;
     int is_there = 0;
     check(MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, group_.handle(), &is_there, MPI_STATUS_IGNORE),
           "MPI_Iprobe");
@@ -86,8 +108,8 @@ class MpiPutPort final : public PutPort {
 /// Operations with the port that they run on.
 class MpiPutOperations final : public OperationMaker {
  public:
-  MpiPutOperations(RankGroup& group, TrafficCounts& sent, std::int64_t element_count)
-      : port_(group, element_count), operations_(port_, group.rank(), sent) {}
+  MpiPutOperations(RankGroup& group, TrafficCounts& sent, std::int64_t element_count, int ranks_per_node)
+      : port_(group, element_count, ranks_per_node), operations_(port_, group.rank(), sent) {}
 
   std::span<double> allocate(std::size_t count) override { return operations_.allocate(count); }
   std::unique_ptr<PreparedOperation> gather(const GroupTask& task) override {
@@ -108,14 +130,16 @@ TransportRow put_transport() {
       .name = "put",
       .description = "remote memory access: puts into the receiver's memory, one flush for each notification",
       .counts = CountedTraffic::messages,
-      .why_unavailable = [](RankGroup&) { return std::string(); },
+      .tells_nodes_apart = true,
+      .why_unavailable = &why_not_mapped,
       .make = [](RankGroup& group, const BlockLayout& layout,
                  const CommunicatorOptions& options) -> std::unique_ptr<Communicator> {
         const auto element_count = put_memory_size(layout, group.rank(), options);
         return make_buffered_communicator(
             "put", group, layout, options,
-            [element_count](RankGroup& ranks, TrafficCounts& sent) -> std::unique_ptr<OperationMaker> {
-              return std::make_unique<MpiPutOperations>(ranks, sent, element_count);
+            [element_count, ranks_per_node = options.ranks_per_node](
+                RankGroup& ranks, TrafficCounts& sent) -> std::unique_ptr<OperationMaker> {
+              return std::make_unique<MpiPutOperations>(ranks, sent, element_count, ranks_per_node);
             });
       },
   };

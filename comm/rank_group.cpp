@@ -7,6 +7,8 @@
 #include <numeric>
 #include <utility>
 
+#include "comm/rma_window.hpp"
+
 namespace cg2d::comm {
 namespace {
 
@@ -55,12 +57,15 @@ MPI_Comm RankGroup::part(const std::vector<int>& ranks) {
   return parts_.emplace(ranks, make_part(ranks)).first->second.get();
 }
 
-std::shared_ptr<RmaWindow> RankGroup::borrow_window(std::int64_t element_count) {
+std::shared_ptr<RmaWindow> RankGroup::borrow_window(std::int64_t element_count, int ranks_per_node) {
   for (const auto& window : windows_) {
-    if (window.use_count() == 1 && std::ssize(window->memory()) >= element_count) return window;
+    const bool fits =
+        window->ranks_per_node() == ranks_per_node && std::ssize(window->memory()) >= element_count;
+    if (fits && window.use_count() == 1) return window;
   }
   const auto size = std::bit_ceil(static_cast<std::uint64_t>(element_count));
-  return windows_.emplace_back(std::make_shared<RmaWindow>(handle(), static_cast<std::int64_t>(size)));
+  return windows_.emplace_back(
+      std::make_shared<RmaWindow>(*this, static_cast<std::int64_t>(size), ranks_per_node));
 }
 
 OwnedCommunicator RankGroup::make_part(const std::vector<int>& ranks) const {

@@ -14,10 +14,11 @@
 #include <vector>
 
 #include "comm/mpi_handles.hpp"
-#include "comm/rma_window.hpp"
 #include "comm/waiter.hpp"
 
 namespace cg2d::comm {
+
+class RmaWindow;
 
 /// All ranks of a communicator, in a communicator of their own. Not thread-safe; every operation but the
 /// accessors is collective and throws MpiError.
@@ -38,7 +39,7 @@ class RankGroup {
   /// A window of at least so many elements on each rank; one that nobody holds any more is given again, for
   /// MPI takes long to make one. What is in it is left from before. Collective; all ranks ask for the same
   /// size, and let go of windows in the same order. Set-up only.
-  [[nodiscard]] std::shared_ptr<RmaWindow> borrow_window(std::int64_t element_count);
+  [[nodiscard]] std::shared_ptr<RmaWindow> borrow_window(std::int64_t element_count, int ranks_per_node);
 
   [[nodiscard]] int rank() const { return rank_; }
   [[nodiscard]] int size() const { return size_; }

@@ -10,6 +10,8 @@
 #include <cstdint>
 #include <string>
 
+#include "comm/node_map.hpp"
+
 namespace cg2d::comm {
 namespace {
 
@@ -93,6 +95,13 @@ void SharedSegment::unmap() {
     if (!part.empty()) munmap(part.data(), part.size());
   }
   parts_.clear();
+}
+
+std::string why_not_mapped(RankGroup& group) {
+  const auto hosts = make_node_map(group, 0);
+  const SharedSegment probe(group, hosts.ranks_of(hosts.node_of(group.rank())), 1);
+  if (group.minimum(probe.is_there() ? 1 : 0) == 1) return {};
+  return "the ranks of a node cannot map each other's memory (memfd_create and /proc/PID/fd are needed)";
 }
 
 }  // namespace cg2d::comm

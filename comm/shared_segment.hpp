@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <span>
 #include <stdexcept>
+#include <string>
 #include <vector>
 
 #include "comm/rank_group.hpp"
@@ -50,5 +51,8 @@ class SharedSegment {
 
   std::vector<std::span<std::byte>> parts_;
 };
+
+/// Why the ranks of a node cannot share memory on this machine; empty where they can. Collective.
+std::string why_not_mapped(RankGroup& group);
 
 }  // namespace cg2d::comm

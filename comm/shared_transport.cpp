@@ -69,14 +69,6 @@ class MpiNodeLink final : public NodeLink {
   int node_;
 };
 
-/// Whether the ranks of each node can share memory at all.
-std::string why_not_shared(RankGroup& group) {
-  const auto nodes = make_node_map(group, 0);
-  const SharedSegment probe(group, nodes.ranks_of(nodes.node_of(group.rank())), 1);
-  if (group.minimum(probe.is_there() ? 1 : 0) == 1) return {};
-  return "the ranks of a node cannot map each other's memory (memfd_create and /proc/PID/fd are needed)";
-}
-
 std::unique_ptr<Communicator> make_shared(RankGroup& group, const BlockLayout& layout,
                                           const CommunicatorOptions& options) {
   const auto nodes = make_node_map(group, options.ranks_per_node);
@@ -106,7 +98,8 @@ TransportRow shared_transport() {
       .description =
           "vectors in the node's shared memory, read in place; between nodes a message for each pair",
       .counts = CountedTraffic::between_nodes,
-      .why_unavailable = &why_not_shared,
+      .tells_nodes_apart = true,
+      .why_unavailable = &why_not_mapped,
       .make = &make_shared,
   };
 }
