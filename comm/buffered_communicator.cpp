@@ -76,9 +76,7 @@ class BufferedCommunicator final : public Communicator {
 
   void collect() override { collect_->run(); }
   void sum() override { sum_->run(); }
-  void shuffle() override {
-    if (shuffle_) shuffle_->run();
-  }
+  void shuffle() override { shuffle_->run(); }
 
   [[nodiscard]] std::span<const double> row_block() const override {
     return row_block_is_piece_ ? piece_ : std::span<const double>(row_block_);
@@ -88,11 +86,8 @@ class BufferedCommunicator final : public Communicator {
 
   void collect_rows() override {
     if (row_block_is_piece_) return;
-    if (unshuffle_) {
-      unshuffle_->run();
-    } else {
-      std::copy(piece_.begin(), piece_.end(), row_operand_.begin());
-    }
+    if (stays_) std::copy(piece_.begin(), piece_.end(), row_operand_.begin());
+    unshuffle_->run();
     collect_rows_->run();
   }
 
@@ -146,16 +141,15 @@ class BufferedCommunicator final : public Communicator {
   void make_shuffle(const BlockLayout& layout) {
     const int rank = group_.rank();
     stays_ = layout.shuffle_destination(rank) == rank;
-    // A piece that is where it belongs needs no message and no copy. The other ranks prepare theirs all the
-    // same: it is collective.
+    // A piece that is where it belongs needs no message and no copy. This rank takes part all the same: an
+    // operation is collective.
     const auto shuffled = operations_->allocate(stays_ ? 0 : piece_.size());
     result_ = stays_ ? row_piece_ : shuffled;
-    auto move = operations_->move({.operation = Operation::shuffle,
-                                   .sent = stays_ ? std::span<double>() : row_piece_,
-                                   .destination = layout.shuffle_destination(rank),
-                                   .received = shuffled,
-                                   .source = layout.shuffle_source(rank)});
-    if (!stays_) shuffle_ = std::move(move);
+    shuffle_ = operations_->move({.operation = Operation::shuffle,
+                                  .sent = stays_ ? std::span<double>() : row_piece_,
+                                  .destination = layout.shuffle_destination(rank),
+                                  .received = shuffled,
+                                  .source = layout.shuffle_source(rank)});
   }
 
   void make_mirrored(const BlockLayout& layout, const Place& place, SumForm form) {
@@ -172,12 +166,11 @@ class BufferedCommunicator final : public Communicator {
     collect_rows_ = operations_->gather(
         place.over_row(Operation::collect, mirrored_collection_schedule(layout, rank), row_block_));
     // The shuffle backwards: who sends to me there gets from me here.
-    auto move = operations_->move({.operation = Operation::shuffle,
-                                   .sent = stays_ ? std::span<double>() : piece_,
-                                   .destination = layout.shuffle_source(rank),
-                                   .received = stays_ ? std::span<double>() : row_operand_,
-                                   .source = layout.shuffle_destination(rank)});
-    if (!stays_) unshuffle_ = std::move(move);
+    unshuffle_ = operations_->move({.operation = Operation::shuffle,
+                                    .sent = stays_ ? std::span<double>() : piece_,
+                                    .destination = layout.shuffle_source(rank),
+                                    .received = stays_ ? std::span<double>() : row_operand_,
+                                    .source = layout.shuffle_destination(rank)});
   }
 
   void make_scalar_sums() {
@@ -207,7 +200,7 @@ class BufferedCommunicator final : public Communicator {
   bool stays_ = false;           // my column piece is my row piece
   std::unique_ptr<PreparedOperation> collect_;
   std::unique_ptr<PreparedOperation> sum_;
-  std::unique_ptr<PreparedOperation> shuffle_;  // none where the piece stays
+  std::unique_ptr<PreparedOperation> shuffle_;
   std::array<ScalarSum, largest_scalar_count> scalar_sums_;
 
   // Only when mirrored.
@@ -217,8 +210,8 @@ class BufferedCommunicator final : public Communicator {
   std::span<double> column_result_;  // my column piece in column_partial_
   std::unique_ptr<PreparedOperation> collect_rows_;
   std::unique_ptr<PreparedOperation> sum_columns_;
-  std::unique_ptr<PreparedOperation> unshuffle_;  // none where the piece stays
-  bool row_block_is_piece_ = false;               // row_block_ is empty then
+  std::unique_ptr<PreparedOperation> unshuffle_;
+  bool row_block_is_piece_ = false;  // row_block_ is empty then
 };
 
 }  // namespace

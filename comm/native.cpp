@@ -134,6 +134,7 @@ class Exchange final : public PreparedOperation {
       : group_(group), sent_(sent), task_(task) {}
 
   void run() override {
+    if (task_.sent.empty() && task_.received.empty()) return;
     std::array<MPI_Request, 2> requests{MPI_REQUEST_NULL, MPI_REQUEST_NULL};
     const int tag = static_cast<int>(task_.operation);
     if (!task_.received.empty()) {

@@ -13,8 +13,8 @@
 
 namespace cg2d::comm {
 
-/// One operation between buffers that stay where they are: made once, run many times. Collective over the
-/// ranks that take part.
+/// One operation between buffers that stay where they are: made once, run many times. Collective over all
+/// ranks of the group, whether they have anything to move or not.
 class PreparedOperation {
  public:
   PreparedOperation() = default;
