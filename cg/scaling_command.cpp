@@ -88,8 +88,8 @@ class WayComparison {
     if (study_.core_counts.empty()) study_.core_counts = usual_core_counts(group_.size());
     study_.core_counts.push_back(1);  // what speed-up and efficiency refer to
     std::ranges::sort(study_.core_counts);
-    const auto repeated = std::ranges::unique(study_.core_counts);
-    study_.core_counts.erase(repeated.begin(), repeated.end());
+    study_.core_counts.erase(std::unique(study_.core_counts.begin(), study_.core_counts.end()),
+                             study_.core_counts.end());
     require_started("--cores", study_.core_counts.back(), group_.size());
     for (const int core_count : study_.core_counts)
       static_cast<void>(scaled_problem(study_.problem, core_count, study_.weak));
