@@ -1,10 +1,13 @@
 #include "cg/scaling_command.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <memory>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "cg/agreement.hpp"
 #include "cg/complete_run.hpp"
@@ -129,34 +132,29 @@ class WayComparison {
   /// Rank 0 is one of every way's ranks, so it knows what they see, and tells it with a letter per way.
   void leave_out_ways_without_room() {
     std::string stays;
+    std::vector<std::string> bound;
     for (const auto& way : study_.ways) {
       auto* const group = first_ranks_.of(way.rank_count);
       const auto seen = group != nullptr ? inspect_environment(*group, way.thread_count) : Environment{};
-      if (group_.rank() == 0) stays += has_room(way, seen) ? 'y' : 'n';
+      if (group_.rank() != 0) continue;
+      const auto room = room_for(way, *study_.machine, seen);
+      stays += room == Room::enough || room == Room::shared ? 'y' : 'n';
+      if (room == Room::bound) bound.push_back(way.label());
+      if (room == Room::no_node)
+        warn(way.label() + ": left out, since no node has a core for each of its threads");
+      if (room == Room::shared)
+        warn(fmt::format("{}: there are fewer here; ranks and threads share them",
+                         format_count(way.core_count, "core")));
+    }
+    if (!bound.empty()) {
+      warn(fmt::format(
+          "left out, since the launcher binds their ranks to fewer cores than they have threads: {}; start "
+          "the ranks unbound (mpiexec -bind-to none)",
+          fmt::join(bound, "; ")));
     }
     stays = group_.broadcast(std::move(stays));
     std::size_t index = 0;
     std::erase_if(study_.ways, [&](const auto& /*way*/) { return stays[index++] == 'n'; });
-  }
-
-  bool has_room(const ScalingWay& way, const Environment& of_way) {
-    switch (room_for(way, *study_.machine, of_way)) {
-      case Room::enough:
-        return true;
-      case Room::bound:
-        warn(
-            "the launcher binds ranks to fewer cores than they would have threads, so ways with threads "
-            "cannot be compared and are left out; start the ranks unbound (mpiexec -bind-to none)");
-        return false;
-      case Room::no_node:
-        warn(fmt::format("{}: left out, no node has that many cores for each rank", way.label()));
-        return false;
-      case Room::shared:
-        warn(fmt::format("{}: there are fewer here; ranks and threads share them",
-                         format_count(way.core_count, "core")));
-        return true;
-    }
-    return true;
   }
 
   void measure() {
