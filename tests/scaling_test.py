@@ -29,6 +29,7 @@ from program_runner import (
 UNAVAILABLE = 69
 SCALING_SCHEMA = SCHEMA.with_name("scaling_result.schema.json")
 TOLERANCE = 1e-10  # of the benchmark, for zeta
+SHORT = ("--niter", "1", "--rounds", "1")  # where the figures do not matter
 
 
 def places_of(document):
@@ -130,7 +131,7 @@ class Strong(ScalingTest):
 
     def test_lists_of_cores_transports_and_the_kernel(self):
         document = self.valid_document(
-            3, "--cores", "3,3", "--transport", "native,native", "--kernel", "scalar", "--rounds", "1"
+            3, "--cores", "3,3", "--transport", "native,native", "--kernel", "scalar", *SHORT
         )
         self.assertEqual(
             places_of(document),
@@ -141,7 +142,7 @@ class Strong(ScalingTest):
     def test_csv_has_a_line_per_way(self):
         with tempfile.TemporaryDirectory() as folder:
             file = pathlib.Path(folder) / "ways.csv"
-            outcome = self.scaling(2, "--rounds", "1", "--format", "csv", "--output", file)
+            outcome = self.scaling(2, *SHORT, "--format", "csv", "--output", file)
             self.assertEqual((outcome.exit_code, outcome.stdout), (SUCCESS, ""), outcome)
             lines = list(csv.DictReader(io.StringIO(file.read_text())))
         self.assertEqual([line["way"] for line in lines], ["one core"] + [place[1] for place in TWO_CORES])
@@ -150,11 +151,11 @@ class Strong(ScalingTest):
             self.assertGreater(float(line["median_s"]), 0.0)
 
     def test_threads_beyond_the_cores_are_warned_of(self):
-        document = self.valid_document(0, "--rounds", "1")
+        document = self.valid_document(0, *SHORT)
         self.assertEqual(places_of(document), [ONE_CORE])
         cores = document["machine"]["nodes"][0]["cores"]
         if cores < 4:
-            document = self.valid_document(4, "--cores", "4", "--rounds", "1")
+            document = self.valid_document(4, "--cores", "4", *SHORT)
             self.assertTrue(any("4 cores: there are fewer here" in text for text in document["warnings"]))
 
     def test_threads_have_no_room_where_ranks_are_bound(self):
@@ -164,7 +165,7 @@ class Strong(ScalingTest):
             self.skipTest("needs two processors")
         # Every rank on a processor of its own, as mpiexec -bind-to core has it.
         other = max(before)
-        words = ["scaling", "--class", "S", "--rounds", "1", "--format", "json"]
+        words = ["scaling", "--class", "S", *SHORT, "--format", "json"]
         outcome = run_command(
             [MPIEXEC, "-n", "1", "taskset", "-c", processor, PROGRAM, *words]
             + [":", "-n", "1", "taskset", "-c", other, PROGRAM, *words]
@@ -178,7 +179,7 @@ class Strong(ScalingTest):
 
 class Weak(ScalingTest):
     def test_the_order_grows_and_the_ways_agree(self):
-        document = self.valid_document(4, "--weak", "--rounds", "1")
+        document = self.valid_document(4, "--weak", "--cores", "2,4", "--rounds", "1")
         self.assertEqual(document["scaling"], "weak")
         base = document["ways"][0]["figures"]
         for way in document["ways"]:
@@ -188,8 +189,8 @@ class Weak(ScalingTest):
         self.assertEqual([one["reference_zeta"] is None for one in document["verification"]], [False, True, True])
         for agreement in document["verification"]:
             self.assertTrue(agreement["agrees"])
-        outcome = self.scaling(2, "--weak", "--rounds", "1")
-        self.assertIn("Weak scaling of class S (n 1400 x cores)", outcome.stdout)
+        outcome = self.scaling(2, "--weak", *SHORT)
+        self.assertIn("Weak scaling of class U(n 1400, nonzer 7, shift 10, niter 1) (n 1400 x cores)", outcome.stdout)
         self.assertRegex(outcome.stdout, r"n 2800: zeta of 3 runs agrees within \S+ \(1e-10 allowed\)")
 
 
@@ -214,7 +215,7 @@ class Refused(ScalingTest):
         self.assert_refuses(73, ["/nonexistent-folder/ways"], "--output", "/nonexistent-folder/ways")
 
     def test_a_run_that_fails_is_in_the_result(self):
-        document = self.valid_document(2, "--memory-limit", "1MB", "--rounds", "1", exit_code=MEMORY)
+        document = self.valid_document(2, "--memory-limit", "1MB", *SHORT, exit_code=MEMORY)
         self.assertEqual(document["status"], "not-enough-memory")
         for way in document["ways"]:
             self.assertIsNone(way["figures"])
