@@ -11,7 +11,7 @@ namespace cg2d {
 std::span<const SubcommandRow> subcommand_table() {
   static const std::array table{run_subcommand(),     tune_subcommand(),   sweep_subcommand(),
                                 compare_subcommand(), export_subcommand(), model_subcommand(),
-                                events_subcommand()};
+                                events_subcommand(),  scaling_subcommand()};
   return table;
 }
 

@@ -49,6 +49,7 @@ std::span<const SubcommandRow> subcommand_table();
 SubcommandRow run_subcommand();
 SubcommandRow tune_subcommand();
 SubcommandRow sweep_subcommand();
+SubcommandRow scaling_subcommand();
 SubcommandRow model_subcommand();
 SubcommandRow events_subcommand();
 SubcommandRow compare_subcommand();

@@ -4,15 +4,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <memory>
 #include <utility>
 
 #include "cg/agreement.hpp"
-#include "cg/benchmark_run.hpp"
+#include "cg/complete_run.hpp"
 #include "cg/environment.hpp"
 #include "cg/interrupt.hpp"
 #include "cg/kernel_choice.hpp"
+#include "cg/option_values.hpp"
 #include "cg/output_file.hpp"
 #include "cg/progress.hpp"
 #include "cg/report.hpp"
@@ -47,7 +47,7 @@ std::string format_duration(double seconds) {
 class Sweep {
  public:
   Sweep(const SweepOptions& options, comm::RankGroup& group)
-      : options_(options), group_(group), progress_(options.progress, group.rank()) {
+      : options_(options), group_(group), first_ranks_(group), progress_(options.progress, group.rank()) {
     group_.waiter().set_mode(comm::WaitMode::sleep);
   }
 
@@ -66,11 +66,7 @@ class Sweep {
   void plan() {
     auto axes = options_.axes;
     if (axes.rank_counts.empty()) axes.rank_counts.push_back(group_.size());
-    const int most = *std::ranges::max_element(axes.rank_counts);
-    if (most > group_.size()) {
-      throw InputError(fmt::format("--ranks {}: only {} started; start as many with mpiexec -n {}", most,
-                                   group_.size(), most));
-    }
+    require_started("--ranks", *std::ranges::max_element(axes.rank_counts), group_.size());
     steps_ = interleaved(configurations_of(axes), options_.round_count);
   }
 
@@ -118,18 +114,11 @@ class Sweep {
     if (record.duration_s) durations_.add(record.configuration, *record.duration_s);
   }
 
-  /// The group of the first ranks, or nullptr where this rank is none of them. Made once per rank count.
-  comm::RankGroup* group_of(int rank_count) {
-    if (group_.rank() >= rank_count) return nullptr;
-    auto& group = groups_[rank_count];
-    if (!group) group = std::make_unique<comm::RankGroup>(group_.first_ranks(rank_count));
-    return group.get();
-  }
-
   void perform(std::size_t index) {
     const auto& step = steps_[index];
     std::string line;
-    if (auto* const group = group_of(step.configuration.grid.rank_count())) line = line_of(step, *group);
+    if (auto* const group = first_ranks_.of(step.configuration.grid.rank_count()))
+      line = line_of(step, *group);
     agree_on(group_, [&] {
       if (group_.rank() != 0) return;
       file_->append(line);
@@ -142,17 +131,10 @@ class Sweep {
   [[nodiscard]] std::string line_of(const SweepStep& step, comm::RankGroup& group) const {
     const Stopwatch watch;
     const auto options = run_options_for(options_, step.configuration);
-    const Progress silent(Progress::Silent{});
-    BenchmarkRun run(options, group, silent);
-    try {
-      run.prepare();
-      run.perform();
-    } catch (const RunError& error) {
-      run.note_failure(error);
-    }
+    const auto report = complete_run(options, group);
     if (group.rank() != 0) return {};
     const double duration_s = watch.seconds();
-    return sweep_line(report_format("json").write(run.report()), step, options_.round_count, duration_s);
+    return sweep_line(report_format("json").write(report), step, options_.round_count, duration_s);
   }
 
   void tell(std::size_t index) const {
@@ -191,10 +173,10 @@ class Sweep {
 
   const SweepOptions& options_;
   comm::RankGroup& group_;
+  FirstRanks first_ranks_;
   Progress progress_;
   std::vector<SweepStep> steps_;
   std::unique_ptr<SweepFile> file_;  // on rank 0
-  std::map<int, std::unique_ptr<comm::RankGroup>> groups_;
   RunDurations durations_;
 };
 
