@@ -319,6 +319,8 @@ std::unique_ptr<BlockProduct> BenchmarkRun::convert(kernels::CsrBlock block,
 void BenchmarkRun::perform() {
   check_choices();
   prepare_counters();
+  binding_.emplace(group_, *report_.environment, options_.bind, options_.thread_count);
+  report_.binding = binding_->facts();
   if (!grid_shortlist_.grids.empty()) try_grids();
   predict_phases();
   if (!options_.trace.path.empty()) trace_file_ = open_output(options_.trace.path, group_);

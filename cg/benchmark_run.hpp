@@ -13,6 +13,7 @@
 #include "cg/report.hpp"
 #include "cg/run_options.hpp"
 #include "cg/run_plan.hpp"
+#include "cg/thread_binding.hpp"
 #include "comm/rank_group.hpp"
 
 namespace cg2d {
@@ -68,6 +69,7 @@ class BenchmarkRun {
   GridShortlist grid_shortlist_;               ///< where there is to be a trial
   RankFacts facts_;
   std::unique_ptr<PapiCounters> counters_;
+  std::optional<ThreadBinding> binding_;
   std::unique_ptr<OutputFile> trace_file_;  ///< on rank 0, if there is to be a trace
 };
 

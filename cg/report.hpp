@@ -25,6 +25,7 @@
 #include "cg/run_plan.hpp"
 #include "cg/sample.hpp"
 #include "cg/solver.hpp"
+#include "cg/thread_binding.hpp"
 #include "cg/vector_ops.hpp"
 #include "comm/block_layout.hpp"
 #include "comm/communicator.hpp"
@@ -97,6 +98,7 @@ struct RunReport {
   bool phases_timed = false;
   std::optional<Environment> environment;
   std::string wait_mode;
+  std::optional<BindingFacts> binding;  ///< where the run came to it
   /// By the calibrated description of this machine; on rank 0 only, and only where there is one.
   std::optional<Prediction> prediction;
 

@@ -37,6 +37,7 @@ Json environment_json(const RunReport& report) {
   for (std::size_t rank = 0; rank < environment.ranks.size(); ++rank) {
     const auto& place = environment.ranks[rank];
     ranks.push_back({{"rank", rank}, {"host", place.host}, {"processors", place.processors}});
+    if (report.binding) ranks.back()["threads"] = report.binding->ranks[rank];
   }
   return {{"mpi", environment.mpi_version},
           {"blas", environment.blas},
@@ -48,6 +49,9 @@ Json environment_json(const RunReport& report) {
            environment.transparent_huge_pages ? Json(*environment.transparent_huge_pages) : Json(nullptr)},
           {"oversubscribed", environment.oversubscribed},
           {"waiting", report.wait_mode},
+          {"thread_binding", report.binding ? Json{{"is_bound", report.binding->is_bound},
+                                                   {"why_not", report.binding->why_not}}
+                                            : Json(nullptr)},
           {"nodes", std::move(nodes)},
           {"binding", std::move(ranks)}};
 }

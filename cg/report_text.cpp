@@ -151,6 +151,7 @@ std::string own_lines(const RunReport& report) {
            report.is_symmetric ? ", symmetric storage: one entry of each mirrored pair" : ""));
   line("Tuning", tuning_text(report));
   line("Threads", fmt::format("{} per rank", report.thread_count));
+  if (report.binding) line("Binding", describe_binding(*report.binding));
   line("Row lengths", row_length_text(report));
   if (report.prediction) {
     line("Prediction",

@@ -32,6 +32,11 @@ void add_memory_limit_option(CLI::App& parser, std::int64_t& bytes, const std::s
       ->group(group);
 }
 
+void add_bind_option(CLI::App& parser, std::string& word, const std::string& group) {
+  parser.add_option("--bind", word, "auto (several threads per rank: each to a core of its own) or none")
+      ->group(group);
+}
+
 void check_profile(const ProfileSource& profile) {
   if (!profile.is_used && !profile.path.empty()) {
     throw InputError("--no-profile and --profile contradict each other: give one of them");

@@ -11,6 +11,7 @@
 #include "cg/output_file.hpp"
 #include "cg/progress.hpp"
 #include "cg/text_format.hpp"
+#include "cg/thread_binding.hpp"
 #include "cg/tune_measure.hpp"
 #include "cg/tuning_profile.hpp"
 
@@ -115,6 +116,7 @@ ExitCode tune(const TuneOptions& options, comm::RankGroup& group) {
   if (const auto reason = transport.why_unavailable(group); !reason.empty()) {
     throw RunError(ExitCode::unavailable, fmt::format("--transport {}: {}", transport.name, reason));
   }
+  const ThreadBinding binding(group, environment, options.bind, options.thread_count);
   std::optional<ProfileFile> file;
   std::optional<OutputFile> output;
   agree_on(group, [&] {
