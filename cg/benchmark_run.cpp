@@ -22,6 +22,7 @@
 #include "cg/shared_output.hpp"
 #include "cg/solver.hpp"
 #include "cg/stopwatch.hpp"
+#include "cg/sum_form.hpp"
 #include "cg/text_format.hpp"
 #include "cg/trace_file.hpp"
 
@@ -237,7 +238,7 @@ void BenchmarkRun::try_grids() {
   if (grid_shortlist_.grids.size() > 1) progress_.say("trying grids");
   report_.grid_trial = cg2d::try_grids(group_,
                                        {.choices = choices(),
-                                        .transport = *comm::find_transport(options_.transport),
+                                        .transport = first_transport(),
                                         .source = source_,
                                         .environment = environment,
                                         .kernel_for = [this](const auto& grid) { return kernel_for(grid); }},
@@ -256,8 +257,53 @@ Environment BenchmarkRun::granted_environment() const {
   return granted;
 }
 
+/// Where the transport is still to be chosen, the grids are compared over the default one: the choice is then
+/// made on the best grid.
+const comm::TransportRow& BenchmarkRun::first_transport() const {
+  return chooses_transport() ? comm::default_transport() : *comm::find_transport(options_.transport);
+}
+
+/// With the run's own block: nothing is generated for the trial.
+void BenchmarkRun::choose_transport(const comm::BlockLayout& layout, BlockProduct& product) {
+  const TransportTask task{.class_name = options_.problem.class_name,
+                           .n = options_.problem.n,
+                           .nonzer = options_.problem.nonzer,
+                           .grid = report_.grid,
+                           .thread_count = options_.thread_count,
+                           .node_count = static_cast<int>(report_.environment->nodes.size()),
+                           .sum_form = sum_form_name(options_.sum_form),
+                           .kernel = std::string(product.kernel_name()),
+                           .wait_mode = report_.wait_mode};
+  report_.transport_trial = known_transports(group_, report_.profile, task);
+  if (report_.transport_trial) return;
+  progress_.say("trying transports");
+  auto trial = try_transports(group_, {.problem = options_.problem,
+                                       .layout = layout,
+                                       .product = product,
+                                       .sum_form = options_.sum_form,
+                                       .thread_count = options_.thread_count,
+                                       .has_room_for_all = has_room_for_transports(layout)});
+  keep_transports(group_, options_.profile, *report_.environment, task, trial);
+  if (options_.profile.is_used && trial.kept_in.empty()) {
+    report_.warnings.push_back(
+        fmt::format("the trial of transports is not kept: {}", trial.not_kept_because));
+  }
+  report_.transport_trial = std::move(trial);
+}
+
+/// Half of what is free stays free: the estimate is of one transport's vectors.
+bool BenchmarkRun::has_room_for_transports(const comm::BlockLayout& layout) {
+  const auto bytes = plan_memory(choices(), layout, group_.rank(), source_).vector_bytes *
+                     std::ssize(comm::transport_table());
+  const auto& environment = *report_.environment;
+  const auto& place = environment.ranks[static_cast<std::size_t>(group_.rank())];
+  const auto& node = environment.nodes[static_cast<std::size_t>(place.node)];
+  const bool fits = bytes * node.rank_count < available_memory_bytes() / 2;
+  return group_.minimum(std::int64_t{fits}) != 0;
+}
+
 void BenchmarkRun::check_choices() {
-  const auto& transport = *comm::find_transport(options_.transport);
+  const auto& transport = first_transport();
   if (const auto reason = transport.why_unavailable(group_); !reason.empty()) {
     throw RunError(ExitCode::unavailable, fmt::format("--transport {}: {}", transport.name, reason));
   }
@@ -331,8 +377,9 @@ void BenchmarkRun::perform() {
   if (!options_.export_mtx.empty()) export_matrix(block, layout);
 
   const auto product = convert(std::move(block), layout);
+  if (chooses_transport()) choose_transport(layout, *product);
   const auto communicator =
-      comm::find_transport(options_.transport)
+      comm::find_transport(report_.transport_trial ? report_.transport_trial->best : options_.transport)
           ->make(group_, layout, {.sum_form = options_.sum_form, .mirrored = product->is_symmetric()});
   report_.kernel = product->kernel_name();
   report_.is_symmetric = product->is_symmetric();

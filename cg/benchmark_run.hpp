@@ -14,6 +14,7 @@
 #include "cg/run_options.hpp"
 #include "cg/run_plan.hpp"
 #include "cg/thread_binding.hpp"
+#include "cg/transport_choice.hpp"
 #include "comm/rank_group.hpp"
 
 namespace cg2d {
@@ -49,6 +50,10 @@ class BenchmarkRun {
   [[nodiscard]] KernelChoice kernel_for(const comm::ProcessGrid& grid) const;
   [[nodiscard]] GridShortlist shortlist() const;
   void try_grids();
+  [[nodiscard]] bool chooses_transport() const { return options_.transport == automatic_transport; }
+  [[nodiscard]] const comm::TransportRow& first_transport() const;
+  void choose_transport(const comm::BlockLayout& layout, BlockProduct& product);
+  [[nodiscard]] bool has_room_for_transports(const comm::BlockLayout& layout);
   kernels::CsrBlock generate(const comm::BlockLayout& layout);
   void export_matrix(const kernels::CsrBlock& block, const comm::BlockLayout& layout);
   std::unique_ptr<BlockProduct> convert(kernels::CsrBlock block, const comm::BlockLayout& layout);

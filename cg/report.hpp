@@ -26,6 +26,7 @@
 #include "cg/sample.hpp"
 #include "cg/solver.hpp"
 #include "cg/thread_binding.hpp"
+#include "cg/transport_choice.hpp"
 #include "cg/vector_ops.hpp"
 #include "comm/block_layout.hpp"
 #include "comm/communicator.hpp"
@@ -89,6 +90,7 @@ struct RunReport {
   int thread_count = 1;
   comm::SumForm sum_form = comm::SumForm::reduce_scatter;
   std::string transport;
+  std::optional<TransportTrial> transport_trial;  ///< with --transport auto
   std::string kernel;
   bool is_symmetric = false;  ///< the kernel stores one entry of each mirrored pair
   bool converted = false;     ///< the kernel takes something else than the CSR that was generated

@@ -78,7 +78,7 @@ void add_grid_options(CLI::App& run, RunWords& words) {
   add("--px", options.grid_columns, "columns of the grid; the rows follow")->transform(decimal<int>());
   add("--sum", words.sum_form,
       "summation over a process row: reduce-scatter or whole-block (as in the paper)");
-  add("--transport", options.transport, "way to move data (--list-transports)");
+  add("--transport", options.transport, "way to move data (--list-transports), or auto");
   add("--kernel", options.kernel.name, "matrix-vector product (--list-kernels), or auto");
   add("--cvl", tuning.critical_vector_length,
       "critical vector length of the csr kernels: shorter rows take a scalar loop")

@@ -4,6 +4,7 @@
 #include "cg/errors.hpp"
 #include "cg/option_values.hpp"
 #include "cg/sum_form.hpp"
+#include "cg/transport_choice.hpp"
 #include "comm/communicator.hpp"
 
 namespace cg2d {
@@ -50,7 +51,9 @@ void require_kernel_name(const std::string& name) {
 }
 
 void require_transport_name(const std::string& name) {
-  require_known("--transport", name, names_of(comm::transport_table()));
+  auto names = names_of(comm::transport_table());
+  names.emplace_back(automatic_transport);
+  require_known("--transport", name, names);
 }
 
 comm::SumForm sum_form_from(const std::string& name) {

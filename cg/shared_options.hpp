@@ -32,8 +32,8 @@ void add_bind_option(CLI::App& parser, std::string& word, const std::string& gro
 
 /// These throw InputError that says what would be valid.
 void check_profile(const ProfileSource& profile);
-void require_kernel_name(const std::string& name);  ///< "auto" is one
-void require_transport_name(const std::string& name);
+void require_kernel_name(const std::string& name);     ///< "auto" is one
+void require_transport_name(const std::string& name);  ///< "auto" is one
 comm::SumForm sum_form_from(const std::string& name);
 
 }  // namespace cg2d

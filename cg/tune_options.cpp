@@ -11,6 +11,7 @@
 #include "cg/option_values.hpp"
 #include "cg/shared_options.hpp"
 #include "cg/subcommand.hpp"
+#include "cg/transport_choice.hpp"
 #include "cg/tune_command.hpp"
 
 namespace cg2d {
@@ -51,6 +52,11 @@ TuneOptions tune_options_from(const TuneWords& words) {
   }
   require_within("--threads", options.thread_count, most_threads);
   require_transport_name(options.transport);
+  if (options.transport == automatic_transport) {
+    throw InputError(
+        "--transport auto: tune compares kernels over one transport: name it; cg2d run --transport auto "
+        "compares transports");
+  }
   options.bind = bind_wish_from(words.bind);
   return options;
 }

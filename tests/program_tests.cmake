@@ -52,6 +52,7 @@ cg2d_add_program_test(binding_test SCRIPT binding_test.py LABELS quick program T
 cg2d_add_program_test(counters_test ALONE SCRIPT counters_test.py LABELS quick program TIMEOUT 300)
 cg2d_add_program_test(roofline_test SCRIPT roofline_test.py LABELS long TIMEOUT 300)
 cg2d_add_program_test(trace_test SCRIPT trace_test.py LABELS quick program TIMEOUT 300)
+cg2d_add_program_test(transport_auto_test SCRIPT transport_auto_test.py LABELS quick program TIMEOUT 300)
 cg2d_add_program_test(report_blocks_test SCRIPT report_blocks_test.py LABELS quick program TIMEOUT 600)
 cg2d_add_program_test(tune_test SCRIPT tune_test.py LABELS long TIMEOUT 600)
 cg2d_add_program_test(sweep_test SCRIPT sweep_test.py LABELS long TIMEOUT 600)
