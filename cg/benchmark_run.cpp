@@ -22,7 +22,6 @@
 #include "cg/shared_output.hpp"
 #include "cg/solver.hpp"
 #include "cg/stopwatch.hpp"
-#include "cg/sum_form.hpp"
 #include "cg/text_format.hpp"
 #include "cg/trace_file.hpp"
 
@@ -265,41 +264,18 @@ const comm::TransportRow& BenchmarkRun::first_transport() const {
 
 /// With the run's own block: nothing is generated for the trial.
 void BenchmarkRun::choose_transport(const comm::BlockLayout& layout, BlockProduct& product) {
-  const TransportTask task{.class_name = options_.problem.class_name,
-                           .n = options_.problem.n,
-                           .nonzer = options_.problem.nonzer,
-                           .grid = report_.grid,
-                           .thread_count = options_.thread_count,
-                           .node_count = static_cast<int>(report_.environment->nodes.size()),
-                           .sum_form = sum_form_name(options_.sum_form),
-                           .kernel = std::string(product.kernel_name()),
-                           .wait_mode = report_.wait_mode};
-  report_.transport_trial = known_transports(group_, report_.profile, task);
-  if (report_.transport_trial) return;
-  progress_.say("trying transports");
-  auto trial = try_transports(group_, {.problem = options_.problem,
-                                       .layout = layout,
-                                       .product = product,
-                                       .sum_form = options_.sum_form,
-                                       .thread_count = options_.thread_count,
-                                       .has_room_for_all = has_room_for_transports(layout)});
-  keep_transports(group_, options_.profile, *report_.environment, task, trial);
-  if (options_.profile.is_used && trial.kept_in.empty()) {
-    report_.warnings.push_back(
-        fmt::format("the trial of transports is not kept: {}", trial.not_kept_because));
-  }
+  progress_.say("choosing the transport");
+  auto trial = cg2d::choose_transport(group_, {.choices = choices(),
+                                               .layout = layout,
+                                               .source = source_,
+                                               .product = product,
+                                               .environment = *report_.environment,
+                                               .wait_mode = report_.wait_mode,
+                                               .profile = report_.profile,
+                                               .profile_source = options_.profile});
+  if (!trial.not_kept_because.empty() && options_.profile.is_used)
+    report_.warnings.push_back("the trial of transports is not kept: " + trial.not_kept_because);
   report_.transport_trial = std::move(trial);
-}
-
-/// Half of what is free stays free: the estimate is of one transport's vectors.
-bool BenchmarkRun::has_room_for_transports(const comm::BlockLayout& layout) {
-  const auto bytes = plan_memory(choices(), layout, group_.rank(), source_).vector_bytes *
-                     std::ssize(comm::transport_table());
-  const auto& environment = *report_.environment;
-  const auto& place = environment.ranks[static_cast<std::size_t>(group_.rank())];
-  const auto& node = environment.nodes[static_cast<std::size_t>(place.node)];
-  const bool fits = bytes * node.rank_count < available_memory_bytes() / 2;
-  return group_.minimum(std::int64_t{fits}) != 0;
 }
 
 void BenchmarkRun::check_choices() {

@@ -53,7 +53,6 @@ class BenchmarkRun {
   [[nodiscard]] bool chooses_transport() const { return options_.transport == automatic_transport; }
   [[nodiscard]] const comm::TransportRow& first_transport() const;
   void choose_transport(const comm::BlockLayout& layout, BlockProduct& product);
-  [[nodiscard]] bool has_room_for_transports(const comm::BlockLayout& layout);
   kernels::CsrBlock generate(const comm::BlockLayout& layout);
   void export_matrix(const kernels::CsrBlock& block, const comm::BlockLayout& layout);
   std::unique_ptr<BlockProduct> convert(kernels::CsrBlock block, const comm::BlockLayout& layout);

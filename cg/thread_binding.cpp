@@ -32,7 +32,7 @@ ProcessorSet processors_from(const std::string& list) {
   return processors;
 }
 
-ProcessorSet common(const ProcessorSet& left, const ProcessorSet& right) {
+ProcessorSet common_processors(const ProcessorSet& left, const ProcessorSet& right) {
   ProcessorSet both;
   std::ranges::set_intersection(left, right, std::back_inserter(both));
   return both;
@@ -61,7 +61,8 @@ std::map<ProcessorSet, MaskGroup> groups_of(const HostCores& host) {
     group.ranks.push_back(rank);
     if (group.ranks.size() > 1) continue;
     for (const auto& core : host.cores) {
-      if (auto mine = common(core, host.masks[rank]); !mine.empty()) group.cores.push_back(std::move(mine));
+      if (auto mine = common_processors(core, host.masks[rank]); !mine.empty())
+        group.cores.push_back(std::move(mine));
     }
   }
   return groups;
@@ -70,7 +71,7 @@ std::map<ProcessorSet, MaskGroup> groups_of(const HostCores& host) {
 bool masks_overlap(const std::map<ProcessorSet, MaskGroup>& groups) {
   for (auto left = groups.begin(); left != groups.end(); ++left) {
     for (auto right = std::next(left); right != groups.end(); ++right) {
-      if (!common(left->first, right->first).empty()) return true;
+      if (!common_processors(left->first, right->first).empty()) return true;
     }
   }
   return false;
@@ -96,6 +97,7 @@ std::vector<HostRanks> hosts_of(const Environment& environment) {
     entry.host.masks.push_back(processors_from(place.processors));
   }
   std::vector<HostRanks> all;
+  all.reserve(hosts.size());
   for (auto& [name, entry] : hosts) all.push_back(std::move(entry));
   return all;
 }

@@ -17,6 +17,7 @@
 #include "cg/profile_file.hpp"
 #include "cg/solver.hpp"
 #include "cg/stopwatch.hpp"
+#include "cg/sum_form.hpp"
 #include "cg/tune_measure.hpp"
 #include "comm/shared_segment.hpp"
 
@@ -126,6 +127,29 @@ void rank_by_time(TransportTrial& trial) {
   trial.best = trial.tried.front().name;
 }
 
+TransportTask task_of(const TransportChoiceSetting& setting) {
+  const auto& problem = setting.choices.problem;
+  return {.class_name = problem.class_name,
+          .n = problem.n,
+          .nonzer = problem.nonzer,
+          .grid = setting.layout.grid(),
+          .thread_count = setting.choices.thread_count,
+          .node_count = static_cast<int>(setting.environment.nodes.size()),
+          .sum_form = sum_form_name(setting.choices.sum_form),
+          .kernel = std::string(setting.product.kernel_name()),
+          .wait_mode = setting.wait_mode};
+}
+
+/// Half of what is free stays free: the estimate is of one transport's vectors.
+bool has_room_for_all(comm::RankGroup& group, const TransportChoiceSetting& setting) {
+  const auto bytes = plan_memory(setting.choices, setting.layout, group.rank(), setting.source).vector_bytes *
+                     std::ssize(comm::transport_table());
+  const auto& place = setting.environment.ranks[static_cast<std::size_t>(group.rank())];
+  const auto& node = setting.environment.nodes[static_cast<std::size_t>(place.node)];
+  const bool fits = bytes * node.rank_count < available_memory_bytes() / 2;
+  return group.minimum(std::int64_t{fits}) != 0;
+}
+
 }  // namespace
 
 std::string describe_transport_trial(const TransportTrial& trial) {
@@ -201,6 +225,19 @@ void keep_transports(comm::RankGroup& group, const ProfileSource& source, const 
   }
   trial.kept_in = group.broadcast(trial.kept_in);
   trial.not_kept_because = group.broadcast(trial.not_kept_because);
+}
+
+TransportTrial choose_transport(comm::RankGroup& group, const TransportChoiceSetting& setting) {
+  const auto task = task_of(setting);
+  if (auto known = known_transports(group, setting.profile, task)) return *std::move(known);
+  auto trial = try_transports(group, {.problem = setting.choices.problem,
+                                      .layout = setting.layout,
+                                      .product = setting.product,
+                                      .sum_form = setting.choices.sum_form,
+                                      .thread_count = setting.choices.thread_count,
+                                      .has_room_for_all = has_room_for_all(group, setting)});
+  keep_transports(group, setting.profile_source, setting.environment, task, trial);
+  return trial;
 }
 
 }  // namespace cg2d

@@ -11,7 +11,9 @@
 #include "cg/block_product.hpp"
 #include "cg/environment.hpp"
 #include "cg/kernel_choice.hpp"
+#include "cg/matrix_source.hpp"
 #include "cg/problem.hpp"
+#include "cg/run_plan.hpp"
 #include "cg/tuning_profile.hpp"
 #include "comm/block_layout.hpp"
 #include "comm/communicator.hpp"
@@ -68,5 +70,21 @@ std::optional<TransportTrial> known_transports(comm::RankGroup& group, const Loa
 /// error. Collective; rank 0 writes.
 void keep_transports(comm::RankGroup& group, const ProfileSource& source, const Environment& environment,
                      const TransportTask& task, TransportTrial& trial);
+
+/// A run that leaves its transport open, behind the making of its block.
+struct TransportChoiceSetting {
+  RunChoices choices;
+  const comm::BlockLayout& layout;
+  const SourceRow& source;
+  BlockProduct& product;
+  const Environment& environment;
+  const std::string& wait_mode;
+  const LoadedProfile& profile;
+  const ProfileSource& profile_source;
+};
+
+/// From the profile if it knows, else measured and kept there. Collective; the same answer on every rank.
+/// Throws as try_transports().
+TransportTrial choose_transport(comm::RankGroup& group, const TransportChoiceSetting& setting);
 
 }  // namespace cg2d
