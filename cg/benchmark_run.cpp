@@ -237,7 +237,7 @@ void BenchmarkRun::try_grids() {
   if (grid_shortlist_.grids.size() > 1) progress_.say("trying grids");
   report_.grid_trial = cg2d::try_grids(group_,
                                        {.choices = choices(),
-                                        .transport = *comm::find_transport(options_.transport),
+                                        .transport = first_transport(),
                                         .source = source_,
                                         .environment = environment,
                                         .kernel_for = [this](const auto& grid) { return kernel_for(grid); }},
@@ -256,8 +256,30 @@ Environment BenchmarkRun::granted_environment() const {
   return granted;
 }
 
+/// Where the transport is still to be chosen, the grids are compared over the default one: the choice is then
+/// made on the best grid.
+const comm::TransportRow& BenchmarkRun::first_transport() const {
+  return chooses_transport() ? comm::default_transport() : *comm::find_transport(options_.transport);
+}
+
+/// With the run's own block: nothing is generated for the trial.
+void BenchmarkRun::choose_transport(const comm::BlockLayout& layout, BlockProduct& product) {
+  progress_.say("choosing the transport");
+  auto trial = cg2d::choose_transport(group_, {.choices = choices(),
+                                               .layout = layout,
+                                               .source = source_,
+                                               .product = product,
+                                               .environment = *report_.environment,
+                                               .wait_mode = report_.wait_mode,
+                                               .profile = report_.profile,
+                                               .profile_source = options_.profile});
+  if (!trial.not_kept_because.empty() && options_.profile.is_used)
+    report_.warnings.push_back("the trial of transports is not kept: " + trial.not_kept_because);
+  report_.transport_trial = std::move(trial);
+}
+
 void BenchmarkRun::check_choices() {
-  const auto& transport = *comm::find_transport(options_.transport);
+  const auto& transport = first_transport();
   if (const auto reason = transport.why_unavailable(group_); !reason.empty()) {
     throw RunError(ExitCode::unavailable, fmt::format("--transport {}: {}", transport.name, reason));
   }
@@ -319,6 +341,8 @@ std::unique_ptr<BlockProduct> BenchmarkRun::convert(kernels::CsrBlock block,
 void BenchmarkRun::perform() {
   check_choices();
   prepare_counters();
+  binding_.emplace(group_, *report_.environment, options_.bind, options_.thread_count);
+  report_.binding = binding_->facts();
   if (!grid_shortlist_.grids.empty()) try_grids();
   predict_phases();
   if (!options_.trace.path.empty()) trace_file_ = open_output(options_.trace.path, group_);
@@ -329,8 +353,9 @@ void BenchmarkRun::perform() {
   if (!options_.export_mtx.empty()) export_matrix(block, layout);
 
   const auto product = convert(std::move(block), layout);
+  if (chooses_transport()) choose_transport(layout, *product);
   const auto communicator =
-      comm::find_transport(options_.transport)
+      comm::find_transport(report_.transport_trial ? report_.transport_trial->best : options_.transport)
           ->make(group_, layout, {.sum_form = options_.sum_form, .mirrored = product->is_symmetric()});
   report_.kernel = product->kernel_name();
   report_.is_symmetric = product->is_symmetric();

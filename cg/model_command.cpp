@@ -23,6 +23,7 @@
 #include "cg/progress.hpp"
 #include "cg/shared_output.hpp"
 #include "cg/text_format.hpp"
+#include "cg/thread_binding.hpp"
 #include "cg/tuning_profile.hpp"
 
 namespace cg2d {
@@ -270,6 +271,7 @@ ExitCode calibrate_machine(const ModelOptions& options, comm::RankGroup& group) 
   const auto environment = inspect_environment(group, options.thread_count);
   group.waiter().set_mode(environment.ranks_oversubscribed ? comm::WaitMode::yield : comm::WaitMode::spin);
   group.waiter().set_tick_source(&read_cycle_counter);
+  const ThreadBinding binding(group, environment, BindWish::automatic, options.thread_count);
   const auto profile = load_profile({}, environment, group);
   std::optional<MachineFile> file;
   const auto output = open_output(options.output, group);

@@ -142,6 +142,7 @@ std::string own_lines(const RunReport& report) {
   if (report.grid_trial) line("Grid trial", describe_trial(*report.grid_trial));
   line("Transport", fmt::format("{}, sum {}, waiting ranks {}", report.transport,
                                 sum_form_name(report.sum_form), report.wait_mode));
+  if (report.transport_trial) line("Transport trial", describe_transport_trial(*report.transport_trial));
   line("Kernel",
        fmt::format(
            "{} ({}), {}{}", report.kernel, report.instruction_set,
@@ -151,6 +152,7 @@ std::string own_lines(const RunReport& report) {
            report.is_symmetric ? ", symmetric storage: one entry of each mirrored pair" : ""));
   line("Tuning", tuning_text(report));
   line("Threads", fmt::format("{} per rank", report.thread_count));
+  if (report.binding) line("Binding", describe_binding(*report.binding));
   line("Row lengths", row_length_text(report));
   if (report.prediction) {
     line("Prediction",

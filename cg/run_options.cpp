@@ -49,6 +49,7 @@ struct RunWords {
   RunOptions options;
   std::string grid = "auto";
   std::string sum_form = sum_form_name(default_sum_form);
+  std::string bind = "auto";
   std::optional<int> planned_ranks;
   bool no_phases = false;
   bool list_kernels = false;
@@ -77,7 +78,7 @@ void add_grid_options(CLI::App& run, RunWords& words) {
   add("--px", options.grid_columns, "columns of the grid; the rows follow")->transform(decimal<int>());
   add("--sum", words.sum_form,
       "summation over a process row: reduce-scatter or whole-block (as in the paper)");
-  add("--transport", options.transport, "way to move data (--list-transports)");
+  add("--transport", options.transport, "way to move data (--list-transports), or auto");
   add("--kernel", options.kernel.name, "matrix-vector product (--list-kernels), or auto");
   add("--cvl", tuning.critical_vector_length,
       "critical vector length of the csr kernels: shorter rows take a scalar loop")
@@ -88,6 +89,7 @@ void add_grid_options(CLI::App& run, RunWords& words) {
       ->transform(decimal<int>());
   add_profile_options(run, options.profile, profile_is_used(), group);
   add("--threads", options.thread_count, "threads of each rank")->transform(decimal<int>());
+  add_bind_option(run, words.bind, group);
 }
 
 void add_output_options(CLI::App& run, RunWords& words) {
@@ -154,6 +156,7 @@ int planned_ranks_from(const RunWords& words) {
 RunOptions options_from(const RunWords& words) {
   RunOptions options = words.options;
   options.sum_form = sum_form_from(words.sum_form);
+  options.bind = bind_wish_from(words.bind);
   options.tries_grids = words.grid != "rule";
   if (options.tries_grids) options.grid = grid_from(words.grid);
   options.time_phases = !words.no_phases;

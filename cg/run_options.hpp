@@ -12,6 +12,7 @@
 #include "cg/problem.hpp"
 #include "cg/run_plan.hpp"
 #include "cg/sum_form.hpp"
+#include "cg/thread_binding.hpp"
 #include "comm/block_layout.hpp"
 #include "comm/communicator.hpp"
 #include "comm/schedule.hpp"
@@ -31,6 +32,7 @@ struct RunOptions {
   KernelWish kernel;
   ProfileSource profile;
   int thread_count = 1;
+  BindWish bind = BindWish::automatic;
   std::string format = "text";
   std::string output;  ///< empty: standard output
   int repeat_count = 1;

@@ -27,6 +27,7 @@ struct SweepWords {
   std::vector<std::string> class_letters;
   ProblemWords problem;
   std::vector<std::string> sum_forms;
+  std::string bind = "auto";
   std::string shown_file;
   SweepOptions options;
 };
@@ -54,6 +55,7 @@ void add_sweep_options(CLI::App& sweep, SweepWords& words) {
   sweep.add_option("--sum", words.sum_forms, "sums over a process row: reduce-scatter, whole-block")
       ->delimiter(',');
   add_profile_options(sweep, options.common.profile, profile_is_used());
+  add_bind_option(sweep, words.bind);
   add_memory_limit_option(sweep, options.common.memory_limit_bytes);
   sweep.add_option("--repeat", options.round_count, "rounds: runs of each configuration; 3 if not given")
       ->transform(decimal<int>());
@@ -108,6 +110,7 @@ SweepOptions sweep_options_from(const SweepWords& words) {
   set_default(options.axes.thread_counts, 1);
   for (const auto& name : words.sum_forms) options.axes.sum_forms.push_back(sum_form_from(name));
   set_default(options.axes.sum_forms, default_sum_form);
+  options.common.bind = bind_wish_from(words.bind);
   require_within("--repeat", options.round_count, std::numeric_limits<int>::max());
   check_axes(options.axes);
   check_profile(options.common.profile);
