@@ -50,6 +50,7 @@ SubcommandRow run_subcommand();
 SubcommandRow tune_subcommand();
 SubcommandRow sweep_subcommand();
 SubcommandRow model_subcommand();
+SubcommandRow pingpong_subcommand();
 SubcommandRow events_subcommand();
 SubcommandRow compare_subcommand();
 SubcommandRow export_subcommand();

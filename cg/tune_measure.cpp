@@ -249,8 +249,9 @@ kernels::Tuning search_settings(comm::RankGroup& group, const KernelInfo& kernel
 
 }  // namespace
 
-std::vector<double> race(comm::RankGroup& group, std::span<const std::function<void()>> works,
-                         const RaceLimits& limits) {
+std::vector<std::vector<double>> race_turns(comm::RankGroup& group,
+                                            std::span<const std::function<void()>> works,
+                                            const RaceLimits& limits) {
   std::vector<Runner> runners;
   runners.reserve(works.size());
   double best_s = std::numeric_limits<double>::infinity();
@@ -270,9 +271,16 @@ std::vector<double> race(comm::RankGroup& group, std::span<const std::function<v
       spent_s += runner.seconds.back() * static_cast<double>(runner.calls);
     }
   }
+  std::vector<std::vector<double>> turns;
+  turns.reserve(runners.size());
+  for (auto& runner : runners) turns.push_back(std::move(runner.seconds));
+  return turns;
+}
+
+std::vector<double> race(comm::RankGroup& group, std::span<const std::function<void()>> works,
+                         const RaceLimits& limits) {
   std::vector<double> medians;
-  medians.reserve(runners.size());
-  for (auto& runner : runners) medians.push_back(median_of(runner.seconds));
+  for (auto& seconds : race_turns(group, works, limits)) medians.push_back(median_of(seconds));
   return medians;
 }
 
