@@ -197,6 +197,7 @@ class PairRace {
     std::vector<std::function<void()>> works;
     for (auto& method : methods_) {
       method.compare_everything(shape);
+      pair_.barrier();  // before another method waits without MPI
       works.emplace_back([&method, shape] { method.round_trip(shape); });
     }
     require_right(shape);

@@ -58,7 +58,9 @@ class PingPong {
   [[nodiscard]] virtual std::span<std::byte> incoming(std::size_t method) = 0;
 
   /// One transfer: one rank calls send(), the other receive(), with the same method and shape; then the other
-  /// way round. A sender may write to outgoing() again when it has received the next transfer.
+  /// way round. A sender may write to outgoing() again when it has received the next transfer. Behind the
+  /// last transfer both ranks must wait for each other by MPI, as in a barrier: until then one may need the
+  /// other to call MPI for its own part to end.
   virtual void send(std::size_t method, const VariableShape& shape) = 0;
   virtual void receive(std::size_t method, const VariableShape& shape) = 0;
 };
