@@ -20,7 +20,7 @@ SMALL = ("pingpong", "--class", "S", "--sizes", "8,1kB")
 class PingPongTest(ProgramTest):
     def transports(self):
         """Those that can serve ranks on one node."""
-        return [line.split()[0] for line in self.run_well(1, "run", "--list-transports").stdout.splitlines()[1:]]
+        return [line.split()[0] for line in self.run_well(1, "run", "--list-transports").stdout.splitlines()]
 
     def test_json_is_as_in_the_schema(self):
         document = self.document_of(3, *SMALL, "--pairs", "0:1,2:0", "--grid", "3x1")
