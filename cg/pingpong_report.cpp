@@ -16,8 +16,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr double micro = 1e6;
-constexpr double giga = 1e9;
+constexpr double in_microseconds = 1e6;
+constexpr double gigabyte = 1e9;
 
 // ---------------------------------------------------------------- text
 
@@ -49,9 +49,9 @@ std::string line_table(const PairResult& pair) {
   if (pair.lines.empty()) return {};
   std::string text = "\n As a line over the bytes, one variable\n";
   for (const auto& [method, line] : pair.lines) {
-    const auto rate = line.slope > 0.0 ? fmt::format("bytes / {:.3f} GB/s", 1.0 / line.slope / giga)
+    const auto rate = line.slope > 0.0 ? fmt::format("bytes / {:.3f} GB/s", 1.0 / line.slope / gigabyte)
                                        : std::string("nothing");
-    text += fmt::format(" {:>13} = {:.3f} us + {}\n", method, micro * line.intercept, rate);
+    text += fmt::format(" {:>13} = {:.3f} us + {}\n", method, in_microseconds * line.intercept, rate);
   }
   return text;
 }
@@ -72,7 +72,7 @@ std::string delayed_put_line(const PairResult& pair) {
   return fmt::format(
       "\n put-delayed, {} variables of {} bytes: {:.3f} us per variable, {:.0f} % of one put with its own "
       "completion\n",
-      together->variable_count, together->byte_count, micro * together->seconds.median,
+      together->variable_count, together->byte_count, in_microseconds * together->seconds.median,
       100.0 * together->seconds.median / alone->seconds.median);
 }
 
@@ -88,10 +88,11 @@ std::string pair_text(const PairResult& pair) {
                   pair.pair.first, pair.pair.second, pair.same_node ? "on one node" : "on different nodes");
   text += left_out_lines(pair.left_out);
   if (pair.times.empty()) return text;
-  text += transfer_table(pair, "Microseconds per variable",
-                         [](const auto& time) { return fmt::format("{:.3f}", micro * time.seconds.median); });
-  text += transfer_table(pair, "GB/s",
-                         [](const auto& time) { return fmt::format("{:.3f}", time.bytes_per_s() / giga); });
+  text += transfer_table(pair, "Microseconds per variable", [](const auto& time) {
+    return fmt::format("{:.3f}", in_microseconds * time.seconds.median);
+  });
+  text += transfer_table(
+      pair, "GB/s", [](const auto& time) { return fmt::format("{:.3f}", time.bytes_per_s() / gigabyte); });
   return text + line_table(pair) + delayed_put_line(pair);
 }
 
@@ -102,7 +103,7 @@ std::string sums_text(const PingPongReport& report) {
   if (mpi != report.sums.end()) text += fmt::format(" {:>20}", "of MPI_Allreduce");
   text += "\n";
   for (const auto& sum : report.sums) {
-    text += fmt::format(" {:>15} {:>10.3f} {:>6.0f} %", sum.way, micro * sum.seconds.median,
+    text += fmt::format(" {:>15} {:>10.3f} {:>6.0f} %", sum.way, in_microseconds * sum.seconds.median,
                         100.0 * sum.seconds.spread());
     if (mpi != report.sums.end())
       text += fmt::format(" {:>18.0f} %", 100.0 * sum.seconds.median / mpi->seconds.median);
@@ -120,7 +121,8 @@ std::string phases_text(const PingPongReport& report) {
   text += "\n";
   for (const auto& row : report.phases) {
     text += fmt::format(" {:>15}", row.transport);
-    for (const auto& seconds : row.seconds) text += fmt::format(" {:>12.3f}", micro * seconds.median);
+    for (const auto& seconds : row.seconds)
+      text += fmt::format(" {:>12.3f}", in_microseconds * seconds.median);
     text += "\n";
   }
   return text + left_out_lines(report.transports_left_out);
