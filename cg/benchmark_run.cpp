@@ -208,10 +208,11 @@ void BenchmarkRun::load_machine() {
 
 void BenchmarkRun::predict_phases() {
   if (!machine_) return;
+  const auto machine = machine_->through(options_.transport);
   const auto kernel =
-      std::ranges::find(machine_->kernels, report_.kernel_choice.kernel.name, &KernelCost::name);
-  if (kernel == machine_->kernels.end()) return;
-  report_.prediction = predict(*machine_, *kernel, options_.problem, report_.grid, options_.sum_form);
+      std::ranges::find(machine.kernels, report_.kernel_choice.kernel.name, &KernelCost::name);
+  if (kernel == machine.kernels.end()) return;
+  report_.prediction = predict(machine, *kernel, options_.problem, report_.grid, options_.sum_form);
 }
 
 KernelChoice BenchmarkRun::kernel_for(const comm::ProcessGrid& grid) const {
@@ -224,10 +225,12 @@ KernelChoice BenchmarkRun::kernel_for(const comm::ProcessGrid& grid) const {
 }
 
 GridShortlist BenchmarkRun::shortlist() const {
+  std::optional<MachineDescription> machine;
+  if (machine_) machine = machine_->through(options_.transport);
   return make_grid_shortlist(group_,
                              {.choices = choices(),
                               .rank_count = group_.size(),
-                              .machine = machine_,
+                              .machine = machine,
                               .kernel_for = [this](const auto& grid) { return kernel_for(grid).kernel; }});
 }
 

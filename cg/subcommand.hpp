@@ -51,6 +51,7 @@ SubcommandRow tune_subcommand();
 SubcommandRow sweep_subcommand();
 SubcommandRow scaling_subcommand();
 SubcommandRow model_subcommand();
+SubcommandRow pingpong_subcommand();
 SubcommandRow events_subcommand();
 SubcommandRow compare_subcommand();
 SubcommandRow export_subcommand();

@@ -57,6 +57,7 @@ cg2d_add_program_test(report_blocks_test SCRIPT report_blocks_test.py LABELS qui
 cg2d_add_program_test(tune_test SCRIPT tune_test.py LABELS long TIMEOUT 600)
 cg2d_add_program_test(sweep_test SCRIPT sweep_test.py LABELS long TIMEOUT 600)
 cg2d_add_program_test(scaling_test SCRIPT scaling_test.py LABELS long TIMEOUT 300)
+cg2d_add_program_test(pingpong_program_test ALONE SCRIPT pingpong_program_test.py LABELS quick program TIMEOUT 300)
 cg2d_add_program_test(model_test SCRIPT model_test.py LABELS long TIMEOUT 300)
 cg2d_add_program_test(export_mtx_test SCRIPT export_mtx_test.py LABELS quick program TIMEOUT 300)
 
