@@ -88,6 +88,7 @@ struct RunReport {
   int thread_count = 1;
   comm::SumForm sum_form = comm::SumForm::reduce_scatter;
   std::string transport;
+  bool overlaps = false;
   std::string kernel;
   bool is_symmetric = false;  ///< the kernel stores one entry of each mirrored pair
   bool converted = false;     ///< the kernel takes something else than the CSR that was generated

@@ -49,6 +49,7 @@ struct RunWords {
   RunOptions options;
   std::string grid = "auto";
   std::string sum_form = sum_form_name(default_sum_form);
+  std::string overlap = "off";
   std::optional<int> planned_ranks;
   bool no_phases = false;
   bool list_kernels = false;
@@ -78,6 +79,7 @@ void add_grid_options(CLI::App& run, RunWords& words) {
   add("--sum", words.sum_form,
       "summation over a process row: reduce-scatter or whole-block (as in the paper)");
   add("--transport", options.transport, "way to move data (--list-transports)");
+  add("--overlap", words.overlap, "on: multiply what is here while the rest of the operand is under way");
   add("--kernel", options.kernel.name, "matrix-vector product (--list-kernels), or auto");
   add("--cvl", tuning.critical_vector_length,
       "critical vector length of the csr kernels: shorter rows take a scalar loop")
@@ -154,6 +156,7 @@ int planned_ranks_from(const RunWords& words) {
 RunOptions options_from(const RunWords& words) {
   RunOptions options = words.options;
   options.sum_form = sum_form_from(words.sum_form);
+  options.overlaps = overlap_from(words.overlap);
   options.tries_grids = words.grid != "rule";
   if (options.tries_grids) options.grid = grid_from(words.grid);
   options.time_phases = !words.no_phases;

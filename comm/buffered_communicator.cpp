@@ -75,14 +75,29 @@ class BufferedCommunicator final : public Communicator {
   }
 
   [[nodiscard]] std::string_view name() const override { return name_; }
-  [[nodiscard]] std::span<double> piece() override { return piece_; }
+  [[nodiscard]] std::span<double> piece() override {
+    finish_collection();
+    return piece_;
+  }
   [[nodiscard]] std::span<const double> column_block() const override { return column_block_; }
   [[nodiscard]] std::span<double> partial() override { return partial_; }
   [[nodiscard]] std::span<const double> result() const override { return result_; }
   [[nodiscard]] std::uint64_t waited_ticks() const override { return group_.waiter().waited_ticks(); }
 
-  void collect() override { collect_->run(); }
-  void sum() override { sum_->run(); }
+  void collect() override {
+    finish_collection();
+    collect_->run();
+  }
+  void begin_collect() override {
+    finish_collection();
+    collect_->begin();
+    is_collecting_ = true;
+  }
+  void wait_for_part(std::size_t part) override { collect_->wait_for_part(part); }
+  void sum() override {
+    finish_collection();
+    sum_->run();
+  }
   void shuffle() override {
     if (shuffle_) shuffle_->run();
   }
@@ -107,6 +122,7 @@ class BufferedCommunicator final : public Communicator {
 
   void sum_scalars(std::span<double> values) override {
     assert(!values.empty() && values.size() <= largest_scalar_count);
+    finish_collection();
     auto& prepared = scalar_sums_[values.size() - 1];
     std::copy(values.begin(), values.end(), prepared.values.begin());
     prepared.operation->run();
@@ -149,6 +165,13 @@ class BufferedCommunicator final : public Communicator {
     std::span<double> values;
     std::unique_ptr<PreparedOperation> operation;
   };
+
+  /// Of a collection in parts: what this rank sends need not have left when the last part is there.
+  void finish_collection() {
+    if (!is_collecting_) return;
+    collect_->finish();
+    is_collecting_ = false;
+  }
 
   void make_shuffle(const BlockLayout& layout) {
     const int rank = group_.rank();
@@ -212,7 +235,8 @@ class BufferedCommunicator final : public Communicator {
   std::span<double> row_piece_;  // in partial_
   std::span<double> result_;     // row_piece_ where nothing has to move
   bool stays_ = false;           // my column piece is my row piece
-  std::unique_ptr<PreparedOperation> collect_;
+  std::unique_ptr<PreparedGather> collect_;
+  bool is_collecting_ = false;  // in parts, and not finished
   std::unique_ptr<PreparedOperation> sum_;
   std::unique_ptr<PreparedOperation> shuffle_;  // none where the piece stays
   std::array<ScalarSum, largest_scalar_count> scalar_sums_;

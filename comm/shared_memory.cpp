@@ -209,14 +209,21 @@ class SharedMemory final : public Communicator {
   [[nodiscard]] std::span<const double> column_result() const override { return column_result_; }
 
   void collect() override {
+    begin_collect();
+    wait_for_part(1);
+  }
+  void begin_collect() override {
     finish_reading_operand();
     ++collections_;
     reads_operand_ = true;
     scalars_at_collection_ = scalar_sums_;
+    first_of_column(column_).operand_ready.add(static_cast<std::uint64_t>(layout_.grid().rows));
+  }
+  /// My own piece is there at once, and all others when the last of them is.
+  void wait_for_part(std::size_t part) override {
+    if (part == 0) return;
     const auto rows = static_cast<std::uint64_t>(layout_.grid().rows);
-    auto& ready = first_of_column(column_).operand_ready;
-    ready.add(rows);
-    ready.wait_for(rows * collections_, place_.waiter);
+    first_of_column(column_).operand_ready.wait_for(rows * collections_, place_.waiter);
   }
   void collect_rows() override {
     const auto rows = static_cast<std::uint64_t>(layout_.grid().rows);

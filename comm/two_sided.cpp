@@ -170,11 +170,22 @@ struct Endpoint {
   }
 
   void wait_for(const Transfer& send, const Transfer& receive) const {
+    wait_for_message(receive);
+    wait_until_taken(send);
+  }
+
+  void wait_for_message(const Transfer& receive) const {
     wait_for(receive, Bell::sent);
     // A long message is complete for its sender only when its receiver has fetched it: the sender may sleep
     // until then, so it is rung before this rank waits for anything else.
     if (bells && !receive.idle()) bells->ring(Bell::taken, receive.partner());
-    wait_for(send, Bell::taken);
+  }
+  void wait_until_taken(const Transfer& send) const { wait_for(send, Bell::taken); }
+
+  /// For a send that was started a while ago: its receiver may sleep, and need this rank's help to fetch it,
+  /// which it gives from now on.
+  void remind(const Transfer& send) const {
+    if (bells && !send.idle()) bells->ring(Bell::sent, send.partner());
   }
 
   void wait_for(const Transfer& transfer, Bell bell) const {
@@ -189,7 +200,7 @@ struct Endpoint {
 };
 
 /// The steps of a schedule, one after the other.
-class ScheduledSteps final : public PreparedOperation {
+class ScheduledSteps final : public PreparedGather {
  public:
   ScheduledSteps(const Endpoint& endpoint, const GroupTask& task)
       : endpoint_(endpoint),
@@ -212,11 +223,35 @@ class ScheduledSteps final : public PreparedOperation {
     }
   }
 
+  // In parts, of a gather: all that is received is placed, and nothing of it is read before it is there, so
+  // every receive is posted at once. No two of them are from the same rank.
+  void begin() override {
+    for (auto& step : steps_) step.receive.start();
+    arrived_ = 0;
+    send_next();
+  }
+  void wait_for_part(std::size_t part) override {
+    for (; arrived_ < part; send_next()) {
+      endpoint_.remind(steps_[arrived_].send);
+      endpoint_.wait_for_message(steps_[arrived_].receive);
+      ++arrived_;
+    }
+  }
+  void finish() override {
+    for (const auto& step : steps_) endpoint_.wait_until_taken(step.send);
+  }
+
  private:
+  /// What the steps that have arrived let this rank send.
+  void send_next() {
+    if (arrived_ < steps_.size()) endpoint_.start_send(operation_, steps_[arrived_].send);
+  }
+
   const Endpoint& endpoint_;
   Operation operation_;
   std::span<double> block_;
   std::vector<Step> steps_;
+  std::size_t arrived_ = 0;  // steps, of a gather in parts
 };
 
 class Move final : public PreparedOperation {
@@ -250,7 +285,7 @@ class TwoSidedOperations final : public OperationMaker {
   }
 
   std::span<double> allocate(std::size_t count) override { return buffers_.emplace_back(count); }
-  std::unique_ptr<PreparedOperation> gather(const GroupTask& task) override {
+  std::unique_ptr<PreparedGather> gather(const GroupTask& task) override {
     return std::make_unique<ScheduledSteps>(endpoint_, task);
   }
   std::unique_ptr<PreparedOperation> sum(const GroupTask& task) override { return gather(task); }
