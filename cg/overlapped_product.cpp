@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -31,34 +32,30 @@ class OverlappedProduct final : public BlockProduct {
   OverlappedProduct(kernels::CsrBlock block, const std::vector<std::vector<comm::IndexRange>>& parts,
                     int thread_count, const MakeKernel& make)
       : vectors_(thread_count) {
-    bool is_overwritten = false;
     for (const auto& ranges : parts) {
-      auto& strips = parts_.emplace_back();
+      parts_.emplace_back();
       for (const auto& columns : ranges) {
         auto strip = take_columns(block, columns);
         // Strips without entries take part only for the columns that they have.
-        const bool has_entries = strip.nonzero_count() > 0;
-        strips.push_back({.columns = columns,
-                          .kernel = has_entries ? make(std::move(strip)) : nullptr,
-                          .is_added = is_overwritten});
-        is_overwritten = is_overwritten || has_entries;
+        add(columns, strip.nonzero_count() > 0 ? make(std::move(strip)) : nullptr);
       }
     }
-    // One that fills the partial sums with zeros, and has the name.
-    if (!is_overwritten) {
+    if (kernel_count_ > 1) scratch_.resize(static_cast<std::size_t>(block.row_count));
+    // Of a block without entries: a kernel that fills the partial sums with zeros.
+    if (kernel_count_ == 0) {
       block.column_count = 0;
-      parts_.back().push_back({.columns = {}, .kernel = make(std::move(block)), .is_added = false});
-    } else if (strip_count() > 1) {
-      scratch_.resize(static_cast<std::size_t>(block.row_count));
+      add({}, make(std::move(block)));
     }
   }
 
-  [[nodiscard]] std::string_view kernel_name() const override { return any_kernel().name(); }
-  [[nodiscard]] std::string_view instruction_set() const override { return any_kernel().instruction_set(); }
+  [[nodiscard]] std::string_view kernel_name() const override { return kernel_name_; }
+  [[nodiscard]] std::string_view instruction_set() const override { return instruction_set_; }
   [[nodiscard]] bool is_symmetric() const override { return is_half; }
   [[nodiscard]] std::int64_t matrix_byte_count() const override {
     std::int64_t bytes = 0;
-    for_each_kernel([&](const Kernel& kernel) { bytes += kernel.matrix_byte_count(); });
+    for (const auto& part : parts_) {
+      for (const auto& strip : part) bytes += strip.kernel ? strip.kernel->matrix_byte_count() : 0;
+    }
     return bytes;
   }
   [[nodiscard]] std::size_t part_count() const override { return parts_.size(); }
@@ -107,26 +104,21 @@ class OverlappedProduct final : public BlockProduct {
     }
   }
 
-  template <typename Visit>
-  void for_each_kernel(const Visit& visit) const {
-    for (const auto& part : parts_) {
-      for (const auto& strip : part) {
-        if (strip.kernel) visit(*strip.kernel);
-      }
+  /// To the last part so far.
+  void add(const comm::IndexRange& columns, std::unique_ptr<Kernel> kernel) {
+    const bool is_added = kernel_count_ > 0;
+    if (kernel) {
+      kernel_name_ = kernel->name();
+      instruction_set_ = kernel->instruction_set();
+      ++kernel_count_;
     }
-  }
-  [[nodiscard]] const Kernel& any_kernel() const {
-    const Kernel* found = nullptr;
-    for_each_kernel([&](const Kernel& kernel) { found = &kernel; });
-    return *found;
-  }
-  [[nodiscard]] std::size_t strip_count() const {
-    std::size_t count = 0;
-    for_each_kernel([&](const Kernel&) { ++count; });
-    return count;
+    parts_.back().push_back({.columns = columns, .kernel = std::move(kernel), .is_added = is_added});
   }
 
   std::vector<std::vector<Strip>> parts_;
+  int kernel_count_ = 0;
+  std::string_view kernel_name_;
+  std::string_view instruction_set_;
   VectorOps vectors_;
   comm::HugePageVector scratch_;  // partial sums of one strip
 };

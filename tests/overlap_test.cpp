@@ -19,10 +19,10 @@ namespace {
 using test::group;
 using test::SolverChoice;
 
-/// Class S with fewer steps: what goes wrong shows in the first.
+/// Class S with fewer steps: what goes wrong shows in the first two.
 Problem short_problem() {
   auto problem = *find_class("S");
-  problem.niter = 3;
+  problem.niter = 2;
   return problem;
 }
 
