@@ -64,8 +64,13 @@ class BlockOperator {
       const auto timed = timer_.scope(Phase::collection);
       communicator_.wait_for_part(part + 1);
     }
-    const auto timed = timer_.scope(Phase::multiply);
-    product_.multiply_part(last, communicator_);
+    {
+      const auto timed = timer_.scope(Phase::multiply);
+      product_.multiply_part(last, communicator_);
+    }
+    // What others had no time to fetch from here so far is waited for as part of the collection, too.
+    const auto timed = timer_.scope(Phase::collection);
+    communicator_.wait_for_part(product_.part_count());
   }
   void collect() {
     const auto timed = timer_.scope(Phase::collection);

@@ -65,6 +65,7 @@ class BufferedCommunicator final : public Communicator {
     partial_ = operations_->allocate(size_of(layout.row_block(place.row)));
     piece_ = part_of(column_block_, place.columns.piece(place.row));
     row_piece_ = part_of(partial_, place.rows.piece(place.column));
+    part_count_ = collection_parts(layout, rank).size();
     collect_ = operations_->gather(
         place.over_column(Operation::collect, collection_schedule(layout, rank), column_block_));
     sum_ = operations_->sum(place.over_row(Operation::sum, summation_schedule(layout, rank, options.sum_form),
@@ -93,7 +94,13 @@ class BufferedCommunicator final : public Communicator {
     collect_->begin();
     is_collecting_ = true;
   }
-  void wait_for_part(std::size_t part) override { collect_->wait_for_part(part); }
+  void wait_for_part(std::size_t part) override {
+    if (part < part_count_) {
+      collect_->wait_for_part(part);
+    } else {
+      finish_collection();
+    }
+  }
   void sum() override {
     finish_collection();
     sum_->run();
@@ -237,6 +244,7 @@ class BufferedCommunicator final : public Communicator {
   bool stays_ = false;           // my column piece is my row piece
   std::unique_ptr<PreparedGather> collect_;
   bool is_collecting_ = false;  // in parts, and not finished
+  std::size_t part_count_ = 1;  // of a collection
   std::unique_ptr<PreparedOperation> sum_;
   std::unique_ptr<PreparedOperation> shuffle_;  // none where the piece stays
   std::array<ScalarSum, largest_scalar_count> scalar_sums_;

@@ -32,7 +32,7 @@ class PreparedGather : public PreparedOperation {
  public:
   /// Starts; waits for nobody.
   virtual void begin() = 0;
-  /// Returns when what the steps before `part` of the schedule bring is there. Parts in rising order.
+  /// Returns when what the first `part` steps of the schedule bring is there. Parts in rising order.
   virtual void wait_for_part(std::size_t part) = 0;
   /// Behind the last part: returns when this rank's own piece has left and may be written again.
   virtual void finish() = 0;

@@ -151,7 +151,8 @@ TEST(OverlapTest, TellsTheClocksOfProductsWhileTheOperandIsUnderWay) {
     const auto of = [&](Phase phase) { return timer.records()[static_cast<std::size_t>(phase)]; };
     const auto part_count = product.overlapped->part_count();
     constexpr std::uint64_t product_count = 26;
-    EXPECT_EQ(of(Phase::collection).calls, product_count * part_count);
+    // The last one waits until what this rank sends has left.
+    EXPECT_EQ(of(Phase::collection).calls, product_count * (part_count > 1 ? part_count + 1 : 1));
     EXPECT_EQ(of(Phase::multiply).calls, product_count * part_count);
     EXPECT_EQ(of(Phase::summation).calls, product_count);
     // What is multiplied behind the last part hides nothing.
