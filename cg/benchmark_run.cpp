@@ -16,6 +16,7 @@
 #include "cg/interrupt.hpp"
 #include "cg/machine_description.hpp"
 #include "cg/matrix_market.hpp"
+#include "cg/overlapped_product.hpp"
 #include "cg/performance_model.hpp"
 #include "cg/row_lengths.hpp"
 #include "cg/run_plan.hpp"
@@ -64,7 +65,7 @@ class BenchmarkRun::TimedSolver {
         timer_(options.time_phases, communicator),
         operator_(communicator, product, timer_, options.thread_count),
         solver_(operator_, communicator, timer_, options.thread_count) {
-    if (!options.trace.path.empty()) trace_.emplace(options.trace.step_count);
+    if (!options.trace.path.empty()) trace_.emplace(options.trace.step_count, product.part_count());
   }
 
   [[nodiscard]] PhaseTimer& timer() { return timer_; }
@@ -164,6 +165,7 @@ BenchmarkRun::BenchmarkRun(const RunOptions& options, comm::RankGroup& group, co
   report_.problem = options.problem;
   report_.thread_count = options.thread_count;
   report_.sum_form = options.sum_form;
+  report_.overlaps = options.overlaps;
   report_.phases_timed = options.time_phases;
 }
 
@@ -331,12 +333,13 @@ std::unique_ptr<BlockProduct> BenchmarkRun::convert(kernels::CsrBlock block,
   group_.barrier();
   agree_on(group_, [&] {
     const Stopwatch stopwatch;
-    product = make_block_product(choice.kernel, std::move(block), layout, group_.rank(),
-                                 {.thread_count = options_.thread_count, .tuning = choice.tuning});
+    const auto make_product = options_.overlaps ? &make_overlapped_product : &make_block_product;
+    product = make_product(choice.kernel, std::move(block), layout, group_.rank(),
+                           {.thread_count = options_.thread_count, .tuning = choice.tuning});
     conversion_s = stopwatch.seconds();
   });
   report_.conversion_s = group_.maximum(conversion_s);
-  report_.converted = choice.kernel.converts || choice.kernel.is_symmetric;
+  report_.converted = choice.kernel.converts || choice.kernel.is_symmetric || product->part_count() > 1;
   facts_.block_bytes = product->matrix_byte_count();
   return product;
 }

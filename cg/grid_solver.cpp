@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "cg/agreement.hpp"
+#include "cg/overlapped_product.hpp"
 
 namespace cg2d {
 
@@ -12,8 +13,9 @@ std::unique_ptr<GridSolver> GridSolver::make(comm::RankGroup& group, const GridS
   const auto nonzero_count = block.nonzero_count();
   std::unique_ptr<BlockProduct> product;
   agree_on(group, [&] {
-    product = make_block_product(setting.choice.kernel, std::move(block), layout, group.rank(),
-                                 {.thread_count = setting.thread_count, .tuning = setting.choice.tuning});
+    const auto make_product = setting.overlaps ? &make_overlapped_product : &make_block_product;
+    product = make_product(setting.choice.kernel, std::move(block), layout, group.rank(),
+                           {.thread_count = setting.thread_count, .tuning = setting.choice.tuning});
   });
   auto communicator = setting.transport.make(
       group, layout, {.sum_form = setting.sum_form, .mirrored = product->is_symmetric()});

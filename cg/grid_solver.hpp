@@ -27,6 +27,7 @@ struct GridSolverSetting {
   const KernelChoice& choice;
   int thread_count = 1;
   bool times_phases = false;
+  bool overlaps = false;
 };
 
 /// Holds a reference to the group, by its communicator. Collective in everything but the accessors.

@@ -82,7 +82,8 @@ GridTrial try_grids(comm::RankGroup& group, const GridTrialSetting& setting, con
                                                    .transport = setting.transport,
                                                    .sum_form = setting.choices.sum_form,
                                                    .choice = setting.kernel_for(grid),
-                                                   .thread_count = setting.choices.thread_count}))
+                                                   .thread_count = setting.choices.thread_count,
+                                                   .overlaps = setting.choices.overlaps}))
             .get();
     works.emplace_back([contestant] {
       contestant->reset();

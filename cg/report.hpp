@@ -91,6 +91,7 @@ struct RunReport {
   comm::SumForm sum_form = comm::SumForm::reduce_scatter;
   std::string transport;
   std::optional<TransportTrial> transport_trial;  ///< with --transport auto
+  bool overlaps = false;
   std::string kernel;
   bool is_symmetric = false;  ///< the kernel stores one entry of each mirrored pair
   bool converted = false;     ///< the kernel takes something else than the CSR that was generated

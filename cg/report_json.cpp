@@ -113,6 +113,7 @@ Json configuration_json(const RunReport& report) {
             {"threads", report.thread_count},
             {"transport", report.transport},
             {"sum_form", sum_form_name(report.sum_form)},
+            {"overlap", report.overlaps},
             {"kernel", report.kernel},
             {"symmetric_storage", report.is_symmetric},
             {"instruction_set", report.instruction_set},
@@ -179,6 +180,10 @@ Json phases_json(const RunReport& report) {
           {"calls", record.calls},
           {"messages", sent.message_count},
           {"bytes", sent.byte_count}};
+    }
+    if (report.overlaps) {
+      const auto hidden = times.phases[static_cast<std::size_t>(Phase::collection)].hidden_clocks;
+      phases[std::string(phase_name(Phase::collection))]["hidden_clocks"] = hidden;
     }
     ranks.push_back({{"rank", rank},
                      {"process_column", report.grid.column_of(static_cast<int>(rank))},

@@ -50,6 +50,7 @@ struct RunWords {
   std::string grid = "auto";
   std::string sum_form = sum_form_name(default_sum_form);
   std::string bind = "auto";
+  std::string overlap = "off";
   std::optional<int> planned_ranks;
   bool no_phases = false;
   bool list_kernels = false;
@@ -79,6 +80,7 @@ void add_grid_options(CLI::App& run, RunWords& words) {
   add("--sum", words.sum_form,
       "summation over a process row: reduce-scatter or whole-block (as in the paper)");
   add("--transport", options.transport, "way to move data (--list-transports), or auto");
+  add("--overlap", words.overlap, "on: multiply what is here while the rest of the operand is under way");
   add("--kernel", options.kernel.name, "matrix-vector product (--list-kernels), or auto");
   add("--cvl", tuning.critical_vector_length,
       "critical vector length of the csr kernels: shorter rows take a scalar loop")
@@ -157,6 +159,7 @@ RunOptions options_from(const RunWords& words) {
   RunOptions options = words.options;
   options.sum_form = sum_form_from(words.sum_form);
   options.bind = bind_wish_from(words.bind);
+  options.overlaps = overlap_from(words.overlap);
   options.tries_grids = words.grid != "rule";
   if (options.tries_grids) options.grid = grid_from(words.grid);
   options.time_phases = !words.no_phases;

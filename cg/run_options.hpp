@@ -29,6 +29,7 @@ struct RunOptions {
   int planned_ranks = 0;                  ///< --ranks, with --dry-run: plan for that many; 0: those that run
   comm::SumForm sum_form = default_sum_form;
   std::string transport{comm::default_transport().name};
+  bool overlaps = false;  ///< the product begins while the collection is under way
   KernelWish kernel;
   ProfileSource profile;
   int thread_count = 1;
@@ -48,7 +49,11 @@ struct RunOptions {
 
   [[nodiscard]] bool leaves_grid_open() const { return !grid && !grid_columns; }
   [[nodiscard]] RunChoices choices(const KernelInfo& chosen_kernel) const {
-    return {.problem = problem, .sum_form = sum_form, .kernel = chosen_kernel, .thread_count = thread_count};
+    return {.problem = problem,
+            .sum_form = sum_form,
+            .kernel = chosen_kernel,
+            .thread_count = thread_count,
+            .overlaps = overlaps};
   }
 };
 

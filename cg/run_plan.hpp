@@ -28,6 +28,7 @@ struct RunChoices {
   comm::SumForm sum_form = comm::SumForm::reduce_scatter;
   KernelInfo kernel;
   int thread_count = 1;
+  bool overlaps = false;
 };
 
 MemoryPlan plan_memory(const RunChoices& choices, const comm::BlockLayout& layout, int rank,

@@ -61,4 +61,9 @@ comm::SumForm sum_form_from(const std::string& name) {
   return *find_sum_form(name);
 }
 
+bool overlap_from(const std::string& name) {
+  require_known("--overlap", name, {"off", "on"});
+  return name == "on";
+}
+
 }  // namespace cg2d

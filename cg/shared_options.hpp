@@ -35,5 +35,6 @@ void check_profile(const ProfileSource& profile);
 void require_kernel_name(const std::string& name);     ///< "auto" is one
 void require_transport_name(const std::string& name);  ///< "auto" is one
 comm::SumForm sum_form_from(const std::string& name);
+bool overlap_from(const std::string& name);  ///< "on" or "off"
 
 }  // namespace cg2d

@@ -31,6 +31,7 @@ RunOptions run_options_for(const SweepOptions& sweep, const SweepConfiguration& 
   options.transport = configuration.transport;
   options.thread_count = configuration.thread_count;
   options.sum_form = configuration.sum_form;
+  options.overlaps = configuration.overlaps;
   options.stops_when_asked = false;
   return options;
 }

@@ -28,6 +28,7 @@ struct SweepWords {
   ProblemWords problem;
   std::vector<std::string> sum_forms;
   std::string bind = "auto";
+  std::vector<std::string> overlaps;
   std::string shown_file;
   SweepOptions options;
 };
@@ -53,6 +54,8 @@ void add_sweep_options(CLI::App& sweep, SweepWords& words) {
       ->delimiter(',')
       ->transform(decimal<int>());
   sweep.add_option("--sum", words.sum_forms, "sums over a process row: reduce-scatter, whole-block")
+      ->delimiter(',');
+  sweep.add_option("--overlap", words.overlaps, "off, on, or off,on: multiply while the rest is under way")
       ->delimiter(',');
   add_profile_options(sweep, options.common.profile, profile_is_used());
   add_bind_option(sweep, words.bind);
@@ -111,6 +114,8 @@ SweepOptions sweep_options_from(const SweepWords& words) {
   for (const auto& name : words.sum_forms) options.axes.sum_forms.push_back(sum_form_from(name));
   set_default(options.axes.sum_forms, default_sum_form);
   options.common.bind = bind_wish_from(words.bind);
+  if (!words.overlaps.empty()) options.axes.overlaps.clear();
+  for (const auto& name : words.overlaps) options.axes.overlaps.push_back(overlap_from(name));
   require_within("--repeat", options.round_count, std::numeric_limits<int>::max());
   check_axes(options.axes);
   check_profile(options.common.profile);

@@ -58,6 +58,7 @@ class BufferedCommunicator final : public Communicator {
     partial_ = operations_->allocate(size_of(layout.row_block(place.row)));
     piece_ = part_of(column_block_, place.columns.piece(place.row));
     row_piece_ = part_of(partial_, place.rows.piece(place.column));
+    part_count_ = collection_parts(layout, rank).size();
     collect_ = operations_->gather(
         place.over_column(Operation::collect, collection_schedule(layout, rank), column_block_));
     sum_ = operations_->sum(place.over_row(Operation::sum, summation_schedule(layout, rank, options.sum_form),
@@ -68,14 +69,35 @@ class BufferedCommunicator final : public Communicator {
   }
 
   [[nodiscard]] std::string_view name() const override { return name_; }
-  [[nodiscard]] std::span<double> piece() override { return piece_; }
+  [[nodiscard]] std::span<double> piece() override {
+    finish_collection();
+    return piece_;
+  }
   [[nodiscard]] std::span<const double> column_block() const override { return column_block_; }
   [[nodiscard]] std::span<double> partial() override { return partial_; }
   [[nodiscard]] std::span<const double> result() const override { return result_; }
   [[nodiscard]] std::uint64_t waited_ticks() const override { return group_.waiter().waited_ticks(); }
 
-  void collect() override { collect_->run(); }
-  void sum() override { sum_->run(); }
+  void collect() override {
+    finish_collection();
+    collect_->run();
+  }
+  void begin_collect() override {
+    finish_collection();
+    collect_->begin();
+    is_collecting_ = true;
+  }
+  void wait_for_part(std::size_t part) override {
+    if (part < part_count_) {
+      collect_->wait_for_part(part);
+    } else {
+      finish_collection();
+    }
+  }
+  void sum() override {
+    finish_collection();
+    sum_->run();
+  }
   void shuffle() override { shuffle_->run(); }
 
   [[nodiscard]] std::span<const double> row_block() const override {
@@ -95,6 +117,7 @@ class BufferedCommunicator final : public Communicator {
 
   void sum_scalars(std::span<double> values) override {
     assert(!values.empty() && values.size() <= largest_scalar_count);
+    finish_collection();
     auto& prepared = scalar_sums_[values.size() - 1];
     std::copy(values.begin(), values.end(), prepared.values.begin());
     prepared.operation->run();
@@ -137,6 +160,13 @@ class BufferedCommunicator final : public Communicator {
     std::span<double> values;
     std::unique_ptr<PreparedOperation> operation;
   };
+
+  /// Of a collection in parts: what this rank sends need not have left when the last part is there.
+  void finish_collection() {
+    if (!is_collecting_) return;
+    collect_->finish();
+    is_collecting_ = false;
+  }
 
   void make_shuffle(const BlockLayout& layout) {
     const int rank = group_.rank();
@@ -198,7 +228,9 @@ class BufferedCommunicator final : public Communicator {
   std::span<double> row_piece_;  // in partial_
   std::span<double> result_;     // row_piece_ where nothing has to move
   bool stays_ = false;           // my column piece is my row piece
-  std::unique_ptr<PreparedOperation> collect_;
+  std::unique_ptr<PreparedGather> collect_;
+  bool is_collecting_ = false;  // in parts, and not finished
+  std::size_t part_count_ = 1;  // of a collection
   std::unique_ptr<PreparedOperation> sum_;
   std::unique_ptr<PreparedOperation> shuffle_;
   std::array<ScalarSum, largest_scalar_count> scalar_sums_;

@@ -81,6 +81,14 @@ class Communicator {
 
   /// Gathers column block j of p over the process column. Cost: collection_traffic().
   virtual void collect() = 0;
+  /// The same in parts, to work on what is there while the rest is under way: begin_collect(), then
+  /// wait_for_part() for every part of collection_parts(), in their order. Until the last part is there
+  /// nothing else may be called but collect_rows() and the accessors, without piece(). What this rank sends
+  /// may leave later still: wait_for_part(number of parts) waits for that, or the next piece(), sum() or
+  /// sum_scalars(). All ranks do this alike, also where among the parts they call collect_rows().
+  virtual void begin_collect() = 0;
+  /// Behind this call column_block() is whole in the ranges of the parts 0 ... part; part 0 is there at once.
+  virtual void wait_for_part(std::size_t part) = 0;
   /// Sums the partial results over the process row, in a fixed order. Cost: summation_traffic().
   virtual void sum() = 0;
   /// Moves each row piece of q to its column owner. Cost: shuffle_traffic(), at most one message.

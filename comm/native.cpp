@@ -28,8 +28,10 @@ struct Cut {
   }
 };
 
-/// One collective of MPI: started, then waited for in the one place.
-class Collective : public PreparedOperation {
+/// One collective of MPI: started, then waited for in the one place. Prepared: PreparedOperation, or
+/// PreparedGather.
+template <typename Prepared>
+class Collective : public Prepared {
  public:
   Collective(RankGroup& group, TrafficCounts& sent, const GroupTask& task)
       : group_(group),
@@ -42,18 +44,27 @@ class Collective : public PreparedOperation {
 
   void run() override {
     if (cut_.counts.size() == 1) return;
-    MPI_Request request = start();
-    sent_.add(operation_, handed_over_byte_count());
-    group_.waiter().wait_all({&request, 1});
-    finish();
+    start_and_count();
+    wait();
+    unpack();
   }
 
  protected:
   virtual MPI_Request start() = 0;
   /// Of this rank's contribution.
   [[nodiscard]] virtual std::int64_t handed_over_byte_count() const = 0;
-  virtual void finish() {}
+  /// Behind the wait.
+  virtual void unpack() {}
 
+  /// A group of one has nothing to start.
+  void start_and_count() {
+    if (cut_.counts.size() == 1) return;
+    request_ = start();
+    sent_.add(operation_, handed_over_byte_count());
+  }
+  void wait() {
+    if (request_ != MPI_REQUEST_NULL) group_.waiter().wait_all({&request_, 1});
+  }
   [[nodiscard]] MPI_Comm communicator() const { return communicator_; }
   [[nodiscard]] std::span<double> block() const { return block_; }
   [[nodiscard]] const IndexRange& own() const { return own_; }
@@ -63,6 +74,7 @@ class Collective : public PreparedOperation {
   RankGroup& group_;
   TrafficCounts& sent_;
   Operation operation_;
+  MPI_Request request_ = MPI_REQUEST_NULL;
   MPI_Comm communicator_;
   std::span<double> block_;
   IndexRange own_;
@@ -73,9 +85,16 @@ std::int64_t byte_count_of(std::int64_t elements) {
   return elements * static_cast<std::int64_t>(sizeof(double));
 }
 
-class AllGather final : public Collective {
+class AllGather final : public Collective<PreparedGather> {
  public:
   using Collective::Collective;
+
+  void begin() override { start_and_count(); }
+  /// MPI says only when all of it is there.
+  void wait_for_part(std::size_t part) override {
+    if (part > 0) wait();
+  }
+  void finish() override { wait(); }
 
  protected:
   MPI_Request start() override {
@@ -88,7 +107,7 @@ class AllGather final : public Collective {
   [[nodiscard]] std::int64_t handed_over_byte_count() const override { return byte_count_of(own().size()); }
 };
 
-class ReduceScatter final : public Collective {
+class ReduceScatter final : public Collective<PreparedOperation> {
  public:
   ReduceScatter(RankGroup& group, TrafficCounts& sent, const GroupTask& task)
       : Collective(group, sent, task), sum_(static_cast<std::size_t>(own().size())) {}
@@ -104,13 +123,13 @@ class ReduceScatter final : public Collective {
   [[nodiscard]] std::int64_t handed_over_byte_count() const override {
     return byte_count_of(static_cast<std::int64_t>(block().size()));
   }
-  void finish() override { std::ranges::copy(sum_, block().begin() + own().begin); }
+  void unpack() override { std::ranges::copy(sum_, block().begin() + own().begin); }
 
  private:
   HugePageVector sum_;  // of my piece
 };
 
-class AllReduce final : public Collective {
+class AllReduce final : public Collective<PreparedOperation> {
  public:
   using Collective::Collective;
 
@@ -162,7 +181,7 @@ class NativeOperations final : public OperationMaker {
   NativeOperations(RankGroup& group, TrafficCounts& sent) : group_(group), sent_(sent) {}
 
   std::span<double> allocate(std::size_t count) override { return buffers_.emplace_back(count); }
-  std::unique_ptr<PreparedOperation> gather(const GroupTask& task) override {
+  std::unique_ptr<PreparedGather> gather(const GroupTask& task) override {
     return std::make_unique<AllGather>(group_, sent_, task);
   }
   std::unique_ptr<PreparedOperation> sum(const GroupTask& task) override {

@@ -28,6 +28,17 @@ class PreparedOperation {
   virtual void run() = 0;
 };
 
+/// A gather that can also be run in parts: those of collection_parts().
+class PreparedGather : public PreparedOperation {
+ public:
+  /// Starts; waits for nobody.
+  virtual void begin() = 0;
+  /// Returns when what the first `part` steps of the schedule bring is there. Parts in rising order.
+  virtual void wait_for_part(std::size_t part) = 0;
+  /// Behind the last part: returns when this rank's own piece has left and may be written again.
+  virtual void finish() = 0;
+};
+
 /// A block of pieces, one piece per member of a group of ranks.
 struct GroupTask {
   Operation operation;  ///< what its messages are counted as
@@ -62,7 +73,7 @@ class OperationMaker {
   /// Zeros, where the transport can reach them. They live as long as the maker.
   virtual std::span<double> allocate(std::size_t count) = 0;
   /// From each member's own piece to all pieces of the block.
-  virtual std::unique_ptr<PreparedOperation> gather(const GroupTask& task) = 0;
+  virtual std::unique_ptr<PreparedGather> gather(const GroupTask& task) = 0;
   /// From partial sums of the whole block to the sum of this member's piece, or of the whole block, as the
   /// form says.
   virtual std::unique_ptr<PreparedOperation> sum(const GroupTask& task) = 0;

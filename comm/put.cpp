@@ -112,9 +112,7 @@ class MpiPutOperations final : public OperationMaker {
       : port_(group, element_count, ranks_per_node), operations_(port_, group.rank(), sent) {}
 
   std::span<double> allocate(std::size_t count) override { return operations_.allocate(count); }
-  std::unique_ptr<PreparedOperation> gather(const GroupTask& task) override {
-    return operations_.gather(task);
-  }
+  std::unique_ptr<PreparedGather> gather(const GroupTask& task) override { return operations_.gather(task); }
   std::unique_ptr<PreparedOperation> sum(const GroupTask& task) override { return operations_.sum(task); }
   std::unique_ptr<PreparedOperation> move(const MoveTask& task) override { return operations_.move(task); }
 

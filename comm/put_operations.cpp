@@ -69,33 +69,49 @@ void add_arrived(const Arrival& arrival, std::span<double> block) {
 }
 
 /// Steps that are run one after the other.
-class PutSteps final : public PreparedOperation {
+class PutSteps final : public PreparedGather {
  public:
   PutSteps(Shared& shared, Operation operation, std::span<double> block, std::vector<PutStep> steps)
       : shared_(shared), operation_(operation), block_(block), steps_(std::move(steps)) {}
 
   void run() override {
     begin();
-    const auto turn = static_cast<std::size_t>(takes_turns() ? number_ % 2 : 0);
-    for (const auto& step : steps_) {
-      send(step.send[turn]);
-      const auto& arrival = step.receive[turn];
-      if (!arrival.expected) continue;
-      shared_.port.wait_for(arrival.flag, number_);
-      add_arrived(arrival, block_);
-    }
+    wait_for_part(steps_.size());
     if (takes_turns()) ++shared_.scalar_sums;
   }
+  void begin() override {
+    wait_for_readers();
+    ++number_;
+    arrived_ = 0;
+    send_next();
+  }
+  void wait_for_part(std::size_t part) override {
+    while (arrived_ < part) {
+      const auto& arrival = steps_[arrived_].receive[turn()];
+      if (arrival.expected) {
+        shared_.port.wait_for(arrival.flag, number_);
+        add_arrived(arrival, block_);
+      }
+      ++arrived_;
+      send_next();
+    }
+  }
+  /// What was put has left.
+  void finish() override {}
 
  private:
   [[nodiscard]] bool takes_turns() const { return operation_ == Operation::dot; }
+  [[nodiscard]] std::size_t turn() const { return static_cast<std::size_t>(takes_turns() ? number_ % 2 : 0); }
 
-  void begin() {
-    if (!takes_turns()) {
-      if (number_ > 0 && shared_.scalar_sums == scalars_at_run_) shared_.port.wait_for_all();
-      scalars_at_run_ = shared_.scalar_sums;
-    }
-    ++number_;
+  /// Until nobody reads any more what the last run wrote.
+  void wait_for_readers() {
+    if (takes_turns()) return;
+    if (number_ > 0 && shared_.scalar_sums == scalars_at_run_) shared_.port.wait_for_all();
+    scalars_at_run_ = shared_.scalar_sums;
+  }
+  /// What the steps that have arrived let this rank send.
+  void send_next() {
+    if (arrived_ < steps_.size()) send(steps_[arrived_].send[turn()]);
   }
   void send(const PutMessage& message) {
     if (message.idle()) return;
@@ -111,6 +127,7 @@ class PutSteps final : public PreparedOperation {
   std::vector<PutStep> steps_;
   std::uint64_t number_ = 0;
   std::uint64_t scalars_at_run_ = 0;
+  std::size_t arrived_ = 0;  // steps of this run
 };
 
 /// Tells all ranks the slots of this one, and finds those that others have for it.
@@ -168,7 +185,7 @@ PutMessage make_message(const GroupTask& task, const ScheduleStep& planned, cons
   return message;
 }
 
-std::unique_ptr<PreparedOperation> make_steps(Shared& shared, const GroupTask& task) {
+std::unique_ptr<PreparedGather> make_steps(Shared& shared, const GroupTask& task) {
   std::vector<PutStep> steps;
   std::vector<PutSlot> slots;
   const auto turns = turns_of(task.operation);
@@ -233,7 +250,7 @@ std::span<double> PutOperations::allocate(std::size_t count) {
   return shared_.port.memory().subspan(static_cast<std::size_t>(offset), count);
 }
 
-std::unique_ptr<PreparedOperation> PutOperations::gather(const GroupTask& task) {
+std::unique_ptr<PreparedGather> PutOperations::gather(const GroupTask& task) {
   return make_steps(shared_, task);
 }
 

@@ -71,7 +71,7 @@ class PutOperations final : public OperationMaker {
   PutOperations(PutPort& port, int rank, TrafficCounts& sent);
 
   std::span<double> allocate(std::size_t count) override;
-  std::unique_ptr<PreparedOperation> gather(const GroupTask& task) override;
+  std::unique_ptr<PreparedGather> gather(const GroupTask& task) override;
   std::unique_ptr<PreparedOperation> sum(const GroupTask& task) override;
   std::unique_ptr<PreparedOperation> move(const MoveTask& task) override;
 

@@ -166,6 +166,15 @@ Schedule summation_schedule(const BlockLayout& layout, int rank, SumForm form) {
   return sum_schedule(layout.grid().columns, layout.grid().column_of(rank), form);
 }
 
+std::vector<std::vector<IndexRange>> collection_parts(const BlockLayout& layout, int rank) {
+  const auto pieces = collection_pieces(layout, rank);
+  std::vector<std::vector<IndexRange>> parts{
+      pieces.ranges({.first = layout.grid().row_of(rank), .count = 1})};
+  for (const auto& step : collection_schedule(layout, rank).steps)
+    parts.push_back(pieces.ranges(step.received));
+  return parts;
+}
+
 Schedule mirrored_collection_schedule(const BlockLayout& layout, int rank) {
   return all_gather_schedule(layout.grid().columns, layout.grid().column_of(rank));
 }

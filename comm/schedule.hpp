@@ -97,6 +97,12 @@ GroupPieces summation_pieces(const BlockLayout& layout, int rank);
 Schedule collection_schedule(const BlockLayout& layout, int rank);
 Schedule summation_schedule(const BlockLayout& layout, int rank, SumForm form);
 
+/// In which order a collection completes the column block of `rank`, as ranges of offsets within it: part 0
+/// is the rank's own piece, part k what step k - 1 of its schedule brings; none, one or two ranges each, none
+/// of them empty. All transports go by the same parts, so what is computed part by part has the same bits
+/// with each of them.
+std::vector<std::vector<IndexRange>> collection_parts(const BlockLayout& layout, int rank);
+
 /// The same the other way round: collection over the process row, summation over the process column.
 Schedule mirrored_collection_schedule(const BlockLayout& layout, int rank);
 Schedule mirrored_summation_schedule(const BlockLayout& layout, int rank, SumForm form);

@@ -96,13 +96,24 @@ class SharedMemory final : public Communicator {
   }
 
   void collect() override {
+    begin_collect();
+    wait_for_part(1);
+  }
+  void begin_collect() override {
     finish_reading_operand();
     if (messages_) wait_for_readers_of_operand();
     ++collections_;
     reads_operand_ = true;
     scalars_at_collection_ = scalar_sums_;
     areas_.operand_ready(column_).add(local_count(column_));
-    if (messages_) exchange();
+    is_collecting_ = true;
+    if (messages_) send();
+  }
+  /// My own piece is there at once, and all others when the last of them is.
+  void wait_for_part(std::size_t part) override {
+    if (part == 0 || !is_collecting_) return;
+    is_collecting_ = false;
+    if (messages_) receive();
     wait_for_column(column_);
     wait_for_messages();
     for (std::size_t k = 0; k < sent_columns_.size(); ++k) messages_->wait_for_send(k);
@@ -201,12 +212,14 @@ class SharedMemory final : public Communicator {
     return columns;
   }
 
-  void exchange() {
+  void send() {
     messages_->start_receives();
     for (std::size_t k = 0; k < sent_columns_.size(); ++k) {
       for (const int column : sent_columns_[k]) wait_for_column(column);
       messages_->start_send(k);
     }
+  }
+  void receive() {
     for (std::size_t k = 0; k < receive_count_; ++k) {
       messages_->wait_for_receive(k);
       areas_.node_control().operand_arrived.add(incoming_nodes_);
@@ -266,6 +279,7 @@ class SharedMemory final : public Communicator {
   std::uint64_t scalar_sums_ = 0;
   std::uint64_t scalars_at_collection_ = 0;  // scalar sums in front of the last collection
   bool reads_operand_ = false;
+  bool is_collecting_ = false;  // the other pieces have not been waited for
 };
 
 }  // namespace

@@ -110,6 +110,10 @@ void Endpoint::wait_for_receive(const Transfer& receive) const {
 
 void Endpoint::wait_for_send(const Transfer& send) const { wait_for_bell(send, Bell::taken); }
 
+void Endpoint::remind(const Transfer& send) const {
+  if (bells_ && !send.idle()) bells_->ring(Bell::sent, send.partner());
+}
+
 void Endpoint::wait_for(const Transfer& send, const Transfer& receive) const {
   wait_for_receive(receive);
   wait_for_send(send);

@@ -61,6 +61,9 @@ class Endpoint {
   void start_send(Operation operation, Transfer& send) const;
   void wait_for_receive(const Transfer& receive) const;
   void wait_for_send(const Transfer& send) const;
+  /// For a send that was started a while ago: its receiver may sleep, and need this rank's help to fetch it,
+  /// which it gives from now on.
+  void remind(const Transfer& send) const;
   /// For both, in the order that lets the partner go on first.
   void wait_for(const Transfer& send, const Transfer& receive) const;
 

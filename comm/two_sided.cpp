@@ -59,7 +59,7 @@ void add_received(const Step& step, std::span<double> block) {
 }
 
 /// The steps of a schedule, one after the other.
-class ScheduledSteps final : public PreparedOperation {
+class ScheduledSteps final : public PreparedGather {
  public:
   ScheduledSteps(const Endpoint& endpoint, const GroupTask& task)
       : endpoint_(endpoint),
@@ -82,11 +82,35 @@ class ScheduledSteps final : public PreparedOperation {
     }
   }
 
+  // In parts, of a gather: all that is received is placed, and nothing of it is read before it is there, so
+  // every receive is posted at once. No two of them are from the same rank.
+  void begin() override {
+    for (auto& step : steps_) step.receive.start();
+    arrived_ = 0;
+    send_next();
+  }
+  void wait_for_part(std::size_t part) override {
+    for (; arrived_ < part; send_next()) {
+      endpoint_.remind(steps_[arrived_].send);
+      endpoint_.wait_for_receive(steps_[arrived_].receive);
+      ++arrived_;
+    }
+  }
+  void finish() override {
+    for (const auto& step : steps_) endpoint_.wait_for_send(step.send);
+  }
+
  private:
+  /// What the steps that have arrived let this rank send.
+  void send_next() {
+    if (arrived_ < steps_.size()) endpoint_.start_send(operation_, steps_[arrived_].send);
+  }
+
   const Endpoint& endpoint_;
   Operation operation_;
   std::span<double> block_;
   std::vector<Step> steps_;
+  std::size_t arrived_ = 0;  // steps, of a gather in parts
 };
 
 class Move final : public PreparedOperation {
@@ -120,8 +144,8 @@ class TwoSidedOperations final : public OperationMaker {
   TwoSidedOperations(RankGroup& group, TrafficCounts& sent) : endpoint_(group, sent) {}
 
   std::span<double> allocate(std::size_t count) override { return buffers_.emplace_back(count); }
-  std::unique_ptr<PreparedOperation> gather(const GroupTask& task) override {
-    return make_scheduled_steps(endpoint_, task);
+  std::unique_ptr<PreparedGather> gather(const GroupTask& task) override {
+    return std::make_unique<ScheduledSteps>(endpoint_, task);
   }
   std::unique_ptr<PreparedOperation> sum(const GroupTask& task) override { return gather(task); }
   std::unique_ptr<PreparedOperation> move(const MoveTask& task) override {

@@ -198,6 +198,37 @@ TEST(CommunicatorContractTest, OneOperationManyTimesInARow) {
   });
 }
 
+TEST(CommunicatorContractTest, CollectsInParts) {
+  for_every_case(contract_sizes(), [](const Case& current) {
+    const auto communicator = current.make();
+    ProductCheck check(*communicator, current.layout(), group().rank());
+    for (int round = 0; round < 2; ++round) {
+      check.expect_collection_in_parts(round);
+      check.expect_sum_and_shuffle(round);
+      expect_scalar_sum(*communicator, 1, round);
+    }
+  });
+}
+
+TEST(CommunicatorContractTest, CollectionsInPartsAndWholeOnesTakeTurns) {
+  for_every_case({97}, [](const Case& current) {
+    const auto communicator = current.make();
+    ProductCheck check(*communicator, current.layout(), group().rank());
+    for (int round = 0; round < 4; ++round) {
+      // Also several in a row, with nothing in between.
+      check.expect_collection_in_parts(round);
+      if (round % 3 == 0) check.expect_collection(round + 100);
+      if (round % 2 == 0) check.expect_sum_and_shuffle(round);
+    }
+    const auto traffic = times(collection_traffic(current.layout(), group().rank()) +
+                                   mirrored_collection_traffic(current.layout(), group().rank()),
+                               6);
+    if (current.transport.counts == CountedTraffic::messages) {
+      EXPECT_EQ(communicator->sent(Operation::collect), traffic);
+    }
+  });
+}
+
 TEST(CommunicatorContractTest, LongMessagesArriveWhole) {
   // 200 000 doubles: pieces and blocks far beyond MPI's eager limit, so that senders wait for receivers.
   for_every_case({200'003}, [](const Case& current) {
@@ -205,6 +236,8 @@ TEST(CommunicatorContractTest, LongMessagesArriveWhole) {
     ProductCheck check(*communicator, current.layout(), group().rank());
     check.expect_collection(1);
     check.expect_sum_and_shuffle(1);
+    check.expect_collection_in_parts(2);
+    check.expect_sum_and_shuffle(2);
   });
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "comm/communicator.hpp"
+#include "comm/schedule.hpp"
 
 namespace cg2d::test {
 
@@ -50,7 +51,8 @@ class ProductCheck {
         process_column_(layout.grid().column_of(rank)),
         column_block_(layout.column_block(process_column_)),
         row_block_(layout.row_block(layout.grid().row_of(rank))),
-        column_piece_(layout.piece(layout.column_piece_of(rank))) {}
+        column_piece_(layout.piece(layout.column_piece_of(rank))),
+        parts_(comm::collection_parts(layout, rank)) {}
 
   void expect_collection(int round) {
     const auto piece = communicator_.piece();
@@ -60,6 +62,31 @@ class ProductCheck {
     EXPECT_EQ(copy_of(communicator_.column_block()),
               values_of(column_block_, [&](auto i) { return operand(i, round); }));
     communicator_.collect_rows();
+    EXPECT_EQ(copy_of(communicator_.row_block()),
+              values_of(row_block_, [&](auto i) { return operand(i, round); }));
+  }
+
+  /// The same in parts; of each, what it brings is compared as soon as it is there.
+  void expect_collection_in_parts(int round) {
+    const auto piece = communicator_.piece();
+    std::ranges::copy(values_of(column_piece_, [&](auto i) { return operand(i, round); }), piece.begin());
+    communicator_.begin_collect();
+    if (round % 2 == 0) communicator_.collect_rows();
+    for (std::size_t part = 0; part < parts_.size(); ++part) {
+      communicator_.wait_for_part(part);
+      for (const auto& range : parts_[part]) {
+        const comm::IndexRange global{.begin = column_block_.begin + range.begin,
+                                      .end = column_block_.begin + range.end};
+        EXPECT_EQ(copy_of(communicator_.column_block().subspan(static_cast<std::size_t>(range.begin),
+                                                               static_cast<std::size_t>(range.size()))),
+                  values_of(global, [&](auto i) { return operand(i, round); }))
+            << "part " << part;
+      }
+    }
+    if (round % 2 != 0) communicator_.collect_rows();
+    if (round % 4 < 2) communicator_.wait_for_part(parts_.size());
+    EXPECT_EQ(copy_of(communicator_.column_block()),
+              values_of(column_block_, [&](auto i) { return operand(i, round); }));
     EXPECT_EQ(copy_of(communicator_.row_block()),
               values_of(row_block_, [&](auto i) { return operand(i, round); }));
   }
@@ -95,6 +122,7 @@ class ProductCheck {
   comm::IndexRange column_block_;
   comm::IndexRange row_block_;
   comm::IndexRange column_piece_;
+  std::vector<std::vector<comm::IndexRange>> parts_;
 };
 
 }  // namespace cg2d::test
