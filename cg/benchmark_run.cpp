@@ -11,6 +11,7 @@
 
 #include "cg/agreement.hpp"
 #include "cg/block_operator.hpp"
+#include "cg/communicator_setup.hpp"
 #include "cg/counter_setup.hpp"
 #include "cg/environment.hpp"
 #include "cg/interrupt.hpp"
@@ -166,6 +167,7 @@ BenchmarkRun::BenchmarkRun(const RunOptions& options, comm::RankGroup& group, co
   report_.thread_count = options.thread_count;
   report_.sum_form = options.sum_form;
   report_.overlaps = options.overlaps;
+  report_.ranks_per_node = options.ranks_per_node;
   report_.phases_timed = options.time_phases;
 }
 
@@ -360,9 +362,10 @@ void BenchmarkRun::perform() {
 
   const auto product = convert(std::move(block), layout);
   if (chooses_transport()) choose_transport(layout, *product);
+  const auto& transport =
+      *comm::find_transport(report_.transport_trial ? report_.transport_trial->best : options_.transport);
   const auto communicator =
-      comm::find_transport(report_.transport_trial ? report_.transport_trial->best : options_.transport)
-          ->make(group_, layout, {.sum_form = options_.sum_form, .mirrored = product->is_symmetric()});
+      make_communicator(transport, group_, layout, choices().communicator_options(product->is_symmetric()));
   report_.kernel = product->kernel_name();
   report_.is_symmetric = product->is_symmetric();
   report_.instruction_set = product->instruction_set();

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "cg/agreement.hpp"
+#include "cg/communicator_setup.hpp"
 #include "cg/overlapped_product.hpp"
 
 namespace cg2d {
@@ -17,8 +18,10 @@ std::unique_ptr<GridSolver> GridSolver::make(comm::RankGroup& group, const GridS
     product = make_product(setting.choice.kernel, std::move(block), layout, group.rank(),
                            {.thread_count = setting.thread_count, .tuning = setting.choice.tuning});
   });
-  auto communicator = setting.transport.make(
-      group, layout, {.sum_form = setting.sum_form, .mirrored = product->is_symmetric()});
+  auto communicator = make_communicator(setting.transport, group, layout,
+                                        {.sum_form = setting.sum_form,
+                                         .mirrored = product->is_symmetric(),
+                                         .ranks_per_node = setting.ranks_per_node});
   return std::unique_ptr<GridSolver>(
       new GridSolver(nonzero_count, std::move(product), std::move(communicator), setting));
 }

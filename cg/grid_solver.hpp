@@ -28,6 +28,7 @@ struct GridSolverSetting {
   int thread_count = 1;
   bool times_phases = false;
   bool overlaps = false;
+  int ranks_per_node = 0;  ///< as in comm::CommunicatorOptions
 };
 
 /// Holds a reference to the group, by its communicator. Collective in everything but the accessors.

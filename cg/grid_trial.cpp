@@ -83,7 +83,8 @@ GridTrial try_grids(comm::RankGroup& group, const GridTrialSetting& setting, con
                                                    .sum_form = setting.choices.sum_form,
                                                    .choice = setting.kernel_for(grid),
                                                    .thread_count = setting.choices.thread_count,
-                                                   .overlaps = setting.choices.overlaps}))
+                                                   .overlaps = setting.choices.overlaps,
+                                                   .ranks_per_node = setting.choices.ranks_per_node}))
             .get();
     works.emplace_back([contestant] {
       contestant->reset();

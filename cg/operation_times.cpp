@@ -8,24 +8,12 @@
 #include <utility>
 
 #include "cg/agreement.hpp"
+#include "cg/communicator_setup.hpp"
 #include "cg/errors.hpp"
 #include "comm/plain_sums.hpp"
-#include "comm/shared_segment.hpp"
 
 namespace cg2d {
 namespace {
-
-std::unique_ptr<comm::Communicator> make_communicator(comm::RankGroup& group,
-                                                      const comm::TransportRow& transport,
-                                                      const comm::BlockLayout& layout,
-                                                      const comm::CommunicatorOptions& options = {}) {
-  try {
-    return transport.make(group, layout, options);
-  } catch (const comm::SharedMemoryError& error) {  // on every rank alike
-    throw RunError(ExitCode::memory,
-                   fmt::format("transport {}: {}; take a smaller class", transport.name, error.what()));
-  }
-}
 
 void call(comm::Communicator& communicator, comm::Operation operation) {
   switch (operation) {
@@ -114,7 +102,7 @@ std::vector<Sample> time_operations(comm::RankGroup& group, std::span<const Time
   std::vector<std::unique_ptr<comm::Communicator>> communicators;
   std::vector<std::function<void()>> works;
   for (const auto& timed : operations) {
-    communicators.push_back(make_communicator(group, timed.transport, timed.layout, timed.options));
+    communicators.push_back(make_communicator(timed.transport, group, timed.layout, timed.options));
     auto& communicator = *communicators.back();
     const bool is_right = delivers_one_product(communicator, timed.layout, group.rank());
     agree_on(group, [&] {
@@ -137,7 +125,7 @@ std::vector<SumTime> time_sums(comm::RankGroup& group, std::span<const comm::Tra
   std::vector<std::string> ways;
   std::vector<CheckedSum> sums;
   for (const auto* transport : transports) {
-    communicators.push_back(make_communicator(group, *transport, layout));
+    communicators.push_back(make_communicator(*transport, group, layout, {}));
     ways.emplace_back(transport->name);
     sums.emplace_back(group, [&communicator = *communicators.back()](double value) {
       communicator.sum_scalars({&value, 1});

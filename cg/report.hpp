@@ -92,6 +92,7 @@ struct RunReport {
   std::string transport;
   std::optional<TransportTrial> transport_trial;  ///< with --transport auto
   bool overlaps = false;
+  int ranks_per_node = 0;  ///< of pretended nodes; 0: the real ones
   std::string kernel;
   bool is_symmetric = false;  ///< the kernel stores one entry of each mirrored pair
   bool converted = false;     ///< the kernel takes something else than the CSR that was generated

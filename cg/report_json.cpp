@@ -114,6 +114,7 @@ Json configuration_json(const RunReport& report) {
             {"transport", report.transport},
             {"sum_form", sum_form_name(report.sum_form)},
             {"overlap", report.overlaps},
+            {"ranks_per_node", report.ranks_per_node},
             {"kernel", report.kernel},
             {"symmetric_storage", report.is_symmetric},
             {"instruction_set", report.instruction_set},

@@ -145,8 +145,12 @@ std::string own_lines(const RunReport& report) {
                            format_count(report.grid.rows, "process row"),
                            report.grid_is_automatic ? ", chosen by auto" : ""));
   if (report.grid_trial) line("Grid trial", describe_trial(*report.grid_trial));
-  line("Transport", fmt::format("{}, sum {}, waiting ranks {}{}", report.transport,
-                                sum_form_name(report.sum_form), report.wait_mode, overlap_text(report)));
+  line("Transport",
+       fmt::format("{}{}, sum {}, waiting ranks {}{}", report.transport,
+                   report.ranks_per_node > 0
+                       ? fmt::format(" with nodes of {}", format_count(report.ranks_per_node, "rank"))
+                       : "",
+                   sum_form_name(report.sum_form), report.wait_mode, overlap_text(report)));
   if (report.transport_trial) line("Transport trial", describe_transport_trial(*report.transport_trial));
   line("Kernel",
        fmt::format(

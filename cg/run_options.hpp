@@ -29,7 +29,8 @@ struct RunOptions {
   int planned_ranks = 0;                  ///< --ranks, with --dry-run: plan for that many; 0: those that run
   comm::SumForm sum_form = default_sum_form;
   std::string transport{comm::default_transport().name};
-  bool overlaps = false;  ///< the product begins while the collection is under way
+  int ranks_per_node = 0;  ///< pretended nodes of so many ranks; 0: the real ones
+  bool overlaps = false;   ///< the product begins while the collection is under way
   KernelWish kernel;
   ProfileSource profile;
   int thread_count = 1;
@@ -53,7 +54,8 @@ struct RunOptions {
             .sum_form = sum_form,
             .kernel = chosen_kernel,
             .thread_count = thread_count,
-            .overlaps = overlaps};
+            .overlaps = overlaps,
+            .ranks_per_node = ranks_per_node};
   }
 };
 

@@ -32,9 +32,10 @@ class TransportContestant {
  public:
   TransportContestant(comm::RankGroup& group, const TransportTrialSetting& setting,
                       const comm::TransportRow& transport)
-      : communicator_(
-            transport.make(group, setting.layout,
-                           {.sum_form = setting.sum_form, .mirrored = setting.product.is_symmetric()})),
+      : communicator_(transport.make(group, setting.layout,
+                                     {.sum_form = setting.sum_form,
+                                      .mirrored = setting.product.is_symmetric(),
+                                      .ranks_per_node = setting.ranks_per_node})),
         timer_(false, *communicator_),
         operator_(*communicator_, setting.product, timer_, setting.thread_count),
         solver_(operator_, *communicator_, timer_, setting.thread_count),
@@ -137,7 +138,9 @@ TransportTask task_of(const TransportChoiceSetting& setting) {
           .node_count = static_cast<int>(setting.environment.nodes.size()),
           .sum_form = sum_form_name(setting.choices.sum_form),
           .kernel = std::string(setting.product.kernel_name()),
-          .wait_mode = setting.wait_mode};
+          .wait_mode = setting.wait_mode,
+          .overlaps = setting.choices.overlaps,
+          .ranks_per_node = setting.choices.ranks_per_node};
 }
 
 /// Half of what is free stays free: the estimate is of one transport's vectors.
@@ -235,6 +238,7 @@ TransportTrial choose_transport(comm::RankGroup& group, const TransportChoiceSet
                                       .product = setting.product,
                                       .sum_form = setting.choices.sum_form,
                                       .thread_count = setting.choices.thread_count,
+                                      .ranks_per_node = setting.choices.ranks_per_node,
                                       .has_room_for_all = has_room_for_all(group, setting)});
   keep_transports(group, setting.profile_source, setting.environment, task, trial);
   return trial;

@@ -52,6 +52,7 @@ struct TransportTrialSetting {
   BlockProduct& product;  ///< of this rank's block, the same for all transports
   comm::SumForm sum_form = comm::SumForm::reduce_scatter;
   int thread_count = 1;
+  int ranks_per_node = 0;  ///< as in comm::CommunicatorOptions
   /// Whether the vectors of all transports may be in memory at once. If not, they are not measured in turns.
   bool has_room_for_all = true;
 };

@@ -1,4 +1,5 @@
 #include "cg/tune_measure.hpp"
+#include "cg/communicator_setup.hpp"
 
 #include <fmt/format.h>
 
@@ -386,7 +387,7 @@ TunedCase measure_case(comm::RankGroup& group, const CaseSetting& setting,
             setting.layout.column_block(grid.column_of(group.rank())),
             HalfStorageRule(setting.layout.size(), grid));
 
-  const auto communicator = setting.transport.make(group, setting.layout, {.mirrored = true});
+  const auto communicator = make_communicator(setting.transport, group, setting.layout, {.mirrored = true});
   std::vector<std::unique_ptr<Contestant>> contestants;
   for (const auto& kernel : kernels) {
     say(fmt::format("class {}, grid {}: settings of {}", tuned.class_name, grid.name(), kernel.name));

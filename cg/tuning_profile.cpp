@@ -44,12 +44,18 @@ Json json_of(const TransportCase& timed) {
   Json transports = Json::array();
   for (const auto& transport : timed.transports)
     transports.push_back({{"name", transport.name}, {"step_s", transport.step_s}});
-  return {
-      {"class", task.class_name},     {"n", task.n},
-      {"nonzer", task.nonzer},        {"grid", {{"columns", task.grid.columns}, {"rows", task.grid.rows}}},
-      {"threads", task.thread_count}, {"nodes", task.node_count},
-      {"sum_form", task.sum_form},    {"kernel", task.kernel},
-      {"waiting", task.wait_mode},    {"transports", std::move(transports)}};
+  return {{"class", task.class_name},
+          {"n", task.n},
+          {"nonzer", task.nonzer},
+          {"grid", {{"columns", task.grid.columns}, {"rows", task.grid.rows}}},
+          {"threads", task.thread_count},
+          {"nodes", task.node_count},
+          {"sum_form", task.sum_form},
+          {"kernel", task.kernel},
+          {"waiting", task.wait_mode},
+          {"overlap", task.overlaps},
+          {"ranks_per_node", task.ranks_per_node},
+          {"transports", std::move(transports)}};
 }
 
 /// What cg2d tune measures.
@@ -135,7 +141,9 @@ TransportCase transport_case_from(const Json& json) {
                                .node_count = count_at(json, "nodes", 1),
                                .sum_form = json.at("sum_form").get<std::string>(),
                                .kernel = json.at("kernel").get<std::string>(),
-                               .wait_mode = json.at("waiting").get<std::string>()},
+                               .wait_mode = json.at("waiting").get<std::string>(),
+                               .overlaps = json.at("overlap").get<bool>(),
+                               .ranks_per_node = count_at(json, "ranks_per_node", 0)},
                       .transports = {}};
   for (const auto& transport : json.at("transports")) {
     timed.transports.push_back(

@@ -62,6 +62,8 @@ struct TransportTask {
   std::string sum_form;
   std::string kernel;
   std::string wait_mode;  ///< spin or yield: whether ranks outnumber the cores
+  bool overlaps = false;
+  int ranks_per_node = 0;  ///< --ranks-per-node
 
   friend bool operator==(const TransportTask&, const TransportTask&) = default;
 };

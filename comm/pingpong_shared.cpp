@@ -5,6 +5,7 @@
 #include <cstring>
 #include <vector>
 
+#include "comm/node_map.hpp"
 #include "comm/pingpong.hpp"
 #include "comm/shared_counter.hpp"
 #include "comm/shared_segment.hpp"
@@ -67,7 +68,7 @@ class SharedPingPong final : public PingPong {
 };
 
 std::string why_no_shared_memory(RankGroup& pair) {
-  if (ranks_of_my_node(pair).size() == static_cast<std::size_t>(pair.size())) return {};
+  if (make_node_map(pair, 0).node_count() == 1) return {};
   return "the two ranks are on different nodes";
 }
 

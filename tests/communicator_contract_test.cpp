@@ -205,7 +205,7 @@ TEST(CommunicatorContractTest, CollectsInParts) {
     for (int round = 0; round < 2; ++round) {
       check.expect_collection_in_parts(round);
       check.expect_sum_and_shuffle(round);
-      expect_scalar_sum(*communicator, 1, round);
+      expect_scalar_sum(current, *communicator, 1, round);
     }
   });
 }
