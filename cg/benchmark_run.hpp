@@ -14,6 +14,7 @@
 #include "cg/run_options.hpp"
 #include "cg/run_plan.hpp"
 #include "cg/thread_binding.hpp"
+#include "cg/timed_solver.hpp"
 #include "cg/transport_choice.hpp"
 #include "comm/rank_group.hpp"
 
@@ -42,8 +43,6 @@ class BenchmarkRun {
   [[nodiscard]] const SourceRow& source() const { return source_; }
 
  private:
-  class TimedSolver;
-
   void load_machine();
   void predict_phases();
   void check_choices();

@@ -97,7 +97,7 @@ class SharedMemory final : public Communicator {
 
   void collect() override {
     begin_collect();
-    wait_for_part(1);
+    finish_collection();
   }
   void begin_collect() override {
     finish_reading_operand();
@@ -111,14 +111,11 @@ class SharedMemory final : public Communicator {
   }
   /// My own piece is there at once, and all others when the last of them is.
   void wait_for_part(std::size_t part) override {
-    if (part == 0 || !is_collecting_) return;
-    is_collecting_ = false;
-    if (messages_) receive();
-    wait_for_column(column_);
-    wait_for_messages();
-    for (std::size_t k = 0; k < sent_columns_.size(); ++k) messages_->wait_for_send(k);
+    if (part > 0) finish_collection();
   }
   void collect_rows() override {
+    // Pieces of other nodes come with the collection's messages.
+    if (place_.nodes.node_count() > 1) finish_collection();
     const auto block = layout_.row_block(row_);
     if (block.size() == 0) return;
     const int last = layout_.column_block_of(block.end - 1);
@@ -233,7 +230,16 @@ class SharedMemory final : public Communicator {
     areas_.node_control().operand_arrived.wait_for(incoming_nodes_ * collections_, place_.waiter);
   }
 
+  void finish_collection() {
+    if (!is_collecting_) return;
+    is_collecting_ = false;
+    if (messages_) receive();
+    wait_for_column(column_);
+    wait_for_messages();
+    for (std::size_t k = 0; k < sent_columns_.size(); ++k) messages_->wait_for_send(k);
+  }
   void finish_reading_operand() {
+    finish_collection();
     if (!reads_operand_) return;
     reads_operand_ = false;
     areas_.control(stand_.place()).operands_done.store(collections_, std::memory_order_release);

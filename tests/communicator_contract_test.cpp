@@ -49,7 +49,7 @@ struct Case {
 std::set<int> node_sizes(const TransportRow& transport) {
   if (!transport.tells_nodes_apart || group().size() == 1) return {0};
   // MPI's flush takes a time slice where ranks outnumber cores (rma_window.hpp).
-  constexpr int most_ranks_that_flush = 3;
+  constexpr int most_ranks_that_flush = 2;
   if (transport.name == "put" && group().size() > most_ranks_that_flush) return {0};
   return {0, 1, 2, group().size() - 1};
 }
