@@ -140,6 +140,7 @@ std::vector<SumTime> time_sums(comm::RankGroup& group, std::span<const comm::Tra
   sums.emplace_back(group, [&](double value) { return comm::sum_nonblocking(group, value); });
 
   std::vector<std::function<void()>> works;
+  works.reserve(sums.size());
   for (auto& sum : sums) works.emplace_back([&sum] { sum(); });
   auto samples = race_samples(group, works, limits);
   std::vector<SumTime> times;

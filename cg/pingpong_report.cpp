@@ -241,6 +241,7 @@ std::string write_pingpong(const PingPongReport& report, std::string_view format
 
 std::vector<std::string> pingpong_format_names() {
   std::vector<std::string> names;
+  names.reserve(pingpong_formats.size());
   for (const auto& format : pingpong_formats) names.emplace_back(format.name);
   return names;
 }

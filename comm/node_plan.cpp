@@ -1,6 +1,7 @@
 #include "comm/node_plan.hpp"
 
 #include <algorithm>
+#include <cstddef>
 
 namespace cg2d::comm {
 namespace {
@@ -10,8 +11,10 @@ std::vector<bool> read_pieces(const BlockLayout& layout, const NodeMap& nodes, b
   const auto grid = layout.grid();
   std::vector<bool> is_read(static_cast<std::size_t>(grid.rank_count()), false);
   for (const int rank : nodes.ranks_of(node)) {
-    std::fill_n(is_read.begin() + grid.column_of(rank) * grid.rows, grid.rows, true);
-    if (mirrored) std::fill_n(is_read.begin() + grid.row_of(rank) * grid.columns, grid.columns, true);
+    const std::ptrdiff_t column = grid.column_of(rank);
+    const std::ptrdiff_t row = grid.row_of(rank);
+    std::fill_n(is_read.begin() + column * grid.rows, grid.rows, true);
+    if (mirrored) std::fill_n(is_read.begin() + row * grid.columns, grid.columns, true);
   }
   return is_read;
 }

@@ -78,7 +78,7 @@ class PutOperations final : public OperationMaker {
   /// What all operations of a communicator share.
   struct Shared {
     PutPort& port;
-    int rank;
+    int rank = 0;
     TrafficCounts& sent;
     std::uint64_t scalar_sums = 0;  ///< that this rank has come through
     std::int64_t used = 0;          ///< elements of the port's memory that are given away

@@ -38,6 +38,7 @@ std::uint64_t count_of(const std::vector<int>& ranks) { return static_cast<std::
 /// The first rank of each node.
 std::vector<int> first_ranks_of(const NodeMap& nodes) {
   std::vector<int> ranks;
+  ranks.reserve(static_cast<std::size_t>(nodes.node_count()));
   for (int node = 0; node < nodes.node_count(); ++node) ranks.push_back(nodes.ranks_of(node).front());
   return ranks;
 }

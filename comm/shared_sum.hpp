@@ -20,7 +20,7 @@ struct SharedStand {
   const BlockLayout& layout;
   const NodeMap& nodes;
   const SharedAreas& areas;
-  int rank;
+  int rank = 0;
   Waiter& waiter;
 
   [[nodiscard]] int node() const { return nodes.node_of(rank); }

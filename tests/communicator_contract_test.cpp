@@ -231,6 +231,8 @@ TEST(CommunicatorContractTest, CollectionsInPartsAndWholeOnesTakeTurns) {
 
 TEST(CommunicatorContractTest, LongMessagesArriveWhole) {
   // 200 000 doubles: pieces and blocks far beyond MPI's eager limit, so that senders wait for receivers.
+  constexpr int most_ranks = 6;  // more of them mostly wait for a core
+  if (group().size() > most_ranks) return;
   for_every_case({200'003}, [](const Case& current) {
     const auto communicator = current.make();
     ProductCheck check(*communicator, current.layout(), group().rank());

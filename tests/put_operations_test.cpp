@@ -97,7 +97,7 @@ class PutRank {
     const auto block_size = static_cast<std::size_t>(pieces.size());
     operand_ = operations_.allocate(block_size);
     partial_ = operations_.allocate(block_size);
-    ring_ = operations_.allocate(piece_of(rank_).size());
+    ring_ = operations_.allocate(index(piece_of(rank_).size()));
     scalar_ = operations_.allocate(1);
     const auto task = [&](Operation operation, Schedule schedule, std::span<double> block) {
       return GroupTask{.operation = operation,
