@@ -106,6 +106,7 @@ std::vector<double> measure_additions(comm::RankGroup& group, Transports transpo
     }
   }
   std::vector<double> additions;
+  additions.reserve(seconds.size());
   for (const auto& one : seconds) additions.push_back(sample_of(one).median);
   return additions;
 }
