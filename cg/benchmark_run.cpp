@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <memory>
@@ -11,34 +10,23 @@
 #include <utility>
 
 #include "cg/agreement.hpp"
-#include "cg/block_operator.hpp"
+#include "cg/communicator_setup.hpp"
 #include "cg/counter_setup.hpp"
 #include "cg/environment.hpp"
 #include "cg/interrupt.hpp"
 #include "cg/machine_description.hpp"
 #include "cg/matrix_market.hpp"
+#include "cg/overlapped_product.hpp"
 #include "cg/performance_model.hpp"
 #include "cg/row_lengths.hpp"
 #include "cg/run_plan.hpp"
 #include "cg/shared_output.hpp"
-#include "cg/solver.hpp"
+#include "cg/stopwatch.hpp"
 #include "cg/text_format.hpp"
 #include "cg/trace_file.hpp"
 
 namespace cg2d {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
-bool is_finite(const OuterStep& step) {
-  return std::isfinite(step.zeta) && std::isfinite(step.residual_norm);
-}
-
-bool must_stop(const OuterStep& step) { return step.stop_asked || !is_finite(step); }
 
 template <typename T>
 std::vector<T> gather_one(comm::RankGroup& group, const T& mine) {
@@ -59,117 +47,13 @@ std::int64_t product_vector_bytes(comm::Communicator& communicator) {
 
 }  // namespace
 
-/// Everything that one timed repetition needs, made once.
-class BenchmarkRun::TimedSolver {
- public:
-  TimedSolver(const RunOptions& options, comm::Communicator& communicator, BlockProduct& product,
-              comm::RankGroup& group)
-      : problem_(options.problem),
-        communicator_(communicator),
-        group_(group),
-        timer_(options.time_phases, communicator),
-        operator_(communicator, product, timer_, options.thread_count),
-        solver_(operator_, communicator, timer_, options.thread_count) {
-    if (!options.trace.path.empty()) trace_.emplace(options.trace.step_count);
-  }
-
-  [[nodiscard]] PhaseTimer& timer() { return timer_; }
-  [[nodiscard]] const CurvatureSigns& curvature_signs() const { return solver_.curvature_signs(); }
-
-  /// The untimed first step of the benchmark: touches every page and every path.
-  OuterStep warm_up(const InterruptWatch& watch) {
-    solver_.reset();
-    return solver_.outer_step(problem_.shift, watch.asked());
-  }
-
-  /// All outer iterations from x = (1, ..., 1). Stops early on a wish to stop or when numbers are no longer
-  /// finite.
-  template <typename AfterStep>
-  std::vector<OuterStep> iterate(const InterruptWatch& watch, const AfterStep& after_step) {
-    solver_.reset();
-    timer_.reset();
-    const bool is_traced = begin_trace();
-    group_.barrier();
-    const auto sent_before = all_sent();
-    const auto waits_before = group_.waiter().wait_count();
-    const auto dots_before = solver_.dot_work();
-    const auto updates_before = solver_.update_work();
-    if (counters_ != nullptr) counters_->begin_region();
-    const auto start = Clock::now();
-    const std::uint64_t start_clocks = read_cycle_counter();
-    std::vector<OuterStep> steps;
-    for (int k = 0; k < problem_.niter; ++k) {
-      steps.push_back(solver_.outer_step(problem_.shift, watch.asked()));
-      after_step(steps.size(), steps.back());
-      if (counters_ != nullptr) counters_->leave_out();
-      if (must_stop(steps.back())) break;
-    }
-    times_.region_clocks = read_cycle_counter() - start_clocks;
-    times_.region_s = seconds_since(start);
-    if (counters_ != nullptr) counters_->end_region();
-    if (is_traced) end_trace();
-    times_.phases = timer_.records();
-    times_.wait_count = group_.waiter().wait_count() - waits_before;
-    times_.dot_work = solver_.dot_work() - dots_before;
-    times_.update_work = solver_.update_work() - updates_before;
-    times_.sent = all_sent();
-    for (std::size_t k = 0; k < sent_before.size(); ++k) {
-      times_.sent[k].message_count -= sent_before[k].message_count;
-      times_.sent[k].byte_count -= sent_before[k].byte_count;
-    }
-    return steps;
-  }
-
-  [[nodiscard]] const RankTimes& times() const { return times_; }
-  [[nodiscard]] std::span<const TraceEvent> trace_events() const { return trace_->events(); }
-  [[nodiscard]] const ClockMark& first_mark() const { return first_mark_; }
-  [[nodiscard]] const ClockMark& last_mark() const { return last_mark_; }
-  /// The counters must outlive this.
-  void count_events(PhaseCounters& counters) {
-    counters_ = &counters;
-    timer_.attach(counters_);
-  }
-  [[nodiscard]] const RankCounts& counts() const { return counters_->counts(); }
-
- private:
-  /// The first repetition is traced. Collective.
-  bool begin_trace() {
-    if (!trace_ || !trace_->events().empty()) return false;
-    first_mark_ = take_clock_mark(group_);
-    timer_.attach(&*trace_);
-    return true;
-  }
-  void end_trace() {
-    trace_->close();
-    timer_.attach(static_cast<PhaseTrace*>(nullptr));
-    last_mark_ = take_clock_mark(group_);
-  }
-
-  [[nodiscard]] std::array<comm::Traffic, comm::operation_count> all_sent() const {
-    std::array<comm::Traffic, comm::operation_count> sent;
-    for (std::size_t k = 0; k < sent.size(); ++k)
-      sent[k] = communicator_.sent(static_cast<comm::Operation>(k));
-    return sent;
-  }
-
-  const Problem& problem_;
-  comm::Communicator& communicator_;
-  comm::RankGroup& group_;
-  PhaseTimer timer_;
-  BlockOperator operator_;
-  Solver solver_;
-  RankTimes times_{};
-  PhaseCounters* counters_ = nullptr;
-  std::optional<PhaseTrace> trace_;
-  ClockMark first_mark_;
-  ClockMark last_mark_;
-};
-
 BenchmarkRun::BenchmarkRun(const RunOptions& options, comm::RankGroup& group, const Progress& progress)
     : options_(options), group_(group), progress_(progress) {
   report_.problem = options.problem;
   report_.thread_count = options.thread_count;
   report_.sum_form = options.sum_form;
+  report_.overlaps = options.overlaps;
+  report_.ranks_per_node = options.ranks_per_node;
   report_.phases_timed = options.time_phases;
 }
 
@@ -214,10 +98,11 @@ void BenchmarkRun::load_machine() {
 
 void BenchmarkRun::predict_phases() {
   if (!machine_) return;
+  const auto machine = machine_->through(options_.transport);
   const auto kernel =
-      std::ranges::find(machine_->kernels, report_.kernel_choice.kernel.name, &KernelCost::name);
-  if (kernel == machine_->kernels.end()) return;
-  report_.prediction = predict(*machine_, *kernel, options_.problem, report_.grid, options_.sum_form);
+      std::ranges::find(machine.kernels, report_.kernel_choice.kernel.name, &KernelCost::name);
+  if (kernel == machine.kernels.end()) return;
+  report_.prediction = predict(machine, *kernel, options_.problem, report_.grid, options_.sum_form);
 }
 
 KernelChoice BenchmarkRun::kernel_for(const comm::ProcessGrid& grid) const {
@@ -230,10 +115,12 @@ KernelChoice BenchmarkRun::kernel_for(const comm::ProcessGrid& grid) const {
 }
 
 GridShortlist BenchmarkRun::shortlist() const {
+  std::optional<MachineDescription> machine;
+  if (machine_) machine = machine_->through(options_.transport);
   return make_grid_shortlist(group_,
                              {.choices = choices(),
                               .rank_count = group_.size(),
-                              .machine = machine_,
+                              .machine = machine,
                               .kernel_for = [this](const auto& grid) { return kernel_for(grid).kernel; }});
 }
 
@@ -243,7 +130,7 @@ void BenchmarkRun::try_grids() {
   if (grid_shortlist_.grids.size() > 1) progress_.say("trying grids");
   report_.grid_trial = cg2d::try_grids(group_,
                                        {.choices = choices(),
-                                        .transport = *comm::find_transport(options_.transport),
+                                        .transport = first_transport(),
                                         .source = source_,
                                         .environment = environment,
                                         .kernel_for = [this](const auto& grid) { return kernel_for(grid); }},
@@ -262,8 +149,30 @@ Environment BenchmarkRun::granted_environment() const {
   return granted;
 }
 
+/// Where the transport is still to be chosen, the grids are compared over the default one: the choice is then
+/// made on the best grid.
+const comm::TransportRow& BenchmarkRun::first_transport() const {
+  return chooses_transport() ? comm::default_transport() : *comm::find_transport(options_.transport);
+}
+
+/// With the run's own block: nothing is generated for the trial.
+void BenchmarkRun::choose_transport(const comm::BlockLayout& layout, BlockProduct& product) {
+  progress_.say("choosing the transport");
+  auto trial = cg2d::choose_transport(group_, {.choices = choices(),
+                                               .layout = layout,
+                                               .source = source_,
+                                               .product = product,
+                                               .environment = *report_.environment,
+                                               .wait_mode = report_.wait_mode,
+                                               .profile = report_.profile,
+                                               .profile_source = options_.profile});
+  if (!trial.not_kept_because.empty() && options_.profile.is_used)
+    report_.warnings.push_back("the trial of transports is not kept: " + trial.not_kept_because);
+  report_.transport_trial = std::move(trial);
+}
+
 void BenchmarkRun::check_choices() {
-  const auto& transport = *comm::find_transport(options_.transport);
+  const auto& transport = first_transport();
   if (const auto reason = transport.why_unavailable(group_); !reason.empty()) {
     throw RunError(ExitCode::unavailable, fmt::format("--transport {}: {}", transport.name, reason));
   }
@@ -280,9 +189,9 @@ kernels::CsrBlock BenchmarkRun::generate(const comm::BlockLayout& layout) {
   progress_.say(fmt::format("generating class {} (n {}) on grid {}", options_.problem.class_name,
                             options_.problem.n, report_.grid.name()));
   group_.barrier();
-  const auto start = Clock::now();
+  const Stopwatch stopwatch;
   auto sourced = source_.build(options_.problem, layout, group_, options_.thread_count);
-  report_.generation_s = group_.maximum(seconds_since(start));
+  report_.generation_s = group_.maximum(stopwatch.seconds());
   report_.source_facts = sourced.facts;
   report_.nonzero_count = group_.sum(sourced.block.nonzero_count());
   facts_.nonzero_count = sourced.block.nonzero_count();
@@ -311,13 +220,14 @@ std::unique_ptr<BlockProduct> BenchmarkRun::convert(kernels::CsrBlock block,
   double conversion_s = 0.0;
   group_.barrier();
   agree_on(group_, [&] {
-    const auto start = Clock::now();
-    product = make_block_product(choice.kernel, std::move(block), layout, group_.rank(),
-                                 {.thread_count = options_.thread_count, .tuning = choice.tuning});
-    conversion_s = seconds_since(start);
+    const Stopwatch stopwatch;
+    const auto make_product = options_.overlaps ? &make_overlapped_product : &make_block_product;
+    product = make_product(choice.kernel, std::move(block), layout, group_.rank(),
+                           {.thread_count = options_.thread_count, .tuning = choice.tuning});
+    conversion_s = stopwatch.seconds();
   });
   report_.conversion_s = group_.maximum(conversion_s);
-  report_.converted = choice.kernel.converts || choice.kernel.is_symmetric;
+  report_.converted = choice.kernel.converts || choice.kernel.is_symmetric || product->part_count() > 1;
   facts_.block_bytes = product->matrix_byte_count();
   return product;
 }
@@ -325,6 +235,8 @@ std::unique_ptr<BlockProduct> BenchmarkRun::convert(kernels::CsrBlock block,
 void BenchmarkRun::perform() {
   check_choices();
   prepare_counters();
+  binding_.emplace(group_, *report_.environment, options_.bind, options_.thread_count);
+  report_.binding = binding_->facts();
   if (!grid_shortlist_.grids.empty()) try_grids();
   predict_phases();
   if (!options_.trace.path.empty()) trace_file_ = open_output(options_.trace.path, group_);
@@ -335,9 +247,11 @@ void BenchmarkRun::perform() {
   if (!options_.export_mtx.empty()) export_matrix(block, layout);
 
   const auto product = convert(std::move(block), layout);
+  if (chooses_transport()) choose_transport(layout, *product);
+  const auto& transport =
+      *comm::find_transport(report_.transport_trial ? report_.transport_trial->best : options_.transport);
   const auto communicator =
-      comm::find_transport(options_.transport)
-          ->make(group_, layout, {.sum_form = options_.sum_form, .mirrored = product->is_symmetric()});
+      make_communicator(transport, group_, layout, choices().communicator_options(product->is_symmetric()));
   report_.kernel = product->kernel_name();
   report_.is_symmetric = product->is_symmetric();
   report_.instruction_set = product->instruction_set();
@@ -384,7 +298,7 @@ void BenchmarkRun::write_trace_file(const TimedSolver& solver) {
                .origin_clocks = origins.front().reference_clocks,
                .ticks_per_second = report_.ranks.front().ticks_per_second,
                .rank = group_.rank(),
-               .node = node_of(*report_.environment, rank)},
+               .node = report_.environment->ranks[rank].node},
               trace_file_.get(), group_);
   progress_.say(fmt::format("wrote the trace to {}", options_.trace.path));
 }

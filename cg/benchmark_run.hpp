@@ -13,6 +13,9 @@
 #include "cg/report.hpp"
 #include "cg/run_options.hpp"
 #include "cg/run_plan.hpp"
+#include "cg/thread_binding.hpp"
+#include "cg/timed_solver.hpp"
+#include "cg/transport_choice.hpp"
 #include "comm/rank_group.hpp"
 
 namespace cg2d {
@@ -40,14 +43,15 @@ class BenchmarkRun {
   [[nodiscard]] const SourceRow& source() const { return source_; }
 
  private:
-  class TimedSolver;
-
   void load_machine();
   void predict_phases();
   void check_choices();
   [[nodiscard]] KernelChoice kernel_for(const comm::ProcessGrid& grid) const;
   [[nodiscard]] GridShortlist shortlist() const;
   void try_grids();
+  [[nodiscard]] bool chooses_transport() const { return options_.transport == automatic_transport; }
+  [[nodiscard]] const comm::TransportRow& first_transport() const;
+  void choose_transport(const comm::BlockLayout& layout, BlockProduct& product);
   kernels::CsrBlock generate(const comm::BlockLayout& layout);
   void export_matrix(const kernels::CsrBlock& block, const comm::BlockLayout& layout);
   std::unique_ptr<BlockProduct> convert(kernels::CsrBlock block, const comm::BlockLayout& layout);
@@ -68,6 +72,7 @@ class BenchmarkRun {
   GridShortlist grid_shortlist_;               ///< where there is to be a trial
   RankFacts facts_;
   std::unique_ptr<PapiCounters> counters_;
+  std::optional<ThreadBinding> binding_;
   std::unique_ptr<OutputFile> trace_file_;  ///< on rank 0, if there is to be a trace
 };
 

@@ -35,14 +35,43 @@ class BlockOperator {
 
   /// q = A p. Collective.
   void apply() {
-    collect();
-    multiply();
+    if (product_.part_count() == 1) {
+      collect();
+      multiply();
+    } else {
+      multiply_what_is_here();
+    }
     sum();
     shuffle();
     if (product_.is_symmetric()) add_both_sums();
   }
 
  private:
+  /// Each part of the product as soon as its part of the operand is there.
+  void multiply_what_is_here() {
+    {
+      const auto timed = timer_.scope(Phase::collection);
+      communicator_.begin_collect();
+      if (product_.is_symmetric()) communicator_.collect_rows();
+      communicator_.wait_for_part(0);
+    }
+    const std::size_t last = product_.part_count() - 1;
+    for (std::size_t part = 0; part < last; ++part) {
+      {
+        const auto timed = timer_.scope_that_hides(Phase::collection, Phase::multiply);
+        product_.multiply_part(part, communicator_);
+      }
+      const auto timed = timer_.scope(Phase::collection);
+      communicator_.wait_for_part(part + 1);
+    }
+    {
+      const auto timed = timer_.scope(Phase::multiply);
+      product_.multiply_part(last, communicator_);
+    }
+    // What others had no time to fetch from here so far is waited for as part of the collection, too.
+    const auto timed = timer_.scope(Phase::collection);
+    communicator_.wait_for_part(product_.part_count());
+  }
   void collect() {
     const auto timed = timer_.scope(Phase::collection);
     communicator_.collect();

@@ -2,6 +2,7 @@
 
 // One rank's block with its kernel, whole or half-stored: what the rest of the program need not tell apart.
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -50,6 +51,14 @@ class BlockProduct {
   [[nodiscard]] virtual std::int64_t matrix_byte_count() const = 0;
   /// From the communicator's blocks of p to its partial sums.
   virtual void multiply(comm::Communicator& communicator) = 0;
+
+  /// The parts of the product, those of comm::collection_parts(); 1: it needs the whole column block.
+  [[nodiscard]] virtual std::size_t part_count() const { return 1; }
+  /// What one part of the column block adds to the partial sums; also from the whole row block, where it is
+  /// symmetric. All parts in their order are one multiply().
+  virtual void multiply_part(std::size_t part, comm::Communicator& communicator) {
+    if (part == 0) multiply(communicator);
+  }
 };
 
 /// Takes over this rank's block, the whole of it; for a symmetric kernel half of it is dropped. Throws

@@ -4,19 +4,21 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cmath>
 #include <limits>
 #include <memory>
-#include <optional>
+#include <numeric>
 #include <span>
 #include <utility>
 
-#include "cg/agreement.hpp"
-#include "cg/block_operator.hpp"
+#include "cg/errors.hpp"
+#include "cg/grid_solver.hpp"
+#include "cg/line_fit.hpp"
 #include "cg/matrix_source.hpp"
+#include "cg/operation_times.hpp"
 #include "cg/performance_model.hpp"
-#include "cg/solver.hpp"
+#include "cg/sample.hpp"
+#include "cg/stopwatch.hpp"
 #include "cg/tune_measure.hpp"
 #include "cg/vector_ops.hpp"
 
@@ -50,41 +52,71 @@ LinePoint message_point(const comm::BlockLayout& layout, bool is_symmetric, doub
   return {.x = count(0.0, 1.0) / messages, .y = seconds / messages};
 }
 
-/// Collections of some bytes to some kilobytes.
-std::vector<LinePoint> measure_short_messages(comm::RankGroup& group) {
+using Transports = std::span<const comm::TransportRow* const>;
+
+/// Medians of one call of each, transport by transport, and for each of them operation by operation.
+std::vector<double> medians_of(comm::RankGroup& group, std::span<const TimedOperation> operations,
+                               double budget_s) {
+  std::vector<double> medians;
+  const RaceLimits limits{.fewest_rounds = 7,
+                          .most_rounds = 99,
+                          .budget_s = budget_s * static_cast<double>(operations.size()),
+                          .hopeless_factor = std::numeric_limits<double>::infinity()};
+  for (const auto& seconds : time_operations(group, operations, limits)) medians.push_back(seconds.median);
+  return medians;
+}
+
+/// Collections of some bytes to some kilobytes, for each transport.
+std::vector<std::vector<LinePoint>> measure_short_messages(comm::RankGroup& group, Transports transports) {
   constexpr std::array<std::int64_t, 4> piece_sizes{1, 16, 128, 1024};
-  std::vector<LinePoint> points;
+  std::vector<std::vector<LinePoint>> points(transports.size());
   for (const auto piece_size : piece_sizes) {
     const auto layout = one_column(piece_size, group.size());
-    const auto gathering = comm::default_transport().make(group, layout, {});
-    points.push_back(message_point(layout, false, seconds_of(group, [&] { gathering->collect(); })));
+    std::vector<TimedOperation> gatherings;
+    for (const auto* transport : transports)
+      gatherings.push_back(
+          {.transport = *transport, .operation = comm::Operation::collect, .layout = layout, .options = {}});
+    const auto seconds = medians_of(group, gatherings, 0.05);
+    for (std::size_t k = 0; k < seconds.size(); ++k)
+      points[k].push_back(message_point(layout, false, seconds[k]));
   }
   return points;
 }
 
-/// What a sum takes longer than a collection of as many bytes, per element: the median over blocks of several
-/// sizes, since small ones differ by the noise of their messages and large ones by that of the memory.
-double measure_addition(comm::RankGroup& group) {
-  std::array<double, 3> seconds{};
-  std::int64_t piece_size = 4096;
-  for (double& of_element : seconds) {
-    const auto gathering = comm::default_transport().make(group, one_column(piece_size, group.size()), {});
-    const auto summing = comm::default_transport().make(group, one_row(piece_size, group.size()), {});
-    const std::array<std::function<void()>, 2> works{[&] { gathering->collect(); }, [&] { summing->sum(); }};
-    const auto times = race(group, works, {.most_rounds = 99, .budget_s = 0.2});
-    of_element = std::max(times[1] - times[0], 0.0) / static_cast<double>(piece_size * (group.size() - 1));
-    constexpr std::int64_t growth = 4;
-    piece_size *= growth;
+/// What a sum takes longer than a collection of as many bytes, per element, for each transport: the median
+/// over blocks of several sizes, since small ones differ by the noise of their messages and large ones by
+/// that of the memory.
+std::vector<double> measure_additions(comm::RankGroup& group, Transports transports) {
+  constexpr std::array<std::int64_t, 3> piece_sizes{4096, 16384, 65536};
+  std::vector<std::vector<double>> seconds(transports.size());
+  for (const auto piece_size : piece_sizes) {
+    const auto column = one_column(piece_size, group.size());
+    const auto row = one_row(piece_size, group.size());
+    std::vector<TimedOperation> operations;
+    for (const auto* transport : transports) {
+      operations.push_back(
+          {.transport = *transport, .operation = comm::Operation::collect, .layout = column, .options = {}});
+      operations.push_back(
+          {.transport = *transport, .operation = comm::Operation::sum, .layout = row, .options = {}});
+    }
+    const auto times = medians_of(group, operations, 0.1);
+    for (std::size_t k = 0; k < transports.size(); ++k) {
+      seconds[k].push_back(std::max(times[2 * k + 1] - times[2 * k], 0.0) /
+                           static_cast<double>(piece_size * (group.size() - 1)));
+    }
   }
-  std::ranges::sort(seconds);
-  return seconds[1];
+  std::vector<double> additions;
+  additions.reserve(seconds.size());
+  for (const auto& one : seconds) additions.push_back(sample_of(one).median);
+  return additions;
 }
 
 /// Seconds of one outer step, mean over the ranks.
 struct StepTimes {
   PhaseSeconds phases{};
   PhaseSeconds waiting{};
-  double total_s = 0.0;
+
+  [[nodiscard]] double total_s() const { return std::accumulate(phases.begin(), phases.end(), 0.0); }
 };
 
 std::vector<StepTimes> times_of_steps(comm::RankGroup& group, const std::vector<PhaseRecords>& my_steps) {
@@ -93,10 +125,8 @@ std::vector<StepTimes> times_of_steps(comm::RankGroup& group, const std::vector<
   for (const auto& steps : group.gather_all(std::span<const PhaseRecords>(my_steps))) {
     for (std::size_t k = 0; k < times.size(); ++k) {
       for (std::size_t phase = 0; phase < phase_count; ++phase) {
-        const double seconds = static_cast<double>(steps[k][phase].clocks) / divisor;
-        times[k].phases[phase] += seconds;
+        times[k].phases[phase] += static_cast<double>(steps[k][phase].clocks) / divisor;
         times[k].waiting[phase] += static_cast<double>(steps[k][phase].waited_clocks) / divisor;
-        times[k].total_s += seconds;
       }
     }
   }
@@ -116,54 +146,36 @@ StepTimes typical_times(comm::RankGroup& group, const std::vector<PhaseRecords>&
       times.phases[phase] += step.phases[phase] / static_cast<double>(steps.size());
       times.waiting[phase] += step.waiting[phase] / static_cast<double>(steps.size());
     }
-    times.total_s += step.total_s / static_cast<double>(steps.size());
   }
   return times;
 }
 
-/// The benchmark on one grid, with the kernel that auto takes.
+/// The benchmark on one grid.
 class MeasuredGrid {
  public:
-  MeasuredGrid(comm::RankGroup& group, const KernelChoice& choice, const Problem& problem,
-               const comm::ProcessGrid& grid, int thread_count)
-      : group_(group), shift_(problem.shift) {
-    const auto layout = comm::BlockLayout::even(problem.n, grid);
-    auto block = npb_source().build(problem, layout, group, thread_count).block;
-    nonzeros_ = static_cast<double>(group.sum(block.nonzero_count())) / group.size();
-    agree_on(group, [&] {
-      product_ = make_block_product(choice.kernel, std::move(block), layout, group.rank(),
-                                    {.thread_count = thread_count, .tuning = choice.tuning});
-    });
-    communicator_ = comm::default_transport().make(group, layout, {.mirrored = product_->is_symmetric()});
-    timer_.emplace(true, *communicator_);
-    operator_.emplace(*communicator_, *product_, *timer_, thread_count);
-    solver_.emplace(*operator_, *communicator_, *timer_, thread_count);
-  }
+  MeasuredGrid(comm::RankGroup& group, const GridSolverSetting& setting)
+      : group_(group), solver_(GridSolver::make(group, setting)) {}
 
   /// One outer step, timed by phase. In front of a short one another one gets the caches back from the other
   /// grids.
   void take_turn() {
     constexpr double long_s = 0.03;
-    if (step_s_ < long_s) static_cast<void>(solver_->outer_step(shift_, false));
-    timer_->reset();
-    const auto start = std::chrono::steady_clock::now();
-    static_cast<void>(solver_->outer_step(shift_, false));
-    step_s_ = group_.maximum(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
-    steps_.push_back(timer_->records());
+    if (step_s_ < long_s) static_cast<void>(solver_->outer_step());
+    solver_->timer().reset();
+    const Stopwatch watch;
+    static_cast<void>(solver_->outer_step());
+    step_s_ = group_.maximum(watch.seconds());
+    steps_.push_back(solver_->timer().records());
   }
   [[nodiscard]] StepTimes times() const { return typical_times(group_, steps_); }
-  /// Of one rank's block, whole; mean over the ranks.
-  [[nodiscard]] double nonzeros() const { return nonzeros_; }
+  /// Of one rank's block, whole; mean over the ranks. Collective.
+  [[nodiscard]] double nonzeros() const {
+    return static_cast<double>(group_.sum(solver_->nonzero_count())) / group_.size();
+  }
 
  private:
   comm::RankGroup& group_;
-  double shift_;
-  double nonzeros_ = 0.0;
-  std::unique_ptr<BlockProduct> product_;
-  std::unique_ptr<comm::Communicator> communicator_;
-  std::optional<PhaseTimer> timer_;
-  std::optional<BlockOperator> operator_;
-  std::optional<Solver> solver_;
+  std::unique_ptr<GridSolver> solver_;
   std::vector<PhaseRecords> steps_;
   double step_s_ = 0.0;  // of the last one
 };
@@ -172,11 +184,11 @@ class MeasuredGrid {
 void take_turns(comm::RankGroup& group, std::span<const std::unique_ptr<MeasuredGrid>> grids) {
   constexpr int fewest_rounds = 20;
   const double long_enough_s = 1.0 * static_cast<double>(grids.size());
-  const auto start = std::chrono::steady_clock::now();
+  const Stopwatch watch;
   double spent_s = 0.0;
   for (int round = 0; round < fewest_rounds || spent_s < long_enough_s; ++round) {
     for (const auto& grid : grids) grid->take_turn();
-    spent_s = group.maximum(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+    spent_s = group.maximum(watch.seconds());
   }
 }
 
@@ -184,6 +196,7 @@ void take_turns(comm::RankGroup& group, std::span<const std::unique_ptr<Measured
 struct MeasuredCase {
   Problem problem;
   comm::ProcessGrid grid;
+  const comm::TransportRow& transport;
   KernelChoice choice;
   StepTimes times;
   double nonzeros = 0.0;  // of one rank's block
@@ -194,21 +207,38 @@ struct MeasuredCase {
   [[nodiscard]] double piece() const { return static_cast<double>(problem.n) / grid.rank_count(); }
 };
 
-/// One problem on all grids of the ranks, each with the kernel that auto takes there.
+using Places = std::vector<std::pair<comm::ProcessGrid, const comm::TransportRow*>>;
+
+/// One problem on some grids by some transports, each with the kernel that auto takes there.
 void measure_problem(comm::RankGroup& group, const Problem& problem, const CalibrationSetting& setting,
-                     const std::function<void(const std::string&)>& say, std::vector<MeasuredCase>& cases) {
+                     const Places& places, const std::function<void(const std::string&)>& say,
+                     std::vector<MeasuredCase>& cases) {
   const auto first = cases.size();
   std::vector<std::unique_ptr<MeasuredGrid>> grids;
-  for (const auto& grid : comm::factorizations(group.size())) {
+  for (const auto& [grid, transport] : places) {
     const auto choice = choose_kernel({},
                                       {.problem = problem,
                                        .grid = grid,
                                        .thread_count = setting.thread_count,
                                        .ranks_oversubscribed = setting.environment.ranks_oversubscribed},
                                       setting.profile);
-    say(fmt::format("class {}, grid {}: {}", problem.class_name, grid.name(), choice.kernel.name));
-    grids.push_back(std::make_unique<MeasuredGrid>(group, choice, problem, grid, setting.thread_count));
-    cases.push_back({.problem = problem, .grid = grid, .choice = choice, .times = {}, .nonzeros = 0.0});
+    say(fmt::format("class {}, grid {}, transport {}: {}", problem.class_name, grid.name(), transport->name,
+                    choice.kernel.name));
+    const auto source = npb_source();
+    grids.push_back(
+        std::make_unique<MeasuredGrid>(group, GridSolverSetting{.problem = problem,
+                                                                .grid = grid,
+                                                                .source = source,
+                                                                .transport = *transport,
+                                                                .choice = choice,
+                                                                .thread_count = setting.thread_count,
+                                                                .times_phases = true}));
+    cases.push_back({.problem = problem,
+                     .grid = grid,
+                     .transport = *transport,
+                     .choice = choice,
+                     .times = {},
+                     .nonzeros = 0.0});
   }
   take_turns(group, grids);
   for (std::size_t k = 0; k < grids.size(); ++k) {
@@ -217,20 +247,75 @@ void measure_problem(comm::RankGroup& group, const Problem& problem, const Calib
   }
 }
 
+/// By the default transport on all grids.
+std::vector<MeasuredCase> measure_all_grids(comm::RankGroup& group, const CalibrationSetting& setting,
+                                            const std::function<void(const std::string&)>& say) {
+  Places places;
+  for (const auto& grid : comm::factorizations(group.size()))
+    places.emplace_back(grid, &comm::default_transport());
+  std::vector<MeasuredCase> cases;
+  for (const auto& problem : setting.problems) measure_problem(group, problem, setting, places, say, cases);
+  return cases;
+}
+
+/// By the other transports on the grid that collects most. Only problems that do not take long, for there are
+/// several transports: of class A and smaller, or the smallest.
+std::vector<MeasuredCase> measure_other_transports(comm::RankGroup& group, const CalibrationSetting& setting,
+                                                   Transports transports,
+                                                   const std::function<void(const std::string&)>& say) {
+  constexpr std::int64_t largest_n = 14'000;
+  Places places;
+  for (const auto* transport : transports) {
+    if (transport->name != comm::default_transport().name)
+      places.emplace_back(comm::ProcessGrid{.columns = 1, .rows = group.size()}, transport);
+  }
+  const auto smallest = std::ranges::min(setting.problems, {}, &Problem::n).n;
+  std::vector<MeasuredCase> cases;
+  for (const auto& problem : setting.problems) {
+    if (problem.n <= std::max(largest_n, smallest))
+      measure_problem(group, problem, setting, places, say, cases);
+  }
+  return cases;
+}
+
 /// Short messages by themselves; longer ones as the benchmark's collections take them, which find the data
 /// where a CG step leaves it: hardly in a cache of the receiver.
-NetworkCost network_from(std::vector<LinePoint> messages, double addition_s,
-                         const std::vector<MeasuredCase>& cases) {
+TransportCost transport_from(const comm::TransportRow& transport, std::vector<LinePoint> messages,
+                             double addition_s, const std::vector<MeasuredCase>& cases) {
   for (const auto& measured : cases) {
-    if (measured.grid.rows == 1) continue;
+    if (measured.grid.rows == 1 || measured.transport.name != transport.name) continue;
     messages.push_back(message_point(measured.layout(), measured.choice.kernel.is_symmetric,
                                      measured.phase_s(Phase::collection) / OuterStepCalls::products));
   }
   const auto line = fit_line(messages);
   constexpr double fastest_byte_s = 1e-12;  // where the slope is lost in the start-up
-  return {.start_up_s = line.intercept,
+  return {.name = std::string(transport.name),
+          .start_up_s = line.intercept,
           .bytes_per_s = 1.0 / std::max(line.slope, fastest_byte_s),
           .add_s_per_element = addition_s};
+}
+
+/// The default transport's network, and those of the others that can serve here. Collective.
+void measure_networks(comm::RankGroup& group, const CalibrationSetting& setting,
+                      const std::vector<MeasuredCase>& default_cases,
+                      const std::function<void(const std::string&)>& say, MachineDescription& machine) {
+  const auto transports = transports_for(group).available;
+  const auto other_cases = measure_other_transports(group, setting, transports, say);
+  say("messages");
+  const auto additions = measure_additions(group, transports);
+  const auto messages = measure_short_messages(group, transports);
+  for (std::size_t k = 0; k < transports.size(); ++k) {
+    const bool is_default = transports[k]->name == comm::default_transport().name;
+    auto cost =
+        transport_from(*transports[k], messages[k], additions[k], is_default ? default_cases : other_cases);
+    if (is_default) {
+      machine.network = {.start_up_s = cost.start_up_s,
+                         .bytes_per_s = cost.bytes_per_s,
+                         .add_s_per_element = cost.add_s_per_element};
+    } else {
+      machine.transports.push_back(std::move(cost));
+    }
+  }
 }
 
 /// Network and calls of the machine are known: what is left of dot products and updates is their elements',
@@ -303,47 +388,7 @@ std::vector<KernelCost> kernels_from(comm::RankGroup& group, int thread_count,
   return kernels;
 }
 
-/// Solves w00 a + w01 b = r0, w01 a + w11 b = r1 with weights 1 / y^2; nothing where the points are all at
-/// one x.
-std::pair<double, double> weighted_solution(const std::vector<LinePoint>& points) {
-  double ones = 0.0;
-  double x_sum = 0.0;
-  double xx_sum = 0.0;
-  double y_sum = 0.0;
-  double xy_sum = 0.0;
-  for (const auto& point : points) {
-    const double weight = 1.0 / (point.y * point.y);
-    ones += weight;
-    x_sum += weight * point.x;
-    xx_sum += weight * point.x * point.x;
-    y_sum += weight * point.y;
-    xy_sum += weight * point.x * point.y;
-  }
-  const double determinant = ones * xx_sum - x_sum * x_sum;
-  constexpr double all_at_one_x = 1e-12;
-  if (determinant <= all_at_one_x * ones * xx_sum) return {0.0, xy_sum / xx_sum};
-  return {(y_sum * xx_sum - xy_sum * x_sum) / determinant, (ones * xy_sum - x_sum * y_sum) / determinant};
-}
-
 }  // namespace
-
-Line fit_line(const std::vector<LinePoint>& all_points) {
-  auto points = all_points;
-  std::erase_if(points, [](const auto& point) { return !(point.y > 0.0) || !(point.x > 0.0); });
-  if (points.empty()) return {};
-  const auto [intercept, slope] = weighted_solution(points);
-  if (intercept >= 0.0 && slope >= 0.0) return {.intercept = intercept, .slope = slope};
-  // The nearest line that is allowed goes through the origin, or is level.
-  double squares = 0.0;
-  double linear = 0.0;
-  for (const auto& point : points) {
-    const double share = slope < 0.0 ? 1.0 / point.y : point.x / point.y;
-    squares += share * share;
-    linear += share;
-  }
-  return slope < 0.0 ? Line{.intercept = linear / squares, .slope = 0.0}
-                     : Line{.intercept = 0.0, .slope = linear / squares};
-}
 
 MachineDescription calibrate(comm::RankGroup& group, const CalibrationSetting& setting,
                              const std::function<void(const std::string&)>& say) {
@@ -361,11 +406,8 @@ MachineDescription calibrate(comm::RankGroup& group, const CalibrationSetting& s
                              .kernels = {},
                              .calibrated_ranks = group.size(),
                              .calibrated_threads = setting.thread_count};
-  std::vector<MeasuredCase> cases;
-  for (const auto& problem : setting.problems) measure_problem(group, problem, setting, say, cases);
-  say("messages");
-  const auto addition_s = measure_addition(group);
-  machine.network = network_from(measure_short_messages(group), addition_s, cases);
+  const auto cases = measure_all_grids(group, setting, say);
+  measure_networks(group, setting, cases, say, machine);
   machine.vectors = vectors_from(group, setting.thread_count, cases, machine.network);
   say("row lengths");
   machine.kernels = kernels_from(group, setting.thread_count, cases, machine);

@@ -22,20 +22,10 @@ struct CalibrationSetting {
   const LoadedProfile& profile;  ///< what kernel and settings auto takes
 };
 
-/// y = intercept + slope * x, both at least 0, by least squares of the relative differences.
-struct Line {
-  double intercept = 0.0;
-  double slope = 0.0;
-};
-struct LinePoint {
-  double x = 0.0;
-  double y = 0.0;
-};
-Line fit_line(const std::vector<LinePoint>& points);
-
 /// Products, vector operations and long messages: outer steps of the benchmark itself on all grids in turns,
-/// timed by phase, with the kernel that auto takes. Short messages and additions: collections and sums by the
-/// transport that a run takes, so that waiting is the same as there. `say` gets a line per stage. Collective,
+/// timed by phase, with the kernel that auto takes. Short messages and additions: collections and sums by
+/// themselves. Both for each transport that can serve, the default one on all grids, the others on one.
+/// `say` gets a line per stage. Collective,
 /// at least 2 ranks. Throws RunError, MpiError, std::bad_alloc.
 MachineDescription calibrate(comm::RankGroup& group, const CalibrationSetting& setting,
                              const std::function<void(const std::string&)>& say);

@@ -56,32 +56,24 @@ std::string text_of(const Bitmap& bitmap) {
   return text;
 }
 
-/// The affinity mask from the kernel: no topology is needed for it, so ranks that need none load none.
-std::string own_processors() {
-  cpu_set_t mask;
-  CPU_ZERO(&mask);
-  if (sched_getaffinity(0, sizeof(mask), &mask) != 0) return {};
-  const Bitmap bitmap(hwloc_bitmap_alloc());
-  for (unsigned cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
-    if (CPU_ISSET(cpu, &mask)) hwloc_bitmap_set(bitmap.get(), cpu);
-  }
-  return text_of(bitmap);
-}
-
-/// Cores with at least one processor in the union of the masks.
-int count_cores(hwloc_topology_t topology, const std::vector<std::string>& masks) {
+/// Cores with at least one processor in the union of the masks: what they have of it. Without cores in the
+/// topology the processors are taken for cores.
+std::vector<std::string> list_cores(hwloc_topology_t topology, const std::vector<std::string>& masks) {
   const Bitmap all(hwloc_bitmap_alloc());
   const Bitmap one(hwloc_bitmap_alloc());
   for (const auto& mask : masks) {
     hwloc_bitmap_list_sscanf(one.get(), mask.c_str());
     hwloc_bitmap_or(all.get(), all.get(), one.get());
   }
-  int count = 0;
-  for (hwloc_obj_t core = nullptr;
-       (core = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_CORE, core)) != nullptr;) {
-    if (hwloc_bitmap_intersects(core->cpuset, all.get()) != 0) ++count;
+  std::vector<std::string> cores;
+  for (const auto type : {HWLOC_OBJ_CORE, HWLOC_OBJ_PU}) {
+    for (hwloc_obj_t core = nullptr; (core = hwloc_get_next_obj_by_type(topology, type, core)) != nullptr;) {
+      hwloc_bitmap_and(one.get(), core->cpuset, all.get());
+      if (hwloc_bitmap_iszero(one.get()) == 0) cores.push_back(text_of(one));
+    }
+    if (!cores.empty()) break;
   }
-  return count > 0 ? count : std::max(1, hwloc_bitmap_weight(all.get()));
+  return cores;
 }
 
 std::vector<CacheInfo> list_caches(hwloc_topology_t topology) {
@@ -148,7 +140,8 @@ NodeInfo inspect_node(const std::string& host, const std::vector<std::string>& m
   node.available_bytes = available_memory_bytes();
   if (const Topology topology = load_topology()) {
     node.processor = processor_model(topology.get());
-    node.core_count = count_cores(topology.get(), masks);
+    node.cores = list_cores(topology.get(), masks);
+    node.core_count = std::max(1, static_cast<int>(node.cores.size()));
     node.caches = list_caches(topology.get());
   } else {
     node.processor = "unknown";
@@ -159,7 +152,8 @@ NodeInfo inspect_node(const std::string& host, const std::vector<std::string>& m
 
 std::string encode(const NodeInfo& node) {
   nlohmann::json json{
-      {"processor", node.processor}, {"cores", node.core_count}, {"available", node.available_bytes}};
+      {"processor", node.processor}, {"core_count", node.core_count}, {"available", node.available_bytes}};
+  json["cores"] = node.cores;
   json["caches"] = nlohmann::json::array();
   for (const auto& cache : node.caches) {
     json["caches"].push_back({cache.level, cache.byte_count, cache.shared_by_cores});
@@ -170,7 +164,8 @@ std::string encode(const NodeInfo& node) {
 void decode(const std::string& text, NodeInfo& node) {
   const auto json = nlohmann::json::parse(text);
   node.processor = json.at("processor");
-  node.core_count = json.at("cores");
+  node.core_count = json.at("core_count");
+  node.cores = json.at("cores").get<std::vector<std::string>>();
   node.available_bytes = json.at("available");
   for (const auto& cache : json.at("caches")) {
     node.caches.push_back({.level = cache.at(0), .byte_count = cache.at(1), .shared_by_cores = cache.at(2)});
@@ -229,10 +224,22 @@ std::int64_t available_memory_bytes() {
   return available;
 }
 
+// The affinity mask from the kernel: no topology is needed for it, so ranks that need none load none.
+std::string allowed_processors() {
+  cpu_set_t mask;
+  CPU_ZERO(&mask);
+  if (sched_getaffinity(0, sizeof(mask), &mask) != 0) return {};
+  const Bitmap bitmap(hwloc_bitmap_alloc());
+  for (unsigned cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+    if (CPU_ISSET(cpu, &mask)) hwloc_bitmap_set(bitmap.get(), cpu);
+  }
+  return text_of(bitmap);
+}
+
 Environment inspect_environment(comm::RankGroup& group, int thread_count) {
   Environment environment;
   const auto hosts = group.gather_all(host_name());
-  const auto masks = group.gather_all(own_processors());
+  const auto masks = group.gather_all(allowed_processors());
   std::vector<std::vector<std::string>> node_masks;
   std::vector<int> first_ranks;
   for (std::size_t rank = 0; rank < hosts.size(); ++rank) {

@@ -31,6 +31,8 @@ struct NodeInfo {
   std::string processor;  ///< model name
   int core_count = 0;     ///< cores that the node's ranks may run on, all masks together
   int rank_count = 0;
+  /// The logical processors of each of these cores, as lists; neighbours in the topology are neighbours here.
+  std::vector<std::string> cores{};
   std::vector<CacheInfo> caches;     ///< data and unified caches
   std::int64_t available_bytes = 0;  ///< memory that the ranks may still take: free, cgroup limit
 
@@ -50,6 +52,9 @@ struct Environment {
 
 /// Collective. Every rank gets the whole answer.
 Environment inspect_environment(comm::RankGroup& group, int thread_count);
+
+/// The logical processors that the calling thread may run on, as a list "0-3,8"; empty if not known.
+std::string allowed_processors();
 
 /// Peak resident memory of this process so far, bytes.
 std::int64_t peak_resident_bytes();

@@ -3,14 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <memory>
-#include <utility>
 
-#include "cg/agreement.hpp"
-#include "cg/block_operator.hpp"
-#include "cg/phase_timer.hpp"
-#include "cg/solver.hpp"
+#include "cg/grid_solver.hpp"
+#include "cg/stopwatch.hpp"
 #include "cg/text_format.hpp"
 #include "cg/tune_measure.hpp"
 
@@ -19,48 +15,6 @@ namespace {
 
 // Larger blocks take seconds to generate, and seconds for each outer iteration.
 constexpr double most_nonzeros_per_rank = 20e6;
-
-/// One grid with everything that an outer iteration on it needs.
-class GridContestant {
- public:
-  GridContestant(std::unique_ptr<BlockProduct> product, std::unique_ptr<comm::Communicator> communicator,
-                 const RunChoices& choices)
-      : product_(std::move(product)),
-        communicator_(std::move(communicator)),
-        timer_(false, *communicator_),
-        operator_(*communicator_, *product_, timer_, choices.thread_count),
-        solver_(operator_, *communicator_, timer_, choices.thread_count),
-        shift_(choices.problem.shift) {}
-
-  void iterate() {
-    solver_.reset();
-    static_cast<void>(solver_.outer_step(shift_, false));
-  }
-
- private:
-  std::unique_ptr<BlockProduct> product_;
-  std::unique_ptr<comm::Communicator> communicator_;
-  PhaseTimer timer_;
-  BlockOperator operator_;
-  Solver solver_;
-  double shift_;
-};
-
-std::unique_ptr<GridContestant> make_contestant(comm::RankGroup& group, const GridTrialSetting& setting,
-                                                const comm::ProcessGrid& grid) {
-  const auto& choices = setting.choices;
-  const auto layout = comm::BlockLayout::even(choices.problem.n, grid);
-  const auto kernel = setting.kernel_for(grid);
-  auto sourced = setting.source.build(choices.problem, layout, group, choices.thread_count);
-  std::unique_ptr<BlockProduct> product;
-  agree_on(group, [&] {
-    product = make_block_product(kernel.kernel, std::move(sourced.block), layout, group.rank(),
-                                 {.thread_count = choices.thread_count, .tuning = kernel.tuning});
-  });
-  auto communicator = setting.transport.make(
-      group, layout, {.sum_form = choices.sum_form, .mirrored = product->is_symmetric()});
-  return std::make_unique<GridContestant>(std::move(product), std::move(communicator), choices);
-}
 
 /// Bytes that a rank needs for the trial, about: its blocks on all grids at once.
 std::int64_t bytes_of_rank(const GridTrialSetting& setting, std::span<const comm::ProcessGrid> grids,
@@ -116,12 +70,26 @@ GridTrial try_grids(comm::RankGroup& group, const GridTrialSetting& setting, con
   trial.skipped_because = why_skipped(setting, grids);
   if (!trial.skipped_because.empty()) return trial;
 
-  const auto start = std::chrono::steady_clock::now();
-  std::vector<std::unique_ptr<GridContestant>> contestants;
+  const Stopwatch watch;
+  std::vector<std::unique_ptr<GridSolver>> contestants;
   std::vector<std::function<void()>> works;
   for (const auto& grid : grids) {
-    auto* const contestant = contestants.emplace_back(make_contestant(group, setting, grid)).get();
-    works.emplace_back([contestant] { contestant->iterate(); });
+    auto* const contestant =
+        contestants
+            .emplace_back(GridSolver::make(group, {.problem = setting.choices.problem,
+                                                   .grid = grid,
+                                                   .source = setting.source,
+                                                   .transport = setting.transport,
+                                                   .sum_form = setting.choices.sum_form,
+                                                   .choice = setting.kernel_for(grid),
+                                                   .thread_count = setting.choices.thread_count,
+                                                   .overlaps = setting.choices.overlaps,
+                                                   .ranks_per_node = setting.choices.ranks_per_node}))
+            .get();
+    works.emplace_back([contestant] {
+      contestant->reset();
+      static_cast<void>(contestant->outer_step());
+    });
   }
   constexpr RaceLimits limits{
       .fewest_rounds = 1, .most_rounds = 5, .budget_s = 0.5, .hopeless_factor = 1.3, .shortest_turn_s = 1e-3};
@@ -129,8 +97,7 @@ GridTrial try_grids(comm::RankGroup& group, const GridTrialSetting& setting, con
   for (std::size_t k = 0; k < grids.size(); ++k)
     trial.tried.push_back({.grid = grids[k], .step_s = seconds[k] / cg_steps_per_solve});
   trial.best = std::ranges::min_element(trial.tried, {}, &TriedGrid::step_s)->grid;
-  trial.duration_s =
-      group.maximum(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+  trial.duration_s = group.maximum(watch.seconds());
   return trial;
 }
 

@@ -33,14 +33,6 @@ FoundText find_text(const std::string& path, bool was_named) {
   }
 }
 
-/// The one model of all nodes, or nothing.
-std::optional<std::string> common_processor(const Environment& environment) {
-  const auto name = environment.nodes.front().processor_with_caches();
-  const bool is_common = std::ranges::all_of(
-      environment.nodes, [&](const auto& node) { return node.processor_with_caches() == name; });
-  return is_common ? std::optional(name) : std::nullopt;
-}
-
 double nonzeros_per_rank(const KernelTask& task) {
   return expected_nonzero_count(task.problem) / task.grid.rank_count();
 }
@@ -83,6 +75,13 @@ kernels::Tuning settled(const kernels::Tuning& defaults, const kernels::Tuning& 
 
 }  // namespace
 
+std::optional<std::string> common_processor(const Environment& environment) {
+  const auto name = environment.nodes.front().processor_with_caches();
+  const bool is_common = std::ranges::all_of(
+      environment.nodes, [&](const auto& node) { return node.processor_with_caches() == name; });
+  return is_common ? std::optional(name) : std::nullopt;
+}
+
 LoadedProfile load_profile(const ProfileSource& source, const Environment& environment,
                            comm::RankGroup& group) {
   LoadedProfile loaded;
@@ -112,11 +111,13 @@ LoadedProfile load_profile(const ProfileSource& source, const Environment& envir
     return loaded;
   }
   const auto profile = parse_profile(text);
-  if (const auto known = profile.find(*processor); known != profile.end()) {
+  const auto known = profile.find(*processor);
+  if (known != profile.end()) loaded.transports = known->second.transports;
+  if (known != profile.end() && known->second.knows_kernels()) {
     loaded.processor = known->second;
   } else {
-    loaded.absence =
-        fmt::format("{} knows nothing of this processor ({}); cg2d tune adds it", loaded.path, *processor);
+    loaded.absence = fmt::format("{} knows nothing of {}this processor ({}); cg2d tune adds it", loaded.path,
+                                 known == profile.end() ? "" : "kernels on ", *processor);
   }
   return loaded;
 }
@@ -159,8 +160,9 @@ KernelChoice choose_kernel(const KernelWish& wish, const KernelTask& task, const
   if (tuned) choice.tuning_origin = ChoiceOrigin::profile;
   choice.tuning = settled(choice.kernel.defaults, wish.tuning, tuned.value_or(kernels::Tuning{}));
   const int default_length = *kernels::find_kernel("csr-simd")->defaults.critical_vector_length;
-  choice.critical_vector_length = choice.tuning.critical_vector_length.value_or(
-      wish.tuning.critical_vector_length.value_or(known ? known->critical_vector_length : default_length));
+  choice.critical_vector_length =
+      choice.tuning.critical_vector_length.value_or(wish.tuning.critical_vector_length.value_or(
+          known ? known->critical_vector_length.value_or(default_length) : default_length));
   return choice;
 }
 

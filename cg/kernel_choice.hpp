@@ -29,10 +29,14 @@ struct ProfileSource {
 
 /// The profile of the machine's processor, or why there is none.
 struct LoadedProfile {
-  std::optional<ProcessorProfile> processor;
-  std::string path;     ///< of the file looked at; empty if none was
-  std::string absence;  ///< one phrase; empty with a profile
+  std::optional<ProcessorProfile> processor;  ///< where it knows this processor's kernels
+  std::vector<TransportCase> transports{};    ///< whether or not there are kernels
+  std::string path;                           ///< of the file looked at; empty if none was
+  std::string absence;                        ///< one phrase; empty with a profile
 };
+
+/// The one processor, with its caches, of all nodes, or nothing: what profiles go by.
+std::optional<std::string> common_processor(const Environment& environment);
 
 /// Reads the profile on rank 0. Collective. Throws InputError for a file that was named and is no profile;
 /// one that is missing, or does not know this processor, is an absence.

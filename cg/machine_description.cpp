@@ -144,6 +144,22 @@ std::vector<RowLengthCost> row_lengths_from(const Section& kernel) {
   return curve;
 }
 
+std::vector<TransportCost> transports_from(const Section& top) {
+  std::vector<TransportCost> transports;
+  for (const auto& section : top.list("transports")) {
+    TransportCost cost{
+        .name = section.text("name"),
+        .start_up_s = section.seconds("start_up_s", "start_up_clocks"),
+        .bytes_per_s = section.per_second("bytes_per_s", "bytes_per_clock"),
+        .add_s_per_element = section.seconds("add_seconds_per_element", "add_clocks_per_element")};
+    if (std::ranges::find(transports, cost.name, &TransportCost::name) != transports.end()) {
+      throw InputError(fmt::format("{} is \"{}\" a second time", section.where("name"), cost.name));
+    }
+    transports.push_back(std::move(cost));
+  }
+  return transports;
+}
+
 KernelCost kernel_cost_from(const Section& kernel) {
   KernelCost cost{.name = kernel.text("name"), .is_symmetric = flag_from(kernel, "symmetric")};
   if (!kernel.has("shapes")) {
@@ -182,6 +198,7 @@ MachineDescription description_from(const Section& top) {
       .add_s_per_element = network.seconds("add_seconds_per_element", "add_clocks_per_element"),
       .sum_form = sum_form_from(network),
       .shuffles_kept_pieces = flag_from(network, "shuffles_kept_pieces")};
+  if (top.has("transports")) machine.transports = transports_from(top);
   const auto vectors = top.section("vectors");
   machine.vectors = {
       .dot_s_per_element = vectors.seconds("dot_seconds_per_element", "dot_clocks_per_element"),
@@ -252,6 +269,12 @@ Json json_of(const MachineDescription& machine) {
                      {"add_seconds_per_element", network.add_s_per_element},
                      {"sum_form", sum_form_name(network.sum_form)},
                      {"shuffles_kept_pieces", network.shuffles_kept_pieces}};
+  for (const auto& transport : machine.transports) {
+    json["transports"].push_back({{"name", transport.name},
+                                  {"start_up_s", transport.start_up_s},
+                                  {"bytes_per_s", transport.bytes_per_s},
+                                  {"add_seconds_per_element", transport.add_s_per_element}});
+  }
   json["vectors"] = {{"dot_seconds_per_element", vectors.dot_s_per_element},
                      {"dot_call_s", vectors.dot_call_s},
                      {"update_seconds_per_element", vectors.update_s_per_element},
@@ -276,6 +299,16 @@ double KernelCost::at_row_length(double row_length) const {
   const double share =
       std::log(row_length / below.row_length) / std::log(above->row_length / below.row_length);
   return below.seconds_per_nonzero + share * (above->seconds_per_nonzero - below.seconds_per_nonzero);
+}
+
+MachineDescription MachineDescription::through(std::string_view transport) const {
+  MachineDescription machine = *this;
+  const auto found = std::ranges::find(transports, transport, &TransportCost::name);
+  if (found == transports.end()) return machine;
+  machine.network.start_up_s = found->start_up_s;
+  machine.network.bytes_per_s = found->bytes_per_s;
+  machine.network.add_s_per_element = found->add_s_per_element;
+  return machine;
 }
 
 const KernelCost& MachineDescription::kernel(std::string_view kernel_name) const {

@@ -68,6 +68,14 @@ struct NetworkCost {
   bool shuffles_kept_pieces = false;
 };
 
+/// The network as a rank sees it through one transport. Form of the sum and kept pieces are the machine's.
+struct TransportCost {
+  std::string name;
+  double start_up_s = 0.0;
+  double bytes_per_s = 0.0;
+  double add_s_per_element = 0.0;
+};
+
 /// Time of one pass over the elements of a vector. `call_s` is what every call costs.
 struct VectorCost {
   double dot_s_per_element = 0.0;
@@ -87,7 +95,7 @@ struct MachineDescription {
   std::string description;
   std::vector<std::string> sources;
   double clock_hz = 0.0;  ///< only for the keys in clocks, and for showing clocks
-  NetworkCost network;
+  NetworkCost network;    ///< through the default transport
   VectorCost vectors;
   NodeSharing node;
   std::string default_kernel;  ///< empty: the fastest of each grid
@@ -95,7 +103,10 @@ struct MachineDescription {
   /// Of a calibration: the ranks and threads that it ran on. 0: good for any number.
   int calibrated_ranks = 0;
   int calibrated_threads = 0;
+  std::vector<TransportCost> transports{};  ///< the others; empty if not known
 
+  /// The same machine through another transport: with its network where it is known, else unchanged.
+  [[nodiscard]] MachineDescription through(std::string_view transport) const;
   /// Throws InputError that lists the known names.
   [[nodiscard]] const KernelCost& kernel(std::string_view kernel_name) const;
 };

@@ -23,6 +23,7 @@
 #include "cg/progress.hpp"
 #include "cg/shared_output.hpp"
 #include "cg/text_format.hpp"
+#include "cg/thread_binding.hpp"
 #include "cg/tuning_profile.hpp"
 
 namespace cg2d {
@@ -47,9 +48,23 @@ struct ProblemModel {
   std::vector<RankCountModel> rank_counts;
 };
 
+/// Throws InputError where the description has no network of the transport that was asked for.
+void require_described(const MachineDescription& condition, const std::string& transport) {
+  if (transport == comm::default_transport().name) return;
+  std::string known(comm::default_transport().name);
+  for (const auto& described : condition.transports) {
+    if (described.name == transport) return;
+    known += ", " + described.name;
+  }
+  throw InputError(fmt::format("--transport {}: the description of {} has no network of it; it has {}",
+                               transport, condition.name, known));
+}
+
 Prediction predict_grid(const Machine& machine, const ModelOptions& options, const Problem& problem,
                         const comm::ProcessGrid& grid) {
-  const auto& condition = machine.for_ranks(grid.rank_count());
+  const auto& described = machine.for_ranks(grid.rank_count());
+  require_described(described, options.transport);
+  const auto condition = described.through(options.transport);
   if (options.kernel.empty()) return predict(condition, problem, grid);
   return predict(condition, condition.kernel(options.kernel), problem, grid, condition.network.sum_form);
 }
@@ -240,6 +255,12 @@ class MachineFile {
   Machine known_;
 };
 
+std::string network_line(std::string_view transport, double start_up_s, double bytes_per_s,
+                         double add_s_per_element) {
+  return fmt::format(" {:<15} = {:.3f} us + bytes / {:.3f} GB/s a message, {:.3f} ns an addition\n",
+                     transport, 1e6 * start_up_s, bytes_per_s / 1e9, 1e9 * add_s_per_element);
+}
+
 std::string calibration_text(const MachineDescription& machine, const std::string& path) {
   constexpr double micro = 1e6;
   constexpr double nano = 1e9;
@@ -247,9 +268,12 @@ std::string calibration_text(const MachineDescription& machine, const std::strin
   std::string text = fmt::format("\n cg2d model --calibrate - {}, {} x {}\n\n", machine.name,
                                  format_count(machine.calibrated_ranks, "rank"),
                                  format_count(machine.calibrated_threads, "thread"));
-  text += fmt::format(" message         = {:.3f} us + bytes / {:.3f} GB/s\n", micro * network.start_up_s,
-                      network.bytes_per_s / nano);
-  text += fmt::format(" addition        = {:.3f} ns per element\n", nano * network.add_s_per_element);
+  text += network_line(comm::default_transport().name, network.start_up_s, network.bytes_per_s,
+                       network.add_s_per_element);
+  for (const auto& transport : machine.transports) {
+    text += network_line(transport.name, transport.start_up_s, transport.bytes_per_s,
+                         transport.add_s_per_element);
+  }
   text += fmt::format(" dot product     = {:.3f} ns per element\n", nano * machine.vectors.dot_s_per_element);
   text += fmt::format(" vector update   = {:.3f} us + {:.3f} ns per element\n\n",
                       micro * machine.vectors.update_call_s, nano * machine.vectors.update_s_per_element);
@@ -270,6 +294,7 @@ ExitCode calibrate_machine(const ModelOptions& options, comm::RankGroup& group) 
   const auto environment = inspect_environment(group, options.thread_count);
   group.waiter().set_mode(environment.ranks_oversubscribed ? comm::WaitMode::yield : comm::WaitMode::spin);
   group.waiter().set_tick_source(&read_cycle_counter);
+  const ThreadBinding binding(group, environment, BindWish::automatic, options.thread_count);
   const auto profile = load_profile({}, environment, group);
   std::optional<MachineFile> file;
   const auto output = open_output(options.output, group);

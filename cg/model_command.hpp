@@ -8,6 +8,7 @@
 #include "cg/errors.hpp"
 #include "cg/problem.hpp"
 #include "comm/block_layout.hpp"
+#include "comm/communicator.hpp"
 #include "comm/rank_group.hpp"
 
 namespace cg2d {
@@ -19,6 +20,7 @@ struct ModelOptions {
   std::vector<int> rank_counts;          ///< empty: the ranks that run
   std::vector<comm::ProcessGrid> grids;  ///< empty: all of the rank counts
   std::string kernel;                    ///< empty: the machine's default
+  std::string transport{comm::default_transport().name};
   std::string format = "text";
   std::string output;
   bool calibrates = false;

@@ -10,6 +10,7 @@
 #include "cg/errors.hpp"
 #include "cg/model_command.hpp"
 #include "cg/option_values.hpp"
+#include "cg/shared_options.hpp"
 #include "cg/subcommand.hpp"
 
 namespace cg2d {
@@ -43,6 +44,7 @@ void add_model_options(CLI::App& parser, ModelWords& words) {
   parser.add_option("--grid", words.grids, "grids as PXxPY, such as 1x2,2x1; all of the ranks if not given")
       ->delimiter(',');
   parser.add_option("--kernel", options.kernel, "a kernel of the description instead of its default");
+  parser.add_option("--transport", options.transport, "way to move data (cg2d run --list-transports)");
   parser.add_flag(
       "--calibrate", options.calibrates,
       "measure this machine with the ranks that run, and write its description (to --machine FILE)");
@@ -60,13 +62,14 @@ ModelOptions model_options_from(const ModelWords& words) {
   auto letters = words.class_letters;
   if (letters.empty() && options.calibrates) letters = {"W", "A", "B"};
   if (letters.empty()) letters = {"B"};
-  if (options.calibrates && (!words.rank_counts.empty() || !words.grids.empty() || !options.kernel.empty() ||
-                             options.format != "text")) {
+  if (options.calibrates &&
+      (!words.rank_counts.empty() || !words.grids.empty() || !options.kernel.empty() ||
+       options.format != "text" || options.transport != comm::default_transport().name)) {
     throw InputError(
-        "--calibrate measures every grid of the ranks that run: --ranks, --grid, --kernel and --format do "
-        "not go "
-        "with it");
+        "--calibrate measures every grid of the ranks that run, and every transport: --ranks, --grid, "
+        "--kernel, --transport and --format do not go with it");
   }
+  require_transport_name(options.transport);
   require_within("--threads", options.thread_count, most_threads);
   for (const auto& letter : letters) options.problems.push_back(problem_class(letter));
   for (const auto& text : words.rank_counts) {

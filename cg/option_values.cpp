@@ -106,6 +106,12 @@ void require_within(const std::string& option, int value, int largest) {
   }
 }
 
+void require_started(const std::string& option, int rank_count, int started_count) {
+  if (rank_count <= started_count) return;
+  throw InputError(fmt::format("{} {}: only {} started; start as many with mpiexec -n {}", option, rank_count,
+                               started_count, rank_count));
+}
+
 void require_not_negative(const std::string& option, const std::optional<int>& value) {
   if (value && *value < 0) throw InputError(fmt::format("{} {}: must not be negative", option, *value));
 }

@@ -81,6 +81,8 @@ void require_grid_of(const comm::ProcessGrid& grid, int rank_count);
 
 /// Throws InputError when the value is not within 1 ... largest.
 void require_within(const std::string& option, int value, int largest);
+/// Throws InputError when fewer ranks were started than the option asks for.
+void require_started(const std::string& option, int rank_count, int started_count);
 /// Throws InputError; no value is fine.
 void require_not_negative(const std::string& option, const std::optional<int>& value);
 

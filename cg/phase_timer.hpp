@@ -17,6 +17,7 @@ namespace cg2d {
 struct PhaseRecord {
   std::uint64_t clocks = 0;         ///< reference cycles inside the phase
   std::uint64_t waited_clocks = 0;  ///< of these, waiting for other ranks
+  std::uint64_t hidden_clocks = 0;  ///< of other phases, while communication of this one was under way
   std::uint64_t calls = 0;
 };
 using PhaseRecords = std::array<PhaseRecord, phase_count>;
@@ -31,7 +32,8 @@ class PhaseTimer {
   /// Lives around one call; phases do not nest.
   class Scope {
    public:
-    Scope(PhaseTimer& timer, Phase phase) : timer_(timer), phase_(phase) {
+    Scope(PhaseTimer& timer, Phase phase, std::uint64_t* hidden_clocks = nullptr)
+        : timer_(timer), phase_(phase), hidden_clocks_(hidden_clocks) {
       if (!timer_.enabled_) return;
       waited_before_ = timer_.communicator_.waited_ticks();
       begin_ = read_cycle_counter();
@@ -44,6 +46,7 @@ class PhaseTimer {
       record.clocks += clocks;
       record.waited_clocks += timer_.communicator_.waited_ticks() - waited_before_;
       ++record.calls;
+      if (hidden_clocks_ != nullptr) *hidden_clocks_ += clocks;
       if (timer_.counters_ != nullptr) timer_.counters_->end_phase(phase_, clocks);
       if (timer_.trace_ != nullptr) timer_.trace_->add_phase(phase_, begin_, end);
     }
@@ -55,11 +58,16 @@ class PhaseTimer {
    private:
     PhaseTimer& timer_;
     Phase phase_;
+    std::uint64_t* hidden_clocks_;
     std::uint64_t waited_before_ = 0;
     std::uint64_t begin_ = 0;
   };
 
   [[nodiscard]] Scope scope(Phase phase) { return {*this, phase}; }
+  /// A scope of `phase` while communication of the phase `hidden` is under way.
+  [[nodiscard]] Scope scope_that_hides(Phase hidden, Phase phase) {
+    return {*this, phase, &records_[static_cast<std::size_t>(hidden)].hidden_clocks};
+  }
 
   /// Lives around one CG step or one outer iteration, for the trace only.
   class TraceScope {

@@ -6,17 +6,20 @@ namespace cg2d {
 namespace {
 
 // A CG step has at most nine phases (BlockOperator::apply() up to five, Solver four) and its own bar; an
-// outer iteration of at least 25 steps has fewer than sixteen more.
+// outer iteration of at least 25 steps has fewer than sixteen more. A product in parts has two more phases
+// for each behind the first.
 constexpr std::size_t events_per_step = 12;
 constexpr std::size_t events_per_outer_iteration = 20;
+constexpr std::size_t events_per_part = 2;
 
 }  // namespace
 
-PhaseTrace::PhaseTrace(int step_count)
+PhaseTrace::PhaseTrace(int step_count, std::size_t product_parts)
     : step_count_(step_count),
-      capacity_(static_cast<std::size_t>(step_count) * events_per_step +
+      capacity_(static_cast<std::size_t>(step_count) *
+                    (events_per_step + events_per_part * (product_parts - 1)) +
                 (static_cast<std::size_t>(step_count) / cg_steps_per_solve + 2) *
-                    events_per_outer_iteration) {
+                    (events_per_outer_iteration + events_per_part * (product_parts - 1))) {
   events_.reserve(capacity_);
 }
 

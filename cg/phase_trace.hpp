@@ -37,7 +37,8 @@ struct TraceEvent {
 /// capacity() events are kept. Not thread-safe.
 class PhaseTrace {
  public:
-  explicit PhaseTrace(int step_count);
+  /// product_parts: in how many parts a product multiplies.
+  explicit PhaseTrace(int step_count, std::size_t product_parts = 1);
 
   void add_phase(Phase phase, std::uint64_t begin, std::uint64_t end) {
     if (is_recording_) add({.begin = begin, .end = end, .kind = static_cast<int>(phase), .number = step_});

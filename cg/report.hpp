@@ -25,6 +25,8 @@
 #include "cg/run_plan.hpp"
 #include "cg/sample.hpp"
 #include "cg/solver.hpp"
+#include "cg/thread_binding.hpp"
+#include "cg/transport_choice.hpp"
 #include "cg/vector_ops.hpp"
 #include "comm/block_layout.hpp"
 #include "comm/communicator.hpp"
@@ -88,6 +90,9 @@ struct RunReport {
   int thread_count = 1;
   comm::SumForm sum_form = comm::SumForm::reduce_scatter;
   std::string transport;
+  std::optional<TransportTrial> transport_trial;  ///< with --transport auto
+  bool overlaps = false;
+  int ranks_per_node = 0;  ///< of pretended nodes; 0: the real ones
   std::string kernel;
   bool is_symmetric = false;  ///< the kernel stores one entry of each mirrored pair
   bool converted = false;     ///< the kernel takes something else than the CSR that was generated
@@ -97,6 +102,7 @@ struct RunReport {
   bool phases_timed = false;
   std::optional<Environment> environment;
   std::string wait_mode;
+  std::optional<BindingFacts> binding;  ///< where the run came to it
   /// By the calibrated description of this machine; on rank 0 only, and only where there is one.
   std::optional<Prediction> prediction;
 

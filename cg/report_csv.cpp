@@ -16,7 +16,19 @@ std::string header() {
   for (std::size_t index = 0; index < phase_count; ++index) {
     text += fmt::format(",{0}_s,{0}_max_s,{0}_waiting_s", phase_name(phase_at(index)));
   }
-  return text + "\n";
+  return text + ",overlap,collection_hidden_s\n";
+}
+
+/// Mean over the ranks.
+std::string overlap_cells(const RunReport& report, const RepeatReport& repeat) {
+  std::string text = report.overlaps ? ",on," : ",off,";
+  if (!report.overlaps || !report.phases_timed) return text;
+  double hidden_s = 0.0;
+  for (std::size_t rank = 0; rank < repeat.ranks.size(); ++rank) {
+    const auto& record = repeat.ranks[rank].phases[static_cast<std::size_t>(Phase::collection)];
+    hidden_s += static_cast<double>(record.hidden_clocks) / report.ranks[rank].ticks_per_second;
+  }
+  return text + fmt::format("{:.9g}", hidden_s / static_cast<double>(repeat.ranks.size()));
 }
 
 std::string phase_cells(const RunReport& report, const RepeatReport& repeat) {
@@ -52,7 +64,7 @@ std::string write_csv(const RunReport& report) {
         report.instruction_set, k + 1, repeat.steps.back().zeta, repeat.steps.back().residual_norm,
         repeat.time_s, official_flop_count(problem) / repeat.time_s / 1e6,
         true_flop_count(problem, report.nonzero_count) / repeat.time_s / 1e6);
-    text += phase_cells(report, repeat) + "\n";
+    text += phase_cells(report, repeat) + overlap_cells(report, repeat) + "\n";
   }
   return text;
 }

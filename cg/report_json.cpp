@@ -37,6 +37,7 @@ Json environment_json(const RunReport& report) {
   for (std::size_t rank = 0; rank < environment.ranks.size(); ++rank) {
     const auto& place = environment.ranks[rank];
     ranks.push_back({{"rank", rank}, {"host", place.host}, {"processors", place.processors}});
+    if (report.binding) ranks.back()["threads"] = report.binding->ranks[rank];
   }
   return {{"mpi", environment.mpi_version},
           {"blas", environment.blas},
@@ -48,6 +49,9 @@ Json environment_json(const RunReport& report) {
            environment.transparent_huge_pages ? Json(*environment.transparent_huge_pages) : Json(nullptr)},
           {"oversubscribed", environment.oversubscribed},
           {"waiting", report.wait_mode},
+          {"thread_binding",
+           report.binding ? Json{{"is_bound", report.binding->is_bound}, {"why_not", report.binding->why_not}}
+                          : Json(nullptr)},
           {"nodes", std::move(nodes)},
           {"binding", std::move(ranks)}};
 }
@@ -86,6 +90,19 @@ Json grid_trial_json(const GridTrial& trial) {
           {"skipped_because", trial.skipped_because}};
 }
 
+Json transport_trial_json(const TransportTrial& trial) {
+  Json tried = Json::array();
+  for (const auto& one : trial.tried) tried.push_back({{"transport", one.name}, {"step_s", one.step_s}});
+  Json skipped = Json::array();
+  for (const auto& one : trial.skipped) skipped.push_back({{"transport", one.name}, {"reason", one.reason}});
+  return {{"from", trial.from_profile ? "profile" : "measurement"},
+          {"tried", std::move(tried)},
+          {"skipped", std::move(skipped)},
+          {"duration_s", trial.duration_s},
+          {"kept_in", trial.kept_in.empty() ? Json(nullptr) : Json(trial.kept_in)},
+          {"not_kept_because", trial.not_kept_because}};
+}
+
 Json configuration_json(const RunReport& report) {
   Json json{{"ranks", report.grid.rank_count()},
             {"grid",
@@ -96,11 +113,14 @@ Json configuration_json(const RunReport& report) {
             {"threads", report.thread_count},
             {"transport", report.transport},
             {"sum_form", sum_form_name(report.sum_form)},
+            {"overlap", report.overlaps},
+            {"ranks_per_node", report.ranks_per_node},
             {"kernel", report.kernel},
             {"symmetric_storage", report.is_symmetric},
             {"instruction_set", report.instruction_set},
             {"tuning", tuning_json(report)}};
   if (report.grid_trial) json["grid"]["trial"] = grid_trial_json(*report.grid_trial);
+  if (report.transport_trial) json["transport_trial"] = transport_trial_json(*report.transport_trial);
   return json;
 }
 
@@ -161,6 +181,10 @@ Json phases_json(const RunReport& report) {
           {"calls", record.calls},
           {"messages", sent.message_count},
           {"bytes", sent.byte_count}};
+    }
+    if (report.overlaps) {
+      const auto hidden = times.phases[static_cast<std::size_t>(Phase::collection)].hidden_clocks;
+      phases[std::string(phase_name(Phase::collection))]["hidden_clocks"] = hidden;
     }
     ranks.push_back({{"rank", rank},
                      {"process_column", report.grid.column_of(static_cast<int>(rank))},

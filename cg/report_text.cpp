@@ -115,6 +115,11 @@ std::string huge_page_text(const RunReport& report) {
                      format_bytes(least.huge_page_bytes), format_bytes(least.resident_bytes));
 }
 
+std::string overlap_text(const RunReport& report) {
+  if (!report.overlaps) return {};
+  return report.grid.rows == 1 ? ", overlap on (one process row: nothing to overlap)" : ", overlap on";
+}
+
 std::string own_lines(const RunReport& report) {
   const auto& problem = report.problem;
   const auto& repeat = median_repeat(report);
@@ -140,8 +145,13 @@ std::string own_lines(const RunReport& report) {
                            format_count(report.grid.rows, "process row"),
                            report.grid_is_automatic ? ", chosen by auto" : ""));
   if (report.grid_trial) line("Grid trial", describe_trial(*report.grid_trial));
-  line("Transport", fmt::format("{}, sum {}, waiting ranks {}", report.transport,
-                                sum_form_name(report.sum_form), report.wait_mode));
+  line("Transport",
+       fmt::format("{}{}, sum {}, waiting ranks {}{}", report.transport,
+                   report.ranks_per_node > 0
+                       ? fmt::format(" with nodes of {}", format_count(report.ranks_per_node, "rank"))
+                       : "",
+                   sum_form_name(report.sum_form), report.wait_mode, overlap_text(report)));
+  if (report.transport_trial) line("Transport trial", describe_transport_trial(*report.transport_trial));
   line("Kernel",
        fmt::format(
            "{} ({}), {}{}", report.kernel, report.instruction_set,
@@ -151,6 +161,7 @@ std::string own_lines(const RunReport& report) {
            report.is_symmetric ? ", symmetric storage: one entry of each mirrored pair" : ""));
   line("Tuning", tuning_text(report));
   line("Threads", fmt::format("{} per rank", report.thread_count));
+  if (report.binding) line("Binding", describe_binding(*report.binding));
   line("Row lengths", row_length_text(report));
   if (report.prediction) {
     line("Prediction",
@@ -173,6 +184,24 @@ std::string own_lines(const RunReport& report) {
   return text;
 }
 
+/// What a row of the phase table says as means over the ranks, of one CG step; predicted: of the whole run.
+struct RowMeans {
+  double waited = 0.0;
+  double hidden = 0.0;
+  double messages = 0.0;
+  double bytes = 0.0;
+  double predicted_s = 0.0;
+
+  RowMeans& operator+=(const RowMeans& other) {
+    waited += other.waited;
+    hidden += other.hidden;
+    messages += other.messages;
+    bytes += other.bytes;
+    predicted_s += other.predicted_s;
+    return *this;
+  }
+};
+
 std::string phase_table(const RunReport& report) {
   const auto& repeat = median_repeat(report);
   const auto rank_count = repeat.ranks.size();
@@ -183,48 +212,47 @@ std::string phase_table(const RunReport& report) {
 
   std::string text = fmt::format(
       " Phases: reference clocks per CG step ({}, {:.3f} GHz), over the ranks\n"
-      " {:<15} {:>7} {:>12} {:>12} {:>12} {:>9} {:>12} {:>9} {:>12}{}\n",
+      " {:<15} {:>7} {:>12} {:>12} {:>12} {:>9} {:>12}{} {:>9} {:>12}{}\n",
       cycle_counter_name(), report.ranks.front().ticks_per_second / 1e9, "phase", "share", "minimum", "mean",
-      "maximum", "imbalance", "waiting", "messages", "bytes", report.prediction ? "    predicted" : "");
+      "maximum", "imbalance", "waiting", report.overlaps ? "       hidden" : "", "messages", "bytes",
+      report.prediction ? "    predicted" : "");
+  const auto mean = [&](auto count) {
+    return static_cast<double>(count) / steps / static_cast<double>(rank_count);
+  };
   std::vector<double> clocks(rank_count);
   std::vector<double> sums(rank_count, 0.0);
-  double waited_sum = 0.0;
-  double message_sum = 0.0;
-  double byte_sum = 0.0;
-  const auto row = [&](std::string_view name, const Spread& spread, double waited, double messages,
-                       double bytes, double predicted_s) {
+  RowMeans all;
+  const auto row = [&](std::string_view name, const Spread& spread, const RowMeans& means) {
     text += fmt::format(
-        " {:<15} {:>5.1f} % {:>12.0f} {:>12.0f} {:>12.0f} {:>7.1f} % {:>12.0f} {:>9.2f} {:>12.0f}{}\n", name,
-        100.0 * spread.mean * steps / region_mean, spread.minimum, spread.mean, spread.maximum,
-        100.0 * spread.imbalance(), waited, messages, bytes,
+        " {:<15} {:>5.1f} % {:>12.0f} {:>12.0f} {:>12.0f} {:>7.1f} % {:>12.0f}{} {:>9.2f} {:>12.0f}{}\n",
+        name, 100.0 * spread.mean * steps / region_mean, spread.minimum, spread.mean, spread.maximum,
+        100.0 * spread.imbalance(), means.waited,
+        report.overlaps ? fmt::format(" {:>12.0f}", means.hidden) : "", means.messages, means.bytes,
         report.prediction
-            ? fmt::format(" {:>12.0f}", predicted_s * report.ranks.front().ticks_per_second / steps)
+            ? fmt::format(" {:>12.0f}", means.predicted_s * report.ranks.front().ticks_per_second / steps)
             : "");
   };
   for (std::size_t index = 0; index < phase_count; ++index) {
-    double waited = 0.0;
-    double messages = 0.0;
-    double bytes = 0.0;
+    RowMeans means;
+    if (report.prediction) means.predicted_s = report.prediction->phases[index];
     const auto operation = operation_of(phase_at(index));
     for (std::size_t rank = 0; rank < rank_count; ++rank) {
       const auto& times = repeat.ranks[rank];
       clocks[rank] = static_cast<double>(times.phases[index].clocks) / steps;
       sums[rank] += clocks[rank];
-      waited +=
-          static_cast<double>(times.phases[index].waited_clocks) / steps / static_cast<double>(rank_count);
+      means.waited += mean(times.phases[index].waited_clocks);
+      means.hidden += mean(times.phases[index].hidden_clocks);
       if (!operation) continue;
       const auto& sent = times.sent[static_cast<std::size_t>(*operation)];
-      messages += static_cast<double>(sent.message_count) / steps / static_cast<double>(rank_count);
-      bytes += static_cast<double>(sent.byte_count) / steps / static_cast<double>(rank_count);
+      means.messages += mean(sent.message_count);
+      means.bytes += mean(sent.byte_count);
     }
-    row(phase_name(phase_at(index)), spread_of(clocks), waited, messages, bytes,
-        report.prediction ? report.prediction->phases[index] : 0.0);
-    waited_sum += waited;
-    message_sum += messages;
-    byte_sum += bytes;
+    row(phase_name(phase_at(index)), spread_of(clocks), means);
+    all += means;
   }
-  row("all phases", spread_of(sums), waited_sum, message_sum, byte_sum,
-      report.prediction ? report.prediction->total_s() : 0.0);
+  row("all phases", spread_of(sums), all);
+  if (report.overlaps)
+    text += " hidden (mean clocks) = multiply while parts of the collection were under way: saved at most\n";
   text += fmt::format(
       " imbalance = maximum/mean - 1; waiting (mean clocks) is part of its phase; messages and bytes sent "
       "per rank (mean)\n"

@@ -26,13 +26,15 @@ struct VaryingParts {
   bool kernel = false;
   bool transport = false;
   bool sum_form = false;
+  bool overlaps = false;
 
   explicit VaryingParts(const std::vector<ResultRecord>& records)
       : order(varies(records, [](const auto& record) { return record.n; })),
         threads(varies(records, [](const auto& record) { return record.configuration.thread_count; })),
         kernel(varies(records, [](const auto& record) { return record.configuration.kernel; })),
         transport(varies(records, [](const auto& record) { return record.configuration.transport; })),
-        sum_form(varies(records, [](const auto& record) { return record.configuration.sum_form; })) {}
+        sum_form(varies(records, [](const auto& record) { return record.configuration.sum_form; })),
+        overlaps(varies(records, [](const auto& record) { return record.configuration.overlaps; })) {}
 
   [[nodiscard]] Json parameters_of(const ResultRecord& record) const {
     Json parameters{{"p", record.configuration.grid.rank_count()}, {"px", record.configuration.grid.columns}};
@@ -46,6 +48,7 @@ struct VaryingParts {
     if (kernel) path += record.configuration.kernel + "->";
     if (transport) path += record.configuration.transport + "->";
     if (sum_form) path += sum_form_name(record.configuration.sum_form) + "->";
+    if (overlaps) path += record.configuration.overlaps ? "overlap->" : "no overlap->";
     return path.append(what);
   }
 };
@@ -85,17 +88,18 @@ std::string extra_p_lines(const std::vector<ResultRecord>& records) {
 }
 
 std::string csv_lines(const std::vector<ResultRecord>& records) {
-  std::string lines = "class,n,ranks,px,py,kernel,kernel_used,transport,threads,sum_form,round,status,time_s";
+  std::string lines =
+      "class,n,ranks,px,py,kernel,kernel_used,transport,threads,sum_form,overlap,round,status,time_s";
   for (std::size_t index = 0; index < phase_count; ++index)
     lines += fmt::format(",{}_s", phase_name(phase_at(index)));
   lines += ",predicted_s\n";
   for (const auto& record : records) {
     const auto& configuration = record.configuration;
-    lines += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},", csv_cell(configuration.problem), record.n,
+    lines += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},", csv_cell(configuration.problem), record.n,
                          configuration.grid.rank_count(), configuration.grid.columns, configuration.grid.rows,
                          configuration.kernel, record.kernel_used, configuration.transport,
-                         configuration.thread_count, sum_form_name(configuration.sum_form), record.round,
-                         record.status);
+                         configuration.thread_count, sum_form_name(configuration.sum_form),
+                         configuration.overlaps ? "on" : "off", record.round, record.status);
     if (record.succeeded()) lines += fmt::format("{:.9g}", sample_of(record.times_s).median);
     for (std::size_t index = 0; index < phase_count; ++index)
       lines += record.phases_s ? fmt::format(",{:.9g}", record.phases_s->at(index)) : std::string(",");

@@ -61,6 +61,7 @@ SweepConfiguration configuration_from(const Json& run) {
     configuration.thread_count = asked.at("threads").get<int>();
     // Files of before there was a choice do not say it.
     if (asked.contains("sum_form")) configuration.sum_form = named_sum_form(asked.at("sum_form"));
+    configuration.overlaps = asked.value("overlap", false);
     return configuration;
   }
   const auto& configured = run.at("configuration");
@@ -72,6 +73,7 @@ SweepConfiguration configuration_from(const Json& run) {
   configuration.transport = configured.at("transport").get<std::string>();
   configuration.thread_count = configured.at("threads").get<int>();
   configuration.sum_form = named_sum_form(configured.at("sum_form"));
+  configuration.overlaps = configured.value("overlap", false);
   return configuration;
 }
 
@@ -195,7 +197,8 @@ std::string sweep_line(std::string_view run_json, const SweepStep& step, int rou
                     {"kernel", asked.kernel},
                     {"transport", asked.transport},
                     {"threads", asked.thread_count},
-                    {"sum_form", sum_form_name(asked.sum_form)}}}};
+                    {"sum_form", sum_form_name(asked.sum_form)},
+                    {"overlap", asked.overlaps}}}};
   return run.dump() + "\n";
 }
 

@@ -36,8 +36,9 @@ MachineLimits measure_limits(comm::RankGroup& group, int thread_count, std::int6
 std::array<PhaseWork, phase_count> work_of(const RankFacts& facts, const RankTimes& times) {
   std::array<PhaseWork, phase_count> work{};
   const auto of = [&](Phase phase) -> PhaseWork& { return work[static_cast<std::size_t>(phase)]; };
+  // Each product is summed once; it may multiply in several parts.
   const auto product_count =
-      static_cast<double>(times.phases[static_cast<std::size_t>(Phase::multiply)].calls);
+      static_cast<double>(times.phases[static_cast<std::size_t>(Phase::summation)].calls);
   constexpr double flops_per_nonzero = 2.0;
   of(Phase::multiply) = {
       .byte_count = product_count * static_cast<double>(facts.product_bytes),

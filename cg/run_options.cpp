@@ -49,6 +49,8 @@ struct RunWords {
   RunOptions options;
   std::string grid = "auto";
   std::string sum_form = sum_form_name(default_sum_form);
+  std::string bind = "auto";
+  std::string overlap = "off";
   std::optional<int> planned_ranks;
   bool no_phases = false;
   bool list_kernels = false;
@@ -77,7 +79,12 @@ void add_grid_options(CLI::App& run, RunWords& words) {
   add("--px", options.grid_columns, "columns of the grid; the rows follow")->transform(decimal<int>());
   add("--sum", words.sum_form,
       "summation over a process row: reduce-scatter or whole-block (as in the paper)");
-  add("--transport", options.transport, "way to move data (--list-transports)");
+  add("--transport", options.transport, "way to move data (--list-transports), or auto");
+  add("--ranks-per-node", options.ranks_per_node,
+      "pretend nodes of so many ranks, to see on one machine what the transports shared and put do on "
+      "several")
+      ->transform(decimal<int>());
+  add("--overlap", words.overlap, "on: multiply what is here while the rest of the operand is under way");
   add("--kernel", options.kernel.name, "matrix-vector product (--list-kernels), or auto");
   add("--cvl", tuning.critical_vector_length,
       "critical vector length of the csr kernels: shorter rows take a scalar loop")
@@ -88,6 +95,7 @@ void add_grid_options(CLI::App& run, RunWords& words) {
       ->transform(decimal<int>());
   add_profile_options(run, options.profile, profile_is_used(), group);
   add("--threads", options.thread_count, "threads of each rank")->transform(decimal<int>());
+  add_bind_option(run, words.bind, group);
 }
 
 void add_output_options(CLI::App& run, RunWords& words) {
@@ -122,6 +130,7 @@ void check_choices(const RunOptions& options) {
   require_transport_name(options.transport);
   require_known("--format", options.format, names_of(report_format_table()));
   require_within("--threads", options.thread_count, most_threads);
+  require_not_negative("--ranks-per-node", options.ranks_per_node);
   require_not_negative("--cvl", options.kernel.tuning.critical_vector_length);
   require_not_negative("--prefetch", options.kernel.tuning.prefetch_distance);
   if (const auto width = options.kernel.tuning.block_width; width && !kernels::is_block_width(*width)) {
@@ -154,6 +163,8 @@ int planned_ranks_from(const RunWords& words) {
 RunOptions options_from(const RunWords& words) {
   RunOptions options = words.options;
   options.sum_form = sum_form_from(words.sum_form);
+  options.bind = bind_wish_from(words.bind);
+  options.overlaps = overlap_from(words.overlap);
   options.tries_grids = words.grid != "rule";
   if (options.tries_grids) options.grid = grid_from(words.grid);
   options.time_phases = !words.no_phases;

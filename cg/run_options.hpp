@@ -12,6 +12,7 @@
 #include "cg/problem.hpp"
 #include "cg/run_plan.hpp"
 #include "cg/sum_form.hpp"
+#include "cg/thread_binding.hpp"
 #include "comm/block_layout.hpp"
 #include "comm/communicator.hpp"
 #include "comm/schedule.hpp"
@@ -28,9 +29,12 @@ struct RunOptions {
   int planned_ranks = 0;                  ///< --ranks, with --dry-run: plan for that many; 0: those that run
   comm::SumForm sum_form = default_sum_form;
   std::string transport{comm::default_transport().name};
+  int ranks_per_node = 0;  ///< pretended nodes of so many ranks; 0: the real ones
+  bool overlaps = false;   ///< the product begins while the collection is under way
   KernelWish kernel;
   ProfileSource profile;
   int thread_count = 1;
+  BindWish bind = BindWish::automatic;
   std::string format = "text";
   std::string output;  ///< empty: standard output
   int repeat_count = 1;
@@ -46,7 +50,12 @@ struct RunOptions {
 
   [[nodiscard]] bool leaves_grid_open() const { return !grid && !grid_columns; }
   [[nodiscard]] RunChoices choices(const KernelInfo& chosen_kernel) const {
-    return {.problem = problem, .sum_form = sum_form, .kernel = chosen_kernel, .thread_count = thread_count};
+    return {.problem = problem,
+            .sum_form = sum_form,
+            .kernel = chosen_kernel,
+            .thread_count = thread_count,
+            .overlaps = overlaps,
+            .ranks_per_node = ranks_per_node};
   }
 };
 

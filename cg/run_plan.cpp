@@ -23,10 +23,36 @@ double expected_block_nonzeros(const Problem& problem, const comm::IndexRange& r
 
 /// While the format is made. The source makes the whole block as CSR; for symmetric storage half of it is
 /// dropped at once.
-double peak_bytes_per_nonzero(const KernelInfo& kernel) {
+double peak_bytes_per_nonzero(const KernelInfo& kernel, double copied_share) {
   constexpr double csr = sizeof(double) + sizeof(std::int32_t);
   const double kept_csr = kernel.is_symmetric ? 0.5 * csr : csr;
-  return std::max(csr, kept_csr + (kernel.converts ? kernel.bytes_per_nonzero : 0.0));
+  // Strips that are there already are no larger than the CSR that they were.
+  return std::max(
+      {csr, kept_csr + (kernel.converts ? kernel.bytes_per_nonzero : 0.0), kept_csr * (1.0 + copied_share)});
+}
+
+/// What strips of columns take beside the block that they are cut from, while they are made.
+struct StripCost {
+  double copied_share = 0.0;  ///< of the entries that one of them takes: in memory twice for a moment
+  std::int64_t count = 0;
+};
+
+/// None where the product is in one part. The last strip takes over what the others have left.
+StripCost strip_cost(const RunChoices& choices, const comm::BlockLayout& layout, int rank) {
+  StripCost cost;
+  if (!choices.overlaps || layout.grid().rows == 1) return cost;
+  const auto columns = layout.column_block(layout.grid().column_of(rank)).size();
+  std::int64_t copied = 0;
+  std::int64_t last = 0;
+  for (const auto& part : comm::collection_parts(layout, rank)) {
+    for (const auto& strip : part) {
+      copied = std::max(copied, last);
+      last = strip.size();
+      ++cost.count;
+    }
+  }
+  if (columns > 0) cost.copied_share = static_cast<double>(copied) / static_cast<double>(columns);
+  return cost;
 }
 
 /// Elements of the buffers for what a rank receives and adds in one summation.
@@ -48,9 +74,10 @@ MemoryPlan plan_memory(const RunChoices& choices, const comm::BlockLayout& layou
   const auto columns = layout.column_block(layout.grid().column_of(rank));
   const auto piece = layout.piece(layout.column_piece_of(rank));
   MemoryPlan plan;
-  plan.block_bytes = static_cast<std::int64_t>(peak_bytes_per_nonzero(choices.kernel) *
+  const auto strips = strip_cost(choices, layout, rank);
+  plan.block_bytes = static_cast<std::int64_t>(peak_bytes_per_nonzero(choices.kernel, strips.copied_share) *
                                                expected_block_nonzeros(choices.problem, rows, columns)) +
-                     static_cast<std::int64_t>(sizeof(std::int64_t)) * (rows.size() + 1);
+                     static_cast<std::int64_t>(sizeof(std::int64_t)) * (rows.size() + 1) * (1 + strips.count);
   constexpr std::int64_t solver_pieces = 4;  // x, z, r, and q where it has to move
   std::int64_t elements = columns.size() + rows.size() + solver_pieces * piece.size() +
                           received_to_add(comm::summation_schedule(layout, rank, choices.sum_form),
@@ -60,6 +87,7 @@ MemoryPlan plan_memory(const RunChoices& choices, const comm::BlockLayout& layou
                 received_to_add(comm::mirrored_summation_schedule(layout, rank, choices.sum_form),
                                 comm::collection_pieces(layout, rank));
   }
+  if (strips.count > 1) elements += rows.size();  // the partial sums of one strip
   plan.vector_bytes = double_bytes * elements;
   plan.working_bytes = source.plan(choices.problem, layout).working_bytes;
   return plan;

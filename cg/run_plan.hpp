@@ -28,6 +28,12 @@ struct RunChoices {
   comm::SumForm sum_form = comm::SumForm::reduce_scatter;
   KernelInfo kernel;
   int thread_count = 1;
+  bool overlaps = false;
+  int ranks_per_node = 0;  ///< as in comm::CommunicatorOptions
+
+  [[nodiscard]] comm::CommunicatorOptions communicator_options(bool mirrored) const {
+    return {.sum_form = sum_form, .mirrored = mirrored, .ranks_per_node = ranks_per_node};
+  }
 };
 
 MemoryPlan plan_memory(const RunChoices& choices, const comm::BlockLayout& layout, int rank,

@@ -4,6 +4,7 @@
 #include "cg/errors.hpp"
 #include "cg/option_values.hpp"
 #include "cg/sum_form.hpp"
+#include "cg/transport_choice.hpp"
 #include "comm/communicator.hpp"
 
 namespace cg2d {
@@ -32,6 +33,11 @@ void add_memory_limit_option(CLI::App& parser, std::int64_t& bytes, const std::s
       ->group(group);
 }
 
+void add_bind_option(CLI::App& parser, std::string& word, const std::string& group) {
+  parser.add_option("--bind", word, "auto (several threads per rank: each to a core of its own) or none")
+      ->group(group);
+}
+
 void check_profile(const ProfileSource& profile) {
   if (!profile.is_used && !profile.path.empty()) {
     throw InputError("--no-profile and --profile contradict each other: give one of them");
@@ -45,12 +51,19 @@ void require_kernel_name(const std::string& name) {
 }
 
 void require_transport_name(const std::string& name) {
-  require_known("--transport", name, names_of(comm::transport_table()));
+  auto names = names_of(comm::transport_table());
+  names.emplace_back(automatic_transport);
+  require_known("--transport", name, names);
 }
 
 comm::SumForm sum_form_from(const std::string& name) {
   require_known("--sum", name, sum_form_names());
   return *find_sum_form(name);
+}
+
+bool overlap_from(const std::string& name) {
+  require_known("--overlap", name, {"off", "on"});
+  return name == "on";
 }
 
 }  // namespace cg2d

@@ -27,10 +27,14 @@ void add_profile_options(CLI::App& parser, ProfileSource& profile, const Profile
 void add_memory_limit_option(CLI::App& parser, std::int64_t& bytes,
                              const std::string& group = common_option_group);
 
+/// --bind auto|none, to be read by bind_wish_from().
+void add_bind_option(CLI::App& parser, std::string& word, const std::string& group = common_option_group);
+
 /// These throw InputError that says what would be valid.
 void check_profile(const ProfileSource& profile);
-void require_kernel_name(const std::string& name);  ///< "auto" is one
-void require_transport_name(const std::string& name);
+void require_kernel_name(const std::string& name);     ///< "auto" is one
+void require_transport_name(const std::string& name);  ///< "auto" is one
 comm::SumForm sum_form_from(const std::string& name);
+bool overlap_from(const std::string& name);  ///< "on" or "off"
 
 }  // namespace cg2d

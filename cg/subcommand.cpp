@@ -9,9 +9,9 @@
 namespace cg2d {
 
 std::span<const SubcommandRow> subcommand_table() {
-  static const std::array table{run_subcommand(),     tune_subcommand(),   sweep_subcommand(),
-                                compare_subcommand(), export_subcommand(), model_subcommand(),
-                                events_subcommand()};
+  static const std::array table{run_subcommand(),      tune_subcommand(),    sweep_subcommand(),
+                                compare_subcommand(),  export_subcommand(),  model_subcommand(),
+                                pingpong_subcommand(), scaling_subcommand(), events_subcommand()};
   return table;
 }
 

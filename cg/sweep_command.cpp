@@ -3,27 +3,25 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
-#include <map>
 #include <memory>
 #include <utility>
 
 #include "cg/agreement.hpp"
-#include "cg/benchmark_run.hpp"
+#include "cg/complete_run.hpp"
 #include "cg/environment.hpp"
 #include "cg/interrupt.hpp"
 #include "cg/kernel_choice.hpp"
+#include "cg/option_values.hpp"
 #include "cg/output_file.hpp"
 #include "cg/progress.hpp"
 #include "cg/report.hpp"
+#include "cg/stopwatch.hpp"
 #include "cg/sweep_file.hpp"
 #include "cg/sweep_table.hpp"
 
 namespace cg2d {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 RunOptions run_options_for(const SweepOptions& sweep, const SweepConfiguration& configuration) {
   RunOptions options = sweep.common;
@@ -33,6 +31,7 @@ RunOptions run_options_for(const SweepOptions& sweep, const SweepConfiguration& 
   options.transport = configuration.transport;
   options.thread_count = configuration.thread_count;
   options.sum_form = configuration.sum_form;
+  options.overlaps = configuration.overlaps;
   options.stops_when_asked = false;
   return options;
 }
@@ -49,7 +48,7 @@ std::string format_duration(double seconds) {
 class Sweep {
  public:
   Sweep(const SweepOptions& options, comm::RankGroup& group)
-      : options_(options), group_(group), progress_(options.progress, group.rank()) {
+      : options_(options), group_(group), first_ranks_(group), progress_(options.progress, group.rank()) {
     group_.waiter().set_mode(comm::WaitMode::sleep);
   }
 
@@ -68,11 +67,7 @@ class Sweep {
   void plan() {
     auto axes = options_.axes;
     if (axes.rank_counts.empty()) axes.rank_counts.push_back(group_.size());
-    const int most = *std::ranges::max_element(axes.rank_counts);
-    if (most > group_.size()) {
-      throw InputError(fmt::format("--ranks {}: only {} started; start as many with mpiexec -n {}", most,
-                                   group_.size(), most));
-    }
+    require_started("--ranks", *std::ranges::max_element(axes.rank_counts), group_.size());
     steps_ = interleaved(configurations_of(axes), options_.round_count);
   }
 
@@ -120,18 +115,11 @@ class Sweep {
     if (record.duration_s) durations_.add(record.configuration, *record.duration_s);
   }
 
-  /// The group of the first ranks, or nullptr where this rank is none of them. Made once per rank count.
-  comm::RankGroup* group_of(int rank_count) {
-    if (group_.rank() >= rank_count) return nullptr;
-    auto& group = groups_[rank_count];
-    if (!group) group = std::make_unique<comm::RankGroup>(group_.first_ranks(rank_count));
-    return group.get();
-  }
-
   void perform(std::size_t index) {
     const auto& step = steps_[index];
     std::string line;
-    if (auto* const group = group_of(step.configuration.grid.rank_count())) line = line_of(step, *group);
+    if (auto* const group = first_ranks_.of(step.configuration.grid.rank_count()))
+      line = line_of(step, *group);
     agree_on(group_, [&] {
       if (group_.rank() != 0) return;
       file_->append(line);
@@ -142,19 +130,12 @@ class Sweep {
 
   /// A complete run, and its line on rank 0. A run that fails is a result, too.
   [[nodiscard]] std::string line_of(const SweepStep& step, comm::RankGroup& group) const {
-    const auto start = Clock::now();
+    const Stopwatch watch;
     const auto options = run_options_for(options_, step.configuration);
-    const Progress silent(Progress::Silent{});
-    BenchmarkRun run(options, group, silent);
-    try {
-      run.prepare();
-      run.perform();
-    } catch (const RunError& error) {
-      run.note_failure(error);
-    }
+    const auto report = complete_run(options, group);
     if (group.rank() != 0) return {};
-    const double duration_s = std::chrono::duration<double>(Clock::now() - start).count();
-    return sweep_line(report_format("json").write(run.report()), step, options_.round_count, duration_s);
+    const double duration_s = watch.seconds();
+    return sweep_line(report_format("json").write(report), step, options_.round_count, duration_s);
   }
 
   void tell(std::size_t index) const {
@@ -193,10 +174,10 @@ class Sweep {
 
   const SweepOptions& options_;
   comm::RankGroup& group_;
+  FirstRanks first_ranks_;
   Progress progress_;
   std::vector<SweepStep> steps_;
   std::unique_ptr<SweepFile> file_;  // on rank 0
-  std::map<int, std::unique_ptr<comm::RankGroup>> groups_;
   RunDurations durations_;
 };
 

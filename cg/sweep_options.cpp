@@ -27,6 +27,8 @@ struct SweepWords {
   std::vector<std::string> class_letters;
   ProblemWords problem;
   std::vector<std::string> sum_forms;
+  std::string bind = "auto";
+  std::vector<std::string> overlaps;
   std::string shown_file;
   SweepOptions options;
 };
@@ -53,7 +55,10 @@ void add_sweep_options(CLI::App& sweep, SweepWords& words) {
       ->transform(decimal<int>());
   sweep.add_option("--sum", words.sum_forms, "sums over a process row: reduce-scatter, whole-block")
       ->delimiter(',');
+  sweep.add_option("--overlap", words.overlaps, "off, on, or off,on: multiply while the rest is under way")
+      ->delimiter(',');
   add_profile_options(sweep, options.common.profile, profile_is_used());
+  add_bind_option(sweep, words.bind);
   add_memory_limit_option(sweep, options.common.memory_limit_bytes);
   sweep.add_option("--repeat", options.round_count, "rounds: runs of each configuration; 3 if not given")
       ->transform(decimal<int>());
@@ -108,6 +113,9 @@ SweepOptions sweep_options_from(const SweepWords& words) {
   set_default(options.axes.thread_counts, 1);
   for (const auto& name : words.sum_forms) options.axes.sum_forms.push_back(sum_form_from(name));
   set_default(options.axes.sum_forms, default_sum_form);
+  options.common.bind = bind_wish_from(words.bind);
+  if (!words.overlaps.empty()) options.axes.overlaps.clear();
+  for (const auto& name : words.overlaps) options.axes.overlaps.push_back(overlap_from(name));
   require_within("--repeat", options.round_count, std::numeric_limits<int>::max());
   check_axes(options.axes);
   check_profile(options.common.profile);

@@ -34,12 +34,15 @@ std::vector<SweepConfiguration> settings_of(const SweepAxes& axes) {
     for (const auto& transport : axes.transports) {
       for (const int thread_count : axes.thread_counts) {
         for (const auto sum_form : axes.sum_forms) {
-          settings.push_back({.problem = {},
-                              .grid = {},
-                              .kernel = kernel,
-                              .transport = transport,
-                              .thread_count = thread_count,
-                              .sum_form = sum_form});
+          for (const bool overlaps : axes.overlaps) {
+            settings.push_back({.problem = {},
+                                .grid = {},
+                                .kernel = kernel,
+                                .transport = transport,
+                                .thread_count = thread_count,
+                                .sum_form = sum_form,
+                                .overlaps = overlaps});
+          }
         }
       }
     }
@@ -51,8 +54,9 @@ std::vector<SweepConfiguration> settings_of(const SweepAxes& axes) {
 
 std::string SweepConfiguration::key() const {
   const bool is_usual = sum_form == default_sum_form;
-  return fmt::format("{} {} {} {} {}{}", problem, grid.name(), kernel, transport,
-                     format_count(thread_count, "thread"), is_usual ? "" : " " + sum_form_name(sum_form));
+  return fmt::format("{} {} {} {} {}{}{}", problem, grid.name(), kernel, transport,
+                     format_count(thread_count, "thread"), is_usual ? "" : " " + sum_form_name(sum_form),
+                     overlaps ? " overlap" : "");
 }
 
 std::vector<SweepConfiguration> configurations_of(const SweepAxes& axes) {

@@ -23,9 +23,10 @@ struct SweepConfiguration {
   std::string transport;
   int thread_count = 1;
   comm::SumForm sum_form = default_sum_form;
+  bool overlaps = false;
 
-  /// The unique text of the configuration: "A 2x4 auto two-sided 1 thread". The form of the sum is in it
-  /// where it is not the default one.
+  /// The unique text of the configuration: "A 2x4 auto two-sided 1 thread". The form of the sum and the
+  /// overlap are in it where they are not the default.
   [[nodiscard]] std::string key() const;
   friend bool operator==(const SweepConfiguration&, const SweepConfiguration&) = default;
 };
@@ -39,6 +40,7 @@ struct SweepAxes {
   std::vector<std::string> transports;
   std::vector<int> thread_counts;
   std::vector<comm::SumForm> sum_forms;
+  std::vector<bool> overlaps{false};
 };
 
 /// Every configuration once, problems outermost, then rank counts. Throws InputError when a rank count has no

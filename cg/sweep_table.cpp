@@ -69,10 +69,10 @@ std::string title_of(const Table& table, bool names_sum) {
   if (common.kernel == "auto" && !used.empty()) {
     kernels = fmt::format(" ({})", fmt::join(used, ", "));
   }
-  return fmt::format("Class {}, kernel {}{}, transport {},{} {} per rank\n", common.problem, common.kernel,
+  return fmt::format("Class {}, kernel {}{}, transport {},{}{} {} per rank\n", common.problem, common.kernel,
                      kernels, common.transport,
                      names_sum ? fmt::format(" sum {},", sum_form_name(common.sum_form)) : "",
-                     format_count(common.thread_count, "thread"));
+                     common.overlaps ? " overlap on," : "", format_count(common.thread_count, "thread"));
 }
 
 std::set<int> columns_of(const Table& table) {

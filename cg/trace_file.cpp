@@ -39,7 +39,7 @@ std::string trace_head(const RunReport& report, std::span<const double> uncertai
     const int number = static_cast<int>(rank);
     names.push_back({{"name", "thread_name"},
                      {"ph", "M"},
-                     {"pid", node_of(environment, rank)},
+                     {"pid", environment.ranks[rank].node},
                      {"tid", rank},
                      {"args",
                       {{"name", fmt::format("rank {} (column {}, row {})", rank,
@@ -59,13 +59,6 @@ std::string trace_head(const RunReport& report, std::span<const double> uncertai
 }
 
 }  // namespace
-
-int node_of(const Environment& environment, std::size_t rank) {
-  for (std::size_t node = 0; node < environment.nodes.size(); ++node) {
-    if (environment.nodes[node].host == environment.ranks[rank].host) return static_cast<int>(node);
-  }
-  return 0;
-}
 
 std::string trace_lines(const RankTrace& trace) {
   const double nanoseconds_per_clock = nanoseconds_per_second / trace.ticks_per_second;

@@ -28,9 +28,6 @@ struct RankTrace {
 /// the nanosecond, pid: node, tid: rank.
 std::string trace_lines(const RankTrace& trace);
 
-/// The index of a rank's node.
-int node_of(const Environment& environment, std::size_t rank);
-
 /// Rank 0 gets the text of one rank after the other, and commits the file (its own; null on the others).
 /// Collective. Throws RunError.
 void write_trace(const RunReport& report, const RankTrace& mine, OutputFile* file, comm::RankGroup& group);

@@ -2,15 +2,15 @@
 
 #include <fmt/format.h>
 
-#include <filesystem>
-#include <system_error>
-#include <utility>
+#include <optional>
 
 #include "cg/agreement.hpp"
 #include "cg/environment.hpp"
 #include "cg/output_file.hpp"
+#include "cg/profile_file.hpp"
 #include "cg/progress.hpp"
 #include "cg/text_format.hpp"
+#include "cg/thread_binding.hpp"
 #include "cg/tune_measure.hpp"
 #include "cg/tuning_profile.hpp"
 
@@ -27,17 +27,17 @@ std::string head_text(const Environment& environment, const TuneOptions& options
                      format_count(rank_count, "rank"), format_count(options.thread_count, "thread"));
 }
 
-std::string curve_text(const ProcessorProfile& profile) {
+std::string curve_text(const ProcessorProfile& profile, int critical_vector_length) {
   std::string text = fmt::format("\n Rows of one length, plain CSR: ns per nonzero\n {:>10} {:>10} {:>10}\n",
                                  "row length", "scalar", "vectors");
   for (const auto& point : profile.curve) {
     text += fmt::format(" {:>10} {:>10.3f} {:>10.3f}\n", point.row_length, point.scalar_ns, point.vector_ns);
   }
-  if (profile.critical_vector_length == never_in_vectors) {
+  if (critical_vector_length == never_in_vectors) {
     return text + " Critical vector length: none; the scalar loop is faster on every length here\n";
   }
   return text + fmt::format(" Critical vector length: {}; from there on vectors are faster\n",
-                            profile.critical_vector_length);
+                            critical_vector_length);
 }
 
 std::string case_text(const TunedCase& tuned) {
@@ -55,55 +55,6 @@ std::string case_text(const TunedCase& tuned) {
   return text;
 }
 
-/// The profile's file on rank 0: whether it can be written is known before anything is measured.
-class ProfileFile {
- public:
-  explicit ProfileFile(const ProfileSource& source) {
-    if (!source.path.empty()) {
-      path_ = source.path;
-    } else if (const auto path = default_profile_path()) {
-      path_ = *path;
-      std::error_code error;
-      std::filesystem::create_directories(std::filesystem::path(path_).parent_path(), error);
-    } else {
-      throw InputError(
-          "no place for the profile: neither XDG_CACHE_HOME nor HOME is set; give --profile FILE");
-    }
-    known_ = read();
-    const OutputFile writable(path_);
-  }
-
-  [[nodiscard]] const std::string& path() const { return path_; }
-
-  /// Adds to what is in the file: other processors stay, and so do other cases of this one.
-  void add(const std::string& processor, const ProcessorProfile& found) {
-    auto& mine = known_[processor];
-    mine.critical_vector_length = found.critical_vector_length;
-    mine.curve = found.curve;
-    for (const auto& tuned : found.cases) mine.put(tuned);
-    OutputFile file(path_);
-    file.write(format_profile(known_));
-    file.commit();
-  }
-
- private:
-  /// A file that is no profile is not written over.
-  [[nodiscard]] TuningProfile read() const {
-    const auto text = text_of_file(path_);
-    if (!text || text->empty()) return {};
-    try {
-      return parse_profile(*text);
-    } catch (const InputError& error) {
-      throw InputError(
-          fmt::format("--profile {}: is there, and no tuning profile: {}; name another file or remove it",
-                      path_, error.what()));
-    }
-  }
-
-  std::string path_;
-  TuningProfile known_;
-};
-
 }  // namespace
 
 ExitCode tune(const TuneOptions& options, comm::RankGroup& group) {
@@ -115,6 +66,7 @@ ExitCode tune(const TuneOptions& options, comm::RankGroup& group) {
   if (const auto reason = transport.why_unavailable(group); !reason.empty()) {
     throw RunError(ExitCode::unavailable, fmt::format("--transport {}: {}", transport.name, reason));
   }
+  const ThreadBinding binding(group, environment, options.bind, options.thread_count);
   std::optional<ProfileFile> file;
   std::optional<OutputFile> output;
   agree_on(group, [&] {
@@ -134,15 +86,16 @@ ExitCode tune(const TuneOptions& options, comm::RankGroup& group) {
   progress.say("rows of one length");
   ProcessorProfile found;
   found.curve = measure_row_lengths(group, options.thread_count);
-  found.critical_vector_length = critical_vector_length_of(found.curve);
-  print(curve_text(found));
+  const int critical_vector_length = critical_vector_length_of(found.curve);
+  found.critical_vector_length = critical_vector_length;
+  print(curve_text(found, critical_vector_length));
   for (const auto& problem : options.problems) {
     for (const auto& grid : grids) {
       const CaseSetting setting{.problem = problem,
                                 .layout = comm::BlockLayout::even(problem.n, grid),
                                 .transport = transport,
                                 .thread_count = options.thread_count,
-                                .critical_vector_length = found.critical_vector_length};
+                                .critical_vector_length = critical_vector_length};
       found.cases.push_back(
           measure_case(group, setting, [&](const std::string& stage) { progress.say(stage); }));
       print(case_text(found.cases.back()));

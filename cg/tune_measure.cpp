@@ -1,10 +1,10 @@
 #include "cg/tune_measure.hpp"
+#include "cg/communicator_setup.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cmath>
 #include <limits>
 #include <memory>
@@ -18,20 +18,19 @@
 #include "cg/matrix_source.hpp"
 #include "cg/random_stream.hpp"
 #include "cg/solver.hpp"
+#include "cg/stopwatch.hpp"
 #include "cg/text_format.hpp"
 #include "kernels/half_spmv.hpp"
 
 namespace cg2d {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 /// Seconds of `calls` calls, of the slowest rank.
 double turn_seconds(comm::RankGroup& group, const std::function<void()>& work, std::int64_t calls) {
   group.barrier();
-  const auto start = Clock::now();
+  const Stopwatch watch;
   for (std::int64_t call = 0; call < calls; ++call) work();
-  return group.maximum(std::chrono::duration<double>(Clock::now() - start).count());
+  return group.maximum(watch.seconds());
 }
 
 /// One work of a race.
@@ -41,11 +40,28 @@ struct Runner {
   std::int64_t calls = 1;       // in a turn
   std::vector<double> seconds;  // of one call, turn by turn
 
-  /// What comes before a short turn has the caches; one call gets them back.
-  void take_turn(comm::RankGroup& group) {
+  /// As many calls as take the shortest turn, by doubling them: a single call that happened to be fast must
+  /// not make turns of minutes on a machine that others use, too.
+  void choose_calls(comm::RankGroup& group, double shortest_turn_s) {
+    work();
+    for (calls = 1;; calls *= 2) {
+      const double turn_s = turn_seconds(group, work, calls);
+      once_s = std::max(turn_s / static_cast<double>(calls), 1e-9);
+      if (turn_s >= shortest_turn_s / 2.0) break;
+    }
+    calls = std::max<std::int64_t>(1, std::llround(shortest_turn_s / once_s));
+  }
+
+  /// What comes before a short turn has the caches; one call gets them back. Returns the seconds of the turn.
+  double take_turn(comm::RankGroup& group, double shortest_turn_s) {
     constexpr double long_s = 0.01;
     if (once_s < long_s) work();
-    seconds.push_back(turn_seconds(group, work, calls) / static_cast<double>(calls));
+    const double turn_s = turn_seconds(group, work, calls);
+    seconds.push_back(turn_s / static_cast<double>(calls));
+    constexpr double much_too_long = 10.0;
+    if (turn_s > much_too_long * shortest_turn_s) calls = std::max<std::int64_t>(1, calls / 10);
+    if (turn_s < shortest_turn_s / 2.0) calls *= 2;
+    return turn_s;
   }
 };
 
@@ -251,16 +267,15 @@ kernels::Tuning search_settings(comm::RankGroup& group, const KernelInfo& kernel
 
 }  // namespace
 
-std::vector<double> race(comm::RankGroup& group, std::span<const std::function<void()>> works,
-                         const RaceLimits& limits) {
+std::vector<std::vector<double>> race_turns(comm::RankGroup& group,
+                                            std::span<const std::function<void()>> works,
+                                            const RaceLimits& limits) {
   std::vector<Runner> runners;
   runners.reserve(works.size());
   double best_s = std::numeric_limits<double>::infinity();
   for (const auto& work : works) {
     auto& runner = runners.emplace_back(Runner{.work = work, .once_s = 0.0, .calls = 1, .seconds = {}});
-    work();
-    runner.once_s = std::max(turn_seconds(group, work, 1), 1e-9);
-    runner.calls = std::max<std::int64_t>(1, std::llround(limits.shortest_turn_s / runner.once_s));
+    runner.choose_calls(group, limits.shortest_turn_s);
     best_s = std::min(best_s, runner.once_s);
   }
   double spent_s = 0.0;
@@ -268,13 +283,19 @@ std::vector<double> race(comm::RankGroup& group, std::span<const std::function<v
     if (round >= limits.fewest_rounds && spent_s > limits.budget_s) break;
     for (auto& runner : runners) {
       if (round > 0 && runner.once_s > limits.hopeless_factor * best_s) continue;
-      runner.take_turn(group);
-      spent_s += runner.seconds.back() * static_cast<double>(runner.calls);
+      spent_s += runner.take_turn(group, limits.shortest_turn_s);
     }
   }
+  std::vector<std::vector<double>> turns;
+  turns.reserve(runners.size());
+  for (auto& runner : runners) turns.push_back(std::move(runner.seconds));
+  return turns;
+}
+
+std::vector<double> race(comm::RankGroup& group, std::span<const std::function<void()>> works,
+                         const RaceLimits& limits) {
   std::vector<double> medians;
-  medians.reserve(runners.size());
-  for (auto& runner : runners) medians.push_back(median_of(runner.seconds));
+  for (auto& seconds : race_turns(group, works, limits)) medians.push_back(median_of(seconds));
   return medians;
 }
 
@@ -366,7 +387,7 @@ TunedCase measure_case(comm::RankGroup& group, const CaseSetting& setting,
             setting.layout.column_block(grid.column_of(group.rank())),
             HalfStorageRule(setting.layout.size(), grid));
 
-  const auto communicator = setting.transport.make(group, setting.layout, {.mirrored = true});
+  const auto communicator = make_communicator(setting.transport, group, setting.layout, {.mirrored = true});
   std::vector<std::unique_ptr<Contestant>> contestants;
   for (const auto& kernel : kernels) {
     say(fmt::format("class {}, grid {}: settings of {}", tuned.class_name, grid.name(), kernel.name));

@@ -29,6 +29,11 @@ struct RaceLimits {
   double shortest_turn_s = 1e-3;  ///< a turn repeats its work until it takes that long
 };
 
+/// Seconds of one call of each work, turn by turn; at least one turn. Collective; the same answer on every
+/// rank.
+std::vector<std::vector<double>> race_turns(comm::RankGroup& group,
+                                            std::span<const std::function<void()>> works,
+                                            const RaceLimits& limits);
 /// Median seconds of one call of each work. Collective; the same answer on every rank.
 std::vector<double> race(comm::RankGroup& group, std::span<const std::function<void()>> works,
                          const RaceLimits& limits);

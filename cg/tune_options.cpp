@@ -11,6 +11,7 @@
 #include "cg/option_values.hpp"
 #include "cg/shared_options.hpp"
 #include "cg/subcommand.hpp"
+#include "cg/transport_choice.hpp"
 #include "cg/tune_command.hpp"
 
 namespace cg2d {
@@ -20,6 +21,7 @@ namespace {
 struct TuneWords {
   std::vector<std::string> class_letters;
   std::vector<std::string> grids;
+  std::string bind = "auto";
   TuneOptions options;
 };
 
@@ -30,6 +32,7 @@ void add_tune_options(CLI::App& tune, TuneWords& words) {
   tune.add_option("--grid", words.grids, "grids as PXxPY, such as 1x2,2x1; all of the ranks if not given")
       ->delimiter(',');
   tune.add_option("--threads", options.thread_count, "threads of each rank")->transform(decimal<int>());
+  add_bind_option(tune, words.bind);
   tune.add_option("--transport", options.transport, "way to move data (cg2d run --list-transports)");
   add_profile_options(tune, options.profile,
                       {.profile = "file for the result instead of the default one",
@@ -49,6 +52,12 @@ TuneOptions tune_options_from(const TuneWords& words) {
   }
   require_within("--threads", options.thread_count, most_threads);
   require_transport_name(options.transport);
+  if (options.transport == automatic_transport) {
+    throw InputError(
+        "--transport auto: tune compares kernels over one transport: name it; cg2d run --transport auto "
+        "compares transports");
+  }
+  options.bind = bind_wish_from(words.bind);
   return options;
 }
 

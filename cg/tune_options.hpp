@@ -8,6 +8,7 @@
 
 #include "cg/kernel_choice.hpp"
 #include "cg/problem.hpp"
+#include "cg/thread_binding.hpp"
 #include "comm/block_layout.hpp"
 #include "comm/communicator.hpp"
 
@@ -18,6 +19,7 @@ struct TuneOptions {
   std::vector<Problem> problems;
   std::vector<comm::ProcessGrid> grids;  ///< empty: every grid of the ranks
   int thread_count = 1;
+  BindWish bind = BindWish::automatic;
   std::string transport{comm::default_transport().name};
   ProfileSource profile;  ///< where the result goes; unused: nowhere
   bool progress = false;  ///< asked for; a terminal gets it anyway

@@ -39,7 +39,27 @@ Json json_of(const TunedCase& tuned) {
       {"kernels", std::move(kernels)}};
 }
 
-Json json_of(const ProcessorProfile& processor) {
+Json json_of(const TransportCase& timed) {
+  const auto& task = timed.task;
+  Json transports = Json::array();
+  for (const auto& transport : timed.transports)
+    transports.push_back({{"name", transport.name}, {"step_s", transport.step_s}});
+  return {{"class", task.class_name},
+          {"n", task.n},
+          {"nonzer", task.nonzer},
+          {"grid", {{"columns", task.grid.columns}, {"rows", task.grid.rows}}},
+          {"threads", task.thread_count},
+          {"nodes", task.node_count},
+          {"sum_form", task.sum_form},
+          {"kernel", task.kernel},
+          {"waiting", task.wait_mode},
+          {"overlap", task.overlaps},
+          {"ranks_per_node", task.ranks_per_node},
+          {"transports", std::move(transports)}};
+}
+
+/// What cg2d tune measures.
+Json kernels_json(const ProcessorProfile& processor) {
   Json curve = Json::array();
   for (const auto& point : processor.curve) {
     curve.push_back({{"row_length", point.row_length},
@@ -48,9 +68,15 @@ Json json_of(const ProcessorProfile& processor) {
   }
   Json cases = Json::array();
   for (const auto& tuned : processor.cases) cases.push_back(json_of(tuned));
-  return {{"critical_vector_length", processor.critical_vector_length},
+  return {{"critical_vector_length", processor.critical_vector_length.value()},
           {"row_lengths", std::move(curve)},
           {"cases", std::move(cases)}};
+}
+
+Json json_of(const ProcessorProfile& processor) {
+  Json json = processor.knows_kernels() ? kernels_json(processor) : Json::object();
+  for (const auto& timed : processor.transports) json["transports"].push_back(json_of(timed));
+  return json;
 }
 
 void require(bool holds, std::string_view what) {
@@ -88,12 +114,16 @@ TunedKernel kernel_from(const Json& json) {
   return kernel;
 }
 
+comm::ProcessGrid grid_at(const Json& json) {
+  const auto& grid = json.at("grid");
+  return {.columns = count_at(grid, "columns", 1), .rows = count_at(grid, "rows", 1)};
+}
+
 TunedCase case_from(const Json& json) {
   TunedCase tuned{.class_name = json.at("class").get<std::string>(),
                   .n = json.at("n").get<std::int64_t>(),
                   .nonzer = count_at(json, "nonzer", 1),
-                  .grid = {.columns = count_at(json.at("grid"), "columns", 1),
-                           .rows = count_at(json.at("grid"), "rows", 1)},
+                  .grid = grid_at(json),
                   .thread_count = count_at(json, "threads", 1),
                   .nonzeros_per_rank = positive_at(json, "nonzeros_per_rank"),
                   .kernels = {}};
@@ -102,8 +132,28 @@ TunedCase case_from(const Json& json) {
   return tuned;
 }
 
-ProcessorProfile processor_from(const Json& json) {
-  ProcessorProfile processor;
+TransportCase transport_case_from(const Json& json) {
+  TransportCase timed{.task = {.class_name = json.at("class").get<std::string>(),
+                               .n = json.at("n").get<std::int64_t>(),
+                               .nonzer = count_at(json, "nonzer", 1),
+                               .grid = grid_at(json),
+                               .thread_count = count_at(json, "threads", 1),
+                               .node_count = count_at(json, "nodes", 1),
+                               .sum_form = json.at("sum_form").get<std::string>(),
+                               .kernel = json.at("kernel").get<std::string>(),
+                               .wait_mode = json.at("waiting").get<std::string>(),
+                               .overlaps = json.at("overlap").get<bool>(),
+                               .ranks_per_node = count_at(json, "ranks_per_node", 0)},
+                      .transports = {}};
+  for (const auto& transport : json.at("transports")) {
+    timed.transports.push_back(
+        {.name = transport.at("name").get<std::string>(), .step_s = positive_at(transport, "step_s")});
+  }
+  require(!timed.transports.empty(), "transports");
+  return timed;
+}
+
+void read_kernels(const Json& json, ProcessorProfile& processor) {
   processor.critical_vector_length = count_at(json, "critical_vector_length", 0);
   for (const auto& point : json.at("row_lengths")) {
     processor.curve.push_back({.row_length = count_at(point, "row_length", 1),
@@ -111,6 +161,15 @@ ProcessorProfile processor_from(const Json& json) {
                                .vector_ns = positive_at(point, "vector_ns_per_nonzero")});
   }
   for (const auto& tuned : json.at("cases")) processor.cases.push_back(case_from(tuned));
+}
+
+/// Kernels, transports, or both.
+ProcessorProfile processor_from(const Json& json) {
+  ProcessorProfile processor;
+  const bool has_transports = json.contains("transports");
+  if (!has_transports || json.contains("critical_vector_length")) read_kernels(json, processor);
+  if (!has_transports) return processor;
+  for (const auto& timed : json.at("transports")) processor.transports.push_back(transport_case_from(timed));
   return processor;
 }
 
@@ -159,6 +218,15 @@ void ProcessorProfile::put(TunedCase tuned) {
     cases.push_back(std::move(tuned));
   } else {
     *same = std::move(tuned);
+  }
+}
+
+void ProcessorProfile::put(TransportCase timed) {
+  const auto same = std::ranges::find(transports, timed.task, &TransportCase::task);
+  if (same == transports.end()) {
+    transports.push_back(std::move(timed));
+  } else {
+    *same = std::move(timed);
   }
 }
 

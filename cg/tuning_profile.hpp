@@ -1,6 +1,7 @@
 #pragma once
 
-// What `cg2d tune` found on a machine, and the file that keeps it for `cg2d run`.
+// What `cg2d tune` and `cg2d run --transport auto` found on a machine, and the file that keeps it for `cg2d
+// run`.
 
 #include <cstdint>
 #include <limits>
@@ -50,12 +51,44 @@ struct TunedCase {
                               int its_threads) const;
 };
 
+/// What transports are compared for. Whatever changes what a CG step sends, or where it goes, is part of it.
+struct TransportTask {
+  std::string class_name;
+  std::int64_t n = 0;
+  int nonzer = 0;
+  comm::ProcessGrid grid;
+  int thread_count = 1;
+  int node_count = 1;
+  std::string sum_form;
+  std::string kernel;
+  std::string wait_mode;  ///< spin or yield: whether ranks outnumber the cores
+  bool overlaps = false;
+  int ranks_per_node = 0;  ///< --ranks-per-node
+
+  friend bool operator==(const TransportTask&, const TransportTask&) = default;
+};
+
+/// What a CG step takes with one transport.
+struct TimedTransport {
+  std::string name;
+  double step_s = 0.0;
+};
+
+/// The transports on one task.
+struct TransportCase {
+  TransportTask task;
+  std::vector<TimedTransport> transports;  ///< at least one
+};
+
 /// What is known of one kind of processor.
 struct ProcessorProfile {
-  int critical_vector_length = 0;
+  std::optional<int> critical_vector_length{};  ///< only where cg2d tune has measured the kernels
   std::vector<RowLengthPoint> curve;
   std::vector<TunedCase> cases;
+  std::vector<TransportCase> transports;
 
+  /// Whether cg2d tune has been here; else there is nothing about kernels.
+  [[nodiscard]] bool knows_kernels() const { return critical_vector_length.has_value(); }
   /// The case of this very problem, grid and thread count, or nullptr.
   [[nodiscard]] const TunedCase* find_case(const Problem& problem, const comm::ProcessGrid& grid,
                                            int thread_count) const;
@@ -64,12 +97,15 @@ struct ProcessorProfile {
                                                               double nonzeros_per_rank) const;
   /// Replaces the case of the same problem, grid and thread count, or adds one.
   void put(TunedCase tuned);
+  /// Replaces the case of the same task, or adds one.
+  void put(TransportCase timed);
 };
 
 /// By the processor's model name.
 using TuningProfile = std::map<std::string, ProcessorProfile>;
 
-/// Throws InputError, without the name of the file, when the text is no profile of this version.
+/// Throws InputError, without the name of the file, when the text is no profile of this version. What later
+/// programs added (transports) may be missing.
 TuningProfile parse_profile(std::string_view text);
 std::string format_profile(const TuningProfile& profile);
 

@@ -10,6 +10,9 @@ namespace cg2d::comm {
 std::span<const TransportRow> transport_table() {
   static const std::array table{
       two_sided_transport(),
+      native_transport(),
+      put_transport(),
+      shared_transport(),
   };
   return table;
 }

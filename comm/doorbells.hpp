@@ -12,11 +12,10 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
-#include <memory>
-#include <string>
 #include <vector>
 
 #include "comm/rank_group.hpp"
+#include "comm/shared_segment.hpp"
 
 namespace cg2d::comm {
 
@@ -24,20 +23,14 @@ namespace cg2d::comm {
 /// an earlier one of its own was taken.
 enum class Bell { sent, taken };
 
-/// The doorbells of a group. Move-free, since others hold its memory; every rank of the group makes it at the
-/// same time.
+/// The doorbells of a group; every rank of the group makes it at the same time.
 class Doorbells {
  public:
   /// Collective over the group. On a node where shared memory cannot be had its ranks reach nobody.
   explicit Doorbells(RankGroup& group);
-  ~Doorbells();
-  Doorbells(const Doorbells&) = delete;
-  Doorbells& operator=(const Doorbells&) = delete;
-  Doorbells(Doorbells&&) = delete;
-  Doorbells& operator=(Doorbells&&) = delete;
 
   /// Whether `rank` is on this node, so that the two can wake each other.
-  [[nodiscard]] bool reaches(int rank) const { return bells_ != nullptr && place_of(rank) >= 0; }
+  [[nodiscard]] bool reaches(int rank) const { return bells_[static_cast<std::size_t>(rank)] != nullptr; }
   /// Makes `rank` look again, now or when it is about to sleep for this bell. No effect on ranks out of
   /// reach.
   void ring(Bell bell, int rank);
@@ -57,16 +50,14 @@ class Doorbells {
     std::array<Counter, 2> counters;  // by Bell
   };
 
-  [[nodiscard]] Counter& counter(Bell bell, int place) const {
-    return bells_[place].counters[static_cast<std::size_t>(bell)];
+  [[nodiscard]] Counter& counter(Bell bell, int rank) const {
+    return bells_[static_cast<std::size_t>(rank)]->counters[static_cast<std::size_t>(bell)];
   }
 
-  [[nodiscard]] int place_of(int rank) const { return places_[static_cast<std::size_t>(rank)]; }
-
-  std::vector<int> places_;  // of every rank of the group: its bell's number on this node, or -1
-  int my_place_ = 0;
-  int bell_count_ = 0;
-  Bells* bells_ = nullptr;
+  std::vector<int> node_ranks_;
+  SharedSegment segment_;
+  std::vector<Bells*> bells_;  // of every rank of the group; nullptr out of reach
+  int my_rank_ = 0;
 };
 
 }  // namespace cg2d::comm

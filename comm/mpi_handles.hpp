@@ -67,5 +67,6 @@ using OwnedCommunicator = OwnedHandle<MPI_Comm, &MPI_Comm_free>;
 using OwnedGroup = OwnedHandle<MPI_Group, &MPI_Group_free>;
 using OwnedDatatype = OwnedHandle<MPI_Datatype, &MPI_Type_free>;
 using OwnedRequest = OwnedHandle<MPI_Request, &MPI_Request_free>;
+using OwnedWindow = OwnedHandle<MPI_Win, MPI_Win_free>;
 
 }  // namespace cg2d::comm

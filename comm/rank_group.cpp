@@ -1,10 +1,13 @@
 #include "comm/rank_group.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <limits>
 #include <numeric>
 #include <utility>
+
+#include "comm/rma_window.hpp"
 
 namespace cg2d::comm {
 namespace {
@@ -12,7 +15,7 @@ namespace {
 constexpr int exchange_tag = 1;
 constexpr int text_size_tag = 2;
 constexpr int text_tag = 3;
-constexpr int first_ranks_tag = 4;
+constexpr int part_tag = 4;
 constexpr int word_tag = 5;
 
 // MPI counts are int; longer messages go in parts.
@@ -42,18 +45,41 @@ RankGroup::RankGroup(MPI_Comm communicator, WaitMode mode) : waiter_(mode) {
 
 RankGroup RankGroup::first_ranks(int rank_count, WaitMode mode) const {
   if (rank_count == size_) return RankGroup(handle(), mode);
+  std::vector<int> ranks(static_cast<std::size_t>(rank_count));
+  std::iota(ranks.begin(), ranks.end(), 0);
+  const auto communicator = make_part(ranks);
+  return RankGroup(communicator.get(), mode);
+}
+
+MPI_Comm RankGroup::part(const std::vector<int>& ranks) {
+  const auto found = parts_.find(ranks);
+  if (found != parts_.end()) return found->second.get();
+  return parts_.emplace(ranks, make_part(ranks)).first->second.get();
+}
+
+std::shared_ptr<RmaWindow> RankGroup::borrow_window(std::int64_t element_count, int ranks_per_node) {
+  for (const auto& window : windows_) {
+    const bool fits =
+        window->ranks_per_node() == ranks_per_node && std::ssize(window->memory()) >= element_count;
+    if (fits && window.use_count() == 1) return window;
+  }
+  const auto size = std::bit_ceil(static_cast<std::uint64_t>(element_count));
+  return windows_.emplace_back(
+      std::make_shared<RmaWindow>(*this, static_cast<std::int64_t>(size), ranks_per_node));
+}
+
+OwnedCommunicator RankGroup::make_part(const std::vector<int>& ranks) const {
   MPI_Group raw_group = MPI_GROUP_NULL;
   check(MPI_Comm_group(handle(), &raw_group), "MPI_Comm_group");
   const OwnedGroup everybody(raw_group);
-  std::vector<int> ranks(static_cast<std::size_t>(rank_count));
-  std::iota(ranks.begin(), ranks.end(), 0);
-  check(MPI_Group_incl(everybody.get(), rank_count, ranks.data(), &raw_group), "MPI_Group_incl");
-  const OwnedGroup first(raw_group);
+  check(MPI_Group_incl(everybody.get(), static_cast<int>(ranks.size()), ranks.data(), &raw_group),
+        "MPI_Group_incl");
+  const OwnedGroup members(raw_group);
   MPI_Comm raw_communicator = MPI_COMM_NULL;
-  check(MPI_Comm_create_group(handle(), first.get(), first_ranks_tag, &raw_communicator),
-        "MPI_Comm_create_group");
-  const OwnedCommunicator communicator(raw_communicator);
-  return RankGroup(communicator.get(), mode);
+  check(MPI_Comm_create_group(handle(), members.get(), part_tag, &raw_communicator), "MPI_Comm_create_group");
+  OwnedCommunicator communicator(raw_communicator);
+  check(MPI_Comm_set_errhandler(raw_communicator, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+  return communicator;
 }
 
 void RankGroup::wait(MPI_Request request) { waiter_.wait_all({&request, 1}); }

@@ -6,6 +6,8 @@
 #include <mpi.h>
 
 #include <cstdint>
+#include <map>
+#include <memory>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -15,6 +17,8 @@
 #include "comm/waiter.hpp"
 
 namespace cg2d::comm {
+
+class RmaWindow;
 
 /// All ranks of a communicator, in a communicator of their own. Not thread-safe; every operation but the
 /// accessors is collective and throws MpiError.
@@ -27,6 +31,15 @@ class RankGroup {
   /// `mode`. Collective over these ranks only: the others do not call it. Set-up only: where they are fewer
   /// than all, MPI's own blocking call makes the communicator.
   [[nodiscard]] RankGroup first_ranks(int rank_count, WaitMode mode = WaitMode::yield) const;
+
+  /// A communicator of MPI over these ranks, of which this one is one; made when it is first asked for, and
+  /// kept. Collective over them; making it is set-up only, as in first_ranks().
+  [[nodiscard]] MPI_Comm part(const std::vector<int>& ranks);
+
+  /// A window of at least so many elements on each rank; one that nobody holds any more is given again, for
+  /// MPI takes long to make one. What is in it is left from before. Collective; all ranks ask for the same
+  /// size, and let go of windows in the same order. Set-up only.
+  [[nodiscard]] std::shared_ptr<RmaWindow> borrow_window(std::int64_t element_count, int ranks_per_node);
 
   [[nodiscard]] int rank() const { return rank_; }
   [[nodiscard]] int size() const { return size_; }
@@ -70,12 +83,15 @@ class RankGroup {
   [[nodiscard]] std::uint64_t receive_word(int source);
 
  private:
+  [[nodiscard]] OwnedCommunicator make_part(const std::vector<int>& ranks) const;
   [[nodiscard]] std::vector<std::vector<std::byte>> gather_bytes(std::span<const std::byte> mine);
   [[nodiscard]] std::int64_t reduce(std::int64_t value, MPI_Op operation);
   void wait(MPI_Request request);
 
   Waiter waiter_;
   OwnedCommunicator communicator_;
+  std::map<std::vector<int>, OwnedCommunicator> parts_;
+  std::vector<std::shared_ptr<RmaWindow>> windows_;
   int rank_ = 0;
   int size_ = 1;
 };

@@ -117,6 +117,12 @@ GroupPieces::GroupPieces(const BlockLayout& layout, int first_piece, int group_s
   for (int k = 0; k < group_size; ++k) starts_.push_back(layout.piece(first_piece + k).end - origin);
 }
 
+GroupPieces GroupPieces::of_scalars(int group_size, std::int64_t count) {
+  std::vector<std::int64_t> starts(static_cast<std::size_t>(group_size) + 1, count);
+  starts.front() = 0;
+  return {BlockLayout({.columns = group_size, .rows = 1}, std::move(starts)), 0, group_size};
+}
+
 IndexRange GroupPieces::piece(int member) const {
   const auto k = static_cast<std::size_t>(member);
   return {.begin = starts_.at(k), .end = starts_.at(k + 1)};
@@ -158,6 +164,15 @@ Schedule collection_schedule(const BlockLayout& layout, int rank) {
 
 Schedule summation_schedule(const BlockLayout& layout, int rank, SumForm form) {
   return sum_schedule(layout.grid().columns, layout.grid().column_of(rank), form);
+}
+
+std::vector<std::vector<IndexRange>> collection_parts(const BlockLayout& layout, int rank) {
+  const auto pieces = collection_pieces(layout, rank);
+  std::vector<std::vector<IndexRange>> parts{
+      pieces.ranges({.first = layout.grid().row_of(rank), .count = 1})};
+  for (const auto& step : collection_schedule(layout, rank).steps)
+    parts.push_back(pieces.ranges(step.received));
+  return parts;
 }
 
 Schedule mirrored_collection_schedule(const BlockLayout& layout, int rank) {

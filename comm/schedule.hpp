@@ -73,6 +73,8 @@ class GroupPieces {
   /// The pieces first_piece ... first_piece + group_size - 1 of the layout; offsets count from the first
   /// one's begin.
   GroupPieces(const BlockLayout& layout, int first_piece, int group_size);
+  /// What a sum of so many numbers over a group runs on: one member's piece is all of them.
+  static GroupPieces of_scalars(int group_size, std::int64_t count);
 
   [[nodiscard]] int group_size() const { return static_cast<int>(starts_.size()) - 1; }
   [[nodiscard]] std::int64_t size() const { return starts_.back(); }
@@ -94,6 +96,12 @@ GroupPieces collection_pieces(const BlockLayout& layout, int rank);
 GroupPieces summation_pieces(const BlockLayout& layout, int rank);
 Schedule collection_schedule(const BlockLayout& layout, int rank);
 Schedule summation_schedule(const BlockLayout& layout, int rank, SumForm form);
+
+/// In which order a collection completes the column block of `rank`, as ranges of offsets within it: part 0
+/// is the rank's own piece, part k what step k - 1 of its schedule brings; none, one or two ranges each, none
+/// of them empty. All transports go by the same parts, so what is computed part by part has the same bits
+/// with each of them.
+std::vector<std::vector<IndexRange>> collection_parts(const BlockLayout& layout, int rank);
 
 /// The same the other way round: collection over the process row, summation over the process column.
 Schedule mirrored_collection_schedule(const BlockLayout& layout, int rank);

@@ -7,5 +7,8 @@
 namespace cg2d::comm {
 
 TransportRow two_sided_transport();
+TransportRow native_transport();
+TransportRow put_transport();
+TransportRow shared_transport();
 
 }  // namespace cg2d::comm

@@ -16,6 +16,10 @@ namespace {
 // 0.1 us, so this is far beyond any message that is under way.
 constexpr std::int64_t polls_before_yield_when_spinning = 10'000;
 
+// A yield may give way to nobody (see doorbells.hpp): where no partner can ring, a rank that waits for longer
+// sleeps for moments.
+constexpr std::int64_t yields_before_nap = 20;
+
 // One poll takes one or a few messages out of MPI's queues (UCX begins with one and takes more while it finds
 // more), and several may have come with one ring.
 constexpr std::int64_t polls_per_ring = 8;
@@ -28,6 +32,15 @@ constexpr std::chrono::microseconds longest_sleep{1000};
 constexpr std::chrono::microseconds shortest_nap{20};
 constexpr std::chrono::microseconds longest_nap{10'000};
 constexpr int naps_per_wait = 10;
+
+/// Leaves the core's units to its other thread for a moment.
+void relax_core() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
 
 }  // namespace
 
@@ -57,10 +70,32 @@ void Waiter::wait_all(std::span<MPI_Request> requests) {
       std::this_thread::sleep_for(std::clamp<std::chrono::nanoseconds>(nap, shortest_nap, longest_nap));
     });
   }
-  const std::int64_t polls_before_yield = mode_ == WaitMode::spin ? polls_before_yield_when_spinning : 0;
-  poll(requests, [=](std::int64_t polls) {
-    if (polls > polls_before_yield) sched_yield();
+  if (mode_ == WaitMode::spin) {
+    return poll(requests, [](std::int64_t polls) {
+      if (polls > polls_before_yield_when_spinning) sched_yield();
+    });
+  }
+  poll(requests, [](std::int64_t polls) {
+    if (polls <= yields_before_nap) {
+      sched_yield();
+    } else {
+      std::this_thread::sleep_for(shortest_nap);
+    }
   });
+}
+
+void Waiter::nap() { std::this_thread::sleep_for(shortest_nap); }
+
+void Waiter::pause_between_looks(std::int64_t looks) {
+  // A look with its pause takes some 50 ns.
+  constexpr std::int64_t looks_before_yield = 2 * polls_before_yield_when_spinning;
+  if (mode_ == WaitMode::sleep) {
+    nap();
+  } else if (looks > looks_before_yield) {
+    sched_yield();
+  } else {
+    relax_core();
+  }
 }
 
 void Waiter::wait(MPI_Request request, Doorbells& bells, Bell bell) {

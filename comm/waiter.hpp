@@ -39,6 +39,16 @@ class Waiter {
   /// bell rings: `taken` for a send, `sent` for a receive, by the partner.
   void wait(MPI_Request request, Doorbells& bells, Bell bell);
 
+  /// Returns when reached() does. In yield mode calls sleep() after some polls in vain: it returns when
+  /// reached() may have changed, or after a while.
+  template <typename Reached, typename Sleep>
+  void wait_until(const Reached& reached, const Sleep& sleep);
+  /// Where nobody can wake this rank: sleeps for moments.
+  template <typename Reached>
+  void wait_until(const Reached& reached) {
+    wait_until(reached, &nap);
+  }
+
   void set_mode(WaitMode mode) { mode_ = mode; }
   void set_tick_source(TickSource ticks) { ticks_ = ticks; }
   [[nodiscard]] WaitMode mode() const { return mode_; }
@@ -48,6 +58,12 @@ class Waiter {
   [[nodiscard]] std::uint64_t wait_count() const { return wait_count_; }
 
  private:
+  static void nap();
+  /// One poll in vain of something in memory, the given number in a row.
+  void pause_between_looks(std::int64_t looks);
+  /// In yield mode: looks before it sleeps.
+  static constexpr std::int64_t looks_before_sleep = 30;
+
   template <typename Pause>
   void poll(std::span<MPI_Request> requests, const Pause& pause);
 
@@ -56,5 +72,21 @@ class Waiter {
   std::uint64_t waited_ticks_ = 0;
   std::uint64_t wait_count_ = 0;
 };
+
+template <typename Reached, typename Sleep>
+void Waiter::wait_until(const Reached& reached, const Sleep& sleep) {
+  const std::uint64_t begin = ticks_ != nullptr ? ticks_() : 0;
+  for (std::int64_t looks = 1; !reached(); ++looks) {
+    if (mode_ == WaitMode::yield && looks > looks_before_sleep) {
+      sleep();
+    } else {
+      pause_between_looks(looks);
+    }
+  }
+  if (ticks_ != nullptr) {
+    waited_ticks_ += ticks_() - begin;
+    ++wait_count_;
+  }
+}
 
 }  // namespace cg2d::comm

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "kernels/spmv.hpp"
+#include "kernels/thread_placement.hpp"
 
 namespace cg2d::kernels {
 
@@ -24,7 +25,9 @@ class CsrRowsKernel final : public SpmvKernel {
         instruction_set_(instruction_set),
         loop_(std::move(loop)),
         block_(std::move(block)),
-        borders_(split_rows_by_nonzeros(block_.row_starts.span(), thread_count)) {}
+        borders_(split_rows_by_nonzeros(block_.row_starts.span(), thread_count)) {
+    place_near_threads(block_, borders_);
+  }
 
   [[nodiscard]] std::string_view name() const override { return name_; }
   [[nodiscard]] std::string_view instruction_set() const override { return instruction_set_; }

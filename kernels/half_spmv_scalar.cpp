@@ -6,6 +6,7 @@
 
 #include "kernels/column_sums.hpp"
 #include "kernels/half_spmv_kernels.hpp"
+#include "kernels/thread_placement.hpp"
 
 namespace cg2d::kernels {
 namespace {
@@ -16,7 +17,9 @@ class HalfScalarKernel final : public HalfSpmvKernel {
       : instruction_set_(instruction_set),
         block_(std::move(block)),
         borders_(split_rows_by_nonzeros(block_.row_starts.span(), thread_count)),
-        column_sums_(block_.column_count, thread_count) {}
+        column_sums_(block_.column_count, thread_count) {
+    place_near_threads(block_, borders_);
+  }
 
   [[nodiscard]] std::string_view name() const override { return "symmetric-scalar"; }
   [[nodiscard]] std::string_view instruction_set() const override { return instruction_set_; }

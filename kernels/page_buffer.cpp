@@ -11,9 +11,13 @@
 namespace cg2d::kernels::detail {
 namespace {
 
+std::size_t page_size() {
+  static const auto size = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  return size;
+}
+
 std::size_t whole_pages(std::size_t byte_count) {
-  static const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-  return (byte_count + page - 1) / page * page;
+  return (byte_count + page_size() - 1) / page_size() * page_size();
 }
 
 constexpr std::size_t huge_page = std::size_t{1} << 21;
@@ -80,6 +84,12 @@ void* remap_pages(void* address, std::size_t old_byte_count, std::size_t new_byt
 
 void unmap_pages(void* address, std::size_t byte_count) noexcept {
   if (byte_count > 0) munmap(address, whole_pages(byte_count));
+}
+
+void drop_pages(void* address, std::size_t begin, std::size_t end) noexcept {
+  const std::size_t first = whole_pages(begin);
+  const std::size_t last = end / page_size() * page_size();
+  if (first < last) madvise(static_cast<char*>(address) + first, last - first, MADV_DONTNEED);
 }
 
 }  // namespace cg2d::kernels::detail

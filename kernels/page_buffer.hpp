@@ -21,6 +21,8 @@ void* map_pages(std::size_t byte_count);
 /// The same memory, longer or shorter, at a new address if need be; contents kept. Throws std::bad_alloc.
 void* remap_pages(void* address, std::size_t old_byte_count, std::size_t new_byte_count);
 void unmap_pages(void* address, std::size_t byte_count) noexcept;
+/// Gives back the pages that lie wholly within the bytes begin ... end-1; they read as zeros afterwards.
+void drop_pages(void* address, std::size_t begin, std::size_t end) noexcept;
 
 }  // namespace detail
 
@@ -50,6 +52,12 @@ class PageBuffer {
   void resize(std::size_t size) {
     data_ = static_cast<T*>(detail::remap_pages(data_, bytes_of(size_), bytes_of(size)));
     size_ = size;
+  }
+
+  /// The elements begin ... end-1 are not needed any more: whole pages of them go back to the system. What
+  /// they hold afterwards is either what they held or zero.
+  void drop(std::size_t begin, std::size_t end) noexcept {
+    detail::drop_pages(data_, begin * sizeof(T), end * sizeof(T));
   }
 
   [[nodiscard]] T* data() { return data_; }

@@ -138,6 +138,42 @@ TEST(MachineDescriptionTest, ShorterRowsFollowTheCurve) {
   EXPECT_DOUBLE_EQ(costs.update_s_per_element, 3e-10);
 }
 
+/// A description without transports is good for all of them.
+TEST(MachineDescriptionTest, EachTransportMayHaveItsNetwork) {
+  auto condition = condition_of(2, 1e-6);
+  EXPECT_DOUBLE_EQ(condition.through("shared").network.start_up_s, 1e-6);
+  condition.transports = {
+      {.name = "native", .start_up_s = 3e-6, .bytes_per_s = 2e9, .add_s_per_element = 0.0},
+      {.name = "shared", .start_up_s = 1e-7, .bytes_per_s = 5e9, .add_s_per_element = 2e-9}};
+  Machine machine;
+  machine.put(condition);
+  const auto text = format_machine(machine);
+  const auto read = parse_machine(text);
+  EXPECT_EQ(format_machine(read), text);
+  ASSERT_EQ(read.conditions.front().transports.size(), 2U);
+  const auto shared = read.conditions.front().through("shared");
+  EXPECT_DOUBLE_EQ(shared.network.start_up_s, 1e-7);
+  EXPECT_DOUBLE_EQ(shared.network.bytes_per_s, 5e9);
+  EXPECT_DOUBLE_EQ(shared.network.add_s_per_element, 2e-9);
+  EXPECT_EQ(shared.network.sum_form, condition.network.sum_form);
+  EXPECT_DOUBLE_EQ(read.conditions.front().through("two-sided").network.start_up_s, 1e-6);
+}
+
+TEST(MachineDescriptionTest, TransportsAreChecked) {
+  const auto with = [](const std::string& transports) {
+    return message_of(changed(R"("vectors")", R"("transports": )" + transports + R"(, "vectors")"));
+  };
+  EXPECT_EQ(with(R"([{"name": "x", "start_up_clocks": 1, "bytes_per_clock": 2,
+                      "add_clocks_per_element": 0}])"),
+            "no error");
+  EXPECT_NE(with("{}").find("\"transports\" is missing: a list"), std::string::npos);
+  EXPECT_NE(with(R"([{"name": "x", "bytes_per_s": 1, "add_seconds_per_element": 0}])")
+                .find("\"transports[0].start_up_s\""),
+            std::string::npos);
+  const std::string one = R"({"name": "x", "start_up_s": 1, "bytes_per_s": 1, "add_seconds_per_element": 0})";
+  EXPECT_NE(with("[" + one + ", " + one + "]").find("a second time"), std::string::npos);
+}
+
 TEST(MachineDescriptionTest, RowLengthsMustGrow) {
   Machine machine;
   auto condition = condition_of(2, 1e-6);

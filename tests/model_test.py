@@ -63,6 +63,8 @@ class DescribedMachineTest(ProgramTest):
                 (["--machine", "cp-pacs", "--ranks", "16", "--grid", "3x3"], "1x16, 2x8, 4x4, 8x2, 16x1"),
                 (["--machine", "cp-pacs", "--kernel", "x"], "it describes hand-made, compiled"),
                 (["--calibrate", "--ranks", "4"], "do not go with it"),
+                (["--machine", "cp-pacs", "--transport", "shared"], "has no network of it; it has two-sided"),
+                (["--machine", "cp-pacs", "--transport", "x"], "--transport x: unknown"),
             ):
                 with self.subTest(arguments=arguments):
                     outcome = run_program(2, "model", *arguments)
@@ -97,6 +99,36 @@ class CalibrationTest(ProgramTest):
         self.assertEqual(condition["calibrated"], {"ranks": 2, "threads": 1})
         shapes = [shape for kernel in condition["kernels"] for shape in kernel["shapes"]]
         self.assertEqual(sorted({shape["rows"] for shape in shapes}), [700, 1400, 3500, 7000])
+
+    def test_it_describes_the_network_of_every_transport(self):
+        (condition,) = json.loads(self.place.read_text())["conditions"]
+        known = [line.split()[0] for line in self.run_well(1, "run", "--list-transports").stdout.splitlines()]
+        self.assertEqual(sorted(["two-sided"] + [cost["name"] for cost in condition["transports"]]), sorted(known))
+        for cost in [condition["network"], *condition["transports"]]:
+            self.assertGreaterEqual(cost["start_up_s"], 0)
+            self.assertGreater(cost["bytes_per_s"], 0)
+            self.assertGreaterEqual(cost["add_seconds_per_element"], 0)
+        for cost in condition["transports"]:
+            self.assertRegex(self.calibration.stdout, rf"(?m)^ {cost['name']} += {1e6 * cost['start_up_s']:.3f} us \+ ")
+
+    def test_a_prediction_takes_the_network_of_its_transport(self):
+        document = json.loads(self.place.read_text())
+        (condition,) = document["conditions"]
+        for cost in condition["transports"]:
+            cost["start_up_s"] = 1.0
+        with tempfile.TemporaryDirectory() as cache:
+            place = pathlib.Path(cache) / "cg2d" / "machine.json"
+            place.parent.mkdir()
+            place.write_text(json.dumps(document))
+            environment = {"env": {**os.environ, "XDG_CACHE_HOME": cache}}
+            for transport, is_slow in (("two-sided", False), ("shared", True)):
+                words = ["--class", "S", "--grid", "1x2", "--transport", transport, "--format", "json"]
+                run = self.run_well(2, "run", *words, **environment).document()
+                # 15 outer steps of 26 collections, each of one message.
+                self.assertEqual(run["prediction"]["phases"]["collection"] > 15 * 26, is_slow)
+                (problem,) = json.loads(self.run_well(1, "model", *words, **environment).stdout)["problems"]
+                (grid,) = problem["rank_counts"][0]["grids"]
+                self.assertEqual(grid["phases"], run["prediction"]["phases"])
 
     def test_the_model_uses_it(self):
         outcome = self.run_well(1, "model", "--class", "W", "--ranks", "2", "--format", "json", **self.environment)

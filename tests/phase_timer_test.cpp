@@ -25,6 +25,8 @@ class PretendedCommunicator final : public comm::Communicator {
   void sum_columns() override {}
   [[nodiscard]] std::span<const double> result() const override { return {}; }
   void collect() override {}
+  void begin_collect() override {}
+  void wait_for_part(std::size_t) override {}
   void sum() override {}
   void shuffle() override {}
   void sum_scalars(std::span<double>) override {}
@@ -55,6 +57,24 @@ TEST(PhaseTimerTest, RecordsCallsClocksAndWaitingOfEachPhase) {
   EXPECT_EQ(dot.waited_clocks, 7U);
   EXPECT_LE(summation.clocks + dot.clocks, elapsed);
   EXPECT_EQ(timer.records()[static_cast<std::size_t>(Phase::multiply)].calls, 0U);
+}
+
+TEST(PhaseTimerTest, AddsUpWhatHidesAnotherPhase) {
+  PretendedCommunicator communicator;
+  PhaseTimer timer(true, communicator);
+  for (int k = 0; k < 2; ++k) {
+    const auto scope = timer.scope_that_hides(Phase::collection, Phase::multiply);
+  }
+  const auto& collection = timer.records()[static_cast<std::size_t>(Phase::collection)];
+  const auto& multiply = timer.records()[static_cast<std::size_t>(Phase::multiply)];
+  EXPECT_EQ(multiply.calls, 2U);
+  EXPECT_GT(multiply.clocks, 0U);
+  EXPECT_EQ(collection.hidden_clocks, multiply.clocks);
+  EXPECT_EQ(collection.clocks, 0U);
+  EXPECT_EQ(collection.calls, 0U);
+  EXPECT_EQ(multiply.hidden_clocks, 0U);
+  { const auto scope = timer.scope(Phase::multiply); }
+  EXPECT_LT(collection.hidden_clocks, multiply.clocks);
 }
 
 TEST(PhaseTimerTest, ResetForgets) {

@@ -93,13 +93,12 @@ TEST(ResultExportTest, CsvHasALinePerRun) {
   auto odd = failed_record_of(2, 1, "unavailable");
   odd.configuration.problem = "U(n 5, nonzer 1)";
   const auto text = csv_lines({record_of(1, 2, 1.5), odd});
-  EXPECT_NE(text.find("\nS,1400,2,1,2,auto,sell,two-sided,1,reduce-scatter,1,success,1.5,,,,,,,\n"),
+  EXPECT_NE(text.find("\nS,1400,2,1,2,auto,sell,two-sided,1,reduce-scatter,off,1,success,1.5,,,,,,,\n"),
             std::string::npos)
       << text;
-  EXPECT_NE(
-      text.find(
-          "\n\"U(n 5, nonzer 1)\",1400,2,2,1,auto,sell,two-sided,1,reduce-scatter,1,unavailable,,,,,,,,\n"),
-      std::string::npos)
+  EXPECT_NE(text.find("\n\"U(n 5, nonzer "
+                      "1)\",1400,2,2,1,auto,sell,two-sided,1,reduce-scatter,off,1,unavailable,,,,,,,,\n"),
+            std::string::npos)
       << text;
 }
 

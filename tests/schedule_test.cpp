@@ -357,6 +357,56 @@ TEST(TrafficTest, DotIsWhatTheAllReduceOfTheValuesSends) {
   }
 }
 
+/// How often each element of the rank's column block is in its parts, by what was before `part` and what it
+/// adds.
+std::vector<int> covered_by(const std::vector<std::vector<IndexRange>>& parts, std::int64_t size) {
+  std::vector<int> count(static_cast<std::size_t>(size), 0);
+  for (const auto& part : parts) {
+    for (const auto& range : part) {
+      for (auto k = range.begin; k < range.end; ++k) ++count[static_cast<std::size_t>(k)];
+    }
+  }
+  return count;
+}
+
+TEST(CollectionPartsTest, CoverTheColumnBlockOnceBeginningWithTheOwnPiece) {
+  test::for_every_grid([](const ProcessGrid& grid) {
+    for (const std::int64_t n : {0, 1, 7, grid.rank_count() + 1, 211}) {
+      for (const auto& named : test::layouts_of(n, grid)) {
+        SCOPED_TRACE(test::describe(named));
+        for (int rank = 0; rank < grid.rank_count(); ++rank) {
+          const auto block = named.layout.column_block(grid.column_of(rank));
+          const auto own = named.layout.piece(named.layout.column_piece_of(rank));
+          const auto parts = collection_parts(named.layout, rank);
+          EXPECT_EQ(parts.size(), collection_schedule(named.layout, rank).steps.size() + 1);
+          EXPECT_EQ(covered_by(parts, block.size()),
+                    std::vector<int>(static_cast<std::size_t>(block.size()), 1));
+          std::vector<IndexRange> first;
+          if (own.size() > 0) {
+            first.push_back({.begin = own.begin - block.begin, .end = own.end - block.begin});
+          }
+          EXPECT_EQ(parts.front(), first);
+          for (const auto& part : parts) EXPECT_LE(part.size(), 2U);
+        }
+      }
+    }
+  });
+}
+
+TEST(CollectionPartsTest, TellWhatAMemberOfThreeGetsInWhichOrder) {
+  const auto layout = BlockLayout::even(9, {.columns = 1, .rows = 3});
+  const std::vector<std::vector<IndexRange>> of_the_second{
+      {{.begin = 3, .end = 6}}, {{.begin = 6, .end = 9}}, {{.begin = 0, .end = 3}}};
+  EXPECT_EQ(collection_parts(layout, 1), of_the_second);
+  const auto ragged = BlockLayout({.columns = 1, .rows = 5}, {0, 2, 2, 5, 6, 10});
+  // In the second step a member of five gets the two pieces behind the next one, here around the end.
+  const std::vector<std::vector<IndexRange>> of_the_third{{{.begin = 2, .end = 5}},
+                                                          {{.begin = 5, .end = 6}},
+                                                          {{.begin = 6, .end = 10}, {.begin = 0, .end = 2}},
+                                                          {}};
+  EXPECT_EQ(collection_parts(ragged, 2), of_the_third);
+}
+
 /// Itakura et al. 1998, Table 1 (with N/Py for the summation, as its text and its measurements need).
 TEST(TrafficTest, IsThePapersForPowersOfTwo) {
   for (const int columns : {1, 2, 4, 8, 16}) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cg/matrix_source.hpp"
+#include "cg/overlapped_product.hpp"
 #include "cg/solver.hpp"
 #include "mpi_test.hpp"
 
@@ -17,14 +18,16 @@ struct SolverChoice {
   KernelInfo kernel = kernel_info(kernels::default_kernel().name);
   const comm::TransportRow* transport = &comm::transport_table().front();
   int thread_count = 1;
+  bool overlaps = false;
 };
 
 /// All outer steps of the problem behind the untimed first one. Collective.
 inline std::vector<OuterStep> solve(const Problem& problem, const comm::BlockLayout& layout,
                                     const SolverChoice& choice) {
   auto block = npb_source().build(problem, layout, group(), choice.thread_count).block;
-  const auto product = make_block_product(choice.kernel, std::move(block), layout, group().rank(),
-                                          {.thread_count = choice.thread_count});
+  const auto make_product = choice.overlaps ? &make_overlapped_product : &make_block_product;
+  const auto product = make_product(choice.kernel, std::move(block), layout, group().rank(),
+                                    {.thread_count = choice.thread_count});
   const auto communicator = choice.transport->make(
       group(), layout, {.sum_form = choice.sum_form, .mirrored = choice.kernel.is_symmetric});
   PhaseTimer timer(false, *communicator);

@@ -26,6 +26,19 @@ TunedCase case_of(const Problem& problem, const comm::ProcessGrid& grid, std::st
                       {.name = "scalar", .tuning = {}, .step_s = 2e-3}}};
 }
 
+TransportCase timed_transports(const comm::ProcessGrid& grid, double shared_s) {
+  return {.task = {.class_name = "S",
+                   .n = 1400,
+                   .nonzer = 7,
+                   .grid = grid,
+                   .thread_count = 2,
+                   .node_count = 3,
+                   .sum_form = "whole-block",
+                   .kernel = "sell",
+                   .wait_mode = "yield"},
+          .transports = {{.name = "shared", .step_s = shared_s}, {.name = "two-sided", .step_s = 2e-5}}};
+}
+
 TuningProfile example() {
   TuningProfile profile;
   auto& processor = profile["Some processor, L1 32.8 kB"];
@@ -89,6 +102,35 @@ TEST(TuningProfileTest, PutReplacesTheSameCase) {
   processor.put(case_of(*find_class("S"), {.columns = 1, .rows = 2}, "csr-simd", 128));
   EXPECT_EQ(processor.cases.size(), 2U);
   EXPECT_EQ(processor.cases.front().kernels.front().name, "csr-simd");
+}
+
+TEST(TuningProfileTest, TransportsAreKeptWithKernelsAndWithout) {
+  auto profile = example();
+  profile["Some processor, L1 32.8 kB"].put(timed_transports({.columns = 1, .rows = 6}, 1e-5));
+  profile["Never tuned"].put(timed_transports({.columns = 2, .rows = 3}, 1e-5));
+  profile["Never tuned"].put(timed_transports({.columns = 1, .rows = 6}, 1e-5));
+  profile["Never tuned"].put(timed_transports({.columns = 2, .rows = 3}, 3e-5));
+  const auto text = format_profile(profile);
+  const auto read = parse_profile(text);
+  EXPECT_EQ(format_profile(read), text);
+  const auto& tuned = read.at("Some processor, L1 32.8 kB");
+  EXPECT_TRUE(tuned.knows_kernels());
+  EXPECT_EQ(tuned.cases.size(), 2U);
+  ASSERT_EQ(tuned.transports.size(), 1U);
+  EXPECT_EQ(tuned.transports[0].task, timed_transports({.columns = 1, .rows = 6}, 0.0).task);
+  const auto& never = read.at("Never tuned");
+  EXPECT_FALSE(never.knows_kernels());
+  ASSERT_EQ(never.transports.size(), 2U) << "the same task is there once";
+  EXPECT_EQ(never.transports[0].transports[0].name, "shared");
+  EXPECT_EQ(never.transports[0].transports[0].step_s, 3e-5);
+}
+
+TEST(TuningProfileTest, ProfilesOfEarlierProgramsHaveNoTransports) {
+  const auto profile = parse_profile(
+      R"({"schema_version": 1, "processors": {"P": {"critical_vector_length": 4, "row_lengths": [], "cases": []}}})");
+  EXPECT_TRUE(profile.at("P").knows_kernels());
+  EXPECT_TRUE(profile.at("P").transports.empty());
+  EXPECT_EQ(format_profile(profile).find("transports"), std::string::npos);
 }
 
 TEST(TuningProfileTest, WhatIsNoProfileIsRefused) {

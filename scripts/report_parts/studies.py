@@ -53,13 +53,14 @@ class Case:
     @property
     def settings(self):
         configuration = self.runs[0].configuration
-        return f"{configuration['kernel']}, {configuration['transport']}, {configuration['sum_form']}"
+        overlap = ", overlap" if configuration.get("overlap") else ""
+        return f"{configuration['kernel']}, {configuration['transport']}, {configuration['sum_form']}{overlap}"
 
 
 @dataclasses.dataclass
 class Study:
     """All grids of one problem with one number of threads per rank. alternatives[P][Px]: one case for each kernel,
-    transport and form of the sum, fastest first. cases[P][Px]: the fastest."""
+    transport, form of the sum and overlap, fastest first. cases[P][Px]: the fastest."""
 
     name: str
     problem: dict
@@ -118,6 +119,7 @@ def case_key(run):
     return (
         *problem_key(run.problem), configuration["threads"], configuration["ranks"], run.grid,
         configuration["kernel"], configuration["transport"], configuration["sum_form"],
+        configuration.get("overlap", False),
     )  # fmt: skip
 
 

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "cg/calibration.hpp"
+#include "cg/line_fit.hpp"
 
 namespace cg2d {
 namespace {

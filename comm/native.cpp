@@ -1,0 +1,220 @@
+// MPI's own collectives, in their nonblocking forms, on a communicator for each process column and row.
+
+#include <algorithm>
+#include <array>
+#include <deque>
+#include <vector>
+
+#include "comm/huge_page_vector.hpp"
+#include "comm/mpi_handles.hpp"
+#include "comm/prepared_operation.hpp"
+#include "comm/transports.hpp"
+
+namespace cg2d::comm {
+namespace {
+
+int as_count(std::int64_t count) { return static_cast<int>(count); }
+
+/// The pieces as counts and displacements.
+struct Cut {
+  std::vector<int> counts;
+  std::vector<int> starts;
+
+  explicit Cut(const GroupPieces& pieces) {
+    for (int member = 0; member < pieces.group_size(); ++member) {
+      counts.push_back(as_count(pieces.piece(member).size()));
+      starts.push_back(as_count(pieces.piece(member).begin));
+    }
+  }
+};
+
+/// One collective of MPI: started, then waited for in the one place. Prepared: PreparedOperation, or
+/// PreparedGather.
+template <typename Prepared>
+class Collective : public Prepared {
+ public:
+  Collective(RankGroup& group, TrafficCounts& sent, const GroupTask& task)
+      : group_(group),
+        sent_(sent),
+        operation_(task.operation),
+        communicator_(group.part(task.ranks)),
+        block_(task.block),
+        own_(task.pieces.piece(task.member)),
+        cut_(task.pieces) {}
+
+  void run() override {
+    if (cut_.counts.size() == 1) return;
+    start_and_count();
+    wait();
+    unpack();
+  }
+
+ protected:
+  virtual MPI_Request start() = 0;
+  /// Of this rank's contribution.
+  [[nodiscard]] virtual std::int64_t handed_over_byte_count() const = 0;
+  /// Behind the wait.
+  virtual void unpack() {}
+
+  /// A group of one has nothing to start.
+  void start_and_count() {
+    if (cut_.counts.size() == 1) return;
+    request_ = start();
+    sent_.add(operation_, handed_over_byte_count());
+  }
+  void wait() {
+    if (request_ != MPI_REQUEST_NULL) group_.waiter().wait_all({&request_, 1});
+  }
+  [[nodiscard]] MPI_Comm communicator() const { return communicator_; }
+  [[nodiscard]] std::span<double> block() const { return block_; }
+  [[nodiscard]] const IndexRange& own() const { return own_; }
+  [[nodiscard]] const Cut& cut() const { return cut_; }
+
+ private:
+  RankGroup& group_;
+  TrafficCounts& sent_;
+  Operation operation_;
+  MPI_Request request_ = MPI_REQUEST_NULL;
+  MPI_Comm communicator_;
+  std::span<double> block_;
+  IndexRange own_;
+  Cut cut_;
+};
+
+std::int64_t byte_count_of(std::int64_t elements) {
+  return elements * static_cast<std::int64_t>(sizeof(double));
+}
+
+class AllGather final : public Collective<PreparedGather> {
+ public:
+  using Collective::Collective;
+
+  void begin() override { start_and_count(); }
+  /// MPI says only when all of it is there.
+  void wait_for_part(std::size_t part) override {
+    if (part > 0) wait();
+  }
+  void finish() override { wait(); }
+
+ protected:
+  MPI_Request start() override {
+    MPI_Request request = MPI_REQUEST_NULL;
+    check(MPI_Iallgatherv(MPI_IN_PLACE, 0, MPI_DOUBLE, block().data(), cut().counts.data(),
+                          cut().starts.data(), MPI_DOUBLE, communicator(), &request),
+          "MPI_Iallgatherv");
+    return request;
+  }
+  [[nodiscard]] std::int64_t handed_over_byte_count() const override { return byte_count_of(own().size()); }
+};
+
+class ReduceScatter final : public Collective<PreparedOperation> {
+ public:
+  ReduceScatter(RankGroup& group, TrafficCounts& sent, const GroupTask& task)
+      : Collective(group, sent, task), sum_(static_cast<std::size_t>(own().size())) {}
+
+ protected:
+  MPI_Request start() override {
+    MPI_Request request = MPI_REQUEST_NULL;
+    check(MPI_Ireduce_scatter(block().data(), sum_.data(), cut().counts.data(), MPI_DOUBLE, MPI_SUM,
+                              communicator(), &request),
+          "MPI_Ireduce_scatter");
+    return request;
+  }
+  [[nodiscard]] std::int64_t handed_over_byte_count() const override {
+    return byte_count_of(static_cast<std::int64_t>(block().size()));
+  }
+  void unpack() override { std::ranges::copy(sum_, block().begin() + own().begin); }
+
+ private:
+  HugePageVector sum_;  // of my piece
+};
+
+class AllReduce final : public Collective<PreparedOperation> {
+ public:
+  using Collective::Collective;
+
+ protected:
+  MPI_Request start() override {
+    MPI_Request request = MPI_REQUEST_NULL;
+    check(MPI_Iallreduce(MPI_IN_PLACE, block().data(), as_count(std::ssize(block())), MPI_DOUBLE, MPI_SUM,
+                         communicator(), &request),
+          "MPI_Iallreduce");
+    return request;
+  }
+  [[nodiscard]] std::int64_t handed_over_byte_count() const override {
+    return byte_count_of(static_cast<std::int64_t>(block().size()));
+  }
+};
+
+/// No collective of MPI does this: a message each way.
+class Exchange final : public PreparedOperation {
+ public:
+  Exchange(RankGroup& group, TrafficCounts& sent, const MoveTask& task)
+      : group_(group), sent_(sent), task_(task) {}
+
+  void run() override {
+    if (task_.sent.empty() && task_.received.empty()) return;
+    std::array<MPI_Request, 2> requests{MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+    const int tag = static_cast<int>(task_.operation);
+    if (!task_.received.empty()) {
+      check(MPI_Irecv(task_.received.data(), as_count(std::ssize(task_.received)), MPI_DOUBLE, task_.source,
+                      tag, group_.handle(), &requests[0]),
+            "MPI_Irecv");
+    }
+    if (!task_.sent.empty()) {
+      check(MPI_Isend(task_.sent.data(), as_count(std::ssize(task_.sent)), MPI_DOUBLE, task_.destination, tag,
+                      group_.handle(), &requests[1]),
+            "MPI_Isend");
+      sent_.add(task_.operation, static_cast<std::int64_t>(task_.sent.size_bytes()));
+    }
+    group_.waiter().wait_all(requests);
+  }
+
+ private:
+  RankGroup& group_;
+  TrafficCounts& sent_;
+  MoveTask task_;
+};
+
+class NativeOperations final : public OperationMaker {
+ public:
+  NativeOperations(RankGroup& group, TrafficCounts& sent) : group_(group), sent_(sent) {}
+
+  std::span<double> allocate(std::size_t count) override { return buffers_.emplace_back(count); }
+  std::unique_ptr<PreparedGather> gather(const GroupTask& task) override {
+    return std::make_unique<AllGather>(group_, sent_, task);
+  }
+  std::unique_ptr<PreparedOperation> sum(const GroupTask& task) override {
+    if (task.form == SumForm::whole_block) return std::make_unique<AllReduce>(group_, sent_, task);
+    return std::make_unique<ReduceScatter>(group_, sent_, task);
+  }
+  std::unique_ptr<PreparedOperation> move(const MoveTask& task) override {
+    return std::make_unique<Exchange>(group_, sent_, task);
+  }
+
+ private:
+  RankGroup& group_;
+  TrafficCounts& sent_;
+  std::deque<HugePageVector> buffers_;
+};
+
+}  // namespace
+
+TransportRow native_transport() {
+  return {
+      .name = "native",
+      .description = "MPI's own collectives, nonblocking: allgatherv, reduce_scatter or allreduce",
+      .counts = CountedTraffic::calls,
+      .why_unavailable = [](RankGroup&) { return std::string(); },
+      .make = [](RankGroup& group, const BlockLayout& layout,
+                 const CommunicatorOptions& options) -> std::unique_ptr<Communicator> {
+        return make_buffered_communicator(
+            "native", group, layout, options,
+            [](RankGroup& ranks, TrafficCounts& sent) -> std::unique_ptr<OperationMaker> {
+              return std::make_unique<NativeOperations>(ranks, sent);
+            });
+      },
+  };
+}
+
+}  // namespace cg2d::comm

@@ -1,0 +1,61 @@
+#pragma once
+
+// How nodes whose ranks share memory reach each other: what the transport "shared" needs of messages.
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "comm/block_layout.hpp"
+#include "comm/communicator.hpp"
+#include "comm/prepared_operation.hpp"
+
+namespace cg2d::comm {
+
+/// To or from one rank: these ranges of the buffer, none of them empty, as one message.
+struct NodeMessage {
+  int partner = 0;
+  std::span<double> buffer;
+  std::vector<IndexRange> ranges;
+};
+
+/// The messages of one rank in one operation, made once and used many times. Each throws MpiError.
+class NodeMessages {
+ public:
+  NodeMessages() = default;
+  virtual ~NodeMessages() = default;
+  NodeMessages(const NodeMessages&) = delete;
+  NodeMessages& operator=(const NodeMessages&) = delete;
+  NodeMessages(NodeMessages&&) = delete;
+  NodeMessages& operator=(NodeMessages&&) = delete;
+
+  /// From here on what is received may be written.
+  virtual void start_receives() = 0;
+  /// What is sent must be there, and stay until wait_for_send().
+  virtual void start_send(std::size_t which) = 0;
+  virtual void wait_for_receive(std::size_t which) = 0;
+  virtual void wait_for_send(std::size_t which) = 0;
+};
+
+/// Makes messages; must outlive them.
+class NodeLink {
+ public:
+  NodeLink() = default;
+  virtual ~NodeLink() = default;
+  NodeLink(const NodeLink&) = delete;
+  NodeLink& operator=(const NodeLink&) = delete;
+  NodeLink(NodeLink&&) = delete;
+  NodeLink& operator=(NodeLink&&) = delete;
+
+  virtual std::unique_ptr<NodeMessages> prepare(Operation operation, const std::vector<NodeMessage>& sends,
+                                                const std::vector<NodeMessage>& receives) = 0;
+  /// The sum of the values over one rank of each node, in the order of an all-reduce. Called by these ranks.
+  virtual std::unique_ptr<PreparedOperation> prepare_sum(std::span<double> values,
+                                                         const std::vector<int>& ranks) = 0;
+};
+
+/// What is sent is to be counted there.
+using MakeNodeLink = std::function<std::unique_ptr<NodeLink>(TrafficCounts& sent)>;
+
+}  // namespace cg2d::comm

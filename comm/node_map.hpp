@@ -1,0 +1,40 @@
+#pragma once
+
+// Which ranks share memory.
+
+#include <vector>
+
+#include "comm/rank_group.hpp"
+
+namespace cg2d::comm {
+
+/// The nodes of a group of ranks, numbered in the order of their first ranks.
+class NodeMap {
+ public:
+  /// node_of[rank]: any number that is the same for all ranks of a node.
+  explicit NodeMap(const std::vector<int>& node_of);
+
+  [[nodiscard]] int rank_count() const { return static_cast<int>(node_of_.size()); }
+  [[nodiscard]] int node_count() const { return static_cast<int>(ranks_.size()); }
+  [[nodiscard]] int node_of(int rank) const { return node_of_[static_cast<std::size_t>(rank)]; }
+  /// In growing order.
+  [[nodiscard]] const std::vector<int>& ranks_of(int node) const {
+    return ranks_[static_cast<std::size_t>(node)];
+  }
+  /// The rank's place among those of its node.
+  [[nodiscard]] int place_of(int rank) const { return place_of_[static_cast<std::size_t>(rank)]; }
+  /// The rank of `node` that sends messages to the other node, and receives those from there: each of a
+  /// node's ranks takes its share of the other nodes.
+  [[nodiscard]] int carrier(int node, int other_node) const;
+
+ private:
+  std::vector<int> node_of_;
+  std::vector<int> place_of_;
+  std::vector<std::vector<int>> ranks_;
+};
+
+/// Each host is a node, or as many as it has `ranks_per_node` ranks: the last one may have fewer. 0: all of
+/// the host's. Collective.
+NodeMap make_node_map(RankGroup& group, int ranks_per_node);
+
+}  // namespace cg2d::comm

@@ -1,0 +1,75 @@
+#include "comm/node_plan.hpp"
+
+#include <algorithm>
+#include <cstddef>
+
+namespace cg2d::comm {
+namespace {
+
+/// The pieces that products on this node read.
+std::vector<bool> read_pieces(const BlockLayout& layout, const NodeMap& nodes, bool mirrored, int node) {
+  const auto grid = layout.grid();
+  std::vector<bool> is_read(static_cast<std::size_t>(grid.rank_count()), false);
+  for (const int rank : nodes.ranks_of(node)) {
+    const std::ptrdiff_t column = grid.column_of(rank);
+    const std::ptrdiff_t row = grid.row_of(rank);
+    std::fill_n(is_read.begin() + column * grid.rows, grid.rows, true);
+    if (mirrored) std::fill_n(is_read.begin() + row * grid.columns, grid.columns, true);
+  }
+  return is_read;
+}
+
+}  // namespace
+
+std::vector<IndexRange> collected_ranges(const BlockLayout& layout, const NodeMap& nodes, bool mirrored,
+                                         int from, int to) {
+  const auto is_read = read_pieces(layout, nodes, mirrored, to);
+  std::vector<IndexRange> ranges;
+  for (int number = 0; number < layout.grid().rank_count(); ++number) {
+    const auto piece = layout.piece(number);
+    const bool comes_from_there = nodes.node_of(layout.column_owner_of(number)) == from;
+    if (!comes_from_there || !is_read[static_cast<std::size_t>(number)] || piece.size() == 0) continue;
+    if (!ranges.empty() && ranges.back().end == piece.begin) {
+      ranges.back().end = piece.end;
+    } else {
+      ranges.push_back(piece);
+    }
+  }
+  return ranges;
+}
+
+int summing_group(const BlockLayout& layout, SummedOver over, int rank) {
+  const auto grid = layout.grid();
+  return over == SummedOver::process_column ? grid.column_of(rank) : grid.row_of(layout.shuffle_source(rank));
+}
+
+std::vector<int> ranks_of_group(const BlockLayout& layout, SummedOver over, int group) {
+  const auto grid = layout.grid();
+  std::vector<int> ranks;
+  if (over == SummedOver::process_column) {
+    for (int row = 0; row < grid.rows; ++row) ranks.push_back(grid.rank_at(row, group));
+  } else {
+    for (int column = 0; column < grid.columns; ++column) ranks.push_back(grid.rank_at(group, column));
+  }
+  return ranks;
+}
+
+IndexRange block_of_group(const BlockLayout& layout, SummedOver over, int group) {
+  return over == SummedOver::process_column ? layout.column_block(group) : layout.row_block(group);
+}
+
+NodeSums sums_between(const BlockLayout& layout, const NodeMap& nodes, SummedOver over, int from, int to) {
+  NodeSums sums;
+  for (const int rank : nodes.ranks_of(to)) {
+    const auto group = ranks_of_group(layout, over, summing_group(layout, over, rank));
+    const auto size = layout.piece(layout.column_piece_of(rank)).size();
+    const bool contributes =
+        std::ranges::any_of(group, [&](int other) { return nodes.node_of(other) == from; });
+    if (!contributes || size == 0) continue;
+    sums.pieces.push_back({.rank = rank, .offset = sums.element_count});
+    sums.element_count += size;
+  }
+  return sums;
+}
+
+}  // namespace cg2d::comm

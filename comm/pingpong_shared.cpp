@@ -1,0 +1,85 @@
+// Round trips by memory that the two ranks share: the sender copies the variables into the receiver's part,
+// and counts up there. SharedCounter says why what was copied in front of the count is seen behind the wait.
+
+#include <array>
+#include <cstring>
+#include <vector>
+
+#include "comm/node_map.hpp"
+#include "comm/pingpong.hpp"
+#include "comm/shared_counter.hpp"
+#include "comm/shared_segment.hpp"
+
+namespace cg2d::comm {
+namespace {
+
+constexpr std::array shared_methods{
+    PingPongMethod{
+        .name = "shared",
+        .description = "memcpy of each variable into the receiver's shared memory, then a counter"},
+};
+
+/// What is at the beginning of each rank's part, in front of the variables.
+struct PartHead {
+  SharedCounter arrived;
+};
+
+std::size_t shared_byte_count(const VariableShape& largest) {
+  return sizeof(PartHead) + largest.memory_byte_count();
+}
+
+class SharedPingPong final : public PingPong {
+ public:
+  SharedPingPong(RankGroup& pair, const VariableShape& largest)
+      : waiter_(pair.waiter()),
+        segment_(pair, std::array{0, 1}, shared_byte_count(largest)),
+        outgoing_(largest.memory_byte_count()) {
+    if (!segment_.is_there())
+      throw SharedMemoryError(2 * static_cast<std::int64_t>(shared_byte_count(largest)));
+    mine_ = segment_.part(static_cast<std::size_t>(pair.rank()));
+    partners_ = segment_.part(static_cast<std::size_t>(1 - pair.rank()));
+  }
+
+  [[nodiscard]] std::span<std::byte> outgoing(std::size_t /*method*/) override { return outgoing_; }
+  [[nodiscard]] std::span<std::byte> incoming(std::size_t /*method*/) override {
+    return {mine_ + sizeof(PartHead), outgoing_.size()};
+  }
+
+  void send(std::size_t /*method*/, const VariableShape& shape) override {
+    std::byte* const there = partners_ + sizeof(PartHead);
+    for (std::size_t k = 0; k < shape.count; ++k)
+      std::memcpy(there + shape.offset(k), outgoing_.data() + shape.offset(k), shape.byte_count);
+    head(partners_).arrived.add(1);
+  }
+
+  void receive(std::size_t /*method*/, const VariableShape& /*shape*/) override {
+    head(mine_).arrived.wait_for(++received_, waiter_);
+  }
+
+ private:
+  static PartHead& head(std::byte* part) { return *reinterpret_cast<PartHead*>(part); }
+
+  Waiter& waiter_;
+  SharedSegment segment_;
+  std::vector<std::byte> outgoing_;
+  std::byte* mine_ = nullptr;
+  std::byte* partners_ = nullptr;
+  std::uint64_t received_ = 0;
+};
+
+std::string why_no_shared_memory(RankGroup& pair) {
+  if (make_node_map(pair, 0).node_count() == 1) return {};
+  return "the two ranks are on different nodes";
+}
+
+}  // namespace
+
+PingPongRow shared_pingpong() {
+  return {.methods = shared_methods,
+          .why_unavailable = &why_no_shared_memory,
+          .make = [](RankGroup& pair, const VariableShape& largest) -> std::unique_ptr<PingPong> {
+            return std::make_unique<SharedPingPong>(pair, largest);
+          }};
+}
+
+}  // namespace cg2d::comm

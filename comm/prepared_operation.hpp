@@ -1,0 +1,92 @@
+#pragma once
+
+// What a transport prepares for a communicator whose operations run between fixed buffers.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "comm/communicator.hpp"
+#include "comm/schedule.hpp"
+
+namespace cg2d::comm {
+
+/// One operation between buffers that stay where they are: made once, run many times. Collective over all
+/// ranks of the group, whether they have anything to move or not.
+class PreparedOperation {
+ public:
+  PreparedOperation() = default;
+  virtual ~PreparedOperation() = default;
+  PreparedOperation(const PreparedOperation&) = delete;
+  PreparedOperation& operator=(const PreparedOperation&) = delete;
+  PreparedOperation(PreparedOperation&&) = delete;
+  PreparedOperation& operator=(PreparedOperation&&) = delete;
+
+  /// Throws MpiError.
+  virtual void run() = 0;
+};
+
+/// A gather that can also be run in parts: those of collection_parts().
+class PreparedGather : public PreparedOperation {
+ public:
+  /// Starts; waits for nobody.
+  virtual void begin() = 0;
+  /// Returns when what the first `part` steps of the schedule bring is there. Parts in rising order.
+  virtual void wait_for_part(std::size_t part) = 0;
+  /// Behind the last part: returns when this rank's own piece has left and may be written again.
+  virtual void finish() = 0;
+};
+
+/// A block of pieces, one piece per member of a group of ranks.
+struct GroupTask {
+  Operation operation;  ///< what its messages are counted as
+  SumForm form;         ///< of a sum
+  Schedule schedule;    ///< this member's
+  GroupPieces pieces;
+  std::vector<int> ranks;  ///< of the members, in the order of the pieces
+  int member = 0;          ///< this rank's place among them
+  std::span<double> block;
+};
+
+/// One piece to another rank, and one from a rank; either may be empty: then nothing is sent or received.
+struct MoveTask {
+  Operation operation;
+  std::span<double> sent;
+  int destination = 0;
+  std::span<double> received;
+  int source = 0;
+};
+
+/// Prepares operations. Everything is collective over all ranks of the communicator's group, in the same
+/// order. Must outlive what it has made.
+class OperationMaker {
+ public:
+  OperationMaker() = default;
+  virtual ~OperationMaker() = default;
+  OperationMaker(const OperationMaker&) = delete;
+  OperationMaker& operator=(const OperationMaker&) = delete;
+  OperationMaker(OperationMaker&&) = delete;
+  OperationMaker& operator=(OperationMaker&&) = delete;
+
+  /// Zeros, where the transport can reach them. They live as long as the maker.
+  virtual std::span<double> allocate(std::size_t count) = 0;
+  /// From each member's own piece to all pieces of the block.
+  virtual std::unique_ptr<PreparedGather> gather(const GroupTask& task) = 0;
+  /// From partial sums of the whole block to the sum of this member's piece, or of the whole block, as the
+  /// form says.
+  virtual std::unique_ptr<PreparedOperation> sum(const GroupTask& task) = 0;
+  virtual std::unique_ptr<PreparedOperation> move(const MoveTask& task) = 0;
+};
+
+/// Makes the maker of a transport. What its operations send is to be counted.
+using MakeOperations = std::function<std::unique_ptr<OperationMaker>(RankGroup& group, TrafficCounts& sent)>;
+
+/// A communicator of that name from a transport's prepared operations. Collective.
+std::unique_ptr<Communicator> make_buffered_communicator(std::string_view name, RankGroup& group,
+                                                         const BlockLayout& layout,
+                                                         const CommunicatorOptions& options,
+                                                         const MakeOperations& make_operations);
+
+}  // namespace cg2d::comm

@@ -1,0 +1,146 @@
+// Remote memory access by MPI: pieces are put straight into the receiver's memory, completed by one flush,
+// and told of by a number that is put behind them.
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "comm/doorbells.hpp"
+#include "comm/mpi_handles.hpp"
+#include "comm/put_operations.hpp"
+#include "comm/rma_window.hpp"
+#include "comm/transports.hpp"
+
+namespace cg2d::comm {
+namespace {
+
+// Where nobody rings, or MPI needs this rank's help to let a put in.
+constexpr std::chrono::microseconds longest_sleep{1000};
+
+class MpiPutPort final : public PutPort {
+ public:
+  MpiPutPort(RankGroup& group, std::int64_t element_count, int ranks_per_node) : group_(group) {
+    window_ = group.borrow_window(group.maximum(element_count), ranks_per_node);
+    std::ranges::fill(window_->memory(), 0.0);
+    if (window_->is_window()) check(MPI_Win_sync(window_->handle()), "MPI_Win_sync");
+    group.barrier();
+    if (group.waiter().mode() == WaitMode::yield) bells_ = std::make_unique<Doorbells>(group);
+  }
+
+  [[nodiscard]] std::span<double> memory() override { return window_->memory(); }
+
+  void put(int rank, std::int64_t offset, std::span<const double> values) override {
+    if (const auto theirs = window_->reachable(rank); !theirs.empty()) {
+      std::ranges::copy(values, theirs.begin() + offset);
+      return;
+    }
+    const auto count = static_cast<int>(values.size());
+    check(MPI_Put(values.data(), count, MPI_DOUBLE, rank, offset, count, MPI_DOUBLE, window_->handle()),
+          "MPI_Put");
+  }
+
+  /// Stores need no completion but the release of the number behind them.
+  void complete(int rank) override {
+    if (!window_->reachable(rank).empty()) return;
+    // The target may have to call MPI for that, and sleep.
+    ring(rank);
+    check(MPI_Win_flush(rank, window_->handle()), "MPI_Win_flush");
+  }
+
+  void notify(int rank, std::int64_t flag, std::uint64_t number) override {
+    if (const auto theirs = window_->reachable(rank); !theirs.empty()) {
+      flag_of(theirs, flag).store(number, std::memory_order_release);
+    } else {
+      check(MPI_Put(&number, 1, MPI_UINT64_T, rank, flag, 1, MPI_UINT64_T, window_->handle()), "MPI_Put");
+      complete(rank);
+    }
+    ring(rank);
+  }
+
+  void wait_for(std::int64_t flag, std::uint64_t number) override {
+    const auto seen = flag_of(window_->memory(), flag);
+    // Where MPI lets puts in only while it is called.
+    constexpr int looks_per_call = 16;
+    int looks = 0;
+    std::uint32_t rung = 0;
+    group_.waiter().wait_until(
+        [&] {
+          if (bells_) rung = bells_->rung(Bell::sent);
+          if (seen.load(std::memory_order_acquire) == number) return true;
+          if (++looks % looks_per_call == 0) let_mpi_work();
+          return false;
+        },
+        [&] {
+          if (bells_) bells_->sleep_unless_rung(Bell::sent, rung, longest_sleep);
+          let_mpi_work();
+        });
+    if (window_->is_window()) check(MPI_Win_sync(window_->handle()), "MPI_Win_sync");
+  }
+
+  void wait_for_all() override { group_.barrier(); }
+  std::vector<std::vector<PutSlot>> gather(const std::vector<PutSlot>& mine) override {
+    return group_.gather_all(std::span<const PutSlot>(mine));
+  }
+
+ private:
+  static std::atomic_ref<std::uint64_t> flag_of(std::span<double> memory, std::int64_t flag) {
+    return std::atomic_ref<std::uint64_t>(
+        reinterpret_cast<std::uint64_t&>(memory[static_cast<std::size_t>(flag)]));
+  }
+  void ring(int rank) {
+    if (bells_) bells_->ring(Bell::sent, rank);
+  }
+  void let_mpi_work() {
+    if (!window_->is_window()) return;
+    int is_there = 0;
+    check(MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, group_.handle(), &is_there, MPI_STATUS_IGNORE),
+          "MPI_Iprobe");
+  }
+
+  RankGroup& group_;
+  std::shared_ptr<RmaWindow> window_;
+  std::unique_ptr<Doorbells> bells_;  // only where waiting ranks yield
+};
+
+/// Operations with the port that they run on.
+class MpiPutOperations final : public OperationMaker {
+ public:
+  MpiPutOperations(RankGroup& group, TrafficCounts& sent, std::int64_t element_count, int ranks_per_node)
+      : port_(group, element_count, ranks_per_node), operations_(port_, group.rank(), sent) {}
+
+  std::span<double> allocate(std::size_t count) override { return operations_.allocate(count); }
+  std::unique_ptr<PreparedGather> gather(const GroupTask& task) override { return operations_.gather(task); }
+  std::unique_ptr<PreparedOperation> sum(const GroupTask& task) override { return operations_.sum(task); }
+  std::unique_ptr<PreparedOperation> move(const MoveTask& task) override { return operations_.move(task); }
+
+ private:
+  MpiPutPort port_;
+  PutOperations operations_;
+};
+
+}  // namespace
+
+TransportRow put_transport() {
+  return {
+      .name = "put",
+      .description = "remote memory access: puts into the receiver's memory, one flush for each notification",
+      .counts = CountedTraffic::messages,
+      .tells_nodes_apart = true,
+      .why_unavailable = &why_not_mapped,
+      .make = [](RankGroup& group, const BlockLayout& layout,
+                 const CommunicatorOptions& options) -> std::unique_ptr<Communicator> {
+        const auto element_count = put_memory_size(layout, group.rank(), options);
+        return make_buffered_communicator(
+            "put", group, layout, options,
+            [element_count, ranks_per_node = options.ranks_per_node](
+                RankGroup& ranks, TrafficCounts& sent) -> std::unique_ptr<OperationMaker> {
+              return std::make_unique<MpiPutOperations>(ranks, sent, element_count, ranks_per_node);
+            });
+      },
+  };
+}
+
+}  // namespace cg2d::comm

@@ -1,0 +1,280 @@
+#include "comm/put_operations.hpp"
+
+#include <array>
+#include <cassert>
+#include <utility>
+
+namespace cg2d::comm {
+namespace {
+
+using Shared = PutOperations::Shared;
+
+/// Cache lines of their own, so that who polls a flag does not slow down who writes data.
+constexpr std::int64_t elements_per_line = 8;
+
+std::int64_t round_up(std::int64_t count) {
+  return (count + elements_per_line - 1) / elements_per_line * elements_per_line;
+}
+
+std::int64_t give_away(Shared& shared, std::int64_t count) {
+  const auto offset = shared.used;
+  shared.used += round_up(count);
+  assert(shared.used <= std::ssize(shared.port.memory()));
+  return offset;
+}
+
+std::int64_t offset_of(const Shared& shared, std::span<const double> values) {
+  return values.data() - shared.port.memory().data();
+}
+
+/// Elements of one of the ranges, in the sender's and in the receiver's memory.
+struct PutRange {
+  std::span<const double> source;
+  std::int64_t target = 0;  // offset in the receiver's memory
+};
+
+/// One message: of the sender to `partner`.
+struct PutMessage {
+  int partner = ScheduleStep::no_partner;
+  std::vector<PutRange> ranges;
+  std::int64_t flag = 0;
+  std::int64_t byte_count = 0;
+
+  [[nodiscard]] bool idle() const { return partner == ScheduleStep::no_partner; }
+};
+
+/// What comes in one step.
+struct Arrival {
+  bool expected = false;
+  std::int64_t flag = 0;
+  std::vector<IndexRange> targets;  // where in the block it is added; empty: it is in place
+  std::span<const double> buffer;
+};
+
+/// One step, by the turn of the buffers.
+struct PutStep {
+  std::array<PutMessage, 2> send;
+  std::array<Arrival, 2> receive;
+};
+
+void add_arrived(const Arrival& arrival, std::span<double> block) {
+  const double* source = arrival.buffer.data();
+  for (const auto& range : arrival.targets) {
+    double* const target = block.data() + range.begin;
+    const auto count = range.size();
+#pragma omp simd
+    for (std::int64_t k = 0; k < count; ++k) target[k] += source[k];
+    source += count;
+  }
+}
+
+/// Steps that are run one after the other.
+class PutSteps final : public PreparedGather {
+ public:
+  PutSteps(Shared& shared, Operation operation, std::span<double> block, std::vector<PutStep> steps)
+      : shared_(shared), operation_(operation), block_(block), steps_(std::move(steps)) {}
+
+  void run() override {
+    begin();
+    wait_for_part(steps_.size());
+    if (takes_turns()) ++shared_.scalar_sums;
+  }
+  void begin() override {
+    wait_for_readers();
+    ++number_;
+    arrived_ = 0;
+    send_next();
+  }
+  void wait_for_part(std::size_t part) override {
+    while (arrived_ < part) {
+      const auto& arrival = steps_[arrived_].receive[turn()];
+      if (arrival.expected) {
+        shared_.port.wait_for(arrival.flag, number_);
+        add_arrived(arrival, block_);
+      }
+      ++arrived_;
+      send_next();
+    }
+  }
+  /// What was put has left.
+  void finish() override {}
+
+ private:
+  [[nodiscard]] bool takes_turns() const { return operation_ == Operation::dot; }
+  [[nodiscard]] std::size_t turn() const { return static_cast<std::size_t>(takes_turns() ? number_ % 2 : 0); }
+
+  /// Until nobody reads any more what the last run wrote.
+  void wait_for_readers() {
+    if (takes_turns()) return;
+    if (number_ > 0 && shared_.scalar_sums == scalars_at_run_) shared_.port.wait_for_all();
+    scalars_at_run_ = shared_.scalar_sums;
+  }
+  /// What the steps that have arrived let this rank send.
+  void send_next() {
+    if (arrived_ < steps_.size()) send(steps_[arrived_].send[turn()]);
+  }
+  void send(const PutMessage& message) {
+    if (message.idle()) return;
+    for (const auto& range : message.ranges) shared_.port.put(message.partner, range.target, range.source);
+    shared_.port.complete(message.partner);
+    shared_.port.notify(message.partner, message.flag, number_);
+    shared_.sent.add(operation_, message.byte_count);
+  }
+
+  Shared& shared_;
+  Operation operation_;
+  std::span<double> block_;
+  std::vector<PutStep> steps_;
+  std::uint64_t number_ = 0;
+  std::uint64_t scalars_at_run_ = 0;
+  std::size_t arrived_ = 0;  // steps of this run
+};
+
+/// Tells all ranks the slots of this one, and finds those that others have for it.
+class SlotExchange {
+ public:
+  SlotExchange(Shared& shared, const std::vector<PutSlot>& mine)
+      : rank_(shared.rank), slots_(shared.port.gather(mine)), next_(slots_.size(), 0) {}
+
+  /// The receiver's next slot for this rank: messages between two ranks go in the order of the steps.
+  const PutSlot& next(int receiver) {
+    const auto& theirs = slots_[static_cast<std::size_t>(receiver)];
+    auto& next = next_[static_cast<std::size_t>(receiver)];
+    while (theirs[next].sender != rank_) ++next;
+    return theirs[next++];
+  }
+
+ private:
+  int rank_;
+  std::vector<std::vector<PutSlot>> slots_;
+  std::vector<std::size_t> next_;
+};
+
+/// Two turns where an operation takes turns, else one.
+std::size_t turns_of(Operation operation) { return operation == Operation::dot ? 2 : 1; }
+
+int rank_of(const GroupTask& task, int member) { return task.ranks[static_cast<std::size_t>(member)]; }
+
+/// Room for what comes in one step, and who may write it.
+Arrival make_arrival(Shared& shared, const GroupTask& task, const ScheduleStep& planned, PutSlot& slot) {
+  const bool is_added = planned.combine == Combine::add;
+  const auto count = task.pieces.element_count(planned.received);
+  Arrival arrival{.expected = true, .flag = give_away(shared, 1), .targets = {}, .buffer = {}};
+  slot = {.sender = rank_of(task, planned.receive_from),
+          .offset = is_added ? give_away(shared, count) : offset_of(shared, task.block),
+          .is_block = is_added ? 0 : 1,
+          .flag = arrival.flag};
+  if (is_added) {
+    arrival.targets = task.pieces.ranges(planned.received);
+    arrival.buffer =
+        shared.port.memory().subspan(static_cast<std::size_t>(slot.offset), static_cast<std::size_t>(count));
+  }
+  return arrival;
+}
+
+PutMessage make_message(const GroupTask& task, const ScheduleStep& planned, const PutSlot& slot) {
+  PutMessage message{.partner = rank_of(task, planned.send_to), .ranges = {}, .flag = slot.flag};
+  std::int64_t packed = slot.offset;
+  for (const auto& range : task.pieces.ranges(planned.sent)) {
+    message.ranges.push_back({.source = task.block.subspan(static_cast<std::size_t>(range.begin),
+                                                           static_cast<std::size_t>(range.size())),
+                              .target = slot.is_block != 0 ? slot.offset + range.begin : packed});
+    packed += range.size();
+  }
+  message.byte_count = task.pieces.element_count(planned.sent) * static_cast<std::int64_t>(sizeof(double));
+  return message;
+}
+
+std::unique_ptr<PreparedGather> make_steps(Shared& shared, const GroupTask& task) {
+  std::vector<PutStep> steps;
+  std::vector<PutSlot> slots;
+  const auto turns = turns_of(task.operation);
+  for (const auto& planned : task.schedule.steps) {
+    auto& step = steps.emplace_back();
+    if (planned.receive_from == ScheduleStep::no_partner || task.pieces.element_count(planned.received) == 0)
+      continue;
+    for (std::size_t turn = 0; turn < turns; ++turn)
+      step.receive[turn] = make_arrival(shared, task, planned, slots.emplace_back());
+  }
+  SlotExchange exchange(shared, slots);
+  for (std::size_t k = 0; k < steps.size(); ++k) {
+    const auto& planned = task.schedule.steps[k];
+    if (planned.send_to == ScheduleStep::no_partner || task.pieces.element_count(planned.sent) == 0) continue;
+    for (std::size_t turn = 0; turn < turns; ++turn)
+      steps[k].send[turn] = make_message(task, planned, exchange.next(rank_of(task, planned.send_to)));
+  }
+  return std::make_unique<PutSteps>(shared, task.operation, task.block, std::move(steps));
+}
+
+/// The elements that the receives of a schedule take beside the block.
+std::int64_t received_size(const Schedule& schedule, const GroupPieces& pieces, std::int64_t turns) {
+  std::int64_t size = 0;
+  for (const auto& step : schedule.steps) {
+    if (step.receive_from == ScheduleStep::no_partner) continue;
+    size += turns * round_up(1);
+    if (step.combine == Combine::add) size += turns * round_up(pieces.element_count(step.received));
+  }
+  return size;
+}
+
+}  // namespace
+
+std::int64_t put_memory_size(const BlockLayout& layout, int rank, const CommunicatorOptions& options) {
+  const auto grid = layout.grid();
+  const auto columns = collection_pieces(layout, rank);
+  const auto rows = summation_pieces(layout, rank);
+  const auto piece_size = layout.piece(layout.column_piece_of(rank)).size();
+  const auto column_size = round_up(columns.size());
+  const auto row_size = round_up(rows.size());
+  std::int64_t size = column_size + row_size + round_up(piece_size) + round_up(1);
+  size += received_size(collection_schedule(layout, rank), columns, 1);
+  size += received_size(summation_schedule(layout, rank, options.sum_form), rows, 1);
+  for (std::size_t count = 1; count <= Communicator::largest_scalar_count; ++count) {
+    const auto scalars = static_cast<std::int64_t>(count);
+    size += round_up(scalars) + received_size(all_reduce_schedule(grid.rank_count(), rank),
+                                              GroupPieces::of_scalars(grid.rank_count(), scalars), 2);
+  }
+  if (options.mirrored) {
+    size += column_size + row_size + round_up(1);
+    size += received_size(mirrored_collection_schedule(layout, rank), rows, 1);
+    size += received_size(mirrored_summation_schedule(layout, rank, options.sum_form), columns, 1);
+  }
+  return size;
+}
+
+PutOperations::PutOperations(PutPort& port, int rank, TrafficCounts& sent)
+    : shared_{.port = port, .rank = rank, .sent = sent} {}
+
+std::span<double> PutOperations::allocate(std::size_t count) {
+  const auto offset = give_away(shared_, static_cast<std::int64_t>(count));
+  return shared_.port.memory().subspan(static_cast<std::size_t>(offset), count);
+}
+
+std::unique_ptr<PreparedGather> PutOperations::gather(const GroupTask& task) {
+  return make_steps(shared_, task);
+}
+
+std::unique_ptr<PreparedOperation> PutOperations::sum(const GroupTask& task) { return gather(task); }
+
+std::unique_ptr<PreparedOperation> PutOperations::move(const MoveTask& task) {
+  std::vector<PutStep> steps(1);
+  std::vector<PutSlot> slots;
+  if (!task.received.empty()) {
+    slots.push_back({.sender = task.source,
+                     .offset = offset_of(shared_, task.received),
+                     .is_block = 0,
+                     .flag = give_away(shared_, 1)});
+    steps[0].receive[0] = {.expected = true, .flag = slots.back().flag, .targets = {}, .buffer = {}};
+  }
+  SlotExchange exchange(shared_, slots);
+  if (!task.sent.empty()) {
+    const auto& slot = exchange.next(task.destination);
+    steps[0].send[0] = {.partner = task.destination,
+                        .ranges = {{.source = task.sent, .target = slot.offset}},
+                        .flag = slot.flag,
+                        .byte_count = static_cast<std::int64_t>(task.sent.size_bytes())};
+  }
+  return std::make_unique<PutSteps>(shared_, task.operation, std::span<double>(), std::move(steps));
+}
+
+}  // namespace cg2d::comm

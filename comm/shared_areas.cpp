@@ -1,0 +1,78 @@
+#include "comm/shared_areas.hpp"
+
+namespace cg2d::comm {
+namespace {
+
+constexpr std::size_t page_bytes = 4096;
+
+}  // namespace
+
+std::size_t SharedAreas::PartPlan::add(std::size_t size, std::size_t border) {
+  const auto begin = (byte_count + border - 1) / border * border;
+  byte_count = begin + size;
+  return begin;
+}
+
+/// In pages of its own: each is first touched, and so placed, by the rank that writes it.
+SharedAreas::Area SharedAreas::PartPlan::add_vector(std::int64_t element_count) {
+  const auto count = static_cast<std::size_t>(element_count);
+  return {.offset = add(count * sizeof(double), page_bytes), .element_count = count};
+}
+
+SharedAreas::SharedAreas(const BlockLayout& layout, const NodeMap& nodes, int node, bool mirrored)
+    : nodes_(nodes) {
+  const auto grid = layout.grid();
+  for (const int rank : nodes.ranks_of(node)) {
+    PartPlan plan;
+    plan.byte_count = sizeof(RankControl);
+    plan.partial[index_of(SummedOver::process_row)] =
+        plan.add_vector(layout.row_block(grid.row_of(rank)).size());
+    if (mirrored) {
+      plan.partial[index_of(SummedOver::process_column)] =
+          plan.add_vector(layout.column_block(grid.column_of(rank)).size());
+    }
+    plans_.push_back(plan);
+  }
+  auto& first = plans_.front();
+  const auto counters = [&](int count) {
+    return first.add(static_cast<std::size_t>(count) * sizeof(SharedCounter), alignof(SharedCounter));
+  };
+  first.node_control = first.add(sizeof(NodeControl), alignof(NodeControl));
+  first.operand_ready = counters(grid.columns);
+  first.partial_ready[index_of(SummedOver::process_row)] = counters(grid.rows);
+  first.partial_ready[index_of(SummedOver::process_column)] = counters(grid.columns);
+  first.operand = first.add_vector(layout.size());
+  for (const auto over : {SummedOver::process_row, SummedOver::process_column}) {
+    if (over == SummedOver::process_column && !mirrored) continue;
+    std::int64_t sent = 0;
+    std::int64_t received = 0;
+    for (int other = 0; other < nodes.node_count(); ++other) {
+      if (other == node) continue;
+      sent += sums_between(layout, nodes, over, node, other).element_count;
+      received += sums_between(layout, nodes, over, other, node).element_count;
+    }
+    first.outgoing[index_of(over)] = first.add_vector(sent);
+    first.incoming[index_of(over)] = first.add_vector(received);
+  }
+}
+
+std::span<double> SharedAreas::vector_at(int place, const Area& area) const {
+  return {&at<double>(place, area.offset), area.element_count};
+}
+
+std::span<double> SharedAreas::operand() const { return vector_at(0, plans_.front().operand); }
+
+std::span<double> SharedAreas::partial(SummedOver over, int rank) const {
+  const int place = nodes_.place_of(rank);
+  return vector_at(place, plan_of(place).partial[index_of(over)]);
+}
+
+std::span<double> SharedAreas::outgoing(SummedOver over) const {
+  return vector_at(0, plans_.front().outgoing[index_of(over)]);
+}
+
+std::span<double> SharedAreas::incoming(SummedOver over) const {
+  return vector_at(0, plans_.front().incoming[index_of(over)]);
+}
+
+}  // namespace cg2d::comm

@@ -1,0 +1,34 @@
+#pragma once
+
+// The transport "shared" without MPI: what several ranks, or several threads, do in memory that they share.
+
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "comm/communicator.hpp"
+#include "comm/node_link.hpp"
+#include "comm/node_map.hpp"
+#include "comm/waiter.hpp"
+
+namespace cg2d::comm {
+
+/// Where one of the ranks finds the memory of its node, and the way to the others.
+struct SharedPlace {
+  int rank = 0;
+  NodeMap nodes;
+  /// The part of each rank of this node, zeroed, on borders of pages; of shared_part_byte_count() bytes.
+  std::vector<std::byte*> parts;
+  std::shared_ptr<const void> memory;  ///< kept as long as it is used
+  Waiter& waiter;
+  MakeNodeLink make_link{};  ///< needed where there are several nodes
+};
+
+std::size_t shared_part_byte_count(const BlockLayout& layout, const NodeMap& nodes, int rank,
+                                   const CommunicatorOptions& options);
+
+/// All ranks of a node must have theirs before the first operation of any.
+std::unique_ptr<Communicator> make_shared_communicator(SharedPlace place, const BlockLayout& layout,
+                                                       const CommunicatorOptions& options);
+
+}  // namespace cg2d::comm

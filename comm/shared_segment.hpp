@@ -1,0 +1,58 @@
+#pragma once
+
+// Memory that ranks of one node share.
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "comm/rank_group.hpp"
+
+namespace cg2d::comm {
+
+/// There is no room for memory that ranks share, or the system does not let them share it.
+class SharedMemoryError : public std::runtime_error {
+ public:
+  /// Of all ranks together.
+  explicit SharedMemoryError(std::int64_t needed_bytes);
+  [[nodiscard]] std::int64_t needed_bytes() const { return needed_bytes_; }
+
+ private:
+  std::int64_t needed_bytes_;
+};
+
+/// One part of each of some ranks, zeroed, mapped by all of them. The memory has no name, so nothing is left
+/// of it however the program ends: each rank makes its part as an anonymous file (memfd) and the others map
+/// it by way of /proc. Each rank gives its own part its pages, so that they are near it.
+///
+/// Not MPI_Win_allocate_shared: that blocks without giving the processor away, and where there is no room it
+/// lets the program die at the first touch.
+class SharedSegment {
+ public:
+  /// Collective over the whole group. `ranks`: who shares with this rank, itself among them; each of them
+  /// names the same. `byte_count`: of my part.
+  SharedSegment(RankGroup& group, std::span<const int> ranks, std::size_t byte_count);
+  ~SharedSegment();
+  SharedSegment(const SharedSegment&) = delete;
+  SharedSegment& operator=(const SharedSegment&) = delete;
+  SharedSegment(SharedSegment&&) = delete;
+  SharedSegment& operator=(SharedSegment&&) = delete;
+
+  /// Whether all of these ranks have all parts; if not, none has any.
+  [[nodiscard]] bool is_there() const { return !parts_.empty(); }
+  /// The part of ranks[index], on a border of pages.
+  [[nodiscard]] std::byte* part(std::size_t index) const { return parts_[index].data(); }
+
+ private:
+  void unmap();
+
+  std::vector<std::span<std::byte>> parts_;
+};
+
+/// Why the ranks of a node cannot share memory on this machine; empty where they can. Collective.
+std::string why_not_mapped(RankGroup& group);
+
+}  // namespace cg2d::comm

@@ -1,0 +1,209 @@
+#include "comm/shared_sum.hpp"
+
+#include <algorithm>
+#include <cassert>
+
+namespace cg2d::comm {
+namespace {
+
+/// sum := all sources, at least one unless it is empty, in their order.
+void add_up(const std::vector<const double*>& sources, std::span<double> sum) {
+  const auto count = sum.size();
+  if (count == 0) return;
+  if (sources.size() == 1) {
+    std::copy_n(sources.front(), count, sum.begin());
+    return;
+  }
+  const double* const first = sources[0];
+  const double* const second = sources[1];
+  double* const target = sum.data();
+#pragma omp simd
+  for (std::size_t k = 0; k < count; ++k) target[k] = first[k] + second[k];
+  for (std::size_t source = 2; source < sources.size(); ++source) {
+    const double* const next = sources[source];
+#pragma omp simd
+    for (std::size_t k = 0; k < count; ++k) target[k] += next[k];
+  }
+}
+
+/// The rank's piece in the partial sums of those ranks of its group that are on this node, in their order.
+std::vector<const double*> local_sources(const SharedStand& stand, SummedOver over, int rank) {
+  const auto& layout = stand.layout;
+  const int group = summing_group(layout, over, rank);
+  const auto offset =
+      layout.piece(layout.column_piece_of(rank)).begin - block_of_group(layout, over, group).begin;
+  std::vector<const double*> sources;
+  for (const int other : ranks_of_group(layout, over, group)) {
+    if (stand.nodes.node_of(other) == stand.node())
+      sources.push_back(stand.areas.partial(over, other).data() + offset);
+  }
+  return sources;
+}
+
+}  // namespace
+
+SharedSum::SharedSum(const SharedStand& stand, SummedOver over, NodeLink* link)
+    : stand_(stand),
+      over_(over),
+      partial_(stand.areas.partial(over, stand.rank)),
+      my_group_(over == SummedOver::process_column ? stand.layout.grid().column_of(stand.rank)
+                                                   : stand.layout.grid().row_of(stand.rank)),
+      summed_group_(summing_group(stand.layout, over, stand.rank)) {
+  in_place_ = ranks_of_group(stand.layout, over, summed_group_).size() == 1;
+  find_sources();
+  if (in_place_) return;
+  count_local_ranks();
+  result_.resize(
+      static_cast<std::size_t>(stand.layout.piece(stand.layout.column_piece_of(stand.rank)).size()));
+  if (stand.nodes.node_count() == 1) return;
+  assert(link != nullptr);
+  find_shares();
+  prepare_messages(*link);
+}
+
+/// Node after node: the ranks of this one each by itself, the others as their nodes' sums.
+void SharedSum::find_sources() {
+  std::int64_t incoming = 0;
+  for (int node = 0; node < stand_.nodes.node_count(); ++node) {
+    if (node == stand_.node()) {
+      const auto local = local_sources(stand_, over_, stand_.rank);
+      sources_.insert(sources_.end(), local.begin(), local.end());
+      continue;
+    }
+    const auto sums = sums_between(stand_.layout, stand_.nodes, over_, node, stand_.node());
+    const auto mine = std::ranges::find(sums.pieces, stand_.rank, &NodeSum::rank);
+    if (mine != sums.pieces.end())
+      sources_.push_back(stand_.areas.incoming(over_).data() + incoming + mine->offset);
+    incoming += sums.element_count;
+  }
+}
+
+/// An equal share of the elements for each rank of the node.
+void SharedSum::find_shares() {
+  const auto outgoing = stand_.areas.outgoing(over_);
+  const auto border = [&](int place) {
+    return std::ssize(outgoing) * place / std::ssize(stand_.local_ranks());
+  };
+  const IndexRange share{.begin = border(stand_.place()), .end = border(stand_.place() + 1)};
+  std::int64_t node_begin = 0;
+  for (int node = 0; node < stand_.nodes.node_count(); ++node) {
+    if (node == stand_.node()) continue;
+    const auto sums = sums_between(stand_.layout, stand_.nodes, over_, stand_.node(), node);
+    for (const auto& piece : sums.pieces) {
+      const auto size = stand_.layout.piece(stand_.layout.column_piece_of(piece.rank)).size();
+      const auto piece_begin = node_begin + piece.offset;
+      const auto begin = std::max(share.begin, piece_begin);
+      const auto end = std::min(share.end, piece_begin + size);
+      if (begin >= end) continue;
+      auto sources = local_sources(stand_, over_, piece.rank);
+      for (auto& source : sources) source += begin - piece_begin;
+      shares_.push_back({.group = summing_group(stand_.layout, over_, piece.rank),
+                         .sources = std::move(sources),
+                         .target = outgoing.subspan(static_cast<std::size_t>(begin),
+                                                    static_cast<std::size_t>(end - begin))});
+    }
+    node_begin += sums.element_count;
+  }
+}
+
+void SharedSum::prepare_messages(NodeLink& link) {
+  const auto& nodes = stand_.nodes;
+  const int here = stand_.node();
+  std::vector<NodeMessage> sends;
+  std::vector<NodeMessage> receives;
+  IndexRange sent{};
+  IndexRange received{};
+  for (int there = 0; there < nodes.node_count(); ++there) {
+    if (there == here) continue;
+    const bool is_mine = nodes.carrier(here, there) == stand_.rank;
+    const int partner = nodes.carrier(there, here);
+    sent = {.begin = sent.end,
+            .end = sent.end + sums_between(stand_.layout, nodes, over_, here, there).element_count};
+    received = {.begin = received.end,
+                .end = received.end + sums_between(stand_.layout, nodes, over_, there, here).element_count};
+    if (sent.size() > 0) {
+      ++outgoing_nodes_;
+      if (is_mine)
+        sends.push_back({.partner = partner, .buffer = stand_.areas.outgoing(over_), .ranges = {sent}});
+    }
+    if (received.size() > 0) {
+      ++incoming_nodes_;
+      if (is_mine)
+        receives.push_back(
+            {.partner = partner, .buffer = stand_.areas.incoming(over_), .ranges = {received}});
+    }
+  }
+  send_count_ = sends.size();
+  receive_count_ = receives.size();
+  if (send_count_ + receive_count_ > 0) messages_ = link.prepare(Operation::sum, sends, receives);
+}
+
+void SharedSum::count_local_ranks() {
+  const auto grid = stand_.layout.grid();
+  const int groups = over_ == SummedOver::process_column ? grid.columns : grid.rows;
+  for (int group = 0; group < groups; ++group) {
+    const auto ranks = ranks_of_group(stand_.layout, over_, group);
+    local_counts_.push_back(static_cast<std::uint64_t>(std::ranges::count_if(
+        ranks, [this](int rank) { return stand_.nodes.node_of(rank) == stand_.node(); })));
+  }
+}
+
+void SharedSum::wait_for_partials(int group) {
+  stand_.areas.partial_ready(over_, group).wait_for(local_count(group) * number_, stand_.waiter);
+}
+
+std::span<double> SharedSum::partial(std::uint64_t scalar_sums) {
+  if (number_ > 0 && scalar_sums == scalars_at_run_) {
+    for (int place = 0; place < static_cast<int>(stand_.local_ranks().size()); ++place) {
+      const auto& done = stand_.areas.control(place).sums_done[static_cast<std::size_t>(over_)];
+      stand_.waiter.wait_until([&] { return done.load(std::memory_order_acquire) >= number_; });
+    }
+  }
+  return partial_;
+}
+
+std::span<const double> SharedSum::result() const {
+  if (in_place_) return {sources_.front(), partial_.size()};
+  return result_;
+}
+
+void SharedSum::run(std::uint64_t scalar_sums) {
+  if (in_place_) return;
+  ++number_;
+  scalars_at_run_ = scalar_sums;
+  stand_.areas.partial_ready(over_, my_group_).add(local_count(my_group_));
+  exchange();
+  wait_for_partials(summed_group_);
+  add_up(sources_, result_);
+  if (messages_) {
+    for (std::size_t k = 0; k < send_count_; ++k) messages_->wait_for_send(k);
+  }
+  stand_.areas.control(stand_.place())
+      .sums_done[static_cast<std::size_t>(over_)]
+      .store(number_, std::memory_order_release);
+}
+
+/// What other nodes get from this one, and what this one gets from them.
+void SharedSum::exchange() {
+  if (outgoing_nodes_ + incoming_nodes_ == 0) return;
+  auto& counters = stand_.areas.node_control().sums[static_cast<std::size_t>(over_)];
+  // Nobody here reads the last sum's any more: partial() has seen to it, or a sum_scalars().
+  if (messages_) messages_->start_receives();
+  for (const auto& share : shares_) {
+    wait_for_partials(share.group);
+    add_up(share.sources, share.target);
+  }
+  const auto ranks = static_cast<std::uint64_t>(stand_.local_ranks().size());
+  counters.outgoing_ready.add(ranks);
+  for (std::size_t k = 0; k < send_count_; ++k) {
+    counters.outgoing_ready.wait_for(ranks * number_, stand_.waiter);
+    messages_->start_send(k);
+  }
+  for (std::size_t k = 0; k < receive_count_; ++k) {
+    messages_->wait_for_receive(k);
+    counters.incoming_ready.add(incoming_nodes_);
+  }
+  counters.incoming_ready.wait_for(incoming_nodes_ * number_, stand_.waiter);
+}
+
+}  // namespace cg2d::comm

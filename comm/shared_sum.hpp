@@ -1,0 +1,82 @@
+#pragma once
+
+// One summation of the transport "shared": over the process row or over the process column.
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "comm/huge_page_vector.hpp"
+#include "comm/node_link.hpp"
+#include "comm/node_plan.hpp"
+#include "comm/shared_areas.hpp"
+#include "comm/waiter.hpp"
+
+namespace cg2d::comm {
+
+/// Where one rank stands.
+struct SharedStand {
+  const BlockLayout& layout;
+  const NodeMap& nodes;
+  const SharedAreas& areas;
+  int rank = 0;
+  Waiter& waiter;
+
+  [[nodiscard]] int node() const { return nodes.node_of(rank); }
+  [[nodiscard]] int place() const { return nodes.place_of(rank); }
+  [[nodiscard]] const std::vector<int>& local_ranks() const { return nodes.ranks_of(node()); }
+};
+
+/// Sums this rank's column piece of q. What it refers to must outlive it. Each rank of a node adds up the
+/// partial sums of its own piece where they are. For pieces of other nodes' ranks the node's ranks are added
+/// up first, each rank a share of them; then one message goes to each node.
+class SharedSum {
+ public:
+  /// `link` is needed where there are several nodes. Collective.
+  SharedSum(const SharedStand& stand, SummedOver over, NodeLink* link);
+
+  /// My partial sums of the whole block. `scalar_sums`: how many sum_scalars() there have been; without one
+  /// since the last sum this waits until all ranks of the node have read them.
+  [[nodiscard]] std::span<double> partial(std::uint64_t scalar_sums);
+  [[nodiscard]] std::span<const double> result() const;
+  void run(std::uint64_t scalar_sums);
+
+ private:
+  /// A part of what goes to other nodes that this rank adds up.
+  struct Share {
+    int group;
+    std::vector<const double*> sources;
+    std::span<double> target;
+  };
+
+  void find_sources();
+  void find_shares();
+  void prepare_messages(NodeLink& link);
+  void exchange();
+  void count_local_ranks();
+  [[nodiscard]] std::uint64_t local_count(int group) const {
+    return local_counts_[static_cast<std::size_t>(group)];
+  }
+  void wait_for_partials(int group);
+
+  SharedStand stand_;
+  SummedOver over_;
+  std::span<double> partial_;
+  int my_group_ = 0;                         // whose partial sums I write
+  int summed_group_ = 0;                     // whose sums my piece is
+  std::vector<std::uint64_t> local_counts_;  // of each group: ranks of this node
+  std::vector<const double*> sources_;       // of my piece
+  HugePageVector result_;
+  bool in_place_ = false;  // a group of one: the partial sums are the sums
+  std::vector<Share> shares_;
+  std::unique_ptr<NodeMessages> messages_;  // only where this rank carries some
+  std::size_t send_count_ = 0;
+  std::size_t receive_count_ = 0;
+  std::uint64_t outgoing_nodes_ = 0;  // of the whole node
+  std::uint64_t incoming_nodes_ = 0;
+  std::uint64_t number_ = 0;
+  std::uint64_t scalars_at_run_ = 0;
+};
+
+}  // namespace cg2d::comm

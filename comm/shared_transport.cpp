@@ -1,0 +1,107 @@
+// The transport "shared" between ranks of MPI: what gets them their memory, and the messages between nodes.
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "comm/schedule.hpp"
+#include "comm/shared_memory.hpp"
+#include "comm/shared_segment.hpp"
+#include "comm/transfer.hpp"
+#include "comm/transports.hpp"
+#include "comm/two_sided.hpp"
+
+namespace cg2d::comm {
+namespace {
+
+class MpiNodeMessages final : public NodeMessages {
+ public:
+  MpiNodeMessages(const Endpoint& endpoint, Operation operation, const std::vector<NodeMessage>& sends,
+                  const std::vector<NodeMessage>& receives)
+      : endpoint_(endpoint), operation_(operation) {
+    for (const auto& message : sends) {
+      sends_.push_back(
+          Transfer::send(endpoint.handle(), message.buffer, message.ranges, message.partner, operation));
+    }
+    for (const auto& message : receives) {
+      receives_.push_back(
+          Transfer::receive(endpoint.handle(), message.buffer, message.ranges, message.partner, operation));
+    }
+  }
+
+  void start_receives() override {
+    for (auto& receive : receives_) receive.start();
+  }
+  void start_send(std::size_t which) override { endpoint_.start_send(operation_, sends_[which]); }
+  void wait_for_receive(std::size_t which) override { endpoint_.wait_for_receive(receives_[which]); }
+  void wait_for_send(std::size_t which) override { endpoint_.wait_for_send(sends_[which]); }
+
+ private:
+  const Endpoint& endpoint_;
+  Operation operation_;
+  std::vector<Transfer> sends_;
+  std::vector<Transfer> receives_;
+};
+
+class MpiNodeLink final : public NodeLink {
+ public:
+  MpiNodeLink(RankGroup& group, const NodeMap& nodes, TrafficCounts& sent)
+      : endpoint_(group, sent), node_(nodes.node_of(group.rank())) {}
+
+  std::unique_ptr<NodeMessages> prepare(Operation operation, const std::vector<NodeMessage>& sends,
+                                        const std::vector<NodeMessage>& receives) override {
+    return std::make_unique<MpiNodeMessages>(endpoint_, operation, sends, receives);
+  }
+  std::unique_ptr<PreparedOperation> prepare_sum(std::span<double> values,
+                                                 const std::vector<int>& ranks) override {
+    const auto count = static_cast<int>(ranks.size());
+    return make_scheduled_steps(endpoint_, {.operation = Operation::dot,
+                                            .form = SumForm::whole_block,
+                                            .schedule = all_reduce_schedule(count, node_),
+                                            .pieces = GroupPieces::of_scalars(count, std::ssize(values)),
+                                            .ranks = ranks,
+                                            .member = node_,
+                                            .block = values});
+  }
+
+ private:
+  Endpoint endpoint_;
+  int node_;
+};
+
+std::unique_ptr<Communicator> make_shared(RankGroup& group, const BlockLayout& layout,
+                                          const CommunicatorOptions& options) {
+  const auto nodes = make_node_map(group, options.ranks_per_node);
+  const auto& local_ranks = nodes.ranks_of(nodes.node_of(group.rank()));
+  const auto byte_count = shared_part_byte_count(layout, nodes, group.rank(), options);
+  const auto segment = std::make_shared<const SharedSegment>(group, local_ranks, byte_count);
+  if (group.minimum(segment->is_there() ? 1 : 0) == 0) {
+    throw SharedMemoryError(group.sum(static_cast<std::int64_t>(byte_count)));
+  }
+  SharedPlace place{
+      .rank = group.rank(), .nodes = nodes, .parts = {}, .memory = segment, .waiter = group.waiter()};
+  for (std::size_t index = 0; index < local_ranks.size(); ++index)
+    place.parts.push_back(segment->part(index));
+  if (nodes.node_count() > 1) {
+    place.make_link = [&group, nodes](TrafficCounts& sent) -> std::unique_ptr<NodeLink> {
+      return std::make_unique<MpiNodeLink>(group, nodes, sent);
+    };
+  }
+  return make_shared_communicator(std::move(place), layout, options);
+}
+
+}  // namespace
+
+TransportRow shared_transport() {
+  return {
+      .name = "shared",
+      .description =
+          "vectors in the node's shared memory, read in place; between nodes a message for each pair",
+      .counts = CountedTraffic::between_nodes,
+      .tells_nodes_apart = true,
+      .why_unavailable = &why_not_mapped,
+      .make = &make_shared,
+  };
+}
+
+}  // namespace cg2d::comm

@@ -1,0 +1,132 @@
+#include "comm/transfer.hpp"
+
+#include <utility>
+
+namespace cg2d::comm {
+namespace {
+
+int mpi_count(std::int64_t count) { return static_cast<int>(count); }
+
+int tag_of(Operation operation) { return static_cast<int>(operation); }
+
+/// The elements of several ranges of one buffer as one MPI datatype.
+OwnedDatatype datatype_of(const std::vector<IndexRange>& ranges) {
+  std::vector<int> lengths;
+  std::vector<int> starts;
+  for (const auto& range : ranges) {
+    lengths.push_back(mpi_count(range.size()));
+    starts.push_back(mpi_count(range.begin));
+  }
+  MPI_Datatype type = MPI_DATATYPE_NULL;
+  check(MPI_Type_indexed(mpi_count(std::ssize(ranges)), lengths.data(), starts.data(), MPI_DOUBLE, &type),
+        "MPI_Type_indexed");
+  OwnedDatatype owned(type);
+  check(MPI_Type_commit(&type), "MPI_Type_commit");
+  return owned;
+}
+
+/// Buffer, count and datatype as MPI's calls take them. A single range needs no datatype of its own.
+struct Message {
+  double* data = nullptr;
+  int count = 0;
+  OwnedDatatype own_type{};
+  MPI_Datatype type = MPI_DOUBLE;
+};
+
+Message message_of(std::span<double> buffer, const std::vector<IndexRange>& ranges) {
+  if (ranges.size() == 1)
+    return {.data = buffer.data() + ranges[0].begin, .count = mpi_count(ranges[0].size())};
+  Message message{.data = buffer.data(), .count = 1, .own_type = datatype_of(ranges)};
+  message.type = message.own_type.get();
+  return message;
+}
+
+std::int64_t byte_count_of(const std::vector<IndexRange>& ranges) {
+  std::int64_t count = 0;
+  for (const auto& range : ranges) count += range.size();
+  return count * static_cast<std::int64_t>(sizeof(double));
+}
+
+}  // namespace
+
+Transfer Transfer::send(MPI_Comm communicator, std::span<double> buffer,
+                        const std::vector<IndexRange>& ranges, int destination, Operation operation) {
+  Transfer transfer(destination);
+  auto message = message_of(buffer, ranges);
+  MPI_Request request = MPI_REQUEST_NULL;
+  check(MPI_Send_init(message.data, message.count, message.type, destination, tag_of(operation), communicator,
+                      &request),
+        "MPI_Send_init");
+  transfer.adopt(request);
+  transfer.type_ = std::move(message.own_type);
+  transfer.byte_count_ = byte_count_of(ranges);
+  return transfer;
+}
+
+Transfer Transfer::receive(MPI_Comm communicator, std::span<double> buffer,
+                           const std::vector<IndexRange>& ranges, int source, Operation operation) {
+  Transfer transfer(source);
+  auto message = message_of(buffer, ranges);
+  MPI_Request request = MPI_REQUEST_NULL;
+  check(MPI_Recv_init(message.data, message.count, message.type, source, tag_of(operation), communicator,
+                      &request),
+        "MPI_Recv_init");
+  transfer.adopt(request);
+  transfer.type_ = std::move(message.own_type);
+  transfer.byte_count_ = byte_count_of(ranges);
+  return transfer;
+}
+
+void Transfer::adopt(MPI_Request request) {
+  request_ = OwnedRequest(request);
+  handle_ = request;
+}
+
+void Transfer::start() {
+  if (!idle()) check(MPI_Start(&handle_), "MPI_Start");
+}
+
+std::vector<IndexRange> whole(std::span<const double> buffer) {
+  return {IndexRange{.begin = 0, .end = static_cast<std::int64_t>(buffer.size())}};
+}
+
+Endpoint::Endpoint(RankGroup& group, TrafficCounts& sent) : group_(group), sent_(sent) {
+  if (group.waiter().mode() == WaitMode::yield) bells_ = std::make_unique<Doorbells>(group);
+}
+
+void Endpoint::start_send(Operation operation, Transfer& send) const {
+  if (send.idle()) return;
+  send.start();
+  if (bells_) bells_->ring(Bell::sent, send.partner());
+  sent_.add(operation, send.byte_count());
+}
+
+void Endpoint::wait_for_receive(const Transfer& receive) const {
+  wait_for_bell(receive, Bell::sent);
+  // A long message is complete for its sender only when its receiver has fetched it: the sender may sleep
+  // until then, so it is rung before this rank waits for anything else.
+  if (bells_ && !receive.idle()) bells_->ring(Bell::taken, receive.partner());
+}
+
+void Endpoint::wait_for_send(const Transfer& send) const { wait_for_bell(send, Bell::taken); }
+
+void Endpoint::remind(const Transfer& send) const {
+  if (bells_ && !send.idle()) bells_->ring(Bell::sent, send.partner());
+}
+
+void Endpoint::wait_for(const Transfer& send, const Transfer& receive) const {
+  wait_for_receive(receive);
+  wait_for_send(send);
+}
+
+void Endpoint::wait_for_bell(const Transfer& transfer, Bell bell) const {
+  if (transfer.idle()) return;
+  MPI_Request request = transfer.handle();
+  if (bells_ && bells_->reaches(transfer.partner())) {
+    group_.waiter().wait(request, *bells_, bell);
+  } else {
+    group_.waiter().wait_all({&request, 1});
+  }
+}
+
+}  // namespace cg2d::comm

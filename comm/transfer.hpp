@@ -1,0 +1,78 @@
+#pragma once
+
+// Persistent messages of MPI between buffers that stay where they are.
+
+#include <mpi.h>
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "comm/block_layout.hpp"
+#include "comm/communicator.hpp"
+#include "comm/doorbells.hpp"
+#include "comm/mpi_handles.hpp"
+#include "comm/rank_group.hpp"
+
+namespace cg2d::comm {
+
+/// A persistent send or receive; idle (never started, never waited for) when there is nothing to move.
+class Transfer {
+ public:
+  Transfer() = default;
+
+  /// Of these ranges of the buffer, in their order; at least one, none of them empty. Messages of one
+  /// operation between two ranks arrive in the order in which they were sent. Throws MpiError.
+  static Transfer send(MPI_Comm communicator, std::span<double> buffer, const std::vector<IndexRange>& ranges,
+                       int destination, Operation operation);
+  static Transfer receive(MPI_Comm communicator, std::span<double> buffer,
+                          const std::vector<IndexRange>& ranges, int source, Operation operation);
+
+  [[nodiscard]] bool idle() const { return handle_ == MPI_REQUEST_NULL; }
+  [[nodiscard]] std::int64_t byte_count() const { return byte_count_; }
+  [[nodiscard]] MPI_Request handle() const { return handle_; }
+  [[nodiscard]] int partner() const { return partner_; }
+
+  void start();
+
+ private:
+  explicit Transfer(int partner) : partner_(partner) {}
+  void adopt(MPI_Request request);
+
+  int partner_ = -1;
+  OwnedDatatype type_;  // where there are several ranges
+  OwnedRequest request_;
+  MPI_Request handle_ = MPI_REQUEST_NULL;
+  std::int64_t byte_count_ = 0;
+};
+
+/// All of a buffer as the ranges of a Transfer.
+std::vector<IndexRange> whole(std::span<const double> buffer);
+
+/// Where one rank's transfers start and are waited for: what is sent is counted, and where waiting ranks
+/// yield they sleep until their partner rings.
+class Endpoint {
+ public:
+  /// Collective over the group.
+  Endpoint(RankGroup& group, TrafficCounts& sent);
+
+  [[nodiscard]] MPI_Comm handle() const { return group_.handle(); }
+  void start_send(Operation operation, Transfer& send) const;
+  void wait_for_receive(const Transfer& receive) const;
+  void wait_for_send(const Transfer& send) const;
+  /// For a send that was started a while ago: its receiver may sleep, and need this rank's help to fetch it,
+  /// which it gives from now on.
+  void remind(const Transfer& send) const;
+  /// For both, in the order that lets the partner go on first.
+  void wait_for(const Transfer& send, const Transfer& receive) const;
+
+ private:
+  void wait_for_bell(const Transfer& transfer, Bell bell) const;
+
+  RankGroup& group_;
+  TrafficCounts& sent_;
+  std::unique_ptr<Doorbells> bells_;  // only where waiting ranks yield
+};
+
+}  // namespace cg2d::comm

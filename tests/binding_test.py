@@ -1,0 +1,133 @@
+"""Where threads run: what cg2d reports, and what the system says of its processes."""
+
+import json
+import os
+import pathlib
+import tempfile
+import unittest
+
+from program_runner import USAGE, BackgroundRun, ProgramTest, run_program
+
+
+def processors_of(text):
+    """{0, 1, 2, 8} of "0-2,8"."""
+    processors = set()
+    for part in filter(None, text.strip().split(",")):
+        first, _, last = part.partition("-")
+        processors |= set(range(int(first), int(last or first) + 1))
+    return processors
+
+
+def allowed_of_tasks(process_id):
+    """Of every thread of a process, the processors that it may run on."""
+    allowed = []
+    for task in pathlib.Path(f"/proc/{process_id}/task").glob("*/status"):
+        for line in task.read_text().splitlines():
+            if line.startswith("Cpus_allowed_list:"):
+                allowed.append(frozenset(processors_of(line.partition(":")[2])))
+    return allowed
+
+
+# Threads that wait do not spin: some runs have more of them than there are cores.
+os.environ["OMP_WAIT_POLICY"] = "passive"
+
+
+class BindingTest(ProgramTest):
+    """One problem, whatever cores there are."""
+
+    def assert_bound_where_cores_suffice(self, document, thread_count):
+        environment = document["environment"]
+        ranks = environment["binding"]
+        node = environment["nodes"][0]
+        suffices = len(ranks) * thread_count <= node["cores"]
+        binding = environment["thread_binding"]
+        self.assertEqual(binding["is_bound"], suffices and thread_count > 1, binding)
+        self.assertEqual(binding["why_not"] == "", binding["is_bound"])
+        for rank in ranks:
+            self.assertEqual(len(rank["threads"]), thread_count)
+            for thread in rank["threads"]:
+                self.assertLessEqual(processors_of(thread), processors_of(rank["processors"]))
+        sets = [frozenset(processors_of(thread)) for rank in ranks for thread in rank["threads"]]
+        if binding["is_bound"]:
+            self.assertEqual(sum(map(len, sets)), len(frozenset().union(*sets)), "two threads share a processor")
+        else:
+            self.assertEqual(
+                sets, [frozenset(processors_of(rank["processors"])) for rank in ranks for _ in rank["threads"]]
+            )
+
+    def test_each_thread_has_a_core_of_its_own_where_there_are_enough(self):
+        for rank_count, thread_count in ((1, 1), (1, 2), (2, 1), (2, 2), (1, 3)):
+            with self.subTest(ranks=rank_count, threads=thread_count):
+                document = self.document_of(
+                    rank_count, "run", "--class", "S", "--grid", f"1x{rank_count}", "--threads", str(thread_count)
+                )
+                self.assert_bound_where_cores_suffice(document, thread_count)
+                node = document["environment"]["nodes"][0]
+                warned = any("exceed the cores" in warning for warning in document["warnings"])
+                self.assertEqual(warned, thread_count > 1 and rank_count * thread_count > node["cores"])
+
+    def test_none_binds_nothing(self):
+        document = self.document_of(1, "run", "--class", "S", "--threads", "2", "--bind", "none")
+        self.assertEqual(
+            document["environment"]["thread_binding"], {"is_bound": False, "why_not": "not asked for (--bind none)"}
+        )
+        rank = document["environment"]["binding"][0]
+        self.assertEqual(rank["threads"], 2 * [rank["processors"]])
+
+    def test_openmps_own_binding_stands(self):
+        outcome = self.run_well(
+            1,
+            *("run", "--class", "S", "--threads", "2", "--format", "json"),
+            env={**os.environ, "OMP_PROC_BIND": "true"},
+        )
+        self.assertIn("OMP_PROC_BIND", outcome.document()["environment"]["thread_binding"]["why_not"])
+
+    def test_the_text_says_it(self):
+        text = self.run_well(1, "run", "--class", "S", "--threads", "2", "--bind", "none").stdout
+        self.assertIn("\n Binding         = none: not asked for (--bind none)\n", text)
+
+    def test_a_wrong_word_is_one_line(self):
+        for command in ("run", "sweep", "tune"):
+            outcome = run_program(0, command, "--class", "S", "--bind", "cores")
+            self.assertEqual(outcome.exit_code, USAGE, outcome)
+            self.assertEqual(len(outcome.error_lines()), 1, outcome)
+            self.assertRegex(outcome.error_lines()[0], r"--bind.*cores.*auto, none")
+
+    def test_the_system_says_the_same_while_it_runs(self):
+        with tempfile.TemporaryDirectory() as folder:
+            output = pathlib.Path(folder) / "result.json"
+            words = ("run", "--class", "S", "--threads", "2", "--repeat", "300", "--format", "json", "--no-phases")
+            with BackgroundRun(1, *words, "--output", output) as run:
+                run.wait_for(r"run 2, outer iteration 3/")
+                allowed = [frozenset(tasks) for tasks in map(allowed_of_tasks, run.ranks())]
+                os.kill(run.ranks()[0], 15)
+                run.finish()
+            document = json.loads(output.read_text())
+        threads = document["environment"]["binding"][0]["threads"]
+        self.assertEqual(len(allowed), 1)
+        for thread in threads:
+            self.assertIn(frozenset(processors_of(thread)), allowed[0])
+
+    def test_a_sweep_binds_the_ranks_that_work(self):
+        with tempfile.TemporaryDirectory() as folder:
+            output = pathlib.Path(folder) / "sweep.jsonl"
+            self.run_well(
+                2,
+                *("sweep", "--class", "S", "--ranks", "1,2", "--threads", "1,2", "--px", "1", "--repeat", "2"),
+                *("--output", output),
+            )
+            documents = [json.loads(line) for line in output.read_text().splitlines()]
+        self.assertEqual(len(documents), 8)
+        for document in documents:
+            configuration = document["sweep"]["configuration"]
+            with self.subTest(configuration=configuration):
+                ranks = document["environment"]["binding"]
+                self.assertEqual(len(ranks), configuration["rows"])
+                # Free again behind every run: what the next one may use is what the first one might.
+                first = documents[0]["environment"]["binding"][0]["processors"]
+                self.assertEqual({rank["processors"] for rank in ranks}, {first})
+                self.assert_bound_where_cores_suffice(document, configuration["threads"])
+
+
+if __name__ == "__main__":
+    unittest.main()

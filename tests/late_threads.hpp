@@ -1,0 +1,47 @@
+#pragma once
+
+// Threads in place of ranks, late at random: here the thread sanitizer sees both sides of every exchange.
+
+#include <chrono>
+#include <functional>
+#include <random>
+#include <thread>
+#include <vector>
+
+namespace cg2d::test {
+
+/// How many rounds a stress test makes: fewer where the thread sanitizer makes each one long.
+#if defined(__SANITIZE_THREAD__)
+inline constexpr bool has_thread_sanitizer = true;
+#elif defined(__has_feature)
+inline constexpr bool has_thread_sanitizer = __has_feature(thread_sanitizer);
+#else
+inline constexpr bool has_thread_sanitizer = false;
+#endif
+constexpr int stress_rounds(int count) {
+  constexpr int sanitized_part = 20;
+  return has_thread_sanitizer ? count / sanitized_part : count;
+}
+
+/// Late now and then, by nothing, a moment, or the time slice.
+class Delays {
+ public:
+  explicit Delays(int rank) : random_(static_cast<unsigned>(rank) + 1) {}
+  void maybe() {
+    const auto drawn = random_() % 256;
+    if (drawn == 0) std::this_thread::sleep_for(std::chrono::microseconds(20));
+    if (drawn < 16) std::this_thread::yield();
+  }
+
+ private:
+  std::minstd_rand random_;
+};
+
+/// Runs work(rank) in a thread for each rank.
+inline void run_ranks(int rank_count, const std::function<void(int)>& work) {
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < rank_count; ++rank) threads.emplace_back(work, rank);
+  for (auto& thread : threads) thread.join();
+}
+
+}  // namespace cg2d::test

@@ -1,0 +1,113 @@
+"""--overlap: what reports say of products that begin before their operand is complete."""
+
+import csv
+import io
+import json
+import pathlib
+import tempfile
+import unittest
+
+import jsonschema
+from program_facts import CLASS_S_ZETA, PHASES
+from program_runner import SCHEMA, USAGE, ProgramTest, run_program
+
+RUN = ("run", "--class", "S", "--no-profile")
+
+
+def collections_of(document):
+    return [rank["phases"]["collection"] for rank in document["phases"]["ranks"]]
+
+
+class Overlap(ProgramTest):
+    def document_with(self, rank_count, *arguments):
+        document = self.document_of(rank_count, *RUN, *arguments)
+        validator = jsonschema.Draft202012Validator(json.loads(SCHEMA.read_text()))
+        self.assertEqual(list(validator.iter_errors(document)), [])
+        self.assertIs(document["result"]["verified"], True)
+        return document
+
+    def test_every_transport_has_the_zetas_and_tells_what_was_hidden(self):
+        for transport in ("two-sided", "native", "shared"):
+            with self.subTest(transport=transport):
+                document = self.document_with(3, "--grid", "1x3", "--overlap", "on", "--transport", transport)
+                self.assertIs(document["configuration"]["overlap"], True)
+                for rank in document["phases"]["ranks"]:
+                    collection, multiply = rank["phases"]["collection"], rank["phases"]["multiply"]
+                    self.assertGreater(collection["hidden_clocks"], 0)
+                    self.assertLess(collection["hidden_clocks"], multiply["clocks"])
+                    # Three parts: the own piece, and what two steps bring.
+                    self.assertEqual(multiply["calls"], 3 * rank["phases"]["summation"]["calls"])
+                for phase in PHASES:
+                    self.assertEqual("hidden_clocks" in rank["phases"][phase], phase == "collection")
+
+    def test_without_it_nothing_is_hidden(self):
+        for arguments in ((), ("--overlap", "off")):
+            document = self.document_with(2, "--grid", "1x2", *arguments)
+            self.assertIs(document["configuration"]["overlap"], False)
+            for collection in collections_of(document):
+                self.assertNotIn("hidden_clocks", collection)
+
+    def test_with_one_process_row_there_is_nothing_to_overlap(self):
+        overlapped = self.document_with(2, "--grid", "2x1", "--overlap", "on")
+        plain = self.document_with(2, "--grid", "2x1", "--overlap", "off")
+        self.assertEqual(overlapped["outer_steps"], plain["outer_steps"])
+        self.assertEqual([collection["hidden_clocks"] for collection in collections_of(overlapped)], [0, 0])
+
+    def test_text(self):
+        text = self.run_well(2, *RUN, "--grid", "1x2", "--overlap", "on").stdout
+        self.assertRegex(text, r"(?m)^ Transport .*, overlap on$")
+        self.assertRegex(text, r"(?m)^ phase .* +waiting +hidden +messages +bytes$")
+        self.assertRegex(text, r"(?m)^ collection +[0-9.]+ %( +\d+){3} +[0-9.]+ % +\d+ +[1-9]\d* +1\.04 +\d+$")
+        text = self.run_well(2, *RUN, "--grid", "2x1", "--overlap", "on").stdout
+        self.assertRegex(text, r"(?m)^ Transport .*, overlap on \(one process row: nothing to overlap\)$")
+        self.assertNotIn("hidden", self.run_well(2, *RUN, "--grid", "1x2").stdout)
+
+    def test_csv(self):
+        for overlap in ("on", "off"):
+            words = (*RUN, "--grid", "1x2", "--overlap", overlap, "--format", "csv")
+            (row,) = csv.DictReader(io.StringIO(self.run_well(2, *words).stdout))
+            self.assert_close(float(row["zeta"]), CLASS_S_ZETA[-1], 1e-12)
+            self.assertEqual(row["overlap"], overlap)
+            self.assertEqual(row["collection_hidden_s"] != "", overlap == "on")
+            if overlap == "on":
+                self.assertGreater(float(row["collection_hidden_s"]), 0.0)
+
+    def test_a_trace_has_room_for_all_parts(self):
+        with tempfile.TemporaryDirectory(prefix="cg2d-overlap-") as folder:
+            path = pathlib.Path(folder) / "trace.json"
+            self.run_well(3, *RUN, "--grid", "1x3", "--overlap", "on", "--trace", path, "--trace-steps", "30")
+            events = json.loads(path.read_text())["traceEvents"]
+        for rank in range(3):
+            names = [event["name"] for event in events if event["ph"] == "X" and event["tid"] == rank]
+            self.assertEqual(names.count("multiply"), 3 * names.count("summation"))
+            self.assertGreaterEqual(names.count("summation"), 30)
+
+    def test_a_sweep_crosses_it_with_the_grids(self):
+        with tempfile.TemporaryDirectory(prefix="cg2d-overlap-") as folder:
+            path = pathlib.Path(folder) / "sweep.jsonl"
+            words = ("sweep", "--class", "S", "--px", "1", "--overlap", "off,on", "--repeat", "1", "--no-profile")
+            outcome = self.run_well(2, *words, "--output", path)
+            lines = [json.loads(line) for line in path.read_text().splitlines()]
+            key = "S 1x2 auto two-sided 1 thread"
+            self.assertEqual([line["sweep"]["key"] for line in lines], [key, key + " overlap"])
+            for line in lines:
+                self.assertEqual(line["configuration"]["overlap"], line["sweep"]["configuration"]["overlap"])
+            self.assertRegex(outcome.stdout, r"(?m)^Class S, .*, overlap on, 1 thread per rank$")
+            exported = self.run_well(0, "export", path, "--format", "csv").stdout
+            self.assertEqual([row["overlap"] for row in csv.DictReader(io.StringIO(exported))], ["off", "on"])
+            # The same again has nothing left to run.
+            before = path.read_text()
+            self.run_well(2, *words, "--output", path)
+            self.assertEqual(path.read_text(), before)
+
+    def test_other_words(self):
+        for command in ("run", "sweep"):
+            outcome = run_program(2, command, "--class", "S", "--overlap", "maybe")
+            self.assertEqual(outcome.exit_code, USAGE, outcome)
+            (line,) = outcome.error_lines()
+            for word in ("--overlap maybe", "off, on"):
+                self.assertIn(word, line)
+
+
+if __name__ == "__main__":
+    unittest.main()

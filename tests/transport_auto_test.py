@@ -1,0 +1,138 @@
+"""--transport auto: measured once, then known from the tuning profile."""
+
+import json
+import os
+import pathlib
+import tempfile
+import unittest
+
+import jsonschema
+
+from program_facts import CLASS_S_ZETA
+from program_runner import SCHEMA, SUCCESS, USAGE, ProgramTest, run_program
+
+CLASS_S = ("run", "--class", "S", "--grid", "1x2", "--transport", "auto")
+
+
+class TransportAutoTest(ProgramTest):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.profile = self.folder / "profile.json"
+
+    def configuration_of(self, *arguments):
+        document = self.document_of(2, *CLASS_S, *arguments)
+        validator = jsonschema.Draft202012Validator(json.loads(SCHEMA.read_text()))
+        error = jsonschema.exceptions.best_match(validator.iter_errors(document))
+        self.assertIsNone(error, error)
+        self.assert_close(document["result"]["zeta"], CLASS_S_ZETA[-1], 1e-12)
+        return document["configuration"], document["warnings"]
+
+    def transports(self):
+        """Names of all transports."""
+        return {line.split()[0] for line in self.run_well(1, "run", "--list-transports").stdout.splitlines()}
+
+    def test_measured_now_then_from_the_profile(self):
+        first, warnings = self.configuration_of("--profile", self.profile)
+        trial = first["transport_trial"]
+        self.assertEqual(warnings, [])
+        self.assertEqual((trial["from"], trial["kept_in"]), ("measurement", str(self.profile)))
+        names = {one["transport"] for one in trial["tried"]} | {one["transport"] for one in trial["skipped"]}
+        self.assertEqual(names, self.transports())
+        times = [one["step_s"] for one in trial["tried"]]
+        self.assertEqual(times, sorted(times))
+        self.assertEqual(first["transport"], trial["tried"][0]["transport"])
+
+        second, _ = self.configuration_of("--profile", self.profile)
+        self.assertEqual(second["transport_trial"]["from"], "profile")
+        self.assertEqual(second["transport_trial"]["tried"], trial["tried"])
+        self.assertEqual(second["transport"], first["transport"])
+        # The profile says nothing of kernels, so these go by the built-in rule.
+        self.assertEqual(second["tuning"]["kernel_by"], "built-in rule")
+        self.assertEqual(second["tuning"], first["tuning"] | {"no_profile_because": second["tuning"]["no_profile_because"]})
+
+        text = self.run_well(2, *CLASS_S, "--profile", self.profile).stdout
+        self.assertRegex(text, r"\n Transport trial = .* per CG step; from the profile ")
+        text = self.run_well(2, *CLASS_S, "--no-profile").stdout
+        self.assertRegex(text, r"\n Transport trial = .* measured now in .*not kept: --no-profile\n")
+
+    def test_whatever_the_profile_has_as_the_fastest_runs(self):
+        self.configuration_of("--profile", self.profile)
+        document = json.loads(self.profile.read_text())
+        (processor,) = document["processors"].values()
+        (case,) = processor["transports"]
+        for transport in case["transports"]:
+            before = transport["step_s"]
+            transport["step_s"] = 1e-12
+            self.profile.write_text(json.dumps(document))
+            configuration, _ = self.configuration_of("--profile", self.profile)
+            self.assertEqual(configuration["transport"], transport["name"])
+            self.assertEqual(configuration["transport_trial"]["from"], "profile")
+            transport["step_s"] = before
+
+    def test_a_profile_without_transports_is_kept_and_grows(self):
+        """As programs before this option wrote them."""
+        self.configuration_of("--profile", self.profile)
+        document = json.loads(self.profile.read_text())
+        (name,) = document["processors"]
+        old = {"critical_vector_length": 7, "row_lengths": [], "cases": []}
+        self.profile.write_text(json.dumps({"schema_version": 1, "processors": {name: old, "Another one": old}}))
+        configuration, _ = self.configuration_of("--profile", self.profile)
+        self.assertEqual(configuration["transport_trial"]["from"], "measurement")
+        self.assertEqual(configuration["tuning"]["profile"], str(self.profile))
+        grown = json.loads(self.profile.read_text())
+        self.assertEqual(grown["processors"]["Another one"], old)
+        self.assertEqual({key: grown["processors"][name][key] for key in old}, old)
+        self.assertEqual(len(grown["processors"][name]["transports"]), 1)
+        # Another grid is another case.
+        self.run_well(2, "run", "--class", "S", "--grid", "2x1", "--transport", "auto", "--profile", self.profile)
+        grown = json.loads(self.profile.read_text())
+        self.assertEqual(len(grown["processors"][name]["transports"]), 2)
+
+    def test_a_profile_that_cannot_be_written_is_a_warning(self):
+        path = self.folder / "no folder" / "profile.json"
+        configuration, warnings = self.configuration_of("--profile", path)
+        self.assertEqual(configuration["transport_trial"]["kept_in"], None)
+        self.assertEqual(len([warning for warning in warnings if str(path) in warning]), 1, warnings)
+
+    def test_the_default_place_is_used_without_being_named(self):
+        environment = {"env": {**os.environ, "XDG_CACHE_HOME": str(self.folder)}}
+        self.run_well(2, *CLASS_S, **environment)
+        outcome = self.run_well(2, *CLASS_S, "--format", "json", **environment)
+        trial = outcome.document()["configuration"]["transport_trial"]
+        self.assertEqual((trial["from"], trial["kept_in"]), ("profile", str(self.folder / "cg2d" / "profile.json")))
+
+    def test_the_grid_is_chosen_first(self):
+        document = self.document_of(2, "run", "--class", "S", "--transport", "auto", "--no-profile")
+        configuration = document["configuration"]
+        self.assertTrue(configuration["grid"]["automatic"])
+        self.assertIn(configuration["transport"], self.transports())
+        self.assertEqual(configuration["transport_trial"]["from"], "measurement")
+
+    def test_a_sweep_may_leave_it_open(self):
+        output = self.folder / "sweep.jsonl"
+        words = ("--transport", "auto,two-sided", "--px", "1", "--repeat", "2", "--profile", self.profile)
+        self.run_well(2, "sweep", "--class", "S", *words, "--output", output)
+        documents = [json.loads(line) for line in output.read_text().splitlines()]
+        trials = [
+            document["configuration"]["transport_trial"]["from"]
+            for document in documents
+            if document["sweep"]["configuration"]["transport"] == "auto"
+        ]
+        self.assertEqual(trials, ["measurement", "profile"])
+
+    def test_tune_wants_a_name(self):
+        outcome = run_program(0, "tune", "--class", "S", "--transport", "auto")
+        self.assertEqual(outcome.exit_code, USAGE, outcome)
+        self.assertEqual(len(outcome.error_lines()), 1, outcome)
+        self.assertIn("--transport auto", outcome.error_lines()[0])
+
+    def test_a_plan_needs_none(self):
+        outcome = run_program(2, *CLASS_S, "--dry-run", "--profile", self.profile)
+        self.assertEqual(outcome.exit_code, SUCCESS, outcome)
+        self.assertFalse(self.profile.exists())
+
+
+if __name__ == "__main__":
+    unittest.main()
