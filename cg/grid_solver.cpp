@@ -31,9 +31,6 @@ GridSolver::GridSolver(std::int64_t nonzero_count, std::unique_ptr<BlockProduct>
     : nonzero_count_(nonzero_count),
       product_(std::move(product)),
       communicator_(std::move(communicator)),
-      timer_(setting.times_phases, *communicator_),
-      operator_(*communicator_, *product_, timer_, setting.thread_count),
-      solver_(operator_, *communicator_, timer_, setting.thread_count),
-      shift_(setting.problem.shift) {}
+      solver_(*communicator_, *product_, setting.thread_count, setting.problem.shift, setting.times_phases) {}
 
 }  // namespace cg2d

@@ -5,13 +5,11 @@
 #include <cstdint>
 #include <memory>
 
-#include "cg/block_operator.hpp"
 #include "cg/block_product.hpp"
 #include "cg/kernel_choice.hpp"
 #include "cg/matrix_source.hpp"
-#include "cg/phase_timer.hpp"
 #include "cg/problem.hpp"
-#include "cg/solver.hpp"
+#include "cg/stepped_solver.hpp"
 #include "comm/communicator.hpp"
 #include "comm/rank_group.hpp"
 
@@ -39,9 +37,9 @@ class GridSolver {
 
   /// Begins again from x = (1, ..., 1).
   void reset() { solver_.reset(); }
-  OuterStep outer_step() { return solver_.outer_step(shift_, false); }
+  OuterStep outer_step() { return solver_.outer_step(); }
 
-  [[nodiscard]] PhaseTimer& timer() { return timer_; }
+  [[nodiscard]] PhaseTimer& timer() { return solver_.timer(); }
   /// Of this rank's block, whole, also where half of it is stored.
   [[nodiscard]] std::int64_t nonzero_count() const { return nonzero_count_; }
 
@@ -52,10 +50,7 @@ class GridSolver {
   std::int64_t nonzero_count_;
   std::unique_ptr<BlockProduct> product_;
   std::unique_ptr<comm::Communicator> communicator_;
-  PhaseTimer timer_;
-  BlockOperator operator_;
-  Solver solver_;
-  double shift_;
+  SteppedSolver solver_;
 };
 
 }  // namespace cg2d

@@ -77,40 +77,36 @@ bool masks_overlap(const std::map<ProcessorSet, MaskGroup>& groups) {
   return false;
 }
 
-/// The ranks of one machine. By its name, not by the number of the node: where nodes are pretended, several
-/// of them have the same cores.
-struct HostRanks {
+/// The ranks of one node.
+struct NodeRanks {
   HostCores host;
   std::vector<std::size_t> ranks;
 };
 
-std::vector<HostRanks> hosts_of(const Environment& environment) {
-  std::map<std::string, HostRanks> hosts;
+std::vector<NodeRanks> nodes_of(const Environment& environment) {
+  std::vector<NodeRanks> nodes(environment.nodes.size());
+  for (std::size_t node = 0; node < nodes.size(); ++node) {
+    for (const auto& core : environment.nodes[node].cores)
+      nodes[node].host.cores.push_back(processors_from(core));
+  }
   for (std::size_t rank = 0; rank < environment.ranks.size(); ++rank) {
     const auto& place = environment.ranks[rank];
-    auto& entry = hosts[place.host];
-    if (entry.ranks.empty()) {
-      for (const auto& core : environment.nodes[static_cast<std::size_t>(place.node)].cores)
-        entry.host.cores.push_back(processors_from(core));
-    }
-    entry.ranks.push_back(rank);
-    entry.host.masks.push_back(processors_from(place.processors));
+    auto& node = nodes[static_cast<std::size_t>(place.node)];
+    node.ranks.push_back(rank);
+    node.host.masks.push_back(processors_from(place.processors));
   }
-  std::vector<HostRanks> all;
-  all.reserve(hosts.size());
-  for (auto& [name, entry] : hosts) all.push_back(std::move(entry));
-  return all;
+  return nodes;
 }
 
 /// For all ranks, or for none.
 CoreAssignment assign_all(const Environment& environment, int thread_count) {
   CoreAssignment all;
   all.ranks.resize(environment.ranks.size());
-  for (const auto& host : hosts_of(environment)) {
-    auto assignment = assign_cores(host.host, thread_count);
+  for (const auto& node : nodes_of(environment)) {
+    auto assignment = assign_cores(node.host, thread_count);
     if (!assignment.why_not.empty()) return assignment;
-    for (std::size_t k = 0; k < host.ranks.size(); ++k)
-      all.ranks[host.ranks[k]] = std::move(assignment.ranks[k]);
+    for (std::size_t k = 0; k < node.ranks.size(); ++k)
+      all.ranks[node.ranks[k]] = std::move(assignment.ranks[k]);
   }
   return all;
 }

@@ -11,11 +11,10 @@
 #include <span>
 #include <utility>
 
-#include "cg/block_operator.hpp"
 #include "cg/errors.hpp"
-#include "cg/phase_timer.hpp"
+#include "cg/operation_times.hpp"
 #include "cg/profile_file.hpp"
-#include "cg/solver.hpp"
+#include "cg/stepped_solver.hpp"
 #include "cg/stopwatch.hpp"
 #include "cg/sum_form.hpp"
 #include "cg/tune_measure.hpp"
@@ -30,49 +29,34 @@ constexpr RaceLimits transport_race{
 /// The solver with one transport.
 class TransportContestant {
  public:
+  /// Throws SharedMemoryError, on all ranks alike.
   TransportContestant(comm::RankGroup& group, const TransportTrialSetting& setting,
                       const comm::TransportRow& transport)
       : communicator_(transport.make(group, setting.layout,
                                      {.sum_form = setting.sum_form,
                                       .mirrored = setting.product.is_symmetric(),
                                       .ranks_per_node = setting.ranks_per_node})),
-        timer_(false, *communicator_),
-        operator_(*communicator_, setting.product, timer_, setting.thread_count),
-        solver_(operator_, *communicator_, timer_, setting.thread_count),
-        shift_(setting.problem.shift) {}
+        solver_(*communicator_, setting.product, setting.thread_count, setting.problem.shift) {}
 
-  /// One outer iteration from x = (1, ..., 1).
-  void iterate() {
-    solver_.reset();
-    zeta_ = solver_.outer_step(shift_, false).zeta;
-  }
-  [[nodiscard]] double zeta() const { return zeta_; }
+  void iterate() { solver_.iterate(); }
+  [[nodiscard]] double zeta() const { return solver_.zeta(); }
 
  private:
   std::unique_ptr<comm::Communicator> communicator_;
-  PhaseTimer timer_;
-  BlockOperator operator_;
-  Solver solver_;
-  double shift_;
-  double zeta_ = 0.0;
+  SteppedSolver solver_;
 };
 
-/// One that finds no memory is left out, on all ranks: the others may serve.
+/// One that finds no memory is left out: the others may serve.
 std::unique_ptr<TransportContestant> make_contestant(comm::RankGroup& group,
                                                      const TransportTrialSetting& setting,
                                                      const comm::TransportRow& transport,
                                                      TransportTrial& trial) {
-  std::unique_ptr<TransportContestant> contestant;
-  std::string reason;
   try {
-    contestant = std::make_unique<TransportContestant>(group, setting, transport);
+    return std::make_unique<TransportContestant>(group, setting, transport);
   } catch (const comm::SharedMemoryError& error) {
-    reason = error.what();
+    trial.skipped.push_back({.name = std::string(transport.name), .reason = error.what()});
+    return nullptr;
   }
-  if (group.maximum(std::int64_t{contestant ? 0 : 1}) == 0) return contestant;
-  trial.skipped.push_back({.name = std::string(transport.name),
-                           .reason = reason.empty() ? "another rank has no memory for it" : reason});
-  return nullptr;
 }
 
 /// Wrong results would make the fastest transport.
@@ -88,17 +72,17 @@ void require_same_zeta(const TransportContestant& contestant, std::string_view n
 }
 
 std::vector<TimedTransport> race_transports(comm::RankGroup& group, const TransportTrialSetting& setting,
-                                            std::span<const comm::TransportRow> transports,
+                                            std::span<const comm::TransportRow* const> transports,
                                             TransportTrial& trial, std::optional<double>& zeta) {
   std::vector<std::unique_ptr<TransportContestant>> contestants;
   std::vector<std::function<void()>> works;
   std::vector<TimedTransport> timed;
-  for (const auto& transport : transports) {
-    auto contestant = make_contestant(group, setting, transport, trial);
+  for (const auto* transport : transports) {
+    auto contestant = make_contestant(group, setting, *transport, trial);
     if (!contestant) continue;
     works.emplace_back([one = contestant.get()] { one->iterate(); });
     contestants.push_back(std::move(contestant));
-    timed.push_back({.name = std::string(transport.name), .step_s = 0.0});
+    timed.push_back({.name = std::string(transport->name), .step_s = 0.0});
   }
   const auto seconds = race(group, works, transport_race);
   for (std::size_t k = 0; k < timed.size(); ++k) {
@@ -109,18 +93,11 @@ std::vector<TimedTransport> race_transports(comm::RankGroup& group, const Transp
 }
 
 /// Those that can serve this group; the others with their reasons. Collective.
-std::vector<comm::TransportRow> available_transports(comm::RankGroup& group,
-                                                     std::vector<SkippedTransport>& skipped) {
-  std::vector<comm::TransportRow> available;
-  for (const auto& transport : comm::transport_table()) {
-    const auto reason = group.broadcast(transport.why_unavailable(group));
-    if (reason.empty()) {
-      available.push_back(transport);
-    } else {
-      skipped.push_back({.name = std::string(transport.name), .reason = reason});
-    }
-  }
-  return available;
+std::vector<const comm::TransportRow*> available_transports(comm::RankGroup& group,
+                                                            std::vector<SkippedTransport>& skipped) {
+  auto choice = transports_for(group);
+  for (auto& [name, reason] : choice.left_out) skipped.push_back({.name = name, .reason = std::move(reason)});
+  return std::move(choice.available);
 }
 
 void rank_by_time(TransportTrial& trial) {
@@ -175,7 +152,7 @@ TransportTrial try_transports(comm::RankGroup& group, const TransportTrialSettin
   if (setting.has_room_for_all) {
     trial.tried = race_transports(group, setting, available, trial, zeta);
   } else {
-    for (const auto& transport : available) {
+    for (const auto* transport : available) {
       const auto one = race_transports(group, setting, {&transport, 1}, trial, zeta);
       trial.tried.insert(trial.tried.end(), one.begin(), one.end());
     }
@@ -196,8 +173,8 @@ std::optional<TransportTrial> known_transports(comm::RankGroup& group, const Loa
   TransportTrial trial;
   trial.from_profile = true;
   trial.kept_in = profile.path;
-  for (const auto& transport : available_transports(group, trial.skipped)) {
-    const auto timed = std::ranges::find(known->transports, transport.name, &TimedTransport::name);
+  for (const auto* transport : available_transports(group, trial.skipped)) {
+    const auto timed = std::ranges::find(known->transports, transport->name, &TimedTransport::name);
     if (timed == known->transports.end()) return std::nullopt;
     trial.tried.push_back(*timed);
   }

@@ -1,5 +1,4 @@
 #include "cg/tune_measure.hpp"
-#include "cg/communicator_setup.hpp"
 
 #include <fmt/format.h>
 
@@ -11,13 +10,13 @@
 #include <utility>
 
 #include "cg/agreement.hpp"
-#include "cg/block_operator.hpp"
 #include "cg/block_product.hpp"
+#include "cg/communicator_setup.hpp"
 #include "cg/environment.hpp"
 #include "cg/half_storage.hpp"
 #include "cg/matrix_source.hpp"
 #include "cg/random_stream.hpp"
-#include "cg/solver.hpp"
+#include "cg/stepped_solver.hpp"
 #include "cg/stopwatch.hpp"
 #include "cg/text_format.hpp"
 #include "kernels/half_spmv.hpp"
@@ -182,25 +181,14 @@ class Contestant {
              comm::Communicator& communicator, const kernels::Tuning& tuning)
       : product_(make_block_product(kernel, std::move(block), setting.layout, rank,
                                     {.thread_count = setting.thread_count, .tuning = tuning})),
-        timer_(false, communicator),
-        operator_(communicator, *product_, timer_, setting.thread_count),
-        solver_(operator_, communicator, timer_, setting.thread_count),
-        shift_(setting.problem.shift) {}
+        solver_(communicator, *product_, setting.thread_count, setting.problem.shift) {}
 
-  /// One outer iteration from x = (1, ..., 1).
-  void iterate() {
-    solver_.reset();
-    zeta_ = solver_.outer_step(shift_, false).zeta;
-  }
-  [[nodiscard]] double zeta() const { return zeta_; }
+  void iterate() { solver_.iterate(); }
+  [[nodiscard]] double zeta() const { return solver_.zeta(); }
 
  private:
   std::unique_ptr<BlockProduct> product_;
-  PhaseTimer timer_;
-  BlockOperator operator_;
-  Solver solver_;
-  double shift_;
-  double zeta_ = 0.0;
+  SteppedSolver solver_;
 };
 
 std::vector<KernelInfo> available_kernels() {

@@ -54,6 +54,16 @@ std::vector<int> ranks_of_group(const BlockLayout& layout, SummedOver over, int 
   return ranks;
 }
 
+std::vector<std::uint64_t> ranks_on_node(const BlockLayout& layout, const NodeMap& nodes, SummedOver over,
+                                         int node) {
+  const auto grid = layout.grid();
+  const bool over_columns = over == SummedOver::process_column;
+  std::vector<std::uint64_t> counts(static_cast<std::size_t>(over_columns ? grid.columns : grid.rows), 0);
+  for (const int rank : nodes.ranks_of(node))
+    ++counts[static_cast<std::size_t>(over_columns ? grid.column_of(rank) : grid.row_of(rank))];
+  return counts;
+}
+
 IndexRange block_of_group(const BlockLayout& layout, SummedOver over, int group) {
   return over == SummedOver::process_column ? layout.column_block(group) : layout.row_block(group);
 }

@@ -25,6 +25,9 @@ enum class SummedOver { process_row, process_column };
 int summing_group(const BlockLayout& layout, SummedOver over, int rank);
 /// Its ranks, in growing order.
 std::vector<int> ranks_of_group(const BlockLayout& layout, SummedOver over, int group);
+/// Of each process row (column), by its number: how many of its ranks are on the node.
+std::vector<std::uint64_t> ranks_on_node(const BlockLayout& layout, const NodeMap& nodes, SummedOver over,
+                                         int node);
 /// The part of q of which each of its ranks holds partial sums.
 IndexRange block_of_group(const BlockLayout& layout, SummedOver over, int group);
 

@@ -80,6 +80,10 @@ class OperationMaker {
   virtual std::unique_ptr<PreparedOperation> move(const MoveTask& task) = 0;
 };
 
+/// Adds what was received, packed range after range, where it belongs.
+void add_to_ranges(std::span<const double> packed, const std::vector<IndexRange>& ranges,
+                   std::span<double> block);
+
 /// Makes the maker of a transport. What its operations send is to be counted.
 using MakeOperations = std::function<std::unique_ptr<OperationMaker>(RankGroup& group, TrafficCounts& sent)>;
 

@@ -57,17 +57,6 @@ struct PutStep {
   std::array<Arrival, 2> receive;
 };
 
-void add_arrived(const Arrival& arrival, std::span<double> block) {
-  const double* source = arrival.buffer.data();
-  for (const auto& range : arrival.targets) {
-    double* const target = block.data() + range.begin;
-    const auto count = range.size();
-#pragma omp simd
-    for (std::int64_t k = 0; k < count; ++k) target[k] += source[k];
-    source += count;
-  }
-}
-
 /// Steps that are run one after the other.
 class PutSteps final : public PreparedGather {
  public:
@@ -90,7 +79,7 @@ class PutSteps final : public PreparedGather {
       const auto& arrival = steps_[arrived_].receive[turn()];
       if (arrival.expected) {
         shared_.port.wait_for(arrival.flag, number_);
-        add_arrived(arrival, block_);
+        add_to_ranges(arrival.buffer, arrival.targets, block_);
       }
       ++arrived_;
       send_next();

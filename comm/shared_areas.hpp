@@ -14,6 +14,7 @@
 #include "comm/node_map.hpp"
 #include "comm/node_plan.hpp"
 #include "comm/shared_counter.hpp"
+#include "comm/waiter.hpp"
 
 namespace cg2d::comm {
 
@@ -106,5 +107,28 @@ class SharedAreas {
   std::vector<PartPlan> plans_;  // by place
   std::vector<std::byte*> parts_;
 };
+
+/// Where one rank stands.
+struct SharedStand {
+  const BlockLayout& layout;
+  const NodeMap& nodes;
+  const SharedAreas& areas;
+  int rank = 0;
+  Waiter& waiter;
+
+  [[nodiscard]] int node() const { return nodes.node_of(rank); }
+  [[nodiscard]] int place() const { return nodes.place_of(rank); }
+  [[nodiscard]] const std::vector<int>& local_ranks() const { return nodes.ranks_of(node()); }
+};
+
+/// Returns when every rank of this node says that it is done with so many operations. done_of(control):
+/// which.
+template <typename DoneOf>
+void wait_until_all_are_done(const SharedStand& stand, std::uint64_t number, const DoneOf& done_of) {
+  for (int place = 0; place < static_cast<int>(stand.local_ranks().size()); ++place) {
+    const std::atomic<std::uint64_t>& done = done_of(stand.areas.control(place));
+    stand.waiter.wait_until([&] { return done.load(std::memory_order_acquire) >= number; });
+  }
+}
 
 }  // namespace cg2d::comm

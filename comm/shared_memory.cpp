@@ -23,10 +23,12 @@
 #include <atomic>
 #include <cassert>
 #include <cstdint>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "comm/all_reduce_order.hpp"
+#include "comm/node_exchange.hpp"
 #include "comm/shared_areas.hpp"
 #include "comm/shared_sum.hpp"
 
@@ -61,12 +63,13 @@ class SharedMemory final : public Communicator {
     my_piece_ = layout.piece(layout.column_piece_of(place_.rank));
     column_ = layout.grid().column_of(place_.rank);
     row_ = layout.grid().row_of(place_.rank);
-    count_local_ranks();
+    local_counts_ = ranks_on_node(layout_, place_.nodes, SummedOver::process_column, stand_.node());
     sum_ = std::make_unique<SharedSum>(stand_, SummedOver::process_row, link_.get());
     if (mirrored_) column_sum_ = std::make_unique<SharedSum>(stand_, SummedOver::process_column, link_.get());
+    if (place_.nodes.node_count() == 1) return;
     prepare_collection();
     const auto leaders = first_ranks_of(place_.nodes);
-    if (leaders.size() > 1 && stand_.place() == 0) {
+    if (stand_.place() == 0) {
       for (std::size_t count = 1; count <= largest_scalar_count; ++count) {
         node_sums_.push_back(link_->prepare_sum(std::span(node_sum_values_).first(count), leaders));
       }
@@ -102,13 +105,17 @@ class SharedMemory final : public Communicator {
   }
   void begin_collect() override {
     finish_reading_operand();
-    if (messages_) wait_for_readers_of_operand();
+    if (exchange_ && exchange_->carries()) wait_for_readers_of_operand();
     ++collections_;
     reads_operand_ = true;
     scalars_at_collection_ = scalar_sums_;
     areas_.operand_ready(column_).add(local_count(column_));
     is_collecting_ = true;
-    if (messages_) send();
+    if (!exchange_) return;
+    exchange_->start_receives();
+    exchange_->send([this](std::size_t message) {
+      for (const int column : sent_columns_[message]) wait_for_column(column);
+    });
   }
   /// My own piece is there at once, and all others when the last of them is.
   void wait_for_part(std::size_t part) override {
@@ -165,38 +172,22 @@ class SharedMemory final : public Communicator {
                                     static_cast<std::size_t>(range.size()));
   }
 
-  void count_local_ranks() {
-    local_counts_.resize(static_cast<std::size_t>(layout_.grid().columns), 0);
-    for (const int rank : stand_.local_ranks())
-      ++local_counts_[static_cast<std::size_t>(layout_.grid().column_of(rank))];
-  }
   [[nodiscard]] std::uint64_t local_count(int column) const {
     return local_counts_[static_cast<std::size_t>(column)];
   }
 
   void prepare_collection() {
-    const auto& nodes = place_.nodes;
     const int here = stand_.node();
-    std::vector<NodeMessage> sends;
-    std::vector<NodeMessage> receives;
-    for (int there = 0; there < nodes.node_count(); ++there) {
-      if (there == here) continue;
-      const bool is_mine = nodes.carrier(here, there) == place_.rank;
-      const int partner = nodes.carrier(there, here);
-      const auto received = collected_ranges(layout_, nodes, mirrored_, there, here);
-      if (!received.empty()) {
-        ++incoming_nodes_;
-        if (is_mine) {
-          receives.push_back({.partner = partner, .buffer = areas_.operand(), .ranges = received});
-        }
-      }
-      const auto sent = collected_ranges(layout_, nodes, mirrored_, here, there);
-      if (sent.empty() || !is_mine) continue;
-      sends.push_back({.partner = partner, .buffer = areas_.operand(), .ranges = sent});
-      sent_columns_.push_back(columns_of(sent));
-    }
-    receive_count_ = receives.size();
-    if (sends.size() + receives.size() > 0) messages_ = link_->prepare(Operation::collect, sends, receives);
+    const auto ranges = [&](int from, int to) {
+      return collected_ranges(layout_, place_.nodes, mirrored_, from, to);
+    };
+    exchange_.emplace(stand_, Operation::collect,
+                      NodeExchange::Way{.buffer = areas_.operand(),
+                                        .ranges = [&](int there) { return ranges(here, there); }},
+                      NodeExchange::Way{.buffer = areas_.operand(),
+                                        .ranges = [&](int there) { return ranges(there, here); }},
+                      areas_.node_control().operand_arrived, *link_);
+    for (const auto& sent : exchange_->sent()) sent_columns_.push_back(columns_of(sent));
   }
   /// The process columns whose ranks write these parts of p.
   [[nodiscard]] std::vector<int> columns_of(const std::vector<IndexRange>& ranges) const {
@@ -210,34 +201,19 @@ class SharedMemory final : public Communicator {
     return columns;
   }
 
-  void send() {
-    messages_->start_receives();
-    for (std::size_t k = 0; k < sent_columns_.size(); ++k) {
-      for (const int column : sent_columns_[k]) wait_for_column(column);
-      messages_->start_send(k);
-    }
-  }
-  void receive() {
-    for (std::size_t k = 0; k < receive_count_; ++k) {
-      messages_->wait_for_receive(k);
-      areas_.node_control().operand_arrived.add(incoming_nodes_);
-    }
-  }
   /// Until the column's ranks of this node have written their pieces.
   void wait_for_column(int column) {
     areas_.operand_ready(column).wait_for(local_count(column) * collections_, place_.waiter);
-  }
-  void wait_for_messages() {
-    areas_.node_control().operand_arrived.wait_for(incoming_nodes_ * collections_, place_.waiter);
   }
 
   void finish_collection() {
     if (!is_collecting_) return;
     is_collecting_ = false;
-    if (messages_) receive();
+    if (exchange_) exchange_->receive();
     wait_for_column(column_);
-    wait_for_messages();
-    for (std::size_t k = 0; k < sent_columns_.size(); ++k) messages_->wait_for_send(k);
+    if (!exchange_) return;
+    exchange_->wait_until_arrived(collections_);
+    exchange_->wait_for_sends();
   }
   void finish_reading_operand() {
     finish_collection();
@@ -247,10 +223,9 @@ class SharedMemory final : public Communicator {
   }
   void wait_for_readers_of_operand() {
     if (scalar_sums_ > scalars_at_collection_) return;
-    for (int place = 0; place < static_cast<int>(stand_.local_ranks().size()); ++place) {
-      const auto& done = areas_.control(place).operands_done;
-      place_.waiter.wait_until([&] { return done.load(std::memory_order_acquire) >= collections_; });
-    }
+    wait_until_all_are_done(
+        stand_, collections_,
+        [](const RankControl& control) -> const auto& { return control.operands_done; });
   }
 
   void add_local_numbers(std::size_t turn, std::span<double> sums) {
@@ -274,10 +249,8 @@ class SharedMemory final : public Communicator {
   std::unique_ptr<SharedSum> sum_;
   std::unique_ptr<SharedSum> column_sum_;  // only when mirrored
 
-  std::unique_ptr<NodeMessages> messages_;      // of the collection, where this rank carries some
-  std::vector<std::vector<int>> sent_columns_;  // of each message that this rank sends
-  std::size_t receive_count_ = 0;
-  std::uint64_t incoming_nodes_ = 0;  // of the whole node
+  std::optional<NodeExchange> exchange_;        // of the collection, where there are other nodes
+  std::vector<std::vector<int>> sent_columns_;  // whose pieces are in each message that this rank sends
 
   std::array<double, largest_scalar_count> node_sum_values_{};
   std::vector<std::unique_ptr<PreparedOperation>> node_sums_;  // by count, on the first rank of each node

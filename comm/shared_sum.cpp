@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <utility>
 
 namespace cg2d::comm {
 namespace {
@@ -52,13 +53,12 @@ SharedSum::SharedSum(const SharedStand& stand, SummedOver over, NodeLink* link)
   in_place_ = ranks_of_group(stand.layout, over, summed_group_).size() == 1;
   find_sources();
   if (in_place_) return;
-  count_local_ranks();
+  local_counts_ = ranks_on_node(stand.layout, stand.nodes, over, stand.node());
   result_.resize(
       static_cast<std::size_t>(stand.layout.piece(stand.layout.column_piece_of(stand.rank)).size()));
   if (stand.nodes.node_count() == 1) return;
-  assert(link != nullptr);
   find_shares();
-  prepare_messages(*link);
+  prepare_exchange(link);
 }
 
 /// Node after node: the ranks of this one each by itself, the others as their nodes' sums.
@@ -106,46 +106,26 @@ void SharedSum::find_shares() {
   }
 }
 
-void SharedSum::prepare_messages(NodeLink& link) {
-  const auto& nodes = stand_.nodes;
-  const int here = stand_.node();
-  std::vector<NodeMessage> sends;
-  std::vector<NodeMessage> receives;
-  IndexRange sent{};
-  IndexRange received{};
-  for (int there = 0; there < nodes.node_count(); ++there) {
-    if (there == here) continue;
-    const bool is_mine = nodes.carrier(here, there) == stand_.rank;
-    const int partner = nodes.carrier(there, here);
-    sent = {.begin = sent.end,
-            .end = sent.end + sums_between(stand_.layout, nodes, over_, here, there).element_count};
-    received = {.begin = received.end,
-                .end = received.end + sums_between(stand_.layout, nodes, over_, there, here).element_count};
-    if (sent.size() > 0) {
-      ++outgoing_nodes_;
-      if (is_mine)
-        sends.push_back({.partner = partner, .buffer = stand_.areas.outgoing(over_), .ranges = {sent}});
-    }
-    if (received.size() > 0) {
-      ++incoming_nodes_;
-      if (is_mine)
-        receives.push_back(
-            {.partner = partner, .buffer = stand_.areas.incoming(over_), .ranges = {received}});
-    }
-  }
-  send_count_ = sends.size();
-  receive_count_ = receives.size();
-  if (send_count_ + receive_count_ > 0) messages_ = link.prepare(Operation::sum, sends, receives);
-}
-
-void SharedSum::count_local_ranks() {
-  const auto grid = stand_.layout.grid();
-  const int groups = over_ == SummedOver::process_column ? grid.columns : grid.rows;
-  for (int group = 0; group < groups; ++group) {
-    const auto ranks = ranks_of_group(stand_.layout, over_, group);
-    local_counts_.push_back(static_cast<std::uint64_t>(std::ranges::count_if(
-        ranks, [this](int rank) { return stand_.nodes.node_of(rank) == stand_.node(); })));
-  }
+/// Sums for one node after the other, in both directions.
+void SharedSum::prepare_exchange(NodeLink* link) {
+  assert(link != nullptr);
+  const auto next = [](std::int64_t& end, const NodeSums& sums) {
+    const auto begin = std::exchange(end, end + sums.element_count);
+    return begin == end ? std::vector<IndexRange>() : std::vector{IndexRange{.begin = begin, .end = end}};
+  };
+  std::int64_t sent_end = 0;
+  std::int64_t received_end = 0;
+  const auto& areas = stand_.areas;
+  const auto sums = [this](int from, int to) {
+    return sums_between(stand_.layout, stand_.nodes, over_, from, to);
+  };
+  exchange_.emplace(
+      stand_, Operation::sum,
+      NodeExchange::Way{.buffer = areas.outgoing(over_),
+                        .ranges = [&](int there) { return next(sent_end, sums(stand_.node(), there)); }},
+      NodeExchange::Way{.buffer = areas.incoming(over_),
+                        .ranges = [&](int there) { return next(received_end, sums(there, stand_.node())); }},
+      areas.node_control().sums[static_cast<std::size_t>(over_)].incoming_ready, *link);
 }
 
 void SharedSum::wait_for_partials(int group) {
@@ -154,10 +134,10 @@ void SharedSum::wait_for_partials(int group) {
 
 std::span<double> SharedSum::partial(std::uint64_t scalar_sums) {
   if (number_ > 0 && scalar_sums == scalars_at_run_) {
-    for (int place = 0; place < static_cast<int>(stand_.local_ranks().size()); ++place) {
-      const auto& done = stand_.areas.control(place).sums_done[static_cast<std::size_t>(over_)];
-      stand_.waiter.wait_until([&] { return done.load(std::memory_order_acquire) >= number_; });
-    }
+    wait_until_all_are_done(
+        stand_, number_, [this](const RankControl& control) -> const auto& {
+          return control.sums_done[static_cast<std::size_t>(over_)];
+        });
   }
   return partial_;
 }
@@ -172,12 +152,10 @@ void SharedSum::run(std::uint64_t scalar_sums) {
   ++number_;
   scalars_at_run_ = scalar_sums;
   stand_.areas.partial_ready(over_, my_group_).add(local_count(my_group_));
-  exchange();
+  if (exchange_ && exchange_->is_needed()) exchange();
   wait_for_partials(summed_group_);
   add_up(sources_, result_);
-  if (messages_) {
-    for (std::size_t k = 0; k < send_count_; ++k) messages_->wait_for_send(k);
-  }
+  if (exchange_) exchange_->wait_for_sends();
   stand_.areas.control(stand_.place())
       .sums_done[static_cast<std::size_t>(over_)]
       .store(number_, std::memory_order_release);
@@ -185,25 +163,18 @@ void SharedSum::run(std::uint64_t scalar_sums) {
 
 /// What other nodes get from this one, and what this one gets from them.
 void SharedSum::exchange() {
-  if (outgoing_nodes_ + incoming_nodes_ == 0) return;
-  auto& counters = stand_.areas.node_control().sums[static_cast<std::size_t>(over_)];
   // Nobody here reads the last sum's any more: partial() has seen to it, or a sum_scalars().
-  if (messages_) messages_->start_receives();
+  exchange_->start_receives();
   for (const auto& share : shares_) {
     wait_for_partials(share.group);
     add_up(share.sources, share.target);
   }
+  auto& ready = stand_.areas.node_control().sums[static_cast<std::size_t>(over_)].outgoing_ready;
   const auto ranks = static_cast<std::uint64_t>(stand_.local_ranks().size());
-  counters.outgoing_ready.add(ranks);
-  for (std::size_t k = 0; k < send_count_; ++k) {
-    counters.outgoing_ready.wait_for(ranks * number_, stand_.waiter);
-    messages_->start_send(k);
-  }
-  for (std::size_t k = 0; k < receive_count_; ++k) {
-    messages_->wait_for_receive(k);
-    counters.incoming_ready.add(incoming_nodes_);
-  }
-  counters.incoming_ready.wait_for(incoming_nodes_ * number_, stand_.waiter);
+  ready.add(ranks);
+  exchange_->send([&](std::size_t) { ready.wait_for(ranks * number_, stand_.waiter); });
+  exchange_->receive();
+  exchange_->wait_until_arrived(number_);
 }
 
 }  // namespace cg2d::comm

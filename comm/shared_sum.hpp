@@ -3,30 +3,16 @@
 // One summation of the transport "shared": over the process row or over the process column.
 
 #include <cstdint>
-#include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "comm/huge_page_vector.hpp"
-#include "comm/node_link.hpp"
+#include "comm/node_exchange.hpp"
 #include "comm/node_plan.hpp"
 #include "comm/shared_areas.hpp"
-#include "comm/waiter.hpp"
 
 namespace cg2d::comm {
-
-/// Where one rank stands.
-struct SharedStand {
-  const BlockLayout& layout;
-  const NodeMap& nodes;
-  const SharedAreas& areas;
-  int rank = 0;
-  Waiter& waiter;
-
-  [[nodiscard]] int node() const { return nodes.node_of(rank); }
-  [[nodiscard]] int place() const { return nodes.place_of(rank); }
-  [[nodiscard]] const std::vector<int>& local_ranks() const { return nodes.ranks_of(node()); }
-};
 
 /// Sums this rank's column piece of q. What it refers to must outlive it. Each rank of a node adds up the
 /// partial sums of its own piece where they are. For pieces of other nodes' ranks the node's ranks are added
@@ -52,9 +38,8 @@ class SharedSum {
 
   void find_sources();
   void find_shares();
-  void prepare_messages(NodeLink& link);
+  void prepare_exchange(NodeLink* link);
   void exchange();
-  void count_local_ranks();
   [[nodiscard]] std::uint64_t local_count(int group) const {
     return local_counts_[static_cast<std::size_t>(group)];
   }
@@ -70,11 +55,7 @@ class SharedSum {
   HugePageVector result_;
   bool in_place_ = false;  // a group of one: the partial sums are the sums
   std::vector<Share> shares_;
-  std::unique_ptr<NodeMessages> messages_;  // only where this rank carries some
-  std::size_t send_count_ = 0;
-  std::size_t receive_count_ = 0;
-  std::uint64_t outgoing_nodes_ = 0;  // of the whole node
-  std::uint64_t incoming_nodes_ = 0;
+  std::optional<NodeExchange> exchange_;  // with other nodes, where there are some
   std::uint64_t number_ = 0;
   std::uint64_t scalars_at_run_ = 0;
 };

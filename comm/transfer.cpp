@@ -49,37 +49,29 @@ std::int64_t byte_count_of(const std::vector<IndexRange>& ranges) {
 
 }  // namespace
 
-Transfer Transfer::send(MPI_Comm communicator, std::span<double> buffer,
-                        const std::vector<IndexRange>& ranges, int destination, Operation operation) {
-  Transfer transfer(destination);
+/// `init`: MPI_Send_init or MPI_Recv_init.
+template <typename Init>
+Transfer Transfer::make(const Init& init, const char* call, MPI_Comm communicator, std::span<double> buffer,
+                        const std::vector<IndexRange>& ranges, int partner, Operation operation) {
+  Transfer transfer(partner);
   auto message = message_of(buffer, ranges);
-  MPI_Request request = MPI_REQUEST_NULL;
-  check(MPI_Send_init(message.data, message.count, message.type, destination, tag_of(operation), communicator,
-                      &request),
-        "MPI_Send_init");
-  transfer.adopt(request);
+  check(init(message.data, message.count, message.type, partner, tag_of(operation), communicator,
+             &transfer.handle_),
+        call);
+  transfer.request_ = OwnedRequest(transfer.handle_);
   transfer.type_ = std::move(message.own_type);
   transfer.byte_count_ = byte_count_of(ranges);
   return transfer;
+}
+
+Transfer Transfer::send(MPI_Comm communicator, std::span<double> buffer,
+                        const std::vector<IndexRange>& ranges, int destination, Operation operation) {
+  return make(MPI_Send_init, "MPI_Send_init", communicator, buffer, ranges, destination, operation);
 }
 
 Transfer Transfer::receive(MPI_Comm communicator, std::span<double> buffer,
                            const std::vector<IndexRange>& ranges, int source, Operation operation) {
-  Transfer transfer(source);
-  auto message = message_of(buffer, ranges);
-  MPI_Request request = MPI_REQUEST_NULL;
-  check(MPI_Recv_init(message.data, message.count, message.type, source, tag_of(operation), communicator,
-                      &request),
-        "MPI_Recv_init");
-  transfer.adopt(request);
-  transfer.type_ = std::move(message.own_type);
-  transfer.byte_count_ = byte_count_of(ranges);
-  return transfer;
-}
-
-void Transfer::adopt(MPI_Request request) {
-  request_ = OwnedRequest(request);
-  handle_ = request;
+  return make(MPI_Recv_init, "MPI_Recv_init", communicator, buffer, ranges, source, operation);
 }
 
 void Transfer::start() {

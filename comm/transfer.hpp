@@ -38,7 +38,9 @@ class Transfer {
 
  private:
   explicit Transfer(int partner) : partner_(partner) {}
-  void adopt(MPI_Request request);
+  template <typename Init>
+  static Transfer make(const Init& init, const char* call, MPI_Comm communicator, std::span<double> buffer,
+                       const std::vector<IndexRange>& ranges, int partner, Operation operation);
 
   int partner_ = -1;
   OwnedDatatype type_;  // where there are several ranges

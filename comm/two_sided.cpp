@@ -47,17 +47,6 @@ std::vector<Step> steps_of(const Endpoint& endpoint, const GroupTask& task) {
   return steps;
 }
 
-void add_received(const Step& step, std::span<double> block) {
-  const double* source = step.scratch.data();
-  for (const auto& range : step.targets) {
-    double* target = block.data() + range.begin;
-    const auto count = range.size();
-#pragma omp simd
-    for (std::int64_t k = 0; k < count; ++k) target[k] += source[k];
-    source += count;
-  }
-}
-
 /// The steps of a schedule, one after the other.
 class ScheduledSteps final : public PreparedGather {
  public:
@@ -78,7 +67,7 @@ class ScheduledSteps final : public PreparedGather {
       if (step.targets.empty()) step.receive.start();
       endpoint_.start_send(operation_, step.send);
       endpoint_.wait_for(step.send, step.receive);
-      add_received(step, block_);
+      add_to_ranges(step.scratch, step.targets, block_);
     }
   }
 

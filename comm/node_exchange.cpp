@@ -1,0 +1,52 @@
+#include "comm/node_exchange.hpp"
+
+#include <utility>
+
+namespace cg2d::comm {
+
+NodeExchange::NodeExchange(const SharedStand& stand, Operation operation, const Way& sent,
+                           const Way& received, SharedCounter& arrived, NodeLink& link)
+    : waiter_(stand.waiter), arrived_(arrived) {
+  const auto& nodes = stand.nodes;
+  const int here = stand.node();
+  std::vector<NodeMessage> sends;
+  std::vector<NodeMessage> receives;
+  for (int there = 0; there < nodes.node_count(); ++there) {
+    if (there == here) continue;
+    const bool is_mine = nodes.carrier(here, there) == stand.rank;
+    const int partner = nodes.carrier(there, here);
+    if (auto ranges = sent.ranges(there); !ranges.empty()) {
+      ++outgoing_;
+      if (is_mine) {
+        sent_.push_back(ranges);
+        sends.push_back({.partner = partner, .buffer = sent.buffer, .ranges = std::move(ranges)});
+      }
+    }
+    if (auto ranges = received.ranges(there); !ranges.empty()) {
+      ++incoming_;
+      if (is_mine)
+        receives.push_back({.partner = partner, .buffer = received.buffer, .ranges = std::move(ranges)});
+    }
+  }
+  receive_count_ = receives.size();
+  if (sends.size() + receives.size() > 0) messages_ = link.prepare(operation, sends, receives);
+}
+
+void NodeExchange::start_receives() {
+  if (messages_) messages_->start_receives();
+}
+
+void NodeExchange::receive() {
+  for (std::size_t k = 0; k < receive_count_; ++k) {
+    messages_->wait_for_receive(k);
+    arrived_.add(incoming_);
+  }
+}
+
+void NodeExchange::wait_until_arrived(std::uint64_t runs) { arrived_.wait_for(incoming_ * runs, waiter_); }
+
+void NodeExchange::wait_for_sends() {
+  for (std::size_t k = 0; k < sent_.size(); ++k) messages_->wait_for_send(k);
+}
+
+}  // namespace cg2d::comm
