@@ -78,7 +78,8 @@ ExitCode pingpong(const PingPongOptions& options, comm::RankGroup& group) {
                            .hopeless_factor = std::numeric_limits<double>::infinity(),
                            .shortest_turn_s = 1e-3});
   progress.say(fmt::format("phases of class {}, grid {}", options.problem.class_name, report.grid.name()));
-  report.phases = measure_phases(group, transports, options.problem, report.grid);
+  report.phases =
+      measure_phases(group, transports, options.problem, report.grid, options.transfers.ranks_per_node);
   write_output(output.get(), group, group.rank() == 0 ? write_pingpong(report, options.format) : "");
   return ExitCode::success;
 }

@@ -17,6 +17,7 @@
 #include "cg/errors.hpp"
 #include "cg/tune_measure.hpp"
 #include "comm/mpi_handles.hpp"
+#include "comm/node_map.hpp"
 #include "comm/pingpong.hpp"
 #include "comm/shared_segment.hpp"
 
@@ -143,7 +144,8 @@ struct PairFindings {
 /// The two ranks of a pair, between themselves.
 class PairRace {
  public:
-  PairRace(comm::RankGroup& pair, const TransferSetting& setting) : pair_(pair), setting_(setting) {
+  PairRace(comm::RankGroup& pair, const TransferSetting& setting, bool same_node)
+      : pair_(pair), setting_(setting), same_node_(same_node) {
     const bool share_a_core = inspect_environment(pair, 1).ranks_oversubscribed;
     pair.waiter().set_mode(share_a_core ? comm::WaitMode::yield : comm::WaitMode::spin);
     const auto largest = largest_shape();
@@ -168,7 +170,8 @@ class PairRace {
   }
 
   void add_row(const comm::PingPongRow& row, const comm::VariableShape& largest, bool share_a_core) {
-    const auto reason = row.why_unavailable(pair_);
+    const auto reason = row.shares_memory && !same_node_ ? std::string("the two ranks are on different nodes")
+                                                         : row.why_unavailable(pair_);
     comm::PingPong* memory = nullptr;
     for (std::size_t k = 0; k < row.methods.size(); ++k) {
       const auto& method = row.methods[k];
@@ -225,6 +228,7 @@ class PairRace {
 
   comm::RankGroup& pair_;
   const TransferSetting& setting_;
+  bool same_node_;
   std::vector<std::unique_ptr<comm::PingPong>> memories_;
   std::vector<CheckedTransfers> methods_;
   PairFindings findings_;
@@ -263,14 +267,16 @@ std::vector<std::string> pingpong_method_names() {
 }
 
 PairResult measure_pair(comm::RankGroup& group, const RankPair& pair, const TransferSetting& setting) {
+  const auto nodes = comm::make_node_map(group, setting.ranks_per_node);
+  const bool same_node = nodes.node_of(pair.first) == nodes.node_of(pair.second);
   PairFindings mine;
   agree_on(group, [&] {
     if (group.rank() != pair.first && group.rank() != pair.second) return;
     comm::RankGroup both(group.part({pair.first, pair.second}));
-    auto findings = PairRace(both, setting).measure();
+    auto findings = PairRace(both, setting, same_node).measure();
     if (group.rank() == pair.first) mine = std::move(findings);
   });
-  PairResult result{.pair = pair, .same_node = true, .times = {}, .lines = {}, .left_out = {}};
+  PairResult result{.pair = pair, .same_node = same_node, .times = {}, .lines = {}, .left_out = {}};
   const auto index = static_cast<std::size_t>(pair.first);
   const auto times = group.gather_all(std::span<const PackedTime>(mine.times))[index];
   for (const auto& time : times) {
@@ -287,8 +293,6 @@ PairResult measure_pair(comm::RankGroup& group, const RankPair& pair, const Tran
     const auto reasons = group.gather_all(is_mine ? mine.left_out[k].second : std::string());
     result.left_out.emplace_back(names[index], reasons[index]);
   }
-  const auto places = inspect_environment(group, 1).ranks;
-  result.same_node = places[index].node == places[static_cast<std::size_t>(pair.second)].node;
   return result;
 }
 
@@ -299,7 +303,8 @@ Phase communication_phase_at(std::size_t index) {
 }
 
 std::vector<TransportPhases> measure_phases(comm::RankGroup& group, const TransportChoice& transports,
-                                            const Problem& problem, const comm::ProcessGrid& grid) {
+                                            const Problem& problem, const comm::ProcessGrid& grid,
+                                            int ranks_per_node) {
   constexpr std::array<comm::Operation, communication_phase_count> operations{
       comm::Operation::collect, comm::Operation::sum, comm::Operation::shuffle, comm::Operation::dot};
   constexpr RaceLimits limits{.fewest_rounds = 7,
@@ -314,7 +319,10 @@ std::vector<TransportPhases> measure_phases(comm::RankGroup& group, const Transp
   for (const auto operation : operations) {
     std::vector<TimedOperation> timed;
     for (const auto* transport : transports.available)
-      timed.push_back({.transport = *transport, .operation = operation, .layout = layout, .options = {}});
+      timed.push_back({.transport = *transport,
+                       .operation = operation,
+                       .layout = layout,
+                       .options = {.ranks_per_node = ranks_per_node}});
     const auto samples = time_operations(group, timed, limits);
     for (std::size_t k = 0; k < samples.size(); ++k) phases[k].seconds.push_back(samples[k]);
   }

@@ -31,6 +31,7 @@ struct TransferSetting {
   std::vector<std::string> methods;  ///< names; see pingpong_method_names()
   std::vector<std::int64_t> byte_counts;
   std::vector<int> variable_counts;
+  int ranks_per_node = 0;  ///< as in comm::CommunicatorOptions
 };
 
 /// One method, size and number of variables.
@@ -82,6 +83,7 @@ struct TransportPhases {
 /// All transports in turns, phase by phase, at the sizes of the problem on the grid of all ranks. Collective,
 /// all ranks work. Throws as time_operations().
 std::vector<TransportPhases> measure_phases(comm::RankGroup& group, const TransportChoice& transports,
-                                            const Problem& problem, const comm::ProcessGrid& grid);
+                                            const Problem& problem, const comm::ProcessGrid& grid,
+                                            int ranks_per_node);
 
 }  // namespace cg2d

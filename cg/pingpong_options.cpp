@@ -12,6 +12,7 @@
 #include "cg/option_values.hpp"
 #include "cg/pingpong_command.hpp"
 #include "cg/pingpong_report.hpp"
+#include "cg/shared_options.hpp"
 #include "cg/subcommand.hpp"
 
 namespace cg2d {
@@ -55,6 +56,7 @@ void add_pingpong_options(CLI::App& parser, PingPongWords& words) {
           "--methods", options.transfers.methods,
           fmt::format("ways to move them; all if not given: {}", fmt::join(pingpong_method_names(), ", ")))
       ->delimiter(',');
+  add_ranks_per_node_option(parser, options.transfers.ranks_per_node);
   parser.add_option("--class", words.class_letter, "the class whose phases are timed; A if not given");
   parser.add_option("--grid", words.grid, "the grid PXxPY of these; that of the rule if not given");
   parser.add_flag("--progress", options.progress, "progress on stderr (a terminal gets it anyway)");
@@ -90,6 +92,7 @@ PingPongOptions pingpong_options_from(const PingPongWords& words) {
           fmt::format("--sizes {}: must be within 1 ... {} bytes", bytes, largest_variable_byte_count));
     }
   }
+  require_ranks_per_node(transfers.ranks_per_node);
   if (transfers.variable_counts.empty()) transfers.variable_counts = {1, 8};
   for (const int count : transfers.variable_counts) require_within("--variables", count, most_variables);
   if (transfers.methods.empty()) transfers.methods = pingpong_method_names();

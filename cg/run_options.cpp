@@ -80,10 +80,7 @@ void add_grid_options(CLI::App& run, RunWords& words) {
   add("--sum", words.sum_form,
       "summation over a process row: reduce-scatter or whole-block (as in the paper)");
   add("--transport", options.transport, "way to move data (--list-transports), or auto");
-  add("--ranks-per-node", options.ranks_per_node,
-      "pretend nodes of so many ranks, to see on one machine what the transports shared and put do on "
-      "several")
-      ->transform(decimal<int>());
+  add_ranks_per_node_option(run, options.ranks_per_node, group);
   add("--overlap", words.overlap, "on: multiply what is here while the rest of the operand is under way");
   add("--kernel", options.kernel.name, "matrix-vector product (--list-kernels), or auto");
   add("--cvl", tuning.critical_vector_length,
@@ -130,7 +127,7 @@ void check_choices(const RunOptions& options) {
   require_transport_name(options.transport);
   require_known("--format", options.format, names_of(report_format_table()));
   require_within("--threads", options.thread_count, most_threads);
-  require_not_negative("--ranks-per-node", options.ranks_per_node);
+  require_ranks_per_node(options.ranks_per_node);
   require_not_negative("--cvl", options.kernel.tuning.critical_vector_length);
   require_not_negative("--prefetch", options.kernel.tuning.prefetch_distance);
   if (const auto width = options.kernel.tuning.block_width; width && !kernels::is_block_width(*width)) {

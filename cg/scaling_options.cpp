@@ -43,6 +43,7 @@ void add_scaling_options(CLI::App& scaling, ScalingWords& words) {
   scaling.add_option("--kernel", options.common.kernel.name, "matrix-vector product, or auto");
   add_profile_options(scaling, options.common.profile, profile_is_used());
   add_memory_limit_option(scaling, options.common.memory_limit_bytes);
+  add_ranks_per_node_option(scaling, options.common.ranks_per_node);
   scaling.add_option("--rounds", options.round_count, "runs of each way, in turns; 3 if not given")
       ->transform(decimal<int>());
   scaling.add_option("--format", options.format, "text, json or csv");
@@ -74,6 +75,7 @@ ScalingOptions scaling_options_from(const ScalingWords& words) {
   require_within("--rounds", options.round_count, most);
   require_known("--format", options.format, names_of(scaling_format_table()));
   check_profile(options.common.profile);
+  require_ranks_per_node(options.common.ranks_per_node);
   return options;
 }
 

@@ -26,6 +26,14 @@ void add_profile_options(CLI::App& parser, ProfileSource& profile, const Profile
       ->group(group);
 }
 
+void add_ranks_per_node_option(CLI::App& parser, int& count, const std::string& group) {
+  parser
+      .add_option("--ranks-per-node", count,
+                  "pretend nodes of so many ranks, to see on one machine what shared and put do on several")
+      ->transform(decimal<int>())
+      ->group(group);
+}
+
 void add_memory_limit_option(CLI::App& parser, std::int64_t& bytes, const std::string& group) {
   parser.add_option("--memory-limit", bytes, "memory that a node's ranks may take, such as 8GB or 512MiB")
       ->transform(byte_count())
@@ -43,6 +51,8 @@ void check_profile(const ProfileSource& profile) {
     throw InputError("--no-profile and --profile contradict each other: give one of them");
   }
 }
+
+void require_ranks_per_node(int count) { require_not_negative("--ranks-per-node", count); }
 
 void require_kernel_name(const std::string& name) {
   auto names = names_of(all_kernels());

@@ -23,6 +23,8 @@ struct ProfileOptionTexts {
 ProfileOptionTexts profile_is_used();
 void add_profile_options(CLI::App& parser, ProfileSource& profile, const ProfileOptionTexts& texts,
                          const std::string& group = common_option_group);
+/// --ranks-per-node N, to be checked by require_ranks_per_node().
+void add_ranks_per_node_option(CLI::App& parser, int& count, const std::string& group = common_option_group);
 /// --memory-limit SIZE.
 void add_memory_limit_option(CLI::App& parser, std::int64_t& bytes,
                              const std::string& group = common_option_group);
@@ -32,6 +34,7 @@ void add_bind_option(CLI::App& parser, std::string& word, const std::string& gro
 
 /// These throw InputError that says what would be valid.
 void check_profile(const ProfileSource& profile);
+void require_ranks_per_node(int count);
 void require_kernel_name(const std::string& name);     ///< "auto" is one
 void require_transport_name(const std::string& name);  ///< "auto" is one
 comm::SumForm sum_form_from(const std::string& name);

@@ -68,6 +68,7 @@ class PingPong {
 /// Methods that share their memory; a new row is one file that defines it, and its entry in pingpong_table().
 struct PingPongRow {
   std::span<const PingPongMethod> methods;
+  bool shares_memory = false;  ///< serves ranks of one node only
   /// Why these can't serve the two ranks; empty when they can. Collective.
   std::string (*why_unavailable)(RankGroup& pair);
   /// `pair`: a group of two ranks, which must outlive the result. `largest`: no shape needs more memory.

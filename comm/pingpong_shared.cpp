@@ -5,7 +5,6 @@
 #include <cstring>
 #include <vector>
 
-#include "comm/node_map.hpp"
 #include "comm/pingpong.hpp"
 #include "comm/shared_counter.hpp"
 #include "comm/shared_segment.hpp"
@@ -67,16 +66,12 @@ class SharedPingPong final : public PingPong {
   std::uint64_t received_ = 0;
 };
 
-std::string why_no_shared_memory(RankGroup& pair) {
-  if (make_node_map(pair, 0).node_count() == 1) return {};
-  return "the two ranks are on different nodes";
-}
-
 }  // namespace
 
 PingPongRow shared_pingpong() {
   return {.methods = shared_methods,
-          .why_unavailable = &why_no_shared_memory,
+          .shares_memory = true,
+          .why_unavailable = &why_not_mapped,
           .make = [](RankGroup& pair, const VariableShape& largest) -> std::unique_ptr<PingPong> {
             return std::make_unique<SharedPingPong>(pair, largest);
           }};

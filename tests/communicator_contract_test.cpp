@@ -64,6 +64,8 @@ void for_every_case(const std::set<std::int64_t>& sizes, const Visit& visit) {
       for (const std::int64_t n : sizes) {
         for (const auto& named : test::layouts_of(n, grid)) {
           for (const auto form : {SumForm::whole_block, SumForm::reduce_scatter}) {
+            // In shared memory there is one form: each rank adds up its piece.
+            if (transport.counts == CountedTraffic::between_nodes && form == SumForm::whole_block) continue;
             for (const int ranks_per_node : node_sizes(transport)) {
               const Case current{
                   .transport = transport, .form = form, .ranks_per_node = ranks_per_node, .named = named};

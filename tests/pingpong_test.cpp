@@ -164,7 +164,7 @@ TEST(PingPongMeasureTest, PhasesAndSumsOfEveryTransport) {
   EXPECT_EQ(transports.available.size() + transports.left_out.size(), comm::transport_table().size());
   const auto* small = find_class("S");
   for (const auto& grid : comm::factorizations(group().size())) {
-    const auto phases = measure_phases(group(), transports, *small, grid);
+    const auto phases = measure_phases(group(), transports, *small, grid, 0);
     EXPECT_EQ(phases.size(), transports.available.size());
     for (const auto& row : phases) EXPECT_EQ(row.seconds.size(), communication_phase_count) << row.transport;
   }

@@ -1,0 +1,70 @@
+"""Memory that ranks share is gone with them, however they end: no name in /dev/shm, no process that holds it."""
+
+import os
+import pathlib
+import signal
+import time
+import unittest
+
+from program_runner import MEMORY, SUCCESS, BackgroundRun, ProgramTest, run_program
+
+SHARED_MEMORY = pathlib.Path("/dev/shm")
+
+
+def names():
+    """What lies in shared memory under a name, but for MPI's own."""
+    return {path.name for path in SHARED_MEMORY.iterdir() if "mpich" not in path.name and "ucx" not in path.name}
+
+
+def holders():
+    """Processes that have memory of cg2d's open or mapped."""
+    found = []
+    for process in pathlib.Path("/proc").glob("[0-9]*"):
+        try:
+            maps = (process / "maps").read_text()
+        except OSError:  # it ended meanwhile, or is not ours
+            continue
+        if "memfd:cg2d" in maps:
+            found.append(int(process.name))
+    return found
+
+
+class StrayMemory(ProgramTest):
+    def setUp(self):
+        super().setUp()
+        self.before = names()
+        self.others = set(holders())  # somebody else's
+
+    def expect_nothing_left(self):
+        deadline = time.monotonic() + 10.0
+        while set(holders()) - self.others and time.monotonic() < deadline:  # killed ones take a moment to go
+            time.sleep(0.05)
+        self.assertEqual(set(holders()) - self.others, set())
+        self.assertEqual(names() - self.before, set())
+
+    def test_success(self):
+        for transport in ("two-sided", "shared", "put"):
+            outcome = run_program(3, "run", "--class", "S", "--transport", transport, "--no-profile")
+            self.assertEqual(outcome.exit_code, SUCCESS, outcome)
+            self.expect_nothing_left()
+
+    def test_error(self):
+        outcome = run_program(2, "run", "--class", "S", "--transport", "shared", "--memory-limit", "1MB", "--no-profile")
+        self.assertEqual(outcome.exit_code, MEMORY, outcome)
+        self.expect_nothing_left()
+
+    def test_killed(self):
+        for transport in ("shared", "put"):
+            with BackgroundRun(3, "run", "--class", "A", "--grid", "1x3", "--niter", "1000000", "--reference", "17",
+                               "--transport", transport, "--no-profile") as run:
+                run.wait_for(r"outer iteration [2-9]/")
+                ranks = run.ranks()
+                self.assertEqual(len(ranks), 3)
+                self.assertEqual(set(ranks) - set(holders()), set())  # what is looked for can be found
+                os.kill(ranks[1], signal.SIGKILL)
+                self.assertNotEqual(run.finish().exit_code, SUCCESS)
+            self.expect_nothing_left()
+
+
+if __name__ == "__main__":
+    unittest.main()
