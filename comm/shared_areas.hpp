@@ -18,10 +18,13 @@
 
 namespace cg2d::comm {
 
-/// The numbers of one sum_scalars; two in turns, so that a fast rank's next ones do not land in these.
+/// The numbers of one sum_scalars; two in turns, so that a fast rank's next ones do not land in these. Which
+/// sum they belong to lies beside them: who finds that has them in the same cache line.
 struct alignas(64) ScalarSlot {
+  std::atomic<std::uint64_t> sum_number;
   std::array<double, Communicator::largest_scalar_count> values;
 };
+static_assert(sizeof(ScalarSlot) == 64);
 
 /// What a rank says for itself: how many of the operations it is done with, in cache lines of its own.
 struct alignas(64) RankControl {
@@ -32,7 +35,7 @@ struct alignas(64) RankControl {
 
 /// What the node's ranks count together.
 struct NodeControl {
-  SharedCounter scalars_ready;    ///< ranks whose numbers are there
+  SharedCounter scalars_ready;    ///< ranks whose numbers are there; counted where ranks may sleep
   SharedCounter scalars_summed;   ///< sums over all nodes
   SharedCounter operand_arrived;  ///< messages of collections
   std::array<ScalarSlot, 2> scalar_sums;

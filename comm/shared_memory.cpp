@@ -35,8 +35,6 @@
 namespace cg2d::comm {
 namespace {
 
-std::uint64_t count_of(const std::vector<int>& ranks) { return static_cast<std::uint64_t>(ranks.size()); }
-
 /// The first rank of each node.
 std::vector<int> first_ranks_of(const NodeMap& nodes) {
   std::vector<int> ranks;
@@ -145,18 +143,17 @@ class SharedMemory final : public Communicator {
     finish_reading_operand();
     const auto turn = static_cast<std::size_t>(scalar_sums_ % 2);
     ++scalar_sums_;
-    std::ranges::copy(values, areas_.control(stand_.place()).scalars[turn].values.begin());
-    auto& control = areas_.node_control();
-    const auto ranks = count_of(stand_.local_ranks());
-    control.scalars_ready.add(ranks);
+    std::ranges::copy(values, slot_of(stand_.place(), turn).values.begin());
+    announce_numbers(turn);
     if (place_.nodes.node_count() == 1) {
-      control.scalars_ready.wait_for(ranks * scalar_sums_, place_.waiter);
+      wait_for_numbers(turn);
       add_local_numbers(turn, values);
       return;
     }
+    auto& control = areas_.node_control();
     auto& sums = control.scalar_sums[turn].values;
     if (stand_.place() == 0) {
-      control.scalars_ready.wait_for(ranks * scalar_sums_, place_.waiter);
+      wait_for_numbers(turn);
       add_local_numbers(turn, std::span(node_sum_values_).first(values.size()));
       node_sums_[values.size() - 1]->run();
       std::copy_n(node_sum_values_.begin(), values.size(), sums.begin());
@@ -228,10 +225,38 @@ class SharedMemory final : public Communicator {
         [](const RankControl& control) -> const auto& { return control.operands_done; });
   }
 
+  [[nodiscard]] ScalarSlot& slot_of(int place, std::size_t turn) const {
+    return areas_.control(place).scalars[turn];
+  }
+  [[nodiscard]] int local_rank_count() const { return static_cast<int>(stand_.local_ranks().size()); }
+  /// A rank that sleeps can be woken by a counter only; the others look at each slot, which costs one
+  /// transfer of a cache line where a counter costs three (to count, to see the count, to fetch the numbers).
+  void announce_numbers(std::size_t turn) {
+    if (place_.ranks_sleep) {
+      areas_.node_control().scalars_ready.add(static_cast<std::uint64_t>(local_rank_count()));
+    } else {
+      slot_of(stand_.place(), turn).sum_number.store(scalar_sums_, std::memory_order_release);
+    }
+  }
+  void wait_for_numbers(std::size_t turn) {
+    if (place_.ranks_sleep) {
+      const auto ranks = static_cast<std::uint64_t>(local_rank_count());
+      areas_.node_control().scalars_ready.wait_for(ranks * scalar_sums_, place_.waiter);
+      return;
+    }
+    int place = 0;
+    place_.waiter.wait_until([&] {
+      while (place < local_rank_count() && has_numbers(place, turn)) ++place;
+      return place == local_rank_count();
+    });
+  }
+  [[nodiscard]] bool has_numbers(int place, std::size_t turn) const {
+    return slot_of(place, turn).sum_number.load(std::memory_order_acquire) == scalar_sums_;
+  }
   void add_local_numbers(std::size_t turn, std::span<double> sums) {
     for (std::size_t k = 0; k < sums.size(); ++k) {
-      sums[k] = order_.sum(
-          [&](std::size_t place) { return areas_.control(static_cast<int>(place)).scalars[turn].values[k]; });
+      sums[k] =
+          order_.sum([&](std::size_t place) { return slot_of(static_cast<int>(place), turn).values[k]; });
     }
   }
 

@@ -178,7 +178,12 @@ void run_threads(const BlockLayout& layout, WaitMode mode, int ranks_per_node, c
   Mailboxes boxes;
   test::run_ranks(rank_count, [&](int rank) {
     Waiter waiter(mode);
-    SharedPlace place{.rank = rank, .nodes = nodes, .parts = {}, .memory = nullptr, .waiter = waiter};
+    SharedPlace place{.rank = rank,
+                      .nodes = nodes,
+                      .parts = {},
+                      .memory = nullptr,
+                      .waiter = waiter,
+                      .ranks_sleep = mode == WaitMode::yield};
     for (const int other : nodes.ranks_of(nodes.node_of(rank)))
       place.parts.push_back(parts[static_cast<std::size_t>(other)]->data());
     place.make_link = [&](TrafficCounts& /*sent*/) { return std::make_unique<ThreadLink>(boxes, rank); };
@@ -186,6 +191,8 @@ void run_threads(const BlockLayout& layout, WaitMode mode, int ranks_per_node, c
     work(*communicator, rank);
   });
 }
+
+constexpr ProcessGrid square_of_four{.columns = 2, .rows = 2};
 
 double scalar_of(int rank, int round) { return static_cast<double>((rank + 1) * 1000 + round % 1000); }
 
@@ -198,9 +205,9 @@ void expect_scalar_sum(Communicator& communicator, int rank, int rank_count, int
   EXPECT_EQ(values[1], rank_count);
 }
 
-void expect_products_of_late_threads(int ranks_per_node, int rounds) {
-  const auto layout = BlockLayout::even(37, {.columns = 2, .rows = 2});
-  run_threads(layout, WaitMode::yield, ranks_per_node, [&](Communicator& communicator, int rank) {
+void expect_products_of_late_threads(const ProcessGrid& grid, WaitMode mode, int ranks_per_node, int rounds) {
+  const auto layout = BlockLayout::even(37, grid);
+  run_threads(layout, mode, ranks_per_node, [&](Communicator& communicator, int rank) {
     test::ProductCheck check(communicator, layout, rank);
     test::Delays delays(rank);
     for (int round = 0; round < rounds && !testing::Test::HasFailure(); ++round) {
@@ -208,20 +215,28 @@ void expect_products_of_late_threads(int ranks_per_node, int rounds) {
       delays.maybe();
       check.expect_sum_and_shuffle(round);
       delays.maybe();
-      expect_scalar_sum(communicator, rank, 4, round);
+      expect_scalar_sum(communicator, rank, grid.rank_count(), round);
     }
   });
 }
 
 TEST(SharedMemoryTest, ProductsOfThreadsThatAreLateAtRandom) {
   // Seven exchanges per round and thread: more than a million together.
-  expect_products_of_late_threads(0, test::stress_rounds(40'000));
+  expect_products_of_late_threads(square_of_four, WaitMode::yield, 0, test::stress_rounds(40'000));
+}
+
+TEST(SharedMemoryTest, ProductsOfThreadsThatSpin) {
+  const int rounds = test::stress_rounds(40'000);
+  expect_products_of_late_threads({.columns = 1, .rows = 2}, WaitMode::spin, 0, rounds);
+  expect_products_of_late_threads({.columns = 2, .rows = 1}, WaitMode::spin, 0, rounds);
+  expect_products_of_late_threads({.columns = 2, .rows = 1}, WaitMode::spin, 1, rounds / 10);
 }
 
 TEST(SharedMemoryTest, ProductsOverSeveralNodes) {
   for (const int ranks_per_node : {1, 2, 3}) {
     SCOPED_TRACE(ranks_per_node);
-    expect_products_of_late_threads(ranks_per_node, test::stress_rounds(4'000));
+    expect_products_of_late_threads(square_of_four, WaitMode::yield, ranks_per_node,
+                                    test::stress_rounds(4'000));
   }
 }
 
@@ -244,18 +259,6 @@ TEST(SharedMemoryTest, WithoutASumOfScalarsInBetweenWritersWaitForReaders) {
       }
     }
   }
-}
-
-TEST(SharedMemoryTest, WorksWhereThreadsSpin) {
-  const auto layout = BlockLayout::even(1000, {.columns = 1, .rows = 2});
-  run_threads(layout, WaitMode::spin, 0, [&](Communicator& communicator, int rank) {
-    test::ProductCheck check(communicator, layout, rank);
-    for (int round = 0; round < 100; ++round) {
-      check.expect_collection(round);
-      check.expect_sum_and_shuffle(round);
-      expect_scalar_sum(communicator, rank, 2, round);
-    }
-  });
 }
 
 /// A counter hands over what was written in front of it, to those that poll and those that sleep.
