@@ -9,18 +9,20 @@
 
 #include "cg/column_strips.hpp"
 #include "cg/half_storage.hpp"
-#include "cg/vector_ops.hpp"
-#include "comm/huge_page_vector.hpp"
 #include "comm/schedule.hpp"
 #include "kernels/half_spmv.hpp"
 
 namespace cg2d {
 namespace {
 
-/// The columns of the range, as the offset of a vector over all columns of the block.
+/// A strip is multiplied in shares of about so many entries, some 50 us each, and between them the
+/// communicator may work: what MPI passes on or copies only inside of its calls is not left until the end.
+constexpr std::int64_t entries_per_share = 1 << 17;
+
+/// The elements of the range of a vector over all rows, or columns, of the block.
 template <typename T>
-std::span<T> part_of(std::span<T> vector, const comm::IndexRange& columns) {
-  return vector.subspan(static_cast<std::size_t>(columns.begin), static_cast<std::size_t>(columns.size()));
+std::span<T> part_of(std::span<T> vector, const comm::IndexRange& range) {
+  return vector.subspan(static_cast<std::size_t>(range.begin), static_cast<std::size_t>(range.size()));
 }
 
 /// Kernel: SpmvKernel, or HalfSpmvKernel for symmetric storage.
@@ -30,22 +32,26 @@ class OverlappedProduct final : public BlockProduct {
   /// make(strip): a kernel for it.
   template <typename MakeKernel>
   OverlappedProduct(kernels::CsrBlock block, const std::vector<std::vector<comm::IndexRange>>& parts,
-                    int thread_count, const MakeKernel& make)
-      : vectors_(thread_count) {
-    for (const auto& ranges : parts) {
+                    const MakeKernel& make) {
+    for (std::size_t part = 0; part < parts.size(); ++part) {
       parts_.emplace_back();
-      for (const auto& columns : ranges) {
-        auto strip = take_columns(block, columns);
+      for (const auto& columns : parts[part]) {
+        auto entries = take_columns(block, columns);
+        Strip strip{.columns = columns, .is_added = kernel_count_ > 0};
         // Strips without entries take part only for the columns that they have.
-        add(columns, strip.nonzero_count() > 0 ? make(std::move(strip)) : nullptr);
+        if (const auto count = entries.nonzero_count(); count > 0) {
+          // Behind the last part nothing is under way.
+          if (part + 1 < parts.size())
+            strip.share_count = static_cast<int>((count + entries_per_share - 1) / entries_per_share);
+          strip.kernel = keep(make(std::move(entries)));
+        }
+        parts_.back().push_back(std::move(strip));
       }
     }
-    if (kernel_count_ > 1) scratch_.resize(static_cast<std::size_t>(block.row_count));
     // Of a block without entries: a kernel that fills the partial sums with zeros.
-    if (kernel_count_ == 0) {
-      block.column_count = 0;
-      add({}, make(std::move(block)));
-    }
+    if (kernel_count_ > 0) return;
+    block.column_count = 0;
+    parts_.back().push_back({.kernel = keep(make(std::move(block)))});
   }
 
   [[nodiscard]] std::string_view kernel_name() const override { return kernel_name_; }
@@ -66,19 +72,11 @@ class OverlappedProduct final : public BlockProduct {
 
   void multiply_part(std::size_t part, comm::Communicator& communicator) override {
     for (auto& strip : parts_[part]) {
-      if (!strip.kernel) {
-        if constexpr (is_half) std::ranges::fill(part_of(communicator.column_partial(), strip.columns), 0.0);
-        continue;
+      if (strip.kernel) {
+        multiply_strip(strip, communicator);
+      } else if constexpr (is_half) {
+        std::ranges::fill(part_of(communicator.column_partial(), strip.columns), 0.0);
       }
-      const auto sums = communicator.partial();
-      if (!strip.is_added) {
-        multiply_strip(strip, communicator, sums);
-        continue;
-      }
-      // Kernels overwrite. The addition moves 40 bytes per row and strip, within the second-level cache in
-      // all classes up to C (class B on 1x4: 1.5 MB for a product, beside 36 MB of matrix from memory).
-      multiply_strip(strip, communicator, scratch_);
-      vectors_.add_scaled(1.0, scratch_, sums);
     }
   }
 
@@ -87,40 +85,42 @@ class OverlappedProduct final : public BlockProduct {
 
   /// Some columns of the block.
   struct Strip {
-    comm::IndexRange columns;
-    std::unique_ptr<Kernel> kernel;  // none where there are no entries
-    bool is_added = false;           // to what the strips before it have left
+    comm::IndexRange columns{};
+    std::unique_ptr<Kernel> kernel{};  // none where there are no entries
+    int share_count = 1;
+    bool is_added = false;  // to what the strips before it have left
   };
 
-  void multiply_strip(Strip& strip, comm::Communicator& communicator, std::span<double> sums) {
+  std::unique_ptr<Kernel> keep(std::unique_ptr<Kernel> kernel) {
+    kernel_name_ = kernel->name();
+    instruction_set_ = kernel->instruction_set();
+    ++kernel_count_;
+    return kernel;
+  }
+
+  void multiply_strip(Strip& strip, comm::Communicator& communicator) {
     const auto operand = part_of(communicator.column_block(), strip.columns);
+    const auto sums = communicator.partial();
     if constexpr (is_half) {
       strip.kernel->multiply({.p_columns = operand,
                               .p_rows = communicator.row_block(),
                               .q_rows = sums,
-                              .q_columns = part_of(communicator.column_partial(), strip.columns)});
+                              .q_columns = part_of(communicator.column_partial(), strip.columns),
+                              .adds_to_rows = strip.is_added});
+      communicator.progress();
     } else {
-      strip.kernel->multiply(operand, sums);
+      for (int share = 0; share < strip.share_count; ++share) {
+        strip.kernel->multiply(
+            operand, sums, {.is_added = strip.is_added, .share = share, .share_count = strip.share_count});
+        communicator.progress();
+      }
     }
-  }
-
-  /// To the last part so far.
-  void add(const comm::IndexRange& columns, std::unique_ptr<Kernel> kernel) {
-    const bool is_added = kernel_count_ > 0;
-    if (kernel) {
-      kernel_name_ = kernel->name();
-      instruction_set_ = kernel->instruction_set();
-      ++kernel_count_;
-    }
-    parts_.back().push_back({.columns = columns, .kernel = std::move(kernel), .is_added = is_added});
   }
 
   std::vector<std::vector<Strip>> parts_;
   int kernel_count_ = 0;
   std::string_view kernel_name_;
   std::string_view instruction_set_;
-  VectorOps vectors_;
-  comm::HugePageVector scratch_;  // partial sums of one strip
 };
 
 }  // namespace
@@ -133,14 +133,14 @@ std::unique_ptr<BlockProduct> make_overlapped_product(const KernelInfo& kernel, 
   const auto parts = comm::collection_parts(layout, rank);
   if (!kernel.is_symmetric) {
     return std::make_unique<OverlappedProduct<kernels::SpmvKernel>>(
-        std::move(block), parts, options.thread_count, [&](kernels::CsrBlock strip) {
+        std::move(block), parts, [&](kernels::CsrBlock strip) {
           return kernels::find_kernel(kernel.name)->make(std::move(strip), options);
         });
   }
   keep_half(block, layout.row_block(grid.row_of(rank)), layout.column_block(grid.column_of(rank)),
             HalfStorageRule(layout.size(), grid));
   return std::make_unique<OverlappedProduct<kernels::HalfSpmvKernel>>(
-      std::move(block), parts, options.thread_count, [&](kernels::CsrBlock strip) {
+      std::move(block), parts, [&](kernels::CsrBlock strip) {
         return kernels::find_half_kernel(kernel.name)->make(std::move(strip), options);
       });
 }

@@ -12,8 +12,9 @@ namespace cg2d {
 /// with a kernel of its own, so that the product has as many parts as the collection. Where a process column
 /// has one rank there is nothing to overlap: it is make_block_product() then.
 ///
-/// The partial sums of the strips are added in the order of the parts, which depends on layout and rank only:
-/// neither transport nor timing changes a bit. They are not the bits of the product in one part.
+/// Between shares of a strip the communicator may make progress. The partial sums of the strips are
+/// added in the order of the parts, which depends on layout and rank only: neither transport nor timing
+/// changes a bit. They are not the bits of the product in one part.
 std::unique_ptr<BlockProduct> make_overlapped_product(const KernelInfo& kernel, kernels::CsrBlock block,
                                                       const comm::BlockLayout& layout, int rank,
                                                       const kernels::KernelOptions& options);

@@ -94,6 +94,9 @@ class BufferedCommunicator final : public Communicator {
       finish_collection();
     }
   }
+  void progress() override {
+    if (is_collecting_) collect_->progress();
+  }
   void sum() override {
     finish_collection();
     sum_->run();

@@ -89,6 +89,9 @@ class Communicator {
   virtual void begin_collect() = 0;
   /// Behind this call column_block() is whole in the ranges of the parts 0 ... part; part 0 is there at once.
   virtual void wait_for_part(std::size_t part) = 0;
+  /// Between begin_collect() and the last part: lets what is under way go on, and returns at once. Many
+  /// implementations of MPI move long messages, and pass on what has come, only inside of their calls.
+  virtual void progress() {}
   /// Sums the partial results over the process row, in a fixed order. Cost: summation_traffic().
   virtual void sum() = 0;
   /// Moves each row piece of q to its column owner. Cost: shuffle_traffic(), at most one message.

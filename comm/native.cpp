@@ -65,6 +65,10 @@ class Collective : public Prepared {
   void wait() {
     if (request_ != MPI_REQUEST_NULL) group_.waiter().wait_all({&request_, 1});
   }
+  void test() {
+    int is_complete = 0;
+    check(MPI_Test(&request_, &is_complete, MPI_STATUS_IGNORE), "MPI_Test");
+  }
   [[nodiscard]] MPI_Comm communicator() const { return communicator_; }
   [[nodiscard]] std::span<double> block() const { return block_; }
   [[nodiscard]] const IndexRange& own() const { return own_; }
@@ -94,6 +98,7 @@ class AllGather final : public Collective<PreparedGather> {
   void wait_for_part(std::size_t part) override {
     if (part > 0) wait();
   }
+  void progress() override { test(); }
   void finish() override { wait(); }
 
  protected:

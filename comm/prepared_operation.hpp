@@ -35,6 +35,8 @@ class PreparedGather : public PreparedOperation {
   virtual void begin() = 0;
   /// Returns when what the first `part` steps of the schedule bring is there. Parts in rising order.
   virtual void wait_for_part(std::size_t part) = 0;
+  /// Between begin() and the last part: lets what is under way go on; waits for nobody.
+  virtual void progress() = 0;
   /// Behind the last part: returns when this rank's own piece has left and may be written again.
   virtual void finish() = 0;
 };

@@ -80,6 +80,11 @@ class MpiPutPort final : public PutPort {
     if (window_->is_window()) check(MPI_Win_sync(window_->handle()), "MPI_Win_sync");
   }
 
+  [[nodiscard]] bool has(std::int64_t flag, std::uint64_t number) override {
+    let_mpi_work();
+    return flag_of(window_->memory(), flag).load(std::memory_order_acquire) == number;
+  }
+
   void wait_for_all() override { group_.barrier(); }
   std::vector<std::vector<PutSlot>> gather(const std::vector<PutSlot>& mine) override {
     return group_.gather_all(std::span<const PutSlot>(mine));

@@ -85,6 +85,13 @@ class PutSteps final : public PreparedGather {
       send_next();
     }
   }
+  void progress() override {
+    while (arrived_ < steps_.size()) {
+      const auto& arrival = steps_[arrived_].receive[turn()];
+      if (arrival.expected && !shared_.port.has(arrival.flag, number_)) return;
+      wait_for_part(arrived_ + 1);
+    }
+  }
   /// What was put has left.
   void finish() override {}
 

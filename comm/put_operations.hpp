@@ -41,6 +41,8 @@ class PutPort {
   virtual void notify(int rank, std::int64_t flag, std::uint64_t number) = 0;
   /// Returns when the flag of this rank has that number. What its sender completed before is seen behind it.
   virtual void wait_for(std::int64_t flag, std::uint64_t number) = 0;
+  /// Whether wait_for() would return at once; lets what is under way go on.
+  [[nodiscard]] virtual bool has(std::int64_t flag, std::uint64_t number) = 0;
 
   /// Returns when all ranks have called it.
   virtual void wait_for_all() = 0;

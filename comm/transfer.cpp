@@ -93,8 +93,21 @@ void Endpoint::start_send(Operation operation, Transfer& send) const {
   sent_.add(operation, send.byte_count());
 }
 
+bool Endpoint::has_arrived(const Transfer& receive) const {
+  if (receive.idle()) return true;
+  MPI_Request request = receive.handle();
+  int is_complete = 0;
+  check(MPI_Test(&request, &is_complete, MPI_STATUS_IGNORE), "MPI_Test");
+  if (is_complete != 0) tell_taken(receive);
+  return is_complete != 0;
+}
+
 void Endpoint::wait_for_receive(const Transfer& receive) const {
   wait_for_bell(receive, Bell::sent);
+  tell_taken(receive);
+}
+
+void Endpoint::tell_taken(const Transfer& receive) const {
   // A long message is complete for its sender only when its receiver has fetched it: the sender may sleep
   // until then, so it is rung before this rank waits for anything else.
   if (bells_ && !receive.idle()) bells_->ring(Bell::taken, receive.partner());

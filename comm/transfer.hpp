@@ -62,6 +62,8 @@ class Endpoint {
   [[nodiscard]] MPI_Comm handle() const { return group_.handle(); }
   void start_send(Operation operation, Transfer& send) const;
   void wait_for_receive(const Transfer& receive) const;
+  /// Looks once, and lets MPI work.
+  [[nodiscard]] bool has_arrived(const Transfer& receive) const;
   void wait_for_send(const Transfer& send) const;
   /// For a send that was started a while ago: its receiver may sleep, and need this rank's help to fetch it,
   /// which it gives from now on.
@@ -70,6 +72,7 @@ class Endpoint {
   void wait_for(const Transfer& send, const Transfer& receive) const;
 
  private:
+  void tell_taken(const Transfer& receive) const;
   void wait_for_bell(const Transfer& transfer, Bell bell) const;
 
   RankGroup& group_;

@@ -85,6 +85,12 @@ class ScheduledSteps final : public PreparedGather {
       ++arrived_;
     }
   }
+  void progress() override {
+    while (arrived_ < steps_.size() && endpoint_.has_arrived(steps_[arrived_].receive)) {
+      ++arrived_;
+      send_next();
+    }
+  }
   void finish() override {
     for (const auto& step : steps_) endpoint_.wait_for_send(step.send);
   }

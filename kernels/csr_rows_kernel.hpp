@@ -12,9 +12,16 @@
 
 namespace cg2d::kernels {
 
-/// Computes q[row] for the rows [first_row, last_row).
-using CsrRowLoop = std::function<void(const CsrBlock& block, std::int64_t first_row, std::int64_t last_row,
-                                      const double* p, double* q)>;
+/// What a loop over rows does: sets q[row] for the rows [first_row, last_row), or adds to it.
+struct CsrRowTask {
+  std::int64_t first_row;
+  std::int64_t last_row;
+  const double* p;
+  double* q;  // of the whole block
+  bool are_added;
+};
+
+using CsrRowLoop = std::function<void(const CsrBlock& block, const CsrRowTask& task)>;
 
 /// A kernel that runs one row loop on every thread, rows split by nonzeros.
 class CsrRowsKernel final : public SpmvKernel {
@@ -33,16 +40,19 @@ class CsrRowsKernel final : public SpmvKernel {
   [[nodiscard]] std::string_view instruction_set() const override { return instruction_set_; }
   [[nodiscard]] std::int64_t matrix_byte_count() const override { return block_.byte_count(); }
 
-  void multiply(std::span<const double> p, std::span<double> q) override {
+  using SpmvKernel::multiply;
+  /// In shares of every thread's rows.
+  void multiply(std::span<const double> p, std::span<double> q, const ProductMode& mode) override {
     const int thread_count = static_cast<int>(borders_.size()) - 1;
-    if (thread_count == 1) {
-      loop_(block_, 0, block_.row_count, p.data(), q.data());
-      return;
-    }
-#pragma omp parallel for num_threads(thread_count) schedule(static, 1)
+#pragma omp parallel for num_threads(thread_count) schedule(static, 1) if (thread_count > 1)
     for (int part = 0; part < thread_count; ++part) {
       const auto index = static_cast<std::size_t>(part);
-      loop_(block_, borders_[index], borders_[index + 1], p.data(), q.data());
+      const ShareRange rows(borders_[index + 1] - borders_[index], mode);
+      loop_(block_, {.first_row = borders_[index] + rows.begin,
+                     .last_row = borders_[index] + rows.end,
+                     .p = p.data(),
+                     .q = q.data(),
+                     .are_added = mode.is_added});
     }
   }
 

@@ -24,12 +24,13 @@ namespace cg2d::kernels {
 struct HalfOperands {
   std::span<const double> p_columns;  // column_count
   std::span<const double> p_rows;     // row_count
-  std::span<double> q_rows;           // row_count, overwritten
+  std::span<double> q_rows;           // row_count, overwritten or added to
   std::span<double> q_columns;        // column_count, overwritten
+  bool adds_to_rows = false;
 };
 
-/// q_rows = A p_columns and q_columns = A^T p_rows for one block. Not thread-safe; uses as many OpenMP
-/// threads as it was made for.
+/// q_rows = A p_columns, or added to it, and q_columns = A^T p_rows for one block. Not thread-safe; uses as
+/// many OpenMP threads as it was made for.
 class HalfSpmvKernel {
  public:
   HalfSpmvKernel() = default;

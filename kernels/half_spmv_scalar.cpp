@@ -52,7 +52,7 @@ class HalfScalarKernel final : public HalfSpmvKernel {
         sum += block_.values[k] * operands.p_columns[static_cast<std::size_t>(block_.columns[k])];
         q_columns[static_cast<std::size_t>(block_.columns[k])] += block_.values[k] * p_row;
       }
-      operands.q_rows[r] = sum;
+      operands.q_rows[r] = operands.adds_to_rows ? operands.q_rows[r] + sum : sum;
     }
   }
 

@@ -45,7 +45,7 @@ struct PartOperands {
   std::int64_t column_count;
 };
 
-/// One thread's part of a product.
+/// One thread's part of a product; adds to q_rows.
 using PartLoop = void (*)(const SellPart& part, const PartOperands& operands, std::int64_t distance);
 
 /// Eight rows and where they are.
@@ -75,7 +75,6 @@ struct Chunk {
                 .q_rows = nullptr,                                                                       \
                 .pairs = operands.pairs,                                                                 \
                 .prefetch_distance = distance};                                                          \
-    std::fill_n(operands.q_rows + part.first_row, part.row_count, 0.0);                                  \
     for (std::int64_t block = 0; block < part.block_count; ++block) {                                    \
       const std::int64_t first_column = block * part.shape.block_width;                                  \
       const std::int64_t width = std::min(part.shape.block_width, operands.column_count - first_column); \
@@ -242,6 +241,8 @@ class HalfSellKernel final : public HalfSpmvKernel {
  private:
   void multiply_part(int part, const HalfOperands& operands) {
     const auto index = static_cast<std::size_t>(part);
+    if (!operands.adds_to_rows)
+      std::fill_n(operands.q_rows.data() + parts_[index].first_row, parts_[index].row_count, 0.0);
     loop_(parts_[index],
           {.p_columns = operands.p_columns.data(),
            .p_rows = operands.p_rows.data(),

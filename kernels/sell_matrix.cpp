@@ -131,6 +131,8 @@ class PartMaker {
       part_.first_chunk.push_back(next.chunk);
       next = {.chunk = next.chunk + size.chunk, .step = next.step + size.step};
     }
+    for (std::int64_t column_block = 0; column_block <= part_.block_count; ++column_block)
+      part_.first_step.push_back(places[cell(column_block, 0)].step);
     part_.values = PageBuffer<double>(static_cast<std::size_t>(next.step) * lanes_);
     part_.columns = PageBuffer<std::uint16_t>(static_cast<std::size_t>(next.step) * lanes_);
     part_.rows = PageBuffer<std::uint16_t>(static_cast<std::size_t>(next.chunk) * lanes_);
@@ -197,7 +199,7 @@ std::int64_t SellPart::byte_count() const {
   return static_cast<std::int64_t>(values.size() * sizeof(double) + columns.size() * sizeof(std::uint16_t) +
                                    rows.size() * sizeof(std::uint16_t) +
                                    steps.size() * sizeof(std::uint32_t) +
-                                   first_chunk.size() * sizeof(std::int64_t));
+                                   (first_chunk.size() + first_step.size()) * sizeof(std::int64_t));
 }
 
 std::vector<SellPart> sell_parts(const CsrBlock& block, int thread_count, const SellShape& shape) {

@@ -42,6 +42,7 @@ struct SellPart {
   PageBuffer<std::uint16_t> rows;         // shape.lanes per chunk, counted from the window's first row
   PageBuffer<std::uint32_t> steps;        // of each chunk
   std::vector<std::int64_t> first_chunk;  // of each block's windows, block by block, and the end
+  std::vector<std::int64_t> first_step;   // of each block, and the end
 
   /// Bytes that one product reads.
   [[nodiscard]] std::int64_t byte_count() const;

@@ -16,7 +16,25 @@
 
 namespace cg2d::kernels {
 
-/// q = A p for one block. Not thread-safe; uses as many OpenMP threads as it was made for.
+/// How a product is made.
+struct ProductMode {
+  bool is_added = false;  ///< to what q holds, which is overwritten otherwise
+  /// Which of `share_count` shares to make. All of them, one after the other, are the product: q is whole
+  /// behind the last. About equal where the kernel's format can be cut so; some may be empty.
+  int share = 0;
+  int share_count = 1;
+};
+
+/// Of `count` things, those that are in the share.
+struct ShareRange {
+  std::int64_t begin;
+  std::int64_t end;
+
+  ShareRange(std::int64_t count, const ProductMode& mode)
+      : begin(count * mode.share / mode.share_count), end(count * (mode.share + 1) / mode.share_count) {}
+};
+
+/// q = A p, or q += A p, for one block. Not thread-safe; uses as many OpenMP threads as it was made for.
 class SpmvKernel {
  public:
   SpmvKernel() = default;
@@ -31,7 +49,9 @@ class SpmvKernel {
   /// Which of its loops runs on this processor, e.g. "avx512".
   [[nodiscard]] virtual std::string_view instruction_set() const = 0;
   /// p: column_count doubles; q: row_count doubles, overwritten; they must not overlap. Repeats its bits.
-  virtual void multiply(std::span<const double> p, std::span<double> q) = 0;
+  void multiply(std::span<const double> p, std::span<double> q) { multiply(p, q, {}); }
+  /// The same, added to what q holds, or a share of it. The bits do not depend on the number of shares.
+  virtual void multiply(std::span<const double> p, std::span<double> q, const ProductMode& mode) = 0;
   /// Bytes of matrix data that one multiply reads.
   [[nodiscard]] virtual std::int64_t matrix_byte_count() const = 0;
 };

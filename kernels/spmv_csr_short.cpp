@@ -42,13 +42,14 @@ struct Part {
     return lengths.span().subspan(static_cast<std::size_t>(column_block * row_count),
                                   static_cast<std::size_t>(row_count));
   }
-  [[nodiscard]] CsrRows<const std::uint32_t*, std::uint16_t> rows_of(std::int64_t column_block) const {
+  [[nodiscard]] CsrRows<const std::uint32_t*, std::uint16_t> rows_of(std::int64_t column_block,
+                                                                     bool are_added) const {
     const auto start = block_starts[static_cast<std::size_t>(column_block)];
     return {.lengths = lengths.data() + column_block * row_count,
             .columns = columns.data() + start,
             .values = values.data() + start,
             .row_count = row_count,
-            .are_added = column_block > 0};
+            .are_added = are_added || column_block > 0};
   }
 };
 
@@ -124,17 +125,21 @@ class CsrShortKernel final : public SpmvKernel {
     return bytes;
   }
 
-  void multiply(std::span<const double> p, std::span<double> q) override {
+  using SpmvKernel::multiply;
+  /// In shares of the column blocks.
+  void multiply(std::span<const double> p, std::span<double> q, const ProductMode& mode) override {
     const int part_count = static_cast<int>(parts_.size());
 #pragma omp parallel for num_threads(part_count) schedule(static, 1) if (part_count > 1)
     for (int part = 0; part < part_count; ++part)
-      multiply_part(parts_[static_cast<std::size_t>(part)], p.data(), q.data());
+      multiply_part(parts_[static_cast<std::size_t>(part)], p.data(), q.data(), mode);
   }
 
  private:
-  void multiply_part(const Part& part, const double* p, double* q) const {
-    for (std::int64_t column_block = 0; column_block < part.block_count(); ++column_block) {
-      loop_(part.rows_of(column_block), settings_, p + column_block * block_width_, q + part.first_row);
+  void multiply_part(const Part& part, const double* p, double* q, const ProductMode& mode) const {
+    const ShareRange blocks(part.block_count(), mode);
+    for (auto column_block = blocks.begin; column_block < blocks.end; ++column_block) {
+      loop_(part.rows_of(column_block, mode.is_added), settings_, p + column_block * block_width_,
+            q + part.first_row);
     }
   }
 

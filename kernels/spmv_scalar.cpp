@@ -7,15 +7,15 @@
 namespace cg2d::kernels {
 namespace {
 
-void multiply_rows(const CsrBlock& block, std::int64_t first_row, std::int64_t last_row, const double* p,
-                   double* q) {
+void multiply_rows(const CsrBlock& block, const CsrRowTask& task) {
   const std::int64_t* row_starts = block.row_starts.data();
   const std::int32_t* columns = block.columns.data();
   const double* values = block.values.data();
-  for (std::int64_t row = first_row; row < last_row; ++row) {
+  for (std::int64_t row = task.first_row; row < task.last_row; ++row) {
     double sum = 0.0;
-    for (std::int64_t k = row_starts[row]; k < row_starts[row + 1]; ++k) sum += values[k] * p[columns[k]];
-    q[row] = sum;
+    for (std::int64_t k = row_starts[row]; k < row_starts[row + 1]; ++k)
+      sum += values[k] * task.p[columns[k]];
+    task.q[row] = task.are_added ? task.q[row] + sum : sum;
   }
 }
 

@@ -23,7 +23,16 @@ constexpr std::int64_t window_rows = 512;
 // In entries: 8 kB of values and 2 kB of columns ahead of their use.
 constexpr int default_prefetch_distance = 1024;
 
-using PartLoop = void (*)(const SellPart& part, std::int64_t prefetch_distance, const double* p, double* q);
+/// Column blocks of a part.
+struct PartTask {
+  const SellPart& part;
+  std::int64_t first_block;
+  std::int64_t last_block;
+  std::int64_t prefetch_distance;
+};
+
+/// Adds to q, of the whole block.
+using PartLoop = void (*)(const PartTask& task, const double* p, double* q);
 
 /// A chunk and what it meets.
 struct Chunk {
@@ -44,33 +53,34 @@ inline void add_to_rows(const Chunk& chunk, const double* sums) {
 // The loop over chunks is the same for every instruction set; multiply_chunk is not. Macros, because an
 // attribute cannot be a template argument, and a function that has it is not inlined into one without it.
 // NOLINTNEXTLINE(cppcoreguidelines-macro-usage)
-#define CG2D_SELL_LOOP(function, attribute, multiply_chunk)                                              \
-  attribute void function(const SellPart& part, std::int64_t prefetch_distance, const double* p,         \
-                          double* q) {                                                                   \
-    Chunk chunk{.values = part.values.data(),                                                            \
-                .columns = part.columns.data(),                                                          \
-                .steps = 0,                                                                              \
-                .p = p,                                                                                  \
-                .rows = part.rows.data(),                                                                \
-                .q = nullptr,                                                                            \
-                .prefetch_distance = prefetch_distance};                                                 \
-    const std::uint32_t* steps = part.steps.data();                                                      \
-    const std::int64_t* first_chunk = part.first_chunk.data();                                           \
-    std::fill_n(q + part.first_row, part.row_count, 0.0);                                                \
-    for (std::int64_t block = 0; block < part.block_count; ++block, chunk.p += part.shape.block_width) { \
-      chunk.q = q + part.first_row;                                                                      \
-      for (std::int64_t window = 0; window < part.window_count; ++window) {                              \
-        for (std::int64_t rest = first_chunk[1] - first_chunk[0]; rest > 0; --rest) {                    \
-          chunk.steps = *steps++;                                                                        \
-          multiply_chunk(chunk);                                                                         \
-          chunk.values += chunk.steps * lanes;                                                           \
-          chunk.columns += chunk.steps * lanes;                                                          \
-          chunk.rows += lanes;                                                                           \
-        }                                                                                                \
-        ++first_chunk;                                                                                   \
-        chunk.q += part.shape.window_rows;                                                               \
-      }                                                                                                  \
-    }                                                                                                    \
+#define CG2D_SELL_LOOP(function, attribute, multiply_chunk)                                               \
+  attribute void function(const PartTask& task, const double* p, double* q) {                             \
+    const SellPart& part = task.part;                                                                     \
+    const std::int64_t* first_chunk = part.first_chunk.data() + task.first_block * part.window_count;     \
+    const std::uint32_t* steps = part.steps.data() + *first_chunk;                                        \
+    const std::int64_t first_entry = part.first_step[static_cast<std::size_t>(task.first_block)] * lanes; \
+    Chunk chunk{.values = part.values.data() + first_entry,                                               \
+                .columns = part.columns.data() + first_entry,                                             \
+                .steps = 0,                                                                               \
+                .p = p + task.first_block * part.shape.block_width,                                       \
+                .rows = part.rows.data() + *first_chunk * lanes,                                          \
+                .q = nullptr,                                                                             \
+                .prefetch_distance = task.prefetch_distance};                                             \
+    for (std::int64_t block = task.first_block; block < task.last_block; ++block) {                       \
+      chunk.q = q + part.first_row;                                                                       \
+      for (std::int64_t window = 0; window < part.window_count; ++window) {                               \
+        for (std::int64_t rest = first_chunk[1] - first_chunk[0]; rest > 0; --rest) {                     \
+          chunk.steps = *steps++;                                                                         \
+          multiply_chunk(chunk);                                                                          \
+          chunk.values += chunk.steps * lanes;                                                            \
+          chunk.columns += chunk.steps * lanes;                                                           \
+          chunk.rows += lanes;                                                                            \
+        }                                                                                                 \
+        ++first_chunk;                                                                                    \
+        chunk.q += part.shape.window_rows;                                                                \
+      }                                                                                                   \
+      chunk.p += part.shape.block_width;                                                                  \
+    }                                                                                                     \
   }
 
 inline __attribute__((always_inline)) void multiply_chunk_portable(const Chunk& chunk) {
@@ -197,11 +207,21 @@ class SellKernel final : public SpmvKernel {
     return bytes;
   }
 
-  void multiply(std::span<const double> p, std::span<double> q) override {
+  using SpmvKernel::multiply;
+  /// In shares of the column blocks.
+  void multiply(std::span<const double> p, std::span<double> q, const ProductMode& mode) override {
     const int part_count = static_cast<int>(parts_.size());
 #pragma omp parallel for num_threads(part_count) schedule(static, 1) if (part_count > 1)
-    for (int part = 0; part < part_count; ++part)
-      loop_(parts_[static_cast<std::size_t>(part)], prefetch_distance_, p.data(), q.data());
+    for (int index = 0; index < part_count; ++index) {
+      const auto& part = parts_[static_cast<std::size_t>(index)];
+      if (!mode.is_added && mode.share == 0) std::fill_n(q.data() + part.first_row, part.row_count, 0.0);
+      const ShareRange blocks(part.block_count, mode);
+      loop_({.part = part,
+             .first_block = blocks.begin,
+             .last_block = blocks.end,
+             .prefetch_distance = prefetch_distance_},
+            p.data(), q.data());
+    }
   }
 
  private:

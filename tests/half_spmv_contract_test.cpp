@@ -48,6 +48,20 @@ Products multiply(HalfSpmvKernel& kernel, const TestBlock& block) {
   return q;
 }
 
+/// With the sums over rows added to rows that hold `before`.
+Products multiply_add(HalfSpmvKernel& kernel, const TestBlock& block, double before) {
+  Products q{.rows = std::vector<double>(block.rows.size(), before),
+             .columns = std::vector<double>(static_cast<std::size_t>(block.column_count),
+                                            std::numeric_limits<double>::quiet_NaN())};
+  const auto p_rows = row_operand(block);
+  kernel.multiply({.p_columns = block.operand,
+                   .p_rows = p_rows,
+                   .q_rows = q.rows,
+                   .q_columns = q.columns,
+                   .adds_to_rows = true});
+  return q;
+}
+
 /// A sum in long double arithmetic, and what a double one may differ by.
 struct ExactSum {
   long double sum = 0.0L;
@@ -112,6 +126,9 @@ void expect_contract(const HalfKernelRow& row, const TestBlock& block, const Ker
   const auto again = multiply(*kernel, block);
   EXPECT_TRUE(test::same_bits(again.rows, q.rows) && test::same_bits(again.columns, q.columns))
       << "a repeated product differs";
+  const auto added = multiply_add(*kernel, block, 0.0);
+  EXPECT_EQ(added.rows, q.rows);
+  EXPECT_EQ(added.columns, q.columns);
 }
 
 void expect_contract_on_random_blocks(int thread_count) {
@@ -204,6 +221,8 @@ TEST(HalfSpmvContractTest, AWholeSymmetricMatrixFromItsHalf) {
     EXPECT_EQ(q_rows[0] + q_columns[0], 2.0);
     EXPECT_EQ(q_rows[1] + q_columns[1], 13.0);
     EXPECT_EQ(q_rows[2] + q_columns[2], 19.0);
+    const auto kernel = row.make(half.csr(), {.instruction_set = set});
+    EXPECT_EQ(multiply_add(*kernel, half, 8.0).rows[1], multiply(*kernel, half).rows[1] + 8.0);
   });
 }
 

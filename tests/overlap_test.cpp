@@ -72,6 +72,22 @@ TEST(OverlapTest, WithThreads) {
   });
 }
 
+/// Of class A, which is large enough: its strips are multiplied in shares, with work for MPI in between.
+TEST(OverlapTest, StripsInShares) {
+  auto problem = *find_class("A");
+  problem.niter = 1;
+  for (const auto& grid : comm::factorizations(group().size())) {
+    SCOPED_TRACE("grid " + grid.name());
+    const auto layout = comm::BlockLayout::even(problem.n, grid);
+    for (const std::string_view name : {"sell", "csr-simd", "csr-short"}) {
+      SCOPED_TRACE("kernel " + std::string(name));
+      const auto whole = test::solve(problem, layout, {.kernel = kernel_info(name)});
+      const auto overlapped = test::solve(problem, layout, {.kernel = kernel_info(name), .overlaps = true});
+      EXPECT_NEAR(overlapped[0].zeta, whole[0].zeta, test::relative_tolerance * whole[0].zeta);
+    }
+  }
+}
+
 /// Every transport's operand comes in the same parts. Native sums have an order of their own.
 TEST(OverlapTest, TransportsHaveTheSameBits) {
   for_every_grid([](const comm::BlockLayout& layout) {

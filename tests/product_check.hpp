@@ -73,6 +73,7 @@ class ProductCheck {
     communicator_.begin_collect();
     if (round % 2 == 0) communicator_.collect_rows();
     for (std::size_t part = 0; part < parts_.size(); ++part) {
+      if (round % 3 != 0) communicator_.progress();
       communicator_.wait_for_part(part);
       for (const auto& range : parts_[part]) {
         const comm::IndexRange global{.begin = column_block_.begin + range.begin,

@@ -58,6 +58,9 @@ class ThreadPort final : public PutPort {
       std::this_thread::yield();
     }
   }
+  [[nodiscard]] bool has(std::int64_t flag, std::uint64_t number) override {
+    return word(rank_, flag).load(std::memory_order_acquire) == number;
+  }
   void wait_for_all() override {
     group_.everybody.arrive_and_wait();
     ++group_.barrier_count;

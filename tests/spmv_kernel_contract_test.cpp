@@ -52,6 +52,21 @@ std::vector<double> multiply(SpmvKernel& kernel, const TestBlock& block) {
   return product;
 }
 
+/// What is added to rows that hold `before`.
+std::vector<double> multiply_add(SpmvKernel& kernel, const TestBlock& block, double before) {
+  std::vector<double> sum(block.rows.size(), before);
+  kernel.multiply(block.operand, sum, {.is_added = true});
+  return sum;
+}
+
+/// In so many shares; q starts as NaN.
+std::vector<double> multiply_in_shares(SpmvKernel& kernel, const TestBlock& block, int share_count) {
+  std::vector<double> product(block.rows.size(), std::numeric_limits<double>::quiet_NaN());
+  for (int share = 0; share < share_count; ++share)
+    kernel.multiply(block.operand, product, {.share = share, .share_count = share_count});
+  return product;
+}
+
 /// Every kernel that can serve on this processor.
 template <typename Visit>
 void for_every_kernel(const Visit& visit) {
@@ -78,6 +93,8 @@ void expect_contract(const KernelRow& row, const TestBlock& block, const KernelO
   const auto product = multiply(*kernel, block);
   expect_product(block, product);
   EXPECT_TRUE(test::same_bits(multiply(*kernel, block), product)) << "a repeated product differs";
+  EXPECT_EQ(multiply_add(*kernel, block, 0.0), product);
+  EXPECT_TRUE(test::same_bits(multiply_in_shares(*kernel, block, 3), product));
 }
 
 /// All random blocks with one kernel and number of threads.
@@ -204,7 +221,9 @@ TEST(SpmvKernelContractTest, EveryRowLengthUpToTwoVectorsOfEveryWidth) {
       for (int k = 0; k < 66; ++k) block.operand.push_back(2.0);
       const auto kernel = row.make(block.csr(), {.thread_count = 2, .instruction_set = set});
       // Integers: exact.
-      EXPECT_EQ(multiply(*kernel, block), std::vector<double>(3, length * (length + 1.0)));
+      const double sum = length * (length + 1.0);
+      EXPECT_EQ(multiply(*kernel, block), std::vector<double>(3, sum));
+      EXPECT_EQ(multiply_add(*kernel, block, 5.0), std::vector<double>(3, sum + 5.0));
     }
   });
 }
@@ -214,6 +233,7 @@ TEST(SpmvKernelContractTest, AnEmptyRowGivesZeroAndNotWhatWasThere) {
     const TestBlock block{.column_count = 2, .rows = Rows(4), .operand = {1.0, 2.0}};
     const auto kernel = row.make(block.csr(), {.thread_count = 2, .instruction_set = set});
     EXPECT_EQ(multiply(*kernel, block), std::vector<double>(4, 0.0));
+    EXPECT_EQ(multiply_add(*kernel, block, 3.0), std::vector<double>(4, 3.0));
   });
 }
 
