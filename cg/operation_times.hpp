@@ -19,7 +19,7 @@ namespace cg2d {
 /// One operation of one transport. `transport` must be able to serve the group.
 struct TimedOperation {
   const comm::TransportRow& transport;
-  comm::Operation operation;
+  comm::Operation operation{};
   comm::BlockLayout layout;
   comm::CommunicatorOptions options{};
 };
