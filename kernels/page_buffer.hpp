@@ -64,8 +64,6 @@ class PageBuffer {
   [[nodiscard]] const T* data() const { return data_; }
   [[nodiscard]] std::size_t size() const { return size_; }
   [[nodiscard]] bool empty() const { return size_ == 0; }
-  // clang's analyzer has loops over nothing reach into empty arrays.
-  // NOLINTNEXTLINE(clang-analyzer-core.uninitialized.UndefReturn)
   [[nodiscard]] T& operator[](std::size_t index) { return data_[index]; }
   [[nodiscard]] const T& operator[](std::size_t index) const { return data_[index]; }
   [[nodiscard]] std::span<T> span() { return {data_, size_}; }
