@@ -12,8 +12,9 @@ SHARED_MEMORY = pathlib.Path("/dev/shm")
 
 
 def names():
-    """What lies in shared memory under a name, but for MPI's own."""
-    return {path.name for path in SHARED_MEMORY.iterdir() if "mpich" not in path.name and "ucx" not in path.name}
+    """What lies in shared memory under a name, but for what MPI and clang's OpenMP library leave there."""
+    others = ("mpich", "ucx", "__KMP_REGISTERED_LIB")
+    return {path.name for path in SHARED_MEMORY.iterdir() if not any(word in path.name for word in others)}
 
 
 def holders():
