@@ -37,7 +37,7 @@ class OverlappedProduct final : public BlockProduct {
       parts_.emplace_back();
       for (const auto& columns : parts[part]) {
         auto entries = take_columns(block, columns);
-        Strip strip{.columns = columns, .is_added = kernel_count_ > 0};
+        Strip strip{.columns = columns, .is_added = has_kernels()};
         // Strips without entries take part only for the columns that they have.
         if (const auto count = entries.nonzero_count(); count > 0) {
           // Behind the last part nothing is under way.
@@ -49,7 +49,7 @@ class OverlappedProduct final : public BlockProduct {
       }
     }
     // Of a block without entries: a kernel that fills the partial sums with zeros.
-    if (kernel_count_ > 0) return;
+    if (has_kernels()) return;
     block.column_count = 0;
     parts_.back().push_back({.kernel = keep(make(std::move(block)))});
   }
@@ -91,10 +91,11 @@ class OverlappedProduct final : public BlockProduct {
     bool is_added = false;  // to what the strips before it have left
   };
 
+  [[nodiscard]] bool has_kernels() const { return !kernel_name_.empty(); }
+
   std::unique_ptr<Kernel> keep(std::unique_ptr<Kernel> kernel) {
     kernel_name_ = kernel->name();
     instruction_set_ = kernel->instruction_set();
-    ++kernel_count_;
     return kernel;
   }
 
@@ -118,7 +119,6 @@ class OverlappedProduct final : public BlockProduct {
   }
 
   std::vector<std::vector<Strip>> parts_;
-  int kernel_count_ = 0;
   std::string_view kernel_name_;
   std::string_view instruction_set_;
 };

@@ -4,6 +4,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <ctime>
 
 #include "comm/node_map.hpp"
@@ -14,6 +15,8 @@ namespace {
 // A ring and the word before sleeping must be seen in one order by both sides, and the kernel compares the
 // word itself.
 static_assert(std::atomic<std::uint32_t>::is_always_lock_free && sizeof(std::atomic<std::uint32_t>) == 4);
+
+constexpr std::chrono::nanoseconds longest_sleep = std::chrono::milliseconds(1);
 
 std::uint32_t* futex_word(std::atomic<std::uint32_t>& word) {
   return reinterpret_cast<std::uint32_t*>(&word);
@@ -49,10 +52,10 @@ void Doorbells::ring(Bell bell, int rank) {
 
 std::uint32_t Doorbells::rung(Bell bell) const { return counter(bell, my_rank_).rung.load(); }
 
-void Doorbells::sleep_unless_rung(Bell bell, std::uint32_t seen, std::chrono::microseconds longest) {
+void Doorbells::sleep_unless_rung(Bell bell, std::uint32_t seen) {
   Counter& mine = counter(bell, my_rank_);
   timespec timeout{};
-  timeout.tv_nsec = std::chrono::nanoseconds(longest).count();
+  timeout.tv_nsec = longest_sleep.count();
   mine.asleep.store(1);
   // Rung in between: the kernel sees another number than `seen` and returns at once.
   syscall(SYS_futex, futex_word(mine.rung), FUTEX_WAIT, seen, &timeout, nullptr, 0);

@@ -10,7 +10,6 @@
 
 #include <array>
 #include <atomic>
-#include <chrono>
 #include <cstdint>
 #include <vector>
 
@@ -37,8 +36,9 @@ class Doorbells {
 
   /// How often a bell of mine has rung.
   [[nodiscard]] std::uint32_t rung(Bell bell) const;
-  /// Sleeps until the bell has rung more often than `seen`, or `longest` is over.
-  void sleep_unless_rung(Bell bell, std::uint32_t seen, std::chrono::microseconds longest);
+  /// Sleeps until the bell has rung more often than `seen`, but a millisecond at most: MPI may need a rank's
+  /// help for something that nobody rings for, such as the parts of a very long message.
+  void sleep_unless_rung(Bell bell, std::uint32_t seen);
 
  private:
   struct Counter {

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -16,9 +15,6 @@
 
 namespace cg2d::comm {
 namespace {
-
-// Where nobody rings, or MPI needs this rank's help to let a put in.
-constexpr std::chrono::microseconds longest_flag_sleep{1000};
 
 class MpiPutPort final : public PutPort {
  public:
@@ -74,7 +70,7 @@ class MpiPutPort final : public PutPort {
           return false;
         },
         [&] {
-          if (bells_) bells_->sleep_unless_rung(Bell::sent, rung, longest_flag_sleep);
+          if (bells_) bells_->sleep_unless_rung(Bell::sent, rung);
           let_mpi_work();
         });
     if (window_->is_window()) check(MPI_Win_sync(window_->handle()), "MPI_Win_sync");

@@ -21,7 +21,7 @@ struct SharedPlace {
   std::vector<std::byte*> parts;
   std::shared_ptr<const void> memory;  ///< kept as long as it is used
   Waiter& waiter;
-  bool ranks_sleep = true;   ///< some rank of this node waits in yield mode; said alike by all of them
+  bool ranks_sleep = true;   ///< some rank waits in yield mode; all ranks say the same
   MakeNodeLink make_link{};  ///< needed where there are several nodes
 };
 

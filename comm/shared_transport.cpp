@@ -78,13 +78,13 @@ std::unique_ptr<Communicator> make_shared(RankGroup& group, const BlockLayout& l
   if (group.minimum(segment->is_there() ? 1 : 0) == 0) {
     throw SharedMemoryError(group.sum(static_cast<std::int64_t>(byte_count)));
   }
-  const bool none_yields = group.minimum(group.waiter().mode() == WaitMode::yield ? 0 : 1) == 1;
+  const bool ranks_sleep = group.maximum(std::int64_t{group.waiter().mode() == WaitMode::yield ? 1 : 0}) == 1;
   SharedPlace place{.rank = group.rank(),
                     .nodes = nodes,
                     .parts = {},
                     .memory = segment,
                     .waiter = group.waiter(),
-                    .ranks_sleep = !none_yields};
+                    .ranks_sleep = ranks_sleep};
   for (std::size_t index = 0; index < local_ranks.size(); ++index)
     place.parts.push_back(segment->part(index));
   if (nodes.node_count() > 1) {

@@ -24,9 +24,6 @@ constexpr std::int64_t yields_before_nap = 20;
 // more), and several may have come with one ring.
 constexpr std::int64_t polls_per_ring = 8;
 
-// MPI may need a rank's help for something that nobody rings for, such as the parts of a very long message.
-constexpr std::chrono::microseconds longest_sleep{1000};
-
 // A sleeping rank costs the others a poll of some microseconds for each nap: 14 of them on a core that works,
 // napping for 10 ms, take about 1 % of it.
 constexpr std::chrono::microseconds shortest_nap{20};
@@ -105,7 +102,7 @@ void Waiter::wait(MPI_Request request, Doorbells& bells, Bell bell) {
   std::int64_t polls_since = 0;
   poll({&request, 1}, [&](std::int64_t) {
     if (++polls_since < polls_per_ring) return;
-    bells.sleep_unless_rung(bell, rung, longest_sleep);
+    bells.sleep_unless_rung(bell, rung);
     rung = bells.rung(bell);
     polls_since = 0;
   });

@@ -40,7 +40,6 @@ class CsrRowsKernel final : public SpmvKernel {
   [[nodiscard]] std::string_view instruction_set() const override { return instruction_set_; }
   [[nodiscard]] std::int64_t matrix_byte_count() const override { return block_.byte_count(); }
 
-  using SpmvKernel::multiply;
   /// In shares of every thread's rows.
   void multiply(std::span<const double> p, std::span<double> q, const ProductMode& mode) override {
     const int thread_count = static_cast<int>(borders_.size()) - 1;

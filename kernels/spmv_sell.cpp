@@ -207,7 +207,6 @@ class SellKernel final : public SpmvKernel {
     return bytes;
   }
 
-  using SpmvKernel::multiply;
   /// In shares of the column blocks.
   void multiply(std::span<const double> p, std::span<double> q, const ProductMode& mode) override {
     const int part_count = static_cast<int>(parts_.size());

@@ -172,7 +172,7 @@ TEST(CommunicatorContractTest, CollectsWholeAndInPartsSumsAndShufflesEveryLayout
       check.expect_collection(round);
       check.expect_sum_and_shuffle(round);
     }
-    for (int round = 2; round < 4; ++round) {
+    for (int round = 4; round < 6; ++round) {
       check.expect_collection_in_parts(round);
       check.expect_sum_and_shuffle(round);
       expect_scalar_sum(current, *communicator, 1, round);

@@ -4,10 +4,9 @@ import os
 import unittest
 
 from program_facts import PHASES
-from program_runner import SUCCESS, USAGE, run_program
+from program_runner import SUCCESS, UNAVAILABLE, USAGE, run_program
 from report_json_test import SchemaTest as JsonTest
 
-UNAVAILABLE = 69
 CLOCK, FAULTS = "perf::TASK-CLOCK", "perf::PAGE-FAULTS"
 
 

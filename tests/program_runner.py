@@ -30,7 +30,7 @@ os.environ["XDG_CACHE_HOME"] = CACHE_FOLDER.name
 SCHEMA = PROJECT / "cg" / "run_result.schema.json"
 
 # Exit codes, as the program's header errors.hpp has them.
-SUCCESS, USAGE, MEMORY, CANNOT_CREATE, CANNOT_WRITE = 0, 64, 71, 73, 74
+SUCCESS, USAGE, UNAVAILABLE, MEMORY, CANNOT_CREATE, CANNOT_WRITE = 0, 64, 69, 71, 73, 74
 INTERRUPTED, VERIFICATION_FAILED, NOT_FINITE = 75, 82, 84
 
 # A run that takes longer hangs: what the tests start takes seconds at most, even with sanitizers.

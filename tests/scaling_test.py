@@ -26,7 +26,6 @@ from program_runner import (
     run_program,
 )
 
-UNAVAILABLE = 69
 SCALING_SCHEMA = SCHEMA.with_name("scaling_result.schema.json")
 TOLERANCE = 1e-10  # of the benchmark, for zeta
 SHORT = ("--niter", "1", "--rounds", "1")  # where the figures do not matter
