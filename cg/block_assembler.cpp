@@ -37,7 +37,9 @@ void for_each_record(std::span<const std::vector<std::uint64_t>> parts, const Vi
   }
 }
 
-struct Product {
+}  // namespace
+
+struct BlockAssembler::Product {
   std::int32_t column;
   double value;
 };
@@ -45,7 +47,7 @@ struct Product {
 /// Orders products by column, equal columns keeping their order. Columns of NPB matrices are spread evenly,
 /// so one pass into as many buckets as there are products leaves next to nothing to do for the insertion sort
 /// behind it.
-class ColumnSorter {
+class BlockAssembler::ColumnSorter {
  public:
   explicit ColumnSorter(std::int64_t column_count) : column_count_(std::max<std::int64_t>(1, column_count)) {}
 
@@ -84,8 +86,6 @@ class ColumnSorter {
   std::vector<std::uint32_t> bucket_ends_;
   std::vector<Product> spread_;
 };
-
-}  // namespace
 
 /// Makes one row after the other; one per thread.
 class BlockAssembler::RowBuilder {

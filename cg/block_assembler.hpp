@@ -37,6 +37,8 @@ class BlockAssembler {
  private:
   struct RowTerm;
   struct RowTerms;
+  struct Product;
+  class ColumnSorter;
   class RowBuilder;
 
   [[nodiscard]] RowTerms invert(std::int64_t end_row,
