@@ -9,7 +9,9 @@
 
 namespace cg2d {
 
-/// OpenBLAS itself runs on one thread per rank: the ranks and our own threads are the parallelism.
+/// OpenBLAS itself runs on one thread per rank: the ranks and our own threads are the parallelism. A serial
+/// OpenBLAS, which the build prefers, does so in any case; for one with threads this must be called before
+/// the first operation. (Its threads exist by then and stay idle: it starts them when it is loaded.)
 void keep_blas_on_one_thread();
 
 /// What vector operations must at least move between memory and processor, and compute.

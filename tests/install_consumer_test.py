@@ -5,7 +5,7 @@ import pathlib
 import tempfile
 import unittest
 
-from program_runner import PROJECT, SUCCESS, ProgramTest, launch_words, run_command
+from program_runner import PROGRAM, PROJECT, SUCCESS, ProgramTest, launch_words, run_command
 
 CMAKE = os.environ.get("CG2D_CMAKE", "cmake")
 BUILD_TREE = os.environ.get("CG2D_BUILD_TREE", str(PROJECT / "build" / "release"))
@@ -44,6 +44,14 @@ class InstallConsumer(ProgramTest):
     def test_the_installed_program_runs(self):
         outcome = self.run_words(*launch_words(2), self.prefix / "bin" / "cg2d", "run", "--class", "S")
         self.assertIn(" VERIFICATION SUCCESSFUL \n", outcome.stdout)
+
+    def test_the_installed_program_loads_the_same_openblas(self):
+        # Debian may have several of one name, of which the one with threads is found where the program names none.
+        used = [
+            self.run_words(program, "run", "--class", "S", "--format", "json").document()["environment"]["blas"]
+            for program in (PROGRAM, self.prefix / "bin" / "cg2d")
+        ]
+        self.assertEqual(used[0], used[1])
 
     def test_headers_and_schema_are_there(self):
         for file in ("include/cg2d/cg/solver.hpp", "include/cg2d/comm/communicator.hpp", "include/cg2d/kernels/spmv.hpp"):

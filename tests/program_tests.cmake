@@ -53,6 +53,7 @@ cg2d_add_program_test(overlap_run_test SCRIPT overlap_run_test.py LABELS quick p
 cg2d_add_program_test(counters_test ALONE SCRIPT counters_test.py LABELS quick program TIMEOUT 300)
 cg2d_add_program_test(stray_memory_test ALONE SCRIPT stray_memory_test.py LABELS quick program TIMEOUT 300)
 cg2d_add_program_test(transport_refusal_test SCRIPT transport_refusal_test.py LABELS long TIMEOUT 300)
+cg2d_add_program_test(blas_threads_test SCRIPT blas_threads_test.py LABELS long TIMEOUT 300)
 cg2d_add_program_test(roofline_test SCRIPT roofline_test.py LABELS long TIMEOUT 300)
 cg2d_add_program_test(trace_test SCRIPT trace_test.py LABELS quick program TIMEOUT 300)
 cg2d_add_program_test(transport_auto_test SCRIPT transport_auto_test.py LABELS quick program TIMEOUT 300)
