@@ -28,10 +28,6 @@ def allowed_of_tasks(process_id):
     return allowed
 
 
-# Threads that wait do not spin: some runs have more of them than there are cores.
-os.environ["OMP_WAIT_POLICY"] = "passive"
-
-
 class BindingTest(ProgramTest):
     """One problem, whatever cores there are."""
 

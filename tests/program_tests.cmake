@@ -49,6 +49,7 @@ cg2d_add_program_test(command_line_test SCRIPT command_line_test.py LABELS quick
 cg2d_add_program_test(report_test SCRIPT report_test.py LABELS quick program TIMEOUT 600)
 cg2d_add_program_test(report_json_test SCRIPT report_json_test.py LABELS quick program TIMEOUT 600)
 cg2d_add_program_test(binding_test SCRIPT binding_test.py LABELS quick program TIMEOUT 300)
+cg2d_add_program_test(thread_waiting_test SCRIPT thread_waiting_test.py LABELS long TIMEOUT 300)
 cg2d_add_program_test(overlap_run_test SCRIPT overlap_run_test.py LABELS quick program TIMEOUT 300)
 cg2d_add_program_test(counters_test ALONE SCRIPT counters_test.py LABELS quick program TIMEOUT 300)
 cg2d_add_program_test(stray_memory_test ALONE SCRIPT stray_memory_test.py LABELS quick program TIMEOUT 300)

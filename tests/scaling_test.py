@@ -60,10 +60,8 @@ class ScalingTest(ProgramTest):
         cls.validator = jsonschema.Draft202012Validator(schema, resolver=resolver)
 
     def scaling(self, rank_count, *arguments):
-        # Threads that wait do not spin: there may be more of them than cores.
-        environment = os.environ | {"OMP_WAIT_POLICY": "passive"}
         words = [] if "--class" in arguments else ["--class", "S"]
-        return run_program(rank_count, "scaling", *words, *arguments, env=environment)
+        return run_program(rank_count, "scaling", *words, *arguments)
 
     def valid_document(self, rank_count, *arguments, exit_code=SUCCESS):
         outcome = self.scaling(rank_count, "--format", "json", *arguments)

@@ -1,0 +1,80 @@
+"""Threads that wait spin where each has a processor, and sleep where they outnumber the processors."""
+
+import os
+import re
+import unittest
+
+from program_runner import PROGRAM, SUCCESS, USAGE, ProgramTest, launch_words, run_command
+
+PROCESSORS = os.sched_getaffinity(0)
+# For 4 ranks: more threads than there are processors.
+CROWDING_THREADS = max(2, len(PROCESSORS) // 4 + 1)
+WAITING = ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "KMP_BLOCKTIME", "KMP_LIBRARY")
+
+
+class ThreadWaiting(ProgramTest):
+    def spin_limits(self, rank_count, *arguments, launcher=None, exit_code=SUCCESS, **setting):
+        """How long threads spin, as OpenMP says each time it is loaded: in GCC's library a count of turns, in clang's
+        milliseconds."""
+        environment = {name: value for name, value in os.environ.items() if name not in WAITING}
+        environment |= {"OMP_DISPLAY_ENV": "verbose"} | setting
+        words = launch_words(rank_count) if launcher is None else launcher
+        outcome = run_command([*words, PROGRAM, *arguments], env=environment)
+        self.assertEqual(outcome.exit_code, exit_code, outcome)
+        limits = re.findall(r"(?:GOMP_SPINCOUNT|KMP_BLOCKTIME) ?= ?'(\w+)'", outcome.stderr)
+        self.assertGreaterEqual(len(limits), max(1, rank_count), outcome)
+        return limits
+
+    def run_limits(self, rank_count, thread_count, **options):
+        return self.spin_limits(rank_count, "run", "--class", "S", "--niter", "1", "--threads", thread_count,
+                                "--transport", "shared", "--no-profile", **options)  # fmt: skip
+
+    def test_they_sleep_where_they_outnumber_the_processors(self):
+        self.assertEqual(self.run_limits(4, CROWDING_THREADS).count("0"), 4)
+
+    def test_they_spin_where_each_has_a_processor(self):
+        threads = min(2, len(PROCESSORS))
+        self.assertEqual(self.run_limits(0, threads).count("0"), 0)
+        self.assertEqual(self.run_limits(len(PROCESSORS) // threads, threads).count("0"), 0)
+
+    def test_one_thread_per_rank_changes_nothing(self):
+        self.assertEqual(len(self.run_limits(len(PROCESSORS) + 1, 1)), len(PROCESSORS) + 1)  # no rank started anew
+
+    @unittest.skipUnless(len(PROCESSORS) >= 4, "needs 4 processors")
+    def test_ranks_that_the_launcher_has_bound_count_the_processors_of_all(self):
+        bound = [*launch_words(2), "-bind-to", "hwthread:2"]
+        self.assertEqual(self.run_limits(2, 2, launcher=bound).count("0"), 0)
+        # A mask that all ranks share is all that they have.
+        first, second = sorted(PROCESSORS)[:2]
+        confined = ["taskset", "-c", f"{first},{second}", *launch_words(2)]
+        self.assertEqual(self.run_limits(2, 2, launcher=confined).count("0"), 2)
+
+    def test_the_users_setting_stays(self):
+        for name, value in (("OMP_WAIT_POLICY", "active"), ("GOMP_SPINCOUNT", "77"), ("KMP_BLOCKTIME", "5")):
+            with self.subTest(name=name):
+                limits = self.run_limits(4, CROWDING_THREADS, **{name: value})
+                self.assertEqual(limits.count("0"), 0)
+                self.assertEqual(len(limits), 4)  # no rank started anew
+
+    def test_the_largest_number_of_threads_counts(self):
+        for words in (["--threads", f"1,{CROWDING_THREADS}"], [f"--threads=1,{CROWDING_THREADS}"],
+                      ["--threads", "1", str(CROWDING_THREADS)]):  # fmt: skip
+            limits = self.spin_limits(4, "sweep", *words, "--ranks", "0", exit_code=USAGE)
+            self.assertEqual(limits.count("0"), 4, words)
+
+    def test_scaling_has_as_many_threads_as_ranks(self):
+        rank_count = len(PROCESSORS) + 1
+        crowded = self.spin_limits(rank_count, "scaling", "--rounds", "0", exit_code=USAGE)
+        self.assertEqual(crowded.count("0"), rank_count)
+        self.assertEqual(self.spin_limits(1, "scaling", "--rounds", "0", exit_code=USAGE).count("0"), 0)
+
+    def test_other_launchers(self):
+        alone = ("run", "--class", "S", "--dry-run", "--threads", "2")
+        many = 2 * len(PROCESSORS)
+        for name, value in (("OMPI_COMM_WORLD_LOCAL_SIZE", f"{many}"), ("SLURM_STEP_TASKS_PER_NODE", f"{many}(x2),1")):
+            with self.subTest(name=name):
+                self.assertEqual(self.spin_limits(0, *alone, **{name: value}).count("0"), 1)
+
+
+if __name__ == "__main__":
+    unittest.main()
