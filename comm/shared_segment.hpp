@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "comm/mapped_part.hpp"
 #include "comm/rank_group.hpp"
 
 namespace cg2d::comm {
@@ -26,7 +27,8 @@ class SharedMemoryError : public std::runtime_error {
 
 /// One part of each of some ranks, zeroed, mapped by all of them. The memory has no name, so nothing is left
 /// of it however the program ends: each rank makes its part as an anonymous file (memfd) and the others map
-/// it by way of /proc. Each rank gives its own part its pages, so that they are near it.
+/// it by way of /proc, after a check that it is that file (map_part). Each rank gives its own part its pages,
+/// so that they are near it.
 ///
 /// Not MPI_Win_allocate_shared: that blocks without giving the processor away, and where there is no room it
 /// lets the program die at the first touch.
@@ -35,7 +37,7 @@ class SharedSegment {
   /// Collective over the whole group. `ranks`: who shares with this rank, itself among them; each of them
   /// names the same. `byte_count`: of my part.
   SharedSegment(RankGroup& group, std::span<const int> ranks, std::size_t byte_count);
-  ~SharedSegment();
+  ~SharedSegment() = default;
   SharedSegment(const SharedSegment&) = delete;
   SharedSegment& operator=(const SharedSegment&) = delete;
   SharedSegment(SharedSegment&&) = delete;
@@ -43,13 +45,14 @@ class SharedSegment {
 
   /// Whether all of these ranks have all parts; if not, none has any.
   [[nodiscard]] bool is_there() const { return !parts_.empty(); }
+  /// Why not; the same on all of these ranks.
+  [[nodiscard]] PartFault fault() const { return fault_; }
   /// The part of ranks[index], on a border of pages.
-  [[nodiscard]] std::byte* part(std::size_t index) const { return parts_[index].data(); }
+  [[nodiscard]] std::byte* part(std::size_t index) const { return parts_[index].get(); }
 
  private:
-  void unmap();
-
-  std::vector<std::span<std::byte>> parts_;
+  std::vector<PartMemory> parts_;
+  PartFault fault_ = PartFault::none;
 };
 
 /// Why the ranks of a node cannot share memory on this machine; empty where they can. Collective.

@@ -13,30 +13,73 @@ APART = ("unshare", "--user")
 WITHOUT_PROC = {"UCX_TLS": "sysv,self"}
 
 
-def run_apart(*arguments):
-    return run_command([*launch_words(2), *APART, PROGRAM, "run", "--class", "S", "--no-profile", *arguments],
-                       env={**os.environ, **WITHOUT_PROC})
+# A container for each rank, as far as memory is concerned: both ranks are process 1 of their namespace and see their own
+# /proc. The first descriptors are taken, so that both have the same numbers: /proc/1/fd/N of the other rank is then a file
+# of the rank's own.
+CONTAINERS = ("unshare", "--user", "--map-root-user", "--pid", "--fork", "--kill-child", "--mount-proc",
+              "bash", "-c", 'for n in {3..60}; do [ -e /proc/$$/fd/$n ] || eval "exec $n</dev/null"; done; exec "$@"',
+              "container")
+REPETITIONS = 3
+# Ranks that have to share a processor sleep while they wait, and wake each other by memory that they share.
+ONE_PROCESSOR = ("taskset", "--cpu-list", str(min(os.sched_getaffinity(0))))
 
 
-def may_be_apart():
-    return subprocess.run([*APART, "true"], capture_output=True).returncode == 0
+def run_in(namespaces, *arguments, prefix=()):
+    return run_command([*prefix, *launch_words(2), *namespaces, PROGRAM, "run", "--class", "S", "--grid", "1x2",
+                        "--no-profile", *arguments], env={**os.environ, **WITHOUT_PROC})
+
+
+def can_be_made(namespaces):
+    return subprocess.run([*namespaces, "true"], capture_output=True).returncode == 0
 
 
 class CannotServe(ProgramTest):
-    @unittest.skipUnless(may_be_apart(), "this system gives no user namespaces")
+    @unittest.skipUnless(can_be_made(APART), "this system gives no user namespaces")
     def test_ranks_that_cannot_map_each_others_memory(self):
         for transport in ("shared", "put"):
-            outcome = run_apart("--grid", "1x2", "--transport", transport)
+            outcome = run_in(APART, "--transport", transport)
             self.assertEqual(outcome.exit_code, UNAVAILABLE, outcome)
             self.assertEqual(outcome.stderr,
                              f"cg2d: --transport {transport}: the ranks of a node cannot map each other's memory "
                              "(memfd_create and /proc/PID/fd are needed)\n")
 
-    @unittest.skipUnless(may_be_apart(), "this system gives no user namespaces")
+    @unittest.skipUnless(can_be_made(APART), "this system gives no user namespaces")
     def test_auto_takes_one_of_the_others(self):
-        outcome = run_apart("--grid", "1x2", "--transport", "auto")
+        outcome = run_in(APART, "--transport", "auto")
         self.assertEqual(outcome.exit_code, SUCCESS, outcome)
         self.assertRegex(outcome.stdout, r"Transport +=  *(two-sided|native), ")
+
+
+@unittest.skipUnless(can_be_made(CONTAINERS), "this system gives no user and PID namespaces")
+class RanksInContainers(ProgramTest):
+    """The other rank's process id and descriptor lead to a file of the rank's own: it must not be taken for the other's."""
+
+    REASON = ("the ranks of a node cannot map each other's memory "
+              "(they are in different PID namespaces, such as containers of their own)")
+
+    def test_shared_memory_is_refused(self):
+        for transport in ("shared", "put") * REPETITIONS:
+            outcome = run_in(CONTAINERS, "--transport", transport)
+            self.assertEqual(outcome.exit_code, UNAVAILABLE, outcome)
+            self.assertEqual(outcome.error_lines(), [f"cg2d: --transport {transport}: {self.REASON}"])
+
+    def test_messages_are_right(self):
+        for transport in ("two-sided", "native") * REPETITIONS:
+            outcome = run_in(CONTAINERS, "--transport", transport)
+            self.assertEqual(outcome.exit_code, SUCCESS, outcome)
+
+    def test_messages_are_right_where_ranks_sleep(self):
+        for prefix in (ONE_PROCESSOR,) * REPETITIONS:
+            outcome = run_in(CONTAINERS, "--transport", "two-sided", prefix=prefix)
+            self.assertEqual(outcome.exit_code, SUCCESS, outcome)
+
+    def test_auto_takes_messages_and_says_why(self):
+        for prefix in ((), ONE_PROCESSOR) * REPETITIONS:
+            outcome = run_in(CONTAINERS, "--transport", "auto", "--format", "json", prefix=prefix)
+            self.assertEqual(outcome.exit_code, SUCCESS, outcome)
+            skipped = outcome.document()["configuration"]["transport_trial"]["skipped"]
+            self.assertEqual({one["transport"]: one["reason"] for one in skipped},
+                             {"put": self.REASON, "shared": self.REASON})
 
 
 class TooLittleMemory(ProgramTest):
