@@ -134,7 +134,12 @@ ResultRecord record_from(const Json& run) {
   return record;
 }
 
-std::vector<ResultRecord> records_of_lines(std::string_view text) {
+constexpr std::string_view single_run_complaint = "it holds the result of a single run, not those of a sweep";
+
+/// Lines that a sweep has written have its key; a file of results may have lines of single runs, too.
+enum class LinesOf { any_runs, a_sweep };
+
+std::vector<ResultRecord> records_of_lines(std::string_view text, LinesOf source) {
   std::vector<ResultRecord> records;
   int number = 0;
   text = text.substr(0, complete_lines(text));
@@ -142,7 +147,10 @@ std::vector<ResultRecord> records_of_lines(std::string_view text) {
     const auto end = text.find('\n');
     ++number;
     try {
-      records.push_back(record_from(Json::parse(text.substr(0, end))));
+      const auto run = Json::parse(text.substr(0, end));
+      records.push_back(record_from(run));
+      if (source == LinesOf::a_sweep && !run.contains("sweep"))
+        throw InputError(std::string(single_run_complaint));
     } catch (const nlohmann::json::exception& error) {
       throw InputError(fmt::format("line {} is no result of cg2d ({})", number, plain_text(error)));
     } catch (const InputError& error) {
@@ -151,6 +159,15 @@ std::vector<ResultRecord> records_of_lines(std::string_view text) {
     text.remove_prefix(end + 1);
   }
   return records;
+}
+
+bool is_single_run(const Json& json) { return json.is_object() && !json.contains("sweep"); }
+
+/// Whether a text without an end of line can be what a killed sweep leaves of its first line: no foreign
+/// file may be taken for that, since it would be dropped.
+bool is_part_of_sweep_line(std::string_view text) {
+  constexpr std::string_view beginning = R"({"schema_version":1,"program":{"name":"cg2d",)";
+  return text.starts_with(beginning) || beginning.starts_with(text);
 }
 
 }  // namespace
@@ -162,14 +179,25 @@ std::size_t complete_lines(std::string_view text) {
 
 std::vector<ResultRecord> parse_results(std::string_view text) {
   // One object over many lines, as cg2d run writes it, or one that somebody has made compact.
-  if (const auto whole = Json::parse(text, nullptr, false); whole.is_object() && !whole.contains("sweep")) {
+  if (const auto whole = Json::parse(text, nullptr, false); is_single_run(whole)) {
     try {
       return {record_from(whole)};
     } catch (const nlohmann::json::exception& error) {
       throw InputError(fmt::format("no result of cg2d ({})", plain_text(error)));
     }
   }
-  return records_of_lines(text);
+  return records_of_lines(text, LinesOf::any_runs);
+}
+
+std::vector<ResultRecord> parse_sweep(std::string_view text) {
+  const auto rest = text.substr(complete_lines(text));
+  // The sweep's key is the last one of a line: an object that is complete without it is somebody else's.
+  for (const auto part : {text, rest}) {
+    if (is_single_run(Json::parse(part, nullptr, false))) throw InputError(std::string(single_run_complaint));
+  }
+  if (rest.size() == text.size() && !is_part_of_sweep_line(rest))
+    throw InputError("it was not written by a sweep");
+  return records_of_lines(text, LinesOf::a_sweep);
 }
 
 std::vector<ResultRecord> read_results(const std::string& path) {

@@ -48,6 +48,11 @@ std::vector<ResultRecord> read_results(const std::string& path);
 /// How many bytes of a file of JSON Lines are whole lines: a writer that was killed leaves a part of one.
 std::size_t complete_lines(std::string_view text);
 
+/// The records of the whole lines of a sweep's file. A part of a line at its end is passed over. Throws
+/// InputError, without the name of the file, for any text that no sweep has written: the result of a single
+/// run, too.
+std::vector<ResultRecord> parse_sweep(std::string_view text);
+
 /// A run object as one line, with the "sweep" key: what is in a sweep's file. run_json: of the report format
 /// "json".
 std::string sweep_line(std::string_view run_json, const SweepStep& step, int round_count, double duration_s);

@@ -78,8 +78,8 @@ class Sweep {
     static_cast<void>(load_profile(options_.common.profile, *report.environment, group_));
     agree_on(group_, [&] {
       if (group_.rank() != 0) return;
-      file_ = std::make_unique<SweepFile>(options_.output, options_.fresh);
-      file_->require_maker(maker_of(report_format("json").write(report)));
+      file_ = std::make_unique<SweepFile>(options_.output, options_.fresh,
+                                          maker_of(report_format("json").write(report)));
     });
     skip_what_is_there();
   }

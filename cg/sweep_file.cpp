@@ -29,13 +29,14 @@ namespace {
 
 }  // namespace
 
-SweepFile::SweepFile(std::string path, bool fresh) : path_(std::move(path)) {
+SweepFile::SweepFile(std::string path, bool fresh, const std::string& maker) : path_(std::move(path)) {
   try {
     open();
     if (fresh && ftruncate(descriptor_, 0) != 0) cannot_append(path_);
-    auto text = text_of_file(path_).value_or("");
-    drop_cut_line(text);
-    records_ = parse_results(text);
+    const auto text = text_of_file(path_).value_or("");
+    records_ = parse_sweep(text);
+    require_maker(maker);
+    drop_cut_line(text);  // the first change: the file is known to be a sweep's
   } catch (const InputError& error) {
     close(descriptor_);
     throw InputError(fmt::format("--output {}: {}; --fresh starts the file anew, or name another one", path_,
@@ -60,27 +61,23 @@ void SweepFile::open() {
     throw InputError("another sweep is writing it");
 }
 
-void SweepFile::drop_cut_line(std::string& text) {
+void SweepFile::drop_cut_line(std::string_view text) {
   const auto whole = complete_lines(text);
   was_cut_ = whole < text.size();
   // Shortened in place: one step of the file system, with the lock kept.
   if (was_cut_ && ftruncate(descriptor_, static_cast<off_t>(whole)) != 0) cannot_append(path_);
-  text.resize(whole);
 }
 
 void SweepFile::require_maker(const std::string& maker) const {
   for (const auto& record : records_) {
     if (record.maker.empty() || record.maker == maker) continue;
     throw InputError(
-        fmt::format("--output {}: its results come from another program or machine ({}; here: {}); --fresh "
-                    "starts the file "
-                    "anew, or name another one",
-                    path_, record.maker, maker));
+        fmt::format("its results come from another program or machine ({}; here: {})", record.maker, maker));
   }
 }
 
 void SweepFile::append(std::string_view line) {
-  auto added = parse_results(line);
+  auto added = parse_sweep(line);
   for (std::string_view rest = line; !rest.empty();) {
     const auto written = ::write(descriptor_, rest.data(), rest.size());
     if (written < 0 && errno == EINTR) continue;

@@ -14,8 +14,9 @@ namespace cg2d {
 class SweepFile {
  public:
   /// Opens or makes the file and drops what a killed writer left of a line. With `fresh` it is emptied.
-  /// Throws RunError: cannot_create, or usage for a file that is in use, or holds anything else than results.
-  SweepFile(std::string path, bool fresh);
+  /// Throws RunError: cannot_create, or usage for a file that is in use, or holds anything else than results
+  /// of a sweep by this maker (see maker_of()). A file that is refused stays as it is.
+  SweepFile(std::string path, bool fresh, const std::string& maker);
   ~SweepFile();
   SweepFile(const SweepFile&) = delete;
   SweepFile& operator=(const SweepFile&) = delete;
@@ -27,15 +28,13 @@ class SweepFile {
   /// Whether the end of the file was a part of a line.
   [[nodiscard]] bool was_cut() const { return was_cut_; }
 
-  /// Throws InputError when a record comes from another maker than this one.
-  void require_maker(const std::string& maker) const;
   /// One line with its end. It is on disk when this returns. Throws RunError (cannot_write).
   void append(std::string_view line);
 
  private:
   void open();
-  /// From the file, and from its text.
-  void drop_cut_line(std::string& text);
+  void require_maker(const std::string& maker) const;
+  void drop_cut_line(std::string_view text);
 
   std::string path_;
   int descriptor_ = -1;

@@ -18,6 +18,9 @@ namespace {
 
 using test::line_of;
 
+/// The lines here say nothing of who made them.
+const std::string maker = "this program and machine";
+
 class SweepFileTest : public testing::Test {
  protected:
   void SetUp() override {
@@ -36,7 +39,7 @@ class SweepFileTest : public testing::Test {
   /// What opening says against the file.
   [[nodiscard]] std::string complaint() const {
     try {
-      const SweepFile file(path_, false);
+      const SweepFile file(path_, false, maker);
     } catch (const RunError& error) {
       return error.what();
     }
@@ -49,14 +52,14 @@ class SweepFileTest : public testing::Test {
 
 TEST_F(SweepFileTest, KeepsWhatIsAppended) {
   {
-    SweepFile file(path_, false);
+    SweepFile file(path_, false, maker);
     EXPECT_TRUE(file.records().empty());
     file.append(line_of(1, 2, 1));
     file.append(line_of(2, 1, 1));
     EXPECT_EQ(file.records().size(), 2U);
   }
   EXPECT_EQ(text(), line_of(1, 2, 1) + line_of(2, 1, 1));
-  const SweepFile again(path_, false);
+  const SweepFile again(path_, false, maker);
   ASSERT_EQ(again.records().size(), 2U);
   EXPECT_FALSE(again.was_cut());
   const auto& record = again.records()[1];
@@ -73,7 +76,7 @@ TEST_F(SweepFileTest, DropsALineThatWasCutOffAnywhere) {
   for (const std::size_t kept : {std::size_t{1}, second.size() / 2, second.size() - 1}) {
     put(first + second.substr(0, kept));
     {
-      SweepFile file(path_, false);
+      SweepFile file(path_, false, maker);
       EXPECT_TRUE(file.was_cut());
       EXPECT_EQ(file.records().size(), 1U);
       EXPECT_EQ(text(), first);
@@ -82,7 +85,7 @@ TEST_F(SweepFileTest, DropsALineThatWasCutOffAnywhere) {
     EXPECT_EQ(text(), first + second);
   }
   put(first.substr(0, 10));  // not even one line
-  const SweepFile file(path_, false);
+  const SweepFile file(path_, false, maker);
   EXPECT_TRUE(file.records().empty());
   EXPECT_EQ(text(), "");
 }
@@ -97,15 +100,58 @@ TEST_F(SweepFileTest, ALineInTheMiddleThatIsNoResultIsRefusedAndKept) {
   }
 }
 
+TEST_F(SweepFileTest, AFileThatNoSweepHasWrittenIsRefusedAndKept) {
+  RunReport report;
+  report.problem = *find_class("S");
+  const auto run = report_format("json").write(report);
+  std::string compact;
+  for (std::size_t k = 0; k < run.size(); ++k) {
+    // Indentation and the spaces behind colons: no text of this report has two spaces or ": ".
+    if (run[k] == '\n' || (run[k] == ' ' && (run[k - 1] == '\n' || run[k - 1] == ' ' || run[k - 1] == ':')))
+      continue;
+    compact += run[k];
+  }
+  const auto cut = run.substr(0, run.size() - 1);
+  for (const auto& foreign : {std::string("notes"), std::string("two\nlines"), std::string("two\nlines\n"),
+                              std::string("{\"a\": 1}"), std::string("\n"), run, cut, compact, compact + "\n",
+                              line_of(1, 2, 1) + compact, line_of(1, 2, 1) + compact + "\n"}) {
+    put(foreign);
+    EXPECT_NE(complaint().find("--output " + path_ + ": "), std::string::npos) << foreign << complaint();
+    EXPECT_EQ(text(), foreign);
+  }
+  for (const auto& single : {run, cut, compact, compact + "\n"}) {
+    put(single);
+    EXPECT_NE(complaint().find("result of a single run"), std::string::npos) << single << complaint();
+  }
+}
+
+TEST_F(SweepFileTest, EveryBeginningOfALineIsASweepsOwn) {
+  const auto line = line_of(1, 2, 1);
+  for (std::size_t kept = 0; kept < line.size(); ++kept) {
+    put(line.substr(0, kept));
+    ASSERT_EQ(complaint(), "") << kept;
+  }
+}
+
+TEST_F(SweepFileTest, TheFileOfAnotherMakerIsRefusedWithItsCutLine) {
+  auto line = line_of(1, 2, 1);
+  const std::string none = R"("environment":null)";
+  line.replace(line.find(none), none.size(),
+               R"("environment":{"compiler":"","flags":"","mpi":"","nodes":[{"processor":"","caches":[]}]})");
+  put(line + line.substr(0, 100));
+  EXPECT_NE(complaint().find("another program or machine"), std::string::npos) << complaint();
+  EXPECT_EQ(text(), line + line.substr(0, 100));
+}
+
 TEST_F(SweepFileTest, FreshStartsAnew) {
   put("nonsense\n");
-  const SweepFile file(path_, true);
+  const SweepFile file(path_, true, maker);
   EXPECT_TRUE(file.records().empty());
   EXPECT_EQ(text(), "");
 }
 
 TEST_F(SweepFileTest, TwoSweepsDoNotShareAFile) {
-  const SweepFile file(path_, false);
+  const SweepFile file(path_, false, maker);
   EXPECT_NE(complaint().find("another sweep is writing it"), std::string::npos) << complaint();
 }
 

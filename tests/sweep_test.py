@@ -184,6 +184,33 @@ class SweepTest(ProgramTest):
             self.assertEqual(self.sweep(1, "--repeat", "1", "--fresh").exit_code, SUCCESS)
             self.assert_complete([1], 1)
 
+    def test_a_file_that_is_no_sweeps_is_refused_and_kept(self):
+        self.assertEqual(self.sweep(1, "--repeat", "1").exit_code, SUCCESS)
+        line = self.file.read_text()
+        single = self.folder / "run.json"
+        self.run_well(1, "run", "--class", "S", "--format", "json", "--output", single)
+        run = single.read_text()
+        compact = json.dumps(json.loads(run), separators=(",", ":"))
+        other = json.loads(line)
+        other["program"]["version"] = "0.0.1"
+        for content, text in (
+            ("one line without its end", "not written by a sweep"),
+            ("two lines\nwithout an end", "line 1 is no result"),
+            (run, "result of a single run"),
+            (compact, "result of a single run"),
+            (compact + "\n", "result of a single run"),
+            (line + compact, "result of a single run"),
+            (json.dumps(other) + "\n" + line[:100], "another program or machine"),
+        ):
+            with self.subTest(content=content[:40]):
+                self.file.write_text(content)
+                outcome = self.sweep(2, "--repeat", "1")
+                self.assertEqual(self.file.read_text(), content)
+                self.assertEqual(outcome.exit_code, USAGE, outcome)
+                (error,) = outcome.error_lines()
+                self.assertIn(text, error)
+                self.assertIn(f"--output {self.file}: ", error)
+
     def test_problems_and_sums_are_crossed(self):
         problem = ["--n", "200", "--nonzer", "3", "--shift", "5", "--niter", "2"]
         words = ["sweep", *problem, "--sum", "whole-block,reduce-scatter", "--repeat", "1", "--output", self.file]
