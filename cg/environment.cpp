@@ -18,6 +18,7 @@
 #include <sstream>
 #include <utility>
 
+#include "cg/json_values.hpp"
 #include "cg/text_format.hpp"
 
 namespace cg2d {
@@ -151,14 +152,14 @@ NodeInfo inspect_node(const std::string& host, const std::vector<std::string>& m
 }
 
 std::string encode(const NodeInfo& node) {
-  nlohmann::json json{
+  nlohmann::ordered_json json{
       {"processor", node.processor}, {"core_count", node.core_count}, {"available", node.available_bytes}};
   json["cores"] = node.cores;
-  json["caches"] = nlohmann::json::array();
+  json["caches"] = nlohmann::ordered_json::array();
   for (const auto& cache : node.caches) {
     json["caches"].push_back({cache.level, cache.byte_count, cache.shared_by_cores});
   }
-  return json.dump();
+  return json_text(json);
 }
 
 void decode(const std::string& text, NodeInfo& node) {

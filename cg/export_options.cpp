@@ -22,18 +22,17 @@ struct ExportOptions {
 
 /// Rank 0 reads and writes. Collective.
 ExitCode export_results(const ExportOptions& options, comm::RankGroup& group) {
-  std::string text;
+  std::vector<ResultRecord> records;
   agree_on(group, [&] {
     if (group.rank() != 0) return;
-    std::vector<ResultRecord> records;
     for (const auto& file : options.files) {
       auto more = read_results(file);
       records.insert(records.end(), more.begin(), more.end());
     }
-    text = options.format == "csv" ? csv_lines(records) : extra_p_lines(records);
   });
   const auto output = open_output(options.output, group);
-  write_output(output.get(), group, text);
+  write_output(output.get(), group,
+               [&] { return options.format == "csv" ? csv_lines(records) : extra_p_lines(records); });
   return ExitCode::success;
 }
 

@@ -1,18 +1,26 @@
 #pragma once
 
-// Values that a result may not have. JSON has no NaN and no infinity either: null stands for all of them.
+// Values of JSON that need care, and JSON as text.
 
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <string>
 
 namespace cg2d {
 
+/// A value that a result may not have. JSON has no NaN and no infinity either: null stands for all of them.
 inline nlohmann::ordered_json number_or_null(double value) {
   return std::isfinite(value) ? nlohmann::ordered_json(value) : nlohmann::ordered_json(nullptr);
 }
 inline nlohmann::ordered_json number_or_null(const std::optional<int>& value) {
   return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json(nullptr);
+}
+
+/// The only way from JSON to text in cg2d; indentation -1: one line. Paths and what the system says of itself
+/// may hold bytes that are no UTF-8, and no run may be lost by them: U+FFFD stands for each.
+inline std::string json_text(const nlohmann::ordered_json& json, int indentation = -1) {
+  return json.dump(indentation, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
 }  // namespace cg2d

@@ -12,6 +12,7 @@
 
 #include "cg/embedded_machines.hpp"
 #include "cg/errors.hpp"
+#include "cg/json_values.hpp"
 #include "cg/sum_form.hpp"
 #include "cg/tuning_profile.hpp"
 
@@ -37,11 +38,12 @@ struct Section {
     if (!has(key)) throw InputError(fmt::format("{} is missing: a number is needed", where(key)));
     const auto& value = json.at(key);
     if (!value.is_number()) {
-      throw InputError(fmt::format("{} must be a number, not {}", where(key), value.dump()));
+      throw InputError(fmt::format("{} must be a number, not {}", where(key), json_text(value)));
     }
     const auto result = value.get<double>();
     if (!std::isfinite(result) || result < least) {
-      throw InputError(fmt::format("{} is {}: it must be at least {:g}", where(key), value.dump(), least));
+      throw InputError(
+          fmt::format("{} is {}: it must be at least {:g}", where(key), json_text(value), least));
     }
     return result;
   }
@@ -375,7 +377,8 @@ Machine parse_machine(std::string_view text) {
 std::string format_machine(const Machine& machine) {
   Json conditions = Json::array();
   for (const auto& condition : machine.conditions) conditions.push_back(json_of(condition));
-  return Json{{"schema_version", machine_version}, {"conditions", std::move(conditions)}}.dump(2) + "\n";
+  return json_text(Json{{"schema_version", machine_version}, {"conditions", std::move(conditions)}}, 2) +
+         "\n";
 }
 
 std::span<const ShippedMachine> shipped_machines() {

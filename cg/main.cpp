@@ -9,6 +9,7 @@
 
 #include "cg/command_line.hpp"
 #include "cg/errors.hpp"
+#include "cg/progress.hpp"
 #include "cg/thread_waiting.hpp"
 #include "cg/vector_ops.hpp"
 #include "comm/mpi_handles.hpp"
@@ -20,12 +21,12 @@ using cg2d::ExitCode;
 
 /// One line on stderr, from rank 0.
 void say_error(int rank, const std::string& text) {
-  if (rank == 0) fmt::print(stderr, "cg2d: {}\n", text);
+  if (rank == 0) cg2d::say_on_stderr(text);
 }
 
 /// Ends every rank when this one cannot go on and the others do not know: the only way out without a hang.
 [[noreturn]] void abort_all(ExitCode code, const std::string& text) {
-  fmt::print(stderr, "cg2d: {}\n", text);
+  cg2d::say_on_stderr(text);
   std::fflush(nullptr);
   MPI_Abort(MPI_COMM_WORLD, static_cast<int>(code));
   std::_Exit(static_cast<int>(code));
@@ -67,7 +68,7 @@ int main(int argument_count, char** arguments) {
       abort_all(ExitCode::internal, fmt::format("defect of cg2d on rank {}: {}", group.rank(), error.what()));
     }
   } catch (const std::exception& error) {
-    fmt::print(stderr, "cg2d: MPI did not start: {}\n", error.what());
+    cg2d::say_on_stderr(fmt::format("MPI did not start: {}", error.what()));
     return static_cast<int>(ExitCode::internal);
   }
 }

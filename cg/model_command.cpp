@@ -15,6 +15,7 @@
 #include "cg/calibration.hpp"
 #include "cg/cycle_counter.hpp"
 #include "cg/environment.hpp"
+#include "cg/json_values.hpp"
 #include "cg/kernel_choice.hpp"
 #include "cg/machine_description.hpp"
 #include "cg/option_values.hpp"
@@ -188,7 +189,7 @@ std::string json_of(const Machine& machine, const std::vector<ProblemModel>& mod
     json["problems"].push_back(
         {{"class", model.problem.class_name}, {"n", model.problem.n}, {"rank_counts", std::move(counts)}});
   }
-  return json.dump(2) + "\n";
+  return json_text(json, 2) + "\n";
 }
 
 std::string default_place() {
@@ -246,7 +247,7 @@ class MachineFile {
   void add(const MachineDescription& condition) {
     known_.put(condition);
     OutputFile file(path_);
-    file.write(format_machine(known_));
+    file.write(rendered([&] { return format_machine(known_); }));
     file.commit();
   }
 
@@ -310,7 +311,7 @@ ExitCode calibrate_machine(const ModelOptions& options, comm::RankGroup& group) 
   agree_on(group, [&] {
     if (file) file->add(machine);
   });
-  write_output(output.get(), group, file ? calibration_text(machine, file->path()) : std::string());
+  write_output(output.get(), group, [&] { return calibration_text(machine, file->path()); });
   return ExitCode::success;
 }
 
@@ -320,14 +321,11 @@ ExitCode model(const ModelOptions& options, comm::RankGroup& group) {
   if (options.calibrates) return calibrate_machine(options, group);
   const auto environment = inspect_environment(group, options.thread_count);
   const auto output = open_output(options.output, group);
-  std::string text;
-  agree_on(group, [&] {
-    if (group.rank() != 0) return;
+  write_output(output.get(), group, [&] {
     const auto machine = described_machine(options, environment.nodes.front().processor_with_caches());
     const auto models = model_all(machine, options, group.size());
-    text = options.format == "json" ? json_of(machine, models) : text_of(machine, models);
+    return options.format == "json" ? json_of(machine, models) : text_of(machine, models);
   });
-  write_output(output.get(), group, text);
   return ExitCode::success;
 }
 

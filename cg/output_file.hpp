@@ -3,8 +3,12 @@
 // A file that is written whole or not at all.
 
 #include <cstdio>
+#include <exception>
+#include <new>
 #include <string>
 #include <string_view>
+
+#include "cg/errors.hpp"
 
 namespace cg2d {
 
@@ -34,5 +38,21 @@ class OutputFile {
   std::string temporary_path_;  // empty: written directly
   std::FILE* file_ = nullptr;
 };
+
+/// The text that `make` makes of results, locally. What goes wrong within, other than RunError and
+/// std::bad_alloc, is a defect, and thrown as RunError (internal): every rank then learns why there is none.
+template <typename Make>
+std::string rendered(const Make& make) {
+  try {
+    return make();
+  } catch (const RunError&) {
+    throw;
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const std::exception& error) {
+    throw RunError(ExitCode::internal,
+                   std::string("defect of cg2d: the results cannot be written as text: ") + error.what());
+  }
+}
 
 }  // namespace cg2d

@@ -80,7 +80,7 @@ ExitCode pingpong(const PingPongOptions& options, comm::RankGroup& group) {
   progress.say(fmt::format("phases of class {}, grid {}", options.problem.class_name, report.grid.name()));
   report.phases =
       measure_phases(group, transports, options.problem, report.grid, options.transfers.ranks_per_node);
-  write_output(output.get(), group, group.rank() == 0 ? write_pingpong(report, options.format) : "");
+  write_output(output.get(), group, [&] { return write_pingpong(report, options.format); });
   return ExitCode::success;
 }
 

@@ -191,7 +191,7 @@ std::string write_pingpong_json(const PingPongReport& report) {
                     {"grid", report.grid.name()},
                     {"transports", std::move(transports)},
                     {"left_out", left_out_json(report.transports_left_out)}};
-  return json.dump(2) + "\n";
+  return json_text(json, 2) + "\n";
 }
 
 // ---------------------------------------------------------------- CSV

@@ -51,7 +51,7 @@ TuningProfile ProfileFile::read() const {
 
 void ProfileFile::write() const {
   OutputFile file(path_);
-  file.write(format_profile(known_));
+  file.write(rendered([&] { return format_profile(known_); }));
   file.commit();
 }
 

@@ -1,14 +1,18 @@
 #pragma once
 
-// Lines on stderr, from rank 0, for people who watch.
+// Lines on stderr, for people who watch.
 
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include <cstdio>
 #include <string>
 
 namespace cg2d {
+
+/// One line of the program. One that cannot be written (a full disk) is lost, and never the run with it.
+inline void say_on_stderr(const std::string& text) noexcept {
+  std::fprintf(stderr, "cg2d: %s\n", text.c_str());
+}
 
 class Progress {
  public:
@@ -18,7 +22,7 @@ class Progress {
   struct Silent {};
   explicit Progress(Silent /*tag*/) : shown_(false) {}
   void say(const std::string& text) const {
-    if (shown_) fmt::print(stderr, "cg2d: {}\n", text);
+    if (shown_) say_on_stderr(text);
   }
 
  private:

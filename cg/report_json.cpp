@@ -257,7 +257,7 @@ std::string write_json(const RunReport& report) {
             {"roofline", report.repeats.empty() ? Json(nullptr) : roofline_json(report)},
             {"counters", report.repeats.empty() ? Json(nullptr) : counters_json(report)}};
   if (report.prediction && !report.repeats.empty()) json["prediction"] = prediction_json(*report.prediction);
-  return json.dump(2) + "\n";
+  return json_text(json, 2) + "\n";
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cg/build_info.hpp"
+#include "cg/json_values.hpp"
 #include "cg/report.hpp"
 #include "cg/sum_form.hpp"
 #include "cg/text_format.hpp"
@@ -147,7 +148,7 @@ std::string as_json(const RunChoices& choices, const comm::BlockLayout& layout, 
           {"shuffle", traffic_json(totals.busiest.shuffle)},
           {"dot", traffic_json(totals.busiest.dot)}}},
         {"all_ranks_per_cg_step", traffic_json(totals.all_traffic)}}}};
-  return json.dump(2) + "\n";
+  return json_text(json, 2) + "\n";
 }
 
 }  // namespace

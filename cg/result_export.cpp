@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "cg/json_values.hpp"
 #include "cg/sample.hpp"
 
 namespace cg2d {
@@ -72,11 +73,10 @@ std::string extra_p_lines(const std::vector<ResultRecord>& records) {
   for (const auto& record : records) {
     if (!record.succeeded()) continue;
     const auto add = [&](std::string_view what, double seconds) {
-      lines += Json{{"params", varying.parameters_of(record)},
-                    {"callpath", varying.call_path_of(record, what)},
-                    {"metric", "time"},
-                    {"value", seconds}}
-                   .dump() +
+      lines += json_text({{"params", varying.parameters_of(record)},
+                          {"callpath", varying.call_path_of(record, what)},
+                          {"metric", "time"},
+                          {"value", seconds}}) +
                "\n";
     };
     for (const double time_s : record.times_s) add("total", time_s);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "cg/errors.hpp"
+#include "cg/json_values.hpp"
 #include "cg/problem.hpp"
 #include "cg/tuning_profile.hpp"
 
@@ -45,7 +46,7 @@ std::string problem_from(const Json& problem) {
 
 comm::SumForm named_sum_form(const Json& name) {
   const auto form = find_sum_form(name.get<std::string>());
-  if (!form) throw InputError(fmt::format("its sum_form is {}, which there is not", name.dump()));
+  if (!form) throw InputError(fmt::format("its sum_form is {}, which there is not", json_text(name)));
   return *form;
 }
 
@@ -110,7 +111,7 @@ std::optional<PredictedTimes> prediction_from(const Json& run) {
 
 ResultRecord record_from(const Json& run) {
   if (run.at("schema_version") != 1) {
-    throw InputError(fmt::format("its schema_version is {}, not 1", run.at("schema_version").dump()));
+    throw InputError(fmt::format("its schema_version is {}, not 1", json_text(run.at("schema_version"))));
   }
   ResultRecord record;
   record.configuration = configuration_from(run);
@@ -227,7 +228,7 @@ std::string sweep_line(std::string_view run_json, const SweepStep& step, int rou
                     {"threads", asked.thread_count},
                     {"sum_form", sum_form_name(asked.sum_form)},
                     {"overlap", asked.overlaps}}}};
-  return run.dump() + "\n";
+  return json_text(run) + "\n";
 }
 
 std::string maker_of(std::string_view run_json) { return maker_from(Json::parse(run_json)); }

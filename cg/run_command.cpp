@@ -1,8 +1,6 @@
 #include "cg/run_command.hpp"
 
-#include <fmt/format.h>
-
-#include <cstdio>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <string>
@@ -35,9 +33,8 @@ class RunCommand {
       write_error_report();
       throw;
     }
-    write_output(output_.get(), group_, group_.rank() == 0 ? format().write(report()) : std::string());
-    if (group_.rank() == 0 && report().code != ExitCode::success)
-      fmt::print(stderr, "cg2d: {}\n", report().reason);
+    write_output(output_.get(), group_, [&] { return format().write(report()); });
+    if (group_.rank() == 0 && report().code != ExitCode::success) say_on_stderr(report().reason);
     return report().code;
   }
 
@@ -49,13 +46,11 @@ class RunCommand {
     const bool is_here = options_.planned_ranks == 0 || options_.planned_ranks == group_.size();
     const auto layout = comm::BlockLayout::even(options_.problem.n, report().grid);
     output_ = open_output(options_.output, group_);
-    std::string text;
-    if (group_.rank() == 0) {
-      text =
-          describe_plan(run_.choices(), layout, run_.source(),
-                        is_here ? std::optional(run_.granted_environment()) : std::nullopt, options_.format);
-    }
-    write_output(output_.get(), group_, text);
+    write_output(output_.get(), group_, [&] {
+      return describe_plan(run_.choices(), layout, run_.source(),
+                           is_here ? std::optional(run_.granted_environment()) : std::nullopt,
+                           options_.format);
+    });
     return ExitCode::success;
   }
 
@@ -66,7 +61,7 @@ class RunCommand {
       if (!output_) output_ = std::make_unique<OutputFile>(options_.output);
       output_->write(format().write(report()));
       output_->commit();
-    } catch (const RunError&) {
+    } catch (const std::exception&) {
       // What cannot be written is the error that is being reported, or comes second to it.
     }
   }

@@ -79,9 +79,7 @@ class WayComparison {
     plan();
     const auto output = open_output(options_.output, group_);
     measure();
-    std::string text;
-    if (group_.rank() == 0) text = scaling_format(options_.format).write(study_);
-    write_output(output.get(), group_, text);
+    write_output(output.get(), group_, [&] { return scaling_format(options_.format).write(study_); });
     return conclude();
   }
 
@@ -207,7 +205,7 @@ class WayComparison {
     if (group_.rank() == 0) {
       const auto verdict = verdict_on(study_);
       code = static_cast<std::int64_t>(verdict.code);
-      if (verdict.code != ExitCode::success) fmt::print(stderr, "cg2d: {}\n", verdict.reason);
+      if (verdict.code != ExitCode::success) say_on_stderr(verdict.reason);
     }
     return static_cast<ExitCode>(group_.maximum(code));
   }

@@ -117,7 +117,7 @@ std::string write_scaling_json(const ScalingStudy& study) {
                   {"machine", machine_json(run)},
                   {"verification", verification_json(study)},
                   {"ways", ways_json(study)}};
-  return json.dump(2) + "\n";
+  return json_text(json, 2) + "\n";
 }
 
 }  // namespace

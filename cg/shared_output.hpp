@@ -20,11 +20,13 @@ inline std::unique_ptr<OutputFile> open_output(const std::string& path, comm::Ra
   return file;
 }
 
-/// Writes and commits rank 0's text. Collective. Throws RunError.
-inline void write_output(OutputFile* file, comm::RankGroup& group, const std::string& text) {
+/// Writes and commits the text that `make` makes on rank 0. Collective. Throws RunError, that of `make` and
+/// of rendered(), too.
+template <typename Make>
+void write_output(OutputFile* file, comm::RankGroup& group, const Make& make) {
   agree_on(group, [&] {
     if (file == nullptr) return;
-    file->write(text);
+    file->write(rendered(make));
     file->commit();
   });
 }

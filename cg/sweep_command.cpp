@@ -78,8 +78,8 @@ class Sweep {
     static_cast<void>(load_profile(options_.common.profile, *report.environment, group_));
     agree_on(group_, [&] {
       if (group_.rank() != 0) return;
-      file_ = std::make_unique<SweepFile>(options_.output, options_.fresh,
-                                          maker_of(report_format("json").write(report)));
+      const auto maker = rendered([&] { return maker_of(report_format("json").write(report)); });
+      file_ = std::make_unique<SweepFile>(options_.output, options_.fresh, maker);
     });
     skip_what_is_there();
   }
@@ -117,25 +117,21 @@ class Sweep {
 
   void perform(std::size_t index) {
     const auto& step = steps_[index];
-    std::string line;
+    const auto options = run_options_for(options_, step.configuration);
+    const Stopwatch watch;
+    RunReport report;
     if (auto* const group = first_ranks_.of(step.configuration.grid.rank_count()))
-      line = line_of(step, *group);
+      report = complete_run(options, *group);
+    const double duration_s = watch.seconds();
     agree_on(group_, [&] {
       if (group_.rank() != 0) return;
-      file_->append(line);
+      // A run that fails is a result, too.
+      file_->append(rendered([&] {
+        return sweep_line(report_format("json").write(report), step, options_.round_count, duration_s);
+      }));
       note(file_->records().back());
       tell(index);
     });
-  }
-
-  /// A complete run, and its line on rank 0. A run that fails is a result, too.
-  [[nodiscard]] std::string line_of(const SweepStep& step, comm::RankGroup& group) const {
-    const Stopwatch watch;
-    const auto options = run_options_for(options_, step.configuration);
-    const auto report = complete_run(options, group);
-    if (group.rank() != 0) return {};
-    const double duration_s = watch.seconds();
-    return sweep_line(report_format("json").write(report), step, options_.round_count, duration_s);
   }
 
   void tell(std::size_t index) const {
@@ -151,8 +147,8 @@ class Sweep {
 
   ExitCode interrupted() {
     if (group_.rank() == 0) {
-      fmt::print(stderr, "cg2d: interrupted by a signal; the same command goes on where {} ends\n",
-                 options_.output);
+      say_on_stderr(
+          fmt::format("interrupted by a signal; the same command goes on where {} ends", options_.output));
     }
     return ExitCode::interrupted;
   }
@@ -162,12 +158,12 @@ class Sweep {
     agree_on(group_, [&] {
       if (group_.rank() != 0) return;
       OutputFile standard_output("");
-      standard_output.write(sweep_tables(file_->records()));
+      standard_output.write(rendered([&] { return sweep_tables(file_->records()); }));
       standard_output.commit();
       for (const auto& record : file_->records()) {
         if (code == 0) code = record.exit_code;
       }
-      if (code != 0) fmt::print(stderr, "cg2d: some runs failed; the tables say which\n");
+      if (code != 0) say_on_stderr("some runs failed; the tables say which");
     });
     return static_cast<ExitCode>(group_.maximum(code));
   }

@@ -7,6 +7,7 @@
 
 #include "cg/agreement.hpp"
 #include "cg/build_info.hpp"
+#include "cg/json_values.hpp"
 
 namespace cg2d {
 namespace {
@@ -53,8 +54,8 @@ std::string trace_head(const RunReport& report, std::span<const double> uncertai
                                      {"transport", report.transport},
                                      {"repetition", 1},
                                      {"clock_uncertainty_us", uncertainties_us}};
-  const auto list = names.dump();
-  return fmt::format("{{\"displayTimeUnit\":\"ns\",\n\"otherData\":{},\n\"traceEvents\":{}", facts.dump(),
+  const auto list = json_text(names);
+  return fmt::format("{{\"displayTimeUnit\":\"ns\",\n\"otherData\":{},\n\"traceEvents\":{}", json_text(facts),
                      list.substr(0, list.size() - 1));
 }
 
@@ -89,7 +90,8 @@ void write_trace(const RunReport& report, const RankTrace& mine, OutputFile* fil
   const auto my_lines = trace_lines(mine);
   Agreement agreement(group);
   if (group.rank() == 0) {
-    agreement.attempt([&] { file->write(trace_head(report, uncertainties_us) + my_lines); });
+    agreement.attempt(
+        [&] { file->write(rendered([&] { return trace_head(report, uncertainties_us); }) + my_lines); });
     for (int rank = 1; rank < group.size(); ++rank) {
       const auto lines = group.receive_text(rank);  // also behind a failure: the rank sends it
       agreement.attempt([&] { file->write(lines); });

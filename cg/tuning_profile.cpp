@@ -235,7 +235,7 @@ TuningProfile parse_profile(std::string_view text) {
     const auto json = Json::parse(text);
     if (json.at("schema_version") != profile_version) {
       throw InputError(
-          fmt::format("it has version {}, not {}", json.at("schema_version").dump(), profile_version));
+          fmt::format("it has version {}, not {}", json_text(json.at("schema_version")), profile_version));
     }
     TuningProfile profile;
     for (const auto& [name, processor] : json.at("processors").items())
@@ -251,7 +251,8 @@ TuningProfile parse_profile(std::string_view text) {
 std::string format_profile(const TuningProfile& profile) {
   Json processors = Json::object();
   for (const auto& [name, processor] : profile) processors[name] = json_of(processor);
-  return Json{{"schema_version", profile_version}, {"processors", std::move(processors)}}.dump(2) + "\n";
+  return json_text(Json{{"schema_version", profile_version}, {"processors", std::move(processors)}}, 2) +
+         "\n";
 }
 
 std::optional<std::string> text_of_file(const std::string& path) {

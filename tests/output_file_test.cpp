@@ -9,8 +9,10 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <new>
 #include <optional>
 #include <sstream>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -167,6 +169,21 @@ TEST_F(OutputFileTest, AFullDiskCannotBeWritten) {
   }
   OutputFile file("/dev/full");
   EXPECT_EQ(error_of([&] { file.write(std::string(1 << 20, 'x')); }, "/dev/full"), ExitCode::cannot_write);
+}
+
+TEST(RenderedTest, OnlyUnknownFailuresBecomeDefects) {
+  EXPECT_EQ(rendered([] { return std::string("text"); }), "text");
+  EXPECT_THROW(rendered([]() -> std::string { throw std::bad_alloc(); }), std::bad_alloc);
+  const auto code_of = [](const auto& make) {
+    try {
+      rendered(make);
+    } catch (const RunError& error) {
+      return error.code();
+    }
+    return ExitCode::success;
+  };
+  EXPECT_EQ(code_of([]() -> std::string { throw InputError("as it was"); }), ExitCode::usage);
+  EXPECT_EQ(code_of([]() -> std::string { throw std::out_of_range("defect"); }), ExitCode::internal);
 }
 
 TEST_F(OutputFileTest, DevicesStayDevices) {

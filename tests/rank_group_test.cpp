@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "cg/agreement.hpp"
+#include "cg/shared_output.hpp"
 #include "mpi_test.hpp"
 
 namespace cg2d::comm {
@@ -208,6 +209,19 @@ Outcome outcome_of(Agreement& agreement) {
     return {.code = static_cast<int>(error.code()), .text = error.what()};
   }
   return {};
+}
+
+TEST(AgreementTest, ADefectInTheTextOfAResultEndsEveryRankAlike) {
+  const auto file = open_output("/dev/null", group());
+  Outcome outcome;
+  try {
+    write_output(file.get(), group(), []() -> std::string { throw std::out_of_range("no such column"); });
+  } catch (const RunError& error) {
+    outcome = {.code = static_cast<int>(error.code()), .text = error.what()};
+  }
+  EXPECT_EQ(outcome.code, 70);
+  EXPECT_NE(outcome.text.find("cannot be written as text: no such column"), std::string::npos)
+      << outcome.text;
 }
 
 TEST(AgreementTest, WithoutAFailureNobodyThrows) {

@@ -1,0 +1,86 @@
+"""Paths whose bytes are no UTF-8, and a stderr that takes nothing: neither costs a run its result."""
+
+import json
+import os
+import pathlib
+import subprocess
+import tempfile
+import unittest
+
+from program_runner import PROGRAM, SUCCESS, USAGE, ProgramTest, launch_words, run_program
+
+# Python's stand-in for the byte 0xff in a path, and what JSON has in its place.
+FOREIGN = os.fsdecode(b"\xff")
+REPLACED = "\N{REPLACEMENT CHARACTER}"
+
+
+class ForeignPathTest(ProgramTest):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name) / f"folder{FOREIGN}"
+        self.folder.mkdir()
+        # Text that is no JSON shows the bytes of the path as they are.
+        self.options = {"errors": "surrogateescape", "env": {**os.environ, "XDG_CACHE_HOME": str(self.folder)}}
+
+    def run_here(self, *arguments):
+        return self.run_well(2, *arguments, **self.options)
+
+    def run_for_json(self, *arguments):
+        outcome = self.run_here(*arguments, "--format", "json")
+        outcome.stdout.encode()  # UTF-8 throughout
+        return outcome.document()
+
+    def test_run(self):
+        tuning = self.run_for_json("run", "--class", "S")["configuration"]["tuning"]
+        self.assertIn(f"folder{REPLACED}", tuning["no_profile_because"])
+        self.assertIn(f"folder{FOREIGN}", self.run_here("run", "--class", "S").stdout)
+        self.run_here("run", "--class", "S", "--format", "csv")
+        self.run_for_json("run", "--class", "S", "--dry-run")
+
+    def test_a_run_that_fails_reports_its_own_reason(self):
+        notes = self.folder / "notes"
+        notes.write_text("no profile")
+        outcome = run_program(2, "run", "--class", "S", "--format", "json", "--profile", notes, **self.options)
+        self.assertEqual(outcome.exit_code, USAGE, outcome)
+        (line,) = outcome.error_lines()
+        self.assertIn(str(notes), line)
+        self.assertIn(f"folder{REPLACED}/notes", outcome.document()["reason"])
+
+    def test_profile_and_trace(self):
+        profile = self.folder / "profile.json"
+        trace = self.folder / "trace.json"
+        outcome = self.run_here("tune", "--class", "S", "--profile", profile)
+        self.assertIn(f"Profile written to {profile}", outcome.stdout)
+        json.loads(profile.read_text())
+        result = self.run_for_json("run", "--class", "S", "--profile", profile, "--trace", trace)
+        self.assertTrue(result["configuration"]["tuning"]["profile"].endswith(f"folder{REPLACED}/profile.json"))
+        self.assertIn("traceEvents", json.loads(trace.read_text()))
+        self.assertIn(str(profile), self.run_here("run", "--class", "S", "--profile", profile, "--trace", trace).stdout)
+
+    def test_sweep(self):
+        file = self.folder / "sweep.jsonl"
+        words = ["sweep", "--class", "S", "--repeat", "1", "--output", file]
+        outcome = self.run_here(*words)
+        lines = [json.loads(line) for line in file.read_text().splitlines()]
+        self.assertEqual([line["status"] for line in lines], ["success"] * 2)
+        for line in lines:
+            self.assertIn(f"folder{REPLACED}", line["configuration"]["tuning"]["no_profile_because"])
+        self.assertEqual(self.run_here(*words).stdout, outcome.stdout)
+
+    def test_scaling(self):
+        result = self.run_for_json("scaling", "--class", "S", "--cores", "2", "--rounds", "1")
+        self.assertTrue(result["ways"])
+
+
+class FullStderrTest(ProgramTest):
+    def test_lines_that_cannot_be_written_do_not_end_a_run(self):
+        with open("/dev/full", "w", encoding="utf-8") as full:
+            for arguments, code in ((["run", "--class", "S", "--progress"], SUCCESS), (["run", "--class", "Z"], USAGE)):
+                command = [*launch_words(0), PROGRAM, *arguments]
+                ended = subprocess.run(command, stdout=subprocess.PIPE, stderr=full, timeout=120, check=False)
+                self.assertEqual(ended.returncode, code, command)
+
+
+if __name__ == "__main__":
+    unittest.main()
