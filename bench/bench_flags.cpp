@@ -5,7 +5,7 @@
 #include <exception>
 #include <new>
 
-#include "cg/errors.hpp"
+#include "cg/base/errors.hpp"
 
 namespace cg2d::bench {
 

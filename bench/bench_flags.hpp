@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cg/problem.hpp"
+#include "cg/matrix/problem.hpp"
 #include "kernels/spmv.hpp"
 
 namespace cg2d::bench {

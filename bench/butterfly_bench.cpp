@@ -17,8 +17,8 @@
 #include <vector>
 
 #include "bench/bench_flags.hpp"
-#include "cg/environment.hpp"
-#include "cg/errors.hpp"
+#include "cg/base/errors.hpp"
+#include "cg/machine/environment.hpp"
 #include "comm/communicator.hpp"
 #include "comm/mpi_handles.hpp"
 #include "comm/rank_group.hpp"

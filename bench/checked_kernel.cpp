@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "bench/generated_block.hpp"
-#include "cg/errors.hpp"
-#include "cg/random_stream.hpp"
+#include "cg/base/errors.hpp"
+#include "cg/matrix/random_stream.hpp"
 
 namespace cg2d::bench {
 namespace {

@@ -7,8 +7,8 @@
 #include <stdexcept>
 #include <vector>
 
-#include "cg/block_assembler.hpp"
-#include "cg/vector_parts.hpp"
+#include "cg/matrix/block_assembler.hpp"
+#include "cg/matrix/vector_parts.hpp"
 
 namespace cg2d::bench {
 namespace {

@@ -2,8 +2,8 @@
 
 // Blocks of the NAS CG matrices in one process, made by the parts of the real generator.
 
-#include "cg/npb_vectors.hpp"
-#include "cg/problem.hpp"
+#include "cg/matrix/npb_vectors.hpp"
+#include "cg/matrix/problem.hpp"
 #include "comm/block_layout.hpp"
 #include "kernels/csr_block.hpp"
 

@@ -11,7 +11,7 @@
 
 #include "bench/bench_flags.hpp"
 #include "bench/checked_kernel.hpp"
-#include "cg/half_storage.hpp"
+#include "cg/matrix/half_storage.hpp"
 #include "comm/block_layout.hpp"
 
 namespace {

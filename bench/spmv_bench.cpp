@@ -7,7 +7,7 @@
 #include "bench/bench_flags.hpp"
 #include "bench/checked_kernel.hpp"
 #include "bench/generated_block.hpp"
-#include "cg/half_storage.hpp"
+#include "cg/matrix/half_storage.hpp"
 
 namespace {
 

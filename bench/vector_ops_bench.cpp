@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "bench/bench_flags.hpp"
-#include "cg/errors.hpp"
-#include "cg/vector_ops.hpp"
+#include "cg/base/errors.hpp"
+#include "cg/solver/vector_ops.hpp"
 
 namespace {
 

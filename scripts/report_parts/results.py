@@ -176,7 +176,7 @@ def check_finished(place, document):
         return run
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         what = f"no {error}" if isinstance(error, KeyError) else "a value is out of range"
-        raise ReportError(BAD_DATA, f"{place}: not a result as in cg/run_result.schema.json: {what}") from None
+        raise ReportError(BAD_DATA, f"{place}: not a result as in cg/report/run_result.schema.json: {what}") from None
 
 
 def read_run(place, document, notes):

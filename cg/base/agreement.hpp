@@ -1,0 +1,50 @@
+#pragma once
+
+// How one rank's failure becomes every rank's: agree first, then throw, so that nobody waits for a rank that
+// left.
+
+#include <new>
+#include <optional>
+#include <string>
+
+#include "cg/base/errors.hpp"
+#include "comm/rank_group.hpp"
+
+namespace cg2d {
+
+/// Collects the first failure of local steps; reach() makes it common.
+class Agreement {
+ public:
+  explicit Agreement(comm::RankGroup& group) : group_(group) {}
+
+  /// Runs a local step, unless an earlier one failed. RunError and std::bad_alloc are kept for reach().
+  template <typename Step>
+  void attempt(const Step& step) {
+    if (failure_) return;
+    try {
+      step();
+    } catch (const RunError& error) {
+      failure_ = error;
+    } catch (const std::bad_alloc&) {
+      failure_ = RunError(ExitCode::memory, "out of memory on rank " + std::to_string(group_.rank()) +
+                                                "; take a smaller class or more nodes");
+    }
+  }
+
+  /// Collective. Returns when no rank failed; else throws the lowest failed rank's RunError on every rank.
+  void reach();
+
+ private:
+  comm::RankGroup& group_;
+  std::optional<RunError> failure_;
+};
+
+/// One local step, agreed on at once. Collective.
+template <typename Step>
+void agree_on(comm::RankGroup& group, const Step& step) {
+  Agreement agreement(group);
+  agreement.attempt(step);
+  agreement.reach();
+}
+
+}  // namespace cg2d

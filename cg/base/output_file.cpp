@@ -1,0 +1,92 @@
+#include "cg/base/output_file.hpp"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "cg/base/errors.hpp"
+
+namespace cg2d {
+namespace {
+
+bool is_special(const std::string& path) {
+  struct stat status {};
+  return stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode);
+}
+
+/// Where a symbolic link leads to in the end: renaming over the link itself would take it away (think of
+/// /dev/stdout).
+std::string behind_links(const std::string& path) {
+  std::error_code error;
+  const auto target = std::filesystem::canonical(path, error);
+  return error ? path : target.string();
+}
+
+[[noreturn]] void cannot_create(const std::string& path) {
+  throw RunError(ExitCode::cannot_create,
+                 fmt::format("cannot create {}: {}; name a file in a folder that can be written", path,
+                             std::strerror(errno)));
+}
+
+}  // namespace
+
+OutputFile::OutputFile(std::string path) : path_(std::move(path)) {
+  if (path_.empty()) {
+    file_ = stdout;
+    return;
+  }
+  if (is_special(path_)) {
+    file_ = std::fopen(path_.c_str(), "w");
+    if (file_ == nullptr) cannot_create(path_);
+    return;
+  }
+  struct stat status {};
+  if (stat(path_.c_str(), &status) == 0 && S_ISDIR(status.st_mode)) {
+    errno = EISDIR;
+    cannot_create(path_);
+  }
+  path_ = behind_links(path_);
+  temporary_path_ = path_ + ".XXXXXX";
+  const int descriptor = mkstemp(temporary_path_.data());
+  if (descriptor < 0) {
+    temporary_path_.clear();
+    cannot_create(path_);
+  }
+  // mkstemp makes files for the owner only; a result is for whom the user's mask says.
+  const mode_t mask = umask(0);
+  umask(mask);
+  fchmod(descriptor, 0666 & ~mask);
+  file_ = fdopen(descriptor, "w");
+}
+
+OutputFile::~OutputFile() {
+  if (file_ != nullptr && file_ != stdout) std::fclose(file_);
+  if (!temporary_path_.empty()) unlink(temporary_path_.c_str());
+}
+
+void OutputFile::fail() const {
+  throw RunError(ExitCode::cannot_write,
+                 fmt::format("cannot write {}: {}; is the disk full?",
+                             path_.empty() ? "standard output" : path_, std::strerror(errno)));
+}
+
+void OutputFile::write(std::string_view text) {
+  if (std::fwrite(text.data(), 1, text.size(), file_) != text.size()) fail();
+}
+
+void OutputFile::commit() {
+  if (std::fflush(file_) != 0) fail();
+  if (!temporary_path_.empty()) {
+    if (fsync(fileno(file_)) != 0) fail();
+    if (rename(temporary_path_.c_str(), path_.c_str()) != 0) fail();
+    temporary_path_.clear();
+  }
+}
+
+}  // namespace cg2d

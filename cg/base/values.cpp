@@ -1,0 +1,67 @@
+#include "cg/base/values.hpp"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstdint>
+
+#include "cg/base/errors.hpp"
+#include "cg/base/text_format.hpp"
+
+namespace cg2d {
+namespace {
+
+std::optional<int> positive_integer(std::string_view text) {
+  const auto value = number_from<int>(text);
+  return value && *value >= 1 ? value : std::nullopt;
+}
+
+}  // namespace
+
+std::optional<comm::ProcessGrid> grid_from(std::string_view text) {
+  if (text == "auto") return std::nullopt;
+  const auto cross = text.find('x');
+  const auto columns = positive_integer(text.substr(0, cross));
+  const auto rows = cross == std::string_view::npos ? std::nullopt : positive_integer(text.substr(cross + 1));
+  if (!columns || !rows) {
+    throw InputError(fmt::format(
+        "--grid {}: must be PXxPY (columns x rows of ranks), such as 2x4, or auto, or rule", text));
+  }
+  return comm::ProcessGrid{.columns = *columns, .rows = *rows};
+}
+
+void require_known(const std::string& option, const std::string& value,
+                   const std::vector<std::string>& known) {
+  if (std::find(known.begin(), known.end(), value) != known.end()) return;
+  throw InputError(fmt::format("{} {}: unknown; valid: {}", option, value, fmt::join(known, ", ")));
+}
+
+std::string valid_grids(int rank_count) {
+  std::vector<std::string> names;
+  for (const auto& grid : comm::factorizations(rank_count)) names.push_back(grid.name());
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+void require_grid_of(const comm::ProcessGrid& grid, int rank_count) {
+  if (static_cast<std::int64_t>(grid.columns) * grid.rows == rank_count) return;
+  throw InputError(fmt::format("--grid {}: does not match the {}; valid (PXxPY): {}", grid.name(),
+                               format_count(rank_count, "rank"), valid_grids(rank_count)));
+}
+
+void require_within(const std::string& option, int value, int largest) {
+  if (value < 1 || value > largest) {
+    throw InputError(fmt::format("{} {}: must be within 1 ... {}", option, value, largest));
+  }
+}
+
+void require_started(const std::string& option, int rank_count, int started_count) {
+  if (rank_count <= started_count) return;
+  throw InputError(fmt::format("{} {}: only {} started; start as many with mpiexec -n {}", option, rank_count,
+                               started_count, rank_count));
+}
+
+void require_not_negative(const std::string& option, const std::optional<int>& value) {
+  if (value && *value < 0) throw InputError(fmt::format("{} {}: must not be negative", option, *value));
+}
+
+}  // namespace cg2d

@@ -1,0 +1,55 @@
+#pragma once
+
+// Values as text: numbers, grids of ranks, names of table rows, and the checks that say what would be valid.
+
+#include <charconv>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+#include "comm/block_layout.hpp"
+
+namespace cg2d {
+
+/// The whole text as a decimal number; nothing when it is anything else or does not fit.
+template <typename Number>
+std::optional<Number> number_from(std::string_view text) {
+  if (text.starts_with('+') && !text.starts_with("+-")) text.remove_prefix(1);
+  Number value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+/// The names of a table's rows, in their order.
+template <typename Table>
+std::vector<std::string> names_of(const Table& table) {
+  std::vector<std::string> names;
+  names.reserve(std::size(table));
+  for (const auto& row : table) names.emplace_back(row.name);
+  return names;
+}
+
+/// "2x4" -> 2 columns, 4 rows; "auto" -> nothing. Throws InputError.
+std::optional<comm::ProcessGrid> grid_from(std::string_view text);
+/// Every grid of that many ranks, for messages.
+std::string valid_grids(int rank_count);
+/// Throws InputError that lists the valid grids when the grid is of another number of ranks.
+void require_grid_of(const comm::ProcessGrid& grid, int rank_count);
+
+/// Throws InputError that lists the known names.
+void require_known(const std::string& option, const std::string& value,
+                   const std::vector<std::string>& known);
+/// Throws InputError when the value is not within 1 ... largest.
+void require_within(const std::string& option, int value, int largest);
+/// Throws InputError when fewer ranks were started than the option asks for.
+void require_started(const std::string& option, int rank_count, int started_count);
+/// Throws InputError when there is a value and it is negative.
+void require_not_negative(const std::string& option, const std::optional<int>& value);
+
+/// More threads than any processor runs. The OpenMP library crashes on numbers that are beyond reason.
+inline constexpr int most_threads = 1024;
+
+}  // namespace cg2d

@@ -1,0 +1,127 @@
+// The command line of `cg2d pingpong`.
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cg/base/errors.hpp"
+#include "cg/commands/option_values.hpp"
+#include "cg/commands/shared_options.hpp"
+#include "cg/commands/subcommand.hpp"
+#include "cg/studies/pingpong_command.hpp"
+#include "cg/studies/pingpong_report.hpp"
+
+namespace cg2d {
+namespace {
+
+/// What the options said, as far as it is not in PingPongOptions as it was said.
+struct PingPongWords {
+  std::vector<std::string> pairs;
+  std::string class_letter = "A";
+  std::string grid = "auto";
+  PingPongOptions options;
+};
+
+/// 8 bytes to 8 MiB.
+std::vector<std::int64_t> default_byte_counts() {
+  constexpr std::int64_t largest = std::int64_t{8} << 20;
+  std::vector<std::int64_t> byte_counts;
+  for (std::int64_t bytes = 8; bytes < largest; bytes *= 4) byte_counts.push_back(bytes);
+  byte_counts.push_back(largest);
+  return byte_counts;
+}
+
+void add_pingpong_options(CLI::App& parser, PingPongWords& words) {
+  auto& options = words.options;
+  parser.add_option("--pairs", words.pairs, "pairs of ranks, such as 0:1,0:2; 0:1 if not given")
+      ->delimiter(',')
+      ->type_name("A:B");
+  parser
+      .add_option("--sizes", options.transfers.byte_counts,
+                  "sizes of a variable, such as 8,64kB; powers of 4 from 8 to 8 MiB if not given")
+      ->delimiter(',')
+      ->transform(byte_count())
+      ->type_name("SIZE");
+  parser
+      .add_option("--variables", options.transfers.variable_counts,
+                  "variables per synchronization; 1,8 if not given")
+      ->delimiter(',')
+      ->transform(decimal<int>());
+  parser
+      .add_option(
+          "--methods", options.transfers.methods,
+          fmt::format("ways to move them; all if not given: {}", fmt::join(pingpong_method_names(), ", ")))
+      ->delimiter(',');
+  add_ranks_per_node_option(parser, options.transfers.ranks_per_node);
+  parser.add_option("--class", words.class_letter, "the class whose phases are timed; A if not given");
+  parser.add_option("--grid", words.grid, "the grid PXxPY of these; that of the rule if not given");
+  parser.add_flag("--progress", options.progress, "progress on stderr (a terminal gets it anyway)");
+  parser.add_option("--format", options.format, fmt::format("{}", fmt::join(pingpong_format_names(), ", ")));
+  parser.add_option("--output", options.output, "write the result to FILE")
+      ->check(file_name())
+      ->type_name("FILE");
+}
+
+RankPair pair_from(const std::string& text) {
+  const auto colon = text.find(':');
+  const std::string_view view = text;
+  const auto first = number_from<int>(view.substr(0, colon));
+  const auto second = colon == std::string::npos ? std::nullopt : number_from<int>(view.substr(colon + 1));
+  if (!first || !second || *first < 0 || *second < 0) {
+    throw InputError(fmt::format("--pairs {}: must be two ranks A:B, such as 0:1", text));
+  }
+  if (*first == *second) {
+    throw InputError(fmt::format("--pairs {}: must be two different ranks, such as 0:1", text));
+  }
+  return {.first = *first, .second = *second};
+}
+
+PingPongOptions pingpong_options_from(const PingPongWords& words) {
+  PingPongOptions options = words.options;
+  for (const auto& text : words.pairs) options.pairs.push_back(pair_from(text));
+  if (options.pairs.empty()) options.pairs.emplace_back();
+  auto& transfers = options.transfers;
+  if (transfers.byte_counts.empty()) transfers.byte_counts = default_byte_counts();
+  for (const auto bytes : transfers.byte_counts) {
+    if (bytes > largest_variable_byte_count) {
+      throw InputError(
+          fmt::format("--sizes {}: must be within 1 ... {} bytes", bytes, largest_variable_byte_count));
+    }
+  }
+  require_ranks_per_node(transfers.ranks_per_node);
+  if (transfers.variable_counts.empty()) transfers.variable_counts = {1, 8};
+  for (const int count : transfers.variable_counts) require_within("--variables", count, most_variables);
+  if (transfers.methods.empty()) transfers.methods = pingpong_method_names();
+  for (const auto& name : transfers.methods) require_known("--methods", name, pingpong_method_names());
+  options.problem = problem_class(words.class_letter);
+  options.grid = grid_from(words.grid);
+  require_known("--format", options.format, pingpong_format_names());
+  return options;
+}
+
+class PingPongSubcommand final : public Subcommand {
+ public:
+  void add_options(CLI::App& parser) override { add_pingpong_options(parser, words_); }
+  [[nodiscard]] Action action() const override {
+    return [options = pingpong_options_from(words_)](comm::RankGroup& group) {
+      return pingpong(options, group);
+    };
+  }
+
+ private:
+  PingPongWords words_;
+};
+
+}  // namespace
+
+SubcommandRow pingpong_subcommand() {
+  return {.name = "pingpong",
+          .description = "measure messages, puts, gets, shared memory and the phases of every transport",
+          .make = []() -> std::unique_ptr<Subcommand> { return std::make_unique<PingPongSubcommand>(); }};
+}
+
+}  // namespace cg2d

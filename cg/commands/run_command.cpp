@@ -1,0 +1,91 @@
+#include "cg/commands/run_command.hpp"
+
+#include <exception>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "cg/base/progress.hpp"
+#include "cg/base/shared_output.hpp"
+#include "cg/report/report.hpp"
+#include "cg/report/trace_file.hpp"
+#include "cg/run/benchmark_run.hpp"
+
+namespace cg2d {
+namespace {
+
+/// A run with its output.
+class RunCommand {
+ public:
+  RunCommand(const RunOptions& options, comm::RankGroup& group)
+      : options_(options),
+        group_(group),
+        progress_(options.progress, group.rank()),
+        run_(options, group, progress_) {}
+
+  ExitCode execute() {
+    try {
+      run_.prepare();
+      if (options_.dry_run) return print_plan();
+      output_ = open_output(options_.output, group_);
+      if (!options_.trace.path.empty()) trace_file_ = open_output(options_.trace.path, group_);
+      run_.perform();
+      if (run_.trace()) write_trace_file();
+    } catch (const RunError& error) {
+      run_.note_failure(error);
+      write_error_report();
+      throw;
+    }
+    write_output(output_.get(), group_, [&] { return format().write(report()); });
+    if (group_.rank() == 0 && report().code != ExitCode::success) say_on_stderr(report().reason);
+    return report().code;
+  }
+
+ private:
+  [[nodiscard]] const ReportFormat& format() const { return report_format(options_.format); }
+  [[nodiscard]] const RunReport& report() const { return run_.report(); }
+
+  ExitCode print_plan() {
+    const bool is_here = options_.planned_ranks == 0 || options_.planned_ranks == group_.size();
+    const auto layout = comm::BlockLayout::even(options_.problem.n, report().grid);
+    output_ = open_output(options_.output, group_);
+    write_output(output_.get(), group_, [&] {
+      return describe_plan(run_.choices(), layout, run_.source(),
+                           is_here ? std::optional(run_.granted_environment()) : std::nullopt,
+                           options_.format);
+    });
+    return ExitCode::success;
+  }
+
+  void write_trace_file() {
+    write_trace(report(), *run_.trace(), trace_file_.get(), group_);
+    progress_.say(fmt::format("wrote the trace to {}", options_.trace.path));
+  }
+
+  /// Programs that read a result get one for a run that could not start, too, if it can be written at all.
+  void write_error_report() {
+    if (group_.rank() != 0 || !format().writes_errors) return;
+    try {
+      if (!output_) output_ = std::make_unique<OutputFile>(options_.output);
+      output_->write(format().write(report()));
+      output_->commit();
+    } catch (const std::exception&) {
+      // What cannot be written is the error that is being reported, or comes second to it.
+    }
+  }
+
+  const RunOptions& options_;
+  comm::RankGroup& group_;
+  Progress progress_;
+  BenchmarkRun run_;
+  std::unique_ptr<OutputFile> output_;
+  std::unique_ptr<OutputFile> trace_file_;  // on rank 0, if there is to be a trace
+};
+
+}  // namespace
+
+ExitCode run_benchmark(const RunOptions& options, comm::RankGroup& group) {
+  return RunCommand(options, group).execute();
+}
+
+}  // namespace cg2d

@@ -1,0 +1,103 @@
+// The command line of `cg2d scaling`.
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <limits>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cg/commands/option_values.hpp"
+#include "cg/commands/problem_options.hpp"
+#include "cg/commands/shared_options.hpp"
+#include "cg/commands/subcommand.hpp"
+#include "cg/studies/scaling_command.hpp"
+#include "cg/studies/scaling_table.hpp"
+
+namespace cg2d {
+namespace {
+
+/// What the options said, as far as it is not in ScalingOptions as it was said.
+struct ScalingWords {
+  std::string class_letter;
+  ProblemWords problem;
+  ScalingOptions options;
+};
+
+void add_scaling_options(CLI::App& scaling, ScalingWords& words) {
+  auto& options = words.options;
+  scaling.add_option("--class", words.class_letter, "problem class; A if not given");
+  add_problem_options(scaling, words.problem, common_option_group);
+  scaling
+      .add_option("--cores", options.core_counts,
+                  "numbers of cores, such as 1,2,4; powers of two up to the ranks started if not given")
+      ->delimiter(',')
+      ->transform(decimal<int>());
+  scaling.add_flag("--weak", options.weak, "weak scaling: n grows with the cores");
+  scaling
+      .add_option("--transport", options.transports,
+                  "ways to move data, such as two-sided,shared, which is the default where both can serve")
+      ->delimiter(',');
+  scaling.add_option("--kernel", options.common.kernel.name, "matrix-vector product, or auto");
+  add_profile_options(scaling, options.common.profile, profile_is_used());
+  add_memory_limit_option(scaling, options.common.memory_limit_bytes);
+  add_ranks_per_node_option(scaling, options.common.ranks_per_node);
+  scaling.add_option("--rounds", options.round_count, "runs of each way, in turns; 3 if not given")
+      ->transform(decimal<int>());
+  scaling.add_option("--format", options.format, "text, json or csv");
+  scaling.add_option("--output", options.output, "write the result to FILE, whole or not at all")
+      ->check(file_name())
+      ->type_name("FILE");
+  scaling.add_flag("--progress", options.progress, "progress on stderr (a terminal gets it anyway)");
+}
+
+/// Each name once, in the order given.
+std::vector<std::string> without_repeats(const std::vector<std::string>& names) {
+  std::vector<std::string> once;
+  for (const auto& name : names) {
+    if (std::ranges::find(once, name) == once.end()) once.push_back(name);
+  }
+  return once;
+}
+
+ScalingOptions scaling_options_from(const ScalingWords& words) {
+  constexpr int most = std::numeric_limits<int>::max();
+  ScalingOptions options = words.options;
+  const bool is_whole_problem = words.class_letter.empty() && words.problem.has_any();
+  options.problem = problem_from(
+      "scaling", words.class_letter.empty() && !is_whole_problem ? "A" : words.class_letter, words.problem);
+  for (const int count : options.core_counts) require_within("--cores", count, most);
+  for (const auto& transport : options.transports) require_transport_name(transport);
+  options.transports = without_repeats(options.transports);
+  require_kernel_name(options.common.kernel.name);
+  require_within("--rounds", options.round_count, most);
+  require_known("--format", options.format, names_of(scaling_format_table()));
+  check_profile(options.common.profile);
+  require_ranks_per_node(options.common.ranks_per_node);
+  return options;
+}
+
+class ScalingSubcommand final : public Subcommand {
+ public:
+  void add_options(CLI::App& parser) override { add_scaling_options(parser, words_); }
+  [[nodiscard]] Action action() const override {
+    return [options = scaling_options_from(words_)](comm::RankGroup& group) {
+      return compare_ways(options, group);
+    };
+  }
+
+ private:
+  ScalingWords words_;
+};
+
+}  // namespace
+
+SubcommandRow scaling_subcommand() {
+  return {.name = "scaling",
+          .description = "compare ranks, shared-memory ranks and threads on the same cores",
+          .make = []() -> std::unique_ptr<Subcommand> { return std::make_unique<ScalingSubcommand>(); }};
+}
+
+}  // namespace cg2d

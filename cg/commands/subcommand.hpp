@@ -1,0 +1,59 @@
+#pragma once
+
+// The pattern of every subcommand of the program: declare options, then say what to do.
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "cg/base/errors.hpp"
+#include "comm/rank_group.hpp"
+
+namespace cg2d {
+
+/// What the program does with a command line: collective, the same exit code on every rank. Throws RunError
+/// (on every rank alike), MpiError, std::bad_alloc.
+using Action = std::function<ExitCode(comm::RankGroup& group)>;
+
+/// Prints a text to standard output, from rank 0.
+Action print_text(std::string text);
+/// The same of a text that rank 0 makes then; `make` may throw RunError.
+Action print_made_text(std::function<std::string()> make);
+
+/// The command line of one subcommand. Holds what the words said; must outlive the parser.
+class Subcommand {
+ public:
+  Subcommand() = default;
+  virtual ~Subcommand() = default;
+  Subcommand(const Subcommand&) = delete;
+  Subcommand& operator=(const Subcommand&) = delete;
+  Subcommand(Subcommand&&) = delete;
+  Subcommand& operator=(Subcommand&&) = delete;
+
+  virtual void add_options(CLI::App& parser) = 0;
+  /// Once the words are there. Throws InputError.
+  [[nodiscard]] virtual Action action() const = 0;
+};
+
+/// One subcommand; a new one is one file that defines a row, and its entry in subcommand_table().
+struct SubcommandRow {
+  std::string_view name;
+  std::string_view description;
+  std::unique_ptr<Subcommand> (*make)();
+};
+std::span<const SubcommandRow> subcommand_table();
+
+SubcommandRow run_subcommand();
+SubcommandRow tune_subcommand();
+SubcommandRow sweep_subcommand();
+SubcommandRow scaling_subcommand();
+SubcommandRow model_subcommand();
+SubcommandRow pingpong_subcommand();
+SubcommandRow events_subcommand();
+SubcommandRow compare_subcommand();
+SubcommandRow export_subcommand();
+
+}  // namespace cg2d

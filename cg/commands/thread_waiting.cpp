@@ -1,0 +1,106 @@
+#include "cg/commands/thread_waiting.hpp"
+
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdlib>
+#include <filesystem>
+#include <span>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+namespace cg2d {
+namespace {
+
+/// The number that a text begins with; 0 without one.
+int leading_number(std::string_view text) {
+  int number = 0;
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return number;
+}
+
+/// The largest of "1,2,4".
+int largest_of_list(std::string_view list) {
+  int largest = 0;
+  while (!list.empty()) {
+    largest = std::max(largest, leading_number(list));
+    const auto comma = list.find(',');
+    list.remove_prefix(comma == std::string_view::npos ? list.size() : comma + 1);
+  }
+  return largest;
+}
+
+/// Processors that this process or its parent may run on. A launcher may run on all that its ranks have
+/// together, also where it has bound each rank to some of them.
+int processors_of_launcher() {
+  cpu_set_t own;
+  cpu_set_t parent;
+  CPU_ZERO(&own);
+  CPU_ZERO(&parent);
+  sched_getaffinity(0, sizeof(own), &own);
+  sched_getaffinity(getppid(), sizeof(parent), &parent);
+  CPU_OR(&own, &own, &parent);
+  return CPU_COUNT(&own);
+}
+
+bool user_has_set_waiting() {
+  constexpr std::array names{"OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "KMP_BLOCKTIME", "KMP_LIBRARY"};
+  return std::any_of(names.begin(), names.end(), [](auto name) { return std::getenv(name) != nullptr; });
+}
+
+/// The largest number of threads of a rank that the command line asks for, 1 if it asks for none. The
+/// arguments, without the program's name, need not be valid.
+int most_threads_asked_for(std::span<const std::string_view> arguments) {
+  constexpr std::string_view option = "--threads";
+  int most = 1;
+  for (std::size_t k = 0; k < arguments.size(); ++k) {
+    if (!arguments[k].starts_with(option)) continue;
+    const auto rest = arguments[k].substr(option.size());
+    if (rest.starts_with('=')) most = std::max(most, largest_of_list(rest.substr(1)));
+    if (!rest.empty()) continue;
+    // "--threads 1 2" is a list as well.
+    while (k + 1 < arguments.size() && leading_number(arguments[k + 1]) > 0)
+      most = std::max(most, largest_of_list(arguments[++k]));
+  }
+  return most;
+}
+
+/// The number that the launcher's environment names; 1 without a launcher that names one.
+int ranks_on_this_node() {
+  // MPICH's and Intel's mpiexec, Open MPI's, Cray's, and srun ("4(x2),3": the first nodes have the most).
+  for (const auto* const name :
+       {"MPI_LOCALNRANKS", "OMPI_COMM_WORLD_LOCAL_SIZE", "PMI_LOCAL_SIZE", "SLURM_STEP_TASKS_PER_NODE"}) {
+    if (const char* const text = std::getenv(name)) return std::max(1, leading_number(text));
+  }
+  return 1;
+}
+
+/// Whether there may be several threads in a rank, and more in all ranks of this node than it has processors.
+bool threads_are_crowded(std::span<const std::string_view> arguments) {
+  const int thread_count = most_threads_asked_for(arguments);
+  // "scaling" has no --threads: it splits as many threads as there are ranks, in every way.
+  const bool is_scaling = !arguments.empty() && arguments.front() == "scaling";
+  if (thread_count == 1 && !is_scaling) return false;
+  const int processor_count = processors_of_launcher();
+  return processor_count > 0 && thread_count > processor_count / ranks_on_this_node();
+}
+
+}  // namespace
+
+void let_threads_sleep_if_crowded(int argument_count, char** arguments) {
+  const std::vector<std::string_view> texts(arguments + std::min(1, argument_count),
+                                            arguments + argument_count);
+  if (user_has_set_waiting() || !threads_are_crowded(texts)) return;
+  // Not /proc/self/exe itself: the process would be called "exe".
+  std::error_code error;
+  const auto program = std::filesystem::read_symlink("/proc/self/exe", error);
+  if (error || setenv("OMP_WAIT_POLICY", "passive", 1) != 0) return;
+  execv(program.c_str(), arguments);
+  // It did not start: this one goes on, and its threads spin.
+}
+
+}  // namespace cg2d

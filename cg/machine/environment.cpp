@@ -1,0 +1,223 @@
+#include "cg/machine/environment.hpp"
+
+#include <cblas.h>
+#include <fmt/format.h>
+#include <hwloc.h>
+#include <sched.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <fstream>
+#include <limits>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <sstream>
+#include <utility>
+
+#include "cg/base/json_values.hpp"
+#include "cg/base/process_memory.hpp"
+#include "cg/base/text_format.hpp"
+
+namespace cg2d {
+namespace {
+
+struct TopologyDeleter {
+  void operator()(hwloc_topology* topology) const { hwloc_topology_destroy(topology); }
+};
+using Topology = std::unique_ptr<hwloc_topology, TopologyDeleter>;
+
+struct BitmapDeleter {
+  void operator()(hwloc_bitmap_s* bitmap) const { hwloc_bitmap_free(bitmap); }
+};
+using Bitmap = std::unique_ptr<hwloc_bitmap_s, BitmapDeleter>;
+
+Topology load_topology() {
+  hwloc_topology_t raw = nullptr;
+  if (hwloc_topology_init(&raw) != 0) return nullptr;
+  Topology topology(raw);
+  // Devices are of no use here, and looking for them takes most of the time.
+  hwloc_topology_set_io_types_filter(raw, HWLOC_TYPE_FILTER_KEEP_NONE);
+  if (hwloc_topology_load(raw) != 0) return nullptr;
+  return topology;
+}
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  if (gethostname(name.data(), name.size() - 1) != 0) return "unknown";
+  return name.data();
+}
+
+std::string text_of(const Bitmap& bitmap) {
+  char* text = nullptr;
+  if (hwloc_bitmap_list_asprintf(&text, bitmap.get()) < 0) return {};
+  const std::unique_ptr<char, decltype(&std::free)> owner(text, &std::free);
+  return text;
+}
+
+/// Cores with at least one processor in the union of the masks: what they have of it. Without cores in the
+/// topology the processors are taken for cores.
+std::vector<std::string> list_cores(hwloc_topology_t topology, const std::vector<std::string>& masks) {
+  const Bitmap all(hwloc_bitmap_alloc());
+  const Bitmap one(hwloc_bitmap_alloc());
+  for (const auto& mask : masks) {
+    hwloc_bitmap_list_sscanf(one.get(), mask.c_str());
+    hwloc_bitmap_or(all.get(), all.get(), one.get());
+  }
+  std::vector<std::string> cores;
+  for (const auto type : {HWLOC_OBJ_CORE, HWLOC_OBJ_PU}) {
+    for (hwloc_obj_t core = nullptr; (core = hwloc_get_next_obj_by_type(topology, type, core)) != nullptr;) {
+      hwloc_bitmap_and(one.get(), core->cpuset, all.get());
+      if (hwloc_bitmap_iszero(one.get()) == 0) cores.push_back(text_of(one));
+    }
+    if (!cores.empty()) break;
+  }
+  return cores;
+}
+
+std::vector<CacheInfo> list_caches(hwloc_topology_t topology) {
+  std::vector<CacheInfo> caches;
+  for (const auto type : {HWLOC_OBJ_L1CACHE, HWLOC_OBJ_L2CACHE, HWLOC_OBJ_L3CACHE, HWLOC_OBJ_L4CACHE}) {
+    const auto* const cache = hwloc_get_obj_by_type(topology, type, 0);
+    if (cache == nullptr) continue;
+    caches.push_back({.level = static_cast<int>(cache->attr->cache.depth),
+                      .byte_count = static_cast<std::int64_t>(cache->attr->cache.size),
+                      .shared_by_cores = std::max(1, hwloc_get_nbobjs_inside_cpuset_by_type(
+                                                         topology, cache->cpuset, HWLOC_OBJ_CORE))});
+  }
+  return caches;
+}
+
+std::string processor_model(hwloc_topology_t topology) {
+  auto* const package = hwloc_get_obj_by_type(topology, HWLOC_OBJ_PACKAGE, 0);
+  const char* model = package == nullptr ? nullptr : hwloc_obj_get_info_by_name(package, "CPUModel");
+  return model == nullptr ? "unknown" : model;
+}
+
+NodeInfo inspect_node(const std::string& host, const std::vector<std::string>& masks) {
+  NodeInfo node;
+  node.host = host;
+  node.rank_count = static_cast<int>(masks.size());
+  node.available_bytes = available_memory_bytes();
+  if (const Topology topology = load_topology()) {
+    node.processor = processor_model(topology.get());
+    node.cores = list_cores(topology.get(), masks);
+    node.core_count = std::max(1, static_cast<int>(node.cores.size()));
+    node.caches = list_caches(topology.get());
+  } else {
+    node.processor = "unknown";
+    node.core_count = static_cast<int>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)));
+  }
+  return node;
+}
+
+std::string encode(const NodeInfo& node) {
+  nlohmann::ordered_json json{
+      {"processor", node.processor}, {"core_count", node.core_count}, {"available", node.available_bytes}};
+  json["cores"] = node.cores;
+  json["caches"] = nlohmann::ordered_json::array();
+  for (const auto& cache : node.caches) {
+    json["caches"].push_back({cache.level, cache.byte_count, cache.shared_by_cores});
+  }
+  return json_text(json);
+}
+
+void decode(const std::string& text, NodeInfo& node) {
+  const auto json = nlohmann::json::parse(text);
+  node.processor = json.at("processor");
+  node.core_count = json.at("core_count");
+  node.cores = json.at("cores").get<std::vector<std::string>>();
+  node.available_bytes = json.at("available");
+  for (const auto& cache : json.at("caches")) {
+    node.caches.push_back({.level = cache.at(0), .byte_count = cache.at(1), .shared_by_cores = cache.at(2)});
+  }
+}
+
+/// The setting in brackets of "always [madvise] never"; empty where there is none.
+std::string huge_page_setting() {
+  std::ifstream file("/sys/kernel/mm/transparent_hugepage/enabled");
+  std::string line;
+  std::getline(file, line);
+  const auto open = line.find('[');
+  const auto close = line.find(']');
+  if (open == std::string::npos || close == std::string::npos || close < open) return {};
+  return line.substr(open + 1, close - open - 1);
+}
+
+std::string mpi_library_version() {
+  std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
+  int length = 0;
+  comm::check(MPI_Get_library_version(text.data(), &length), "MPI_Get_library_version");
+  // "MPICH Version:\t4.0.2\nMPICH Release date: ...": the first line says it all.
+  std::string version(text.data());
+  version = version.substr(0, version.find('\n'));
+  std::replace(version.begin(), version.end(), '\t', ' ');
+  return version;
+}
+
+}  // namespace
+
+std::string NodeInfo::processor_with_caches() const {
+  std::string text = processor;
+  for (const auto& cache : caches)
+    text += fmt::format(", L{} {}", cache.level, format_bytes(cache.byte_count));
+  return text;
+}
+
+// The affinity mask from the kernel: no topology is needed for it, so ranks that need none load none.
+std::string allowed_processors() {
+  cpu_set_t mask;
+  CPU_ZERO(&mask);
+  if (sched_getaffinity(0, sizeof(mask), &mask) != 0) return {};
+  const Bitmap bitmap(hwloc_bitmap_alloc());
+  for (unsigned cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+    if (CPU_ISSET(cpu, &mask)) hwloc_bitmap_set(bitmap.get(), cpu);
+  }
+  return text_of(bitmap);
+}
+
+Environment inspect_environment(comm::RankGroup& group, int thread_count) {
+  Environment environment;
+  const auto hosts = group.gather_all(host_name());
+  const auto masks = group.gather_all(allowed_processors());
+  std::vector<std::vector<std::string>> node_masks;
+  std::vector<int> first_ranks;
+  for (std::size_t rank = 0; rank < hosts.size(); ++rank) {
+    const auto known = std::find_if(environment.nodes.begin(), environment.nodes.end(),
+                                    [&](const auto& node) { return node.host == hosts[rank]; });
+    const auto node = static_cast<std::size_t>(known - environment.nodes.begin());
+    if (node == environment.nodes.size()) {
+      environment.nodes.emplace_back().host = hosts[rank];
+      node_masks.emplace_back();
+      first_ranks.push_back(static_cast<int>(rank));
+    }
+    node_masks[node].push_back(masks[rank]);
+    environment.ranks.push_back(
+        {.host = hosts[rank], .processors = masks[rank], .node = static_cast<int>(node)});
+  }
+
+  const auto my_node =
+      static_cast<std::size_t>(environment.ranks[static_cast<std::size_t>(group.rank())].node);
+  std::string answer;
+  if (first_ranks[my_node] == group.rank()) {
+    answer = encode(inspect_node(environment.nodes[my_node].host, node_masks[my_node]));
+  }
+  const auto answers = group.gather_all(answer);
+  for (std::size_t node = 0; node < environment.nodes.size(); ++node) {
+    auto& info = environment.nodes[node];
+    decode(answers[static_cast<std::size_t>(first_ranks[node])], info);
+    info.rank_count = static_cast<int>(node_masks[node].size());
+    environment.ranks_oversubscribed |= info.rank_count > info.core_count;
+    environment.oversubscribed |= info.rank_count * thread_count > info.core_count;
+  }
+  environment.mpi_version = mpi_library_version();
+  environment.blas = openblas_get_config();
+  if (auto setting = group.broadcast(huge_page_setting()); !setting.empty())
+    environment.transparent_huge_pages = std::move(setting);
+  return environment;
+}
+
+}  // namespace cg2d

@@ -1,0 +1,59 @@
+#pragma once
+
+// What the program runs on: nodes, cores, binding, memory, versions.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "comm/rank_group.hpp"
+
+namespace cg2d {
+
+/// One rank's place.
+struct RankPlace {
+  std::string host;
+  std::string processors;  ///< the logical processors that it may run on, as a list "0-3,8"
+  int node = 0;            ///< number of its host, in the order of the ranks
+};
+
+/// One cache level of a processor.
+struct CacheInfo {
+  int level = 0;
+  std::int64_t byte_count = 0;
+  int shared_by_cores = 0;
+};
+
+/// One node, as the first rank on it sees it.
+struct NodeInfo {
+  std::string host;
+  std::string processor;  ///< model name
+  int core_count = 0;     ///< cores that the node's ranks may run on, all masks together
+  int rank_count = 0;
+  /// The logical processors of each of these cores, as lists; neighbours in the topology are neighbours here.
+  std::vector<std::string> cores{};
+  std::vector<CacheInfo> caches;     ///< data and unified caches
+  std::int64_t available_bytes = 0;  ///< memory that the ranks may still take: free, cgroup limit
+
+  /// The processor with its caches, for virtual machines hide the model: "AMD EPYC, L1 32.8 kB, L2 1.05 MB".
+  [[nodiscard]] std::string processor_with_caches() const;
+};
+
+struct Environment {
+  std::vector<RankPlace> ranks;
+  std::vector<NodeInfo> nodes;
+  std::string mpi_version;
+  std::string blas;
+  std::optional<std::string> transparent_huge_pages{};  ///< the system's setting where rank 0 runs, if known
+  bool oversubscribed = false;                          ///< on some node ranks x threads outnumber the cores
+  bool ranks_oversubscribed = false;  ///< on some node the ranks alone do: waiting ranks yield
+};
+
+/// Collective. Every rank gets the whole answer.
+Environment inspect_environment(comm::RankGroup& group, int thread_count);
+
+/// The logical processors that the calling thread may run on, as a list "0-3,8"; empty if not known.
+std::string allowed_processors();
+
+}  // namespace cg2d

@@ -1,0 +1,171 @@
+#include "cg/machine/operation_times.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <utility>
+
+#include "cg/base/agreement.hpp"
+#include "cg/base/errors.hpp"
+#include "cg/solver/communicator_setup.hpp"
+#include "comm/plain_sums.hpp"
+
+namespace cg2d {
+namespace {
+
+void call(comm::Communicator& communicator, comm::Operation operation) {
+  switch (operation) {
+    case comm::Operation::collect:
+      static_cast<void>(communicator.piece());
+      return communicator.collect();
+    case comm::Operation::sum:
+      static_cast<void>(communicator.partial());
+      return communicator.sum();
+    case comm::Operation::shuffle:
+      return communicator.shuffle();
+    case comm::Operation::dot: {
+      double one = 1.0;
+      return communicator.sum_scalars({&one, 1});
+    }
+  }
+}
+
+/// One product's communication with data that tell where they belong. Collective; true on this rank if all
+/// that came is right.
+bool delivers_one_product(comm::Communicator& communicator, const comm::BlockLayout& layout, int rank) {
+  const auto grid = layout.grid();
+  const auto mine = layout.piece(layout.column_piece_of(rank));
+  const auto value_at = [](std::int64_t index) { return static_cast<double>(index + 1); };
+  const auto piece = communicator.piece();
+  for (std::size_t k = 0; k < piece.size(); ++k)
+    piece[k] = value_at(mine.begin + static_cast<std::int64_t>(k));
+  communicator.collect();
+  bool is_right = true;
+  const auto block = layout.column_block(grid.column_of(rank));
+  const auto collected = communicator.column_block();
+  for (std::size_t k = 0; k < collected.size(); ++k)
+    is_right = is_right && collected[k] == value_at(block.begin + static_cast<std::int64_t>(k));
+
+  const auto rows = layout.row_block(grid.row_of(rank));
+  const auto partial = communicator.partial();
+  for (std::size_t k = 0; k < partial.size(); ++k)
+    partial[k] = value_at(rows.begin + static_cast<std::int64_t>(k));
+  communicator.sum();
+  communicator.shuffle();
+  const auto result = communicator.result();
+  for (std::size_t k = 0; k < result.size(); ++k)
+    is_right = is_right && result[k] == grid.columns * value_at(mine.begin + static_cast<std::int64_t>(k));
+
+  double sum = rank + 1.0;
+  communicator.sum_scalars({&sum, 1});
+  const double ranks = grid.rank_count();
+  is_right = is_right && sum == ranks * (ranks + 1.0) / 2.0;
+  // What is timed from here on adds up nothing but zeros: no overflow, no denormals.
+  const auto zeros = communicator.partial();
+  std::fill(zeros.begin(), zeros.end(), 0.0);
+  return is_right;
+}
+
+/// A sum over all ranks whose result is known, and different in every call.
+class CheckedSum {
+ public:
+  CheckedSum(const comm::RankGroup& group, std::function<double(double)> sum)
+      : rank_(group.rank()), ranks_(group.size()), sum_(std::move(sum)) {}
+
+  void operator()() {
+    ++calls_;
+    is_right_ = is_right_ && sum_(calls_ + rank_) == ranks_ * calls_ + ranks_ * (ranks_ - 1.0) / 2.0;
+  }
+  [[nodiscard]] bool is_right() const { return is_right_; }
+
+ private:
+  double rank_;
+  double ranks_;
+  std::function<double(double)> sum_;
+  double calls_ = 0.0;
+  bool is_right_ = true;
+};
+
+std::vector<Sample> race_samples(comm::RankGroup& group, std::span<const std::function<void()>> works,
+                                 const RaceLimits& limits) {
+  std::vector<Sample> samples;
+  for (auto& seconds : race_turns(group, works, limits)) samples.push_back(sample_of(std::move(seconds)));
+  return samples;
+}
+
+}  // namespace
+
+std::vector<Sample> time_operations(comm::RankGroup& group, std::span<const TimedOperation> operations,
+                                    const RaceLimits& limits) {
+  std::vector<std::unique_ptr<comm::Communicator>> communicators;
+  std::vector<std::function<void()>> works;
+  for (const auto& timed : operations) {
+    communicators.push_back(make_communicator(timed.transport, group, timed.layout, timed.options));
+    auto& communicator = *communicators.back();
+    const bool is_right = delivers_one_product(communicator, timed.layout, group.rank());
+    agree_on(group, [&] {
+      if (!is_right) {
+        throw RunError(ExitCode::internal,
+                       fmt::format("transport {}: wrong data on rank {}, grid {}", timed.transport.name,
+                                   group.rank(), timed.layout.grid().name()));
+      }
+    });
+    works.emplace_back([&communicator, operation = timed.operation] { call(communicator, operation); });
+  }
+  return race_samples(group, works, limits);
+}
+
+std::vector<SumTime> time_sums(comm::RankGroup& group, std::span<const comm::TransportRow* const> transports,
+                               bool may_block, const RaceLimits& limits) {
+  const auto layout =
+      comm::BlockLayout::even(group.size(), {.columns = 1, .rows = group.size()});  // sums need no vectors
+  std::vector<std::unique_ptr<comm::Communicator>> communicators;
+  std::vector<std::string> ways;
+  std::vector<CheckedSum> sums;
+  for (const auto* transport : transports) {
+    communicators.push_back(make_communicator(*transport, group, layout, {}));
+    ways.emplace_back(transport->name);
+    sums.emplace_back(group, [&communicator = *communicators.back()](double value) {
+      communicator.sum_scalars({&value, 1});
+      return value;
+    });
+  }
+  if (may_block) {
+    ways.emplace_back("MPI_Allreduce");
+    sums.emplace_back(group, [&](double value) { return comm::sum_blocking(group, value); });
+  }
+  ways.emplace_back("MPI_Iallreduce");
+  sums.emplace_back(group, [&](double value) { return comm::sum_nonblocking(group, value); });
+
+  std::vector<std::function<void()>> works;
+  works.reserve(sums.size());
+  for (auto& sum : sums) works.emplace_back([&sum] { sum(); });
+  auto samples = race_samples(group, works, limits);
+  std::vector<SumTime> times;
+  for (std::size_t k = 0; k < ways.size(); ++k) {
+    agree_on(group, [&] {
+      if (!sums[k].is_right()) {
+        throw RunError(ExitCode::internal, fmt::format("{}: a wrong sum on rank {}", ways[k], group.rank()));
+      }
+    });
+    times.push_back({.way = ways[k], .seconds = samples[k]});
+  }
+  return times;
+}
+
+TransportChoice transports_for(comm::RankGroup& group) {
+  TransportChoice choice;
+  for (const auto& row : comm::transport_table()) {
+    const auto reason = group.broadcast(row.why_unavailable(group));
+    if (reason.empty()) {
+      choice.available.push_back(&row);
+    } else {
+      choice.left_out.emplace_back(row.name, reason);
+    }
+  }
+  return choice;
+}
+
+}  // namespace cg2d

@@ -1,0 +1,212 @@
+#include "cg/machine/performance_model.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <numeric>
+
+namespace cg2d {
+namespace {
+
+constexpr auto element_bytes = static_cast<double>(sizeof(double));
+
+/// Bytes per second of one rank, with the others of its node on the same link.
+double bytes_per_second(const MachineDescription& machine, int rank_count) {
+  const auto& node = machine.node;
+  if (node.ranks <= 0 || rank_count <= node.ranks) return machine.network.bytes_per_s;
+  return std::min(machine.network.bytes_per_s, node.link_bytes_per_s / node.ranks);
+}
+
+/// What messages of one machine and number of ranks take.
+class MessageCost {
+ public:
+  MessageCost(const NetworkCost& network, double bytes_per_s)
+      : network_(network), bytes_per_s_(bytes_per_s) {}
+
+  [[nodiscard]] bool shuffles_kept_pieces() const { return network_.shuffles_kept_pieces; }
+
+  [[nodiscard]] double message(double elements) const {
+    return elements > 0.0 ? network_.start_up_s + elements * element_bytes / bytes_per_s_ : 0.0;
+  }
+  [[nodiscard]] double addition(double elements) const { return elements * network_.add_s_per_element; }
+
+  /// One member's steps, one after the other; both ways of a step are under way at the same time.
+  [[nodiscard]] double steps(const comm::Schedule& schedule, const comm::GroupPieces& pieces) const {
+    double seconds = 0.0;
+    for (const auto& step : schedule.steps) {
+      const bool sends = step.send_to != comm::ScheduleStep::no_partner;
+      const bool receives = step.receive_from != comm::ScheduleStep::no_partner;
+      const auto sent = sends ? static_cast<double>(pieces.element_count(step.sent)) : 0.0;
+      const auto received = receives ? static_cast<double>(pieces.element_count(step.received)) : 0.0;
+      seconds += message(std::max(sent, received));
+      if (step.combine == comm::Combine::add) seconds += addition(received);
+    }
+    return seconds;
+  }
+
+ private:
+  const NetworkCost& network_;
+  double bytes_per_s_;
+};
+
+std::vector<int> sampled_ranks(int rank_count) {
+  const int count = std::min(rank_count, most_sampled_ranks);
+  std::vector<int> ranks;
+  ranks.reserve(static_cast<std::size_t>(count) + 1);
+  for (std::int64_t k = 0; k < count; ++k) ranks.push_back(static_cast<int>(k * rank_count / count));
+  if (ranks.back() != rank_count - 1) ranks.push_back(rank_count - 1);
+  return ranks;
+}
+
+/// The shuffle of one rank: what it sends and receives at the same time.
+double shuffle_seconds(const MessageCost& cost, const comm::BlockLayout& layout, int rank) {
+  double elements = 0.0;
+  if (layout.shuffle_destination(rank) != rank || cost.shuffles_kept_pieces()) {
+    elements = static_cast<double>(layout.piece(layout.row_piece_of(rank)).size());
+  }
+  if (layout.shuffle_source(rank) != rank) {
+    elements = std::max(elements, static_cast<double>(layout.piece(layout.column_piece_of(rank)).size()));
+  }
+  return cost.message(elements);
+}
+
+CommunicationCosts costs_of_rank(const MessageCost& cost, const comm::BlockLayout& layout, int rank,
+                                 const ModelledTransport& transport) {
+  const auto over_column = comm::collection_pieces(layout, rank);
+  const auto over_row = comm::summation_pieces(layout, rank);
+  CommunicationCosts costs;
+  costs.collection_s = cost.steps(comm::collection_schedule(layout, rank), over_column);
+  costs.summation_s = cost.steps(comm::summation_schedule(layout, rank, transport.sum_form), over_row);
+  costs.shuffle_s = shuffle_seconds(cost, layout, rank);
+  if (transport.is_symmetric) {
+    // The shuffle backwards is a part of the collection over the rows.
+    costs.collection_s +=
+        costs.shuffle_s + cost.steps(comm::mirrored_collection_schedule(layout, rank), over_row);
+    costs.summation_s +=
+        cost.steps(comm::mirrored_summation_schedule(layout, rank, transport.sum_form), over_column);
+  }
+  for (const auto& step : comm::all_reduce_schedule(layout.grid().rank_count(), rank).steps) {
+    costs.dot_s += cost.message(1.0);
+    if (step.combine == comm::Combine::add) costs.dot_s += cost.addition(1.0);
+  }
+  return costs;
+}
+
+double loop_seconds(const RowLoopCost& loop, double rows, const RowLengthDistribution& lengths) {
+  const double short_rows = lengths.share_below(loop.critical_vector_length);
+  const double short_nonzeros = lengths.nonzeros_below(loop.critical_vector_length);
+  return rows * ((1.0 - short_rows) * loop.row_start_up_s +
+                 (lengths.mean() - short_nonzeros) * loop.seconds_per_nonzero +
+                 short_nonzeros * loop.short_row_seconds_per_nonzero);
+}
+
+/// A block between the measured shapes: their figures, weighted by the inverse fourth power of the distance
+/// in the logarithms of rows, columns and nonzeros. A shape that was measured is met all but exactly. What
+/// rows of another length take follows the kernel's curve.
+BlockShapeCost between_shapes(const KernelCost& kernel, double rows, double columns, double nonzeros) {
+  double weights = 0.0;
+  BlockShapeCost mean{.rows = rows, .columns = columns, .nonzeros = nonzeros};
+  const double at_these_rows = kernel.at_row_length(nonzeros / rows);
+  for (const auto& shape : kernel.shapes) {
+    constexpr double same = 1e-6;
+    const double by_rows = std::log(shape.rows / rows);
+    const double by_columns = std::log(shape.columns / columns);
+    const double by_nonzeros = std::log(shape.nonzeros / nonzeros);
+    const double square = by_rows * by_rows + by_columns * by_columns + by_nonzeros * by_nonzeros + same;
+    const double weight = 1.0 / (square * square);
+    weights += weight;
+    mean.seconds_per_nonzero += weight * shape.seconds_per_nonzero * at_these_rows /
+                                kernel.at_row_length(shape.nonzeros / shape.rows);
+    mean.dot_s_per_element += weight * shape.dot_s_per_element;
+    mean.update_s_per_element += weight * shape.update_s_per_element;
+    mean.waiting_share += weight * shape.waiting_share;
+  }
+  mean.seconds_per_nonzero /= weights;
+  mean.dot_s_per_element /= weights;
+  mean.update_s_per_element /= weights;
+  mean.waiting_share /= weights;
+  return mean;
+}
+
+}  // namespace
+
+double Prediction::total_s() const { return std::accumulate(phases.begin(), phases.end(), 0.0); }
+
+CommunicationCosts communication_costs(const MachineDescription& machine, const comm::BlockLayout& layout,
+                                       const ModelledTransport& transport) {
+  const int rank_count = layout.grid().rank_count();
+  const MessageCost cost(machine.network, bytes_per_second(machine, rank_count));
+  CommunicationCosts busiest;
+  for (const int rank : sampled_ranks(rank_count)) {
+    const auto costs = costs_of_rank(cost, layout, rank, transport);
+    busiest.collection_s = std::max(busiest.collection_s, costs.collection_s);
+    busiest.summation_s = std::max(busiest.summation_s, costs.summation_s);
+    busiest.shuffle_s = std::max(busiest.shuffle_s, costs.shuffle_s);
+    busiest.dot_s = std::max(busiest.dot_s, costs.dot_s);
+  }
+  return busiest;
+}
+
+BlockCosts block_costs(const MachineDescription& machine, const KernelCost& kernel, double rows,
+                       double columns, const RowLengthDistribution& lengths) {
+  const auto& vectors = machine.vectors;
+  BlockCosts costs{.dot_s_per_element = vectors.dot_s_per_element,
+                   .update_s_per_element = vectors.update_s_per_element};
+  const double nonzeros = rows * lengths.mean();
+  if (kernel.loop) {
+    costs.multiply_s = loop_seconds(*kernel.loop, rows, lengths);
+  } else if (nonzeros > 0.0) {
+    const auto shape = between_shapes(kernel, rows, columns, nonzeros);
+    costs.multiply_s = nonzeros * shape.seconds_per_nonzero;
+    costs.waiting_s = costs.multiply_s * shape.waiting_share;
+    costs.dot_s_per_element = shape.dot_s_per_element;
+    costs.update_s_per_element = shape.update_s_per_element;
+  }
+  return costs;
+}
+
+Prediction predict(const MachineDescription& machine, const KernelCost& kernel, const Problem& problem,
+                   const comm::ProcessGrid& grid, comm::SumForm sum_form) {
+  const auto layout = comm::BlockLayout::even(problem.n, grid);
+  const auto calls =
+      communication_costs(machine, layout, {.sum_form = sum_form, .is_symmetric = kernel.is_symmetric});
+  const auto n = static_cast<double>(problem.n);
+  const double piece = n / grid.rank_count();
+  const auto block = block_costs(machine, kernel, n / grid.rows, n / grid.columns,
+                                 expected_row_lengths(problem, grid.columns));
+  const double update_s = machine.vectors.update_call_s + piece * block.update_s_per_element;
+  const double local_dot_s = machine.vectors.dot_call_s + piece * block.dot_s_per_element;
+
+  using Calls = OuterStepCalls;
+  const double outer_steps = problem.niter;
+  Prediction prediction{.machine = machine.name, .kernel = kernel.name, .grid = grid};
+  const auto put = [&](Phase phase, double seconds) {
+    prediction.phases[static_cast<std::size_t>(phase)] = outer_steps * seconds;
+  };
+  put(Phase::collection, Calls::products * calls.collection_s);
+  put(Phase::multiply, Calls::products * block.multiply_s);
+  put(Phase::summation, Calls::products * calls.summation_s);
+  put(Phase::shuffle, Calls::products * calls.shuffle_s);
+  put(Phase::dot, Calls::sums * calls.dot_s + Calls::local_dots * local_dot_s);
+  put(Phase::vector_updates, Calls::updates(kernel.is_symmetric) * update_s);
+  // Ranks wait for the slower ones in the first phase behind the product that has messages.
+  const bool sums_over_ranks = grid.columns > 1 || (kernel.is_symmetric && grid.rows > 1);
+  prediction.phases[static_cast<std::size_t>(sums_over_ranks ? Phase::summation : Phase::dot)] +=
+      outer_steps * Calls::products * block.waiting_s;
+  return prediction;
+}
+
+Prediction predict(const MachineDescription& machine, const Problem& problem, const comm::ProcessGrid& grid) {
+  const auto sum_form = machine.network.sum_form;
+  if (!machine.default_kernel.empty()) {
+    return predict(machine, machine.kernel(machine.default_kernel), problem, grid, sum_form);
+  }
+  Prediction best = predict(machine, machine.kernels.front(), problem, grid, sum_form);
+  for (const auto& kernel : machine.kernels) {
+    auto candidate = predict(machine, kernel, problem, grid, sum_form);
+    if (candidate.total_s() < best.total_s()) best = std::move(candidate);
+  }
+  return best;
+}
+
+}  // namespace cg2d

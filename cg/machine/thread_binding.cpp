@@ -1,0 +1,216 @@
+#include "cg/machine/thread_binding.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <hwloc.h>
+#include <omp.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <iterator>
+#include <map>
+#include <memory>
+#include <sstream>
+#include <utility>
+
+#include "cg/base/text_format.hpp"
+#include "cg/base/values.hpp"
+
+namespace cg2d {
+namespace {
+
+ProcessorSet processors_from(const std::string& list) {
+  const std::unique_ptr<hwloc_bitmap_s, decltype(&hwloc_bitmap_free)> bitmap(hwloc_bitmap_alloc(),
+                                                                             &hwloc_bitmap_free);
+  hwloc_bitmap_list_sscanf(bitmap.get(), list.c_str());
+  ProcessorSet processors;
+  for (int processor = hwloc_bitmap_first(bitmap.get()); processor >= 0;
+       processor = hwloc_bitmap_next(bitmap.get(), processor)) {
+    processors.push_back(processor);
+  }
+  return processors;
+}
+
+ProcessorSet common_processors(const ProcessorSet& left, const ProcessorSet& right) {
+  ProcessorSet both;
+  std::ranges::set_intersection(left, right, std::back_inserter(both));
+  return both;
+}
+
+/// The calling thread. By the system's own call: hwloc's would need the topology on every rank.
+bool may_run_on(const ProcessorSet& processors) {
+  cpu_set_t mask;
+  CPU_ZERO(&mask);
+  for (const int processor : processors) {
+    if (processor < CPU_SETSIZE) CPU_SET(static_cast<unsigned>(processor), &mask);
+  }
+  return sched_setaffinity(0, sizeof(mask), &mask) == 0;
+}
+
+/// Ranks with the same mask, in their order, and the cores that they share.
+struct MaskGroup {
+  std::vector<std::size_t> ranks;
+  std::vector<ProcessorSet> cores;
+};
+
+std::map<ProcessorSet, MaskGroup> groups_of(const HostCores& host) {
+  std::map<ProcessorSet, MaskGroup> groups;
+  for (std::size_t rank = 0; rank < host.masks.size(); ++rank) {
+    auto& group = groups[host.masks[rank]];
+    group.ranks.push_back(rank);
+    if (group.ranks.size() > 1) continue;
+    for (const auto& core : host.cores) {
+      if (auto mine = common_processors(core, host.masks[rank]); !mine.empty())
+        group.cores.push_back(std::move(mine));
+    }
+  }
+  return groups;
+}
+
+bool masks_overlap(const std::map<ProcessorSet, MaskGroup>& groups) {
+  for (auto left = groups.begin(); left != groups.end(); ++left) {
+    for (auto right = std::next(left); right != groups.end(); ++right) {
+      if (!common_processors(left->first, right->first).empty()) return true;
+    }
+  }
+  return false;
+}
+
+/// The ranks of one node.
+struct NodeRanks {
+  HostCores host;
+  std::vector<std::size_t> ranks;
+};
+
+std::vector<NodeRanks> nodes_of(const Environment& environment) {
+  std::vector<NodeRanks> nodes(environment.nodes.size());
+  for (std::size_t node = 0; node < nodes.size(); ++node) {
+    for (const auto& core : environment.nodes[node].cores)
+      nodes[node].host.cores.push_back(processors_from(core));
+  }
+  for (std::size_t rank = 0; rank < environment.ranks.size(); ++rank) {
+    const auto& place = environment.ranks[rank];
+    auto& node = nodes[static_cast<std::size_t>(place.node)];
+    node.ranks.push_back(rank);
+    node.host.masks.push_back(processors_from(place.processors));
+  }
+  return nodes;
+}
+
+/// For all ranks, or for none.
+CoreAssignment assign_all(const Environment& environment, int thread_count) {
+  CoreAssignment all;
+  all.ranks.resize(environment.ranks.size());
+  for (const auto& node : nodes_of(environment)) {
+    auto assignment = assign_cores(node.host, thread_count);
+    if (!assignment.why_not.empty()) return assignment;
+    for (std::size_t k = 0; k < node.ranks.size(); ++k)
+      all.ranks[node.ranks[k]] = std::move(assignment.ranks[k]);
+  }
+  return all;
+}
+
+/// What this rank's threads may run on, a line for each.
+std::string lines_of_threads(int thread_count) {
+  std::vector<std::string> lists(static_cast<std::size_t>(thread_count));
+#pragma omp parallel num_threads(thread_count) if (thread_count > 1)
+  lists[static_cast<std::size_t>(omp_get_thread_num())] = allowed_processors();
+  return fmt::format("{}", fmt::join(lists, "\n"));
+}
+
+std::vector<std::string> lines_from(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  return lines;
+}
+
+}  // namespace
+
+BindWish bind_wish_from(const std::string& name) {
+  require_known("--bind", name, {"auto", "none"});
+  return name == "none" ? BindWish::none : BindWish::automatic;
+}
+
+CoreAssignment assign_cores(const HostCores& host, int thread_count) {
+  CoreAssignment assignment;
+  const auto groups = groups_of(host);
+  if (masks_overlap(groups)) {
+    assignment.why_not = "the launcher lets ranks run on overlapping, but different processors";
+    return assignment;
+  }
+  assignment.ranks.resize(host.masks.size());
+  const auto threads = static_cast<std::size_t>(thread_count);
+  for (const auto& [mask, group] : groups) {
+    const auto rank_count = group.ranks.size();
+    if (rank_count * threads > group.cores.size()) {
+      return {.ranks = {},
+              .why_not = fmt::format("{} x {} outnumber the {} that they may run on",
+                                     format_count(std::ssize(group.ranks), "rank"),
+                                     format_count(thread_count, "thread"),
+                                     format_count(std::ssize(group.cores), "core"))};
+    }
+    for (std::size_t k = 0; k < rank_count; ++k) {
+      const auto first = group.cores.size() * k / rank_count;
+      for (std::size_t thread = 0; thread < threads; ++thread)
+        assignment.ranks[group.ranks[k]].push_back(group.cores[first + thread]);
+    }
+  }
+  return assignment;
+}
+
+std::string describe_binding(const BindingFacts& facts) {
+  if (!facts.is_bound) return "none: " + facts.why_not;
+  constexpr std::size_t most_ranks = 4;
+  std::string text = "each thread to a core of its own: ";
+  for (std::size_t rank = 0; rank < std::min(most_ranks, facts.ranks.size()); ++rank) {
+    text += fmt::format("{}rank {} on {}", rank > 0 ? "; " : "", rank, fmt::join(facts.ranks[rank], " "));
+  }
+  if (facts.ranks.size() > most_ranks) text += fmt::format("; ... of {} ranks", facts.ranks.size());
+  return text;
+}
+
+ThreadBinding::ThreadBinding(comm::RankGroup& group, const Environment& environment, BindWish wish,
+                             int thread_count)
+    : thread_count_(thread_count), earlier_(allowed_processors()) {
+  const bool openmp_binds = group.maximum(std::int64_t{omp_get_proc_bind() != omp_proc_bind_false}) != 0;
+  if (wish == BindWish::none) {
+    facts_.why_not = "not asked for (--bind none)";
+  } else if (thread_count == 1) {
+    facts_.why_not = "one thread per rank";
+  } else if (openmp_binds) {
+    facts_.why_not = "OpenMP binds the threads itself (OMP_PROC_BIND)";
+  } else {
+    const auto assignment = assign_all(environment, thread_count);
+    facts_.why_not = assignment.why_not;
+    if (facts_.why_not.empty()) bind(assignment.ranks[static_cast<std::size_t>(group.rank())]);
+    if (group.maximum(std::int64_t{facts_.why_not.empty() ? 0 : 1}) != 0 && facts_.why_not.empty())
+      facts_.why_not = "the system refused it to another rank";
+    facts_.why_not = group.broadcast(facts_.why_not);
+    facts_.is_bound = facts_.why_not.empty();
+    if (!facts_.is_bound) release();
+  }
+  for (const auto& text : group.gather_all(lines_of_threads(thread_count)))
+    facts_.ranks.push_back(lines_from(text));
+}
+
+ThreadBinding::~ThreadBinding() { release(); }
+
+void ThreadBinding::bind(const std::vector<ProcessorSet>& threads) {
+  must_release_ = true;
+  int refused_count = 0;
+#pragma omp parallel num_threads(thread_count_) reduction(+ : refused_count)
+  refused_count += may_run_on(threads[static_cast<std::size_t>(omp_get_thread_num())]) ? 0 : 1;
+  if (refused_count > 0) facts_.why_not = "the system refused it";
+}
+
+void ThreadBinding::release() {
+  if (!must_release_) return;
+  must_release_ = false;
+  const auto processors = processors_from(earlier_);
+#pragma omp parallel num_threads(thread_count_)
+  may_run_on(processors);
+}
+
+}  // namespace cg2d

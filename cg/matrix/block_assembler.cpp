@@ -1,0 +1,264 @@
+#include "cg/matrix/block_assembler.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cassert>
+#include <cstring>
+#include <exception>
+#include <utility>
+
+#include "cg/matrix/vector_parts.hpp"
+
+namespace cg2d {
+
+/// One record in which a row occurs, with the row's factor.
+struct BlockAssembler::RowTerm {
+  const std::uint64_t* record;
+  double row_value;
+};
+
+/// The terms of every row of a strip, in the order of the vectors, and the number of products they stand for.
+struct BlockAssembler::RowTerms {
+  std::vector<std::int64_t> term_starts;     // per row of the strip, and the end
+  std::vector<std::int64_t> product_starts;  // likewise
+  std::vector<RowTerm> terms;
+};
+
+namespace {
+
+template <typename Visit>
+void for_each_record(std::span<const std::vector<std::uint64_t>> parts, const Visit& visit) {
+  for (const auto& buffer : parts) {
+    for (const std::uint64_t* word = buffer.data(); word != buffer.data() + buffer.size();) {
+      const VectorPart part(word);
+      visit(word, part);
+      word += part.word_count();
+    }
+  }
+}
+
+}  // namespace
+
+struct BlockAssembler::Product {
+  std::int32_t column;
+  double value;
+};
+
+/// Orders products by column, equal columns keeping their order. Columns of NPB matrices are spread evenly,
+/// so one pass into as many buckets as there are products leaves next to nothing to do for the insertion sort
+/// behind it.
+class BlockAssembler::ColumnSorter {
+ public:
+  explicit ColumnSorter(std::int64_t column_count) : column_count_(std::max<std::int64_t>(1, column_count)) {}
+
+  std::span<const Product> sorted(std::vector<Product>& products) {
+    constexpr std::size_t worth_buckets = 24;
+    if (products.size() < worth_buckets) {
+      insertion_sort(products);
+      return products;
+    }
+    const auto column_bits = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(column_count_ - 1)));
+    const int shift = std::max(0, column_bits - static_cast<int>(std::bit_width(products.size())));
+    bucket_ends_.assign((static_cast<std::size_t>(column_count_ - 1) >> shift) + 1, 0);
+    for (const auto& product : products) ++bucket_ends_[static_cast<std::size_t>(product.column) >> shift];
+    std::uint32_t end = 0;
+    for (auto& bucket : bucket_ends_) bucket = std::exchange(end, end + bucket);
+    spread_.resize(products.size());
+    for (const auto& product : products) {
+      spread_[bucket_ends_[static_cast<std::size_t>(product.column) >> shift]++] = product;
+    }
+    insertion_sort(spread_);
+    return spread_;
+  }
+
+ private:
+  static void insertion_sort(std::vector<Product>& products) {
+    for (std::size_t k = 1; k < products.size(); ++k) {
+      const Product product = products[k];
+      std::size_t place = k;
+      for (; place > 0 && products[place - 1].column > product.column; --place)
+        products[place] = products[place - 1];
+      products[place] = product;
+    }
+  }
+
+  std::int64_t column_count_;
+  std::vector<std::uint32_t> bucket_ends_;
+  std::vector<Product> spread_;
+};
+
+/// Makes one row after the other; one per thread.
+class BlockAssembler::RowBuilder {
+ public:
+  RowBuilder(std::int64_t column_count, double diagonal_shift)
+      : sorter_(column_count), diagonal_shift_(diagonal_shift) {}
+
+  /// Writes the row's columns and values; returns how many. diagonal: its column in the block, or negative.
+  std::int64_t build(std::span<const RowTerm> terms, std::int64_t diagonal, std::int32_t* columns,
+                     double* values) {
+    products_.clear();
+    for (std::size_t t = 0; t < terms.size(); ++t) {
+      if (t + prefetch_distance < terms.size()) prefetch(terms[t + prefetch_distance].record);
+      const VectorPart part(terms[t].record);
+      const double weight = part.weight();
+      const std::int32_t count = part.column_count();
+      for (std::int32_t k = 0; k < count; ++k) {
+        products_.push_back(
+            {.column = part.column(k), .value = weight * (terms[t].row_value * part.column_value(k))});
+      }
+    }
+    std::int64_t written = -1;
+    std::int32_t last_column = -1;
+    for (const auto& product : sorter_.sorted(products_)) {
+      if (product.column == last_column) {
+        values[written] += product.value;
+      } else {
+        ++written;
+        last_column = columns[written] = product.column;
+        values[written] = product.value;
+      }
+    }
+    const std::int64_t count = written + 1;
+    if (diagonal >= 0) {
+      // Vector i has position i, so the diagonal entry is always there.
+      auto* const found = std::lower_bound(columns, columns + count, static_cast<std::int32_t>(diagonal));
+      assert(found != columns + count && *found == diagonal);
+      values[found - columns] += diagonal_shift_;
+    }
+    return count;
+  }
+
+ private:
+  // Records lie all over the strip's buffers: a row's next ones are fetched while one is worked on.
+  static constexpr std::size_t prefetch_distance = 4;
+  static void prefetch(const std::uint64_t* record) {
+    const auto* bytes = reinterpret_cast<const char*>(record);
+    for (int line = 0; line < 5; ++line) __builtin_prefetch(bytes + static_cast<std::ptrdiff_t>(line) * 64);
+  }
+
+  std::vector<Product> products_;
+  ColumnSorter sorter_;
+  double diagonal_shift_;
+};
+
+BlockAssembler::BlockAssembler(comm::IndexRange rows, comm::IndexRange columns, double diagonal_shift,
+                               std::int64_t expected_entry_count, int thread_count)
+    : rows_(rows), columns_(columns), diagonal_shift_(diagonal_shift), thread_count_(thread_count) {
+  const auto capacity = static_cast<std::size_t>(expected_entry_count);
+  block_ = {.row_count = rows.size(),
+            .column_count = columns.size(),
+            .row_starts = kernels::PageBuffer<std::int64_t>(static_cast<std::size_t>(rows.size()) + 1),
+            .columns = kernels::PageBuffer<std::int32_t>(capacity),
+            .values = kernels::PageBuffer<double>(capacity)};
+}
+
+BlockAssembler::RowTerms BlockAssembler::invert(std::int64_t end_row,
+                                                std::span<const std::vector<std::uint64_t>> parts) const {
+  const auto strip_rows = static_cast<std::size_t>(end_row - finished_rows_);
+  RowTerms inverted;
+  inverted.term_starts.assign(strip_rows + 1, 0);
+  inverted.product_starts.assign(strip_rows + 1, 0);
+  const auto strip_row = [&](std::int32_t local_row) {
+    return static_cast<std::size_t>(local_row - finished_rows_);
+  };
+  for_each_record(parts, [&](const std::uint64_t*, const VectorPart& part) {
+    for (std::int32_t k = 0; k < part.row_count(); ++k) {
+      ++inverted.term_starts[strip_row(part.row(k)) + 1];
+      inverted.product_starts[strip_row(part.row(k)) + 1] += part.column_count();
+    }
+  });
+  for (std::size_t row = 0; row < strip_rows; ++row) {
+    inverted.term_starts[row + 1] += inverted.term_starts[row];
+    inverted.product_starts[row + 1] += inverted.product_starts[row];
+  }
+  inverted.terms.resize(static_cast<std::size_t>(inverted.term_starts.back()));
+  std::vector<std::int64_t> next(inverted.term_starts.begin(), inverted.term_starts.end() - 1);
+  for_each_record(parts, [&](const std::uint64_t* word, const VectorPart& part) {
+    for (std::int32_t k = 0; k < part.row_count(); ++k) {
+      inverted.terms[static_cast<std::size_t>(next[strip_row(part.row(k))]++)] = {
+          .record = word, .row_value = part.row_value(k)};
+    }
+  });
+  return inverted;
+}
+
+void BlockAssembler::reserve_behind(std::int64_t entry_count) {
+  const auto needed = static_cast<std::size_t>(finished_entries_ + entry_count);
+  if (needed <= block_.values.size()) return;
+  const std::size_t grown = std::max(needed, block_.values.size() + block_.values.size() / 4);
+  block_.columns.resize(grown);
+  block_.values.resize(grown);
+}
+
+void BlockAssembler::append_rows(std::int64_t end_row, std::span<const std::vector<std::uint64_t>> parts) {
+  const RowTerms inverted = invert(end_row, parts);
+  // Products bound the entries from above; the few that fall together are the only gap.
+  reserve_behind(inverted.product_starts.back());
+
+  const auto part_borders = kernels::split_rows_by_nonzeros(inverted.product_starts, thread_count_);
+  std::vector<std::int64_t> part_starts;
+  part_starts.reserve(static_cast<std::size_t>(thread_count_));
+  std::vector<std::int64_t> part_ends(static_cast<std::size_t>(thread_count_));
+  for (int part = 0; part < thread_count_; ++part) {
+    part_starts.push_back(
+        finished_entries_ +
+        inverted.product_starts[static_cast<std::size_t>(part_borders[static_cast<std::size_t>(part)])]);
+  }
+  std::int64_t* const row_ends = block_.row_starts.data() + finished_rows_ + 1;
+  std::exception_ptr failure;  // no exception may leave a parallel region
+#pragma omp parallel for num_threads(thread_count_) schedule(static, 1) if (thread_count_ > 1)
+  for (int part = 0; part < thread_count_; ++part) {
+    try {
+      const auto index = static_cast<std::size_t>(part);
+      RowBuilder builder(columns_.size(), diagonal_shift_);
+      std::int64_t entry = part_starts[index];
+      for (std::int64_t row = part_borders[index]; row < part_borders[index + 1]; ++row) {
+        const auto r = static_cast<std::size_t>(row);
+        const auto begin = static_cast<std::size_t>(inverted.term_starts[r]);
+        const auto end = static_cast<std::size_t>(inverted.term_starts[r + 1]);
+        const std::int64_t global_row = rows_.begin + finished_rows_ + row;
+        entry += builder.build(std::span(inverted.terms).subspan(begin, end - begin),
+                               columns_.contains(global_row) ? global_row - columns_.begin : -1,
+                               block_.columns.data() + entry, block_.values.data() + entry);
+        row_ends[row] = entry;
+      }
+      part_ends[index] = entry;
+    } catch (...) {
+#pragma omp critical
+      failure = std::current_exception();
+    }
+  }
+  if (failure) std::rethrow_exception(failure);
+  close_gaps(part_borders, part_starts, part_ends);
+  finished_rows_ = end_row;
+}
+
+void BlockAssembler::close_gaps(const std::vector<std::int64_t>& part_borders,
+                                const std::vector<std::int64_t>& part_starts,
+                                const std::vector<std::int64_t>& part_ends) {
+  std::int64_t end = finished_entries_;
+  std::int64_t* const row_ends = block_.row_starts.data() + finished_rows_ + 1;
+  for (std::size_t part = 0; part < part_starts.size(); ++part) {
+    const std::int64_t count = part_ends[part] - part_starts[part];
+    const std::int64_t gap = part_starts[part] - end;
+    if (gap > 0 && count > 0) {
+      const auto entries = static_cast<std::size_t>(count);
+      std::memmove(block_.columns.data() + end, block_.columns.data() + part_starts[part],
+                   entries * sizeof(std::int32_t));
+      std::memmove(block_.values.data() + end, block_.values.data() + part_starts[part],
+                   entries * sizeof(double));
+    }
+    for (std::int64_t row = part_borders[part]; row < part_borders[part + 1]; ++row) row_ends[row] -= gap;
+    end += count;
+  }
+  finished_entries_ = end;
+}
+
+kernels::CsrBlock BlockAssembler::finish() {
+  assert(finished_rows_ == rows_.size());
+  block_.columns.resize(static_cast<std::size_t>(finished_entries_));
+  block_.values.resize(static_cast<std::size_t>(finished_entries_));
+  return std::move(block_);
+}
+
+}  // namespace cg2d

@@ -1,0 +1,200 @@
+// The NAS CG matrix, generated in parallel: every rank draws its share of the random vectors, sends each
+// block's owner the parts that meet the block, and sums what it gets. No rank walks the whole stream or sorts
+// more than a row.
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+#include <vector>
+
+#include "cg/matrix/block_assembler.hpp"
+#include "cg/matrix/matrix_source.hpp"
+#include "cg/matrix/npb_vectors.hpp"
+#include "cg/matrix/random_stream.hpp"
+#include "cg/matrix/vector_parts.hpp"
+
+namespace cg2d {
+namespace {
+
+struct DrawnVectors {
+  SparseVectors vectors;
+  SourceFacts facts;
+};
+
+comm::IndexRange share_of(std::int64_t total, int part, int part_count) {
+  const auto layout = comm::BlockLayout::even(total, {.columns = 1, .rows = part_count});
+  return layout.piece(part);
+}
+
+SourceFacts facts_of(const Problem& problem, const StreamShare& share, std::int64_t first_number,
+                     const Rejections& rejections, comm::RankGroup& group) {
+  const std::int64_t last = needed_number_count(problem, rejections) - 1 - first_number;
+  const bool is_mine = 0 <= last && last < share.own_count;
+  const std::int64_t pair_count = group.maximum(is_mine ? pair_of_number(problem, share, last) + 1 : 0);
+  RandomStream stream;
+  stream.jump(1 + 2 * static_cast<std::uint64_t>(pair_count));
+  return {.final_seed = stream.state(),
+          .duplicate_pairs = static_cast<std::int64_t>(rejections.numbers.size()),
+          .out_of_range_pairs = pair_count - needed_number_count(problem, rejections)};
+}
+
+std::vector<Repetition> all_repetitions(const StreamShare& share, std::int64_t first_number,
+                                        std::int64_t window, comm::RankGroup& group) {
+  const auto mine = find_repetitions(share, first_number, window);
+  std::vector<Repetition> all;
+  for (const auto& part : group.gather_all(std::span<const Repetition>(mine))) {
+    all.insert(all.end(), part.begin(), part.end());
+  }
+  std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.later < b.later; });
+  return all;
+}
+
+DrawnVectors draw_vectors(const Problem& problem, comm::RankGroup& group) {
+  std::int64_t pair_count = estimated_pair_count(problem);
+  std::int64_t window = problem.nonzer + 8;
+  for (;;) {
+    const auto share = draw_share(problem, share_of(pair_count, group.rank(), group.size()), window);
+    const std::int64_t first_number = group.sum_of_lower_ranks(share.own_count);
+    const auto rejections = resolve_rejections(problem, all_repetitions(share, first_number, window, group));
+    // Both estimates suffice but for once in a lifetime, or for tiny dense problems; every rank sees the same
+    // numbers.
+    if (rejections.longest_vector > window) {
+      window *= 2;
+    } else if (group.sum(share.own_count) < needed_number_count(problem, rejections)) {
+      pair_count += pair_count / 4;
+    } else {
+      return {.vectors = build_vectors(problem, share, first_number, rejections),
+              .facts = facts_of(problem, share, first_number, rejections, group)};
+    }
+  }
+}
+
+/// The rows of row block `process_row` that are made in strip number `strip`, as global rows.
+comm::IndexRange strip_of(const comm::BlockLayout& layout, int process_row, int strip, int strip_count) {
+  const auto block = layout.row_block(process_row);
+  const auto local = share_of(block.size(), strip, strip_count);
+  return {.begin = block.begin + local.begin, .end = block.begin + local.end};
+}
+
+/// A run of consecutive positions of one vector inside one block.
+struct PositionRun {
+  int block = 0;
+  std::size_t begin = 0;
+  std::size_t end = 0;
+};
+
+template <typename BlockOf>
+void find_runs(std::span<const std::int32_t> positions, const BlockOf& block_of,
+               std::vector<PositionRun>& runs) {
+  runs.clear();
+  for (std::size_t k = 0; k < positions.size(); ++k) {
+    const int block = block_of(positions[k]);
+    if (block < 0) continue;
+    if (runs.empty() || runs.back().block != block) runs.push_back({.block = block, .begin = k, .end = k});
+    runs.back().end = k + 1;
+  }
+}
+
+/// The records for every rank whose block the vectors meet in the given strip of its rows.
+std::vector<std::vector<std::uint64_t>> parts_for_strip(const SparseVectors& vectors,
+                                                        const comm::BlockLayout& layout, int strip,
+                                                        int strip_count) {
+  const auto grid = layout.grid();
+  std::vector<std::vector<std::uint64_t>> outgoing(static_cast<std::size_t>(grid.rank_count()));
+  std::vector<comm::IndexRange> strips;
+  strips.reserve(static_cast<std::size_t>(grid.rows));
+  for (int row = 0; row < grid.rows; ++row) strips.push_back(strip_of(layout, row, strip, strip_count));
+  std::vector<PositionRun> row_runs;
+  std::vector<PositionRun> column_runs;
+  for (std::int64_t v = 0; v < vectors.count; ++v) {
+    const auto positions = vectors.positions_of(v);
+    const auto values = vectors.values_of(v);
+    find_runs(
+        positions,
+        [&](std::int64_t position) {
+          const int block = layout.row_block_of(position);
+          return strips[static_cast<std::size_t>(block)].contains(position) ? block : -1;
+        },
+        row_runs);
+    if (row_runs.empty()) continue;
+    find_runs(
+        positions, [&](std::int64_t position) { return layout.column_block_of(position); }, column_runs);
+    const double weight = vectors.weights[static_cast<std::size_t>(v)];
+    const auto list = [&](const PositionRun& run, std::int64_t first) {
+      return VectorPart::List{.positions = positions.subspan(run.begin, run.end - run.begin),
+                              .values = values.subspan(run.begin, run.end - run.begin),
+                              .first = first};
+    };
+    for (const auto& rows : row_runs) {
+      for (const auto& columns : column_runs) {
+        VectorPart::append(outgoing[static_cast<std::size_t>(grid.rank_at(rows.block, columns.block))],
+                           weight, list(rows, layout.row_block(rows.block).begin),
+                           list(columns, layout.column_block(columns.block).begin));
+      }
+    }
+  }
+  return outgoing;
+}
+
+/// Expected bytes that one rank gets (and about as many that it sends) in one of `strip_count` strips.
+double strip_bytes(const Problem& problem, const comm::ProcessGrid& grid, int strip_count) {
+  const double length = problem.nonzer + 1.0;
+  const double rows_hit =
+      length / grid.rows / strip_count;  // positions of one vector in the strip, on average
+  const double columns_hit = length / grid.columns;
+  const double meets_rows = -std::expm1(-rows_hit);  // about Poisson
+  const double meets_columns = -std::expm1(-columns_hit);
+  const double words_per_position = 1.5;
+  const double words = 2.0 * meets_rows * meets_columns +
+                       words_per_position * (rows_hit * meets_columns + columns_hit * meets_rows);
+  const double inverted_words = 2.0 * rows_hit * meets_columns;
+  const double buffers = 2.0;  // what is sent and what is received
+  return 8.0 * static_cast<double>(problem.n) * (buffers * words + inverted_words);
+}
+
+SourcePlan plan(const Problem& problem, const comm::BlockLayout& layout) {
+  const auto grid = layout.grid();
+  const double block_bytes = 12.0 * expected_nonzero_count(problem) / grid.rank_count();
+  // A quarter of the block at most for records; small blocks are not worth a second strip.
+  constexpr double small_bytes = 16e6;
+  constexpr int most_strips = 64;
+  int strip_count = 1;
+  while (strip_count < most_strips &&
+         strip_bytes(problem, grid, strip_count) > std::max(small_bytes, 0.25 * block_bytes)) {
+    ++strip_count;
+  }
+  const double vector_bytes =
+      (12.0 * (problem.nonzer + 1) + 12.0) * static_cast<double>(problem.n) / grid.rank_count();
+  return {.working_bytes = static_cast<std::int64_t>(vector_bytes + strip_bytes(problem, grid, strip_count)),
+          .strip_count = strip_count};
+}
+
+SourcedBlock build(const Problem& problem, const comm::BlockLayout& layout, comm::RankGroup& group,
+                   int thread_count) {
+  const auto drawn = draw_vectors(problem, group);
+  const int process_row = layout.grid().row_of(group.rank());
+  const auto rows = layout.row_block(process_row);
+  const auto columns = layout.column_block(layout.grid().column_of(group.rank()));
+  const double share = static_cast<double>(rows.size()) * static_cast<double>(columns.size()) /
+                       (static_cast<double>(problem.n) * static_cast<double>(problem.n));
+  BlockAssembler assembler(rows, columns, Problem::rcond - problem.shift,
+                           static_cast<std::int64_t>(1.06 * share * expected_nonzero_count(problem)) + 1024,
+                           thread_count);
+  const int strip_count = plan(problem, layout).strip_count;
+  for (int strip = 0; strip < strip_count; ++strip) {
+    const auto parts = group.exchange(parts_for_strip(drawn.vectors, layout, strip, strip_count));
+    assembler.append_rows(strip_of(layout, process_row, strip, strip_count).end - rows.begin, parts);
+  }
+  return {.block = assembler.finish(), .facts = drawn.facts};
+}
+
+}  // namespace
+
+SourceRow npb_source() {
+  return {.name = "npb",
+          .description = "the random matrix of the NAS CG benchmark, generated in parallel",
+          .plan = &plan,
+          .build = &build};
+}
+
+}  // namespace cg2d

@@ -1,0 +1,220 @@
+#include "cg/matrix/npb_vectors.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cassert>
+#include <cmath>
+
+#include "cg/matrix/random_stream.hpp"
+
+namespace cg2d {
+namespace {
+
+/// The official program draws positions from the smallest power of two >= n.
+int position_bits(const Problem& problem) {
+  return static_cast<int>(std::bit_width(static_cast<std::uint64_t>(problem.n) - 1));
+}
+
+RandomStream stream_at_pair(std::int64_t pair) {
+  RandomStream stream;
+  stream.jump(1 + 2 * static_cast<std::uint64_t>(pair));  // one draw is discarded before generation
+  return stream;
+}
+
+std::int64_t rejected_before(const Rejections& rejections, std::int64_t number) {
+  return std::lower_bound(rejections.numbers.begin(), rejections.numbers.end(), number) -
+         rejections.numbers.begin();
+}
+
+/// The first vector that begins at pair-in-range `number` or behind it.
+std::int64_t first_vector_from(const Problem& problem, const Rejections& rejections, std::int64_t number) {
+  const std::int64_t kept_before = number - rejected_before(rejections, number);
+  return std::min(problem.n, (kept_before + problem.nonzer - 1) / problem.nonzer);
+}
+
+/// Inserts (position, value) into the vector's first `length` entries, by rising position.
+void insert_sorted(std::int32_t* positions, double* values, std::int32_t length, std::int32_t position,
+                   double value) {
+  std::int32_t k = length;
+  for (; k > 0 && positions[k - 1] > position; --k) {
+    positions[k] = positions[k - 1];
+    values[k] = values[k - 1];
+  }
+  positions[k] = position;
+  values[k] = value;
+}
+
+}  // namespace
+
+std::int64_t estimated_pair_count(const Problem& problem) {
+  const double needed = static_cast<double>(problem.n) * problem.nonzer;
+  const double share_in_range = static_cast<double>(problem.n) / std::exp2(position_bits(problem));
+  const double deviation = std::sqrt(needed * (1.0 - share_in_range)) / share_in_range;
+  const double repetitions = 2.0 * problem.nonzer * problem.nonzer;
+  return static_cast<std::int64_t>(needed / share_in_range + 6.0 * deviation + repetitions / share_in_range) +
+         64;
+}
+
+StreamShare draw_share(const Problem& problem, comm::IndexRange pairs, std::int64_t halo_count) {
+  StreamShare share;
+  share.pairs = pairs;
+  const int bits = position_bits(problem);
+  const auto n = static_cast<std::uint64_t>(problem.n);
+  const double share_in_range = static_cast<double>(problem.n) / std::exp2(bits);
+  const auto expected = static_cast<std::size_t>(static_cast<double>(pairs.size()) * share_in_range * 1.02) +
+                        static_cast<std::size_t>(halo_count) + 64;
+  share.positions.reserve(expected);
+  share.values.reserve(expected);
+
+  auto stream = stream_at_pair(pairs.begin);
+  const auto draw_one = [&] {
+    const double value = RandomStream::number(stream.next());
+    const std::uint64_t position = RandomStream::leading_bits(stream.next(), bits);
+    if (position < n) {
+      share.positions.push_back(static_cast<std::int32_t>(position));
+      share.values.push_back(value);
+    }
+  };
+  for (std::int64_t pair = 0; pair < pairs.size(); ++pair) {
+    if (pair % StreamShare::checkpoint_distance == 0) {
+      share.checkpoints.push_back(static_cast<std::int64_t>(share.positions.size()));
+    }
+    draw_one();
+  }
+  share.own_count = static_cast<std::int64_t>(share.positions.size());
+  const auto wanted = static_cast<std::size_t>(share.own_count + halo_count);
+  while (share.positions.size() < wanted) draw_one();
+  return share;
+}
+
+std::vector<Repetition> find_repetitions(const StreamShare& share, std::int64_t first_number,
+                                         std::int64_t window) {
+  // A small table of the last place seen per hash of the position: if it holds nothing within the window, no
+  // equal position is there (a later one with the same hash would only make the place newer). Otherwise look
+  // back.
+  constexpr std::size_t table_size = 4096;
+  constexpr std::int64_t never = -1;
+  std::vector<std::int64_t> last_seen(table_size, never);
+  std::vector<Repetition> found;
+  const auto count = static_cast<std::int64_t>(share.positions.size());
+  for (std::int64_t later = 0; later < count; ++later) {
+    const std::int32_t position = share.positions[static_cast<std::size_t>(later)];
+    auto& last = last_seen[static_cast<std::size_t>(position) % table_size];
+    if (last != never && later - last < window) {
+      const std::int64_t first = std::max<std::int64_t>(0, later - window + 1);
+      for (std::int64_t earlier = later - 1; earlier >= first; --earlier) {
+        if (share.positions[static_cast<std::size_t>(earlier)] != position) continue;
+        if (earlier < share.own_count) {
+          found.push_back({.earlier = first_number + earlier, .later = first_number + later});
+        }
+        break;
+      }
+    }
+    last = later;
+  }
+  return found;
+}
+
+Rejections resolve_rejections(const Problem& problem, std::span<const Repetition> repetitions) {
+  Rejections rejections;
+  rejections.longest_vector = problem.nonzer;
+  std::int64_t current_vector = -1;
+  std::int64_t rejected_in_current = 0;
+  for (const auto& [earlier, later] : repetitions) {
+    // The vector being filled when a pair is reached: kept pairs before it, by nonzer.
+    const auto vector_at = [&](std::int64_t number) {
+      return (number - rejected_before(rejections, number)) / problem.nonzer;
+    };
+    const std::int64_t vector = vector_at(later);
+    if (vector >= problem.n) break;
+    if (vector_at(earlier) != vector) continue;
+    rejections.numbers.push_back(later);
+    if (vector != current_vector) {
+      current_vector = vector;
+      rejected_in_current = 0;
+    }
+    ++rejected_in_current;
+    rejections.longest_vector = std::max(rejections.longest_vector, problem.nonzer + rejected_in_current);
+  }
+  return rejections;
+}
+
+std::int64_t needed_number_count(const Problem& problem, const Rejections& rejections) {
+  return problem.n * problem.nonzer + static_cast<std::int64_t>(rejections.numbers.size());
+}
+
+SparseVectors build_vectors(const Problem& problem, const StreamShare& share, std::int64_t first_number,
+                            const Rejections& rejections) {
+  SparseVectors vectors;
+  vectors.first = first_vector_from(problem, rejections, first_number);
+  vectors.count = first_vector_from(problem, rejections, first_number + share.own_count) - vectors.first;
+  vectors.stride = problem.nonzer + 1;
+  if (vectors.count == 0) return vectors;
+  vectors.lengths.resize(static_cast<std::size_t>(vectors.count));
+  vectors.positions.resize(static_cast<std::size_t>(vectors.count * vectors.stride));
+  vectors.values.resize(static_cast<std::size_t>(vectors.count * vectors.stride));
+  vectors.weights = vector_weights(problem, vectors.first, vectors.count);
+
+  std::int64_t number = first_number;
+  auto next_rejected = std::lower_bound(rejections.numbers.begin(), rejections.numbers.end(), number);
+  const auto take_next = [&]() -> std::size_t {
+    while (next_rejected != rejections.numbers.end() && *next_rejected == number) {
+      ++next_rejected;
+      ++number;
+    }
+    return static_cast<std::size_t>(number++ - first_number);
+  };
+  // The rest of a vector that began in the share before.
+  const std::int64_t kept_before = number - rejected_before(rejections, number);
+  for (std::int64_t k = kept_before; k < vectors.first * problem.nonzer; ++k) take_next();
+
+  for (std::int64_t v = 0; v < vectors.count; ++v) {
+    std::int32_t* positions = vectors.positions.data() + v * vectors.stride;
+    double* values = vectors.values.data() + v * vectors.stride;
+    for (std::int32_t length = 0; length < problem.nonzer; ++length) {
+      const std::size_t source = take_next();
+      assert(source < share.positions.size());
+      insert_sorted(positions, values, length, share.positions[source], share.values[source]);
+    }
+    const auto own_position = static_cast<std::int32_t>(vectors.first + v);
+    auto& length = vectors.lengths[static_cast<std::size_t>(v)];
+    length = problem.nonzer;
+    auto* const present = std::lower_bound(positions, positions + length, own_position);
+    if (present != positions + length && *present == own_position) {
+      values[present - positions] = 0.5;
+    } else {
+      insert_sorted(positions, values, length, own_position, 0.5);
+      ++length;
+    }
+  }
+  return vectors;
+}
+
+std::vector<double> vector_weights(const Problem& problem, std::int64_t first, std::int64_t count) {
+  const double ratio = std::pow(Problem::rcond, 1.0 / static_cast<double>(problem.n));
+  double weight = 1.0;
+  for (std::int64_t i = 0; i < first; ++i) weight *= ratio;
+  std::vector<double> weights;
+  weights.reserve(static_cast<std::size_t>(count));
+  for (std::int64_t i = 0; i < count; ++i, weight *= ratio) weights.push_back(weight);
+  return weights;
+}
+
+std::int64_t pair_of_number(const Problem& problem, const StreamShare& share, std::int64_t local_number) {
+  assert(0 <= local_number && local_number < share.own_count);
+  const auto behind = std::upper_bound(share.checkpoints.begin(), share.checkpoints.end(), local_number);
+  const auto checkpoint = (behind - share.checkpoints.begin()) - 1;
+  std::int64_t pair = share.pairs.begin + checkpoint * StreamShare::checkpoint_distance;
+  std::int64_t in_range = share.checkpoints[static_cast<std::size_t>(checkpoint)];
+  auto stream = stream_at_pair(pair);
+  const int bits = position_bits(problem);
+  for (;; ++pair) {
+    stream.next();
+    const bool is_in_range =
+        RandomStream::leading_bits(stream.next(), bits) < static_cast<std::uint64_t>(problem.n);
+    if (is_in_range && in_range++ == local_number) return pair;
+  }
+}
+
+}  // namespace cg2d

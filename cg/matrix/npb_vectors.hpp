@@ -1,0 +1,101 @@
+#pragma once
+
+// The random vectors of the NAS CG matrix, any part of them without the rest. No MPI.
+//
+// The definition is sequential: pairs (value, position) are drawn from one stream; a pair is dropped when its
+// position lies outside of [0, n) or is in the vector already; a vector is full after `nonzer` positions.
+// What makes it parallel:
+//
+//  - Pair number t is draws 2t+1 and 2t+2, whatever happened before, and the generator can jump: ranks draw
+//    equal shares of the pairs. Out of range or not is the pair's own matter, so the pairs in range are
+//    numbered by a prefix sum.
+//  - Only a repeated position makes a vector use more than `nonzer` numbers, and for that the two equal
+//    positions must lie within one vector, so within a short window of the stream. Each rank lists the
+//    repetitions in its share: about nonzer^2 in the whole problem, for every n. From this list, the same on
+//    all ranks, follows where each vector begins.
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "cg/matrix/problem.hpp"
+#include "comm/block_layout.hpp"
+
+namespace cg2d {
+
+/// The pairs in range of one share of the stream, and some behind it (the halo), in the order of the stream.
+struct StreamShare {
+  comm::IndexRange pairs;                 // the share, as numbers of all pairs
+  std::int64_t own_count = 0;             // pairs in range within the share
+  std::vector<std::int32_t> positions;    // own, then halo
+  std::vector<double> values;             // likewise
+  std::vector<std::int64_t> checkpoints;  // pairs in range before every checkpoint_distance-th pair
+
+  static constexpr std::int64_t checkpoint_distance = 4096;
+};
+
+/// Pairs that suffice for the whole matrix but for once in a hundred million problems.
+std::int64_t estimated_pair_count(const Problem& problem);
+
+/// Draws the pairs of a share and goes on until `halo_count` more are in range. Cost: one step per pair.
+StreamShare draw_share(const Problem& problem, comm::IndexRange pairs, std::int64_t halo_count);
+
+/// Two pairs in range with the same position; numbers count the pairs in range of the whole stream.
+struct Repetition {
+  std::int64_t earlier = 0;
+  std::int64_t later = 0;
+};
+
+/// For every pair of the share and its halo: the nearest earlier one with the same position, if that one is
+/// the share's own and less than `window` away. first_number: the number of the share's first pair in range.
+std::vector<Repetition> find_repetitions(const StreamShare& share, std::int64_t first_number,
+                                         std::int64_t window);
+
+/// Which pairs in range are dropped because their vector has the position already.
+struct Rejections {
+  std::vector<std::int64_t> numbers;  // rising
+  std::int64_t longest_vector = 0;    // pairs in range that the longest vector takes, dropped ones included
+};
+
+/// `repetitions`: those of the whole stream, by rising `later`. The result is right if longest_vector <=
+/// window; else repetitions with a larger window are needed.
+Rejections resolve_rejections(const Problem& problem, std::span<const Repetition> repetitions);
+
+/// How many pairs in range the whole matrix takes.
+std::int64_t needed_number_count(const Problem& problem, const Rejections& rejections);
+
+/// Consecutive vectors v_first, ...; positions rising within each, v_i(i) = 0.5 included.
+struct SparseVectors {
+  std::int64_t first = 0;
+  std::int64_t count = 0;
+  int stride = 0;                       // room per vector: nonzer + 1
+  std::vector<std::int32_t> lengths;    // of each vector: nonzer or nonzer + 1
+  std::vector<std::int32_t> positions;  // count * stride
+  std::vector<double> values;           // likewise
+  std::vector<double> weights;          // of each vector in the matrix: rcond^(i / n), see vector_weights
+
+  [[nodiscard]] std::span<const std::int32_t> positions_of(std::int64_t local_vector) const {
+    return {positions.data() + local_vector * stride,
+            static_cast<std::size_t>(lengths[static_cast<std::size_t>(local_vector)])};
+  }
+  [[nodiscard]] std::span<const double> values_of(std::int64_t local_vector) const {
+    return {values.data() + local_vector * stride,
+            static_cast<std::size_t>(lengths[static_cast<std::size_t>(local_vector)])};
+  }
+};
+
+/// The vectors that begin in the share. Its halo must hold at least longest_vector pairs.
+SparseVectors build_vectors(const Problem& problem, const StreamShare& share, std::int64_t first_number,
+                            const Rejections& rejections);
+
+/// The weights rcond^(i / n) of the vectors first, ..., first + count - 1 (numbered from 0), as the official
+/// program rounds them: by repeated multiplication with rcond^(1 / n). That drifts from the exact powers, by
+/// 8e-12 at the end of class C, which moves its zeta by 2e-12: more than all other rounding. Cost: one
+/// multiplication for each vector up to the last.
+std::vector<double> vector_weights(const Problem& problem, std::int64_t first, std::int64_t count);
+
+/// The number of the pair (among all pairs) whose number among the pairs in range is first_number +
+/// local_number.
+std::int64_t pair_of_number(const Problem& problem, const StreamShare& share, std::int64_t local_number);
+
+}  // namespace cg2d

@@ -1,0 +1,202 @@
+#include "cg/report/report_counters.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace cg2d {
+namespace {
+
+using EventJson = nlohmann::ordered_json;
+
+std::string threads_text(const RunReport& report) {
+  if (report.thread_count == 1) return "one thread per rank";
+  return report.counters.counts_all_threads ? "all threads of a rank" : "the master thread of a rank only";
+}
+
+std::optional<std::size_t> index_of(const RunReport& report, std::string_view event_name) {
+  const auto& names = report.counters.counted;
+  const auto found = std::find(names.begin(), names.end(), event_name);
+  if (found == names.end()) return std::nullopt;
+  return static_cast<std::size_t>(found - names.begin());
+}
+
+std::string phase_row(const RunReport& report, std::string_view label, const EventTotals& totals) {
+  std::string text = fmt::format(" {:<28}", label);
+  double sum = 0.0;
+  for (const auto& phase : totals.phases) {
+    text += fmt::format(" {:>14.6g}", phase.mean / cg_step_count(report));
+    sum += phase.mean;
+  }
+  return text + fmt::format(" {:>14.6g} {:>16.0f} {:>7.2f} %\n", sum / cg_step_count(report),
+                            totals.region_total, 100.0 * totals.coverage);
+}
+
+std::string derived_text(const RunReport& report) {
+  std::string text;
+  if (const auto ratios = instructions_per_cycle(report)) {
+    text += fmt::format(" {:<28}", "instructions per core cycle");
+    for (const auto& ratio : *ratios)
+      text += ratio ? fmt::format(" {:>14.3f}", *ratio) : fmt::format(" {:>14}", "-");
+    text += '\n';
+  }
+  for (std::size_t event = 0; event < report.counters.counted.size(); ++event) {
+    if (event_kind(report.counters.counted[event]) != EventKind::misses) continue;
+    text += fmt::format(" {} per nonzero in multiply: {:.4g}\n", report.counters.counted[event],
+                        per_nonzero(report, event_totals(median_repeat(report), event)));
+  }
+  return text;
+}
+
+EventJson values_json(const RunReport& report, const CounterValues& values) {
+  EventJson json = EventJson::object();
+  for (std::size_t event = 0; event < report.counters.counted.size(); ++event)
+    json[report.counters.counted[event]] = values[event];
+  return json;
+}
+
+EventJson ranks_json(const RunReport& report) {
+  EventJson ranks = EventJson::array();
+  const auto& repeat = median_repeat(report);
+  for (std::size_t rank = 0; rank < repeat.counts.size(); ++rank) {
+    EventJson phases = EventJson::object();
+    for (std::size_t index = 0; index < phase_count; ++index) {
+      phases[std::string(phase_name(phase_at(index)))] =
+          values_json(report, repeat.counts[rank].phases[index]);
+    }
+    ranks.push_back({{"rank", rank},
+                     {"readings", repeat.counts[rank].reading_count},
+                     {"region", values_json(report, repeat.counts[rank].region)},
+                     {"phases", std::move(phases)}});
+  }
+  return ranks;
+}
+
+EventJson event_json(const RunReport& report, std::size_t event) {
+  const auto& name = report.counters.counted[event];
+  const auto totals = event_totals(median_repeat(report), event);
+  EventJson phases = EventJson::object();
+  for (std::size_t index = 0; index < phase_count; ++index) {
+    const auto& spread = totals.phases[index];
+    phases[std::string(phase_name(phase_at(index)))] = {{"minimum", spread.minimum},
+                                                        {"mean", spread.mean},
+                                                        {"maximum", spread.maximum},
+                                                        {"total", totals.phase_totals[index]}};
+  }
+  const bool is_miss = event_kind(name) == EventKind::misses;
+  return {{"name", name},
+          {"kind", event_kind_name(event_kind(name))},
+          {"total", totals.region_total},
+          {"coverage", totals.coverage},
+          {"per_nonzero", is_miss ? EventJson(per_nonzero(report, totals)) : EventJson(nullptr)},
+          {"phases", std::move(phases)}};
+}
+
+EventJson ratios_json(const RunReport& report) {
+  const auto ratios = instructions_per_cycle(report);
+  if (!ratios) return nullptr;
+  EventJson json = EventJson::object();
+  for (std::size_t index = 0; index < phase_count; ++index) {
+    const auto& ratio = (*ratios)[index];
+    json[std::string(phase_name(phase_at(index)))] = ratio ? EventJson(*ratio) : EventJson(nullptr);
+  }
+  return json;
+}
+
+}  // namespace
+
+EventTotals event_totals(const RepeatReport& repeat, std::size_t event) {
+  EventTotals totals;
+  double sum = 0.0;
+  for (std::size_t index = 0; index < phase_count; ++index) {
+    std::vector<double> values;
+    for (const auto& rank : repeat.counts) values.push_back(static_cast<double>(rank.phases[index][event]));
+    totals.phases[index] = spread_of(values);
+    for (const double value : values) totals.phase_totals[index] += value;
+    sum += totals.phase_totals[index];
+  }
+  for (const auto& rank : repeat.counts) totals.region_total += static_cast<double>(rank.region[event]);
+  if (totals.region_total > 0.0) totals.coverage = sum / totals.region_total;
+  return totals;
+}
+
+std::optional<PhaseRatios> instructions_per_cycle(const RunReport& report) {
+  const auto instructions = index_of(report, "PAPI_TOT_INS");
+  const auto cycles = index_of(report, "PAPI_TOT_CYC");
+  if (!instructions || !cycles) return std::nullopt;
+  const auto& repeat = median_repeat(report);
+  const auto numerators = event_totals(repeat, *instructions);
+  const auto denominators = event_totals(repeat, *cycles);
+  PhaseRatios ratios;
+  for (std::size_t index = 0; index < phase_count; ++index) {
+    if (denominators.phase_totals[index] > 0.0)
+      ratios[index] = numerators.phase_totals[index] / denominators.phase_totals[index];
+  }
+  return ratios;
+}
+
+double per_nonzero(const RunReport& report, const EventTotals& totals) {
+  const double products = static_cast<double>(report.problem.niter) * (cg_steps_per_solve + 1);
+  return totals.phase_totals[static_cast<std::size_t>(Phase::multiply)] /
+         (products * static_cast<double>(report.nonzero_count));
+}
+
+double reading_share(const RunReport& report, const RepeatReport& repeat) {
+  double sum = 0.0;
+  for (std::size_t rank = 0; rank < repeat.counts.size(); ++rank) {
+    sum += static_cast<double>(repeat.counts[rank].reading_count) * report.ranks[rank].clocks_per_reading /
+           static_cast<double>(repeat.ranks[rank].region_clocks);
+  }
+  return repeat.counts.empty() ? 0.0 : sum / static_cast<double>(repeat.counts.size());
+}
+
+std::string counters_text(const RunReport& report) {
+  const auto& counters = report.counters;
+  if (counters.asked.empty()) return {};
+  if (counters.counted.empty()) return "\n Events: none of those asked for can be counted here\n";
+  const auto& repeat = median_repeat(report);
+  std::string text =
+      fmt::format("\n Events: per CG step, mean over the ranks ({}; {}{})\n {:<28}", threads_text(report),
+                  "PAPI", counters.multiplexed ? ", multiplexed: estimates" : "", "event");
+  for (std::size_t index = 0; index < phase_count; ++index)
+    text += fmt::format(" {:>14}", phase_name(phase_at(index)));
+  text += fmt::format(" {:>14} {:>16} {:>9}\n", "all phases", "region, ranks", "coverage");
+  for (std::size_t event = 0; event < counters.counted.size(); ++event) {
+    const auto& name = counters.counted[event];
+    const auto kind = event_kind(name);
+    const bool has_unit = kind == EventKind::core_cycles || kind == EventKind::reference_cycles ||
+                          kind == EventKind::nanoseconds;
+    const auto unit = kind == EventKind::nanoseconds ? std::string_view("ns") : event_kind_name(kind);
+    text +=
+        phase_row(report, has_unit ? fmt::format("{} ({})", name, unit) : name, event_totals(repeat, event));
+  }
+  text += derived_text(report);
+  text += fmt::format(
+      " region, ranks: sum over the whole timed region and all ranks; coverage: share of it within phases\n"
+      " Reading the events took {:.3f} % of the timed region ({:.0f} reference clocks per reading)\n",
+      100.0 * reading_share(report, repeat), report.ranks.front().clocks_per_reading);
+  return text;
+}
+
+nlohmann::ordered_json counters_json(const RunReport& report) {
+  const auto& counters = report.counters;
+  if (counters.asked.empty()) return nullptr;
+  EventJson refused = EventJson::array();
+  for (const auto& event : counters.refused)
+    refused.push_back({{"name", event.name}, {"reason", event.reason}});
+  EventJson events = EventJson::array();
+  for (std::size_t event = 0; event < counters.counted.size(); ++event)
+    events.push_back(event_json(report, event));
+  return {{"papi", papi_version()},
+          {"asked", counters.asked},
+          {"events", std::move(events)},
+          {"refused", std::move(refused)},
+          {"multiplexed", counters.multiplexed},
+          {"all_threads", report.thread_count == 1 || counters.counts_all_threads},
+          {"clocks_per_reading", report.ranks.front().clocks_per_reading},
+          {"reading_share", reading_share(report, median_repeat(report))},
+          {"instructions_per_cycle", ratios_json(report)},
+          {"ranks", ranks_json(report)}};
+}
+
+}  // namespace cg2d

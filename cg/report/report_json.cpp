@@ -1,0 +1,267 @@
+// The report for programs. Its schema is run_result.schema.json beside this file.
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "cg/base/json_values.hpp"
+#include "cg/report/build_info.hpp"
+#include "cg/report/report.hpp"
+#include "cg/report/report_counters.hpp"
+#include "cg/report/report_roofline.hpp"
+#include "cg/solver/sum_form.hpp"
+
+namespace cg2d {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int schema_version = 1;
+
+Json environment_json(const RunReport& report) {
+  const auto& environment = *report.environment;
+  Json nodes = Json::array();
+  for (const auto& node : environment.nodes) {
+    Json caches = Json::array();
+    for (const auto& cache : node.caches) {
+      caches.push_back(
+          {{"level", cache.level}, {"bytes", cache.byte_count}, {"shared_by_cores", cache.shared_by_cores}});
+    }
+    nodes.push_back({{"host", node.host},
+                     {"processor", node.processor},
+                     {"cores", node.core_count},
+                     {"ranks", node.rank_count},
+                     {"available_bytes", node.available_bytes},
+                     {"caches", std::move(caches)}});
+  }
+  Json ranks = Json::array();
+  for (std::size_t rank = 0; rank < environment.ranks.size(); ++rank) {
+    const auto& place = environment.ranks[rank];
+    ranks.push_back({{"rank", rank}, {"host", place.host}, {"processors", place.processors}});
+    if (report.binding) ranks.back()["threads"] = report.binding->ranks[rank];
+  }
+  return {{"mpi", environment.mpi_version},
+          {"blas", environment.blas},
+          {"papi", build_info::papi_version.empty() ? Json(nullptr) : Json(build_info::papi_version)},
+          {"compiler", build_info::compiler},
+          {"flags", build_info::flags},
+          {"build_type", build_info::build_type},
+          {"transparent_huge_pages",
+           environment.transparent_huge_pages ? Json(*environment.transparent_huge_pages) : Json(nullptr)},
+          {"oversubscribed", environment.oversubscribed},
+          {"waiting", report.wait_mode},
+          {"thread_binding",
+           report.binding ? Json{{"is_bound", report.binding->is_bound}, {"why_not", report.binding->why_not}}
+                          : Json(nullptr)},
+          {"nodes", std::move(nodes)},
+          {"binding", std::move(ranks)}};
+}
+
+Json problem_json(const RunReport& report) {
+  const auto& problem = report.problem;
+  Json json{{"class", problem.class_name}, {"n", problem.n},         {"nonzer", problem.nonzer},
+            {"niter", problem.niter},      {"shift", problem.shift}, {"rcond", Problem::rcond}};
+  json["reference_zeta"] = problem.reference_zeta ? Json(*problem.reference_zeta) : Json(nullptr);
+  if (report.nonzero_count > 0) {
+    json["nonzero_count"] = report.nonzero_count;
+    json["final_seed"] = report.source_facts.final_seed;
+    json["draw_pairs_rejected_as_duplicate"] = report.source_facts.duplicate_pairs;
+    json["draw_pairs_rejected_as_out_of_range"] = report.source_facts.out_of_range_pairs;
+  }
+  return json;
+}
+
+Json tuning_json(const RunReport& report) {
+  const auto& choice = report.kernel_choice;
+  return {{"kernel_by", choice_origin_name(choice.kernel_origin)},
+          {"settings_by", choice_origin_name(choice.tuning_origin)},
+          {"critical_vector_length", number_or_null(choice.tuning.critical_vector_length)},
+          {"prefetch_distance", number_or_null(choice.tuning.prefetch_distance)},
+          {"block_width", number_or_null(choice.tuning.block_width)},
+          {"profile", report.profile.processor ? Json(report.profile.path) : Json(nullptr)},
+          {"no_profile_because", report.profile.absence}};
+}
+
+Json grid_trial_json(const GridTrial& trial) {
+  Json tried = Json::array();
+  for (const auto& one : trial.tried) tried.push_back({{"grid", one.grid.name()}, {"step_s", one.step_s}});
+  return {{"shortlist_by", trial.shortlist_by},
+          {"tried", std::move(tried)},
+          {"duration_s", trial.duration_s},
+          {"skipped_because", trial.skipped_because}};
+}
+
+Json transport_trial_json(const TransportTrial& trial) {
+  Json tried = Json::array();
+  for (const auto& one : trial.tried) tried.push_back({{"transport", one.name}, {"step_s", one.step_s}});
+  Json skipped = Json::array();
+  for (const auto& one : trial.skipped) skipped.push_back({{"transport", one.name}, {"reason", one.reason}});
+  return {{"from", trial.from_profile ? "profile" : "measurement"},
+          {"tried", std::move(tried)},
+          {"skipped", std::move(skipped)},
+          {"duration_s", trial.duration_s},
+          {"kept_in", trial.kept_in.empty() ? Json(nullptr) : Json(trial.kept_in)},
+          {"not_kept_because", trial.not_kept_because}};
+}
+
+Json configuration_json(const RunReport& report) {
+  Json json{{"ranks", report.grid.rank_count()},
+            {"grid",
+             {{"name", report.grid.name()},
+              {"columns", report.grid.columns},
+              {"rows", report.grid.rows},
+              {"automatic", report.grid_is_automatic}}},
+            {"threads", report.thread_count},
+            {"transport", report.transport},
+            {"sum_form", sum_form_name(report.sum_form)},
+            {"overlap", report.overlaps},
+            {"ranks_per_node", report.ranks_per_node},
+            {"kernel", report.kernel},
+            {"symmetric_storage", report.is_symmetric},
+            {"instruction_set", report.instruction_set},
+            {"tuning", tuning_json(report)}};
+  if (report.grid_trial) json["grid"]["trial"] = grid_trial_json(*report.grid_trial);
+  if (report.transport_trial) json["transport_trial"] = transport_trial_json(*report.transport_trial);
+  return json;
+}
+
+Json result_json(const RunReport& report) {
+  const auto& problem = report.problem;
+  const auto& step = final_step(report);
+  const double time_s = median_repeat(report).time_s;
+  const double mops = official_flop_count(problem) / time_s / 1e6;
+  Json json{{"zeta", number_or_null(step.zeta)}, {"rnorm", number_or_null(step.residual_norm)}};
+  if (problem.reference_zeta && report.unfinished.empty()) {
+    json["verified"] = report.code == ExitCode::success;
+    json["relative_error"] =
+        number_or_null(std::abs(step.zeta - *problem.reference_zeta) / std::abs(*problem.reference_zeta));
+  } else {
+    json["verified"] = nullptr;
+    json["relative_error"] = nullptr;
+  }
+  json["time_s"] = time_s;
+  json["mops_total"] = mops;
+  json["mops_per_process"] = mops / report.grid.rank_count();
+  json["true_mflops"] = true_flop_count(problem, report.nonzero_count) / time_s / 1e6;
+  const auto times = repeat_times(report);
+  json["repeats"] = {{"count", times.count},
+                     {"minimum_s", times.minimum},
+                     {"maximum_s", times.maximum},
+                     {"spread", times.spread()},
+                     {"times_s", Json::array()}};
+  for (const auto& repeat : report.repeats) json["repeats"]["times_s"].push_back(repeat.time_s);
+  return json;
+}
+
+Json outer_steps_json(const RunReport& report) {
+  const auto& steps = report.repeats.empty() ? report.unfinished : median_repeat(report).steps;
+  Json json = Json::array();
+  for (std::size_t k = 0; k < steps.size(); ++k) {
+    json.push_back({{"step", k + 1},
+                    {"zeta", number_or_null(steps[k].zeta)},
+                    {"rnorm", number_or_null(steps[k].residual_norm)}});
+  }
+  return json;
+}
+
+Json phases_json(const RunReport& report) {
+  const auto& repeat = median_repeat(report);
+  Json ranks = Json::array();
+  for (std::size_t rank = 0; rank < repeat.ranks.size(); ++rank) {
+    const auto& times = repeat.ranks[rank];
+    Json phases = Json::object();
+    for (std::size_t index = 0; index < phase_count; ++index) {
+      const auto& record = times.phases[index];
+      comm::Traffic sent;
+      if (const auto operation = operation_of(phase_at(index)))
+        sent = times.sent[static_cast<std::size_t>(*operation)];
+      phases[std::string(phase_name(phase_at(index)))] = {
+          {"clocks", record.clocks},
+          {"seconds", static_cast<double>(record.clocks) / report.ranks[rank].ticks_per_second},
+          {"waited_clocks", record.waited_clocks},
+          {"calls", record.calls},
+          {"messages", sent.message_count},
+          {"bytes", sent.byte_count}};
+    }
+    if (report.overlaps) {
+      const auto hidden = times.phases[static_cast<std::size_t>(Phase::collection)].hidden_clocks;
+      phases[std::string(phase_name(Phase::collection))]["hidden_clocks"] = hidden;
+    }
+    ranks.push_back({{"rank", rank},
+                     {"process_column", report.grid.column_of(static_cast<int>(rank))},
+                     {"process_row", report.grid.row_of(static_cast<int>(rank))},
+                     {"region_clocks", times.region_clocks},
+                     {"region_s", times.region_s},
+                     {"clocks_per_second", report.ranks[rank].ticks_per_second},
+                     {"phases", std::move(phases)}});
+  }
+  return {{"counter", cycle_counter_name()},
+          {"counter_is_invariant", cycle_counter_is_invariant()},
+          {"cg_steps", static_cast<std::int64_t>(report.problem.niter) * cg_steps_per_solve},
+          {"coverage", phase_coverage(repeat)},
+          {"timing_share", timing_share(report, repeat)},
+          {"ranks", std::move(ranks)}};
+}
+
+Json row_lengths_json(const RowLengths& lengths) {
+  return {{"critical_vector_length", lengths.critical_vector_length},
+          {"rows", lengths.row_count},
+          {"minimum", lengths.shortest},
+          {"mean", lengths.mean()},
+          {"maximum", lengths.longest},
+          {"rows_below", lengths.short_row_count},
+          {"nonzeros_below", lengths.short_row_nonzero_count}};
+}
+
+Json setup_json(const RunReport& report) {
+  Json ranks = Json::array();
+  for (std::size_t rank = 0; rank < report.ranks.size(); ++rank) {
+    const auto& facts = report.ranks[rank];
+    ranks.push_back({{"rank", rank},
+                     {"nonzeros", facts.nonzero_count},
+                     {"row_lengths", row_lengths_json(facts.row_lengths)},
+                     {"csr_bytes", facts.csr_bytes},
+                     {"block_bytes", facts.block_bytes},
+                     {"peak_bytes", facts.peak_bytes},
+                     {"resident_bytes", facts.resident_bytes},
+                     {"huge_page_bytes", facts.huge_page_bytes}});
+  }
+  return {{"generation_s", report.generation_s},
+          {"converted", report.converted},
+          {"conversion_s", report.conversion_s},
+          {"row_lengths", row_lengths_json(all_row_lengths(report))},
+          {"ranks", std::move(ranks)}};
+}
+
+Json prediction_json(const Prediction& prediction) {
+  Json phases = Json::object();
+  for (std::size_t index = 0; index < phase_count; ++index) {
+    phases[std::string(phase_name(phase_at(index)))] = prediction.phases[index];
+  }
+  return {{"machine", prediction.machine}, {"total_s", prediction.total_s()}, {"phases", std::move(phases)}};
+}
+
+std::string write_json(const RunReport& report) {
+  Json json{{"schema_version", schema_version},
+            {"program", {{"name", "cg2d"}, {"version", build_info::version}}},
+            {"status", status_name(report.code)},
+            {"reason", report.reason},
+            {"exit_code", static_cast<int>(report.code)},
+            {"warnings", report.warnings},
+            {"problem", problem_json(report)},
+            {"environment", report.environment ? environment_json(report) : Json(nullptr)},
+            {"configuration", report.kernel.empty() ? Json(nullptr) : configuration_json(report)},
+            {"setup", report.ranks.empty() ? Json(nullptr) : setup_json(report)},
+            {"result", report.repeats.empty() ? Json(nullptr) : result_json(report)},
+            {"outer_steps", outer_steps_json(report)},
+            {"phases", report.repeats.empty() || !report.phases_timed ? Json(nullptr) : phases_json(report)},
+            {"roofline", report.repeats.empty() ? Json(nullptr) : roofline_json(report)},
+            {"counters", report.repeats.empty() ? Json(nullptr) : counters_json(report)}};
+  if (report.prediction && !report.repeats.empty()) json["prediction"] = prediction_json(*report.prediction);
+  return json_text(json, 2) + "\n";
+}
+
+}  // namespace
+
+ReportFormat json_report_format() { return {.name = "json", .write = &write_json, .writes_errors = true}; }
+
+}  // namespace cg2d

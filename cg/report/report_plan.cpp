@@ -1,0 +1,163 @@
+// The plan that --dry-run prints.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "cg/base/json_values.hpp"
+#include "cg/base/text_format.hpp"
+#include "cg/report/build_info.hpp"
+#include "cg/report/report.hpp"
+#include "cg/solver/sum_form.hpp"
+
+namespace cg2d {
+namespace {
+
+/// The plan's figures over all ranks.
+struct PlanTotals {
+  MemoryPlan largest;             // of the rank that needs most
+  std::int64_t memory_bytes = 0;  // all ranks together
+  StepTraffic busiest;            // of the rank that sends most bytes
+  comm::Traffic all_traffic;      // all ranks together
+  comm::IndexRange smallest_piece;
+  comm::IndexRange largest_piece;
+  std::vector<std::int64_t> node_bytes;
+};
+
+PlanTotals add_up(const RunChoices& choices, const comm::BlockLayout& layout, const SourceRow& source,
+                  const std::optional<Environment>& environment) {
+  PlanTotals totals;
+  totals.smallest_piece = totals.largest_piece = layout.piece(0);
+  if (environment) totals.node_bytes.resize(environment->nodes.size());
+  for (int rank = 0; rank < layout.grid().rank_count(); ++rank) {
+    const auto memory = plan_memory(choices, layout, rank, source);
+    if (memory.total_bytes() > totals.largest.total_bytes()) totals.largest = memory;
+    totals.memory_bytes += memory.total_bytes();
+    const auto traffic = plan_traffic(layout, rank, choices.sum_form, choices.kernel.is_symmetric);
+    if (traffic.total().byte_count >= totals.busiest.total().byte_count) totals.busiest = traffic;
+    totals.all_traffic += traffic.total();
+    const auto piece = layout.piece(rank);
+    if (piece.size() < totals.smallest_piece.size()) totals.smallest_piece = piece;
+    if (piece.size() > totals.largest_piece.size()) totals.largest_piece = piece;
+    if (environment) {
+      const auto node = environment->ranks[static_cast<std::size_t>(rank)].node;
+      totals.node_bytes[static_cast<std::size_t>(node)] += memory.total_bytes();
+    }
+  }
+  return totals;
+}
+
+bool fits(const PlanTotals& totals, const Environment& environment) {
+  for (std::size_t node = 0; node < totals.node_bytes.size(); ++node) {
+    if (totals.node_bytes[node] > environment.nodes[node].available_bytes) return false;
+  }
+  return true;
+}
+
+std::string as_text(const RunChoices& choices, const comm::BlockLayout& layout, const PlanTotals& totals,
+                    const std::optional<Environment>& environment) {
+  const auto& problem = choices.problem;
+  const auto grid = layout.grid();
+  std::string text;
+  const auto line = [&](std::string_view label, const std::string& value) {
+    text += fmt::format(" {:<22} {}\n", label, value);
+  };
+  line("Problem", fmt::format("class {}: n {}, nonzer {}, shift {}, niter {}", problem.class_name, problem.n,
+                              problem.nonzer, problem.shift, problem.niter));
+  line("Kernel",
+       fmt::format("{}{}", choices.kernel.name, choices.kernel.is_symmetric ? ", symmetric storage" : ""));
+  line("Grid", fmt::format("{}: {} process columns x {} process rows = {} ranks", grid.name(), grid.columns,
+                           grid.rows, grid.rank_count()));
+  line("Pieces", fmt::format("{} of {} to {} elements", grid.rank_count(), totals.smallest_piece.size(),
+                             totals.largest_piece.size()));
+  line("Block of rank 0",
+       fmt::format("{} x {} (rows x columns)", layout.row_block(0).size(), layout.column_block(0).size()));
+  line("Nonzeros, expected", fmt::format("{:.0f} in all, {:.0f} per rank", expected_nonzero_count(problem),
+                                         expected_nonzero_count(problem) / grid.rank_count()));
+  line("Memory per rank",
+       fmt::format("{}: block {}, vectors {}, generation {}", format_bytes(totals.largest.total_bytes()),
+                   format_bytes(totals.largest.block_bytes), format_bytes(totals.largest.vector_bytes),
+                   format_bytes(totals.largest.working_bytes)));
+  line("Memory of all ranks", format_bytes(totals.memory_bytes));
+  if (environment) {
+    for (std::size_t node = 0; node < totals.node_bytes.size(); ++node) {
+      line(fmt::format("Node {}", environment->nodes[node].host),
+           fmt::format(
+               "needs {}, has {}: {}", format_bytes(totals.node_bytes[node]),
+               format_bytes(environment->nodes[node].available_bytes),
+               totals.node_bytes[node] > environment->nodes[node].available_bytes ? "does not fit" : "fits"));
+    }
+  }
+  text += fmt::format(" Sent per CG step by the busiest rank ({}):\n", sum_form_name(choices.sum_form));
+  const auto traffic_line = [&](std::string_view name, const comm::Traffic& traffic) {
+    text += fmt::format("   {:<20} {:>4} messages {:>14} bytes\n", name, traffic.message_count,
+                        traffic.byte_count);
+  };
+  traffic_line("collection", totals.busiest.collection);
+  traffic_line("summation", totals.busiest.summation);
+  traffic_line("shuffle", totals.busiest.shuffle);
+  traffic_line("dot (2)", totals.busiest.dot);
+  traffic_line("together", totals.busiest.total());
+  traffic_line("all ranks together", totals.all_traffic);
+  return text;
+}
+
+nlohmann::ordered_json traffic_json(const comm::Traffic& traffic) {
+  return {{"messages", traffic.message_count}, {"bytes", traffic.byte_count}};
+}
+
+std::string as_json(const RunChoices& choices, const comm::BlockLayout& layout, const PlanTotals& totals,
+                    const std::optional<Environment>& environment) {
+  const auto& problem = choices.problem;
+  const auto grid = layout.grid();
+  nlohmann::ordered_json json{
+      {"schema_version", 1},
+      {"program", {{"name", "cg2d"}, {"version", build_info::version}}},
+      {"status", "planned"},
+      {"reason", ""},
+      {"exit_code", 0},
+      {"problem",
+       {{"class", problem.class_name},
+        {"n", problem.n},
+        {"nonzer", problem.nonzer},
+        {"niter", problem.niter},
+        {"shift", problem.shift}}},
+      {"plan",
+       {{"grid", {{"name", grid.name()}, {"columns", grid.columns}, {"rows", grid.rows}}},
+        {"ranks", grid.rank_count()},
+        {"sum_form", sum_form_name(choices.sum_form)},
+        {"kernel", choices.kernel.name},
+        {"symmetric_storage", choices.kernel.is_symmetric},
+        {"smallest_piece", totals.smallest_piece.size()},
+        {"largest_piece", totals.largest_piece.size()},
+        {"block_rows", layout.row_block(0).size()},
+        {"block_columns", layout.column_block(0).size()},
+        {"expected_nonzeros", expected_nonzero_count(problem)},
+        {"memory_per_rank_bytes",
+         {{"total", totals.largest.total_bytes()},
+          {"block", totals.largest.block_bytes},
+          {"vectors", totals.largest.vector_bytes},
+          {"generation", totals.largest.working_bytes}}},
+        {"memory_bytes", totals.memory_bytes},
+        {"fits",
+         environment ? nlohmann::ordered_json(fits(totals, *environment)) : nlohmann::ordered_json(nullptr)},
+        {"busiest_rank_per_cg_step",
+         {{"collection", traffic_json(totals.busiest.collection)},
+          {"summation", traffic_json(totals.busiest.summation)},
+          {"shuffle", traffic_json(totals.busiest.shuffle)},
+          {"dot", traffic_json(totals.busiest.dot)}}},
+        {"all_ranks_per_cg_step", traffic_json(totals.all_traffic)}}}};
+  return json_text(json, 2) + "\n";
+}
+
+}  // namespace
+
+std::string describe_plan(const RunChoices& choices, const comm::BlockLayout& layout, const SourceRow& source,
+                          const std::optional<Environment>& environment, std::string_view format) {
+  const auto totals = add_up(choices, layout, source, environment);
+  return format == "json" ? as_json(choices, layout, totals, environment)
+                          : as_text(choices, layout, totals, environment);
+}
+
+}  // namespace cg2d

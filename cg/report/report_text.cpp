@@ -1,0 +1,288 @@
+// The report for people: the official closing block, our lines, the phase table.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+
+#include "cg/base/text_format.hpp"
+#include "cg/report/report.hpp"
+#include "cg/report/report_counters.hpp"
+#include "cg/report/report_roofline.hpp"
+#include "cg/solver/sum_form.hpp"
+
+namespace cg2d {
+namespace {
+
+std::string verification_word(const RunReport& report) {
+  if (!report.problem.reference_zeta) return "NOT PERFORMED";
+  return report.code == ExitCode::success ? "SUCCESSFUL" : "UNSUCCESSFUL";
+}
+
+/// The official lines: site scripts look for these labels and columns.
+std::string official_block(const RunReport& report) {
+  const auto& problem = report.problem;
+  const double zeta = final_step(report).zeta;
+  std::string text;
+  constexpr int digits = 13;
+  if (!problem.reference_zeta) {
+    text += " NO VERIFICATION PERFORMED\n";
+    text += " not verified: no reference\n";
+    text += fmt::format(" Zeta is    {:>20}\n", format_fortran(zeta, digits));
+  } else if (report.code == ExitCode::success) {
+    const double error = std::abs((zeta - *problem.reference_zeta) / *problem.reference_zeta);
+    text += " VERIFICATION SUCCESSFUL \n";
+    text += fmt::format(" Zeta is    {:>20}\n", format_fortran(zeta, digits));
+    text += fmt::format(" Error is   {:>20}\n", format_fortran(error, digits));
+  } else {
+    text += " VERIFICATION FAILED\n";
+    text += fmt::format(" Zeta                {:>20}\n", format_fortran(zeta, digits));
+    text += fmt::format(" The correct zeta is {:>20}\n", format_fortran(*problem.reference_zeta, digits));
+  }
+  const double time_s = median_repeat(report).time_s;
+  const double mops = official_flop_count(problem) / time_s / 1e6;
+  const int rank_count = report.grid.rank_count();
+  text += "\n\n CG Benchmark Completed.\n";
+  text += fmt::format(" Class           = {:>24}\n", problem.class_name);
+  text += fmt::format(" Size            = {:>24}\n", problem.n);
+  text += fmt::format(" Iterations      = {:>24}\n", problem.niter);
+  text += fmt::format(" Time in seconds = {:>24.2f}\n", time_s);
+  text += fmt::format(" Total processes = {:>24}\n", rank_count);
+  text += fmt::format(" Active procs    = {:>24}\n", rank_count);
+  text += fmt::format(" Mop/s total     = {:>24.2f}\n", mops);
+  text += fmt::format(" Mop/s/process   = {:>24.2f}\n", mops / rank_count);
+  text += fmt::format(" Operation type  = {:>24}\n", "floating point");
+  text += fmt::format(" Verification    = {:>24}\n", verification_word(report));
+  return text;
+}
+
+/// The settings that the kernel has, and where they come from.
+std::string tuning_text(const RunReport& report) {
+  const auto& choice = report.kernel_choice;
+  std::string text;
+  const auto add = [&](std::string_view label, const std::optional<int>& value) {
+    if (!value) return;
+    text += fmt::format("{} {}, ", label, *value == never_in_vectors ? "none" : fmt::format("{}", *value));
+  };
+  add("critical vector length", choice.tuning.critical_vector_length);
+  add("prefetch distance", choice.tuning.prefetch_distance);
+  add("block width", choice.tuning.block_width);
+  if (report.profile.processor) return text + fmt::format("profile {}", report.profile.path);
+  return text + fmt::format("built-in ({})", report.profile.absence);
+}
+
+std::string row_length_text(const RunReport& report) {
+  const auto lengths = all_row_lengths(report);
+  const auto text =
+      fmt::format("{} to {}, mean {:.1f} in the blocks", lengths.shortest, lengths.longest, lengths.mean());
+  if (lengths.critical_vector_length == never_in_vectors)
+    return text + "; no critical vector length: vectors pay for none of them";
+  return text + fmt::format("; below the critical vector length {}: {:.1f} % of rows, {:.1f} % of nonzeros",
+                            lengths.critical_vector_length, 100.0 * lengths.short_row_share(),
+                            100.0 * lengths.short_row_nonzero_share());
+}
+
+/// All ranks' blocks together.
+std::string conversion_text(const RunReport& report) {
+  std::int64_t csr_bytes = 0;
+  std::int64_t block_bytes = 0;
+  for (const auto& rank : report.ranks) {
+    csr_bytes += rank.csr_bytes;
+    block_bytes += rank.block_bytes;
+  }
+  const double per_nonzero = static_cast<double>(block_bytes) / static_cast<double>(report.nonzero_count);
+  if (!report.converted) {
+    return fmt::format("none: the kernel takes the {} of CSR as they are ({:.2f} bytes per nonzero)",
+                       format_bytes(csr_bytes), per_nonzero);
+  }
+  return fmt::format("{:.6f} s; {} of CSR became {} ({:.2f} bytes per nonzero)", report.conversion_s,
+                     format_bytes(csr_bytes), format_bytes(block_bytes), per_nonzero);
+}
+
+std::string huge_page_text(const RunReport& report) {
+  const auto share = [](const RankFacts& rank) {
+    return rank.resident_bytes > 0
+               ? static_cast<double>(rank.huge_page_bytes) / static_cast<double>(rank.resident_bytes)
+               : 0.0;
+  };
+  const auto& least = *std::ranges::min_element(report.ranks, {}, share);
+  const auto setting =
+      report.environment ? report.environment->transparent_huge_pages.value_or("unknown") : "unknown";
+  if (least.resident_bytes == 0)
+    return fmt::format("{}; this system does not say how many there are", setting);
+  return fmt::format("{}; {} of {} resident on the rank with least", setting,
+                     format_bytes(least.huge_page_bytes), format_bytes(least.resident_bytes));
+}
+
+std::string overlap_text(const RunReport& report) {
+  if (!report.overlaps) return {};
+  return report.grid.rows == 1 ? ", overlap on (one process row: nothing to overlap)" : ", overlap on";
+}
+
+std::string own_lines(const RunReport& report) {
+  const auto& problem = report.problem;
+  const auto& repeat = median_repeat(report);
+  std::string text;
+  const auto line = [&](std::string_view label, const std::string& value) {
+    text += fmt::format(" {:<15} = {}\n", label, value);
+  };
+  if (const auto times = repeat_times(report); times.count > 1) {
+    line("Seconds",
+         fmt::format("{:.6f} (median of {}; minimum {:.6f}, maximum {:.6f}, spread {:.1f} %)", repeat.time_s,
+                     times.count, times.minimum, times.maximum, 100.0 * times.spread()));
+  } else {
+    line("Seconds", fmt::format("{:.6f}", repeat.time_s));
+  }
+  line("True Mflop/s",
+       fmt::format("{:.2f} (from {} nonzeros; Mop/s above counts nonzer*(nonzer+1) = {} per row)",
+                   true_flop_count(problem, report.nonzero_count) / repeat.time_s / 1e6, report.nonzero_count,
+                   std::int64_t{problem.nonzer} * (problem.nonzer + 1)));
+  line("Problem", fmt::format("n {}, nonzer {}, shift {}, niter {}", problem.n, problem.nonzer, problem.shift,
+                              problem.niter));
+  line("Grid", fmt::format("{} (Px x Py: {}, {}{})", report.grid.name(),
+                           format_count(report.grid.columns, "process column"),
+                           format_count(report.grid.rows, "process row"),
+                           report.grid_is_automatic ? ", chosen by auto" : ""));
+  if (report.grid_trial) line("Grid trial", describe_trial(*report.grid_trial));
+  line("Transport",
+       fmt::format("{}{}, sum {}, waiting ranks {}{}", report.transport,
+                   report.ranks_per_node > 0
+                       ? fmt::format(" with nodes of {}", format_count(report.ranks_per_node, "rank"))
+                       : "",
+                   sum_form_name(report.sum_form), report.wait_mode, overlap_text(report)));
+  if (report.transport_trial) line("Transport trial", describe_transport_trial(*report.transport_trial));
+  line("Kernel",
+       fmt::format(
+           "{} ({}), {}{}", report.kernel, report.instruction_set,
+           report.kernel_choice.kernel_origin == ChoiceOrigin::asked_for
+               ? "asked for"
+               : fmt::format("chosen by auto ({})", choice_origin_name(report.kernel_choice.kernel_origin)),
+           report.is_symmetric ? ", symmetric storage: one entry of each mirrored pair" : ""));
+  line("Tuning", tuning_text(report));
+  line("Threads", fmt::format("{} per rank", report.thread_count));
+  if (report.binding) line("Binding", describe_binding(*report.binding));
+  line("Row lengths", row_length_text(report));
+  if (report.prediction) {
+    line("Prediction",
+         fmt::format("{:.6f} s by the calibrated description of this machine; measured {:+.1f} %",
+                     report.prediction->total_s(),
+                     100.0 * (repeat.time_s / report.prediction->total_s() - 1.0)));
+  }
+  line("Generation", fmt::format("{:.6f} s", report.generation_s));
+  line("Conversion", conversion_text(report));
+  std::int64_t largest_peak = 0;
+  for (const auto& rank : report.ranks) largest_peak = std::max(largest_peak, rank.peak_bytes);
+  line("Peak memory", fmt::format("{} on the largest rank", format_bytes(largest_peak)));
+  line("Huge pages", huge_page_text(report));
+  if (report.environment) {
+    const auto& node = report.environment->nodes.front();
+    line("Machine",
+         fmt::format("{}, {} on the first: {}", format_count(std::ssize(report.environment->nodes), "node"),
+                     format_count(node.core_count, "core"), node.processor));
+  }
+  return text;
+}
+
+/// What a row of the phase table says as means over the ranks, of one CG step; predicted: of the whole run.
+struct RowMeans {
+  double waited = 0.0;
+  double hidden = 0.0;
+  double messages = 0.0;
+  double bytes = 0.0;
+  double predicted_s = 0.0;
+
+  RowMeans& operator+=(const RowMeans& other) {
+    waited += other.waited;
+    hidden += other.hidden;
+    messages += other.messages;
+    bytes += other.bytes;
+    predicted_s += other.predicted_s;
+    return *this;
+  }
+};
+
+std::string phase_table(const RunReport& report) {
+  const auto& repeat = median_repeat(report);
+  const auto rank_count = repeat.ranks.size();
+  const double steps = cg_step_count(report);
+  double region_mean = 0.0;
+  for (const auto& rank : repeat.ranks)
+    region_mean += static_cast<double>(rank.region_clocks) / static_cast<double>(rank_count);
+
+  std::string text = fmt::format(
+      " Phases: reference clocks per CG step ({}, {:.3f} GHz), over the ranks\n"
+      " {:<15} {:>7} {:>12} {:>12} {:>12} {:>9} {:>12}{} {:>9} {:>12}{}\n",
+      cycle_counter_name(), report.ranks.front().ticks_per_second / 1e9, "phase", "share", "minimum", "mean",
+      "maximum", "imbalance", "waiting", report.overlaps ? "       hidden" : "", "messages", "bytes",
+      report.prediction ? "    predicted" : "");
+  const auto mean = [&](auto count) {
+    return static_cast<double>(count) / steps / static_cast<double>(rank_count);
+  };
+  std::vector<double> clocks(rank_count);
+  std::vector<double> sums(rank_count, 0.0);
+  RowMeans all;
+  const auto row = [&](std::string_view name, const Spread& spread, const RowMeans& means) {
+    text += fmt::format(
+        " {:<15} {:>5.1f} % {:>12.0f} {:>12.0f} {:>12.0f} {:>7.1f} % {:>12.0f}{} {:>9.2f} {:>12.0f}{}\n",
+        name, 100.0 * spread.mean * steps / region_mean, spread.minimum, spread.mean, spread.maximum,
+        100.0 * spread.imbalance(), means.waited,
+        report.overlaps ? fmt::format(" {:>12.0f}", means.hidden) : "", means.messages, means.bytes,
+        report.prediction
+            ? fmt::format(" {:>12.0f}", means.predicted_s * report.ranks.front().ticks_per_second / steps)
+            : "");
+  };
+  for (std::size_t index = 0; index < phase_count; ++index) {
+    RowMeans means;
+    if (report.prediction) means.predicted_s = report.prediction->phases[index];
+    const auto operation = operation_of(phase_at(index));
+    for (std::size_t rank = 0; rank < rank_count; ++rank) {
+      const auto& times = repeat.ranks[rank];
+      clocks[rank] = static_cast<double>(times.phases[index].clocks) / steps;
+      sums[rank] += clocks[rank];
+      means.waited += mean(times.phases[index].waited_clocks);
+      means.hidden += mean(times.phases[index].hidden_clocks);
+      if (!operation) continue;
+      const auto& sent = times.sent[static_cast<std::size_t>(*operation)];
+      means.messages += mean(sent.message_count);
+      means.bytes += mean(sent.byte_count);
+    }
+    row(phase_name(phase_at(index)), spread_of(clocks), means);
+    all += means;
+  }
+  row("all phases", spread_of(sums), all);
+  if (report.overlaps)
+    text += " hidden (mean clocks) = multiply while parts of the collection were under way: saved at most\n";
+  text += fmt::format(
+      " imbalance = maximum/mean - 1; waiting (mean clocks) is part of its phase; messages and bytes sent "
+      "per rank (mean)\n"
+      " Phases cover {:.2f} % of the timed region; timing them took {:.3f} % ({:.0f} clocks per scope)\n",
+      100.0 * phase_coverage(repeat), 100.0 * timing_share(report, repeat),
+      report.ranks.front().clocks_per_scope);
+  return text;
+}
+
+std::string write_text(const RunReport& report) {
+  std::string text = "\n\n cg2d - NAS Parallel Benchmark CG on a virtual grid of ranks\n\n";
+  if (!report.unfinished.empty()) text += fmt::format(" NOT COMPLETED: {}\n", report.reason);
+  if (!report.repeats.empty()) {
+    // The closing block carries a verdict, and only a run that came to its end has one.
+    if (report.unfinished.empty()) text += official_block(report);
+    text += '\n';
+    text += own_lines(report);
+    if (report.phases_timed) {
+      text += '\n';
+      text += phase_table(report);
+      text += roofline_text(report);
+      text += counters_text(report);
+    }
+  }
+  for (const auto& warning : report.warnings) text += fmt::format(" Warning: {}\n", warning);
+  return text;
+}
+
+}  // namespace
+
+ReportFormat text_report_format() { return {.name = "text", .write = &write_text, .writes_errors = false}; }
+
+}  // namespace cg2d

@@ -1,0 +1,217 @@
+#include "cg/report/result_file.hpp"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "cg/base/errors.hpp"
+#include "cg/base/json_values.hpp"
+#include "cg/base/text_file.hpp"
+#include "cg/matrix/problem.hpp"
+
+namespace cg2d {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// The library's texts begin with a number of its own: "[json.exception.parse_error.101] ...".
+std::string plain_text(const nlohmann::json::exception& error) {
+  const std::string_view text(error.what());
+  return std::string(text.substr(text.find(']') + 2));
+}
+
+std::string maker_from(const Json& run) {
+  const auto& environment = run.at("environment");
+  if (environment.is_null()) return {};
+  const auto& node = environment.at("nodes").at(0);
+  std::string text =
+      fmt::format("cg2d {}, {} {}, {}, {}", run.at("program").at("version").get<std::string>(),
+                  environment.at("compiler").get<std::string>(), environment.at("flags").get<std::string>(),
+                  environment.at("mpi").get<std::string>(), node.at("processor").get<std::string>());
+  for (const auto& cache : node.at("caches"))
+    text += fmt::format(", L{} {}", cache.at("level").get<int>(), cache.at("bytes").get<std::int64_t>());
+  return text;
+}
+
+/// The problem's name; a class is known by its letter alone.
+std::string problem_from(const Json& problem) {
+  return problem_name({.class_name = problem.at("class").get<std::string>(),
+                       .n = problem.at("n").get<std::int64_t>(),
+                       .nonzer = problem.at("nonzer").get<int>(),
+                       .niter = problem.at("niter").get<int>(),
+                       .shift = problem.at("shift").get<double>(),
+                       .reference_zeta = {}});
+}
+
+comm::SumForm named_sum_form(const Json& name) {
+  const auto form = find_sum_form(name.get<std::string>());
+  if (!form) throw InputError(fmt::format("its sum_form is {}, which there is not", json_text(name)));
+  return *form;
+}
+
+/// What the run was asked for, from its own words: a sweep notes it, for a run that failed does not say it.
+SweepConfiguration configuration_from(const Json& run) {
+  SweepConfiguration configuration;
+  configuration.problem = problem_from(run.at("problem"));
+  if (run.contains("sweep")) {
+    const auto& asked = run.at("sweep").at("configuration");
+    configuration.grid = {.columns = asked.at("columns").get<int>(), .rows = asked.at("rows").get<int>()};
+    configuration.kernel = asked.at("kernel").get<std::string>();
+    configuration.transport = asked.at("transport").get<std::string>();
+    configuration.thread_count = asked.at("threads").get<int>();
+    // Files of before there was a choice do not say it.
+    if (asked.contains("sum_form")) configuration.sum_form = named_sum_form(asked.at("sum_form"));
+    configuration.overlaps = asked.value("overlap", false);
+    return configuration;
+  }
+  const auto& configured = run.at("configuration");
+  if (configured.is_null()) return configuration;
+  const bool is_named = configured.at("tuning").at("kernel_by") == "asked for";
+  configuration.grid = {.columns = configured.at("grid").at("columns").get<int>(),
+                        .rows = configured.at("grid").at("rows").get<int>()};
+  configuration.kernel = is_named ? configured.at("kernel").get<std::string>() : "auto";
+  configuration.transport = configured.at("transport").get<std::string>();
+  configuration.thread_count = configured.at("threads").get<int>();
+  configuration.sum_form = named_sum_form(configured.at("sum_form"));
+  configuration.overlaps = configured.value("overlap", false);
+  return configuration;
+}
+
+/// A number for each phase, by its name.
+template <typename Seconds>
+PhaseSeconds phases_by_name(const Json& phases, const Seconds& seconds_of) {
+  PhaseSeconds seconds{};
+  for (std::size_t index = 0; index < phase_count; ++index)
+    seconds.at(index) =
+        seconds_of(phases.at(std::string(phase_name(phase_at(index))))).template get<double>();
+  return seconds;
+}
+
+std::optional<PhaseSeconds> phases_from(const Json& phases) {
+  if (phases.is_null()) return std::nullopt;
+  PhaseSeconds means{};
+  const auto& ranks = phases.at("ranks");
+  for (const auto& rank : ranks) {
+    const auto seconds =
+        phases_by_name(rank.at("phases"), [](const Json& phase) { return phase.at("seconds"); });
+    for (std::size_t index = 0; index < phase_count; ++index)
+      means.at(index) += seconds.at(index) / static_cast<double>(ranks.size());
+  }
+  return means;
+}
+
+std::optional<PredictedTimes> prediction_from(const Json& run) {
+  if (!run.contains("prediction") || run.at("prediction").is_null()) return std::nullopt;
+  const auto& prediction = run.at("prediction");
+  return PredictedTimes{
+      .total_s = prediction.at("total_s").get<double>(),
+      .phases_s = phases_by_name(prediction.at("phases"), [](const Json& phase) { return phase; })};
+}
+
+ResultRecord record_from(const Json& run) {
+  if (run.at("schema_version") != 1) {
+    throw InputError(fmt::format("its schema_version is {}, not 1", json_text(run.at("schema_version"))));
+  }
+  ResultRecord record;
+  record.configuration = configuration_from(run);
+  record.status = run.at("status").get<std::string>();
+  record.reason = run.at("reason").get<std::string>();
+  record.exit_code = run.at("exit_code").get<int>();
+  record.maker = maker_from(run);
+  record.n = run.at("problem").at("n").get<std::int64_t>();
+  if (!run.at("configuration").is_null())
+    record.kernel_used = run.at("configuration").at("kernel").get<std::string>();
+  if (!run.at("result").is_null()) {
+    record.times_s = run.at("result").at("repeats").at("times_s").get<std::vector<double>>();
+    record.time_s = run.at("result").at("time_s").get<double>();
+  }
+  record.phases_s = phases_from(run.at("phases"));
+  record.prediction = prediction_from(run);
+  if (run.contains("sweep")) {
+    record.round = run.at("sweep").at("round").get<int>();
+    record.duration_s = run.at("sweep").at("duration_s").get<double>();
+  }
+  return record;
+}
+
+constexpr std::string_view single_run_complaint = "it holds the result of a single run, not those of a sweep";
+
+/// Lines that a sweep has written have its key; a file of results may have lines of single runs, too.
+enum class LinesOf { any_runs, a_sweep };
+
+std::vector<ResultRecord> records_of_lines(std::string_view text, LinesOf source) {
+  std::vector<ResultRecord> records;
+  int number = 0;
+  text = text.substr(0, complete_lines(text));
+  while (!text.empty()) {
+    const auto end = text.find('\n');
+    ++number;
+    try {
+      const auto run = Json::parse(text.substr(0, end));
+      records.push_back(record_from(run));
+      if (source == LinesOf::a_sweep && !run.contains("sweep"))
+        throw InputError(std::string(single_run_complaint));
+    } catch (const nlohmann::json::exception& error) {
+      throw InputError(fmt::format("line {} is no result of cg2d ({})", number, plain_text(error)));
+    } catch (const InputError& error) {
+      throw InputError(fmt::format("line {}: {}", number, error.what()));
+    }
+    text.remove_prefix(end + 1);
+  }
+  return records;
+}
+
+bool is_single_run(const Json& json) { return json.is_object() && !json.contains("sweep"); }
+
+/// Whether a text without an end of line can be what a killed sweep leaves of its first line: no foreign
+/// file may be taken for that, since it would be dropped.
+bool is_part_of_sweep_line(std::string_view text) {
+  constexpr std::string_view beginning = R"({"schema_version":1,"program":{"name":"cg2d",)";
+  return text.starts_with(beginning) || beginning.starts_with(text);
+}
+
+}  // namespace
+
+std::size_t complete_lines(std::string_view text) {
+  const auto last = text.rfind('\n');
+  return last == std::string_view::npos ? 0 : last + 1;
+}
+
+std::vector<ResultRecord> parse_results(std::string_view text) {
+  // One object over many lines, as cg2d run writes it, or one that somebody has made compact.
+  if (const auto whole = Json::parse(text, nullptr, false); is_single_run(whole)) {
+    try {
+      return {record_from(whole)};
+    } catch (const nlohmann::json::exception& error) {
+      throw InputError(fmt::format("no result of cg2d ({})", plain_text(error)));
+    }
+  }
+  return records_of_lines(text, LinesOf::any_runs);
+}
+
+std::vector<ResultRecord> parse_sweep(std::string_view text) {
+  const auto rest = text.substr(complete_lines(text));
+  // The sweep's key is the last one of a line: an object that is complete without it is somebody else's.
+  for (const auto part : {text, rest}) {
+    if (is_single_run(Json::parse(part, nullptr, false))) throw InputError(std::string(single_run_complaint));
+  }
+  if (rest.size() == text.size() && !is_part_of_sweep_line(rest))
+    throw InputError("it was not written by a sweep");
+  return records_of_lines(text, LinesOf::a_sweep);
+}
+
+std::vector<ResultRecord> read_results(const std::string& path) {
+  try {
+    const auto text = text_of_file(path);
+    if (!text) throw InputError("there is no such file");
+    return parse_results(*text);
+  } catch (const InputError& error) {
+    throw InputError(
+        fmt::format("{}: {}; give a result of cg2d run --format json or of cg2d sweep", path, error.what()));
+  }
+}
+
+std::string maker_of(std::string_view run_json) { return maker_from(Json::parse(run_json)); }
+
+}  // namespace cg2d

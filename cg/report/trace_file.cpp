@@ -1,0 +1,109 @@
+#include "cg/report/trace_file.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "cg/base/agreement.hpp"
+#include "cg/base/json_values.hpp"
+#include "cg/report/build_info.hpp"
+
+namespace cg2d {
+namespace {
+
+constexpr double nanoseconds_per_second = 1e9;
+constexpr double nanoseconds_per_microsecond = 1e3;
+
+std::string bar_name(const TraceEvent& event) {
+  if (event.kind == TraceEvent::cg_step) return fmt::format("CG step {}", event.number + 1);
+  if (event.kind == TraceEvent::outer_iteration) return fmt::format("outer iteration {}", event.number + 1);
+  return std::string(phase_name(phase_at(static_cast<std::size_t>(event.kind))));
+}
+
+std::string_view bar_category(const TraceEvent& event) {
+  if (event.kind == TraceEvent::cg_step) return "cg_step";
+  return event.kind == TraceEvent::outer_iteration ? "outer_iteration" : "phase";
+}
+
+/// Names of nodes and ranks, and what a reader should know; up to where the bars follow.
+std::string trace_head(const RunReport& report, std::span<const double> uncertainties_us) {
+  nlohmann::ordered_json names = nlohmann::ordered_json::array();
+  const auto& environment = *report.environment;
+  for (std::size_t node = 0; node < environment.nodes.size(); ++node) {
+    names.push_back({{"name", "process_name"},
+                     {"ph", "M"},
+                     {"pid", node},
+                     {"args", {{"name", "node " + environment.nodes[node].host}}}});
+  }
+  for (std::size_t rank = 0; rank < environment.ranks.size(); ++rank) {
+    const int number = static_cast<int>(rank);
+    names.push_back({{"name", "thread_name"},
+                     {"ph", "M"},
+                     {"pid", environment.ranks[rank].node},
+                     {"tid", rank},
+                     {"args",
+                      {{"name", fmt::format("rank {} (column {}, row {})", rank,
+                                            report.grid.column_of(number), report.grid.row_of(number))}}}});
+  }
+  const nlohmann::ordered_json facts{{"program", "cg2d"},
+                                     {"version", build_info::version},
+                                     {"class", report.problem.class_name},
+                                     {"grid", report.grid.name()},
+                                     {"kernel", report.kernel},
+                                     {"transport", report.transport},
+                                     {"repetition", 1},
+                                     {"clock_uncertainty_us", uncertainties_us}};
+  const auto list = json_text(names);
+  return fmt::format("{{\"displayTimeUnit\":\"ns\",\n\"otherData\":{},\n\"traceEvents\":{}", json_text(facts),
+                     list.substr(0, list.size() - 1));
+}
+
+}  // namespace
+
+std::string trace_lines(const RankTrace& trace) {
+  const double nanoseconds_per_clock = nanoseconds_per_second / trace.ticks_per_second;
+  const auto place = [&](std::uint64_t clocks) {
+    return std::round(nanoseconds_per_clock *
+                      trace.clocks.reference_clocks_since(trace.origin_clocks, clocks));
+  };
+  std::string text;
+  for (const auto& event : trace.events) {
+    // Whole nanoseconds, and the end rounded as such: what ends where another one begins does not overlap it.
+    const double begin_ns = place(event.begin);
+    const double length_ns = place(event.end) - begin_ns;
+    text += fmt::format(
+        ",\n{{\"name\":\"{}\",\"cat\":\"{}\",\"ph\":\"X\",\"ts\":{:.3f},\"dur\":{:.3f},\"pid\":{},\"tid\":{}}"
+        "}",
+        bar_name(event), bar_category(event), begin_ns / nanoseconds_per_microsecond,
+        length_ns / nanoseconds_per_microsecond, trace.node, trace.rank);
+  }
+  return text;
+}
+
+void write_trace(const RunReport& report, const RankTrace& mine, OutputFile* file, comm::RankGroup& group) {
+  const double uncertainty_us = 1e6 * mine.clocks.uncertainty_clocks() /
+                                report.ranks[static_cast<std::size_t>(group.rank())].ticks_per_second;
+  std::vector<double> uncertainties_us;
+  for (const auto& of_rank : group.gather_all(std::span<const double>(&uncertainty_us, 1)))
+    uncertainties_us.push_back(of_rank.front());
+  const auto my_lines = trace_lines(mine);
+  Agreement agreement(group);
+  if (group.rank() == 0) {
+    agreement.attempt(
+        [&] { file->write(rendered([&] { return trace_head(report, uncertainties_us); }) + my_lines); });
+    for (int rank = 1; rank < group.size(); ++rank) {
+      const auto lines = group.receive_text(rank);  // also behind a failure: the rank sends it
+      agreement.attempt([&] { file->write(lines); });
+    }
+    agreement.attempt([&] {
+      file->write("\n]}\n");
+      file->commit();
+    });
+  } else {
+    group.send_text(my_lines, 0);
+  }
+  agreement.reach();
+}
+
+}  // namespace cg2d

@@ -1,0 +1,83 @@
+#pragma once
+
+// One run of the benchmark, from options to a filled-in report; who wants a run calls this.
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "cg/base/progress.hpp"
+#include "cg/machine/environment.hpp"
+#include "cg/machine/machine_description.hpp"
+#include "cg/machine/thread_binding.hpp"
+#include "cg/run/run_options.hpp"
+#include "cg/run/run_report.hpp"
+#include "cg/run/timed_solver.hpp"
+#include "cg/timing/rank_trace.hpp"
+#include "cg/tuning/grid_shortlist.hpp"
+#include "cg/tuning/run_plan.hpp"
+#include "cg/tuning/transport_choice.hpp"
+#include "comm/rank_group.hpp"
+
+namespace cg2d {
+
+/// Collective in every operation but the accessors; each throws RunError (on every rank alike), MpiError,
+/// std::bad_alloc, and leaves the report as far as it got. Holds references: options, group and progress must
+/// outlive it.
+class BenchmarkRun {
+ public:
+  BenchmarkRun(const RunOptions& options, comm::RankGroup& group, const Progress& progress);
+
+  /// Looks at the machine, and chooses the grid and the kernel.
+  void prepare();
+  /// Generates the matrix, converts and solves it, and verifies. Behind prepare().
+  void perform();
+
+  [[nodiscard]] const RunReport& report() const { return report_; }
+  /// This rank's part of the trace; nothing where none was asked for, or before perform().
+  [[nodiscard]] const std::optional<RankTrace>& trace() const { return trace_; }
+  /// Puts down why the run ends.
+  void note_failure(const RunError& error);
+
+  /// What has been chosen, behind prepare().
+  [[nodiscard]] RunChoices choices() const { return options_.choices(report_.kernel_choice.kernel); }
+  /// The environment with no more memory on each node than the user grants. Behind prepare().
+  [[nodiscard]] Environment granted_environment() const;
+  [[nodiscard]] const SourceRow& source() const { return source_; }
+
+ private:
+  void load_machine();
+  void predict_phases();
+  void check_choices();
+  [[nodiscard]] KernelChoice kernel_for(const comm::ProcessGrid& grid) const;
+  [[nodiscard]] GridShortlist shortlist() const;
+  void try_grids();
+  [[nodiscard]] bool chooses_transport() const { return options_.transport == automatic_transport; }
+  [[nodiscard]] const comm::TransportRow& first_transport() const;
+  void choose_transport(const comm::BlockLayout& layout, BlockProduct& product);
+  kernels::CsrBlock generate(const comm::BlockLayout& layout);
+  void export_matrix(const kernels::CsrBlock& block, const comm::BlockLayout& layout);
+  std::unique_ptr<BlockProduct> convert(kernels::CsrBlock block, const comm::BlockLayout& layout);
+  void prepare_counters();
+  void keep_trace(const TimedSolver& solver);
+  void iterate(TimedSolver& solver);
+  void end_early(const std::vector<OuterStep>& steps, const std::string& where);
+  void verify();
+  void note_warnings(const TimedSolver& solver);
+  void measure_limits(comm::Communicator& communicator, std::int64_t matrix_bytes);
+
+  const RunOptions& options_;
+  comm::RankGroup& group_;
+  const Progress& progress_;
+  SourceRow source_ = source_table().front();
+  RunReport report_;
+  std::optional<MachineDescription> machine_;  ///< of this one, on rank 0, if it has been calibrated
+  GridShortlist grid_shortlist_;               ///< where there is to be a trial
+  RankFacts facts_;
+  std::unique_ptr<PapiCounters> counters_;
+  std::optional<ThreadBinding> binding_;
+  std::vector<TraceEvent> trace_events_;
+  std::optional<RankTrace> trace_;
+};
+
+}  // namespace cg2d

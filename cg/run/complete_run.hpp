@@ -1,0 +1,32 @@
+#pragma once
+
+// Runs of the benchmark in the hands of who measures many of them in turns.
+
+#include <map>
+#include <memory>
+
+#include "cg/run/run_options.hpp"
+#include "cg/run/run_report.hpp"
+#include "comm/rank_group.hpp"
+
+namespace cg2d {
+
+/// A whole run: generation, warm-up, timed region, verification. Says nothing meanwhile. A run that fails is
+/// a result, too: its report has the code and the reason. Collective over the group; the report is whole on
+/// rank 0. Throws MpiError, std::bad_alloc.
+RunReport complete_run(const RunOptions& options, comm::RankGroup& group);
+
+/// The groups of the first ranks of a group, each made when it is first asked for, and kept.
+class FirstRanks {
+ public:
+  explicit FirstRanks(const comm::RankGroup& all) : all_(all) {}
+
+  /// nullptr where this rank is none of them. Collective over these ranks when it makes the group.
+  [[nodiscard]] comm::RankGroup* of(int rank_count);
+
+ private:
+  const comm::RankGroup& all_;
+  std::map<int, std::unique_ptr<comm::RankGroup>> groups_;
+};
+
+}  // namespace cg2d

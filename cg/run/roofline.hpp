@@ -1,0 +1,43 @@
+#pragma once
+
+// The roofs over every phase: what it must move and compute, against what this machine can.
+
+#include <array>
+#include <cstdint>
+
+#include "cg/timing/phase.hpp"
+#include "comm/rank_group.hpp"
+
+namespace cg2d {
+
+struct RankFacts;
+struct RankTimes;
+
+/// What one rank can do at best while all ranks are at it.
+struct MachineLimits {
+  double matrix_bytes_per_s = 0.0;  ///< reading as many bytes as the rank's matrix has, over and over
+  double vector_bytes_per_s = 0.0;  ///< the same with the rank's vectors
+  double flops_per_s = 0.0;         ///< fused multiply-adds in registers
+
+  /// False where nothing was measured.
+  [[nodiscard]] bool are_known() const { return flops_per_s > 0.0; }
+};
+
+/// Measures on all ranks at the same time, so that they share what they share in a run. matrix_bytes,
+/// vector_bytes: this rank's footprints. Collective. Cost: about a second. Throws std::bad_alloc.
+MachineLimits measure_limits(comm::RankGroup& group, int thread_count, std::int64_t matrix_bytes,
+                             std::int64_t vector_bytes);
+
+/// What one phase of one rank must at least move and compute in the timed region: a matrix or vector element
+/// counts once for each time that an operation reads or writes it, a message once where it is read and once
+/// where it is written.
+struct PhaseWork {
+  double byte_count = 0.0;
+  double flop_count = 0.0;
+};
+std::array<PhaseWork, phase_count> work_of(const RankFacts& facts, const RankTimes& times);
+
+/// Seconds below which a phase cannot go: the longer of moving and computing.
+double shortest_time_s(Phase phase, const PhaseWork& work, const MachineLimits& limits);
+
+}  // namespace cg2d

@@ -1,0 +1,149 @@
+#pragma once
+
+// The result of one run, and the figures that follow from it.
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cg/base/errors.hpp"
+#include "cg/base/sample.hpp"
+#include "cg/machine/environment.hpp"
+#include "cg/machine/performance_model.hpp"
+#include "cg/machine/thread_binding.hpp"
+#include "cg/matrix/matrix_source.hpp"
+#include "cg/matrix/problem.hpp"
+#include "cg/matrix/row_lengths.hpp"
+#include "cg/run/roofline.hpp"
+#include "cg/solver/solver.hpp"
+#include "cg/solver/vector_ops.hpp"
+#include "cg/timing/papi_counters.hpp"
+#include "cg/timing/phase_counters.hpp"
+#include "cg/timing/phase_timer.hpp"
+#include "cg/tuning/grid_trial.hpp"
+#include "cg/tuning/kernel_choice.hpp"
+#include "cg/tuning/run_plan.hpp"
+#include "cg/tuning/transport_choice.hpp"
+#include "comm/block_layout.hpp"
+#include "comm/communicator.hpp"
+
+namespace cg2d {
+
+/// One rank's clocks over one timed region. Trivially copyable: ranks send it as it is.
+struct RankTimes {
+  PhaseRecords phases;
+  std::array<comm::Traffic, comm::operation_count> sent;
+  std::uint64_t region_clocks = 0;
+  std::uint64_t wait_count = 0;
+  double region_s = 0.0;
+  VectorWork dot_work;
+  VectorWork update_work;
+};
+
+/// One timed run of all outer iterations.
+struct RepeatReport {
+  double time_s = 0.0;  ///< the slowest rank's
+  std::vector<OuterStep> steps;
+  std::vector<RankTimes> ranks;
+  std::vector<RankCounts> counts;  ///< of each rank; empty: no events were counted
+};
+
+/// What one rank made of the matrix, and how it times.
+struct RankFacts {
+  std::int64_t nonzero_count = 0;  ///< of the whole block, whatever the kernel stores of it
+  RowLengths row_lengths;          ///< likewise
+  std::int64_t csr_bytes = 0;      ///< the whole block as it was generated
+  std::int64_t block_bytes = 0;    ///< what the kernel made of it
+  std::int64_t peak_bytes = 0;
+  std::int64_t resident_bytes = 0;   ///< at the end of the run
+  std::int64_t huge_page_bytes = 0;  ///< of them, in huge pages
+  double ticks_per_second = 0.0;
+  double clocks_per_scope = 0.0;
+  double clocks_per_reading = 0.0;  ///< of the counters
+  std::int64_t product_bytes =
+      0;                 ///< what one product must move: matrix, and vectors over its rows and columns
+  MachineLimits limits;  ///< with --roofline
+};
+
+/// Which events were counted; where nothing was asked for, all is empty.
+struct CounterFacts {
+  std::vector<std::string> asked;
+  std::vector<std::string> counted;
+  std::vector<RefusedEvent> refused;
+  bool multiplexed = false;
+  bool counts_all_threads = false;
+};
+
+struct RunReport {
+  ExitCode code = ExitCode::success;
+  std::string reason;  ///< one line, empty on success
+  std::vector<std::string> warnings;
+
+  Problem problem;
+  comm::ProcessGrid grid;
+  bool grid_is_automatic = false;
+  std::optional<GridTrial> grid_trial;  ///< where one was asked for
+  int thread_count = 1;
+  comm::SumForm sum_form = comm::SumForm::reduce_scatter;
+  std::string transport;
+  std::optional<TransportTrial> transport_trial;  ///< with --transport auto
+  bool overlaps = false;
+  int ranks_per_node = 0;  ///< of pretended nodes; 0: the real ones
+  std::string kernel;
+  bool is_symmetric = false;  ///< the kernel stores one entry of each mirrored pair
+  bool converted = false;     ///< the kernel takes something else than the CSR that was generated
+  std::string instruction_set;
+  KernelChoice kernel_choice;
+  LoadedProfile profile;
+  bool phases_timed = false;
+  std::optional<Environment> environment;
+  std::string wait_mode;
+  std::optional<BindingFacts> binding;  ///< where the run came to it
+  /// By the calibrated description of this machine; on rank 0 only, and only where there is one.
+  std::optional<Prediction> prediction;
+
+  std::int64_t nonzero_count = 0;
+  SourceFacts source_facts;
+  double generation_s = 0.0;
+  double conversion_s = 0.0;  ///< from the generated block to a kernel that is ready
+  std::vector<RankFacts> ranks;
+  CounterFacts counters;
+
+  std::vector<RepeatReport> repeats;  ///< complete ones only
+  std::vector<OuterStep> unfinished;  ///< steps of a repetition that did not end
+};
+
+/// Figures that follow from a report with at least one repeat.
+const RepeatReport& median_repeat(const RunReport& report);
+/// The times of all repeats.
+Sample repeat_times(const RunReport& report);
+/// CG steps of one repetition.
+double cg_step_count(const RunReport& report);
+/// The last zeta and residual of the repetition reported.
+const OuterStep& final_step(const RunReport& report);
+
+/// The row lengths of all ranks' blocks.
+RowLengths all_row_lengths(const RunReport& report);
+
+/// min, mean, max over ranks.
+struct Spread {
+  double minimum = 0.0;
+  double mean = 0.0;
+  double maximum = 0.0;
+  /// max / mean - 1, the share by which the slowest rank exceeds the mean.
+  [[nodiscard]] double imbalance() const { return mean > 0.0 ? maximum / mean - 1.0 : 0.0; }
+};
+Spread spread_of(std::span<const double> values);
+
+/// The communicator's operation that a phase consists of, where it does.
+std::optional<comm::Operation> operation_of(Phase phase);
+/// Share of the timed region that the phases cover, mean over ranks.
+double phase_coverage(const RepeatReport& repeat);
+/// Share of the timed region that reading the counter took, mean over ranks.
+double timing_share(const RunReport& report, const RepeatReport& repeat);
+
+}  // namespace cg2d

@@ -1,0 +1,105 @@
+#pragma once
+
+// q = A p on the whole grid, as the paper takes it apart.
+
+#include <span>
+
+#include "cg/solver/block_product.hpp"
+#include "cg/solver/vector_ops.hpp"
+#include "cg/timing/phase_timer.hpp"
+#include "comm/communicator.hpp"
+#include "comm/huge_page_vector.hpp"
+
+namespace cg2d {
+
+/// Ties one rank's block to its communicator, which must be a mirrored one for a symmetric kernel. Holds
+/// references: all three must outlive it.
+class BlockOperator {
+ public:
+  BlockOperator(comm::Communicator& communicator, BlockProduct& product, PhaseTimer& timer, int thread_count)
+      : communicator_(communicator),
+        product_(product),
+        timer_(timer),
+        vectors_(thread_count),
+        both_sums_(product.is_symmetric() ? communicator.piece().size() : 0) {}
+
+  /// This rank's piece of p; written by the caller before apply().
+  [[nodiscard]] std::span<double> operand() { return communicator_.piece(); }
+  /// This rank's piece of q after apply().
+  [[nodiscard]] std::span<const double> result() const {
+    return product_.is_symmetric() ? std::span<const double>(both_sums_) : communicator_.result();
+  }
+
+  /// Of the additions of the two halves of q so far.
+  [[nodiscard]] const VectorWork& update_work() const { return vectors_.update_work(); }
+
+  /// q = A p. Collective.
+  void apply() {
+    if (product_.part_count() == 1) {
+      collect();
+      multiply();
+    } else {
+      multiply_what_is_here();
+    }
+    sum();
+    shuffle();
+    if (product_.is_symmetric()) add_both_sums();
+  }
+
+ private:
+  /// Each part of the product as soon as its part of the operand is there.
+  void multiply_what_is_here() {
+    {
+      const auto timed = timer_.scope(Phase::collection);
+      communicator_.begin_collect();
+      if (product_.is_symmetric()) communicator_.collect_rows();
+      communicator_.wait_for_part(0);
+    }
+    const std::size_t last = product_.part_count() - 1;
+    for (std::size_t part = 0; part < last; ++part) {
+      {
+        const auto timed = timer_.scope_that_hides(Phase::collection, Phase::multiply);
+        product_.multiply_part(part, communicator_);
+      }
+      const auto timed = timer_.scope(Phase::collection);
+      communicator_.wait_for_part(part + 1);
+    }
+    {
+      const auto timed = timer_.scope(Phase::multiply);
+      product_.multiply_part(last, communicator_);
+    }
+    // What others had no time to fetch from here so far is waited for as part of the collection, too.
+    const auto timed = timer_.scope(Phase::collection);
+    communicator_.wait_for_part(product_.part_count());
+  }
+  void collect() {
+    const auto timed = timer_.scope(Phase::collection);
+    communicator_.collect();
+    if (product_.is_symmetric()) communicator_.collect_rows();
+  }
+  void multiply() {
+    const auto timed = timer_.scope(Phase::multiply);
+    product_.multiply(communicator_);
+  }
+  void sum() {
+    const auto timed = timer_.scope(Phase::summation);
+    communicator_.sum();
+    if (product_.is_symmetric()) communicator_.sum_columns();
+  }
+  void shuffle() {
+    const auto timed = timer_.scope(Phase::shuffle);
+    communicator_.shuffle();
+  }
+  void add_both_sums() {
+    const auto timed = timer_.scope(Phase::vector_updates);
+    vectors_.add(communicator_.result(), communicator_.column_result(), both_sums_);
+  }
+
+  comm::Communicator& communicator_;
+  BlockProduct& product_;
+  PhaseTimer& timer_;
+  VectorOps vectors_;
+  comm::HugePageVector both_sums_;  // my piece of q, where it is a sum over rows and one over columns
+};
+
+}  // namespace cg2d

@@ -1,0 +1,27 @@
+#include "cg/solver/communicator_setup.hpp"
+
+#include <fmt/format.h>
+
+#include "cg/base/errors.hpp"
+#include "cg/base/process_memory.hpp"
+#include "cg/base/text_format.hpp"
+#include "comm/shared_segment.hpp"
+
+namespace cg2d {
+
+std::unique_ptr<comm::Communicator> make_communicator(const comm::TransportRow& transport,
+                                                      comm::RankGroup& group, const comm::BlockLayout& layout,
+                                                      const comm::CommunicatorOptions& options) {
+  try {
+    return transport.make(group, layout, options);
+  } catch (const comm::SharedMemoryError& error) {  // on every rank alike
+    throw RunError(
+        ExitCode::memory,
+        fmt::format("--transport {}: the ranks need {} of shared memory, {} are available on the node "
+                    "with least; take a smaller class, more nodes or --transport two-sided",
+                    transport.name, format_bytes(error.needed_bytes()),
+                    format_bytes(group.minimum(available_memory_bytes()))));
+  }
+}
+
+}  // namespace cg2d

@@ -1,0 +1,333 @@
+#include "cg/studies/model_command.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include "cg/base/agreement.hpp"
+#include "cg/base/json_values.hpp"
+#include "cg/base/output_file.hpp"
+#include "cg/base/progress.hpp"
+#include "cg/base/shared_output.hpp"
+#include "cg/base/text_file.hpp"
+#include "cg/base/text_format.hpp"
+#include "cg/base/values.hpp"
+#include "cg/machine/environment.hpp"
+#include "cg/machine/machine_description.hpp"
+#include "cg/machine/performance_model.hpp"
+#include "cg/machine/thread_binding.hpp"
+#include "cg/timing/cycle_counter.hpp"
+#include "cg/tuning/calibration.hpp"
+#include "cg/tuning/kernel_choice.hpp"
+#include "cg/tuning/tuning_profile.hpp"
+
+namespace cg2d {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// All grids of one problem and number of ranks.
+struct RankCountModel {
+  int rank_count = 1;
+  std::vector<Prediction> grids;  ///< by growing Px, never empty
+  /// Seconds on one rank by the number of ranks, over the seconds of the best grid.
+  double efficiency = 1.0;
+
+  [[nodiscard]] const Prediction& best() const {
+    return *std::ranges::min_element(grids, {}, &Prediction::total_s);
+  }
+};
+
+struct ProblemModel {
+  Problem problem;
+  std::vector<RankCountModel> rank_counts;
+};
+
+/// Throws InputError where the description has no network of the transport that was asked for.
+void require_described(const MachineDescription& condition, const std::string& transport) {
+  if (transport == comm::default_transport().name) return;
+  std::string known(comm::default_transport().name);
+  for (const auto& described : condition.transports) {
+    if (described.name == transport) return;
+    known += ", " + described.name;
+  }
+  throw InputError(fmt::format("--transport {}: the description of {} has no network of it; it has {}",
+                               transport, condition.name, known));
+}
+
+Prediction predict_grid(const Machine& machine, const ModelOptions& options, const Problem& problem,
+                        const comm::ProcessGrid& grid) {
+  const auto& described = machine.for_ranks(grid.rank_count());
+  require_described(described, options.transport);
+  const auto condition = described.through(options.transport);
+  if (options.kernel.empty()) return predict(condition, problem, grid);
+  return predict(condition, condition.kernel(options.kernel), problem, grid, condition.network.sum_form);
+}
+
+std::vector<comm::ProcessGrid> grids_of(const ModelOptions& options, int rank_count) {
+  if (options.grids.empty()) return comm::factorizations(rank_count);
+  std::vector<comm::ProcessGrid> grids;
+  for (const auto& grid : options.grids) {
+    if (grid.rank_count() == rank_count) grids.push_back(grid);
+  }
+  return grids;
+}
+
+std::vector<int> rank_counts_of(const ModelOptions& options, int running_count) {
+  auto counts = options.rank_counts;
+  if (counts.empty()) {
+    for (const auto& grid : options.grids) counts.push_back(grid.rank_count());
+  }
+  if (counts.empty()) counts.push_back(running_count);
+  std::ranges::sort(counts);
+  counts.erase(std::unique(counts.begin(), counts.end()), counts.end());
+  for (const auto& grid : options.grids) {
+    if (std::ranges::find(counts, grid.rank_count()) == counts.end()) require_grid_of(grid, counts.front());
+  }
+  std::erase_if(counts, [&](int count) { return grids_of(options, count).empty(); });
+  return counts;
+}
+
+std::vector<ProblemModel> model_all(const Machine& machine, const ModelOptions& options, int running_count) {
+  std::vector<ProblemModel> models;
+  for (const auto& problem : options.problems) {
+    auto& model = models.emplace_back(ProblemModel{.problem = problem, .rank_counts = {}});
+    const double one_rank_s = predict_grid(machine, options, problem, {.columns = 1, .rows = 1}).total_s();
+    for (const int count : rank_counts_of(options, running_count)) {
+      auto& row = model.rank_counts.emplace_back(RankCountModel{.rank_count = count, .grids = {}});
+      for (const auto& grid : grids_of(options, count)) {
+        row.grids.push_back(predict_grid(machine, options, problem, grid));
+      }
+      row.efficiency = one_rank_s / (count * row.best().total_s());
+    }
+  }
+  return models;
+}
+
+std::string grid_table(const RankCountModel& row, double clock_hz, int product_count) {
+  std::string text = fmt::format(" {:<14} {:<12}", "grid", "kernel");
+  for (std::size_t k = 0; k < phase_count; ++k) text += fmt::format(" {:>14}", phase_name(phase_at(k)));
+  text += fmt::format(" {:>12}", "seconds");
+  if (clock_hz > 0.0) text += fmt::format(" {:>18}", "clocks per product");
+  text += '\n';
+  for (const auto& prediction : row.grids) {
+    text += fmt::format(" {:<14} {:<12}", prediction.grid.name(), prediction.kernel);
+    for (const double seconds : prediction.phases) text += fmt::format(" {:>14.6g}", seconds);
+    text += fmt::format(" {:>12.6g}", prediction.total_s());
+    if (clock_hz > 0.0) {
+      double product_s = 0.0;
+      for (const auto phase : {Phase::collection, Phase::multiply, Phase::summation, Phase::shuffle}) {
+        product_s += prediction.phase_s(phase);
+      }
+      text += fmt::format(" {:>18.0f}", product_s * clock_hz / product_count);
+    }
+    text += prediction.grid == row.best().grid ? "  best\n" : "\n";
+  }
+  return text;
+}
+
+std::string growth_table(const ProblemModel& model) {
+  std::string text =
+      fmt::format("\n Class {}: the best grid as the ranks grow\n {:>9} {:>14} {:>12} {:>11}\n",
+                  model.problem.class_name, "ranks", "best grid", "seconds", "efficiency");
+  for (const auto& row : model.rank_counts) {
+    text += fmt::format(" {:>9} {:>14} {:>12.6g} {:>9.1f} %\n", row.rank_count, row.best().grid.name(),
+                        row.best().total_s(), 100.0 * row.efficiency);
+  }
+  return text + " efficiency: predicted seconds on one rank / (ranks * seconds)\n";
+}
+
+std::string text_of(const Machine& machine, const std::vector<ProblemModel>& models) {
+  const auto& first = machine.conditions.front();
+  std::string text = fmt::format("\n cg2d model - {}{}{}\n", first.name,
+                                 first.description.empty() ? "" : ": ", first.description);
+  for (const auto& model : models) {
+    for (const auto& row : model.rank_counts) {
+      text += fmt::format("\n Class {}, {}: predicted seconds by phase\n", model.problem.class_name,
+                          format_count(row.rank_count, "rank"));
+      text += grid_table(row, first.clock_hz, model.problem.niter * (cg_steps_per_solve + 1));
+    }
+    text += growth_table(model);
+  }
+  return text;
+}
+
+Json phases_json(const Prediction& prediction) {
+  Json json = Json::object();
+  for (std::size_t k = 0; k < phase_count; ++k) {
+    json[std::string(phase_name(phase_at(k)))] = prediction.phases[k];
+  }
+  return json;
+}
+
+std::string json_of(const Machine& machine, const std::vector<ProblemModel>& models) {
+  Json json{{"schema_version", 1}, {"machine", machine.conditions.front().name}, {"problems", Json::array()}};
+  for (const auto& model : models) {
+    Json counts = Json::array();
+    for (const auto& row : model.rank_counts) {
+      Json grids = Json::array();
+      for (const auto& prediction : row.grids) {
+        grids.push_back({{"grid", prediction.grid.name()},
+                         {"columns", prediction.grid.columns},
+                         {"rows", prediction.grid.rows},
+                         {"kernel", prediction.kernel},
+                         {"total_s", prediction.total_s()},
+                         {"phases", phases_json(prediction)}});
+      }
+      counts.push_back({{"ranks", row.rank_count},
+                        {"best_grid", row.best().grid.name()},
+                        {"total_s", row.best().total_s()},
+                        {"efficiency", row.efficiency},
+                        {"grids", std::move(grids)}});
+    }
+    json["problems"].push_back(
+        {{"class", model.problem.class_name}, {"n", model.problem.n}, {"rank_counts", std::move(counts)}});
+  }
+  return json_text(json, 2) + "\n";
+}
+
+std::string default_place() {
+  const auto place = default_machine_path();
+  if (place) return *place;
+  throw InputError("no place for machine.json: neither XDG_CACHE_HOME nor HOME is set; give --machine");
+}
+
+/// The description asked for, or that of this machine.
+Machine described_machine(const ModelOptions& options, const std::string& processor) {
+  if (!options.machine.empty()) {
+    try {
+      return find_machine(options.machine);
+    } catch (const InputError& error) {
+      throw InputError(fmt::format("--machine {}: {}", options.machine, error.what()));
+    }
+  }
+  constexpr std::string_view remedy =
+      "give --machine, or make a description of this machine by mpiexec -n RANKS cg2d model --calibrate";
+  const auto place = default_place();
+  try {
+    const auto text = text_of_file(place);
+    if (!text) throw InputError("no such file");
+    if (auto machine = machine_named(parse_machine(*text), processor)) return *machine;
+    throw InputError(fmt::format("knows nothing of this processor ({})", processor));
+  } catch (const InputError& error) {
+    throw InputError(fmt::format("{}: {}; {}", place, error.what(), remedy));
+  }
+}
+
+/// The file of a calibration: whether it can be written is known before anything is measured, and what is no
+/// description is not written over.
+class MachineFile {
+ public:
+  explicit MachineFile(const ModelOptions& options)
+      : path_(options.machine.empty() ? default_place() : options.machine) {
+    std::error_code ignored;
+    if (options.machine.empty()) {
+      std::filesystem::create_directories(std::filesystem::path(path_).parent_path(), ignored);
+    }
+    try {
+      const auto text = text_of_file(path_);
+      if (text && !text->empty()) known_ = parse_machine(*text);
+    } catch (const InputError& error) {
+      throw InputError(fmt::format(
+          "--machine {}: is there, and no machine description: {}; name another file or remove it", path_,
+          error.what()));
+    }
+    const OutputFile writable(path_);
+  }
+
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+  /// Other machines and other numbers of ranks stay.
+  void add(const MachineDescription& condition) {
+    known_.put(condition);
+    OutputFile file(path_);
+    file.write(rendered([&] { return format_machine(known_); }));
+    file.commit();
+  }
+
+ private:
+  std::string path_;
+  Machine known_;
+};
+
+std::string network_line(std::string_view transport, double start_up_s, double bytes_per_s,
+                         double add_s_per_element) {
+  return fmt::format(" {:<15} = {:.3f} us + bytes / {:.3f} GB/s a message, {:.3f} ns an addition\n",
+                     transport, 1e6 * start_up_s, bytes_per_s / 1e9, 1e9 * add_s_per_element);
+}
+
+std::string calibration_text(const MachineDescription& machine, const std::string& path) {
+  constexpr double micro = 1e6;
+  constexpr double nano = 1e9;
+  const auto& network = machine.network;
+  std::string text = fmt::format("\n cg2d model --calibrate - {}, {} x {}\n\n", machine.name,
+                                 format_count(machine.calibrated_ranks, "rank"),
+                                 format_count(machine.calibrated_threads, "thread"));
+  text += network_line(comm::default_transport().name, network.start_up_s, network.bytes_per_s,
+                       network.add_s_per_element);
+  for (const auto& transport : machine.transports) {
+    text += network_line(transport.name, transport.start_up_s, transport.bytes_per_s,
+                         transport.add_s_per_element);
+  }
+  text += fmt::format(" dot product     = {:.3f} ns per element\n", nano * machine.vectors.dot_s_per_element);
+  text += fmt::format(" vector update   = {:.3f} us + {:.3f} ns per element\n\n",
+                      micro * machine.vectors.update_call_s, nano * machine.vectors.update_s_per_element);
+  text += fmt::format(" {:<17} {:>9} {:>9} {:>12} {:>12} {:>10}\n", "kernel", "rows", "columns", "nonzeros",
+                      "ns/nonzero", "waiting");
+  for (const auto& kernel : machine.kernels) {
+    for (const auto& shape : kernel.shapes) {
+      text += fmt::format(" {:<17} {:>9.0f} {:>9.0f} {:>12.0f} {:>12.4f} {:>8.1f} %\n", kernel.name,
+                          shape.rows, shape.columns, shape.nonzeros, nano * shape.seconds_per_nonzero,
+                          100.0 * shape.waiting_share);
+    }
+  }
+  return text + fmt::format("\n Written to {}; cg2d model and cg2d run use it\n", path);
+}
+
+ExitCode calibrate_machine(const ModelOptions& options, comm::RankGroup& group) {
+  const Progress progress(options.progress, group.rank());
+  const auto environment = inspect_environment(group, options.thread_count);
+  group.waiter().set_mode(environment.ranks_oversubscribed ? comm::WaitMode::yield : comm::WaitMode::spin);
+  group.waiter().set_tick_source(&read_cycle_counter);
+  const ThreadBinding binding(group, environment, BindWish::automatic, options.thread_count);
+  const auto profile = load_profile({}, environment, group);
+  std::optional<MachineFile> file;
+  const auto output = open_output(options.output, group);
+  agree_on(group, [&] {
+    if (group.rank() == 0) file.emplace(options);
+  });
+  const auto machine = calibrate(group,
+                                 {.problems = options.problems,
+                                  .thread_count = options.thread_count,
+                                  .environment = environment,
+                                  .profile = profile},
+                                 [&](const std::string& stage) { progress.say(stage); });
+  agree_on(group, [&] {
+    if (file) file->add(machine);
+  });
+  write_output(output.get(), group, [&] { return calibration_text(machine, file->path()); });
+  return ExitCode::success;
+}
+
+}  // namespace
+
+ExitCode model(const ModelOptions& options, comm::RankGroup& group) {
+  if (options.calibrates) return calibrate_machine(options, group);
+  const auto environment = inspect_environment(group, options.thread_count);
+  const auto output = open_output(options.output, group);
+  write_output(output.get(), group, [&] {
+    const auto machine = described_machine(options, environment.nodes.front().processor_with_caches());
+    const auto models = model_all(machine, options, group.size());
+    return options.format == "json" ? json_of(machine, models) : text_of(machine, models);
+  });
+  return ExitCode::success;
+}
+
+}  // namespace cg2d

@@ -1,0 +1,87 @@
+#include "cg/studies/pingpong_command.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "cg/base/progress.hpp"
+#include "cg/base/shared_output.hpp"
+#include "cg/base/text_format.hpp"
+#include "cg/base/values.hpp"
+#include "cg/machine/environment.hpp"
+#include "cg/solver/block_product.hpp"
+#include "cg/studies/pingpong_report.hpp"
+#include "cg/tuning/run_plan.hpp"
+#include "kernels/spmv.hpp"
+
+namespace cg2d {
+namespace {
+
+void require_ranks_for(const PingPongOptions& options, int rank_count) {
+  if (rank_count < 2) {
+    throw InputError("pingpong goes between two ranks: start it on at least 2, by mpiexec -n 2");
+  }
+  for (const auto& pair : options.pairs) {
+    const int larger = std::max(pair.first, pair.second);
+    if (larger >= rank_count) {
+      throw InputError(fmt::format("--pairs {}:{}: there is no rank {}; the {} are 0 ... {}", pair.first,
+                                   pair.second, larger, format_count(rank_count, "rank"), rank_count - 1));
+    }
+  }
+  if (options.grid) require_grid_of(*options.grid, rank_count);
+}
+
+comm::ProcessGrid grid_of(const PingPongOptions& options, int rank_count) {
+  if (options.grid) return *options.grid;
+  const RunChoices choices{.problem = options.problem,
+                           .sum_form = comm::SumForm::reduce_scatter,
+                           .kernel = kernel_info(kernels::default_kernel().name),
+                           .thread_count = 1};
+  return choose_grid(choices, rank_count);
+}
+
+}  // namespace
+
+ExitCode pingpong(const PingPongOptions& options, comm::RankGroup& group) {
+  require_ranks_for(options, group.size());
+  const Progress progress(options.progress, group.rank());
+  const auto output = open_output(options.output, group);
+  const auto environment = inspect_environment(group, 1);
+  PingPongReport report{.machine = environment.nodes.front().processor_with_caches(),
+                        .rank_count = group.size(),
+                        .pairs = {},
+                        .sums = {},
+                        .sums_left_out = {},
+                        .problem = options.problem,
+                        .grid = grid_of(options, group.size()),
+                        .phases = {},
+                        .transports_left_out = {}};
+  // Ranks that are not of the pair must not disturb it.
+  group.waiter().set_mode(comm::WaitMode::sleep);
+  for (const auto& pair : options.pairs) {
+    progress.say(fmt::format("transfers between ranks {} and {}", pair.first, pair.second));
+    report.pairs.push_back(measure_pair(group, pair, options.transfers));
+  }
+  const bool share_cores = environment.ranks_oversubscribed;
+  group.waiter().set_mode(share_cores ? comm::WaitMode::yield : comm::WaitMode::spin);
+  const auto transports = transports_for(group);
+  report.transports_left_out = transports.left_out;
+  progress.say("dot products");
+  if (share_cores)
+    report.sums_left_out = "the ranks share cores, and MPI_Allreduce keeps its core while it waits";
+  report.sums = time_sums(group, transports.available, !share_cores,
+                          {.fewest_rounds = 15,
+                           .most_rounds = 51,
+                           .budget_s = 0.3,
+                           .hopeless_factor = std::numeric_limits<double>::infinity(),
+                           .shortest_turn_s = 1e-3});
+  progress.say(fmt::format("phases of class {}, grid {}", options.problem.class_name, report.grid.name()));
+  report.phases =
+      measure_phases(group, transports, options.problem, report.grid, options.transfers.ranks_per_node);
+  write_output(output.get(), group, [&] { return write_pingpong(report, options.format); });
+  return ExitCode::success;
+}
+
+}  // namespace cg2d

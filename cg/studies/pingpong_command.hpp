@@ -1,0 +1,37 @@
+#pragma once
+
+// `cg2d pingpong`: what moving data takes on this machine, by every way.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cg/base/errors.hpp"
+#include "cg/matrix/problem.hpp"
+#include "cg/studies/pingpong_measure.hpp"
+#include "comm/block_layout.hpp"
+#include "comm/rank_group.hpp"
+
+namespace cg2d {
+
+/// What `cg2d pingpong` was asked for.
+struct PingPongOptions {
+  std::vector<RankPair> pairs;
+  TransferSetting transfers;
+  Problem problem;                        ///< whose phases are measured
+  std::optional<comm::ProcessGrid> grid;  ///< not given: the rule's
+  std::string format = "text";
+  std::string output;
+  bool progress = false;  ///< asked for; a terminal gets it anyway
+};
+
+/// Bytes and variables that may be asked for: so much of each rank's memory is needed for each of three kinds
+/// of memory, twice.
+inline constexpr std::int64_t largest_variable_byte_count = 1 << 30;
+inline constexpr int most_variables = 1024;
+
+/// Measures and prints. Collective; the same code on every rank. Throws RunError (on every rank alike),
+/// MpiError, std::bad_alloc.
+ExitCode pingpong(const PingPongOptions& options, comm::RankGroup& group);
+
+}  // namespace cg2d

@@ -1,0 +1,332 @@
+#include "cg/studies/pingpong_measure.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <new>
+#include <optional>
+#include <span>
+
+#include "cg/base/agreement.hpp"
+#include "cg/base/errors.hpp"
+#include "cg/machine/environment.hpp"
+#include "cg/tuning/tune_measure.hpp"
+#include "comm/mpi_handles.hpp"
+#include "comm/node_map.hpp"
+#include "comm/pingpong.hpp"
+#include "comm/shared_segment.hpp"
+
+namespace cg2d {
+namespace {
+
+// Rounds of all methods; a turn is long enough for a clock and for the barrier in front of it.
+constexpr RaceLimits transfer_limits{.fewest_rounds = 7,
+                                     .most_rounds = 25,
+                                     .budget_s = 0.3,
+                                     .hopeless_factor = std::numeric_limits<double>::infinity(),
+                                     .shortest_turn_s = 1e-3};
+
+/// What a rank writes differs from what its partner writes, from one transfer to the next and from word to
+/// word.
+std::uint64_t pattern_word(std::uint64_t transfer, int sender, std::size_t place) {
+  constexpr std::uint64_t odd = 0x9E3779B97F4A7C15ULL;
+  return (transfer * 2 + static_cast<std::uint64_t>(sender)) * odd + place * (odd >> 2U);
+}
+
+/// visit(its first byte, its number of bytes) for each word of a variable; the last one may be
+/// shorter.
+template <typename Visit>
+void for_every_word(const comm::VariableShape& shape, std::size_t variable, const Visit& visit) {
+  for (std::size_t begin = 0; begin < shape.byte_count; begin += sizeof(std::uint64_t)) {
+    const auto place = shape.offset(variable) + begin;
+    visit(place, std::min(shape.byte_count - begin, sizeof(std::uint64_t)));
+  }
+}
+
+/// One method of a PingPong, with checks.
+class CheckedTransfers {
+ public:
+  CheckedTransfers(comm::PingPong& memory, std::size_t method, const comm::PingPongMethod& names, int rank)
+      : memory_(memory), method_(method), names_(names), rank_(rank) {}
+
+  [[nodiscard]] std::string_view name() const { return names_.name; }
+
+  /// There and back, with the first bytes of each variable new in each transfer, and looked at.
+  void round_trip(const comm::VariableShape& shape) {
+    ++transfer_;
+    if (rank_ == 0) {
+      stamp(shape);
+      memory_.send(method_, shape);
+      memory_.receive(method_, shape);
+      look(shape);
+    } else {
+      memory_.receive(method_, shape);
+      look(shape);
+      stamp(shape);
+      memory_.send(method_, shape);
+    }
+  }
+
+  /// There and back, with every byte new, and compared.
+  void compare_everything(const comm::VariableShape& shape) {
+    ++transfer_;
+    const auto outgoing = memory_.outgoing(method_);
+    for (std::size_t k = 0; k < shape.count; ++k) {
+      for_every_word(shape, k, [&](std::size_t place, std::size_t byte_count) {
+        const auto word = pattern_word(transfer_, rank_, place);
+        std::memcpy(outgoing.data() + place, &word, byte_count);
+      });
+    }
+    if (rank_ == 0) memory_.send(method_, shape);
+    memory_.receive(method_, shape);
+    const auto incoming = memory_.incoming(method_);
+    for (std::size_t k = 0; k < shape.count; ++k) {
+      for_every_word(shape, k, [&](std::size_t place, std::size_t byte_count) {
+        const auto word = pattern_word(transfer_, 1 - rank_, place);
+        is_right_ = is_right_ && std::memcmp(incoming.data() + place, &word, byte_count) == 0;
+      });
+    }
+    if (rank_ == 1) memory_.send(method_, shape);
+  }
+
+  [[nodiscard]] bool is_right() const { return is_right_; }
+
+ private:
+  /// Of a variable of fewer than eight bytes, its bytes.
+  static std::size_t stamp_size(const comm::VariableShape& shape) {
+    return std::min(shape.byte_count, sizeof(std::uint64_t));
+  }
+  static std::uint64_t stamp_of(std::uint64_t transfer, int sender, std::size_t variable) {
+    return transfer * 2 + static_cast<std::uint64_t>(sender) + (variable << 56U);
+  }
+  void stamp(const comm::VariableShape& shape) {
+    const auto outgoing = memory_.outgoing(method_);
+    for (std::size_t k = 0; k < shape.count; ++k) {
+      const auto word = stamp_of(transfer_, rank_, k);
+      std::memcpy(outgoing.data() + shape.offset(k), &word, stamp_size(shape));
+    }
+  }
+  void look(const comm::VariableShape& shape) {
+    const auto incoming = memory_.incoming(method_);
+    for (std::size_t k = 0; k < shape.count; ++k) {
+      const auto word = stamp_of(transfer_, 1 - rank_, k);
+      is_right_ = is_right_ && std::memcmp(incoming.data() + shape.offset(k), &word, stamp_size(shape)) == 0;
+    }
+  }
+
+  comm::PingPong& memory_;
+  std::size_t method_;
+  const comm::PingPongMethod& names_;
+  int rank_;
+  std::uint64_t transfer_ = 0;
+  bool is_right_ = true;
+};
+
+/// A time as it goes from rank to rank.
+struct PackedTime {
+  std::int32_t method = 0;  // in the setting
+  std::int32_t variable_count = 0;
+  std::int64_t byte_count = 0;
+  Sample seconds;
+};
+
+/// What the pair's first rank tells rank 0.
+struct PairFindings {
+  std::vector<PackedTime> times;
+  std::vector<std::pair<std::string, std::string>> left_out;
+};
+
+/// The two ranks of a pair, between themselves.
+class PairRace {
+ public:
+  PairRace(comm::RankGroup& pair, const TransferSetting& setting, bool same_node)
+      : pair_(pair), setting_(setting), same_node_(same_node) {
+    const bool share_a_core = inspect_environment(pair, 1).ranks_oversubscribed;
+    pair.waiter().set_mode(share_a_core ? comm::WaitMode::yield : comm::WaitMode::spin);
+    const auto largest = largest_shape();
+    for (const auto& row : comm::pingpong_table()) add_row(row, largest, share_a_core);
+  }
+
+  PairFindings measure() {
+    for (const auto byte_count : setting_.byte_counts) {
+      for (const int variable_count : setting_.variable_counts) {
+        measure_shape({.count = static_cast<std::size_t>(variable_count),
+                       .byte_count = static_cast<std::size_t>(byte_count)});
+      }
+    }
+    return std::move(findings_);
+  }
+
+ private:
+  [[nodiscard]] comm::VariableShape largest_shape() const {
+    const auto bytes = *std::ranges::max_element(setting_.byte_counts);
+    const auto count = *std::ranges::max_element(setting_.variable_counts);
+    return {.count = static_cast<std::size_t>(count), .byte_count = static_cast<std::size_t>(bytes)};
+  }
+
+  void add_row(const comm::PingPongRow& row, const comm::VariableShape& largest, bool share_a_core) {
+    const auto reason = row.shares_memory && !same_node_ ? std::string("the two ranks are on different nodes")
+                                                         : row.why_unavailable(pair_);
+    comm::PingPong* memory = nullptr;
+    for (std::size_t k = 0; k < row.methods.size(); ++k) {
+      const auto& method = row.methods[k];
+      if (std::ranges::find(setting_.methods, method.name) == setting_.methods.end()) continue;
+      if (!reason.empty()) {
+        findings_.left_out.emplace_back(method.name, reason);
+      } else if (method.blocks && share_a_core) {
+        findings_.left_out.emplace_back(
+            method.name, "the two ranks share a core, and this method keeps it while it waits");
+      } else {
+        if (memory == nullptr) memory = &make_memory(row, largest);
+        methods_.emplace_back(*memory, k, method, pair_.rank());
+      }
+    }
+  }
+
+  comm::PingPong& make_memory(const comm::PingPongRow& row, const comm::VariableShape& largest) {
+    try {
+      return *memories_.emplace_back(row.make(pair_, largest));
+    } catch (const comm::SharedMemoryError& error) {  // on both ranks alike
+      throw RunError(ExitCode::memory, fmt::format("{}; take smaller --sizes", error.what()));
+    }
+  }
+
+  void measure_shape(const comm::VariableShape& shape) {
+    std::vector<std::function<void()>> works;
+    for (auto& method : methods_) {
+      method.compare_everything(shape);
+      pair_.barrier();  // before another method waits without MPI
+      works.emplace_back([&method, shape] { method.round_trip(shape); });
+    }
+    require_right(shape);
+    auto turns = race_turns(pair_, works, transfer_limits);
+    require_right(shape);
+    for (std::size_t k = 0; k < methods_.size(); ++k) {
+      for (double& seconds : turns[k]) seconds /= 2.0 * static_cast<double>(shape.count);
+      const auto place = std::ranges::find(setting_.methods, methods_[k].name());
+      findings_.times.push_back({.method = static_cast<std::int32_t>(place - setting_.methods.begin()),
+                                 .variable_count = static_cast<std::int32_t>(shape.count),
+                                 .byte_count = static_cast<std::int64_t>(shape.byte_count),
+                                 .seconds = sample_of(std::move(turns[k]))});
+    }
+  }
+
+  void require_right(const comm::VariableShape& shape) {
+    agree_on(pair_, [&] {
+      for (const auto& method : methods_) {
+        if (method.is_right()) continue;
+        throw RunError(ExitCode::internal, fmt::format("pingpong: {} of {} x {} bytes brought wrong data",
+                                                       method.name(), shape.count, shape.byte_count));
+      }
+    });
+  }
+
+  comm::RankGroup& pair_;
+  const TransferSetting& setting_;
+  bool same_node_;
+  std::vector<std::unique_ptr<comm::PingPong>> memories_;
+  std::vector<CheckedTransfers> methods_;
+  PairFindings findings_;
+};
+
+/// The transfers of one variable, method by method.
+std::vector<TransferLine> lines_of(const std::vector<TransferTime>& times) {
+  std::vector<TransferLine> lines;
+  for (const auto& method : pingpong_method_names()) {
+    std::vector<LinePoint> points;
+    for (const auto& time : times) {
+      if (time.method == method && time.variable_count == 1)
+        points.push_back({.x = static_cast<double>(time.byte_count), .y = time.seconds.median});
+    }
+    if (points.size() > 1) lines.push_back({.method = method, .line = fit_line(points)});
+  }
+  return lines;
+}
+
+}  // namespace
+
+const TransferTime* PairResult::find(std::string_view method, int variable_count,
+                                     std::int64_t byte_count) const {
+  const auto found = std::ranges::find_if(times, [&](const auto& time) {
+    return time.method == method && time.variable_count == variable_count && time.byte_count == byte_count;
+  });
+  return found == times.end() ? nullptr : &*found;
+}
+
+std::vector<std::string> pingpong_method_names() {
+  std::vector<std::string> names;
+  for (const auto& row : comm::pingpong_table()) {
+    for (const auto& method : row.methods) names.emplace_back(method.name);
+  }
+  return names;
+}
+
+PairResult measure_pair(comm::RankGroup& group, const RankPair& pair, const TransferSetting& setting) {
+  const auto nodes = comm::make_node_map(group, setting.ranks_per_node);
+  const bool same_node = nodes.node_of(pair.first) == nodes.node_of(pair.second);
+  PairFindings mine;
+  agree_on(group, [&] {
+    if (group.rank() != pair.first && group.rank() != pair.second) return;
+    comm::RankGroup both(group.part({pair.first, pair.second}));
+    auto findings = PairRace(both, setting, same_node).measure();
+    if (group.rank() == pair.first) mine = std::move(findings);
+  });
+  PairResult result{.pair = pair, .same_node = same_node, .times = {}, .lines = {}, .left_out = {}};
+  const auto index = static_cast<std::size_t>(pair.first);
+  const auto times = group.gather_all(std::span<const PackedTime>(mine.times))[index];
+  for (const auto& time : times) {
+    result.times.push_back({.method = setting.methods[static_cast<std::size_t>(time.method)],
+                            .variable_count = time.variable_count,
+                            .byte_count = time.byte_count,
+                            .seconds = time.seconds});
+  }
+  result.lines = lines_of(result.times);
+  const auto count = group.maximum(static_cast<std::int64_t>(mine.left_out.size()));
+  for (std::size_t k = 0; k < static_cast<std::size_t>(count); ++k) {
+    const bool is_mine = k < mine.left_out.size();
+    const auto names = group.gather_all(is_mine ? mine.left_out[k].first : std::string());
+    const auto reasons = group.gather_all(is_mine ? mine.left_out[k].second : std::string());
+    result.left_out.emplace_back(names[index], reasons[index]);
+  }
+  return result;
+}
+
+Phase communication_phase_at(std::size_t index) {
+  constexpr std::array<Phase, communication_phase_count> phases{Phase::collection, Phase::summation,
+                                                                Phase::shuffle, Phase::dot};
+  return phases[index];
+}
+
+std::vector<TransportPhases> measure_phases(comm::RankGroup& group, const TransportChoice& transports,
+                                            const Problem& problem, const comm::ProcessGrid& grid,
+                                            int ranks_per_node) {
+  constexpr std::array<comm::Operation, communication_phase_count> operations{
+      comm::Operation::collect, comm::Operation::sum, comm::Operation::shuffle, comm::Operation::dot};
+  constexpr RaceLimits limits{.fewest_rounds = 7,
+                              .most_rounds = 25,
+                              .budget_s = 0.3,
+                              .hopeless_factor = std::numeric_limits<double>::infinity(),
+                              .shortest_turn_s = 1e-3};
+  const auto layout = comm::BlockLayout::even(problem.n, grid);
+  std::vector<TransportPhases> phases;
+  for (const auto* transport : transports.available)
+    phases.push_back({.transport = std::string(transport->name), .seconds = {}});
+  for (const auto operation : operations) {
+    std::vector<TimedOperation> timed;
+    for (const auto* transport : transports.available)
+      timed.push_back({.transport = *transport,
+                       .operation = operation,
+                       .layout = layout,
+                       .options = {.ranks_per_node = ranks_per_node}});
+    const auto samples = time_operations(group, timed, limits);
+    for (std::size_t k = 0; k < samples.size(); ++k) phases[k].seconds.push_back(samples[k]);
+  }
+  return phases;
+}
+
+}  // namespace cg2d

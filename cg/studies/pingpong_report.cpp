@@ -1,0 +1,249 @@
+#include "cg/studies/pingpong_report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+#include "cg/base/json_values.hpp"
+#include "cg/base/text_format.hpp"
+
+namespace cg2d {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr double in_microseconds = 1e6;
+constexpr double gigabyte = 1e9;
+
+// ---------------------------------------------------------------- text
+
+/// One number for each method, for each size and number of variables that was measured.
+std::string transfer_table(const PairResult& pair, std::string_view what,
+                           const std::function<std::string(const TransferTime&)>& cell) {
+  std::string head = fmt::format("\n {}\n {:>9} {:>9}", what, "variables", "bytes");
+  for (const auto& line : pair.times) {
+    if (line.byte_count != pair.times.front().byte_count ||
+        line.variable_count != pair.times.front().variable_count)
+      break;
+    head += fmt::format(" {:>13}", line.method);
+  }
+  std::vector<std::pair<int, std::string>> rows;  // by variables, then as measured
+  for (const auto& time : pair.times) {
+    const bool begins = time.method == pair.times.front().method;
+    if (begins)
+      rows.emplace_back(time.variable_count,
+                        fmt::format(" {:>9} {:>9}", time.variable_count, time.byte_count));
+    rows.back().second += fmt::format(" {:>13}", cell(time));
+  }
+  std::ranges::stable_sort(rows, {}, &std::pair<int, std::string>::first);
+  std::string text = head + "\n";
+  for (const auto& [variables, row] : rows) text += row + "\n";
+  return text;
+}
+
+std::string line_table(const PairResult& pair) {
+  if (pair.lines.empty()) return {};
+  std::string text = "\n As a line over the bytes, one variable\n";
+  for (const auto& [method, line] : pair.lines) {
+    const auto rate = line.slope > 0.0 ? fmt::format("bytes / {:.3f} GB/s", 1.0 / line.slope / gigabyte)
+                                       : std::string("nothing");
+    text += fmt::format(" {:>13} = {:.3f} us + {}\n", method, in_microseconds * line.intercept, rate);
+  }
+  return text;
+}
+
+/// What it gains to complete several puts at once, for the smallest size.
+std::string delayed_put_line(const PairResult& pair) {
+  const auto* alone = static_cast<const TransferTime*>(nullptr);
+  const auto* together = static_cast<const TransferTime*>(nullptr);
+  for (const auto& time : pair.times) {
+    if (time.method == "put-immediate" && time.variable_count == 1 && alone == nullptr) alone = &time;
+  }
+  if (alone == nullptr) return {};
+  for (const auto& time : pair.times) {
+    if (time.method == "put-delayed" && time.variable_count > 1 && time.byte_count == alone->byte_count)
+      together = &time;
+  }
+  if (together == nullptr) return {};
+  return fmt::format(
+      "\n put-delayed, {} variables of {} bytes: {:.3f} us per variable, {:.0f} % of one put with its own "
+      "completion\n",
+      together->variable_count, together->byte_count, in_microseconds * together->seconds.median,
+      100.0 * together->seconds.median / alone->seconds.median);
+}
+
+std::string left_out_lines(const std::vector<std::pair<std::string, std::string>>& left_out) {
+  std::string text;
+  for (const auto& [name, reason] : left_out) text += fmt::format(" without {}: {}\n", name, reason);
+  return text;
+}
+
+std::string pair_text(const PairResult& pair) {
+  auto text =
+      fmt::format("\n Ranks {} and {}, {}: half a round trip over the number of its variables\n",
+                  pair.pair.first, pair.pair.second, pair.same_node ? "on one node" : "on different nodes");
+  text += left_out_lines(pair.left_out);
+  if (pair.times.empty()) return text;
+  text += transfer_table(pair, "Microseconds per variable", [](const auto& time) {
+    return fmt::format("{:.3f}", in_microseconds * time.seconds.median);
+  });
+  text += transfer_table(
+      pair, "GB/s", [](const auto& time) { return fmt::format("{:.3f}", time.bytes_per_s() / gigabyte); });
+  return text + line_table(pair) + delayed_put_line(pair);
+}
+
+std::string sums_text(const PingPongReport& report) {
+  auto text = fmt::format("\n Dot product of {}: the sum of 8 bytes, microseconds\n {:>15} {:>10} {:>8}",
+                          format_count(report.rank_count, "rank"), "way", "us", "spread");
+  const auto mpi = std::ranges::find(report.sums, "MPI_Allreduce", &SumTime::way);
+  if (mpi != report.sums.end()) text += fmt::format(" {:>20}", "of MPI_Allreduce");
+  text += "\n";
+  for (const auto& sum : report.sums) {
+    text += fmt::format(" {:>15} {:>10.3f} {:>6.0f} %", sum.way, in_microseconds * sum.seconds.median,
+                        100.0 * sum.seconds.spread());
+    if (mpi != report.sums.end())
+      text += fmt::format(" {:>18.0f} %", 100.0 * sum.seconds.median / mpi->seconds.median);
+    text += "\n";
+  }
+  if (!report.sums_left_out.empty()) text += left_out_lines({{"MPI_Allreduce", report.sums_left_out}});
+  return text;
+}
+
+std::string phases_text(const PingPongReport& report) {
+  auto text = fmt::format("\n Class {}, grid {}: microseconds of one call by itself\n {:>15}",
+                          report.problem.class_name, report.grid.name(), "transport");
+  for (std::size_t k = 0; k < communication_phase_count; ++k)
+    text += fmt::format(" {:>12}", phase_name(communication_phase_at(k)));
+  text += "\n";
+  for (const auto& row : report.phases) {
+    text += fmt::format(" {:>15}", row.transport);
+    for (const auto& seconds : row.seconds)
+      text += fmt::format(" {:>12.3f}", in_microseconds * seconds.median);
+    text += "\n";
+  }
+  return text + left_out_lines(report.transports_left_out);
+}
+
+std::string write_pingpong_text(const PingPongReport& report) {
+  auto text =
+      fmt::format("\n cg2d pingpong - {}, {}\n", report.machine, format_count(report.rank_count, "rank"));
+  for (const auto& pair : report.pairs) text += pair_text(pair);
+  return text + sums_text(report) + phases_text(report);
+}
+
+// ---------------------------------------------------------------- JSON
+
+Json sample_json(const Sample& seconds) {
+  return {{"median_s", seconds.median},
+          {"minimum_s", seconds.minimum},
+          {"maximum_s", seconds.maximum},
+          {"turns", seconds.count}};
+}
+
+Json left_out_json(const std::vector<std::pair<std::string, std::string>>& left_out) {
+  Json json = Json::array();
+  for (const auto& [name, reason] : left_out) json.push_back({{"name", name}, {"reason", reason}});
+  return json;
+}
+
+Json pair_json(const PairResult& pair) {
+  Json times = Json::array();
+  for (const auto& time : pair.times) {
+    Json entry{{"method", time.method}, {"variables", time.variable_count}, {"bytes", time.byte_count}};
+    entry["seconds_per_variable"] = sample_json(time.seconds);
+    entry["bytes_per_s"] = time.bytes_per_s();
+    times.push_back(std::move(entry));
+  }
+  Json lines = Json::array();
+  for (const auto& [method, line] : pair.lines) {
+    lines.push_back({{"method", method}, {"start_up_s", line.intercept}, {"seconds_per_byte", line.slope}});
+  }
+  return {{"ranks", {pair.pair.first, pair.pair.second}},
+          {"same_node", pair.same_node},
+          {"transfers", std::move(times)},
+          {"lines", std::move(lines)},
+          {"left_out", left_out_json(pair.left_out)}};
+}
+
+std::string write_pingpong_json(const PingPongReport& report) {
+  Json json{{"schema_version", 1}, {"machine", report.machine}, {"ranks", report.rank_count}};
+  json["pairs"] = Json::array();
+  for (const auto& pair : report.pairs) json["pairs"].push_back(pair_json(pair));
+  json["sums"] = Json::array();
+  for (const auto& sum : report.sums)
+    json["sums"].push_back({{"way", sum.way}, {"seconds", sample_json(sum.seconds)}});
+  std::vector<std::pair<std::string, std::string>> sums_left_out;
+  if (!report.sums_left_out.empty()) sums_left_out.emplace_back("MPI_Allreduce", report.sums_left_out);
+  json["sums_left_out"] = left_out_json(sums_left_out);
+  Json transports = Json::array();
+  for (const auto& row : report.phases) {
+    Json phases = Json::object();
+    for (std::size_t k = 0; k < row.seconds.size(); ++k)
+      phases[std::string(phase_name(communication_phase_at(k)))] = sample_json(row.seconds[k]);
+    transports.push_back({{"transport", row.transport}, {"phases", std::move(phases)}});
+  }
+  json["phases"] = {{"class", report.problem.class_name},
+                    {"n", report.problem.n},
+                    {"grid", report.grid.name()},
+                    {"transports", std::move(transports)},
+                    {"left_out", left_out_json(report.transports_left_out)}};
+  return json_text(json, 2) + "\n";
+}
+
+// ---------------------------------------------------------------- CSV
+
+std::string sample_cells(const Sample& seconds) {
+  return fmt::format("{:.9g},{:.9g},{:.9g},{}", seconds.median, seconds.minimum, seconds.maximum,
+                     seconds.count);
+}
+
+/// What a line does not have is empty.
+std::string write_pingpong_csv(const PingPongReport& report) {
+  std::string text =
+      "kind,first_rank,second_rank,same_node,way,phase,variables,bytes,median_s,minimum_s,maximum_s,turns\n";
+  for (const auto& pair : report.pairs) {
+    for (const auto& time : pair.times) {
+      text += fmt::format("transfer,{},{},{},{},,{},{},{}\n", pair.pair.first, pair.pair.second,
+                          pair.same_node ? "yes" : "no", time.method, time.variable_count, time.byte_count,
+                          sample_cells(time.seconds));
+    }
+  }
+  for (const auto& sum : report.sums)
+    text += fmt::format("sum,,,,{},,1,8,{}\n", sum.way, sample_cells(sum.seconds));
+  for (const auto& row : report.phases) {
+    for (std::size_t k = 0; k < row.seconds.size(); ++k) {
+      text += fmt::format("phase,,,,{},{},,,{}\n", row.transport, phase_name(communication_phase_at(k)),
+                          sample_cells(row.seconds[k]));
+    }
+  }
+  return text;
+}
+
+struct PingPongFormat {
+  std::string_view name;
+  std::string (*write)(const PingPongReport& report);
+};
+constexpr std::array pingpong_formats{PingPongFormat{.name = "text", .write = &write_pingpong_text},
+                                      PingPongFormat{.name = "json", .write = &write_pingpong_json},
+                                      PingPongFormat{.name = "csv", .write = &write_pingpong_csv}};
+
+}  // namespace
+
+std::string write_pingpong(const PingPongReport& report, std::string_view format) {
+  const auto found = std::ranges::find(pingpong_formats, format, &PingPongFormat::name);
+  if (found == pingpong_formats.end()) throw std::out_of_range("no such format");
+  return found->write(report);
+}
+
+std::vector<std::string> pingpong_format_names() {
+  std::vector<std::string> names;
+  names.reserve(pingpong_formats.size());
+  for (const auto& format : pingpong_formats) names.emplace_back(format.name);
+  return names;
+}
+
+}  // namespace cg2d

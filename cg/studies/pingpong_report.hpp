@@ -1,0 +1,33 @@
+#pragma once
+
+// What `cg2d pingpong` writes: tables for people, JSON (pingpong_result.schema.json), CSV.
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "cg/matrix/problem.hpp"
+#include "cg/studies/pingpong_measure.hpp"
+#include "comm/block_layout.hpp"
+
+namespace cg2d {
+
+struct PingPongReport {
+  std::string machine;  ///< processor of rank 0's node
+  int rank_count = 2;
+  std::vector<PairResult> pairs;
+  /// Of 8 bytes, over all ranks.
+  std::vector<SumTime> sums;
+  std::string sums_left_out;  ///< why MPI_Allreduce is not among them; empty if it is
+  Problem problem;
+  comm::ProcessGrid grid;
+  std::vector<TransportPhases> phases;
+  std::vector<std::pair<std::string, std::string>> transports_left_out;  ///< name and reason
+};
+
+/// Throws std::out_of_range for a format that is none of pingpong_format_names().
+std::string write_pingpong(const PingPongReport& report, std::string_view format);
+std::vector<std::string> pingpong_format_names();
+
+}  // namespace cg2d

@@ -1,0 +1,226 @@
+#include "cg/studies/scaling_command.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cg/base/agreement.hpp"
+#include "cg/base/interrupt.hpp"
+#include "cg/base/progress.hpp"
+#include "cg/base/shared_output.hpp"
+#include "cg/base/text_format.hpp"
+#include "cg/base/values.hpp"
+#include "cg/machine/environment.hpp"
+#include "cg/report/report.hpp"
+#include "cg/run/complete_run.hpp"
+#include "cg/studies/scaling_plan.hpp"
+#include "cg/studies/scaling_table.hpp"
+#include "comm/communicator.hpp"
+
+namespace cg2d {
+namespace {
+
+/// Means over the ranks, of the repetition that the report is about.
+CommunicationShares communication_shares(const RunReport& report) {
+  CommunicationShares shares;
+  const auto& ranks = median_repeat(report).ranks;
+  for (const auto& rank : ranks) {
+    std::uint64_t clocks = 0;
+    std::uint64_t waited_clocks = 0;
+    for (std::size_t index = 0; index < phase_count; ++index) {
+      if (!operation_of(phase_at(index))) continue;
+      clocks += rank.phases.at(index).clocks;
+      waited_clocks += rank.phases.at(index).waited_clocks;
+    }
+    const double whole = static_cast<double>(rank.region_clocks) * static_cast<double>(ranks.size());
+    shares.moving += static_cast<double>(clocks - waited_clocks) / whole;
+    shares.waiting += static_cast<double>(waited_clocks) / whole;
+  }
+  return shares;
+}
+
+ScalingRun scaling_run_of(const ScalingWay& way, int round, const RunReport& report) {
+  ScalingRun run{.way = way,
+                 .round = round,
+                 .code = report.code,
+                 .reason = report.reason,
+                 .problem = report.problem,
+                 .grid = {},
+                 .kernel = report.kernel,
+                 .shares = {}};
+  if (report.kernel.empty()) return run;
+  run.grid = report.grid.name();
+  if (!run.succeeded()) return run;
+  run.time_s = median_repeat(report).time_s;
+  run.zeta = final_step(report).zeta;
+  run.shares = communication_shares(report);
+  return run;
+}
+
+/// One comparison. Ranks that take no part in a run sleep in the agreement behind it.
+class WayComparison {
+ public:
+  WayComparison(const ScalingOptions& options, comm::RankGroup& group)
+      : options_(options), group_(group), first_ranks_(group), progress_(options.progress, group.rank()) {
+    group_.waiter().set_mode(comm::WaitMode::sleep);
+    study_.problem = options.problem;
+    study_.weak = options.weak;
+    study_.transports = options.transports;
+    study_.kernel = options.common.kernel.name;
+    study_.round_count = options.round_count;
+  }
+
+  ExitCode execute() {
+    plan();
+    const auto output = open_output(options_.output, group_);
+    measure();
+    write_output(output.get(), group_, [&] { return scaling_format(options_.format).write(study_); });
+    return conclude();
+  }
+
+ private:
+  void plan() {
+    study_.core_counts = options_.core_counts;
+    if (study_.core_counts.empty()) study_.core_counts = usual_core_counts(group_.size());
+    study_.core_counts.push_back(1);  // what speed-up and efficiency refer to
+    std::ranges::sort(study_.core_counts);
+    study_.core_counts.erase(std::unique(study_.core_counts.begin(), study_.core_counts.end()),
+                             study_.core_counts.end());
+    require_started("--cores", study_.core_counts.back(), group_.size());
+    for (const int core_count : study_.core_counts)
+      static_cast<void>(scaled_problem(study_.problem, core_count, study_.weak));
+    if (study_.transports.empty()) study_.transports = {"two-sided", "shared"};
+    study_.ways = ways_of(study_.core_counts, study_.transports);
+    study_.machine = inspect_environment(group_, 1);
+    leave_out_unavailable_transports();
+    leave_out_ways_without_room();
+  }
+
+  void warn(const std::string& text) {
+    if (std::ranges::find(study_.warnings, text) == study_.warnings.end()) study_.warnings.push_back(text);
+  }
+
+  /// A transport that was named must serve; of the usual ones those run that can.
+  void leave_out_unavailable_transports() {
+    std::erase_if(study_.ways, [&](const ScalingWay& way) {
+      const auto reason = why_unavailable(way);
+      if (reason.empty()) return false;
+      const auto text = fmt::format("transport {} cannot serve {}: {}", way.transport,
+                                    format_count(way.rank_count, "rank"), reason);
+      if (!options_.transports.empty()) throw RunError(ExitCode::unavailable, "--transport: " + text);
+      warn(text + "; its ways are left out");
+      return true;
+    });
+  }
+
+  /// The same text on every rank. Collective.
+  std::string why_unavailable(const ScalingWay& way) {
+    const auto* const transport = comm::find_transport(way.transport);
+    if (transport == nullptr || way.rank_count == 1) return {};
+    std::string reason;
+    if (auto* const group = first_ranks_.of(way.rank_count)) reason = transport->why_unavailable(*group);
+    return group_.broadcast(std::move(reason));
+  }
+
+  /// Rank 0 is one of every way's ranks, so it knows what they see, and tells it with a letter per way.
+  void leave_out_ways_without_room() {
+    std::string stays;
+    std::vector<std::string> bound;
+    for (const auto& way : study_.ways) {
+      auto* const group = first_ranks_.of(way.rank_count);
+      const auto seen = group != nullptr ? inspect_environment(*group, way.thread_count) : Environment{};
+      if (group_.rank() != 0) continue;
+      const auto room = room_for(way, *study_.machine, seen);
+      stays += room == Room::enough || room == Room::shared ? 'y' : 'n';
+      if (room == Room::bound) bound.push_back(way.label());
+      if (room == Room::no_node)
+        warn(way.label() + ": left out, since no node has a core for each of its threads");
+      if (room == Room::shared)
+        warn(fmt::format("{}: there are fewer here; ranks and threads share them",
+                         format_count(way.core_count, "core")));
+    }
+    if (!bound.empty()) {
+      warn(fmt::format(
+          "left out, since the launcher binds their ranks to fewer cores than they have threads: {}; start "
+          "the ranks unbound (mpiexec -bind-to none)",
+          fmt::join(bound, "; ")));
+    }
+    stays = group_.broadcast(std::move(stays));
+    std::size_t index = 0;
+    std::erase_if(study_.ways, [&](const auto& /*way*/) { return stays[index++] == 'n'; });
+  }
+
+  void measure() {
+    const InterruptWatch watch;
+    for (int round = 1; round <= study_.round_count; ++round) {
+      for (const auto& way : study_.ways) {
+        study_.is_interrupted = group_.maximum(static_cast<std::int64_t>(watch.asked())) != 0;
+        if (study_.is_interrupted) return;
+        perform(way, round);
+      }
+    }
+  }
+
+  void perform(const ScalingWay& way, int round) {
+    agree_on(group_, [&] {
+      auto* const group = first_ranks_.of(way.rank_count);
+      if (group == nullptr) return;
+      const auto report = complete_run(run_options_for(way), *group);
+      // What is wrong with one run is then wrong with all of them.
+      if (report.code == ExitCode::usage || report.code == ExitCode::unavailable)
+        throw RunError(report.code, report.reason);
+      if (group_.rank() == 0) note(way, round, report);
+    });
+  }
+
+  void note(const ScalingWay& way, int round, const RunReport& report) {
+    study_.runs.push_back(scaling_run_of(way, round, report));
+    for (const auto& warning : report.warnings) warn(warning);
+    const auto& run = study_.runs.back();
+    const auto result = run.succeeded() ? fmt::format("{:.4g} s", run.time_s)
+                                        : fmt::format("{}: {}", status_name(run.code), run.reason);
+    progress_.say(fmt::format("run {} of {} ({}, round {}): {}", study_.runs.size(),
+                              study_.ways.size() * static_cast<std::size_t>(study_.round_count), way.label(),
+                              round, result));
+  }
+
+  [[nodiscard]] RunOptions run_options_for(const ScalingWay& way) const {
+    RunOptions options = options_.common;
+    options.problem = scaled_problem(options_.problem, way.core_count, options_.weak);
+    options.tries_grids = false;
+    options.transport = way.transport;
+    options.thread_count = way.thread_count;
+    options.stops_when_asked = false;
+    return options;
+  }
+
+  /// Rank 0 has the runs.
+  ExitCode conclude() {
+    std::int64_t code = 0;
+    if (group_.rank() == 0) {
+      const auto verdict = verdict_on(study_);
+      code = static_cast<std::int64_t>(verdict.code);
+      if (verdict.code != ExitCode::success) say_on_stderr(verdict.reason);
+    }
+    return static_cast<ExitCode>(group_.maximum(code));
+  }
+
+  const ScalingOptions& options_;
+  comm::RankGroup& group_;
+  FirstRanks first_ranks_;
+  Progress progress_;
+  ScalingStudy study_;  // its runs and warnings on rank 0
+};
+
+}  // namespace
+
+ExitCode compare_ways(const ScalingOptions& options, comm::RankGroup& group) {
+  return WayComparison(options, group).execute();
+}
+
+}  // namespace cg2d

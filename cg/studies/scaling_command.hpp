@@ -1,0 +1,33 @@
+#pragma once
+
+// `cg2d scaling`: the ways to use a node, each with the same number of cores, in turns.
+
+#include <string>
+#include <vector>
+
+#include "cg/base/errors.hpp"
+#include "cg/matrix/problem.hpp"
+#include "cg/run/run_options.hpp"
+#include "comm/rank_group.hpp"
+
+namespace cg2d {
+
+/// What `cg2d scaling` was asked for.
+struct ScalingOptions {
+  Problem problem;                      ///< on one core
+  bool weak = false;                    ///< n grows with the cores
+  std::vector<int> core_counts;         ///< empty: the usual ones, up to the ranks started
+  std::vector<std::string> transports;  ///< empty: the usual ones, as far as they can serve
+  RunOptions common;                    ///< of every run, as far as its way does not say it
+  int round_count = 3;
+  std::string format = "text";
+  std::string output;     ///< empty: standard output
+  bool progress = false;  ///< asked for; a terminal gets it anyway
+};
+
+/// Runs every way in every round, and writes the comparison. Collective. The exit code is that of the first
+/// failed run, `interrupted`, or `verification_failed` where ways disagree. Throws RunError on every rank
+/// alike: usage, or unavailable for a transport or kernel that was named.
+ExitCode compare_ways(const ScalingOptions& options, comm::RankGroup& group);
+
+}  // namespace cg2d

@@ -1,0 +1,127 @@
+// The comparison of ways for programs. Its schema is scaling_result.schema.json beside this file.
+
+#include <nlohmann/json.hpp>
+
+#include "cg/base/json_values.hpp"
+#include "cg/report/report.hpp"
+#include "cg/studies/scaling_table.hpp"
+
+namespace cg2d {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int scaling_schema_version = 1;
+
+/// What a run's own result says of the same, so that both say it alike.
+Json run_json(const ScalingStudy& study) {
+  RunReport report;
+  report.problem = study.problem;
+  report.environment = study.machine;
+  return Json::parse(report_format("json").write(report));
+}
+
+Json machine_json(const Json& run) {
+  const auto& environment = run.at("environment");
+  if (environment.is_null()) return nullptr;
+  Json machine = Json::object();
+  for (const auto* key : {"mpi", "blas", "compiler", "flags", "build_type", "nodes", "binding"})
+    machine[key] = environment.at(key);
+  return machine;
+}
+
+Json options_json(const ScalingStudy& study, const Json& run) {
+  return {{"problem", run.at("problem")},
+          {"cores", study.core_counts},
+          {"transports", study.transports},
+          {"kernel", study.kernel},
+          {"rounds", study.round_count}};
+}
+
+Json value_or_null(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
+
+Json round_json(const ScalingRun& run) {
+  Json json{{"round", run.round},
+            {"status", status_name(run.code)},
+            {"reason", run.reason},
+            {"exit_code", static_cast<int>(run.code)}};
+  const bool is_there = run.succeeded();
+  json["time_s"] = is_there ? Json(run.time_s) : Json(nullptr);
+  json["zeta"] = is_there ? number_or_null(run.zeta) : Json(nullptr);
+  json["moving_share"] = is_there ? Json(run.shares.moving) : Json(nullptr);
+  json["waiting_share"] = is_there ? Json(run.shares.waiting) : Json(nullptr);
+  return json;
+}
+
+Json figures_json(const ScalingRow& row) {
+  if (!row.is_sound()) return nullptr;
+  return {{"grid", row.median_run.grid},
+          {"kernel", row.median_run.kernel},
+          {"median_s", row.time_s->median},
+          {"minimum_s", row.time_s->minimum},
+          {"maximum_s", row.time_s->maximum},
+          {"spread", row.time_s->spread()},
+          {"mops_total", row.mops_total},
+          {"speed_up", value_or_null(row.speed_up)},
+          {"efficiency", value_or_null(row.efficiency)},
+          {"moving_share", row.median_run.shares.moving},
+          {"waiting_share", row.median_run.shares.waiting},
+          {"ratio_to_best", row.ratio_to_best},
+          {"is_best", row.is_best}};
+}
+
+Json ways_json(const ScalingStudy& study) {
+  Json ways = Json::array();
+  for (const auto& row : rows_of(study)) {
+    const auto& way = row.way;
+    Json rounds = Json::array();
+    for (const auto& run : row.runs) rounds.push_back(round_json(run));
+    ways.push_back({{"cores", way.core_count},
+                    {"way", way.name()},
+                    {"transport", way.transport},
+                    {"ranks", way.rank_count},
+                    {"threads", way.thread_count},
+                    {"n", scaled_problem(study.problem, way.core_count, study.weak).n},
+                    {"figures", figures_json(row)},
+                    {"rounds", std::move(rounds)}});
+  }
+  return ways;
+}
+
+Json verification_json(const ScalingStudy& study) {
+  Json problems = Json::array();
+  for (const auto& agreement : agreements_of(study)) {
+    const auto& problem = agreement.problem;
+    problems.push_back({{"n", problem.n},
+                        {"reference_zeta", value_or_null(problem.reference_zeta)},
+                        {"runs", agreement.run_count},
+                        {"zeta_minimum", number_or_null(agreement.minimum)},
+                        {"zeta_maximum", number_or_null(agreement.maximum)},
+                        {"relative_difference", number_or_null(agreement.relative_difference())},
+                        {"agrees", agreement.holds()}});
+  }
+  return problems;
+}
+
+std::string write_scaling_json(const ScalingStudy& study) {
+  const auto run = run_json(study);
+  const auto verdict = verdict_on(study);
+  const Json json{{"schema_version", scaling_schema_version},
+                  {"program", run.at("program")},
+                  {"status", status_name(verdict.code)},
+                  {"reason", verdict.reason},
+                  {"exit_code", static_cast<int>(verdict.code)},
+                  {"warnings", study.warnings},
+                  {"scaling", study.weak ? "weak" : "strong"},
+                  {"options", options_json(study, run)},
+                  {"machine", machine_json(run)},
+                  {"verification", verification_json(study)},
+                  {"ways", ways_json(study)}};
+  return json_text(json, 2) + "\n";
+}
+
+}  // namespace
+
+ScalingFormat json_scaling_format() { return {.name = "json", .write = &write_scaling_json}; }
+
+}  // namespace cg2d

@@ -1,0 +1,112 @@
+#pragma once
+
+// What a comparison of the ways to use a node measured, its figures, and the formats that show them. Pure.
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cg/base/errors.hpp"
+#include "cg/base/sample.hpp"
+#include "cg/machine/environment.hpp"
+#include "cg/matrix/problem.hpp"
+#include "cg/studies/scaling_plan.hpp"
+#include "comm/block_layout.hpp"
+
+namespace cg2d {
+
+/// Where the time of a run went, as parts of its timed region; means over the ranks.
+struct CommunicationShares {
+  double moving = 0.0;   ///< collection, summation, shuffle and dot, without waiting
+  double waiting = 0.0;  ///< in these, for other ranks
+};
+
+/// One run of one way.
+struct ScalingRun {
+  ScalingWay way;
+  int round = 1;
+  ExitCode code = ExitCode::success;
+  std::string reason;   ///< empty on success
+  Problem problem;      ///< as this number of cores has it
+  std::string grid;     ///< empty if the run did not come so far
+  std::string kernel;   ///< likewise
+  double time_s = 0.0;  ///< of the timed region; this and what follows only on success
+  double zeta = 0.0;
+  CommunicationShares shares;
+
+  [[nodiscard]] bool succeeded() const { return code == ExitCode::success; }
+};
+
+/// Everything that was asked for and measured.
+struct ScalingStudy {
+  Problem problem;  ///< on one core
+  bool weak = false;
+  std::vector<int> core_counts;
+  std::vector<std::string> transports;
+  std::string kernel;  ///< as it was asked for
+  int round_count = 0;
+  std::vector<ScalingWay> ways;  ///< in the order of the plan
+  std::vector<ScalingRun> runs;  ///< in the order in which they ran
+  std::vector<std::string> warnings;
+  bool is_interrupted = false;
+  std::optional<Environment> machine;  ///< of all ranks started
+};
+
+/// One way with its figures.
+struct ScalingRow {
+  ScalingWay way;
+  std::vector<ScalingRun> runs;
+  /// Of its successful runs, if all succeeded and there are any: what follows stands for nothing else.
+  std::optional<Sample> time_s;
+  ScalingRun median_run;  ///< of an even number the lower of the middle two
+  double mops_total = 0.0;
+  std::optional<double> speed_up;    ///< its Mop/s by those on one core
+  std::optional<double> efficiency;  ///< speed-up by cores
+  double ratio_to_best = 1.0;        ///< its median by that of the fastest way on as many cores
+  bool is_best = false;
+
+  [[nodiscard]] bool is_sound() const { return time_s.has_value(); }
+};
+
+/// A row for each way, in the order of the plan.
+std::vector<ScalingRow> rows_of(const ScalingStudy& study);
+
+/// zeta of all successful runs of one problem: what tells right from wrong where there is no reference.
+struct ZetaAgreement {
+  Problem problem;
+  int run_count = 0;
+  double minimum = 0.0;
+  double maximum = 0.0;
+
+  [[nodiscard]] double relative_difference() const;
+  /// Within the tolerance of the benchmark. One run agrees with itself.
+  [[nodiscard]] bool holds() const { return relative_difference() <= Problem::tolerance; }
+  /// "n 2800: zeta of 6 runs agrees within 1.2e-14".
+  [[nodiscard]] std::string text() const;
+};
+/// Every problem once, in the order of the runs.
+std::vector<ZetaAgreement> agreements_of(const ScalingStudy& study);
+
+/// How the comparison ends: as its first failed run; interrupted; or as a failed verification where runs of
+/// one problem without reference disagree.
+struct ScalingVerdict {
+  ExitCode code = ExitCode::success;
+  std::string reason;  ///< one line, empty on success
+};
+ScalingVerdict verdict_on(const ScalingStudy& study);
+
+/// One format; a new one is a function that makes a row, and its entry in the table.
+struct ScalingFormat {
+  std::string_view name;
+  std::string (*write)(const ScalingStudy& study);
+};
+std::span<const ScalingFormat> scaling_format_table();
+const ScalingFormat& scaling_format(std::string_view name);
+
+ScalingFormat text_scaling_format();
+ScalingFormat json_scaling_format();
+ScalingFormat csv_scaling_format();
+
+}  // namespace cg2d

@@ -1,0 +1,186 @@
+#include "cg/studies/sweep_command.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <utility>
+
+#include "cg/base/agreement.hpp"
+#include "cg/base/interrupt.hpp"
+#include "cg/base/output_file.hpp"
+#include "cg/base/progress.hpp"
+#include "cg/base/stopwatch.hpp"
+#include "cg/base/values.hpp"
+#include "cg/machine/environment.hpp"
+#include "cg/report/report.hpp"
+#include "cg/run/complete_run.hpp"
+#include "cg/studies/sweep_file.hpp"
+#include "cg/studies/sweep_table.hpp"
+#include "cg/tuning/kernel_choice.hpp"
+
+namespace cg2d {
+namespace {
+
+RunOptions run_options_for(const SweepOptions& sweep, const SweepConfiguration& configuration) {
+  RunOptions options = sweep.common;
+  options.problem = *std::ranges::find(sweep.axes.problems, configuration.problem, &problem_name);
+  options.grid = configuration.grid;
+  options.kernel.name = configuration.kernel;
+  options.transport = configuration.transport;
+  options.thread_count = configuration.thread_count;
+  options.sum_form = configuration.sum_form;
+  options.overlaps = configuration.overlaps;
+  options.stops_when_asked = false;
+  return options;
+}
+
+/// "1 h 02 min", "3 min 05 s", "12 s".
+std::string format_duration(double seconds) {
+  const auto whole = std::llround(seconds);
+  if (whole >= 3600) return fmt::format("{} h {:02} min", whole / 3600, whole % 3600 / 60);
+  if (whole >= 60) return fmt::format("{} min {:02} s", whole / 60, whole % 60);
+  return fmt::format("{} s", whole);
+}
+
+/// One sweep. Ranks that take no part in a run sleep in the agreement behind it.
+class Sweep {
+ public:
+  Sweep(const SweepOptions& options, comm::RankGroup& group)
+      : options_(options), group_(group), first_ranks_(group), progress_(options.progress, group.rank()) {
+    group_.waiter().set_mode(comm::WaitMode::sleep);
+  }
+
+  ExitCode execute() {
+    plan();
+    open_file();
+    const InterruptWatch watch;
+    for (std::size_t k = 0; k < steps_.size(); ++k) {
+      if (group_.maximum(static_cast<std::int64_t>(watch.asked())) != 0) return interrupted();
+      perform(k);
+    }
+    return conclude();
+  }
+
+ private:
+  void plan() {
+    auto axes = options_.axes;
+    if (axes.rank_counts.empty()) axes.rank_counts.push_back(group_.size());
+    require_started("--ranks", *std::ranges::max_element(axes.rank_counts), group_.size());
+    steps_ = interleaved(configurations_of(axes), options_.round_count);
+  }
+
+  void open_file() {
+    RunReport report;
+    report.environment = inspect_environment(group_, 1);
+    // A file that is no profile is an error of this command line, and no result of each of its runs.
+    static_cast<void>(load_profile(options_.common.profile, *report.environment, group_));
+    agree_on(group_, [&] {
+      if (group_.rank() != 0) return;
+      const auto maker = rendered([&] { return maker_of(report_format("json").write(report)); });
+      file_ = std::make_unique<SweepFile>(options_.output, options_.fresh, maker);
+    });
+    skip_what_is_there();
+  }
+
+  /// Rank 0 knows the file, and tells with a letter per step what it holds.
+  void skip_what_is_there() {
+    std::string is_there;
+    if (group_.rank() == 0) {
+      for (const auto& step : steps_) is_there += has(step) ? 'y' : 'n';
+      for (const auto& record : file_->records()) note(record);
+      const auto present = std::ranges::count(is_there, 'y');
+      if (file_->was_cut())
+        progress_.say(fmt::format("{}: dropped a line that was cut off", options_.output));
+      if (present > 0)
+        progress_.say(
+            fmt::format("{}: {} of {} runs are there already", options_.output, present, steps_.size()));
+    }
+    is_there = group_.broadcast(std::move(is_there));
+    std::vector<SweepStep> missing;
+    for (std::size_t k = 0; k < steps_.size(); ++k) {
+      if (is_there[k] == 'n') missing.push_back(steps_[k]);
+    }
+    steps_ = std::move(missing);
+  }
+
+  [[nodiscard]] bool has(const SweepStep& step) const {
+    return std::ranges::any_of(file_->records(), [&](const auto& record) {
+      return record.round == step.round && record.configuration == step.configuration;
+    });
+  }
+
+  void note(const ResultRecord& record) {
+    if (record.duration_s) durations_.add(record.configuration, *record.duration_s);
+  }
+
+  void perform(std::size_t index) {
+    const auto& step = steps_[index];
+    const auto options = run_options_for(options_, step.configuration);
+    const Stopwatch watch;
+    RunReport report;
+    if (auto* const group = first_ranks_.of(step.configuration.grid.rank_count()))
+      report = complete_run(options, *group);
+    const double duration_s = watch.seconds();
+    agree_on(group_, [&] {
+      if (group_.rank() != 0) return;
+      // A run that fails is a result, too.
+      file_->append(rendered([&] {
+        return sweep_line(report_format("json").write(report), step, options_.round_count, duration_s);
+      }));
+      note(file_->records().back());
+      tell(index);
+    });
+  }
+
+  void tell(std::size_t index) const {
+    const auto& record = file_->records().back();
+    const auto result = record.succeeded() ? fmt::format("{:.4g} s", record.times_s.front())
+                                           : record.status + ": " + record.reason;
+    const auto rest =
+        durations_.expected({steps_.begin() + static_cast<std::ptrdiff_t>(index) + 1, steps_.end()});
+    progress_.say(fmt::format("run {} of {} ({}, round {}): {}; about {} left", index + 1, steps_.size(),
+                              record.configuration.key(), record.round, result,
+                              format_duration(rest.value_or(0.0))));
+  }
+
+  ExitCode interrupted() {
+    if (group_.rank() == 0) {
+      say_on_stderr(
+          fmt::format("interrupted by a signal; the same command goes on where {} ends", options_.output));
+    }
+    return ExitCode::interrupted;
+  }
+
+  ExitCode conclude() {
+    std::int64_t code = 0;
+    agree_on(group_, [&] {
+      if (group_.rank() != 0) return;
+      OutputFile standard_output("");
+      standard_output.write(rendered([&] { return sweep_tables(file_->records()); }));
+      standard_output.commit();
+      for (const auto& record : file_->records()) {
+        if (code == 0) code = record.exit_code;
+      }
+      if (code != 0) say_on_stderr("some runs failed; the tables say which");
+    });
+    return static_cast<ExitCode>(group_.maximum(code));
+  }
+
+  const SweepOptions& options_;
+  comm::RankGroup& group_;
+  FirstRanks first_ranks_;
+  Progress progress_;
+  std::vector<SweepStep> steps_;
+  std::unique_ptr<SweepFile> file_;  // on rank 0
+  RunDurations durations_;
+};
+
+}  // namespace
+
+ExitCode sweep(const SweepOptions& options, comm::RankGroup& group) {
+  return Sweep(options, group).execute();
+}
+
+}  // namespace cg2d

@@ -1,0 +1,111 @@
+#include "cg/studies/sweep_plan.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "cg/base/errors.hpp"
+#include "cg/base/text_format.hpp"
+#include "cg/base/values.hpp"
+
+namespace cg2d {
+namespace {
+
+bool is_wanted(const comm::ProcessGrid& grid, const std::vector<int>& columns) {
+  return columns.empty() || std::ranges::find(columns, grid.columns) != columns.end();
+}
+
+std::vector<comm::ProcessGrid> wanted_grids(int rank_count, const std::vector<int>& columns) {
+  auto grids = comm::factorizations(rank_count);
+  std::erase_if(grids, [&](const auto& grid) { return !is_wanted(grid, columns); });
+  if (grids.empty()) {
+    throw InputError(fmt::format("--px {}: none divides the {}; valid grids (PXxPY): {}",
+                                 fmt::join(columns, ","), format_count(rank_count, "rank"),
+                                 valid_grids(rank_count)));
+  }
+  return grids;
+}
+
+/// What runs on every grid of every problem: a configuration of each, without problem and grid.
+std::vector<SweepConfiguration> settings_of(const SweepAxes& axes) {
+  std::vector<SweepConfiguration> settings;
+  for (const auto& kernel : axes.kernels) {
+    for (const auto& transport : axes.transports) {
+      for (const int thread_count : axes.thread_counts) {
+        for (const auto sum_form : axes.sum_forms) {
+          for (const bool overlaps : axes.overlaps) {
+            settings.push_back({.problem = {},
+                                .grid = {},
+                                .kernel = kernel,
+                                .transport = transport,
+                                .thread_count = thread_count,
+                                .sum_form = sum_form,
+                                .overlaps = overlaps});
+          }
+        }
+      }
+    }
+  }
+  return settings;
+}
+
+}  // namespace
+
+std::vector<SweepConfiguration> configurations_of(const SweepAxes& axes) {
+  const auto settings = settings_of(axes);
+  std::vector<SweepConfiguration> configurations;
+  const auto add = [&](const Problem& problem, const comm::ProcessGrid& grid) {
+    for (auto configuration : settings) {
+      configuration.problem = problem_name(problem);
+      configuration.grid = grid;
+      if (std::ranges::find(configurations, configuration) == configurations.end())
+        configurations.push_back(std::move(configuration));
+    }
+  };
+  for (const auto& problem : axes.problems) {
+    for (const int rank_count : axes.rank_counts) {
+      for (const auto& grid : wanted_grids(rank_count, axes.columns)) add(problem, grid);
+    }
+  }
+  return configurations;
+}
+
+std::vector<SweepStep> interleaved(const std::vector<SweepConfiguration>& configurations, int round_count) {
+  std::vector<SweepStep> steps;
+  for (int round = 1; round <= round_count; ++round) {
+    for (const auto& configuration : configurations)
+      steps.push_back({.configuration = configuration, .round = round});
+  }
+  return steps;
+}
+
+std::optional<comm::ProcessGrid> official_grid(int rank_count) {
+  comm::ProcessGrid grid{.columns = 1, .rows = 1};
+  while (grid.rank_count() < rank_count) (grid.columns > grid.rows ? grid.rows : grid.columns) *= 2;
+  return grid.rank_count() == rank_count ? std::optional(grid) : std::nullopt;
+}
+
+void RunDurations::add(const SweepConfiguration& configuration, double seconds) {
+  for (auto* sum : {&by_key_[configuration.key()], &by_problem_[configuration.problem], &all_}) {
+    sum->seconds += seconds;
+    ++sum->count;
+  }
+}
+
+std::optional<double> RunDurations::expected(const std::vector<SweepStep>& steps) const {
+  if (all_.count == 0) return std::nullopt;
+  double seconds = 0.0;
+  for (const auto& step : steps) {
+    const auto same = by_key_.find(step.configuration.key());
+    const auto alike = by_problem_.find(step.configuration.problem);
+    if (same != by_key_.end()) {
+      seconds += same->second.mean();
+    } else {
+      seconds += alike != by_problem_.end() ? alike->second.mean() : all_.mean();
+    }
+  }
+  return seconds;
+}
+
+}  // namespace cg2d

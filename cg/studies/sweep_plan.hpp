@@ -1,0 +1,69 @@
+#pragma once
+
+// What a sweep runs, in which order, and how long the rest will take. Pure: no MPI, no files.
+
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cg/matrix/problem.hpp"
+#include "cg/report/result_configuration.hpp"
+#include "cg/solver/sum_form.hpp"
+#include "comm/block_layout.hpp"
+#include "comm/schedule.hpp"
+
+namespace cg2d {
+
+/// What the lists of the command line cross.
+struct SweepAxes {
+  std::vector<Problem> problems;
+  std::vector<int> rank_counts;
+  std::vector<int> columns;  ///< Px; empty: every divisor of the rank count
+  std::vector<std::string> kernels;
+  std::vector<std::string> transports;
+  std::vector<int> thread_counts;
+  std::vector<comm::SumForm> sum_forms;
+  std::vector<bool> overlaps{false};
+};
+
+/// Every configuration once, problems outermost, then rank counts. Throws InputError when a rank count has no
+/// grid with any of the columns.
+std::vector<SweepConfiguration> configurations_of(const SweepAxes& axes);
+
+/// One run: a configuration in one round, from 1 on.
+struct SweepStep {
+  SweepConfiguration configuration;
+  int round = 1;
+};
+
+/// All configurations in round 1, then all in round 2 and so on: a drift of the machine hits all alike.
+std::vector<SweepStep> interleaved(const std::vector<SweepConfiguration>& configurations, int round_count);
+
+/// The grid that the official program would use on that many ranks; nothing when they are no power of two.
+/// It takes as many process columns as rows, or twice as many (its npcols, which are the column blocks of the
+/// matrix: our Px).
+std::optional<comm::ProcessGrid> official_grid(int rank_count);
+
+/// Seconds that runs took as a whole, set-up included, by the key of their configuration.
+class RunDurations {
+ public:
+  void add(const SweepConfiguration& configuration, double seconds);
+  /// Expected seconds of these steps: the mean of the same configuration, where it has not run yet the mean
+  /// of its problem, else of all. Nothing before the first run.
+  [[nodiscard]] std::optional<double> expected(const std::vector<SweepStep>& steps) const;
+
+ private:
+  struct Sum {
+    double seconds = 0.0;
+    int count = 0;
+    [[nodiscard]] double mean() const { return seconds / count; }
+  };
+
+  std::map<std::string, Sum> by_key_;
+  std::map<std::string, Sum> by_problem_;
+  Sum all_;
+};
+
+}  // namespace cg2d

@@ -1,0 +1,120 @@
+#include "cg/studies/tune_command.hpp"
+
+#include <fmt/format.h>
+
+#include <optional>
+
+#include "cg/base/agreement.hpp"
+#include "cg/base/output_file.hpp"
+#include "cg/base/progress.hpp"
+#include "cg/base/text_format.hpp"
+#include "cg/base/values.hpp"
+#include "cg/machine/environment.hpp"
+#include "cg/machine/thread_binding.hpp"
+#include "cg/tuning/profile_file.hpp"
+#include "cg/tuning/tune_measure.hpp"
+#include "cg/tuning/tuning_profile.hpp"
+
+namespace cg2d {
+namespace {
+
+/// The grids to tune; throws InputError that lists the valid ones when one does not match the rank count.
+std::vector<comm::ProcessGrid> resolve_grids(const TuneOptions& options, int rank_count) {
+  if (options.grids.empty()) return comm::factorizations(rank_count);
+  for (const auto& grid : options.grids) require_grid_of(grid, rank_count);
+  return options.grids;
+}
+
+std::string setting_text(const std::optional<int>& value) {
+  if (!value) return "-";
+  return *value == never_in_vectors ? "none" : fmt::format("{}", *value);
+}
+
+std::string head_text(const Environment& environment, const TuneOptions& options, int rank_count) {
+  return fmt::format("\n cg2d tune - {}, {} x {}\n", environment.nodes.front().processor_with_caches(),
+                     format_count(rank_count, "rank"), format_count(options.thread_count, "thread"));
+}
+
+std::string curve_text(const ProcessorProfile& profile, int critical_vector_length) {
+  std::string text = fmt::format("\n Rows of one length, plain CSR: ns per nonzero\n {:>10} {:>10} {:>10}\n",
+                                 "row length", "scalar", "vectors");
+  for (const auto& point : profile.curve) {
+    text += fmt::format(" {:>10} {:>10.3f} {:>10.3f}\n", point.row_length, point.scalar_ns, point.vector_ns);
+  }
+  if (critical_vector_length == never_in_vectors) {
+    return text + " Critical vector length: none; the scalar loop is faster on every length here\n";
+  }
+  return text + fmt::format(" Critical vector length: {}; from there on vectors are faster\n",
+                            critical_vector_length);
+}
+
+std::string case_text(const TunedCase& tuned) {
+  std::string text = fmt::format("\n Class {}, grid {}: microseconds per CG step, messages included\n",
+                                 tuned.class_name, tuned.grid.name());
+  text += fmt::format(" {:<17} {:>12} {:>9} {:>6} {:>9} {:>12}\n", "kernel", "us per step", "x fastest",
+                      "cvl", "prefetch", "block width");
+  constexpr double microseconds = 1e6;
+  for (const auto& kernel : tuned.kernels) {
+    text += fmt::format(
+        " {:<17} {:>12.1f} {:>9.2f} {:>6} {:>9} {:>12}\n", kernel.name, microseconds * kernel.step_s,
+        kernel.step_s / tuned.kernels.front().step_s, setting_text(kernel.tuning.critical_vector_length),
+        setting_text(kernel.tuning.prefetch_distance), setting_text(kernel.tuning.block_width));
+  }
+  return text;
+}
+
+}  // namespace
+
+ExitCode tune(const TuneOptions& options, comm::RankGroup& group) {
+  const Progress progress(options.progress, group.rank());
+  const auto grids = resolve_grids(options, group.size());
+  const auto environment = inspect_environment(group, options.thread_count);
+  group.waiter().set_mode(environment.ranks_oversubscribed ? comm::WaitMode::yield : comm::WaitMode::spin);
+  const auto& transport = *comm::find_transport(options.transport);
+  if (const auto reason = transport.why_unavailable(group); !reason.empty()) {
+    throw RunError(ExitCode::unavailable, fmt::format("--transport {}: {}", transport.name, reason));
+  }
+  const ThreadBinding binding(group, environment, options.bind, options.thread_count);
+  std::optional<ProfileFile> file;
+  std::optional<OutputFile> output;
+  agree_on(group, [&] {
+    if (group.rank() != 0) return;
+    if (options.profile.is_used) file.emplace(options.profile);
+    output.emplace("");
+  });
+  const auto print = [&](const std::string& text) {
+    agree_on(group, [&] {
+      if (!output) return;
+      output->write(text);
+      output->commit();
+    });
+  };
+
+  print(head_text(environment, options, group.size()));
+  progress.say("rows of one length");
+  ProcessorProfile found;
+  found.curve = measure_row_lengths(group, options.thread_count);
+  const int critical_vector_length = critical_vector_length_of(found.curve);
+  found.critical_vector_length = critical_vector_length;
+  print(curve_text(found, critical_vector_length));
+  for (const auto& problem : options.problems) {
+    for (const auto& grid : grids) {
+      const CaseSetting setting{.problem = problem,
+                                .layout = comm::BlockLayout::even(problem.n, grid),
+                                .transport = transport,
+                                .thread_count = options.thread_count,
+                                .critical_vector_length = critical_vector_length};
+      found.cases.push_back(
+          measure_case(group, setting, [&](const std::string& stage) { progress.say(stage); }));
+      print(case_text(found.cases.back()));
+    }
+  }
+  agree_on(group, [&] {
+    if (file) file->add(environment.nodes.front().processor_with_caches(), found);
+  });
+  print(file ? fmt::format("\n Profile written to {}; cg2d run uses it\n", file->path())
+             : std::string("\n No profile written (--no-profile)\n"));
+  return ExitCode::success;
+}
+
+}  // namespace cg2d

@@ -1,0 +1,69 @@
+#pragma once
+
+// Every phase of the first CG steps, with its time: what a trace file is made of.
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "cg/timing/cycle_counter.hpp"
+#include "cg/timing/phase.hpp"
+
+namespace cg2d {
+
+/// What the user wants to have traced.
+struct TraceWish {
+  static constexpr int most_steps = 100'000;
+  std::string path;  ///< --trace; empty: no trace
+  int step_count = 100;
+};
+
+/// What phases lie in.
+enum class TraceLevel { cg_step, outer_iteration };
+
+/// One bar of the time line, in this rank's reference clocks. Trivially copyable.
+struct TraceEvent {
+  static constexpr int cg_step = static_cast<int>(phase_count);
+  static constexpr int outer_iteration = cg_step + 1;
+
+  std::uint64_t begin = 0;
+  std::uint64_t end = 0;
+  std::int32_t kind = 0;    ///< a phase's index, cg_step or outer_iteration
+  std::int32_t number = 0;  ///< of the CG step, over all outer iterations, or of the outer iteration; from 0
+};
+
+/// Records until so many CG steps are through; nothing is allocated behind the constructor, and at most
+/// capacity() events are kept. Not thread-safe.
+class PhaseTrace {
+ public:
+  /// product_parts: in how many parts a product multiplies.
+  explicit PhaseTrace(int step_count, std::size_t product_parts = 1);
+
+  void add_phase(Phase phase, std::uint64_t begin, std::uint64_t end) {
+    if (is_recording_) add({.begin = begin, .end = end, .kind = static_cast<int>(phase), .number = step_});
+  }
+  [[nodiscard]] std::uint64_t begin(TraceLevel level);
+  void end(TraceLevel level, std::uint64_t begin_clocks);
+
+  /// Records no more.
+  void close() { is_recording_ = false; }
+  [[nodiscard]] std::span<const TraceEvent> events() const { return events_; }
+  [[nodiscard]] std::size_t capacity() const { return capacity_; }
+  /// Events that had no room; 0 unless a CG step has more phases than any has.
+  [[nodiscard]] std::int64_t dropped_count() const { return dropped_count_; }
+
+ private:
+  void add(const TraceEvent& event);
+
+  int step_count_;
+  std::size_t capacity_;
+  std::vector<TraceEvent> events_;
+  bool is_recording_ = true;
+  std::int32_t step_ = 0;
+  std::int32_t outer_ = 0;
+  std::uint64_t outer_begin_ = 0;
+  std::int64_t dropped_count_ = 0;
+};
+
+}  // namespace cg2d

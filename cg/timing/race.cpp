@@ -1,0 +1,90 @@
+#include "cg/timing/race.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <utility>
+
+#include "cg/base/sample.hpp"
+#include "cg/base/stopwatch.hpp"
+
+namespace cg2d {
+namespace {
+
+/// Seconds of `calls` calls, of the slowest rank.
+double turn_seconds(comm::RankGroup& group, const std::function<void()>& work, std::int64_t calls) {
+  group.barrier();
+  const Stopwatch watch;
+  for (std::int64_t call = 0; call < calls; ++call) work();
+  return group.maximum(watch.seconds());
+}
+
+/// One work of a race.
+struct Runner {
+  const std::function<void()>& work;
+  double once_s = 0.0;
+  std::int64_t calls = 1;       // in a turn
+  std::vector<double> seconds;  // of one call, turn by turn
+
+  /// As many calls as take the shortest turn, by doubling them: a single call that happened to be fast must
+  /// not make turns of minutes on a machine that others use, too.
+  void choose_calls(comm::RankGroup& group, double shortest_turn_s) {
+    work();
+    for (calls = 1;; calls *= 2) {
+      const double turn_s = turn_seconds(group, work, calls);
+      once_s = std::max(turn_s / static_cast<double>(calls), 1e-9);
+      if (turn_s >= shortest_turn_s / 2.0) break;
+    }
+    calls = std::max<std::int64_t>(1, std::llround(shortest_turn_s / once_s));
+  }
+
+  /// What comes before a short turn has the caches; one call gets them back. Returns the seconds of the turn.
+  double take_turn(comm::RankGroup& group, double shortest_turn_s) {
+    constexpr double long_s = 0.01;
+    if (once_s < long_s) work();
+    const double turn_s = turn_seconds(group, work, calls);
+    seconds.push_back(turn_s / static_cast<double>(calls));
+    constexpr double much_too_long = 10.0;
+    if (turn_s > much_too_long * shortest_turn_s) calls = std::max<std::int64_t>(1, calls / 10);
+    if (turn_s < shortest_turn_s / 2.0) calls *= 2;
+    return turn_s;
+  }
+};
+
+}  // namespace
+
+std::vector<std::vector<double>> race_turns(comm::RankGroup& group,
+                                            std::span<const std::function<void()>> works,
+                                            const RaceLimits& limits) {
+  std::vector<Runner> runners;
+  runners.reserve(works.size());
+  double best_s = std::numeric_limits<double>::infinity();
+  for (const auto& work : works) {
+    auto& runner = runners.emplace_back(Runner{.work = work, .once_s = 0.0, .calls = 1, .seconds = {}});
+    runner.choose_calls(group, limits.shortest_turn_s);
+    best_s = std::min(best_s, runner.once_s);
+  }
+  double spent_s = 0.0;
+  for (int round = 0; round < limits.most_rounds; ++round) {
+    if (round >= limits.fewest_rounds && spent_s > limits.budget_s) break;
+    for (auto& runner : runners) {
+      if (round > 0 && runner.once_s > limits.hopeless_factor * best_s) continue;
+      spent_s += runner.take_turn(group, limits.shortest_turn_s);
+    }
+  }
+  std::vector<std::vector<double>> turns;
+  turns.reserve(runners.size());
+  for (auto& runner : runners) turns.push_back(std::move(runner.seconds));
+  return turns;
+}
+
+std::vector<double> race(comm::RankGroup& group, std::span<const std::function<void()>> works,
+                         const RaceLimits& limits) {
+  std::vector<double> medians;
+  for (auto& seconds : race_turns(group, works, limits))
+    medians.push_back(sample_of(std::move(seconds)).median);
+  return medians;
+}
+
+}  // namespace cg2d

@@ -1,0 +1,31 @@
+#pragma once
+
+// Several works timed in turns, so that a change of the machine hits all alike.
+
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "comm/rank_group.hpp"
+
+namespace cg2d {
+
+/// How long a race may take.
+struct RaceLimits {
+  int fewest_rounds = 5;
+  int most_rounds = 25;
+  double budget_s = 1.0;          ///< no new round behind it
+  double hopeless_factor = 2.0;   ///< a work that takes so many times as long as the best gets one turn only
+  double shortest_turn_s = 1e-3;  ///< a turn repeats its work until it takes that long
+};
+
+/// Seconds of one call of each work, turn by turn; at least one turn. Collective; the same answer on every
+/// rank.
+std::vector<std::vector<double>> race_turns(comm::RankGroup& group,
+                                            std::span<const std::function<void()>> works,
+                                            const RaceLimits& limits);
+/// Median seconds of one call of each work. Collective; the same answer on every rank.
+std::vector<double> race(comm::RankGroup& group, std::span<const std::function<void()>> works,
+                         const RaceLimits& limits);
+
+}  // namespace cg2d

@@ -1,0 +1,417 @@
+#include "cg/tuning/calibration.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <numeric>
+#include <span>
+#include <utility>
+
+#include "cg/base/errors.hpp"
+#include "cg/base/line_fit.hpp"
+#include "cg/base/sample.hpp"
+#include "cg/base/stopwatch.hpp"
+#include "cg/machine/operation_times.hpp"
+#include "cg/machine/performance_model.hpp"
+#include "cg/matrix/matrix_source.hpp"
+#include "cg/solver/vector_ops.hpp"
+#include "cg/tuning/grid_solver.hpp"
+#include "cg/tuning/tune_measure.hpp"
+
+namespace cg2d {
+namespace {
+
+/// Seconds of one call, the median of several turns, of the slowest rank.
+double seconds_of(comm::RankGroup& group, const std::function<void()>& work) {
+  const std::array works{work};
+  return race(group, works, {.fewest_rounds = 7, .budget_s = 0.05}).front();
+}
+
+comm::BlockLayout one_column(std::int64_t piece_size, int ranks) {
+  return comm::BlockLayout::even(piece_size * ranks, {.columns = 1, .rows = ranks});
+}
+comm::BlockLayout one_row(std::int64_t piece_size, int ranks) {
+  return comm::BlockLayout::even(piece_size * ranks, {.columns = ranks, .rows = 1});
+}
+
+/// Seconds of a collection as those of one of its messages, which go one after the other.
+LinePoint message_point(const comm::BlockLayout& layout, bool is_symmetric, double seconds) {
+  // On a machine where only messages take time they are counted, where only bytes do, these.
+  const auto count = [&](double start_up_s, double bytes_per_s) {
+    MachineDescription machine;
+    machine.network = {.start_up_s = start_up_s, .bytes_per_s = bytes_per_s};
+    return communication_costs(machine, layout,
+                               {.sum_form = comm::SumForm::reduce_scatter, .is_symmetric = is_symmetric})
+        .collection_s;
+  };
+  const double messages = count(1.0, std::numeric_limits<double>::infinity());
+  return {.x = count(0.0, 1.0) / messages, .y = seconds / messages};
+}
+
+using Transports = std::span<const comm::TransportRow* const>;
+
+/// Medians of one call of each, transport by transport, and for each of them operation by operation.
+std::vector<double> medians_of(comm::RankGroup& group, std::span<const TimedOperation> operations,
+                               double budget_s) {
+  std::vector<double> medians;
+  const RaceLimits limits{.fewest_rounds = 7,
+                          .most_rounds = 99,
+                          .budget_s = budget_s * static_cast<double>(operations.size()),
+                          .hopeless_factor = std::numeric_limits<double>::infinity()};
+  for (const auto& seconds : time_operations(group, operations, limits)) medians.push_back(seconds.median);
+  return medians;
+}
+
+/// Collections of some bytes to some kilobytes, for each transport.
+std::vector<std::vector<LinePoint>> measure_short_messages(comm::RankGroup& group, Transports transports) {
+  constexpr std::array<std::int64_t, 4> piece_sizes{1, 16, 128, 1024};
+  std::vector<std::vector<LinePoint>> points(transports.size());
+  for (const auto piece_size : piece_sizes) {
+    const auto layout = one_column(piece_size, group.size());
+    std::vector<TimedOperation> gatherings;
+    for (const auto* transport : transports)
+      gatherings.push_back(
+          {.transport = *transport, .operation = comm::Operation::collect, .layout = layout, .options = {}});
+    const auto seconds = medians_of(group, gatherings, 0.05);
+    for (std::size_t k = 0; k < seconds.size(); ++k)
+      points[k].push_back(message_point(layout, false, seconds[k]));
+  }
+  return points;
+}
+
+/// What a sum takes longer than a collection of as many bytes, per element, for each transport: the median
+/// over blocks of several sizes, since small ones differ by the noise of their messages and large ones by
+/// that of the memory.
+std::vector<double> measure_additions(comm::RankGroup& group, Transports transports) {
+  constexpr std::array<std::int64_t, 3> piece_sizes{4096, 16384, 65536};
+  std::vector<std::vector<double>> seconds(transports.size());
+  for (const auto piece_size : piece_sizes) {
+    const auto column = one_column(piece_size, group.size());
+    const auto row = one_row(piece_size, group.size());
+    std::vector<TimedOperation> operations;
+    for (const auto* transport : transports) {
+      operations.push_back(
+          {.transport = *transport, .operation = comm::Operation::collect, .layout = column, .options = {}});
+      operations.push_back(
+          {.transport = *transport, .operation = comm::Operation::sum, .layout = row, .options = {}});
+    }
+    const auto times = medians_of(group, operations, 0.1);
+    for (std::size_t k = 0; k < transports.size(); ++k) {
+      seconds[k].push_back(std::max(times[2 * k + 1] - times[2 * k], 0.0) /
+                           static_cast<double>(piece_size * (group.size() - 1)));
+    }
+  }
+  std::vector<double> additions;
+  additions.reserve(seconds.size());
+  for (const auto& one : seconds) additions.push_back(sample_of(one).median);
+  return additions;
+}
+
+/// Seconds of one outer step, mean over the ranks.
+struct StepTimes {
+  PhaseSeconds phases{};
+  PhaseSeconds waiting{};
+
+  [[nodiscard]] double total_s() const { return std::accumulate(phases.begin(), phases.end(), 0.0); }
+};
+
+std::vector<StepTimes> times_of_steps(comm::RankGroup& group, const std::vector<PhaseRecords>& my_steps) {
+  const double divisor = CycleCalibration().ticks_per_second() * group.size();
+  std::vector<StepTimes> times(my_steps.size());
+  for (const auto& steps : group.gather_all(std::span<const PhaseRecords>(my_steps))) {
+    for (std::size_t k = 0; k < times.size(); ++k) {
+      for (std::size_t phase = 0; phase < phase_count; ++phase) {
+        times[k].phases[phase] += static_cast<double>(steps[k][phase].clocks) / divisor;
+        times[k].waiting[phase] += static_cast<double>(steps[k][phase].waited_clocks) / divisor;
+      }
+    }
+  }
+  return times;
+}
+
+/// Mean of the steps without the slowest tenth: a run takes the mean of its steps, but what else happens on
+/// the machine once in a while is no part of it.
+StepTimes typical_times(comm::RankGroup& group, const std::vector<PhaseRecords>& my_steps) {
+  auto steps = times_of_steps(group, my_steps);
+  std::ranges::sort(steps, {}, &StepTimes::total_s);
+  constexpr std::size_t slow_part = 10;
+  steps.resize(steps.size() - steps.size() / slow_part);
+  StepTimes times;
+  for (const auto& step : steps) {
+    for (std::size_t phase = 0; phase < phase_count; ++phase) {
+      times.phases[phase] += step.phases[phase] / static_cast<double>(steps.size());
+      times.waiting[phase] += step.waiting[phase] / static_cast<double>(steps.size());
+    }
+  }
+  return times;
+}
+
+/// The benchmark on one grid.
+class MeasuredGrid {
+ public:
+  MeasuredGrid(comm::RankGroup& group, const GridSolverSetting& setting)
+      : group_(group), solver_(GridSolver::make(group, setting)) {}
+
+  /// One outer step, timed by phase. In front of a short one another one gets the caches back from the other
+  /// grids.
+  void take_turn() {
+    constexpr double long_s = 0.03;
+    if (step_s_ < long_s) static_cast<void>(solver_->outer_step());
+    solver_->timer().reset();
+    const Stopwatch watch;
+    static_cast<void>(solver_->outer_step());
+    step_s_ = group_.maximum(watch.seconds());
+    steps_.push_back(solver_->timer().records());
+  }
+  [[nodiscard]] StepTimes times() const { return typical_times(group_, steps_); }
+  /// Of one rank's block, whole; mean over the ranks. Collective.
+  [[nodiscard]] double nonzeros() const {
+    return static_cast<double>(group_.sum(solver_->nonzero_count())) / group_.size();
+  }
+
+ private:
+  comm::RankGroup& group_;
+  std::unique_ptr<GridSolver> solver_;
+  std::vector<PhaseRecords> steps_;
+  double step_s_ = 0.0;  // of the last one
+};
+
+/// In turns, so that a drift of the machine hits all grids alike.
+void take_turns(comm::RankGroup& group, std::span<const std::unique_ptr<MeasuredGrid>> grids) {
+  constexpr int fewest_rounds = 20;
+  const double long_enough_s = 1.0 * static_cast<double>(grids.size());
+  const Stopwatch watch;
+  double spent_s = 0.0;
+  for (int round = 0; round < fewest_rounds || spent_s < long_enough_s; ++round) {
+    for (const auto& grid : grids) grid->take_turn();
+    spent_s = group.maximum(watch.seconds());
+  }
+}
+
+/// One problem on one grid, as it was measured.
+struct MeasuredCase {
+  Problem problem;
+  comm::ProcessGrid grid;
+  const comm::TransportRow& transport;
+  KernelChoice choice;
+  StepTimes times;
+  double nonzeros = 0.0;  // of one rank's block
+
+  [[nodiscard]] double phase_s(Phase phase) const { return times.phases[static_cast<std::size_t>(phase)]; }
+  [[nodiscard]] double waiting_s(Phase phase) const { return times.waiting[static_cast<std::size_t>(phase)]; }
+  [[nodiscard]] comm::BlockLayout layout() const { return comm::BlockLayout::even(problem.n, grid); }
+  [[nodiscard]] double piece() const { return static_cast<double>(problem.n) / grid.rank_count(); }
+};
+
+using Places = std::vector<std::pair<comm::ProcessGrid, const comm::TransportRow*>>;
+
+/// One problem on some grids by some transports, each with the kernel that auto takes there.
+void measure_problem(comm::RankGroup& group, const Problem& problem, const CalibrationSetting& setting,
+                     const Places& places, const std::function<void(const std::string&)>& say,
+                     std::vector<MeasuredCase>& cases) {
+  const auto first = cases.size();
+  std::vector<std::unique_ptr<MeasuredGrid>> grids;
+  for (const auto& [grid, transport] : places) {
+    const auto choice = choose_kernel({},
+                                      {.problem = problem,
+                                       .grid = grid,
+                                       .thread_count = setting.thread_count,
+                                       .ranks_oversubscribed = setting.environment.ranks_oversubscribed},
+                                      setting.profile);
+    say(fmt::format("class {}, grid {}, transport {}: {}", problem.class_name, grid.name(), transport->name,
+                    choice.kernel.name));
+    const auto source = npb_source();
+    grids.push_back(
+        std::make_unique<MeasuredGrid>(group, GridSolverSetting{.problem = problem,
+                                                                .grid = grid,
+                                                                .source = source,
+                                                                .transport = *transport,
+                                                                .choice = choice,
+                                                                .thread_count = setting.thread_count,
+                                                                .times_phases = true}));
+    cases.push_back({.problem = problem,
+                     .grid = grid,
+                     .transport = *transport,
+                     .choice = choice,
+                     .times = {},
+                     .nonzeros = 0.0});
+  }
+  take_turns(group, grids);
+  for (std::size_t k = 0; k < grids.size(); ++k) {
+    cases[first + k].times = grids[k]->times();
+    cases[first + k].nonzeros = grids[k]->nonzeros();
+  }
+}
+
+/// By the default transport on all grids.
+std::vector<MeasuredCase> measure_all_grids(comm::RankGroup& group, const CalibrationSetting& setting,
+                                            const std::function<void(const std::string&)>& say) {
+  Places places;
+  for (const auto& grid : comm::factorizations(group.size()))
+    places.emplace_back(grid, &comm::default_transport());
+  std::vector<MeasuredCase> cases;
+  for (const auto& problem : setting.problems) measure_problem(group, problem, setting, places, say, cases);
+  return cases;
+}
+
+/// By the other transports on the grid that collects most. Only problems that do not take long, for there are
+/// several transports: of class A and smaller, or the smallest.
+std::vector<MeasuredCase> measure_other_transports(comm::RankGroup& group, const CalibrationSetting& setting,
+                                                   Transports transports,
+                                                   const std::function<void(const std::string&)>& say) {
+  constexpr std::int64_t largest_n = 14'000;
+  Places places;
+  for (const auto* transport : transports) {
+    if (transport->name != comm::default_transport().name)
+      places.emplace_back(comm::ProcessGrid{.columns = 1, .rows = group.size()}, transport);
+  }
+  const auto smallest = std::ranges::min(setting.problems, {}, &Problem::n).n;
+  std::vector<MeasuredCase> cases;
+  for (const auto& problem : setting.problems) {
+    if (problem.n <= std::max(largest_n, smallest))
+      measure_problem(group, problem, setting, places, say, cases);
+  }
+  return cases;
+}
+
+/// Short messages by themselves; longer ones as the benchmark's collections take them, which find the data
+/// where a CG step leaves it: hardly in a cache of the receiver.
+TransportCost transport_from(const comm::TransportRow& transport, std::vector<LinePoint> messages,
+                             double addition_s, const std::vector<MeasuredCase>& cases) {
+  for (const auto& measured : cases) {
+    if (measured.grid.rows == 1 || measured.transport.name != transport.name) continue;
+    messages.push_back(message_point(measured.layout(), measured.choice.kernel.is_symmetric,
+                                     measured.phase_s(Phase::collection) / OuterStepCalls::products));
+  }
+  const auto line = fit_line(messages);
+  constexpr double fastest_byte_s = 1e-12;  // where the slope is lost in the start-up
+  return {.name = std::string(transport.name),
+          .start_up_s = line.intercept,
+          .bytes_per_s = 1.0 / std::max(line.slope, fastest_byte_s),
+          .add_s_per_element = addition_s};
+}
+
+/// The default transport's network, and those of the others that can serve here. Collective.
+void measure_networks(comm::RankGroup& group, const CalibrationSetting& setting,
+                      const std::vector<MeasuredCase>& default_cases,
+                      const std::function<void(const std::string&)>& say, MachineDescription& machine) {
+  const auto transports = transports_for(group).available;
+  const auto other_cases = measure_other_transports(group, setting, transports, say);
+  say("messages");
+  const auto additions = measure_additions(group, transports);
+  const auto messages = measure_short_messages(group, transports);
+  for (std::size_t k = 0; k < transports.size(); ++k) {
+    const bool is_default = transports[k]->name == comm::default_transport().name;
+    auto cost =
+        transport_from(*transports[k], messages[k], additions[k], is_default ? default_cases : other_cases);
+    if (is_default) {
+      machine.network = {.start_up_s = cost.start_up_s,
+                         .bytes_per_s = cost.bytes_per_s,
+                         .add_s_per_element = cost.add_s_per_element};
+    } else {
+      machine.transports.push_back(std::move(cost));
+    }
+  }
+}
+
+/// Network and calls of the machine are known: what is left of dot products and updates is their elements',
+/// what is left of the messages is waiting.
+BlockShapeCost shape_of(const MeasuredCase& measured, const MachineDescription& machine) {
+  const bool is_symmetric = measured.choice.kernel.is_symmetric;
+  const double dot_s = std::max(measured.phase_s(Phase::dot) - measured.waiting_s(Phase::dot), 0.0);
+  const double one_dot_s = dot_s / OuterStepCalls::local_dots;
+  const double one_update_s = measured.phase_s(Phase::vector_updates) / OuterStepCalls::updates(is_symmetric);
+  const auto network = communication_costs(
+      machine, measured.layout(), {.sum_form = comm::SumForm::reduce_scatter, .is_symmetric = is_symmetric});
+  const double messages_s =
+      OuterStepCalls::products * (network.collection_s + network.summation_s + network.shuffle_s) +
+      OuterStepCalls::sums * network.dot_s + dot_s;
+  const double measured_s = measured.phase_s(Phase::collection) + measured.phase_s(Phase::summation) +
+                            measured.phase_s(Phase::shuffle) + measured.phase_s(Phase::dot);
+  const double multiply_s = measured.phase_s(Phase::multiply);
+  const auto n = static_cast<double>(measured.problem.n);
+  return {
+      .rows = n / measured.grid.rows,
+      .columns = n / measured.grid.columns,
+      .nonzeros = measured.nonzeros,
+      .seconds_per_nonzero = multiply_s / OuterStepCalls::products / measured.nonzeros,
+      .dot_s_per_element = std::max(one_dot_s - machine.vectors.dot_call_s, 0.0) / measured.piece(),
+      .update_s_per_element = std::max(one_update_s - machine.vectors.update_call_s, 0.0) / measured.piece(),
+      .waiting_share = std::max(measured_s - messages_s, 0.0) / multiply_s};
+}
+
+/// What one call of a vector operation takes beside its elements: one on a single element. And for products
+/// that have no measured shapes, what elements take in all cases.
+VectorCost vectors_from(comm::RankGroup& group, int thread_count, const std::vector<MeasuredCase>& cases,
+                        const NetworkCost& network) {
+  VectorOps vectors(thread_count);
+  const std::vector<double> x(1, 1.0);
+  std::vector<double> y(1, 1.0);
+  MachineDescription calls;
+  calls.network = network;
+  calls.vectors.dot_call_s = seconds_of(group, [&] { y.front() = vectors.dot(x, x); });
+  calls.vectors.update_call_s = seconds_of(group, [&] { vectors.add_scaled(0.5, x, y); });
+  std::vector<LinePoint> dots;
+  std::vector<LinePoint> updates;
+  for (const auto& measured : cases) {
+    const auto shape = shape_of(measured, calls);
+    dots.push_back({.x = measured.piece(), .y = shape.dot_s_per_element * measured.piece()});
+    updates.push_back({.x = measured.piece(), .y = shape.update_s_per_element * measured.piece()});
+  }
+  return {.dot_s_per_element = fit_line(dots).slope,
+          .dot_call_s = calls.vectors.dot_call_s,
+          .update_s_per_element = fit_line(updates).slope,
+          .update_call_s = calls.vectors.update_call_s};
+}
+
+/// Every kernel that was measured, with its shapes and its curve over the row length. Collective.
+std::vector<KernelCost> kernels_from(comm::RankGroup& group, int thread_count,
+                                     const std::vector<MeasuredCase>& cases,
+                                     const MachineDescription& machine) {
+  std::vector<KernelCost> kernels;
+  for (const auto& measured : cases) {
+    const auto& kernel = measured.choice.kernel;
+    auto found = std::ranges::find(kernels, kernel.name, &KernelCost::name);
+    if (found == kernels.end()) {
+      kernels.push_back(
+          {.name = std::string(kernel.name),
+           .is_symmetric = kernel.is_symmetric,
+           .row_lengths = measure_row_lengths_of(group, kernel, measured.choice.tuning, thread_count)});
+      found = kernels.end() - 1;
+    }
+    found->shapes.push_back(shape_of(measured, machine));
+  }
+  return kernels;
+}
+
+}  // namespace
+
+MachineDescription calibrate(comm::RankGroup& group, const CalibrationSetting& setting,
+                             const std::function<void(const std::string&)>& say) {
+  if (group.size() < 2) {
+    throw InputError("--calibrate measures messages: start it on at least 2 ranks, by mpiexec -n 2");
+  }
+  MachineDescription machine{.name = setting.environment.nodes.front().processor_with_caches(),
+                             .description = fmt::format("calibrated on {} ranks", group.size()),
+                             .sources = {"cg2d model --calibrate"},
+                             .clock_hz = CycleCalibration().ticks_per_second(),
+                             .network = {},
+                             .vectors = {},
+                             .node = {},
+                             .default_kernel = {},
+                             .kernels = {},
+                             .calibrated_ranks = group.size(),
+                             .calibrated_threads = setting.thread_count};
+  const auto cases = measure_all_grids(group, setting, say);
+  measure_networks(group, setting, cases, say, machine);
+  machine.vectors = vectors_from(group, setting.thread_count, cases, machine.network);
+  say("row lengths");
+  machine.kernels = kernels_from(group, setting.thread_count, cases, machine);
+  return machine;
+}
+
+}  // namespace cg2d

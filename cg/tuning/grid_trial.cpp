@@ -1,0 +1,104 @@
+#include "cg/tuning/grid_trial.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "cg/base/stopwatch.hpp"
+#include "cg/base/text_format.hpp"
+#include "cg/tuning/grid_solver.hpp"
+#include "cg/tuning/tune_measure.hpp"
+
+namespace cg2d {
+namespace {
+
+// Larger blocks take seconds to generate, and seconds for each outer iteration.
+constexpr double most_nonzeros_per_rank = 20e6;
+
+/// Bytes that a rank needs for the trial, about: its blocks on all grids at once.
+std::int64_t bytes_of_rank(const GridTrialSetting& setting, std::span<const comm::ProcessGrid> grids,
+                           int rank) {
+  std::int64_t bytes = 0;
+  for (const auto& grid : grids) {
+    auto choices = setting.choices;
+    choices.kernel = setting.kernel_for(grid).kernel;
+    bytes += plan_memory(choices, comm::BlockLayout::even(choices.problem.n, grid), rank, setting.source)
+                 .total_bytes();
+  }
+  return bytes;
+}
+
+/// Why there is to be no trial, the same on every rank; empty if there is to be one.
+std::string why_skipped(const GridTrialSetting& setting, std::span<const comm::ProcessGrid> grids) {
+  if (grids.size() == 1) return "there is only one grid to try";
+  const auto& environment = setting.environment;
+  const auto rank_count = static_cast<double>(environment.ranks.size());
+  if (const double nonzeros = expected_nonzero_count(setting.choices.problem) / rank_count;
+      nonzeros > most_nonzeros_per_rank) {
+    return fmt::format("{:.3g} million nonzeros per rank would take too long", nonzeros / 1e6);
+  }
+  for (const auto& node : environment.nodes) {
+    const auto bytes = bytes_of_rank(setting, grids, 0) * node.rank_count;
+    // Half of it stays free: the estimate is for one grid, with nothing else in the process.
+    if (bytes > node.available_bytes / 2)
+      return fmt::format("the blocks of {} grids would take {} on {}", grids.size(), format_bytes(bytes),
+                         node.host);
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string describe_trial(const GridTrial& trial) {
+  if (!trial.skipped_because.empty())
+    return fmt::format("none: {}; the {} chose", trial.skipped_because, trial.shortlist_by);
+  std::string text;
+  for (const auto& one : trial.tried) {
+    if (!text.empty()) text += ", ";
+    text += fmt::format("{} {:.4g} us", one.grid.name(), 1e6 * one.step_s);
+  }
+  return fmt::format("{} per CG step; shortlist by the {}, the trial took {:.3g} s", text, trial.shortlist_by,
+                     trial.duration_s);
+}
+
+GridTrial try_grids(comm::RankGroup& group, const GridTrialSetting& setting, const GridShortlist& shortlist) {
+  const auto& grids = shortlist.grids;
+  GridTrial trial;
+  trial.best = grids.front();
+  trial.shortlist_by = shortlist.made_by;
+  trial.skipped_because = why_skipped(setting, grids);
+  if (!trial.skipped_because.empty()) return trial;
+
+  const Stopwatch watch;
+  std::vector<std::unique_ptr<GridSolver>> contestants;
+  std::vector<std::function<void()>> works;
+  for (const auto& grid : grids) {
+    auto* const contestant =
+        contestants
+            .emplace_back(GridSolver::make(group, {.problem = setting.choices.problem,
+                                                   .grid = grid,
+                                                   .source = setting.source,
+                                                   .transport = setting.transport,
+                                                   .sum_form = setting.choices.sum_form,
+                                                   .choice = setting.kernel_for(grid),
+                                                   .thread_count = setting.choices.thread_count,
+                                                   .overlaps = setting.choices.overlaps,
+                                                   .ranks_per_node = setting.choices.ranks_per_node}))
+            .get();
+    works.emplace_back([contestant] {
+      contestant->reset();
+      static_cast<void>(contestant->outer_step());
+    });
+  }
+  constexpr RaceLimits limits{
+      .fewest_rounds = 1, .most_rounds = 5, .budget_s = 0.5, .hopeless_factor = 1.3, .shortest_turn_s = 1e-3};
+  const auto seconds = race(group, works, limits);
+  for (std::size_t k = 0; k < grids.size(); ++k)
+    trial.tried.push_back({.grid = grids[k], .step_s = seconds[k] / cg_steps_per_solve});
+  trial.best = std::ranges::min_element(trial.tried, {}, &TriedGrid::step_s)->grid;
+  trial.duration_s = group.maximum(watch.seconds());
+  return trial;
+}
+
+}  // namespace cg2d

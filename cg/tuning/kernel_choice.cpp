@@ -1,0 +1,170 @@
+#include "cg/tuning/kernel_choice.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "cg/base/agreement.hpp"
+#include "cg/base/errors.hpp"
+#include "cg/base/text_file.hpp"
+
+namespace cg2d {
+namespace {
+
+/// The text of a profile, or why there is none.
+struct FoundText {
+  std::string absence;
+  std::string text;
+};
+
+/// Throws InputError for a file that was named and is no profile.
+FoundText find_text(const std::string& path, bool was_named) {
+  try {
+    const auto text = text_of_file(path);
+    if (!text) return {.absence = fmt::format("no profile at {}; cg2d tune makes one", path), .text = {}};
+    static_cast<void>(parse_profile(*text));
+    return {.absence = {}, .text = *text};
+  } catch (const InputError& error) {
+    if (was_named) {
+      throw InputError(
+          fmt::format("--profile {}: is no tuning profile: {}; cg2d tune makes one", path, error.what()));
+    }
+    return {.absence = fmt::format("{} is no tuning profile: {}; cg2d tune makes one", path, error.what()),
+            .text = {}};
+  }
+}
+
+double nonzeros_per_rank(const KernelTask& task) {
+  return expected_nonzero_count(task.problem) / task.grid.rank_count();
+}
+
+/// What the profile says of a kernel's settings: of this very case, else of the nearest one.
+std::optional<kernels::Tuning> tuning_in(const ProcessorProfile& profile, std::string_view kernel,
+                                         const KernelTask& task) {
+  if (const auto* tuned = profile.find_case(task.problem, task.grid, task.thread_count)) {
+    for (const auto& candidate : tuned->kernels) {
+      if (candidate.name == kernel) return candidate.tuning;
+    }
+  }
+  return profile.nearest_tuning(kernel, nonzeros_per_rank(task));
+}
+
+/// The fastest kernel of this very case that this program has.
+std::optional<KernelInfo> fastest_in(const ProcessorProfile& profile, const KernelTask& task) {
+  const auto* tuned = profile.find_case(task.problem, task.grid, task.thread_count);
+  if (tuned == nullptr) return std::nullopt;
+  for (const auto& candidate : tuned->kernels) {
+    const auto kernel = find_kernel_info(candidate.name);
+    if (kernel && kernel->why_unavailable().empty()) return kernel;
+  }
+  return std::nullopt;
+}
+
+/// Settings that the kernel has: the first one of the three that is there.
+kernels::Tuning settled(const kernels::Tuning& defaults, const kernels::Tuning& wish,
+                        const kernels::Tuning& tuned) {
+  const auto settle = [](const std::optional<int>& own, const std::optional<int>& asked,
+                         const std::optional<int>& found) {
+    return own ? std::optional(asked.value_or(found.value_or(*own))) : std::nullopt;
+  };
+  return {.critical_vector_length = settle(defaults.critical_vector_length, wish.critical_vector_length,
+                                           tuned.critical_vector_length),
+          .prefetch_distance =
+              settle(defaults.prefetch_distance, wish.prefetch_distance, tuned.prefetch_distance),
+          .block_width = settle(defaults.block_width, wish.block_width, tuned.block_width)};
+}
+
+}  // namespace
+
+std::optional<std::string> common_processor(const Environment& environment) {
+  const auto name = environment.nodes.front().processor_with_caches();
+  const bool is_common = std::ranges::all_of(
+      environment.nodes, [&](const auto& node) { return node.processor_with_caches() == name; });
+  return is_common ? std::optional(name) : std::nullopt;
+}
+
+LoadedProfile load_profile(const ProfileSource& source, const Environment& environment,
+                           comm::RankGroup& group) {
+  LoadedProfile loaded;
+  if (!source.is_used) {
+    loaded.absence = "profiles are ignored (--no-profile)";
+    return loaded;
+  }
+  const bool was_named = !source.path.empty();
+  FoundText found;
+  agree_on(group, [&] {
+    if (group.rank() != 0) return;
+    const auto path = was_named ? std::optional(source.path) : default_profile_path();
+    if (path) {
+      loaded.path = *path;
+      found = find_text(*path, was_named);
+    } else {
+      found.absence = "no place for profiles: neither XDG_CACHE_HOME nor HOME is set";
+    }
+  });
+  loaded.path = group.broadcast(loaded.path);
+  loaded.absence = group.broadcast(found.absence);
+  const auto text = group.broadcast(found.text);
+  if (!loaded.absence.empty()) return loaded;
+  const auto processor = common_processor(environment);
+  if (!processor) {
+    loaded.absence = "the nodes have different processors";
+    return loaded;
+  }
+  const auto profile = parse_profile(text);
+  const auto known = profile.find(*processor);
+  if (known != profile.end()) loaded.transports = known->second.transports;
+  if (known != profile.end() && known->second.knows_kernels()) {
+    loaded.processor = known->second;
+  } else {
+    loaded.absence = fmt::format("{} knows nothing of {}this processor ({}); cg2d tune adds it", loaded.path,
+                                 known == profile.end() ? "" : "kernels on ", *processor);
+  }
+  return loaded;
+}
+
+std::string_view choice_origin_name(ChoiceOrigin origin) {
+  switch (origin) {
+    case ChoiceOrigin::asked_for:
+      return "asked for";
+    case ChoiceOrigin::profile:
+      return "profile";
+    case ChoiceOrigin::built_in_rule:
+      break;
+  }
+  return "built-in rule";
+}
+
+KernelInfo built_in_kernel(const KernelTask& task) {
+  // Zen 4, 2 cores, 32 MB L3, 2026-11: symmetric storage wins where SELL's 10 bytes per nonzero come from
+  // memory, by 5 and 10 % on 1 rank (classes B and C: 13.7 and 36 million nonzeros), by 13 and 0 % on 2 ranks
+  // (class C, 1x2 and 2x1); it loses 10 to 40 % below (S, W, A), and 1 and 13 % on class B on 2 ranks (6.9
+  // million on each).
+  constexpr double worthwhile_nonzeros = 1e7;
+  const bool is_half = !task.ranks_oversubscribed && nonzeros_per_rank(task) >= worthwhile_nonzeros;
+  return kernel_info(is_half ? std::string_view("symmetric") : kernels::default_kernel().name);
+}
+
+KernelChoice choose_kernel(const KernelWish& wish, const KernelTask& task, const LoadedProfile& profile) {
+  KernelChoice choice;
+  const auto& known = profile.processor;
+  if (wish.name != "auto") {
+    choice.kernel = kernel_info(wish.name);
+    choice.kernel_origin = ChoiceOrigin::asked_for;
+  } else if (const auto fastest = known ? fastest_in(*known, task) : std::nullopt) {
+    choice.kernel = *fastest;
+    choice.kernel_origin = ChoiceOrigin::profile;
+  } else {
+    choice.kernel = built_in_kernel(task);
+  }
+  const auto tuned = known ? tuning_in(*known, choice.kernel.name, task) : std::nullopt;
+  if (tuned) choice.tuning_origin = ChoiceOrigin::profile;
+  choice.tuning = settled(choice.kernel.defaults, wish.tuning, tuned.value_or(kernels::Tuning{}));
+  const int default_length = *kernels::find_kernel("csr-simd")->defaults.critical_vector_length;
+  choice.critical_vector_length =
+      choice.tuning.critical_vector_length.value_or(wish.tuning.critical_vector_length.value_or(
+          known ? known->critical_vector_length.value_or(default_length) : default_length));
+  return choice;
+}
+
+}  // namespace cg2d

@@ -1,0 +1,159 @@
+#include "cg/tuning/run_plan.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "cg/base/errors.hpp"
+#include "cg/base/text_format.hpp"
+
+namespace cg2d {
+namespace {
+
+constexpr std::int64_t double_bytes = sizeof(double);
+
+/// Expected nonzeros of a block: its share of the plane. Positions are drawn evenly, so blocks hardly differ.
+double expected_block_nonzeros(const Problem& problem, const comm::IndexRange& rows,
+                               const comm::IndexRange& columns) {
+  const auto n = static_cast<double>(problem.n);
+  return expected_nonzero_count(problem) * (static_cast<double>(rows.size()) / n) *
+         (static_cast<double>(columns.size()) / n);
+}
+
+/// While the format is made. The source makes the whole block as CSR; for symmetric storage half of it is
+/// dropped at once.
+double peak_bytes_per_nonzero(const KernelInfo& kernel, double copied_share) {
+  constexpr double csr = sizeof(double) + sizeof(std::int32_t);
+  const double kept_csr = kernel.is_symmetric ? 0.5 * csr : csr;
+  // Strips that are there already are no larger than the CSR that they were.
+  return std::max(
+      {csr, kept_csr + (kernel.converts ? kernel.bytes_per_nonzero : 0.0), kept_csr * (1.0 + copied_share)});
+}
+
+/// What strips of columns take beside the block that they are cut from, while they are made.
+struct StripCost {
+  double copied_share = 0.0;  ///< of the entries that one of them takes: in memory twice for a moment
+  std::int64_t count = 0;
+};
+
+/// None where the product is in one part. The last strip takes over what the others have left.
+StripCost strip_cost(const RunChoices& choices, const comm::BlockLayout& layout, int rank) {
+  StripCost cost;
+  if (!choices.overlaps || layout.grid().rows == 1) return cost;
+  const auto columns = layout.column_block(layout.grid().column_of(rank)).size();
+  std::int64_t copied = 0;
+  std::int64_t last = 0;
+  for (const auto& part : comm::collection_parts(layout, rank)) {
+    for (const auto& strip : part) {
+      copied = std::max(copied, last);
+      last = strip.size();
+      ++cost.count;
+    }
+  }
+  if (columns > 0) cost.copied_share = static_cast<double>(copied) / static_cast<double>(columns);
+  return cost;
+}
+
+/// Elements of the buffers for what a rank receives and adds in one summation.
+std::int64_t received_to_add(const comm::Schedule& schedule, const comm::GroupPieces& pieces) {
+  std::int64_t count = 0;
+  for (const auto& step : schedule.steps) {
+    if (step.receive_from != comm::ScheduleStep::no_partner && step.combine == comm::Combine::add) {
+      count += pieces.element_count(step.received);
+    }
+  }
+  return count;
+}
+
+}  // namespace
+
+MemoryPlan plan_memory(const RunChoices& choices, const comm::BlockLayout& layout, int rank,
+                       const SourceRow& source) {
+  const auto rows = layout.row_block(layout.grid().row_of(rank));
+  const auto columns = layout.column_block(layout.grid().column_of(rank));
+  const auto piece = layout.piece(layout.column_piece_of(rank));
+  MemoryPlan plan;
+  const auto strips = strip_cost(choices, layout, rank);
+  plan.block_bytes = static_cast<std::int64_t>(peak_bytes_per_nonzero(choices.kernel, strips.copied_share) *
+                                               expected_block_nonzeros(choices.problem, rows, columns)) +
+                     static_cast<std::int64_t>(sizeof(std::int64_t)) * (rows.size() + 1) * (1 + strips.count);
+  constexpr std::int64_t solver_pieces = 4;  // x, z, r, and q where it has to move
+  std::int64_t elements = columns.size() + rows.size() + solver_pieces * piece.size() +
+                          received_to_add(comm::summation_schedule(layout, rank, choices.sum_form),
+                                          comm::summation_pieces(layout, rank));
+  if (choices.kernel.is_symmetric) {
+    elements += columns.size() * choices.thread_count + rows.size() + piece.size() +
+                received_to_add(comm::mirrored_summation_schedule(layout, rank, choices.sum_form),
+                                comm::collection_pieces(layout, rank));
+  }
+  if (strips.count > 1) elements += rows.size();  // the partial sums of one strip
+  plan.vector_bytes = double_bytes * elements;
+  plan.working_bytes = source.plan(choices.problem, layout).working_bytes;
+  return plan;
+}
+
+StepTraffic plan_traffic(const comm::BlockLayout& layout, int rank, comm::SumForm form, bool mirrored) {
+  const auto one_dot = comm::dot_traffic(layout.grid().rank_count(), rank, 1);
+  StepTraffic traffic{.collection = comm::collection_traffic(layout, rank),
+                      .summation = comm::summation_traffic(layout, rank, form),
+                      .shuffle = comm::shuffle_traffic(layout, rank),
+                      .dot = one_dot + one_dot};
+  if (mirrored) {
+    traffic.collection += comm::mirrored_collection_traffic(layout, rank);
+    traffic.summation += comm::mirrored_summation_traffic(layout, rank, form);
+    traffic.shuffle += comm::mirrored_shuffle_traffic(layout, rank);
+  }
+  return traffic;
+}
+
+comm::ProcessGrid choose_grid(const RunChoices& choices, int rank_count) {
+  return shortlist_by_rule(choices, rank_count, 1).front();
+}
+
+std::vector<comm::ProcessGrid> shortlist_by_rule(const RunChoices& choices, int rank_count,
+                                                 std::size_t most) {
+  std::vector<std::pair<std::int64_t, comm::ProcessGrid>> by_cost;
+  for (const auto& grid : comm::factorizations(rank_count)) {
+    const auto layout = comm::BlockLayout::even(choices.problem.n, grid);
+    std::int64_t cost = 0;
+    // Even pieces differ by one element at most, so any rank stands for all; but ranks 0 and P-1 keep their
+    // piece in every shuffle, so it must be another one where there is one.
+    for (int rank = 0; rank < std::min(rank_count, 2); ++rank) {
+      const auto traffic = plan_traffic(layout, rank, choices.sum_form, choices.kernel.is_symmetric).total();
+      cost = std::max(cost, traffic.byte_count + start_up_bytes * traffic.message_count);
+    }
+    by_cost.emplace_back(cost, grid);
+  }
+  // Of equals the smallest Px stays in front.
+  std::ranges::stable_sort(by_cost, {}, &std::pair<std::int64_t, comm::ProcessGrid>::first);
+  std::vector<comm::ProcessGrid> grids;
+  for (std::size_t k = 0; k < std::min(most, by_cost.size()); ++k) grids.push_back(by_cost[k].second);
+  return grids;
+}
+
+void check_memory(const RunChoices& choices, const comm::BlockLayout& layout, const SourceRow& source,
+                  const Environment& environment) {
+  for (std::size_t node = 0; node < environment.nodes.size(); ++node) {
+    std::int64_t needed = 0;
+    std::int64_t largest = 0;
+    for (std::size_t rank = 0; rank < environment.ranks.size(); ++rank) {
+      if (environment.ranks[rank].node != static_cast<int>(node)) continue;
+      const auto bytes = plan_memory(choices, layout, static_cast<int>(rank), source).total_bytes();
+      needed += bytes;
+      largest = std::max(largest, bytes);
+    }
+    const auto& info = environment.nodes[node];
+    if (needed > info.available_bytes) {
+      throw RunError(
+          ExitCode::memory,
+          fmt::format(
+              "not enough memory on {}: the run needs {} there ({}, up to {} each), {} are available; "
+              "take a smaller class or more nodes",
+              info.host, format_bytes(needed), format_count(info.rank_count, "rank"), format_bytes(largest),
+              format_bytes(info.available_bytes)));
+    }
+  }
+}
+
+}  // namespace cg2d

@@ -1,0 +1,323 @@
+#include "cg/tuning/tune_measure.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <utility>
+
+#include "cg/base/agreement.hpp"
+#include "cg/base/process_memory.hpp"
+#include "cg/base/stopwatch.hpp"
+#include "cg/base/text_format.hpp"
+#include "cg/machine/environment.hpp"
+#include "cg/matrix/half_storage.hpp"
+#include "cg/matrix/matrix_source.hpp"
+#include "cg/matrix/random_stream.hpp"
+#include "cg/solver/block_product.hpp"
+#include "cg/solver/communicator_setup.hpp"
+#include "cg/solver/stepped_solver.hpp"
+#include "kernels/half_spmv.hpp"
+
+namespace cg2d {
+namespace {
+
+/// One call of each object, for a race.
+template <typename T>
+std::vector<std::function<void()>> calls_of(const std::vector<std::unique_ptr<T>>& objects,
+                                            void (T::*call)()) {
+  std::vector<std::function<void()>> works;
+  works.reserve(objects.size());
+  for (const auto& object : objects) works.emplace_back([&object, call] { ((*object).*call)(); });
+  return works;
+}
+
+/// Numbers of (0.5, 1.5), the same in every run.
+std::vector<double> operand_of(std::int64_t size) {
+  RandomStream stream;
+  std::vector<double> p(static_cast<std::size_t>(size));
+  for (double& value : p) value = 0.5 + RandomStream::number(stream.next());
+  return p;
+}
+
+/// A product on one rank alone, whole or half-stored.
+class LocalProduct {
+ public:
+  LocalProduct(const KernelInfo& kernel, kernels::CsrBlock block, const kernels::KernelOptions& options)
+      : p_columns_(operand_of(block.column_count)),
+        p_rows_(operand_of(kernel.is_symmetric ? block.row_count : 0)),
+        q_rows_(static_cast<std::size_t>(block.row_count)),
+        q_columns_(static_cast<std::size_t>(kernel.is_symmetric ? block.column_count : 0)) {
+    if (kernel.is_symmetric) {
+      half_ = kernels::find_half_kernel(kernel.name)->make(std::move(block), options);
+    } else {
+      whole_ = kernels::find_kernel(kernel.name)->make(std::move(block), options);
+    }
+  }
+
+  void multiply() {
+    if (whole_) {
+      whole_->multiply(p_columns_, q_rows_);
+    } else {
+      half_->multiply(
+          {.p_columns = p_columns_, .p_rows = p_rows_, .q_rows = q_rows_, .q_columns = q_columns_});
+    }
+  }
+
+ private:
+  std::vector<double> p_columns_;
+  std::vector<double> p_rows_;
+  std::vector<double> q_rows_;
+  std::vector<double> q_columns_;
+  std::unique_ptr<kernels::SpmvKernel> whole_;
+  std::unique_ptr<kernels::HalfSpmvKernel> half_;
+};
+
+/// The first rows of a block, up to that many nonzeros.
+kernels::CsrBlock sample_of(const kernels::CsrBlock& block, std::int64_t most_nonzeros) {
+  const auto starts = block.row_starts.span();
+  const auto row_count =
+      std::upper_bound(starts.begin() + 1, starts.end(), most_nonzeros) - starts.begin() - 1;
+  return block.first_rows(row_count);
+}
+
+/// Tries values of one setting on a sample and keeps the best; the default stays unless another one is
+/// clearly faster.
+class SettingSearch {
+ public:
+  SettingSearch(comm::RankGroup& group, const KernelInfo& kernel, const kernels::CsrBlock& sample,
+                int thread_count, const kernels::Tuning& start)
+      : group_(group), kernel_(kernel), sample_(sample), thread_count_(thread_count), tuning_(start) {}
+
+  void try_values(std::optional<int> kernels::Tuning::*setting, std::span<const int> values) {
+    if (!(tuning_.*setting)) return;
+    std::vector<int> candidates{*(tuning_.*setting)};
+    for (const int value : values) {
+      if (value != candidates.front()) candidates.push_back(value);
+    }
+    std::vector<std::unique_ptr<LocalProduct>> products;
+    agree_on(group_, [&] {
+      for (const int value : candidates) {
+        auto tuning = tuning_;
+        tuning.*setting = value;
+        products.push_back(std::make_unique<LocalProduct>(
+            kernel_, sample_.copy(),
+            kernels::KernelOptions{.thread_count = thread_count_, .tuning = tuning}));
+      }
+    });
+    const auto seconds =
+        race(group_, calls_of(products, &LocalProduct::multiply), {.budget_s = search_budget_s});
+    const auto best = std::ranges::min_element(seconds) - seconds.begin();
+    if (seconds[static_cast<std::size_t>(best)] < clearly_faster * seconds.front()) {
+      tuning_.*setting = candidates[static_cast<std::size_t>(best)];
+    }
+  }
+
+  [[nodiscard]] const kernels::Tuning& tuning() const { return tuning_; }
+
+ private:
+  static constexpr double search_budget_s = 0.6;
+  static constexpr double clearly_faster = 0.985;
+
+  comm::RankGroup& group_;
+  const KernelInfo& kernel_;
+  const kernels::CsrBlock& sample_;
+  int thread_count_;
+  kernels::Tuning tuning_;
+};
+
+/// One kernel in the race over CG steps.
+class Contestant {
+ public:
+  Contestant(const KernelInfo& kernel, kernels::CsrBlock block, const CaseSetting& setting, int rank,
+             comm::Communicator& communicator, const kernels::Tuning& tuning)
+      : product_(make_block_product(kernel, std::move(block), setting.layout, rank,
+                                    {.thread_count = setting.thread_count, .tuning = tuning})),
+        solver_(communicator, *product_, setting.thread_count, setting.problem.shift) {}
+
+  void iterate() { solver_.iterate(); }
+  [[nodiscard]] double zeta() const { return solver_.zeta(); }
+
+ private:
+  std::unique_ptr<BlockProduct> product_;
+  SteppedSolver solver_;
+};
+
+std::vector<KernelInfo> available_kernels() {
+  auto kernels = all_kernels();
+  std::erase_if(kernels, [](const auto& kernel) { return !kernel.why_unavailable().empty(); });
+  return kernels;
+}
+
+/// All formats are in memory at the same time, beside the block they are made from.
+void require_memory(comm::RankGroup& group, const kernels::CsrBlock& block,
+                    const std::vector<KernelInfo>& kernels) {
+  constexpr double csr_bytes_per_nonzero = sizeof(double) + sizeof(std::int32_t);
+  double formats = 1.0;  // while the last one is made, the copy that it is made from
+  for (const auto& kernel : kernels) formats += kernel.bytes_per_nonzero / csr_bytes_per_nonzero;
+  const auto needed = group.sum(static_cast<std::int64_t>(formats * static_cast<double>(block.byte_count())));
+  const auto available = group.minimum(available_memory_bytes());
+  if (needed <= available) return;
+  throw RunError(
+      ExitCode::memory,
+      fmt::format("not enough memory: tune keeps the formats of all kernels at once, {} on all ranks; "
+                  "{} are available; take a smaller class or more nodes",
+                  format_bytes(needed), format_bytes(available)));
+}
+
+/// Wrong results would make the fastest kernel.
+void require_agreement(std::span<const std::unique_ptr<Contestant>> contestants,
+                       const std::vector<KernelInfo>& kernels) {
+  const double expected = contestants.front()->zeta();
+  for (std::size_t k = 0; k < contestants.size(); ++k) {
+    const double zeta = contestants[k]->zeta();
+    if (std::abs(zeta - expected) <= Problem::tolerance * std::abs(expected)) continue;
+    throw RunError(ExitCode::verification_failed,
+                   fmt::format("kernel {}: zeta {:.13f} differs from {:.13f} of kernel {}", kernels[k].name,
+                               zeta, expected, kernels.front().name));
+  }
+}
+
+// Of the curves over the row length: 1 to the rows of class B on one process column.
+constexpr std::array curve_row_lengths{1, 2, 3, 4, 6, 8, 11, 16, 20, 24, 32, 46, 64, 91, 128, 183};
+
+/// As the blocks of class B with 8 process columns: their part of p fits the second-level cache, the matrix
+/// no cache.
+kernels::CsrBlock curve_block(int row_length) {
+  constexpr std::int64_t column_count = 9375;
+  constexpr std::int64_t nonzero_count = 1 << 20;
+  return constant_rows_block(row_length, nonzero_count / row_length, column_count);
+}
+
+kernels::Tuning search_settings(comm::RankGroup& group, const KernelInfo& kernel,
+                                const kernels::CsrBlock& sample, const CaseSetting& setting) {
+  constexpr std::array block_widths{1024, 2048, 4096, 8192};
+  constexpr std::array critical_vector_lengths{0, 8, 16, 32, 64, never_in_vectors};
+  constexpr std::array prefetch_distances{0, 128, 256, 512, 1024, 2048};
+  auto start = kernel.defaults;
+  if (start.critical_vector_length) start.critical_vector_length = setting.critical_vector_length;
+  SettingSearch search(group, kernel, sample, setting.thread_count, start);
+  // The crossover on rows of one length is where the search begins; rows of many lengths may want another
+  // one.
+  search.try_values(&kernels::Tuning::critical_vector_length, critical_vector_lengths);
+  search.try_values(&kernels::Tuning::block_width, block_widths);
+  search.try_values(&kernels::Tuning::prefetch_distance, prefetch_distances);
+  return search.tuning();
+}
+
+}  // namespace
+
+kernels::CsrBlock constant_rows_block(std::int64_t row_length, std::int64_t row_count,
+                                      std::int64_t column_count) {
+  const auto nonzero_count = static_cast<std::size_t>(row_length * row_count);
+  kernels::CsrBlock block{
+      .row_count = row_count,
+      .column_count = column_count,
+      .row_starts = kernels::PageBuffer<std::int64_t>(static_cast<std::size_t>(row_count) + 1),
+      .columns = kernels::PageBuffer<std::int32_t>(nonzero_count),
+      .values = kernels::PageBuffer<double>(nonzero_count)};
+  RandomStream stream;
+  std::size_t entry = 0;
+  for (std::int64_t row = 0; row < row_count; ++row) {
+    for (std::int64_t k = 0; k < row_length; ++k, ++entry) {
+      const double place =
+          (static_cast<double>(k) + RandomStream::number(stream.next())) / static_cast<double>(row_length);
+      block.columns[entry] = static_cast<std::int32_t>(place * static_cast<double>(column_count));
+      block.values[entry] = 1.0;
+    }
+    block.row_starts[static_cast<std::size_t>(row) + 1] = static_cast<std::int64_t>(entry);
+  }
+  return block;
+}
+
+std::vector<RowLengthPoint> measure_row_lengths(comm::RankGroup& group, int thread_count) {
+  const auto& scalar = kernels::kernel_table().front();
+  const auto& simd = *kernels::find_kernel("csr-simd");
+  std::vector<RowLengthPoint> curve;
+  for (const int length : curve_row_lengths) {
+    const auto block = curve_block(length);
+    std::vector<std::unique_ptr<LocalProduct>> products;
+    agree_on(group, [&] {
+      for (const auto* row : {&scalar, &simd}) {
+        products.push_back(std::make_unique<LocalProduct>(
+            kernel_info(row->name), block.copy(),
+            kernels::KernelOptions{.thread_count = thread_count, .tuning = {.critical_vector_length = 0}}));
+      }
+    });
+    const auto seconds =
+        race(group, calls_of(products, &LocalProduct::multiply), {.budget_s = 0.1, .hopeless_factor = 10.0});
+    const double ns = 1e9 / static_cast<double>(block.nonzero_count());
+    curve.push_back({.row_length = length, .scalar_ns = ns * seconds[0], .vector_ns = ns * seconds[1]});
+  }
+  return curve;
+}
+
+std::vector<RowLengthCost> measure_row_lengths_of(comm::RankGroup& group, const KernelInfo& kernel,
+                                                  const kernels::Tuning& tuning, int thread_count) {
+  const int stored_times = kernel.is_symmetric ? 2 : 1;
+  std::vector<RowLengthCost> curve;
+  for (const int length : curve_row_lengths) {
+    auto block = curve_block(length);
+    const auto nonzero_count = static_cast<double>(stored_times * block.nonzero_count());
+    std::unique_ptr<LocalProduct> product;
+    agree_on(group, [&] {
+      product = std::make_unique<LocalProduct>(
+          kernel, std::move(block), kernels::KernelOptions{.thread_count = thread_count, .tuning = tuning});
+    });
+    const std::array<std::function<void()>, 1> works{[&] { product->multiply(); }};
+    const double seconds = race(group, works, {.budget_s = 0.05}).front();
+    curve.push_back({.row_length = static_cast<double>(stored_times * length),
+                     .seconds_per_nonzero = seconds / nonzero_count});
+  }
+  return curve;
+}
+
+TunedCase measure_case(comm::RankGroup& group, const CaseSetting& setting,
+                       const std::function<void(const std::string&)>& say) {
+  const auto kernels = available_kernels();
+  const auto block = npb_source().build(setting.problem, setting.layout, group, setting.thread_count).block;
+  require_memory(group, block, kernels);
+  const auto grid = setting.layout.grid();
+  TunedCase tuned{.class_name = setting.problem.class_name,
+                  .n = setting.problem.n,
+                  .nonzer = setting.problem.nonzer,
+                  .grid = grid,
+                  .thread_count = setting.thread_count,
+                  .nonzeros_per_rank = static_cast<double>(group.sum(block.nonzero_count())) / group.size(),
+                  .kernels = {}};
+
+  // Larger than the caches, and no larger than a minute allows.
+  constexpr std::int64_t sample_nonzeros = 4'000'000;
+  const auto sample = sample_of(block, sample_nonzeros);
+  auto half_sample = sample.copy();
+  const auto rows = setting.layout.row_block(grid.row_of(group.rank()));
+  keep_half(half_sample, {.begin = rows.begin, .end = rows.begin + sample.row_count},
+            setting.layout.column_block(grid.column_of(group.rank())),
+            HalfStorageRule(setting.layout.size(), grid));
+
+  const auto communicator = make_communicator(setting.transport, group, setting.layout, {.mirrored = true});
+  std::vector<std::unique_ptr<Contestant>> contestants;
+  for (const auto& kernel : kernels) {
+    say(fmt::format("class {}, grid {}: settings of {}", tuned.class_name, grid.name(), kernel.name));
+    const auto tuning = search_settings(group, kernel, kernel.is_symmetric ? half_sample : sample, setting);
+    tuned.kernels.push_back({.name = std::string(kernel.name), .tuning = tuning, .step_s = 0.0});
+    agree_on(group, [&] {
+      contestants.push_back(
+          std::make_unique<Contestant>(kernel, block.copy(), setting, group.rank(), *communicator, tuning));
+    });
+  }
+  say(fmt::format("class {}, grid {}: CG steps of {} kernels", tuned.class_name, grid.name(),
+                  kernels.size()));
+  constexpr double race_budget_s = 12.0;
+  const auto seconds = race(group, calls_of(contestants, &Contestant::iterate),
+                            {.fewest_rounds = 3, .budget_s = race_budget_s});
+  require_agreement(contestants, kernels);
+  for (std::size_t k = 0; k < kernels.size(); ++k) tuned.kernels[k].step_s = seconds[k] / cg_steps_per_solve;
+  std::ranges::stable_sort(tuned.kernels, {}, &TunedKernel::step_s);
+  return tuned;
+}
+
+}  // namespace cg2d

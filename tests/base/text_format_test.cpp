@@ -1,0 +1,69 @@
+// Numbers as people and site scripts read them.
+
+#include "cg/base/text_format.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+namespace cg2d {
+namespace {
+
+TEST(FormatFortranTest, IsWhatTheOfficialProgramPrints) {
+  EXPECT_EQ(format_fortran(22.71274548263, 13), "0.2271274548263E+02");
+  EXPECT_EQ(format_fortran(0.3253523206851e-13, 13), "0.3253523206851E-13");
+  EXPECT_EQ(format_fortran(8.5971775078648, 13), "0.8597177507865E+01");
+}
+
+TEST(FormatFortranTest, MantissasBeginBehindThePoint) {
+  EXPECT_EQ(format_fortran(1.0, 13), "0.1000000000000E+01");
+  EXPECT_EQ(format_fortran(0.1, 13), "0.1000000000000E+00");
+  EXPECT_EQ(format_fortran(0.01, 13), "0.1000000000000E-01");
+  EXPECT_EQ(format_fortran(123456.0, 13), "0.1234560000000E+06");
+  EXPECT_EQ(format_fortran(2.5, 1), "0.2E+01");  // a tie: to even, as the C library and gfortran round
+}
+
+TEST(FormatFortranTest, RoundingMayCarryIntoTheExponent) {
+  EXPECT_EQ(format_fortran(0.99999999999999, 13), "0.1000000000000E+01");
+  EXPECT_EQ(format_fortran(9.9999999999999999, 13), "0.1000000000000E+02");
+  EXPECT_EQ(format_fortran(0.9999999999999, 13), "0.9999999999999E+00");
+  EXPECT_EQ(format_fortran(0.099999999999999, 13), "0.1000000000000E+00");
+}
+
+TEST(FormatFortranTest, ZeroAndNegativeNumbers) {
+  EXPECT_EQ(format_fortran(0.0, 13), "0.0000000000000E+00");
+  EXPECT_EQ(format_fortran(-8.5971775078648, 13), "-0.8597177507865E+01");
+  EXPECT_EQ(format_fortran(-1e-20, 5), "-0.10000E-19");
+}
+
+TEST(FormatFortranTest, WhatIsNoFiniteNumber) {
+  EXPECT_EQ(format_fortran(std::nan(""), 13), "NaN");
+  EXPECT_EQ(format_fortran(std::numeric_limits<double>::infinity(), 13), "Infinity");
+  EXPECT_EQ(format_fortran(-std::numeric_limits<double>::infinity(), 13), "-Infinity");
+}
+
+TEST(FormatBytesTest, HasThreeDigitsAndADecimalUnit) {
+  EXPECT_EQ(format_bytes(0), "0 B");
+  EXPECT_EQ(format_bytes(7), "7 B");
+  EXPECT_EQ(format_bytes(999), "999 B");
+  EXPECT_EQ(format_bytes(1000), "1 kB");
+  EXPECT_EQ(format_bytes(12'345'678), "12.3 MB");
+  EXPECT_EQ(format_bytes(433'000'000), "433 MB");
+  EXPECT_EQ(format_bytes(8'600'000'000), "8.6 GB");
+  EXPECT_EQ(format_bytes(std::int64_t{78} * 1'000'000'000'000), "78 TB");
+}
+
+TEST(FormatBytesTest, RoundingUpTakesTheNextUnit) {
+  EXPECT_EQ(format_bytes(999'499), "999 kB");
+  EXPECT_EQ(format_bytes(999'999), "1 MB");
+  EXPECT_EQ(format_bytes(999'999'999), "1 GB");
+}
+
+TEST(FormatBytesTest, NoNumberIsTooLarge) {
+  EXPECT_EQ(format_bytes(std::numeric_limits<std::int64_t>::max()), "9.22 EB");
+}
+
+}  // namespace
+}  // namespace cg2d

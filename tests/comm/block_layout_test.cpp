@@ -1,0 +1,249 @@
+// The cut of [0, n) over every grid up to 9 x 9.
+
+#include "comm/block_layout.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <random>
+#include <stdexcept>
+
+#include "support/layouts.hpp"
+
+namespace cg2d::comm {
+namespace {
+
+/// Every grid, every awkward size, every way to cut.
+template <typename Visit>
+void for_every_layout(const Visit& visit) {
+  test::for_every_grid([&](ProcessGrid grid) {
+    for (const std::int64_t n : test::awkward_sizes(grid.rank_count())) {
+      for (const auto& named : test::layouts_of(n, grid)) {
+        SCOPED_TRACE(test::describe(named));
+        visit(named.layout);
+      }
+    }
+  });
+}
+
+TEST(ProcessGridTest, RankNumbersRunAlongTheProcessRows) {
+  const ProcessGrid grid{.columns = 3, .rows = 2};
+  EXPECT_EQ(grid.name(), "3x2");
+  EXPECT_EQ(grid.rank_count(), 6);
+  EXPECT_EQ(grid.rank_at(0, 2), 2);
+  EXPECT_EQ(grid.rank_at(1, 0), 3);
+  for (int rank = 0; rank < grid.rank_count(); ++rank) {
+    EXPECT_EQ(grid.rank_at(grid.row_of(rank), grid.column_of(rank)), rank);
+  }
+}
+
+TEST(FactorizationsTest, AreAllOrderedFactorizationsByGrowingColumns) {
+  EXPECT_EQ(factorizations(1), (std::vector<ProcessGrid>{{.columns = 1, .rows = 1}}));
+  EXPECT_EQ(factorizations(7),
+            (std::vector<ProcessGrid>{{.columns = 1, .rows = 7}, {.columns = 7, .rows = 1}}));
+  EXPECT_EQ(factorizations(12).size(), 6U);
+  std::size_t grid_count = 0;
+  for (int rank_count = 1; rank_count <= 36; ++rank_count) {
+    int columns_before = 0;
+    for (const auto& grid : factorizations(rank_count)) {
+      EXPECT_EQ(grid.rank_count(), rank_count);
+      EXPECT_GT(grid.columns, columns_before);
+      columns_before = grid.columns;
+      ++grid_count;
+    }
+  }
+  EXPECT_EQ(grid_count, 140U);  // the sum of the divisor counts of 1 ... 36
+}
+
+TEST(BlockLayoutTest, PiecesCoverTheRangeInOrder) {
+  for_every_layout([](const BlockLayout& layout) {
+    std::int64_t end = 0;
+    for (int k = 0; k < layout.grid().rank_count(); ++k) {
+      EXPECT_EQ(layout.piece(k).begin, end);
+      EXPECT_GE(layout.piece(k).size(), 0);
+      end = layout.piece(k).end;
+    }
+    EXPECT_EQ(end, layout.size());
+  });
+}
+
+void expect_even_pieces(const BlockLayout& layout) {
+  const int piece_count = layout.grid().rank_count();
+  for (int k = 0; k < piece_count; ++k) {
+    EXPECT_GE(layout.piece(k).size(), layout.size() / piece_count);
+    EXPECT_LE(layout.piece(k).size(), layout.size() / piece_count + 1);
+  }
+}
+
+TEST(BlockLayoutTest, EvenPiecesDifferByOneAtMost) {
+  test::for_every_grid([](ProcessGrid grid) {
+    for (const std::int64_t n : test::awkward_sizes(grid.rank_count())) {
+      const auto layout = BlockLayout::even(n, grid);
+      EXPECT_EQ(layout.size(), n);
+      expect_even_pieces(layout);
+    }
+  });
+}
+
+TEST(BlockLayoutTest, EvenPiecesOfTheLargestRangeDoNotOverflow) {
+  const ProcessGrid grid{.columns = 9, .rows = 7};
+  const auto n = std::numeric_limits<std::int64_t>::max();
+  const auto layout = BlockLayout::even(n, grid);
+  EXPECT_EQ(layout.size(), n);
+  expect_even_pieces(layout);
+}
+
+TEST(BlockLayoutTest, BlocksAreTheUnionsOfTheirPieces) {
+  for_every_layout([](const BlockLayout& layout) {
+    const auto grid = layout.grid();
+    for (int row = 0; row < grid.rows; ++row) {
+      EXPECT_EQ(layout.row_block(row).begin, layout.piece(row * grid.columns).begin);
+      EXPECT_EQ(layout.row_block(row).end, layout.piece(row * grid.columns + grid.columns - 1).end);
+    }
+    for (int column = 0; column < grid.columns; ++column) {
+      EXPECT_EQ(layout.column_block(column).begin, layout.piece(column * grid.rows).begin);
+      EXPECT_EQ(layout.column_block(column).end, layout.piece(column * grid.rows + grid.rows - 1).end);
+    }
+  });
+}
+
+TEST(BlockLayoutTest, EveryRankOwnsOneRowPieceAndOneColumnPiece) {
+  test::for_every_grid([](ProcessGrid grid) {
+    SCOPED_TRACE("grid " + grid.name());
+    const auto layout = BlockLayout::even(1009, grid);
+    std::set<int> row_pieces;
+    std::set<int> column_pieces;
+    for (int rank = 0; rank < grid.rank_count(); ++rank) {
+      row_pieces.insert(layout.row_piece_of(rank));
+      column_pieces.insert(layout.column_piece_of(rank));
+      // Rank (i, j): piece i * Px + j of a product, piece j * Py + i of every other vector.
+      EXPECT_EQ(layout.row_piece_of(rank), grid.row_of(rank) * grid.columns + grid.column_of(rank));
+      EXPECT_EQ(layout.column_piece_of(rank), grid.column_of(rank) * grid.rows + grid.row_of(rank));
+      EXPECT_EQ(layout.column_owner_of(layout.column_piece_of(rank)), rank);
+      const auto row_piece = layout.piece(layout.row_piece_of(rank));
+      const auto row_block = layout.row_block(grid.row_of(rank));
+      EXPECT_TRUE(row_block.begin <= row_piece.begin && row_piece.end <= row_block.end);
+      const auto column_piece = layout.piece(layout.column_piece_of(rank));
+      const auto column_block = layout.column_block(grid.column_of(rank));
+      EXPECT_TRUE(column_block.begin <= column_piece.begin && column_piece.end <= column_block.end);
+    }
+    EXPECT_EQ(row_pieces.size(), static_cast<std::size_t>(grid.rank_count()));
+    EXPECT_EQ(column_pieces.size(), static_cast<std::size_t>(grid.rank_count()));
+  });
+}
+
+TEST(BlockLayoutTest, ShuffleIsAPermutationThatBothSidesDescribeAlike) {
+  test::for_every_grid([](ProcessGrid grid) {
+    SCOPED_TRACE("grid " + grid.name());
+    const auto layout = BlockLayout::even(1009, grid);
+    std::set<int> destinations;
+    for (int rank = 0; rank < grid.rank_count(); ++rank) {
+      const int destination = layout.shuffle_destination(rank);
+      destinations.insert(destination);
+      EXPECT_EQ(layout.shuffle_source(destination), rank);
+      EXPECT_EQ(layout.shuffle_destination(layout.shuffle_source(rank)), rank);
+      EXPECT_EQ(layout.column_piece_of(destination), layout.row_piece_of(rank));
+    }
+    EXPECT_EQ(destinations.size(), static_cast<std::size_t>(grid.rank_count()));
+    EXPECT_EQ(layout.shuffle_destination(0), 0);
+    EXPECT_EQ(layout.shuffle_destination(grid.rank_count() - 1), grid.rank_count() - 1);
+  });
+}
+
+TEST(BlockLayoutTest, NothingMovesInTheShuffleOfAGridWithOneRowOrColumn) {
+  for (int rank_count = 1; rank_count <= 9; ++rank_count) {
+    const auto one_column = BlockLayout::even(100, {.columns = 1, .rows = rank_count});
+    const auto one_row = BlockLayout::even(100, {.columns = rank_count, .rows = 1});
+    for (int rank = 0; rank < rank_count; ++rank) {
+      EXPECT_EQ(one_column.shuffle_destination(rank), rank);
+      EXPECT_EQ(one_row.shuffle_destination(rank), rank);
+    }
+  }
+}
+
+TEST(BlockLayoutTest, FindsTheBlocksOfEveryIndex) {
+  for_every_layout([](const BlockLayout& layout) {
+    std::int64_t wrong_count = 0;
+    for (std::int64_t index = 0; index < layout.size(); ++index) {
+      const int row = layout.row_block_of(index);
+      const int column = layout.column_block_of(index);
+      if (!layout.row_block(row).contains(index) || !layout.column_block(column).contains(index))
+        ++wrong_count;
+    }
+    EXPECT_EQ(wrong_count, 0);
+  });
+}
+
+/// Each border must be the nearest to its share of the weight: half of the heaviest index away at most.
+void expect_nearest_borders(const std::vector<std::int64_t>& weights, ProcessGrid grid) {
+  SCOPED_TRACE("grid " + grid.name() + ", " + std::to_string(weights.size()) + " weights");
+  const auto layout = BlockLayout::weighted(weights, grid);
+  EXPECT_EQ(layout.size(), static_cast<std::int64_t>(weights.size()));
+  const auto total = static_cast<double>(std::accumulate(weights.begin(), weights.end(), std::int64_t{0}));
+  const double heaviest =
+      weights.empty() ? 0.0 : static_cast<double>(*std::max_element(weights.begin(), weights.end()));
+  for (int k = 0; k < grid.rank_count(); ++k) {
+    const auto before = static_cast<double>(
+        std::accumulate(weights.begin(), weights.begin() + layout.piece(k).begin, std::int64_t{0}));
+    // Weights are integers below 2^53, so only the goal is rounded: 1e-9 of the total is far above that.
+    EXPECT_NEAR(before, total * k / grid.rank_count(), 0.5 * heaviest + 1e-9 * total);
+  }
+}
+
+TEST(BlockLayoutTest, WeightedBordersAreNearestToEqualShares) {
+  std::mt19937_64 random(1);
+  test::for_every_grid([&](ProcessGrid grid) {
+    for (const std::int64_t n : test::awkward_sizes(grid.rank_count())) {
+      std::vector<std::int64_t> weights(static_cast<std::size_t>(n));
+      for (auto& weight : weights) weight = static_cast<std::int64_t>(random() % 10);
+      expect_nearest_borders(weights, grid);
+      if (n > 0) weights[weights.size() / 3] = 1'000'000;  // one index outweighs all others
+      expect_nearest_borders(weights, grid);
+    }
+  });
+}
+
+TEST(BlockLayoutTest, EqualWeightsGiveAnEvenCut) {
+  const std::vector<std::int64_t> weights(1009, 5);
+  const auto layout = BlockLayout::weighted(weights, {.columns = 4, .rows = 3});
+  expect_even_pieces(layout);
+}
+
+TEST(BlockLayoutTest, WeightsOfZeroAreCoveredAllTheSame) {
+  const std::vector<std::int64_t> weights(10, 0);
+  const auto layout = BlockLayout::weighted(weights, {.columns = 2, .rows = 2});
+  EXPECT_EQ(layout.size(), 10);
+  EXPECT_EQ(layout.piece(3).end, 10);
+}
+
+TEST(BlockLayoutTest, WrongBordersAreRefused) {
+  const ProcessGrid grid{.columns = 2, .rows = 1};
+  EXPECT_NO_THROW(BlockLayout(grid, {0, 3, 5}));
+  EXPECT_THROW(BlockLayout(grid, {1, 3, 5}), std::invalid_argument);     // does not start at 0
+  EXPECT_THROW(BlockLayout(grid, {0, 6, 5}), std::invalid_argument);     // falls
+  EXPECT_THROW(BlockLayout(grid, {0, 5}), std::invalid_argument);        // one too few
+  EXPECT_THROW(BlockLayout(grid, {0, 3, 5, 5}), std::invalid_argument);  // one too many
+  EXPECT_THROW(BlockLayout(grid, {}), std::invalid_argument);
+}
+
+TEST(BlockLayoutTest, EmptyGridsAndNegativeSizesAreRefused) {
+  EXPECT_THROW(BlockLayout::even(5, {.columns = 0, .rows = 1}), std::invalid_argument);
+  EXPECT_THROW(BlockLayout::even(5, {.columns = 1, .rows = -1}), std::invalid_argument);
+  EXPECT_THROW(BlockLayout::weighted({}, {.columns = 1, .rows = 0}), std::invalid_argument);
+  EXPECT_THROW(BlockLayout({.columns = -1, .rows = -1}, {0, 5}), std::invalid_argument);
+  EXPECT_THROW(BlockLayout::even(-1, {.columns = 1, .rows = 1}), std::invalid_argument);
+  EXPECT_THROW(BlockLayout::even(-1, {.columns = 2, .rows = 2}), std::invalid_argument);
+}
+
+TEST(BlockLayoutTest, PiecesBeyondTheLastAreRefused) {
+  const auto layout = BlockLayout::even(10, {.columns = 2, .rows = 2});
+  EXPECT_THROW(static_cast<void>(layout.piece(4)), std::out_of_range);
+  EXPECT_THROW(static_cast<void>(layout.piece(-1)), std::out_of_range);
+  EXPECT_THROW(static_cast<void>(layout.row_block(2)), std::out_of_range);
+  EXPECT_THROW(static_cast<void>(layout.column_block(2)), std::out_of_range);
+}
+
+}  // namespace
+}  // namespace cg2d::comm

@@ -1,0 +1,424 @@
+// What every transport must do, on every grid of the ranks, in both forms of the sum, on even, ragged and
+// empty pieces.
+
+#include "comm/communicator.hpp"
+
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "comm/node_map.hpp"
+#include "comm/node_plan.hpp"
+#include "support/bits.hpp"
+#include "support/layouts.hpp"
+#include "support/mpi_test.hpp"
+#include "support/product_check.hpp"
+#include "support/schedule_simulator.hpp"
+
+namespace cg2d::comm {
+namespace {
+
+using test::copy_of;
+using test::group;
+using test::ProductCheck;
+
+struct Case {
+  const TransportRow& transport;
+  SumForm form;
+  int ranks_per_node;
+  const test::NamedLayout& named;
+
+  [[nodiscard]] const BlockLayout& layout() const { return named.layout; }
+  [[nodiscard]] std::unique_ptr<Communicator> make() const {
+    return transport.make(group(), layout(),
+                          {.sum_form = form, .mirrored = true, .ranks_per_node = ranks_per_node});
+  }
+  [[nodiscard]] std::string text() const {
+    return std::string(transport.name) +
+           (form == SumForm::whole_block ? ", whole block" : ", reduce-scatter") + ", " +
+           std::to_string(ranks_per_node) + " ranks per node, " + test::describe(named);
+  }
+};
+
+/// One node, and pretended ones of one rank, of a few, of all but one: where the transport tells nodes apart.
+std::set<int> node_sizes(const TransportRow& transport) {
+  if (!transport.tells_nodes_apart || group().size() == 1) return {0};
+  // MPI's flush takes a time slice where ranks outnumber cores (rma_window.hpp).
+  constexpr int most_ranks_that_flush = 2;
+  if (transport.name == "put" && group().size() > most_ranks_that_flush) return {0};
+  return {0, 1, 2, group().size() - 1};
+}
+
+/// Every transport that can serve, every grid of the ranks, both forms, every size of nodes, every cut of
+/// every given size.
+template <typename Visit>
+void for_every_case(const std::set<std::int64_t>& sizes, const Visit& visit) {
+  for (const auto& transport : transport_table()) {
+    if (!transport.why_unavailable(group()).empty()) continue;
+    for (const auto& grid : factorizations(group().size())) {
+      for (const std::int64_t n : sizes) {
+        for (const auto& named : test::layouts_of(n, grid)) {
+          for (const auto form : {SumForm::whole_block, SumForm::reduce_scatter}) {
+            // In shared memory there is one form: each rank adds up its piece.
+            if (transport.counts == CountedTraffic::between_nodes && form == SumForm::whole_block) continue;
+            for (const int ranks_per_node : node_sizes(transport)) {
+              const Case current{
+                  .transport = transport, .form = form, .ranks_per_node = ranks_per_node, .named = named};
+              SCOPED_TRACE(current.text());
+              visit(current);
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+/// Numbers whose sum depends on the order of the additions.
+std::vector<double> awkward_scalars(int rank, std::size_t count, int round) {
+  std::vector<double> values;
+  for (std::size_t k = 0; k < count; ++k) {
+    const double sign = (rank + round) % 3 == 0 ? -1.0 : 1.0;
+    const int exponent = (rank * 29 + static_cast<int>(k) * 13 + round) % 70 - 35;
+    values.push_back(sign * std::ldexp(1.0 + 1.0 / (rank + 3), exponent));
+  }
+  return values;
+}
+
+/// What the butterfly gives, by the simulator.
+std::vector<double> simulated_scalars(std::size_t count, int round) {
+  const int ranks = group().size();
+  std::vector<Schedule> schedules;
+  std::vector<std::vector<double>> blocks;
+  for (int rank = 0; rank < ranks; ++rank) {
+    schedules.push_back(all_reduce_schedule(ranks, rank));
+    blocks.push_back(awkward_scalars(rank, count, round));
+  }
+  const auto all_in_one =
+      test::one_piece_layout(static_cast<std::int64_t>(count), {.columns = ranks, .rows = 1}, 0);
+  test::GroupSimulation<double> simulation(GroupPieces(all_in_one, 0, ranks), schedules, blocks);
+  simulation.run(test::Delivery::eager);
+  return simulation.block(group().rank());
+}
+
+/// The sum of the magnitudes: what the error of any order of additions is measured by.
+double magnitude_of_scalars(std::size_t which, std::size_t count, int round) {
+  double magnitude = 0.0;
+  for (int rank = 0; rank < group().size(); ++rank)
+    magnitude += std::abs(awkward_scalars(rank, count, round)[which]);
+  return magnitude;
+}
+
+/// Whether the transport adds in the order of the butterfly: MPI's own sums have an order of their own, and
+/// so have nodes that are no powers of two, which add up their ranks first.
+bool adds_as_butterfly(const Case& current) {
+  const auto is_power_of_two = [](int number) { return std::has_single_bit(static_cast<unsigned>(number)); };
+  if (current.transport.counts == CountedTraffic::between_nodes && current.ranks_per_node > 0)
+    return is_power_of_two(current.ranks_per_node) && is_power_of_two(group().size());
+  return current.transport.counts != CountedTraffic::calls;
+}
+
+/// The same bits as the simulated butterfly, hence on every rank and on every run, where it adds in that
+/// order.
+void expect_scalar_sum(const Case& current, Communicator& communicator, std::size_t count, int round) {
+  auto values = awkward_scalars(group().rank(), count, round);
+  communicator.sum_scalars(values);
+  const auto expected = simulated_scalars(count, round);
+  if (adds_as_butterfly(current)) {
+    EXPECT_TRUE(test::same_bits(values, expected))
+        << count << " values, first " << values[0] << " instead of " << expected[0];
+    return;
+  }
+  for (std::size_t k = 0; k < count; ++k) {
+    constexpr double rounding = 1e-15;
+    EXPECT_NEAR(values[k], expected[k], rounding * group().size() * magnitude_of_scalars(k, count, round));
+  }
+}
+
+Traffic times(Traffic traffic, int factor) {
+  return {.message_count = traffic.message_count * factor, .byte_count = traffic.byte_count * factor};
+}
+
+// ---------------------------------------------------------------- the contract
+
+TEST(TransportTableTest, NamesAreFoundAndUnique) {
+  EXPECT_FALSE(transport_table().empty());
+  for (const auto& row : transport_table()) {
+    EXPECT_EQ(find_transport(row.name)->description, row.description);
+    EXPECT_FALSE(row.description.empty());
+  }
+  EXPECT_EQ(find_transport("no such transport"), nullptr);
+  EXPECT_EQ(find_transport(""), nullptr);
+}
+
+TEST(TransportTableTest, TheDefaultServesEverywhere) {
+  EXPECT_EQ(transport_table().front().why_unavailable(group()), "");
+}
+
+/// Empty, one, fewer elements than ranks, more than ranks, and a prime that leaves most pieces uneven.
+std::set<std::int64_t> contract_sizes() { return {0, 1, group().size() - 1, group().size() + 1, 1009}; }
+
+TEST(CommunicatorContractTest, CollectsWholeAndInPartsSumsAndShufflesEveryLayout) {
+  for_every_case(contract_sizes(), [](const Case& current) {
+    const auto communicator = current.make();
+    EXPECT_EQ(communicator->name(), current.transport.name);  // the forced transport, and no other
+    ProductCheck check(*communicator, current.layout(), group().rank());
+    for (int round = 0; round < 2; ++round) {
+      check.expect_collection(round);
+      check.expect_sum_and_shuffle(round);
+    }
+    for (int round = 4; round < 6; ++round) {
+      check.expect_collection_in_parts(round);
+      check.expect_sum_and_shuffle(round);
+      expect_scalar_sum(current, *communicator, 1, round);
+    }
+    EXPECT_EQ(communicator->waited_ticks(), group().waiter().waited_ticks());
+  });
+}
+
+TEST(CommunicatorContractTest, StaleBuffersDoNotShowWhenOperationsAlternate) {
+  for_every_case({1009}, [](const Case& current) {
+    const auto communicator = current.make();
+    ProductCheck check(*communicator, current.layout(), group().rank());
+    for (int round = 0; round < 20; ++round) {
+      check.expect_collection(round);
+      check.expect_sum_and_shuffle(round);
+      expect_scalar_sum(current, *communicator,
+                        1 + static_cast<std::size_t>(round) % Communicator::largest_scalar_count, round);
+    }
+  });
+}
+
+TEST(CommunicatorContractTest, OneOperationManyTimesInARow) {
+  // Fast ranks run ahead of slow ones: a message of the next round must not land in this one's buffer.
+  for_every_case({97}, [](const Case& current) {
+    const auto communicator = current.make();
+    ProductCheck check(*communicator, current.layout(), group().rank());
+    for (int round = 0; round < 5; ++round) check.expect_collection(round);
+    for (int round = 0; round < 5; ++round) check.expect_sum_and_shuffle(round);
+    for (int round = 0; round < 5; ++round) expect_scalar_sum(current, *communicator, 2, round);
+  });
+}
+
+TEST(CommunicatorContractTest, CollectionsInPartsAndWholeOnesTakeTurns) {
+  for_every_case({97}, [](const Case& current) {
+    const auto communicator = current.make();
+    ProductCheck check(*communicator, current.layout(), group().rank());
+    for (int round = 0; round < 4; ++round) {
+      // Also several in a row, with nothing in between.
+      check.expect_collection_in_parts(round);
+      if (round % 3 == 0) check.expect_collection(round + 100);
+      if (round % 2 == 0) check.expect_sum_and_shuffle(round);
+    }
+    const auto traffic = times(collection_traffic(current.layout(), group().rank()) +
+                                   mirrored_collection_traffic(current.layout(), group().rank()),
+                               6);
+    if (current.transport.counts == CountedTraffic::messages) {
+      EXPECT_EQ(communicator->sent(Operation::collect), traffic);
+    }
+  });
+}
+
+TEST(CommunicatorContractTest, LongMessagesArriveWhole) {
+  // Pieces and blocks far beyond MPI's eager limit, so that senders wait for receivers.
+  constexpr int most_ranks = 6;  // more of them mostly wait for a core
+  if (group().size() > most_ranks) return;
+  for_every_case({80'021}, [](const Case& current) {
+    const auto communicator = current.make();
+    ProductCheck check(*communicator, current.layout(), group().rank());
+    check.expect_collection(1);
+    check.expect_sum_and_shuffle(1);
+    check.expect_collection_in_parts(2);
+    check.expect_sum_and_shuffle(2);
+  });
+}
+
+TEST(CommunicatorContractTest, ScalarSumsHaveTheSameBitsOnEveryRankAndEveryTime) {
+  for_every_case({7}, [](const Case& current) {
+    const auto communicator = current.make();
+    for (std::size_t count = 1; count <= Communicator::largest_scalar_count; ++count) {
+      expect_scalar_sum(current, *communicator, count, 0);
+      auto values = awkward_scalars(group().rank(), count, 1);
+      communicator->sum_scalars(values);
+      for (const auto& others : group().gather_all(std::span<const double>(values))) {
+        EXPECT_TRUE(test::same_bits(others, values));
+      }
+      auto again = awkward_scalars(group().rank(), count, 1);
+      communicator->sum_scalars(again);
+      EXPECT_TRUE(test::same_bits(again, values));
+    }
+  });
+}
+
+TEST(CommunicatorContractTest, HoldsNothingMirroredUnlessAsked) {
+  for_every_case({101}, [](const Case& current) {
+    const auto communicator = current.transport.make(
+        group(), current.layout(), {.sum_form = current.form, .ranks_per_node = current.ranks_per_node});
+    EXPECT_TRUE(communicator->row_block().empty());
+    EXPECT_TRUE(communicator->column_partial().empty());
+    EXPECT_TRUE(communicator->column_result().empty());
+  });
+}
+
+TEST(CommunicatorContractTest, SumsRepeatTheirBits) {
+  for_every_case({101}, [](const Case& current) {
+    const auto communicator = current.make();
+    std::vector<double> first;
+    for (int repeat = 0; repeat < 3; ++repeat) {
+      const auto mine = communicator->partial();
+      for (std::size_t k = 0; k < mine.size(); ++k) {
+        mine[k] = awkward_scalars(group().rank() + static_cast<int>(k), 1, 0).front();
+      }
+      communicator->sum();
+      communicator->shuffle();
+      if (repeat == 0) first = copy_of(communicator->result());
+      EXPECT_TRUE(test::same_bits(communicator->result(), first));
+    }
+  });
+}
+
+/// Calls of collectives, of groups of more than one rank, and what this rank hands over to them.
+Traffic calls_of(int group_size, std::int64_t element_count, int repeats) {
+  if (group_size == 1) return {};
+  return {.message_count = repeats,
+          .byte_count = repeats * element_count * static_cast<std::int64_t>(sizeof(double))};
+}
+
+TEST(CommunicatorContractTest, CountsCallsOfCollectives) {
+  for_every_case({101}, [](const Case& current) {
+    if (current.transport.counts != CountedTraffic::calls) return;
+    const int rank = group().rank();
+    const auto& layout = current.layout();
+    const auto grid = layout.grid();
+    const auto communicator = current.make();
+    constexpr int repeats = 3;
+    ProductCheck check(*communicator, layout, rank);
+    for (int round = 0; round < repeats; ++round) {
+      check.expect_collection(round);
+      check.expect_sum_and_shuffle(round);
+      expect_scalar_sum(current, *communicator, 3, round);
+    }
+    const auto column_piece = layout.piece(layout.column_piece_of(rank)).size();
+    const auto row_piece = layout.piece(layout.row_piece_of(rank)).size();
+    EXPECT_EQ(communicator->sent(Operation::collect),
+              calls_of(grid.rows, column_piece, repeats) + calls_of(grid.columns, row_piece, repeats));
+    EXPECT_EQ(communicator->sent(Operation::sum),
+              calls_of(grid.columns, layout.row_block(grid.row_of(rank)).size(), repeats) +
+                  calls_of(grid.rows, layout.column_block(grid.column_of(rank)).size(), repeats));
+    EXPECT_EQ(communicator->sent(Operation::shuffle),
+              times(shuffle_traffic(layout, rank) + mirrored_shuffle_traffic(layout, rank), repeats));
+    EXPECT_EQ(communicator->sent(Operation::dot), calls_of(group().size(), 3, repeats));
+  });
+}
+
+TEST(CommunicatorContractTest, CountsWhatItSends) {
+  for_every_case({101}, [](const Case& current) {
+    if (current.transport.counts != CountedTraffic::messages) return;
+    const int rank = group().rank();
+    const auto communicator = current.make();
+    for (int k = 0; k < operation_count; ++k) {
+      EXPECT_EQ(communicator->sent(static_cast<Operation>(k)), Traffic{}) << "operation " << k;
+    }
+    constexpr int repeats = 3;
+    ProductCheck check(*communicator, current.layout(), group().rank());
+    for (int round = 0; round < repeats; ++round) {
+      check.expect_collection(round);
+      check.expect_sum_and_shuffle(round);
+      expect_scalar_sum(current, *communicator, 3, round);
+    }
+    EXPECT_EQ(communicator->sent(Operation::collect),
+              times(collection_traffic(current.layout(), rank) +
+                        mirrored_collection_traffic(current.layout(), rank),
+                    repeats));
+    EXPECT_EQ(communicator->sent(Operation::sum),
+              times(summation_traffic(current.layout(), rank, current.form) +
+                        mirrored_summation_traffic(current.layout(), rank, current.form),
+                    repeats));
+    EXPECT_EQ(
+        communicator->sent(Operation::shuffle),
+        times(shuffle_traffic(current.layout(), rank) + mirrored_shuffle_traffic(current.layout(), rank),
+              repeats));
+    EXPECT_EQ(communicator->sent(Operation::dot), times(dot_traffic(group().size(), rank, 3), repeats));
+  });
+}
+
+/// Of all ranks.
+Traffic sent_by_all(const Communicator& communicator, Operation operation) {
+  const auto mine = communicator.sent(operation);
+  return {.message_count = group().sum(mine.message_count), .byte_count = group().sum(mine.byte_count)};
+}
+
+TEST(CommunicatorContractTest, BetweenNodesOneMessageForEachPairAndOperation) {
+  for_every_case({101}, [](const Case& current) {
+    if (current.transport.counts != CountedTraffic::between_nodes) return;
+    const auto& layout = current.layout();
+    const auto nodes = make_node_map(group(), current.ranks_per_node);
+    const auto communicator = current.transport.make(
+        group(), layout, {.sum_form = current.form, .ranks_per_node = current.ranks_per_node});
+    std::vector<double> values(1, 1.0);
+    communicator->collect();
+    communicator->sum();
+    communicator->shuffle();
+    communicator->sum_scalars(values);
+    Traffic collected;
+    Traffic summed;
+    constexpr auto element_bytes = static_cast<std::int64_t>(sizeof(double));
+    for (int from = 0; from < nodes.node_count(); ++from) {
+      for (int to = 0; to < nodes.node_count(); ++to) {
+        if (from == to) continue;
+        std::int64_t elements = 0;
+        for (const auto& range : collected_ranges(layout, nodes, false, from, to)) elements += range.size();
+        if (elements > 0) collected += {.message_count = 1, .byte_count = elements * element_bytes};
+        const auto sums = sums_between(layout, nodes, SummedOver::process_row, from, to);
+        if (layout.grid().columns > 1 && sums.element_count > 0)
+          summed += {.message_count = 1, .byte_count = sums.element_count * element_bytes};
+      }
+    }
+    EXPECT_EQ(sent_by_all(*communicator, Operation::collect), collected);
+    EXPECT_EQ(sent_by_all(*communicator, Operation::sum), summed);
+    EXPECT_EQ(sent_by_all(*communicator, Operation::shuffle), Traffic{});
+    Traffic added;
+    for (int node = 0; node < nodes.node_count(); ++node) added += dot_traffic(nodes.node_count(), node, 1);
+    EXPECT_EQ(sent_by_all(*communicator, Operation::dot), added);
+  });
+}
+
+TEST(CommunicatorContractTest, TwoCommunicatorsDoNotMixTheirMessages) {
+  for_every_case({101}, [](const Case& current) {
+    const auto first = current.make();
+    const auto second = current.make();
+    ProductCheck first_check(*first, current.layout(), group().rank());
+    ProductCheck second_check(*second, current.layout(), group().rank());
+    for (int round = 0; round < 3; ++round) {
+      first_check.expect_collection(round);
+      second_check.expect_collection(100 + round);
+      second_check.expect_sum_and_shuffle(100 + round);
+      first_check.expect_sum_and_shuffle(round);
+    }
+  });
+}
+
+TEST(CommunicatorContractTest, WorksWhereRanksHaveACoreOfTheirOwn) {
+  // Ranks that spin: with more ranks than cores each wait would take long, and the program would not choose
+  // it.
+  if (group().size() > 2) return;
+  group().waiter().set_mode(WaitMode::spin);
+  for_every_case(contract_sizes(), [](const Case& current) {
+    const auto communicator = current.make();
+    ProductCheck check(*communicator, current.layout(), group().rank());
+    for (int round = 0; round < 5; ++round) {
+      check.expect_collection(round);
+      check.expect_sum_and_shuffle(round);
+      expect_scalar_sum(current, *communicator, 2, round);
+    }
+  });
+  group().waiter().set_mode(WaitMode::yield);
+}
+
+}  // namespace
+}  // namespace cg2d::comm

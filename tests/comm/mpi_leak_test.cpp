@@ -1,0 +1,121 @@
+// Every object of MPI that a transport makes is freed again: the calls that make and free them are counted,
+// by functions in front of MPI's own (its profiling interface).
+
+#include <gtest/gtest.h>
+#include <mpi.h>
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "comm/communicator.hpp"
+#include "support/mpi_test.hpp"
+
+namespace {
+
+/// Objects that are there, by kind.
+std::map<std::string, int>& live_objects() {
+  static std::map<std::string, int> counts;
+  return counts;
+}
+
+int made(const char* kind, int code) {
+  if (code == MPI_SUCCESS) ++live_objects()[kind];
+  return code;
+}
+int freed(const char* kind, int code) {
+  if (code == MPI_SUCCESS) --live_objects()[kind];
+  return code;
+}
+
+}  // namespace
+
+// What the transports call. A call that is missing here shows as a negative count.
+extern "C" {
+
+int MPI_Comm_idup(MPI_Comm communicator, MPI_Comm* duplicate, MPI_Request* request) {
+  return made("communicator", PMPI_Comm_idup(communicator, duplicate, request));
+}
+int MPI_Comm_create_group(MPI_Comm communicator, MPI_Group members, int tag, MPI_Comm* created) {
+  return made("communicator", PMPI_Comm_create_group(communicator, members, tag, created));
+}
+int MPI_Comm_free(MPI_Comm* communicator) { return freed("communicator", PMPI_Comm_free(communicator)); }
+
+int MPI_Comm_group(MPI_Comm communicator, MPI_Group* members) {
+  return made("group", PMPI_Comm_group(communicator, members));
+}
+int MPI_Group_incl(MPI_Group all, int count, const int ranks[], MPI_Group* members) {
+  return made("group", PMPI_Group_incl(all, count, ranks, members));
+}
+int MPI_Group_free(MPI_Group* members) { return freed("group", PMPI_Group_free(members)); }
+
+int MPI_Type_indexed(int count, const int lengths[], const int starts[], MPI_Datatype element,
+                     MPI_Datatype* type) {
+  return made("datatype", PMPI_Type_indexed(count, lengths, starts, element, type));
+}
+int MPI_Type_free(MPI_Datatype* type) { return freed("datatype", PMPI_Type_free(type)); }
+
+int MPI_Send_init(const void* buffer, int count, MPI_Datatype type, int destination, int tag,
+                  MPI_Comm communicator, MPI_Request* request) {
+  return made("persistent request",
+              PMPI_Send_init(buffer, count, type, destination, tag, communicator, request));
+}
+int MPI_Recv_init(void* buffer, int count, MPI_Datatype type, int source, int tag, MPI_Comm communicator,
+                  MPI_Request* request) {
+  return made("persistent request", PMPI_Recv_init(buffer, count, type, source, tag, communicator, request));
+}
+int MPI_Request_free(MPI_Request* request) { return freed("persistent request", PMPI_Request_free(request)); }
+
+int MPI_Win_create(void* base, MPI_Aint size, int unit, MPI_Info info, MPI_Comm communicator,
+                   MPI_Win* window) {
+  return made("window", PMPI_Win_create(base, size, unit, info, communicator, window));
+}
+int MPI_Win_free(MPI_Win* window) { return freed("window", PMPI_Win_free(window)); }
+
+}  // extern "C"
+
+namespace cg2d::comm {
+namespace {
+
+void run_one_product(Communicator& communicator) {
+  std::vector<double> values(2, 1.0);
+  static_cast<void>(communicator.piece());
+  communicator.collect();
+  communicator.collect_rows();
+  static_cast<void>(communicator.partial());
+  communicator.sum();
+  communicator.shuffle();
+  static_cast<void>(communicator.column_partial());
+  communicator.sum_columns();
+  communicator.sum_scalars(values);
+  EXPECT_EQ(values.front(), test::group().size());
+}
+
+TEST(MpiLeakTest, TransportsFreeWhatTheyMake) {
+  const auto before = live_objects();
+  bool has_made_requests = false;
+  {
+    RankGroup group(MPI_COMM_WORLD);
+    for (const auto& transport : transport_table()) {
+      if (!transport.why_unavailable(group).empty()) continue;
+      for (const auto& grid : factorizations(group.size())) {
+        const auto layout = BlockLayout::even(97, grid);
+        for (const int ranks_per_node : {0, 1}) {
+          const auto communicator =
+              transport.make(group, layout, {.mirrored = true, .ranks_per_node = ranks_per_node});
+          run_one_product(*communicator);
+          has_made_requests = has_made_requests || live_objects()["persistent request"] > 0;
+        }
+      }
+    }
+  }
+  EXPECT_EQ(has_made_requests, test::group().size() > 1);
+  for (const auto& [kind, count] : live_objects()) {
+    const auto known = before.find(kind);
+    EXPECT_EQ(count, known == before.end() ? 0 : known->second) << kind;
+  }
+}
+
+}  // namespace
+}  // namespace cg2d::comm

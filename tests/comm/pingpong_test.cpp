@@ -1,0 +1,177 @@
+// Every way to move variables between two ranks brings what was sent, byte by byte.
+
+#include "comm/pingpong.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <climits>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "cg/base/errors.hpp"
+#include "cg/studies/pingpong_measure.hpp"
+#include "support/mpi_test.hpp"
+
+namespace cg2d {
+namespace {
+
+using comm::VariableShape;
+using test::group;
+
+std::byte value_at(int sender, int round, std::size_t variable, std::size_t index) {
+  return static_cast<std::byte>(1 + 101 * sender + 37 * round + 11 * static_cast<int>(variable) +
+                                static_cast<int>(index % 251));
+}
+
+/// Fills the whole memory, so that what lies between the variables is seen if it moves, too.
+void write_variables(std::span<std::byte> memory, const VariableShape& shape, int sender, int round) {
+  std::ranges::fill(memory, std::byte{0xEE});
+  for (std::size_t k = 0; k < shape.count; ++k) {
+    for (std::size_t i = 0; i < shape.byte_count; ++i)
+      memory[shape.offset(k) + i] = value_at(sender, round, k, i);
+  }
+}
+
+/// All bytes of all variables, and those behind each of them, which must stay as they were.
+bool brought_exactly(std::span<const std::byte> memory, const VariableShape& shape, int sender, int round) {
+  std::vector<std::byte> expected(shape.memory_byte_count(), std::byte{0x11});
+  for (std::size_t k = 0; k < shape.count; ++k) {
+    for (std::size_t i = 0; i < shape.byte_count; ++i)
+      expected[shape.offset(k) + i] = value_at(sender, round, k, i);
+  }
+  return std::equal(expected.begin(), expected.end(), memory.begin());
+}
+
+/// Round trips of one method; false on this rank if anything that came is wrong.
+bool brings_what_was_sent(comm::PingPong& memory, std::size_t method, const VariableShape& shape, int rank) {
+  bool is_right = true;
+  const auto receive = [&](int round) {
+    // In this moment nobody writes here: the partner waits for this rank.
+    memory.receive(method, shape);
+    is_right = is_right && brought_exactly(memory.incoming(method), shape, 1 - rank, round);
+    std::ranges::fill(memory.incoming(method), std::byte{0x11});
+  };
+  const auto send = [&](int round) {
+    write_variables(memory.outgoing(method), shape, rank, round);
+    memory.send(method, shape);
+  };
+  for (int round = 0; round < 3; ++round) {
+    if (rank == 0) send(round);
+    receive(round);
+    if (rank == 1) send(round);
+  }
+  return is_right;
+}
+
+/// visit(a group of the two ranks) on these, while the others sleep.
+template <typename Visit>
+void between(int first, int second, const Visit& visit) {
+  const auto mode = group().waiter().mode();
+  if (group().rank() == first || group().rank() == second) {
+    comm::RankGroup pair(group().part({first, second}));
+    visit(pair);
+  } else {
+    group().waiter().set_mode(comm::WaitMode::sleep);
+  }
+  group().barrier();
+  group().waiter().set_mode(mode);
+}
+
+void expect_all_methods(comm::RankGroup& pair, const std::vector<VariableShape>& shapes) {
+  VariableShape largest;
+  for (const auto& shape : shapes) {
+    if (shape.memory_byte_count() > largest.memory_byte_count()) largest = shape;
+  }
+  for (const auto& row : comm::pingpong_table()) {
+    EXPECT_EQ(row.why_unavailable(pair), "");
+    const auto memory = row.make(pair, largest);
+    for (std::size_t method = 0; method < row.methods.size(); ++method) {
+      std::ranges::fill(memory->incoming(method), std::byte{0x11});
+      pair.barrier();
+      for (const auto& shape : shapes) {
+        SCOPED_TRACE(std::string(row.methods[method].name) + ", " + std::to_string(shape.count) + " x " +
+                     std::to_string(shape.byte_count) + " bytes");
+        EXPECT_TRUE(brings_what_was_sent(*memory, method, shape, pair.rank()));
+        pair.barrier();
+        std::ranges::fill(memory->incoming(method), std::byte{0x11});
+        pair.barrier();
+      }
+    }
+  }
+}
+
+TEST(PingPongTest, EveryMethodBringsOddSizes) {
+  between(0, 1, [](comm::RankGroup& pair) {
+    expect_all_methods(pair, {{.count = 1, .byte_count = 8},
+                              {.count = 8, .byte_count = 8},
+                              {.count = 3, .byte_count = 24},
+                              {.count = 8, .byte_count = 1},
+                              {.count = 5, .byte_count = 65},
+                              {.count = 2, .byte_count = 70'001}});
+  });
+}
+
+TEST(PingPongTest, EveryMethodBringsEightMegabytes) {
+  between(0, group().size() - 1, [](comm::RankGroup& pair) {
+    expect_all_methods(pair, {{.count = 1, .byte_count = std::size_t{8} << 20}});
+  });
+}
+
+TEST(PingPongTest, RanksMayBeInAnyOrder) {
+  between(group().size() - 1, 0,
+          [](comm::RankGroup& pair) { expect_all_methods(pair, {{.count = 2, .byte_count = 24}}); });
+}
+
+TEST(PingPongTest, MethodsHaveNamesOfTheirOwn) {
+  const auto names = pingpong_method_names();
+  EXPECT_EQ(std::set<std::string>(names.begin(), names.end()).size(), names.size());
+  for (const char* name :
+       {"blocking", "nonblocking", "put-immediate", "put-delayed", "get-immediate", "get-delayed", "shared"})
+    EXPECT_EQ(std::ranges::count(names, name), 1) << name;
+}
+
+// ---------------------------------------------------------------- measurements
+
+TEST(PingPongMeasureTest, EveryRankKnowsEveryTime) {
+  const int last = group().size() - 1;
+  const TransferSetting setting{
+      .methods = {"put-delayed", "shared"}, .byte_counts = {8, 24}, .variable_counts = {1, 3}};
+  const auto result = measure_pair(group(), {.first = last, .second = 0}, setting);
+  EXPECT_TRUE(result.same_node);
+  EXPECT_TRUE(result.left_out.empty());
+  EXPECT_EQ(result.times.size(), 8U);
+  for (const auto& method : setting.methods) {
+    for (const auto bytes : setting.byte_counts) {
+      for (const int variables : setting.variable_counts) {
+        const auto* time = result.find(method, variables, bytes);
+        EXPECT_NE(time, nullptr) << method;
+        if (time == nullptr) continue;
+        EXPECT_GT(time->seconds.minimum, 0.0);
+        EXPECT_GE(time->seconds.count, 5U);
+        EXPECT_DOUBLE_EQ(time->bytes_per_s(), static_cast<double>(bytes) / time->seconds.median);
+      }
+    }
+  }
+  EXPECT_EQ(result.find("blocking", 1, 8), nullptr);
+  EXPECT_EQ(result.lines.size(), 2U);
+}
+
+TEST(PingPongMeasureTest, PhasesAndSumsOfEveryTransport) {
+  const auto transports = transports_for(group());
+  EXPECT_EQ(transports.available.size() + transports.left_out.size(), comm::transport_table().size());
+  const auto* small = find_class("S");
+  for (const auto& grid : comm::factorizations(group().size())) {
+    const auto phases = measure_phases(group(), transports, *small, grid, 0);
+    EXPECT_EQ(phases.size(), transports.available.size());
+    for (const auto& row : phases) EXPECT_EQ(row.seconds.size(), communication_phase_count) << row.transport;
+  }
+  const auto sums = time_sums(group(), transports.available, false, {.fewest_rounds = 2, .most_rounds = 2});
+  EXPECT_EQ(sums.size(), transports.available.size() + 1);
+  EXPECT_EQ(sums.back().way, "MPI_Iallreduce");
+}
+
+}  // namespace
+}  // namespace cg2d

@@ -1,0 +1,244 @@
+// The protocol of the transport "put" with threads that write each other's memory.
+
+#include "comm/put_operations.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <barrier>
+#include <memory>
+#include <numeric>
+#include <span>
+#include <thread>
+#include <vector>
+
+#include "support/late_threads.hpp"
+
+namespace cg2d::comm {
+namespace {
+
+/// What the threads of one test share.
+struct ThreadGroup {
+  explicit ThreadGroup(int rank_count, std::size_t memory_size)
+      : memory(static_cast<std::size_t>(rank_count), std::vector<double>(memory_size)),
+        slots(static_cast<std::size_t>(rank_count)),
+        everybody(rank_count) {}
+
+  std::vector<std::vector<double>> memory;  // by rank
+  std::vector<std::vector<PutSlot>> slots;
+  std::barrier<> everybody;
+  std::atomic<int> barrier_count{0};
+};
+
+/// Writes as late as it may: what is put goes out at complete(), the first put last.
+class ThreadPort final : public PutPort {
+ public:
+  ThreadPort(ThreadGroup& group, int rank) : group_(group), rank_(rank), delays_(rank) {}
+
+  [[nodiscard]] std::span<double> memory() override { return memory_of(rank_); }
+  void put(int rank, std::int64_t offset, std::span<const double> values) override {
+    pending_.push_back({.rank = rank, .offset = offset, .values = values});
+  }
+  void complete(int rank) override {
+    for (auto put = pending_.rbegin(); put != pending_.rend(); ++put) {
+      EXPECT_EQ(put->rank, rank);
+      std::ranges::copy(put->values, memory_of(rank).begin() + put->offset);
+      delays_.maybe();
+    }
+    pending_.clear();
+  }
+  void notify(int rank, std::int64_t flag, std::uint64_t number) override {
+    EXPECT_TRUE(pending_.empty());
+    word(rank, flag).store(number, std::memory_order_release);
+  }
+  void wait_for(std::int64_t flag, std::uint64_t number) override {
+    delays_.maybe();
+    while (word(rank_, flag).load(std::memory_order_acquire) != number) {
+      EXPECT_LT(word(rank_, flag).load(std::memory_order_relaxed), number + 1) << "a sender ran ahead";
+      std::this_thread::yield();
+    }
+  }
+  [[nodiscard]] bool has(std::int64_t flag, std::uint64_t number) override {
+    return word(rank_, flag).load(std::memory_order_acquire) == number;
+  }
+  void wait_for_all() override {
+    group_.everybody.arrive_and_wait();
+    ++group_.barrier_count;
+  }
+  std::vector<std::vector<PutSlot>> gather(const std::vector<PutSlot>& mine) override {
+    group_.slots[static_cast<std::size_t>(rank_)] = mine;
+    group_.everybody.arrive_and_wait();
+    auto all = group_.slots;
+    group_.everybody.arrive_and_wait();
+    return all;
+  }
+
+ private:
+  struct Pending {
+    int rank;
+    std::int64_t offset;
+    std::span<const double> values;
+  };
+  std::span<double> memory_of(int rank) { return group_.memory[static_cast<std::size_t>(rank)]; }
+  std::atomic_ref<std::uint64_t> word(int rank, std::int64_t flag) {
+    return std::atomic_ref<std::uint64_t>(
+        reinterpret_cast<std::uint64_t&>(memory_of(rank)[static_cast<std::size_t>(flag)]));
+  }
+
+  ThreadGroup& group_;
+  int rank_;
+  test::Delays delays_;
+  std::vector<Pending> pending_;
+};
+
+/// A collection and a sum over all ranks, a ring of single pieces, and a sum of scalars.
+class PutRank {
+ public:
+  PutRank(ThreadGroup& group, const BlockLayout& layout, int rank, SumForm form)
+      : layout_(layout), rank_(rank), rank_count_(layout.grid().rank_count()), port_(group, rank) {
+    const GroupPieces pieces(layout, 0, rank_count_);
+    const auto block_size = static_cast<std::size_t>(pieces.size());
+    operand_ = operations_.allocate(block_size);
+    partial_ = operations_.allocate(block_size);
+    ring_ = operations_.allocate(index(piece_of(rank_).size()));
+    scalar_ = operations_.allocate(1);
+    const auto task = [&](Operation operation, Schedule schedule, std::span<double> block) {
+      return GroupTask{.operation = operation,
+                       .form = form,
+                       .schedule = std::move(schedule),
+                       .pieces = pieces,
+                       .ranks = all_ranks(),
+                       .member = rank,
+                       .block = block};
+    };
+    collect_ = operations_.gather(task(Operation::collect, all_gather_schedule(rank_count_, rank), operand_));
+    sum_ = operations_.sum(task(Operation::sum,
+                                form == SumForm::whole_block ? all_reduce_schedule(rank_count_, rank)
+                                                             : reduce_scatter_schedule(rank_count_, rank),
+                                partial_));
+    const int next = (rank + 1) % rank_count_;
+    const int previous = (rank + rank_count_ - 1) % rank_count_;
+    // Each rank's own piece, which is as long as that of the rank that it goes to.
+    move_ = operations_.move({.operation = Operation::shuffle,
+                              .sent = part_of(operand_, piece_of(rank_)),
+                              .destination = next,
+                              .received = ring_,
+                              .source = previous});
+    dot_ = operations_.sum({.operation = Operation::dot,
+                            .form = SumForm::whole_block,
+                            .schedule = all_reduce_schedule(rank_count_, rank),
+                            .pieces = GroupPieces::of_scalars(rank_count_, 1),
+                            .ranks = all_ranks(),
+                            .member = rank,
+                            .block = scalar_});
+  }
+
+  /// Every value is an integer, so every order of additions gives the same sum.
+  void expect_product(int round) {
+    for (auto i = mine().begin; i < mine().end; ++i) operand_[index(i)] = operand(i, round);
+    collect_->run();
+    for (std::int64_t i = 0; i < layout_.size(); ++i) ASSERT_EQ(operand_[index(i)], operand(i, round));
+    move_->run();
+    const auto previous = piece_of((rank_ + rank_count_ - 1) % rank_count_);
+    for (std::int64_t i = 0; i < previous.size(); ++i)
+      ASSERT_EQ(ring_[index(i)], operand(previous.begin + i, round));
+    for (std::int64_t i = 0; i < layout_.size(); ++i) partial_[index(i)] = partial(i, rank_, round);
+    sum_->run();
+    for (auto i = mine().begin; i < mine().end; ++i) {
+      double expected = 0.0;
+      for (int rank = 0; rank < rank_count_; ++rank) expected += partial(i, rank, round);
+      ASSERT_EQ(partial_[index(i)], expected);
+    }
+  }
+  void expect_dot(int round) {
+    scalar_[0] = partial(7, rank_, round);
+    dot_->run();
+    double expected = 0.0;
+    for (int rank = 0; rank < rank_count_; ++rank) expected += partial(7, rank, round);
+    ASSERT_EQ(scalar_[0], expected);
+  }
+  [[nodiscard]] const TrafficCounts& sent() const { return sent_; }
+
+ private:
+  static double operand(std::int64_t index, int round) { return static_cast<double>(index + 1000 * round); }
+  static double partial(std::int64_t index, int rank, int round) {
+    return static_cast<double>((rank + 1) * (index + 3) + 7 * round);
+  }
+  static std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
+  static std::span<double> part_of(std::span<double> block, const IndexRange& range) {
+    return block.subspan(index(range.begin), index(range.size()));
+  }
+  [[nodiscard]] IndexRange piece_of(int rank) const { return layout_.piece(rank); }
+  [[nodiscard]] IndexRange mine() const { return piece_of(rank_); }
+  [[nodiscard]] std::vector<int> all_ranks() const {
+    std::vector<int> ranks(static_cast<std::size_t>(rank_count_));
+    std::iota(ranks.begin(), ranks.end(), 0);
+    return ranks;
+  }
+
+  BlockLayout layout_;
+  int rank_;
+  int rank_count_;
+  ThreadPort port_;
+  TrafficCounts sent_;
+  PutOperations operations_{port_, rank_, sent_};
+  std::span<double> operand_;
+  std::span<double> partial_;
+  std::span<double> ring_;
+  std::span<double> scalar_;
+  std::unique_ptr<PreparedOperation> collect_;
+  std::unique_ptr<PreparedOperation> sum_;
+  std::unique_ptr<PreparedOperation> move_;
+  std::unique_ptr<PreparedOperation> dot_;
+};
+
+template <typename Work>
+int barriers_of(int rank_count, SumForm form, const Work& work) {
+  const auto layout = BlockLayout::even(5 * rank_count, {.columns = rank_count, .rows = 1});
+  constexpr std::size_t memory_size = 4096;
+  ThreadGroup group(rank_count, memory_size);
+  test::run_ranks(rank_count, [&](int rank) {
+    PutRank put(group, layout, rank, form);
+    work(put);
+  });
+  return group.barrier_count;
+}
+
+TEST(PutOperationsTest, ProductsOfThreadsThatAreLateAtRandom) {
+  // With 3 and 4 threads together 34 messages per round: more than a million.
+  for (const int rank_count : {3, 4}) {
+    for (const auto form : {SumForm::reduce_scatter, SumForm::whole_block}) {
+      SCOPED_TRACE(rank_count);
+      const int barriers = barriers_of(rank_count, form, [&](PutRank& put) {
+        const int rounds = test::stress_rounds(10'000);
+        for (int round = 0; round < rounds && !testing::Test::HasFatalFailure(); ++round) {
+          put.expect_product(round);
+          put.expect_dot(round);
+        }
+        EXPECT_GT(put.sent().of(Operation::collect).message_count, rounds);
+      });
+      EXPECT_EQ(barriers, 0);  // a sum of scalars is between any two runs of an operation
+    }
+  }
+}
+
+TEST(PutOperationsTest, WithoutASumOfScalarsInBetweenThereIsABarrier) {
+  for (const int rank_count : {2, 3, 5}) {
+    const int barriers = barriers_of(rank_count, SumForm::reduce_scatter, [](PutRank& put) {
+      for (int round = 0; round < 50; ++round) put.expect_product(round);
+    });
+    EXPECT_GT(barriers, 0);
+  }
+}
+
+TEST(PutOperationsTest, ManySumsOfScalarsInARow) {
+  for (const int rank_count : {1, 2, 3, 6}) {
+    const int barriers = barriers_of(rank_count, SumForm::reduce_scatter, [](PutRank& put) {
+      for (int round = 0; round < test::stress_rounds(2'000); ++round) put.expect_dot(round);
+    });
+    EXPECT_EQ(barriers, 0);
+  }
+}
+
+}  // namespace
+}  // namespace cg2d::comm

@@ -1,0 +1,306 @@
+// Collective operations of a group of ranks, and agreement on errors.
+
+#include "comm/rank_group.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <limits>
+#include <memory>
+#include <new>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "cg/base/agreement.hpp"
+#include "cg/base/shared_output.hpp"
+#include "support/mpi_test.hpp"
+
+namespace cg2d::comm {
+namespace {
+
+using test::group;
+
+/// The group of the test program, waiting as ranks do that yield, and as ranks with a core of their own.
+class RankGroupTest : public testing::TestWithParam<WaitMode> {
+ protected:
+  RankGroup group_{MPI_COMM_WORLD, GetParam()};
+  const int rank_ = group_.rank();
+  const int size_ = group_.size();
+};
+
+INSTANTIATE_TEST_SUITE_P(WaitModes, RankGroupTest,
+                         testing::Values(WaitMode::yield, WaitMode::spin, WaitMode::sleep),
+                         [](const auto& mode) {
+                           switch (mode.param) {
+                             case WaitMode::yield:
+                               return "yield";
+                             case WaitMode::spin:
+                               return "spin";
+                             case WaitMode::sleep:
+                               break;
+                           }
+                           return "sleep";
+                         });
+
+TEST_P(RankGroupTest, HasACommunicatorOfItsOwn) {
+  int comparison = MPI_UNEQUAL;
+  MPI_Comm_compare(group_.handle(), MPI_COMM_WORLD, &comparison);
+  EXPECT_EQ(comparison, MPI_CONGRUENT);
+  int rank = -1;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  EXPECT_EQ(rank_, rank);
+  EXPECT_EQ(group_.waiter().mode(), GetParam());
+}
+
+TEST_P(RankGroupTest, ReducesIntegers) {
+  EXPECT_EQ(group_.sum(std::int64_t{rank_} + 1), std::int64_t{size_} * (size_ + 1) / 2);
+  EXPECT_EQ(group_.maximum(std::int64_t{-rank_}), 0);
+  EXPECT_EQ(group_.minimum(std::int64_t{-rank_}), 1 - size_);
+  // Beyond 32 bits: counts of nonzeros are.
+  constexpr std::int64_t large = std::int64_t{1} << 40;
+  EXPECT_EQ(group_.sum(large), large * size_);
+  EXPECT_EQ(group_.minimum(std::numeric_limits<std::int64_t>::min() + rank_),
+            std::numeric_limits<std::int64_t>::min());
+}
+
+TEST_P(RankGroupTest, ReducesDoubles) {
+  EXPECT_EQ(group_.maximum(0.5 - rank_), 0.5);
+  EXPECT_EQ(group_.maximum(-1.0 - rank_), -1.0);  // not 0, where a reduction might start
+}
+
+TEST_P(RankGroupTest, SumsTheLowerRanks) {
+  EXPECT_EQ(group_.sum_of_lower_ranks(std::int64_t{rank_} + 1), std::int64_t{rank_} * (rank_ + 1) / 2);
+}
+
+TEST_P(RankGroupTest, GathersRaggedAndEmptyParts) {
+  // Rank r gives r % 3 numbers: nothing from every third.
+  const std::vector<std::int64_t> mine(static_cast<std::size_t>(rank_ % 3), 100 + rank_);
+  const auto all = group_.gather_all(std::span<const std::int64_t>(mine));
+  EXPECT_EQ(all.size(), static_cast<std::size_t>(size_));
+  for (int r = 0; r < size_; ++r) {
+    EXPECT_EQ(all[static_cast<std::size_t>(r)],
+              std::vector<std::int64_t>(static_cast<std::size_t>(r % 3), 100 + r));
+  }
+}
+
+TEST_P(RankGroupTest, GathersNothingFromAll) {
+  const auto all = group_.gather_all(std::span<const double>());
+  EXPECT_EQ(all, std::vector<std::vector<double>>(static_cast<std::size_t>(size_)));
+}
+
+TEST_P(RankGroupTest, GathersTexts) {
+  const auto texts = group_.gather_all(rank_ % 2 == 0 ? "rank " + std::to_string(rank_) : std::string());
+  EXPECT_EQ(texts.size(), static_cast<std::size_t>(size_));
+  for (int r = 0; r < size_; ++r) {
+    EXPECT_EQ(texts[static_cast<std::size_t>(r)], r % 2 == 0 ? "rank " + std::to_string(r) : std::string());
+  }
+}
+
+TEST_P(RankGroupTest, BroadcastsTheTextOfRankZero) {
+  EXPECT_EQ(group_.broadcast(rank_ == 0 ? "from rank 0" : "a longer text that nobody gets"), "from rank 0");
+  EXPECT_EQ(group_.broadcast(rank_ == 0 ? "" : "something"), "");
+  const std::string long_text(300'001, 'x');
+  EXPECT_EQ(group_.broadcast(rank_ == 0 ? long_text : ""), long_text);
+}
+
+/// What `source` sends to `destination`: nothing for some pairs, more than MPI's eager limit for one.
+std::vector<std::uint64_t> words_between(int source, int destination) {
+  const int count = source == 0 && destination == 0 ? 0 : (source * 7 + destination * 3) % 5;
+  const std::size_t length = source == 0 && destination == 1 ? 100'003 : static_cast<std::size_t>(count);
+  return std::vector<std::uint64_t>(length, static_cast<std::uint64_t>(source * 1000 + destination));
+}
+
+TEST_P(RankGroupTest, ExchangesRaggedAndEmptyParts) {
+  for (int repeat = 0; repeat < 3; ++repeat) {
+    std::vector<std::vector<std::uint64_t>> outgoing;
+    for (int r = 0; r < size_; ++r) outgoing.push_back(words_between(rank_, r));
+    const auto incoming = group_.exchange(std::move(outgoing));
+    EXPECT_EQ(incoming.size(), static_cast<std::size_t>(size_));
+    for (int r = 0; r < size_; ++r) {
+      EXPECT_EQ(incoming[static_cast<std::size_t>(r)], words_between(r, rank_)) << "from rank " << r;
+    }
+  }
+}
+
+TEST_P(RankGroupTest, ExchangeMovesWhatGoesToTheRankItself) {
+  std::vector<std::vector<std::uint64_t>> outgoing(static_cast<std::size_t>(size_));
+  auto& own = outgoing[static_cast<std::size_t>(rank_)];
+  own.assign(1000, 7);
+  const auto* const data = own.data();
+  const auto incoming = group_.exchange(std::move(outgoing));
+  EXPECT_EQ(incoming[static_cast<std::size_t>(rank_)].data(), data);
+}
+
+TEST_P(RankGroupTest, TheFirstRanksAreAGroupOfTheirOwn) {
+  for (int count = 1; count <= size_; ++count) {
+    if (rank_ < count) {
+      auto first = group_.first_ranks(count, GetParam());
+      EXPECT_EQ(first.size(), count);
+      EXPECT_EQ(first.rank(), rank_);
+      EXPECT_EQ(first.waiter().mode(), GetParam());
+      EXPECT_EQ(first.sum(std::int64_t{1}), count);
+      EXPECT_EQ(first.broadcast(rank_ == 0 ? "from rank 0" : ""), "from rank 0");
+    }
+    group_.barrier();  // the others wait here
+  }
+}
+
+TEST_P(RankGroupTest, TextsArriveInOrder) {
+  const std::string long_text(3'000'017, static_cast<char>('a' + rank_));
+  if (rank_ != 0) {
+    for (const auto& text : {std::string("first"), long_text, std::string()}) group_.send_text(text, 0);
+  }
+  for (int source = 1; rank_ == 0 && source < size_; ++source) {
+    EXPECT_EQ(group_.receive_text(source), "first");
+    EXPECT_TRUE(group_.receive_text(source) == std::string(3'000'017, static_cast<char>('a' + source)));
+    EXPECT_EQ(group_.receive_text(source), "");
+  }
+  group_.barrier();
+}
+
+/// A tick source that counts how often it is read.
+std::uint64_t counted_ticks = 0;
+std::uint64_t count_ticks() noexcept { return ++counted_ticks; }
+
+TEST_P(RankGroupTest, WaitingIsMeasuredOnlyWithATickSource) {
+  group_.barrier();
+  EXPECT_EQ(group_.waiter().wait_count(), 0U);
+  EXPECT_EQ(group_.waiter().waited_ticks(), 0U);
+  group_.waiter().set_tick_source(&count_ticks);
+  const auto before = counted_ticks;
+  group_.barrier();
+  group_.barrier();
+  EXPECT_EQ(group_.waiter().wait_count(), 2U);
+  EXPECT_EQ(group_.waiter().waited_ticks(), 2U);  // read before and behind each wait
+  EXPECT_EQ(counted_ticks, before + 4);
+  group_.waiter().wait_all({});  // nothing to wait for: nothing is read
+  EXPECT_EQ(group_.waiter().wait_count(), 2U);
+}
+
+TEST(MpiErrorTest, NamesTheCallAndTheReason) {
+  EXPECT_NO_THROW(check(MPI_SUCCESS, "MPI_Send"));
+  try {
+    check(MPI_ERR_RANK, "MPI_Send");
+    ADD_FAILURE() << "no exception";
+  } catch (const MpiError& error) {
+    EXPECT_EQ(std::string(error.what()).rfind("MPI_Send: ", 0), 0U) << error.what();
+    EXPECT_GT(std::string(error.what()).size(), std::string("MPI_Send: ").size());
+  }
+}
+
+TEST(MpiErrorTest, AFailedCallOfAGroupThrows) {
+  // To a rank that does not exist: MPI must return the error (MPI_ERRORS_RETURN), not end the program.
+  EXPECT_THROW(group().send_text("lost", group().size()), MpiError);
+}
+
+// ---------------------------------------------------------------- agreement
+
+struct Outcome {
+  int code = 0;
+  std::string text;
+};
+
+/// What reach() throws here.
+Outcome outcome_of(Agreement& agreement) {
+  try {
+    agreement.reach();
+  } catch (const RunError& error) {
+    return {.code = static_cast<int>(error.code()), .text = error.what()};
+  }
+  return {};
+}
+
+TEST(AgreementTest, ADefectInTheTextOfAResultEndsEveryRankAlike) {
+  const auto file = open_output("/dev/null", group());
+  Outcome outcome;
+  try {
+    write_output(file.get(), group(), []() -> std::string { throw std::out_of_range("no such column"); });
+  } catch (const RunError& error) {
+    outcome = {.code = static_cast<int>(error.code()), .text = error.what()};
+  }
+  EXPECT_EQ(outcome.code, 70);
+  EXPECT_NE(outcome.text.find("cannot be written as text: no such column"), std::string::npos)
+      << outcome.text;
+}
+
+TEST(AgreementTest, WithoutAFailureNobodyThrows) {
+  Agreement agreement(group());
+  int steps_run = 0;
+  agreement.attempt([&] { ++steps_run; });
+  agreement.attempt([&] { ++steps_run; });
+  EXPECT_EQ(outcome_of(agreement).code, 0);
+  EXPECT_EQ(steps_run, 2);
+}
+
+TEST(AgreementTest, OneRanksFailureIsThrownOnEveryRank) {
+  for (int failing = 0; failing < group().size(); ++failing) {
+    Agreement agreement(group());
+    agreement.attempt([&] {
+      if (group().rank() == failing)
+        throw RunError(ExitCode::cannot_write, "disk of rank " + std::to_string(failing));
+    });
+    const auto outcome = outcome_of(agreement);
+    EXPECT_EQ(outcome.code, 74);
+    EXPECT_EQ(outcome.text, "disk of rank " + std::to_string(failing));
+  }
+}
+
+TEST(AgreementTest, OfSeveralFailuresTheLowestRanksIsThrown) {
+  const int lowest = group().size() / 2;
+  Agreement agreement(group());
+  agreement.attempt([&] {
+    // Higher ranks fail with a larger code, which must not be mixed with the lowest one's text.
+    if (group().rank() == lowest) throw InputError("the lowest");
+    if (group().rank() > lowest) throw RunError(ExitCode::not_finite, "a higher one");
+  });
+  const auto outcome = outcome_of(agreement);
+  EXPECT_EQ(outcome.code, 64);
+  EXPECT_EQ(outcome.text, "the lowest");
+}
+
+TEST(AgreementTest, StepsBehindAFailureAreNotRunAndItsTextIsKept) {
+  const int last = group().size() - 1;
+  Agreement agreement(group());
+  bool ran_on = false;
+  agreement.attempt([&] {
+    if (group().rank() == last) throw RunError(ExitCode::cannot_create, "first");
+  });
+  agreement.attempt([&] {
+    ran_on = true;
+    throw RunError(ExitCode::not_finite, "second");
+  });
+  EXPECT_EQ(ran_on, group().rank() != last);
+  const auto outcome = outcome_of(agreement);
+  // With one rank the first failure is the only one; else rank 0 fails in the second step, and is lower.
+  EXPECT_EQ(outcome.text, last == 0 ? "first" : "second");
+}
+
+TEST(AgreementTest, OutOfMemoryBecomesItsExitCodeAndNamesTheRank) {
+  const int last = group().size() - 1;
+  Agreement agreement(group());
+  agreement.attempt([&] {
+    if (group().rank() == last) throw std::bad_alloc();
+  });
+  const auto outcome = outcome_of(agreement);
+  EXPECT_EQ(outcome.code, 71);
+  EXPECT_NE(outcome.text.find("rank " + std::to_string(last)), std::string::npos) << outcome.text;
+}
+
+TEST(AgreementTest, ADefectIsNotHidden) {
+  Agreement agreement(group());
+  EXPECT_THROW(agreement.attempt([] { throw std::logic_error("a defect"); }), std::logic_error);
+  EXPECT_EQ(outcome_of(agreement).code, 0);
+}
+
+TEST(AgreementTest, AgreeOnIsAttemptAndReach) {
+  EXPECT_NO_THROW(agree_on(group(), [] {}));
+  EXPECT_THROW(agree_on(group(),
+                        [] {
+                          if (group().rank() == group().size() - 1) throw InputError("no");
+                        }),
+               RunError);
+}
+
+}  // namespace
+}  // namespace cg2d::comm

@@ -1,0 +1,435 @@
+// Butterflies for every group size up to 81, and for the groups of every grid up to 9 x 9, executed by a
+// simulator.
+
+#include "comm/schedule.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <bitset>
+#include <cmath>
+
+#include "support/bits.hpp"
+#include "support/layouts.hpp"
+#include "support/schedule_simulator.hpp"
+
+namespace cg2d::comm {
+namespace {
+
+using test::Delivery;
+using test::GroupSimulation;
+using test::same_bits;
+
+constexpr int largest_group = 81;
+constexpr std::array both_deliveries{Delivery::eager, Delivery::rendezvous};
+
+int ceil_log2(int value) { return static_cast<int>(std::bit_width(static_cast<unsigned>(value - 1))); }
+int floor_log2(int value) { return static_cast<int>(std::bit_width(static_cast<unsigned>(value))) - 1; }
+bool is_power_of_two(int value) { return std::has_single_bit(static_cast<unsigned>(value)); }
+
+/// One element per member.
+GroupPieces single_elements(int group_size) {
+  return {BlockLayout::even(group_size, {.columns = 1, .rows = group_size}), 0, group_size};
+}
+
+template <typename MakeSchedule>
+std::vector<Schedule> schedules_of(int group_size, const MakeSchedule& make) {
+  std::vector<Schedule> schedules;
+  for (int member = 0; member < group_size; ++member) schedules.push_back(make(group_size, member));
+  return schedules;
+}
+
+/// The members whose partial sums are in a value; adding one twice is noticed.
+struct Contributors {
+  std::bitset<largest_group> members;
+  bool doubled = false;
+
+  Contributors& operator+=(const Contributors& other) {
+    doubled = doubled || other.doubled || (members & other.members).any();
+    members |= other.members;
+    return *this;
+  }
+};
+
+/// Every member holds a partial sum of everything, which only it has contributed to.
+std::vector<std::vector<Contributors>> own_contributions(int group_size) {
+  std::vector<std::vector<Contributors>> blocks;
+  for (int member = 0; member < group_size; ++member) {
+    Contributors own;
+    own.members.set(static_cast<std::size_t>(member));
+    blocks.emplace_back(static_cast<std::size_t>(group_size), own);
+  }
+  return blocks;
+}
+
+/// Doubles whose sum depends on the order of the additions.
+std::vector<std::vector<double>> awkward_blocks(int group_size) {
+  std::vector<std::vector<double>> blocks;
+  for (int member = 0; member < group_size; ++member) {
+    auto& block = blocks.emplace_back();
+    for (int k = 0; k < group_size; ++k) {
+      const double sign = (member + k) % 3 == 0 ? -1.0 : 1.0;
+      block.push_back(sign * std::ldexp(1.0 + 1.0 / (member + 3), (member * 37 + k * 11) % 80 - 40));
+    }
+  }
+  return blocks;
+}
+
+TEST(AllGatherTest, EndsWithAllPiecesOnAllMembersEachReceivedOnce) {
+  for (int size = 1; size <= largest_group; ++size) {
+    SCOPED_TRACE("group of " + std::to_string(size));
+    for (const auto delivery : both_deliveries) {
+      std::vector<std::vector<double>> blocks(static_cast<std::size_t>(size));
+      for (std::size_t m = 0; m < blocks.size(); ++m) {
+        blocks[m].assign(blocks.size(), -1.0);
+        blocks[m][m] = static_cast<double>(100 + m);
+      }
+      GroupSimulation<double> group(single_elements(size), schedules_of(size, all_gather_schedule), blocks);
+      group.run(delivery);
+      for (int member = 0; member < size; ++member) {
+        std::vector<double> everything;
+        for (int k = 0; k < size; ++k) everything.push_back(100 + k);
+        EXPECT_EQ(group.block(member), everything) << "member " << member;
+        std::vector<int> received(static_cast<std::size_t>(size), 1);
+        received[static_cast<std::size_t>(member)] = 0;
+        EXPECT_EQ(group.placed_count(member), received) << "member " << member;
+      }
+    }
+  }
+}
+
+TEST(AllGatherTest, TakesTheFewestSteps) {
+  for (int size = 1; size <= largest_group; ++size) {
+    for (int member = 0; member < size; ++member) {
+      const auto schedule = all_gather_schedule(size, member);
+      EXPECT_EQ(schedule.group_size, size);
+      EXPECT_EQ(static_cast<int>(schedule.steps.size()), ceil_log2(size)) << "group of " << size;
+    }
+  }
+}
+
+TEST(ReduceScatterTest, SumsEveryContributionExactlyOnce) {
+  for (int size = 1; size <= largest_group; ++size) {
+    SCOPED_TRACE("group of " + std::to_string(size));
+    for (const auto delivery : both_deliveries) {
+      GroupSimulation<Contributors> group(single_elements(size), schedules_of(size, reduce_scatter_schedule),
+                                          own_contributions(size));
+      group.run(delivery);
+      for (int member = 0; member < size; ++member) {
+        const auto& mine = group.block(member)[static_cast<std::size_t>(member)];
+        EXPECT_EQ(mine.members.count(), static_cast<std::size_t>(size)) << "member " << member;
+        EXPECT_FALSE(mine.doubled) << "member " << member;
+      }
+    }
+  }
+}
+
+TEST(ReduceScatterTest, SendsEveryOtherPieceOnceInTheFewestSteps) {
+  for (int size = 1; size <= largest_group; ++size) {
+    for (int member = 0; member < size; ++member) {
+      const auto schedule = reduce_scatter_schedule(size, member);
+      EXPECT_EQ(static_cast<int>(schedule.steps.size()), ceil_log2(size)) << "group of " << size;
+      int sent = 0;
+      for (const auto& step : schedule.steps) {
+        sent += step.sent.count;
+        EXPECT_EQ(step.combine, Combine::add);
+      }
+      EXPECT_EQ(sent, size - 1) << "group of " << size;
+    }
+  }
+}
+
+TEST(ReduceScatterTest, OrderOfAdditionsDoesNotDependOnTheOrderOfArrival) {
+  for (int size = 1; size <= largest_group; ++size) {
+    std::vector<GroupSimulation<double>> groups;
+    for (const auto delivery : both_deliveries) {
+      groups.emplace_back(single_elements(size), schedules_of(size, reduce_scatter_schedule),
+                          awkward_blocks(size));
+      groups.back().run(delivery);
+    }
+    for (int member = 0; member < size; ++member) {
+      EXPECT_TRUE(same_bits(groups[0].block(member), groups[1].block(member))) << "group of " << size;
+    }
+  }
+}
+
+TEST(AllReduceTest, SumsEveryContributionExactlyOnceOnEveryMember) {
+  for (int size = 1; size <= largest_group; ++size) {
+    SCOPED_TRACE("group of " + std::to_string(size));
+    for (const auto delivery : both_deliveries) {
+      GroupSimulation<Contributors> group(single_elements(size), schedules_of(size, all_reduce_schedule),
+                                          own_contributions(size));
+      group.run(delivery);
+      for (int member = 0; member < size; ++member) {
+        const bool is_whole = std::ranges::all_of(group.block(member), [&](const Contributors& sum) {
+          return sum.members.count() == static_cast<std::size_t>(size) && !sum.doubled;
+        });
+        EXPECT_TRUE(is_whole) << "member " << member;
+      }
+    }
+  }
+}
+
+TEST(AllReduceTest, EveryMemberHasTheSameBits) {
+  for (int size = 1; size <= largest_group; ++size) {
+    SCOPED_TRACE("group of " + std::to_string(size));
+    std::vector<double> first;
+    for (const auto delivery : both_deliveries) {
+      GroupSimulation<double> group(single_elements(size), schedules_of(size, all_reduce_schedule),
+                                    awkward_blocks(size));
+      group.run(delivery);
+      if (first.empty()) first = group.block(0);
+      for (int member = 0; member < size; ++member) {
+        EXPECT_TRUE(same_bits(group.block(member), first)) << "member " << member;
+      }
+    }
+  }
+}
+
+TEST(AllReduceTest, TakesTwoMoreStepsThanTheButterflyWhereTheSizeIsNoPowerOfTwo) {
+  for (int size = 1; size <= largest_group; ++size) {
+    std::size_t most_steps = 0;
+    for (int member = 0; member < size; ++member) {
+      most_steps = std::max(most_steps, all_reduce_schedule(size, member).steps.size());
+    }
+    const int expected = is_power_of_two(size) ? floor_log2(size) : floor_log2(size) + 2;
+    EXPECT_EQ(static_cast<int>(most_steps), expected) << "group of " << size;
+  }
+}
+
+TEST(GroupPiecesTest, RunsWrapAroundAndLeaveOutWhatIsEmpty) {
+  const BlockLayout layout({.columns = 5, .rows = 1}, {0, 2, 2, 5, 6, 6});  // sizes 2 0 3 1 0
+  const GroupPieces pieces(layout, 0, 5);
+  using Ranges = std::vector<IndexRange>;
+  EXPECT_EQ(pieces.group_size(), 5);
+  EXPECT_EQ(pieces.size(), 6);
+  EXPECT_EQ(pieces.piece(2), (IndexRange{.begin = 2, .end = 5}));
+  EXPECT_EQ(pieces.ranges({.first = 0, .count = 5}), (Ranges{{.begin = 0, .end = 6}}));
+  EXPECT_EQ(pieces.ranges({.first = 1, .count = 1}), Ranges{});
+  EXPECT_EQ(pieces.ranges({.first = 3, .count = 3}),
+            (Ranges{{.begin = 5, .end = 6}, {.begin = 0, .end = 2}}));
+  EXPECT_EQ(pieces.ranges({.first = 4, .count = 2}), (Ranges{{.begin = 0, .end = 2}}));
+  EXPECT_EQ(pieces.ranges({.first = 4, .count = 1}), Ranges{});
+  EXPECT_EQ(pieces.element_count({.first = 3, .count = 3}), 3);
+  EXPECT_EQ(pieces.element_count({.first = 2, .count = 0}), 0);
+}
+
+TEST(GroupPiecesTest, OffsetsCountFromTheGroupsOwnBlock) {
+  const auto layout = BlockLayout::even(100, {.columns = 2, .rows = 5});
+  const auto pieces = summation_pieces(layout, layout.grid().rank_at(3, 1));  // pieces 6 and 7: 60 ... 80
+  EXPECT_EQ(pieces.size(), 20);
+  EXPECT_EQ(pieces.piece(1), (IndexRange{.begin = 10, .end = 20}));
+  const auto column = collection_pieces(layout, layout.grid().rank_at(3, 1));  // pieces 5 ... 9: 50 ... 100
+  EXPECT_EQ(column.size(), 50);
+  EXPECT_EQ(column.piece(3), (IndexRange{.begin = 30, .end = 40}));
+}
+
+// ---------------------------------------------------------------- whole grids
+
+/// A product on a whole grid, as its four steps: values are integers, so all sums are exact.
+class PlaneSimulation {
+ public:
+  PlaneSimulation(const BlockLayout& layout, SumForm form, Delivery delivery)
+      : layout_(layout), form_(form), delivery_(delivery) {}
+
+  static double operand(std::int64_t index) { return static_cast<double>(index + 1); }
+  static double partial(std::int64_t index, int column) {
+    return static_cast<double>((column + 1) * (index + 5));
+  }
+  [[nodiscard]] double sum(std::int64_t index) const {
+    double value = 0.0;
+    for (int column = 0; column < layout_.grid().columns; ++column) value += partial(index, column);
+    return value;
+  }
+
+  void expect_collection() const {
+    const auto grid = layout_.grid();
+    for (int column = 0; column < grid.columns; ++column) {
+      const auto block = layout_.column_block(column);
+      const auto pieces = collection_pieces(layout_, grid.rank_at(0, column));
+      std::vector<Schedule> schedules;
+      std::vector<std::vector<double>> blocks;
+      for (int row = 0; row < grid.rows; ++row) {
+        schedules.push_back(collection_schedule(layout_, grid.rank_at(row, column)));
+        const auto mine = layout_.piece(layout_.column_piece_of(grid.rank_at(row, column)));
+        auto& held = blocks.emplace_back();
+        for (auto i = block.begin; i < block.end; ++i) held.push_back(mine.contains(i) ? operand(i) : -1.0);
+      }
+      GroupSimulation<double> group(pieces, schedules, blocks);
+      group.run(delivery_);
+      std::vector<double> expected;
+      for (auto i = block.begin; i < block.end; ++i) expected.push_back(operand(i));
+      for (int row = 0; row < grid.rows; ++row) {
+        const int rank = grid.rank_at(row, column);
+        EXPECT_EQ(group.block(row), expected) << "rank " << rank;
+        EXPECT_EQ(group.sent(row), collection_traffic(layout_, rank)) << "rank " << rank;
+      }
+    }
+  }
+
+  void expect_summation() const {
+    const auto grid = layout_.grid();
+    for (int row = 0; row < grid.rows; ++row) {
+      const auto block = layout_.row_block(row);
+      std::vector<Schedule> schedules;
+      std::vector<std::vector<double>> blocks;
+      for (int column = 0; column < grid.columns; ++column) {
+        schedules.push_back(summation_schedule(layout_, grid.rank_at(row, column), form_));
+        auto& held = blocks.emplace_back();
+        for (auto i = block.begin; i < block.end; ++i) held.push_back(partial(i, column));
+      }
+      GroupSimulation<double> group(summation_pieces(layout_, grid.rank_at(row, 0)), schedules, blocks);
+      group.run(delivery_);
+      for (int column = 0; column < grid.columns; ++column) expect_sum(group, grid.rank_at(row, column));
+    }
+  }
+
+ private:
+  /// My row piece, or all of the row block where the form says so.
+  void expect_sum(const GroupSimulation<double>& group, int rank) const {
+    const int member = layout_.grid().column_of(rank);
+    const auto block = layout_.row_block(layout_.grid().row_of(rank));
+    const auto whole = form_ == SumForm::whole_block ? block : layout_.piece(layout_.row_piece_of(rank));
+    std::int64_t wrong_count = 0;
+    for (auto i = whole.begin; i < whole.end; ++i) {
+      if (group.block(member)[static_cast<std::size_t>(i - block.begin)] != sum(i)) ++wrong_count;
+    }
+    EXPECT_EQ(wrong_count, 0) << "rank " << rank;
+    EXPECT_EQ(group.sent(member), summation_traffic(layout_, rank, form_)) << "rank " << rank;
+  }
+
+  const BlockLayout& layout_;
+  SumForm form_;
+  Delivery delivery_;
+};
+
+TEST(GridScheduleTest, CollectionAndSummationAreRightOnEveryGrid) {
+  test::for_every_grid([](ProcessGrid grid) {
+    for (const std::int64_t n :
+         {0, 1, 7, grid.rank_count() - 1, grid.rank_count(), grid.rank_count() + 1, 101}) {
+      for (const auto& named : test::layouts_of(n, grid)) {
+        SCOPED_TRACE(test::describe(named));
+        for (const auto delivery : both_deliveries) {
+          PlaneSimulation(named.layout, SumForm::whole_block, delivery).expect_collection();
+          for (const auto form : {SumForm::whole_block, SumForm::reduce_scatter}) {
+            PlaneSimulation(named.layout, form, delivery).expect_summation();
+          }
+        }
+      }
+    }
+  });
+}
+
+TEST(TrafficTest, ShuffleSendsThePieceUnlessItStays) {
+  test::for_every_grid([](ProcessGrid grid) {
+    for (const auto& named : test::layouts_of(101, grid)) {
+      SCOPED_TRACE(test::describe(named));
+      Traffic all;
+      std::int64_t moved = 0;
+      for (int rank = 0; rank < grid.rank_count(); ++rank) {
+        const auto traffic = shuffle_traffic(named.layout, rank);
+        EXPECT_LE(traffic.message_count, 1);
+        all += traffic;
+        const bool stays = named.layout.row_piece_of(rank) == named.layout.column_piece_of(rank);
+        if (!stays) moved += named.layout.piece(rank).size();
+      }
+      EXPECT_EQ(all.byte_count, 8 * moved);
+    }
+  });
+}
+
+TEST(TrafficTest, DotIsWhatTheAllReduceOfTheValuesSends) {
+  for (int size = 1; size <= largest_group; ++size) {
+    for (const int value_count : {1, 3}) {
+      // All values are one piece's, so that a run of all pieces is all values.
+      const GroupPieces values(test::one_piece_layout(value_count, {.columns = size, .rows = 1}, 0), 0, size);
+      const std::vector<std::vector<double>> blocks(
+          static_cast<std::size_t>(size), std::vector<double>(static_cast<std::size_t>(value_count), 1.0));
+      GroupSimulation<double> group(values, schedules_of(size, all_reduce_schedule), blocks);
+      group.run(Delivery::eager);
+      for (int member = 0; member < size; ++member) {
+        EXPECT_EQ(group.sent(member), dot_traffic(size, member, value_count)) << "group of " << size;
+        EXPECT_EQ(group.block(member).front(), size);
+      }
+    }
+  }
+}
+
+/// How often each element of the rank's column block is in its parts, by what was before `part` and what it
+/// adds.
+std::vector<int> covered_by(const std::vector<std::vector<IndexRange>>& parts, std::int64_t size) {
+  std::vector<int> count(static_cast<std::size_t>(size), 0);
+  for (const auto& part : parts) {
+    for (const auto& range : part) {
+      for (auto k = range.begin; k < range.end; ++k) ++count[static_cast<std::size_t>(k)];
+    }
+  }
+  return count;
+}
+
+TEST(CollectionPartsTest, CoverTheColumnBlockOnceBeginningWithTheOwnPiece) {
+  test::for_every_grid([](const ProcessGrid& grid) {
+    for (const std::int64_t n : {0, 1, 7, grid.rank_count() + 1, 211}) {
+      for (const auto& named : test::layouts_of(n, grid)) {
+        SCOPED_TRACE(test::describe(named));
+        for (int rank = 0; rank < grid.rank_count(); ++rank) {
+          const auto block = named.layout.column_block(grid.column_of(rank));
+          const auto own = named.layout.piece(named.layout.column_piece_of(rank));
+          const auto parts = collection_parts(named.layout, rank);
+          EXPECT_EQ(parts.size(), collection_schedule(named.layout, rank).steps.size() + 1);
+          EXPECT_EQ(covered_by(parts, block.size()),
+                    std::vector<int>(static_cast<std::size_t>(block.size()), 1));
+          std::vector<IndexRange> first;
+          if (own.size() > 0) {
+            first.push_back({.begin = own.begin - block.begin, .end = own.end - block.begin});
+          }
+          EXPECT_EQ(parts.front(), first);
+          for (const auto& part : parts) EXPECT_LE(part.size(), 2U);
+        }
+      }
+    }
+  });
+}
+
+TEST(CollectionPartsTest, TellWhatAMemberOfThreeGetsInWhichOrder) {
+  const auto layout = BlockLayout::even(9, {.columns = 1, .rows = 3});
+  const std::vector<std::vector<IndexRange>> of_the_second{
+      {{.begin = 3, .end = 6}}, {{.begin = 6, .end = 9}}, {{.begin = 0, .end = 3}}};
+  EXPECT_EQ(collection_parts(layout, 1), of_the_second);
+  const auto ragged = BlockLayout({.columns = 1, .rows = 5}, {0, 2, 2, 5, 6, 10});
+  // In the second step a member of five gets the two pieces behind the next one, here around the end.
+  const std::vector<std::vector<IndexRange>> of_the_third{{{.begin = 2, .end = 5}},
+                                                          {{.begin = 5, .end = 6}},
+                                                          {{.begin = 6, .end = 10}, {.begin = 0, .end = 2}},
+                                                          {}};
+  EXPECT_EQ(collection_parts(ragged, 2), of_the_third);
+}
+
+/// Itakura et al. 1998, Table 1 (with N/Py for the summation, as its text and its measurements need).
+TEST(TrafficTest, IsThePapersForPowersOfTwo) {
+  for (const int columns : {1, 2, 4, 8, 16}) {
+    for (const int rows : {1, 2, 4, 8, 16}) {
+      const ProcessGrid grid{.columns = columns, .rows = rows};
+      SCOPED_TRACE("grid " + grid.name());
+      const std::int64_t n = 3 * 256;
+      const auto layout = BlockLayout::even(n, grid);
+      for (int rank = 0; rank < grid.rank_count(); ++rank) {
+        const auto collection = collection_traffic(layout, rank);
+        EXPECT_EQ(collection.message_count, floor_log2(rows));
+        EXPECT_EQ(collection.byte_count, 8 * (n / grid.rank_count()) * (rows - 1));
+        const auto summation = summation_traffic(layout, rank, SumForm::whole_block);
+        EXPECT_EQ(summation.message_count, floor_log2(columns));
+        EXPECT_EQ(summation.byte_count, 8 * (n / rows) * floor_log2(columns));
+        const auto scattered = summation_traffic(layout, rank, SumForm::reduce_scatter);
+        EXPECT_EQ(scattered.message_count, floor_log2(columns));
+        EXPECT_EQ(scattered.byte_count, 8 * (n / grid.rank_count()) * (columns - 1));
+        EXPECT_EQ(dot_traffic(grid.rank_count(), rank, 1).message_count, floor_log2(grid.rank_count()));
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace cg2d::comm

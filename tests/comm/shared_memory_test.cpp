@@ -1,0 +1,290 @@
+// The transport "shared" with threads instead of ranks: here the thread sanitizer sees both sides of every
+// exchange. Every value is compared, while threads are late at random.
+
+#include "comm/shared_memory.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <condition_variable>
+#include <cstddef>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <span>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "comm/shared_counter.hpp"
+#include "support/late_threads.hpp"
+#include "support/layouts.hpp"
+#include "support/product_check.hpp"
+
+namespace cg2d::comm {
+namespace {
+
+/// Zeroed memory on a border of pages.
+class Part {
+ public:
+  explicit Part(std::size_t byte_count) : bytes_(static_cast<std::byte*>(::operator new(byte_count, page))) {
+    std::fill_n(bytes_, byte_count, std::byte{0});
+  }
+  ~Part() { ::operator delete(bytes_, page); }
+  Part(const Part&) = delete;
+  Part& operator=(const Part&) = delete;
+  Part(Part&&) = delete;
+  Part& operator=(Part&&) = delete;
+
+  [[nodiscard]] std::byte* data() const { return bytes_; }
+
+ private:
+  static constexpr std::align_val_t page{4096};
+  std::byte* bytes_;
+};
+
+/// Messages between threads.
+class Mailboxes {
+ public:
+  void send(int from, int to, std::vector<double> values) {
+    const std::lock_guard lock(mutex_);
+    boxes_[{from, to}].push_back(std::move(values));
+    has_news_.notify_all();
+  }
+  std::vector<double> receive(int from, int to) {
+    std::unique_lock lock(mutex_);
+    auto& box = boxes_[{from, to}];
+    has_news_.wait(lock, [&] { return !box.empty(); });
+    auto values = std::move(box.front());
+    box.pop_front();
+    return values;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable has_news_;
+  std::map<std::pair<int, int>, std::deque<std::vector<double>>> boxes_;
+};
+
+class ThreadMessages final : public NodeMessages {
+ public:
+  ThreadMessages(Mailboxes& boxes, int rank, const std::vector<NodeMessage>& sends,
+                 const std::vector<NodeMessage>& receives)
+      : boxes_(boxes), rank_(rank), sends_(sends), receives_(receives) {}
+
+  /// As MPI may: what is received can come from now on.
+  void start_receives() override {
+    for (const auto& message : receives_) {
+      for (const auto& range : message.ranges) std::ranges::fill(part(message, range), -1.0);
+    }
+  }
+  void start_send(std::size_t which) override {
+    std::vector<double> values;
+    for (const auto& range : sends_[which].ranges) {
+      const auto source = part(sends_[which], range);
+      values.insert(values.end(), source.begin(), source.end());
+    }
+    boxes_.send(rank_, sends_[which].partner, std::move(values));
+  }
+  void wait_for_receive(std::size_t which) override {
+    const auto values = boxes_.receive(receives_[which].partner, rank_);
+    auto next = values.begin();
+    for (const auto& range : receives_[which].ranges) {
+      std::copy_n(next, range.size(), part(receives_[which], range).begin());
+      next += range.size();
+    }
+  }
+  void wait_for_send(std::size_t /*which*/) override {}
+
+ private:
+  static std::span<double> part(const NodeMessage& message, const IndexRange& range) {
+    return message.buffer.subspan(static_cast<std::size_t>(range.begin),
+                                  static_cast<std::size_t>(range.size()));
+  }
+
+  Mailboxes& boxes_;
+  int rank_;
+  std::vector<NodeMessage> sends_;
+  std::vector<NodeMessage> receives_;
+};
+
+/// The first one adds up.
+class ThreadSum final : public PreparedOperation {
+ public:
+  ThreadSum(Mailboxes& boxes, int rank, std::span<double> values, const std::vector<int>& ranks)
+      : boxes_(boxes), rank_(rank), values_(values), ranks_(ranks) {}
+
+  void run() override {
+    const int first = ranks_.front();
+    if (rank_ != first) {
+      boxes_.send(rank_, first, {values_.begin(), values_.end()});
+      std::ranges::copy(boxes_.receive(first, rank_), values_.begin());
+      return;
+    }
+    for (const int rank : ranks_) {
+      if (rank == first) continue;
+      const auto theirs = boxes_.receive(rank, first);
+      for (std::size_t k = 0; k < values_.size(); ++k) values_[k] += theirs[k];
+    }
+    for (const int rank : ranks_) {
+      if (rank != first) boxes_.send(first, rank, {values_.begin(), values_.end()});
+    }
+  }
+
+ private:
+  Mailboxes& boxes_;
+  int rank_;
+  std::span<double> values_;
+  std::vector<int> ranks_;
+};
+
+class ThreadLink final : public NodeLink {
+ public:
+  ThreadLink(Mailboxes& boxes, int rank) : boxes_(boxes), rank_(rank) {}
+  std::unique_ptr<NodeMessages> prepare(Operation /*operation*/, const std::vector<NodeMessage>& sends,
+                                        const std::vector<NodeMessage>& receives) override {
+    return std::make_unique<ThreadMessages>(boxes_, rank_, sends, receives);
+  }
+  std::unique_ptr<PreparedOperation> prepare_sum(std::span<double> values,
+                                                 const std::vector<int>& ranks) override {
+    return std::make_unique<ThreadSum>(boxes_, rank_, values, ranks);
+  }
+
+ private:
+  Mailboxes& boxes_;
+  int rank_;
+};
+
+/// Nodes of so many ranks; 0: one node.
+NodeMap nodes_of(int rank_count, int ranks_per_node) {
+  std::vector<int> node_of;
+  for (int rank = 0; rank < rank_count; ++rank)
+    node_of.push_back(ranks_per_node == 0 ? 0 : rank / ranks_per_node);
+  return NodeMap(node_of);
+}
+
+/// Runs work(communicator, rank) in a thread for each rank of the layout's grid.
+template <typename Work>
+void run_threads(const BlockLayout& layout, WaitMode mode, int ranks_per_node, const Work& work) {
+  const CommunicatorOptions options{.mirrored = true};
+  const int rank_count = layout.grid().rank_count();
+  const auto nodes = nodes_of(rank_count, ranks_per_node);
+  std::vector<std::unique_ptr<Part>> parts;
+  for (int rank = 0; rank < rank_count; ++rank)
+    parts.push_back(std::make_unique<Part>(shared_part_byte_count(layout, nodes, rank, options)));
+  Mailboxes boxes;
+  test::run_ranks(rank_count, [&](int rank) {
+    Waiter waiter(mode);
+    SharedPlace place{.rank = rank,
+                      .nodes = nodes,
+                      .parts = {},
+                      .memory = nullptr,
+                      .waiter = waiter,
+                      .ranks_sleep = mode == WaitMode::yield};
+    for (const int other : nodes.ranks_of(nodes.node_of(rank)))
+      place.parts.push_back(parts[static_cast<std::size_t>(other)]->data());
+    place.make_link = [&](TrafficCounts& /*sent*/) { return std::make_unique<ThreadLink>(boxes, rank); };
+    const auto communicator = make_shared_communicator(std::move(place), layout, options);
+    work(*communicator, rank);
+  });
+}
+
+constexpr ProcessGrid square_of_four{.columns = 2, .rows = 2};
+
+double scalar_of(int rank, int round) { return static_cast<double>((rank + 1) * 1000 + round % 1000); }
+
+void expect_scalar_sum(Communicator& communicator, int rank, int rank_count, int round) {
+  std::array<double, 2> values{scalar_of(rank, round), 1.0};
+  communicator.sum_scalars(values);
+  double expected = 0.0;
+  for (int other = 0; other < rank_count; ++other) expected += scalar_of(other, round);
+  EXPECT_EQ(values[0], expected);
+  EXPECT_EQ(values[1], rank_count);
+}
+
+void expect_products_of_late_threads(const ProcessGrid& grid, WaitMode mode, int ranks_per_node, int rounds) {
+  const auto layout = BlockLayout::even(37, grid);
+  run_threads(layout, mode, ranks_per_node, [&](Communicator& communicator, int rank) {
+    test::ProductCheck check(communicator, layout, rank);
+    test::Delays delays(rank);
+    for (int round = 0; round < rounds && !testing::Test::HasFailure(); ++round) {
+      check.expect_collection(round);
+      delays.maybe();
+      check.expect_sum_and_shuffle(round);
+      delays.maybe();
+      expect_scalar_sum(communicator, rank, grid.rank_count(), round);
+    }
+  });
+}
+
+TEST(SharedMemoryTest, ProductsOfThreadsThatAreLateAtRandom) {
+  // Seven exchanges per round and thread: more than a million together.
+  expect_products_of_late_threads(square_of_four, WaitMode::yield, 0, test::stress_rounds(40'000));
+}
+
+TEST(SharedMemoryTest, ProductsOfThreadsThatSpin) {
+  const int rounds = test::stress_rounds(40'000);
+  expect_products_of_late_threads({.columns = 1, .rows = 2}, WaitMode::spin, 0, rounds);
+  expect_products_of_late_threads({.columns = 2, .rows = 1}, WaitMode::spin, 0, rounds);
+  expect_products_of_late_threads({.columns = 2, .rows = 1}, WaitMode::spin, 1, rounds / 10);
+}
+
+TEST(SharedMemoryTest, ProductsOverSeveralNodes) {
+  for (const int ranks_per_node : {1, 2, 3}) {
+    SCOPED_TRACE(ranks_per_node);
+    expect_products_of_late_threads(square_of_four, WaitMode::yield, ranks_per_node,
+                                    test::stress_rounds(4'000));
+  }
+}
+
+TEST(SharedMemoryTest, WithoutASumOfScalarsInBetweenWritersWaitForReaders) {
+  for (const auto& grid : factorizations(6)) {
+    for (const auto& named : test::layouts_of(101, grid)) {
+      for (const int ranks_per_node : {0, 2, 4}) {
+        SCOPED_TRACE(test::describe(named) + ", nodes of " + std::to_string(ranks_per_node));
+        run_threads(named.layout, WaitMode::yield, ranks_per_node, [&](Communicator& communicator, int rank) {
+          test::ProductCheck check(communicator, named.layout, rank);
+          test::Delays delays(rank);
+          for (int round = 0; round < 30; ++round) {
+            check.expect_collection(round);
+            if (round % 3 == 0) continue;  // collections in a row
+            delays.maybe();
+            check.expect_sum_and_shuffle(round);
+            if (round % 3 == 1) check.expect_sum_and_shuffle(round + 1000);  // and sums
+          }
+        });
+      }
+    }
+  }
+}
+
+/// A counter hands over what was written in front of it, to those that poll and those that sleep.
+TEST(SharedCounterTest, WhatWasWrittenBeforeIsSeenBehind) {
+  for (const auto mode : {WaitMode::spin, WaitMode::yield}) {
+    constexpr int rounds = 2'000;
+    SharedCounter written{};
+    SharedCounter read{};
+    int value = 0;
+    std::thread reader([&] {
+      Waiter waiter(mode);
+      for (int round = 1; round <= rounds; ++round) {
+        written.wait_for(static_cast<std::uint64_t>(round), waiter);
+        EXPECT_EQ(value, round);
+        read.add(1);
+      }
+    });
+    Waiter waiter(mode);
+    for (int round = 1; round <= rounds; ++round) {
+      value = round;
+      written.add(1);
+      read.wait_for(static_cast<std::uint64_t>(round), waiter);
+    }
+    reader.join();
+  }
+}
+
+}  // namespace
+}  // namespace cg2d::comm

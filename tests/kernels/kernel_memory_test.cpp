@@ -1,0 +1,92 @@
+// While a kernel makes its format, block and format are there for a moment, and nothing else that counts;
+// afterwards the block is gone.
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "kernels/csr_block.hpp"
+#include "kernels/half_spmv.hpp"
+#include "kernels/spmv.hpp"
+#include "support/process_memory.hpp"
+
+namespace cg2d::kernels {
+namespace {
+
+using test::peak_bytes_since_reset;
+using test::reset_peak;
+using test::resident_bytes_now;
+
+/// 33.7 MB: rows of 200 entries, about as many in every column block.
+CsrBlock large_csr() {
+  constexpr std::int64_t row_count = 14'000;
+  constexpr std::int64_t row_length = 200;
+  constexpr std::int64_t column_step = 70;
+  constexpr auto nonzero_count = static_cast<std::size_t>(row_count * row_length);
+  CsrBlock block{.row_count = row_count,
+                 .column_count = row_length * column_step,
+                 .row_starts = PageBuffer<std::int64_t>(row_count + 1),
+                 .columns = PageBuffer<std::int32_t>(nonzero_count),
+                 .values = PageBuffer<double>(nonzero_count)};
+  std::size_t entry = 0;
+  for (std::int64_t row = 0; row < row_count; ++row) {
+    for (std::int64_t k = 0; k < row_length; ++k, ++entry) {
+      block.columns[entry] = static_cast<std::int32_t>(k * column_step + (row * 31 + k * 17) % column_step);
+      block.values[entry] = static_cast<double>(1 + entry % 9);
+    }
+    block.row_starts[static_cast<std::size_t>(row) + 1] = static_cast<std::int64_t>(entry);
+  }
+  return block;
+}
+
+/// All sizes beside what was resident before the block was made.
+struct Footprint {
+  std::int64_t csr = 0;
+  std::int64_t format = 0;  ///< by the kernel's own account
+  std::int64_t peak = 0;    ///< resident, at most, from the finished block on
+  std::int64_t after = 0;   ///< resident, with the finished kernel
+};
+
+template <typename Row>
+Footprint footprint_of(const Row& row, int thread_count) {
+  const auto before = resident_bytes_now();
+  auto block = large_csr();
+  Footprint footprint{.csr = block.byte_count()};
+  EXPECT_TRUE(reset_peak());
+  const auto kernel = row.make(std::move(block), {.thread_count = thread_count});
+  footprint.peak = peak_bytes_since_reset() - before;
+  footprint.after = resident_bytes_now() - before;
+  footprint.format = kernel->matrix_byte_count();
+  return footprint;
+}
+
+template <typename Row>
+void expect_little_memory(std::span<const Row> table) {
+  if (!reset_peak()) GTEST_SKIP() << "this system does not let a process count its peak memory anew";
+  // Counters of resident memory are exact to some pages per processor; thread stacks and the heap grow.
+  constexpr std::int64_t slack = 3'000'000;
+  constexpr double most = 1.3;
+  for (const auto& row : table) {
+    if (!row.why_unavailable().empty()) continue;
+    for (const int thread_count : {1, 2}) {
+      SCOPED_TRACE(std::string(row.name) + ", threads: " + std::to_string(thread_count));
+      const auto footprint = footprint_of(row, thread_count);
+      EXPECT_GE(footprint.csr, 30'000'000);
+      const auto needed = footprint.csr + (row.converts ? footprint.format : 0);
+      EXPECT_LE(static_cast<double>(footprint.peak), most * static_cast<double>(needed));
+      EXPECT_GE(footprint.peak, needed - slack) << "what is measured does not hold what must be there";
+      EXPECT_NEAR(static_cast<double>(footprint.after), static_cast<double>(footprint.format), slack);
+    }
+  }
+}
+
+TEST(KernelMemoryTest, KernelsOnWholeBlocks) { expect_little_memory(kernel_table()); }
+
+TEST(KernelMemoryTest, KernelsOnHalfStoredBlocks) { expect_little_memory(half_kernel_table()); }
+
+}  // namespace
+}  // namespace cg2d::kernels

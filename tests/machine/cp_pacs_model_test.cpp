@@ -1,0 +1,170 @@
+// The paper from its own basic costs: communication by its formulas, the best Px, and whole times. The
+// product over the real rows of class B is in cp_pacs_multiply_test.cpp.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "cg/machine/performance_model.hpp"
+#include "support/cp_pacs_tables.hpp"
+
+namespace cg2d {
+namespace {
+
+constexpr int paper_ranks = 256;
+constexpr double start_up_clocks = 5500.0;
+constexpr double clocks_per_element = 8.0 / 2.0;  // bytes of an element, at 2 bytes per clock
+constexpr double addition_clocks = 7.0;
+
+MachineDescription cp_pacs() { return find_machine("cp-pacs").conditions.front(); }
+
+comm::ProcessGrid grid_of(int rank_count, int columns) {
+  return {.columns = columns, .rows = rank_count / columns};
+}
+
+class CpPacsModelTest : public ::testing::Test {
+ protected:
+  /// Clocks of one call of each communication on 256 PUs.
+  CommunicationCosts clocks_of(int columns) {
+    const auto layout = comm::BlockLayout::even(problem_.n, grid_of(paper_ranks, columns));
+    auto costs = communication_costs(machine_, layout, {.sum_form = comm::SumForm::whole_block});
+    for (double* cost : {&costs.collection_s, &costs.summation_s, &costs.shuffle_s, &costs.dot_s}) {
+      *cost *= machine_.clock_hz;
+    }
+    return costs;
+  }
+  Prediction predict_with(const std::string& kernel, int rank_count, int columns) {
+    return predict(machine_, machine_.kernel(kernel), problem_, grid_of(rank_count, columns),
+                   machine_.network.sum_form);
+  }
+  int best_columns(const std::string& kernel, int rank_count) {
+    const auto seconds = [&](int columns) { return predict_with(kernel, rank_count, columns).total_s(); };
+    return *std::ranges::min_element(test::paper_columns, {}, seconds);
+  }
+
+  MachineDescription machine_ = cp_pacs();
+  Problem problem_ = *find_class("B");
+};
+
+/// transfers * 5500 + bytes / 2 (+ 7 clocks for each element added). 75000 / 256 is no whole number, so the
+/// busiest rank may move one element more in each transfer.
+TEST_F(CpPacsModelTest, CommunicationMeetsThePapersFormulas) {
+  const auto n = static_cast<double>(problem_.n);
+  const double piece = n / paper_ranks;
+  for (const int columns : test::paper_columns) {
+    SCOPED_TRACE(columns);
+    const int rows = paper_ranks / columns;
+    const double collect_steps = std::log2(rows);
+    const double sum_steps = std::log2(columns);
+    const auto clocks = clocks_of(columns);
+    EXPECT_NEAR(clocks.collection_s,
+                collect_steps * start_up_clocks + piece * (rows - 1) * clocks_per_element,
+                collect_steps * clocks_per_element);
+    EXPECT_NEAR(clocks.summation_s,
+                sum_steps * (start_up_clocks + n / rows * (clocks_per_element + addition_clocks)),
+                sum_steps * (clocks_per_element + addition_clocks));
+    // On one process column every rank keeps its piece, and the paper's program takes its time all the same.
+    EXPECT_NEAR(clocks.shuffle_s, start_up_clocks + piece * clocks_per_element, clocks_per_element);
+    EXPECT_NEAR(clocks.dot_s, 8 * (start_up_clocks + clocks_per_element + addition_clocks), 1e-6);
+  }
+}
+
+/// The digits that the paper prints: about 343 k, 187 k, 107 k, 64 k; 0, 12 k, 37 k, 94 k.
+TEST_F(CpPacsModelTest, CommunicationRoundsToTheFiguresOfThePaper) {
+  constexpr test::ByColumns collection{343, 187, 107, 64};
+  constexpr test::ByColumns summation{0, 12, 37, 94};
+  for (std::size_t k = 0; k < collection.size(); ++k) {
+    const auto clocks = clocks_of(test::paper_columns[k]);
+    EXPECT_EQ(std::round(clocks.collection_s / 1000), collection[k]);
+    EXPECT_EQ(std::round(clocks.summation_s / 1000), summation[k]);
+  }
+}
+
+/// What the basic costs leave out, per cent of what was measured: the start-ups of the collection while all
+/// units send at the same time, and in the summation little. Figures of this model, held to 0.1.
+TEST_F(CpPacsModelTest, DeviationsFromTheMeasuredClocksAreKnown) {
+  constexpr test::ByColumns collection{-22.8, -26.0, -28.3, -25.9};
+  constexpr test::ByColumns summation{-100.0, -21.0, -8.2, 6.8};
+  for (std::size_t k = 0; k < collection.size(); ++k) {
+    SCOPED_TRACE(test::paper_columns[k]);
+    const auto clocks = clocks_of(test::paper_columns[k]);
+    EXPECT_NEAR(100 * (clocks.collection_s / test::table_4_collection[k] - 1), collection[k], 0.1);
+    EXPECT_NEAR(100 * (clocks.summation_s / test::table_4_summation[k] - 1), summation[k], 0.1);
+  }
+  for (std::size_t k = 1; k < test::paper_columns.size(); ++k) {
+    const double ratio = clocks_of(test::paper_columns[k]).shuffle_s / test::table_4_shuffle[k];
+    EXPECT_NEAR(ratio, 1.0, 0.04);
+  }
+}
+
+/// Fitted to Table 3 at Px = 1; the other columns differ by 10 % at most.
+TEST_F(CpPacsModelTest, VectorOperationsMeetTable3) {
+  const double elements = static_cast<double>(problem_.n) / paper_ranks;
+  const double dot = clocks_of(1).dot_s + machine_.vectors.dot_s_per_element * machine_.clock_hz * elements;
+  const double update = machine_.vectors.update_s_per_element * machine_.clock_hz * elements;
+  for (std::size_t k = 0; k < test::table_3_dot.size(); ++k) {
+    EXPECT_NEAR(dot / test::table_3_dot[k], 1.0, k == 0 ? 0.001 : 0.1);
+    EXPECT_NEAR(update / test::table_3_update[k], 1.0, k == 0 ? 0.001 : 0.05);
+  }
+}
+
+TEST_F(CpPacsModelTest, TheLeastCommunicationIsWhereThePaperHasIt) {
+  for (const auto& row : test::table_6) {
+    const auto seconds = [&](int columns) {
+      const auto prediction = predict_with("hand-made", row.rank_count, columns);
+      return prediction.phase_s(Phase::collection) + prediction.phase_s(Phase::summation) +
+             prediction.phase_s(Phase::shuffle);
+    };
+    EXPECT_EQ(*std::ranges::min_element(test::paper_columns, {}, seconds), row.rank_count >= 128 ? 4 : 2)
+        << row.rank_count;
+  }
+}
+
+TEST_F(CpPacsModelTest, TheBestGridIsRightForEveryRankCount) {
+  for (const auto* table : {&test::table_2, &test::table_6}) {
+    for (const auto& row : *table) {
+      const auto best = std::ranges::min_element(row.seconds) - row.seconds.begin();
+      EXPECT_EQ(best_columns(table == &test::table_2 ? "compiled" : "hand-made", row.rank_count),
+                test::paper_columns[static_cast<std::size_t>(best)])
+          << row.rank_count;
+    }
+  }
+}
+
+/// Absolute times within 25 %. Relative to Px = 1 within 20 % in Table 6; in Table 2 too but for Px = 4 and 8
+/// on 16 and 32 units, where the measured Px = 1 is slower than the clocks of Table 4 account for: within 25
+/// %.
+TEST_F(CpPacsModelTest, WholeTimesMeetTables2And6) {
+  for (const auto* table : {&test::table_2, &test::table_6}) {
+    const bool is_compiled = table == &test::table_2;
+    for (const auto& row : *table) {
+      const double first = predict_with(is_compiled ? "compiled" : "hand-made", row.rank_count, 1).total_s();
+      for (std::size_t k = 0; k < row.seconds.size(); ++k) {
+        SCOPED_TRACE(std::to_string(row.rank_count) + " units, Px " + std::to_string(test::paper_columns[k]));
+        const double seconds =
+            predict_with(is_compiled ? "compiled" : "hand-made", row.rank_count, test::paper_columns[k])
+                .total_s();
+        const bool is_exception = is_compiled && row.rank_count <= 32 && k >= 2;
+        EXPECT_NEAR(seconds / row.seconds[k], 1.0, 0.25);
+        EXPECT_NEAR(seconds / first / (row.seconds[k] / row.seconds[0]), 1.0, is_exception ? 0.25 : 0.20);
+      }
+    }
+  }
+}
+
+/// A million ranks are no more than a few blocks more to look at.
+TEST_F(CpPacsModelTest, GrowsToAMillionRanks) {
+  const auto& problem = *find_class("F");
+  double before_s = predict(machine_, problem, grid_of(1024, 4)).total_s();
+  for (const auto& [ranks, columns] : {std::pair(16384, 16), std::pair(1 << 20, 256)}) {
+    const double seconds = predict(machine_, problem, grid_of(ranks, columns)).total_s();
+    EXPECT_LT(seconds, before_s);
+    EXPECT_GT(seconds, before_s / 64);  // no faster than the number of ranks
+    before_s = seconds;
+  }
+}
+
+}  // namespace
+}  // namespace cg2d

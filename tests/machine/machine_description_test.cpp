@@ -1,0 +1,186 @@
+// Machine descriptions: what is read, and what is said of a file that is none.
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+
+#include "cg/base/errors.hpp"
+#include "cg/machine/machine_description.hpp"
+#include "cg/machine/performance_model.hpp"
+
+namespace cg2d {
+namespace {
+
+/// The shipped description with one text replaced.
+std::string changed(const std::string& from, const std::string& to) {
+  std::string text(shipped_machines().front().text);
+  const auto place = text.find(from);
+  EXPECT_NE(place, std::string::npos) << from;
+  return text.replace(place, from.size(), to);
+}
+
+std::string message_of(const std::string& text) {
+  try {
+    static_cast<void>(parse_machine(text));
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(MachineDescriptionTest, ClocksBecomeSeconds) {
+  const auto machine = find_machine("cp-pacs").conditions.front();
+  EXPECT_DOUBLE_EQ(machine.clock_hz, 150e6);
+  EXPECT_DOUBLE_EQ(machine.network.start_up_s, 5500 / 150e6);
+  EXPECT_DOUBLE_EQ(machine.network.bytes_per_s, 300e6);
+  EXPECT_DOUBLE_EQ(machine.network.add_s_per_element, 7 / 150e6);
+  EXPECT_EQ(machine.network.sum_form, comm::SumForm::whole_block);
+  EXPECT_EQ(machine.kernel("compiled").loop->critical_vector_length, 50);
+  EXPECT_EQ(machine.kernel(machine.default_kernel).loop->critical_vector_length, 20);
+}
+
+TEST(MachineDescriptionTest, SecondsAreTakenAsTheyAre) {
+  const auto text = changed(R"("start_up_clocks": 5500)", R"("start_up_s": 2e-6)");
+  EXPECT_DOUBLE_EQ(parse_machine(text).conditions.front().network.start_up_s, 2e-6);
+}
+
+TEST(MachineDescriptionTest, ErrorsSayWhatAndWhere) {
+  const auto expect = [](const std::string& text, const std::string& part) {
+    EXPECT_NE(message_of(text).find(part), std::string::npos) << message_of(text);
+  };
+  expect("", "parse error");
+  expect("[]", "must be a JSON object");
+  expect("{}", "\"schema_version\" must be 1");
+  expect(changed("\"name\": \"cp-pacs\"", "\"nome\": 1"), "\"name\" is missing");
+  expect(changed("start_up_clocks", "start_up"),
+         "\"network.start_up_s\" or \"network.start_up_clocks\" is needed");
+  expect(changed("\"bytes_per_clock\": 2", "\"bytes_per_clock\": 0"),
+         "\"network.bytes_per_clock\" must be greater than 0");
+  expect(changed("\"start_up_clocks\": 5500", "\"start_up_clocks\": -1"),
+         "\"network.start_up_clocks\" is -1: it must be at least 0");
+  expect(changed("\"start_up_clocks\": 5500", "\"start_up_clocks\": \"5\""), "must be a number, not \"5\"");
+  expect(changed("whole-block", "all"), "it must be reduce-scatter or whole-block");
+  expect(changed("\"clock_hz\": 150000000,", ""), "\"clock_hz\" is missing");
+  expect(changed("\"critical_vector_length\": 20", "\"critical_vector_length\": 20.5"),
+         "\"kernels[0].critical_vector_length\" is 20.5: a whole number is needed");
+  expect(changed("\"default_kernel\": \"hand-made\"", "\"default_kernel\": \"x\""),
+         "has no kernel \"x\"; it describes hand-made, compiled");
+  expect(changed("\"sources\": [", "\"sources\": [1,"), "type must be string");
+}
+
+MachineDescription condition_of(int ranks, double start_up_s) {
+  return {.name = "here",
+          .description = {},
+          .sources = {"calibration"},
+          .clock_hz = 0.0,
+          .network = {.start_up_s = start_up_s, .bytes_per_s = 1e9, .add_s_per_element = 1e-9},
+          .vectors = {.dot_s_per_element = 1e-10, .dot_call_s = 1e-8, .update_s_per_element = 2e-10},
+          .node = {},
+          .default_kernel = {},
+          .kernels = {{.name = "sell",
+                       .is_symmetric = true,
+                       .loop = {},
+                       .shapes = {{.rows = 10,
+                                   .columns = 20,
+                                   .nonzeros = 50,
+                                   .seconds_per_nonzero = 1e-9,
+                                   .dot_s_per_element = 2e-10,
+                                   .update_s_per_element = 3e-10}},
+                       .row_lengths = {{.row_length = 1, .seconds_per_nonzero = 4e-9},
+                                       {.row_length = 4, .seconds_per_nonzero = 2e-9},
+                                       {.row_length = 64, .seconds_per_nonzero = 1e-9}}}},
+          .calibrated_ranks = ranks,
+          .calibrated_threads = 1};
+}
+
+TEST(MachineDescriptionTest, WhatIsWrittenIsRead) {
+  Machine machine;
+  machine.put(condition_of(2, 1e-6));
+  machine.put(condition_of(4, 5e-6));
+  machine.put(condition_of(2, 3e-6));
+  const auto text = format_machine(machine);
+  const auto read = parse_machine(text);
+  EXPECT_EQ(format_machine(read), text);
+  ASSERT_EQ(read.conditions.size(), 2U);
+  EXPECT_DOUBLE_EQ(read.find(2, 1)->network.start_up_s, 3e-6);
+  EXPECT_EQ(read.find(2, 2), nullptr);
+  EXPECT_EQ(read.for_ranks(1).calibrated_ranks, 2);
+  EXPECT_EQ(read.for_ranks(64).calibrated_ranks, 4);
+  const auto& kernel = read.find(4, 1)->kernel("sell");
+  EXPECT_TRUE(kernel.is_symmetric);
+  EXPECT_DOUBLE_EQ(kernel.shapes.front().nonzeros, 50.0);
+  EXPECT_DOUBLE_EQ(kernel.shapes.front().dot_s_per_element, 2e-10);
+  EXPECT_DOUBLE_EQ(kernel.shapes.front().update_s_per_element, 3e-10);
+  ASSERT_EQ(kernel.row_lengths.size(), 3U);
+  EXPECT_DOUBLE_EQ(kernel.row_lengths.back().row_length, 64.0);
+}
+
+TEST(MachineDescriptionTest, RowLengthsAreInterpolatedInTheLogarithm) {
+  const auto kernel = condition_of(2, 1e-6).kernels.front();
+  EXPECT_DOUBLE_EQ(kernel.at_row_length(0.5), 4e-9);
+  EXPECT_DOUBLE_EQ(kernel.at_row_length(1), 4e-9);
+  EXPECT_DOUBLE_EQ(kernel.at_row_length(2), 3e-9);
+  EXPECT_DOUBLE_EQ(kernel.at_row_length(16), 1.5e-9);
+  EXPECT_DOUBLE_EQ(kernel.at_row_length(500), 1e-9);
+  EXPECT_DOUBLE_EQ(KernelCost().at_row_length(7), 1.0);
+}
+
+/// Between the shapes that were measured only what the curve says of shorter rows makes a difference.
+TEST(MachineDescriptionTest, ShorterRowsFollowTheCurve) {
+  const auto machine = condition_of(2, 1e-6);
+  RowLengthDistribution short_rows;
+  short_rows.share = {0.0, 1.0};
+  const auto costs = block_costs(machine, machine.kernels.front(), 1000.0, 2000.0, short_rows);
+  const double measured_at_five_per_row = machine.kernels.front().at_row_length(5.0);
+  EXPECT_DOUBLE_EQ(costs.multiply_s, 1000.0 * 1e-9 * 4e-9 / measured_at_five_per_row);
+  EXPECT_DOUBLE_EQ(costs.dot_s_per_element, 2e-10);
+  EXPECT_DOUBLE_EQ(costs.update_s_per_element, 3e-10);
+}
+
+/// A description without transports is good for all of them.
+TEST(MachineDescriptionTest, EachTransportMayHaveItsNetwork) {
+  auto condition = condition_of(2, 1e-6);
+  EXPECT_DOUBLE_EQ(condition.through("shared").network.start_up_s, 1e-6);
+  condition.transports = {
+      {.name = "native", .start_up_s = 3e-6, .bytes_per_s = 2e9, .add_s_per_element = 0.0},
+      {.name = "shared", .start_up_s = 1e-7, .bytes_per_s = 5e9, .add_s_per_element = 2e-9}};
+  Machine machine;
+  machine.put(condition);
+  const auto text = format_machine(machine);
+  const auto read = parse_machine(text);
+  EXPECT_EQ(format_machine(read), text);
+  ASSERT_EQ(read.conditions.front().transports.size(), 2U);
+  const auto shared = read.conditions.front().through("shared");
+  EXPECT_DOUBLE_EQ(shared.network.start_up_s, 1e-7);
+  EXPECT_DOUBLE_EQ(shared.network.bytes_per_s, 5e9);
+  EXPECT_DOUBLE_EQ(shared.network.add_s_per_element, 2e-9);
+  EXPECT_EQ(shared.network.sum_form, condition.network.sum_form);
+  EXPECT_DOUBLE_EQ(read.conditions.front().through("two-sided").network.start_up_s, 1e-6);
+}
+
+TEST(MachineDescriptionTest, TransportsAreChecked) {
+  const auto with = [](const std::string& transports) {
+    return message_of(changed(R"("vectors")", R"("transports": )" + transports + R"(, "vectors")"));
+  };
+  EXPECT_EQ(with(R"([{"name": "x", "start_up_clocks": 1, "bytes_per_clock": 2,
+                      "add_clocks_per_element": 0}])"),
+            "no error");
+  EXPECT_NE(with("{}").find("\"transports\" is missing: a list"), std::string::npos);
+  EXPECT_NE(with(R"([{"name": "x", "bytes_per_s": 1, "add_seconds_per_element": 0}])")
+                .find("\"transports[0].start_up_s\""),
+            std::string::npos);
+  const std::string one = R"({"name": "x", "start_up_s": 1, "bytes_per_s": 1, "add_seconds_per_element": 0})";
+  EXPECT_NE(with("[" + one + ", " + one + "]").find("a second time"), std::string::npos);
+}
+
+TEST(MachineDescriptionTest, RowLengthsMustGrow) {
+  Machine machine;
+  auto condition = condition_of(2, 1e-6);
+  std::swap(condition.kernels.front().row_lengths[0], condition.kernels.front().row_lengths[1]);
+  machine.put(condition);
+  EXPECT_NE(message_of(format_machine(machine)).find("row_lengths[1].row_length"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace cg2d

@@ -1,0 +1,131 @@
+// Which threads get which cores: topologies as data.
+
+#include "cg/machine/thread_binding.hpp"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+#include <set>
+#include <vector>
+
+namespace cg2d {
+namespace {
+
+/// Cores with so many processors each: core k has the processors k, k + count, ... (as Linux numbers the two
+/// of a core).
+std::vector<ProcessorSet> cores_of(int core_count, int processors_per_core) {
+  std::vector<ProcessorSet> cores;
+  for (int core = 0; core < core_count; ++core) {
+    auto& processors = cores.emplace_back();
+    for (int k = 0; k < processors_per_core; ++k) processors.push_back(core + k * core_count);
+  }
+  return cores;
+}
+
+ProcessorSet first_processors(int count) {
+  ProcessorSet all(static_cast<std::size_t>(count));
+  std::iota(all.begin(), all.end(), 0);
+  return all;
+}
+
+using Threads = std::vector<ProcessorSet>;
+
+TEST(AssignCoresTest, OneRankGetsNeighbours) {
+  const auto assignment = assign_cores({.cores = cores_of(4, 1), .masks = {first_processors(4)}}, 2);
+  EXPECT_EQ(assignment.why_not, "");
+  ASSERT_EQ(assignment.ranks.size(), 1U);
+  EXPECT_EQ(assignment.ranks[0], (Threads{{0}, {1}}));
+}
+
+TEST(AssignCoresTest, RanksWithTheSameMaskShareItsCoresEvenly) {
+  const auto mask = first_processors(8);
+  const auto assignment = assign_cores({.cores = cores_of(8, 1), .masks = {mask, mask}}, 2);
+  ASSERT_EQ(assignment.ranks.size(), 2U);
+  EXPECT_EQ(assignment.ranks[0], (Threads{{0}, {1}}));
+  EXPECT_EQ(assignment.ranks[1], (Threads{{4}, {5}}));
+}
+
+TEST(AssignCoresTest, AThreadGetsAllProcessorsOfItsCore) {
+  const auto mask = first_processors(8);
+  const auto assignment = assign_cores({.cores = cores_of(4, 2), .masks = {mask, mask}}, 2);
+  ASSERT_EQ(assignment.ranks.size(), 2U);
+  EXPECT_EQ(assignment.ranks[0], (Threads{{0, 4}, {1, 5}}));
+  EXPECT_EQ(assignment.ranks[1], (Threads{{2, 6}, {3, 7}}));
+}
+
+TEST(AssignCoresTest, TheOrderIsThatOfTheTopology) {
+  // As on machines whose processors alternate between two sockets.
+  const std::vector<ProcessorSet> cores{{0}, {2}, {1}, {3}};
+  const auto mask = first_processors(4);
+  const auto assignment = assign_cores({.cores = cores, .masks = {mask, mask}}, 2);
+  ASSERT_EQ(assignment.ranks.size(), 2U);
+  EXPECT_EQ(assignment.ranks[0], (Threads{{0}, {2}}));
+  EXPECT_EQ(assignment.ranks[1], (Threads{{1}, {3}}));
+}
+
+TEST(AssignCoresTest, NoTwoThreadsShareAProcessor) {
+  for (int core_count = 1; core_count <= 12; ++core_count) {
+    for (int rank_count = 1; rank_count <= core_count; ++rank_count) {
+      for (int thread_count = 1; rank_count * thread_count <= core_count; ++thread_count) {
+        const std::vector<ProcessorSet> masks(static_cast<std::size_t>(rank_count),
+                                              first_processors(2 * core_count));
+        const auto assignment =
+            assign_cores({.cores = cores_of(core_count, 2), .masks = masks}, thread_count);
+        EXPECT_EQ(assignment.why_not, "");
+        ASSERT_EQ(assignment.ranks.size(), masks.size());
+        std::set<int> taken;
+        for (const auto& threads : assignment.ranks) {
+          ASSERT_EQ(threads.size(), static_cast<std::size_t>(thread_count));
+          for (const auto& processors : threads) {
+            EXPECT_EQ(processors.size(), 2U);
+            for (const int processor : processors) EXPECT_TRUE(taken.insert(processor).second) << processor;
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(AssignCoresTest, MasksOfTheLauncherAreRespected) {
+  const auto assignment = assign_cores({.cores = cores_of(8, 1), .masks = {{4, 5, 6, 7}, {0, 1}}}, 2);
+  ASSERT_EQ(assignment.ranks.size(), 2U);
+  EXPECT_EQ(assignment.ranks[0], (Threads{{4}, {5}}));
+  EXPECT_EQ(assignment.ranks[1], (Threads{{0}, {1}}));
+}
+
+TEST(AssignCoresTest, OfACoreOnlyWhatTheMaskHas) {
+  const auto assignment = assign_cores({.cores = cores_of(2, 2), .masks = {{0, 1}}}, 2);
+  ASSERT_EQ(assignment.ranks.size(), 1U);
+  EXPECT_EQ(assignment.ranks[0], (Threads{{0}, {1}}));
+}
+
+TEST(AssignCoresTest, NothingWhereCoresDoNotSuffice) {
+  const auto mask = first_processors(4);
+  const auto assignment = assign_cores({.cores = cores_of(4, 1), .masks = {mask, mask}}, 3);
+  EXPECT_TRUE(assignment.ranks.empty());
+  EXPECT_EQ(assignment.why_not, "2 ranks x 3 threads outnumber the 4 cores that they may run on");
+  // Two processors of one core are one core.
+  EXPECT_NE(assign_cores({.cores = cores_of(1, 2), .masks = {{0, 1}}}, 2).why_not, "");
+  // One rank's mask is too small, the other's is not.
+  EXPECT_NE(assign_cores({.cores = cores_of(4, 1), .masks = {{0, 1, 2}, {3}}}, 2).why_not, "");
+}
+
+TEST(AssignCoresTest, NothingWhereMasksOverlap) {
+  const auto assignment = assign_cores({.cores = cores_of(4, 1), .masks = {{0, 1, 2}, {2, 3}}}, 1);
+  EXPECT_TRUE(assignment.ranks.empty());
+  EXPECT_EQ(assignment.why_not, "the launcher lets ranks run on overlapping, but different processors");
+}
+
+TEST(DescribeBindingTest, OneLineAlsoForManyRanks) {
+  BindingFacts facts{.is_bound = true, .why_not = "", .ranks = {{"0", "1"}, {"2", "3"}}};
+  EXPECT_EQ(describe_binding(facts), "each thread to a core of its own: rank 0 on 0 1; rank 1 on 2 3");
+  facts.ranks.resize(100, {"8", "9"});
+  EXPECT_EQ(describe_binding(facts),
+            "each thread to a core of its own: rank 0 on 0 1; rank 1 on 2 3; rank 2 on 8 9; rank 3 on 8 9; "
+            "... of 100 ranks");
+  EXPECT_EQ(describe_binding({.is_bound = false, .why_not = "one thread per rank", .ranks = {}}),
+            "none: one thread per rank");
+}
+
+}  // namespace
+}  // namespace cg2d

@@ -1,0 +1,206 @@
+// Blocks assembled from outer products, against the sequential matrix: bit for bit, for any strips and
+// threads.
+
+#include "cg/matrix/block_assembler.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cg/matrix/npb_vectors.hpp"
+#include "cg/matrix/vector_parts.hpp"
+#include "support/bits.hpp"
+#include "support/npb_reference.hpp"
+
+namespace cg2d {
+namespace {
+
+using comm::IndexRange;
+
+/// A matrix by its vectors, and by its definition.
+struct Example {
+  explicit Example(Problem made) : problem(std::move(made)) {}
+
+  Problem problem;
+  test::ReferenceVectors drawn = test::draw_reference_vectors(problem);
+  test::ReferenceMatrix matrix = test::build_reference_matrix(problem, drawn);
+};
+
+/// The entries of a vector whose positions are in the range.
+struct CutVector {
+  CutVector(const std::map<std::int32_t, double>& vector, IndexRange range) {
+    for (const auto& [position, value] : vector) {
+      if (!range.contains(position)) continue;
+      positions.push_back(position);
+      values.push_back(value);
+    }
+  }
+  [[nodiscard]] VectorPart::List list(std::int64_t first) const { return {positions, values, first}; }
+
+  std::vector<std::int32_t> positions;
+  std::vector<double> values;
+};
+
+struct Block {
+  IndexRange rows;
+  IndexRange columns;
+};
+
+/// The records of all vectors for one strip, in several buffers, as several ranks would send them.
+std::vector<std::vector<std::uint64_t>> parts_of(const Example& example, const Block& block,
+                                                 IndexRange strip) {
+  constexpr std::size_t buffer_count = 3;
+  std::vector<std::vector<std::uint64_t>> parts(buffer_count);
+  const std::size_t vector_count = example.drawn.vectors.size();
+  const auto weights = vector_weights(example.problem, 0, example.problem.n);
+  for (std::size_t i = 0; i < vector_count; ++i) {
+    const CutVector rows(example.drawn.vectors[i], strip);
+    const CutVector columns(example.drawn.vectors[i], block.columns);
+    if (rows.positions.empty() || columns.positions.empty()) continue;
+    VectorPart::append(parts[i * buffer_count / vector_count], weights[i], rows.list(block.rows.begin),
+                       columns.list(block.columns.begin));
+  }
+  return parts;
+}
+
+struct Settings {
+  int strip_count = 1;
+  int thread_count = 1;
+  std::int64_t expected_entry_count = 1000;
+};
+
+kernels::CsrBlock assemble(const Example& example, const Block& block, const Settings& settings) {
+  BlockAssembler assembler(block.rows, block.columns, Problem::rcond - example.problem.shift,
+                           settings.expected_entry_count, settings.thread_count);
+  const auto strips =
+      comm::BlockLayout::even(block.rows.size(), {.columns = 1, .rows = settings.strip_count});
+  for (int k = 0; k < settings.strip_count; ++k) {
+    const auto local = strips.piece(k);
+    const IndexRange strip{.begin = block.rows.begin + local.begin, .end = block.rows.begin + local.end};
+    assembler.append_rows(local.end, parts_of(example, block, strip));
+  }
+  return assembler.finish();
+}
+
+void expect_block(const Example& example, const Block& block, const kernels::CsrBlock& assembled) {
+  ASSERT_EQ(assembled.row_count, block.rows.size());
+  EXPECT_EQ(assembled.column_count, block.columns.size());
+  std::vector<std::int64_t> row_starts{0};
+  std::vector<std::int32_t> columns;
+  std::vector<double> values;
+  for (auto row = block.rows.begin; row < block.rows.end; ++row) {
+    for (const auto& [column, value] : example.matrix[static_cast<std::size_t>(row)]) {
+      if (!block.columns.contains(column)) continue;
+      columns.push_back(static_cast<std::int32_t>(column - block.columns.begin));
+      values.push_back(value);
+    }
+    row_starts.push_back(static_cast<std::int64_t>(columns.size()));
+  }
+  EXPECT_TRUE(std::ranges::equal(assembled.row_starts.span(), row_starts));
+  EXPECT_TRUE(std::ranges::equal(assembled.columns.span(), columns));
+  EXPECT_TRUE(test::same_bits(assembled.values.span(), values));
+}
+
+void expect_assembled(const Example& example, const Block& block, const Settings& settings) {
+  SCOPED_TRACE("n " + std::to_string(example.problem.n) + ", nonzer " +
+               std::to_string(example.problem.nonzer) + ", rows " + std::to_string(block.rows.begin) + "..." +
+               std::to_string(block.rows.end) + ", columns " + std::to_string(block.columns.begin) + "..." +
+               std::to_string(block.columns.end) + ", " + std::to_string(settings.strip_count) + " strips, " +
+               std::to_string(settings.thread_count) + " threads");
+  expect_block(example, block, assemble(example, block, settings));
+}
+
+/// The whole matrix, and blocks on, beside and off the diagonal, some of them empty.
+std::vector<Block> blocks_of(std::int64_t n) {
+  const IndexRange whole{.begin = 0, .end = n};
+  const IndexRange first_third{.begin = 0, .end = n / 3};
+  const IndexRange last_part{.begin = n / 2, .end = n};
+  const IndexRange nothing{.begin = n / 2, .end = n / 2};
+  const IndexRange one{.begin = n - 1, .end = n};
+  return {{whole, whole},           {first_third, whole}, {whole, first_third},
+          {last_part, first_third}, {first_third, one},   {one, last_part},
+          {nothing, whole},         {whole, nothing},     {last_part, last_part}};
+}
+
+TEST(BlockAssemblerTest, AwkwardProblemsInAnyStripsOnAnyThreads) {
+  for (const auto& problem : test::awkward_problems()) {
+    if (problem.class_name == "S") continue;  // below
+    const Example example(problem);
+    for (const auto& block : blocks_of(problem.n)) {
+      for (const int thread_count : {1, 2, 3}) {
+        for (const int strip_count : {1, 2, 5}) {
+          expect_assembled(example, block, {.strip_count = strip_count, .thread_count = thread_count});
+        }
+      }
+    }
+  }
+}
+
+TEST(BlockAssemblerTest, ClassSInOneToFiveStripsOnOneToThreeThreads) {
+  const Example example(*find_class("S"));
+  const Block whole{{.begin = 0, .end = 1400}, {.begin = 0, .end = 1400}};
+  const Block off_diagonal{{.begin = 100, .end = 801}, {.begin = 700, .end = 1399}};
+  for (const int thread_count : {1, 2, 3}) {
+    for (int strip_count = 1; strip_count <= 5; ++strip_count) {
+      expect_assembled(example, whole, {.strip_count = strip_count, .thread_count = thread_count});
+      expect_assembled(example, off_diagonal, {.strip_count = strip_count, .thread_count = thread_count});
+    }
+  }
+}
+
+TEST(BlockAssemblerTest, AnyGuessAtTheSizeWillDo) {
+  const Example example(test::custom_problem(257, 20));
+  const Block whole{{.begin = 0, .end = 257}, {.begin = 0, .end = 257}};
+  for (const std::int64_t guess : {0, 1, 1000, 66'049, 10'000'000}) {
+    for (const int strip_count : {1, 4}) {
+      expect_assembled(example, whole,
+                       {.strip_count = strip_count, .thread_count = 2, .expected_entry_count = guess});
+    }
+  }
+}
+
+TEST(BlockAssemblerTest, FinishedBlocksHoldTheirEntriesAndNoMore) {
+  const Example example(test::custom_problem(97, 60));
+  const auto block = assemble(example, {{.begin = 0, .end = 97}, {.begin = 0, .end = 97}},
+                              {.strip_count = 1, .thread_count = 1, .expected_entry_count = 1'000'000});
+  EXPECT_EQ(static_cast<std::int64_t>(block.values.size()), block.nonzero_count());
+  EXPECT_EQ(static_cast<std::int64_t>(block.columns.size()), block.nonzero_count());
+}
+
+TEST(BlockAssemblerTest, MoreStripsThanRows) {
+  const Example example(test::custom_problem(5, 2));
+  expect_assembled(example, {{.begin = 0, .end = 5}, {.begin = 0, .end = 5}},
+                   {.strip_count = 9, .thread_count = 3});
+}
+
+TEST(VectorPartTest, RecordsAreReadAsTheyWereWritten) {
+  const std::vector<std::int32_t> rows{10, 12, 19};
+  const std::vector<double> row_values{1.5, -0.0, 3.25};
+  const std::vector<std::int32_t> columns{100, 131};
+  const std::vector<double> column_values{-7.0, 0.5};
+  std::vector<std::uint64_t> buffer;
+  for (int repeat = 0; repeat < 2; ++repeat) {
+    VectorPart::append(buffer, 0.75, {rows, row_values, 10}, {columns, column_values, 99});
+  }
+  ASSERT_EQ(static_cast<std::int64_t>(buffer.size()), 2 * VectorPart::word_count(3, 2));
+  EXPECT_EQ(VectorPart::word_count(3, 2),
+            2 + 5 + 3);  // two counts in a word, five values, five positions in three
+  const VectorPart part(buffer.data() + VectorPart::word_count(3, 2));
+  EXPECT_EQ(part.weight(), 0.75);
+  ASSERT_EQ(part.row_count(), 3);
+  ASSERT_EQ(part.column_count(), 2);
+  EXPECT_EQ(part.word_count(), 10);
+  for (int k = 0; k < 3; ++k) {
+    EXPECT_EQ(part.row(k), rows[static_cast<std::size_t>(k)] - 10);
+    EXPECT_TRUE(test::same_bits(part.row_value(k), row_values[static_cast<std::size_t>(k)]));
+  }
+  for (int k = 0; k < 2; ++k) {
+    EXPECT_EQ(part.column(k), columns[static_cast<std::size_t>(k)] - 99);
+    EXPECT_EQ(part.column_value(k), column_values[static_cast<std::size_t>(k)]);
+  }
+}
+
+}  // namespace
+}  // namespace cg2d

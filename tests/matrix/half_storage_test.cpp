@@ -1,0 +1,85 @@
+// Symmetric storage keeps one entry of each mirrored pair, and about as many in every block.
+
+#include "cg/matrix/half_storage.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "support/layouts.hpp"
+
+namespace cg2d {
+namespace {
+
+TEST(HalfStorageRuleTest, KeepsOneOfEachPairAndTheDiagonal) {
+  for (const std::int64_t n : {1, 2, 7, 64, 150}) {
+    for (const comm::ProcessGrid grid :
+         {comm::ProcessGrid{.columns = 1, .rows = 1}, {.columns = 3, .rows = 2}}) {
+      const HalfStorageRule rule(n, grid);
+      for (std::int64_t row = 0; row < n; ++row) {
+        EXPECT_TRUE(rule.keeps(row, row));
+        for (std::int64_t column = 0; column < row; ++column) {
+          EXPECT_NE(rule.keeps(row, column), rule.keeps(column, row)) << row << ", " << column << " of " << n;
+        }
+      }
+    }
+  }
+}
+
+TEST(HalfStorageRuleTest, HalvesEveryBlockEvenly) {
+  constexpr std::int64_t n = 1400;
+  test::for_every_grid([](const comm::ProcessGrid& grid) {
+    const auto layout = comm::BlockLayout::even(n, grid);
+    const HalfStorageRule rule(n, grid);
+    for (int rank = 0; rank < grid.rank_count(); ++rank) {
+      const auto rows = layout.row_block(grid.row_of(rank));
+      const auto columns = layout.column_block(grid.column_of(rank));
+      std::int64_t kept = 0;
+      for (auto row = rows.begin; row < rows.end; ++row) {
+        for (auto column = columns.begin; column < columns.end; ++column)
+          kept += rule.keeps(row, column) ? 1 : 0;
+      }
+      const auto half = 0.5 * static_cast<double>(rows.size()) * static_cast<double>(columns.size());
+      EXPECT_NEAR(static_cast<double>(kept), half, 0.05 * half)
+          << "grid " << grid.name() << ", rank " << rank;
+    }
+  });
+}
+
+TEST(HalfStorageRuleTest, TilesAreAsLargeAsEvenBlocksAllow) {
+  EXPECT_EQ(HalfStorageRule(150'000, {.columns = 1, .rows = 1}).tile_size(), 8192);
+  EXPECT_EQ(HalfStorageRule(75'000, {.columns = 2, .rows = 1}).tile_size(), 4096);
+  EXPECT_EQ(HalfStorageRule(1400, {.columns = 36, .rows = 1}).tile_size(), 4);
+  EXPECT_EQ(HalfStorageRule(1, {.columns = 36, .rows = 1}).tile_size(), 1);
+}
+
+TEST(KeepHalfTest, DropsTheMirrorsAndHalvesTheDiagonal) {
+  // Rows 2 and 3, columns 1 ... 3 of a matrix of order 4, in tiles of 1: a chessboard.
+  const HalfStorageRule rule(4, {.columns = 1, .rows = 1});
+  ASSERT_EQ(rule.tile_size(), 1);
+  auto block = kernels::CsrBlock::from_rows(
+      3, {{{.column = 0, .value = 21.0}, {.column = 1, .value = 22.0}, {.column = 2, .value = 23.0}},
+          {{.column = 0, .value = 31.0}, {.column = 1, .value = 32.0}, {.column = 2, .value = 33.0}}});
+  keep_half(block, {.begin = 2, .end = 4}, {.begin = 1, .end = 4}, rule);
+  // (2, 1) and (3, 2): odd sums, below the diagonal: kept. (2, 3): odd, above: not. (3, 1): even, below: not.
+  ASSERT_EQ(block.nonzero_count(), 4);
+  EXPECT_EQ(block.row_starts[1], 2);
+  EXPECT_EQ(block.row_starts[2], 4);
+  EXPECT_EQ(
+      (std::vector<std::int32_t>{block.columns[0], block.columns[1], block.columns[2], block.columns[3]}),
+      (std::vector<std::int32_t>{0, 1, 1, 2}));
+  EXPECT_EQ((std::vector<double>{block.values[0], block.values[1], block.values[2], block.values[3]}),
+            (std::vector<double>{21.0, 11.0, 32.0, 16.5}));
+}
+
+TEST(KeepHalfTest, EmptyBlocks) {
+  const HalfStorageRule rule(4, {.columns = 2, .rows = 2});
+  auto block = kernels::CsrBlock::from_rows(0, {});
+  keep_half(block, {.begin = 0, .end = 0}, {.begin = 0, .end = 0}, rule);
+  EXPECT_EQ(block.nonzero_count(), 0);
+}
+
+}  // namespace
+}  // namespace cg2d

@@ -1,0 +1,36 @@
+// Class B against its facts. On few ranks it is the smallest class that is made in more than one strip of
+// rows.
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "cg/matrix/matrix_source.hpp"
+#include "support/matrix_figures.hpp"
+#include "support/mpi_test.hpp"
+
+namespace cg2d {
+namespace {
+
+using test::group;
+
+TEST(NpbMatrixClassBTest, MeetsTheFactsOnEveryGrid) {
+  const auto& problem = *find_class("B");
+  const auto& facts = test::facts_of("B");
+  for (const auto& grid : comm::factorizations(group().size())) {
+    SCOPED_TRACE("grid " + grid.name());
+    const auto layout = comm::BlockLayout::even(problem.n, grid);
+    const auto sourced = npb_source().build(problem, layout, group(), 1);
+    test::expect_facts(test::figures_of(sourced.block, layout, group()), facts);
+    EXPECT_EQ(sourced.facts.final_seed, facts.final_seed);
+  }
+}
+
+TEST(NpbMatrixClassBTest, IsMadeInSeveralStripsOnOneRank) {
+  const auto& problem = *find_class("B");
+  const auto layout = comm::BlockLayout::even(problem.n, {.columns = 1, .rows = 1});
+  EXPECT_GT(npb_source().plan(problem, layout).strip_count, 1);
+}
+
+}  // namespace
+}  // namespace cg2d

@@ -1,0 +1,124 @@
+// The generated matrix: the union of the blocks, for many grids, against the sequential definition and the
+// facts.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "cg/matrix/matrix_source.hpp"
+#include "support/bits.hpp"
+#include "support/layouts.hpp"
+#include "support/matrix_figures.hpp"
+#include "support/mpi_test.hpp"
+#include "support/npb_reference.hpp"
+
+namespace cg2d {
+namespace {
+
+using test::group;
+
+SourcedBlock build(const Problem& problem, const comm::BlockLayout& layout, int thread_count = 1) {
+  return npb_source().build(problem, layout, group(), thread_count);
+}
+
+/// This rank's block has the entries of the reference in its rows and columns, bit for bit, and no others.
+void expect_block(const kernels::CsrBlock& block, const comm::BlockLayout& layout,
+                  const test::ReferenceMatrix& reference) {
+  const auto rows = layout.row_block(layout.grid().row_of(group().rank()));
+  const auto columns = layout.column_block(layout.grid().column_of(group().rank()));
+  EXPECT_EQ(block.row_count, rows.size());
+  EXPECT_EQ(block.column_count, columns.size());
+  std::vector<std::int64_t> row_starts{0};
+  std::vector<std::int32_t> expected_columns;
+  std::vector<double> expected_values;
+  for (auto row = rows.begin; row < rows.end; ++row) {
+    for (const auto& [column, value] : reference[static_cast<std::size_t>(row)]) {
+      if (!columns.contains(column)) continue;
+      expected_columns.push_back(static_cast<std::int32_t>(column - columns.begin));
+      expected_values.push_back(value);
+    }
+    row_starts.push_back(static_cast<std::int64_t>(expected_columns.size()));
+  }
+  EXPECT_TRUE(std::ranges::equal(block.row_starts.span(), row_starts));
+  EXPECT_TRUE(std::ranges::equal(block.columns.span(), expected_columns));
+  EXPECT_TRUE(test::same_bits(block.values.span(), expected_values));
+}
+
+std::int64_t entry_count(const test::ReferenceMatrix& matrix) {
+  std::int64_t count = 0;
+  for (const auto& row : matrix) count += static_cast<std::int64_t>(row.size());
+  return count;
+}
+
+TEST(NpbMatrixTest, TheUnionOfTheBlocksIsTheReferenceBitForBit) {
+  for (const auto& problem : test::awkward_problems()) {
+    const auto drawn = test::draw_reference_vectors(problem);
+    const auto reference = test::build_reference_matrix(problem, drawn);
+    for (const auto& grid : comm::factorizations(group().size())) {
+      for (const auto& named : test::layouts_of(problem.n, grid)) {
+        SCOPED_TRACE(test::describe(named) + ", nonzer " + std::to_string(problem.nonzer));
+        const auto sourced = build(problem, named.layout);
+        expect_block(sourced.block, named.layout, reference);
+        EXPECT_EQ(group().sum(sourced.block.nonzero_count()), entry_count(reference));
+        EXPECT_EQ(sourced.facts.final_seed, drawn.final_seed);
+        EXPECT_EQ(sourced.facts.duplicate_pairs, drawn.duplicate_pairs);
+        EXPECT_EQ(sourced.facts.out_of_range_pairs, drawn.out_of_range_pairs);
+      }
+    }
+  }
+}
+
+TEST(NpbMatrixTest, TheReferenceIsSymmetricToTheBit) {
+  // And with it every union of blocks, by the test above.
+  for (const auto& problem : test::awkward_problems()) {
+    const auto matrix = test::build_reference_matrix(problem, test::draw_reference_vectors(problem));
+    std::int64_t asymmetric_count = 0;
+    for (std::size_t row = 0; row < matrix.size(); ++row) {
+      for (const auto& [column, value] : matrix[row]) {
+        const auto& mirrored_row = matrix[static_cast<std::size_t>(column)];
+        const auto mirrored = mirrored_row.find(static_cast<std::int32_t>(row));
+        if (mirrored == mirrored_row.end() || !test::same_bits(mirrored->second, value)) ++asymmetric_count;
+      }
+    }
+    EXPECT_EQ(asymmetric_count, 0) << "n " << problem.n << ", nonzer " << problem.nonzer;
+  }
+}
+
+TEST(NpbMatrixTest, ThreadsDoNotChangeTheBits) {
+  const auto& problem = *find_class("S");
+  const auto reference = test::build_reference_matrix(problem, test::draw_reference_vectors(problem));
+  for (const auto& grid : comm::factorizations(group().size())) {
+    const auto layout = comm::BlockLayout::even(problem.n, grid);
+    SCOPED_TRACE("grid " + grid.name());
+    expect_block(build(problem, layout, 2).block, layout, reference);
+    expect_block(build(problem, layout, 3).block, layout, reference);
+  }
+}
+
+void expect_facts_on_every_grid(std::string_view class_name) {
+  const auto& problem = *find_class(class_name);
+  const auto& facts = test::facts_of(class_name);
+  for (const auto& grid : comm::factorizations(group().size())) {
+    SCOPED_TRACE("class " + std::string(class_name) + ", grid " + grid.name());
+    const auto layout = comm::BlockLayout::even(problem.n, grid);
+    const auto sourced = build(problem, layout);
+    test::expect_facts(test::figures_of(sourced.block, layout, group()), facts);
+    EXPECT_EQ(sourced.facts.final_seed, facts.final_seed);
+    EXPECT_EQ(sourced.facts.duplicate_pairs, facts.duplicate_pairs);
+    EXPECT_EQ(sourced.facts.out_of_range_pairs, facts.out_of_range_pairs);
+  }
+}
+
+TEST(NpbMatrixTest, ClassSMeetsTheFacts) { expect_facts_on_every_grid("S"); }
+TEST(NpbMatrixTest, ClassWMeetsTheFacts) { expect_facts_on_every_grid("W"); }
+TEST(NpbMatrixTest, ClassAMeetsTheFacts) { expect_facts_on_every_grid("A"); }
+
+TEST(NpbMatrixTest, TheSourceIsTheFirstOfItsTable) {
+  EXPECT_EQ(source_table().front().name, "npb");
+  EXPECT_EQ(source_table().front().build, npb_source().build);
+}
+
+}  // namespace
+}  // namespace cg2d

@@ -1,0 +1,66 @@
+"""Installs the build tree, builds a project that knows only the installed files, and runs both."""
+
+import os
+import pathlib
+import tempfile
+import unittest
+
+from program_runner import PROGRAM, PROJECT, SUCCESS, ProgramTest, launch_words, run_command
+
+CMAKE = os.environ.get("CG2D_CMAKE", "cmake")
+BUILD_TREE = os.environ.get("CG2D_BUILD_TREE", str(PROJECT / "build" / "release"))
+# The compilers and the generator of the build tree: static libraries of one compiler may not link with another's.
+CONFIGURE_OPTIONS = [word for word in os.environ.get("CG2D_CONSUMER_OPTIONS", "").split(";") if word]
+
+
+class InstallConsumer(ProgramTest):
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory(prefix="cg2d-install-")
+        cls.addClassCleanup(folder.cleanup)
+        cls.prefix = pathlib.Path(folder.name) / "prefix"
+        cls.consumer_tree = pathlib.Path(folder.name) / "consumer"
+        outcome = run_command([CMAKE, "--install", BUILD_TREE, "--prefix", cls.prefix])
+        if outcome.exit_code != 0:
+            raise AssertionError(f"cannot install: {outcome}")
+
+    def run_words(self, *command):
+        outcome = run_command(command)
+        self.assertEqual(outcome.exit_code, SUCCESS, outcome)
+        return outcome
+
+    def test_a_project_finds_builds_and_links_it(self):
+        self.run_words(
+            CMAKE, "-S", PROJECT / "tests" / "program" / "consumer", "-B", self.consumer_tree, f"-DCMAKE_PREFIX_PATH={self.prefix}",
+            *CONFIGURE_OPTIONS,
+        )  # fmt: skip
+        # Found where it was installed, and nowhere else.
+        found = (self.consumer_tree / "CMakeCache.txt").read_text()
+        self.assertRegex(found, rf"(?m)^cg2d_DIR:PATH={self.prefix}/\S*cmake/cg2d$")
+        self.run_words(CMAKE, "--build", self.consumer_tree)
+        outcome = self.run_words(*launch_words(2), self.consumer_tree / "consumer")
+        self.assertEqual(outcome.stdout, "78148\n")
+
+    def test_the_installed_program_runs(self):
+        outcome = self.run_words(*launch_words(2), self.prefix / "bin" / "cg2d", "run", "--class", "S")
+        self.assertIn(" VERIFICATION SUCCESSFUL \n", outcome.stdout)
+
+    def test_the_installed_program_loads_the_same_openblas(self):
+        # Debian may have several of one name, of which the one with threads is found where the program names none.
+        used = [
+            self.run_words(program, "run", "--class", "S", "--format", "json").document()["environment"]["blas"]
+            for program in (PROGRAM, self.prefix / "bin" / "cg2d")
+        ]
+        self.assertEqual(used[0], used[1])
+
+    def test_headers_and_schema_are_there(self):
+        for file in ("include/cg2d/cg/solver/solver.hpp", "include/cg2d/comm/communicator.hpp", "include/cg2d/kernels/spmv.hpp"):
+            self.assertTrue((self.prefix / file).is_file(), file)
+        for schema in ("run_result", "pingpong_result", "scaling_result"):
+            self.assertTrue((self.prefix / f"share/cg2d/{schema}.schema.json").is_file())
+        sources = [path for path in self.prefix.rglob("*") if path.suffix == ".cpp"]
+        self.assertEqual(sources, [])
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,0 +1,109 @@
+"""cg2d pingpong as a user meets it: table, JSON and CSV say the same, and bad input is one line."""
+
+import csv
+import io
+import json
+import pathlib
+import tempfile
+import unittest
+
+import jsonschema
+
+from program_runner import CANNOT_CREATE, PROJECT, USAGE, ProgramTest, run_program
+
+SCHEMA = PROJECT / "cg" / "studies" / "pingpong_result.schema.json"
+METHODS = ["blocking", "nonblocking", "put-immediate", "put-delayed", "get-immediate", "get-delayed", "shared"]
+PHASES = ["collection", "summation", "shuffle", "dot"]
+SMALL = ("pingpong", "--class", "S", "--sizes", "8,1kB")
+
+
+class PingPongTest(ProgramTest):
+    def transports(self):
+        """Those that can serve ranks on one node."""
+        return [line.split()[0] for line in self.run_well(1, "run", "--list-transports").stdout.splitlines()]
+
+    def test_json_is_as_in_the_schema(self):
+        document = self.document_of(3, *SMALL, "--pairs", "0:1,2:0", "--grid", "3x1")
+        schema = json.loads(SCHEMA.read_text())
+        jsonschema.Draft202012Validator.check_schema(schema)
+        jsonschema.Draft202012Validator(schema).validate(document)
+        self.assertEqual(document["ranks"], 3)
+        self.assertEqual([pair["ranks"] for pair in document["pairs"]], [[0, 1], [2, 0]])
+        for pair in document["pairs"]:
+            self.assertTrue(pair["same_node"])
+            left_out = [entry["name"] for entry in pair["left_out"]]
+            methods = [name for name in METHODS if name not in left_out]
+            self.assertLessEqual(set(left_out), set(METHODS) - {"nonblocking", "shared"}, "only what blocks may be left out")
+            measured = [(time["bytes"], time["variables"], time["method"]) for time in pair["transfers"]]
+            self.assertEqual(measured, [(size, count, name) for size in (8, 1000) for count in (1, 8) for name in methods])
+            for time in pair["transfers"]:
+                sample = time["seconds_per_variable"]
+                self.assertTrue(0 < sample["minimum_s"] <= sample["median_s"] <= sample["maximum_s"])
+                self.assert_close(time["bytes_per_s"], time["bytes"] / sample["median_s"], 1e-9)
+            self.assertEqual([line["method"] for line in pair["lines"]], methods)
+        phases = document["phases"]
+        self.assertEqual((phases["class"], phases["n"], phases["grid"]), ("S", 1400, "3x1"))
+        served = [row["transport"] for row in phases["transports"]]
+        self.assertEqual(sorted(served + [entry["name"] for entry in phases["left_out"]]), sorted(self.transports()))
+        for row in phases["transports"]:
+            self.assertEqual(list(row["phases"]), PHASES)
+        ways = [way["way"] for way in document["sums"]] + [entry["name"] for entry in document["sums_left_out"]]
+        self.assertEqual(sorted(ways), sorted([*served, "MPI_Allreduce", "MPI_Iallreduce"]))
+
+    def test_the_text_names_everything(self):
+        text = self.run_well(2, *SMALL, "--methods", "put-immediate,put-delayed,shared").stdout
+        self.assertRegex(text, r"(?m)^ Ranks 0 and 1, on one node: half a round trip over the number of its variables$")
+        self.assertEqual(len(set(METHODS) & set(text.split())), 3)
+        for variables in (1, 8):
+            for size in (8, 1000):
+                rows = [line for line in text.splitlines() if line.split()[:2] == [str(variables), str(size)]]
+                self.assertEqual([len(row.split()) for row in rows], [5, 5], "microseconds and GB/s of three methods")
+        for name in ("put-immediate", "put-delayed", "shared"):
+            self.assertRegex(text, rf"(?m)^ +{name} = [0-9.]+ us \+ (bytes / [0-9.]+ GB/s|nothing)$")
+        self.assertRegex(text, r"(?m)^ put-delayed, 8 variables of 8 bytes: [0-9.]+ us per variable, \d+ % of one put ")
+        self.assertRegex(text, r"(?m)^ Dot product of 2 ranks: ")
+        self.assertRegex(text, r"(?m)^ +MPI_Iallreduce +[0-9.]+ ")
+        self.assertRegex(text, r"(?m)^ Class S, grid \dx\d: ")
+        for transport in self.transports():
+            self.assertRegex(text, rf"(?m)^ +{transport} +[0-9.]+ +[0-9.]+ +[0-9.]+ +[0-9.]+$")
+
+    def test_csv_has_a_line_per_time(self):
+        with tempfile.TemporaryDirectory() as folder:
+            place = pathlib.Path(folder) / "pingpong.csv"
+            outcome = self.run_well(2, *SMALL, "--methods", "nonblocking", "--variables", "2", "--format", "csv", "--output", place)
+            self.assertEqual(outcome.stdout, "")
+            rows = list(csv.DictReader(io.StringIO(place.read_text())))
+        transfers = [row for row in rows if row["kind"] == "transfer"]
+        self.assertEqual([(row["way"], row["variables"], row["bytes"]) for row in transfers], [("nonblocking", "2", "8"), ("nonblocking", "2", "1000")])
+        for row in rows:
+            self.assertGreaterEqual(float(row["median_s"]), float(row["minimum_s"]))
+        phases = {(row["way"], row["phase"]) for row in rows if row["kind"] == "phase"}
+        self.assertEqual({phase for _, phase in phases}, set(PHASES))
+        self.assertIn("MPI_Iallreduce", [row["way"] for row in rows if row["kind"] == "sum"])
+
+    def test_bad_input_is_one_line(self):
+        for rank_count, arguments, words in (
+            (1, [], "at least 2"),
+            (2, ["--pairs", "0:2"], "there is no rank 2; the 2 ranks are 0 ... 1"),
+            (2, ["--pairs", "1:1"], "two different ranks"),
+            (2, ["--pairs", "0-1"], "two ranks A:B"),
+            (2, ["--pairs", "-1:0"], "two ranks A:B"),
+            (2, ["--sizes", "0"], "is not a size"),
+            (2, ["--sizes", "8GB"], "within 1 ... 1073741824 bytes"),
+            (2, ["--variables", "0"], "1 ... 1024"),
+            (2, ["--methods", "pigeon"], "valid: " + ", ".join(METHODS)),
+            (2, ["--class", "X"], "S, W, A, B, C, D, E, F"),
+            (2, ["--grid", "2x2"], "valid (PXxPY): 1x2, 2x1"),
+            (2, ["--format", "xml"], "text, json, csv"),
+        ):
+            with self.subTest(arguments=arguments):
+                outcome = run_program(rank_count, "pingpong", *arguments)
+                self.assertEqual(outcome.exit_code, USAGE, outcome)
+                (line,) = outcome.error_lines()
+                self.assertIn(words, line)
+        outcome = run_program(2, *SMALL, "--output", "/no/such/folder/file")
+        self.assertEqual(outcome.exit_code, CANNOT_CREATE, outcome)
+
+
+if __name__ == "__main__":
+    unittest.main()

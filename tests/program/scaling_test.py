@@ -1,0 +1,237 @@
+"""cg2d scaling: the ways to use a node, as a table, JSON and CSV; strong and weak; and what is refused."""
+
+import csv
+import io
+import json
+import os
+import pathlib
+import signal
+import tempfile
+import unittest
+
+import jsonschema
+
+from program_facts import CLASS_S_ZETA
+from program_runner import (
+    INTERRUPTED,
+    MEMORY,
+    MPIEXEC,
+    PROGRAM,
+    PROJECT,
+    SCHEMA,
+    SUCCESS,
+    USAGE,
+    BackgroundRun,
+    ProgramTest,
+    run_command,
+    run_program,
+)
+
+SCALING_SCHEMA = PROJECT / "cg" / "studies" / "scaling_result.schema.json"
+TOLERANCE = 1e-10  # of the benchmark, for zeta
+SHORT = ("--niter", "1", "--rounds", "1")  # where the figures do not matter
+
+
+def places_of(document):
+    return [(way["cores"], way["way"], way["transport"], way["ranks"], way["threads"]) for way in document["ways"]]
+
+
+ONE_CORE = (1, "one core", "two-sided", 1, 1)
+TWO_CORES = [
+    (2, "ranks only", "two-sided", 2, 1),
+    (2, "shared-memory ranks", "shared", 2, 1),
+    (2, "threads only", "two-sided", 1, 2),
+]
+FOUR_CORES = [
+    (4, "ranks only", "two-sided", 4, 1),
+    (4, "shared-memory ranks", "shared", 4, 1),
+    (4, "ranks x threads", "two-sided", 2, 2),
+    (4, "ranks x threads", "shared", 2, 2),
+    (4, "threads only", "two-sided", 1, 4),
+]
+
+
+class ScalingTest(ProgramTest):
+    @classmethod
+    def setUpClass(cls):
+        schema = json.loads(SCALING_SCHEMA.read_text())
+        jsonschema.Draft202012Validator.check_schema(schema)
+        # What it takes from the other schema is found beside it.
+        resolver = jsonschema.RefResolver(SCALING_SCHEMA.as_uri(), schema)
+        cls.validator = jsonschema.Draft202012Validator(schema, resolver=resolver)
+
+    def scaling(self, rank_count, *arguments):
+        words = [] if "--class" in arguments else ["--class", "S"]
+        return run_program(rank_count, "scaling", *words, *arguments)
+
+    def valid_document(self, rank_count, *arguments, exit_code=SUCCESS):
+        outcome = self.scaling(rank_count, "--format", "json", *arguments)
+        self.assertEqual(outcome.exit_code, exit_code, outcome)
+        document = outcome.document()
+        error = jsonschema.exceptions.best_match(self.validator.iter_errors(document))
+        if error is not None:
+            self.fail(f"not as in the schema: {error.json_path}: {error.message[:500]}")
+        self.assertEqual(document["exit_code"], exit_code)
+        return document
+
+    def assert_refuses(self, exit_code, words, *arguments, rank_count=2):
+        outcome = self.scaling(rank_count, *arguments)
+        self.assertEqual(outcome.exit_code, exit_code, outcome)
+        self.assertEqual(outcome.stdout, "", outcome)
+        lines = outcome.error_lines()
+        self.assertEqual(len(lines), 1, outcome)
+        for word in words:
+            self.assertIn(word, lines[0])
+
+
+class Strong(ScalingTest):
+    def test_every_way_runs_in_every_round(self):
+        document = self.valid_document(4, "--rounds", "2")
+        self.assertEqual(document["scaling"], "strong")
+        self.assertEqual(document["options"]["cores"], [1, 2, 4])
+        self.assertEqual(places_of(document), [ONE_CORE, *TWO_CORES, *FOUR_CORES])
+        for way in document["ways"]:
+            self.assertEqual([run["round"] for run in way["rounds"]], [1, 2])
+            self.assertEqual(way["n"], 1400)
+            for run in way["rounds"]:
+                self.assert_close(run["zeta"], CLASS_S_ZETA[-1], TOLERANCE)
+                self.assertLessEqual(run["moving_share"] + run["waiting_share"], 1.0)
+            figures = way["figures"]
+            times_s = [run["time_s"] for run in way["rounds"]]
+            self.assert_close(figures["median_s"], sum(times_s) / 2, 1e-12)
+            columns, rows = map(int, figures["grid"].split("x"))
+            self.assertEqual(columns * rows, way["ranks"])
+            self.assert_close(figures["efficiency"] * way["cores"], figures["speed_up"], 1e-12)
+            # A rank alone waits for nobody.
+            if way["ranks"] == 1:
+                self.assertEqual(figures["waiting_share"], 0.0)
+        for cores in (1, 2, 4):
+            figures = [way["figures"] for way in document["ways"] if way["cores"] == cores]
+            best = [one for one in figures if one["is_best"]]
+            self.assertEqual(len(best), 1)
+            self.assertEqual(best[0]["median_s"], min(one["median_s"] for one in figures))
+        [agreement] = document["verification"]
+        self.assertEqual(agreement["runs"], 18)
+        self.assert_close(agreement["reference_zeta"], CLASS_S_ZETA[-1], TOLERANCE)
+
+    def test_the_table(self):
+        outcome = self.scaling(2, "--rounds", "1")
+        self.assertEqual(outcome.exit_code, SUCCESS, outcome)
+        self.assertRegex(outcome.stdout, r"(?m)^Strong scaling of class S \(n 1400\), kernel auto")
+        for line in (
+            r"    1  one core            -           1 x 1  1x1    ",
+            r"    2  ranks only          two-sided   2 x 1  \d",
+            r"    2  shared-memory ranks shared      2 x 1  \d",
+            r"    2  threads only        -           1 x 2  1x1    ",
+        ):
+            self.assertRegex(outcome.stdout, rf"(?m)^{line}")
+        self.assertEqual(outcome.stdout.count(" 1.000*\n"), 2, outcome)
+
+    def test_lists_of_cores_transports_and_the_kernel(self):
+        document = self.valid_document(
+            3, "--cores", "3,3", "--transport", "native,native", "--kernel", "scalar", *SHORT
+        )
+        self.assertEqual(
+            places_of(document),
+            [ONE_CORE, (3, "ranks only", "native", 3, 1), (3, "threads only", "two-sided", 1, 3)],
+        )
+        self.assertEqual({way["figures"]["kernel"] for way in document["ways"]}, {"scalar"})
+
+    def test_csv_has_a_line_per_way(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder) / "ways.csv"
+            outcome = self.scaling(2, *SHORT, "--format", "csv", "--output", file)
+            self.assertEqual((outcome.exit_code, outcome.stdout), (SUCCESS, ""), outcome)
+            lines = list(csv.DictReader(io.StringIO(file.read_text())))
+        self.assertEqual([line["way"] for line in lines], ["one core"] + [place[1] for place in TWO_CORES])
+        for line in lines:
+            self.assertEqual(line["status"], "success")
+            self.assertGreater(float(line["median_s"]), 0.0)
+
+    def test_threads_beyond_the_cores_are_warned_of(self):
+        document = self.valid_document(0, *SHORT)
+        self.assertEqual(places_of(document), [ONE_CORE])
+        cores = document["machine"]["nodes"][0]["cores"]
+        if cores < 4:
+            document = self.valid_document(4, "--cores", "4", *SHORT)
+            self.assertTrue(any("4 cores: there are fewer here" in text for text in document["warnings"]))
+
+    def test_threads_have_no_room_where_ranks_are_bound(self):
+        processor = min(os.sched_getaffinity(0))
+        before = os.sched_getaffinity(0)
+        if len(before) < 2:
+            self.skipTest("needs two processors")
+        # Every rank on a processor of its own, as mpiexec -bind-to core has it.
+        other = max(before)
+        words = ["scaling", "--class", "S", *SHORT, "--format", "json"]
+        outcome = run_command(
+            [MPIEXEC, "-n", "1", "taskset", "-c", processor, PROGRAM, *words]
+            + [":", "-n", "1", "taskset", "-c", other, PROGRAM, *words]
+        )
+        self.assertEqual(outcome.exit_code, SUCCESS, outcome)
+        document = outcome.document()
+        self.assertEqual(places_of(document), [ONE_CORE, *TWO_CORES[:2]])
+        [warning] = document["warnings"]
+        self.assertRegex(warning, "^left out, since the launcher binds .*: 2 cores, threads only, 1 x 2; .*-bind-to none")
+
+
+class Weak(ScalingTest):
+    def test_the_order_grows_and_the_ways_agree(self):
+        document = self.valid_document(4, "--weak", "--cores", "2,4", "--rounds", "1")
+        self.assertEqual(document["scaling"], "weak")
+        base = document["ways"][0]["figures"]
+        for way in document["ways"]:
+            self.assertEqual(way["n"], 1400 * way["cores"])
+            self.assert_close(way["figures"]["efficiency"], base["median_s"] / way["figures"]["median_s"], 1e-12)
+        self.assertEqual([one["n"] for one in document["verification"]], [1400, 2800, 5600])
+        self.assertEqual([one["reference_zeta"] is None for one in document["verification"]], [False, True, True])
+        for agreement in document["verification"]:
+            self.assertTrue(agreement["agrees"])
+        outcome = self.scaling(2, "--weak", *SHORT)
+        self.assertIn("Weak scaling of class U(n 1400, nonzer 7, shift 10, niter 1) (n 1400 x cores)", outcome.stdout)
+        self.assertRegex(outcome.stdout, r"n 2800: zeta of 3 runs agrees within \S+ \(1e-10 allowed\)")
+
+
+class Refused(ScalingTest):
+    def test_bad_input(self):
+        for words, arguments in (
+            (["--cores 0", "within 1"], ["--cores", "0"]),
+            (["--cores 3", "only 2 started", "mpiexec -n 3"], ["--cores", "1,3"]),
+            (["two"], ["--cores", "two"]),
+            (["--transport pigeon", "valid: two-sided"], ["--transport", "pigeon"]),
+            (["--kernel abacus", "valid: "], ["--kernel", "abacus"]),
+            (["--rounds 0"], ["--rounds", "0"]),
+            (["--format xml", "text, json, csv"], ["--format", "xml"]),
+            (["--class Q"], ["--class", "Q"]),
+            (["--weak on 2 cores", "2147483647"], ["--weak", "--n", "2000000000"]),
+            (["--px"], ["--px", "1"]),
+        ):
+            with self.subTest(arguments=arguments):
+                self.assert_refuses(USAGE, words, *arguments)
+
+    def test_an_output_that_cannot_be_made_is_refused_before_the_runs(self):
+        self.assert_refuses(73, ["/nonexistent-folder/ways"], "--output", "/nonexistent-folder/ways")
+
+    def test_a_run_that_fails_is_in_the_result(self):
+        document = self.valid_document(2, "--memory-limit", "1MB", *SHORT, exit_code=MEMORY)
+        self.assertEqual(document["status"], "not-enough-memory")
+        for way in document["ways"]:
+            self.assertIsNone(way["figures"])
+            self.assertEqual(way["rounds"][0]["status"], "not-enough-memory")
+
+    def test_a_signal_ends_it_with_what_there_is(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder) / "ways.json"
+            words = ["scaling", "--class", "S", "--rounds", "1000", "--format", "json", "--output", file]
+            with BackgroundRun(2, *words) as run:
+                run.wait_for(r"cg2d: run 3 of 4000 ")
+                os.kill(run.ranks()[0], signal.SIGTERM)
+                outcome = run.finish()
+            self.assertEqual(outcome.exit_code, INTERRUPTED, outcome)
+            document = json.loads(file.read_text())
+        self.assertEqual(document["status"], "interrupted")
+        self.assertGreaterEqual(len(document["ways"][0]["rounds"]), 1)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,83 @@
+"""The order of the rooms: a source includes only rooms that its own room uses, as CMakeLists.txt says them."""
+
+import pathlib
+import re
+import unittest
+
+PROJECT = pathlib.Path(__file__).resolve().parent.parent.parent
+SOURCES = ("*.hpp", "*.cpp", "*.hpp.in")
+# Headers that others compile: the library's rooms. What they must not need, by the words of their includes.
+LIBRARY_ROOMS = ("kernels", "comm", "cg/base", "cg/matrix", "cg/timing", "cg/solver")
+NOT_IN_THE_LIBRARY = ("CLI/", "hwloc", "papi", "nlohmann/")
+NOT_INSTALLED = "json_"  # as CMakeLists.txt excludes them
+MOST_FILES = 35
+
+
+def rooms_with_their_uses():
+    """Folder of each room -> folders that it may include, its own among them."""
+    text = (PROJECT / "CMakeLists.txt").read_text()
+    uses = {}
+    for folder, words in re.findall(r"^cg2d_add_room\((\S+)([^)]*)\)", text, re.MULTILINE):
+        names = re.search(r"USES ((?:[a-z]+ ?)+)", words)
+        allowed = {folder}
+        for name in names.group(1).split() if names else ():
+            used = next(known for known in uses if pathlib.PurePath(known).name == name)
+            allowed |= uses[used]
+        uses[folder] = allowed
+    return uses
+
+
+def includes_of(file):
+    return re.findall(r'^#include ["<]([^">]+)[">]', file.read_text(), re.MULTILINE)
+
+
+def sources_of(folder):
+    return [file for pattern in SOURCES for file in sorted((PROJECT / folder).glob(pattern))]
+
+
+class Rooms(unittest.TestCase):
+    def setUp(self):
+        self.rooms = rooms_with_their_uses()
+
+    def test_every_folder_with_sources_is_a_room(self):
+        folders = {
+            str(file.parent.relative_to(PROJECT)) for top in ("cg", "comm", "kernels") for file in (PROJECT / top).rglob("*.?pp")
+        }
+        self.assertEqual(folders, set(self.rooms))
+
+    def test_kernels_and_comm_know_neither_each_other_nor_cg(self):
+        for folder in ("kernels", "comm"):
+            self.assertEqual(self.rooms[folder], {folder})
+
+    def test_no_include_points_upwards(self):
+        wrong = []
+        for folder, allowed in self.rooms.items():
+            for file in sources_of(folder):
+                for include in includes_of(file):
+                    room = str(pathlib.PurePath(include).parent)
+                    if room in self.rooms and room not in allowed:
+                        wrong.append(f"{file.relative_to(PROJECT)} includes {include}")
+        self.assertEqual(wrong, [], "a room that these do not use")
+
+    def test_the_librarys_headers_need_no_package_of_the_laboratory(self):
+        wrong = []
+        for folder in LIBRARY_ROOMS:
+            for file in sorted((PROJECT / folder).glob("*.hpp")):
+                if file.name.startswith(NOT_INSTALLED):
+                    continue
+                wrong += [
+                    f"{file.relative_to(PROJECT)} includes {include}"
+                    for include in includes_of(file)
+                    if include.startswith(NOT_IN_THE_LIBRARY) or pathlib.PurePath(include).name.startswith(NOT_INSTALLED)
+                ]
+        self.assertEqual(wrong, [])
+
+    def test_no_room_of_cg_has_too_many_files(self):
+        for folder in self.rooms:
+            if folder.startswith("cg/"):
+                files = [path.name for path in (PROJECT / folder).iterdir() if path.is_file()]
+                self.assertLessEqual(len(files), MOST_FILES, folder)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

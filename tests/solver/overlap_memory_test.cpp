@@ -1,0 +1,74 @@
+// While the strips of a block are made, no more is in memory than the plan of a run counts with.
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <utility>
+
+#include "cg/solver/overlapped_product.hpp"
+#include "cg/tuning/run_plan.hpp"
+#include "support/process_memory.hpp"
+
+namespace cg2d {
+namespace {
+
+constexpr std::int64_t order = 14'000;
+constexpr int nonzer =
+    20;  // expected are 20 * 21 entries of a row, less those that meet: about as many as here
+
+/// About 33 MB: the rows of one of two process rows, 400 entries each, evenly over the columns.
+kernels::CsrBlock large_block() {
+  constexpr std::int64_t row_count = order / 2;
+  constexpr std::int64_t row_length = 400;
+  constexpr std::int64_t column_step = order / row_length;
+  constexpr auto nonzero_count = static_cast<std::size_t>(row_count * row_length);
+  kernels::CsrBlock block{.row_count = row_count,
+                          .column_count = order,
+                          .row_starts = kernels::PageBuffer<std::int64_t>(row_count + 1),
+                          .columns = kernels::PageBuffer<std::int32_t>(nonzero_count),
+                          .values = kernels::PageBuffer<double>(nonzero_count)};
+  std::size_t entry = 0;
+  for (std::int64_t row = 0; row < row_count; ++row) {
+    for (std::int64_t k = 0; k < row_length; ++k, ++entry) {
+      block.columns[entry] = static_cast<std::int32_t>(k * column_step + (row * 31 + k * 17) % column_step);
+      block.values[entry] = static_cast<double>(1 + entry % 9);
+    }
+    block.row_starts[static_cast<std::size_t>(row) + 1] = static_cast<std::int64_t>(entry);
+  }
+  return block;
+}
+
+std::int64_t planned_block_bytes(const KernelInfo& kernel, const comm::BlockLayout& layout, bool overlaps) {
+  Problem problem;
+  problem.n = order;
+  problem.nonzer = nonzer;
+  const RunChoices choices{.problem = problem, .kernel = kernel, .overlaps = overlaps};
+  return plan_memory(choices, layout, 0, npb_source()).block_bytes;
+}
+
+TEST(OverlapMemoryTest, StripsTakeWhatThePlanSays) {
+  if (!test::reset_peak()) GTEST_SKIP() << "this system does not let a process count its peak memory anew";
+  const auto layout = comm::BlockLayout::even(order, {.columns = 1, .rows = 2});
+  // Counters of resident memory are exact to some pages per processor, and the heap grows.
+  constexpr std::int64_t slack = 3'000'000;
+  for (const auto& kernel : all_kernels()) {
+    if (!kernel.why_unavailable().empty()) continue;
+    SCOPED_TRACE(kernel.name);
+    const auto before = test::resident_bytes_now();
+    auto block = large_block();
+    const auto csr_bytes = block.byte_count();
+    EXPECT_TRUE(test::reset_peak());
+    const auto product = make_overlapped_product(kernel, std::move(block), layout, 0, {});
+    const auto peak = test::peak_bytes_since_reset() - before;
+    // Formats fill up some rows.
+    const auto planned = static_cast<double>(planned_block_bytes(kernel, layout, true));
+    EXPECT_GE(peak, csr_bytes - slack);
+    EXPECT_LE(static_cast<double>(peak), 1.1 * planned + slack);
+    EXPECT_GE(planned, static_cast<double>(planned_block_bytes(kernel, layout, false)));
+    EXPECT_NEAR(static_cast<double>(test::resident_bytes_now() - before),
+                static_cast<double>(product->matrix_byte_count()), slack);
+  }
+}
+
+}  // namespace
+}  // namespace cg2d

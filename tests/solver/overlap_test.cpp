@@ -1,0 +1,185 @@
+// The benchmark's iteration with products that begin before their operand is complete.
+
+#include "cg/solver/overlapped_product.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "support/bits.hpp"
+#include "support/layouts.hpp"
+#include "support/npb_facts.hpp"
+#include "support/npb_reference.hpp"
+#include "support/solver_run.hpp"
+
+namespace cg2d {
+namespace {
+
+using test::group;
+using test::SolverChoice;
+
+/// Class S with fewer steps: what goes wrong shows in the first two.
+Problem short_problem() {
+  auto problem = *find_class("S");
+  problem.niter = 2;
+  return problem;
+}
+
+std::vector<double> zetas_of(const std::vector<OuterStep>& steps) {
+  std::vector<double> zetas;
+  for (const auto& step : steps) zetas.push_back(step.zeta);
+  return zetas;
+}
+
+void expect_official_zetas(const std::vector<double>& zetas) {
+  for (std::size_t k = 0; k < zetas.size(); ++k) {
+    // Another order of additions moves zeta by rounding errors only.
+    EXPECT_NEAR(zetas[k], test::class_s_zetas[k], test::relative_tolerance * test::class_s_zetas[k])
+        << "outer step " << k + 1;
+  }
+}
+
+/// visit(layout) for the even cut on every grid of the ranks.
+template <typename Visit>
+void for_every_grid(const Visit& visit) {
+  for (const auto& grid : comm::factorizations(group().size())) {
+    SCOPED_TRACE("grid " + grid.name());
+    visit(comm::BlockLayout::even(short_problem().n, grid));
+  }
+}
+
+TEST(OverlapTest, EveryKernelHasTheOfficialZetas) {
+  for_every_grid([](const comm::BlockLayout& layout) {
+    for (const auto& kernel : all_kernels()) {
+      if (!kernel.why_unavailable().empty()) continue;
+      SCOPED_TRACE("kernel " + std::string(kernel.name));
+      expect_official_zetas(
+          zetas_of(test::solve(short_problem(), layout, {.kernel = kernel, .overlaps = true})));
+    }
+  });
+}
+
+TEST(OverlapTest, WithThreads) {
+  for_every_grid([](const comm::BlockLayout& layout) {
+    for (const std::string_view name : {"sell", "csr-simd", "symmetric"}) {
+      SCOPED_TRACE("kernel " + std::string(name));
+      const SolverChoice choice{.kernel = kernel_info(name), .thread_count = 2, .overlaps = true};
+      const auto zetas = zetas_of(test::solve(short_problem(), layout, choice));
+      expect_official_zetas(zetas);
+      EXPECT_TRUE(test::same_bits(zetas_of(test::solve(short_problem(), layout, choice)), zetas));
+    }
+  });
+}
+
+/// Of class A, which is large enough: its strips are multiplied in shares, with work for MPI in between.
+TEST(OverlapTest, StripsInShares) {
+  auto problem = *find_class("A");
+  problem.niter = 1;
+  for (const auto& grid : comm::factorizations(group().size())) {
+    SCOPED_TRACE("grid " + grid.name());
+    const auto layout = comm::BlockLayout::even(problem.n, grid);
+    for (const std::string_view name : {"sell", "csr-simd", "csr-short"}) {
+      SCOPED_TRACE("kernel " + std::string(name));
+      const auto whole = test::solve(problem, layout, {.kernel = kernel_info(name)});
+      const auto overlapped = test::solve(problem, layout, {.kernel = kernel_info(name), .overlaps = true});
+      EXPECT_NEAR(overlapped[0].zeta, whole[0].zeta, test::relative_tolerance * whole[0].zeta);
+    }
+  }
+}
+
+/// Every transport's operand comes in the same parts. Native sums have an order of their own.
+TEST(OverlapTest, TransportsHaveTheSameBits) {
+  for_every_grid([](const comm::BlockLayout& layout) {
+    for (const std::string_view name : {"sell", "symmetric-scalar"}) {
+      SCOPED_TRACE("kernel " + std::string(name));
+      SolverChoice choice{.kernel = kernel_info(name), .overlaps = true};
+      const auto expected = zetas_of(test::solve(short_problem(), layout, choice));
+      for (const auto& transport : comm::transport_table()) {
+        if (!transport.why_unavailable(group()).empty()) continue;
+        SCOPED_TRACE("transport " + std::string(transport.name));
+        choice.transport = &transport;
+        const auto zetas = zetas_of(test::solve(short_problem(), layout, choice));
+        expect_official_zetas(zetas);
+        EXPECT_TRUE(test::same_bits(zetas_of(test::solve(short_problem(), layout, choice)), zetas));
+        if (transport.counts == comm::CountedTraffic::messages) {
+          EXPECT_TRUE(test::same_bits(zetas, expected));
+        }
+      }
+    }
+  });
+}
+
+TEST(OverlapTest, UnevenAndEmptyPieces) {
+  for (const auto& grid : comm::factorizations(group().size())) {
+    for (const auto& named : test::layouts_of(short_problem().n, grid)) {
+      SCOPED_TRACE(test::describe(named));
+      for (const std::string_view kernel : {"sell", "symmetric"}) {
+        expect_official_zetas(zetas_of(
+            test::solve(short_problem(), named.layout, {.kernel = kernel_info(kernel), .overlaps = true})));
+      }
+    }
+  }
+}
+
+/// One product on the ranks, for a look at what it is made of.
+struct OneProduct {
+  OneProduct(const comm::BlockLayout& layout, std::string_view kernel_name)
+      : kernel(kernel_info(kernel_name)),
+        whole(make(&make_block_product, layout)),
+        overlapped(make(&make_overlapped_product, layout)) {}
+
+  template <typename Make>
+  std::unique_ptr<BlockProduct> make(const Make& make_product, const comm::BlockLayout& layout) const {
+    return make_product(kernel, npb_source().build(short_problem(), layout, group(), 1).block, layout,
+                        group().rank(), kernels::KernelOptions{});
+  }
+
+  KernelInfo kernel;
+  std::unique_ptr<BlockProduct> whole;
+  std::unique_ptr<BlockProduct> overlapped;
+};
+
+TEST(OverlapTest, TheProductHasThePartsOfTheCollection) {
+  for_every_grid([](const comm::BlockLayout& layout) {
+    for (const std::string_view name : {"scalar", "symmetric-scalar"}) {
+      const OneProduct product(layout, name);
+      EXPECT_EQ(product.whole->part_count(), 1U);
+      EXPECT_EQ(product.overlapped->part_count(), comm::collection_parts(layout, group().rank()).size());
+      EXPECT_EQ(product.overlapped->kernel_name(), name);
+      EXPECT_EQ(product.overlapped->is_symmetric(), product.kernel.is_symmetric);
+      // The same entries; each strip has starts for all rows of its own.
+      const auto starts = static_cast<std::int64_t>(sizeof(std::int64_t)) *
+                          (layout.row_block(layout.grid().row_of(group().rank())).size() + 1);
+      EXPECT_EQ((product.overlapped->matrix_byte_count() - product.whole->matrix_byte_count()) % starts, 0);
+    }
+  });
+}
+
+TEST(OverlapTest, TellsTheClocksOfProductsWhileTheOperandIsUnderWay) {
+  for_every_grid([](const comm::BlockLayout& layout) {
+    OneProduct product(layout, "sell");
+    const auto communicator = comm::transport_table().front().make(group(), layout, {});
+    PhaseTimer timer(true, *communicator);
+    BlockOperator matrix(*communicator, *product.overlapped, timer, 1);
+    Solver solver(matrix, *communicator, timer, 1);
+    static_cast<void>(solver.outer_step(short_problem().shift, false));
+    const auto of = [&](Phase phase) { return timer.records()[static_cast<std::size_t>(phase)]; };
+    const auto part_count = product.overlapped->part_count();
+    constexpr std::uint64_t product_count = 26;
+    // The last one waits until what this rank sends has left.
+    EXPECT_EQ(of(Phase::collection).calls, product_count * (part_count > 1 ? part_count + 1 : 1));
+    EXPECT_EQ(of(Phase::multiply).calls, product_count * part_count);
+    EXPECT_EQ(of(Phase::summation).calls, product_count);
+    // What is multiplied behind the last part hides nothing.
+    EXPECT_EQ(of(Phase::collection).hidden_clocks > 0, part_count > 1);
+    EXPECT_LT(of(Phase::collection).hidden_clocks, of(Phase::multiply).clocks);
+    EXPECT_EQ(of(Phase::multiply).hidden_clocks, 0U);
+    const auto planned = comm::collection_traffic(layout, group().rank());
+    EXPECT_EQ(communicator->sent(comm::Operation::collect).byte_count,
+              static_cast<std::int64_t>(product_count) * planned.byte_count);
+  });
+}
+
+}  // namespace
+}  // namespace cg2d

@@ -1,0 +1,289 @@
+// The benchmark's iteration on every grid of the ranks, against the official program's zeta of every outer
+// step.
+
+#include "cg/solver/solver.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "support/bits.hpp"
+#include "support/layouts.hpp"
+#include "support/npb_facts.hpp"
+#include "support/npb_reference.hpp"
+#include "support/solver_run.hpp"
+
+namespace cg2d {
+namespace {
+
+using test::group;
+using test::SolverChoice;
+
+std::string describe(const SolverChoice& choice) {
+  return "transport " + std::string(choice.transport->name) + ", kernel " + std::string(choice.kernel.name) +
+         (choice.sum_form == comm::SumForm::whole_block ? ", whole block" : ", reduce-scatter");
+}
+
+/// Every transport with both forms of the sum.
+std::vector<SolverChoice> every_transport() {
+  std::vector<SolverChoice> choices;
+  for (const auto& transport : comm::transport_table()) {
+    if (!transport.why_unavailable(group()).empty()) continue;
+    for (const auto form : {comm::SumForm::whole_block, comm::SumForm::reduce_scatter}) {
+      choices.push_back({.sum_form = form, .transport = &transport});
+    }
+  }
+  return choices;
+}
+
+/// Every kernel.
+std::vector<SolverChoice> every_kernel() {
+  std::vector<SolverChoice> choices;
+  for (const auto& kernel : all_kernels()) {
+    if (kernel.why_unavailable().empty()) choices.push_back({.kernel = kernel});
+  }
+  return choices;
+}
+
+/// visit(layout, choice) for every grid of the ranks and every choice, with the pieces of class S even.
+template <typename Visit>
+void for_every_grid(const std::vector<SolverChoice>& choices, const Visit& visit) {
+  for (const auto& grid : comm::factorizations(group().size())) {
+    for (const auto& choice : choices) {
+      SCOPED_TRACE("grid " + grid.name() + ", " + describe(choice));
+      visit(comm::BlockLayout::even(find_class("S")->n, grid), choice);
+    }
+  }
+}
+
+void expect_official_zetas(const std::vector<OuterStep>& steps, std::span<const double> zetas) {
+  ASSERT_EQ(steps.size(), zetas.size());
+  for (std::size_t k = 0; k < steps.size(); ++k) {
+    // Another order of additions moves zeta by rounding errors only; the printed figures are good to 1e-14.
+    EXPECT_NEAR(steps[k].zeta, zetas[k], test::relative_tolerance * zetas[k]) << "outer step " << k + 1;
+    // The official residuals are 1e-13 in the first step and 2e-15 behind it: rounding noise, so only the
+    // magnitude can agree.
+    EXPECT_GT(steps[k].residual_norm, 0.0);
+    EXPECT_LT(steps[k].residual_norm, k == 0 ? 1e-12 : 1e-14) << "outer step " << k + 1;
+    EXPECT_FALSE(steps[k].stop_asked);
+  }
+}
+
+std::vector<double> numbers_of(const std::vector<OuterStep>& steps) {
+  std::vector<double> numbers;
+  for (const auto& step : steps) {
+    numbers.push_back(step.zeta);
+    numbers.push_back(step.residual_norm);
+  }
+  return numbers;
+}
+
+TEST(SolverTest, ClassSHasTheOfficialZetasWithEveryKernelOnEveryGrid) {
+  const auto& problem = *find_class("S");
+  for_every_grid(every_kernel(), [&](const comm::BlockLayout& layout, const SolverChoice& choice) {
+    const auto steps = test::solve(problem, layout, choice);
+    expect_official_zetas(steps, test::class_s_zetas);
+    EXPECT_TRUE(meets_reference(problem, steps.back().zeta));
+  });
+}
+
+TEST(SolverTest, ClassSOnUnevenAndEmptyPieces) {
+  const auto& problem = *find_class("S");
+  for (const auto& grid : comm::factorizations(group().size())) {
+    for (const auto& named : test::layouts_of(problem.n, grid)) {
+      SCOPED_TRACE(test::describe(named));
+      expect_official_zetas(test::solve(problem, named.layout, {}), test::class_s_zetas);
+    }
+  }
+}
+
+TEST(SolverTest, ClassWHasTheOfficialZetas) {
+  const auto& problem = *find_class("W");
+  const auto grid = comm::factorizations(group().size()).back();
+  expect_official_zetas(test::solve(problem, comm::BlockLayout::even(problem.n, grid), {}),
+                        test::class_w_zetas);
+}
+
+TEST(SolverTest, ClassSByEveryTransportOnEveryGridHasTheSameBitsOnEveryRankAndEveryTime) {
+  const auto& problem = *find_class("S");
+  for_every_grid(every_transport(), [&](const comm::BlockLayout& layout, const SolverChoice& choice) {
+    const auto steps = test::solve(problem, layout, choice);
+    expect_official_zetas(steps, test::class_s_zetas);
+    const auto first = numbers_of(steps);
+    for (const auto& others : group().gather_all(std::span<const double>(first))) {
+      EXPECT_TRUE(test::same_bits(others, first));
+    }
+    EXPECT_TRUE(test::same_bits(numbers_of(test::solve(problem, layout, choice)), first));
+  });
+}
+
+// ---------------------------------------------------------------- tiny problems, solved by elimination
+
+using DenseMatrix = std::vector<std::vector<long double>>;
+
+DenseMatrix dense(const Problem& problem) {
+  const auto matrix = test::build_reference_matrix(problem, test::draw_reference_vectors(problem));
+  DenseMatrix result(matrix.size(), std::vector<long double>(matrix.size()));
+  for (std::size_t row = 0; row < matrix.size(); ++row) {
+    for (const auto& [column, value] : matrix[row]) result[row][static_cast<std::size_t>(column)] = value;
+  }
+  return result;
+}
+
+/// A^-1 x by Gaussian elimination; no pivoting, since the matrices of NPB are definite.
+std::vector<long double> solve_dense(DenseMatrix a, std::vector<long double> x) {
+  const std::size_t n = x.size();
+  for (std::size_t k = 0; k < n; ++k) {
+    for (std::size_t row = k + 1; row < n; ++row) {
+      const long double factor = a[row][k] / a[k][k];
+      for (std::size_t column = k; column < n; ++column) a[row][column] -= factor * a[k][column];
+      x[row] -= factor * x[k];
+    }
+  }
+  for (std::size_t k = n; k-- > 0;) {
+    for (std::size_t column = k + 1; column < n; ++column) x[k] -= a[k][column] * x[column];
+    x[k] /= a[k][k];
+  }
+  return x;
+}
+
+/// Zeta of every outer step, with exact solves.
+std::vector<double> exact_zetas(const Problem& problem) {
+  const auto a = dense(problem);
+  std::vector<long double> x(a.size(), 1.0L);
+  std::vector<double> zetas;
+  for (int k = 0; k < problem.niter; ++k) {
+    const auto z = solve_dense(a, x);
+    long double xz = 0.0L;
+    long double zz = 0.0L;
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      xz += x[i] * z[i];
+      zz += z[i] * z[i];
+    }
+    zetas.push_back(static_cast<double>(problem.shift + 1.0L / xz));
+    for (std::size_t i = 0; i < x.size(); ++i) x[i] = z[i] / std::sqrt(zz);
+  }
+  return zetas;
+}
+
+TEST(SolverTest, TinyProblemsHaveTheZetasOfExactSolves) {
+  // 25 CG steps solve systems of this order to rounding, and more: the steps behind the solution must change
+  // nothing.
+  for (auto problem : {test::custom_problem(1, 1), test::custom_problem(2, 2), test::custom_problem(5, 1),
+                       test::custom_problem(5, 5), test::custom_problem(7, 3)}) {
+    problem.niter = 3;
+    const auto exact = exact_zetas(problem);
+    for (const auto& grid : comm::factorizations(group().size())) {
+      for (const auto& named : test::layouts_of(problem.n, grid)) {
+        SCOPED_TRACE(test::describe(named) + ", nonzer " + std::to_string(problem.nonzer));
+        const auto steps = test::solve(problem, named.layout, {});
+        EXPECT_EQ(steps.size(), exact.size());
+        for (std::size_t k = 0; k < steps.size(); ++k) {
+          EXPECT_TRUE(std::isfinite(steps[k].residual_norm));
+          // zeta is the difference of the shift 10 and a number near it: 1e-13 is a hundred roundings of 10.
+          EXPECT_NEAR(steps[k].zeta, exact[k], 1e-13 * problem.shift) << "outer step " << k + 1;
+        }
+      }
+    }
+  }
+}
+
+// ---------------------------------------------------------------- what a run can notice
+
+/// A solver on the smallest grid of the ranks, for tests of single steps.
+class SingleSteps {
+ public:
+  explicit SingleSteps(const Problem& problem)
+      : layout_(comm::BlockLayout::even(problem.n, comm::factorizations(group().size()).front())),
+        product_(make_block_product(kernel_info(kernels::default_kernel().name),
+                                    npb_source().build(problem, layout_, group(), 1).block, layout_,
+                                    group().rank(), {})),
+        communicator_(comm::transport_table().front().make(group(), layout_, {})),
+        timer_(true, *communicator_),
+        matrix_(*communicator_, *product_, timer_, 1),
+        solver_(matrix_, *communicator_, timer_, 1) {}
+
+  [[nodiscard]] Solver& solver() { return solver_; }
+  [[nodiscard]] const PhaseTimer& timer() const { return timer_; }
+  [[nodiscard]] const comm::Communicator& communicator() const { return *communicator_; }
+
+ private:
+  comm::BlockLayout layout_;
+  std::unique_ptr<BlockProduct> product_;
+  std::unique_ptr<comm::Communicator> communicator_;
+  PhaseTimer timer_;
+  BlockOperator matrix_;
+  Solver solver_;
+};
+
+TEST(SolverTest, OneRanksWishToStopReachesAll) {
+  const auto& problem = *find_class("S");
+  SingleSteps steps(problem);
+  for (int wishing = 0; wishing < group().size(); ++wishing) {
+    EXPECT_TRUE(steps.solver().outer_step(problem.shift, group().rank() == wishing).stop_asked);
+    EXPECT_FALSE(steps.solver().outer_step(problem.shift, false).stop_asked);
+  }
+}
+
+TEST(SolverTest, ResetStartsAgainFromOnes) {
+  const auto& problem = *find_class("S");
+  SingleSteps steps(problem);
+  const auto first = steps.solver().outer_step(problem.shift, false);
+  const auto second = steps.solver().outer_step(problem.shift, false);
+  EXPECT_FALSE(test::same_bits(second.zeta, first.zeta));
+  steps.solver().reset();
+  const auto again = steps.solver().outer_step(problem.shift, false);
+  EXPECT_TRUE(test::same_bits(again.zeta, first.zeta));
+  EXPECT_TRUE(test::same_bits(again.residual_norm, first.residual_norm));
+}
+
+TEST(SolverTest, NoticesTheSignsOfTheCurvature) {
+  const auto& negative = *find_class("S");  // the stored matrix of every class is negative definite
+  SingleSteps official(negative);
+  static_cast<void>(official.solver().outer_step(negative.shift, false));
+  EXPECT_TRUE(official.solver().curvature_signs().saw_negative);
+  EXPECT_FALSE(official.solver().curvature_signs().saw_positive);
+  EXPECT_FALSE(official.solver().curvature_signs().indefinite());
+
+  auto positive = negative;
+  positive.shift = 0.0;  // a sum of squares and rcond: positive definite
+  SingleSteps unshifted(positive);
+  static_cast<void>(unshifted.solver().outer_step(positive.shift, false));
+  EXPECT_TRUE(unshifted.solver().curvature_signs().saw_positive);
+  EXPECT_FALSE(unshifted.solver().curvature_signs().indefinite());
+
+  auto indefinite = negative;
+  indefinite.shift = 2.0;  // within the spectrum, whose upper end is above the largest diagonal entry
+  SingleSteps between(indefinite);
+  static_cast<void>(between.solver().outer_step(indefinite.shift, false));
+  EXPECT_TRUE(between.solver().curvature_signs().indefinite());
+  between.solver().reset();
+  EXPECT_FALSE(between.solver().curvature_signs().saw_negative);
+  EXPECT_FALSE(between.solver().curvature_signs().saw_positive);
+}
+
+TEST(SolverTest, CountsThePhasesOfAnOuterStep) {
+  const auto& problem = *find_class("S");
+  SingleSteps steps(problem);
+  static_cast<void>(steps.solver().outer_step(problem.shift, false));
+  const auto calls = [&](Phase phase) {
+    return steps.timer().records()[static_cast<std::size_t>(phase)].calls;
+  };
+  // 25 products and one for the residual.
+  for (const auto phase : {Phase::collection, Phase::multiply, Phase::summation, Phase::shuffle}) {
+    EXPECT_EQ(calls(phase), 26U) << phase_name(phase);
+  }
+  EXPECT_EQ(calls(Phase::dot), 53U);  // rho at first, two per step, the residual, and x z with z z
+  // As many messages as the plan of the same layout says.
+  const auto layout = comm::BlockLayout::even(problem.n, comm::factorizations(group().size()).front());
+  const auto planned = comm::collection_traffic(layout, group().rank());
+  EXPECT_EQ(steps.communicator().sent(comm::Operation::collect).message_count, 26 * planned.message_count);
+  EXPECT_EQ(steps.communicator().sent(comm::Operation::collect).byte_count, 26 * planned.byte_count);
+}
+
+}  // namespace
+}  // namespace cg2d

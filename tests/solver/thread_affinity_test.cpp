@@ -1,0 +1,75 @@
+// Threads that are bound stay where they were put, and come free again.
+
+#include <gtest/gtest.h>
+#include <omp.h>
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "cg/machine/environment.hpp"
+#include "cg/machine/thread_binding.hpp"
+#include "cg/solver/vector_ops.hpp"
+#include "support/mpi_test.hpp"
+
+namespace cg2d {
+namespace {
+
+using test::group;
+
+std::vector<std::string> lists_of_threads(int thread_count) {
+  std::vector<std::string> lists(static_cast<std::size_t>(thread_count));
+#pragma omp parallel num_threads(thread_count)
+  lists[static_cast<std::size_t>(omp_get_thread_num())] = allowed_processors();
+  return lists;
+}
+
+std::vector<std::string> nowhere_else(int thread_count) {
+  return std::vector<std::string>(static_cast<std::size_t>(thread_count), allowed_processors());
+}
+
+TEST(ThreadBindingTest, ThreadsAreOnCoresOfTheirOwnWhileItLives) {
+  for (const int thread_count : {2, 3, 2}) {
+    SCOPED_TRACE(thread_count);
+    const auto free = nowhere_else(thread_count);
+    const auto environment = inspect_environment(group(), thread_count);
+    {
+      const ThreadBinding binding(group(), environment, BindWish::automatic, thread_count);
+      const auto& facts = binding.facts();
+      EXPECT_EQ(facts.is_bound, facts.why_not.empty());
+      EXPECT_EQ(facts.is_bound, !environment.oversubscribed);
+      ASSERT_EQ(facts.ranks.size(), static_cast<std::size_t>(group().size()));
+      EXPECT_EQ(facts.ranks[static_cast<std::size_t>(group().rank())], lists_of_threads(thread_count));
+      std::set<std::string> different;
+      for (const auto& threads : facts.ranks) different.insert(threads.begin(), threads.end());
+      if (facts.is_bound) {
+        EXPECT_EQ(different.size(), static_cast<std::size_t>(group().size() * thread_count));
+        // Work on one thread in between does not let the others go.
+        std::vector<double> numbers(100'000, 1.0);
+        EXPECT_EQ(VectorOps(1).dot(numbers, numbers), 100'000.0);
+        EXPECT_EQ(VectorOps(thread_count).dot(numbers, numbers), 100'000.0);
+        EXPECT_EQ(facts.ranks[static_cast<std::size_t>(group().rank())], lists_of_threads(thread_count));
+      } else {
+        EXPECT_EQ(lists_of_threads(thread_count), free);
+      }
+    }
+    EXPECT_EQ(lists_of_threads(thread_count), free);
+    EXPECT_EQ(lists_of_threads(thread_count + 2), nowhere_else(thread_count + 2));
+  }
+}
+
+TEST(ThreadBindingTest, NotAskedForOrOneThreadIsNoBinding) {
+  const auto environment = inspect_environment(group(), 2);
+  const auto free = nowhere_else(2);
+  const ThreadBinding none(group(), environment, BindWish::none, 2);
+  EXPECT_FALSE(none.facts().is_bound);
+  EXPECT_EQ(none.facts().why_not, "not asked for (--bind none)");
+  EXPECT_EQ(none.facts().ranks[static_cast<std::size_t>(group().rank())], free);
+  const ThreadBinding single(group(), environment, BindWish::automatic, 1);
+  EXPECT_FALSE(single.facts().is_bound);
+  EXPECT_EQ(single.facts().why_not, "one thread per rank");
+  EXPECT_EQ(lists_of_threads(2), free);
+}
+
+}  // namespace
+}  // namespace cg2d

@@ -1,0 +1,177 @@
+// Vector operations against plain loops, on one to three threads, around the length from which threads are
+// used.
+
+#include "cg/solver/vector_ops.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "support/bits.hpp"
+
+namespace cg2d {
+namespace {
+
+class VectorOpsTest : public testing::TestWithParam<int> {
+ protected:
+  static void SetUpTestSuite() { keep_blas_on_one_thread(); }
+
+  VectorOps ops_{GetParam()};
+};
+
+INSTANTIATE_TEST_SUITE_P(Threads, VectorOpsTest, testing::Values(1, 2, 3),
+                         [](const auto& threads) { return std::to_string(threads.param); });
+
+/// Empty, one, fewer than threads, prime, and around 8192, where the parallel loops begin.
+const std::vector<std::size_t> sizes{0, 1, 2, 3, 7, 1009, 8191, 8192, 8193, 24'577, 100'003};
+
+/// Integers of up to 10 bits: products and sums of 100 003 of them are exact.
+std::vector<double> integers(std::size_t size, std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  std::vector<double> values(size);
+  for (auto& value : values) value = static_cast<double>(random() % 1024) - 512.0;
+  return values;
+}
+
+/// Signs and magnitudes mixed.
+std::vector<double> awkward(std::size_t size, std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  std::vector<double> values(size);
+  for (auto& value : values) {
+    value = std::ldexp(static_cast<double>(random() % 2048) - 1023.5, static_cast<int>(random() % 40) - 20);
+  }
+  return values;
+}
+
+TEST_P(VectorOpsTest, DotOfIntegersIsExact) {
+  for (const auto size : sizes) {
+    const auto x = integers(size, 1);
+    const auto y = integers(size, 2);
+    double expected = 0.0;
+    for (std::size_t k = 0; k < size; ++k) expected += x[k] * y[k];
+    EXPECT_EQ(ops_.dot(x, y), expected) << "size " << size;
+  }
+}
+
+TEST_P(VectorOpsTest, DotIsWithinRoundingAndRepeatsItsBits) {
+  for (const auto size : sizes) {
+    const auto x = awkward(size, 3);
+    const auto y = awkward(size, 4);
+    long double expected = 0.0L;
+    long double magnitude = 0.0L;
+    for (std::size_t k = 0; k < size; ++k) {
+      expected += static_cast<long double>(x[k]) * y[k];
+      magnitude += std::abs(static_cast<long double>(x[k]) * y[k]);
+    }
+    const double dot = ops_.dot(x, y);
+    // The bound of a sum of `size` products in any order (Higham 2002, section 3.1).
+    const auto tolerance =
+        static_cast<long double>(size) * std::numeric_limits<double>::epsilon() * magnitude;
+    EXPECT_LE(std::abs(dot - expected), tolerance) << "size " << size;
+    for (int repeat = 0; repeat < 5; ++repeat)
+      EXPECT_TRUE(test::same_bits(ops_.dot(x, y), dot)) << "size " << size;
+  }
+}
+
+TEST_P(VectorOpsTest, DotForgetsTheVectorBefore) {
+  // A long vector leaves sums of all threads behind; a short one uses the first only.
+  const auto x = integers(24'577, 5);
+  static_cast<void>(ops_.dot(x, x));
+  const std::vector<double> three{1.0, 2.0, 3.0};
+  EXPECT_EQ(ops_.dot(three, three), 14.0);
+  EXPECT_EQ(ops_.dot({}, {}), 0.0);
+}
+
+TEST_P(VectorOpsTest, AddScaled) {
+  for (const auto size : sizes) {
+    const auto x = integers(size, 6);
+    auto y = integers(size, 7);
+    auto expected = y;
+    for (std::size_t k = 0; k < size; ++k) expected[k] += 3.0 * x[k];
+    ops_.add_scaled(3.0, x, y);
+    EXPECT_EQ(y, expected) << "size " << size;
+    ops_.add_scaled(0.0, x, y);
+    EXPECT_EQ(y, expected) << "size " << size;
+  }
+}
+
+TEST_P(VectorOpsTest, ScaleAndAdd) {
+  for (const auto size : sizes) {
+    const auto x = integers(size, 8);
+    auto y = integers(size, 9);
+    auto expected = y;
+    for (std::size_t k = 0; k < size; ++k) expected[k] = x[k] - 5.0 * expected[k];
+    ops_.scale_and_add(x, -5.0, y);
+    EXPECT_EQ(y, expected) << "size " << size;
+    ops_.scale_and_add(x, 0.0, y);
+    EXPECT_EQ(y, x) << "size " << size;
+  }
+}
+
+TEST_P(VectorOpsTest, Add) {
+  for (const auto size : sizes) {
+    const auto x = integers(size, 13);
+    const auto y = integers(size, 14);
+    std::vector<double> z(size, std::numeric_limits<double>::quiet_NaN());  // overwritten, never read
+    auto expected = x;
+    for (std::size_t k = 0; k < size; ++k) expected[k] += y[k];
+    ops_.add(x, y, z);
+    EXPECT_EQ(z, expected) << "size " << size;
+  }
+}
+
+TEST_P(VectorOpsTest, SetScaled) {
+  for (const auto size : sizes) {
+    const auto x = integers(size, 10);
+    std::vector<double> y(size, std::numeric_limits<double>::quiet_NaN());  // overwritten, never read
+    auto expected = x;
+    for (auto& value : expected) value *= 0.5;
+    ops_.set_scaled(0.5, x, y);
+    EXPECT_EQ(y, expected) << "size " << size;
+  }
+}
+
+TEST_P(VectorOpsTest, CopyAndFill) {
+  for (const auto size : sizes) {
+    const auto x = awkward(size, 11);
+    std::vector<double> y(size, -1.0);
+    ops_.copy(x, y);
+    EXPECT_TRUE(test::same_bits(y, x)) << "size " << size;
+    ops_.fill(2.5, y);
+    EXPECT_EQ(y, std::vector<double>(size, 2.5)) << "size " << size;
+  }
+}
+
+TEST_P(VectorOpsTest, CountsWhatItMovesAndComputes) {
+  const std::size_t size = 1009;
+  const auto x = integers(size, 15);
+  auto y = integers(size, 16);
+  static_cast<void>(ops_.dot(x, y));
+  EXPECT_EQ(ops_.dot_work(), (VectorWork{.byte_count = 2 * 8 * 1009, .flop_count = 2 * 1009}));
+  EXPECT_EQ(ops_.update_work(), VectorWork{});
+  ops_.add_scaled(2.0, x, y);
+  EXPECT_EQ(ops_.update_work(), (VectorWork{.byte_count = 3 * 8 * 1009, .flop_count = 2 * 1009}));
+  const auto before = ops_.update_work();
+  ops_.set_scaled(2.0, x, y);
+  EXPECT_EQ(ops_.update_work() - before, (VectorWork{.byte_count = 2 * 8 * 1009, .flop_count = 1009}));
+}
+
+TEST_P(VectorOpsTest, NotANumberComesThrough) {
+  for (const std::size_t size : {std::size_t{7}, std::size_t{24'577}}) {
+    auto x = integers(size, 12);
+    const auto ones = std::vector<double>(size, 1.0);
+    x.back() = std::numeric_limits<double>::quiet_NaN();
+    EXPECT_TRUE(std::isnan(ops_.dot(x, ones)));
+    std::vector<double> y(size);
+    ops_.add_scaled(1.0, x, y);
+    EXPECT_TRUE(std::isnan(y.back()));
+    EXPECT_FALSE(std::isnan(y.front()));
+  }
+}
+
+}  // namespace
+}  // namespace cg2d

@@ -1,0 +1,125 @@
+// The ways to use a number of cores, the problem that each gets, and which of them have room.
+
+#include "cg/studies/scaling_plan.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "cg/base/errors.hpp"
+
+namespace cg2d {
+namespace {
+
+std::vector<std::string> labels_of(const std::vector<int>& core_counts,
+                                   const std::vector<std::string>& transports) {
+  std::vector<std::string> labels;
+  for (const auto& way : ways_of(core_counts, transports)) labels.push_back(way.label());
+  return labels;
+}
+
+/// One node of that many cores with that many ranks on it.
+Environment node_with(int core_count, int rank_count, const std::string& host = "here") {
+  Environment environment;
+  NodeInfo node;
+  node.host = host;
+  node.core_count = core_count;
+  node.rank_count = rank_count;
+  environment.nodes.push_back(node);
+  return environment;
+}
+
+Environment two_nodes_with(int core_count, int rank_count) {
+  auto environment = node_with(core_count, rank_count, "here");
+  environment.nodes.push_back(node_with(core_count, rank_count, "there").nodes.front());
+  return environment;
+}
+
+ScalingWay way_of(int rank_count, int thread_count) {
+  return {.core_count = rank_count * thread_count,
+          .transport = "two-sided",
+          .rank_count = rank_count,
+          .thread_count = thread_count};
+}
+
+TEST(ScalingPlanTest, CoreCountsDoubleUpToTheRanks) {
+  EXPECT_EQ(usual_core_counts(1), (std::vector<int>{1}));
+  EXPECT_EQ(usual_core_counts(2), (std::vector<int>{1, 2}));
+  EXPECT_EQ(usual_core_counts(6), (std::vector<int>{1, 2, 4, 6}));
+  EXPECT_EQ(usual_core_counts(8), (std::vector<int>{1, 2, 4, 8}));
+}
+
+TEST(ScalingPlanTest, OneCoreIsUsedInOneWay) {
+  EXPECT_EQ(labels_of({1}, {"two-sided", "shared"}), (std::vector<std::string>{"1 core, one core, 1 x 1"}));
+}
+
+TEST(ScalingPlanTest, TwoCoresAreRanksOrThreads) {
+  EXPECT_EQ(labels_of({2}, {"two-sided", "shared"}),
+            (std::vector<std::string>{"2 cores, ranks only, two-sided, 2 x 1",
+                                      "2 cores, shared-memory ranks, shared, 2 x 1",
+                                      "2 cores, threads only, 1 x 2"}));
+}
+
+TEST(ScalingPlanTest, EverySplitIntoRanksAndThreadsIsAWay) {
+  EXPECT_EQ(labels_of({6}, {"native", "shared"}),
+            (std::vector<std::string>{
+                "6 cores, ranks only, native, 6 x 1", "6 cores, shared-memory ranks, shared, 6 x 1",
+                "6 cores, ranks x threads, native, 3 x 2", "6 cores, ranks x threads, shared, 3 x 2",
+                "6 cores, ranks x threads, native, 2 x 3", "6 cores, ranks x threads, shared, 2 x 3",
+                "6 cores, threads only, 1 x 6"}));
+}
+
+TEST(ScalingPlanTest, APrimeNumberOfCoresHasNoSplit) {
+  EXPECT_EQ(labels_of({5}, {"two-sided"}), (std::vector<std::string>{"5 cores, ranks only, two-sided, 5 x 1",
+                                                                     "5 cores, threads only, 1 x 5"}));
+}
+
+TEST(ScalingPlanTest, NoRankGetsMoreThreadsThanAnyProcessorHas) {
+  for (const auto& way : ways_of({4096}, {"two-sided"})) EXPECT_LE(way.thread_count, 1024) << way.label();
+}
+
+TEST(ScalingPlanTest, StrongScalingKeepsTheProblem) {
+  const auto& problem = *find_class("S");
+  const auto same = scaled_problem(problem, 4, false);
+  EXPECT_EQ(same.n, problem.n);
+  EXPECT_EQ(same.reference_zeta, problem.reference_zeta);
+}
+
+TEST(ScalingPlanTest, WeakScalingMultipliesTheOrderAndLosesTheReference) {
+  const auto& problem = *find_class("S");
+  EXPECT_EQ(scaled_problem(problem, 1, true).reference_zeta, problem.reference_zeta);
+  const auto scaled = scaled_problem(problem, 3, true);
+  EXPECT_EQ(scaled.n, 3 * problem.n);
+  EXPECT_EQ(scaled.nonzer, problem.nonzer);
+  EXPECT_EQ(scaled.shift, problem.shift);
+  EXPECT_EQ(scaled.niter, problem.niter);
+  EXPECT_EQ(scaled.class_name, "U");
+  EXPECT_FALSE(scaled.reference_zeta.has_value());
+}
+
+TEST(ScalingPlanTest, AnOrderBeyondTheProgramIsRefused) {
+  EXPECT_THROW(static_cast<void>(scaled_problem(*find_class("F"), 64, true)), InputError);
+}
+
+TEST(ScalingPlanTest, RoomIsThereWhereEveryThreadHasACore) {
+  EXPECT_EQ(room_for(way_of(2, 2), node_with(4, 4), node_with(4, 2)), Room::enough);
+  EXPECT_EQ(room_for(way_of(4, 1), two_nodes_with(2, 2), two_nodes_with(2, 2)), Room::enough);
+}
+
+TEST(ScalingPlanTest, RanksBoundToOneCoreHaveNoRoomForThreads) {
+  EXPECT_EQ(room_for(way_of(1, 4), node_with(4, 4), node_with(1, 1)), Room::bound);
+  EXPECT_EQ(room_for(way_of(2, 2), node_with(4, 4), node_with(2, 2)), Room::bound);
+}
+
+TEST(ScalingPlanTest, ThreadsDoNotReachOverNodes) {
+  EXPECT_EQ(room_for(way_of(1, 4), two_nodes_with(2, 2), node_with(2, 1)), Room::no_node);
+}
+
+TEST(ScalingPlanTest, FewerCoresThanThreadsAreShared) {
+  EXPECT_EQ(room_for(way_of(1, 4), node_with(2, 4), node_with(2, 1)), Room::shared);
+  EXPECT_EQ(room_for(way_of(4, 1), node_with(2, 4), node_with(2, 4)), Room::shared);
+}
+
+}  // namespace
+}  // namespace cg2d

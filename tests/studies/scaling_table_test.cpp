@@ -1,0 +1,159 @@
+// Figures of the ways to use a node, the verdict on them, and what the table shows.
+
+#include "cg/studies/scaling_table.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace cg2d {
+namespace {
+
+void expect_in(const std::string& text, const std::string& part) {
+  EXPECT_NE(text.find(part), std::string::npos) << "no \"" << part << "\" in\n" << text;
+}
+
+ScalingStudy study_of(const std::vector<int>& core_counts, bool weak = false) {
+  ScalingStudy study;
+  study.problem = *find_class("S");
+  study.weak = weak;
+  study.core_counts = core_counts;
+  study.transports = {"two-sided", "shared"};
+  study.kernel = "auto";
+  study.round_count = 3;
+  study.ways = ways_of(core_counts, study.transports);
+  return study;
+}
+
+/// A run of the way of that number in the plan.
+ScalingRun run_of(const ScalingStudy& study, std::size_t way, double time_s, int round = 1) {
+  ScalingRun run;
+  run.way = study.ways.at(way);
+  run.round = round;
+  run.problem = scaled_problem(study.problem, run.way.core_count, study.weak);
+  run.grid = "1x" + std::to_string(run.way.rank_count);
+  run.kernel = "sell";
+  run.time_s = time_s;
+  run.zeta = 8.5971775078648;
+  run.shares = {.moving = 0.125, .waiting = 0.0625};
+  return run;
+}
+
+/// 1 core: 1 s. 2 cores: ranks 0.8 s, shared-memory ranks 0.5 s, threads 0.625 s.
+ScalingStudy two_core_study(bool weak = false) {
+  auto study = study_of({1, 2}, weak);
+  const std::vector<double> times_s{1.0, 0.8, 0.5, 0.625};
+  for (std::size_t way = 0; way < times_s.size(); ++way)
+    study.runs.push_back(run_of(study, way, times_s.at(way)));
+  return study;
+}
+
+TEST(ScalingTableTest, StrongFigures) {
+  const auto rows = rows_of(two_core_study());
+  ASSERT_EQ(rows.size(), 4U);
+  EXPECT_DOUBLE_EQ(rows[0].speed_up.value(), 1.0);
+  EXPECT_DOUBLE_EQ(rows[1].speed_up.value(), 1.25);
+  EXPECT_DOUBLE_EQ(rows[2].speed_up.value(), 2.0);
+  EXPECT_DOUBLE_EQ(rows[2].efficiency.value(), 1.0);
+  EXPECT_DOUBLE_EQ(rows[3].efficiency.value(), 0.8);
+  EXPECT_DOUBLE_EQ(rows[1].ratio_to_best, 1.6);
+  EXPECT_TRUE(rows[0].is_best);
+  EXPECT_FALSE(rows[1].is_best);
+  EXPECT_TRUE(rows[2].is_best);
+  EXPECT_DOUBLE_EQ(rows[2].mops_total, official_flop_count(*find_class("S")) / 0.5 / 1e6);
+}
+
+TEST(ScalingTableTest, WeakEfficiencyIsTheTimeOfOneCoreByTheTime) {
+  const auto rows = rows_of(two_core_study(true));
+  EXPECT_DOUBLE_EQ(rows[1].efficiency.value(), 1.0 / 0.8);
+  EXPECT_DOUBLE_EQ(rows[1].speed_up.value(), 2.0 / 0.8);
+}
+
+TEST(ScalingTableTest, RoundsGiveMedianAndSpread) {
+  auto study = study_of({1});
+  study.runs = {run_of(study, 0, 3.0, 1), run_of(study, 0, 1.0, 2), run_of(study, 0, 2.0, 3)};
+  study.runs.back().shares.moving = 0.5;
+  const auto rows = rows_of(study);
+  EXPECT_DOUBLE_EQ(rows[0].time_s.value().median, 2.0);
+  EXPECT_DOUBLE_EQ(rows[0].time_s.value().spread(), 1.0);
+  EXPECT_EQ(rows[0].median_run.round, 3);
+  expect_in(scaling_format("text").write(study), "2.000000  100 %");
+  expect_in(scaling_format("text").write(study), "50.0 %");
+}
+
+TEST(ScalingTableTest, AFailedRunSpoilsItsWay) {
+  auto study = two_core_study();
+  study.runs[2].code = ExitCode::memory;
+  study.runs[2].reason = "not enough memory on this node";
+  const auto rows = rows_of(study);
+  EXPECT_FALSE(rows[2].is_sound());
+  EXPECT_TRUE(rows[3].is_best);
+  const auto verdict = verdict_on(study);
+  EXPECT_EQ(verdict.code, ExitCode::memory);
+  EXPECT_EQ(verdict.reason, "2 cores, shared-memory ranks, shared, 2 x 1: not enough memory on this node");
+  const auto text = scaling_format("text").write(study);
+  expect_in(text, "failed");
+  expect_in(text, "not-enough-memory: not enough memory on this node");
+  expect_in(scaling_format("csv").write(study), "shared,2,1,,,not-enough-memory,1,,,,,,,,,\n");
+}
+
+TEST(ScalingTableTest, WithoutOneCoreThereIsNoSpeedUp) {
+  auto study = two_core_study();
+  study.runs[0].code = ExitCode::not_finite;
+  const auto rows = rows_of(study);
+  EXPECT_FALSE(rows[1].speed_up.has_value());
+  EXPECT_FALSE(rows[1].efficiency.has_value());
+}
+
+TEST(ScalingTableTest, AnInterruptedStudyShowsWhatThereIs) {
+  auto study = two_core_study();
+  study.runs.resize(2);
+  study.is_interrupted = true;
+  const auto verdict = verdict_on(study);
+  EXPECT_EQ(verdict.code, ExitCode::interrupted);
+  EXPECT_EQ(verdict.reason, "interrupted by a signal after 2 of 12 runs");
+  expect_in(scaling_format("text").write(study), "not run");
+  expect_in(scaling_format("csv").write(study), ",not-run,0,");
+}
+
+TEST(ScalingTableTest, WaysOfOneProblemMustAgreeWhereThereIsNoReference) {
+  auto study = two_core_study(true);
+  EXPECT_EQ(verdict_on(study).code, ExitCode::success);
+  study.runs[2].zeta *= 1.0 + 0.9e-10;
+  EXPECT_EQ(verdict_on(study).code, ExitCode::success);
+  study.runs[2].zeta *= 1.0 + 0.2e-10;
+  const auto verdict = verdict_on(study);
+  EXPECT_EQ(verdict.code, ExitCode::verification_failed);
+  expect_in(verdict.reason, "n 2800: zeta of 3 runs agrees only within 1.1e-10 (1e-10 allowed)");
+}
+
+TEST(ScalingTableTest, ProblemsOfDifferentOrderNeedNotAgree) {
+  auto study = two_core_study(true);
+  for (auto& run : study.runs) run.zeta += static_cast<double>(run.way.core_count);
+  const auto agreements = agreements_of(study);
+  ASSERT_EQ(agreements.size(), 2U);
+  EXPECT_EQ(agreements[0].run_count, 1);
+  EXPECT_EQ(agreements[1].run_count, 3);
+  EXPECT_TRUE(agreements[1].holds());
+  EXPECT_EQ(verdict_on(study).code, ExitCode::success);
+}
+
+TEST(ScalingTableTest, TheTableNamesWaysGridsAndTheBest) {
+  auto study = two_core_study();
+  study.warnings = {"mind the gap"};
+  const auto text = scaling_format("text").write(study);
+  expect_in(text, "Strong scaling of class S (n 1400), kernel auto, grids by rule, medians of 3 rounds");
+  expect_in(text, "    1  one core            -           1 x 1  1x1    sell");
+  expect_in(text, "    2  shared-memory ranks shared      2 x 1  1x2    sell");
+  expect_in(text, "    2  threads only        -           1 x 2  1x1    sell");
+  expect_in(text, "1.000*\n");
+  expect_in(text, "1.600\n");
+  expect_in(text, "meets the reference 8.5971775078648");
+  expect_in(text, "Warning: mind the gap");
+  expect_in(scaling_format("text").write(two_core_study(true)), "Weak scaling of class S (n 1400 x cores)");
+}
+
+}  // namespace
+}  // namespace cg2d

@@ -1,0 +1,209 @@
+// The file of a sweep, and what is read from it: whole lines, lines that were cut off, and other things.
+
+#include "cg/studies/sweep_file.hpp"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+
+#include "cg/base/errors.hpp"
+#include "cg/base/sample.hpp"
+#include "support/result_records.hpp"
+
+namespace cg2d {
+namespace {
+
+using test::line_of;
+
+/// The lines here say nothing of who made them.
+const std::string maker = "this program and machine";
+
+class SweepFileTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = (std::filesystem::temp_directory_path() / "cg2d-sweep-XXXXXX").string();
+    folder_ = mkdtemp(pattern.data());
+    path_ = (folder_ / "sweep.jsonl").string();
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  void put(const std::string& text) const { std::ofstream(path_) << text; }
+  [[nodiscard]] std::string text() const {
+    std::ostringstream all;
+    all << std::ifstream(path_).rdbuf();
+    return all.str();
+  }
+  /// What opening says against the file.
+  [[nodiscard]] std::string complaint() const {
+    try {
+      const SweepFile file(path_, false, maker);
+    } catch (const RunError& error) {
+      return error.what();
+    }
+    return {};
+  }
+
+  std::filesystem::path folder_;
+  std::string path_;
+};
+
+TEST_F(SweepFileTest, KeepsWhatIsAppended) {
+  {
+    SweepFile file(path_, false, maker);
+    EXPECT_TRUE(file.records().empty());
+    file.append(line_of(1, 2, 1));
+    file.append(line_of(2, 1, 1));
+    EXPECT_EQ(file.records().size(), 2U);
+  }
+  EXPECT_EQ(text(), line_of(1, 2, 1) + line_of(2, 1, 1));
+  const SweepFile again(path_, false, maker);
+  ASSERT_EQ(again.records().size(), 2U);
+  EXPECT_FALSE(again.was_cut());
+  const auto& record = again.records()[1];
+  EXPECT_EQ(record.configuration, test::configuration_on(2, 1));
+  EXPECT_EQ(record.status, "not-enough-memory");
+  EXPECT_EQ(record.exit_code, 71);
+  EXPECT_FALSE(record.succeeded());
+  EXPECT_EQ(record.duration_s, 0.25);
+}
+
+TEST_F(SweepFileTest, DropsALineThatWasCutOffAnywhere) {
+  const auto first = line_of(1, 2, 1);
+  const auto second = line_of(2, 1, 1);
+  for (const std::size_t kept : {std::size_t{1}, second.size() / 2, second.size() - 1}) {
+    put(first + second.substr(0, kept));
+    {
+      SweepFile file(path_, false, maker);
+      EXPECT_TRUE(file.was_cut());
+      EXPECT_EQ(file.records().size(), 1U);
+      EXPECT_EQ(text(), first);
+      file.append(second);
+    }
+    EXPECT_EQ(text(), first + second);
+  }
+  put(first.substr(0, 10));  // not even one line
+  const SweepFile file(path_, false, maker);
+  EXPECT_TRUE(file.records().empty());
+  EXPECT_EQ(text(), "");
+}
+
+TEST_F(SweepFileTest, ALineInTheMiddleThatIsNoResultIsRefusedAndKept) {
+  for (const std::string wrong : {"[1]\n", "nonsense\n", "{\"schema_version\": 1}\n"}) {
+    put(line_of(1, 2, 1) + wrong + line_of(2, 1, 1));
+    const auto before = text();
+    EXPECT_NE(complaint().find(path_), std::string::npos);
+    EXPECT_NE(complaint().find("line 2 "), std::string::npos) << complaint();
+    EXPECT_EQ(text(), before);
+  }
+}
+
+TEST_F(SweepFileTest, AFileThatNoSweepHasWrittenIsRefusedAndKept) {
+  RunReport report;
+  report.problem = *find_class("S");
+  const auto run = report_format("json").write(report);
+  std::string compact;
+  for (std::size_t k = 0; k < run.size(); ++k) {
+    // Indentation and the spaces behind colons: no text of this report has two spaces or ": ".
+    if (run[k] == '\n' || (run[k] == ' ' && (run[k - 1] == '\n' || run[k - 1] == ' ' || run[k - 1] == ':')))
+      continue;
+    compact += run[k];
+  }
+  const auto cut = run.substr(0, run.size() - 1);
+  for (const auto& foreign : {std::string("notes"), std::string("two\nlines"), std::string("two\nlines\n"),
+                              std::string("{\"a\": 1}"), std::string("\n"), run, cut, compact, compact + "\n",
+                              line_of(1, 2, 1) + compact, line_of(1, 2, 1) + compact + "\n"}) {
+    put(foreign);
+    EXPECT_NE(complaint().find("--output " + path_ + ": "), std::string::npos) << foreign << complaint();
+    EXPECT_EQ(text(), foreign);
+  }
+  for (const auto& single : {run, cut, compact, compact + "\n"}) {
+    put(single);
+    EXPECT_NE(complaint().find("result of a single run"), std::string::npos) << single << complaint();
+  }
+}
+
+TEST_F(SweepFileTest, EveryBeginningOfALineIsASweepsOwn) {
+  const auto line = line_of(1, 2, 1);
+  for (std::size_t kept = 0; kept < line.size(); ++kept) {
+    put(line.substr(0, kept));
+    ASSERT_EQ(complaint(), "") << kept;
+  }
+}
+
+TEST_F(SweepFileTest, TheFileOfAnotherMakerIsRefusedWithItsCutLine) {
+  auto line = line_of(1, 2, 1);
+  const std::string none = R"("environment":null)";
+  line.replace(line.find(none), none.size(),
+               R"("environment":{"compiler":"","flags":"","mpi":"","nodes":[{"processor":"","caches":[]}]})");
+  put(line + line.substr(0, 100));
+  EXPECT_NE(complaint().find("another program or machine"), std::string::npos) << complaint();
+  EXPECT_EQ(text(), line + line.substr(0, 100));
+}
+
+TEST_F(SweepFileTest, FreshStartsAnew) {
+  put("nonsense\n");
+  const SweepFile file(path_, true, maker);
+  EXPECT_TRUE(file.records().empty());
+  EXPECT_EQ(text(), "");
+}
+
+TEST_F(SweepFileTest, TwoSweepsDoNotShareAFile) {
+  const SweepFile file(path_, false, maker);
+  EXPECT_NE(complaint().find("another sweep is writing it"), std::string::npos) << complaint();
+}
+
+TEST_F(SweepFileTest, WhatIsNoFileIsRefused) {
+  path_ = "/dev/null";
+  EXPECT_NE(complaint().find("no regular file"), std::string::npos) << complaint();
+  path_ = (folder_ / "missing" / "file").string();
+  EXPECT_NE(complaint().find("No such file"), std::string::npos) << complaint();
+}
+
+TEST(ResultFileTest, AProblemOfItsOwnAndAFormOfTheSumAreRead) {
+  RunReport report;
+  report.problem = {
+      .class_name = "U", .n = 1400, .nonzer = 7, .niter = 15, .shift = 10.5, .reference_zeta = {}};
+  report.code = ExitCode::memory;
+  auto asked = test::configuration_on(1, 2);
+  asked.problem = problem_name(report.problem);
+  asked.sum_form = comm::SumForm::whole_block;
+  const auto line =
+      sweep_line(report_format("json").write(report), {.configuration = asked, .round = 1}, 3, 0.25);
+  EXPECT_EQ(parse_results(line).front().configuration, asked);
+}
+
+TEST(ResultFileTest, WithoutAFormOfTheSumItIsTheUsualOne) {
+  auto line = line_of(1, 2, 1);
+  const std::string words = R"(,"sum_form":"reduce-scatter")";
+  const auto place = line.find(words);
+  ASSERT_NE(place, std::string::npos) << line;
+  auto old = line;
+  old.erase(place, words.size());
+  EXPECT_EQ(parse_results(old).front().configuration, test::configuration_on(1, 2));
+  line.replace(place, words.size(), R"(,"sum_form":"some")");
+  EXPECT_THROW(static_cast<void>(parse_results(line)), InputError);
+}
+
+TEST(ResultFileTest, ASampleIsMedianAndSpread) {
+  const auto odd = sample_of({3.0, 1.0, 2.0});
+  EXPECT_DOUBLE_EQ(odd.median, 2.0);
+  EXPECT_DOUBLE_EQ(odd.spread(), 1.0);
+  const auto even = sample_of({4.0, 1.0, 2.0, 3.0});
+  EXPECT_DOUBLE_EQ(even.median, 2.5);
+  EXPECT_DOUBLE_EQ(sample_of({5.0}).spread(), 0.0);
+}
+
+TEST(ResultFileTest, AMissingFileIsNamed) {
+  try {
+    static_cast<void>(read_results("/no/such/file"));
+    FAIL();
+  } catch (const InputError& error) {
+    EXPECT_NE(std::string(error.what()).find("/no/such/file: there is no such file"), std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace cg2d

@@ -1,0 +1,123 @@
+// What a sweep runs and in which order, the official grid, and the remaining time.
+
+#include "cg/studies/sweep_plan.hpp"
+
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "cg/base/errors.hpp"
+
+namespace cg2d {
+namespace {
+
+std::vector<Problem> problems_of(const std::vector<std::string>& letters) {
+  std::vector<Problem> problems;
+  for (const auto& letter : letters) problems.push_back(*find_class(letter));
+  return problems;
+}
+
+SweepAxes axes_of(std::vector<int> rank_counts, std::vector<int> columns = {}) {
+  return {.problems = problems_of({"S"}),
+          .rank_counts = std::move(rank_counts),
+          .columns = std::move(columns),
+          .kernels = {"auto"},
+          .transports = {"two-sided"},
+          .thread_counts = {1},
+          .sum_forms = {comm::SumForm::reduce_scatter}};
+}
+
+std::vector<std::string> grids_of(const SweepAxes& axes) {
+  std::vector<std::string> names;
+  for (const auto& configuration : configurations_of(axes)) names.push_back(configuration.grid.name());
+  return names;
+}
+
+TEST(SweepPlanTest, TakesEveryFactorizationOfEveryRankCount) {
+  EXPECT_EQ(grids_of(axes_of({1, 6})), (std::vector<std::string>{"1x1", "1x6", "2x3", "3x2", "6x1"}));
+}
+
+TEST(SweepPlanTest, TakesTheColumnsAskedForWhereTheyDivide) {
+  EXPECT_EQ(grids_of(axes_of({2, 4}, {1, 4})), (std::vector<std::string>{"1x2", "1x4", "4x1"}));
+  EXPECT_THROW(static_cast<void>(configurations_of(axes_of({3, 4}, {2}))), InputError);
+}
+
+TEST(SweepPlanTest, CrossesAllListsOnce) {
+  auto axes = axes_of({4, 4});
+  axes.problems = problems_of({"S", "W", "S"});
+  axes.kernels = {"auto", "sell"};
+  axes.thread_counts = {1, 2};
+  axes.sum_forms = {comm::SumForm::reduce_scatter, comm::SumForm::whole_block};
+  const auto configurations = configurations_of(axes);
+  EXPECT_EQ(configurations.size(), 2U * 3U * 2U * 2U * 2U);
+  std::set<std::string> keys;
+  for (const auto& configuration : configurations) keys.insert(configuration.key());
+  EXPECT_EQ(keys.size(), configurations.size());
+}
+
+TEST(SweepPlanTest, AKeySaysEverything) {
+  SweepConfiguration configuration{.problem = "A",
+                                   .grid = {.columns = 2, .rows = 4},
+                                   .kernel = "sell",
+                                   .transport = "two-sided",
+                                   .thread_count = 3};
+  EXPECT_EQ(configuration.key(), "A 2x4 sell two-sided 3 threads");
+  configuration.sum_form = comm::SumForm::whole_block;
+  EXPECT_EQ(configuration.key(), "A 2x4 sell two-sided 3 threads whole-block");
+}
+
+TEST(SweepPlanTest, AProblemOfItsOwnIsNamedByItsNumbers) {
+  auto axes = axes_of({2}, {1});
+  axes.problems = {
+      {.class_name = "U", .n = 1400, .nonzer = 7, .niter = 15, .shift = 10.5, .reference_zeta = {}}};
+  const auto configurations = configurations_of(axes);
+  ASSERT_EQ(configurations.size(), 1U);
+  EXPECT_EQ(configurations.front().key(),
+            "U(n 1400, nonzer 7, shift 10.5, niter 15) 1x2 auto two-sided 1 thread");
+}
+
+TEST(SweepPlanTest, RoundsAreInterleaved) {
+  const auto configurations = configurations_of(axes_of({2}));
+  std::vector<std::string> order;
+  for (const auto& step : interleaved(configurations, 2))
+    order.push_back(step.configuration.grid.name() + " " + std::to_string(step.round));
+  EXPECT_EQ(order, (std::vector<std::string>{"1x2 1", "2x1 1", "1x2 2", "2x1 2"}));
+}
+
+TEST(SweepPlanTest, TheOfficialGridHasAsManyColumnsAsRowsOrTwiceAsMany) {
+  const auto name_of = [](int rank_count) {
+    const auto grid = official_grid(rank_count);
+    return grid ? grid->name() : "none";
+  };
+  EXPECT_EQ(name_of(1), "1x1");
+  EXPECT_EQ(name_of(2), "2x1");
+  EXPECT_EQ(name_of(4), "2x2");
+  EXPECT_EQ(name_of(8), "4x2");
+  EXPECT_EQ(name_of(64), "8x8");
+  EXPECT_EQ(name_of(128), "16x8");
+  for (const int other : {3, 6, 12, 24, 100}) EXPECT_EQ(name_of(other), "none") << other;
+}
+
+TEST(SweepPlanTest, TheRemainingTimeComesFromWhatRanAlready) {
+  auto axes = axes_of({2});
+  axes.problems = problems_of({"S", "W", "A"});
+  const auto all = configurations_of(axes);  // S 1x2, S 2x1, W 1x2, ...
+  RunDurations durations;
+  EXPECT_FALSE(durations.expected(interleaved(all, 1)).has_value());
+  durations.add(all[0], 1.0);
+  durations.add(all[0], 3.0);
+  durations.add(all[2], 11.0);
+  const auto expected = [&](std::size_t k) {
+    return durations.expected({SweepStep{.configuration = all[k], .round = 2}}).value();
+  };
+  EXPECT_DOUBLE_EQ(expected(0), 2.0);   // the same
+  EXPECT_DOUBLE_EQ(expected(1), 2.0);   // its class
+  EXPECT_DOUBLE_EQ(expected(3), 11.0);  // its class
+  EXPECT_DOUBLE_EQ(expected(5), 5.0);   // all
+  EXPECT_DOUBLE_EQ(durations.expected({}).value(), 0.0);
+}
+
+}  // namespace
+}  // namespace cg2d

@@ -1,0 +1,140 @@
+// The paper's table: medians, spread, marks, verdicts and failures.
+
+#include "cg/studies/sweep_table.hpp"
+
+#include <gtest/gtest.h>
+
+#include <iterator>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "support/result_records.hpp"
+
+namespace cg2d {
+namespace {
+
+using test::failed_record_of;
+using test::record_of;
+
+void expect_in(const std::string& text, const std::string& part) {
+  EXPECT_NE(text.find(part), std::string::npos) << "no \"" << part << "\" in\n" << text;
+}
+
+TEST(SweepTableTest, MarksBestAndOfficialAndNamesTheCost) {
+  const auto text =
+      sweep_tables({record_of(1, 2, 1.0), record_of(2, 1, 1.2, 1), record_of(1, 2, 1.1, 2),
+                    record_of(2, 1, 1.3, 2), record_of(1, 2, 0.9, 3), record_of(2, 1, 1.25, 3)});
+  expect_in(text, "Class S, kernel auto (sell), transport two-sided, 1 thread per rank");
+  expect_in(text, "1*   20%");
+  expect_in(text, "1.25o    8%");
+  expect_in(text, "P = 2: best is 1x2 with 1 s; the official 2x1 costs 25.0 % more.");
+}
+
+TEST(SweepTableTest, TheOfficialGridMayBeTheBest) {
+  const auto text = sweep_tables({record_of(1, 4, 2.0), record_of(2, 2, 1.0), record_of(4, 1, 3.0)});
+  expect_in(text, "1*o   0%");
+  expect_in(text, "P = 4: best is 2x2 with 1 s; that is the official grid, too.");
+}
+
+TEST(SweepTableTest, RanksThatAreNoPowerOfTwoHaveNoOfficialGrid) {
+  expect_in(sweep_tables({record_of(1, 3, 1.0), record_of(3, 1, 2.0)}), "no official grid");
+}
+
+TEST(SweepTableTest, AnOfficialGridThatIsMissingIsSaidToBe) {
+  expect_in(sweep_tables({record_of(1, 2, 1.0)}), "the official 2x1 was not measured.");
+}
+
+TEST(SweepTableTest, FailuresAreShownAndNeverBest) {
+  const auto text = sweep_tables(
+      {record_of(1, 2, 1.0), failed_record_of(2, 1, "verification-failed"), record_of(2, 1, 0.5, 2)});
+  expect_in(text, "failedo");
+  expect_in(text, "P = 2: best is 1x2 with 1 s; the official 2x1 failed.");
+  expect_in(text, "Failed: 2x1, 1 of 2 runs: verification-failed: for a reason");
+  expect_in(sweep_tables({failed_record_of(1, 1, "unavailable")}), "P = 1: no grid succeeded.");
+}
+
+/// The phases take 0.1, 0.2 ... of the time; each was predicted as that many times as long.
+ResultRecord predicted_record(int columns, int rows, double time_s, double factor, int round = 1) {
+  auto record = record_of(columns, rows, time_s, round);
+  record.phases_s = PhaseSeconds{};
+  record.prediction = PredictedTimes{.total_s = factor * time_s, .phases_s = {}};
+  for (std::size_t index = 0; index < phase_count; ++index) {
+    record.phases_s->at(index) = 0.1 * static_cast<double>(index + 1) * time_s;
+    record.prediction->phases_s.at(index) = factor * record.phases_s->at(index);
+  }
+  return record;
+}
+
+/// The words of the first line that begins with these words.
+std::vector<std::string> words_behind(const std::string& text, const std::string& begin) {
+  std::istringstream line(text.substr(text.find("\n    " + begin) + 5 + begin.size()));
+  std::string all;
+  std::getline(line, all);
+  std::istringstream words(all);
+  return {std::istream_iterator<std::string>(words), {}};
+}
+
+TEST(SweepTableTest, PredictedStandsBesideMeasuredInEveryPhase) {
+  EXPECT_EQ(sweep_tables({record_of(1, 2, 1.0)}).find("Predicted"), std::string::npos);
+  // The run with the median time counts, with its own prediction: 2 s.
+  const auto text = sweep_tables({predicted_record(1, 2, 3.0, 5.0), predicted_record(1, 2, 2.0, 1.25, 2),
+                                  predicted_record(1, 2, 1.0, 7.0, 3), record_of(2, 1, 1.0)});
+  using Words = std::vector<std::string>;
+  EXPECT_EQ(words_behind(text, "grid"),
+            (Words{"collection", "multiply", "summation", "shuffle", "dot", "vector_updates", "total"}));
+  EXPECT_EQ(words_behind(text, "1x2       measured"),
+            (Words{"0.200000", "0.400000", "0.600000", "0.800000", "1.000000", "1.200000", "2.000000"}));
+  EXPECT_EQ(words_behind(text, "          predicted"),
+            (Words{"0.250000", "0.500000", "0.750000", "1.000000", "1.250000", "1.500000", "2.500000"}));
+  EXPECT_EQ(words_behind(text, "          difference"),
+            (Words{"+25.0", "%", "+25.0", "%", "+25.0", "%", "+25.0", "%", "+25.0", "%", "+25.0", "%",
+                   "+25.0", "%"}));
+  EXPECT_EQ(text.find("2x1       measured"), std::string::npos) << "a grid without a prediction";
+}
+
+TEST(SweepTableTest, WhatIsNotKnownOfAPredictionIsADash) {
+  auto untimed = predicted_record(1, 2, 1.0, 0.5);
+  untimed.phases_s.reset();
+  auto text = sweep_tables({untimed});
+  EXPECT_EQ(words_behind(text, "1x2       measured"),
+            (std::vector<std::string>{"-", "-", "-", "-", "-", "-", "1.000000"}));
+  expect_in(text, "-50.0 %");
+  auto unpredicted = predicted_record(1, 2, 1.0, 1.0);
+  unpredicted.prediction->phases_s.at(0) = 0.0;
+  text = sweep_tables({unpredicted});
+  EXPECT_EQ(words_behind(text, "          difference").front(), "-") << text;
+  auto failed = predicted_record(1, 2, 1.0, 1.0);
+  failed.status = "verification-failed";
+  EXPECT_EQ(sweep_tables({failed}).find("Predicted"), std::string::npos);
+}
+
+TEST(SweepTableTest, TheMedianRunOfAnEvenNumberIsTheLowerOne) {
+  const auto measured = gathered(
+      {record_of(1, 2, 4.0), record_of(1, 2, 2.0, 2), record_of(1, 2, 1.0, 3), record_of(1, 2, 3.0, 4)});
+  ASSERT_EQ(measured.size(), 1U);
+  EXPECT_EQ(measured.front().median_run().round, 2);
+}
+
+TEST(SweepTableTest, TheFormOfTheSumIsNamedOnlyWhereItIsNotTheUsualOne) {
+  auto other = record_of(1, 2, 2.0);
+  other.configuration.sum_form = comm::SumForm::whole_block;
+  EXPECT_EQ(sweep_tables({record_of(1, 2, 1.0)}).find("sum "), std::string::npos);
+  expect_in(sweep_tables({other}), "transport two-sided, sum whole-block, 1 thread per rank");
+  const auto text = sweep_tables({record_of(1, 2, 1.0), other});
+  expect_in(text, "transport two-sided, sum reduce-scatter, 1 thread per rank");
+  expect_in(text, "transport two-sided, sum whole-block, 1 thread per rank");
+}
+
+TEST(SweepTableTest, EveryKernelHasATable) {
+  auto other = record_of(1, 2, 2.0);
+  other.configuration.kernel = "scalar";
+  const auto text = sweep_tables({record_of(1, 2, 1.0), other});
+  expect_in(text, "kernel auto (sell)");
+  expect_in(text, "kernel scalar,");
+}
+
+TEST(SweepTableTest, NothingIsNoTable) { EXPECT_EQ(sweep_tables({}), "No results.\n"); }
+
+}  // namespace
+}  // namespace cg2d

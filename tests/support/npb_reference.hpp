@@ -1,0 +1,45 @@
+#pragma once
+
+// The NAS CG matrix straight from its definition: one stream, one vector after the other, one sum after the
+// other. Slow, sequential, and independent of the program's own generator.
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "cg/matrix/problem.hpp"
+
+namespace cg2d::test {
+
+/// The generator of the NAS benchmarks as their definition writes it (RNR-94-007, section 2.3): doubles,
+/// split into halves of 23 bits. Every operation is exact. Advances x and returns x * 2^-46.
+double randlc(double& x, double a);
+
+inline constexpr double randlc_seed = 314'159'265.0;
+inline constexpr double randlc_multiplier = 1'220'703'125.0;
+
+/// v_1 ... v_n with v_i(i) = 0.5 set; positions rising.
+struct ReferenceVectors {
+  std::vector<std::map<std::int32_t, double>> vectors;
+  std::int64_t duplicate_pairs = 0;
+  std::int64_t out_of_range_pairs = 0;
+  std::uint64_t final_seed = 0;
+};
+
+ReferenceVectors draw_reference_vectors(const Problem& problem);
+
+/// One map from column to value per row.
+using ReferenceMatrix = std::vector<std::map<std::int32_t, double>>;
+
+/// sum_i w_i v_i v_i^T + (rcond - shift) I: each entry adds w * (v[row] * v[column]) in the order of the
+/// vectors, and the diagonal term last.
+ReferenceMatrix build_reference_matrix(const Problem& problem, const ReferenceVectors& drawn);
+
+/// A problem that is no class.
+Problem custom_problem(std::int64_t n, int nonzer, double shift = 10.0, int niter = 15);
+
+/// Small problems where repetitions are frequent (nonzer close to n), where n is 1 or no power of two, and
+/// class S.
+std::vector<Problem> awkward_problems();
+
+}  // namespace cg2d::test

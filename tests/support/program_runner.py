@@ -1,0 +1,213 @@
+"""Runs cg2d as a user does: under mpiexec, with a time limit, and leaves no process behind.
+
+What to run comes from the environment, set by program_tests.cmake; by hand the release build is taken:
+
+    export PYTHONPATH=tests/support
+    python3 tests/program/report_test.py              all tests of a file
+    python3 tests/program/report_test.py Repeats      some of them
+"""
+
+import ctypes
+import dataclasses
+import json
+import math
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+import threading
+import time
+import unittest
+
+PROJECT = pathlib.Path(__file__).resolve().parent.parent.parent
+PROGRAM = os.environ.get("CG2D_PROGRAM", str(PROJECT / "build" / "release" / "cg2d"))
+MPIEXEC = os.environ.get("CG2D_MPIEXEC") or shutil.which("mpiexec.mpich") or "mpiexec"
+# A place for tuning profiles that has none: the user's own says nothing about what a test sees.
+CACHE_FOLDER = tempfile.TemporaryDirectory(prefix="cg2d-cache-")
+os.environ["XDG_CACHE_HOME"] = CACHE_FOLDER.name
+SCHEMA = PROJECT / "cg" / "report" / "run_result.schema.json"
+
+# Exit codes, as the program's header errors.hpp has them.
+SUCCESS, USAGE, UNAVAILABLE, MEMORY, CANNOT_CREATE, CANNOT_WRITE = 0, 64, 69, 71, 73, 74
+INTERRUPTED, VERIFICATION_FAILED, NOT_FINITE = 75, 82, 84
+
+# A run that takes longer hangs: what the tests start takes seconds at most, even with sanitizers.
+HANG_S = 120.0
+
+
+def launch_words(rank_count):
+    """The words in front of the program; without ranks it is started without a launcher, as one rank."""
+    return [MPIEXEC, "-n", str(rank_count)] if rank_count else []
+
+
+@dataclasses.dataclass(frozen=True)
+class Outcome:
+    """How a program ended."""
+
+    command: str
+    exit_code: int
+    stdout: str
+    stderr: str
+
+    def error_lines(self):
+        """Lines on stderr, without those of the launcher and of MPI's own layers ("[mpiexec@host] ...")."""
+        return [line for line in self.stderr.splitlines() if line and not line.startswith("[")]
+
+    def document(self):
+        """The result, where it was written to stdout as JSON."""
+        return json.loads(self.stdout)
+
+    def __str__(self):
+        return f"{self.command}\nexit code {self.exit_code}\n{self.stdout[-2000:]}\n{self.stderr[-4000:]}"
+
+
+def factorizations(rank_count):
+    """All ordered grids of a rank count, as (columns, rows)."""
+    return [(columns, rank_count // columns) for columns in range(1, rank_count + 1) if rank_count % columns == 0]
+
+
+def descendants(process_id):
+    """Ids of all processes below one. Ranks are in sessions of their own, so a process group does not hold them."""
+    found = []
+    for task in pathlib.Path(f"/proc/{process_id}/task").glob("*/children"):
+        try:
+            children = [int(word) for word in task.read_text().split()]
+        except OSError:  # the process ended meanwhile
+            continue
+        for child in children:
+            found += [child, *descendants(child)]
+    return found
+
+
+def program_processes(process_id, program=PROGRAM):
+    """Ids of the ranks below a launcher."""
+    ranks = []
+    for candidate in descendants(process_id):
+        try:
+            if os.path.samefile(f"/proc/{candidate}/exe", program):
+                ranks.append(candidate)
+        except OSError:
+            continue
+    return ranks
+
+
+def kill_all(process):
+    for process_id in [*descendants(process.pid), process.pid]:
+        try:
+            os.kill(process_id, signal.SIGKILL)
+        except ProcessLookupError:
+            continue
+
+
+def start(command, **options):
+    """Starts a process that ends with this one, whatever ends it: a test that takes too long is killed by ctest, but by
+    ctest alone. (A launcher that is gone takes its ranks along.)"""
+    death_signal_option = 1  # PR_SET_PDEATHSIG, prctl(2)
+    libc = ctypes.CDLL(None)
+    return subprocess.Popen(
+        command,
+        stdin=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: libc.prctl(death_signal_option, signal.SIGKILL),
+        **options,
+    )
+
+
+def run_command(command, timeout_s=HANG_S, **options):
+    """Runs any command line. A hang is killed, with all that it started, and fails the test."""
+    command = [str(word) for word in command]
+    process = start(command, stdout=subprocess.PIPE, **options)
+    try:
+        stdout, stderr = process.communicate(timeout=timeout_s)
+    except subprocess.TimeoutExpired:
+        kill_all(process)
+        stdout, stderr = process.communicate()
+        raise AssertionError(f"hangs: {' '.join(command)}\n{stdout}\n{stderr}") from None
+    return Outcome(" ".join(command), process.returncode, stdout, stderr)
+
+
+def run_program(rank_count, *arguments, **options):
+    """Runs cg2d with these arguments; rank_count 0: without mpiexec."""
+    return run_command([*launch_words(rank_count), PROGRAM, *arguments], **options)
+
+
+class BackgroundRun:
+    """cg2d under way, its result wherever --output says. Its progress is read all the time, so that it never waits."""
+
+    def __init__(self, rank_count, *arguments):
+        self._command = [*launch_words(rank_count), PROGRAM, *map(str, arguments), "--progress"]
+        self._lines = []
+        self._changed = threading.Condition()
+
+    def __enter__(self):
+        self._process = start(self._command, stdout=subprocess.DEVNULL)
+        self._reader = threading.Thread(target=self._read)
+        self._reader.start()
+        return self
+
+    def __exit__(self, *_):
+        if self._process.poll() is None:
+            kill_all(self._process)
+        self._process.wait()
+        self._reader.join()
+        self._process.stderr.close()
+
+    def _read(self):
+        for line in self._process.stderr:
+            with self._changed:
+                self._lines.append(line)
+                self._changed.notify_all()
+
+    @property
+    def launcher(self):
+        return self._process.pid
+
+    def ranks(self):
+        return program_processes(self.launcher)
+
+    def wait_for(self, pattern):
+        """Returns when a line of the progress matches."""
+        deadline = time.monotonic() + HANG_S
+        seen = 0
+        with self._changed:
+            while True:
+                if any(re.search(pattern, line) for line in self._lines[seen:]):
+                    return
+                seen = len(self._lines)
+                if self._process.poll() is not None or not self._changed.wait(deadline - time.monotonic()):
+                    raise AssertionError(f"no line {pattern!r} from {self._command}:\n{''.join(self._lines)}")
+
+    def finish(self):
+        """Waits for the end. The outcome has no stdout, and its stderr no lines of progress."""
+        try:
+            self._process.wait(timeout=HANG_S)
+        except subprocess.TimeoutExpired:
+            kill_all(self._process)
+            raise AssertionError(f"hangs: {self._command}") from None
+        self._reader.join()
+        said = [line for line in self._lines if not re.match(r"cg2d: (run \d|generating|\d+ nonzeros)", line)]
+        return Outcome(" ".join(self._command), self._process.returncode, "", "".join(said))
+
+
+class ProgramTest(unittest.TestCase):
+    """Assertions on outcomes."""
+
+    longMessage = True
+
+    def run_well(self, rank_count, *arguments, **options):
+        """A run that must end with 0."""
+        outcome = run_program(rank_count, *arguments, **options)
+        self.assertEqual(outcome.exit_code, SUCCESS, outcome)
+        return outcome
+
+    def document_of(self, rank_count, *arguments):
+        """The JSON result of a run that must end with 0."""
+        return self.run_well(rank_count, *arguments, "--format", "json").document()
+
+    def assert_close(self, actual, expected, relative_tolerance):
+        if not math.isclose(actual, expected, rel_tol=relative_tolerance):
+            self.fail(f"{actual!r} differs from {expected!r} by more than {relative_tolerance} of it")

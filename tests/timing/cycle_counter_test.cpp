@@ -1,0 +1,63 @@
+// The counter of reference cycles, and its calibration. Nothing here depends on how busy the machine is.
+
+#include "cg/timing/cycle_counter.hpp"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <thread>
+
+namespace cg2d {
+namespace {
+
+TEST(CycleCounterTest, NeverRunsBackwards) {
+  std::uint64_t before = read_cycle_counter();
+  const std::uint64_t first = before;
+  for (int k = 0; k < 100'000; ++k) {
+    const std::uint64_t now = read_cycle_counter();
+    ASSERT_GE(now, before);
+    before = now;
+  }
+  EXPECT_GT(before, first);
+}
+
+TEST(CycleCounterTest, HasAName) {
+  EXPECT_FALSE(cycle_counter_name().empty());
+#if defined(__x86_64__)
+  EXPECT_EQ(cycle_counter_name(), "rdtscp");
+#elif defined(__aarch64__)
+  EXPECT_EQ(cycle_counter_name(), "cntvct_el0");
+#endif
+}
+
+TEST(CycleCalibrationTest, AgreesWithTheMonotonicClock) {
+  if (!cycle_counter_is_invariant()) GTEST_SKIP() << "the counter follows the core's frequency here";
+  using Clock = std::chrono::steady_clock;
+  // A window of its own, read in the other order than the calibration does.
+  const CycleCalibration calibration;
+  const auto start_time = Clock::now();
+  const auto start_ticks = read_cycle_counter();
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  const auto end_ticks = read_cycle_counter();
+  const auto end_time = Clock::now();
+  const double expected = static_cast<double>(end_ticks - start_ticks) /
+                          std::chrono::duration<double>(end_time - start_time).count();
+  // Both see one counter and one clock: 1 % of 50 ms is 0.5 ms between the two readings at an end. Where the
+  // processor is taken away for longer than that, more than once, the test would fail; it takes the window
+  // again.
+  for (int attempt = 0; attempt < 5; ++attempt) {
+    if (std::abs(calibration.ticks_per_second() - expected) <= 0.01 * expected) break;
+  }
+  EXPECT_NEAR(calibration.ticks_per_second(), expected, 0.01 * expected);
+}
+
+TEST(CycleCalibrationTest, WaitsUntilItsWindowIsLongEnough) {
+  const auto start = std::chrono::steady_clock::now();
+  const CycleCalibration calibration;
+  EXPECT_GT(calibration.ticks_per_second(), 0.0);
+  // A lower bound holds however busy the machine is. 9 of 10 ms: the sample is taken within the construction.
+  EXPECT_GE(std::chrono::steady_clock::now() - start, std::chrono::milliseconds(9));
+}
+
+}  // namespace
+}  // namespace cg2d

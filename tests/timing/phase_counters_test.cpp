@@ -1,0 +1,130 @@
+// Counted events: names, kinds, what follows from them, and real software events of the system.
+
+#include "cg/timing/phase_counters.hpp"
+
+#include <gtest/gtest.h>
+
+#include "cg/base/errors.hpp"
+#include "cg/report/report_counters.hpp"
+
+namespace cg2d {
+namespace {
+
+TEST(EventNamesTest, AreSplitAtCommas) {
+  EXPECT_EQ(event_names_from("A", "--papi"), (std::vector<std::string>{"A"}));
+  EXPECT_EQ(event_names_from("perf::A-B,C:u", "--papi"), (std::vector<std::string>{"perf::A-B", "C:u"}));
+}
+
+TEST(EventNamesTest, RefusesWhatIsNoList) {
+  for (const auto* text : {"", ",", "A,", ",A", "A,,B", "A, B", "A,B,A"})
+    EXPECT_THROW(event_names_from(text, "--papi"), InputError) << text;
+  std::string many = "E";
+  for (std::size_t k = 0; k < most_counted_events; ++k) many += ",E" + std::to_string(k);
+  EXPECT_THROW(event_names_from(many, "--papi"), InputError);
+}
+
+TEST(EventKindTest, TellsCyclesApart) {
+  EXPECT_EQ(event_kind("PAPI_TOT_CYC"), EventKind::core_cycles);
+  EXPECT_EQ(event_kind("perf::CYCLES"), EventKind::core_cycles);
+  EXPECT_EQ(event_kind("PAPI_REF_CYC"), EventKind::reference_cycles);
+  EXPECT_EQ(event_kind("perf::REF-CYCLES"), EventKind::reference_cycles);
+  EXPECT_EQ(event_kind("PAPI_TOT_INS"), EventKind::instructions);
+}
+
+TEST(EventKindTest, KnowsMissesByTheirNames) {
+  for (const auto* name : {"PAPI_L2_TCM", "PAPI_L1_DCM", "PAPI_L1_LDM", "PAPI_TLB_DM", "perf::CACHE-MISSES"})
+    EXPECT_EQ(event_kind(name), EventKind::misses) << name;
+  EXPECT_EQ(event_kind("perf::TASK-CLOCK"), EventKind::nanoseconds);
+  EXPECT_EQ(event_kind("perf::PAGE-FAULTS"), EventKind::other);
+}
+
+/// Two ranks; event 0: 2 and 4 in multiply, 1 and 1 in dot, 4 and 8 in the region.
+RunReport two_ranks(std::vector<std::string> names) {
+  RunReport report;
+  report.problem = Problem{};
+  report.problem.niter = 1;
+  report.nonzero_count = 3;
+  report.counters.asked = names;
+  report.counters.counted = std::move(names);
+  report.ranks.resize(2);
+  RepeatReport repeat;
+  repeat.ranks.resize(2);
+  repeat.counts.resize(2);
+  for (std::size_t rank = 0; rank < 2; ++rank) {
+    auto& counts = repeat.counts[rank];
+    const auto factor = static_cast<std::int64_t>(rank + 1);
+    counts.phases[static_cast<std::size_t>(Phase::multiply)] = {2 * factor, 10};
+    counts.phases[static_cast<std::size_t>(Phase::dot)] = {1, 0};
+    counts.region = {4 * factor, 20};
+    counts.reading_count = 50;
+    repeat.ranks[rank].region_clocks = 10'000;
+    report.ranks[rank].clocks_per_reading = 20.0;
+  }
+  report.repeats.push_back(std::move(repeat));
+  return report;
+}
+
+TEST(EventTotalsTest, MergesTheRanks) {
+  const auto report = two_ranks({"PAPI_L2_TCM"});
+  const auto totals = event_totals(report.repeats.front(), 0);
+  const auto multiply = static_cast<std::size_t>(Phase::multiply);
+  EXPECT_EQ(totals.phases[multiply].minimum, 2.0);
+  EXPECT_EQ(totals.phases[multiply].mean, 3.0);
+  EXPECT_EQ(totals.phases[multiply].maximum, 4.0);
+  EXPECT_EQ(totals.phase_totals[multiply], 6.0);
+  EXPECT_EQ(totals.region_total, 12.0);
+  EXPECT_DOUBLE_EQ(totals.coverage, 8.0 / 12.0);
+  // 6 misses in 26 products of 3 nonzeros.
+  EXPECT_DOUBLE_EQ(per_nonzero(report, totals), 6.0 / (26.0 * 3.0));
+  EXPECT_DOUBLE_EQ(reading_share(report, report.repeats.front()), 50 * 20.0 / 10'000.0);
+}
+
+TEST(EventTotalsTest, InstructionsPerCycleNeedBoth) {
+  EXPECT_FALSE(instructions_per_cycle(two_ranks({"PAPI_TOT_INS", "PAPI_REF_CYC"})).has_value());
+  const auto ratios = instructions_per_cycle(two_ranks({"PAPI_TOT_INS", "PAPI_TOT_CYC"}));
+  ASSERT_TRUE(ratios.has_value());
+  EXPECT_DOUBLE_EQ(ratios->at(static_cast<std::size_t>(Phase::multiply)).value_or(0.0), 6.0 / 20.0);
+  EXPECT_FALSE(ratios->at(static_cast<std::size_t>(Phase::dot)).has_value());
+}
+
+TEST(PapiCountersTest, KeepsWhyAnEventIsRefused) {
+  PapiCounters counters({"NO_SUCH_EVENT"}, false);
+  EXPECT_TRUE(counters.event_names().empty());
+  ASSERT_EQ(counters.refused().size(), 1U);
+  EXPECT_EQ(counters.refused().front().name, "NO_SUCH_EVENT");
+  EXPECT_NE(counters.refused().front().reason.find("cg2d events"), std::string::npos);
+}
+
+/// The time that the system gave to this thread; needs no counter of the processor.
+TEST(PhaseCountersTest, PhasesAndTheRestMakeTheRegion) {
+  PapiCounters counters({"perf::TASK-CLOCK"}, false);
+  if (counters.event_names().empty()) GTEST_SKIP() << counters.refused().front().reason;
+  PhaseCounters phases(counters);
+  phases.begin_region();
+  CounterValues begin{};
+  CounterValues now{};
+  for (const auto phase : {Phase::dot, Phase::multiply}) {
+    counters.read(begin);
+    do counters.read(now);
+    while (now[0] - begin[0] < 1'000'000);  // a millisecond of work
+    phases.end_phase(phase, PhaseCounters::fewest_clocks);
+    phases.end_phase(Phase::shuffle, PhaseCounters::fewest_clocks - 1);  // not worth a reading
+  }
+  const auto before = now[0];
+  do counters.read(now);
+  while (now[0] - before < 1'000'000);
+  phases.leave_out();
+  phases.end_region();
+  const auto& counts = phases.counts();
+  const auto dot = counts.phases[static_cast<std::size_t>(Phase::dot)][0];
+  const auto multiply = counts.phases[static_cast<std::size_t>(Phase::multiply)][0];
+  EXPECT_GE(dot, 1'000'000);
+  EXPECT_GE(multiply, 1'000'000);
+  EXPECT_GE(counts.region[0] - dot - multiply, 900'000);
+  EXPECT_EQ(counts.phases[static_cast<std::size_t>(Phase::shuffle)][0], 0);
+  EXPECT_EQ(counts.reading_count, 3U);
+  EXPECT_GT(phases.measure_clocks_per_reading(), 0.0);
+}
+
+}  // namespace
+}  // namespace cg2d

@@ -1,0 +1,125 @@
+// Phases as scopes around calls.
+
+#include "cg/timing/phase_timer.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <set>
+#include <string_view>
+
+namespace cg2d {
+namespace {
+
+/// A communicator that moves nothing and says it waited as long as the test says.
+class PretendedCommunicator final : public comm::Communicator {
+ public:
+  [[nodiscard]] std::string_view name() const override { return "pretended"; }
+  [[nodiscard]] std::span<double> piece() override { return {}; }
+  [[nodiscard]] std::span<const double> column_block() const override { return {}; }
+  [[nodiscard]] std::span<double> partial() override { return {}; }
+  [[nodiscard]] std::span<const double> row_block() const override { return {}; }
+  [[nodiscard]] std::span<double> column_partial() override { return {}; }
+  [[nodiscard]] std::span<const double> column_result() const override { return {}; }
+  void collect_rows() override {}
+  void sum_columns() override {}
+  [[nodiscard]] std::span<const double> result() const override { return {}; }
+  void collect() override {}
+  void begin_collect() override {}
+  void wait_for_part(std::size_t) override {}
+  void sum() override {}
+  void shuffle() override {}
+  void sum_scalars(std::span<double>) override {}
+  [[nodiscard]] std::uint64_t waited_ticks() const override { return waited; }
+
+  std::uint64_t waited = 0;
+};
+
+TEST(PhaseTimerTest, RecordsCallsClocksAndWaitingOfEachPhase) {
+  PretendedCommunicator communicator;
+  PhaseTimer timer(true, communicator);
+  const auto begin = read_cycle_counter();
+  for (int k = 0; k < 3; ++k) {
+    const auto scope = timer.scope(Phase::summation);
+    communicator.waited += 100;
+  }
+  {
+    const auto scope = timer.scope(Phase::dot);
+    communicator.waited += 7;
+  }
+  communicator.waited += 1000;  // outside of all phases
+  const auto elapsed = read_cycle_counter() - begin;
+  const auto& summation = timer.records()[static_cast<std::size_t>(Phase::summation)];
+  const auto& dot = timer.records()[static_cast<std::size_t>(Phase::dot)];
+  EXPECT_EQ(summation.calls, 3U);
+  EXPECT_EQ(summation.waited_clocks, 300U);
+  EXPECT_EQ(dot.calls, 1U);
+  EXPECT_EQ(dot.waited_clocks, 7U);
+  EXPECT_LE(summation.clocks + dot.clocks, elapsed);
+  EXPECT_EQ(timer.records()[static_cast<std::size_t>(Phase::multiply)].calls, 0U);
+}
+
+TEST(PhaseTimerTest, AddsUpWhatHidesAnotherPhase) {
+  PretendedCommunicator communicator;
+  PhaseTimer timer(true, communicator);
+  for (int k = 0; k < 2; ++k) {
+    const auto scope = timer.scope_that_hides(Phase::collection, Phase::multiply);
+  }
+  const auto& collection = timer.records()[static_cast<std::size_t>(Phase::collection)];
+  const auto& multiply = timer.records()[static_cast<std::size_t>(Phase::multiply)];
+  EXPECT_EQ(multiply.calls, 2U);
+  EXPECT_GT(multiply.clocks, 0U);
+  EXPECT_EQ(collection.hidden_clocks, multiply.clocks);
+  EXPECT_EQ(collection.clocks, 0U);
+  EXPECT_EQ(collection.calls, 0U);
+  EXPECT_EQ(multiply.hidden_clocks, 0U);
+  { const auto scope = timer.scope(Phase::multiply); }
+  EXPECT_LT(collection.hidden_clocks, multiply.clocks);
+}
+
+TEST(PhaseTimerTest, ResetForgets) {
+  PretendedCommunicator communicator;
+  PhaseTimer timer(true, communicator);
+  { const auto scope = timer.scope(Phase::shuffle); }
+  timer.reset();
+  for (const auto& record : timer.records()) {
+    EXPECT_EQ(record.calls, 0U);
+    EXPECT_EQ(record.clocks, 0U);
+  }
+}
+
+TEST(PhaseTimerTest, RecordsNothingWhenItIsOff) {
+  PretendedCommunicator communicator;
+  PhaseTimer timer(false, communicator);
+  {
+    const auto scope = timer.scope(Phase::multiply);
+    communicator.waited += 5;
+  }
+  EXPECT_FALSE(timer.enabled());
+  for (const auto& record : timer.records()) {
+    EXPECT_EQ(record.calls, 0U);
+    EXPECT_EQ(record.clocks, 0U);
+    EXPECT_EQ(record.waited_clocks, 0U);
+  }
+}
+
+TEST(PhaseTimerTest, MeasuringItsOwnCostLeavesTheRecordsAlone) {
+  PretendedCommunicator communicator;
+  PhaseTimer timer(true, communicator);
+  { const auto scope = timer.scope(Phase::multiply); }
+  const auto before = timer.records()[static_cast<std::size_t>(Phase::multiply)].clocks;
+  const double cost = timer.measure_clocks_per_scope();
+  EXPECT_TRUE(std::isfinite(cost));
+  EXPECT_GT(cost, 0.0);
+  EXPECT_EQ(timer.records()[static_cast<std::size_t>(Phase::multiply)].clocks, before);
+}
+
+TEST(PhaseTest, NamesAreThePapersAndUnique) {
+  std::set<std::string_view> names;
+  for (std::size_t k = 0; k < phase_count; ++k) names.insert(phase_name(phase_at(k)));
+  EXPECT_EQ(names, (std::set<std::string_view>{"collection", "multiply", "summation", "shuffle", "dot",
+                                               "vector_updates"}));
+}
+
+}  // namespace
+}  // namespace cg2d

@@ -1,0 +1,175 @@
+// --transport auto: what is measured, what the profile knows, and that all ranks take the same.
+
+#include "cg/tuning/transport_choice.hpp"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "cg/machine/environment.hpp"
+#include "cg/matrix/matrix_source.hpp"
+#include "support/mpi_test.hpp"
+#include "support/npb_reference.hpp"
+
+namespace cg2d {
+namespace {
+
+using test::group;
+
+std::vector<std::string> available_names() {
+  std::vector<std::string> names;
+  for (const auto& transport : comm::transport_table()) {
+    if (transport.why_unavailable(group()).empty()) names.emplace_back(transport.name);
+  }
+  std::ranges::sort(names);
+  return names;
+}
+
+std::vector<std::string> names_of(const std::vector<TimedTransport>& transports) {
+  std::vector<std::string> names;
+  for (const auto& transport : transports) names.push_back(transport.name);
+  return names;
+}
+
+void expect_same_on_all_ranks(const std::string& text) {
+  for (const auto& other : group().gather_all(text)) EXPECT_EQ(other, text);
+}
+
+TransportTrial measure(std::string_view kernel, bool has_room_for_all) {
+  const auto problem = test::custom_problem(1000, 4);
+  const auto layout = comm::BlockLayout::even(problem.n, comm::factorizations(group().size()).front());
+  const auto product =
+      make_block_product(kernel_info(kernel), npb_source().build(problem, layout, group(), 1).block, layout,
+                         group().rank(), {.thread_count = 1});
+  return try_transports(group(), {.problem = problem,
+                                  .layout = layout,
+                                  .product = *product,
+                                  .thread_count = 1,
+                                  .has_room_for_all = has_room_for_all});
+}
+
+TEST(TryTransportsTest, AllThatCanServeAreMeasuredAndTheFastestIsTheBest) {
+  for (const auto* kernel : {"sell", "symmetric"}) {
+    for (const bool has_room_for_all : {true, false}) {
+      SCOPED_TRACE(std::string(kernel) + (has_room_for_all ? ", in turns" : ", one at a time"));
+      const auto trial = measure(kernel, has_room_for_all);
+      ASSERT_FALSE(trial.tried.empty());
+      auto names = names_of(trial.tried);
+      expect_same_on_all_ranks(describe_transport_trial(trial));
+      EXPECT_EQ(trial.best, names.front());
+      EXPECT_FALSE(trial.from_profile);
+      EXPECT_GT(trial.duration_s, 0.0);
+      for (std::size_t k = 0; k < trial.tried.size(); ++k) {
+        EXPECT_GT(trial.tried[k].step_s, 0.0);
+        EXPECT_GE(trial.tried[k].step_s, trial.tried.front().step_s);
+      }
+      std::ranges::sort(names);
+      EXPECT_EQ(names, available_names());
+    }
+  }
+}
+
+TransportTask task_of(int node_count = 1) {
+  return {.class_name = "S",
+          .n = 1400,
+          .nonzer = 7,
+          .grid = {.columns = 1, .rows = group().size()},
+          .thread_count = 1,
+          .node_count = node_count,
+          .sum_form = "reduce-scatter",
+          .kernel = "sell",
+          .wait_mode = "spin"};
+}
+
+/// Every available transport, the last one of the table the fastest.
+TransportCase case_of(const TransportTask& task) {
+  TransportCase timed{.task = task, .transports = {}};
+  double step_s = 1e-3;
+  for (const auto& name : available_names())
+    timed.transports.push_back({.name = name, .step_s = step_s /= 2});
+  return timed;
+}
+
+TEST(KnownTransportsTest, TheProfilesFastestIsTaken) {
+  LoadedProfile profile{.processor = {},
+                        .transports = {case_of(task_of(2)), case_of(task_of())},
+                        .path = "somewhere",
+                        .absence = ""};
+  const auto trial = known_transports(group(), profile, task_of());
+  ASSERT_TRUE(trial.has_value());
+  EXPECT_TRUE(trial->from_profile);
+  EXPECT_EQ(trial->best, available_names().back());
+  EXPECT_EQ(trial->tried.size(), available_names().size());
+  EXPECT_EQ(trial->kept_in, "somewhere");
+  EXPECT_EQ(trial->duration_s, 0.0);
+}
+
+TEST(KnownTransportsTest, WhatIsNotThereIsNotTaken) {
+  LoadedProfile profile{.processor = {}, .transports = {case_of(task_of())}, .path = "p", .absence = ""};
+  profile.transports[0].transports.push_back({.name = "of another machine", .step_s = 1e-9});
+  const auto trial = known_transports(group(), profile, task_of());
+  ASSERT_TRUE(trial.has_value());
+  EXPECT_EQ(trial->best, available_names().back());
+  EXPECT_EQ(trial->tried.size(), available_names().size());
+}
+
+TEST(KnownTransportsTest, AnotherTaskOrAMissingTransportIsNotKnown) {
+  LoadedProfile profile{.processor = {}, .transports = {case_of(task_of())}, .path = "p", .absence = ""};
+  EXPECT_FALSE(known_transports(group(), {}, task_of()).has_value());
+  EXPECT_FALSE(known_transports(group(), profile, task_of(2)).has_value());
+  for (auto change : std::vector<void (*)(TransportTask&)>{
+           [](TransportTask& task) { task.n = 1401; }, [](TransportTask& task) { task.nonzer = 8; },
+           [](TransportTask& task) { task.grid.columns = 7; },
+           [](TransportTask& task) { task.thread_count = 2; },
+           [](TransportTask& task) { task.sum_form = "whole-block"; },
+           [](TransportTask& task) { task.kernel = "symmetric"; },
+           [](TransportTask& task) { task.wait_mode = "yield"; }}) {
+    auto task = task_of();
+    change(task);
+    EXPECT_FALSE(known_transports(group(), profile, task).has_value());
+  }
+  profile.transports[0].transports.erase(profile.transports[0].transports.begin());
+  EXPECT_FALSE(known_transports(group(), profile, task_of()).has_value());
+}
+
+TEST(KeepTransportsTest, TheNextRunFindsThem) {
+  // Rank 0 writes and reads.
+  const auto folder = std::filesystem::temp_directory_path() /
+                      ("cg2d-transport-choice-" + group().broadcast(std::to_string(getpid())));
+  if (group().rank() == 0) std::filesystem::create_directory(folder);
+  const ProfileSource source{.is_used = true, .path = (folder / "profile.json").string()};
+  const auto environment = inspect_environment(group(), 1);
+  TransportTrial trial{.best = "two-sided", .tried = case_of(task_of()).transports};
+  keep_transports(group(), source, environment, task_of(), trial);
+  EXPECT_EQ(trial.kept_in, source.path);
+  EXPECT_EQ(trial.not_kept_because, "");
+  const auto profile = load_profile(source, environment, group());
+  EXPECT_FALSE(profile.processor.has_value()) << "nothing is known of kernels";
+  EXPECT_NE(profile.absence.find("knows nothing of kernels"), std::string::npos) << profile.absence;
+  const auto known = known_transports(group(), profile, task_of());
+  ASSERT_TRUE(known.has_value());
+  EXPECT_EQ(known->best, available_names().back());
+
+  // What is no profile is left alone.
+  const ProfileSource broken{.is_used = true, .path = (folder / "broken.json").string()};
+  if (group().rank() == 0) std::ofstream(broken.path) << "{";
+  TransportTrial other = trial;
+  other.kept_in.clear();
+  keep_transports(group(), broken, environment, task_of(), other);
+  EXPECT_EQ(other.kept_in, "");
+  EXPECT_NE(other.not_kept_because.find("no tuning profile"), std::string::npos) << other.not_kept_because;
+  expect_same_on_all_ranks(other.not_kept_because);
+
+  keep_transports(group(), {.is_used = false, .path = {}}, environment, task_of(), other);
+  EXPECT_EQ(other.not_kept_because, "--no-profile");
+  group().barrier();
+  if (group().rank() == 0) std::filesystem::remove_all(folder);
+}
+
+}  // namespace
+}  // namespace cg2d

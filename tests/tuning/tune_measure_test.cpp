@@ -1,0 +1,90 @@
+// What cg2d tune measures with; how long anything takes is not looked at.
+
+#include "cg/tuning/tune_measure.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "cg/solver/block_product.hpp"
+#include "support/mpi_test.hpp"
+
+namespace cg2d {
+namespace {
+
+using test::group;
+
+TEST(ConstantRowsBlockTest, EveryRowHasThatManyEntriesInRisingColumns) {
+  for (const std::int64_t length : {1, 7, 64}) {
+    SCOPED_TRACE("length " + std::to_string(length));
+    const auto block = constant_rows_block(length, 50, 64);
+    ASSERT_EQ(block.row_count, 50);
+    ASSERT_EQ(block.nonzero_count(), 50 * length);
+    for (std::size_t row = 0; row < 50; ++row) {
+      ASSERT_EQ(block.row_starts[row + 1] - block.row_starts[row], length);
+      for (auto k = static_cast<std::size_t>(block.row_starts[row]);
+           k < static_cast<std::size_t>(block.row_starts[row + 1]); ++k) {
+        EXPECT_GE(block.columns[k], 0);
+        EXPECT_LT(block.columns[k], 64);
+        if (k > static_cast<std::size_t>(block.row_starts[row])) {
+          EXPECT_LT(block.columns[k - 1], block.columns[k]);
+        }
+      }
+    }
+  }
+}
+
+TEST(RaceTest, EveryRankCallsEveryWorkEquallyOften) {
+  std::vector<std::int64_t> calls(3, 0);
+  std::vector<std::function<void()>> works;
+  for (auto& count : calls) works.emplace_back([&count] { ++count; });
+  const auto seconds =
+      race(group(), works, {.fewest_rounds = 3, .most_rounds = 4, .budget_s = 0.0, .shortest_turn_s = 1e-6});
+  ASSERT_EQ(seconds.size(), works.size());
+  for (std::size_t k = 0; k < calls.size(); ++k) {
+    EXPECT_GT(seconds[k], 0.0);
+    EXPECT_GE(calls[k], 3) << "work " << k;
+    EXPECT_EQ(group().minimum(calls[k]), group().maximum(calls[k])) << "ranks that disagree wait for ever";
+  }
+}
+
+TEST(MeasureRowLengthsTest, GivesACurveWithTheSameCrossoverOnEveryRank) {
+  const auto curve = measure_row_lengths(group(), 1);
+  ASSERT_GT(curve.size(), 10U);
+  for (std::size_t k = 0; k < curve.size(); ++k) {
+    EXPECT_TRUE(curve[k].scalar_ns > 0.0 && curve[k].vector_ns > 0.0);
+    if (k > 0) {
+      EXPECT_GT(curve[k].row_length, curve[k - 1].row_length);
+    }
+  }
+  const std::int64_t length = critical_vector_length_of(curve);
+  EXPECT_EQ(group().minimum(length), group().maximum(length));
+}
+
+TEST(MeasureCaseTest, RanksEveryKernelAndTheyAgree) {
+  const Problem& problem = *find_class("S");
+  const auto grid = comm::factorizations(group().size()).back();
+  const CaseSetting setting{.problem = problem,
+                            .layout = comm::BlockLayout::even(problem.n, grid),
+                            .transport = comm::default_transport(),
+                            .thread_count = 1,
+                            .critical_vector_length = 16};
+  int stages = 0;
+  const auto tuned = measure_case(group(), setting, [&](const std::string&) { ++stages; });
+  EXPECT_TRUE(tuned.is_about(problem, grid, 1));
+  EXPECT_EQ(tuned.kernels.size(), all_kernels().size());
+  EXPECT_EQ(stages, static_cast<int>(all_kernels().size()) + 1);
+  for (const auto& kernel : tuned.kernels) {
+    EXPECT_GT(kernel.step_s, 0.0);
+    const auto defaults = kernel_info(kernel.name).defaults;
+    EXPECT_EQ(kernel.tuning.critical_vector_length.has_value(), defaults.critical_vector_length.has_value());
+    EXPECT_EQ(kernel.tuning.prefetch_distance.has_value(), defaults.prefetch_distance.has_value());
+    EXPECT_EQ(kernel.tuning.block_width.has_value(), defaults.block_width.has_value());
+  }
+}
+
+}  // namespace
+}  // namespace cg2d

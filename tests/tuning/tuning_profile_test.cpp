@@ -1,0 +1,197 @@
+// The profile of a machine: what it says, and that the file keeps it.
+
+#include "cg/tuning/tuning_profile.hpp"
+
+#include "cg/base/text_file.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <string>
+#include <utility>
+
+#include "cg/base/errors.hpp"
+
+namespace cg2d {
+namespace {
+
+TunedCase case_of(const Problem& problem, const comm::ProcessGrid& grid, std::string kernel, int distance) {
+  return {.class_name = problem.class_name,
+          .n = problem.n,
+          .nonzer = problem.nonzer,
+          .grid = grid,
+          .thread_count = 1,
+          .nonzeros_per_rank = expected_nonzero_count(problem) / grid.rank_count(),
+          .kernels = {{.name = std::move(kernel),
+                       .tuning = {.prefetch_distance = distance, .block_width = 4096},
+                       .step_s = 1e-3},
+                      {.name = "scalar", .tuning = {}, .step_s = 2e-3}}};
+}
+
+TransportCase timed_transports(const comm::ProcessGrid& grid, double shared_s) {
+  return {.task = {.class_name = "S",
+                   .n = 1400,
+                   .nonzer = 7,
+                   .grid = grid,
+                   .thread_count = 2,
+                   .node_count = 3,
+                   .sum_form = "whole-block",
+                   .kernel = "sell",
+                   .wait_mode = "yield"},
+          .transports = {{.name = "shared", .step_s = shared_s}, {.name = "two-sided", .step_s = 2e-5}}};
+}
+
+TuningProfile example() {
+  TuningProfile profile;
+  auto& processor = profile["Some processor, L1 32.8 kB"];
+  processor.critical_vector_length = 6;
+  processor.curve = {{.row_length = 1, .scalar_ns = 2.0, .vector_ns = 7.5},
+                     {.row_length = 6, .scalar_ns = 1.0, .vector_ns = 0.75}};
+  processor.put(case_of(*find_class("S"), {.columns = 1, .rows = 2}, "sell", 512));
+  processor.put(case_of(*find_class("B"), {.columns = 2, .rows = 1}, "symmetric", 2048));
+  profile["Another one"].critical_vector_length = never_in_vectors;
+  return profile;
+}
+
+TEST(CriticalVectorLengthTest, IsWhereTheVectorsWinForGood) {
+  EXPECT_EQ(critical_vector_length_of(
+                {{1, 1.0, 2.0}, {4, 1.0, 0.9}, {8, 1.0, 1.1}, {16, 1.0, 1.0}, {32, 1.0, 0.5}}),
+            16);
+  EXPECT_EQ(critical_vector_length_of({{1, 1.0, 0.5}, {4, 1.0, 0.9}}), 1);
+}
+
+TEST(CriticalVectorLengthTest, IsNoneWhereTheyNeverDo) {
+  EXPECT_EQ(critical_vector_length_of({{1, 1.0, 0.5}, {4, 1.0, 1.5}}), never_in_vectors);
+  EXPECT_EQ(critical_vector_length_of({}), never_in_vectors);
+}
+
+TEST(TuningProfileTest, TheFileKeepsEverything) {
+  const auto text = format_profile(example());
+  const auto profile = parse_profile(text);
+  EXPECT_EQ(format_profile(profile), text);
+  ASSERT_EQ(profile.size(), 2U);
+  EXPECT_EQ(profile.at("Another one").critical_vector_length, never_in_vectors);
+  const auto& processor = profile.at("Some processor, L1 32.8 kB");
+  EXPECT_EQ(processor.critical_vector_length, 6);
+  ASSERT_EQ(processor.curve.size(), 2U);
+  EXPECT_EQ(processor.curve[1].vector_ns, 0.75);
+  const auto* tuned = processor.find_case(*find_class("B"), {.columns = 2, .rows = 1}, 1);
+  ASSERT_NE(tuned, nullptr);
+  EXPECT_EQ(tuned->kernels.front().name, "symmetric");
+  EXPECT_EQ(tuned->kernels.front().tuning.prefetch_distance, 2048);
+  EXPECT_EQ(tuned->kernels.front().tuning.critical_vector_length, std::nullopt);
+  EXPECT_EQ(tuned->kernels.front().step_s, 1e-3);
+}
+
+TEST(TuningProfileTest, ACaseIsAboutItsProblemGridAndThreads) {
+  const auto processor = example().at("Some processor, L1 32.8 kB");
+  EXPECT_EQ(processor.find_case(*find_class("B"), {.columns = 1, .rows = 2}, 1), nullptr);
+  EXPECT_EQ(processor.find_case(*find_class("B"), {.columns = 2, .rows = 1}, 2), nullptr);
+  EXPECT_EQ(processor.find_case(*find_class("A"), {.columns = 2, .rows = 1}, 1), nullptr);
+}
+
+TEST(TuningProfileTest, SettingsOfTheNearestSize) {
+  const auto processor = example().at("Some processor, L1 32.8 kB");
+  const double s_nonzeros = expected_nonzero_count(*find_class("S")) / 2;
+  EXPECT_EQ(processor.nearest_tuning("sell", s_nonzeros)->prefetch_distance, 512);
+  EXPECT_EQ(processor.nearest_tuning("symmetric", s_nonzeros)->prefetch_distance, 2048)
+      << "the only case that has it";
+  EXPECT_FALSE(processor.nearest_tuning("csr-simd", s_nonzeros).has_value());
+}
+
+TEST(TuningProfileTest, PutReplacesTheSameCase) {
+  auto processor = example().at("Some processor, L1 32.8 kB");
+  processor.put(case_of(*find_class("S"), {.columns = 1, .rows = 2}, "csr-simd", 128));
+  EXPECT_EQ(processor.cases.size(), 2U);
+  EXPECT_EQ(processor.cases.front().kernels.front().name, "csr-simd");
+}
+
+TEST(TuningProfileTest, TransportsAreKeptWithKernelsAndWithout) {
+  auto profile = example();
+  profile["Some processor, L1 32.8 kB"].put(timed_transports({.columns = 1, .rows = 6}, 1e-5));
+  profile["Never tuned"].put(timed_transports({.columns = 2, .rows = 3}, 1e-5));
+  profile["Never tuned"].put(timed_transports({.columns = 1, .rows = 6}, 1e-5));
+  profile["Never tuned"].put(timed_transports({.columns = 2, .rows = 3}, 3e-5));
+  const auto text = format_profile(profile);
+  const auto read = parse_profile(text);
+  EXPECT_EQ(format_profile(read), text);
+  const auto& tuned = read.at("Some processor, L1 32.8 kB");
+  EXPECT_TRUE(tuned.knows_kernels());
+  EXPECT_EQ(tuned.cases.size(), 2U);
+  ASSERT_EQ(tuned.transports.size(), 1U);
+  EXPECT_EQ(tuned.transports[0].task, timed_transports({.columns = 1, .rows = 6}, 0.0).task);
+  const auto& never = read.at("Never tuned");
+  EXPECT_FALSE(never.knows_kernels());
+  ASSERT_EQ(never.transports.size(), 2U) << "the same task is there once";
+  EXPECT_EQ(never.transports[0].transports[0].name, "shared");
+  EXPECT_EQ(never.transports[0].transports[0].step_s, 3e-5);
+}
+
+TEST(TuningProfileTest, ProfilesOfEarlierProgramsHaveNoTransports) {
+  const auto profile = parse_profile(
+      R"({"schema_version": 1, "processors": {"P": {"critical_vector_length": 4, "row_lengths": [], "cases": []}}})");
+  EXPECT_TRUE(profile.at("P").knows_kernels());
+  EXPECT_TRUE(profile.at("P").transports.empty());
+  EXPECT_EQ(format_profile(profile).find("transports"), std::string::npos);
+}
+
+TEST(TuningProfileTest, WhatIsNoProfileIsRefused) {
+  auto changed = [](const std::string& from, const std::string& to) {
+    auto text = format_profile(example());
+    text.replace(text.find(from), from.size(), to);
+    return text;
+  };
+  for (const auto& text :
+       {std::string(), std::string("{"), std::string("[]"), std::string("{}"),
+        changed("\"schema_version\": 1", "\"schema_version\": 2"), changed("\"cases\"", "\"boxes\""),
+        changed("\"critical_vector_length\": 6", "\"critical_vector_length\": -6"),
+        changed("\"block_width\": 4096", "\"block_width\": 4095"),
+        changed("\"prefetch_distance\": 512", "\"prefetch_distance\": \"far\""),
+        changed("\"step_s\": 0.001", "\"step_s\": 0.0"), changed("\"columns\": 1", "\"columns\": 0")}) {
+    EXPECT_THROW(static_cast<void>(parse_profile(text)), InputError) << text;
+  }
+}
+
+/// Sets a variable for as long as it lives; nullptr takes it away.
+class Variable {
+ public:
+  Variable(std::string name, const char* value) : name_(std::move(name)) {
+    if (const char* before = std::getenv(name_.c_str()); before != nullptr) before_ = before;
+    set(value);
+  }
+  ~Variable() { set(before_ ? before_->c_str() : nullptr); }
+  Variable(const Variable&) = delete;
+  Variable& operator=(const Variable&) = delete;
+  Variable(Variable&&) = delete;
+  Variable& operator=(Variable&&) = delete;
+
+ private:
+  void set(const char* value) const {
+    if (value == nullptr) {
+      unsetenv(name_.c_str());
+    } else {
+      setenv(name_.c_str(), value, 1);
+    }
+  }
+
+  std::string name_;
+  std::optional<std::string> before_;
+};
+
+TEST(DefaultProfilePathTest, FollowsTheBaseDirectorySpecification) {
+  const Variable home("HOME", "/home/user");
+  {
+    const Variable cache("XDG_CACHE_HOME", "/somewhere");
+    EXPECT_EQ(default_profile_path(), "/somewhere/cg2d/profile.json");
+  }
+  for (const char* ignored : {static_cast<const char*>(nullptr), "", "relative"}) {
+    const Variable cache("XDG_CACHE_HOME", ignored);
+    EXPECT_EQ(default_profile_path(), "/home/user/.cache/cg2d/profile.json");
+  }
+  const Variable no_cache("XDG_CACHE_HOME", nullptr);
+  const Variable no_home("HOME", nullptr);
+  EXPECT_EQ(default_profile_path(), std::nullopt);
+}
+
+}  // namespace
+}  // namespace cg2d
