@@ -3,7 +3,7 @@
 #include "cg/base/errors.hpp"
 #include "cg/commands/option_values.hpp"
 #include "cg/solver/block_product.hpp"
-#include "cg/solver/sum_form.hpp"
+#include "cg/solver/configuration.hpp"
 #include "cg/tuning/transport_choice.hpp"
 #include "comm/communicator.hpp"
 
@@ -62,7 +62,7 @@ void require_kernel_name(const std::string& name) {
 
 void require_transport_name(const std::string& name) {
   auto names = names_of(comm::transport_table());
-  names.emplace_back(automatic_transport);
+  names.emplace_back(automatic_choice);
   require_known("--transport", name, names);
 }
 

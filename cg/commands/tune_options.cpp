@@ -50,7 +50,7 @@ TuneOptions tune_options_from(const TuneWords& words) {
   }
   require_within("--threads", options.thread_count, most_threads);
   require_transport_name(options.transport);
-  if (options.transport == automatic_transport) {
+  if (options.transport == automatic_choice) {
     throw InputError(
         "--transport auto: tune compares kernels over one transport: name it; cg2d run --transport auto "
         "compares transports");

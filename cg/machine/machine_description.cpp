@@ -14,7 +14,7 @@
 #include "cg/base/json_values.hpp"
 #include "cg/base/text_file.hpp"
 #include "cg/machine/embedded_machines.hpp"
-#include "cg/solver/sum_form.hpp"
+#include "cg/solver/configuration.hpp"
 
 namespace cg2d {
 namespace {

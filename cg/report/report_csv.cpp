@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "cg/report/report.hpp"
-#include "cg/solver/sum_form.hpp"
+#include "cg/solver/configuration.hpp"
 
 namespace cg2d {
 namespace {

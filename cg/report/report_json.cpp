@@ -8,7 +8,7 @@
 #include "cg/report/report.hpp"
 #include "cg/report/report_counters.hpp"
 #include "cg/report/report_roofline.hpp"
-#include "cg/solver/sum_form.hpp"
+#include "cg/solver/configuration.hpp"
 
 namespace cg2d {
 namespace {

@@ -9,7 +9,7 @@
 #include "cg/base/text_format.hpp"
 #include "cg/report/build_info.hpp"
 #include "cg/report/report.hpp"
-#include "cg/solver/sum_form.hpp"
+#include "cg/solver/configuration.hpp"
 
 namespace cg2d {
 namespace {

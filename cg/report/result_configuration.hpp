@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "cg/solver/sum_form.hpp"
+#include "cg/solver/configuration.hpp"
 #include "comm/block_layout.hpp"
 #include "comm/schedule.hpp"
 

@@ -52,7 +52,7 @@ class BenchmarkRun {
   [[nodiscard]] KernelChoice kernel_for(const comm::ProcessGrid& grid) const;
   [[nodiscard]] GridShortlist shortlist() const;
   void try_grids();
-  [[nodiscard]] bool chooses_transport() const { return options_.transport == automatic_transport; }
+  [[nodiscard]] bool chooses_transport() const { return options_.transport == automatic_choice; }
   [[nodiscard]] const comm::TransportRow& first_transport() const;
   void choose_transport(const comm::BlockLayout& layout, BlockProduct& product);
   kernels::CsrBlock generate(const comm::BlockLayout& layout);

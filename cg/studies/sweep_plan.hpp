@@ -10,7 +10,7 @@
 
 #include "cg/matrix/problem.hpp"
 #include "cg/report/result_configuration.hpp"
-#include "cg/solver/sum_form.hpp"
+#include "cg/solver/configuration.hpp"
 #include "comm/block_layout.hpp"
 #include "comm/schedule.hpp"
 

@@ -12,6 +12,7 @@
 #include "cg/matrix/matrix_source.hpp"
 #include "cg/matrix/problem.hpp"
 #include "cg/solver/block_product.hpp"
+#include "cg/solver/configuration.hpp"
 #include "cg/tuning/kernel_choice.hpp"
 #include "cg/tuning/run_plan.hpp"
 #include "cg/tuning/tuning_profile.hpp"
@@ -21,9 +22,6 @@
 #include "comm/schedule.hpp"
 
 namespace cg2d {
-
-/// What --transport takes beside the names of transports.
-inline constexpr std::string_view automatic_transport = "auto";
 
 /// A transport that was not tried.
 struct SkippedTransport {

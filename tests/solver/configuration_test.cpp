@@ -1,0 +1,80 @@
+// The configuration of a run and the table of its axes.
+
+#include "cg/solver/configuration.hpp"
+
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "cg/base/errors.hpp"
+
+namespace cg2d {
+namespace {
+
+TEST(ConfigurationAxes, EveryAxisPrintsWhatItParses) {
+  for (const auto& axis : configuration_axes()) {
+    Configuration configuration;
+    const auto text = axis.print(configuration);
+    axis.parse(configuration, text);
+    EXPECT_EQ(configuration, Configuration()) << axis.name << ": " << text;
+  }
+}
+
+TEST(ConfigurationAxes, NamesAndOptionsAreUnique) {
+  std::set<std::string_view> names;
+  std::set<std::string_view> options;
+  for (const auto& axis : configuration_axes()) {
+    EXPECT_TRUE(names.insert(axis.name).second) << axis.name;
+    EXPECT_TRUE(options.insert(axis.option).second) << axis.option;
+    EXPECT_EQ(configuration_axis(axis.name).option, axis.option);
+  }
+}
+
+TEST(ConfigurationAxes, RefuseWhatIsNoValueAndNameTheOption) {
+  for (const auto& axis : configuration_axes()) {
+    Configuration configuration;
+    for (const std::string text : {"", "no such value", "-3"}) {
+      try {
+        axis.parse(configuration, text);
+        ADD_FAILURE() << axis.name << " took \"" << text << '"';
+      } catch (const InputError& error) {
+        EXPECT_TRUE(std::string_view(error.what()).starts_with(axis.option)) << error.what();
+      }
+    }
+    EXPECT_EQ(configuration, Configuration()) << axis.name;
+  }
+}
+
+TEST(Configuration, KeySaysWhatIsNotUsualLast) {
+  Configuration configuration;
+  configuration.grid = {.columns = 2, .rows = 4};
+  EXPECT_EQ(configuration_key(configuration), "2x4 auto two-sided 1 thread");
+  configuration.thread_count = 2;
+  configuration.sum_form = comm::SumForm::whole_block;
+  configuration.overlaps = true;
+  EXPECT_EQ(configuration_key(configuration), "2x4 auto two-sided 2 threads whole-block overlap");
+}
+
+TEST(Configuration, CrossingGivesEveryCombinationOnceTheLastAxisFastest) {
+  std::vector<std::vector<std::string>> values;
+  for (const auto& axis : configuration_axes()) {
+    values.emplace_back();
+    if (axis.name == "kernel") values.back() = {"auto", "sell"};
+    if (axis.name == "overlap") values.back() = {"off", "on"};
+  }
+  Configuration common;
+  common.thread_count = 3;
+  const auto all = crossed(common, values);
+  ASSERT_EQ(all.size(), 4U);
+  const std::vector<std::string> kernels{"auto", "auto", "sell", "sell"};
+  for (std::size_t k = 0; k < all.size(); ++k) {
+    EXPECT_EQ(all[k].kernel, kernels[k]);
+    EXPECT_EQ(all[k].overlaps, k % 2 == 1);
+    EXPECT_EQ(all[k].thread_count, 3);
+  }
+}
+
+}  // namespace
+}  // namespace cg2d
