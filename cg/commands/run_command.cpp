@@ -1,6 +1,8 @@
 #include "cg/commands/run_command.hpp"
 
+#include <fmt/format.h>
 #include <exception>
+
 #include <memory>
 #include <optional>
 #include <string>

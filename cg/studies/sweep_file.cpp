@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "cg/base/errors.hpp"
+#include "cg/base/json_values.hpp"
 #include "cg/base/text_file.hpp"
 
 namespace cg2d {
