@@ -19,6 +19,7 @@
 #include "bench/bench_flags.hpp"
 #include "cg/base/errors.hpp"
 #include "cg/machine/environment.hpp"
+#include "cg/solver/communicator_setup.hpp"
 #include "comm/communicator.hpp"
 #include "comm/mpi_handles.hpp"
 #include "comm/rank_group.hpp"
@@ -41,7 +42,9 @@ class CheckedCommunicator {
  public:
   CheckedCommunicator(RankGroup& group, const TransportRow& transport, const BlockLayout& layout,
                       SumForm form)
-      : group_(group), layout_(layout), communicator_(transport.make(group, layout, {.sum_form = form})) {}
+      : group_(group),
+        layout_(layout),
+        communicator_(cg2d::make_communicator(transport, group, layout, {.sum_form = form})) {}
 
   Communicator& operator*() { return *communicator_; }
 
@@ -186,7 +189,7 @@ void time_grid(Table& table, RankGroup& group, const TransportRow& transport, co
                           fmt::format("wrong result: class {}, grid {}, transport {}", problem.class_name,
                                       grid.name(), transport.name));
   };
-  for (const auto form : {SumForm::reduce_scatter, SumForm::whole_block}) {
+  for (const auto form : transport.sum_forms) {
     CheckedCommunicator checked(group, transport, layout, form);
     auto& communicator = *checked;
     const auto line = [&](std::string_view operation) {

@@ -16,8 +16,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 /// Numbers of (0.5, 1.5), the same in every run.
-comm::HugePageVector operand_of(std::int64_t size, RandomStream& stream) {
-  comm::HugePageVector p(static_cast<std::size_t>(size));
+HugePageVector operand_of(std::int64_t size, RandomStream& stream) {
+  HugePageVector p(static_cast<std::size_t>(size));
   for (double& value : p) value = 0.5 + RandomStream::number(stream.next());
   return p;
 }

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "bench/bench_flags.hpp"
-#include "comm/huge_page_vector.hpp"
+#include "cg/base/page_memory.hpp"
 #include "kernels/half_spmv.hpp"
 #include "kernels/read_bandwidth.hpp"
 #include "kernels/spmv.hpp"
@@ -79,8 +79,8 @@ class ReferenceBlock {
 
   kernels::CsrBlock block_;
   Storage storage_;
-  comm::HugePageVector p_columns_;  // as in the program
-  comm::HugePageVector p_rows_;
+  HugePageVector p_columns_;  // as in the program
+  HugePageVector p_rows_;
   ExpectedSums rows_;
   ExpectedSums columns_;  // of half-stored blocks
 };
@@ -105,8 +105,8 @@ class CheckedKernel {
 
   std::unique_ptr<kernels::SpmvKernel> whole_;  // one of the two
   std::unique_ptr<kernels::HalfSpmvKernel> half_;
-  comm::HugePageVector q_rows_;
-  comm::HugePageVector q_columns_;
+  HugePageVector q_rows_;
+  HugePageVector q_columns_;
   kernels::HalfOperands operands_;
   double conversion_ms_ = 0.0;
   std::string fault_;

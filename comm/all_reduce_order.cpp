@@ -9,7 +9,7 @@ AllReduceOrder::AllReduceOrder(int rank_count) : numbers_(static_cast<std::size_
   result_ = place_after(0, schedules_.front().steps.size());
 }
 
-/// Where the number is that a rank holds behind so many of its steps.
+/// The place of the number that a rank holds after so many of its steps.
 std::size_t AllReduceOrder::place_after(int rank, std::size_t step_count) {
   if (step_count == 0) return static_cast<std::size_t>(rank);
   const auto& steps = schedules_[static_cast<std::size_t>(rank)].steps;
@@ -23,7 +23,7 @@ std::size_t AllReduceOrder::place_after(int rank, std::size_t step_count) {
   return place_of_sum(place_after(rank, step_count - 1), received);
 }
 
-/// The step in which a rank sends another one a message, `earlier` ones before it.
+/// The step in which rank `from` sends rank `to` a message, after `earlier` others to it.
 std::size_t AllReduceOrder::step_of_message(int from, int to, std::ptrdiff_t earlier) const {
   const auto& steps = schedules_[static_cast<std::size_t>(from)].steps;
   std::size_t k = 0;
@@ -31,7 +31,7 @@ std::size_t AllReduceOrder::step_of_message(int from, int to, std::ptrdiff_t ear
   return k;
 }
 
-/// Both partners of a step make the same sum, since a + b = b + a: one place for both.
+/// One place for both partners of a step: they make the same sum, since a + b = b + a.
 std::size_t AllReduceOrder::place_of_sum(std::size_t left, std::size_t right) {
   const std::pair<std::size_t, std::size_t> addition = std::minmax(left, right);
   const auto found = std::ranges::find(additions_, addition);

@@ -10,13 +10,13 @@
 
 namespace cg2d::comm {
 
-/// The additions of an all-reduce by messages, in the order in which they make rank 0's sum: so the bits are
+/// Repeats the additions of an all-reduce by messages that make rank 0's sum, in their order: so the bits are
 /// the same.
 class AllReduceOrder {
  public:
   explicit AllReduceOrder(int rank_count);
 
-  /// Of one number of each rank.
+  /// The sum of one number of each rank, number_of(rank).
   template <typename NumberOf>
   double sum(const NumberOf& number_of) {
     for (std::size_t rank = 0; rank < schedules_.size(); ++rank) numbers_[rank] = number_of(rank);
@@ -31,7 +31,7 @@ class AllReduceOrder {
   [[nodiscard]] std::size_t place_of_sum(std::size_t left, std::size_t right);
 
   std::vector<Schedule> schedules_;
-  std::vector<double> numbers_;  // of the ranks, then the sums
+  std::vector<double> numbers_;  // those of the ranks, then the sums
   std::vector<std::pair<std::size_t, std::size_t>> additions_;
   std::size_t result_ = 0;
 };

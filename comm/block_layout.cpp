@@ -40,7 +40,7 @@ BlockLayout BlockLayout::weighted(std::span<const std::int64_t> weights, Process
   const auto n = static_cast<std::int64_t>(weights.size());
   for (int k = 1; k < piece_count; ++k) {
     const double goal = static_cast<double>(total) * k / piece_count;
-    // Border at the first index whose middle of weight lies behind the goal: the nearest border to it.
+    // The border nearest to the goal is the first index whose middle of weight lies beyond it.
     while (index < n &&
            weight_before + 0.5 * static_cast<double>(weights[static_cast<std::size_t>(index)]) < goal) {
       weight_before += static_cast<double>(weights[static_cast<std::size_t>(index)]);

@@ -39,9 +39,12 @@ std::vector<ProcessGrid> factorizations(int rank_count);
 
 /// The cut of [0, n) into Px * Py consecutive pieces, possibly uneven, possibly empty.
 ///
-/// Row block i consists of pieces i*Px ... i*Px+Px-1, column block j of pieces j*Py ... j*Py+Py-1. Rank (i,
-/// j) owns row piece i*Px + j of a product (what the summation over its process row leaves with it) and
-/// column piece j*Py + i of every other vector (what it contributes to the collection in its process column).
+///     row block i       pieces i*Px ... i*Px+Px-1
+///     column block j    pieces j*Py ... j*Py+Py-1
+///     rank (i, j)       row piece i*Px + j: its part of a product after the summation over its process row
+///                       column piece j*Py + i: its part of every other vector, for the collection in its
+///                       process column
+///
 /// The shuffle moves a piece from its row owner to its column owner.
 class BlockLayout {
  public:

@@ -1,5 +1,5 @@
-// The communicator of all transports that move data between buffers of each rank: what is where, and which
-// operations that takes. How an operation moves its data is the transport's.
+// The communicator of all transports that move data between buffers of each rank. It knows what lies where
+// and which operations that takes; the transport knows how an operation moves its data.
 
 #include <algorithm>
 #include <array>
@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "comm/prepared_operation.hpp"
+#include "comm/rank_group.hpp"
 
 namespace cg2d::comm {
 namespace {
@@ -41,11 +42,11 @@ std::span<double> part_of(std::span<double> block, const IndexRange& range) {
   return block.subspan(static_cast<std::size_t>(range.begin), size_of(range));
 }
 
-class BufferedCommunicator final : public Communicator {
+class BufferedCommunicator final : public Communicator, private MirroredExchange {
  public:
   BufferedCommunicator(std::string_view name, RankGroup& group, const BlockLayout& layout,
                        const CommunicatorOptions& options, const MakeOperations& make_operations)
-      : name_(name), group_(group), operations_(make_operations(group, sent_counts())) {
+      : name_(name), group_(group), operations_(make_operations(group, options, sent_counts())) {
     const int rank = group.rank();
     const auto grid = layout.grid();
     const Place place{.columns = collection_pieces(layout, rank),
@@ -58,7 +59,6 @@ class BufferedCommunicator final : public Communicator {
     partial_ = operations_->allocate(size_of(layout.row_block(place.row)));
     piece_ = part_of(column_block_, place.columns.piece(place.row));
     row_piece_ = part_of(partial_, place.rows.piece(place.column));
-    part_count_ = collection_parts(layout, rank).size();
     collect_ = operations_->gather(
         place.over_column(Operation::collect, collection_schedule(layout, rank), column_block_));
     sum_ = operations_->sum(place.over_row(Operation::sum, summation_schedule(layout, rank, options.sum_form),
@@ -70,64 +70,52 @@ class BufferedCommunicator final : public Communicator {
 
   [[nodiscard]] std::string_view name() const override { return name_; }
   [[nodiscard]] std::span<double> piece() override {
-    finish_collection();
+    assert(!is_collecting());
     return piece_;
   }
   [[nodiscard]] std::span<const double> column_block() const override { return column_block_; }
   [[nodiscard]] std::span<double> partial() override { return partial_; }
   [[nodiscard]] std::span<const double> result() const override { return result_; }
+  [[nodiscard]] MirroredExchange* mirror() override { return sum_columns_ ? this : nullptr; }
   [[nodiscard]] std::uint64_t waited_ticks() const override { return group_.waiter().waited_ticks(); }
 
   void collect() override {
-    finish_collection();
+    assert(!is_collecting());
     collect_->run();
   }
-  void begin_collect() override {
-    finish_collection();
-    collect_->begin();
-    is_collecting_ = true;
-  }
-  void wait_for_part(std::size_t part) override {
-    if (part < part_count_) {
-      collect_->wait_for_part(part);
-    } else {
-      finish_collection();
-    }
-  }
-  void progress() override {
-    if (is_collecting_) collect_->progress();
-  }
   void sum() override {
-    finish_collection();
+    assert(!is_collecting());
     sum_->run();
   }
   void shuffle() override { shuffle_->run(); }
-
-  [[nodiscard]] std::span<const double> row_block() const override {
-    return row_block_is_piece_ ? piece_ : std::span<const double>(row_block_);
-  }
-  [[nodiscard]] std::span<double> column_partial() override { return column_partial_; }
-  [[nodiscard]] std::span<const double> column_result() const override { return column_result_; }
-
-  void collect_rows() override {
-    if (row_block_is_piece_) return;
-    if (stays_) std::copy(piece_.begin(), piece_.end(), row_operand_.begin());
-    unshuffle_->run();
-    collect_rows_->run();
-  }
-
-  void sum_columns() override { sum_columns_->run(); }
-
   void sum_scalars(std::span<double> values) override {
-    assert(!values.empty() && values.size() <= largest_scalar_count);
-    finish_collection();
+    assert(!is_collecting() && !values.empty() && values.size() <= largest_scalar_count);
     auto& prepared = scalar_sums_[values.size() - 1];
     std::copy(values.begin(), values.end(), prepared.values.begin());
     prepared.operation->run();
     std::copy_n(prepared.values.begin(), values.size(), values.begin());
   }
 
+ protected:
+  void start_collection() override { collect_->begin(); }
+  void wait_for_collected(std::size_t part) override { collect_->wait_for_part(part); }
+  void progress_collection() override { collect_->progress(); }
+  void finish_collection() override { collect_->finish(); }
+
  private:
+  [[nodiscard]] std::span<const double> row_block() const override {
+    return row_block_is_piece_ ? piece_ : std::span<const double>(row_block_);
+  }
+  [[nodiscard]] std::span<double> column_partial() override { return column_partial_; }
+  [[nodiscard]] std::span<const double> column_result() const override { return column_result_; }
+  void collect_rows() override {
+    if (row_block_is_piece_) return;
+    if (stays_) std::copy(piece_.begin(), piece_.end(), row_operand_.begin());
+    unshuffle_->run();
+    collect_rows_->run();
+  }
+  void sum_columns() override { sum_columns_->run(); }
+
   /// This rank's place in its process column and row.
   struct Place {
     GroupPieces columns;
@@ -164,18 +152,11 @@ class BufferedCommunicator final : public Communicator {
     std::unique_ptr<PreparedOperation> operation;
   };
 
-  /// Of a collection in parts: what this rank sends need not have left when the last part is there.
-  void finish_collection() {
-    if (!is_collecting_) return;
-    collect_->finish();
-    is_collecting_ = false;
-  }
-
   void make_shuffle(const BlockLayout& layout) {
     const int rank = group_.rank();
     stays_ = layout.shuffle_destination(rank) == rank;
-    // A piece that is where it belongs needs no message and no copy. This rank takes part all the same: an
-    // operation is collective.
+    // A piece that is where it belongs needs no message and no copy. This rank takes part all the same, since
+    // an operation is collective.
     const auto shuffled = operations_->allocate(stays_ ? 0 : piece_.size());
     result_ = stays_ ? row_piece_ : shuffled;
     shuffle_ = operations_->move({.operation = Operation::shuffle,
@@ -198,7 +179,7 @@ class BufferedCommunicator final : public Communicator {
     row_operand_ = part_of(row_block_, place.rows.piece(place.column));
     collect_rows_ = operations_->gather(
         place.over_row(Operation::collect, mirrored_collection_schedule(layout, rank), row_block_));
-    // The shuffle backwards: who sends to me there gets from me here.
+    // The shuffle backwards: its source is the destination here.
     unshuffle_ = operations_->move({.operation = Operation::shuffle,
                                     .sent = stays_ ? std::span<double>() : piece_,
                                     .destination = layout.shuffle_source(rank),
@@ -232,8 +213,6 @@ class BufferedCommunicator final : public Communicator {
   std::span<double> result_;     // row_piece_ where nothing has to move
   bool stays_ = false;           // my column piece is my row piece
   std::unique_ptr<PreparedGather> collect_;
-  bool is_collecting_ = false;  // in parts, and not finished
-  std::size_t part_count_ = 1;  // of a collection
   std::unique_ptr<PreparedOperation> sum_;
   std::unique_ptr<PreparedOperation> shuffle_;
   std::array<ScalarSum, largest_scalar_count> scalar_sums_;
@@ -250,6 +229,18 @@ class BufferedCommunicator final : public Communicator {
 };
 
 }  // namespace
+
+void add_to_ranges(std::span<const double> packed, const std::vector<IndexRange>& ranges,
+                   std::span<double> block) {
+  const double* source = packed.data();
+  for (const auto& range : ranges) {
+    double* const target = block.data() + range.begin;
+    const auto count = range.size();
+#pragma omp simd
+    for (std::int64_t k = 0; k < count; ++k) target[k] += source[k];
+    source += count;
+  }
+}
 
 std::unique_ptr<Communicator> make_buffered_communicator(std::string_view name, RankGroup& group,
                                                          const BlockLayout& layout,

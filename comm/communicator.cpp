@@ -1,11 +1,16 @@
 #include "comm/communicator.hpp"
 
 #include <algorithm>
-#include <array>
-
-#include "comm/transports.hpp"
+#include <exception>
+#include <utility>
 
 namespace cg2d::comm {
+
+// The rows of the table, each defined in the transport's own file.
+TransportRow two_sided_transport();
+TransportRow native_transport();
+TransportRow put_transport();
+TransportRow shared_transport();
 
 std::span<const TransportRow> transport_table() {
   static const std::array table{
@@ -19,11 +24,48 @@ std::span<const TransportRow> transport_table() {
 
 const TransportRow* find_transport(std::string_view name) {
   const auto table = transport_table();
-  const auto found =
-      std::find_if(table.begin(), table.end(), [&](const auto& row) { return row.name == name; });
+  const auto found = std::ranges::find(table, name, &TransportRow::name);
   return found == table.end() ? nullptr : &*found;
 }
 
-const TransportRow& default_transport() { return *find_transport("two-sided"); }
+const TransportRow& default_transport() { return transport_table().front(); }
+
+bool TransportRow::has(SumForm form) const { return std::ranges::find(sum_forms, form) != sum_forms.end(); }
+
+Collection::Collection(Communicator& communicator)
+    : communicator_(communicator), exception_count_(std::uncaught_exceptions()) {
+  assert(!communicator.is_collecting_ && "the last collection was not finished");
+  communicator.is_collecting_ = true;
+  communicator.start_collection();
+}
+
+Collection::Collection(Collection&& other) noexcept
+    : communicator_(other.communicator_),
+      exception_count_(other.exception_count_),
+      next_part_(other.next_part_),
+      is_finished_(std::exchange(other.is_finished_, true)) {}
+
+Collection::~Collection() {
+  assert((is_finished_ || std::uncaught_exceptions() > exception_count_) &&
+         "a collection goes without finish()");
+}
+
+void Collection::wait_for_part(std::size_t part) {
+  assert(!is_finished_ && part >= next_part_);
+  next_part_ = part + 1;
+  communicator_.wait_for_collected(part);
+}
+
+void Collection::progress() {
+  assert(!is_finished_);
+  communicator_.progress_collection();
+}
+
+void Collection::finish() {
+  assert(!is_finished_);
+  communicator_.finish_collection();
+  communicator_.is_collecting_ = false;
+  is_finished_ = true;
+}
 
 }  // namespace cg2d::comm

@@ -1,42 +1,46 @@
 #pragma once
 
-// How one block of q = A p gets its operand and hands over its partial sums: the interface of all transports.
+// The interface of all transports: how one block of q = A p gets its operand and hands over its partial sums.
 //
-// Rank (i, j) of a Px x Py grid; p, q and all other vectors are cut into Px * Py pieces (see
-// block_layout.hpp).
+// Rank (i, j) of a Px x Py grid; p, q and all other vectors are cut into Px * Py pieces (block_layout.hpp).
 //
-//                     before                                    after
-//   collect   my column piece of p in piece()          column block j of p in column_block()
-//   (multiply, elsewhere: reads column_block(), writes partial())
-//   sum       partial sums of row block i in partial()  my row piece of q, inside the transport
-//   shuffle   my row piece of q                         my column piece of q in result()
+//                     before                              after
+//     collect         my column piece of p in piece()     column block j of p in column_block()
+//     (multiply: reads column_block(), writes partial())
+//     sum             partial sums of row block i in      my row piece of q, inside the transport
+//                     partial()
+//     shuffle         my row piece of q                   my column piece of q in result()
 //
-// Where only one entry of each mirrored pair of a symmetric matrix is stored, a product needs the same the
-// other way round as well (CommunicatorOptions::mirrored):
+// Storing one entry of each mirrored pair of a symmetric matrix needs the same in the other direction as well
+// (CommunicatorOptions::mirrored, Communicator::mirror()):
 //
-//   collect_rows   my column piece of p in piece()                row block i of p in row_block()
-//   (multiply: reads column_block() and row_block(), writes partial() and column_partial())
-//   sum_columns    partial sums of column block j in              my column piece of them in column_result()
-//                  column_partial()
+//     collect_rows    my column piece of p in piece()     row block i of p in row_block()
+//     (multiply: also reads row_block(), also writes column_partial())
+//     sum_columns     partial sums of column block j in   my column piece of them in column_result()
+//                     column_partial()
 
 #include <array>
+#include <cassert>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <memory_resource>
 #include <span>
 #include <string>
 #include <string_view>
 
 #include "comm/block_layout.hpp"
-#include "comm/rank_group.hpp"
 #include "comm/schedule.hpp"
 
 namespace cg2d::comm {
+
+class RankGroup;
 
 /// The operations of a communicator, for its counts.
 enum class Operation { collect, sum, shuffle, dot };
 inline constexpr int operation_count = 4;
 
-/// What one rank has sent, operation by operation.
+/// Messages and bytes that one rank has sent, by operation.
 class TrafficCounts {
  public:
   void add(Operation operation, std::int64_t byte_count) {
@@ -48,9 +52,94 @@ class TrafficCounts {
   std::array<Traffic, operation_count> sent_{};
 };
 
+/// The second direction, which half-stored matrices need. Belongs to a communicator, and obeys its invariants
+/// (see Communicator) with these operations and buffers:
+///
+///     operation       reads             writes            returns when
+///     collect_rows    piece()           row_block()       row_block() is whole on this rank
+///     sum_columns     column_partial()  column_result()   column_result() is whole on this rank
+///
+/// 1. collect_rows() follows collect() or begin_collect(), and gathers the same pieces. While a Collection is
+///    under way all ranks call it after the same part.
+/// 2. column_partial() is called again before its memory is written again: other ranks may still read it.
+class MirroredExchange {
+ public:
+  MirroredExchange() = default;
+  virtual ~MirroredExchange() = default;
+  MirroredExchange(const MirroredExchange&) = delete;
+  MirroredExchange& operator=(const MirroredExchange&) = delete;
+  MirroredExchange(MirroredExchange&&) = delete;
+  MirroredExchange& operator=(MirroredExchange&&) = delete;
+
+  /// Row block i of p, layout.row_block(i).size() doubles; whole after collect_rows().
+  [[nodiscard]] virtual std::span<const double> row_block() const = 0;
+  /// Partial sums of column block j, layout.column_block(j).size() doubles; written by the caller before
+  /// sum_columns(), which leaves their contents unspecified.
+  [[nodiscard]] virtual std::span<double> column_partial() = 0;
+  /// My column piece of the sums after sum_columns(), as long as piece(). Valid until column_partial() is
+  /// written again.
+  [[nodiscard]] virtual std::span<const double> column_result() const = 0;
+
+  /// Sends each column piece to the owner of the row piece, the shuffle backwards, and gathers row block i of
+  /// p over the process row. Collective. Cost: mirrored_collection_traffic() and mirrored_shuffle_traffic().
+  virtual void collect_rows() = 0;
+  /// Sums the partial results over the process column, in a fixed order; no shuffle is needed. Collective.
+  /// Cost: mirrored_summation_traffic().
+  virtual void sum_columns() = 0;
+};
+
+class Communicator;
+
+/// A collection that is under way, to work on the parts of the column block that are here: see
+/// Communicator::begin_collect(). It lives on the stack and allocates nothing.
+///
+/// 1. Parts are those of collection_parts(), waited for in rising order; part 0 is here at once.
+/// 2. finish() ends the collection, once, with all parts waited for or not. A collection that goes without it
+///    is a bug (asserted), unless an exception is on its way: then the communicator is of no more use.
+/// 3. Until finish() no other member of the communicator is called but its accessors without piece(), and
+///    MirroredExchange::collect_rows().
+class [[nodiscard]] Collection {
+ public:
+  explicit Collection(Communicator& communicator);
+  ~Collection();
+  Collection(const Collection&) = delete;
+  Collection& operator=(const Collection&) = delete;
+  Collection(Collection&& other) noexcept;
+  Collection& operator=(Collection&&) = delete;
+
+  /// Returns when column_block() is whole in the ranges of the parts 0 ... part. Throws MpiError.
+  void wait_for_part(std::size_t part);
+  /// Lets what is under way go on; waits for nobody. Many implementations of MPI move long messages, and pass
+  /// on what has come, only inside of their calls. Throws MpiError.
+  void progress();
+  /// Returns when column_block() is whole and what this rank sends has left. Throws MpiError.
+  void finish();
+
+ private:
+  Communicator& communicator_;
+  [[maybe_unused]] int exception_count_;  // on their way when the collection began
+  std::size_t next_part_ = 0;
+  bool is_finished_ = false;
+};
+
 /// Moves the pieces of one layout. Buffers and requests are made once, by the constructors of the
-/// implementations; collect, sum, shuffle and sum_scalars are collective over the group, must be called in
-/// the same order by all ranks, and throw MpiError. Not thread-safe.
+/// implementations. Not thread-safe.
+///
+///     operation       reads      writes           returns when
+///     collect         piece()    column_block()   column_block() is whole on this rank
+///     sum, shuffle    partial()  result()         result() is whole on this rank
+///     sum_scalars     values     values           the sums are on this rank
+///
+/// 1. Every operation is collective over the group: all ranks call the same operations in the same order.
+///    Each throws MpiError.
+/// 2. Returning says nothing of the other ranks: they may still read this rank's buffers. So piece() and
+///    partial() are called again before their memory is written again. They wait for the readers where there
+///    may be some.
+/// 3. A sum_scalars() on all ranks ends all reading of what was written before it. Where one lies between two
+///    uses of a buffer, piece() and partial() need not be called again.
+/// 4. After piece() the contents of column_block() and row_block() are unspecified; so are those of partial()
+///    after sum().
+/// 5. The same calls with the same values give the same bits in every run.
 class Communicator {
  public:
   /// The most numbers that one sum_scalars takes.
@@ -66,102 +155,118 @@ class Communicator {
   /// The transport's name, as in the table.
   [[nodiscard]] virtual std::string_view name() const = 0;
 
-  /// My column piece of the operand p: the part of column_block() that the caller writes before collect(). To
-  /// be called before it is written again behind a collect(), for others may still read it; not needed if all
-  /// ranks have come through a sum_scalars() since. Behind this call column_block() and row_block() hold
-  /// nothing for sure.
+  /// My column piece of the operand p, a part of column_block(); written by the caller before collect().
   [[nodiscard]] virtual std::span<double> piece() = 0;
   /// Column block j of p, layout.column_block(j).size() doubles; whole after collect().
   [[nodiscard]] virtual std::span<const double> column_block() const = 0;
-  /// Partial sums of row block i, layout.row_block(i).size() doubles; the caller writes them before sum(),
-  /// which leaves unspecified values there. To be called before they are written again, as piece().
+  /// Partial sums of row block i, layout.row_block(i).size() doubles; written by the caller before sum().
   [[nodiscard]] virtual std::span<double> partial() = 0;
   /// My column piece of q after shuffle(), as long as piece(). Valid until partial() is written again.
   [[nodiscard]] virtual std::span<const double> result() const = 0;
 
   /// Gathers column block j of p over the process column. Cost: collection_traffic().
   virtual void collect() = 0;
-  /// The same in parts, to work on what is there while the rest is under way: begin_collect(), then
-  /// wait_for_part() for every part of collection_parts(), in their order. Until the last part is there
-  /// nothing else may be called but collect_rows() and the accessors, without piece(). What this rank sends
-  /// may leave later still: wait_for_part(number of parts) waits for that, or the next piece(), sum() or
-  /// sum_scalars(). All ranks do this alike, also where among the parts they call collect_rows().
-  virtual void begin_collect() = 0;
-  /// Behind this call column_block() is whole in the ranges of the parts 0 ... part; part 0 is there at once.
-  virtual void wait_for_part(std::size_t part) = 0;
-  /// Between begin_collect() and the last part: lets what is under way go on, and returns at once. Many
-  /// implementations of MPI move long messages, and pass on what has come, only inside of their calls.
-  virtual void progress() {}
+  /// The same in parts. All ranks of the group begin and finish it alike; how far each has come in between is
+  /// its own affair. Cost: collection_traffic().
+  Collection begin_collect() { return Collection(*this); }
   /// Sums the partial results over the process row, in a fixed order. Cost: summation_traffic().
   virtual void sum() = 0;
   /// Moves each row piece of q to its column owner. Cost: shuffle_traffic(), at most one message.
   virtual void shuffle() = 0;
-  /// Row block i of p, layout.row_block(i).size() doubles; whole after collect_rows(). Empty unless mirrored.
-  [[nodiscard]] virtual std::span<const double> row_block() const = 0;
-  /// Partial sums of column block j, layout.column_block(j).size() doubles; the caller writes them before
-  /// sum_columns(), which leaves unspecified values there. Empty unless mirrored.
-  [[nodiscard]] virtual std::span<double> column_partial() = 0;
-  /// My column piece of the sums after sum_columns(), as long as piece(). Valid until column_partial() is
-  /// written again.
-  [[nodiscard]] virtual std::span<const double> column_result() const = 0;
-
-  /// Sends each column piece to the owner of the row piece, the shuffle backwards, and gathers row block i of
-  /// p over the process row. Only when mirrored. Cost: mirrored_collection_traffic() and
-  /// mirrored_shuffle_traffic().
-  virtual void collect_rows() = 0;
-  /// Sums the partial results over the process column, in a fixed order: no shuffle is needed. Only when
-  /// mirrored. Cost: mirrored_summation_traffic().
-  virtual void sum_columns() = 0;
-
-  /// Sums at most largest_scalar_count numbers over all ranks: the same bits on every rank, the same on every
-  /// run. Cost: dot_traffic().
+  /// Sums at most largest_scalar_count numbers over all ranks: the same bits on every rank. Cost:
+  /// dot_traffic().
   virtual void sum_scalars(std::span<double> values) = 0;
 
-  /// What this rank has sent so far in one kind of operation.
+  /// The second direction; nullptr unless the communicator was made with CommunicatorOptions::mirrored.
+  [[nodiscard]] virtual MirroredExchange* mirror() { return nullptr; }
+
+  /// Messages and bytes that this rank has sent so far in one kind of operation.
   [[nodiscard]] Traffic sent(Operation operation) const { return sent_.of(operation); }
   /// Ticks spent waiting for other ranks so far (0 without a tick source).
   [[nodiscard]] virtual std::uint64_t waited_ticks() const = 0;
 
  protected:
   [[nodiscard]] TrafficCounts& sent_counts() { return sent_; }
+  /// Whether a Collection is under way.
+  [[nodiscard]] bool is_collecting() const { return is_collecting_; }
+
+  /// The members of Collection, as the transport has them; called in the order that its invariants say.
+  virtual void start_collection() = 0;
+  virtual void wait_for_collected(std::size_t part) = 0;
+  virtual void progress_collection() {}
+  virtual void finish_collection() = 0;
 
  private:
+  friend class Collection;
+
   TrafficCounts sent_;
+  bool is_collecting_ = false;
 };
 
+/// The options of a communicator, beside its layout.
 struct CommunicatorOptions {
-  SumForm sum_form = SumForm::reduce_scatter;
-  bool mirrored = false;  // collect_rows and sum_columns, too
-  /// For transports that tell nodes apart: how many ranks make a node, on each host in the order of the
-  /// ranks; 0: as many as the host has. To try on one machine what happens on several.
+  SumForm sum_form = SumForm::reduce_scatter;  ///< one that the transport has
+  bool mirrored = false;                       ///< with a mirror()
+  /// For transports that tell nodes apart: the number of ranks that make a node, on each host in the order of
+  /// the ranks; 0: as many as the host has. Shows on one machine what happens on several.
   int ranks_per_node = 0;
+  /// Gives the buffers of this rank; must outlive the communicator. Nothing is written to them before the
+  /// first operation, so each page can be placed by the thread that first uses it.
+  std::pmr::memory_resource* memory = std::pmr::new_delete_resource();
 };
 
-/// What sent() of a transport tells.
+/// What sent() of a transport counts.
 enum class CountedTraffic {
   messages,       ///< as the schedules have them, which also fix the order of sums
   calls,          ///< of MPI's collectives, and the bytes handed over to them
   between_nodes,  ///< messages from node to node; inside a node nothing is sent
 };
 
-/// One transport. A new one is one file that defines a row, and its entry in transport_table().
+/// The order in which sum_scalars() adds.
+enum class ScalarOrder {
+  butterfly,             ///< that of all_reduce_schedule(), over all ranks
+  butterfly_over_nodes,  ///< the same inside each node, then over the nodes
+  mpi,                   ///< MPI's own
+};
+
+inline constexpr std::array all_sum_forms{SumForm::reduce_scatter, SumForm::whole_block};
+
+/// One transport, and all that others may want to know of it. A new one is one file that defines a row, and
+/// its entry in transport_table().
 struct TransportRow {
   std::string_view name;
   std::string_view description;
   CountedTraffic counts = CountedTraffic::messages;
+  ScalarOrder scalar_order = ScalarOrder::butterfly;
+  /// The forms of the sum that it has, the default first.
+  std::span<const SumForm> sum_forms = all_sum_forms;
   bool tells_nodes_apart = false;  ///< CommunicatorOptions::ranks_per_node changes what it does
+  bool shares_memory =
+      false;  ///< vectors lie in memory that a node's ranks share, not in that of the options
+  bool reads_in_place = false;  ///< inside a node ranks read each other's vectors, and nothing is copied
+  /// Between nodes a rank waits inside of MPI until its target calls MPI, and keeps its core meanwhile: slow
+  /// where ranks outnumber cores.
+  bool needs_calls_of_target = false;
   /// Why the transport can't serve this group here; empty when it can. Collective.
-  std::string (*why_unavailable)(RankGroup& group);
+  std::string (*why_unavailable)(RankGroup& group) = nullptr;
   /// Collective. The group must outlive the communicator. Throws MpiError.
   std::unique_ptr<Communicator> (*make)(RankGroup& group, const BlockLayout& layout,
-                                        const CommunicatorOptions& options);
+                                        const CommunicatorOptions& options) = nullptr;
+
+  [[nodiscard]] bool has(SumForm form) const;
 };
 
-/// All transports.
+/// All transports; the first one serves everywhere.
 std::span<const TransportRow> transport_table();
 /// The row of that name, or nullptr.
 const TransportRow* find_transport(std::string_view name);
-/// What runs when no transport is named.
+/// The transport of runs that name none.
 const TransportRow& default_transport();
+
+/// A communicator of one rank, for tests and for callers that have no MPI: it calls nothing of it, and sends
+/// nothing. Its sums have the bits of any transport on one rank. Throws std::invalid_argument when the layout
+/// is of more than one rank. Not in transport_table().
+std::unique_ptr<Communicator> make_serial_communicator(const BlockLayout& layout,
+                                                       const CommunicatorOptions& options);
 
 }  // namespace cg2d::comm

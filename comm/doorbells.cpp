@@ -12,8 +12,8 @@
 namespace cg2d::comm {
 namespace {
 
-// A ring and the word before sleeping must be seen in one order by both sides, and the kernel compares the
-// word itself.
+// Both sides must see a ring and the announcement of a sleeper in one order, and the kernel compares the word
+// itself.
 static_assert(std::atomic<std::uint32_t>::is_always_lock_free && sizeof(std::atomic<std::uint32_t>) == 4);
 
 constexpr std::chrono::nanoseconds longest_sleep = std::chrono::milliseconds(1);
@@ -57,7 +57,7 @@ void Doorbells::sleep_unless_rung(Bell bell, std::uint32_t seen) {
   timespec timeout{};
   timeout.tv_nsec = longest_sleep.count();
   mine.asleep.store(1);
-  // Rung in between: the kernel sees another number than `seen` and returns at once.
+  // If it was rung in between, the kernel sees another number than `seen` and returns at once.
   syscall(SYS_futex, futex_word(mine.rung), FUTEX_WAIT, seen, &timeout, nullptr, 0);
   mine.asleep.store(0);
 }

@@ -1,12 +1,12 @@
 #pragma once
 
-// How a rank that waits can sleep, and a rank that sends can wake it: one counter per rank in memory that the
-// ranks of a node share.
+// Doorbells let a rank sleep while it waits, and let the rank that sends wake it: counters of each rank in
+// memory that the ranks of a node share. Messages stay MPI's; a doorbell only says "look again".
 //
-// Messages stay MPI's. A doorbell only says "look again": with more ranks than cores a waiting rank that
-// polls takes processor time from the ranks that it waits for. sched_yield does not always help: where every
-// rank is a session of its own, as under MPICH's launcher, Linux may schedule sessions as groups (autogroup)
-// and a yield then gives way to nobody outside of the group.
+// With more ranks than cores a waiting rank that polls takes processor time from the ranks that it waits for.
+// sched_yield does not always help: where every rank is a session of its own, as under MPICH's launcher,
+// Linux may schedule sessions as groups (autogroup), and a yield then gives way to nobody outside of the
+// group.
 
 #include <array>
 #include <atomic>
@@ -18,26 +18,32 @@
 
 namespace cg2d::comm {
 
-/// What a rank is told. Two bells, since a rank that waits for a message must not be woken by the news that
-/// an earlier one of its own was taken.
+/// The news that wake a rank: a message was sent to it, or one of its own was taken. They are two bells,
+/// since a rank that waits for the one must not be woken by the other.
 enum class Bell { sent, taken };
 
-/// The doorbells of a group; every rank of the group makes it at the same time.
+/// The doorbells of a group.
+///
+///     waits                                rings
+///     1. seen = rung(bell)
+///     2. looks for what it waits for       1. makes it true
+///     3. sleep_unless_rung(bell, seen)     2. ring(bell, rank)
+///
+/// No ring is missed: one before 1. is followed by the look, one after it ends or prevents the sleep.
 class Doorbells {
  public:
-  /// Collective over the group. On a node where shared memory cannot be had its ranks reach nobody.
+  /// Collective over the group. Where a node has no shared memory its ranks reach nobody.
   explicit Doorbells(RankGroup& group);
 
   /// Whether `rank` is on this node, so that the two can wake each other.
   [[nodiscard]] bool reaches(int rank) const { return bells_[static_cast<std::size_t>(rank)] != nullptr; }
-  /// Makes `rank` look again, now or when it is about to sleep for this bell. No effect on ranks out of
-  /// reach.
+  /// Wakes `rank` if it sleeps for this bell, or keeps it from doing so. No effect on ranks out of reach.
   void ring(Bell bell, int rank);
 
   /// How often a bell of mine has rung.
   [[nodiscard]] std::uint32_t rung(Bell bell) const;
-  /// Sleeps until the bell has rung more often than `seen`, but a millisecond at most: MPI may need a rank's
-  /// help for something that nobody rings for, such as the parts of a very long message.
+  /// Sleeps until the bell has rung more often than `seen`, but a millisecond at most: MPI may need calls of
+  /// this rank for something that nobody rings for, such as the parts of a very long message.
   void sleep_unless_rung(Bell bell, std::uint32_t seen);
 
  private:
@@ -56,7 +62,7 @@ class Doorbells {
 
   std::vector<int> node_ranks_;
   SharedSegment segment_;
-  std::vector<Bells*> bells_;  // of every rank of the group; nullptr out of reach
+  std::vector<Bells*> bells_;  // by rank of the group; nullptr: out of reach
   int my_rank_ = 0;
 };
 

@@ -1,9 +1,13 @@
 #pragma once
 
-// MPI objects that free themselves, and MPI errors as exceptions. No raw MPI_*_free anywhere else.
+// MPI objects that free themselves, MPI errors as exceptions, and counts as MPI takes them. No raw
+// MPI_*_free
+// and no unchecked narrowing to a count anywhere else.
 
 #include <mpi.h>
 
+#include <concepts>
+#include <limits>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -18,6 +22,17 @@ class MpiError : public std::runtime_error {
 
 /// Throws MpiError when `code` is not MPI_SUCCESS. `call` is the name of the MPI function.
 void check(int code, const char* call);
+
+/// A count, displacement or tag as MPI and BLAS take it. Throws std::overflow_error when it does not fit.
+template <std::integral Count>
+[[nodiscard]] int int_count(Count count) {
+  if (!std::in_range<int>(count) || std::cmp_less(count, 0)) {
+    throw std::overflow_error("a count must be within 0 ... " +
+                              std::to_string(std::numeric_limits<int>::max()) + ", got " +
+                              std::to_string(count));
+  }
+  return static_cast<int>(count);
+}
 
 /// MPI from MPI_Init_thread (funneled: only the thread that made the session calls MPI) to MPI_Finalize.
 class MpiSession {

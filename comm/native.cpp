@@ -1,35 +1,33 @@
-// MPI's own collectives, in their nonblocking forms, on a communicator for each process column and row.
+// The transport "native": MPI's own collectives, in their nonblocking forms, on a communicator for each
+// process column and row.
 
 #include <algorithm>
 #include <array>
 #include <deque>
 #include <vector>
 
-#include "comm/huge_page_vector.hpp"
+#include "comm/buffer.hpp"
 #include "comm/mpi_handles.hpp"
 #include "comm/prepared_operation.hpp"
-#include "comm/transports.hpp"
+#include "comm/rank_group.hpp"
 
 namespace cg2d::comm {
 namespace {
 
-int as_count(std::int64_t count) { return static_cast<int>(count); }
-
-/// The pieces as counts and displacements.
+/// The pieces of a group as MPI's counts and displacements.
 struct Cut {
   std::vector<int> counts;
   std::vector<int> starts;
 
   explicit Cut(const GroupPieces& pieces) {
     for (int member = 0; member < pieces.group_size(); ++member) {
-      counts.push_back(as_count(pieces.piece(member).size()));
-      starts.push_back(as_count(pieces.piece(member).begin));
+      counts.push_back(int_count(pieces.piece(member).size()));
+      starts.push_back(int_count(pieces.piece(member).begin));
     }
   }
 };
 
-/// One collective of MPI: started, then waited for in the one place. Prepared: PreparedOperation, or
-/// PreparedGather.
+/// One nonblocking collective of MPI. Prepared: PreparedOperation, or PreparedGather.
 template <typename Prepared>
 class Collective : public Prepared {
  public:
@@ -51,9 +49,9 @@ class Collective : public Prepared {
 
  protected:
   virtual MPI_Request start() = 0;
-  /// Of this rank's contribution.
+  /// The size of this rank's contribution.
   [[nodiscard]] virtual std::int64_t handed_over_byte_count() const = 0;
-  /// Behind the wait.
+  /// Called when the collective is complete.
   virtual void unpack() {}
 
   /// A group of one has nothing to start.
@@ -94,7 +92,7 @@ class AllGather final : public Collective<PreparedGather> {
   using Collective::Collective;
 
   void begin() override { start_and_count(); }
-  /// MPI says only when all of it is there.
+  /// MPI only says when all of it is here.
   void wait_for_part(std::size_t part) override {
     if (part > 0) wait();
   }
@@ -114,13 +112,14 @@ class AllGather final : public Collective<PreparedGather> {
 
 class ReduceScatter final : public Collective<PreparedOperation> {
  public:
-  ReduceScatter(RankGroup& group, TrafficCounts& sent, const GroupTask& task)
-      : Collective(group, sent, task), sum_(static_cast<std::size_t>(own().size())) {}
+  ReduceScatter(RankGroup& group, TrafficCounts& sent, const GroupTask& task,
+                std::pmr::memory_resource& memory)
+      : Collective(group, sent, task), sum_(memory, static_cast<std::size_t>(own().size())) {}
 
  protected:
   MPI_Request start() override {
     MPI_Request request = MPI_REQUEST_NULL;
-    check(MPI_Ireduce_scatter(block().data(), sum_.data(), cut().counts.data(), MPI_DOUBLE, MPI_SUM,
+    check(MPI_Ireduce_scatter(block().data(), sum_.span().data(), cut().counts.data(), MPI_DOUBLE, MPI_SUM,
                               communicator(), &request),
           "MPI_Ireduce_scatter");
     return request;
@@ -128,10 +127,10 @@ class ReduceScatter final : public Collective<PreparedOperation> {
   [[nodiscard]] std::int64_t handed_over_byte_count() const override {
     return byte_count_of(static_cast<std::int64_t>(block().size()));
   }
-  void unpack() override { std::ranges::copy(sum_, block().begin() + own().begin); }
+  void unpack() override { std::ranges::copy(sum_.span(), block().begin() + own().begin); }
 
  private:
-  HugePageVector sum_;  // of my piece
+  Buffer sum_;  // of my piece
 };
 
 class AllReduce final : public Collective<PreparedOperation> {
@@ -141,7 +140,7 @@ class AllReduce final : public Collective<PreparedOperation> {
  protected:
   MPI_Request start() override {
     MPI_Request request = MPI_REQUEST_NULL;
-    check(MPI_Iallreduce(MPI_IN_PLACE, block().data(), as_count(std::ssize(block())), MPI_DOUBLE, MPI_SUM,
+    check(MPI_Iallreduce(MPI_IN_PLACE, block().data(), int_count(std::ssize(block())), MPI_DOUBLE, MPI_SUM,
                          communicator(), &request),
           "MPI_Iallreduce");
     return request;
@@ -151,7 +150,7 @@ class AllReduce final : public Collective<PreparedOperation> {
   }
 };
 
-/// No collective of MPI does this: a message each way.
+/// One message each way: no collective of MPI does this.
 class Exchange final : public PreparedOperation {
  public:
   Exchange(RankGroup& group, TrafficCounts& sent, const MoveTask& task)
@@ -162,13 +161,13 @@ class Exchange final : public PreparedOperation {
     std::array<MPI_Request, 2> requests{MPI_REQUEST_NULL, MPI_REQUEST_NULL};
     const int tag = static_cast<int>(task_.operation);
     if (!task_.received.empty()) {
-      check(MPI_Irecv(task_.received.data(), as_count(std::ssize(task_.received)), MPI_DOUBLE, task_.source,
+      check(MPI_Irecv(task_.received.data(), int_count(std::ssize(task_.received)), MPI_DOUBLE, task_.source,
                       tag, group_.handle(), &requests[0]),
             "MPI_Irecv");
     }
     if (!task_.sent.empty()) {
-      check(MPI_Isend(task_.sent.data(), as_count(std::ssize(task_.sent)), MPI_DOUBLE, task_.destination, tag,
-                      group_.handle(), &requests[1]),
+      check(MPI_Isend(task_.sent.data(), int_count(std::ssize(task_.sent)), MPI_DOUBLE, task_.destination,
+                      tag, group_.handle(), &requests[1]),
             "MPI_Isend");
       sent_.add(task_.operation, static_cast<std::int64_t>(task_.sent.size_bytes()));
     }
@@ -183,15 +182,18 @@ class Exchange final : public PreparedOperation {
 
 class NativeOperations final : public OperationMaker {
  public:
-  NativeOperations(RankGroup& group, TrafficCounts& sent) : group_(group), sent_(sent) {}
+  NativeOperations(RankGroup& group, TrafficCounts& sent, std::pmr::memory_resource& memory)
+      : group_(group), sent_(sent), memory_(memory) {}
 
-  std::span<double> allocate(std::size_t count) override { return buffers_.emplace_back(count); }
+  std::span<double> allocate(std::size_t count) override {
+    return buffers_.emplace_back(memory_, count).span();
+  }
   std::unique_ptr<PreparedGather> gather(const GroupTask& task) override {
     return std::make_unique<AllGather>(group_, sent_, task);
   }
   std::unique_ptr<PreparedOperation> sum(const GroupTask& task) override {
     if (task.form == SumForm::whole_block) return std::make_unique<AllReduce>(group_, sent_, task);
-    return std::make_unique<ReduceScatter>(group_, sent_, task);
+    return std::make_unique<ReduceScatter>(group_, sent_, task, memory_);
   }
   std::unique_ptr<PreparedOperation> move(const MoveTask& task) override {
     return std::make_unique<Exchange>(group_, sent_, task);
@@ -200,7 +202,8 @@ class NativeOperations final : public OperationMaker {
  private:
   RankGroup& group_;
   TrafficCounts& sent_;
-  std::deque<HugePageVector> buffers_;
+  std::pmr::memory_resource& memory_;
+  std::deque<Buffer> buffers_;
 };
 
 }  // namespace
@@ -210,14 +213,16 @@ TransportRow native_transport() {
       .name = "native",
       .description = "MPI's own collectives, nonblocking: allgatherv, reduce_scatter or allreduce",
       .counts = CountedTraffic::calls,
+      .scalar_order = ScalarOrder::mpi,
       .why_unavailable = [](RankGroup&) { return std::string(); },
       .make = [](RankGroup& group, const BlockLayout& layout,
                  const CommunicatorOptions& options) -> std::unique_ptr<Communicator> {
-        return make_buffered_communicator(
-            "native", group, layout, options,
-            [](RankGroup& ranks, TrafficCounts& sent) -> std::unique_ptr<OperationMaker> {
-              return std::make_unique<NativeOperations>(ranks, sent);
-            });
+        return make_buffered_communicator("native", group, layout, options,
+                                          [](RankGroup& ranks, const CommunicatorOptions& asked,
+                                             TrafficCounts& sent) -> std::unique_ptr<OperationMaker> {
+                                            return std::make_unique<NativeOperations>(ranks, sent,
+                                                                                      *asked.memory);
+                                          });
       },
   };
 }

@@ -39,7 +39,7 @@ void NodeExchange::start_receives() {
 void NodeExchange::receive() {
   for (std::size_t k = 0; k < receive_count_; ++k) {
     messages_->wait_for_receive(k);
-    arrived_.add(incoming_);
+    arrived_.add_one(incoming_);
   }
 }
 

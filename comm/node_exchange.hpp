@@ -1,6 +1,6 @@
 #pragma once
 
-// One operation's messages between nodes, as one rank of a node has to do with them.
+// One operation's messages between nodes, from the point of view of one rank.
 
 #include <cstddef>
 #include <cstdint>
@@ -14,18 +14,26 @@
 
 namespace cg2d::comm {
 
-/// The messages of an operation, at most one each way with each other node. This rank carries those for which
-/// it is the carrier, and knows when all of the node's have come. What it refers to must outlive it.
+/// The messages of an operation, at most one each way between two nodes. The node's ranks carry them in turns
+/// (NodeMap::carrier); each rank learns when all of them have come. The references must outlive it.
+///
+///     carriers                                   all ranks of the node
+///     start_receives()
+///     send(): each when its data are ready
+///     receive(): counts what has come            wait_until_arrived()
+///     wait_for_sends()
+///
+/// A rank that carries nothing may call all of them.
 class NodeExchange {
  public:
-  /// One way: parts of a buffer in the node's memory. ranges(node) is asked once for each other node, in
-  /// order; none: no message.
+  /// One direction: parts of a buffer in the node's memory. ranges(node) is called once for each other node,
+  /// in order; no ranges: no message.
   struct Way {
     std::span<double> buffer;
     std::function<std::vector<IndexRange>(int node)> ranges;
   };
 
-  /// `arrived` counts the messages that have come. Collective.
+  /// `arrived` counts the messages that have come to the node. Collective.
   NodeExchange(const SharedStand& stand, Operation operation, const Way& sent, const Way& received,
                SharedCounter& arrived, NodeLink& link);
 
@@ -33,12 +41,12 @@ class NodeExchange {
   [[nodiscard]] bool carries() const { return messages_ != nullptr; }
   /// Whether any rank of the node does.
   [[nodiscard]] bool is_needed() const { return outgoing_ + incoming_ > 0; }
-  /// What the messages hold that this rank sends.
+  /// The ranges in each message that this rank sends.
   [[nodiscard]] const std::vector<std::vector<IndexRange>>& sent() const { return sent_; }
 
-  /// From here on what comes may be written.
+  /// From here on messages may write to the buffer.
   void start_receives();
-  /// Sends each message when wait_until_ready(its index in sent()) has returned.
+  /// Sends each message after wait_until_ready(its index in sent()).
   template <typename WaitUntilReady>
   void send(const WaitUntilReady& wait_until_ready) {
     for (std::size_t k = 0; k < sent_.size(); ++k) {
@@ -46,9 +54,9 @@ class NodeExchange {
       messages_->start_send(k);
     }
   }
-  /// Waits for the messages that this rank receives, and tells the node.
+  /// Waits for the messages that this rank receives, and counts them for the node.
   void receive();
-  /// Returns when all of the node's messages of that many runs have come.
+  /// Returns when all messages to the node have come, in that many runs.
   void wait_until_arrived(std::uint64_t runs);
   void wait_for_sends();
 

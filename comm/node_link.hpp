@@ -1,6 +1,6 @@
 #pragma once
 
-// How nodes whose ranks share memory reach each other: what the transport "shared" needs of messages.
+// The messages that the transport "shared" needs between nodes, as an interface: MPI's, or those of a test.
 
 #include <functional>
 #include <memory>
@@ -13,14 +13,15 @@
 
 namespace cg2d::comm {
 
-/// To or from one rank: these ranges of the buffer, none of them empty, as one message.
+/// One message to or from one rank: these ranges of the buffer, none of them empty.
 struct NodeMessage {
   int partner = 0;
   std::span<double> buffer;
   std::vector<IndexRange> ranges;
 };
 
-/// The messages of one rank in one operation, made once and used many times. Each throws MpiError.
+/// The messages of one rank in one operation, made once and used many times. `which`: the index in the list
+/// that they were made from. Everything throws MpiError.
 class NodeMessages {
  public:
   NodeMessages() = default;
@@ -30,9 +31,9 @@ class NodeMessages {
   NodeMessages(NodeMessages&&) = delete;
   NodeMessages& operator=(NodeMessages&&) = delete;
 
-  /// From here on what is received may be written.
+  /// From here on messages may write to the buffers.
   virtual void start_receives() = 0;
-  /// What is sent must be there, and stay until wait_for_send().
+  /// The data must be there, and stay until wait_for_send().
   virtual void start_send(std::size_t which) = 0;
   virtual void wait_for_receive(std::size_t which) = 0;
   virtual void wait_for_send(std::size_t which) = 0;
@@ -50,12 +51,13 @@ class NodeLink {
 
   virtual std::unique_ptr<NodeMessages> prepare(Operation operation, const std::vector<NodeMessage>& sends,
                                                 const std::vector<NodeMessage>& receives) = 0;
-  /// The sum of the values over one rank of each node, in the order of an all-reduce. Called by these ranks.
+  /// The sum of the values over `ranks`, one of each node, in the order of an all-reduce. Called by these
+  /// ranks only.
   virtual std::unique_ptr<PreparedOperation> prepare_sum(std::span<double> values,
                                                          const std::vector<int>& ranks) = 0;
 };
 
-/// What is sent is to be counted there.
+/// Makes a link, which counts in `sent` what it sends.
 using MakeNodeLink = std::function<std::unique_ptr<NodeLink>(TrafficCounts& sent)>;
 
 }  // namespace cg2d::comm

@@ -1,6 +1,6 @@
 #pragma once
 
-// Which ranks share memory.
+// The nodes of a group: ranks that share memory.
 
 #include <vector>
 
@@ -23,8 +23,8 @@ class NodeMap {
   }
   /// The rank's place among those of its node.
   [[nodiscard]] int place_of(int rank) const { return place_of_[static_cast<std::size_t>(rank)]; }
-  /// The rank of `node` that sends messages to the other node, and receives those from there: each of a
-  /// node's ranks takes its share of the other nodes.
+  /// The rank of `node` that sends messages to the other node and receives those from there. Each of a node's
+  /// ranks takes its share of the other nodes.
   [[nodiscard]] int carrier(int node, int other_node) const;
 
  private:
@@ -33,8 +33,8 @@ class NodeMap {
   std::vector<std::vector<int>> ranks_;
 };
 
-/// Each host is a node, or as many as it has `ranks_per_node` ranks: the last one may have fewer. 0: all of
-/// the host's. Collective.
+/// Cuts the ranks of each host, in their order, into nodes of `ranks_per_node` (the last one may have fewer);
+/// 0: each host is one node. Collective.
 NodeMap make_node_map(RankGroup& group, int ranks_per_node);
 
 }  // namespace cg2d::comm

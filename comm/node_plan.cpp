@@ -6,7 +6,7 @@
 namespace cg2d::comm {
 namespace {
 
-/// The pieces that products on this node read.
+/// Whether products on this node read the piece, by its number.
 std::vector<bool> read_pieces(const BlockLayout& layout, const NodeMap& nodes, bool mirrored, int node) {
   const auto grid = layout.grid();
   std::vector<bool> is_read(static_cast<std::size_t>(grid.rank_count()), false);

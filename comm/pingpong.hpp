@@ -1,11 +1,11 @@
 #pragma once
 
-// Round trips between two ranks, by every way that there is to move bytes: what `cg2d pingpong` times.
+// Round trips between two ranks, by every way that there is to move bytes: `cg2d pingpong` times them.
 //
-// One transfer moves some variables, each of as many bytes, from one rank to the other, and ends when the
-// other rank knows that all are there: variables are moved one by one (a message, a put, a get, a copy for
-// each), and all of them share what is called the synchronization. The two ranks take turns, so that nothing
-// of an earlier transfer is still needed when memory is written again.
+// 1. One transfer moves some variables of equal size from one rank to the other, one by one (a message, a
+//    put, a get, a copy for each), and then one synchronization for all of them.
+// 2. It ends when the receiver knows that all variables are there.
+// 3. The ranks take turns. So nothing of an earlier transfer is needed when its memory is written again.
 
 #include <cstddef>
 #include <memory>
@@ -17,7 +17,7 @@
 
 namespace cg2d::comm {
 
-/// What one transfer moves. The variables lie in different cache lines, as things lie that are not neighbours
+/// The variables of one transfer. They lie in different cache lines, as variables do that are not neighbours
 /// in a program.
 struct VariableShape {
   std::size_t count = 1;
@@ -25,7 +25,7 @@ struct VariableShape {
 
   /// Where variable `index` begins in the memory of a transfer.
   [[nodiscard]] std::size_t offset(std::size_t index) const { return index * stride(); }
-  /// Of all variables.
+  /// The bytes that all variables take, with the gaps between them.
   [[nodiscard]] std::size_t memory_byte_count() const { return count * stride(); }
 
  private:
@@ -37,12 +37,12 @@ struct VariableShape {
 struct PingPongMethod {
   std::string_view name;
   std::string_view description;
-  /// Waits inside of MPI, which does not give the processor away: not for ranks that share a core.
+  /// It waits inside of MPI, which does not give the processor away: not for ranks that share a core.
   bool blocks = false;
 };
 
-/// The memory of two ranks, and some methods that move variables between its halves. Each method has its
-/// number in the methods() of its row. Not thread-safe; everything but the accessors throws MpiError.
+/// The memory of two ranks, and some methods that move variables between its halves. A method is given by its
+/// index in the methods of its row. Not thread-safe; everything but the accessors throws MpiError.
 class PingPong {
  public:
   PingPong() = default;
@@ -52,23 +52,25 @@ class PingPong {
   PingPong(PingPong&&) = delete;
   PingPong& operator=(PingPong&&) = delete;
 
-  /// What send() of that method moves: written by the caller. Long enough for the largest shape.
+  /// The memory that send() of that method moves; written by the caller. Long enough for the largest shape.
   [[nodiscard]] virtual std::span<std::byte> outgoing(std::size_t method) = 0;
-  /// Where receive() of that method leaves what came, at the same offsets.
+  /// The memory where receive() of that method leaves the variables, at the same offsets.
   [[nodiscard]] virtual std::span<std::byte> incoming(std::size_t method) = 0;
 
-  /// One transfer: one rank calls send(), the other receive(), with the same method and shape; then the other
-  /// way round. A sender may write to outgoing() again when it has received the next transfer. Behind the
-  /// last transfer both ranks must wait for each other by MPI, as in a barrier: until then one may need the
-  /// other to call MPI for its own part to end.
+  /// One transfer: one rank calls send(), the other receive(), with the same method and shape.
+  ///
+  /// 1. The next transfer goes the other way.
+  /// 2. A sender writes to outgoing() again only after it has received the next transfer.
+  /// 3. After the last transfer both ranks wait for each other by MPI, as in a barrier: one may need the
+  ///    other to call MPI for its own part to end.
   virtual void send(std::size_t method, const VariableShape& shape) = 0;
   virtual void receive(std::size_t method, const VariableShape& shape) = 0;
 };
 
-/// Methods that share their memory; a new row is one file that defines it, and its entry in pingpong_table().
+/// Methods that share their memory. A new row is one file that defines it, and its entry in pingpong_table().
 struct PingPongRow {
   std::span<const PingPongMethod> methods;
-  bool shares_memory = false;  ///< serves ranks of one node only
+  bool shares_memory = false;  ///< it serves ranks of one node only
   /// Why these can't serve the two ranks; empty when they can. Collective.
   std::string (*why_unavailable)(RankGroup& pair);
   /// `pair`: a group of two ranks, which must outlive the result. `largest`: no shape needs more memory.

@@ -30,7 +30,7 @@ class MessagePingPong final : public PingPong {
   [[nodiscard]] std::span<std::byte> incoming(std::size_t /*method*/) override { return incoming_; }
 
   void send(std::size_t method, const VariableShape& shape) override {
-    const auto bytes = static_cast<int>(shape.byte_count);
+    const auto bytes = int_count(shape.byte_count);
     if (method == blocking_method) {
       for (std::size_t k = 0; k < shape.count; ++k) {
         check(MPI_Send(outgoing_.data() + shape.offset(k), bytes, MPI_BYTE, partner_, tag_of(k),
@@ -49,7 +49,7 @@ class MessagePingPong final : public PingPong {
   }
 
   void receive(std::size_t method, const VariableShape& shape) override {
-    const auto bytes = static_cast<int>(shape.byte_count);
+    const auto bytes = int_count(shape.byte_count);
     if (method == blocking_method) {
       for (std::size_t k = 0; k < shape.count; ++k) {
         check(MPI_Recv(incoming_.data() + shape.offset(k), bytes, MPI_BYTE, partner_, tag_of(k),
@@ -68,7 +68,7 @@ class MessagePingPong final : public PingPong {
   }
 
  private:
-  static int tag_of(std::size_t variable) { return static_cast<int>(variable); }
+  static int tag_of(std::size_t variable) { return int_count(variable); }
 
   RankGroup& pair_;
   int partner_;

@@ -1,18 +1,22 @@
 // Round trips by puts and gets, in a window that is open all the time (passive target).
 //
-// Each rank's part of the window holds a number and room for the variables. The number is that of the last
-// transfer that the other rank has made ready: the notification.
+// Each rank's part of the window holds a number, the notification, and room for the variables. The number is
+// that of the last transfer that the other rank has made ready. Received is what was sent, because:
 //
-// Why what is received is what was sent.
-//   put: the puts of the variables are complete at the target behind MPI_Win_flush, and only then the put of
-//     the number begins. The receiver waits until it reads exactly the number of this transfer: even if the
-//     eight bytes came in two parts, the number could not be complete before its put had begun. The flush
-//     behind the number sends it on its way. MPI_Win_sync behind the reading keeps the reads of the variables
-//     behind that of the number, and makes MPI's copy of the window the one that is read.
-//   get: the sender writes to its own part; MPI_Win_sync in front of the notification puts these stores in
-//     front of it. The receiver gets the variables behind the notification, and has them behind its flush.
-//   The ranks take turns. So a number is written again, and so are variables, only behind an answer, which
-//   was sent behind the reading of the number before it.
+//     method    sender                                      receiver
+//     put       1. puts the variables
+//               2. MPI_Win_flush: they are complete there
+//               3. puts the number                          4. reads the number until it is this transfer's
+//                  and flushes it                           5. MPI_Win_sync: later reads see the variables
+//     get       1. writes the variables to its own part
+//               2. MPI_Win_sync: the number follows them
+//               3. puts the number                          4. reads the number until it is this transfer's
+//                  and flushes it                           5. gets the variables, and flushes
+//
+// - The eight bytes of a number may come in two parts: the receiver waits for equality, and no byte of the
+//   number is put before the variables are complete.
+// - The ranks take turns: a number, or a variable, is written again only after an answer, which was sent
+//   after the number before it was read.
 
 #include <algorithm>
 #include <array>
@@ -43,7 +47,7 @@ constexpr std::array one_sided_methods{
 constexpr bool gets(std::size_t method) { return method >= 2; }
 constexpr bool flushes_each(std::size_t method) { return method % 2 == 0; }
 
-/// Memory of MPI that the other rank may write to and read, from its making to its end.
+/// Memory of MPI that the other rank may write and read, from the constructor to the destructor.
 class OpenWindow {
  public:
   OpenWindow(MPI_Comm communicator, std::size_t byte_count) {
@@ -104,7 +108,7 @@ class OneSidedPingPong final : public PingPong {
   }
 
  private:
-  static constexpr std::size_t variables_begin = 64;  // behind the number, in a cache line of its own
+  static constexpr std::size_t variables_begin = 64;  // after the number, which has a cache line of its own
 
   [[nodiscard]] std::span<std::byte> exposed() {
     return {window_.memory() + variables_begin, private_.size()};
@@ -112,7 +116,7 @@ class OneSidedPingPong final : public PingPong {
 
   /// The variables, between the memory of this rank alone and the other rank's part of the window.
   void move(std::size_t method, const VariableShape& shape) {
-    const auto bytes = static_cast<int>(shape.byte_count);
+    const auto bytes = int_count(shape.byte_count);
     for (std::size_t k = 0; k < shape.count; ++k) {
       std::byte* const mine = private_.data() + shape.offset(k);
       const auto there = static_cast<MPI_Aint>(variables_begin + shape.offset(k));
@@ -145,8 +149,8 @@ class OneSidedPingPong final : public PingPong {
     check(MPI_Win_sync(window_.handle()), "MPI_Win_sync");
   }
 
-  /// Puts, gets and flushes may be messages inside (with MPICH over UCX they are, on one node, too): they get
-  /// on only while the target calls MPI.
+  /// Puts, gets and flushes may be messages inside (with MPICH over UCX they are, even on one node): they
+  /// make progress only while the target calls MPI.
   void help_messages() {
     int found = 0;
     check(MPI_Iprobe(partner_, 0, pair_.handle(), &found, MPI_STATUS_IGNORE), "MPI_Iprobe");

@@ -1,5 +1,5 @@
 // Round trips by memory that the two ranks share: the sender copies the variables into the receiver's part,
-// and counts up there. SharedCounter says why what was copied in front of the count is seen behind the wait.
+// and counts up there. SharedCounter says why copies before the count are seen after the wait.
 
 #include <array>
 #include <cstring>
@@ -18,7 +18,7 @@ constexpr std::array shared_methods{
         .description = "memcpy of each variable into the receiver's shared memory, then a counter"},
 };
 
-/// What is at the beginning of each rank's part, in front of the variables.
+/// The beginning of each rank's part; the variables follow it.
 struct PartHead {
   SharedCounter arrived;
 };
@@ -48,7 +48,7 @@ class SharedPingPong final : public PingPong {
     std::byte* const there = partners_ + sizeof(PartHead);
     for (std::size_t k = 0; k < shape.count; ++k)
       std::memcpy(there + shape.offset(k), outgoing_.data() + shape.offset(k), shape.byte_count);
-    head(partners_).arrived.add(1);
+    head(partners_).arrived.add_one(1);
   }
 
   void receive(std::size_t /*method*/, const VariableShape& /*shape*/) override {

@@ -1,6 +1,6 @@
 #pragma once
 
-// What a transport prepares for a communicator whose operations run between fixed buffers.
+// The operations that a transport prepares for a communicator whose data move between fixed buffers.
 
 #include <cstdint>
 #include <functional>
@@ -28,22 +28,26 @@ class PreparedOperation {
   virtual void run() = 0;
 };
 
-/// A gather that can also be run in parts: those of collection_parts().
+/// A gather that can also be run in parts, those of collection_parts(): begin(), wait_for_part() in rising
+/// order, finish(). Each throws MpiError.
+///
+///     call             waits for
+///     begin            nobody
+///     wait_for_part    the messages of the first `part` steps of the schedule
+///     progress         nobody
+///     finish           all messages, and that this rank's own have left: its piece may be written again
 class PreparedGather : public PreparedOperation {
  public:
-  /// Starts; waits for nobody.
   virtual void begin() = 0;
-  /// Returns when what the first `part` steps of the schedule bring is there. Parts in rising order.
   virtual void wait_for_part(std::size_t part) = 0;
-  /// Between begin() and the last part: lets what is under way go on; waits for nobody.
+  /// Between begin() and finish(): lets what is under way go on.
   virtual void progress() = 0;
-  /// Behind the last part: returns when this rank's own piece has left and may be written again.
   virtual void finish() = 0;
 };
 
 /// A block of pieces, one piece per member of a group of ranks.
 struct GroupTask {
-  Operation operation;  ///< what its messages are counted as
+  Operation operation;  ///< its messages are counted as this one's
   SumForm form;         ///< of a sum
   Schedule schedule;    ///< this member's
   GroupPieces pieces;
@@ -52,7 +56,7 @@ struct GroupTask {
   std::span<double> block;
 };
 
-/// One piece to another rank, and one from a rank; either may be empty: then nothing is sent or received.
+/// One piece to another rank, and one from a rank. Either may be empty: then nothing is sent or received.
 struct MoveTask {
   Operation operation;
   std::span<double> sent;
@@ -72,7 +76,7 @@ class OperationMaker {
   OperationMaker(OperationMaker&&) = delete;
   OperationMaker& operator=(OperationMaker&&) = delete;
 
-  /// Zeros, where the transport can reach them. They live as long as the maker.
+  /// Memory that the transport can reach, which lives as long as the maker. Its contents are unspecified.
   virtual std::span<double> allocate(std::size_t count) = 0;
   /// From each member's own piece to all pieces of the block.
   virtual std::unique_ptr<PreparedGather> gather(const GroupTask& task) = 0;
@@ -82,12 +86,13 @@ class OperationMaker {
   virtual std::unique_ptr<PreparedOperation> move(const MoveTask& task) = 0;
 };
 
-/// Adds what was received, packed range after range, where it belongs.
+/// Adds packed[0], packed[1], ... to the elements of the ranges of the block, range after range.
 void add_to_ranges(std::span<const double> packed, const std::vector<IndexRange>& ranges,
                    std::span<double> block);
 
-/// Makes the maker of a transport. What its operations send is to be counted.
-using MakeOperations = std::function<std::unique_ptr<OperationMaker>(RankGroup& group, TrafficCounts& sent)>;
+/// Makes the maker of a transport, which counts in `sent` what its operations send.
+using MakeOperations = std::function<std::unique_ptr<OperationMaker>(
+    RankGroup& group, const CommunicatorOptions& options, TrafficCounts& sent)>;
 
 /// A communicator of that name from a transport's prepared operations. Collective.
 std::unique_ptr<Communicator> make_buffered_communicator(std::string_view name, RankGroup& group,

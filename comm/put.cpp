@@ -1,5 +1,5 @@
-// Remote memory access by MPI: pieces are put straight into the receiver's memory, completed by one flush,
-// and told of by a number that is put behind them.
+// The transport "put": remote memory access by MPI. Pieces are put straight into the receiver's memory,
+// completed by one flush, and announced by a number that is put after them.
 
 #include <algorithm>
 #include <atomic>
@@ -10,8 +10,9 @@
 #include "comm/doorbells.hpp"
 #include "comm/mpi_handles.hpp"
 #include "comm/put_operations.hpp"
+#include "comm/rank_group.hpp"
 #include "comm/rma_window.hpp"
-#include "comm/transports.hpp"
+#include "comm/shared_segment.hpp"
 
 namespace cg2d::comm {
 namespace {
@@ -33,15 +34,15 @@ class MpiPutPort final : public PutPort {
       std::ranges::copy(values, theirs.begin() + offset);
       return;
     }
-    const auto count = static_cast<int>(values.size());
+    const int count = int_count(values.size());
     check(MPI_Put(values.data(), count, MPI_DOUBLE, rank, offset, count, MPI_DOUBLE, window_->handle()),
           "MPI_Put");
   }
 
-  /// Stores need no completion but the release of the number behind them.
+  /// Stores need no completion: the release of the number that follows them is enough.
   void complete(int rank) override {
     if (!window_->reachable(rank).empty()) return;
-    // The target may have to call MPI for that, and sleep.
+    // MPI may need a call of the target to complete the puts, and the target may sleep.
     ring(rank);
     check(MPI_Win_flush(rank, window_->handle()), "MPI_Win_flush");
   }
@@ -58,7 +59,7 @@ class MpiPutPort final : public PutPort {
 
   void wait_for(std::int64_t flag, std::uint64_t number) override {
     const auto seen = flag_of(window_->memory(), flag);
-    // Where MPI lets puts in only while it is called.
+    // Some MPIs let puts in only while they are called.
     constexpr int looks_per_call = 16;
     int looks = 0;
     std::uint32_t rung = 0;
@@ -106,7 +107,7 @@ class MpiPutPort final : public PutPort {
   std::unique_ptr<Doorbells> bells_;  // only where waiting ranks yield
 };
 
-/// Operations with the port that they run on.
+/// The operations together with the port that they run on.
 class MpiPutOperations final : public OperationMaker {
  public:
   MpiPutOperations(RankGroup& group, TrafficCounts& sent, std::int64_t element_count, int ranks_per_node)
@@ -130,15 +131,17 @@ TransportRow put_transport() {
       .description = "remote memory access: puts into the receiver's memory, one flush for each notification",
       .counts = CountedTraffic::messages,
       .tells_nodes_apart = true,
+      .shares_memory = true,
+      .needs_calls_of_target = true,
       .why_unavailable = &why_not_mapped,
       .make = [](RankGroup& group, const BlockLayout& layout,
                  const CommunicatorOptions& options) -> std::unique_ptr<Communicator> {
         const auto element_count = put_memory_size(layout, group.rank(), options);
         return make_buffered_communicator(
             "put", group, layout, options,
-            [element_count, ranks_per_node = options.ranks_per_node](
-                RankGroup& ranks, TrafficCounts& sent) -> std::unique_ptr<OperationMaker> {
-              return std::make_unique<MpiPutOperations>(ranks, sent, element_count, ranks_per_node);
+            [element_count](RankGroup& ranks, const CommunicatorOptions& asked,
+                            TrafficCounts& sent) -> std::unique_ptr<OperationMaker> {
+              return std::make_unique<MpiPutOperations>(ranks, sent, element_count, asked.ranks_per_node);
             });
       },
   };

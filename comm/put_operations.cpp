@@ -9,7 +9,7 @@ namespace {
 
 using Shared = PutOperations::Shared;
 
-/// Cache lines of their own, so that who polls a flag does not slow down who writes data.
+/// Everything has cache lines of its own, so that polling a flag does not slow down writing data.
 constexpr std::int64_t elements_per_line = 8;
 
 std::int64_t round_up(std::int64_t count) {
@@ -33,7 +33,7 @@ struct PutRange {
   std::int64_t target = 0;  // offset in the receiver's memory
 };
 
-/// One message: of the sender to `partner`.
+/// One message to `partner`.
 struct PutMessage {
   int partner = ScheduleStep::no_partner;
   std::vector<PutRange> ranges;
@@ -43,7 +43,7 @@ struct PutMessage {
   [[nodiscard]] bool idle() const { return partner == ScheduleStep::no_partner; }
 };
 
-/// What comes in one step.
+/// The message that this rank receives in one step.
 struct Arrival {
   bool expected = false;
   std::int64_t flag = 0;
@@ -51,13 +51,13 @@ struct Arrival {
   std::span<const double> buffer;
 };
 
-/// One step, by the turn of the buffers.
+/// One step; both arrays by the turn of the buffers.
 struct PutStep {
   std::array<PutMessage, 2> send;
   std::array<Arrival, 2> receive;
 };
 
-/// Steps that are run one after the other.
+/// The steps of one operation, run one after the other.
 class PutSteps final : public PreparedGather {
  public:
   PutSteps(Shared& shared, Operation operation, std::span<double> block, std::vector<PutStep> steps)
@@ -92,20 +92,20 @@ class PutSteps final : public PreparedGather {
       wait_for_part(arrived_ + 1);
     }
   }
-  /// What was put has left.
-  void finish() override {}
+  /// Puts are complete, and have left, as soon as they are made.
+  void finish() override { wait_for_part(steps_.size()); }
 
  private:
   [[nodiscard]] bool takes_turns() const { return operation_ == Operation::dot; }
   [[nodiscard]] std::size_t turn() const { return static_cast<std::size_t>(takes_turns() ? number_ % 2 : 0); }
 
-  /// Until nobody reads any more what the last run wrote.
+  /// Returns when nobody reads what the last run wrote: invariants 2 and 3.
   void wait_for_readers() {
     if (takes_turns()) return;
     if (number_ > 0 && shared_.scalar_sums == scalars_at_run_) shared_.port.wait_for_all();
     scalars_at_run_ = shared_.scalar_sums;
   }
-  /// What the steps that have arrived let this rank send.
+  /// Sends in the first step that has not arrived, which all before it allow.
   void send_next() {
     if (arrived_ < steps_.size()) send(steps_[arrived_].send[turn()]);
   }
@@ -151,7 +151,7 @@ std::size_t turns_of(Operation operation) { return operation == Operation::dot ?
 
 int rank_of(const GroupTask& task, int member) { return task.ranks[static_cast<std::size_t>(member)]; }
 
-/// Room for what comes in one step, and who may write it.
+/// Room for the message of one step, and the slot for its sender.
 Arrival make_arrival(Shared& shared, const GroupTask& task, const ScheduleStep& planned, PutSlot& slot) {
   const bool is_added = planned.combine == Combine::add;
   const auto count = task.pieces.element_count(planned.received);
@@ -202,7 +202,7 @@ std::unique_ptr<PreparedGather> make_steps(Shared& shared, const GroupTask& task
   return std::make_unique<PutSteps>(shared, task.operation, task.block, std::move(steps));
 }
 
-/// The elements that the receives of a schedule take beside the block.
+/// Elements that the receives of a schedule take beside the block.
 std::int64_t received_size(const Schedule& schedule, const GroupPieces& pieces, std::int64_t turns) {
   std::int64_t size = 0;
   for (const auto& step : schedule.steps) {

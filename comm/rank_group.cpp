@@ -18,14 +18,14 @@ constexpr int text_tag = 3;
 constexpr int part_tag = 4;
 constexpr int word_tag = 5;
 
-// MPI counts are int; longer messages go in parts.
+// Counts of MPI are ints: longer messages go in parts.
 constexpr std::size_t largest_message = std::size_t{1} << 27;
 
 template <typename Post>
 void post_in_parts(std::size_t count, std::vector<MPI_Request>& requests, const Post& post) {
   for (std::size_t begin = 0; begin < count; begin += largest_message) {
     MPI_Request request = MPI_REQUEST_NULL;
-    post(begin, static_cast<int>(std::min(largest_message, count - begin)), &request);
+    post(begin, int_count(std::min(largest_message, count - begin)), &request);
     requests.push_back(request);
   }
 }
@@ -72,8 +72,7 @@ OwnedCommunicator RankGroup::make_part(const std::vector<int>& ranks) const {
   MPI_Group raw_group = MPI_GROUP_NULL;
   check(MPI_Comm_group(handle(), &raw_group), "MPI_Comm_group");
   const OwnedGroup everybody(raw_group);
-  check(MPI_Group_incl(everybody.get(), static_cast<int>(ranks.size()), ranks.data(), &raw_group),
-        "MPI_Group_incl");
+  check(MPI_Group_incl(everybody.get(), int_count(ranks.size()), ranks.data(), &raw_group), "MPI_Group_incl");
   const OwnedGroup members(raw_group);
   MPI_Comm raw_communicator = MPI_COMM_NULL;
   check(MPI_Comm_create_group(handle(), members.get(), part_tag, &raw_communicator), "MPI_Comm_create_group");
@@ -120,7 +119,7 @@ std::int64_t RankGroup::sum_of_lower_ranks(std::int64_t value) {
 
 std::vector<std::vector<std::byte>> RankGroup::gather_bytes(std::span<const std::byte> mine) {
   const auto ranks = static_cast<std::size_t>(size_);
-  const int my_count = static_cast<int>(mine.size());
+  const int my_count = int_count(mine.size());
   std::vector<int> counts(ranks);
   MPI_Request request = MPI_REQUEST_NULL;
   check(MPI_Iallgather(&my_count, 1, MPI_INT, counts.data(), 1, MPI_INT, handle(), &request),
@@ -128,7 +127,7 @@ std::vector<std::vector<std::byte>> RankGroup::gather_bytes(std::span<const std:
   wait(request);
 
   std::vector<int> starts(ranks + 1, 0);
-  std::partial_sum(counts.begin(), counts.end(), starts.begin() + 1);
+  for (std::size_t r = 0; r < ranks; ++r) starts[r + 1] = int_count(std::int64_t{starts[r]} + counts[r]);
   std::vector<std::byte> all(static_cast<std::size_t>(starts.back()));
   check(MPI_Iallgatherv(mine.data(), my_count, MPI_BYTE, all.data(), counts.data(), starts.data(), MPI_BYTE,
                         handle(), &request),
@@ -155,7 +154,7 @@ std::string RankGroup::broadcast(std::string value) {
   check(MPI_Ibcast(&size, 1, MPI_INT64_T, 0, handle(), &request), "MPI_Ibcast");
   wait(request);
   value.resize(static_cast<std::size_t>(size));
-  check(MPI_Ibcast(value.data(), static_cast<int>(size), MPI_CHAR, 0, handle(), &request), "MPI_Ibcast");
+  check(MPI_Ibcast(value.data(), int_count(size), MPI_CHAR, 0, handle(), &request), "MPI_Ibcast");
   wait(request);
   return value;
 }
@@ -179,16 +178,16 @@ std::vector<std::vector<std::uint64_t>> RankGroup::exchange(
     if (r == me) continue;
     incoming[r].resize(static_cast<std::size_t>(incoming_counts[r]));
     post_in_parts(incoming[r].size(), requests, [&](std::size_t begin, int count, MPI_Request* posted) {
-      check(MPI_Irecv(incoming[r].data() + begin, count, MPI_UINT64_T, static_cast<int>(r), exchange_tag,
-                      handle(), posted),
+      check(MPI_Irecv(incoming[r].data() + begin, count, MPI_UINT64_T, int_count(r), exchange_tag, handle(),
+                      posted),
             "MPI_Irecv");
     });
   }
   for (std::size_t step = 1; step < ranks; ++step) {
     const std::size_t r = (me + step) % ranks;  // not everybody to rank 0 first
     post_in_parts(outgoing[r].size(), requests, [&](std::size_t begin, int count, MPI_Request* posted) {
-      check(MPI_Isend(outgoing[r].data() + begin, count, MPI_UINT64_T, static_cast<int>(r), exchange_tag,
-                      handle(), posted),
+      check(MPI_Isend(outgoing[r].data() + begin, count, MPI_UINT64_T, int_count(r), exchange_tag, handle(),
+                      posted),
             "MPI_Isend");
     });
   }
@@ -234,6 +233,20 @@ std::string RankGroup::receive_text(int source) {
   });
   waiter_.wait_all(requests);
   return text;
+}
+
+double sum_blocking(RankGroup& group, double value) {
+  double sum = 0.0;
+  check(MPI_Allreduce(&value, &sum, 1, MPI_DOUBLE, MPI_SUM, group.handle()), "MPI_Allreduce");
+  return sum;
+}
+
+double sum_nonblocking(RankGroup& group, double value) {
+  double sum = 0.0;
+  MPI_Request request = MPI_REQUEST_NULL;
+  check(MPI_Iallreduce(&value, &sum, 1, MPI_DOUBLE, MPI_SUM, group.handle(), &request), "MPI_Iallreduce");
+  group.waiter().wait_all({&request, 1});
+  return sum;
 }
 
 }  // namespace cg2d::comm

@@ -1,7 +1,7 @@
 #pragma once
 
-// A group of ranks with the collective operations that set-up, agreement on errors and reporting need. Every
-// one is nonblocking inside and waits in the Waiter, so that an oversubscribed machine does not stall.
+// A group of ranks with the collective operations that set-up, agreement on errors and reporting need. Each
+// is nonblocking inside and waits in the Waiter, so that an oversubscribed machine does not stall.
 
 #include <mpi.h>
 
@@ -28,17 +28,17 @@ class RankGroup {
   explicit RankGroup(MPI_Comm communicator, WaitMode mode = WaitMode::yield);
 
   /// The first `rank_count` ranks (1 ... size()) as a group of their own, in the same order, waiting in
-  /// `mode`. Collective over these ranks only: the others do not call it. Set-up only: where they are fewer
-  /// than all, MPI's own blocking call makes the communicator.
+  /// `mode`. Collective over these ranks only: the others do not call it. Set-up only: a blocking call of MPI
+  /// makes the communicator, unless it is of all ranks.
   [[nodiscard]] RankGroup first_ranks(int rank_count, WaitMode mode = WaitMode::yield) const;
 
-  /// A communicator of MPI over these ranks, of which this one is one; made when it is first asked for, and
-  /// kept. Collective over them; making it is set-up only, as in first_ranks().
+  /// A communicator of MPI over these ranks, which include this one; made by the first call for them, and
+  /// kept. Collective over them; the first call is set-up only, as first_ranks().
   [[nodiscard]] MPI_Comm part(const std::vector<int>& ranks);
 
-  /// A window of at least so many elements on each rank; one that nobody holds any more is given again, for
-  /// MPI takes long to make one. What is in it is left from before. Collective; all ranks ask for the same
-  /// size, and let go of windows in the same order. Set-up only.
+  /// A window of at least so many elements on each rank, contents unspecified. Reuses one that nobody holds
+  /// any more, since MPI takes long to make one. Collective; all ranks ask for the same size, and release
+  /// windows in the same order. Set-up only.
   [[nodiscard]] std::shared_ptr<RmaWindow> borrow_window(std::int64_t element_count, int ranks_per_node);
 
   [[nodiscard]] int rank() const { return rank_; }
@@ -54,7 +54,7 @@ class RankGroup {
   /// Sum of the values of all lower ranks; 0 on rank 0.
   [[nodiscard]] std::int64_t sum_of_lower_ranks(std::int64_t value);
 
-  /// What every rank gave, in rank order, on every rank. T must be trivially copyable.
+  /// The values of every rank, in rank order, on every rank. T must be trivially copyable.
   template <typename T>
   [[nodiscard]] std::vector<std::vector<T>> gather_all(std::span<const T> mine) {
     static_assert(std::is_trivially_copyable_v<T>);
@@ -71,14 +71,14 @@ class RankGroup {
   [[nodiscard]] std::string broadcast(std::string value);
 
   /// Personalized exchange of 64-bit words: outgoing[r] goes to rank r; the result's entry r came from rank
-  /// r. One message per pair that has something to say; what goes to the rank itself is moved, not copied.
+  /// r. One message per pair of ranks, none if it is empty. The rank's own entry is moved, not copied.
   [[nodiscard]] std::vector<std::vector<std::uint64_t>> exchange(
       std::vector<std::vector<std::uint64_t>> outgoing);
 
   /// One point-to-point message, for output that rank 0 writes piece by piece.
   void send_text(const std::string& text, int destination);
   [[nodiscard]] std::string receive_text(int source);
-  /// One word, as fast as a message goes: to compare clocks. Not collective: the other rank receives it.
+  /// One message of one word, to compare clocks. Not collective: the other rank receives it.
   void send_word(std::uint64_t word, int destination);
   [[nodiscard]] std::uint64_t receive_word(int source);
 
@@ -95,5 +95,11 @@ class RankGroup {
   int rank_ = 0;
   int size_ = 1;
 };
+
+/// One number summed over all ranks by MPI itself, to compare the transports' dot products with: by
+/// MPI_Allreduce, which does not give the processor away while it waits (not for ranks that share cores), and
+/// by MPI_Iallreduce, waited for in the group's Waiter. Collective. Throws MpiError.
+double sum_blocking(RankGroup& group, double value);
+double sum_nonblocking(RankGroup& group, double value);
 
 }  // namespace cg2d::comm

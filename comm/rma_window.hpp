@@ -19,14 +19,14 @@ namespace cg2d::comm {
 class RankGroup;
 
 /// A part of so many elements of 8 bytes on each rank. Where there are several nodes it is a window of MPI,
-/// open to everybody's accesses (a passive epoch) from the constructor to the destructor.
+/// open to the accesses of all ranks (a passive epoch) from the constructor to the destructor.
 ///
-/// Not MPI_Put inside a node: MPICH 4.0 over UCX lets a put in only while its target calls MPI, and
-/// MPI_Win_flush spins until then. Where ranks outnumber cores that takes a time slice, 10 ms and more.
+/// Inside a node it does not use MPI_Put: MPICH 4.0 over UCX lets a put in only while its target calls MPI,
+/// and MPI_Win_flush spins until then. Where ranks outnumber cores that takes a time slice, 10 ms and more.
 class RmaWindow {
  public:
-  /// Collective; the same sizes on each rank. `ranks_per_node`: as in CommunicatorOptions. By MPI's own
-  /// blocking calls: set-up only. Throws MpiError, SharedMemoryError.
+  /// Collective; the same sizes on each rank. `ranks_per_node`: as in CommunicatorOptions. Set-up only, since
+  /// it uses blocking calls of MPI. Throws MpiError, SharedMemoryError.
   RmaWindow(RankGroup& group, std::int64_t element_count, int ranks_per_node);
   /// Collective.
   ~RmaWindow();
@@ -38,11 +38,11 @@ class RmaWindow {
   [[nodiscard]] int ranks_per_node() const { return ranks_per_node_; }
   /// This rank's part.
   [[nodiscard]] std::span<double> memory() const { return memory_; }
-  /// That of another rank, where it can be reached by stores and loads; else empty.
+  /// The part of another rank, where stores and loads reach it; else empty.
   [[nodiscard]] std::span<double> reachable(int rank) const {
     return reachable_[static_cast<std::size_t>(rank)];
   }
-  /// Whether there are ranks that only MPI reaches, by handle().
+  /// Whether there are ranks that only MPI reaches, through handle().
   [[nodiscard]] bool is_window() const { return is_window_; }
   [[nodiscard]] MPI_Win handle() const { return window_.get(); }
 

@@ -1,6 +1,7 @@
 #pragma once
 
-// Who exchanges which pieces with whom, in which step: butterflies for groups of any size, as data. No MPI.
+// Butterflies for groups of any size, as data: which pieces each member sends and receives in each step. No
+// MPI.
 
 #include <cstdint>
 #include <vector>
@@ -9,18 +10,20 @@
 
 namespace cg2d::comm {
 
-/// `count` consecutive pieces of a group from `first` on, wrapping around behind the last piece of the group.
+/// `count` consecutive pieces of a group from `first` on; the first piece of the group follows the last one.
 struct PieceRun {
   int first = 0;
   int count = 0;
   friend bool operator==(const PieceRun&, const PieceRun&) = default;
 };
 
-/// What happens to received pieces.
+/// Whether received pieces are put in their place or added to it.
 enum class Combine { place, add };
 
-/// One step of one member. A partner of `no_partner` means that nothing is sent (received) in this step.
-/// Everything that is sent is read before anything received in the same step is combined.
+/// One step of one member.
+///
+/// 1. A partner of `no_partner`: nothing is sent (received) in this step.
+/// 2. Everything sent is read before anything received in the same step is combined.
 struct ScheduleStep {
   static constexpr int no_partner = -1;
 
@@ -37,20 +40,21 @@ struct Schedule {
   std::vector<ScheduleStep> steps;
 };
 
-/// Every member starts with its own piece and ends with all of them: the paper's collection.
+/// All-gather, the paper's collection: every member starts with its own piece and ends with all of them.
 /// Recursive doubling for powers of two, the dissemination scheme of Bruck et al. (1997) for other sizes;
 /// ceil(log2) steps for every size, and every piece is received once.
 Schedule all_gather_schedule(int group_size, int member);
 
-/// Every member starts with a partial sum of all pieces and ends with the whole sum of its own piece: the
-/// all-gather run backwards, so ceil(log2) steps and every piece sent once. Each piece is summed in a fixed
-/// order.
+/// Reduce-scatter: every member starts with a partial sum of all pieces and ends with the whole sum of its
+/// own piece. It is the all-gather backwards: ceil(log2) steps, and every piece is sent once. Each piece is
+/// summed in a fixed order.
 Schedule reduce_scatter_schedule(int group_size, int member);
 
-/// Every member starts with a partial sum of all pieces and ends with the whole sum of all pieces, the same
-/// bits on every member (each step adds the same two numbers on both sides, and a + b = b + a in IEEE
-/// arithmetic): the paper's vector summation. Recursive doubling; when the size is no power of two the
-/// members beyond the largest one fold into a partner first and get the result last: floor(log2) + 2 steps.
+/// All-reduce, the paper's vector summation: every member starts with a partial sum of all pieces and ends
+/// with the whole sum of all pieces, the same bits on every member (each step adds the same two numbers on
+/// both sides, and a + b = b + a in IEEE arithmetic). Recursive doubling; when the size is no power of two,
+/// the members beyond the largest one fold into a partner first and get the result last: floor(log2) + 2
+/// steps.
 Schedule all_reduce_schedule(int group_size, int member);
 
 /// Messages and bytes that one rank sends.
@@ -73,7 +77,7 @@ class GroupPieces {
   /// The pieces first_piece ... first_piece + group_size - 1 of the layout; offsets count from the first
   /// one's begin.
   GroupPieces(const BlockLayout& layout, int first_piece, int group_size);
-  /// What a sum of so many numbers over a group runs on: one member's piece is all of them.
+  /// The pieces of a sum of so many numbers over a group: the first member's piece is all of them.
   static GroupPieces of_scalars(int group_size, std::int64_t count);
 
   [[nodiscard]] int group_size() const { return static_cast<int>(starts_.size()) - 1; }
@@ -87,8 +91,8 @@ class GroupPieces {
   std::vector<std::int64_t> starts_;
 };
 
-/// The two ways to sum over a process row: the whole block on every rank, as in the paper, or only what each
-/// keeps.
+/// The two forms of a sum over a process row: the whole block on every rank, as in the paper, or on each rank
+/// only the piece that it keeps.
 enum class SumForm { whole_block, reduce_scatter };
 
 /// The group of `rank` in the collection (its process column) and in the summation (its process row).
@@ -97,18 +101,18 @@ GroupPieces summation_pieces(const BlockLayout& layout, int rank);
 Schedule collection_schedule(const BlockLayout& layout, int rank);
 Schedule summation_schedule(const BlockLayout& layout, int rank, SumForm form);
 
-/// In which order a collection completes the column block of `rank`, as ranges of offsets within it: part 0
-/// is the rank's own piece, part k what step k - 1 of its schedule brings; none, one or two ranges each, none
-/// of them empty. All transports go by the same parts, so what is computed part by part has the same bits
-/// with each of them.
+/// The parts in which a collection completes the column block of `rank`, as ranges of offsets within it: part
+/// 0 is the rank's own piece, part k the pieces that step k - 1 of its schedule brings. Each has none, one or
+/// two ranges, none of them empty. All transports go by the same parts, so a computation part by part has the
+/// same bits with each of them.
 std::vector<std::vector<IndexRange>> collection_parts(const BlockLayout& layout, int rank);
 
-/// The same the other way round: collection over the process row, summation over the process column.
+/// The same in the other direction: collection over the process row, summation over the process column.
 Schedule mirrored_collection_schedule(const BlockLayout& layout, int rank);
 Schedule mirrored_summation_schedule(const BlockLayout& layout, int rank, SumForm form);
 
-/// What `rank` sends in one collection, summation, shuffle, and sum of `value_count` numbers over all ranks.
-/// A message without elements is never sent and not counted.
+/// Messages and bytes that `rank` sends in one collection, summation, shuffle, and sum of `value_count`
+/// numbers over all ranks. A message without elements is never sent and not counted.
 Traffic collection_traffic(const BlockLayout& layout, int rank);
 Traffic summation_traffic(const BlockLayout& layout, int rank, SumForm form);
 Traffic shuffle_traffic(const BlockLayout& layout, int rank);

@@ -13,7 +13,7 @@ std::size_t SharedAreas::PartPlan::add(std::size_t size, std::size_t border) {
   return begin;
 }
 
-/// In pages of its own: each is first touched, and so placed, by the rank that writes it.
+/// A vector has pages of its own: each is first touched, and so placed, by the rank that writes it.
 SharedAreas::Area SharedAreas::PartPlan::add_vector(std::int64_t element_count) {
   const auto count = static_cast<std::size_t>(element_count);
   return {.offset = add(count * sizeof(double), page_bytes), .element_count = count};

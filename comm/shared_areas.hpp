@@ -1,6 +1,6 @@
 #pragma once
 
-// What lies where in the memory that the ranks of a node share.
+// The layout of the memory that the ranks of a node share.
 
 #include <array>
 #include <atomic>
@@ -18,22 +18,23 @@
 
 namespace cg2d::comm {
 
-/// The numbers of one sum_scalars; two in turns, so that a fast rank's next ones do not land in these. Which
-/// sum they belong to lies beside them: who finds that has them in the same cache line.
+/// The numbers of one sum_scalars, and the number of that sum in the same cache line: a rank that finds it
+/// has the numbers, too. Each rank has two slots, in turns, so that a fast rank's next numbers do not land in
+/// these.
 struct alignas(64) ScalarSlot {
   std::atomic<std::uint64_t> sum_number;
   std::array<double, Communicator::largest_scalar_count> values;
 };
 static_assert(sizeof(ScalarSlot) == 64);
 
-/// What a rank says for itself: how many of the operations it is done with, in cache lines of its own.
+/// The progress that one rank announces, in cache lines of its own: how many operations it is done with.
 struct alignas(64) RankControl {
-  std::atomic<std::uint64_t> operands_done;             ///< products whose operand it has read
-  std::array<std::atomic<std::uint64_t>, 2> sums_done;  ///< by SummedOver: whose partial sums it has read
+  std::atomic<std::uint64_t> operands_done;             ///< collections whose operand it has read
+  std::array<std::atomic<std::uint64_t>, 2> sums_done;  ///< by SummedOver: sums that it has read
   std::array<ScalarSlot, 2> scalars;
 };
 
-/// What the node's ranks count together.
+/// The counters of the whole node.
 struct NodeControl {
   SharedCounter scalars_ready;    ///< ranks whose numbers are there; counted where ranks may sleep
   SharedCounter scalars_summed;   ///< sums over all nodes
@@ -46,35 +47,40 @@ struct NodeControl {
   std::array<Sums, 2> sums;  ///< by SummedOver
 };
 
-/// The parts of one node's ranks and what they hold:
+/// Every rank of the node has a part of the memory, which all of them read and write:
 ///
-///     of every rank    its control; its partial sums of its row block, and of its column block when mirrored
-///     of the first     the node's control; a counter for each process column (row): pieces and partial sums
-///                      that are there; all of p, piece after piece, of which column and row blocks are
-///                      parts; sums on their way to other nodes, and from there
+///     part of          holds
+///     every rank       its control
+///                      its partial sums of its row block, and of its column block when mirrored
+///     the first rank   the same, and
+///                      the node's control
+///                      counters of pieces that are there, by process column, and of partial sums, by process
+///                      row and column
+///                      all of p, piece after piece: column and row blocks are parts of it
+///                      sums on their way to other nodes, and from there
 class SharedAreas {
  public:
   SharedAreas(const BlockLayout& layout, const NodeMap& nodes, int node, bool mirrored);
 
-  /// Of the part of the node's rank at that place.
+  /// The size of the part of the node's rank at that place.
   [[nodiscard]] std::size_t byte_count(int place) const { return plan_of(place).byte_count; }
-  /// Where the parts are, by place: zeroed, on borders of pages.
+  /// The addresses of the parts, by place: zeroed, on borders of pages.
   void set_parts(std::vector<std::byte*> parts) { parts_ = std::move(parts); }
 
   [[nodiscard]] RankControl& control(int place) const { return at<RankControl>(place, 0); }
   [[nodiscard]] NodeControl& node_control() const { return at<NodeControl>(0, plans_.front().node_control); }
-  /// Of a process column: its ranks here that have written their pieces of p.
+  /// Counts the ranks of a process column on this node that have written their pieces of p.
   [[nodiscard]] SharedCounter& operand_ready(int column) const {
     return (&at<SharedCounter>(0, plans_.front().operand_ready))[column];
   }
-  /// Of a process row (column): its ranks here that have written their partial sums.
+  /// Counts the ranks of a process row (column) on this node that have written their partial sums.
   [[nodiscard]] SharedCounter& partial_ready(SummedOver over, int group) const {
     return (&at<SharedCounter>(0, plans_.front().partial_ready[index_of(over)]))[group];
   }
   [[nodiscard]] std::span<double> operand() const;
   /// One rank's partial sums; empty if there are none.
   [[nodiscard]] std::span<double> partial(SummedOver over, int rank) const;
-  /// Sums for the other nodes, node after node; and from them.
+  /// Sums for the other nodes, node after node; and sums from them.
   [[nodiscard]] std::span<double> outgoing(SummedOver over) const;
   [[nodiscard]] std::span<double> incoming(SummedOver over) const;
 
@@ -111,7 +117,7 @@ class SharedAreas {
   std::vector<std::byte*> parts_;
 };
 
-/// Where one rank stands.
+/// One rank's place in the layout and in the shared memory.
 struct SharedStand {
   const BlockLayout& layout;
   const NodeMap& nodes;
@@ -124,8 +130,8 @@ struct SharedStand {
   [[nodiscard]] const std::vector<int>& local_ranks() const { return nodes.ranks_of(node()); }
 };
 
-/// Returns when every rank of this node says that it is done with so many operations. done_of(control):
-/// which.
+/// Returns when every rank of this node announces that it is done with that many operations.
+/// done_of(control): the operations that are meant.
 template <typename DoneOf>
 void wait_until_all_are_done(const SharedStand& stand, std::uint64_t number, const DoneOf& done_of) {
   for (int place = 0; place < static_cast<int>(stand.local_ranks().size()); ++place) {

@@ -13,7 +13,7 @@ namespace {
 
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 
-/// The system compares and sleeps on 32 bits: the lower ones of the number.
+/// The lower 32 bits of the number: the system compares and sleeps on 32 bits.
 std::uint32_t* futex_word(std::atomic<std::uint64_t>& number) {
   static_assert(std::endian::native == std::endian::little);
   return reinterpret_cast<std::uint32_t*>(&number);
@@ -21,9 +21,8 @@ std::uint32_t* futex_word(std::atomic<std::uint64_t>& number) {
 
 }  // namespace
 
-void SharedCounter::add(std::uint64_t goal) {
-  // Sequentially consistent, as is the announcement of a sleeper: either this sees the sleeper, or the
-  // sleeper sees the number.
+void SharedCounter::add_one(std::uint64_t goal) {
+  // Sequentially consistent, as is the announcement of a sleeper: invariant 3.
   const std::uint64_t reached = count_.fetch_add(1, std::memory_order_seq_cst) + 1;
   if (reached % goal != 0 || sleeper_count_.load(std::memory_order_seq_cst) == 0) return;
   syscall(SYS_futex, futex_word(count_), FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
@@ -38,8 +37,8 @@ void SharedCounter::sleep_before(std::uint64_t number) {
   sleeper_count_.fetch_add(1, std::memory_order_seq_cst);
   const std::uint64_t seen = count_.load(std::memory_order_seq_cst);
   if (seen < number) {
-    // Counted up in between: the system sees another number than `seen` and returns at once. Each sleep has
-    // an end, so that one who was killed between the count and the wake leaves nobody asleep for good.
+    // If it was counted up in between, the system sees another number than `seen` and returns at once. Each
+    // sleep has an end: a rank that is killed between the count and the wake leaves nobody asleep for good.
     constexpr long longest_ns = 10'000'000;
     timespec longest{};
     longest.tv_nsec = longest_ns;

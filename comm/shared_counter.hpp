@@ -1,6 +1,6 @@
 #pragma once
 
-// A counter in memory that several ranks (or threads) share: some count up, others wait for a number.
+// A counter in memory that several ranks (or threads) share: some count, others wait for a number.
 
 #include <atomic>
 #include <cstdint>
@@ -9,16 +9,21 @@
 
 namespace cg2d::comm {
 
-/// Zero bytes are a counter at 0. In a cache line of its own, so that who waits for one does not slow down
-/// who counts on another. What is written in front of add() is seen behind a wait_for() that it ends: an
-/// addition releases, the wait acquires, and a chain of additions keeps the releases of all before it.
+/// Zero bytes are a counter at 0. It has a cache line of its own, so that waiting for one does not slow down
+/// counting on another.
+///
+/// 1. Writes before add_one() are seen after every wait_for() that needs it: additions release, the wait
+///    acquires, and a later addition keeps the releases of those before it.
+/// 2. Everybody waits for multiples of the same goal, so only an addition that reaches one wakes sleepers.
+/// 3. No sleeper is missed: it announces itself, then looks at the number; an addition counts, then looks for
+///    sleepers; both in one order (sequentially consistent), so one of the two sees the other. The system
+///    compares the number once more before it puts the rank to sleep (futex).
 class alignas(64) SharedCounter {
  public:
-  /// Counts up by one. Where that makes a multiple of `goal`, those that sleep are woken: nobody waits for
-  /// other numbers.
-  void add(std::uint64_t goal);
-  /// Returns when it has been counted up to `number`, a multiple of the goal, or beyond. Polls; gives the
-  /// processor away, or sleeps, as the waiter's mode says. Adds to the waiter's ticks.
+  /// Counts up by one; wakes the sleepers if that reaches a multiple of `goal`.
+  void add_one(std::uint64_t goal);
+  /// Returns when the count has reached `number`, a multiple of the goal. Polls, yields or sleeps as the
+  /// waiter's mode says, and adds to its ticks.
   void wait_for(std::uint64_t number, Waiter& waiter);
   [[nodiscard]] bool has_reached(std::uint64_t number) const {
     return count_.load(std::memory_order_acquire) >= number;

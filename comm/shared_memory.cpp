@@ -1,20 +1,28 @@
-// Vectors in memory that the ranks of a node share: a collection moves nothing inside a node, since a rank
-// reads its neighbours' pieces where they are, and a summation reads the partial sums of the process row
-// directly. Between nodes go messages, one for each pair of nodes and operation.
+// Vectors in memory that the ranks of a node share. A collection moves nothing inside a node, since a rank
+// reads its neighbours' pieces where they are; a summation reads the partial sums of the process row
+// directly. Between nodes there is one message for each pair of nodes and operation.
 //
-// Who waits for what. Counters (SharedCounter) only grow; the number of an operation says what to wait for.
+// Counters (SharedCounter) only grow. Operation number n of its kind waits for n times the ranks named here:
 //
-//     collect       the ranks here of my process column have written their pieces; the messages have come
-//     collect_rows  so have those of every process column that my row block touches
-//     sum           the ranks here of the process row that has my column piece have written their partial
-//                   sums; the messages have come (shared_sum.cpp)
-//     sum_columns   so have the ranks of my process column
-//     sum_scalars   all ranks have written their numbers
+//     operation       waits until these have written                      and, with several nodes, until
+//     collect         the node's ranks of my process column: pieces       the messages have come
+//     collect_rows    the same of every process column that my row        the collection's messages have come
+//                     block touches
+//     sum             the node's ranks of the process row that has my     the messages have come
+//                     column piece: partial sums (shared_sum.cpp)
+//     sum_columns     the node's ranks of my process column: partial      the messages have come
+//                     sums
+//     sum_scalars     all ranks of the node: numbers                      the first rank has all nodes' sums
 //
-// What may be written again. A rank that has come through sum_scalars() knows that all others have begun it,
-// so nobody reads what was read before it, and what was sent before it has left. Without one in between,
-// piece() and partial() wait until every reader of this node says that it is done (RankControl), a number of
-// each rank's own; so does a rank before it lets a message into the node's memory.
+// Memory is written again under these invariants:
+//
+// 1. A rank that has come through sum_scalars() knows that all others have begun it. So nobody reads what was
+//    written before it, and what was sent before it has left.
+// 2. Without a sum_scalars() in between, piece() and partial() wait until every rank of this node says that
+//    it has read (RankControl: a number of its own for each kind of operation).
+// 3. So does a rank before it lets a message into the node's memory. Readers on other nodes have copies.
+// 4. Numbers of sum_scalars() have two slots, in turns: a rank that writes sum n + 2 has come through sum n +
+//    1, which all have begun, so all have come through sum n.
 
 #include "comm/shared_memory.hpp"
 
@@ -43,7 +51,7 @@ std::vector<int> first_ranks_of(const NodeMap& nodes) {
   return ranks;
 }
 
-class SharedMemory final : public Communicator {
+class SharedMemory final : public Communicator, private MirroredExchange {
  public:
   SharedMemory(SharedPlace place, const BlockLayout& layout, const CommunicatorOptions& options)
       : place_(std::move(place)),
@@ -62,8 +70,11 @@ class SharedMemory final : public Communicator {
     column_ = layout.grid().column_of(place_.rank);
     row_ = layout.grid().row_of(place_.rank);
     local_counts_ = ranks_on_node(layout_, place_.nodes, SummedOver::process_column, stand_.node());
-    sum_ = std::make_unique<SharedSum>(stand_, SummedOver::process_row, link_.get());
-    if (mirrored_) column_sum_ = std::make_unique<SharedSum>(stand_, SummedOver::process_column, link_.get());
+    const auto make_sum = [&](SummedOver over) {
+      return std::make_unique<SharedSum>(stand_, over, link_.get(), *options.memory);
+    };
+    sum_ = make_sum(SummedOver::process_row);
+    if (mirrored_) column_sum_ = make_sum(SummedOver::process_column);
     if (place_.nodes.node_count() == 1) return;
     prepare_collection();
     const auto leaders = first_ranks_of(place_.nodes);
@@ -78,6 +89,7 @@ class SharedMemory final : public Communicator {
   [[nodiscard]] std::uint64_t waited_ticks() const override { return place_.waiter.waited_ticks(); }
 
   [[nodiscard]] std::span<double> piece() override {
+    assert(!is_collecting());
     finish_reading_operand();
     wait_for_readers_of_operand();
     return part_of_operand(my_piece_);
@@ -85,61 +97,23 @@ class SharedMemory final : public Communicator {
   [[nodiscard]] std::span<const double> column_block() const override {
     return part_of_operand(layout_.column_block(column_));
   }
-  [[nodiscard]] std::span<const double> row_block() const override {
-    return mirrored_ ? part_of_operand(layout_.row_block(row_)) : std::span<const double>();
-  }
   [[nodiscard]] std::span<double> partial() override { return sum_->partial(scalar_sums_); }
-  [[nodiscard]] std::span<double> column_partial() override {
-    return mirrored_ ? column_sum_->partial(scalar_sums_) : std::span<double>();
-  }
   [[nodiscard]] std::span<const double> result() const override { return sum_->result(); }
-  [[nodiscard]] std::span<const double> column_result() const override {
-    return mirrored_ ? column_sum_->result() : std::span<const double>();
-  }
+  [[nodiscard]] MirroredExchange* mirror() override { return mirrored_ ? this : nullptr; }
 
   void collect() override {
-    begin_collect();
+    assert(!is_collecting());
+    start_collection();
     finish_collection();
   }
-  void begin_collect() override {
-    finish_reading_operand();
-    if (exchange_ && exchange_->carries()) wait_for_readers_of_operand();
-    ++collections_;
-    reads_operand_ = true;
-    scalars_at_collection_ = scalar_sums_;
-    areas_.operand_ready(column_).add(local_count(column_));
-    is_collecting_ = true;
-    if (!exchange_) return;
-    exchange_->start_receives();
-    exchange_->send([this](std::size_t message) {
-      for (const int column : sent_columns_[message]) wait_for_column(column);
-    });
-  }
-  /// My own piece is there at once, and all others when the last of them is.
-  void wait_for_part(std::size_t part) override {
-    if (part > 0) finish_collection();
-  }
-  void collect_rows() override {
-    // Pieces of other nodes come with the collection's messages.
-    if (place_.nodes.node_count() > 1) finish_collection();
-    const auto block = layout_.row_block(row_);
-    if (block.size() == 0) return;
-    const int last = layout_.column_block_of(block.end - 1);
-    for (int column = layout_.column_block_of(block.begin); column <= last; ++column) wait_for_column(column);
-  }
-
   void sum() override {
+    assert(!is_collecting());
     finish_reading_operand();
     sum_->run(scalar_sums_);
   }
   void shuffle() override {}  // the sum was made where it belongs
-  void sum_columns() override {
-    finish_reading_operand();
-    column_sum_->run(scalar_sums_);
-  }
-
   void sum_scalars(std::span<double> values) override {
-    assert(!values.empty() && values.size() <= largest_scalar_count);
+    assert(!is_collecting() && !values.empty() && values.size() <= largest_scalar_count);
     finish_reading_operand();
     const auto turn = static_cast<std::size_t>(scalar_sums_ % 2);
     ++scalar_sums_;
@@ -157,13 +131,61 @@ class SharedMemory final : public Communicator {
       add_local_numbers(turn, std::span(node_sum_values_).first(values.size()));
       node_sums_[values.size() - 1]->run();
       std::copy_n(node_sum_values_.begin(), values.size(), sums.begin());
-      control.scalars_summed.add(1);
+      control.scalars_summed.add_one(1);
     }
     control.scalars_summed.wait_for(scalar_sums_, place_.waiter);
     std::copy_n(sums.begin(), values.size(), values.begin());
   }
 
+ protected:
+  void start_collection() override {
+    finish_reading_operand();
+    if (exchange_ && exchange_->carries()) wait_for_readers_of_operand();
+    ++collections_;
+    reads_operand_ = true;
+    scalars_at_collection_ = scalar_sums_;
+    areas_.operand_ready(column_).add_one(local_count(column_));
+    has_all_pieces_ = false;
+    if (!exchange_) return;
+    exchange_->start_receives();
+    exchange_->send([this](std::size_t message) {
+      for (const int column : sent_columns_[message]) wait_for_column(column);
+    });
+  }
+  /// My own piece is here at once, and all others when the last of them is.
+  void wait_for_collected(std::size_t part) override {
+    if (part > 0) finish_collection();
+  }
+  void finish_collection() override {
+    if (has_all_pieces_) return;
+    has_all_pieces_ = true;
+    if (exchange_) exchange_->receive();
+    wait_for_column(column_);
+    if (!exchange_) return;
+    exchange_->wait_until_arrived(collections_);
+    exchange_->wait_for_sends();
+  }
+
  private:
+  [[nodiscard]] std::span<const double> row_block() const override {
+    return part_of_operand(layout_.row_block(row_));
+  }
+  [[nodiscard]] std::span<double> column_partial() override { return column_sum_->partial(scalar_sums_); }
+  [[nodiscard]] std::span<const double> column_result() const override { return column_sum_->result(); }
+  void collect_rows() override {
+    // Pieces of other nodes come with the collection's messages.
+    if (place_.nodes.node_count() > 1) finish_collection();
+    const auto block = layout_.row_block(row_);
+    if (block.size() == 0) return;
+    const int last = layout_.column_block_of(block.end - 1);
+    for (int column = layout_.column_block_of(block.begin); column <= last; ++column) wait_for_column(column);
+  }
+  void sum_columns() override {
+    assert(!is_collecting());
+    finish_reading_operand();
+    column_sum_->run(scalar_sums_);
+  }
+
   [[nodiscard]] std::span<double> part_of_operand(const IndexRange& range) const {
     return areas_.operand().subspan(static_cast<std::size_t>(range.begin),
                                     static_cast<std::size_t>(range.size()));
@@ -198,22 +220,13 @@ class SharedMemory final : public Communicator {
     return columns;
   }
 
-  /// Until the column's ranks of this node have written their pieces.
+  /// Returns when the column's ranks of this node have written their pieces.
   void wait_for_column(int column) {
     areas_.operand_ready(column).wait_for(local_count(column) * collections_, place_.waiter);
   }
 
-  void finish_collection() {
-    if (!is_collecting_) return;
-    is_collecting_ = false;
-    if (exchange_) exchange_->receive();
-    wait_for_column(column_);
-    if (!exchange_) return;
-    exchange_->wait_until_arrived(collections_);
-    exchange_->wait_for_sends();
-  }
+  /// Tells the node's ranks that this one has read the operand.
   void finish_reading_operand() {
-    finish_collection();
     if (!reads_operand_) return;
     reads_operand_ = false;
     areas_.control(stand_.place()).operands_done.store(collections_, std::memory_order_release);
@@ -229,11 +242,11 @@ class SharedMemory final : public Communicator {
     return areas_.control(place).scalars[turn];
   }
   [[nodiscard]] int local_rank_count() const { return static_cast<int>(stand_.local_ranks().size()); }
-  /// A rank that sleeps can be woken by a counter only; the others look at each slot, which costs one
-  /// transfer of a cache line where a counter costs three (to count, to see the count, to fetch the numbers).
+  /// Only a counter wakes a rank that sleeps. Ranks that do not sleep look at each slot: that costs one
+  /// transfer of a cache line, a counter costs three (to count, to see the count, to fetch the numbers).
   void announce_numbers(std::size_t turn) {
     if (place_.ranks_sleep) {
-      areas_.node_control().scalars_ready.add(static_cast<std::uint64_t>(local_rank_count()));
+      areas_.node_control().scalars_ready.add_one(static_cast<std::uint64_t>(local_rank_count()));
     } else {
       slot_of(stand_.place(), turn).sum_number.store(scalar_sums_, std::memory_order_release);
     }
@@ -270,21 +283,21 @@ class SharedMemory final : public Communicator {
   IndexRange my_piece_;
   int column_ = 0;
   int row_ = 0;
-  std::vector<std::uint64_t> local_counts_;  // of each process column: ranks of this node
+  std::vector<std::uint64_t> local_counts_;  // ranks of this node, by process column
   std::unique_ptr<SharedSum> sum_;
   std::unique_ptr<SharedSum> column_sum_;  // only when mirrored
 
   std::optional<NodeExchange> exchange_;        // of the collection, where there are other nodes
-  std::vector<std::vector<int>> sent_columns_;  // whose pieces are in each message that this rank sends
+  std::vector<std::vector<int>> sent_columns_;  // process columns with pieces in each message of this rank
 
   std::array<double, largest_scalar_count> node_sum_values_{};
   std::vector<std::unique_ptr<PreparedOperation>> node_sums_;  // by count, on the first rank of each node
 
   std::uint64_t collections_ = 0;
   std::uint64_t scalar_sums_ = 0;
-  std::uint64_t scalars_at_collection_ = 0;  // scalar sums in front of the last collection
+  std::uint64_t scalars_at_collection_ = 0;  // scalar sums before the last collection
   bool reads_operand_ = false;
-  bool is_collecting_ = false;  // the other pieces have not been waited for
+  bool has_all_pieces_ = true;  // of the last collection
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 #pragma once
 
-// The transport "shared" without MPI: what several ranks, or several threads, do in memory that they share.
+// The protocol of the transport "shared", without MPI: ranks, or threads, that work in memory which they
+// share.
 
 #include <cstddef>
 #include <memory>
@@ -13,7 +14,7 @@
 
 namespace cg2d::comm {
 
-/// Where one of the ranks finds the memory of its node, and the way to the others.
+/// One rank's access to the memory of its node, and to the other nodes.
 struct SharedPlace {
   int rank = 0;
   NodeMap nodes;
@@ -25,6 +26,7 @@ struct SharedPlace {
   MakeNodeLink make_link{};  ///< needed where there are several nodes
 };
 
+/// Bytes of the part of that rank.
 std::size_t shared_part_byte_count(const BlockLayout& layout, const NodeMap& nodes, int rank,
                                    const CommunicatorOptions& options);
 

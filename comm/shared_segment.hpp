@@ -17,7 +17,7 @@ namespace cg2d::comm {
 /// There is no room for memory that ranks share, or the system does not let them share it.
 class SharedMemoryError : public std::runtime_error {
  public:
-  /// Of all ranks together.
+  /// `needed_bytes`: of all ranks together.
   explicit SharedMemoryError(std::int64_t needed_bytes);
   [[nodiscard]] std::int64_t needed_bytes() const { return needed_bytes_; }
 
@@ -34,7 +34,7 @@ class SharedMemoryError : public std::runtime_error {
 /// lets the program die at the first touch.
 class SharedSegment {
  public:
-  /// Collective over the whole group. `ranks`: who shares with this rank, itself among them; each of them
+  /// Collective over the whole group. `ranks`: those that share with this rank, itself included; each of them
   /// names the same. `byte_count`: of my part.
   SharedSegment(RankGroup& group, std::span<const int> ranks, std::size_t byte_count);
   ~SharedSegment() = default;

@@ -7,7 +7,7 @@
 namespace cg2d::comm {
 namespace {
 
-/// sum := all sources, at least one unless it is empty, in their order.
+/// sum := all sources, added in their order. At least one source, unless the sum is empty.
 void add_up(const std::vector<const double*>& sources, std::span<double> sum) {
   const auto count = sum.size();
   if (count == 0) return;
@@ -43,7 +43,8 @@ std::vector<const double*> local_sources(const SharedStand& stand, SummedOver ov
 
 }  // namespace
 
-SharedSum::SharedSum(const SharedStand& stand, SummedOver over, NodeLink* link)
+SharedSum::SharedSum(const SharedStand& stand, SummedOver over, NodeLink* link,
+                     std::pmr::memory_resource& memory)
     : stand_(stand),
       over_(over),
       partial_(stand.areas.partial(over, stand.rank)),
@@ -54,14 +55,14 @@ SharedSum::SharedSum(const SharedStand& stand, SummedOver over, NodeLink* link)
   find_sources();
   if (in_place_) return;
   local_counts_ = ranks_on_node(stand.layout, stand.nodes, over, stand.node());
-  result_.resize(
-      static_cast<std::size_t>(stand.layout.piece(stand.layout.column_piece_of(stand.rank)).size()));
+  result_ = Buffer(
+      memory, static_cast<std::size_t>(stand.layout.piece(stand.layout.column_piece_of(stand.rank)).size()));
   if (stand.nodes.node_count() == 1) return;
   find_shares();
   prepare_exchange(link);
 }
 
-/// Node after node: the ranks of this one each by itself, the others as their nodes' sums.
+/// Node after node: of this one each rank by itself, of another its sum.
 void SharedSum::find_sources() {
   std::int64_t incoming = 0;
   for (int node = 0; node < stand_.nodes.node_count(); ++node) {
@@ -106,7 +107,7 @@ void SharedSum::find_shares() {
   }
 }
 
-/// Sums for one node after the other, in both directions.
+/// Both buffers hold the sums of one node after the other.
 void SharedSum::prepare_exchange(NodeLink* link) {
   assert(link != nullptr);
   const auto next = [](std::int64_t& end, const NodeSums& sums) {
@@ -144,26 +145,26 @@ std::span<double> SharedSum::partial(std::uint64_t scalar_sums) {
 
 std::span<const double> SharedSum::result() const {
   if (in_place_) return {sources_.front(), partial_.size()};
-  return result_;
+  return result_.span();
 }
 
 void SharedSum::run(std::uint64_t scalar_sums) {
   if (in_place_) return;
   ++number_;
   scalars_at_run_ = scalar_sums;
-  stand_.areas.partial_ready(over_, my_group_).add(local_count(my_group_));
+  stand_.areas.partial_ready(over_, my_group_).add_one(local_count(my_group_));
   if (exchange_ && exchange_->is_needed()) exchange();
   wait_for_partials(summed_group_);
-  add_up(sources_, result_);
+  add_up(sources_, result_.span());
   if (exchange_) exchange_->wait_for_sends();
   stand_.areas.control(stand_.place())
       .sums_done[static_cast<std::size_t>(over_)]
       .store(number_, std::memory_order_release);
 }
 
-/// What other nodes get from this one, and what this one gets from them.
+/// Sends other nodes the sums of this one, and receives theirs.
 void SharedSum::exchange() {
-  // Nobody here reads the last sum's any more: partial() has seen to it, or a sum_scalars().
+  // Nobody on this node reads the last sums any more: partial() or a sum_scalars() has seen to that.
   exchange_->start_receives();
   for (const auto& share : shares_) {
     wait_for_partials(share.group);
@@ -171,7 +172,7 @@ void SharedSum::exchange() {
   }
   auto& ready = stand_.areas.node_control().sums[static_cast<std::size_t>(over_)].outgoing_ready;
   const auto ranks = static_cast<std::uint64_t>(stand_.local_ranks().size());
-  ready.add(ranks);
+  ready.add_one(ranks);
   exchange_->send([&](std::size_t) { ready.wait_for(ranks * number_, stand_.waiter); });
   exchange_->receive();
   exchange_->wait_until_arrived(number_);

@@ -7,29 +7,29 @@
 #include <span>
 #include <vector>
 
-#include "comm/huge_page_vector.hpp"
+#include "comm/buffer.hpp"
 #include "comm/node_exchange.hpp"
 #include "comm/node_plan.hpp"
 #include "comm/shared_areas.hpp"
 
 namespace cg2d::comm {
 
-/// Sums this rank's column piece of q. What it refers to must outlive it. Each rank of a node adds up the
-/// partial sums of its own piece where they are. For pieces of other nodes' ranks the node's ranks are added
-/// up first, each rank a share of them; then one message goes to each node.
+/// Sums this rank's column piece of q. Each rank of a node adds up the partial sums of its own piece where
+/// they are. For pieces of other nodes' ranks the node's ranks first add up their own partial sums, each rank
+/// an equal share of them; then one message goes to each node. The references must outlive it.
 class SharedSum {
  public:
-  /// `link` is needed where there are several nodes. Collective.
-  SharedSum(const SharedStand& stand, SummedOver over, NodeLink* link);
+  /// `link` is needed where there are several nodes; `memory` gives the buffer of the result. Collective.
+  SharedSum(const SharedStand& stand, SummedOver over, NodeLink* link, std::pmr::memory_resource& memory);
 
-  /// My partial sums of the whole block. `scalar_sums`: how many sum_scalars() there have been; without one
-  /// since the last sum this waits until all ranks of the node have read them.
+  /// My partial sums of the whole block. Waits until all ranks of the node have read the last ones, unless
+  /// there was a sum_scalars() since. `scalar_sums`: the number of sum_scalars() so far.
   [[nodiscard]] std::span<double> partial(std::uint64_t scalar_sums);
   [[nodiscard]] std::span<const double> result() const;
   void run(std::uint64_t scalar_sums);
 
  private:
-  /// A part of what goes to other nodes that this rank adds up.
+  /// A part of the sums for other nodes, which this rank adds up.
   struct Share {
     int group;
     std::vector<const double*> sources;
@@ -52,7 +52,7 @@ class SharedSum {
   int summed_group_ = 0;                     // whose sums my piece is
   std::vector<std::uint64_t> local_counts_;  // of each group: ranks of this node
   std::vector<const double*> sources_;       // of my piece
-  HugePageVector result_;
+  Buffer result_;
   bool in_place_ = false;  // a group of one: the partial sums are the sums
   std::vector<Share> shares_;
   std::optional<NodeExchange> exchange_;  // with other nodes, where there are some

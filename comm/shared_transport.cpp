@@ -1,5 +1,6 @@
-// The transport "shared" between ranks of MPI: what gets them their memory, and the messages between nodes.
+// The transport "shared" between ranks of MPI: where their memory comes from, and the messages between nodes.
 
+#include <array>
 #include <memory>
 #include <string>
 #include <utility>
@@ -8,11 +9,12 @@
 #include "comm/shared_memory.hpp"
 #include "comm/shared_segment.hpp"
 #include "comm/transfer.hpp"
-#include "comm/transports.hpp"
-#include "comm/two_sided.hpp"
 
 namespace cg2d::comm {
 namespace {
+
+/// Each rank adds up its own piece, in place: there is no whole block of sums.
+constexpr std::array shared_sum_forms{SumForm::reduce_scatter};
 
 class MpiNodeMessages final : public NodeMessages {
  public:
@@ -45,8 +47,8 @@ class MpiNodeMessages final : public NodeMessages {
 
 class MpiNodeLink final : public NodeLink {
  public:
-  MpiNodeLink(RankGroup& group, const NodeMap& nodes, TrafficCounts& sent)
-      : endpoint_(group, sent), node_(nodes.node_of(group.rank())) {}
+  MpiNodeLink(RankGroup& group, const NodeMap& nodes, TrafficCounts& sent, std::pmr::memory_resource& memory)
+      : endpoint_(group, sent), node_(nodes.node_of(group.rank())), memory_(memory) {}
 
   std::unique_ptr<NodeMessages> prepare(Operation operation, const std::vector<NodeMessage>& sends,
                                         const std::vector<NodeMessage>& receives) override {
@@ -55,18 +57,21 @@ class MpiNodeLink final : public NodeLink {
   std::unique_ptr<PreparedOperation> prepare_sum(std::span<double> values,
                                                  const std::vector<int>& ranks) override {
     const auto count = static_cast<int>(ranks.size());
-    return make_scheduled_steps(endpoint_, {.operation = Operation::dot,
-                                            .form = SumForm::whole_block,
-                                            .schedule = all_reduce_schedule(count, node_),
-                                            .pieces = GroupPieces::of_scalars(count, std::ssize(values)),
-                                            .ranks = ranks,
-                                            .member = node_,
-                                            .block = values});
+    return make_scheduled_steps(endpoint_,
+                                {.operation = Operation::dot,
+                                 .form = SumForm::whole_block,
+                                 .schedule = all_reduce_schedule(count, node_),
+                                 .pieces = GroupPieces::of_scalars(count, std::ssize(values)),
+                                 .ranks = ranks,
+                                 .member = node_,
+                                 .block = values},
+                                memory_);
   }
 
  private:
   Endpoint endpoint_;
   int node_;
+  std::pmr::memory_resource& memory_;
 };
 
 std::unique_ptr<Communicator> make_shared(RankGroup& group, const BlockLayout& layout,
@@ -88,8 +93,9 @@ std::unique_ptr<Communicator> make_shared(RankGroup& group, const BlockLayout& l
   for (std::size_t index = 0; index < local_ranks.size(); ++index)
     place.parts.push_back(segment->part(index));
   if (nodes.node_count() > 1) {
-    place.make_link = [&group, nodes](TrafficCounts& sent) -> std::unique_ptr<NodeLink> {
-      return std::make_unique<MpiNodeLink>(group, nodes, sent);
+    place.make_link = [&group, nodes,
+                       &memory = *options.memory](TrafficCounts& sent) -> std::unique_ptr<NodeLink> {
+      return std::make_unique<MpiNodeLink>(group, nodes, sent, memory);
     };
   }
   return make_shared_communicator(std::move(place), layout, options);
@@ -103,7 +109,11 @@ TransportRow shared_transport() {
       .description =
           "vectors in the node's shared memory, read in place; between nodes a message for each pair",
       .counts = CountedTraffic::between_nodes,
+      .scalar_order = ScalarOrder::butterfly_over_nodes,
+      .sum_forms = shared_sum_forms,
       .tells_nodes_apart = true,
+      .shares_memory = true,
+      .reads_in_place = true,
       .why_unavailable = &why_not_mapped,
       .make = &make_shared,
   };

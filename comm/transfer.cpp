@@ -5,8 +5,6 @@
 namespace cg2d::comm {
 namespace {
 
-int mpi_count(std::int64_t count) { return static_cast<int>(count); }
-
 int tag_of(Operation operation) { return static_cast<int>(operation); }
 
 /// The elements of several ranges of one buffer as one MPI datatype.
@@ -14,11 +12,11 @@ OwnedDatatype datatype_of(const std::vector<IndexRange>& ranges) {
   std::vector<int> lengths;
   std::vector<int> starts;
   for (const auto& range : ranges) {
-    lengths.push_back(mpi_count(range.size()));
-    starts.push_back(mpi_count(range.begin));
+    lengths.push_back(int_count(range.size()));
+    starts.push_back(int_count(range.begin));
   }
   MPI_Datatype type = MPI_DATATYPE_NULL;
-  check(MPI_Type_indexed(mpi_count(std::ssize(ranges)), lengths.data(), starts.data(), MPI_DOUBLE, &type),
+  check(MPI_Type_indexed(int_count(std::ssize(ranges)), lengths.data(), starts.data(), MPI_DOUBLE, &type),
         "MPI_Type_indexed");
   OwnedDatatype owned(type);
   check(MPI_Type_commit(&type), "MPI_Type_commit");
@@ -35,7 +33,7 @@ struct Message {
 
 Message message_of(std::span<double> buffer, const std::vector<IndexRange>& ranges) {
   if (ranges.size() == 1)
-    return {.data = buffer.data() + ranges[0].begin, .count = mpi_count(ranges[0].size())};
+    return {.data = buffer.data() + ranges[0].begin, .count = int_count(ranges[0].size())};
   Message message{.data = buffer.data(), .count = 1, .own_type = datatype_of(ranges)};
   message.type = message.own_type.get();
   return message;
@@ -108,7 +106,7 @@ void Endpoint::wait_for_receive(const Transfer& receive) const {
 }
 
 void Endpoint::tell_taken(const Transfer& receive) const {
-  // A long message is complete for its sender only when its receiver has fetched it: the sender may sleep
+  // A long message is complete for its sender only when its receiver has fetched it. The sender may sleep
   // until then, so it is rung before this rank waits for anything else.
   if (bells_ && !receive.idle()) bells_->ring(Bell::taken, receive.partner());
 }

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <memory_resource>
 #include <span>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include "comm/communicator.hpp"
 #include "comm/doorbells.hpp"
 #include "comm/mpi_handles.hpp"
+#include "comm/prepared_operation.hpp"
 #include "comm/rank_group.hpp"
 
 namespace cg2d::comm {
@@ -22,7 +24,7 @@ class Transfer {
  public:
   Transfer() = default;
 
-  /// Of these ranges of the buffer, in their order; at least one, none of them empty. Messages of one
+  /// Moves these ranges of the buffer, in their order; at least one, none of them empty. Messages of one
   /// operation between two ranks arrive in the order in which they were sent. Throws MpiError.
   static Transfer send(MPI_Comm communicator, std::span<double> buffer, const std::vector<IndexRange>& ranges,
                        int destination, Operation operation);
@@ -52,8 +54,15 @@ class Transfer {
 /// All of a buffer as the ranges of a Transfer.
 std::vector<IndexRange> whole(std::span<const double> buffer);
 
-/// Where one rank's transfers start and are waited for: what is sent is counted, and where waiting ranks
-/// yield they sleep until their partner rings.
+/// Starts one rank's transfers and waits for them. Counts the sends. Where waiting ranks yield they sleep
+/// until their partner rings:
+///
+///     this rank            rings                           so that
+///     start_send           its receiver's bell "sent"      a receiver that sleeps looks again
+///     wait_for_receive     its sender's bell "taken"       a sender whose long message was fetched goes on
+///     remind               its receiver's bell "sent"      a receiver that needs this rank's help gets it
+///
+/// Each throws MpiError.
 class Endpoint {
  public:
   /// Collective over the group.
@@ -62,13 +71,13 @@ class Endpoint {
   [[nodiscard]] MPI_Comm handle() const { return group_.handle(); }
   void start_send(Operation operation, Transfer& send) const;
   void wait_for_receive(const Transfer& receive) const;
-  /// Looks once, and lets MPI work.
+  /// Looks once, which lets MPI work.
   [[nodiscard]] bool has_arrived(const Transfer& receive) const;
   void wait_for_send(const Transfer& send) const;
-  /// For a send that was started a while ago: its receiver may sleep, and need this rank's help to fetch it,
-  /// which it gives from now on.
+  /// For a send that was started a while ago: its receiver may sleep because it needs calls of MPI on this
+  /// rank to fetch the message, which this rank makes from now on.
   void remind(const Transfer& send) const;
-  /// For both, in the order that lets the partner go on first.
+  /// Waits for both, in the order that lets the partner go on first.
   void wait_for(const Transfer& send, const Transfer& receive) const;
 
  private:
@@ -79,5 +88,11 @@ class Endpoint {
   TrafficCounts& sent_;
   std::unique_ptr<Doorbells> bells_;  // only where waiting ranks yield
 };
+
+/// The steps of task.schedule as persistent messages, run one after the other; buffers for what they add come
+/// from `memory`. For transports that need such an operation beside their own. The endpoint and the memory
+/// must outlive it. Collective over the members.
+std::unique_ptr<PreparedOperation> make_scheduled_steps(const Endpoint& endpoint, const GroupTask& task,
+                                                        std::pmr::memory_resource& memory);
 
 }  // namespace cg2d::comm

@@ -1,13 +1,11 @@
-// Two-sided messages: persistent requests between fixed buffers, all made at set-up.
-
-#include "comm/two_sided.hpp"
+// The transport "two-sided": persistent messages between fixed buffers, all made at set-up.
 
 #include <deque>
 #include <vector>
 
-#include "comm/huge_page_vector.hpp"
+#include "comm/buffer.hpp"
+#include "comm/prepared_operation.hpp"
 #include "comm/transfer.hpp"
-#include "comm/transports.hpp"
 
 namespace cg2d::comm {
 namespace {
@@ -16,11 +14,12 @@ namespace {
 struct Step {
   Transfer send;
   Transfer receive;
-  HugePageVector scratch;           // what is received in order to be added
+  Buffer scratch;                   // received data that are added to the block
   std::vector<IndexRange> targets;  // where in the block the scratch is added; empty: received in place
 };
 
-std::vector<Step> steps_of(const Endpoint& endpoint, const GroupTask& task) {
+std::vector<Step> steps_of(const Endpoint& endpoint, const GroupTask& task,
+                           std::pmr::memory_resource& memory) {
   const auto communicator = endpoint.handle();
   std::vector<Step> steps;
   for (const auto& planned : task.schedule.steps) {
@@ -36,8 +35,8 @@ std::vector<Step> steps_of(const Endpoint& endpoint, const GroupTask& task) {
         step.receive = Transfer::receive(communicator, task.block, ranges, rank_of(planned.receive_from),
                                          task.operation);
       } else {
-        step.scratch.resize(static_cast<std::size_t>(task.pieces.element_count(planned.received)));
-        step.receive = Transfer::receive(communicator, step.scratch, whole(step.scratch),
+        step.scratch = Buffer(memory, static_cast<std::size_t>(task.pieces.element_count(planned.received)));
+        step.receive = Transfer::receive(communicator, step.scratch.span(), whole(step.scratch.span()),
                                          rank_of(planned.receive_from), task.operation);
         step.targets = std::move(ranges);
       }
@@ -50,16 +49,15 @@ std::vector<Step> steps_of(const Endpoint& endpoint, const GroupTask& task) {
 /// The steps of a schedule, one after the other.
 class ScheduledSteps final : public PreparedGather {
  public:
-  ScheduledSteps(const Endpoint& endpoint, const GroupTask& task)
+  ScheduledSteps(const Endpoint& endpoint, const GroupTask& task, std::pmr::memory_resource& memory)
       : endpoint_(endpoint),
         operation_(task.operation),
         block_(task.block),
-        steps_(steps_of(endpoint, task)) {}
+        steps_(steps_of(endpoint, task, memory)) {}
 
   void run() override {
-    // Receives that are added have buffers of their own and receives in place go where nothing is read or
-    // sent before they are complete... but for the last step of an all-reduce, which replaces what was sent:
-    // so only the former are posted ahead.
+    // Receives that are added have buffers of their own, so they are all posted ahead. Receives in place are
+    // not: that of the last step of an all-reduce replaces what the steps before it send.
     for (auto& step : steps_) {
       if (!step.targets.empty()) step.receive.start();
     }
@@ -67,12 +65,12 @@ class ScheduledSteps final : public PreparedGather {
       if (step.targets.empty()) step.receive.start();
       endpoint_.start_send(operation_, step.send);
       endpoint_.wait_for(step.send, step.receive);
-      add_to_ranges(step.scratch, step.targets, block_);
+      add_to_ranges(step.scratch.span(), step.targets, block_);
     }
   }
 
-  // In parts, of a gather: all that is received is placed, and nothing of it is read before it is there, so
-  // every receive is posted at once. No two of them are from the same rank.
+  // A gather in parts posts every receive at once: all of them are in place, nothing of them is read before
+  // they are complete, and no two are from the same rank.
   void begin() override {
     for (auto& step : steps_) step.receive.start();
     arrived_ = 0;
@@ -92,11 +90,12 @@ class ScheduledSteps final : public PreparedGather {
     }
   }
   void finish() override {
+    wait_for_part(steps_.size());
     for (const auto& step : steps_) endpoint_.wait_for_send(step.send);
   }
 
  private:
-  /// What the steps that have arrived let this rank send.
+  /// Starts the send of the first step that has not arrived, which all before it allow.
   void send_next() {
     if (arrived_ < steps_.size()) endpoint_.start_send(operation_, steps_[arrived_].send);
   }
@@ -105,7 +104,7 @@ class ScheduledSteps final : public PreparedGather {
   Operation operation_;
   std::span<double> block_;
   std::vector<Step> steps_;
-  std::size_t arrived_ = 0;  // steps, of a gather in parts
+  std::size_t arrived_ = 0;  // steps of a gather in parts
 };
 
 class Move final : public PreparedOperation {
@@ -136,11 +135,14 @@ class Move final : public PreparedOperation {
 
 class TwoSidedOperations final : public OperationMaker {
  public:
-  TwoSidedOperations(RankGroup& group, TrafficCounts& sent) : endpoint_(group, sent) {}
+  TwoSidedOperations(RankGroup& group, TrafficCounts& sent, std::pmr::memory_resource& memory)
+      : endpoint_(group, sent), memory_(memory) {}
 
-  std::span<double> allocate(std::size_t count) override { return buffers_.emplace_back(count); }
+  std::span<double> allocate(std::size_t count) override {
+    return buffers_.emplace_back(memory_, count).span();
+  }
   std::unique_ptr<PreparedGather> gather(const GroupTask& task) override {
-    return std::make_unique<ScheduledSteps>(endpoint_, task);
+    return std::make_unique<ScheduledSteps>(endpoint_, task, memory_);
   }
   std::unique_ptr<PreparedOperation> sum(const GroupTask& task) override { return gather(task); }
   std::unique_ptr<PreparedOperation> move(const MoveTask& task) override {
@@ -149,13 +151,15 @@ class TwoSidedOperations final : public OperationMaker {
 
  private:
   Endpoint endpoint_;
-  std::deque<HugePageVector> buffers_;
+  std::pmr::memory_resource& memory_;
+  std::deque<Buffer> buffers_;
 };
 
 }  // namespace
 
-std::unique_ptr<PreparedOperation> make_scheduled_steps(const Endpoint& endpoint, const GroupTask& task) {
-  return std::make_unique<ScheduledSteps>(endpoint, task);
+std::unique_ptr<PreparedOperation> make_scheduled_steps(const Endpoint& endpoint, const GroupTask& task,
+                                                        std::pmr::memory_resource& memory) {
+  return std::make_unique<ScheduledSteps>(endpoint, task, memory);
 }
 
 TransportRow two_sided_transport() {
@@ -166,11 +170,12 @@ TransportRow two_sided_transport() {
       .why_unavailable = [](RankGroup&) { return std::string(); },
       .make = [](RankGroup& group, const BlockLayout& layout,
                  const CommunicatorOptions& options) -> std::unique_ptr<Communicator> {
-        return make_buffered_communicator(
-            "two-sided", group, layout, options,
-            [](RankGroup& ranks, TrafficCounts& sent) -> std::unique_ptr<OperationMaker> {
-              return std::make_unique<TwoSidedOperations>(ranks, sent);
-            });
+        return make_buffered_communicator("two-sided", group, layout, options,
+                                          [](RankGroup& ranks, const CommunicatorOptions& asked,
+                                             TrafficCounts& sent) -> std::unique_ptr<OperationMaker> {
+                                            return std::make_unique<TwoSidedOperations>(ranks, sent,
+                                                                                        *asked.memory);
+                                          });
       },
   };
 }

@@ -12,25 +12,25 @@
 namespace cg2d::comm {
 namespace {
 
-// Even a rank with a core of its own yields in the end: other programs may want that core. A poll takes about
-// 0.1 us, so this is far beyond any message that is under way.
+// Even a rank with a core of its own yields in the end, since other programs may want that core. A poll takes
+// about 0.1 us, so this is far beyond any message that is under way.
 constexpr std::int64_t polls_before_yield_when_spinning = 10'000;
 
-// A yield may give way to nobody (see doorbells.hpp): where no partner can ring, a rank that waits for longer
-// sleeps for moments.
+// A yield may give way to nobody (see doorbells.hpp). Where no partner can ring, a rank that waits for longer
+// takes short naps.
 constexpr std::int64_t yields_before_nap = 20;
 
-// One poll takes one or a few messages out of MPI's queues (UCX begins with one and takes more while it finds
-// more), and several may have come with one ring.
+// Several messages may have come with one ring, and one poll takes only a few of them out of MPI's queues
+// (UCX begins with one and takes more while it finds more).
 constexpr std::int64_t polls_per_ring = 8;
 
-// A sleeping rank costs the others a poll of some microseconds for each nap: 14 of them on a core that works,
-// napping for 10 ms, take about 1 % of it.
+// Each nap of a sleeping rank ends with a poll of some microseconds on a core that works: 14 ranks that nap
+// for 10 ms take about 1 % of it.
 constexpr std::chrono::microseconds shortest_nap{20};
 constexpr std::chrono::microseconds longest_nap{10'000};
 constexpr int naps_per_wait = 10;
 
-/// Leaves the core's units to its other thread for a moment.
+/// Leaves the core's units to its other hardware thread for a moment.
 void relax_core() {
 #if defined(__x86_64__)
   __builtin_ia32_pause();
@@ -47,7 +47,7 @@ void Waiter::poll(std::span<MPI_Request> requests, const Pause& pause) {
   const std::uint64_t begin = ticks_ != nullptr ? ticks_() : 0;
   for (std::int64_t polls = 1;; ++polls) {
     int complete = 0;
-    check(MPI_Testall(static_cast<int>(requests.size()), requests.data(), &complete, MPI_STATUSES_IGNORE),
+    check(MPI_Testall(int_count(requests.size()), requests.data(), &complete, MPI_STATUSES_IGNORE),
           "MPI_Testall");
     if (complete != 0) break;
     pause(polls);
@@ -97,7 +97,7 @@ void Waiter::pause_between_looks(std::int64_t looks) {
 
 void Waiter::wait(MPI_Request request, Doorbells& bells, Bell bell) {
   if (mode_ != WaitMode::yield) return wait_all({&request, 1});
-  // Read before the polls that follow, so that no ring behind them is missed.
+  // Read before the polls that follow, so that no ring after them is missed.
   std::uint32_t rung = bells.rung(bell);
   std::int64_t polls_since = 0;
   poll({&request, 1}, [&](std::int64_t) {

@@ -9,15 +9,15 @@
 
 namespace cg2d::comm {
 
-/// What a rank does between two polls.
+/// A rank's behaviour between two polls.
 enum class WaitMode {
-  /// The rank has a core to itself: poll at once, and yield only after many polls in vain.
+  /// The rank has a core to itself: it polls at once, and yields only after many polls in vain.
   spin,
-  /// Ranks outnumber the cores that they may run on: give the processor away, by sleeping where the other
-  /// rank can wake this one, by sched_yield after every poll in vain where it cannot.
+  /// Ranks outnumber the cores that they may run on: a rank gives the processor away. It sleeps where the
+  /// other rank can wake it, and calls sched_yield after every poll in vain where it cannot.
   yield,
-  /// The other ranks are busy with something that must not be disturbed: sleep between two polls, the longer
-  /// the longer it takes. What is waited for is noticed late, by a tenth of the wait and 10 ms at most.
+  /// The other ranks are busy with work that must not be disturbed: a rank sleeps between two polls, longer
+  /// as the wait gets longer. It notices the end late, by a tenth of the wait and 10 ms at most.
   sleep,
 };
 
@@ -35,15 +35,15 @@ class Waiter {
 
   /// Returns when all requests are complete. Throws MpiError.
   void wait_all(std::span<MPI_Request> requests);
-  /// Waits for one request, a send or a receive. In yield mode the rank sleeps after some polls until its
-  /// bell rings: `taken` for a send, `sent` for a receive, by the partner.
+  /// Waits for one request, a send or a receive. In yield mode the rank sleeps after some polls until the
+  /// partner rings its bell: `taken` for a send, `sent` for a receive.
   void wait(MPI_Request request, Doorbells& bells, Bell bell);
 
-  /// Returns when reached() does. In yield mode calls sleep() after some polls in vain: it returns when
-  /// reached() may have changed, or after a while.
+  /// Returns when reached() is true. In yield mode it calls sleep() after some polls in vain, which returns
+  /// when reached() may have changed, or after a while.
   template <typename Reached, typename Sleep>
   void wait_until(const Reached& reached, const Sleep& sleep);
-  /// Where nobody can wake this rank: sleeps for moments.
+  /// The same where nobody can wake this rank: it takes short naps.
   template <typename Reached>
   void wait_until(const Reached& reached) {
     wait_until(reached, &nap);
@@ -52,16 +52,16 @@ class Waiter {
   void set_mode(WaitMode mode) { mode_ = mode; }
   void set_tick_source(TickSource ticks) { ticks_ = ticks; }
   [[nodiscard]] WaitMode mode() const { return mode_; }
-  /// Ticks spent in wait_all since the Waiter was made.
+  /// Ticks spent waiting since the Waiter was made.
   [[nodiscard]] std::uint64_t waited_ticks() const { return waited_ticks_; }
-  /// How often the tick source was read twice for it.
+  /// The number of waits that were timed, each by two readings of the tick source.
   [[nodiscard]] std::uint64_t wait_count() const { return wait_count_; }
 
  private:
   static void nap();
-  /// One poll in vain of something in memory, the given number in a row.
+  /// Called after each look in vain at something in memory; `looks`: how many in a row.
   void pause_between_looks(std::int64_t looks);
-  /// In yield mode: looks before it sleeps.
+  /// Looks in vain before a rank in yield mode sleeps.
   static constexpr std::int64_t looks_before_sleep = 30;
 
   template <typename Pause>

@@ -8,7 +8,7 @@
 #include <cstring>
 #include <new>
 
-namespace cg2d::kernels::detail {
+namespace cg2d::kernels {
 namespace {
 
 std::size_t page_size() {
@@ -64,7 +64,7 @@ void* map_pages(std::size_t byte_count) {
   return address;
 }
 
-void* remap_pages(void* address, std::size_t old_byte_count, std::size_t new_byte_count) {
+void* detail::remap_pages(void* address, std::size_t old_byte_count, std::size_t new_byte_count) {
   if (old_byte_count == 0) return map_pages(new_byte_count);
   if (new_byte_count == 0) {
     unmap_pages(address, old_byte_count);
@@ -86,10 +86,10 @@ void unmap_pages(void* address, std::size_t byte_count) noexcept {
   if (byte_count > 0) munmap(address, whole_pages(byte_count));
 }
 
-void drop_pages(void* address, std::size_t begin, std::size_t end) noexcept {
+void detail::drop_pages(void* address, std::size_t begin, std::size_t end) noexcept {
   const std::size_t first = whole_pages(begin);
   const std::size_t last = end / page_size() * page_size();
   if (first < last) madvise(static_cast<char*>(address) + first, last - first, MADV_DONTNEED);
 }
 
-}  // namespace cg2d::kernels::detail
+}  // namespace cg2d::kernels

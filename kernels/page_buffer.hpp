@@ -13,14 +13,15 @@
 
 namespace cg2d::kernels {
 
-namespace detail {
-
 /// `byte_count` zeroed bytes of anonymous memory, advised for huge pages; nullptr for 0 bytes. Throws
 /// std::bad_alloc.
 void* map_pages(std::size_t byte_count);
+void unmap_pages(void* address, std::size_t byte_count) noexcept;
+
+namespace detail {
+
 /// The same memory, longer or shorter, at a new address if need be; contents kept. Throws std::bad_alloc.
 void* remap_pages(void* address, std::size_t old_byte_count, std::size_t new_byte_count);
-void unmap_pages(void* address, std::size_t byte_count) noexcept;
 /// Gives back the pages that lie wholly within the bytes begin ... end-1; they read as zeros afterwards.
 void drop_pages(void* address, std::size_t begin, std::size_t end) noexcept;
 
@@ -35,8 +36,7 @@ class PageBuffer {
  public:
   PageBuffer() = default;
   /// Throws std::bad_alloc when the address space has no room; a page is taken only when it is first written.
-  explicit PageBuffer(std::size_t size)
-      : data_(static_cast<T*>(detail::map_pages(bytes_of(size)))), size_(size) {}
+  explicit PageBuffer(std::size_t size) : data_(static_cast<T*>(map_pages(bytes_of(size)))), size_(size) {}
   PageBuffer(PageBuffer&& other) noexcept
       : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
   PageBuffer& operator=(PageBuffer&& other) noexcept {
@@ -46,7 +46,7 @@ class PageBuffer {
   }
   PageBuffer(const PageBuffer&) = delete;
   PageBuffer& operator=(const PageBuffer&) = delete;
-  ~PageBuffer() { detail::unmap_pages(data_, size_ * sizeof(T)); }
+  ~PageBuffer() { unmap_pages(data_, size_ * sizeof(T)); }
 
   /// Keeps the first min(size(), size) elements; new ones are zero. Copies nothing. Throws std::bad_alloc.
   void resize(std::size_t size) {

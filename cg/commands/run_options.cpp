@@ -48,7 +48,7 @@ struct RunWords {
   ProblemWords problem;
   RunOptions options;
   std::string grid = "auto";
-  std::string sum_form = sum_form_name(default_sum_form);
+  std::string sum_form;  // empty: the transport's default
   std::string bind = "auto";
   std::string overlap = "off";
   std::optional<int> planned_ranks;
@@ -159,7 +159,6 @@ int planned_ranks_from(const RunWords& words) {
 
 RunOptions options_from(const RunWords& words) {
   RunOptions options = words.options;
-  options.sum_form = sum_form_from(words.sum_form);
   options.bind = bind_wish_from(words.bind);
   options.overlaps = overlap_from(words.overlap);
   options.tries_grids = words.grid != "rule";
@@ -168,6 +167,10 @@ RunOptions options_from(const RunWords& words) {
   options.planned_ranks = planned_ranks_from(words);
   options.problem = problem_from("run", words.class_letter, words.problem);
   check_choices(options);
+  std::vector<comm::SumForm> sum_forms;
+  if (!words.sum_form.empty()) sum_forms.push_back(sum_form_from(words.sum_form));
+  require_sum_form(options.transport, sum_forms);
+  options.sum_form = sum_forms_for(options.transport, sum_forms).front();
   check_counter_options(options);
   return options;
 }

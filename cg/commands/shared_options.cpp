@@ -1,5 +1,8 @@
 #include "cg/commands/shared_options.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include "cg/base/errors.hpp"
 #include "cg/commands/option_values.hpp"
 #include "cg/solver/block_product.hpp"
@@ -69,6 +72,14 @@ void require_transport_name(const std::string& name) {
 comm::SumForm sum_form_from(const std::string& name) {
   require_known("--sum", name, sum_form_names());
   return *find_sum_form(name);
+}
+
+void require_sum_form(const std::string& transport, const std::vector<comm::SumForm>& asked) {
+  if (!sum_forms_for(transport, asked).empty()) return;
+  std::vector<std::string> valid;
+  for (const auto form : sum_forms_of(transport)) valid.push_back(sum_form_name(form));
+  throw InputError(fmt::format("--sum {}: the transport {} has no such form; valid: {}",
+                               sum_form_name(asked.front()), transport, fmt::join(valid, ", ")));
 }
 
 bool overlap_from(const std::string& name) {

@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "cg/tuning/kernel_choice.hpp"
 #include "comm/schedule.hpp"
@@ -38,6 +39,8 @@ void require_ranks_per_node(int count);
 void require_kernel_name(const std::string& name);     ///< "auto" is one
 void require_transport_name(const std::string& name);  ///< "auto" is one
 comm::SumForm sum_form_from(const std::string& name);
+/// At least one of the forms that were asked for is one of the transport's.
+void require_sum_form(const std::string& transport, const std::vector<comm::SumForm>& asked);
 bool overlap_from(const std::string& name);  ///< "on" or "off"
 
 }  // namespace cg2d

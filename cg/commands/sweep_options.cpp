@@ -81,7 +81,10 @@ void set_default(std::vector<T>& list, T value) {
 void check_axes(const SweepAxes& axes) {
   constexpr int most = std::numeric_limits<int>::max();
   for (const auto& kernel : axes.kernels) require_kernel_name(kernel);
-  for (const auto& transport : axes.transports) require_transport_name(transport);
+  for (const auto& transport : axes.transports) {
+    require_transport_name(transport);
+    require_sum_form(transport, axes.sum_forms);
+  }
   for (const int count : axes.thread_counts) require_within("--threads", count, most_threads);
   for (const int count : axes.rank_counts) require_within("--ranks", count, most);
   for (const int columns : axes.columns) require_within("--px", columns, most);
@@ -112,7 +115,6 @@ SweepOptions sweep_options_from(const SweepWords& words) {
   set_default<std::string>(options.axes.transports, std::string(comm::default_transport().name));
   set_default(options.axes.thread_counts, 1);
   for (const auto& name : words.sum_forms) options.axes.sum_forms.push_back(sum_form_from(name));
-  set_default(options.axes.sum_forms, default_sum_form);
   options.common.bind = bind_wish_from(words.bind);
   if (!words.overlaps.empty()) options.axes.overlaps.clear();
   for (const auto& name : words.overlaps) options.axes.overlaps.push_back(overlap_from(name));

@@ -10,7 +10,7 @@
 #include "cg/base/agreement.hpp"
 #include "cg/base/errors.hpp"
 #include "cg/solver/communicator_setup.hpp"
-#include "comm/plain_sums.hpp"
+#include "comm/rank_group.hpp"
 
 namespace cg2d {
 namespace {

@@ -37,11 +37,13 @@ std::vector<T> gather_one(comm::RankGroup& group, const T& mine) {
 
 /// What a product reads of p and writes of q.
 std::int64_t product_vector_bytes(comm::Communicator& communicator) {
-  auto bytes = communicator.column_block().size_bytes() + communicator.partial().size_bytes() +
-               communicator.column_partial().size_bytes();
-  // With one process column the row block may be the piece itself, which the column block holds.
-  const bool is_held = communicator.row_block().data() == communicator.piece().data();
-  if (!is_held) bytes += communicator.row_block().size_bytes();
+  auto bytes = communicator.column_block().size_bytes() + communicator.partial().size_bytes();
+  if (auto* const mirror = communicator.mirror()) {
+    bytes += mirror->column_partial().size_bytes();
+    // With one process column the row block may be the piece itself, which the column block holds.
+    const bool is_held = mirror->row_block().data() == communicator.piece().data();
+    if (!is_held) bytes += mirror->row_block().size_bytes();
+  }
   return static_cast<std::int64_t>(bytes);
 }
 

@@ -4,11 +4,11 @@
 
 #include <span>
 
+#include "cg/base/page_memory.hpp"
 #include "cg/solver/block_product.hpp"
 #include "cg/solver/vector_ops.hpp"
 #include "cg/timing/phase_timer.hpp"
 #include "comm/communicator.hpp"
-#include "comm/huge_page_vector.hpp"
 
 namespace cg2d {
 
@@ -49,33 +49,34 @@ class BlockOperator {
  private:
   /// Each part of the product as soon as its part of the operand is there.
   void multiply_what_is_here() {
-    {
-      const auto timed = timer_.scope(Phase::collection);
-      communicator_.begin_collect();
-      if (product_.is_symmetric()) communicator_.collect_rows();
-      communicator_.wait_for_part(0);
-    }
+    auto collection = begin_collection();
     const std::size_t last = product_.part_count() - 1;
     for (std::size_t part = 0; part < last; ++part) {
       {
         const auto timed = timer_.scope_that_hides(Phase::collection, Phase::multiply);
-        product_.multiply_part(part, communicator_);
+        product_.multiply_part(part, communicator_, &collection);
       }
       const auto timed = timer_.scope(Phase::collection);
-      communicator_.wait_for_part(part + 1);
+      collection.wait_for_part(part + 1);
     }
     {
       const auto timed = timer_.scope(Phase::multiply);
-      product_.multiply_part(last, communicator_);
+      product_.multiply_part(last, communicator_, &collection);
     }
-    // What others had no time to fetch from here so far is waited for as part of the collection, too.
+    // Waiting for others to fetch this rank's piece is a part of the collection, too.
     const auto timed = timer_.scope(Phase::collection);
-    communicator_.wait_for_part(product_.part_count());
+    collection.finish();
+  }
+  [[nodiscard]] comm::Collection begin_collection() {
+    const auto timed = timer_.scope(Phase::collection);
+    auto collection = communicator_.begin_collect();
+    if (product_.is_symmetric()) communicator_.mirror()->collect_rows();
+    return collection;
   }
   void collect() {
     const auto timed = timer_.scope(Phase::collection);
     communicator_.collect();
-    if (product_.is_symmetric()) communicator_.collect_rows();
+    if (product_.is_symmetric()) communicator_.mirror()->collect_rows();
   }
   void multiply() {
     const auto timed = timer_.scope(Phase::multiply);
@@ -84,7 +85,7 @@ class BlockOperator {
   void sum() {
     const auto timed = timer_.scope(Phase::summation);
     communicator_.sum();
-    if (product_.is_symmetric()) communicator_.sum_columns();
+    if (product_.is_symmetric()) communicator_.mirror()->sum_columns();
   }
   void shuffle() {
     const auto timed = timer_.scope(Phase::shuffle);
@@ -92,14 +93,14 @@ class BlockOperator {
   }
   void add_both_sums() {
     const auto timed = timer_.scope(Phase::vector_updates);
-    vectors_.add(communicator_.result(), communicator_.column_result(), both_sums_);
+    vectors_.add(communicator_.result(), communicator_.mirror()->column_result(), both_sums_);
   }
 
   comm::Communicator& communicator_;
   BlockProduct& product_;
   PhaseTimer& timer_;
   VectorOps vectors_;
-  comm::HugePageVector both_sums_;  // my piece of q, where it is a sum over rows and one over columns
+  HugePageVector both_sums_;  // my piece of q, where it is a sum over rows and one over columns
 };
 
 }  // namespace cg2d

@@ -34,10 +34,11 @@ class HalfBlockProduct final : public BlockProduct {
   [[nodiscard]] bool is_symmetric() const override { return true; }
   [[nodiscard]] std::int64_t matrix_byte_count() const override { return kernel_->matrix_byte_count(); }
   void multiply(comm::Communicator& communicator) override {
+    auto& mirror = *communicator.mirror();
     kernel_->multiply({.p_columns = communicator.column_block(),
-                       .p_rows = communicator.row_block(),
+                       .p_rows = mirror.row_block(),
                        .q_rows = communicator.partial(),
-                       .q_columns = communicator.column_partial()});
+                       .q_columns = mirror.column_partial()});
   }
 
  private:

@@ -54,9 +54,11 @@ class BlockProduct {
 
   /// The parts of the product, those of comm::collection_parts(); 1: it needs the whole column block.
   [[nodiscard]] virtual std::size_t part_count() const { return 1; }
-  /// What one part of the column block adds to the partial sums; also from the whole row block, where it is
-  /// symmetric. All parts in their order are one multiply().
-  virtual void multiply_part(std::size_t part, comm::Communicator& communicator) {
+  /// Adds the products of one part of the column block to the partial sums; also of the whole row block,
+  /// where it is symmetric. All parts in their order are one multiply(). `collection`: the one that is under
+  /// way meanwhile, and makes progress now and then; nullptr: none.
+  virtual void multiply_part(std::size_t part, comm::Communicator& communicator,
+                             comm::Collection* /*collection*/) {
     if (part == 0) multiply(communicator);
   }
 };

@@ -3,17 +3,23 @@
 #include <fmt/format.h>
 
 #include "cg/base/errors.hpp"
+#include "cg/base/page_memory.hpp"
 #include "cg/base/process_memory.hpp"
 #include "cg/base/text_format.hpp"
 #include "comm/shared_segment.hpp"
 
 namespace cg2d {
 
+comm::CommunicatorOptions with_page_memory(comm::CommunicatorOptions options) {
+  options.memory = &page_memory();
+  return options;
+}
+
 std::unique_ptr<comm::Communicator> make_communicator(const comm::TransportRow& transport,
                                                       comm::RankGroup& group, const comm::BlockLayout& layout,
                                                       const comm::CommunicatorOptions& options) {
   try {
-    return transport.make(group, layout, options);
+    return transport.make(group, layout, with_page_memory(options));
   } catch (const comm::SharedMemoryError& error) {  // on every rank alike
     throw RunError(
         ExitCode::memory,

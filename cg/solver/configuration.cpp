@@ -217,6 +217,20 @@ std::string sum_form_name(comm::SumForm form) {
 
 std::vector<std::string> sum_form_names() { return names_of(sum_form_table); }
 
+std::span<const comm::SumForm> sum_forms_of(std::string_view transport) {
+  const auto* const row = comm::find_transport(transport);
+  return row == nullptr ? comm::all_sum_forms : row->sum_forms;
+}
+
+std::vector<comm::SumForm> sum_forms_for(std::string_view transport,
+                                         const std::vector<comm::SumForm>& asked) {
+  const auto known = sum_forms_of(transport);
+  if (asked.empty()) return {known.front()};
+  auto forms = asked;
+  std::erase_if(forms, [&](auto form) { return std::ranges::find(known, form) == known.end(); });
+  return forms;
+}
+
 std::optional<comm::SumForm> find_sum_form(std::string_view name) {
   const auto* const row = std::ranges::find(sum_form_table, name, &SumFormRow::name);
   return row == sum_form_table.end() ? std::nullopt : std::optional(row->form);

@@ -76,6 +76,11 @@ inline constexpr comm::SumForm default_sum_form = comm::SumForm::reduce_scatter;
 
 std::string sum_form_name(comm::SumForm form);
 std::vector<std::string> sum_form_names();
+/// The forms that the transport of that name has, its default first. "auto", which takes what serves, has
+/// all.
+std::span<const comm::SumForm> sum_forms_of(std::string_view transport);
+/// Those of the forms that the transport has, in their order; its default if none is asked for.
+std::vector<comm::SumForm> sum_forms_for(std::string_view transport, const std::vector<comm::SumForm>& asked);
 /// Nothing for a name that no form has.
 std::optional<comm::SumForm> find_sum_form(std::string_view name);
 

@@ -67,15 +67,16 @@ class OverlappedProduct final : public BlockProduct {
   [[nodiscard]] std::size_t part_count() const override { return parts_.size(); }
 
   void multiply(comm::Communicator& communicator) override {
-    for (std::size_t part = 0; part < parts_.size(); ++part) multiply_part(part, communicator);
+    for (std::size_t part = 0; part < parts_.size(); ++part) multiply_part(part, communicator, nullptr);
   }
 
-  void multiply_part(std::size_t part, comm::Communicator& communicator) override {
+  void multiply_part(std::size_t part, comm::Communicator& communicator,
+                     comm::Collection* collection) override {
     for (auto& strip : parts_[part]) {
       if (strip.kernel) {
-        multiply_strip(strip, communicator);
+        multiply_strip(strip, communicator, collection);
       } else if constexpr (is_half) {
-        std::ranges::fill(part_of(communicator.column_partial(), strip.columns), 0.0);
+        std::ranges::fill(part_of(communicator.mirror()->column_partial(), strip.columns), 0.0);
       }
     }
   }
@@ -99,21 +100,22 @@ class OverlappedProduct final : public BlockProduct {
     return kernel;
   }
 
-  void multiply_strip(Strip& strip, comm::Communicator& communicator) {
+  void multiply_strip(Strip& strip, comm::Communicator& communicator, comm::Collection* collection) {
     const auto operand = part_of(communicator.column_block(), strip.columns);
     const auto sums = communicator.partial();
     if constexpr (is_half) {
+      auto& mirror = *communicator.mirror();
       strip.kernel->multiply({.p_columns = operand,
-                              .p_rows = communicator.row_block(),
+                              .p_rows = mirror.row_block(),
                               .q_rows = sums,
-                              .q_columns = part_of(communicator.column_partial(), strip.columns),
+                              .q_columns = part_of(mirror.column_partial(), strip.columns),
                               .adds_to_rows = strip.is_added});
-      communicator.progress();
+      if (collection != nullptr) collection->progress();
     } else {
       for (int share = 0; share < strip.share_count; ++share) {
         strip.kernel->multiply(
             operand, sums, {.is_added = strip.is_added, .share = share, .share_count = strip.share_count});
-        communicator.progress();
+        if (collection != nullptr) collection->progress();
       }
     }
   }

@@ -4,10 +4,10 @@
 
 #include <span>
 
+#include "cg/base/page_memory.hpp"
 #include "cg/matrix/problem.hpp"
 #include "cg/solver/block_operator.hpp"
 #include "cg/solver/vector_ops.hpp"
-#include "comm/huge_page_vector.hpp"
 
 namespace cg2d {
 
@@ -55,9 +55,9 @@ class Solver {
   comm::Communicator& communicator_;
   PhaseTimer& timer_;
   VectorOps vectors_;
-  comm::HugePageVector x_;
-  comm::HugePageVector z_;
-  comm::HugePageVector r_;
+  HugePageVector x_;
+  HugePageVector z_;
+  HugePageVector r_;
   CurvatureSigns curvature_signs_;
 };
 

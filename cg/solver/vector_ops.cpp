@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <functional>
 
+#include "comm/mpi_handles.hpp"
+
 namespace cg2d {
 namespace {
 
@@ -30,6 +32,8 @@ void VectorOps::on_parts(std::size_t size, const Work& work) const {
     return;
   }
   const auto parts = static_cast<std::size_t>(thread_count_);
+  // BLAS counts ints. Checked here: no exception may leave the parallel loop.
+  static_cast<void>(comm::int_count(size / parts + 1));
 #pragma omp parallel for num_threads(thread_count_) schedule(static, 1)
   for (std::size_t part = 0; part < parts; ++part) {
     const std::size_t begin = size / parts * part + std::min(part, size % parts);
@@ -42,7 +46,7 @@ double VectorOps::dot(std::span<const double> x, std::span<const double> y) {
   dot_work_ = dot_work_ + work_on(x.size(), 2, 2);
   for (auto& partial : partial_sums_) partial.value = 0.0;
   on_parts(x.size(), [&](std::size_t part, std::size_t begin, std::size_t size) {
-    partial_sums_[part].value = cblas_ddot(static_cast<int>(size), x.data() + begin, 1, y.data() + begin, 1);
+    partial_sums_[part].value = cblas_ddot(comm::int_count(size), x.data() + begin, 1, y.data() + begin, 1);
   });
   double sum = 0.0;
   for (const auto& partial : partial_sums_) sum += partial.value;
@@ -52,14 +56,14 @@ double VectorOps::dot(std::span<const double> x, std::span<const double> y) {
 void VectorOps::add_scaled(double a, std::span<const double> x, std::span<double> y) {
   update_work_ = update_work_ + work_on(y.size(), 3, 2);
   on_parts(x.size(), [&](std::size_t, std::size_t begin, std::size_t size) {
-    cblas_daxpy(static_cast<int>(size), a, x.data() + begin, 1, y.data() + begin, 1);
+    cblas_daxpy(comm::int_count(size), a, x.data() + begin, 1, y.data() + begin, 1);
   });
 }
 
 void VectorOps::scale_and_add(std::span<const double> x, double b, std::span<double> y) {
   update_work_ = update_work_ + work_on(y.size(), 3, 2);
   on_parts(x.size(), [&](std::size_t, std::size_t begin, std::size_t size) {
-    cblas_daxpby(static_cast<int>(size), 1.0, x.data() + begin, 1, b, y.data() + begin, 1);
+    cblas_daxpby(comm::int_count(size), 1.0, x.data() + begin, 1, b, y.data() + begin, 1);
   });
 }
 
@@ -75,7 +79,7 @@ void VectorOps::set_scaled(double a, std::span<const double> x, std::span<double
   copy(x, y);
   update_work_ = update_work_ + work_on(y.size(), 0, 1);  // the copy has moved it already
   on_parts(y.size(), [&](std::size_t, std::size_t begin, std::size_t size) {
-    cblas_dscal(static_cast<int>(size), a, y.data() + begin, 1);
+    cblas_dscal(comm::int_count(size), a, y.data() + begin, 1);
   });
 }
 

@@ -14,7 +14,7 @@ namespace {
 
 bool reads_in_place(const std::string& transport) {
   const auto* const row = comm::find_transport(transport);
-  return row != nullptr && row->counts == comm::CountedTraffic::between_nodes;
+  return row != nullptr && row->reads_in_place;
 }
 
 int core_count_of(const Environment& environment) {

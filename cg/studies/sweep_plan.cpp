@@ -33,7 +33,7 @@ std::vector<SweepConfiguration> settings_of(const SweepAxes& axes) {
   for (const auto& kernel : axes.kernels) {
     for (const auto& transport : axes.transports) {
       for (const int thread_count : axes.thread_counts) {
-        for (const auto sum_form : axes.sum_forms) {
+        for (const auto sum_form : sum_forms_for(transport, axes.sum_forms)) {
           for (const bool overlaps : axes.overlaps) {
             settings.push_back({.problem = {},
                                 .grid = {},

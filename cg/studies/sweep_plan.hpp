@@ -24,7 +24,7 @@ struct SweepAxes {
   std::vector<std::string> kernels;
   std::vector<std::string> transports;
   std::vector<int> thread_counts;
-  std::vector<comm::SumForm> sum_forms;
+  std::vector<comm::SumForm> sum_forms;  ///< for transports that have them; empty: the default of each
   std::vector<bool> overlaps{false};
 };
 

@@ -15,6 +15,7 @@
 #include "cg/base/process_memory.hpp"
 #include "cg/base/stopwatch.hpp"
 #include "cg/machine/operation_times.hpp"
+#include "cg/solver/communicator_setup.hpp"
 #include "cg/solver/configuration.hpp"
 #include "cg/solver/stepped_solver.hpp"
 #include "cg/tuning/profile_file.hpp"
@@ -34,9 +35,9 @@ class TransportContestant {
   TransportContestant(comm::RankGroup& group, const TransportTrialSetting& setting,
                       const comm::TransportRow& transport)
       : communicator_(transport.make(group, setting.layout,
-                                     {.sum_form = setting.sum_form,
-                                      .mirrored = setting.product.is_symmetric(),
-                                      .ranks_per_node = setting.ranks_per_node})),
+                                     with_page_memory({.sum_form = setting.sum_form,
+                                                       .mirrored = setting.product.is_symmetric(),
+                                                       .ranks_per_node = setting.ranks_per_node}))),
         solver_(*communicator_, setting.product, setting.thread_count, setting.problem.shift) {}
 
   void iterate() { solver_.iterate(); }
@@ -93,11 +94,17 @@ std::vector<TimedTransport> race_transports(comm::RankGroup& group, const Transp
   return timed;
 }
 
-/// Those that can serve this group; the others with their reasons. Collective.
-std::vector<const comm::TransportRow*> available_transports(comm::RankGroup& group,
+/// Those that can serve this group and have that form of the sum; the others with their reasons. Collective.
+std::vector<const comm::TransportRow*> available_transports(comm::RankGroup& group, comm::SumForm form,
                                                             std::vector<SkippedTransport>& skipped) {
   auto choice = transports_for(group);
   for (auto& [name, reason] : choice.left_out) skipped.push_back({.name = name, .reason = std::move(reason)});
+  std::erase_if(choice.available, [&](const auto* transport) {
+    if (transport->has(form)) return false;
+    skipped.push_back({.name = std::string(transport->name),
+                       .reason = fmt::format("it has no sum in the form {}", sum_form_name(form))});
+    return true;
+  });
   return std::move(choice.available);
 }
 
@@ -148,7 +155,7 @@ std::string describe_transport_trial(const TransportTrial& trial) {
 TransportTrial try_transports(comm::RankGroup& group, const TransportTrialSetting& setting) {
   const Stopwatch watch;
   TransportTrial trial;
-  const auto available = available_transports(group, trial.skipped);
+  const auto available = available_transports(group, setting.sum_form, trial.skipped);
   std::optional<double> zeta;
   if (setting.has_room_for_all) {
     trial.tried = race_transports(group, setting, available, trial, zeta);
@@ -174,7 +181,8 @@ std::optional<TransportTrial> known_transports(comm::RankGroup& group, const Loa
   TransportTrial trial;
   trial.from_profile = true;
   trial.kept_in = profile.path;
-  for (const auto* transport : available_transports(group, trial.skipped)) {
+  const auto form = find_sum_form(task.sum_form).value_or(default_sum_form);
+  for (const auto* transport : available_transports(group, form, trial.skipped)) {
     const auto timed = std::ranges::find(known->transports, transport->name, &TimedTransport::name);
     if (timed == known->transports.end()) return std::nullopt;
     trial.tried.push_back(*timed);

@@ -5,15 +5,20 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstddef>
 #include <memory>
+#include <memory_resource>
+#include <new>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "comm/node_map.hpp"
 #include "comm/node_plan.hpp"
+#include "comm/rank_group.hpp"
 #include "support/bits.hpp"
 #include "support/layouts.hpp"
 #include "support/mpi_test.hpp"
@@ -28,7 +33,7 @@ using test::group;
 using test::ProductCheck;
 
 struct Case {
-  const TransportRow& transport;
+  TransportRow transport;
   SumForm form;
   int ranks_per_node;
   const test::NamedLayout& named;
@@ -48,24 +53,40 @@ struct Case {
 /// One node, and pretended ones of one rank, of a few, of all but one: where the transport tells nodes apart.
 std::set<int> node_sizes(const TransportRow& transport) {
   if (!transport.tells_nodes_apart || group().size() == 1) return {0};
-  // MPI's flush takes a time slice where ranks outnumber cores (rma_window.hpp).
-  constexpr int most_ranks_that_flush = 2;
-  if (transport.name == "put" && group().size() > most_ranks_that_flush) return {0};
+  // Waiting inside of MPI takes a time slice where ranks outnumber cores (rma_window.hpp).
+  constexpr int most_ranks_that_wait_in_mpi = 2;
+  if (transport.needs_calls_of_target && group().size() > most_ranks_that_wait_in_mpi) return {0};
   return {0, 1, 2, group().size() - 1};
 }
 
-/// Every transport that can serve, every grid of the ranks, both forms, every size of nodes, every cut of
-/// every given size.
+/// The serial communicator as a row, to be tested like the transports.
+TransportRow serial_row() {
+  return {
+      .name = "serial",
+      .description = "one rank, no MPI",
+      .why_unavailable =
+          [](RankGroup& ranks) { return std::string(ranks.size() == 1 ? "" : "it is for one rank"); },
+      .make = [](RankGroup&, const BlockLayout& layout,
+                 const CommunicatorOptions& options) { return make_serial_communicator(layout, options); }};
+}
+
+std::vector<TransportRow> all_rows() {
+  const auto table = transport_table();
+  std::vector<TransportRow> rows(table.begin(), table.end());
+  rows.push_back(serial_row());
+  return rows;
+}
+
+/// Every transport that can serve, every grid of the ranks, every form of the sum that it has, every size of
+/// nodes, every cut of every given size.
 template <typename Visit>
 void for_every_case(const std::set<std::int64_t>& sizes, const Visit& visit) {
-  for (const auto& transport : transport_table()) {
+  for (const auto& transport : all_rows()) {
     if (!transport.why_unavailable(group()).empty()) continue;
     for (const auto& grid : factorizations(group().size())) {
       for (const std::int64_t n : sizes) {
         for (const auto& named : test::layouts_of(n, grid)) {
-          for (const auto form : {SumForm::whole_block, SumForm::reduce_scatter}) {
-            // In shared memory there is one form: each rank adds up its piece.
-            if (transport.counts == CountedTraffic::between_nodes && form == SumForm::whole_block) continue;
+          for (const auto form : transport.sum_forms) {
             for (const int ranks_per_node : node_sizes(transport)) {
               const Case current{
                   .transport = transport, .form = form, .ranks_per_node = ranks_per_node, .named = named};
@@ -114,13 +135,13 @@ double magnitude_of_scalars(std::size_t which, std::size_t count, int round) {
   return magnitude;
 }
 
-/// Whether the transport adds in the order of the butterfly: MPI's own sums have an order of their own, and
-/// so have nodes that are no powers of two, which add up their ranks first.
+/// Whether the transport adds in the order of the butterfly. Nodes add up their ranks first: that is the same
+/// order where they and the number of ranks are powers of two.
 bool adds_as_butterfly(const Case& current) {
   const auto is_power_of_two = [](int number) { return std::has_single_bit(static_cast<unsigned>(number)); };
-  if (current.transport.counts == CountedTraffic::between_nodes && current.ranks_per_node > 0)
+  if (current.transport.scalar_order == ScalarOrder::butterfly_over_nodes && current.ranks_per_node > 0)
     return is_power_of_two(current.ranks_per_node) && is_power_of_two(group().size());
-  return current.transport.counts != CountedTraffic::calls;
+  return current.transport.scalar_order != ScalarOrder::mpi;
 }
 
 /// The same bits as the simulated butterfly, hence on every rank and on every run, where it adds in that
@@ -157,7 +178,76 @@ TEST(TransportTableTest, NamesAreFoundAndUnique) {
 }
 
 TEST(TransportTableTest, TheDefaultServesEverywhere) {
-  EXPECT_EQ(transport_table().front().why_unavailable(group()), "");
+  EXPECT_EQ(default_transport().why_unavailable(group()), "");
+}
+
+TEST(TransportTableTest, EveryTransportHasAFormOfTheSum) {
+  for (const auto& row : transport_table()) {
+    ASSERT_FALSE(row.sum_forms.empty()) << row.name;
+    for (const auto form : all_sum_forms)
+      EXPECT_EQ(row.has(form), std::ranges::count(row.sum_forms, form) == 1) << row.name;
+  }
+}
+
+/// Hands out memory of the heap, and counts it.
+class CountingMemory final : public std::pmr::memory_resource {
+ public:
+  [[nodiscard]] std::size_t taken_byte_count() const { return taken_byte_count_; }
+  [[nodiscard]] std::size_t live_byte_count() const { return live_byte_count_; }
+  /// Whether nobody has written to what was taken and is still held.
+  [[nodiscard]] bool is_untouched() const {
+    return std::ranges::all_of(blocks_, [](const auto& block) {
+      return std::ranges::all_of(block, [](auto byte) { return byte == untouched_byte; });
+    });
+  }
+
+ private:
+  void* do_allocate(std::size_t byte_count, std::size_t alignment) override {
+    taken_byte_count_ += byte_count;
+    live_byte_count_ += byte_count;
+    auto* const address = static_cast<std::byte*>(::operator new (byte_count, std::align_val_t{alignment}));
+    std::fill_n(address, byte_count, untouched_byte);
+    blocks_.emplace_back(address, byte_count);
+    return address;
+  }
+  void do_deallocate(void* address, std::size_t byte_count, std::size_t alignment) override {
+    live_byte_count_ -= byte_count;
+    std::erase_if(blocks_, [&](const auto& block) { return block.data() == address; });
+    ::operator delete (address, std::align_val_t{alignment});
+  }
+  [[nodiscard]] bool do_is_equal(const std::pmr::memory_resource& other) const noexcept override {
+    return this == &other;
+  }
+
+  static constexpr std::byte untouched_byte{0x5a};
+  std::vector<std::span<const std::byte>> blocks_;
+  std::size_t taken_byte_count_ = 0;
+  std::size_t live_byte_count_ = 0;
+};
+
+TEST(CommunicatorContractTest, BuffersComeFromTheMemoryThatItIsGivenAndAreNotTouchedAtSetUp) {
+  for_every_case({1009}, [](const Case& current) {
+    CountingMemory memory;
+    {
+      const auto communicator = current.transport.make(group(), current.layout(),
+                                                       {.sum_form = current.form,
+                                                        .mirrored = true,
+                                                        .ranks_per_node = current.ranks_per_node,
+                                                        .memory = &memory});
+      EXPECT_TRUE(memory.is_untouched());
+      ProductCheck check(*communicator, current.layout(), group().rank());
+      check.expect_collection(0);
+      const auto taken = memory.taken_byte_count();
+      check.expect_sum_and_shuffle(0);
+      check.expect_collection_in_parts(1);
+      check.expect_sum_and_shuffle(1);
+      EXPECT_EQ(memory.taken_byte_count(), taken) << "memory was taken in an operation";
+      if (!current.transport.shares_memory) {
+        EXPECT_GE(taken, communicator->column_block().size_bytes() + communicator->partial().size_bytes());
+      }
+    }
+    EXPECT_EQ(memory.live_byte_count(), 0U);
+  });
 }
 
 /// Empty, one, fewer elements than ranks, more than ranks, and a prime that leaves most pieces uneven.
@@ -259,9 +349,7 @@ TEST(CommunicatorContractTest, HoldsNothingMirroredUnlessAsked) {
   for_every_case({101}, [](const Case& current) {
     const auto communicator = current.transport.make(
         group(), current.layout(), {.sum_form = current.form, .ranks_per_node = current.ranks_per_node});
-    EXPECT_TRUE(communicator->row_block().empty());
-    EXPECT_TRUE(communicator->column_partial().empty());
-    EXPECT_TRUE(communicator->column_result().empty());
+    EXPECT_EQ(communicator->mirror(), nullptr);
   });
 }
 

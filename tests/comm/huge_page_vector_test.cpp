@@ -1,6 +1,6 @@
 // Vectors that ask for huge pages.
 
-#include "comm/huge_page_vector.hpp"
+#include "cg/base/page_memory.hpp"
 
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@
 #include <stdexcept>
 #include <string>
 
-namespace cg2d::comm {
+namespace cg2d {
 namespace {
 
 constexpr std::size_t huge_page = std::size_t{1} << 21;
@@ -81,4 +81,4 @@ TEST(HugePageVectorTest, MoreThanThereIsThrows) {
 }
 
 }  // namespace
-}  // namespace cg2d::comm
+}  // namespace cg2d

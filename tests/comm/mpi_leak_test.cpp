@@ -82,12 +82,13 @@ void run_one_product(Communicator& communicator) {
   std::vector<double> values(2, 1.0);
   static_cast<void>(communicator.piece());
   communicator.collect();
-  communicator.collect_rows();
+  auto& mirror = *communicator.mirror();
+  mirror.collect_rows();
   static_cast<void>(communicator.partial());
   communicator.sum();
   communicator.shuffle();
-  static_cast<void>(communicator.column_partial());
-  communicator.sum_columns();
+  static_cast<void>(mirror.column_partial());
+  mirror.sum_columns();
   communicator.sum_scalars(values);
   EXPECT_EQ(values.front(), test::group().size());
 }

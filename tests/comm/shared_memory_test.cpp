@@ -273,13 +273,13 @@ TEST(SharedCounterTest, WhatWasWrittenBeforeIsSeenBehind) {
       for (int round = 1; round <= rounds; ++round) {
         written.wait_for(static_cast<std::uint64_t>(round), waiter);
         EXPECT_EQ(value, round);
-        read.add(1);
+        read.add_one(1);
       }
     });
     Waiter waiter(mode);
     for (int round = 1; round <= rounds; ++round) {
       value = round;
-      written.add(1);
+      written.add_one(1);
       read.wait_for(static_cast<std::uint64_t>(round), waiter);
     }
     reader.join();

@@ -54,6 +54,8 @@ USAGE_ERRORS = (
     (["run", "--class", "S", "--transport", "pigeon"], ["--transport pigeon", "two-sided"]),
     (["run", "--class", "S", "--format", "xml"], ["--format xml", "text, json, csv"]),
     (["run", "--class", "S", "--sum", "tree"], ["--sum tree", "reduce-scatter, whole-block"]),
+    (["run", "--class", "S", "--sum", "whole-block", "--transport", "shared"], ["--sum whole-block", "shared", "valid: reduce-scatter"]),
+    (["sweep", "--class", "S", "--sum", "whole-block", "--transport", "two-sided,shared"], ["--sum whole-block", "shared", "valid: reduce-scatter"]),
     (["run", "--class", "S", "--overlap", "yes"], ["--overlap yes", "off, on"]),
     (["run", "--class", "S", "--n", "0"], ["--n 0", "1 ... 2147483647"]),
     (["run", "--class", "S", "--n", "3000000000"], ["--n 3000000000", "1 ... 2147483647"]),

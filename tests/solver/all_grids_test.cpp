@@ -1,6 +1,6 @@
 // zeta of classes S and W on every grid of the ranks. One start of the ranks for all their grids: with more
-// ranks than cores MPI takes longer to start them than class S takes. (tests/program/class_grids_test.py
-// starts the program for every grid.)
+// ranks than cores MPI takes longer to start them than class S takes. (tests/program/class_grids_test.py starts the
+// program for every grid.)
 
 #include <gtest/gtest.h>
 

@@ -17,12 +17,13 @@
 #include <utility>
 #include <vector>
 
+#include "cg/base/page_memory.hpp"
 #include "cg/matrix/matrix_source.hpp"
 #include "cg/solver/block_operator.hpp"
 #include "cg/solver/block_product.hpp"
+#include "cg/solver/communicator_setup.hpp"
 #include "cg/solver/solver.hpp"
 #include "cg/solver/vector_ops.hpp"
-#include "comm/huge_page_vector.hpp"
 #include "kernels/spmv.hpp"
 #include "support/mpi_test.hpp"
 #include "support/npb_reference.hpp"
@@ -139,7 +140,7 @@ class FirstTouchTest : public testing::Test {
 
 TEST_F(FirstTouchTest, AFreshVectorIsUntouched) {
   for (const std::size_t size : {std::size_t{1} << 13, std::size_t{100'000}, std::size_t{1} << 19}) {
-    comm::HugePageVector vector(size);
+    HugePageVector vector(size);
     const auto pages = pages_of(vector);
     std::vector<unsigned char> is_resident(pages.size() / page_size());
     ASSERT_EQ(mincore(pages.data(), pages.size(), is_resident.data()), 0);
@@ -154,8 +155,8 @@ TEST_F(FirstTouchTest, AFreshVectorIsUntouched) {
 }
 
 TEST_F(FirstTouchTest, VectorOperationsTouchTheirOwnParts) {
-  comm::HugePageVector x(100'001);
-  comm::HugePageVector y(x.size());
+  HugePageVector x(100'001);
+  HugePageVector y(x.size());
   VectorOps vectors(thread_count);
   const auto borders = even_borders(static_cast<std::int64_t>(x.size()));
   const std::vector<std::function<void()>> works{
@@ -179,12 +180,12 @@ TEST_F(FirstTouchTest, AKernelTouchesItsRowsOfTheResult) {
   }
   const auto block = kernels::CsrBlock::from_rows(1000, rows);
   const auto borders = kernels::split_rows_by_nonzeros(block.row_starts.span(), thread_count);
-  const comm::HugePageVector p(1000, 1.0);
+  const HugePageVector p(1000, 1.0);
   for (const auto& row : kernels::kernel_table()) {
     if (!row.why_unavailable().empty()) continue;
     SCOPED_TRACE(std::string(row.name));
     const auto kernel = row.make(block.copy(), {.thread_count = thread_count});
-    comm::HugePageVector q(rows.size());
+    HugePageVector q(rows.size());
     const TouchRecorder recorder(q);
     kernel->multiply(p, q);
     expect_parts(q, recorder.threads(), borders);
@@ -217,8 +218,8 @@ TEST_F(FirstTouchTest, EachThreadTouchesItsPartOfTheSolversVectors) {
     const auto product =
         make_block_product(kernel_info(name), npb_source().build(problem, layout, test::group(), 1).block,
                            layout, 0, {.thread_count = thread_count});
-    const auto communicator =
-        comm::default_transport().make(test::group(), layout, {.mirrored = product->is_symmetric()});
+    const auto communicator = make_communicator(comm::default_transport(), test::group(), layout,
+                                                {.mirrored = product->is_symmetric()});
     PhaseTimer timer(false, *communicator);
     BlockOperator matrix(*communicator, *product, timer, thread_count);
     const auto share = static_cast<std::int64_t>(static_cast<std::size_t>(problem.n) * sizeof(double) /

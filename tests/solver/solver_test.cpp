@@ -28,12 +28,12 @@ std::string describe(const SolverChoice& choice) {
          (choice.sum_form == comm::SumForm::whole_block ? ", whole block" : ", reduce-scatter");
 }
 
-/// Every transport with both forms of the sum.
+/// Every transport with each form of the sum that it has.
 std::vector<SolverChoice> every_transport() {
   std::vector<SolverChoice> choices;
   for (const auto& transport : comm::transport_table()) {
     if (!transport.why_unavailable(group()).empty()) continue;
-    for (const auto form : {comm::SumForm::whole_block, comm::SumForm::reduce_scatter}) {
+    for (const auto form : transport.sum_forms) {
       choices.push_back({.sum_form = form, .transport = &transport});
     }
   }

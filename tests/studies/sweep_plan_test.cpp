@@ -57,6 +57,25 @@ TEST(SweepPlanTest, CrossesAllListsOnce) {
   EXPECT_EQ(keys.size(), configurations.size());
 }
 
+TEST(SweepPlanTest, CrossesATransportOnlyWithTheFormsOfTheSumThatItHas) {
+  auto axes = axes_of({2}, {1});
+  axes.transports = {"two-sided", "shared", "auto"};
+  axes.sum_forms = {comm::SumForm::whole_block, comm::SumForm::reduce_scatter};
+  const auto forms_of = [&](std::string_view transport) {
+    std::vector<comm::SumForm> forms;
+    for (const auto& configuration : configurations_of(axes)) {
+      if (configuration.transport == transport) forms.push_back(configuration.sum_form);
+    }
+    return forms;
+  };
+  EXPECT_EQ(forms_of("two-sided"), axes.sum_forms);
+  EXPECT_EQ(forms_of("auto"), axes.sum_forms);
+  EXPECT_EQ(forms_of("shared"), (std::vector{comm::SumForm::reduce_scatter}));
+  axes.sum_forms.clear();
+  for (const auto& transport : axes.transports)
+    EXPECT_EQ(forms_of(transport), (std::vector{default_sum_form})) << transport;
+}
+
 TEST(SweepPlanTest, AKeySaysEverything) {
   SweepConfiguration configuration{.problem = "A",
                                    .grid = {.columns = 2, .rows = 4},

@@ -40,7 +40,8 @@ std::vector<double> values_of(const comm::IndexRange& range, const ValueOf& valu
 
 inline std::vector<double> copy_of(std::span<const double> values) { return {values.begin(), values.end()}; }
 
-/// One rank's part of one product after the other, each with data of its own.
+/// One rank's part of one product after the other, each with data of its own. The communicator must be a
+/// mirrored one.
 class ProductCheck {
  public:
   ProductCheck(comm::Communicator& communicator, const comm::BlockLayout& layout, int rank)
@@ -52,7 +53,8 @@ class ProductCheck {
         column_block_(layout.column_block(process_column_)),
         row_block_(layout.row_block(layout.grid().row_of(rank))),
         column_piece_(layout.piece(layout.column_piece_of(rank))),
-        parts_(comm::collection_parts(layout, rank)) {}
+        parts_(comm::collection_parts(layout, rank)),
+        mirror_(*communicator.mirror()) {}
 
   void expect_collection(int round) {
     const auto piece = communicator_.piece();
@@ -61,20 +63,20 @@ class ProductCheck {
     communicator_.collect();
     EXPECT_EQ(copy_of(communicator_.column_block()),
               values_of(column_block_, [&](auto i) { return operand(i, round); }));
-    communicator_.collect_rows();
-    EXPECT_EQ(copy_of(communicator_.row_block()),
-              values_of(row_block_, [&](auto i) { return operand(i, round); }));
+    mirror_.collect_rows();
+    EXPECT_EQ(copy_of(mirror_.row_block()), values_of(row_block_, [&](auto i) { return operand(i, round); }));
   }
 
   /// The same in parts; of each, what it brings is compared as soon as it is there.
   void expect_collection_in_parts(int round) {
     const auto piece = communicator_.piece();
     std::ranges::copy(values_of(column_piece_, [&](auto i) { return operand(i, round); }), piece.begin());
-    communicator_.begin_collect();
-    if (round % 2 == 0) communicator_.collect_rows();
+    auto collection = communicator_.begin_collect();
+    if (round % 2 == 0) mirror_.collect_rows();
     for (std::size_t part = 0; part < parts_.size(); ++part) {
-      if (round % 3 != 0) communicator_.progress();
-      communicator_.wait_for_part(part);
+      if (round % 3 != 0) collection.progress();
+      if (round % 5 == 0) continue;  // finish() alone waits
+      collection.wait_for_part(part);
       for (const auto& range : parts_[part]) {
         const comm::IndexRange global{.begin = column_block_.begin + range.begin,
                                       .end = column_block_.begin + range.end};
@@ -84,12 +86,11 @@ class ProductCheck {
             << "part " << part;
       }
     }
-    if (round % 2 != 0) communicator_.collect_rows();
-    if (round % 4 < 2) communicator_.wait_for_part(parts_.size());
+    if (round % 2 != 0) mirror_.collect_rows();
+    collection.finish();
     EXPECT_EQ(copy_of(communicator_.column_block()),
               values_of(column_block_, [&](auto i) { return operand(i, round); }));
-    EXPECT_EQ(copy_of(communicator_.row_block()),
-              values_of(row_block_, [&](auto i) { return operand(i, round); }));
+    EXPECT_EQ(copy_of(mirror_.row_block()), values_of(row_block_, [&](auto i) { return operand(i, round); }));
   }
 
   void expect_sum_and_shuffle(int round) {
@@ -106,12 +107,12 @@ class ProductCheck {
 
  private:
   void expect_mirrored_sum(int round) {
-    const auto mine = communicator_.column_partial();
+    const auto mine = mirror_.column_partial();
     EXPECT_EQ(static_cast<std::int64_t>(mine.size()), column_block_.size());
     std::ranges::copy(values_of(column_block_, [&](auto i) { return partial(i, process_row_, round); }),
                       mine.begin());
-    communicator_.sum_columns();
-    EXPECT_EQ(copy_of(communicator_.column_result()),
+    mirror_.sum_columns();
+    EXPECT_EQ(copy_of(mirror_.column_result()),
               values_of(column_piece_, [&](auto i) { return whole_sum(i, process_rows_, round); }));
   }
 
@@ -124,6 +125,7 @@ class ProductCheck {
   comm::IndexRange row_block_;
   comm::IndexRange column_piece_;
   std::vector<std::vector<comm::IndexRange>> parts_;
+  comm::MirroredExchange& mirror_;
 };
 
 }  // namespace cg2d::test

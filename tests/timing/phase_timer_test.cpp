@@ -18,21 +18,19 @@ class PretendedCommunicator final : public comm::Communicator {
   [[nodiscard]] std::span<double> piece() override { return {}; }
   [[nodiscard]] std::span<const double> column_block() const override { return {}; }
   [[nodiscard]] std::span<double> partial() override { return {}; }
-  [[nodiscard]] std::span<const double> row_block() const override { return {}; }
-  [[nodiscard]] std::span<double> column_partial() override { return {}; }
-  [[nodiscard]] std::span<const double> column_result() const override { return {}; }
-  void collect_rows() override {}
-  void sum_columns() override {}
   [[nodiscard]] std::span<const double> result() const override { return {}; }
   void collect() override {}
-  void begin_collect() override {}
-  void wait_for_part(std::size_t) override {}
   void sum() override {}
   void shuffle() override {}
   void sum_scalars(std::span<double>) override {}
   [[nodiscard]] std::uint64_t waited_ticks() const override { return waited; }
 
   std::uint64_t waited = 0;
+
+ protected:
+  void start_collection() override {}
+  void wait_for_collected(std::size_t) override {}
+  void finish_collection() override {}
 };
 
 TEST(PhaseTimerTest, RecordsCallsClocksAndWaitingOfEachPhase) {

@@ -40,7 +40,8 @@ void expect_same_on_all_ranks(const std::string& text) {
   for (const auto& other : group().gather_all(text)) EXPECT_EQ(other, text);
 }
 
-TransportTrial measure(std::string_view kernel, bool has_room_for_all) {
+TransportTrial measure(std::string_view kernel, bool has_room_for_all,
+                       comm::SumForm form = comm::SumForm::reduce_scatter) {
   const auto problem = test::custom_problem(1000, 4);
   const auto layout = comm::BlockLayout::even(problem.n, comm::factorizations(group().size()).front());
   const auto product =
@@ -49,6 +50,7 @@ TransportTrial measure(std::string_view kernel, bool has_room_for_all) {
   return try_transports(group(), {.problem = problem,
                                   .layout = layout,
                                   .product = *product,
+                                  .sum_form = form,
                                   .thread_count = 1,
                                   .has_room_for_all = has_room_for_all});
 }
@@ -70,6 +72,19 @@ TEST(TryTransportsTest, AllThatCanServeAreMeasuredAndTheFastestIsTheBest) {
       }
       std::ranges::sort(names);
       EXPECT_EQ(names, available_names());
+    }
+  }
+}
+
+TEST(TryTransportsTest, TransportsWithoutTheFormOfTheSumAreLeftOut) {
+  const auto trial = measure("sell", true, comm::SumForm::whole_block);
+  for (const auto& transport : comm::transport_table()) {
+    const bool has_form = transport.has(comm::SumForm::whole_block);
+    const bool is_available = transport.why_unavailable(group()).empty();
+    const auto skipped = std::ranges::find(trial.skipped, transport.name, &SkippedTransport::name);
+    ASSERT_EQ(skipped != trial.skipped.end(), !has_form || !is_available) << transport.name;
+    if (is_available && !has_form) {
+      EXPECT_NE(skipped->reason.find("whole-block"), std::string::npos) << skipped->reason;
     }
   }
 }
