@@ -22,8 +22,7 @@ HugePageVector operand_of(std::int64_t size, RandomStream& stream) {
   return p;
 }
 
-template <typename Row>
-bool can_serve(const Row& row) {
+bool can_serve(const kernels::KernelRow& row) {
   const auto reason = row.why_unavailable();
   if (reason.empty()) return true;
   std::fprintf(stderr, "no %s here: %s\n", std::string(row.name).c_str(), reason.c_str());
@@ -35,12 +34,7 @@ bool can_serve(const Row& row) {
 std::vector<KernelChoice> kernel_choices(const kernels::KernelOptions& options) {
   std::vector<KernelChoice> choices;
   for (const auto& row : kernels::kernel_table()) {
-    if (can_serve(row))
-      choices.push_back({.label = std::string(row.name), .whole_row = &row, .options = options});
-  }
-  for (const auto& row : kernels::half_kernel_table()) {
-    if (can_serve(row))
-      choices.push_back({.label = std::string(row.name), .half_row = &row, .options = options});
+    if (can_serve(row)) choices.push_back({.label = std::string(row.name), .row = &row, .options = options});
   }
   return choices;
 }
@@ -63,22 +57,17 @@ bool ExpectedSums::agree_with(std::span<const double> result) const {
   return true;
 }
 
-ReferenceBlock::ReferenceBlock(kernels::CsrBlock block, Storage storage)
+ReferenceBlock::ReferenceBlock(kernels::CsrBlock block, kernels::Storage storage)
     : block_(std::move(block)),
       storage_(storage),
       rows_(static_cast<std::size_t>(block_.row_count)),
-      columns_(storage == Storage::half ? static_cast<std::size_t>(block_.column_count) : 0) {
+      columns_(storage == kernels::Storage::half ? static_cast<std::size_t>(block_.column_count) : 0) {
   RandomStream stream;
   p_columns_ = operand_of(block_.column_count, stream);
   p_rows_ = operand_of(block_.row_count, stream);
-  if (storage_ == Storage::whole) {
-    kernels::kernel_table().front().make(block_.copy(), {})->multiply(p_columns_, rows_.sums());
-  } else {
-    kernels::half_kernel_table()
-        .front()
-        .make(block_.copy(), {})
-        ->multiply(operands(rows_.sums(), columns_.sums()));
-  }
+  kernels::reference_kernel(storage_)
+      .make(block_.copy(), {})
+      ->multiply(operands(rows_.sums(), columns_.sums()));
   count_terms();
 }
 
@@ -88,7 +77,7 @@ void ReferenceBlock::count_terms() {
     for (auto k = static_cast<std::size_t>(block_.row_starts[row]); k < end; ++k) {
       const auto column = static_cast<std::size_t>(block_.columns[k]);
       rows_.count_term(row, block_.values[k] * p_columns_[column]);
-      if (storage_ == Storage::half) columns_.count_term(column, block_.values[k] * p_rows_[row]);
+      if (storage_ == kernels::Storage::half) columns_.count_term(column, block_.values[k] * p_rows_[row]);
     }
   }
 }
@@ -96,7 +85,7 @@ void ReferenceBlock::count_terms() {
 CheckedKernel::CheckedKernel(const KernelChoice& choice, const ReferenceBlock& reference)
     : q_rows_(static_cast<std::size_t>(reference.block().row_count),
               std::numeric_limits<double>::quiet_NaN()),
-      q_columns_(choice.is_half() ? static_cast<std::size_t>(reference.block().column_count) : 0,
+      q_columns_(choice.row->stores_half() ? static_cast<std::size_t>(reference.block().column_count) : 0,
                  std::numeric_limits<double>::quiet_NaN()),
       operands_(reference.operands(q_rows_, q_columns_)) {
   make(choice, reference.block().copy());
@@ -105,36 +94,14 @@ CheckedKernel::CheckedKernel(const KernelChoice& choice, const ReferenceBlock& r
 
 void CheckedKernel::make(const KernelChoice& choice, kernels::CsrBlock block) {
   const auto start = Clock::now();
-  if (choice.is_half()) {
-    half_ = choice.half_row->make(std::move(block), choice.options);
-  } else {
-    whole_ = choice.whole_row->make(std::move(block), choice.options);
-  }
+  kernel_ = choice.row->make(std::move(block), choice.options);
   conversion_ms_ = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
 }
 
 void CheckedKernel::check(const KernelChoice& choice, const ReferenceBlock& reference) {
   multiply();
-  const auto wanted = choice.is_half() ? choice.half_row->name : choice.whole_row->name;
-  const auto name = half_ ? half_->name() : whole_->name();
-  if (name != wanted) fault_ = "another kernel ran: " + std::string(name);
+  if (kernel_->name() != choice.row->name) fault_ = "another kernel ran: " + std::string(kernel_->name());
   if (!reference.is_right(q_rows_, q_columns_)) fault_ = "the result differs from the reference";
-}
-
-std::string_view CheckedKernel::instruction_set() const {
-  return half_ ? half_->instruction_set() : whole_->instruction_set();
-}
-
-std::int64_t CheckedKernel::matrix_byte_count() const {
-  return half_ ? half_->matrix_byte_count() : whole_->matrix_byte_count();
-}
-
-void CheckedKernel::multiply() {
-  if (half_) {
-    half_->multiply(operands_);
-  } else {
-    whole_->multiply(operands_.p_columns, operands_.q_rows);
-  }
 }
 
 void Workbench::time(benchmark::State& state, const BlockSource& source, const KernelChoice& choice) {
@@ -164,24 +131,24 @@ const ReferenceBlock& Workbench::block_for(const BlockSource& source, const Kern
   if (!whole_ || block_name_ != source.name) {
     half_.reset();
     whole_.reset();
-    whole_.emplace(source.make(), Storage::whole);
+    whole_.emplace(source.make(), kernels::Storage::whole);
     block_name_ = source.name;
   }
-  if (!choice.is_half()) return *whole_;
+  if (!choice.row->stores_half()) return *whole_;
   if (!half_) {
     auto block = whole_->block().copy();
     source.keep_half(block);
-    half_.emplace(std::move(block), Storage::half);
+    half_.emplace(std::move(block), kernels::Storage::half);
   }
   return *half_;
 }
 
 void Workbench::set_counters(benchmark::State& state, const BlockSource& source, double ns_per_product) {
-  // Of the whole block, so that what half-stored ones take can be compared. Plain numbers: the rates of
-  // Google Benchmark carry units of their own.
+  // Per nonzero of the whole block, so that kernels of both storages can be compared. Plain numbers: the
+  // rates of Google Benchmark carry units of their own.
   const auto nonzeros = static_cast<double>(whole_->block().nonzero_count());
-  const auto bytes = static_cast<double>(kernel_->matrix_byte_count());
-  const double bandwidth = read_bandwidth_.at(kernel_->matrix_byte_count());
+  const auto bytes = static_cast<double>(kernel_->kernel().matrix_byte_count());
+  const double bandwidth = read_bandwidth_.at(kernel_->kernel().matrix_byte_count());
   state.counters["ns_per_nonzero"] = ns_per_product / nonzeros;
   state.counters["GB/s"] = bytes / ns_per_product;
   state.counters["read_bandwidth_GB/s"] = bandwidth;
@@ -192,7 +159,7 @@ void Workbench::set_counters(benchmark::State& state, const BlockSource& source,
   state.counters["conversion_ms"] = kernel_->conversion_ms();
   state.counters["nonzeros_per_row"] = nonzeros / static_cast<double>(whole_->block().row_count);
   if (source.row_length > 0) state.counters["row_length"] = source.row_length;
-  state.SetLabel(std::string(kernel_->instruction_set()));
+  state.SetLabel(std::string(kernel_->kernel().instruction_set()));
 }
 
 void register_product(Workbench& workbench, const BlockSource& source, const KernelChoice& choice) {

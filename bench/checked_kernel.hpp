@@ -1,7 +1,7 @@
 #pragma once
 
-// What the benchmarks of products share: kernels of both tables on one footing, checked before they are
-// timed, and the figures that come out.
+// The part that the benchmarks of products have in common: kernels that are checked before they are timed,
+// and the figures that are reported.
 
 #include <benchmark/benchmark.h>
 
@@ -16,37 +16,30 @@
 
 #include "bench/bench_flags.hpp"
 #include "cg/base/page_memory.hpp"
-#include "kernels/half_spmv.hpp"
-#include "kernels/read_bandwidth.hpp"
+#include "kernels/machine_rates.hpp"
 #include "kernels/spmv.hpp"
 
 namespace cg2d::bench {
 
-/// A kernel of either table, and how it is to work.
+/// A kernel, and how it is to work.
 struct KernelChoice {
-  std::string label;                                 ///< in the names of benchmarks
-  const kernels::KernelRow* whole_row = nullptr;     ///< this one
-  const kernels::HalfKernelRow* half_row = nullptr;  ///< or this one
+  std::string label;  ///< in the names of benchmarks
+  const kernels::KernelRow* row = nullptr;
   kernels::KernelOptions options{};
-
-  [[nodiscard]] bool is_half() const { return half_row != nullptr; }
-  [[nodiscard]] const kernels::Tuning& defaults() const {
-    return is_half() ? half_row->defaults : whole_row->defaults;
-  }
 };
 
-/// All kernels of both tables that can serve here, whole blocks first. Says on stderr which ones cannot.
+/// All kernels that can serve here, in the order of the table. Says on stderr which ones cannot.
 std::vector<KernelChoice> kernel_choices(const kernels::KernelOptions& options);
 
-/// A result that a product must have, and how far another order of the additions may be off.
+/// The result that a product must have, and the error that another order of the additions may make.
 class ExpectedSums {
  public:
   explicit ExpectedSums(std::size_t count) : sums_(count), magnitudes_(count), term_counts_(count) {}
 
-  /// Where the reference writes the result.
+  /// The vector that the reference writes.
   [[nodiscard]] std::span<double> sums() { return sums_; }
   [[nodiscard]] std::size_t size() const { return sums_.size(); }
-  /// Every product that is part of sum number `index`.
+  /// Counts one of the products that are added up in sum number `index`.
   void count_term(std::size_t index, double product);
   /// False for NaN, too.
   [[nodiscard]] bool agree_with(std::span<const double> result) const;
@@ -57,32 +50,30 @@ class ExpectedSums {
   std::vector<std::int64_t> term_counts_;
 };
 
-/// How much of a block is stored.
-enum class Storage { whole, half };
-
-/// A block with operands and the result of the reference kernel of its storage.
+/// A block with operands, and the result of the reference kernel of its storage.
 class ReferenceBlock {
  public:
-  ReferenceBlock(kernels::CsrBlock block, Storage storage);
+  ReferenceBlock(kernels::CsrBlock block, kernels::Storage storage);
 
   [[nodiscard]] const kernels::CsrBlock& block() const { return block_; }
   /// The operands of a product, with results from the caller: row_count and column_count doubles.
-  [[nodiscard]] kernels::HalfOperands operands(std::span<double> q_rows, std::span<double> q_columns) const {
+  [[nodiscard]] kernels::Operands operands(std::span<double> q_rows, std::span<double> q_columns) const {
     return {.p_columns = p_columns_, .p_rows = p_rows_, .q_rows = q_rows, .q_columns = q_columns};
   }
   [[nodiscard]] bool is_right(std::span<const double> q_rows, std::span<const double> q_columns) const {
-    return rows_.agree_with(q_rows) && (storage_ == Storage::whole || columns_.agree_with(q_columns));
+    return rows_.agree_with(q_rows) &&
+           (storage_ == kernels::Storage::whole || columns_.agree_with(q_columns));
   }
 
  private:
   void count_terms();
 
   kernels::CsrBlock block_;
-  Storage storage_;
+  kernels::Storage storage_;
   HugePageVector p_columns_;  // as in the program
   HugePageVector p_rows_;
   ExpectedSums rows_;
-  ExpectedSums columns_;  // of half-stored blocks
+  ExpectedSums columns_;  // empty for whole storage
 };
 
 /// A kernel that was made for a copy of a block, and has multiplied it once.
@@ -91,28 +82,26 @@ class CheckedKernel {
   /// The block must outlive the kernel.
   CheckedKernel(const KernelChoice& choice, const ReferenceBlock& reference);
 
-  /// What was wrong with the first product; empty if nothing was.
+  /// The fault of the first product; empty if it was right.
   [[nodiscard]] const std::string& fault() const { return fault_; }
-  [[nodiscard]] std::string_view instruction_set() const;
-  [[nodiscard]] std::int64_t matrix_byte_count() const;
-  /// What it took to make the kernel from a CSR block that was there.
+  [[nodiscard]] const kernels::SpmvKernel& kernel() const { return *kernel_; }
+  /// The time of making the kernel from a CSR block that was there.
   [[nodiscard]] double conversion_ms() const { return conversion_ms_; }
-  void multiply();
+  void multiply() { kernel_->multiply(operands_); }
 
  private:
   void make(const KernelChoice& choice, kernels::CsrBlock block);
   void check(const KernelChoice& choice, const ReferenceBlock& reference);
 
-  std::unique_ptr<kernels::SpmvKernel> whole_;  // one of the two
-  std::unique_ptr<kernels::HalfSpmvKernel> half_;
+  std::unique_ptr<kernels::SpmvKernel> kernel_;
   HugePageVector q_rows_;
   HugePageVector q_columns_;
-  kernels::HalfOperands operands_;
+  kernels::Operands operands_;
   double conversion_ms_ = 0.0;
   std::string fault_;
 };
 
-/// A block that is made when it is wanted.
+/// A block that is made on demand.
 struct BlockSource {
   std::string name;
   std::function<kernels::CsrBlock()> make;
@@ -120,8 +109,8 @@ struct BlockSource {
   int row_length = 0;                                 ///< of all rows; 0: they differ
 };
 
-/// Times kernels on blocks. Keeps what the last benchmark needed: Google Benchmark calls one several times to
-/// find its iteration count.
+/// Times kernels on blocks. Keeps the block and the kernel of the last benchmark: Google Benchmark calls one
+/// several times to find its iteration count.
 class Workbench {
  public:
   explicit Workbench(int thread_count) : read_bandwidth_(thread_count) {}

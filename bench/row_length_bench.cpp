@@ -80,7 +80,7 @@ std::vector<KernelChoice> choices_of(const cg2d::kernels::KernelOptions& options
   if (const auto length = options.tuning.critical_vector_length) critical_lengths.insert(*length);
   std::vector<KernelChoice> choices;
   for (const auto& choice : cg2d::bench::kernel_choices(options)) {
-    if (!choice.defaults().critical_vector_length) {
+    if (!choice.row->defaults.critical_vector_length) {
       choices.push_back(choice);
       continue;
     }

@@ -44,10 +44,7 @@ BlockSource source_of(const Problem& problem, const ProcessGrid& grid, VectorSto
       .make = [=,
                &vectors] { return cg2d::bench::generate_block(problem, vectors.of(problem), layout, rank); },
       .keep_half =
-          [=](CsrBlock& block) {
-            keep_half(block, layout.row_block(grid.row_of(rank)), layout.column_block(grid.column_of(rank)),
-                      cg2d::HalfStorageRule(problem.n, grid));
-          }};
+          [=](CsrBlock& block) { cg2d::keep_stored(block, cg2d::kernels::Storage::half, layout, rank); }};
 }
 
 std::vector<ProcessGrid> measured_grids() {

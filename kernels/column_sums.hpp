@@ -1,9 +1,8 @@
 #pragma once
 
-// Where the threads of a kernel on half-stored blocks add to q over the block's columns: each to a vector of
-// its own, since any row may meet any column.
+// The sums over a block's columns that the threads of a kernel with half storage make: each thread adds to a
+// vector of its own, since any row may meet any column.
 
-#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -12,26 +11,24 @@
 
 namespace cg2d::kernels {
 
+/// One vector of column sums per thread; the first thread's is the result itself.
 class ColumnSums {
  public:
-  /// The first thread adds to the result itself.
+  /// Throws std::bad_alloc.
   ColumnSums(std::int64_t column_count, int thread_count) {
     for (int thread = 1; thread < thread_count; ++thread) {
       own_.emplace_back(static_cast<std::size_t>(column_count));
     }
   }
 
-  /// Where a thread puts its sums; as many as the result has.
+  /// The vector that a thread adds to; column_count doubles, as many as the result has.
   [[nodiscard]] std::span<double> of_thread(int thread, std::span<double> result) {
     return thread == 0 ? result : own_[static_cast<std::size_t>(thread) - 1].span();
   }
 
-  /// Adds the other threads' sums to the result, in the order of the threads: `part` of `part_count` shares
-  /// of it. All threads must have come to an end before.
-  void add_to(std::span<double> result, int part, int part_count) const {
-    const auto size = static_cast<std::int64_t>(result.size());
-    const std::int64_t begin = size * part / part_count;
-    const std::int64_t end = size * (part + 1) / part_count;
+  /// Adds the other threads' sums over the columns [begin, end) to the result, in the order of the threads.
+  /// All threads must have finished these columns.
+  void add_to(std::span<double> result, std::int64_t begin, std::int64_t end) const {
     for (const auto& sums : own_) {
       const double* source = sums.data();
       for (std::int64_t k = begin; k < end; ++k) result[static_cast<std::size_t>(k)] += source[k];

@@ -46,7 +46,7 @@ std::vector<std::int64_t> split_rows_by_nonzeros(std::span<const std::int64_t> r
   const auto row_count = static_cast<std::int64_t>(row_starts.size()) - 1;
   std::vector<std::int64_t> borders{0};
   for (int part = 1; part < part_count; ++part) {
-    // Quotient and remainder apart: nonzeros times parts may pass 2^63 nowhere, but stay exact everywhere.
+    // Quotient and remainder are multiplied separately: nonzeros times parts might exceed 2^63.
     const auto goal =
         row_starts.back() / part_count * part + row_starts.back() % part_count * part / part_count;
     const auto border = std::lower_bound(row_starts.begin(), row_starts.end(), goal) - row_starts.begin();

@@ -10,10 +10,10 @@
 
 namespace cg2d::kernels {
 
-/// row_starts has row_count + 1 entries, never falling, the first is 0, the last is the number of nonzeros;
-/// row r is entries row_starts[r] ... row_starts[r+1]-1, its columns in rising order, each in [0,
-/// column_count). Row starts are 64-bit because one block may hold more than 2^31 nonzeros; a block's columns
-/// always fit 32 bits.
+/// Row r is the entries row_starts[r] ... row_starts[r+1]-1, its columns in rising order, each in
+/// [0, column_count). row_starts has row_count + 1 entries and never falls; the first one is 0, the last one
+/// is the number of nonzeros. Row starts have 64 bits because one block may hold more than 2^31 nonzeros; a
+/// block's columns always fit 32 bits.
 struct CsrBlock {
   std::int64_t row_count = 0;
   std::int64_t column_count = 0;
@@ -25,15 +25,15 @@ struct CsrBlock {
     return row_starts.empty() ? 0 : row_starts[static_cast<std::size_t>(row_count)];
   }
   [[nodiscard]] std::int64_t byte_count() const;
-  /// A block of its own with copies of the first rows; kernels take over what they are given.
+  /// Copies the first rows into a new block. (A kernel takes over the block that it is given.)
   [[nodiscard]] CsrBlock first_rows(std::int64_t count) const;
   [[nodiscard]] CsrBlock copy() const { return first_rows(row_count); }
 
-  /// What a test or an example writes down: one list of (column, value) per row, columns rising.
   struct Entry {
     std::int32_t column;
     double value;
   };
+  /// Makes a small block for tests and examples from one list of entries per row, columns rising.
   static CsrBlock from_rows(std::int64_t column_count, const std::vector<std::vector<Entry>>& rows);
 };
 

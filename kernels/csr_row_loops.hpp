@@ -1,28 +1,27 @@
 #pragma once
 
-// Products of CSR rows with a vector, for every instruction set, for columns of 16 and of 32 bits. Rows from
-// the critical vector length on take a loop with several sums, shorter ones a scalar loop, since setting up
-// and summing up vector registers costs more than a few scalar products. (On the CP-PACS the paper's first
-// compiler switched at 50 entries, and the best grid depended on it.)
+// Loops that multiply CSR rows by a vector, for every instruction set, for columns of 16 and of 32 bits. Rows
+// from the critical vector length on take a loop with several sums. Shorter rows take a scalar loop, since
+// setting up and summing up vector registers costs more than a few scalar products. (On the CP-PACS the
+// paper's first compiler switched at 50 entries, and the best grid depended on it.)
 
 #include <cstdint>
 #include <vector>
 
 #include "kernels/cpu_features.hpp"
-#include "kernels/prefetch.hpp"
+#include "kernels/simd.hpp"
 #include "kernels/spmv.hpp"
-#include "kernels/x86_gathers.hpp"
 
 namespace cg2d::kernels {
 
-/// Rows whose entries lie one after the other. `lengths[row]` is a row's number of entries.
+/// Rows whose entries lie one after the other; lengths[row] is the number of entries of a row.
 template <typename Lengths, typename Column>
 struct CsrRows {
   Lengths lengths;
   const Column* columns;
   const double* values;
   std::int64_t row_count;
-  bool are_added;  // to what q holds, which is overwritten otherwise
+  bool are_added;  // adds the products to q instead of overwriting it
 };
 
 struct CsrLoopSettings {
@@ -30,26 +29,26 @@ struct CsrLoopSettings {
   std::int64_t prefetch_distance;       // in entries
 };
 
-/// p: what the columns count from; q: one element per row.
+/// p: the element of column 0; q: one element per row.
 template <typename Lengths, typename Column>
 using CsrRowsLoop = void (*)(const CsrRows<Lengths, Column>& rows, const CsrLoopSettings& settings,
                              const double* p, double* q);
 
-/// Those that there are loops for and that this processor has.
+/// The sets with a loop here that this processor has: all of this processor's.
 inline std::vector<InstructionSet> csr_instruction_sets() { return of_this_processor(all_instruction_sets); }
 
-/// The one that kernels on CSR rows take by themselves.
+/// The set that kernels on CSR rows take by themselves.
 inline InstructionSet preferred_csr_instruction_set() { return widest_instruction_set(); }
 
-/// `defaults` has both settings.
+/// The settings that were asked for, else the defaults, which have both.
 inline CsrLoopSettings csr_loop_settings(const Tuning& tuning, const Tuning& defaults) {
   return {.critical_vector_length = tuning.critical_vector_length.value_or(*defaults.critical_vector_length),
           .prefetch_distance = tuning.prefetch_distance.value_or(*defaults.prefetch_distance)};
 }
 
-// The loop over rows is the same for every instruction set; long_row is not. A macro, because an attribute
-// cannot be a template argument, and a function that has it is not inlined into one without it.
-// NOLINTBEGIN(cppcoreguidelines-macro-usage,bugprone-macro-parentheses): an attribute has none around it
+// The loop over rows is the same for every instruction set; long_row is not. This is a macro, because an
+// attribute cannot be a template argument, and a function that has it is not inlined into one without it.
+// NOLINTBEGIN(cppcoreguidelines-macro-usage,bugprone-macro-parentheses): an attribute has no parentheses
 #define CG2D_CSR_ROW_LOOP(function, attribute, long_row)                                         \
   template <typename Lengths, typename Column>                                                   \
   attribute void function(const CsrRows<Lengths, Column>& rows, const CsrLoopSettings& settings, \
@@ -76,7 +75,7 @@ inline __attribute__((always_inline)) double short_row(const double* values, con
   return sum;
 }
 
-/// Four sums, so that a product does not wait for the addition before it.
+/// Four sums, so that an addition does not wait for the one before it.
 template <typename Column>
 inline __attribute__((always_inline)) double long_row_portable(const double* values, const Column* columns,
                                                                std::int64_t length, const double* p,
@@ -100,7 +99,7 @@ CG2D_CSR_ROW_LOOP(multiply_rows_portable, , long_row_portable)
 
 #if defined(__x86_64__)
 
-/// The products of two entries, added to `sums`.
+/// Adds the products of two entries to `sums`.
 template <typename Column>
 CG2D_FMA inline __attribute__((always_inline)) __m128d add_two(const double* values, const Column* columns,
                                                                const double* p, __m128d sums) {
@@ -109,7 +108,8 @@ CG2D_FMA inline __attribute__((always_inline)) __m128d add_two(const double* val
   return _mm_fmadd_pd(_mm_loadu_pd(values), two_of(p, first, second), sums);
 }
 
-/// Pairs of entries, as in the SELL loops: no gathers, which are slower than single loads on some processors.
+/// Takes the entries in pairs, as the SELL loops do, without gathers, which are slower than single loads on
+/// some processors.
 template <typename Column>
 CG2D_FMA inline __attribute__((always_inline)) double long_row_fma(const double* values,
                                                                    const Column* columns, std::int64_t length,
@@ -165,7 +165,7 @@ CG2D_AVX2 inline __attribute__((always_inline)) double long_row_avx2(const doubl
 }
 CG2D_CSR_ROW_LOOP(multiply_rows_avx2, CG2D_AVX2, long_row_avx2)
 
-/// Those of the mask; what is beyond is not touched.
+/// Loads the columns of the mask; memory beyond them is not touched.
 CG2D_AVX512 inline __attribute__((always_inline)) __m256i load_8_columns(const std::int32_t* columns,
                                                                          __mmask8 mask) {
   return _mm256_maskz_loadu_epi32(mask, columns);
@@ -176,7 +176,7 @@ CG2D_AVX512 inline __attribute__((always_inline)) __m256i load_8_columns(const s
   return _mm256_cvtepu16_epi32(_mm_maskz_loadu_epi16(mask, columns));
 }
 
-/// The products of up to 8 entries, zeros beyond `count`, added to `sum`.
+/// Adds the products of up to 8 entries to `sum`; lanes from `count` on add zeros.
 template <typename Column>
 CG2D_AVX512 inline __attribute__((always_inline)) __m512d add8(const double* values, const Column* columns,
                                                                std::int64_t count, const double* p,

@@ -1,18 +1,19 @@
 #pragma once
 
-// What every kernel on plain CSR shares: the block, its split over threads, and the call of a loop over rows.
+// The part that all kernels on plain CSR have in common: the block, its split over threads, and the call of a
+// loop over rows.
 
 #include <functional>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "kernels/parallel_parts.hpp"
 #include "kernels/spmv.hpp"
-#include "kernels/thread_placement.hpp"
 
 namespace cg2d::kernels {
 
-/// What a loop over rows does: sets q[row] for the rows [first_row, last_row), or adds to it.
+/// The task of a loop over rows: sets q[row] for the rows [first_row, last_row), or adds to it.
 struct CsrRowTask {
   std::int64_t first_row;
   std::int64_t last_row;
@@ -40,8 +41,8 @@ class CsrRowsKernel final : public SpmvKernel {
   [[nodiscard]] std::string_view instruction_set() const override { return instruction_set_; }
   [[nodiscard]] std::int64_t matrix_byte_count() const override { return block_.byte_count(); }
 
-  /// In shares of every thread's rows.
-  void multiply(std::span<const double> p, std::span<double> q, const ProductMode& mode) override {
+  /// A share is a share of every thread's rows.
+  void multiply(const Operands& operands, const ProductMode& mode) override {
     const int thread_count = static_cast<int>(borders_.size()) - 1;
 #pragma omp parallel for num_threads(thread_count) schedule(static, 1) if (thread_count > 1)
     for (int part = 0; part < thread_count; ++part) {
@@ -49,8 +50,8 @@ class CsrRowsKernel final : public SpmvKernel {
       const ShareRange rows(borders_[index + 1] - borders_[index], mode);
       loop_(block_, {.first_row = borders_[index] + rows.begin,
                      .last_row = borders_[index] + rows.end,
-                     .p = p.data(),
-                     .q = q.data(),
+                     .p = operands.p_columns.data(),
+                     .q = operands.q_rows.data(),
                      .are_added = mode.is_added});
     }
   }

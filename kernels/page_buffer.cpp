@@ -22,8 +22,8 @@ std::size_t whole_pages(std::size_t byte_count) {
 
 constexpr std::size_t huge_page = std::size_t{1} << 21;
 
-/// Address space on a border of huge pages where the length is worth it: only a whole and aligned huge page
-/// can be one.
+/// Reserves address space, aligned to huge pages if it is long enough to hold one: huge pages are whole and
+/// aligned.
 void* reserve(std::size_t length) {
   const std::size_t slack = length >= huge_page ? huge_page : 0;
   void* raw = mmap(nullptr, length + slack, PROT_READ | PROT_WRITE,
@@ -39,14 +39,14 @@ void* reserve(std::size_t length) {
 }
 
 void advise_huge_pages(void* address, std::size_t length) {
-  // Only advice: where the kernel grants none, small pages serve. Measured gain of huge pages on the plain
-  // CSR loop, class B: 1.39 -> 1.20 ns per nonzero (AVX-512 Xeon, 2 MB L2).
+  // This is only advice: where the system grants no huge pages, small ones serve. Measured gain of huge pages
+  // on the plain CSR loop, class B: 1.39 -> 1.20 ns per nonzero (AVX-512 Xeon, 2 MB L2).
   if (length >= huge_page) madvise(address, length, MADV_HUGEPAGE);
 }
 
-/// Longer, in place if there is room, else elsewhere; pages move without being copied. Not to an address of
-/// our choice (MREMAP_FIXED), which would keep the border of huge pages: UCX, below MPICH, replaces mremap by
-/// a function of its own that drops that argument.
+/// Makes memory longer, in place if there is room, else elsewhere; pages move without being copied. An
+/// address of our choice (MREMAP_FIXED) would keep the alignment to huge pages, but UCX, below MPICH,
+/// replaces mremap by a function of its own that drops that argument.
 void* grow(void* address, std::size_t old_length, std::size_t new_length) {
   void* grown = mremap(address, old_length, new_length, MREMAP_MAYMOVE);
   if (grown == MAP_FAILED) throw std::bad_alloc();
@@ -71,7 +71,7 @@ void* detail::remap_pages(void* address, std::size_t old_byte_count, std::size_t
     return nullptr;
   }
   const std::size_t old_length = whole_pages(old_byte_count);
-  // The rest of the last page may hold what a longer array left there.
+  // The rest of the last page may hold elements of an array that was longer before.
   if (new_byte_count > old_byte_count) {
     std::memset(static_cast<char*>(address) + old_byte_count, 0,
                 std::min(old_length, new_byte_count) - old_byte_count);

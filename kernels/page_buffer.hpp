@@ -1,7 +1,7 @@
 #pragma once
 
 // Large arrays straight from the operating system: pages that were never written take no memory, growing
-// moves no data, and huge pages are asked for.
+// moves no data, and the system is asked for huge pages.
 
 #include <cstddef>
 #include <cstdint>
@@ -13,22 +13,23 @@
 
 namespace cg2d::kernels {
 
-/// `byte_count` zeroed bytes of anonymous memory, advised for huge pages; nullptr for 0 bytes. Throws
+/// Maps `byte_count` zeroed bytes of anonymous memory, advised for huge pages; nullptr for 0 bytes. Throws
 /// std::bad_alloc.
 void* map_pages(std::size_t byte_count);
 void unmap_pages(void* address, std::size_t byte_count) noexcept;
 
 namespace detail {
 
-/// The same memory, longer or shorter, at a new address if need be; contents kept. Throws std::bad_alloc.
+/// Makes the memory longer or shorter, at a new address if need be; keeps the contents. Throws
+/// std::bad_alloc.
 void* remap_pages(void* address, std::size_t old_byte_count, std::size_t new_byte_count);
 /// Gives back the pages that lie wholly within the bytes begin ... end-1; they read as zeros afterwards.
 void drop_pages(void* address, std::size_t begin, std::size_t end) noexcept;
 
 }  // namespace detail
 
-/// An array of T, zero-initialized. Move-only. Its elements begin on a page border, those of large arrays
-/// on one of huge pages.
+/// An array of T, zero-initialized. Move-only. Its elements begin on a page boundary, those of large arrays
+/// on a boundary of huge pages.
 template <typename T>
 class PageBuffer {
   static_assert(std::is_trivially_copyable_v<T> && std::is_trivially_default_constructible_v<T>);
@@ -54,8 +55,8 @@ class PageBuffer {
     size_ = size;
   }
 
-  /// The elements begin ... end-1 are not needed any more: whole pages of them go back to the system. What
-  /// they hold afterwards is either what they held or zero.
+  /// Gives whole pages of the elements begin ... end-1 back to the system. Each of these elements then is
+  /// zero or keeps its value.
   void drop(std::size_t begin, std::size_t end) noexcept {
     detail::drop_pages(data_, begin * sizeof(T), end * sizeof(T));
   }
@@ -70,7 +71,7 @@ class PageBuffer {
   [[nodiscard]] std::span<const T> span() const { return {data_, size_}; }
 
  private:
-  /// A size whose bytes cannot be counted is no smaller one.
+  /// Throws std::bad_alloc for a size whose number of bytes overflows.
   static std::size_t bytes_of(std::size_t size) {
     if (size > std::numeric_limits<std::size_t>::max() / (2 * sizeof(T))) throw std::bad_alloc();
     return size * sizeof(T);

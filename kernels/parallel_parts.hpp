@@ -1,8 +1,11 @@
 #pragma once
 
-// Formats in parts: one per thread, made by the thread that will use it, so that its pages are near.
+// Matrix data near the threads that read it: a page of memory lies near the processor whose thread writes it
+// first.
 
+#include <cstdint>
 #include <exception>
+#include <span>
 #include <vector>
 
 #include "kernels/csr_block.hpp"
@@ -15,7 +18,8 @@ struct RowRange {
   std::int64_t end;
 };
 
-/// make(RowRange) for every thread's rows, split by nonzeros. Throws what `make` throws.
+/// Makes a format in parts, one per thread, each by the thread that will use it: calls make(RowRange) for
+/// every thread's rows, split by nonzeros. Throws what `make` throws.
 template <typename Part, typename Make>
 std::vector<Part> make_parts(const CsrBlock& block, int thread_count, const Make& make) {
   const auto borders = split_rows_by_nonzeros(block.row_starts.span(), thread_count);
@@ -34,5 +38,11 @@ std::vector<Part> make_parts(const CsrBlock& block, int thread_count, const Make
   if (failure) std::rethrow_exception(failure);
   return parts;
 }
+
+/// Moves the arrays of a block to fresh pages, each first written by the thread whose rows lie there: thread
+/// k reads the rows borders[k] ... borders[k+1]-1. The block may have been made by another thread. Old pages
+/// are given back as new ones are taken, so that the peak of memory hardly grows. With one thread nothing is
+/// moved. Throws std::bad_alloc. Cost: one copy of the block.
+void place_near_threads(CsrBlock& block, std::span<const std::int64_t> borders);
 
 }  // namespace cg2d::kernels

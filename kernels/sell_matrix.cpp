@@ -11,8 +11,8 @@ namespace {
 
 std::int64_t parts_of(std::int64_t total, std::int64_t part) { return (total + part - 1) / part; }
 
-/// One window of rows at a time: how many entries each row has in each column block, and the rows of a block
-/// by falling length.
+/// Counts, for one window of rows at a time, the entries of each row in each column block, and sorts the rows
+/// of each block by falling length.
 class WindowSorter {
  public:
   WindowSorter(const CsrBlock& block, const SellShape& shape, std::int64_t block_count)
@@ -25,7 +25,7 @@ class WindowSorter {
     ordered_.reserve(window_rows_);
   }
 
-  /// Rows [first_row, last_row) of the block.
+  /// Takes the rows [first_row, last_row) as the window.
   void count(std::int64_t first_row, std::int64_t last_row) {
     std::fill(lengths_.begin(), lengths_.end(), 0U);
     row_count_ = static_cast<std::size_t>(last_row - first_row);
@@ -42,7 +42,7 @@ class WindowSorter {
     return lengths_[static_cast<std::size_t>(column_block) * window_rows_ + row];
   }
 
-  /// The rows of the window that the column block meets, longest first; of equals, the first one first.
+  /// The rows of the window with entries in the column block, longest first, rows of equal length in order.
   std::span<const std::uint16_t> rows_by_length(std::int64_t column_block) {
     const auto* lengths = lengths_.data() + static_cast<std::size_t>(column_block) * window_rows_;
     const auto longest = *std::max_element(lengths, lengths + row_count_);
@@ -72,13 +72,13 @@ class WindowSorter {
   std::vector<std::uint16_t> ordered_;
 };
 
-/// Where the next chunk of a column block goes.
+/// The position of the next chunk of a column block.
 struct Place {
   std::int64_t chunk = 0;
   std::int64_t step = 0;
 };
 
-/// Makes one part: counts, takes memory, fills.
+/// Makes one part: counts the entries, allocates, and fills in the entries.
 class PartMaker {
  public:
   PartMaker(const CsrBlock& block, std::int64_t first_row, std::int64_t last_row, const SellShape& shape)
@@ -109,7 +109,7 @@ class PartMaker {
     return static_cast<std::size_t>(column_block * part_.window_count + window);
   }
 
-  /// The place of every window's first chunk, and the memory for all.
+  /// Allocates the arrays, and returns the place of every window's first chunk.
   std::vector<Place> plan() {
     std::vector<Place> places(static_cast<std::size_t>(part_.block_count * part_.window_count) + 1);
     for (std::int64_t window = 0; window < part_.window_count; ++window) {
@@ -159,7 +159,7 @@ class PartMaker {
     }
   }
 
-  /// Lanes without a row repeat the first one's columns with zeros.
+  /// Fills one chunk. Lanes without a row repeat the first lane's row and first column with zeros.
   void fill_chunk(std::span<const std::uint16_t> rows, std::int64_t column_block, Place& place,
                   std::vector<std::int64_t>& next_entry) {
     const std::uint32_t step_count = sorter_.length(column_block, rows.front());
@@ -178,7 +178,8 @@ class PartMaker {
         part_.values[target] = block_.values[entry];
         part_.columns[target] = column;
       }
-      // Zeros times an element of p that the row needs anyway: no infinity enters by filling up.
+      // The zeros are multiplied by an element of p that the row needs anyway, so that no infinity of another
+      // element enters the sum.
       for (std::uint32_t step = length; step < step_count; ++step, target += lanes_)
         part_.columns[target] = column;
       if (has_row) next_entry[row] += length;

@@ -2,15 +2,29 @@
 
 // SELL-C-sigma in column blocks: rows as lanes, 16-bit columns.
 //
-//   block 0            block 1           The columns are cut into blocks of block_width: a block's part of p
-//   stays in
-//   +-----------------+---------------   the first-level cache, and a column within it takes 16 bits.
-//   | window 0        | window 0         The rows are cut into windows of window_rows (sigma). In each window
-//   of each block |   chunk 0       |                  the rows are taken by falling length, lanes (C) at a
-//   time: that is a chunk. Step j |   chunk 1 ...   |                  of a chunk holds entry j of each of
-//   its rows, side by side; rows that are shorter | window 1        |                  than the first are
-//   filled up with zeros. Rows that the block does not meet are left |   ...           | out. Storage runs
-//   block by block, window by window, chunk by chunk.
+//                         columns
+//           0         block_width   2 block_width
+//           +-------------+-------------+---
+//   rows  0 | block 0     | block 1     | ...     window 0: window_rows (sigma) rows
+//           |   window 0  |   window 0  |
+//           |     chunk 0 |     chunk 0 |         chunk: `lanes` (C) rows of the window, side by side
+//           |     chunk 1 |     chunk 1 |
+//           |     ...     |     ...     |
+//           +-------------+-------------+---
+//   sigma   | block 0     | block 1     | ...     window 1: the next window_rows rows
+//           |   window 1  |   window 1  |
+//           |     ...     |     ...     |
+//           +-------------+-------------+---
+//
+//   chunk, in memory:      lane 0    lane 1   ...  lane C-1
+//     step 0                 a         d              g          one entry of each row
+//     step 1                 b         e              0          a shorter row is filled up with zeros
+//     step 2                 c         0              0          as many steps as the longest row has entries
+//
+// Columns are cut into blocks of block_width, so that a block's part of p stays in the first-level cache and
+// a column within the block takes 16 bits. Rows are cut into windows: in each window of each block they are
+// sorted by falling length, so that the rows of a chunk have about the same length, and rows without an entry
+// in the block are left out. Order in memory: block by block, window by window, chunk by chunk, step by step.
 //
 // Source: M. Kreutzer, G. Hager, G. Wellein, H. Fehske, A. R. Bishop, SIAM J. Sci. Comput. 36(5), 2014
 // (SELL-C-sigma).
@@ -23,14 +37,14 @@
 
 namespace cg2d::kernels {
 
-/// Powers of two; block_width and window_rows at most 2^16.
+/// All three are powers of two; block_width and window_rows are at most 2^16.
 struct SellShape {
   std::int64_t lanes = 8;  // C: rows of a chunk
   std::int64_t block_width = 2048;
   std::int64_t window_rows = 512;
 };
 
-/// Consecutive rows of a block, as one thread multiplies them.
+/// The consecutive rows of a block that one thread multiplies.
 struct SellPart {
   SellShape shape;
   std::int64_t first_row = 0;
@@ -38,18 +52,18 @@ struct SellPart {
   std::int64_t block_count = 0;
   std::int64_t window_count = 0;
   PageBuffer<double> values;              // shape.lanes per step
-  PageBuffer<std::uint16_t> columns;      // likewise, counted from the block's first column
+  PageBuffer<std::uint16_t> columns;      // shape.lanes per step, counted from the block's first column
   PageBuffer<std::uint16_t> rows;         // shape.lanes per chunk, counted from the window's first row
-  PageBuffer<std::uint32_t> steps;        // of each chunk
-  std::vector<std::int64_t> first_chunk;  // of each block's windows, block by block, and the end
+  PageBuffer<std::uint32_t> steps;        // the number of steps of each chunk
+  std::vector<std::int64_t> first_chunk;  // of each window, block by block, and the end
   std::vector<std::int64_t> first_step;   // of each block, and the end
 
   /// Bytes that one product reads.
   [[nodiscard]] std::int64_t byte_count() const;
 };
 
-/// The whole block, one part per thread, rows split by nonzeros. Every part is made by the thread that will
-/// use it, in two passes over its entries. Throws std::bad_alloc.
+/// Makes the whole block, one part per thread, rows split by nonzeros. Every part is made by the thread that
+/// will use it, in two passes over its entries. Throws std::bad_alloc.
 std::vector<SellPart> sell_parts(const CsrBlock& block, int thread_count, const SellShape& shape);
 
 }  // namespace cg2d::kernels

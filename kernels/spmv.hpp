@@ -1,6 +1,7 @@
 #pragma once
 
-// The product of one block with its part of a vector: the interface of all kernels, and their table.
+// The product of one block of a sparse matrix with its part of a vector: the interface of all kernels, and
+// the table that lists them.
 
 #include <bit>
 #include <cstdint>
@@ -16,16 +17,37 @@
 
 namespace cg2d::kernels {
 
+/// How much of a block a kernel stores.
+///
+/// whole: every entry. The product is q_rows = A p_columns.
+///
+/// half: one entry of each mirrored pair of a symmetric matrix; the caller drops the other one before it
+/// makes the kernel. An entry a at (row, column) stands for itself and for its mirror, which belongs to
+/// another block unless the block is the whole matrix. The product is q_rows = A p_columns together with
+/// q_columns = A^T p_rows, and the sum of both over all blocks is the product with the whole matrix. An entry
+/// on the diagonal of the whole matrix is its own mirror: it is stored as a / 2, which is exact, and both
+/// halves are added.
+enum class Storage { whole, half };
+
+/// The vectors of one product. Results must not overlap anything; p_columns and p_rows may overlap.
+struct Operands {
+  std::span<const double> p_columns{};  ///< column_count doubles
+  std::span<const double> p_rows{};     ///< row_count doubles with half storage; ignored, may be empty, else
+  std::span<double> q_rows{};           ///< row_count doubles, overwritten or added to
+  std::span<double> q_columns{};        ///< column_count doubles with half storage, overwritten; likewise
+};
+
 /// How a product is made.
 struct ProductMode {
-  bool is_added = false;  ///< to what q holds, which is overwritten otherwise
-  /// Which of `share_count` shares to make. All of them, one after the other, are the product: q is whole
-  /// behind the last. About equal where the kernel's format can be cut so; some may be empty.
+  bool is_added = false;  ///< adds to q_rows instead of overwriting it; q_columns is always overwritten
+  /// Makes one of `share_count` shares of the product. The product is all shares in the order 0, 1, ...;
+  /// between them q_rows and q_columns are unspecified, and the caller leaves them and the operands alone.
+  /// Shares have about equal cost where the kernel's format can be cut so; some may be empty.
   int share = 0;
   int share_count = 1;
 };
 
-/// Of `count` things, those that are in the share.
+/// The share of `count` items that a mode asks for.
 struct ShareRange {
   std::int64_t begin;
   std::int64_t end;
@@ -34,7 +56,7 @@ struct ShareRange {
       : begin(count * mode.share / mode.share_count), end(count * (mode.share + 1) / mode.share_count) {}
 };
 
-/// q = A p, or q += A p, for one block. Not thread-safe; uses as many OpenMP threads as it was made for.
+/// Multiplies one block. Not thread-safe; uses as many OpenMP threads as it was made for.
 class SpmvKernel {
  public:
   SpmvKernel() = default;
@@ -46,22 +68,23 @@ class SpmvKernel {
 
   /// The kernel's name, as in the table.
   [[nodiscard]] virtual std::string_view name() const = 0;
-  /// Which of its loops runs on this processor, e.g. "avx512".
+  /// The instruction set of the loop that runs, e.g. "avx512".
   [[nodiscard]] virtual std::string_view instruction_set() const = 0;
-  /// p: column_count doubles; q: row_count doubles, overwritten; they must not overlap. Repeats its bits.
-  void multiply(std::span<const double> p, std::span<double> q) { multiply(p, q, {}); }
-  /// The same, added to what q holds, or a share of it. The bits do not depend on the number of shares.
-  virtual void multiply(std::span<const double> p, std::span<double> q, const ProductMode& mode) = 0;
-  /// Bytes of matrix data that one multiply reads.
+  /// The whole product, q overwritten. The same operands give the same bits every time.
+  void multiply(const Operands& operands) { multiply(operands, {}); }
+  /// The same, added to q_rows, or one share of it. The bits do not depend on the number of shares.
+  virtual void multiply(const Operands& operands, const ProductMode& mode) = 0;
+  /// Bytes of matrix data that one product reads.
   [[nodiscard]] virtual std::int64_t matrix_byte_count() const = 0;
 };
 
-/// What can be tuned to a machine. In options: what is left empty is the kernel's own choice, and what it
-/// does not know it leaves alone. In a table: the kernel's own choice, empty where it has no such setting.
+/// The settings that can be tuned to a machine. In KernelOptions, an empty one is left to the kernel, and a
+/// kernel ignores those that it does not have. In a KernelRow, these are the kernel's own values; those that
+/// it does not have are empty.
 struct Tuning {
-  std::optional<int> critical_vector_length{};  // rows with fewer entries take the scalar loop; >= 0
-  std::optional<int> prefetch_distance{};       // in entries; >= 0
-  std::optional<int> block_width{};             // columns of a column block; see is_block_width
+  std::optional<int> critical_vector_length{};  ///< rows with fewer entries take the scalar loop; >= 0
+  std::optional<int> prefetch_distance{};       ///< in entries; >= 0
+  std::optional<int> block_width{};             ///< columns of a column block; see is_block_width
 };
 
 /// The number of columns that 16 bits tell apart.
@@ -74,32 +97,51 @@ constexpr bool is_block_width(int width) {
 
 /// How a kernel is to work.
 struct KernelOptions {
-  int thread_count = 1;  // OpenMP threads, >= 1
+  int thread_count = 1;  ///< OpenMP threads, >= 1
   Tuning tuning{};
-  std::optional<InstructionSet>
-      instruction_set{};  // of KernelRow::instruction_sets; empty: the kernel's choice
+  /// One of KernelRow::instruction_sets; empty: the preferred one.
+  std::optional<InstructionSet> instruction_set{};
 };
 
-/// One kernel. A new one is one file that defines a row, and its entry in kernel_table().
+/// One kernel, with all that callers may want to know of it before they make one: nothing outside of a
+/// kernel's own file depends on its name.
 struct KernelRow {
-  std::string_view name;
-  std::string_view description;
-  double bytes_per_nonzero;  ///< of matrix data that a product moves, about
-  bool converts;             ///< its format is made from the CSR, and for a moment both are there
-  Tuning defaults;
-  std::vector<InstructionSet> instruction_sets;  ///< of its loops, those that run on this processor
-  /// Why the kernel can't serve on this processor; empty when it can.
-  std::string (*why_unavailable)();
-  /// Takes the block over. Throws std::bad_alloc, and std::invalid_argument for an instruction set that is
-  /// not in the row.
-  std::unique_ptr<SpmvKernel> (*make)(CsrBlock block, const KernelOptions& options);
+  std::string_view name{};
+  std::string_view description{};
+  Storage storage = Storage::whole;
+  /// The first row with this flag of each storage is what all kernels of that storage are compared with.
+  bool is_reference = false;
+  /// The first row with this flag of each storage is what --kernel auto means where that storage is wanted.
+  bool is_default = false;
+  /// Bytes of matrix data per nonzero of the whole matrix that a product moves, about. With half storage an
+  /// entry and its mirror are two nonzeros.
+  double bytes_per_nonzero = 0.0;
+  bool converts = false;  ///< makes a format of its own from the CSR; for a moment both are in memory
+  Tuning defaults{};
+  std::vector<InstructionSet>
+      instruction_sets{};  ///< of the loops that run on this processor, narrowest first
+  /// The one of these that the kernel takes by itself.
+  InstructionSet preferred_instruction_set = InstructionSet::portable;
+  /// The reason why the kernel cannot serve on this processor; empty when it can.
+  std::string (*why_unavailable)() = [] { return std::string(); };
+  /// Makes a kernel, and takes the block over: with half storage, the half of it that is stored. Throws
+  /// std::bad_alloc, and std::invalid_argument for an instruction set that is not in the row.
+  std::unique_ptr<SpmvKernel> (*make)(CsrBlock block, const KernelOptions& options) = nullptr;
+
+  [[nodiscard]] bool stores_half() const { return storage == Storage::half; }
 };
 
-/// All kernels; the first one is the reference.
+/// All kernels, those on whole blocks first.
 std::span<const KernelRow> kernel_table();
 /// The row of that name, or nullptr.
 const KernelRow* find_kernel(std::string_view name);
-/// What "auto" stands for on this processor.
-const KernelRow& default_kernel();
+/// The row of that name. Throws std::invalid_argument if there is none.
+const KernelRow& kernel_named(std::string_view name);
+/// The plainest kernel of a storage; it serves on every processor.
+const KernelRow& reference_kernel(Storage storage);
+/// The kernel that is taken for a storage when none is asked for; it serves on every processor.
+const KernelRow& default_kernel(Storage storage = Storage::whole);
+/// The kernel on which the critical vector length of a machine is measured: the first one that has it.
+const KernelRow& critical_length_kernel();
 
 }  // namespace cg2d::kernels

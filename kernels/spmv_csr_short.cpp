@@ -1,5 +1,6 @@
-// CSR in column blocks with 16-bit columns: 10 bytes per nonzero instead of 12, in loops like those of plain
-// CSR. Blocks are as wide as 16 bits reach, so that rows stay long and their starts cost little.
+// Kernel "csr-short": CSR in column blocks with 16-bit columns; 10 bytes per nonzero instead of 12, in the
+// loops of plain CSR. Blocks are as wide as 16 bits reach, so that rows stay long and their lengths cost
+// little.
 
 #include <algorithm>
 #include <bit>
@@ -8,7 +9,6 @@
 
 #include "kernels/csr_row_loops.hpp"
 #include "kernels/parallel_parts.hpp"
-#include "kernels/spmv_kernels.hpp"
 
 namespace cg2d::kernels {
 namespace {
@@ -19,15 +19,15 @@ constexpr Tuning defaults{
 
 using Loop = CsrRowsLoop<const std::uint32_t*, std::uint16_t>;
 
-/// Consecutive rows, as one thread multiplies them: block by block, row by row, entry by entry. Lengths take
-/// half the bytes of starts, and have no limit but the block's width.
+/// The consecutive rows that one thread multiplies: column block by column block, row by row, entry by entry.
+/// It stores lengths of rows, which take half the bytes of starts.
 struct Part {
   std::int64_t first_row = 0;
   std::int64_t row_count = 0;
-  PageBuffer<std::uint32_t> lengths;       // of a block's rows
-  PageBuffer<std::uint16_t> columns;       // counted from the block's first one
-  PageBuffer<double> values;               // likewise, block by block
-  std::vector<std::int64_t> block_starts;  // a block's first entry; and the end
+  PageBuffer<std::uint32_t> lengths;  // of every row in every column block
+  PageBuffer<std::uint16_t> columns;  // counted from the column block's first one
+  PageBuffer<double> values;
+  std::vector<std::int64_t> block_starts;  // the first entry of every column block, and the end
 
   [[nodiscard]] std::int64_t block_count() const {
     return static_cast<std::int64_t>(block_starts.size()) - 1;
@@ -37,7 +37,7 @@ struct Part {
                                      columns.size() * sizeof(std::uint16_t) + values.size() * sizeof(double) +
                                      block_starts.size() * sizeof(std::int64_t));
   }
-  /// One length per row of the part.
+  /// The lengths of the part's rows in one column block.
   [[nodiscard]] std::span<std::uint32_t> lengths_of(std::int64_t column_block) {
     return lengths.span().subspan(static_cast<std::size_t>(column_block * row_count),
                                   static_cast<std::size_t>(row_count));
@@ -53,8 +53,8 @@ struct Part {
   }
 };
 
-/// A part with the lengths of its rows in every column block. `block_count` is at least 1, since the first
-/// block's product is what overwrites q.
+/// A part with the lengths of its rows in every column block, without entries. `block_count` is at least 1,
+/// since the product with the first column block overwrites q.
 Part count_entries(const CsrBlock& block, const RowRange& rows, std::int64_t block_width,
                    std::int64_t block_count) {
   Part part{
@@ -125,12 +125,13 @@ class CsrShortKernel final : public SpmvKernel {
     return bytes;
   }
 
-  /// In shares of the column blocks.
-  void multiply(std::span<const double> p, std::span<double> q, const ProductMode& mode) override {
+  /// A share is a share of the column blocks.
+  void multiply(const Operands& operands, const ProductMode& mode) override {
     const int part_count = static_cast<int>(parts_.size());
 #pragma omp parallel for num_threads(part_count) schedule(static, 1) if (part_count > 1)
     for (int part = 0; part < part_count; ++part)
-      multiply_part(parts_[static_cast<std::size_t>(part)], p.data(), q.data(), mode);
+      multiply_part(parts_[static_cast<std::size_t>(part)], operands.p_columns.data(), operands.q_rows.data(),
+                    mode);
   }
 
  private:
@@ -162,7 +163,7 @@ KernelRow csr_short_kernel() {
       .converts = true,
       .defaults = csr_short::defaults,
       .instruction_sets = csr_instruction_sets(),
-      .why_unavailable = [] { return std::string(); },
+      .preferred_instruction_set = preferred_csr_instruction_set(),
       .make = [](CsrBlock block, const KernelOptions& options) -> std::unique_ptr<SpmvKernel> {
         return std::make_unique<csr_short::CsrShortKernel>(block, options);
       },

@@ -1,10 +1,9 @@
-// Plain CSR, long rows in vector registers: 12 bytes per nonzero, and no conversion.
+// Kernel "csr-simd": plain CSR, long rows in vector registers; 12 bytes per nonzero, and no conversion.
 
 #include <utility>
 
 #include "kernels/csr_row_loops.hpp"
 #include "kernels/csr_rows_kernel.hpp"
-#include "kernels/spmv_kernels.hpp"
 
 namespace cg2d::kernels {
 namespace {
@@ -12,7 +11,7 @@ namespace csr_simd {
 
 constexpr Tuning defaults{.critical_vector_length = 8, .prefetch_distance = 256};
 
-/// Lengths of rows from where they start.
+/// The lengths of rows, from the positions at which they start.
 struct RowLengths {
   const std::int64_t* starts;
   std::int64_t operator[](std::int64_t row) const { return starts[row + 1] - starts[row]; }
@@ -48,10 +47,9 @@ KernelRow csr_simd_kernel() {
       .description =
           "plain CSR; rows from the critical vector length on (--cvl) in vector registers, with gathers",
       .bytes_per_nonzero = 12.0,
-      .converts = false,
       .defaults = csr_simd::defaults,
       .instruction_sets = csr_instruction_sets(),
-      .why_unavailable = [] { return std::string(); },
+      .preferred_instruction_set = preferred_csr_instruction_set(),
       .make = &csr_simd::make,
   };
 }

@@ -1,8 +1,7 @@
-// The reference: plain CSR, one accumulator, additions in the order of the columns. It is the inner loop of
-// the official program, and what every other kernel is compared with.
+// Kernel "scalar", the reference: plain CSR, one accumulator, additions in the order of the columns. It is
+// the inner loop of the official program, and all other kernels are compared with it.
 
 #include "kernels/csr_rows_kernel.hpp"
-#include "kernels/spmv_kernels.hpp"
 
 namespace cg2d::kernels {
 namespace {
@@ -25,11 +24,9 @@ KernelRow scalar_kernel() {
   return {
       .name = "scalar",
       .description = "reference: plain CSR, one accumulator, the inner loop of the official program",
+      .is_reference = true,
       .bytes_per_nonzero = 12.0,
-      .converts = false,
-      .defaults = {},
       .instruction_sets = {InstructionSet::portable},
-      .why_unavailable = [] { return std::string(); },
       .make = [](CsrBlock block, const KernelOptions& options) -> std::unique_ptr<SpmvKernel> {
         const auto set = choose_instruction_set(options.instruction_set, {InstructionSet::portable},
                                                 InstructionSet::portable);

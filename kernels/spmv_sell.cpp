@@ -1,16 +1,14 @@
-// SELL-8-sigma in column blocks with 16-bit columns: 10 bytes per nonzero instead of 12, the operand in the
-// first-level cache, and rows as lanes, so that short rows cost no more than long ones.
+// Kernel "sell": SELL-8-512 in column blocks with 16-bit columns. 10 bytes per nonzero instead of 12, the
+// operand in the first-level cache, and rows as lanes, so that short rows cost no more than long ones.
 
 #include <algorithm>
 #include <cstring>
 #include <utility>
 
 #include "kernels/cpu_features.hpp"
-#include "kernels/prefetch.hpp"
-#include "kernels/sell_loops.hpp"
 #include "kernels/sell_matrix.hpp"
-#include "kernels/spmv_kernels.hpp"
-#include "kernels/x86_gathers.hpp"
+#include "kernels/simd.hpp"
+#include "kernels/spmv.hpp"
 
 namespace cg2d::kernels {
 namespace {
@@ -20,10 +18,10 @@ constexpr std::int64_t lanes = 8;
 constexpr int default_block_width = 2048;
 constexpr std::int64_t window_rows = 512;
 
-// In entries: 8 kB of values and 2 kB of columns ahead of their use.
+// In entries: fetches 8 kB of values and 2 kB of columns before their use.
 constexpr int default_prefetch_distance = 1024;
 
-/// Column blocks of a part.
+/// Some column blocks of a part, to be multiplied.
 struct PartTask {
   const SellPart& part;
   std::int64_t first_block;
@@ -31,10 +29,10 @@ struct PartTask {
   std::int64_t prefetch_distance;
 };
 
-/// Adds to q, of the whole block.
+/// Adds the products to q; p and q are those of the whole block.
 using PartLoop = void (*)(const PartTask& task, const double* p, double* q);
 
-/// A chunk and what it meets.
+/// A chunk, with its parts of p and q.
 struct Chunk {
   const double* values;
   const std::uint16_t* columns;
@@ -45,13 +43,13 @@ struct Chunk {
   std::int64_t prefetch_distance;
 };
 
-/// One after the other, since lanes without a row repeat the first one's.
+/// Adds one lane after the other, since lanes without a row repeat the first lane's row.
 inline void add_to_rows(const Chunk& chunk, const double* sums) {
   for (std::int64_t lane = 0; lane < lanes; ++lane) chunk.q[chunk.rows[lane]] += sums[lane];
 }
 
-// The loop over chunks is the same for every instruction set; multiply_chunk is not. Macros, because an
-// attribute cannot be a template argument, and a function that has it is not inlined into one without it.
+// The loop over chunks is the same for every instruction set; multiply_chunk is not. This is a macro, because
+// an attribute cannot be a template argument, and a function that has it is not inlined into one without it.
 // NOLINTNEXTLINE(cppcoreguidelines-macro-usage)
 #define CG2D_SELL_LOOP(function, attribute, multiply_chunk)                                               \
   attribute void function(const PartTask& task, const double* p, double* q) {                             \
@@ -97,10 +95,10 @@ CG2D_SELL_LOOP(multiply_portable, , multiply_chunk_portable)
 
 #if defined(__x86_64__)
 
-// Lanes in pairs. On Zen 4 a core loads two floating-point operands per clock, whatever their width: two
-// values in one load, and one multiply-add for two, take a tenth off the time of scalar lanes (2026-11: class
-// A 0.374 -> 0.334, class B 0.508 -> 0.477 ns per nonzero). Four lanes per register need more merging and
-// gain less (0.357, 0.482), a gather is slowest (0.43, 0.54).
+// Takes the lanes in pairs. On Zen 4 a core loads two floating-point operands per clock, whatever their
+// width: loading two values at once, and one multiply-add for both, is a tenth faster than scalar lanes
+// (2026-11: class A 0.374 -> 0.334, class B 0.508 -> 0.477 ns per nonzero). Four lanes per register need more
+// merging and gain less (0.357, 0.482); a gather is slowest (0.43, 0.54).
 CG2D_FMA inline __attribute__((always_inline)) void multiply_chunk_fma(const Chunk& chunk) {
   const double* values = chunk.values;
   const std::uint16_t* columns = chunk.columns;
@@ -166,7 +164,7 @@ CG2D_AVX512 inline __attribute__((always_inline)) void multiply_chunk_avx512(con
 CG2D_SELL_LOOP(multiply_avx512, CG2D_AVX512, multiply_chunk_avx512)
 #endif
 
-/// Those that there are loops for and that this processor has.
+/// The sets with a loop here that this processor has.
 std::vector<InstructionSet> instruction_sets() { return of_this_processor(all_instruction_sets); }
 
 PartLoop loop_for(InstructionSet set) {
@@ -207,19 +205,20 @@ class SellKernel final : public SpmvKernel {
     return bytes;
   }
 
-  /// In shares of the column blocks.
-  void multiply(std::span<const double> p, std::span<double> q, const ProductMode& mode) override {
+  /// A share is a share of the column blocks.
+  void multiply(const Operands& operands, const ProductMode& mode) override {
     const int part_count = static_cast<int>(parts_.size());
 #pragma omp parallel for num_threads(part_count) schedule(static, 1) if (part_count > 1)
     for (int index = 0; index < part_count; ++index) {
       const auto& part = parts_[static_cast<std::size_t>(index)];
-      if (!mode.is_added && mode.share == 0) std::fill_n(q.data() + part.first_row, part.row_count, 0.0);
+      if (!mode.is_added && mode.share == 0)
+        std::fill_n(operands.q_rows.data() + part.first_row, part.row_count, 0.0);
       const ShareRange blocks(part.block_count, mode);
       loop_({.part = part,
              .first_block = blocks.begin,
              .last_block = blocks.end,
              .prefetch_distance = prefetch_distance_},
-            p.data(), q.data());
+            operands.p_columns.data(), operands.q_rows.data());
     }
   }
 
@@ -238,12 +237,13 @@ KernelRow sell_kernel() {
       .name = "sell",
       .description =
           "SELL-8-512 in column blocks, 16-bit columns: rows as lanes, the operand in the first-level cache",
+      .is_default = true,
       .bytes_per_nonzero = 10.5,
       .converts = true,
       .defaults = {.prefetch_distance = sell::default_prefetch_distance,
                    .block_width = sell::default_block_width},
       .instruction_sets = sell::instruction_sets(),
-      .why_unavailable = [] { return std::string(); },
+      .preferred_instruction_set = fastest_gathering_instruction_set(),
       .make = [](CsrBlock block, const KernelOptions& options) -> std::unique_ptr<SpmvKernel> {
         return std::make_unique<sell::SellKernel>(block, options);
       },

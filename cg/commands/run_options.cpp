@@ -15,7 +15,6 @@
 #include "cg/commands/shared_options.hpp"
 #include "cg/commands/subcommand.hpp"
 #include "cg/report/report.hpp"
-#include "cg/solver/block_product.hpp"
 #include "cg/tuning/run_plan.hpp"
 #include "comm/communicator.hpp"
 #include "kernels/spmv.hpp"
@@ -33,7 +32,7 @@ std::string describe(const Table& table) {
 std::string list_kernels() {
   std::string text =
       fmt::format("{:<17} {:>13}  {:<10}  {}\n", "kernel", "bytes/nonzero", "set-up", "description");
-  for (const auto& row : all_kernels()) {
+  for (const auto& row : kernels::kernel_table()) {
     const auto reason = row.why_unavailable();
     text += fmt::format("{:<17} {:>13.4g}  {:<10}  {}{}\n", row.name, row.bytes_per_nonzero,
                         row.converts ? "conversion" : "none", row.description,

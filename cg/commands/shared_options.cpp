@@ -5,10 +5,10 @@
 
 #include "cg/base/errors.hpp"
 #include "cg/commands/option_values.hpp"
-#include "cg/solver/block_product.hpp"
 #include "cg/solver/configuration.hpp"
 #include "cg/tuning/transport_choice.hpp"
 #include "comm/communicator.hpp"
+#include "kernels/spmv.hpp"
 
 namespace cg2d {
 
@@ -58,7 +58,7 @@ void check_profile(const ProfileSource& profile) {
 void require_ranks_per_node(int count) { require_not_negative("--ranks-per-node", count); }
 
 void require_kernel_name(const std::string& name) {
-  auto names = names_of(all_kernels());
+  auto names = names_of(kernels::kernel_table());
   names.emplace_back("auto");
   require_known("--kernel", name, names);
 }

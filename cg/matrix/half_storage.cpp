@@ -42,4 +42,12 @@ void keep_half(kernels::CsrBlock& block, const comm::IndexRange& rows, const com
   block.values.resize(kept);
 }
 
+void keep_stored(kernels::CsrBlock& block, kernels::Storage storage, const comm::BlockLayout& layout,
+                 int rank) {
+  if (storage == kernels::Storage::whole) return;
+  const auto grid = layout.grid();
+  keep_half(block, layout.row_block(grid.row_of(rank)), layout.column_block(grid.column_of(rank)),
+            HalfStorageRule(layout.size(), grid));
+}
+
 }  // namespace cg2d

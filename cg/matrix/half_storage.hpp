@@ -6,6 +6,7 @@
 
 #include "comm/block_layout.hpp"
 #include "kernels/csr_block.hpp"
+#include "kernels/spmv.hpp"
 
 namespace cg2d {
 
@@ -32,9 +33,14 @@ class HalfStorageRule {
   int tile_shift_;
 };
 
-/// Drops from the block rows x columns of a symmetric matrix what the rule does not keep, in place, and
-/// halves the entries on the diagonal (see kernels/half_spmv.hpp). Cost: one pass over the entries.
+/// Drops the entries of the block rows x columns of a symmetric matrix that the rule does not keep, in place,
+/// and halves the entries on the diagonal (see kernels::Storage). Cost: one pass over the entries.
 void keep_half(kernels::CsrBlock& block, const comm::IndexRange& rows, const comm::IndexRange& columns,
                const HalfStorageRule& rule);
+
+/// Prepares a rank's block, or its first rows, for kernels of a storage: nothing to do for the whole, else
+/// keep_half() by the layout's rule.
+void keep_stored(kernels::CsrBlock& block, kernels::Storage storage, const comm::BlockLayout& layout,
+                 int rank);
 
 }  // namespace cg2d

@@ -34,7 +34,7 @@ PlanTotals add_up(const RunChoices& choices, const comm::BlockLayout& layout, co
     const auto memory = plan_memory(choices, layout, rank, source);
     if (memory.total_bytes() > totals.largest.total_bytes()) totals.largest = memory;
     totals.memory_bytes += memory.total_bytes();
-    const auto traffic = plan_traffic(layout, rank, choices.sum_form, choices.kernel.is_symmetric);
+    const auto traffic = plan_traffic(layout, rank, choices.sum_form, choices.kernel->stores_half());
     if (traffic.total().byte_count >= totals.busiest.total().byte_count) totals.busiest = traffic;
     totals.all_traffic += traffic.total();
     const auto piece = layout.piece(rank);
@@ -66,7 +66,7 @@ std::string as_text(const RunChoices& choices, const comm::BlockLayout& layout, 
   line("Problem", fmt::format("class {}: n {}, nonzer {}, shift {}, niter {}", problem.class_name, problem.n,
                               problem.nonzer, problem.shift, problem.niter));
   line("Kernel",
-       fmt::format("{}{}", choices.kernel.name, choices.kernel.is_symmetric ? ", symmetric storage" : ""));
+       fmt::format("{}{}", choices.kernel->name, choices.kernel->stores_half() ? ", symmetric storage" : ""));
   line("Grid", fmt::format("{}: {} process columns x {} process rows = {} ranks", grid.name(), grid.columns,
                            grid.rows, grid.rank_count()));
   line("Pieces", fmt::format("{} of {} to {} elements", grid.rank_count(), totals.smallest_piece.size(),
@@ -127,8 +127,8 @@ std::string as_json(const RunChoices& choices, const comm::BlockLayout& layout, 
        {{"grid", {{"name", grid.name()}, {"columns", grid.columns}, {"rows", grid.rows}}},
         {"ranks", grid.rank_count()},
         {"sum_form", sum_form_name(choices.sum_form)},
-        {"kernel", choices.kernel.name},
-        {"symmetric_storage", choices.kernel.is_symmetric},
+        {"kernel", choices.kernel->name},
+        {"symmetric_storage", choices.kernel->stores_half()},
         {"smallest_piece", totals.smallest_piece.size()},
         {"largest_piece", totals.largest_piece.size()},
         {"block_rows", layout.row_block(0).size()},

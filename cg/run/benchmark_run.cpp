@@ -20,8 +20,8 @@
 #include "cg/machine/performance_model.hpp"
 #include "cg/matrix/matrix_market.hpp"
 #include "cg/matrix/row_lengths.hpp"
+#include "cg/solver/block_product.hpp"
 #include "cg/solver/communicator_setup.hpp"
-#include "cg/solver/overlapped_product.hpp"
 #include "cg/timing/counter_setup.hpp"
 #include "cg/tuning/run_plan.hpp"
 
@@ -102,7 +102,7 @@ void BenchmarkRun::predict_phases() {
   if (!machine_) return;
   const auto machine = machine_->through(options_.transport);
   const auto kernel =
-      std::ranges::find(machine.kernels, report_.kernel_choice.kernel.name, &KernelCost::name);
+      std::ranges::find(machine.kernels, report_.kernel_choice.kernel->name, &KernelCost::name);
   if (kernel == machine.kernels.end()) return;
   report_.prediction = predict(machine, *kernel, options_.problem, report_.grid, options_.sum_form);
 }
@@ -119,11 +119,12 @@ KernelChoice BenchmarkRun::kernel_for(const comm::ProcessGrid& grid) const {
 GridShortlist BenchmarkRun::shortlist() const {
   std::optional<MachineDescription> machine;
   if (machine_) machine = machine_->through(options_.transport);
-  return make_grid_shortlist(group_,
-                             {.choices = choices(),
-                              .rank_count = group_.size(),
-                              .machine = machine,
-                              .kernel_for = [this](const auto& grid) { return kernel_for(grid).kernel; }});
+  return make_grid_shortlist(group_, {.choices = choices(),
+                                      .rank_count = group_.size(),
+                                      .machine = machine,
+                                      .kernel_for = [this](const auto& grid) -> const kernels::KernelRow& {
+                                        return *kernel_for(grid).kernel;
+                                      }});
 }
 
 /// The grid by a trial of the best few, with its kernel.
@@ -179,7 +180,7 @@ void BenchmarkRun::check_choices() {
     throw RunError(ExitCode::unavailable, fmt::format("--transport {}: {}", transport.name, reason));
   }
   agree_on(group_, [&] {
-    const auto& kernel = report_.kernel_choice.kernel;
+    const auto& kernel = *report_.kernel_choice.kernel;
     if (const auto reason = kernel.why_unavailable(); !reason.empty()) {
       throw RunError(ExitCode::unavailable,
                      fmt::format("--kernel {}: {} (rank {})", kernel.name, reason, group_.rank()));
@@ -224,12 +225,12 @@ std::unique_ptr<BlockProduct> BenchmarkRun::convert(kernels::CsrBlock block,
   agree_on(group_, [&] {
     const Stopwatch stopwatch;
     const auto make_product = options_.overlaps ? &make_overlapped_product : &make_block_product;
-    product = make_product(choice.kernel, std::move(block), layout, group_.rank(),
+    product = make_product(*choice.kernel, std::move(block), layout, group_.rank(),
                            {.thread_count = options_.thread_count, .tuning = choice.tuning});
     conversion_s = stopwatch.seconds();
   });
   report_.conversion_s = group_.maximum(conversion_s);
-  report_.converted = choice.kernel.converts || choice.kernel.is_symmetric || product->part_count() > 1;
+  report_.converted = choice.kernel->converts || choice.kernel->stores_half() || product->part_count() > 1;
   facts_.block_bytes = product->matrix_byte_count();
   return product;
 }
@@ -253,7 +254,7 @@ void BenchmarkRun::perform() {
       *comm::find_transport(report_.transport_trial ? report_.transport_trial->best : options_.transport);
   const auto communicator =
       make_communicator(transport, group_, layout, choices().communicator_options(product->is_symmetric()));
-  report_.kernel = product->kernel_name();
+  report_.kernel = product->kernel().name;
   report_.is_symmetric = product->is_symmetric();
   report_.instruction_set = product->instruction_set();
   report_.transport = communicator->name();

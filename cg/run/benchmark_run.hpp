@@ -40,7 +40,7 @@ class BenchmarkRun {
   void note_failure(const RunError& error);
 
   /// What has been chosen, behind prepare().
-  [[nodiscard]] RunChoices choices() const { return options_.choices(report_.kernel_choice.kernel); }
+  [[nodiscard]] RunChoices choices() const { return options_.choices(*report_.kernel_choice.kernel); }
   /// The environment with no more memory on each node than the user grants. Behind prepare().
   [[nodiscard]] Environment granted_environment() const;
   [[nodiscard]] const SourceRow& source() const { return source_; }

@@ -3,8 +3,7 @@
 #include <algorithm>
 
 #include "cg/run/run_report.hpp"
-#include "kernels/arithmetic_rate.hpp"
-#include "kernels/read_bandwidth.hpp"
+#include "kernels/machine_rates.hpp"
 
 namespace cg2d {
 namespace {

@@ -11,8 +11,8 @@ namespace cg2d {
 
 comm::ProcessGrid resolve_grid(const RunOptions& options, int rank_count) {
   // A kernel that is still to be chosen follows the grid: until then, one on whole blocks.
-  const auto kernel =
-      kernel_info(options.kernel.name == "auto" ? kernels::default_kernel().name : options.kernel.name);
+  const auto& kernel =
+      options.kernel.name == "auto" ? kernels::default_kernel() : kernels::kernel_named(options.kernel.name);
   if (options.grid_columns) {
     const int columns = *options.grid_columns;
     if (columns < 1 || rank_count % columns != 0) {

@@ -49,10 +49,10 @@ struct RunOptions {
   std::int64_t memory_limit_bytes = 0;  ///< of a node; 0: what is free there
 
   [[nodiscard]] bool leaves_grid_open() const { return !grid && !grid_columns; }
-  [[nodiscard]] RunChoices choices(const KernelInfo& chosen_kernel) const {
+  [[nodiscard]] RunChoices choices(const kernels::KernelRow& chosen_kernel) const {
     return {.problem = problem,
             .sum_form = sum_form,
-            .kernel = chosen_kernel,
+            .kernel = &chosen_kernel,
             .thread_count = thread_count,
             .overlaps = overlaps,
             .ranks_per_node = ranks_per_node};

@@ -1,90 +1,126 @@
 #include "cg/solver/block_product.hpp"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
+#include "cg/matrix/column_strips.hpp"
 #include "cg/matrix/half_storage.hpp"
-#include "kernels/half_spmv.hpp"
+#include "comm/schedule.hpp"
 
 namespace cg2d {
 namespace {
 
-class WholeBlockProduct final : public BlockProduct {
- public:
-  explicit WholeBlockProduct(std::unique_ptr<kernels::SpmvKernel> kernel) : kernel_(std::move(kernel)) {}
+/// A strip is multiplied in shares of about so many entries, some 50 us each, and between them the
+/// communicator may work: otherwise messages that MPI passes on or copies only inside of its calls would wait
+/// until the end.
+constexpr std::int64_t entries_per_share = 1 << 17;
 
-  [[nodiscard]] std::string_view kernel_name() const override { return kernel_->name(); }
-  [[nodiscard]] std::string_view instruction_set() const override { return kernel_->instruction_set(); }
-  [[nodiscard]] bool is_symmetric() const override { return false; }
-  [[nodiscard]] std::int64_t matrix_byte_count() const override { return kernel_->matrix_byte_count(); }
-  void multiply(comm::Communicator& communicator) override {
-    kernel_->multiply(communicator.column_block(), communicator.partial());
-  }
+/// The elements of the range of a vector over all columns of the block.
+template <typename T>
+std::span<T> part_of(std::span<T> vector, const comm::IndexRange& range) {
+  return vector.subspan(static_cast<std::size_t>(range.begin), static_cast<std::size_t>(range.size()));
+}
 
- private:
-  std::unique_ptr<kernels::SpmvKernel> kernel_;
-};
-
-class HalfBlockProduct final : public BlockProduct {
- public:
-  explicit HalfBlockProduct(std::unique_ptr<kernels::HalfSpmvKernel> kernel) : kernel_(std::move(kernel)) {}
-
-  [[nodiscard]] std::string_view kernel_name() const override { return kernel_->name(); }
-  [[nodiscard]] std::string_view instruction_set() const override { return kernel_->instruction_set(); }
-  [[nodiscard]] bool is_symmetric() const override { return true; }
-  [[nodiscard]] std::int64_t matrix_byte_count() const override { return kernel_->matrix_byte_count(); }
-  void multiply(comm::Communicator& communicator) override {
-    auto& mirror = *communicator.mirror();
-    kernel_->multiply({.p_columns = communicator.column_block(),
-                       .p_rows = mirror.row_block(),
-                       .q_rows = communicator.partial(),
-                       .q_columns = mirror.column_partial()});
-  }
-
- private:
-  std::unique_ptr<kernels::HalfSpmvKernel> kernel_;
-};
-
-template <typename Row>
-KernelInfo info_of(const Row& row, bool is_symmetric) {
-  return {.name = row.name,
-          .description = row.description,
-          .bytes_per_nonzero = row.bytes_per_nonzero,
-          .converts = row.converts,
-          .is_symmetric = is_symmetric,
-          .defaults = row.defaults,
-          .why_unavailable = row.why_unavailable};
+/// take_columns(), but a strip of all columns is the block itself, without a pass over its entries.
+kernels::CsrBlock take_strip(kernels::CsrBlock& block, const comm::IndexRange& columns) {
+  if (columns.size() == block.column_count) return std::exchange(block, kernels::CsrBlock{});
+  return take_columns(block, columns);
 }
 
 }  // namespace
 
-std::vector<KernelInfo> all_kernels() {
-  std::vector<KernelInfo> all;
-  for (const auto& row : kernels::kernel_table()) all.push_back(info_of(row, false));
-  for (const auto& row : kernels::half_kernel_table()) all.push_back(info_of(row, true));
-  return all;
+BlockProduct::BlockProduct(const kernels::KernelRow& kernel, kernels::CsrBlock block, const Parts& parts,
+                           const kernels::KernelOptions& options)
+    : kernel_(kernel) {
+  const std::int64_t row_count = block.row_count;
+  for (std::size_t part = 0; part < parts.size(); ++part) {
+    parts_.emplace_back();
+    for (const auto& columns : parts[part]) {
+      auto entries = take_strip(block, columns);
+      Strip strip{.columns = columns, .mode = {.is_added = !instruction_set_.empty()}};
+      // Strips without entries take part only for the columns that they have.
+      if (const auto count = entries.nonzero_count(); count > 0) {
+        // During the last part nothing is under way.
+        if (part + 1 < parts.size())
+          strip.mode.share_count = static_cast<int>((count + entries_per_share - 1) / entries_per_share);
+        strip.kernel = make_kernel(std::move(entries), options);
+      }
+      parts_.back().push_back(std::move(strip));
+    }
+  }
+  if (!instruction_set_.empty()) return;
+  // A block without entries gets a kernel that fills the partial sums with zeros.
+  kernels::CsrBlock rows{
+      .row_count = row_count,
+      .column_count = 0,
+      .row_starts = kernels::PageBuffer<std::int64_t>(static_cast<std::size_t>(row_count) + 1),
+      .columns = {},
+      .values = {}};
+  parts_.back().push_back({.kernel = make_kernel(std::move(rows), options)});
 }
 
-std::optional<KernelInfo> find_kernel_info(std::string_view name) {
-  const auto all = all_kernels();
-  const auto found = std::ranges::find_if(all, [&](const auto& kernel) { return kernel.name == name; });
-  return found == all.end() ? std::nullopt : std::optional(*found);
+std::unique_ptr<kernels::SpmvKernel> BlockProduct::make_kernel(kernels::CsrBlock block,
+                                                               const kernels::KernelOptions& options) {
+  auto kernel = kernel_.make(std::move(block), options);
+  instruction_set_ = kernel->instruction_set();
+  return kernel;
 }
 
-KernelInfo kernel_info(std::string_view name) { return find_kernel_info(name).value(); }
+std::int64_t BlockProduct::matrix_byte_count() const {
+  std::int64_t bytes = 0;
+  for (const auto& part : parts_) {
+    for (const auto& strip : part) bytes += strip.kernel ? strip.kernel->matrix_byte_count() : 0;
+  }
+  return bytes;
+}
 
-std::unique_ptr<BlockProduct> make_block_product(const KernelInfo& kernel, kernels::CsrBlock block,
+void BlockProduct::multiply(comm::Communicator& communicator) {
+  for (std::size_t part = 0; part < parts_.size(); ++part) multiply_part(part, communicator, nullptr);
+}
+
+void BlockProduct::multiply_part(std::size_t part, comm::Communicator& communicator,
+                                 comm::Collection* collection) {
+  for (const auto& strip : parts_[part]) {
+    if (strip.kernel) {
+      multiply_strip(strip, communicator, collection);
+    } else if (is_symmetric()) {
+      std::ranges::fill(part_of(communicator.mirror()->column_partial(), strip.columns), 0.0);
+    }
+  }
+}
+
+void BlockProduct::multiply_strip(const Strip& strip, comm::Communicator& communicator,
+                                  comm::Collection* collection) const {
+  kernels::Operands operands{.p_columns = part_of(communicator.column_block(), strip.columns),
+                             .q_rows = communicator.partial()};
+  if (is_symmetric()) {
+    auto& mirror = *communicator.mirror();
+    operands.p_rows = mirror.row_block();
+    operands.q_columns = part_of(mirror.column_partial(), strip.columns);
+  }
+  auto mode = strip.mode;
+  for (mode.share = 0; mode.share < mode.share_count; ++mode.share) {
+    strip.kernel->multiply(operands, mode);
+    if (collection != nullptr) collection->progress();
+  }
+}
+
+std::unique_ptr<BlockProduct> make_block_product(const kernels::KernelRow& kernel, kernels::CsrBlock block,
                                                  const comm::BlockLayout& layout, int rank,
                                                  const kernels::KernelOptions& options) {
-  if (!kernel.is_symmetric) {
-    return std::make_unique<WholeBlockProduct>(
-        kernels::find_kernel(kernel.name)->make(std::move(block), options));
-  }
-  const auto grid = layout.grid();
-  keep_half(block, layout.row_block(grid.row_of(rank)), layout.column_block(grid.column_of(rank)),
-            HalfStorageRule(layout.size(), grid));
-  return std::make_unique<HalfBlockProduct>(
-      kernels::find_half_kernel(kernel.name)->make(std::move(block), options));
+  keep_stored(block, kernel.storage, layout, rank);
+  const comm::IndexRange all{.begin = 0, .end = block.column_count};
+  return std::make_unique<BlockProduct>(kernel, std::move(block), BlockProduct::Parts{{all}}, options);
+}
+
+std::unique_ptr<BlockProduct> make_overlapped_product(const kernels::KernelRow& kernel,
+                                                      kernels::CsrBlock block,
+                                                      const comm::BlockLayout& layout, int rank,
+                                                      const kernels::KernelOptions& options) {
+  keep_stored(block, kernel.storage, layout, rank);
+  return std::make_unique<BlockProduct>(kernel, std::move(block), comm::collection_parts(layout, rank),
+                                        options);
 }
 
 }  // namespace cg2d

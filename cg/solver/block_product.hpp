@@ -1,12 +1,10 @@
 #pragma once
 
-// One rank's block with its kernel, whole or half-stored: what the rest of the program need not tell apart.
+// The product of one rank's block, in one part or in several.
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
-#include <string>
 #include <string_view>
 #include <vector>
 
@@ -17,56 +15,68 @@
 
 namespace cg2d {
 
-/// A row of either table of kernels, as far as the choice of one goes.
-struct KernelInfo {
-  std::string_view name;
-  std::string_view description;
-  double bytes_per_nonzero = 0.0;  ///< of matrix data that a product moves, about
-  bool converts = false;           ///< its format is made from the CSR, and for a moment both are there
-  bool is_symmetric = false;       ///< stores one entry of each mirrored pair; needs a mirrored communicator
-  kernels::Tuning defaults;
-  std::string (*why_unavailable)() = nullptr;
-};
-
-/// All kernels: those on whole blocks, then those on half-stored ones.
-std::vector<KernelInfo> all_kernels();
-/// The kernel of that name, or nothing.
-std::optional<KernelInfo> find_kernel_info(std::string_view name);
-/// The kernel of that name; it must be there.
-KernelInfo kernel_info(std::string_view name);
-
+/// One rank's block with its kernel, or with one kernel per strip of columns: hands the communicator's
+/// vectors over to them. Local, except that it lets the communicator make progress between parts.
 class BlockProduct {
  public:
-  BlockProduct() = default;
-  virtual ~BlockProduct() = default;
-  BlockProduct(const BlockProduct&) = delete;
-  BlockProduct& operator=(const BlockProduct&) = delete;
-  BlockProduct(BlockProduct&&) = delete;
-  BlockProduct& operator=(BlockProduct&&) = delete;
+  /// The parts of the column block, each as ranges of columns that are not empty.
+  using Parts = std::vector<std::vector<comm::IndexRange>>;
 
-  [[nodiscard]] virtual std::string_view kernel_name() const = 0;
-  [[nodiscard]] virtual std::string_view instruction_set() const = 0;
-  [[nodiscard]] virtual bool is_symmetric() const = 0;
+  /// Takes over the block, as the kernel stores it. Every range of columns gets a kernel of its own. Throws
+  /// std::bad_alloc.
+  BlockProduct(const kernels::KernelRow& kernel, kernels::CsrBlock block, const Parts& parts,
+               const kernels::KernelOptions& options);
+
+  [[nodiscard]] const kernels::KernelRow& kernel() const { return kernel_; }
+  /// The instruction set of the loop that runs, e.g. "avx512".
+  [[nodiscard]] std::string_view instruction_set() const { return instruction_set_; }
+  /// With half storage, which needs a mirrored communicator.
+  [[nodiscard]] bool is_symmetric() const { return kernel_.stores_half(); }
   /// Bytes of matrix data that one product reads.
-  [[nodiscard]] virtual std::int64_t matrix_byte_count() const = 0;
-  /// From the communicator's blocks of p to its partial sums.
-  virtual void multiply(comm::Communicator& communicator) = 0;
+  [[nodiscard]] std::int64_t matrix_byte_count() const;
+  [[nodiscard]] std::size_t part_count() const { return parts_.size(); }
 
-  /// The parts of the product, those of comm::collection_parts(); 1: it needs the whole column block.
-  [[nodiscard]] virtual std::size_t part_count() const { return 1; }
-  /// Adds the products of one part of the column block to the partial sums; also of the whole row block,
-  /// where it is symmetric. All parts in their order are one multiply(). `collection`: the one that is under
-  /// way meanwhile, and makes progress now and then; nullptr: none.
-  virtual void multiply_part(std::size_t part, comm::Communicator& communicator,
-                             comm::Collection* /*collection*/) {
-    if (part == 0) multiply(communicator);
-  }
+  /// The whole product, from the communicator's blocks of p to its partial sums.
+  void multiply(comm::Communicator& communicator);
+  /// The product with one part of the column block, and with the whole row block where it is symmetric. All
+  /// parts in their order are one multiply(). `collection`: the one that is under way meanwhile, and makes
+  /// progress now and then; nullptr: none.
+  void multiply_part(std::size_t part, comm::Communicator& communicator, comm::Collection* collection);
+
+ private:
+  /// Some columns of the block.
+  struct Strip {
+    comm::IndexRange columns{};
+    std::unique_ptr<kernels::SpmvKernel> kernel{};  // none where there are no entries
+    kernels::ProductMode mode{};
+  };
+
+  std::unique_ptr<kernels::SpmvKernel> make_kernel(kernels::CsrBlock block,
+                                                   const kernels::KernelOptions& options);
+  void multiply_strip(const Strip& strip, comm::Communicator& communicator,
+                      comm::Collection* collection) const;
+
+  const kernels::KernelRow& kernel_;
+  std::string_view instruction_set_;  // empty until the first kernel is made
+  std::vector<std::vector<Strip>> parts_;
 };
 
-/// Takes over this rank's block, the whole of it; for a symmetric kernel half of it is dropped. Throws
-/// std::bad_alloc.
-std::unique_ptr<BlockProduct> make_block_product(const KernelInfo& kernel, kernels::CsrBlock block,
+/// Makes the product in one part, which needs the whole column block. Takes over this rank's block, the whole
+/// of it; for a symmetric kernel half of it is dropped. Throws std::bad_alloc.
+std::unique_ptr<BlockProduct> make_block_product(const kernels::KernelRow& kernel, kernels::CsrBlock block,
                                                  const comm::BlockLayout& layout, int rank,
                                                  const kernels::KernelOptions& options);
+
+/// The same with the block cut into strips of columns by comm::collection_parts(), so that the product has as
+/// many parts as the collection, and begins with the columns that are already here while the rest of the
+/// operand is under way. Where a process column has one rank there is nothing to overlap: one part.
+///
+/// Between shares of a strip the communicator may make progress. The partial sums of the strips are added in
+/// the order of the parts, which depends on layout and rank only: neither transport nor timing changes a bit.
+/// They are not the bits of the product in one part.
+std::unique_ptr<BlockProduct> make_overlapped_product(const kernels::KernelRow& kernel,
+                                                      kernels::CsrBlock block,
+                                                      const comm::BlockLayout& layout, int rank,
+                                                      const kernels::KernelOptions& options);
 
 }  // namespace cg2d

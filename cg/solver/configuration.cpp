@@ -1,6 +1,6 @@
 #include "cg/solver/configuration.hpp"
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -10,7 +10,7 @@
 #include "cg/base/errors.hpp"
 #include "cg/base/text_format.hpp"
 #include "cg/base/values.hpp"
-#include "cg/solver/block_product.hpp"
+#include "kernels/spmv.hpp"
 
 namespace cg2d {
 namespace {
@@ -59,7 +59,7 @@ ConfigurationAxis kernel_axis() {
           .type = AxisType::text,
           .parse =
               [](Configuration& configuration, std::string_view text) {
-                require_row_or_automatic(kernel_option, text, all_kernels());
+                require_row_or_automatic(kernel_option, text, kernels::kernel_table());
                 configuration.kernel = text;
               },
           .print = [](const Configuration& configuration) { return configuration.kernel; },
@@ -120,7 +120,14 @@ ConfigurationAxis sum_axis() {
                 const bool is_usual = configuration.sum_form == Configuration().sum_form;
                 return is_usual ? std::string() : sum_form_name(configuration.sum_form);
               },
-          .why_refused = &nothing};
+          .why_refused = [](const Configuration& configuration) -> std::string {
+            const auto known = sum_forms_of(configuration.transport);
+            if (std::ranges::find(known, configuration.sum_form) != known.end()) return {};
+            std::vector<std::string> valid;
+            for (const auto form : known) valid.push_back(sum_form_name(form));
+            return fmt::format("the transport {} has no such form; valid: {}", configuration.transport,
+                               fmt::join(valid, ", "));
+          }};
 }
 
 ConfigurationAxis overlap_axis() {

@@ -37,7 +37,7 @@ comm::ProcessGrid grid_of(const PingPongOptions& options, int rank_count) {
   if (options.grid) return *options.grid;
   const RunChoices choices{.problem = options.problem,
                            .sum_form = comm::SumForm::reduce_scatter,
-                           .kernel = kernel_info(kernels::default_kernel().name),
+                           .kernel = &kernels::default_kernel(),
                            .thread_count = 1};
   return choose_grid(choices, rank_count);
 }

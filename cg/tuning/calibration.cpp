@@ -223,7 +223,7 @@ void measure_problem(comm::RankGroup& group, const Problem& problem, const Calib
                                        .ranks_oversubscribed = setting.environment.ranks_oversubscribed},
                                       setting.profile);
     say(fmt::format("class {}, grid {}, transport {}: {}", problem.class_name, grid.name(), transport->name,
-                    choice.kernel.name));
+                    choice.kernel->name));
     const auto source = npb_source();
     grids.push_back(
         std::make_unique<MeasuredGrid>(group, GridSolverSetting{.problem = problem,
@@ -284,7 +284,7 @@ TransportCost transport_from(const comm::TransportRow& transport, std::vector<Li
                              double addition_s, const std::vector<MeasuredCase>& cases) {
   for (const auto& measured : cases) {
     if (measured.grid.rows == 1 || measured.transport.name != transport.name) continue;
-    messages.push_back(message_point(measured.layout(), measured.choice.kernel.is_symmetric,
+    messages.push_back(message_point(measured.layout(), measured.choice.kernel->stores_half(),
                                      measured.phase_s(Phase::collection) / OuterStepCalls::products));
   }
   const auto line = fit_line(messages);
@@ -321,7 +321,7 @@ void measure_networks(comm::RankGroup& group, const CalibrationSetting& setting,
 /// Network and calls of the machine are known: what is left of dot products and updates is their elements',
 /// what is left of the messages is waiting.
 BlockShapeCost shape_of(const MeasuredCase& measured, const MachineDescription& machine) {
-  const bool is_symmetric = measured.choice.kernel.is_symmetric;
+  const bool is_symmetric = measured.choice.kernel->stores_half();
   const double dot_s = std::max(measured.phase_s(Phase::dot) - measured.waiting_s(Phase::dot), 0.0);
   const double one_dot_s = dot_s / OuterStepCalls::local_dots;
   const double one_update_s = measured.phase_s(Phase::vector_updates) / OuterStepCalls::updates(is_symmetric);
@@ -374,12 +374,12 @@ std::vector<KernelCost> kernels_from(comm::RankGroup& group, int thread_count,
                                      const MachineDescription& machine) {
   std::vector<KernelCost> kernels;
   for (const auto& measured : cases) {
-    const auto& kernel = measured.choice.kernel;
+    const auto& kernel = *measured.choice.kernel;
     auto found = std::ranges::find(kernels, kernel.name, &KernelCost::name);
     if (found == kernels.end()) {
       kernels.push_back(
           {.name = std::string(kernel.name),
-           .is_symmetric = kernel.is_symmetric,
+           .is_symmetric = kernel.stores_half(),
            .row_lengths = measure_row_lengths_of(group, kernel, measured.choice.tuning, thread_count)});
       found = kernels.end() - 1;
     }

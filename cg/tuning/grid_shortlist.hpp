@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "cg/machine/machine_description.hpp"
-#include "cg/solver/block_product.hpp"
 #include "cg/tuning/run_plan.hpp"
 #include "comm/block_layout.hpp"
 #include "comm/rank_group.hpp"
+#include "kernels/spmv.hpp"
 
 namespace cg2d {
 
@@ -28,7 +28,7 @@ struct ShortlistSetting {
   /// Of this machine, on rank 0; the others need none.
   const std::optional<MachineDescription>& machine;
   /// The kernel that a grid would get.
-  std::function<KernelInfo(const comm::ProcessGrid&)> kernel_for;
+  std::function<const kernels::KernelRow&(const comm::ProcessGrid&)> kernel_for;
 };
 
 /// The four best grids, by the model where the machine's description has all their kernels: then without

@@ -4,7 +4,6 @@
 
 #include "cg/base/agreement.hpp"
 #include "cg/solver/communicator_setup.hpp"
-#include "cg/solver/overlapped_product.hpp"
 
 namespace cg2d {
 
@@ -15,7 +14,7 @@ std::unique_ptr<GridSolver> GridSolver::make(comm::RankGroup& group, const GridS
   std::unique_ptr<BlockProduct> product;
   agree_on(group, [&] {
     const auto make_product = setting.overlaps ? &make_overlapped_product : &make_block_product;
-    product = make_product(setting.choice.kernel, std::move(block), layout, group.rank(),
+    product = make_product(*setting.choice.kernel, std::move(block), layout, group.rank(),
                            {.thread_count = setting.thread_count, .tuning = setting.choice.tuning});
   });
   auto communicator = make_communicator(setting.transport, group, layout,

@@ -49,15 +49,15 @@ std::optional<kernels::Tuning> tuning_in(const ProcessorProfile& profile, std::s
   return profile.nearest_tuning(kernel, nonzeros_per_rank(task));
 }
 
-/// The fastest kernel of this very case that this program has.
-std::optional<KernelInfo> fastest_in(const ProcessorProfile& profile, const KernelTask& task) {
+/// The fastest kernel of this very case that this program has, or nullptr.
+const kernels::KernelRow* fastest_in(const ProcessorProfile& profile, const KernelTask& task) {
   const auto* tuned = profile.find_case(task.problem, task.grid, task.thread_count);
-  if (tuned == nullptr) return std::nullopt;
+  if (tuned == nullptr) return nullptr;
   for (const auto& candidate : tuned->kernels) {
-    const auto kernel = find_kernel_info(candidate.name);
-    if (kernel && kernel->why_unavailable().empty()) return kernel;
+    const auto* const kernel = kernels::find_kernel(candidate.name);
+    if (kernel != nullptr && kernel->why_unavailable().empty()) return kernel;
   }
-  return std::nullopt;
+  return nullptr;
 }
 
 /// Settings that the kernel has: the first one of the three that is there.
@@ -135,32 +135,32 @@ std::string_view choice_origin_name(ChoiceOrigin origin) {
   return "built-in rule";
 }
 
-KernelInfo built_in_kernel(const KernelTask& task) {
+const kernels::KernelRow& built_in_kernel(const KernelTask& task) {
   // Zen 4, 2 cores, 32 MB L3, 2026-11: symmetric storage wins where SELL's 10 bytes per nonzero come from
   // memory, by 5 and 10 % on 1 rank (classes B and C: 13.7 and 36 million nonzeros), by 13 and 0 % on 2 ranks
   // (class C, 1x2 and 2x1); it loses 10 to 40 % below (S, W, A), and 1 and 13 % on class B on 2 ranks (6.9
   // million on each).
   constexpr double worthwhile_nonzeros = 1e7;
   const bool is_half = !task.ranks_oversubscribed && nonzeros_per_rank(task) >= worthwhile_nonzeros;
-  return kernel_info(is_half ? std::string_view("symmetric") : kernels::default_kernel().name);
+  return kernels::default_kernel(is_half ? kernels::Storage::half : kernels::Storage::whole);
 }
 
 KernelChoice choose_kernel(const KernelWish& wish, const KernelTask& task, const LoadedProfile& profile) {
   KernelChoice choice;
   const auto& known = profile.processor;
   if (wish.name != "auto") {
-    choice.kernel = kernel_info(wish.name);
+    choice.kernel = &kernels::kernel_named(wish.name);
     choice.kernel_origin = ChoiceOrigin::asked_for;
-  } else if (const auto fastest = known ? fastest_in(*known, task) : std::nullopt) {
-    choice.kernel = *fastest;
+  } else if (const auto* fastest = known ? fastest_in(*known, task) : nullptr) {
+    choice.kernel = fastest;
     choice.kernel_origin = ChoiceOrigin::profile;
   } else {
-    choice.kernel = built_in_kernel(task);
+    choice.kernel = &built_in_kernel(task);
   }
-  const auto tuned = known ? tuning_in(*known, choice.kernel.name, task) : std::nullopt;
+  const auto tuned = known ? tuning_in(*known, choice.kernel->name, task) : std::nullopt;
   if (tuned) choice.tuning_origin = ChoiceOrigin::profile;
-  choice.tuning = settled(choice.kernel.defaults, wish.tuning, tuned.value_or(kernels::Tuning{}));
-  const int default_length = *kernels::find_kernel("csr-simd")->defaults.critical_vector_length;
+  choice.tuning = settled(choice.kernel->defaults, wish.tuning, tuned.value_or(kernels::Tuning{}));
+  const int default_length = *kernels::critical_length_kernel().defaults.critical_vector_length;
   choice.critical_vector_length =
       choice.tuning.critical_vector_length.value_or(wish.tuning.critical_vector_length.value_or(
           known ? known->critical_vector_length.value_or(default_length) : default_length));

@@ -8,10 +8,10 @@
 
 #include "cg/machine/environment.hpp"
 #include "cg/matrix/problem.hpp"
-#include "cg/solver/block_product.hpp"
 #include "cg/tuning/tuning_profile.hpp"
 #include "comm/block_layout.hpp"
 #include "comm/rank_group.hpp"
+#include "kernels/spmv.hpp"
 
 namespace cg2d {
 
@@ -47,7 +47,7 @@ enum class ChoiceOrigin { asked_for, profile, built_in_rule };
 std::string_view choice_origin_name(ChoiceOrigin origin);
 
 struct KernelChoice {
-  KernelInfo kernel;
+  const kernels::KernelRow* kernel = &kernels::default_kernel();
   kernels::Tuning tuning;  ///< what the kernel works with; empty where it has no such setting
   /// In force for the kernels that have one; for the others the one that it would be.
   int critical_vector_length = 0;
@@ -68,6 +68,6 @@ KernelChoice choose_kernel(const KernelWish& wish, const KernelTask& task, const
 
 /// What "auto" stands for without a profile: symmetric storage where a rank has 10 million nonzeros or more
 /// and a core of its own, else the default kernel on whole blocks.
-KernelInfo built_in_kernel(const KernelTask& task);
+const kernels::KernelRow& built_in_kernel(const KernelTask& task);
 
 }  // namespace cg2d

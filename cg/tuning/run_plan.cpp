@@ -23,9 +23,9 @@ double expected_block_nonzeros(const Problem& problem, const comm::IndexRange& r
 
 /// While the format is made. The source makes the whole block as CSR; for symmetric storage half of it is
 /// dropped at once.
-double peak_bytes_per_nonzero(const KernelInfo& kernel, double copied_share) {
+double peak_bytes_per_nonzero(const kernels::KernelRow& kernel, double copied_share) {
   constexpr double csr = sizeof(double) + sizeof(std::int32_t);
-  const double kept_csr = kernel.is_symmetric ? 0.5 * csr : csr;
+  const double kept_csr = kernel.stores_half() ? 0.5 * csr : csr;
   // Strips that are there already are no larger than the CSR that they were.
   return std::max(
       {csr, kept_csr + (kernel.converts ? kernel.bytes_per_nonzero : 0.0), kept_csr * (1.0 + copied_share)});
@@ -75,14 +75,14 @@ MemoryPlan plan_memory(const RunChoices& choices, const comm::BlockLayout& layou
   const auto piece = layout.piece(layout.column_piece_of(rank));
   MemoryPlan plan;
   const auto strips = strip_cost(choices, layout, rank);
-  plan.block_bytes = static_cast<std::int64_t>(peak_bytes_per_nonzero(choices.kernel, strips.copied_share) *
+  plan.block_bytes = static_cast<std::int64_t>(peak_bytes_per_nonzero(*choices.kernel, strips.copied_share) *
                                                expected_block_nonzeros(choices.problem, rows, columns)) +
                      static_cast<std::int64_t>(sizeof(std::int64_t)) * (rows.size() + 1) * (1 + strips.count);
   constexpr std::int64_t solver_pieces = 4;  // x, z, r, and q where it has to move
   std::int64_t elements = columns.size() + rows.size() + solver_pieces * piece.size() +
                           received_to_add(comm::summation_schedule(layout, rank, choices.sum_form),
                                           comm::summation_pieces(layout, rank));
-  if (choices.kernel.is_symmetric) {
+  if (choices.kernel->stores_half()) {
     elements += columns.size() * choices.thread_count + rows.size() + piece.size() +
                 received_to_add(comm::mirrored_summation_schedule(layout, rank, choices.sum_form),
                                 comm::collection_pieces(layout, rank));
@@ -120,7 +120,8 @@ std::vector<comm::ProcessGrid> shortlist_by_rule(const RunChoices& choices, int 
     // Even pieces differ by one element at most, so any rank stands for all; but ranks 0 and P-1 keep their
     // piece in every shuffle, so it must be another one where there is one.
     for (int rank = 0; rank < std::min(rank_count, 2); ++rank) {
-      const auto traffic = plan_traffic(layout, rank, choices.sum_form, choices.kernel.is_symmetric).total();
+      const auto traffic =
+          plan_traffic(layout, rank, choices.sum_form, choices.kernel->stores_half()).total();
       cost = std::max(cost, traffic.byte_count + start_up_bytes * traffic.message_count);
     }
     by_cost.emplace_back(cost, grid);

@@ -8,9 +8,10 @@
 #include "cg/machine/environment.hpp"
 #include "cg/matrix/matrix_source.hpp"
 #include "cg/matrix/problem.hpp"
-#include "cg/solver/block_product.hpp"
 #include "comm/block_layout.hpp"
+#include "comm/communicator.hpp"
 #include "comm/schedule.hpp"
+#include "kernels/spmv.hpp"
 
 namespace cg2d {
 
@@ -26,7 +27,7 @@ struct MemoryPlan {
 struct RunChoices {
   Problem problem;
   comm::SumForm sum_form = comm::SumForm::reduce_scatter;
-  KernelInfo kernel;
+  const kernels::KernelRow* kernel = &kernels::default_kernel();
   int thread_count = 1;
   bool overlaps = false;
   int ranks_per_node = 0;  ///< as in comm::CommunicatorOptions

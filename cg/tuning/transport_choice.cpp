@@ -122,7 +122,7 @@ TransportTask task_of(const TransportChoiceSetting& setting) {
           .thread_count = setting.choices.thread_count,
           .node_count = static_cast<int>(setting.environment.nodes.size()),
           .sum_form = sum_form_name(setting.choices.sum_form),
-          .kernel = std::string(setting.product.kernel_name()),
+          .kernel = std::string(setting.product.kernel().name),
           .wait_mode = setting.wait_mode,
           .overlaps = setting.choices.overlaps,
           .ranks_per_node = setting.choices.ranks_per_node};

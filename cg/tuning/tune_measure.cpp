@@ -20,7 +20,7 @@
 #include "cg/solver/block_product.hpp"
 #include "cg/solver/communicator_setup.hpp"
 #include "cg/solver/stepped_solver.hpp"
-#include "kernels/half_spmv.hpp"
+#include "kernels/spmv.hpp"
 
 namespace cg2d {
 namespace {
@@ -43,28 +43,20 @@ std::vector<double> operand_of(std::int64_t size) {
   return p;
 }
 
-/// A product on one rank alone, whole or half-stored.
+/// A product on one rank alone. The block is as the kernel stores it.
 class LocalProduct {
  public:
-  LocalProduct(const KernelInfo& kernel, kernels::CsrBlock block, const kernels::KernelOptions& options)
+  LocalProduct(const kernels::KernelRow& kernel, kernels::CsrBlock block,
+               const kernels::KernelOptions& options)
       : p_columns_(operand_of(block.column_count)),
-        p_rows_(operand_of(kernel.is_symmetric ? block.row_count : 0)),
+        p_rows_(operand_of(kernel.stores_half() ? block.row_count : 0)),
         q_rows_(static_cast<std::size_t>(block.row_count)),
-        q_columns_(static_cast<std::size_t>(kernel.is_symmetric ? block.column_count : 0)) {
-    if (kernel.is_symmetric) {
-      half_ = kernels::find_half_kernel(kernel.name)->make(std::move(block), options);
-    } else {
-      whole_ = kernels::find_kernel(kernel.name)->make(std::move(block), options);
-    }
-  }
+        q_columns_(static_cast<std::size_t>(kernel.stores_half() ? block.column_count : 0)),
+        kernel_(kernel.make(std::move(block), options)) {}
 
   void multiply() {
-    if (whole_) {
-      whole_->multiply(p_columns_, q_rows_);
-    } else {
-      half_->multiply(
-          {.p_columns = p_columns_, .p_rows = p_rows_, .q_rows = q_rows_, .q_columns = q_columns_});
-    }
+    kernel_->multiply(
+        {.p_columns = p_columns_, .p_rows = p_rows_, .q_rows = q_rows_, .q_columns = q_columns_});
   }
 
  private:
@@ -72,8 +64,7 @@ class LocalProduct {
   std::vector<double> p_rows_;
   std::vector<double> q_rows_;
   std::vector<double> q_columns_;
-  std::unique_ptr<kernels::SpmvKernel> whole_;
-  std::unique_ptr<kernels::HalfSpmvKernel> half_;
+  std::unique_ptr<kernels::SpmvKernel> kernel_;
 };
 
 /// The first rows of a block, up to that many nonzeros.
@@ -88,7 +79,7 @@ kernels::CsrBlock sample_of(const kernels::CsrBlock& block, std::int64_t most_no
 /// clearly faster.
 class SettingSearch {
  public:
-  SettingSearch(comm::RankGroup& group, const KernelInfo& kernel, const kernels::CsrBlock& sample,
+  SettingSearch(comm::RankGroup& group, const kernels::KernelRow& kernel, const kernels::CsrBlock& sample,
                 int thread_count, const kernels::Tuning& start)
       : group_(group), kernel_(kernel), sample_(sample), thread_count_(thread_count), tuning_(start) {}
 
@@ -123,7 +114,7 @@ class SettingSearch {
   static constexpr double clearly_faster = 0.985;
 
   comm::RankGroup& group_;
-  const KernelInfo& kernel_;
+  const kernels::KernelRow& kernel_;
   const kernels::CsrBlock& sample_;
   int thread_count_;
   kernels::Tuning tuning_;
@@ -132,7 +123,7 @@ class SettingSearch {
 /// One kernel in the race over CG steps.
 class Contestant {
  public:
-  Contestant(const KernelInfo& kernel, kernels::CsrBlock block, const CaseSetting& setting, int rank,
+  Contestant(const kernels::KernelRow& kernel, kernels::CsrBlock block, const CaseSetting& setting, int rank,
              comm::Communicator& communicator, const kernels::Tuning& tuning)
       : product_(make_block_product(kernel, std::move(block), setting.layout, rank,
                                     {.thread_count = setting.thread_count, .tuning = tuning})),
@@ -146,18 +137,20 @@ class Contestant {
   SteppedSolver solver_;
 };
 
-std::vector<KernelInfo> available_kernels() {
-  auto kernels = all_kernels();
-  std::erase_if(kernels, [](const auto& kernel) { return !kernel.why_unavailable().empty(); });
-  return kernels;
+std::vector<const kernels::KernelRow*> available_kernels() {
+  std::vector<const kernels::KernelRow*> available;
+  for (const auto& kernel : kernels::kernel_table()) {
+    if (kernel.why_unavailable().empty()) available.push_back(&kernel);
+  }
+  return available;
 }
 
 /// All formats are in memory at the same time, beside the block they are made from.
 void require_memory(comm::RankGroup& group, const kernels::CsrBlock& block,
-                    const std::vector<KernelInfo>& kernels) {
+                    const std::vector<const kernels::KernelRow*>& kernels) {
   constexpr double csr_bytes_per_nonzero = sizeof(double) + sizeof(std::int32_t);
   double formats = 1.0;  // while the last one is made, the copy that it is made from
-  for (const auto& kernel : kernels) formats += kernel.bytes_per_nonzero / csr_bytes_per_nonzero;
+  for (const auto* kernel : kernels) formats += kernel->bytes_per_nonzero / csr_bytes_per_nonzero;
   const auto needed = group.sum(static_cast<std::int64_t>(formats * static_cast<double>(block.byte_count())));
   const auto available = group.minimum(available_memory_bytes());
   if (needed <= available) return;
@@ -170,14 +163,14 @@ void require_memory(comm::RankGroup& group, const kernels::CsrBlock& block,
 
 /// Wrong results would make the fastest kernel.
 void require_agreement(std::span<const std::unique_ptr<Contestant>> contestants,
-                       const std::vector<KernelInfo>& kernels) {
+                       const std::vector<const kernels::KernelRow*>& kernels) {
   const double expected = contestants.front()->zeta();
   for (std::size_t k = 0; k < contestants.size(); ++k) {
     const double zeta = contestants[k]->zeta();
     if (std::abs(zeta - expected) <= Problem::tolerance * std::abs(expected)) continue;
     throw RunError(ExitCode::verification_failed,
-                   fmt::format("kernel {}: zeta {:.13f} differs from {:.13f} of kernel {}", kernels[k].name,
-                               zeta, expected, kernels.front().name));
+                   fmt::format("kernel {}: zeta {:.13f} differs from {:.13f} of kernel {}", kernels[k]->name,
+                               zeta, expected, kernels.front()->name));
   }
 }
 
@@ -192,7 +185,7 @@ kernels::CsrBlock curve_block(int row_length) {
   return constant_rows_block(row_length, nonzero_count / row_length, column_count);
 }
 
-kernels::Tuning search_settings(comm::RankGroup& group, const KernelInfo& kernel,
+kernels::Tuning search_settings(comm::RankGroup& group, const kernels::KernelRow& kernel,
                                 const kernels::CsrBlock& sample, const CaseSetting& setting) {
   constexpr std::array block_widths{1024, 2048, 4096, 8192};
   constexpr std::array critical_vector_lengths{0, 8, 16, 32, 64, never_in_vectors};
@@ -234,16 +227,16 @@ kernels::CsrBlock constant_rows_block(std::int64_t row_length, std::int64_t row_
 }
 
 std::vector<RowLengthPoint> measure_row_lengths(comm::RankGroup& group, int thread_count) {
-  const auto& scalar = kernels::kernel_table().front();
-  const auto& simd = *kernels::find_kernel("csr-simd");
+  const auto& scalar = kernels::reference_kernel(kernels::Storage::whole);
+  const auto& vectors = kernels::critical_length_kernel();
   std::vector<RowLengthPoint> curve;
   for (const int length : curve_row_lengths) {
     const auto block = curve_block(length);
     std::vector<std::unique_ptr<LocalProduct>> products;
     agree_on(group, [&] {
-      for (const auto* row : {&scalar, &simd}) {
+      for (const auto* row : {&scalar, &vectors}) {
         products.push_back(std::make_unique<LocalProduct>(
-            kernel_info(row->name), block.copy(),
+            *row, block.copy(),
             kernels::KernelOptions{.thread_count = thread_count, .tuning = {.critical_vector_length = 0}}));
       }
     });
@@ -255,9 +248,9 @@ std::vector<RowLengthPoint> measure_row_lengths(comm::RankGroup& group, int thre
   return curve;
 }
 
-std::vector<RowLengthCost> measure_row_lengths_of(comm::RankGroup& group, const KernelInfo& kernel,
+std::vector<RowLengthCost> measure_row_lengths_of(comm::RankGroup& group, const kernels::KernelRow& kernel,
                                                   const kernels::Tuning& tuning, int thread_count) {
-  const int stored_times = kernel.is_symmetric ? 2 : 1;
+  const int stored_times = kernel.stores_half() ? 2 : 1;
   std::vector<RowLengthCost> curve;
   for (const int length : curve_row_lengths) {
     auto block = curve_block(length);
@@ -293,20 +286,18 @@ TunedCase measure_case(comm::RankGroup& group, const CaseSetting& setting,
   constexpr std::int64_t sample_nonzeros = 4'000'000;
   const auto sample = sample_of(block, sample_nonzeros);
   auto half_sample = sample.copy();
-  const auto rows = setting.layout.row_block(grid.row_of(group.rank()));
-  keep_half(half_sample, {.begin = rows.begin, .end = rows.begin + sample.row_count},
-            setting.layout.column_block(grid.column_of(group.rank())),
-            HalfStorageRule(setting.layout.size(), grid));
+  keep_stored(half_sample, kernels::Storage::half, setting.layout, group.rank());
 
   const auto communicator = make_communicator(setting.transport, group, setting.layout, {.mirrored = true});
   std::vector<std::unique_ptr<Contestant>> contestants;
-  for (const auto& kernel : kernels) {
-    say(fmt::format("class {}, grid {}: settings of {}", tuned.class_name, grid.name(), kernel.name));
-    const auto tuning = search_settings(group, kernel, kernel.is_symmetric ? half_sample : sample, setting);
-    tuned.kernels.push_back({.name = std::string(kernel.name), .tuning = tuning, .step_s = 0.0});
+  for (const auto* kernel : kernels) {
+    say(fmt::format("class {}, grid {}: settings of {}", tuned.class_name, grid.name(), kernel->name));
+    const auto tuning =
+        search_settings(group, *kernel, kernel->stores_half() ? half_sample : sample, setting);
+    tuned.kernels.push_back({.name = std::string(kernel->name), .tuning = tuning, .step_s = 0.0});
     agree_on(group, [&] {
       contestants.push_back(
-          std::make_unique<Contestant>(kernel, block.copy(), setting, group.rank(), *communicator, tuning));
+          std::make_unique<Contestant>(*kernel, block.copy(), setting, group.rank(), *communicator, tuning));
     });
   }
   say(fmt::format("class {}, grid {}: CG steps of {} kernels", tuned.class_name, grid.name(),

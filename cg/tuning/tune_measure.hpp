@@ -30,7 +30,7 @@ std::vector<RowLengthPoint> measure_row_lengths(comm::RankGroup& group, int thre
 
 /// The curve of one kernel, by the length of the whole rows, also where half of them is stored. Collective.
 /// Throws RunError, std::bad_alloc.
-std::vector<RowLengthCost> measure_row_lengths_of(comm::RankGroup& group, const KernelInfo& kernel,
+std::vector<RowLengthCost> measure_row_lengths_of(comm::RankGroup& group, const kernels::KernelRow& kernel,
                                                   const kernels::Tuning& tuning, int thread_count);
 
 /// What a case is measured with.

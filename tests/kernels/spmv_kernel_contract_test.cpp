@@ -1,10 +1,15 @@
-// What every kernel must do: q = A p on blocks of every awkward shape, on any number of threads.
+// The contract of all kernels, whatever they store: q_rows = A p_columns, and with half storage
+// q_columns = A^T p_rows, on blocks of every awkward shape, on any number of threads, in any number of
+// shares.
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
+#include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -25,46 +30,104 @@ using test::TestBlock;
 constexpr int random_block_count = 2500;
 constexpr int other_loop_block_count = 250;
 
-/// Compares with long double arithmetic.
-void expect_product(const TestBlock& block, const std::vector<double>& product) {
-  ASSERT_EQ(product.size(), block.rows.size());
-  for (std::size_t row = 0; row < block.rows.size(); ++row) {
-    long double sum = 0.0L;
-    long double magnitude = 0.0L;
-    for (const auto& entry : block.rows[row]) {
-      const long double term =
-          static_cast<long double>(entry.value) * block.operand[static_cast<std::size_t>(entry.column)];
-      sum += term;
-      magnitude += std::abs(term);
-    }
-    // In any order, with or without fused operations, a sum of k products errs by about k * eps / 2 *
-    // magnitude (Higham 2002, section 3.1). Four times eps leaves room; an empty row leaves none.
-    const auto tolerance = 4.0L * static_cast<long double>(block.rows[row].size()) *
-                           std::numeric_limits<double>::epsilon() * magnitude;
-    EXPECT_LE(std::abs(product[row] - sum), tolerance) << "row " << row;
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+
+// ---------------------------------------------------------------- products
+
+/// The results of one product; `columns` is empty for kernels on whole blocks.
+struct Products {
+  std::vector<double> rows;
+  std::vector<double> columns;
+};
+
+/// One number per row; none of them is 0, and no two neighbours are alike.
+std::vector<double> row_operand(const TestBlock& block) {
+  std::vector<double> p;
+  for (std::size_t row = 0; row < block.rows.size(); ++row)
+    p.push_back(row % 2 == 0 ? 1.5 + static_cast<double>(row) : -0.3);
+  return p;
+}
+
+/// A kernel on a test block.
+class TestedKernel {
+ public:
+  TestedKernel(const KernelRow& row, const TestBlock& block, const KernelOptions& options)
+      : block_(block),
+        stores_half_(row.stores_half()),
+        p_rows_(stores_half_ ? row_operand(block) : std::vector<double>{}),
+        kernel_(row.make(block.csr(), options)) {}
+
+  [[nodiscard]] const SpmvKernel& kernel() const { return *kernel_; }
+
+  /// Results start as NaN, so that elements that are not written show.
+  [[nodiscard]] Products multiply() { return multiply_in_shares(1); }
+  [[nodiscard]] Products multiply_in_shares(int share_count) {
+    return all_shares(nan, {.share_count = share_count});
   }
+  /// Adds to rows that hold `before`.
+  [[nodiscard]] Products multiply_add(double before, int share_count = 1) {
+    return all_shares(before, {.is_added = true, .share_count = share_count});
+  }
+
+ private:
+  Products all_shares(double before, ProductMode mode) {
+    Products q{.rows = std::vector<double>(block_.rows.size(), before),
+               .columns = std::vector<double>(
+                   stores_half_ ? static_cast<std::size_t>(block_.column_count) : 0, nan)};
+    for (mode.share = 0; mode.share < mode.share_count; ++mode.share) {
+      kernel_->multiply(
+          {.p_columns = block_.operand, .p_rows = p_rows_, .q_rows = q.rows, .q_columns = q.columns}, mode);
+    }
+    return q;
+  }
+
+  const TestBlock& block_;
+  bool stores_half_;
+  std::vector<double> p_rows_;
+  std::unique_ptr<SpmvKernel> kernel_;
+};
+
+/// A sum in long double arithmetic, and the error that a sum of doubles may have.
+struct ExactSum {
+  long double sum = 0.0L;
+  long double magnitude = 0.0L;
+  int terms = 0;
+
+  void add(double value, double operand) {
+    const long double term = static_cast<long double>(value) * operand;
+    sum += term;
+    magnitude += std::abs(term);
+    ++terms;
+  }
+  /// In any order, with or without fused operations, a sum of k products errs by about k * eps / 2 *
+  /// magnitude (Higham 2002, section 3.1). Four times eps leaves room; an empty sum leaves none.
+  [[nodiscard]] bool agrees(double result) const {
+    return std::abs(result - sum) <= 4.0L * terms * std::numeric_limits<double>::epsilon() * magnitude;
+  }
+};
+
+void expect_sums(const std::vector<ExactSum>& sums, const std::vector<double>& results, const char* what) {
+  ASSERT_EQ(results.size(), sums.size()) << what;
+  for (std::size_t k = 0; k < sums.size(); ++k) EXPECT_TRUE(sums[k].agrees(results[k])) << what << " " << k;
 }
 
-/// q starts as NaN: what is not written shows.
-std::vector<double> multiply(SpmvKernel& kernel, const TestBlock& block) {
-  std::vector<double> product(block.rows.size(), std::numeric_limits<double>::quiet_NaN());
-  kernel.multiply(block.operand, product);
-  return product;
+void expect_products(const KernelRow& row, const TestBlock& block, const Products& q) {
+  std::vector<ExactSum> rows(block.rows.size());
+  std::vector<ExactSum> columns(row.stores_half() ? static_cast<std::size_t>(block.column_count) : 0);
+  const auto p_rows = row_operand(block);
+  for (std::size_t r = 0; r < block.rows.size(); ++r) {
+    for (const auto& entry : block.rows[r]) {
+      const auto c = static_cast<std::size_t>(entry.column);
+      rows[r].add(entry.value, block.operand[c]);
+      if (row.stores_half()) columns[c].add(entry.value, p_rows[r]);
+    }
+  }
+  expect_sums(rows, q.rows, "row");
+  expect_sums(columns, q.columns, "column");
 }
 
-/// What is added to rows that hold `before`.
-std::vector<double> multiply_add(SpmvKernel& kernel, const TestBlock& block, double before) {
-  std::vector<double> sum(block.rows.size(), before);
-  kernel.multiply(block.operand, sum, {.is_added = true});
-  return sum;
-}
-
-/// In so many shares; q starts as NaN.
-std::vector<double> multiply_in_shares(SpmvKernel& kernel, const TestBlock& block, int share_count) {
-  std::vector<double> product(block.rows.size(), std::numeric_limits<double>::quiet_NaN());
-  for (int share = 0; share < share_count; ++share)
-    kernel.multiply(block.operand, product, {.share = share, .share_count = share_count});
-  return product;
+bool same_bits(const Products& a, const Products& b) {
+  return test::same_bits(a.rows, b.rows) && test::same_bits(a.columns, b.columns);
 }
 
 /// Every kernel that can serve on this processor.
@@ -89,19 +152,21 @@ void for_every_loop(const Visit& visit) {
 }
 
 void expect_contract(const KernelRow& row, const TestBlock& block, const KernelOptions& options) {
-  const auto kernel = row.make(block.csr(), options);
-  const auto product = multiply(*kernel, block);
-  expect_product(block, product);
-  EXPECT_TRUE(test::same_bits(multiply(*kernel, block), product)) << "a repeated product differs";
-  EXPECT_EQ(multiply_add(*kernel, block, 0.0), product);
-  EXPECT_TRUE(test::same_bits(multiply_in_shares(*kernel, block, 3), product));
+  TestedKernel kernel(row, block, options);
+  const auto q = kernel.multiply();
+  expect_products(row, block, q);
+  EXPECT_TRUE(same_bits(kernel.multiply(), q)) << "a repeated product differs";
+  EXPECT_TRUE(same_bits(kernel.multiply_in_shares(3), q)) << "shares change the product";
+  const auto added = kernel.multiply_add(0.0);
+  EXPECT_EQ(added.rows, q.rows);
+  EXPECT_EQ(added.columns, q.columns);
 }
 
 /// All random blocks with one kernel and number of threads.
 void expect_contract_on_random_blocks(int thread_count) {
   for_every_loop([&](const KernelRow& row, InstructionSet set) {
-    const bool is_own_choice = row.make(BlockMaker(0).make().csr(), {})->instruction_set() == name_of(set);
-    const int block_count = is_own_choice ? random_block_count : other_loop_block_count;
+    const int block_count =
+        set == row.preferred_instruction_set ? random_block_count : other_loop_block_count;
     for (int number = 0; number < block_count; ++number) {
       SCOPED_TRACE("block " + std::to_string(number));
       expect_contract(row, BlockMaker(number + thread_count * random_block_count).make(),
@@ -110,59 +175,104 @@ void expect_contract_on_random_blocks(int thread_count) {
   });
 }
 
+// ---------------------------------------------------------------- the table
+
 TEST(KernelTableTest, NamesAreFoundAndUnique) {
   for (const auto& row : kernel_table()) {
-    EXPECT_EQ(find_kernel(row.name)->description, row.description);
-    EXPECT_FALSE(row.description.empty());
+    EXPECT_EQ(find_kernel(row.name), &row) << row.name;
+    EXPECT_EQ(&kernel_named(row.name), &row) << row.name;
+    EXPECT_FALSE(row.description.empty()) << row.name;
+    EXPECT_GT(row.bytes_per_nonzero, 0.0) << row.name;
   }
-  EXPECT_EQ(find_kernel("no such kernel"), nullptr);
-  EXPECT_EQ(find_kernel(""), nullptr);
+  for (const auto* name : {"no such kernel", ""}) {
+    EXPECT_EQ(find_kernel(name), nullptr);
+    EXPECT_THROW(static_cast<void>(kernel_named(name)), std::invalid_argument);
+  }
 }
 
-TEST(KernelTableTest, TheReferenceAndTheDefaultServeEverywhere) {
-  EXPECT_EQ(kernel_table().front().name, "scalar");
-  EXPECT_EQ(kernel_table().front().why_unavailable(), "");
-  EXPECT_EQ(default_kernel().why_unavailable(), "");
+TEST(KernelTableTest, EveryStorageHasAReferenceAndADefaultThatServeEverywhere) {
+  for (const auto storage : {Storage::whole, Storage::half}) {
+    for (const auto* row : {&reference_kernel(storage), &default_kernel(storage)}) {
+      EXPECT_EQ(row->storage, storage);
+      EXPECT_EQ(row->why_unavailable(), "");
+    }
+    EXPECT_TRUE(reference_kernel(storage).is_reference);
+    EXPECT_FALSE(reference_kernel(storage).converts) << "a reference takes the CSR as it is";
+    EXPECT_TRUE(default_kernel(storage).is_default);
+  }
+  EXPECT_EQ(&kernel_table().front(), &reference_kernel(Storage::whole));
+  EXPECT_EQ(&default_kernel(), &default_kernel(Storage::whole));
 }
 
-TEST(SpmvKernelContractTest, TheForcedKernelAndLoopAreTheOnesThatRun) {
-  for_every_loop([](const KernelRow& row, InstructionSet set) {
-    const auto kernel = row.make(BlockMaker(0).make().csr(), {.instruction_set = set});
-    EXPECT_EQ(kernel->name(), row.name);
-    EXPECT_EQ(kernel->instruction_set(), name_of(set));
+TEST(KernelTableTest, WholeBlocksComeFirst) {
+  EXPECT_TRUE(
+      std::ranges::is_partitioned(kernel_table(), [](const auto& row) { return !row.stores_half(); }));
+}
+
+TEST(KernelTableTest, TheCriticalLengthIsMeasuredOnPlainCsr) {
+  const auto& row = critical_length_kernel();
+  EXPECT_TRUE(row.defaults.critical_vector_length.has_value());
+  EXPECT_EQ(row.storage, Storage::whole);
+  EXPECT_FALSE(row.converts);
+  EXPECT_EQ(row.why_unavailable(), "");
+}
+
+TEST(KernelTableTest, LoopsAreListedFromThePortableOneToTheWidest) {
+  for_every_kernel([](const KernelRow& row) {
+    ASSERT_FALSE(row.instruction_sets.empty());
+    EXPECT_EQ(row.instruction_sets.front(), InstructionSet::portable);
+    EXPECT_EQ(std::ranges::adjacent_find(row.instruction_sets, std::greater_equal<>{}),
+              row.instruction_sets.end());
+    EXPECT_LE(row.instruction_sets.back(), widest_instruction_set());
   });
 }
 
-TEST(SpmvKernelContractTest, ALoopThatIsNotThereIsRefused) {
-  for_every_kernel([](const KernelRow& row) {
-    for (const auto set : all_instruction_sets) {
-      if (std::ranges::find(row.instruction_sets, set) != row.instruction_sets.end()) continue;
-      EXPECT_THROW(row.make(BlockMaker(0).make().csr(), {.instruction_set = set}), std::invalid_argument);
+// ---------------------------------------------------------------- the contract
+
+TEST(SpmvKernelContractTest, TheForcedKernelAndLoopAreTheOnesThatRun) {
+  const auto block = BlockMaker(0).make();
+  for_every_loop([&](const KernelRow& row, InstructionSet set) {
+    const auto kernel = row.make(block.csr(), {.instruction_set = set});
+    EXPECT_EQ(kernel->name(), row.name);
+    EXPECT_EQ(kernel->instruction_set(), name_of(set));
+    EXPECT_GT(kernel->matrix_byte_count(), 0);
+  });
+}
+
+TEST(SpmvKernelContractTest, ByItselfAKernelRunsItsPreferredLoop) {
+  const auto block = BlockMaker(0).make();
+  for_every_kernel([&](const KernelRow& row) {
+    EXPECT_NE(std::ranges::find(row.instruction_sets, row.preferred_instruction_set),
+              row.instruction_sets.end());
+    EXPECT_EQ(row.make(block.csr(), {})->instruction_set(), name_of(row.preferred_instruction_set));
+    if (row.instruction_sets.size() > 1) {
+      EXPECT_NE(row.preferred_instruction_set, InstructionSet::portable)
+          << "there is a loop for this processor's instructions";
     }
   });
 }
 
-TEST(SpmvKernelContractTest, TheFastKernelsUseTheProcessorsInstructions) {
+TEST(SpmvKernelContractTest, ALoopThatIsNotThereIsRefused) {
   const auto block = BlockMaker(0).make();
-  const auto used_by = [&](std::string_view name) {
-    return std::string(find_kernel(name)->make(block.csr(), {})->instruction_set());
-  };
-  EXPECT_EQ(used_by("sell"), name_of(fastest_gathering_instruction_set()));
-  EXPECT_EQ(used_by("csr-simd"), name_of(widest_instruction_set()));
-  EXPECT_EQ(used_by("csr-short"), used_by("csr-simd"));
-}
-
-TEST(SpmvKernelContractTest, TheFastKernelsHaveALoopForEveryInstructionSet) {
-  for (const auto name : {"csr-simd", "csr-short", "sell"}) {
-    EXPECT_EQ(find_kernel(name)->instruction_sets, of_this_processor(all_instruction_sets)) << name;
-  }
+  for_every_kernel([&](const KernelRow& row) {
+    for (const auto set : all_instruction_sets) {
+      if (std::ranges::find(row.instruction_sets, set) != row.instruction_sets.end()) continue;
+      EXPECT_THROW(row.make(block.csr(), {.instruction_set = set}), std::invalid_argument);
+    }
+  });
 }
 
 TEST(SpmvKernelContractTest, TellsTheBytesItReads) {
   const auto block = BlockMaker(6).make();
-  const auto csr_bytes = block.csr().byte_count();
-  EXPECT_GT(csr_bytes, 0);
-  EXPECT_EQ(kernel_table().front().make(block.csr(), {})->matrix_byte_count(), csr_bytes);
+  const auto csr = block.csr();
+  EXPECT_GT(csr.byte_count(), 0);
+  for_every_kernel([&](const KernelRow& row) {
+    if (row.converts) return;
+    EXPECT_EQ(row.make(block.csr(), {})->matrix_byte_count(), csr.byte_count());
+    const auto nonzeros = static_cast<double>(csr.nonzero_count() * (row.stores_half() ? 2 : 1));
+    EXPECT_EQ(row.bytes_per_nonzero * nonzeros + 8.0 * static_cast<double>(csr.row_count + 1),
+              static_cast<double>(csr.byte_count()));
+  });
 }
 
 TEST(SpmvKernelContractTest, OneThread) { expect_contract_on_random_blocks(1); }
@@ -187,13 +297,60 @@ TEST(SpmvKernelContractTest, AnyCriticalVectorLengthAndPrefetchDistance) {
   });
 }
 
-TEST(SpmvKernelContractTest, AnyBlockWidth) {
+TEST(SpmvKernelContractTest, AnyBlockWidthAndPrefetchDistance) {
   const auto block = test::large_block();
   for_every_loop([&](const KernelRow& row, InstructionSet set) {
     for (const int width : {64, 1024, 65536}) {
-      SCOPED_TRACE("block width " + std::to_string(width));
-      expect_contract(row, block,
-                      {.thread_count = 2, .tuning = {.block_width = width}, .instruction_set = set});
+      for (const auto& distance : {std::optional<int>(), std::optional(0), std::optional(100'000)}) {
+        SCOPED_TRACE("block width " + std::to_string(width) + ", prefetch " +
+                     (distance ? std::to_string(*distance) : "by default"));
+        expect_contract(row, block,
+                        {.thread_count = 2,
+                         .tuning = {.prefetch_distance = distance, .block_width = width},
+                         .instruction_set = set});
+      }
+    }
+  });
+}
+
+TEST(SpmvKernelContractTest, AnyNumberOfShares) {
+  const auto block = test::large_block();
+  for_every_loop([&](const KernelRow& row, InstructionSet set) {
+    for (const int thread_count : {1, 3}) {
+      TestedKernel kernel(row, block, {.thread_count = thread_count, .instruction_set = set});
+      const auto q = kernel.multiply();
+      // More shares than the widest blocks, and than a thread has rows.
+      const auto added = kernel.multiply_add(0.7);
+      for (const int share_count : {2, 5, 7, 1500}) {
+        EXPECT_TRUE(same_bits(kernel.multiply_in_shares(share_count), q)) << share_count << " shares";
+        EXPECT_TRUE(same_bits(kernel.multiply_add(0.7, share_count), added)) << share_count << " shares";
+      }
+    }
+  });
+}
+
+/// Every share makes some of the product, and none makes all of it.
+TEST(SpmvKernelContractTest, SharesDivideTheWork) {
+  const auto block = test::large_block();
+  const std::vector<double> p_rows = row_operand(block);
+  for_every_kernel([&](const KernelRow& row) {
+    const auto kernel = row.make(block.csr(), {.tuning = {.block_width = 1024}});
+    const auto made_by_share = [&](int share) {
+      std::vector<double> q_rows(block.rows.size(), 0.0);
+      std::vector<double> q_columns(row.stores_half() ? block.operand.size() : 0, 0.0);
+      kernel->multiply(
+          {.p_columns = block.operand, .p_rows = p_rows, .q_rows = q_rows, .q_columns = q_columns},
+          {.is_added = true, .share = share, .share_count = 4});
+      double sum = 0.0;
+      for (const double q : q_rows) sum += std::abs(q);
+      return sum;
+    };
+    const auto whole = TestedKernel(row, block, {.tuning = {.block_width = 1024}}).multiply();
+    double whole_sum = 0.0;
+    for (const double q : whole.rows) whole_sum += std::abs(q);
+    for (int share = 0; share < 4; ++share) {
+      EXPECT_GT(made_by_share(share), 0.0) << "share " << share;
+      EXPECT_NE(made_by_share(share), whole_sum) << "share " << share;
     }
   });
 }
@@ -219,11 +376,12 @@ TEST(SpmvKernelContractTest, EveryRowLengthUpToTwoVectorsOfEveryWidth) {
         for (std::int32_t k = 0; k < length; ++k) entries.push_back({.column = k, .value = 1.0 + k});
       }
       for (int k = 0; k < 66; ++k) block.operand.push_back(2.0);
-      const auto kernel = row.make(block.csr(), {.thread_count = 2, .instruction_set = set});
+      TestedKernel kernel(row, block, {.thread_count = 2, .instruction_set = set});
       // Integers: exact.
       const double sum = length * (length + 1.0);
-      EXPECT_EQ(multiply(*kernel, block), std::vector<double>(3, sum));
-      EXPECT_EQ(multiply_add(*kernel, block, 5.0), std::vector<double>(3, sum + 5.0));
+      EXPECT_EQ(kernel.multiply().rows, std::vector<double>(3, sum));
+      EXPECT_EQ(kernel.multiply_add(5.0).rows, std::vector<double>(3, sum + 5.0));
+      expect_products(row, block, kernel.multiply());
     }
   });
 }
@@ -231,29 +389,20 @@ TEST(SpmvKernelContractTest, EveryRowLengthUpToTwoVectorsOfEveryWidth) {
 TEST(SpmvKernelContractTest, AnEmptyRowGivesZeroAndNotWhatWasThere) {
   for_every_loop([](const KernelRow& row, InstructionSet set) {
     const TestBlock block{.column_count = 2, .rows = Rows(4), .operand = {1.0, 2.0}};
-    const auto kernel = row.make(block.csr(), {.thread_count = 2, .instruction_set = set});
-    EXPECT_EQ(multiply(*kernel, block), std::vector<double>(4, 0.0));
-    EXPECT_EQ(multiply_add(*kernel, block, 3.0), std::vector<double>(4, 3.0));
+    TestedKernel kernel(row, block, {.thread_count = 2, .instruction_set = set});
+    const auto q = kernel.multiply();
+    EXPECT_EQ(q.rows, std::vector<double>(4, 0.0));
+    EXPECT_EQ(q.columns, std::vector<double>(q.columns.size(), 0.0));
+    EXPECT_EQ(kernel.multiply_add(3.0).rows, std::vector<double>(4, 3.0));
   });
 }
 
 TEST(SpmvKernelContractTest, ABlockWithoutColumnsGivesZeros) {
   for_every_loop([](const KernelRow& row, InstructionSet set) {
     const TestBlock block{.column_count = 0, .rows = Rows(3), .operand = {}};
-    const auto kernel = row.make(block.csr(), {.thread_count = 2, .instruction_set = set});
-    EXPECT_EQ(multiply(*kernel, block), std::vector<double>(3, 0.0));
+    TestedKernel kernel(row, block, {.thread_count = 2, .instruction_set = set});
+    EXPECT_EQ(kernel.multiply().rows, std::vector<double>(3, 0.0));
   });
-}
-
-TEST(SpmvKernelContractTest, CsrShortTakesTenBytesPerNonzeroAndFourPerRowAndColumnBlock) {
-  const auto block = test::large_block();  // 70 000 columns
-  const auto csr = block.csr();
-  for (const int width : {32768, max_block_width}) {
-    const std::int64_t block_count = (block.column_count + width - 1) / width;
-    const auto kernel = find_kernel("csr-short")->make(block.csr(), {.tuning = {.block_width = width}});
-    EXPECT_EQ(kernel->matrix_byte_count(),
-              10 * csr.nonzero_count() + 4 * csr.row_count * block_count + 8 * (block_count + 1));
-  }
 }
 
 TEST(SpmvKernelContractTest, NotANumberAndInfinityComeThrough) {
@@ -263,11 +412,63 @@ TEST(SpmvKernelContractTest, NotANumberAndInfinityComeThrough) {
     block.rows[1].push_back({.column = 19, .value = 1.0});
     block.operand[3] = std::numeric_limits<double>::infinity();
     block.operand[19] = std::numeric_limits<double>::quiet_NaN();
-    const auto kernel = row.make(block.csr(), {.instruction_set = set});
-    const auto product = multiply(*kernel, block);
-    EXPECT_TRUE(std::isinf(product[0]));
-    EXPECT_TRUE(std::isnan(product[1]));
+    const auto q = TestedKernel(row, block, {.instruction_set = set}).multiply();
+    EXPECT_TRUE(std::isinf(q.rows[0]));
+    EXPECT_TRUE(std::isnan(q.rows[1]));
   });
+}
+
+TEST(SpmvKernelContractTest, AWholeSymmetricMatrixFromItsHalf) {
+  //  4 -1  0        2 -1  0
+  // -1  4  2   is   .  2  2   with the diagonal halved
+  //  0  2  5        .  .  2.5
+  const TestBlock half{.column_count = 3,
+                       .rows = {{{.column = 0, .value = 2.0}, {.column = 1, .value = -1.0}},
+                                {{.column = 1, .value = 2.0}, {.column = 2, .value = 2.0}},
+                                {{.column = 2, .value = 2.5}}},
+                       .operand = {1.0, 2.0, 3.0}};
+  for_every_loop([&](const KernelRow& row, InstructionSet set) {
+    if (!row.stores_half()) return;
+    std::vector<double> q_rows(3);
+    std::vector<double> q_columns(3);
+    row.make(half.csr(), {.instruction_set = set})
+        ->multiply(
+            {.p_columns = half.operand, .p_rows = half.operand, .q_rows = q_rows, .q_columns = q_columns});
+    EXPECT_EQ(q_rows[0] + q_columns[0], 2.0);
+    EXPECT_EQ(q_rows[1] + q_columns[1], 13.0);
+    EXPECT_EQ(q_rows[2] + q_columns[2], 19.0);
+    TestedKernel kernel(row, half, {.instruction_set = set});
+    EXPECT_EQ(kernel.multiply_add(8.0).rows[1], kernel.multiply().rows[1] + 8.0);
+  });
+}
+
+// ---------------------------------------------------------------- single kernels
+
+TEST(SingleKernelTest, LoopsForTheProcessorsInstructions) {
+  const auto all = of_this_processor(all_instruction_sets);
+  for (const auto* name : {"csr-simd", "csr-short", "sell"})
+    EXPECT_EQ(kernel_named(name).instruction_sets, all) << name;
+  const bool has_fma = widest_instruction_set() >= InstructionSet::fma;
+  EXPECT_EQ(kernel_named("symmetric").instruction_sets.size(), has_fma ? 2 : 1);
+}
+
+TEST(SingleKernelTest, PreferredLoops) {
+  const auto preferred = [](std::string_view name) { return kernel_named(name).preferred_instruction_set; };
+  EXPECT_EQ(preferred("sell"), fastest_gathering_instruction_set());
+  EXPECT_EQ(preferred("csr-simd"), widest_instruction_set());
+  EXPECT_EQ(preferred("csr-short"), preferred("csr-simd"));
+  EXPECT_EQ(preferred("symmetric"), kernel_named("symmetric").instruction_sets.back());
+}
+
+TEST(SingleKernelTest, CsrShortTakesTenBytesPerNonzeroAndFourPerRowAndColumnBlock) {
+  const auto block = test::large_block();  // 70 000 columns
+  const auto csr = block.csr();
+  for (const int width : {32768, max_block_width}) {
+    const std::int64_t block_count = (block.column_count + width - 1) / width;
+    const auto kernel = kernel_named("csr-short").make(block.csr(), {.tuning = {.block_width = width}});
+    EXPECT_EQ(kernel->matrix_byte_count(),
+              10 * csr.nonzero_count() + 4 * csr.row_count * block_count + 8 * (block_count + 1));
+  }
 }
 
 }  // namespace

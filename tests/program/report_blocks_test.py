@@ -9,8 +9,6 @@ from report_json_test import SchemaTest
 
 
 class Blocks(SchemaTest):
-    KERNELS = ("scalar", "csr-simd", "csr-short", "sell", "symmetric-scalar", "symmetric")
-
     def test_row_lengths_of_the_whole_matrix(self):
         setup = self.valid_document_of(1, "run", "--class", "S")["setup"]
         lengths = setup["row_lengths"]
@@ -53,7 +51,7 @@ class Blocks(SchemaTest):
     def test_figures_of_the_matrix_are_the_same_whatever_the_kernel_stores(self):
         for rank_count, grid in ((1, "1x1"), (4, "2x2")):
             seen = []
-            for kernel in self.KERNELS:
+            for kernel in self.listed_kernels():
                 document = self.valid_document_of(rank_count, "run", "--class", "S", "--grid", grid, "--kernel", kernel)
                 result, setup = document["result"], document["setup"]
                 true = 2 * 15 * (26 * CLASS_S_NONZEROS + 1400 * (25 * 5 + 6))
@@ -64,21 +62,22 @@ class Blocks(SchemaTest):
             self.assertEqual(seen[0][0], CLASS_S_NONZEROS)
 
     def test_bytes_before_and_after_the_conversion(self):
-        for kernel in self.KERNELS:
+        for kernel, converts in self.listed_kernels().items():
             with self.subTest(kernel=kernel):
                 arguments = ("run", "--class", "S", "--grid", "2x2", "--kernel", kernel)
-                setup = self.valid_document_of(4, *arguments)["setup"]
-                self.assertIs(setup["converted"], kernel not in ("scalar", "csr-simd"))
+                document = self.valid_document_of(4, *arguments)
+                setup, is_half = document["setup"], document["configuration"]["symmetric_storage"]
+                self.assertIs(setup["converted"], converts or is_half)
                 for rank in setup["ranks"]:
                     self.assertEqual(rank["csr_bytes"], 12 * rank["nonzeros"] + 8 * (700 + 1))
                     share = rank["block_bytes"] / rank["csr_bytes"]
-                    if kernel in ("scalar", "csr-simd"):
-                        self.assertEqual(share, 1)
-                    elif kernel in ("csr-short", "sell"):
-                        self.assertLess(share, 1)
-                    else:
+                    if is_half:
                         # The blocks of a small matrix are not halved evenly.
                         self.assertLess(share, 0.75)
+                    elif converts:
+                        self.assertLess(share, 1)
+                    else:
+                        self.assertEqual(share, 1)
 
     def test_huge_pages_are_a_part_of_what_is_resident(self):
         document = self.valid_document_of(2, "run", "--class", "S")

@@ -26,7 +26,7 @@ class Roofline(JsonTest):
             nonzeros = document["problem"]["nonzero_count"]
             self.assertEqual(phases["multiply"]["flops"], 2 * nonzeros * products)
             block = document["setup"]["ranks"][0]["block_bytes"]
-            vectors = (2 if kernel == "sell" else 3) * DOUBLE * order
+            vectors = (3 if document["configuration"]["symmetric_storage"] else 2) * DOUBLE * order
             self.assertEqual(phases["multiply"]["bytes"], (block + vectors) * products)
             self.assertEqual(phases["dot"]["flops"], 2 * order * DOTS_PER_SOLVE * solves)
             self.assertEqual(phases["dot"]["bytes"], 2 * DOUBLE * order * DOTS_PER_SOLVE * solves)

@@ -21,7 +21,7 @@ void expect_reference_zeta_on_every_grid(const Problem& problem, const test::Sol
   ASSERT_FALSE(grids.empty());
   for (const auto& grid : grids) {
     SCOPED_TRACE("class " + problem.class_name + ", grid " + grid.name() + ", kernel " +
-                 std::string(choice.kernel.name) + ", transport " + std::string(choice.transport->name));
+                 std::string(choice.kernel->name) + ", transport " + std::string(choice.transport->name));
     const auto steps = test::solve(problem, comm::BlockLayout::even(problem.n, grid), choice);
     ASSERT_EQ(steps.size(), static_cast<std::size_t>(problem.niter));
     EXPECT_NEAR(steps.back().zeta, reference, test::relative_tolerance * reference);
@@ -34,8 +34,8 @@ TEST(AllGridsTest, ClassS) { expect_reference_zeta_on_every_grid(*find_class("S"
 TEST(AllGridsTest, ClassSInSymmetricStorage) {
   const auto* const transport = comm::find_transport("shared");
   if (!transport->why_unavailable(group()).empty()) GTEST_SKIP() << "ranks cannot share memory here";
-  expect_reference_zeta_on_every_grid(*find_class("S"),
-                                      {.kernel = kernel_info("symmetric"), .transport = transport});
+  expect_reference_zeta_on_every_grid(
+      *find_class("S"), {.kernel = &kernels::kernel_named("symmetric"), .transport = transport});
 }
 
 TEST(AllGridsTest, ClassSByPuts) {

@@ -47,6 +47,20 @@ TEST(ConfigurationAxes, RefuseWhatIsNoValueAndNameTheOption) {
   }
 }
 
+TEST(ConfigurationAxes, SumIsRefusedWhereTheTransportHasNoSuchForm) {
+  Configuration configuration;
+  configuration.sum_form = comm::SumForm::whole_block;
+  EXPECT_NO_THROW(check_configuration(configuration));
+  configuration.transport = "shared";
+  try {
+    check_configuration(configuration);
+    ADD_FAILURE() << "shared has no whole-block sum";
+  } catch (const InputError& error) {
+    EXPECT_STREQ(error.what(),
+                 "--sum whole-block: the transport shared has no such form; valid: reduce-scatter");
+  }
+}
+
 TEST(Configuration, KeySaysWhatIsNotUsualLast) {
   Configuration configuration;
   configuration.grid = {.columns = 2, .rows = 4};

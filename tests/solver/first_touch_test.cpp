@@ -181,13 +181,15 @@ TEST_F(FirstTouchTest, AKernelTouchesItsRowsOfTheResult) {
   const auto block = kernels::CsrBlock::from_rows(1000, rows);
   const auto borders = kernels::split_rows_by_nonzeros(block.row_starts.span(), thread_count);
   const HugePageVector p(1000, 1.0);
+  const HugePageVector p_rows(rows.size(), 1.0);
   for (const auto& row : kernels::kernel_table()) {
     if (!row.why_unavailable().empty()) continue;
     SCOPED_TRACE(std::string(row.name));
     const auto kernel = row.make(block.copy(), {.thread_count = thread_count});
     HugePageVector q(rows.size());
+    HugePageVector q_columns(row.stores_half() ? 1000 : 0);
     const TouchRecorder recorder(q);
-    kernel->multiply(p, q);
+    kernel->multiply({.p_columns = p, .p_rows = p_rows, .q_rows = q, .q_columns = q_columns});
     expect_parts(q, recorder.threads(), borders);
   }
 }
@@ -195,7 +197,7 @@ TEST_F(FirstTouchTest, AKernelTouchesItsRowsOfTheResult) {
 TEST_F(FirstTouchTest, EachThreadMakesItsPartOfAKernelsFormat) {
   auto problem = test::custom_problem(6000, 5, 10.0, 1);
   const auto layout = comm::BlockLayout::even(problem.n, {.columns = 1, .rows = 1});
-  for (const auto& kernel : all_kernels()) {
+  for (const auto& kernel : kernels::kernel_table()) {
     if (!kernel.why_unavailable().empty()) continue;
     SCOPED_TRACE(std::string(kernel.name));
     // Generated on one thread, which has touched all of it.
@@ -215,9 +217,9 @@ TEST_F(FirstTouchTest, EachThreadTouchesItsPartOfTheSolversVectors) {
   const auto layout = comm::BlockLayout::even(problem.n, {.columns = 1, .rows = 1});
   for (const auto* name : {"sell", "symmetric"}) {
     SCOPED_TRACE(name);
-    const auto product =
-        make_block_product(kernel_info(name), npb_source().build(problem, layout, test::group(), 1).block,
-                           layout, 0, {.thread_count = thread_count});
+    const auto product = make_block_product(kernels::kernel_named(name),
+                                            npb_source().build(problem, layout, test::group(), 1).block,
+                                            layout, 0, {.thread_count = thread_count});
     const auto communicator = make_communicator(comm::default_transport(), test::group(), layout,
                                                 {.mirrored = product->is_symmetric()});
     PhaseTimer timer(false, *communicator);

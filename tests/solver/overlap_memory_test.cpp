@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "cg/solver/overlapped_product.hpp"
+#include "cg/solver/block_product.hpp"
 #include "cg/tuning/run_plan.hpp"
 #include "support/process_memory.hpp"
 
@@ -38,11 +38,12 @@ kernels::CsrBlock large_block() {
   return block;
 }
 
-std::int64_t planned_block_bytes(const KernelInfo& kernel, const comm::BlockLayout& layout, bool overlaps) {
+std::int64_t planned_block_bytes(const kernels::KernelRow& kernel, const comm::BlockLayout& layout,
+                                 bool overlaps) {
   Problem problem;
   problem.n = order;
   problem.nonzer = nonzer;
-  const RunChoices choices{.problem = problem, .kernel = kernel, .overlaps = overlaps};
+  const RunChoices choices{.problem = problem, .kernel = &kernel, .overlaps = overlaps};
   return plan_memory(choices, layout, 0, npb_source()).block_bytes;
 }
 
@@ -51,7 +52,7 @@ TEST(OverlapMemoryTest, StripsTakeWhatThePlanSays) {
   const auto layout = comm::BlockLayout::even(order, {.columns = 1, .rows = 2});
   // Counters of resident memory are exact to some pages per processor, and the heap grows.
   constexpr std::int64_t slack = 3'000'000;
-  for (const auto& kernel : all_kernels()) {
+  for (const auto& kernel : kernels::kernel_table()) {
     if (!kernel.why_unavailable().empty()) continue;
     SCOPED_TRACE(kernel.name);
     const auto before = test::resident_bytes_now();

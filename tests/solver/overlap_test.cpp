@@ -1,7 +1,5 @@
 // The benchmark's iteration with products that begin before their operand is complete.
 
-#include "cg/solver/overlapped_product.hpp"
-
 #include <gtest/gtest.h>
 
 #include <string>
@@ -51,11 +49,11 @@ void for_every_grid(const Visit& visit) {
 
 TEST(OverlapTest, EveryKernelHasTheOfficialZetas) {
   for_every_grid([](const comm::BlockLayout& layout) {
-    for (const auto& kernel : all_kernels()) {
+    for (const auto& kernel : kernels::kernel_table()) {
       if (!kernel.why_unavailable().empty()) continue;
       SCOPED_TRACE("kernel " + std::string(kernel.name));
       expect_official_zetas(
-          zetas_of(test::solve(short_problem(), layout, {.kernel = kernel, .overlaps = true})));
+          zetas_of(test::solve(short_problem(), layout, {.kernel = &kernel, .overlaps = true})));
     }
   });
 }
@@ -64,7 +62,7 @@ TEST(OverlapTest, WithThreads) {
   for_every_grid([](const comm::BlockLayout& layout) {
     for (const std::string_view name : {"sell", "csr-simd", "symmetric"}) {
       SCOPED_TRACE("kernel " + std::string(name));
-      const SolverChoice choice{.kernel = kernel_info(name), .thread_count = 2, .overlaps = true};
+      const SolverChoice choice{.kernel = &kernels::kernel_named(name), .thread_count = 2, .overlaps = true};
       const auto zetas = zetas_of(test::solve(short_problem(), layout, choice));
       expect_official_zetas(zetas);
       EXPECT_TRUE(test::same_bits(zetas_of(test::solve(short_problem(), layout, choice)), zetas));
@@ -79,10 +77,11 @@ TEST(OverlapTest, StripsInShares) {
   for (const auto& grid : comm::factorizations(group().size())) {
     SCOPED_TRACE("grid " + grid.name());
     const auto layout = comm::BlockLayout::even(problem.n, grid);
-    for (const std::string_view name : {"sell", "csr-simd", "csr-short"}) {
+    for (const std::string_view name : {"sell", "csr-simd", "csr-short", "symmetric", "symmetric-scalar"}) {
       SCOPED_TRACE("kernel " + std::string(name));
-      const auto whole = test::solve(problem, layout, {.kernel = kernel_info(name)});
-      const auto overlapped = test::solve(problem, layout, {.kernel = kernel_info(name), .overlaps = true});
+      const auto whole = test::solve(problem, layout, {.kernel = &kernels::kernel_named(name)});
+      const auto overlapped =
+          test::solve(problem, layout, {.kernel = &kernels::kernel_named(name), .overlaps = true});
       EXPECT_NEAR(overlapped[0].zeta, whole[0].zeta, test::relative_tolerance * whole[0].zeta);
     }
   }
@@ -93,7 +92,7 @@ TEST(OverlapTest, TransportsHaveTheSameBits) {
   for_every_grid([](const comm::BlockLayout& layout) {
     for (const std::string_view name : {"sell", "symmetric-scalar"}) {
       SCOPED_TRACE("kernel " + std::string(name));
-      SolverChoice choice{.kernel = kernel_info(name), .overlaps = true};
+      SolverChoice choice{.kernel = &kernels::kernel_named(name), .overlaps = true};
       const auto expected = zetas_of(test::solve(short_problem(), layout, choice));
       for (const auto& transport : comm::transport_table()) {
         if (!transport.why_unavailable(group()).empty()) continue;
@@ -115,8 +114,8 @@ TEST(OverlapTest, UnevenAndEmptyPieces) {
     for (const auto& named : test::layouts_of(short_problem().n, grid)) {
       SCOPED_TRACE(test::describe(named));
       for (const std::string_view kernel : {"sell", "symmetric"}) {
-        expect_official_zetas(zetas_of(
-            test::solve(short_problem(), named.layout, {.kernel = kernel_info(kernel), .overlaps = true})));
+        expect_official_zetas(zetas_of(test::solve(
+            short_problem(), named.layout, {.kernel = &kernels::kernel_named(kernel), .overlaps = true})));
       }
     }
   }
@@ -125,7 +124,7 @@ TEST(OverlapTest, UnevenAndEmptyPieces) {
 /// One product on the ranks, for a look at what it is made of.
 struct OneProduct {
   OneProduct(const comm::BlockLayout& layout, std::string_view kernel_name)
-      : kernel(kernel_info(kernel_name)),
+      : kernel(kernels::kernel_named(kernel_name)),
         whole(make(&make_block_product, layout)),
         overlapped(make(&make_overlapped_product, layout)) {}
 
@@ -135,7 +134,7 @@ struct OneProduct {
                         group().rank(), kernels::KernelOptions{});
   }
 
-  KernelInfo kernel;
+  const kernels::KernelRow& kernel;
   std::unique_ptr<BlockProduct> whole;
   std::unique_ptr<BlockProduct> overlapped;
 };
@@ -146,8 +145,8 @@ TEST(OverlapTest, TheProductHasThePartsOfTheCollection) {
       const OneProduct product(layout, name);
       EXPECT_EQ(product.whole->part_count(), 1U);
       EXPECT_EQ(product.overlapped->part_count(), comm::collection_parts(layout, group().rank()).size());
-      EXPECT_EQ(product.overlapped->kernel_name(), name);
-      EXPECT_EQ(product.overlapped->is_symmetric(), product.kernel.is_symmetric);
+      EXPECT_EQ(product.overlapped->kernel().name, name);
+      EXPECT_EQ(product.overlapped->is_symmetric(), product.kernel.stores_half());
       // The same entries; each strip has starts for all rows of its own.
       const auto starts = static_cast<std::int64_t>(sizeof(std::int64_t)) *
                           (layout.row_block(layout.grid().row_of(group().rank())).size() + 1);

@@ -24,7 +24,7 @@ using test::group;
 using test::SolverChoice;
 
 std::string describe(const SolverChoice& choice) {
-  return "transport " + std::string(choice.transport->name) + ", kernel " + std::string(choice.kernel.name) +
+  return "transport " + std::string(choice.transport->name) + ", kernel " + std::string(choice.kernel->name) +
          (choice.sum_form == comm::SumForm::whole_block ? ", whole block" : ", reduce-scatter");
 }
 
@@ -43,8 +43,8 @@ std::vector<SolverChoice> every_transport() {
 /// Every kernel.
 std::vector<SolverChoice> every_kernel() {
   std::vector<SolverChoice> choices;
-  for (const auto& kernel : all_kernels()) {
-    if (kernel.why_unavailable().empty()) choices.push_back({.kernel = kernel});
+  for (const auto& kernel : kernels::kernel_table()) {
+    if (kernel.why_unavailable().empty()) choices.push_back({.kernel = &kernel});
   }
   return choices;
 }
@@ -199,7 +199,7 @@ class SingleSteps {
  public:
   explicit SingleSteps(const Problem& problem)
       : layout_(comm::BlockLayout::even(problem.n, comm::factorizations(group().size()).front())),
-        product_(make_block_product(kernel_info(kernels::default_kernel().name),
+        product_(make_block_product(kernels::default_kernel(),
                                     npb_source().build(problem, layout_, group(), 1).block, layout_,
                                     group().rank(), {})),
         communicator_(comm::transport_table().front().make(group(), layout_, {})),

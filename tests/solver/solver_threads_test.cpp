@@ -27,12 +27,12 @@ TEST(SolverThreadsTest, ClassSHasTheOfficialZetasWithEveryKernel) {
   problem.niter = 4;
   for (const auto& grid : comm::factorizations(group().size())) {
     const auto layout = comm::BlockLayout::even(problem.n, grid);
-    for (const auto& kernel : all_kernels()) {
+    for (const auto& kernel : kernels::kernel_table()) {
       if (!kernel.why_unavailable().empty()) continue;
       for (const int thread_count : {2, 3}) {
         SCOPED_TRACE("grid " + grid.name() + ", kernel " + std::string(kernel.name) + ", " +
                      std::to_string(thread_count) + " threads");
-        const SolverChoice choice{.kernel = kernel, .thread_count = thread_count};
+        const SolverChoice choice{.kernel = &kernel, .thread_count = thread_count};
         const auto zetas = zetas_of(test::solve(problem, layout, choice));
         for (std::size_t k = 0; k < zetas.size(); ++k) {
           EXPECT_NEAR(zetas[k], test::class_s_zetas[k], test::relative_tolerance * test::class_s_zetas[k]);

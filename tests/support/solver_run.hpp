@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "cg/matrix/matrix_source.hpp"
-#include "cg/solver/overlapped_product.hpp"
+#include "cg/solver/block_product.hpp"
 #include "cg/solver/solver.hpp"
 #include "support/mpi_test.hpp"
 
@@ -15,7 +15,7 @@ namespace cg2d::test {
 
 struct SolverChoice {
   comm::SumForm sum_form = comm::SumForm::reduce_scatter;
-  KernelInfo kernel = kernel_info(kernels::default_kernel().name);
+  const kernels::KernelRow* kernel = &kernels::default_kernel();
   const comm::TransportRow* transport = &comm::transport_table().front();
   int thread_count = 1;
   bool overlaps = false;
@@ -26,10 +26,10 @@ inline std::vector<OuterStep> solve(const Problem& problem, const comm::BlockLay
                                     const SolverChoice& choice) {
   auto block = npb_source().build(problem, layout, group(), choice.thread_count).block;
   const auto make_product = choice.overlaps ? &make_overlapped_product : &make_block_product;
-  const auto product = make_product(choice.kernel, std::move(block), layout, group().rank(),
+  const auto product = make_product(*choice.kernel, std::move(block), layout, group().rank(),
                                     {.thread_count = choice.thread_count});
   const auto communicator = choice.transport->make(
-      group(), layout, {.sum_form = choice.sum_form, .mirrored = choice.kernel.is_symmetric});
+      group(), layout, {.sum_form = choice.sum_form, .mirrored = choice.kernel->stores_half()});
   PhaseTimer timer(false, *communicator);
   BlockOperator matrix(*communicator, *product, timer, choice.thread_count);
   Solver solver(matrix, *communicator, timer, choice.thread_count);

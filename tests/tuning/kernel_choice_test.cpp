@@ -35,7 +35,7 @@ LoadedProfile example() {
 
 TEST(KernelChoiceTest, AutoTakesTheFastestOfTheProfile) {
   const auto choice = choose_kernel({}, task_of("A"), example());
-  EXPECT_EQ(choice.kernel.name, "csr-simd");
+  EXPECT_EQ(choice.kernel->name, "csr-simd");
   EXPECT_EQ(choice.kernel_origin, ChoiceOrigin::profile);
   EXPECT_EQ(choice.tuning_origin, ChoiceOrigin::profile);
   EXPECT_EQ(choice.tuning.critical_vector_length, 3);
@@ -46,7 +46,7 @@ TEST(KernelChoiceTest, AutoTakesTheFastestOfTheProfile) {
 
 TEST(KernelChoiceTest, ANamedKernelTakesItsSettingsFromTheProfile) {
   const auto choice = choose_kernel({.name = "sell", .tuning = {}}, task_of("A"), example());
-  EXPECT_EQ(choice.kernel.name, "sell");
+  EXPECT_EQ(choice.kernel->name, "sell");
   EXPECT_EQ(choice.kernel_origin, ChoiceOrigin::asked_for);
   EXPECT_EQ(choice.tuning.block_width, 8192);
   EXPECT_EQ(choice.tuning.critical_vector_length, std::nullopt);
@@ -65,7 +65,7 @@ TEST(KernelChoiceTest, WhatWasAskedForStands) {
 TEST(KernelChoiceTest, AnotherCaseGetsTheRulesKernelWithTheNearestSettings) {
   const auto choice = choose_kernel({}, task_of("W", {.columns = 1, .rows = 4}), example());
   EXPECT_EQ(choice.kernel_origin, ChoiceOrigin::built_in_rule);
-  EXPECT_EQ(choice.kernel.name, built_in_kernel(task_of("W", {.columns = 1, .rows = 4})).name);
+  EXPECT_EQ(choice.kernel->name, built_in_kernel(task_of("W", {.columns = 1, .rows = 4})).name);
   const auto named = choose_kernel({.name = "sell", .tuning = {}}, task_of("W"), example());
   EXPECT_EQ(named.tuning_origin, ChoiceOrigin::profile);
   EXPECT_EQ(named.tuning.block_width, 8192);
@@ -73,7 +73,7 @@ TEST(KernelChoiceTest, AnotherCaseGetsTheRulesKernelWithTheNearestSettings) {
 
 TEST(KernelChoiceTest, WithoutAProfileTheKernelsOwnSettings) {
   const LoadedProfile none{.processor = {}, .path = {}, .absence = "none"};
-  for (const auto& kernel : all_kernels()) {
+  for (const auto& kernel : kernels::kernel_table()) {
     const auto choice = choose_kernel({.name = std::string(kernel.name), .tuning = {}}, task_of("S"), none);
     EXPECT_EQ(choice.tuning.critical_vector_length, kernel.defaults.critical_vector_length);
     EXPECT_EQ(choice.tuning.prefetch_distance, kernel.defaults.prefetch_distance);
@@ -83,17 +83,17 @@ TEST(KernelChoiceTest, WithoutAProfileTheKernelsOwnSettings) {
 }
 
 TEST(BuiltInKernelTest, SymmetricStorageWhereBlocksComeFromMemory) {
-  const auto kernel = built_in_kernel(task_of("B", {.columns = 1, .rows = 1}));
-  EXPECT_EQ(kernel.name, "symmetric");
-  EXPECT_TRUE(kernel.is_symmetric);
+  const auto& kernel = built_in_kernel(task_of("B", {.columns = 1, .rows = 1}));
+  EXPECT_TRUE(kernel.stores_half());
+  EXPECT_TRUE(kernel.is_default);
 }
 
 TEST(BuiltInKernelTest, WholeBlocksWhereCachesHoldThemOrRanksShareCores) {
-  EXPECT_FALSE(built_in_kernel(task_of("A", {.columns = 1, .rows = 1})).is_symmetric);
+  EXPECT_FALSE(built_in_kernel(task_of("A", {.columns = 1, .rows = 1})).stores_half());
   auto crowded = task_of("D", {.columns = 4, .rows = 4});
-  EXPECT_TRUE(built_in_kernel(crowded).is_symmetric);
+  EXPECT_TRUE(built_in_kernel(crowded).stores_half());
   crowded.ranks_oversubscribed = true;
-  EXPECT_FALSE(built_in_kernel(crowded).is_symmetric);
+  EXPECT_FALSE(built_in_kernel(crowded).stores_half());
 }
 
 }  // namespace

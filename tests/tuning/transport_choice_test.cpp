@@ -45,8 +45,8 @@ TransportTrial measure(std::string_view kernel, bool has_room_for_all,
   const auto problem = test::custom_problem(1000, 4);
   const auto layout = comm::BlockLayout::even(problem.n, comm::factorizations(group().size()).front());
   const auto product =
-      make_block_product(kernel_info(kernel), npb_source().build(problem, layout, group(), 1).block, layout,
-                         group().rank(), {.thread_count = 1});
+      make_block_product(kernels::kernel_named(kernel), npb_source().build(problem, layout, group(), 1).block,
+                         layout, group().rank(), {.thread_count = 1});
   return try_transports(group(), {.problem = problem,
                                   .layout = layout,
                                   .product = *product,

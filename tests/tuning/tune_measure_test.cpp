@@ -75,11 +75,11 @@ TEST(MeasureCaseTest, RanksEveryKernelAndTheyAgree) {
   int stages = 0;
   const auto tuned = measure_case(group(), setting, [&](const std::string&) { ++stages; });
   EXPECT_TRUE(tuned.is_about(problem, grid, 1));
-  EXPECT_EQ(tuned.kernels.size(), all_kernels().size());
-  EXPECT_EQ(stages, static_cast<int>(all_kernels().size()) + 1);
+  EXPECT_EQ(tuned.kernels.size(), kernels::kernel_table().size());
+  EXPECT_EQ(stages, static_cast<int>(kernels::kernel_table().size()) + 1);
   for (const auto& kernel : tuned.kernels) {
     EXPECT_GT(kernel.step_s, 0.0);
-    const auto defaults = kernel_info(kernel.name).defaults;
+    const auto defaults = kernels::kernel_named(kernel.name).defaults;
     EXPECT_EQ(kernel.tuning.critical_vector_length.has_value(), defaults.critical_vector_length.has_value());
     EXPECT_EQ(kernel.tuning.prefetch_distance.has_value(), defaults.prefetch_distance.has_value());
     EXPECT_EQ(kernel.tuning.block_width.has_value(), defaults.block_width.has_value());

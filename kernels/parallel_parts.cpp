@@ -1,4 +1,4 @@
-#include "kernels/thread_placement.hpp"
+#include "kernels/parallel_parts.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -7,10 +7,10 @@
 namespace cg2d::kernels {
 namespace {
 
-// As much as a huge page, so that none is broken up before all of it has been copied.
+// The size of a huge page, so that none is broken up before all of it has been copied.
 constexpr std::size_t chunk_bytes = std::size_t{1} << 21;
 
-/// One array, thread k's share from borders[k] on.
+/// Moves one array; the share of thread k is borders[k] ... borders[k+1]-1.
 template <typename T>
 void place_array(PageBuffer<T>& array, const std::vector<std::size_t>& borders) {
   PageBuffer<T> near(array.size());
