@@ -5,14 +5,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <climits>
 #include <memory>
-#include <set>
 #include <string>
 #include <vector>
 
-#include "cg/base/errors.hpp"
-#include "cg/studies/pingpong_measure.hpp"
 #include "support/mpi_test.hpp"
 
 namespace cg2d {
@@ -123,54 +119,6 @@ TEST(PingPongTest, EveryMethodBringsEightMegabytes) {
 TEST(PingPongTest, RanksMayBeInAnyOrder) {
   between(group().size() - 1, 0,
           [](comm::RankGroup& pair) { expect_all_methods(pair, {{.count = 2, .byte_count = 24}}); });
-}
-
-TEST(PingPongTest, MethodsHaveNamesOfTheirOwn) {
-  const auto names = pingpong_method_names();
-  EXPECT_EQ(std::set<std::string>(names.begin(), names.end()).size(), names.size());
-  for (const char* name :
-       {"blocking", "nonblocking", "put-immediate", "put-delayed", "get-immediate", "get-delayed", "shared"})
-    EXPECT_EQ(std::ranges::count(names, name), 1) << name;
-}
-
-// ---------------------------------------------------------------- measurements
-
-TEST(PingPongMeasureTest, EveryRankKnowsEveryTime) {
-  const int last = group().size() - 1;
-  const TransferSetting setting{
-      .methods = {"put-delayed", "shared"}, .byte_counts = {8, 24}, .variable_counts = {1, 3}};
-  const auto result = measure_pair(group(), {.first = last, .second = 0}, setting);
-  EXPECT_TRUE(result.same_node);
-  EXPECT_TRUE(result.left_out.empty());
-  EXPECT_EQ(result.times.size(), 8U);
-  for (const auto& method : setting.methods) {
-    for (const auto bytes : setting.byte_counts) {
-      for (const int variables : setting.variable_counts) {
-        const auto* time = result.find(method, variables, bytes);
-        EXPECT_NE(time, nullptr) << method;
-        if (time == nullptr) continue;
-        EXPECT_GT(time->seconds.minimum, 0.0);
-        EXPECT_GE(time->seconds.count, 5U);
-        EXPECT_DOUBLE_EQ(time->bytes_per_s(), static_cast<double>(bytes) / time->seconds.median);
-      }
-    }
-  }
-  EXPECT_EQ(result.find("blocking", 1, 8), nullptr);
-  EXPECT_EQ(result.lines.size(), 2U);
-}
-
-TEST(PingPongMeasureTest, PhasesAndSumsOfEveryTransport) {
-  const auto transports = transports_for(group());
-  EXPECT_EQ(transports.available.size() + transports.left_out.size(), comm::transport_table().size());
-  const auto* small = find_class("S");
-  for (const auto& grid : comm::factorizations(group().size())) {
-    const auto phases = measure_phases(group(), transports, *small, grid, 0);
-    EXPECT_EQ(phases.size(), transports.available.size());
-    for (const auto& row : phases) EXPECT_EQ(row.seconds.size(), communication_phase_count) << row.transport;
-  }
-  const auto sums = time_sums(group(), transports.available, false, {.fewest_rounds = 2, .most_rounds = 2});
-  EXPECT_EQ(sums.size(), transports.available.size() + 1);
-  EXPECT_EQ(sums.back().way, "MPI_Iallreduce");
 }
 
 }  // namespace

@@ -5,29 +5,36 @@
 # Debian. One that the user names by Python3_EXECUTABLE comes before both.
 find_program(CG2D_PYTHON_ON_PATH NAMES python3 python)
 mark_as_advanced(CG2D_PYTHON_ON_PATH)
+# The first one with the modules that most tests need, and the first of all that has also what only thorough tests and those of
+# scripts/report need.
 set(program_test_python "")
-foreach(candidate IN ITEMS "${Python3_EXECUTABLE}" /usr/bin/python3 "${CG2D_PYTHON_ON_PATH}")
-  execute_process(
-    COMMAND
-      "${candidate}" -c
-      "import sys, jsonschema, matplotlib, selenium; jsonschema.Draft202012Validator; sys.exit(sys.version_info < (3, 10))"
-    RESULT_VARIABLE import_result
-    OUTPUT_QUIET ERROR_QUIET)
-  if(import_result EQUAL 0)
-    set(program_test_python "${candidate}")
+foreach(modules IN ITEMS "jsonschema, matplotlib, selenium" "jsonschema, matplotlib" "jsonschema")
+  foreach(candidate IN ITEMS "${Python3_EXECUTABLE}" /usr/bin/python3 "${CG2D_PYTHON_ON_PATH}")
+    execute_process(
+      COMMAND "${candidate}" -c
+              "import sys, ${modules}; jsonschema.Draft202012Validator; sys.exit(sys.version_info < (3, 10))"
+      RESULT_VARIABLE import_result
+      OUTPUT_QUIET ERROR_QUIET)
+    if(import_result EQUAL 0)
+      set(program_test_python "${candidate}")
+      break()
+    endif()
+  endforeach()
+  if(program_test_python)
     break()
   endif()
+  message(STATUS "No Python with ${modules}: the tests that need it fail")
 endforeach()
 if(NOT program_test_python)
   message(
     FATAL_ERROR
-      "The tests need Python >= 3.10 with jsonschema >= 4, matplotlib and selenium; neither /usr/bin/python3 nor the one on the PATH "
-      "(${CG2D_PYTHON_ON_PATH}) is that. Install Debian's python3-jsonschema, python3-matplotlib and "
-      "python3-selenium (scripts/install-dependencies test does), or name another Python by -DPython3_EXECUTABLE=..., or go without tests by "
-      "-DCG2D_BUILD_TESTS=OFF.")
+      "The tests need Python >= 3.10 with jsonschema >= 4, some also matplotlib and selenium; neither /usr/bin/python3 nor the one "
+      "on the PATH (${CG2D_PYTHON_ON_PATH}) is that. Install Debian's python3-jsonschema, python3-matplotlib and python3-selenium "
+      "(scripts/install-dependencies thorough does), or name another Python by -DPython3_EXECUTABLE=..., or go without "
+      "tests by -DCG2D_BUILD_TESTS=OFF.")
 endif()
 
-# cg2d_add_program_test(NAME [ALONE] SCRIPT room/file.py [ARGUMENTS word...] LABELS label... TIMEOUT seconds): runs a script of
+# cg2d_add_program_test(NAME [ALONE] SCRIPT room/file.py [ARGUMENTS word...] [LABELS label...] TIMEOUT seconds): runs a script of
 # tests/. It spends most of its time in starting programs, so two of them share the machine; one that computes for long has it
 # ALONE.
 function(cg2d_add_program_test name)
@@ -37,7 +44,9 @@ function(cg2d_add_program_test name)
     set(processors 2)
   endif()
   add_test(NAME ${name} COMMAND ${program_test_python} ${CMAKE_CURRENT_SOURCE_DIR}/${test_SCRIPT} ${test_ARGUMENTS})
-  set_tests_properties(${name} PROPERTIES LABELS "${test_LABELS}" TIMEOUT ${test_TIMEOUT} PROCESSORS ${processors})
+  set_tests_properties(${name} PROPERTIES TIMEOUT ${test_TIMEOUT} PROCESSORS ${processors})
+  cmake_path(GET test_SCRIPT PARENT_PATH room)
+  cg2d_label_tests(${room} "${test_LABELS}" ${name})
   set(environment
       CG2D_PROGRAM=$<TARGET_FILE:cg2d_program>
       CG2D_MPIEXEC=${MPIEXEC_EXECUTABLE}
@@ -46,30 +55,30 @@ function(cg2d_add_program_test name)
   set_property(TEST ${name} PROPERTY ENVIRONMENT "${environment}")
 endfunction()
 
-cg2d_add_program_test(command_line_test SCRIPT program/command_line_test.py LABELS quick program TIMEOUT 600)
-cg2d_add_program_test(report_test SCRIPT program/report_test.py LABELS quick program TIMEOUT 600)
-cg2d_add_program_test(report_json_test SCRIPT program/report_json_test.py LABELS quick program TIMEOUT 600)
-cg2d_add_program_test(foreign_bytes_test SCRIPT program/foreign_bytes_test.py LABELS long TIMEOUT 300)
-cg2d_add_program_test(thread_waiting_test SCRIPT program/thread_waiting_test.py LABELS long TIMEOUT 300)
-cg2d_add_program_test(blas_threads_test SCRIPT program/blas_threads_test.py LABELS long TIMEOUT 300)
-cg2d_add_program_test(binding_test SCRIPT program/binding_test.py LABELS quick program TIMEOUT 300)
-cg2d_add_program_test(overlap_run_test SCRIPT program/overlap_run_test.py LABELS quick program TIMEOUT 300)
-cg2d_add_program_test(counters_test ALONE SCRIPT program/counters_test.py LABELS quick program TIMEOUT 300)
-cg2d_add_program_test(stray_memory_test ALONE SCRIPT program/stray_memory_test.py LABELS quick program TIMEOUT 300)
-cg2d_add_program_test(transport_refusal_test SCRIPT program/transport_refusal_test.py LABELS long TIMEOUT 300)
-cg2d_add_program_test(roofline_test SCRIPT program/roofline_test.py LABELS long TIMEOUT 300)
-cg2d_add_program_test(trace_test SCRIPT program/trace_test.py LABELS quick program TIMEOUT 300)
-cg2d_add_program_test(transport_auto_test SCRIPT program/transport_auto_test.py LABELS quick program TIMEOUT 300)
-cg2d_add_program_test(report_blocks_test SCRIPT program/report_blocks_test.py LABELS quick program TIMEOUT 600)
-cg2d_add_program_test(tune_test SCRIPT program/tune_test.py LABELS long TIMEOUT 600)
-cg2d_add_program_test(sweep_test SCRIPT program/sweep_test.py LABELS long TIMEOUT 600)
-cg2d_add_program_test(scaling_test SCRIPT program/scaling_test.py LABELS long TIMEOUT 300)
-cg2d_add_program_test(pingpong_program_test ALONE SCRIPT program/pingpong_program_test.py LABELS quick program TIMEOUT 300)
-cg2d_add_program_test(model_test SCRIPT program/model_test.py LABELS long TIMEOUT 300)
-cg2d_add_program_test(export_mtx_test SCRIPT program/export_mtx_test.py LABELS quick program TIMEOUT 300)
+cg2d_add_program_test(command_line_test SCRIPT program/command_line_test.py TIMEOUT 600)
+cg2d_add_program_test(report_test SCRIPT program/report_test.py LABELS quick TIMEOUT 600)
+cg2d_add_program_test(report_json_test SCRIPT program/report_json_test.py TIMEOUT 600)
+cg2d_add_program_test(foreign_bytes_test SCRIPT program/foreign_bytes_test.py TIMEOUT 300)
+cg2d_add_program_test(thread_waiting_test SCRIPT program/thread_waiting_test.py TIMEOUT 300)
+cg2d_add_program_test(blas_threads_test SCRIPT program/blas_threads_test.py LABELS quick TIMEOUT 300)
+cg2d_add_program_test(binding_test SCRIPT program/binding_test.py TIMEOUT 300)
+cg2d_add_program_test(overlap_run_test SCRIPT program/overlap_run_test.py TIMEOUT 300)
+cg2d_add_program_test(counters_test ALONE SCRIPT program/counters_test.py TIMEOUT 300)
+cg2d_add_program_test(stray_memory_test ALONE SCRIPT program/stray_memory_test.py TIMEOUT 300)
+cg2d_add_program_test(transport_refusal_test SCRIPT program/transport_refusal_test.py TIMEOUT 300)
+cg2d_add_program_test(roofline_test SCRIPT program/roofline_test.py TIMEOUT 300)
+cg2d_add_program_test(trace_test SCRIPT program/trace_test.py TIMEOUT 300)
+cg2d_add_program_test(transport_auto_test SCRIPT program/transport_auto_test.py TIMEOUT 300)
+cg2d_add_program_test(report_blocks_test SCRIPT program/report_blocks_test.py TIMEOUT 600)
+cg2d_add_program_test(tune_test SCRIPT program/tune_test.py TIMEOUT 600)
+cg2d_add_program_test(sweep_test SCRIPT program/sweep_test.py TIMEOUT 600)
+cg2d_add_program_test(scaling_test SCRIPT program/scaling_test.py TIMEOUT 300)
+cg2d_add_program_test(pingpong_program_test ALONE SCRIPT program/pingpong_program_test.py TIMEOUT 300)
+cg2d_add_program_test(model_test SCRIPT program/model_test.py TIMEOUT 300)
+cg2d_add_program_test(export_mtx_test SCRIPT program/export_mtx_test.py TIMEOUT 300)
 
 if(CG2D_BUILD_BENCH)
-  cg2d_add_program_test(bench_figures_test SCRIPT scripts/bench_figures_test.py LABELS long TIMEOUT 300)
+  cg2d_add_program_test(bench_figures_test SCRIPT scripts/bench_figures_test.py LABELS thorough TIMEOUT 300)
   set_property(
     TEST bench_figures_test
     APPEND
@@ -78,7 +87,7 @@ endif()
 
 # The sanitizers are no part of what is installed, and a consumer would not link without them.
 if(NOT CG2D_SANITIZE)
-  cg2d_add_program_test(install_consumer_test ALONE SCRIPT program/install_consumer_test.py LABELS quick TIMEOUT 400)
+  cg2d_add_program_test(install_consumer_test ALONE SCRIPT program/install_consumer_test.py TIMEOUT 400)
   set(consumer_options
       "-G${CMAKE_GENERATOR}" "-DCMAKE_MAKE_PROGRAM=${CMAKE_MAKE_PROGRAM}" "-DCMAKE_CXX_COMPILER=${CMAKE_CXX_COMPILER}"
       "-DMPI_CXX_COMPILER=${MPI_CXX_COMPILER}" "-DCMAKE_BUILD_TYPE=Release")
@@ -90,28 +99,34 @@ if(NOT CG2D_SANITIZE)
              "CG2D_CONSUMER_OPTIONS=${consumer_options}")
 endif()
 
-# cg2d_add_class_test(CLASS RANKS list GRIDS all|rule TIMEOUT seconds): zeta of one class on many grids.
+# cg2d_add_class_test(CLASS [SOME] RANKS list GRIDS all|rule [LABELS label...] TIMEOUT seconds): zeta of one class on many grids,
+# or on SOME of them.
 function(cg2d_add_class_test class_name)
-  cmake_parse_arguments(test "" "RANKS;GRIDS;TIMEOUT" "" ${ARGN})
+  cmake_parse_arguments(test "SOME" "RANKS;GRIDS;TIMEOUT" "LABELS" ${ARGN})
+  set(which grids)
+  if(test_SOME)
+    set(which some_grids)
+  endif()
   cg2d_add_program_test(
-    class_${class_name}_grids_test ALONE
+    class_${class_name}_${which}_test ALONE
     SCRIPT program/class_grids_test.py
     ARGUMENTS --class ${class_name} --ranks ${test_RANKS} --grids ${test_GRIDS}
-    LABELS long
+    LABELS ${test_LABELS}
     TIMEOUT ${test_TIMEOUT})
 endfunction()
 
 # Classes S and W: all_grids_test. Timeouts are there for hangs: speed is not asserted in tests.
-cg2d_add_class_test(A RANKS 1-16 GRIDS rule TIMEOUT 900)
-cg2d_add_class_test(B RANKS 1,2,4 GRIDS rule TIMEOUT 900)
-cg2d_add_class_test(C RANKS 2 GRIDS rule TIMEOUT 900)
+cg2d_add_class_test(A SOME RANKS 2,4 GRIDS rule TIMEOUT 300)
+cg2d_add_class_test(A RANKS 1-16 GRIDS rule LABELS thorough TIMEOUT 900)
+cg2d_add_class_test(B RANKS 1,2,4 GRIDS rule LABELS thorough TIMEOUT 900)
+cg2d_add_class_test(C RANKS 2 GRIDS rule LABELS thorough TIMEOUT 900)
 
 # scripts/report: its parts, and its page in a browser.
-cg2d_add_program_test(report_parts_test SCRIPT scripts/report_parts_test.py LABELS long TIMEOUT 300)
-cg2d_add_program_test(report_page_test SCRIPT scripts/report_page_test.py LABELS long TIMEOUT 600)
+cg2d_add_program_test(report_parts_test SCRIPT scripts/report_parts_test.py TIMEOUT 300)
+cg2d_add_program_test(report_page_test SCRIPT scripts/report_page_test.py LABELS thorough TIMEOUT 600)
 
 # The order of the rooms.
 cg2d_add_program_test(rooms_test SCRIPT scripts/rooms_test.py LABELS quick TIMEOUT 60)
 
 # The READMEs against the program, the scripts and the sources.
-cg2d_add_program_test(readme_test SCRIPT scripts/readme_test.py LABELS quick program TIMEOUT 300)
+cg2d_add_program_test(readme_test SCRIPT scripts/readme_test.py LABELS quick TIMEOUT 300)

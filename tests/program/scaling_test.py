@@ -56,8 +56,9 @@ class ScalingTest(ProgramTest):
     def setUpClass(cls):
         schema = json.loads(SCALING_SCHEMA.read_text())
         jsonschema.Draft202012Validator.check_schema(schema)
-        # What it takes from the other schema is found beside it.
-        resolver = jsonschema.RefResolver(SCALING_SCHEMA.as_uri(), schema)
+        # What it takes from the other schema is found beside it, where both are installed.
+        beside = {SCALING_SCHEMA.with_name(SCHEMA.name).as_uri(): json.loads(SCHEMA.read_text())}
+        resolver = jsonschema.RefResolver(SCALING_SCHEMA.as_uri(), schema, store=beside)
         cls.validator = jsonschema.Draft202012Validator(schema, resolver=resolver)
 
     def scaling(self, rank_count, *arguments):
