@@ -40,7 +40,7 @@ class OverlappedProduct final : public BlockProduct {
         Strip strip{.columns = columns, .is_added = has_kernels()};
         // Strips without entries take part only for the columns that they have.
         if (const auto count = entries.nonzero_count(); count > 0) {
-          // Behind the last part nothing is under way.
+          // After the last part nothing is under way.
           if (part + 1 < parts.size())
             strip.share_count = static_cast<int>((count + entries_per_share - 1) / entries_per_share);
           strip.kernel = keep(make(std::move(entries)));
@@ -48,7 +48,7 @@ class OverlappedProduct final : public BlockProduct {
         parts_.back().push_back(std::move(strip));
       }
     }
-    // Of a block without entries: a kernel that fills the partial sums with zeros.
+    // A block without entries gets a kernel that fills the partial sums with zeros.
     if (has_kernels()) return;
     block.column_count = 0;
     parts_.back().push_back({.kernel = keep(make(std::move(block)))});
