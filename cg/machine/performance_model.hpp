@@ -10,7 +10,8 @@
 #include "cg/machine/machine_description.hpp"
 #include "cg/matrix/problem.hpp"
 #include "cg/matrix/row_length_distribution.hpp"
-#include "cg/timing/phase_timer.hpp"
+#include "cg/solver/npb_iteration.hpp"
+#include "cg/timing/phase.hpp"
 #include "comm/block_layout.hpp"
 #include "comm/schedule.hpp"
 
@@ -63,20 +64,6 @@ struct BlockCosts {
 /// vectors to loops only.
 BlockCosts block_costs(const MachineDescription& machine, const KernelCost& kernel, double rows,
                        double columns, const RowLengthDistribution& lengths);
-
-/// Calls in one outer step, as Solver makes them.
-struct OuterStepCalls {
-  /// A product per CG step, and one for the residual.
-  static constexpr int products = cg_steps_per_solve + 1;
-  /// Sums over all ranks: two per CG step, the first one, the residual's, and that of zeta.
-  static constexpr int sums = 2 * cg_steps_per_solve + 3;
-  /// The sum of zeta has two dot products.
-  static constexpr int local_dots = sums + 1;
-  /// Three per CG step, six around them, and the scaling; one more per product for half storage.
-  static constexpr int updates(bool is_symmetric) {
-    return 3 * cg_steps_per_solve + 7 + (is_symmetric ? products : 0);
-  }
-};
 
 /// The whole timed region on one grid. Cost: of the order of (Px + Py) * most_sampled_ranks.
 Prediction predict(const MachineDescription& machine, const KernelCost& kernel, const Problem& problem,

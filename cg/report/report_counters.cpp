@@ -136,7 +136,7 @@ std::optional<PhaseRatios> instructions_per_cycle(const RunReport& report) {
 }
 
 double per_nonzero(const RunReport& report, const EventTotals& totals) {
-  const double products = static_cast<double>(report.problem.niter) * (cg_steps_per_solve + 1);
+  const double products = static_cast<double>(report.problem.niter) * OuterStepCalls::products;
   return totals.phase_totals[static_cast<std::size_t>(Phase::multiply)] /
          (products * static_cast<double>(report.nonzero_count));
 }

@@ -202,7 +202,7 @@ struct RowMeans {
   }
 };
 
-std::string phase_table(const RunReport& report) {
+std::string phase_lines(const RunReport& report) {
   const auto& repeat = median_repeat(report);
   const auto rank_count = repeat.ranks.size();
   const double steps = cg_step_count(report);
@@ -272,7 +272,7 @@ std::string write_text(const RunReport& report) {
     text += own_lines(report);
     if (report.phases_timed) {
       text += '\n';
-      text += phase_table(report);
+      text += phase_lines(report);
       text += roofline_text(report);
       text += counters_text(report);
     }

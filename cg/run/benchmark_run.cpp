@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <memory>
@@ -35,7 +36,7 @@ std::vector<T> gather_one(comm::RankGroup& group, const T& mine) {
   return all;
 }
 
-/// What a product reads of p and writes of q.
+/// The bytes that a product reads of p and writes of q.
 std::int64_t product_vector_bytes(comm::Communicator& communicator) {
   auto bytes = communicator.column_block().size_bytes() + communicator.partial().size_bytes();
   if (auto* const mirror = communicator.mirror()) {
@@ -236,47 +237,68 @@ std::unique_ptr<BlockProduct> BenchmarkRun::convert(kernels::CsrBlock block,
 }
 
 void BenchmarkRun::perform() {
+  choose();
+  const auto layout = comm::BlockLayout::even(options_.problem.n, report_.grid);
+  agree_on(group_, [&] { check_memory(choices(), layout, source_, granted_environment()); });
+  const CycleCalibration calibration;
+  auto block = generate(layout);
+  if (!options_.export_mtx.empty()) export_matrix(block, layout);
+  const auto product = convert(std::move(block), layout);
+  const auto communicator = connect(layout, *product);
+
+  SteppedSolver solver(*communicator, *product, options_.thread_count, options_.problem.shift,
+                       options_.time_phases);
+  std::optional<PhaseCounters> phase_counters;
+  RegionMeasurement measurement(solver, *communicator, group_);
+  if (counters_) measurement.count_events(phase_counters.emplace(*counters_));
+  const bool is_traced = !options_.trace.path.empty();
+  if (is_traced) measurement.record_trace(options_.trace.step_count, product->part_count());
+  if (iterate(solver, measurement)) verify();
+
+  if (phase_counters) facts_.clocks_per_reading = phase_counters->measure_clocks_per_reading();
+  facts_.clocks_per_scope = solver.timer().measure_clocks_per_scope();
+  facts_.ticks_per_second = calibration.ticks_per_second();
+  facts_.product_bytes = product->matrix_byte_count() + product_vector_bytes(*communicator);
+  note_memory();
+  if (options_.measures_limits) measure_limits(*communicator, product->matrix_byte_count());
+  report_.ranks = gather_one(group_, facts_);
+  if (is_traced) keep_trace(measurement);
+  note_warnings(solver);
+}
+
+/// Everything that is chosen without the matrix.
+void BenchmarkRun::choose() {
   check_choices();
   prepare_counters();
   binding_.emplace(group_, *report_.environment, options_.bind, options_.thread_count);
   report_.binding = binding_->facts();
   if (!grid_shortlist_.grids.empty()) try_grids();
   predict_phases();
-  const auto layout = comm::BlockLayout::even(options_.problem.n, report_.grid);
-  agree_on(group_, [&] { check_memory(choices(), layout, source_, granted_environment()); });
-  const CycleCalibration calibration;
-  auto block = generate(layout);
-  if (!options_.export_mtx.empty()) export_matrix(block, layout);
+}
 
-  const auto product = convert(std::move(block), layout);
-  if (chooses_transport()) choose_transport(layout, *product);
+/// The communicator of the transport that was named, or that wins the trial.
+std::unique_ptr<comm::Communicator> BenchmarkRun::connect(const comm::BlockLayout& layout,
+                                                          BlockProduct& product) {
+  if (chooses_transport()) choose_transport(layout, product);
   const auto& transport =
       *comm::find_transport(report_.transport_trial ? report_.transport_trial->best : options_.transport);
-  const auto communicator =
-      make_communicator(transport, group_, layout, choices().communicator_options(product->is_symmetric()));
-  report_.kernel = product->kernel().name;
-  report_.is_symmetric = product->is_symmetric();
-  report_.instruction_set = product->instruction_set();
+  auto communicator =
+      make_communicator(transport, group_, layout, choices().communicator_options(product.is_symmetric()));
+  report_.kernel = product.kernel().name;
+  report_.is_symmetric = product.is_symmetric();
+  report_.instruction_set = product.instruction_set();
   report_.transport = communicator->name();
   if (options_.time_phases) group_.waiter().set_tick_source(&read_cycle_counter);
-  TimedSolver solver(options_, *communicator, *product, group_);
-  std::optional<PhaseCounters> phase_counters;
-  if (counters_) solver.count_events(phase_counters.emplace(*counters_));
-  iterate(solver);
-  if (phase_counters) facts_.clocks_per_reading = phase_counters->measure_clocks_per_reading();
-  facts_.clocks_per_scope = solver.timer().measure_clocks_per_scope();
-  facts_.ticks_per_second = calibration.ticks_per_second();
+  return communicator;
+}
+
+void BenchmarkRun::note_memory() {
   facts_.peak_bytes = peak_resident_bytes();
   facts_.resident_bytes = resident_bytes();
   facts_.huge_page_bytes = huge_page_bytes();
-  facts_.product_bytes = product->matrix_byte_count() + product_vector_bytes(*communicator);
-  if (options_.measures_limits) measure_limits(*communicator, product->matrix_byte_count());
-  report_.ranks = gather_one(group_, facts_);
-  if (!options_.trace.path.empty()) keep_trace(solver);
-  note_warnings(solver);
 }
 
-/// Where ranks share cores, what one of them can do depends on what the others do at that moment.
+/// Where ranks share cores, the limit of one of them depends on what the others do at that moment.
 void BenchmarkRun::measure_limits(comm::Communicator& communicator, std::int64_t matrix_bytes) {
   if (report_.environment->ranks_oversubscribed) {
     report_.warnings.emplace_back(
@@ -291,12 +313,12 @@ void BenchmarkRun::measure_limits(comm::Communicator& communicator, std::int64_t
                            vectors_of_a_step * static_cast<std::int64_t>(communicator.piece().size_bytes()));
 }
 
-void BenchmarkRun::keep_trace(const TimedSolver& solver) {
+void BenchmarkRun::keep_trace(const RegionMeasurement& measurement) {
   const auto rank = static_cast<std::size_t>(group_.rank());
-  const auto origins = gather_one(group_, solver.first_mark());
-  trace_events_.assign(solver.trace_events().begin(), solver.trace_events().end());
+  const auto origins = gather_one(group_, measurement.first_mark());
+  trace_events_.assign(measurement.trace_events().begin(), measurement.trace_events().end());
   trace_ = RankTrace{.events = trace_events_,
-                     .clocks = ClockMap(solver.first_mark(), solver.last_mark()),
+                     .clocks = ClockMap(measurement.first_mark(), measurement.last_mark()),
                      .origin_clocks = origins.front().reference_clocks,
                      .ticks_per_second = report_.ranks.front().ticks_per_second,
                      .rank = group_.rank(),
@@ -322,35 +344,44 @@ void BenchmarkRun::prepare_counters() {
   report_.counters.counts_all_threads = counters_->counts_all_threads();
 }
 
-void BenchmarkRun::iterate(TimedSolver& solver) {
+/// The untimed first iteration, which touches every page and every path, and all repetitions. False: it ended
+/// early.
+bool BenchmarkRun::iterate(SteppedSolver& solver, RegionMeasurement& measurement) {
   const InterruptWatch watch(options_.stops_when_asked);
-  if (const auto first = solver.warm_up(watch); must_stop(first)) {
+  solver.reset();
+  if (const auto first = solver.outer_step(watch.asked()); must_stop(first)) {
     end_early({first}, "the untimed first iteration");
-    return;
+    return false;
   }
-  for (int repeat = 0; repeat < options_.repeat_count; ++repeat) {
-    auto steps = solver.iterate(watch, [&](std::size_t done, const OuterStep& step) {
-      progress_.say(fmt::format("run {}, outer iteration {}/{}: zeta {:.13f}, residual {:.3e}", repeat + 1,
-                                done, options_.problem.niter, step.zeta, step.residual_norm));
-    });
-    const bool is_complete =
-        static_cast<int>(steps.size()) == options_.problem.niter && is_finite(steps.back());
-    const bool has_more = repeat + 1 < options_.repeat_count;
-    const bool stop = must_stop(steps.back()) && (has_more || !is_complete);
-    if (is_complete) {
-      report_.repeats.push_back(
-          {.time_s = group_.maximum(solver.times().region_s),
-           .steps = steps,
-           .ranks = gather_one(group_, solver.times()),
-           .counts = counters_ ? gather_one(group_, solver.counts()) : std::vector<RankCounts>{}});
-    }
-    if (stop) {
-      end_early(steps, fmt::format("outer iteration {} of {} in run {} of {}", steps.size(),
-                                   options_.problem.niter, repeat + 1, options_.repeat_count));
-      return;
-    }
+  for (int repeat_number = 1; repeat_number <= options_.repeat_count; ++repeat_number) {
+    if (!iterate_once(repeat_number, watch, solver, measurement)) return false;
   }
-  verify();
+  return true;
+}
+
+/// One repetition, which the report keeps if it is complete. False: the run ends here, and early.
+bool BenchmarkRun::iterate_once(int repeat_number, const InterruptWatch& watch, SteppedSolver& solver,
+                                RegionMeasurement& measurement) {
+  const int outer_step_count = options_.problem.niter;
+  InterruptRequests interrupts(watch);
+  ProgressLines progress(progress_, repeat_number, outer_step_count);
+  const std::array<OuterStepObserver*, 2> observers{&interrupts, &progress};
+  solver.reset();
+  const auto steps = measurement.around(
+      observers, [&](auto all_observers) { return solver.outer_steps(outer_step_count, all_observers); });
+  const bool is_complete = static_cast<int>(steps.size()) == outer_step_count && is_finite(steps.back());
+  if (is_complete) {
+    report_.repeats.push_back(
+        {.time_s = group_.maximum(measurement.times().region_s),
+         .steps = steps,
+         .ranks = gather_one(group_, measurement.times()),
+         .counts = counters_ ? gather_one(group_, measurement.counts()) : std::vector<RankCounts>{}});
+  }
+  const bool has_more = repeat_number < options_.repeat_count;
+  if (is_complete && !(has_more && must_stop(steps.back()))) return true;
+  end_early(steps, fmt::format("outer iteration {} of {} in run {} of {}", steps.size(), outer_step_count,
+                               repeat_number, options_.repeat_count));
+  return false;
 }
 
 void BenchmarkRun::end_early(const std::vector<OuterStep>& steps, const std::string& where) {
@@ -367,8 +398,8 @@ void BenchmarkRun::end_early(const std::vector<OuterStep>& steps, const std::str
   }
 }
 
-void BenchmarkRun::note_warnings(const TimedSolver& solver) {
-  if (solver.curvature_signs().indefinite()) {
+void BenchmarkRun::note_warnings(SteppedSolver& solver) {
+  if (solver.iteration().curvature_signs().indefinite()) {
     report_.warnings.emplace_back(
         "p . A p changed its sign: with this shift A is indefinite, and zeta means little");
   }

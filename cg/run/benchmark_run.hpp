@@ -1,6 +1,6 @@
 #pragma once
 
-// One run of the benchmark, from options to a filled-in report; who wants a run calls this.
+// One run of the benchmark, from options to a filled-in report.
 
 #include <memory>
 #include <optional>
@@ -10,9 +10,11 @@
 #include "cg/machine/environment.hpp"
 #include "cg/machine/machine_description.hpp"
 #include "cg/machine/thread_binding.hpp"
+#include "cg/run/region_measurement.hpp"
 #include "cg/run/run_options.hpp"
 #include "cg/run/run_report.hpp"
-#include "cg/run/timed_solver.hpp"
+#include "cg/solver/stepped_solver.hpp"
+#include "cg/timing/cycle_counter.hpp"
 #include "cg/timing/rank_trace.hpp"
 #include "cg/tuning/grid_shortlist.hpp"
 #include "cg/tuning/run_plan.hpp"
@@ -30,18 +32,18 @@ class BenchmarkRun {
 
   /// Looks at the machine, and chooses the grid and the kernel.
   void prepare();
-  /// Generates the matrix, converts and solves it, and verifies. Behind prepare().
+  /// Generates the matrix, converts it, iterates, and verifies. After prepare().
   void perform();
 
   [[nodiscard]] const RunReport& report() const { return report_; }
   /// This rank's part of the trace; nothing where none was asked for, or before perform().
   [[nodiscard]] const std::optional<RankTrace>& trace() const { return trace_; }
-  /// Puts down why the run ends.
+  /// Notes in the report why the run ends.
   void note_failure(const RunError& error);
 
-  /// What has been chosen, behind prepare().
+  /// The choices of prepare(); after it.
   [[nodiscard]] RunChoices choices() const { return options_.choices(*report_.kernel_choice.kernel); }
-  /// The environment with no more memory on each node than the user grants. Behind prepare().
+  /// The environment with no more memory on each node than the user grants. After prepare().
   [[nodiscard]] Environment granted_environment() const;
   [[nodiscard]] const SourceRow& source() const { return source_; }
 
@@ -54,17 +56,22 @@ class BenchmarkRun {
   void try_grids();
   [[nodiscard]] bool chooses_transport() const { return options_.transport == automatic_choice; }
   [[nodiscard]] const comm::TransportRow& first_transport() const;
+  void choose();
   void choose_transport(const comm::BlockLayout& layout, BlockProduct& product);
   kernels::CsrBlock generate(const comm::BlockLayout& layout);
   void export_matrix(const kernels::CsrBlock& block, const comm::BlockLayout& layout);
   std::unique_ptr<BlockProduct> convert(kernels::CsrBlock block, const comm::BlockLayout& layout);
+  std::unique_ptr<comm::Communicator> connect(const comm::BlockLayout& layout, BlockProduct& product);
   void prepare_counters();
-  void keep_trace(const TimedSolver& solver);
-  void iterate(TimedSolver& solver);
+  bool iterate(SteppedSolver& solver, RegionMeasurement& measurement);
+  bool iterate_once(int repeat_number, const InterruptWatch& watch, SteppedSolver& solver,
+                    RegionMeasurement& measurement);
   void end_early(const std::vector<OuterStep>& steps, const std::string& where);
   void verify();
-  void note_warnings(const TimedSolver& solver);
   void measure_limits(comm::Communicator& communicator, std::int64_t matrix_bytes);
+  void note_memory();
+  void keep_trace(const RegionMeasurement& measurement);
+  void note_warnings(SteppedSolver& solver);
 
   const RunOptions& options_;
   comm::RankGroup& group_;

@@ -1,6 +1,6 @@
 #pragma once
 
-// Runs of the benchmark in the hands of who measures many of them in turns.
+// Runs of the benchmark for callers that measure many of them in turns.
 
 #include <map>
 #include <memory>

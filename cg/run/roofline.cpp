@@ -10,9 +10,42 @@ namespace {
 
 constexpr double read_and_written = 2.0;
 
-/// The bytes of an operation's messages, once read and once written.
-double moved_bytes(const RankTimes& times, comm::Operation operation) {
-  return read_and_written * static_cast<double>(times.sent[static_cast<std::size_t>(operation)].byte_count);
+/// The bytes of a phase's messages, once read and once written; 0 for a phase without messages.
+double message_bytes(const RankTimes& times, const PhaseRow& phase) {
+  if (!phase.operation) return 0.0;
+  return read_and_written *
+         static_cast<double>(times.sent[static_cast<std::size_t>(*phase.operation)].byte_count);
+}
+
+PhaseWork work_of_products(const RankFacts& facts, const RankTimes& times) {
+  // Each product is summed once; it may multiply in several parts.
+  const auto product_count = static_cast<double>(times.phases[index_of(Phase::summation)].calls);
+  constexpr double flops_per_nonzero = 2.0;
+  return {.byte_count = product_count * static_cast<double>(facts.product_bytes),
+          .flop_count = product_count * flops_per_nonzero * static_cast<double>(facts.nonzero_count)};
+}
+
+PhaseWork work_from(const VectorWork& work) {
+  return {.byte_count = static_cast<double>(work.byte_count),
+          .flop_count = static_cast<double>(work.flop_count)};
+}
+
+/// The arithmetic of a phase, and the memory that it touches beside messages.
+PhaseWork local_work(const PhaseRow& phase, const RankFacts& facts, const RankTimes& times) {
+  switch (phase.work) {
+    case LocalWork::none:
+      break;
+    case LocalWork::product:
+      return work_of_products(facts, times);
+    case LocalWork::additions:
+      // What arrives is added: as many elements as were sent, but for uneven pieces.
+      return {.flop_count = message_bytes(times, phase) / (read_and_written * sizeof(double))};
+    case LocalWork::dot_products:
+      return work_from(times.dot_work);
+    case LocalWork::vector_updates:
+      return work_from(times.update_work);
+  }
+  return {};
 }
 
 }  // namespace
@@ -34,29 +67,17 @@ MachineLimits measure_limits(comm::RankGroup& group, int thread_count, std::int6
 
 std::array<PhaseWork, phase_count> work_of(const RankFacts& facts, const RankTimes& times) {
   std::array<PhaseWork, phase_count> work{};
-  const auto of = [&](Phase phase) -> PhaseWork& { return work[static_cast<std::size_t>(phase)]; };
-  // Each product is summed once; it may multiply in several parts.
-  const auto product_count =
-      static_cast<double>(times.phases[static_cast<std::size_t>(Phase::summation)].calls);
-  constexpr double flops_per_nonzero = 2.0;
-  of(Phase::multiply) = {
-      .byte_count = product_count * static_cast<double>(facts.product_bytes),
-      .flop_count = product_count * flops_per_nonzero * static_cast<double>(facts.nonzero_count)};
-  of(Phase::collection).byte_count = moved_bytes(times, comm::Operation::collect);
-  of(Phase::shuffle).byte_count = moved_bytes(times, comm::Operation::shuffle);
-  // What arrives is added: as many elements as were sent, but for uneven pieces.
-  const double summed = moved_bytes(times, comm::Operation::sum) / (read_and_written * sizeof(double));
-  of(Phase::summation) = {.byte_count = moved_bytes(times, comm::Operation::sum), .flop_count = summed};
-  of(Phase::dot) = {
-      .byte_count = static_cast<double>(times.dot_work.byte_count) + moved_bytes(times, comm::Operation::dot),
-      .flop_count = static_cast<double>(times.dot_work.flop_count)};
-  of(Phase::vector_updates) = {.byte_count = static_cast<double>(times.update_work.byte_count),
-                               .flop_count = static_cast<double>(times.update_work.flop_count)};
+  for (const auto& phase : phase_table()) {
+    auto& own = work[index_of(phase.phase)];
+    own = local_work(phase, facts, times);
+    own.byte_count += message_bytes(times, phase);
+  }
   return work;
 }
 
 double shortest_time_s(Phase phase, const PhaseWork& work, const MachineLimits& limits) {
-  const double bandwidth = phase == Phase::multiply ? limits.matrix_bytes_per_s : limits.vector_bytes_per_s;
+  const bool reads_matrix = phase_row(phase).limit == PhaseLimit::matrix_bandwidth;
+  const double bandwidth = reads_matrix ? limits.matrix_bytes_per_s : limits.vector_bytes_per_s;
   return std::max(work.byte_count / bandwidth, work.flop_count / limits.flops_per_s);
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// The roofs over every phase: what it must move and compute, against what this machine can.
+// The roofs over every phase: the bytes and operations that it needs, against the limits of this machine.
 
 #include <array>
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace cg2d {
 struct RankFacts;
 struct RankTimes;
 
-/// What one rank can do at best while all ranks are at it.
+/// The best that one rank can do while all ranks work.
 struct MachineLimits {
   double matrix_bytes_per_s = 0.0;  ///< reading as many bytes as the rank's matrix has, over and over
   double vector_bytes_per_s = 0.0;  ///< the same with the rank's vectors
@@ -23,12 +23,12 @@ struct MachineLimits {
   [[nodiscard]] bool are_known() const { return flops_per_s > 0.0; }
 };
 
-/// Measures on all ranks at the same time, so that they share what they share in a run. matrix_bytes,
+/// Measures on all ranks at the same time, so that they share caches and memory as in a run. matrix_bytes,
 /// vector_bytes: this rank's footprints. Collective. Cost: about a second. Throws std::bad_alloc.
 MachineLimits measure_limits(comm::RankGroup& group, int thread_count, std::int64_t matrix_bytes,
                              std::int64_t vector_bytes);
 
-/// What one phase of one rank must at least move and compute in the timed region: a matrix or vector element
+/// The least that one phase of one rank moves and computes in the timed region: a matrix or vector element
 /// counts once for each time that an operation reads or writes it, a message once where it is read and once
 /// where it is written.
 struct PhaseWork {

@@ -53,23 +53,6 @@ Spread spread_of(std::span<const double> values) {
   return spread;
 }
 
-std::optional<comm::Operation> operation_of(Phase phase) {
-  switch (phase) {
-    case Phase::collection:
-      return comm::Operation::collect;
-    case Phase::summation:
-      return comm::Operation::sum;
-    case Phase::shuffle:
-      return comm::Operation::shuffle;
-    case Phase::dot:
-      return comm::Operation::dot;
-    case Phase::multiply:
-    case Phase::vector_updates:
-      break;
-  }
-  return std::nullopt;
-}
-
 double phase_coverage(const RepeatReport& repeat) {
   return mean_over_ranks(repeat, [](std::size_t, const RankTimes& times) {
     std::uint64_t clocks = 0;

@@ -19,7 +19,7 @@
 #include "cg/matrix/problem.hpp"
 #include "cg/matrix/row_lengths.hpp"
 #include "cg/run/roofline.hpp"
-#include "cg/solver/solver.hpp"
+#include "cg/solver/npb_iteration.hpp"
 #include "cg/solver/vector_ops.hpp"
 #include "cg/timing/papi_counters.hpp"
 #include "cg/timing/phase_counters.hpp"
@@ -52,7 +52,7 @@ struct RepeatReport {
   std::vector<RankCounts> counts;  ///< of each rank; empty: no events were counted
 };
 
-/// What one rank made of the matrix, and how it times.
+/// One rank's part of the matrix, its memory, and the cost of its clocks.
 struct RankFacts {
   std::int64_t nonzero_count = 0;  ///< of the whole block, whatever the kernel stores of it
   RowLengths row_lengths;          ///< likewise
@@ -139,8 +139,6 @@ struct Spread {
 };
 Spread spread_of(std::span<const double> values);
 
-/// The communicator's operation that a phase consists of, where it does.
-std::optional<comm::Operation> operation_of(Phase phase);
 /// Share of the timed region that the phases cover, mean over ranks.
 double phase_coverage(const RepeatReport& repeat);
 /// Share of the timed region that reading the counter took, mean over ranks.

@@ -1,11 +1,12 @@
 #pragma once
 
-// q = A p on the whole grid, as the paper takes it apart.
+// q = A p on the whole grid of ranks, as the paper takes it apart.
 
 #include <span>
 
 #include "cg/base/page_memory.hpp"
 #include "cg/solver/block_product.hpp"
+#include "cg/solver/linear_operator.hpp"
 #include "cg/solver/vector_ops.hpp"
 #include "cg/timing/phase_timer.hpp"
 #include "comm/communicator.hpp"
@@ -14,32 +15,32 @@ namespace cg2d {
 
 /// Ties one rank's block to its communicator, which must be a mirrored one for a symmetric kernel. Holds
 /// references: all three must outlive it.
-class BlockOperator {
+class BlockOperator final : public LinearOperator {
  public:
   BlockOperator(comm::Communicator& communicator, BlockProduct& product, PhaseTimer& timer, int thread_count)
       : communicator_(communicator),
         product_(product),
         timer_(timer),
         vectors_(thread_count),
-        both_sums_(product.is_symmetric() ? communicator.piece().size() : 0) {}
+        local_size_(communicator.piece().size()),
+        both_sums_(product.is_symmetric() ? local_size_ : 0) {}
 
-  /// This rank's piece of p; written by the caller before apply().
-  [[nodiscard]] std::span<double> operand() { return communicator_.piece(); }
-  /// This rank's piece of q after apply().
-  [[nodiscard]] std::span<const double> result() const {
+  [[nodiscard]] std::size_t local_size() const override { return local_size_; }
+  [[nodiscard]] std::span<double> operand() override { return communicator_.piece(); }
+  [[nodiscard]] std::span<const double> result() const override {
     return product_.is_symmetric() ? std::span<const double>(both_sums_) : communicator_.result();
   }
 
-  /// Of the additions of the two halves of q so far.
-  [[nodiscard]] const VectorWork& update_work() const { return vectors_.update_work(); }
+  void sum_over_ranks(std::span<double> values) override { communicator_.sum_scalars(values); }
+  /// The additions of the two halves of q.
+  [[nodiscard]] VectorWork update_work() const override { return vectors_.update_work(); }
 
-  /// q = A p. Collective.
-  void apply() {
+  void apply() override {
     if (product_.part_count() == 1) {
       collect();
       multiply();
     } else {
-      multiply_what_is_here();
+      multiply_parts_as_they_arrive();
     }
     sum();
     shuffle();
@@ -47,8 +48,8 @@ class BlockOperator {
   }
 
  private:
-  /// Each part of the product as soon as its part of the operand is there.
-  void multiply_what_is_here() {
+  /// Multiplies each part as soon as its part of the operand is here.
+  void multiply_parts_as_they_arrive() {
     auto collection = begin_collection();
     const std::size_t last = product_.part_count() - 1;
     for (std::size_t part = 0; part < last; ++part) {
@@ -63,7 +64,7 @@ class BlockOperator {
       const auto timed = timer_.scope(Phase::multiply);
       product_.multiply_part(last, communicator_, &collection);
     }
-    // Waiting for others to fetch this rank's piece is a part of the collection, too.
+    // Others may still fetch from here: waiting for them is part of the collection, too.
     const auto timed = timer_.scope(Phase::collection);
     collection.finish();
   }
@@ -100,7 +101,8 @@ class BlockOperator {
   BlockProduct& product_;
   PhaseTimer& timer_;
   VectorOps vectors_;
-  HugePageVector both_sums_;  // my piece of q, where it is a sum over rows and one over columns
+  std::size_t local_size_;
+  HugePageVector both_sums_;  // my piece of q, where it is the sum of one over rows and one over columns
 };
 
 }  // namespace cg2d

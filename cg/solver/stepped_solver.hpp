@@ -1,10 +1,13 @@
 #pragma once
 
-// A product and its communicator with the solver on them, for those who want to time steps of it.
+// A product and its communicator with the benchmark's iteration on them, for callers that time steps of it.
+
+#include <span>
+#include <vector>
 
 #include "cg/solver/block_operator.hpp"
 #include "cg/solver/block_product.hpp"
-#include "cg/solver/solver.hpp"
+#include "cg/solver/npb_iteration.hpp"
 #include "cg/timing/phase_timer.hpp"
 #include "comm/communicator.hpp"
 
@@ -17,26 +20,31 @@ class SteppedSolver {
                 bool times_phases = false)
       : timer_(times_phases, communicator),
         operator_(communicator, product, timer_, thread_count),
-        solver_(operator_, communicator, timer_, thread_count),
+        iteration_(operator_, timer_, thread_count),
         shift_(shift) {}
 
   /// Begins again from x = (1, ..., 1).
-  void reset() { solver_.reset(); }
-  OuterStep outer_step() { return solver_.outer_step(shift_, false); }
+  void reset() { iteration_.reset(); }
+  OuterStep outer_step(bool asks_to_stop = false) { return iteration_.outer_step(shift_, asks_to_stop); }
   /// One outer iteration from x = (1, ..., 1).
   void iterate() {
     reset();
     zeta_ = outer_step().zeta;
   }
+  /// At most so many outer iterations from the present x, as NpbIteration::iterate().
+  std::vector<OuterStep> outer_steps(int outer_step_count, std::span<OuterStepObserver* const> observers) {
+    return iteration_.iterate(shift_, outer_step_count, observers);
+  }
 
   /// Of the last iterate().
   [[nodiscard]] double zeta() const { return zeta_; }
   [[nodiscard]] PhaseTimer& timer() { return timer_; }
+  [[nodiscard]] NpbIteration& iteration() { return iteration_; }
 
  private:
   PhaseTimer timer_;
   BlockOperator operator_;
-  Solver solver_;
+  NpbIteration iteration_;
   double shift_;
   double zeta_ = 0.0;
 };

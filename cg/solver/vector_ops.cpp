@@ -13,10 +13,11 @@ namespace {
 // Shorter vectors are not worth a parallel region: about 1 us against 0.1 ns per element and operand.
 constexpr std::size_t shortest_for_threads = 8192;
 
-/// `vector_count` vectors read or written, `flop_count` operations per element.
+/// One call: `vector_count` vectors read or written, `flop_count` operations per element.
 VectorWork work_on(std::size_t size, std::int64_t vector_count, std::int64_t flop_count) {
   const auto count = static_cast<std::int64_t>(size);
-  return {.byte_count = count * vector_count * static_cast<std::int64_t>(sizeof(double)),
+  return {.call_count = 1,
+          .byte_count = count * vector_count * static_cast<std::int64_t>(sizeof(double)),
           .flop_count = count * flop_count};
 }
 
@@ -67,6 +68,14 @@ void VectorOps::scale_and_add(std::span<const double> x, double b, std::span<dou
   });
 }
 
+void VectorOps::multiply(std::span<const double> x, std::span<const double> y, std::span<double> z) {
+  update_work_ = update_work_ + work_on(z.size(), 3, 1);
+  on_parts(z.size(), [&](std::size_t, std::size_t begin, std::size_t size) {
+    std::transform(x.data() + begin, x.data() + begin + size, y.data() + begin, z.data() + begin,
+                   std::multiplies<>());
+  });
+}
+
 void VectorOps::add(std::span<const double> x, std::span<const double> y, std::span<double> z) {
   update_work_ = update_work_ + work_on(z.size(), 3, 1);
   on_parts(z.size(), [&](std::size_t, std::size_t begin, std::size_t size) {
@@ -76,9 +85,9 @@ void VectorOps::add(std::span<const double> x, std::span<const double> y, std::s
 }
 
 void VectorOps::set_scaled(double a, std::span<const double> x, std::span<double> y) {
-  copy(x, y);
-  update_work_ = update_work_ + work_on(y.size(), 0, 1);  // the copy has moved it already
+  update_work_ = update_work_ + work_on(y.size(), 2, 1);
   on_parts(y.size(), [&](std::size_t, std::size_t begin, std::size_t size) {
+    std::copy_n(x.data() + begin, size, y.data() + begin);
     cblas_dscal(comm::int_count(size), a, y.data() + begin, 1);
   });
 }

@@ -16,15 +16,18 @@ void keep_blas_on_one_thread();
 
 /// What vector operations must at least move between memory and processor, and compute.
 struct VectorWork {
+  std::int64_t call_count = 0;
   std::int64_t byte_count = 0;
   std::int64_t flop_count = 0;
 
   friend VectorWork operator+(const VectorWork& left, const VectorWork& right) {
-    return {.byte_count = left.byte_count + right.byte_count,
+    return {.call_count = left.call_count + right.call_count,
+            .byte_count = left.byte_count + right.byte_count,
             .flop_count = left.flop_count + right.flop_count};
   }
   friend VectorWork operator-(const VectorWork& left, const VectorWork& right) {
-    return {.byte_count = left.byte_count - right.byte_count,
+    return {.call_count = left.call_count - right.call_count,
+            .byte_count = left.byte_count - right.byte_count,
             .flop_count = left.flop_count - right.flop_count};
   }
   friend bool operator==(const VectorWork&, const VectorWork&) = default;
@@ -43,6 +46,8 @@ class VectorOps {
   void add_scaled(double a, std::span<const double> x, std::span<double> y);
   /// y := x + b y
   void scale_and_add(std::span<const double> x, double b, std::span<double> y);
+  /// z := (x1 y1, ..., xn yn)
+  void multiply(std::span<const double> x, std::span<const double> y, std::span<double> z);
   /// z := x + y
   void add(std::span<const double> x, std::span<const double> y, std::span<double> z);
   /// y := a x

@@ -152,7 +152,7 @@ std::string text_of(const Machine& machine, const std::vector<ProblemModel>& mod
     for (const auto& row : model.rank_counts) {
       text += fmt::format("\n Class {}, {}: predicted seconds by phase\n", model.problem.class_name,
                           format_count(row.rank_count, "rank"));
-      text += grid_table(row, first.clock_hz, model.problem.niter * (cg_steps_per_solve + 1));
+      text += grid_table(row, first.clock_hz, model.problem.niter * OuterStepCalls::products);
     }
     text += growth_table(model);
   }

@@ -10,6 +10,7 @@
 #include <memory>
 #include <new>
 #include <optional>
+#include <ranges>
 #include <span>
 
 #include "cg/base/agreement.hpp"
@@ -297,16 +298,13 @@ PairResult measure_pair(comm::RankGroup& group, const RankPair& pair, const Tran
 }
 
 Phase communication_phase_at(std::size_t index) {
-  constexpr std::array<Phase, communication_phase_count> phases{Phase::collection, Phase::summation,
-                                                                Phase::shuffle, Phase::dot};
-  return phases[index];
+  auto communicating = phase_table() | std::views::filter(&PhaseRow::communicates);
+  return std::ranges::next(communicating.begin(), static_cast<std::ptrdiff_t>(index))->phase;
 }
 
 std::vector<TransportPhases> measure_phases(comm::RankGroup& group, const TransportChoice& transports,
                                             const Problem& problem, const comm::ProcessGrid& grid,
                                             int ranks_per_node) {
-  constexpr std::array<comm::Operation, communication_phase_count> operations{
-      comm::Operation::collect, comm::Operation::sum, comm::Operation::shuffle, comm::Operation::dot};
   constexpr RaceLimits limits{.fewest_rounds = 7,
                               .most_rounds = 25,
                               .budget_s = 0.3,
@@ -316,11 +314,12 @@ std::vector<TransportPhases> measure_phases(comm::RankGroup& group, const Transp
   std::vector<TransportPhases> phases;
   for (const auto* transport : transports.available)
     phases.push_back({.transport = std::string(transport->name), .seconds = {}});
-  for (const auto operation : operations) {
+  for (const auto& phase : phase_table()) {
+    if (!phase.communicates()) continue;
     std::vector<TimedOperation> timed;
     for (const auto* transport : transports.available)
       timed.push_back({.transport = *transport,
-                       .operation = operation,
+                       .operation = *phase.operation,
                        .layout = layout,
                        .options = {.ranks_per_node = ranks_per_node}});
     const auto samples = time_operations(group, timed, limits);

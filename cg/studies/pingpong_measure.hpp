@@ -72,7 +72,8 @@ PairResult measure_pair(comm::RankGroup& group, const RankPair& pair, const Tran
 
 /// The phases of one product that communicate, and the dot product's sum; what a phase of a grid without
 /// partners takes is measured, too.
-inline constexpr std::size_t communication_phase_count = 4;
+inline constexpr auto communication_phase_count =
+    static_cast<std::size_t>(std::ranges::count_if(phase_table(), &PhaseRow::communicates));
 Phase communication_phase_at(std::size_t index);
 
 struct TransportPhases {

@@ -1,18 +1,80 @@
 #pragma once
 
-// The phases of one CG step, as the paper takes it apart.
+// The phases of one CG step, as the paper takes it apart (Itakura et al. 1998): one table that timers,
+// limits, reports and traces read. A new phase is a value of Phase, its row here, and the code that opens its
+// scope.
 
+#include <array>
 #include <cstddef>
+#include <optional>
 #include <string_view>
+
+#include "comm/communicator.hpp"
 
 namespace cg2d {
 
-/// The phases of one CG step; names as in the paper (Itakura et al. 1998).
 enum class Phase { collection, multiply, summation, shuffle, dot, vector_updates };
-inline constexpr std::size_t phase_count = 6;
 
-std::string_view phase_name(Phase phase);
+/// The arithmetic of a phase, which it does beside sending and receiving.
+enum class LocalWork {
+  none,            ///< it only moves data
+  product,         ///< this rank's block times its part of the operand
+  additions,       ///< of the elements that arrive
+  dot_products,    ///< as VectorOps counts them
+  vector_updates,  ///< likewise
+};
+
+/// The bandwidth that bounds a phase from below.
+enum class PhaseLimit { matrix_bandwidth, vector_bandwidth };
+
+struct PhaseRow {
+  Phase phase;
+  std::string_view name;  ///< as the paper has it; key in every report
+  std::string_view description;
+  std::optional<comm::Operation> operation;  ///< of the communicator, where the phase consists of one
+  LocalWork work;
+  PhaseLimit limit;
+
+  [[nodiscard]] constexpr bool communicates() const { return operation.has_value(); }
+};
+
+// clang-format off
+inline constexpr std::array phase_rows{
+    PhaseRow{Phase::collection, "collection", "gathers the column block of p over the process column",
+             comm::Operation::collect, LocalWork::none, PhaseLimit::vector_bandwidth},
+    PhaseRow{Phase::multiply, "multiply", "multiplies this rank's block by its column block of p",
+             std::nullopt, LocalWork::product, PhaseLimit::matrix_bandwidth},
+    PhaseRow{Phase::summation, "summation", "adds the partial sums of a row block over the process row",
+             comm::Operation::sum, LocalWork::additions, PhaseLimit::vector_bandwidth},
+    PhaseRow{Phase::shuffle, "shuffle", "moves each piece of q from its row owner to its column owner",
+             comm::Operation::shuffle, LocalWork::none, PhaseLimit::vector_bandwidth},
+    PhaseRow{Phase::dot, "dot", "dot products, with their sums over all ranks",
+             comm::Operation::dot, LocalWork::dot_products, PhaseLimit::vector_bandwidth},
+    PhaseRow{Phase::vector_updates, "vector_updates", "all other operations on vectors",
+             std::nullopt, LocalWork::vector_updates, PhaseLimit::vector_bandwidth},
+};
+// clang-format on
+
+inline constexpr std::size_t phase_count = phase_rows.size();
+
+/// All phases, in the order of their values.
+constexpr const std::array<PhaseRow, phase_count>& phase_table() { return phase_rows; }
+constexpr std::size_t index_of(Phase phase) { return static_cast<std::size_t>(phase); }
+constexpr const PhaseRow& phase_row(Phase phase) { return phase_table()[index_of(phase)]; }
+
+static_assert(
+    [] {
+      for (std::size_t index = 0; index < phase_count; ++index) {
+        if (index_of(phase_rows[index].phase) != index) return false;
+      }
+      return true;
+    }(),
+    "a row of the phase table stands at the place of another phase");
+
+constexpr std::string_view phase_name(Phase phase) { return phase_row(phase).name; }
 /// The phase of that index, for loops over all of them.
-inline Phase phase_at(std::size_t index) { return static_cast<Phase>(index); }
+constexpr Phase phase_at(std::size_t index) { return phase_table()[index].phase; }
+/// The communicator's operation that a phase consists of, if any.
+constexpr std::optional<comm::Operation> operation_of(Phase phase) { return phase_row(phase).operation; }
 
 }  // namespace cg2d

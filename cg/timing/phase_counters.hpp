@@ -1,12 +1,13 @@
 #pragma once
 
-// Which phase the counted events belong to.
+// The events of each phase: counters that observe a PhaseTimer.
 
 #include <array>
 #include <cstdint>
 
 #include "cg/timing/papi_counters.hpp"
 #include "cg/timing/phase.hpp"
+#include "cg/timing/phase_observer.hpp"
 
 namespace cg2d {
 
@@ -17,27 +18,26 @@ struct RankCounts {
   std::uint64_t reading_count = 0;
 };
 
-/// Adds up events of phases. One reading per phase, behind it: reading is a system call, and a second one per
-/// phase would double the cost. None behind a phase that is much shorter than a reading, such as the shuffle
-/// of a rank whose piece stays with it. What has not been read is counted with the next phase, as is what
-/// happens between two phases, a few scalar instructions; leave_out() keeps the rest from them. Not
+/// Adds up events of phases. One reading per phase, after it: reading is a system call, and a second one per
+/// phase would double the cost. None after a phase that is much shorter than a reading, such as the shuffle
+/// of a rank whose piece stays with it. Events that have not been read are counted with the next phase, as
+/// are those between two phases, a few scalar instructions; leave_out() keeps the rest from them. Not
 /// thread-safe.
-class PhaseCounters {
+class PhaseCounters final : public PhaseObserver {
  public:
   explicit PhaseCounters(PapiCounters& counters) : counters_(counters) {}
 
   /// Forgets what has been counted; the region begins.
   void begin_region();
-  /// What has happened since the last reading belongs to this phase, which took that many reference clocks;
-  /// to the next one if these are few.
-  void end_phase(Phase phase, std::uint64_t clocks) {
-    if (clocks < fewest_clocks) return;
-    add_since_last(counts_.phases[static_cast<std::size_t>(phase)]);
+  /// Events since the last reading belong to this phase, or to the next one if this one was short.
+  void after_phase(Phase phase, std::uint64_t begin_clocks, std::uint64_t end_clocks) override {
+    if (end_clocks - begin_clocks < fewest_clocks) return;
+    add_since_last(counts_.phases[index_of(phase)]);
     ++counts_.reading_count;
   }
-  /// What has happened since the last reading belongs to no phase.
+  /// Events since the last reading belong to no phase.
   void leave_out();
-  /// The region ends. What has happened since the last reading belongs to no phase.
+  /// The region ends. Events since the last reading belong to no phase.
   void end_region();
   [[nodiscard]] const RankCounts& counts() const { return counts_; }
 

@@ -3,16 +3,6 @@
 #include "cg/matrix/problem.hpp"
 
 namespace cg2d {
-namespace {
-
-// A CG step has at most nine phases (BlockOperator::apply() up to five, Solver four) and its own bar; an
-// outer iteration of at least 25 steps has fewer than sixteen more. A product in parts has two more phases
-// for each behind the first.
-constexpr std::size_t events_per_step = 12;
-constexpr std::size_t events_per_outer_iteration = 20;
-constexpr std::size_t events_per_part = 2;
-
-}  // namespace
 
 PhaseTrace::PhaseTrace(int step_count, std::size_t product_parts)
     : step_count_(step_count),
@@ -38,8 +28,8 @@ void PhaseTrace::end(TraceLevel level, std::uint64_t begin_clocks) {
   }
   add({.begin = begin_clocks, .end = now, .kind = TraceEvent::cg_step, .number = step_++});
   if (step_ < step_count_) return;
-  // The outer iteration goes on; its bar ends behind what is in it. Not at the same time: readers add begin
-  // and length as floating-point numbers, and the order of equal ends would be left to the rounding.
+  // The outer iteration goes on; its bar ends after all that it contains. Not at the same time: readers add
+  // begin and length as floating-point numbers, and the order of equal ends would be left to the rounding.
   add({.begin = outer_begin_,
        .end = read_cycle_counter(),
        .kind = TraceEvent::outer_iteration,

@@ -1,6 +1,6 @@
 #pragma once
 
-// Every phase of the first CG steps, with its time: what a trace file is made of.
+// Every phase of the first CG steps, with its time: the contents of a trace file.
 
 #include <cstdint>
 #include <span>
@@ -9,6 +9,7 @@
 
 #include "cg/timing/cycle_counter.hpp"
 #include "cg/timing/phase.hpp"
+#include "cg/timing/phase_observer.hpp"
 
 namespace cg2d {
 
@@ -19,7 +20,7 @@ struct TraceWish {
   int step_count = 100;
 };
 
-/// What phases lie in.
+/// The levels above the phases on the time line.
 enum class TraceLevel { cg_step, outer_iteration };
 
 /// One bar of the time line, in this rank's reference clocks. Trivially copyable.
@@ -33,16 +34,26 @@ struct TraceEvent {
   std::int32_t number = 0;  ///< of the CG step, over all outer iterations, or of the outer iteration; from 0
 };
 
-/// Records until so many CG steps are through; nothing is allocated behind the constructor, and at most
+/// Records until so many CG steps have ended; nothing is allocated after the constructor, and at most
 /// capacity() events are kept. Not thread-safe.
-class PhaseTrace {
+class PhaseTrace final : public PhaseObserver {
  public:
-  /// product_parts: in how many parts a product multiplies.
+  /// product_parts: the number of parts in which a product multiplies.
   explicit PhaseTrace(int step_count, std::size_t product_parts = 1);
 
-  void add_phase(Phase phase, std::uint64_t begin, std::uint64_t end) {
-    if (is_recording_) add({.begin = begin, .end = end, .kind = static_cast<int>(phase), .number = step_});
+  /// The most events of one CG step with a product in one part: nine phases (BlockOperator::apply() up to
+  /// five, ConjugateGradient four), its own bar, and two to spare.
+  static constexpr std::size_t events_per_step = 12;
+  /// The same for what an outer iteration does outside of its CG steps.
+  static constexpr std::size_t events_per_outer_iteration = 20;
+  /// A product in parts has two more phases for each part after the first.
+  static constexpr std::size_t events_per_part = 2;
+
+  void after_phase(Phase phase, std::uint64_t begin_clocks, std::uint64_t end_clocks) override {
+    if (!is_recording_) return;
+    add({.begin = begin_clocks, .end = end_clocks, .kind = static_cast<int>(phase), .number = step_});
   }
+  /// The clocks at which a step or an outer iteration begins; to be handed to end().
   [[nodiscard]] std::uint64_t begin(TraceLevel level);
   void end(TraceLevel level, std::uint64_t begin_clocks);
 

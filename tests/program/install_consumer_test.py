@@ -54,7 +54,7 @@ class InstallConsumer(ProgramTest):
         self.assertEqual(used[0], used[1])
 
     def test_headers_and_schema_are_there(self):
-        for file in ("include/cg2d/cg/solver/solver.hpp", "include/cg2d/comm/communicator.hpp", "include/cg2d/kernels/spmv.hpp"):
+        for file in ("include/cg2d/cg/solver/solve.hpp", "include/cg2d/comm/communicator.hpp", "include/cg2d/kernels/spmv.hpp"):
             self.assertTrue((self.prefix / file).is_file(), file)
         for schema in ("run_result", "pingpong_result", "scaling_result"):
             self.assertTrue((self.prefix / f"share/cg2d/{schema}.schema.json").is_file())

@@ -14,7 +14,7 @@ TEST(PhaseTraceTest, EndsBehindTheLastStepAndClosesItsOuterIteration) {
   const auto outer = trace.begin(TraceLevel::outer_iteration);
   for (int step = 0; step < 4; ++step) {
     const auto begin = trace.begin(TraceLevel::cg_step);
-    trace.add_phase(Phase::dot, begin, read_cycle_counter());
+    trace.after_phase(Phase::dot, begin, read_cycle_counter());
     trace.end(TraceLevel::cg_step, begin);
   }
   trace.end(TraceLevel::outer_iteration, outer);
@@ -29,7 +29,7 @@ TEST(PhaseTraceTest, EndsBehindTheLastStepAndClosesItsOuterIteration) {
 
 TEST(PhaseTraceTest, IsBounded) {
   PhaseTrace trace(1);
-  for (std::size_t k = 0; k < trace.capacity() + 3; ++k) trace.add_phase(Phase::dot, k, k + 1);
+  for (std::size_t k = 0; k < trace.capacity() + 3; ++k) trace.after_phase(Phase::dot, k, k + 1);
   EXPECT_EQ(trace.events().size(), trace.capacity());
   EXPECT_EQ(trace.dropped_count(), 3);
 }

@@ -22,7 +22,7 @@
 #include "cg/solver/block_operator.hpp"
 #include "cg/solver/block_product.hpp"
 #include "cg/solver/communicator_setup.hpp"
-#include "cg/solver/solver.hpp"
+#include "cg/solver/npb_iteration.hpp"
 #include "cg/solver/vector_ops.hpp"
 #include "kernels/spmv.hpp"
 #include "support/mpi_test.hpp"
@@ -226,9 +226,9 @@ TEST_F(FirstTouchTest, EachThreadTouchesItsPartOfTheSolversVectors) {
     BlockOperator matrix(*communicator, *product, timer, thread_count);
     const auto share = static_cast<std::int64_t>(static_cast<std::size_t>(problem.n) * sizeof(double) /
                                                  thread_count / page_size());
-    std::unique_ptr<Solver> solver;
+    std::unique_ptr<NpbIteration> solver;
     const auto pages_of_x =
-        touched_pages([&] { solver = std::make_unique<Solver>(matrix, *communicator, timer, thread_count); });
+        touched_pages([&] { solver = std::make_unique<NpbIteration>(matrix, timer, thread_count); });
     const auto others = touched_pages([&] { static_cast<void>(solver->outer_step(problem.shift, false)); });
     for (const auto count : pages_of_x) EXPECT_GE(count, share - 2);
     for (const auto count : others) EXPECT_GE(count, 4 * (share - 2)) << "z, r, p and q";

@@ -161,7 +161,7 @@ TEST(OverlapTest, TellsTheClocksOfProductsWhileTheOperandIsUnderWay) {
     const auto communicator = comm::transport_table().front().make(group(), layout, {});
     PhaseTimer timer(true, *communicator);
     BlockOperator matrix(*communicator, *product.overlapped, timer, 1);
-    Solver solver(matrix, *communicator, timer, 1);
+    NpbIteration solver(matrix, timer, 1);
     static_cast<void>(solver.outer_step(short_problem().shift, false));
     const auto of = [&](Phase phase) { return timer.records()[static_cast<std::size_t>(phase)]; };
     const auto part_count = product.overlapped->part_count();

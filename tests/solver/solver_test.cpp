@@ -1,7 +1,7 @@
 // The benchmark's iteration on every grid of the ranks, against the official program's zeta of every outer
 // step.
 
-#include "cg/solver/solver.hpp"
+#include "cg/solver/npb_iteration.hpp"
 
 #include <gtest/gtest.h>
 
@@ -205,9 +205,9 @@ class SingleSteps {
         communicator_(comm::transport_table().front().make(group(), layout_, {})),
         timer_(true, *communicator_),
         matrix_(*communicator_, *product_, timer_, 1),
-        solver_(matrix_, *communicator_, timer_, 1) {}
+        solver_(matrix_, timer_, 1) {}
 
-  [[nodiscard]] Solver& solver() { return solver_; }
+  [[nodiscard]] NpbIteration& solver() { return solver_; }
   [[nodiscard]] const PhaseTimer& timer() const { return timer_; }
   [[nodiscard]] const comm::Communicator& communicator() const { return *communicator_; }
 
@@ -217,7 +217,7 @@ class SingleSteps {
   std::unique_ptr<comm::Communicator> communicator_;
   PhaseTimer timer_;
   BlockOperator matrix_;
-  Solver solver_;
+  NpbIteration solver_;
 };
 
 TEST(SolverTest, OneRanksWishToStopReachesAll) {

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <random>
 #include <string>
@@ -124,6 +125,18 @@ TEST_P(VectorOpsTest, Add) {
   }
 }
 
+TEST_P(VectorOpsTest, Multiply) {
+  for (const auto size : sizes) {
+    const auto x = integers(size, 20);
+    const auto y = integers(size, 21);
+    std::vector<double> z(size, std::numeric_limits<double>::quiet_NaN());  // overwritten, never read
+    auto expected = x;
+    for (std::size_t k = 0; k < size; ++k) expected[k] *= y[k];
+    ops_.multiply(x, y, z);
+    EXPECT_EQ(z, expected) << "size " << size;
+  }
+}
+
 TEST_P(VectorOpsTest, SetScaled) {
   for (const auto size : sizes) {
     const auto x = integers(size, 10);
@@ -151,13 +164,44 @@ TEST_P(VectorOpsTest, CountsWhatItMovesAndComputes) {
   const auto x = integers(size, 15);
   auto y = integers(size, 16);
   static_cast<void>(ops_.dot(x, y));
-  EXPECT_EQ(ops_.dot_work(), (VectorWork{.byte_count = 2 * 8 * 1009, .flop_count = 2 * 1009}));
+  EXPECT_EQ(ops_.dot_work(),
+            (VectorWork{.call_count = 1, .byte_count = 2 * 8 * 1009, .flop_count = 2 * 1009}));
   EXPECT_EQ(ops_.update_work(), VectorWork{});
   ops_.add_scaled(2.0, x, y);
-  EXPECT_EQ(ops_.update_work(), (VectorWork{.byte_count = 3 * 8 * 1009, .flop_count = 2 * 1009}));
+  EXPECT_EQ(ops_.update_work(),
+            (VectorWork{.call_count = 1, .byte_count = 3 * 8 * 1009, .flop_count = 2 * 1009}));
   const auto before = ops_.update_work();
   ops_.set_scaled(2.0, x, y);
-  EXPECT_EQ(ops_.update_work() - before, (VectorWork{.byte_count = 2 * 8 * 1009, .flop_count = 1009}));
+  EXPECT_EQ(ops_.update_work() - before,
+            (VectorWork{.call_count = 1, .byte_count = 2 * 8 * 1009, .flop_count = 1009}));
+}
+
+TEST_P(VectorOpsTest, CountsEachVectorThatAnUpdateReadsOrWrites) {
+  const std::size_t size = 1009;
+  const auto x = integers(size, 17);
+  const auto y = integers(size, 18);
+  auto z = integers(size, 19);
+  struct Update {
+    std::string name;
+    std::int64_t vector_count;  ///< read, and written: one that is both counts twice
+    std::int64_t flop_count;    ///< per element
+    std::function<void()> run;
+  };
+  const std::vector<Update> updates{{"add_scaled", 3, 2, [&] { ops_.add_scaled(2.0, x, z); }},
+                                    {"scale_and_add", 3, 2, [&] { ops_.scale_and_add(x, 2.0, z); }},
+                                    {"multiply", 3, 1, [&] { ops_.multiply(x, y, z); }},
+                                    {"add", 3, 1, [&] { ops_.add(x, y, z); }},
+                                    {"set_scaled", 2, 1, [&] { ops_.set_scaled(2.0, x, z); }},
+                                    {"copy", 2, 0, [&] { ops_.copy(x, z); }},
+                                    {"fill", 1, 0, [&] { ops_.fill(2.0, z); }}};
+  for (const auto& update : updates) {
+    const auto before = ops_.update_work();
+    update.run();
+    EXPECT_EQ(ops_.update_work() - before, (VectorWork{.call_count = 1,
+                                                       .byte_count = update.vector_count * 8 * 1009,
+                                                       .flop_count = update.flop_count * 1009}))
+        << update.name;
+  }
 }
 
 TEST_P(VectorOpsTest, NotANumberComesThrough) {

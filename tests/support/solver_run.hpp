@@ -8,7 +8,7 @@
 
 #include "cg/matrix/matrix_source.hpp"
 #include "cg/solver/block_product.hpp"
-#include "cg/solver/solver.hpp"
+#include "cg/solver/stepped_solver.hpp"
 #include "support/mpi_test.hpp"
 
 namespace cg2d::test {
@@ -21,7 +21,7 @@ struct SolverChoice {
   bool overlaps = false;
 };
 
-/// All outer steps of the problem behind the untimed first one. Collective.
+/// All outer steps of the problem after the untimed first one. Collective.
 inline std::vector<OuterStep> solve(const Problem& problem, const comm::BlockLayout& layout,
                                     const SolverChoice& choice) {
   auto block = npb_source().build(problem, layout, group(), choice.thread_count).block;
@@ -30,14 +30,10 @@ inline std::vector<OuterStep> solve(const Problem& problem, const comm::BlockLay
                                     {.thread_count = choice.thread_count});
   const auto communicator = choice.transport->make(
       group(), layout, {.sum_form = choice.sum_form, .mirrored = choice.kernel->stores_half()});
-  PhaseTimer timer(false, *communicator);
-  BlockOperator matrix(*communicator, *product, timer, choice.thread_count);
-  Solver solver(matrix, *communicator, timer, choice.thread_count);
-  static_cast<void>(solver.outer_step(problem.shift, false));
+  SteppedSolver solver(*communicator, *product, choice.thread_count, problem.shift);
+  static_cast<void>(solver.outer_step());
   solver.reset();
-  std::vector<OuterStep> steps;
-  for (int k = 0; k < problem.niter; ++k) steps.push_back(solver.outer_step(problem.shift, false));
-  return steps;
+  return solver.outer_steps(problem.niter, {});
 }
 
 }  // namespace cg2d::test

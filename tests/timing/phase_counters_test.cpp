@@ -107,8 +107,8 @@ TEST(PhaseCountersTest, PhasesAndTheRestMakeTheRegion) {
     counters.read(begin);
     do counters.read(now);
     while (now[0] - begin[0] < 1'000'000);  // a millisecond of work
-    phases.end_phase(phase, PhaseCounters::fewest_clocks);
-    phases.end_phase(Phase::shuffle, PhaseCounters::fewest_clocks - 1);  // not worth a reading
+    phases.after_phase(phase, 0, PhaseCounters::fewest_clocks);
+    phases.after_phase(Phase::shuffle, 0, PhaseCounters::fewest_clocks - 1);  // not worth a reading
   }
   const auto before = now[0];
   do counters.read(now);

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <set>
 #include <string_view>
+#include <vector>
 
 namespace cg2d {
 namespace {
@@ -110,6 +111,72 @@ TEST(PhaseTimerTest, MeasuringItsOwnCostLeavesTheRecordsAlone) {
   EXPECT_TRUE(std::isfinite(cost));
   EXPECT_GT(cost, 0.0);
   EXPECT_EQ(timer.records()[static_cast<std::size_t>(Phase::multiply)].clocks, before);
+}
+
+/// Keeps what it is told.
+class PhaseList final : public PhaseObserver {
+ public:
+  void after_phase(Phase phase, std::uint64_t begin_clocks, std::uint64_t end_clocks) override {
+    EXPECT_LE(begin_clocks, end_clocks);
+    clocks += end_clocks - begin_clocks;
+    phases.push_back(phase);
+  }
+
+  std::vector<Phase> phases;
+  std::uint64_t clocks = 0;
+};
+
+TEST(PhaseTimerTest, TellsObserversOfEachPhaseWhileTheyAreAttached) {
+  PretendedCommunicator communicator;
+  PhaseTimer timer(true, communicator);
+  PhaseList first;
+  PhaseList second;
+  { const auto scope = timer.scope(Phase::shuffle); }
+  timer.attach(first);
+  { const auto scope = timer.scope(Phase::dot); }
+  timer.attach(second);
+  { const auto scope = timer.scope_that_hides(Phase::collection, Phase::multiply); }
+  timer.detach(first);
+  { const auto scope = timer.scope(Phase::summation); }
+  EXPECT_EQ(first.phases, (std::vector{Phase::dot, Phase::multiply}));
+  EXPECT_EQ(second.phases, (std::vector{Phase::multiply, Phase::summation}));
+  // The clocks of the records.
+  EXPECT_EQ(first.clocks,
+            timer.records()[index_of(Phase::dot)].clocks + timer.records()[index_of(Phase::multiply)].clocks);
+}
+
+TEST(PhaseTimerTest, ATimerThatIsOffTellsNobody) {
+  PretendedCommunicator communicator;
+  PhaseTimer disabled(false, communicator);
+  PhaseTimer off;
+  for (auto* timer : {&disabled, &off}) {
+    PhaseList list;
+    timer->attach(list);
+    { const auto scope = timer->scope(Phase::dot); }
+    EXPECT_TRUE(list.phases.empty());
+    timer->detach(list);
+  }
+  EXPECT_EQ(off.measure_clocks_per_scope(), 0.0);
+}
+
+TEST(PhaseTest, EachOperationOfTheCommunicatorBelongsToOnePhase) {
+  std::multiset<comm::Operation> operations;
+  for (const auto& row : phase_table()) {
+    if (row.communicates()) operations.insert(*row.operation);
+  }
+  EXPECT_EQ(operations, (std::multiset{comm::Operation::collect, comm::Operation::sum,
+                                       comm::Operation::shuffle, comm::Operation::dot}));
+}
+
+TEST(PhaseTest, RowsSayWhatBoundsThem) {
+  for (const auto& row : phase_table()) {
+    EXPECT_FALSE(row.description.empty()) << row.name;
+    EXPECT_EQ(&phase_row(row.phase), &row) << row.name;
+    // Only the product reads the matrix.
+    EXPECT_EQ(row.limit == PhaseLimit::matrix_bandwidth, row.work == LocalWork::product) << row.name;
+    // A phase without messages has work of its own.
+    EXPECT_TRUE(row.communicates() || row.work != LocalWork::none) << row.name;
+  }
 }
 
 TEST(PhaseTest, NamesAreThePapersAndUnique) {

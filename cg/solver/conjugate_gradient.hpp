@@ -1,0 +1,74 @@
+#pragma once
+
+// Conjugate gradients on any LinearOperator, with any Preconditioner and StopRule.
+
+#include <span>
+#include <vector>
+
+#include "cg/base/page_memory.hpp"
+#include "cg/solver/distributed_vectors.hpp"
+#include "cg/solver/linear_operator.hpp"
+#include "cg/solver/preconditioner.hpp"
+#include "cg/solver/step_observer.hpp"
+#include "cg/solver/stop_rule.hpp"
+
+namespace cg2d {
+
+/// How a solve of A x = b ended; the same on every rank.
+struct SolveResult {
+  SolveEnd end = SolveEnd::step_limit;
+  CgState last;  ///< with the number of steps, and the residual norms by the recurrence
+};
+
+/// Calls per solve of `step_count` steps without preconditioner. The performance model counts with them;
+/// tests/solver/call_counts_test.cpp holds them against real solves.
+struct SolveCalls {
+  int step_count = 0;
+
+  [[nodiscard]] constexpr int products() const { return step_count; }
+  /// Of dot products, each with its sum over all ranks: two per step, and the first rho.
+  [[nodiscard]] constexpr int dots() const { return 2 * step_count + 1; }
+  /// Of other vector operations: three per step, and three before.
+  [[nodiscard]] constexpr int updates() const { return 3 * step_count + 3; }
+};
+
+/// The same for ConjugateGradient::residual_norm().
+struct ResidualCalls {
+  static constexpr int products = 1;
+  static constexpr int dots = 1;
+  static constexpr int updates = 3;
+};
+
+/// Holds references: all must outlive it. Every operation is collective over the operator's ranks and gives
+/// the same numbers, to the bit, on every rank.
+class ConjugateGradient {
+ public:
+  ConjugateGradient(LinearOperator& matrix, Preconditioner& preconditioner, DistributedVectors& vectors)
+      : matrix_(matrix), preconditioner_(preconditioner), vectors_(vectors), r_(matrix.local_size()) {}
+
+  /// x := about A^-1 b, from x = 0. b, x: this rank's pieces; they do not overlap. A must be definite;
+  /// positive or negative makes no difference. Cost: as SolveCalls says; nothing is allocated.
+  SolveResult solve(std::span<const double> b, std::span<double> x, const StopRule& stop);
+
+  /// || b - A x ||, by one more product.
+  [[nodiscard]] double residual_norm(std::span<const double> b, std::span<const double> x);
+
+  /// Tells the observer of every step from now on, after those added before it. Until it is removed it must
+  /// live.
+  void add(StepObserver& observer) { observers_.push_back(&observer); }
+  void remove(const StepObserver& observer) { std::erase(observers_, &observer); }
+
+ private:
+  [[nodiscard]] CgState start(std::span<const double> b, std::span<double> x, std::span<double> p);
+  void step(CgState& state, std::span<double> x, std::span<double> p);
+  void take_products(CgState& state, std::span<const double> preconditioned);
+  [[nodiscard]] bool observers_stop(const CgState& state);
+
+  LinearOperator& matrix_;
+  Preconditioner& preconditioner_;
+  DistributedVectors& vectors_;
+  std::vector<StepObserver*> observers_;
+  HugePageVector r_;
+};
+
+}  // namespace cg2d

@@ -1,0 +1,57 @@
+#pragma once
+
+// Vector operations of a solver on several ranks: local ones on this rank's pieces, sums over all ranks, each
+// in its phase.
+
+#include <array>
+#include <cstddef>
+#include <span>
+
+#include "cg/solver/linear_operator.hpp"
+#include "cg/solver/vector_ops.hpp"
+#include "cg/timing/phase_timer.hpp"
+
+namespace cg2d {
+
+/// Holds references: operator and timer must outlive it.
+class DistributedVectors {
+ public:
+  /// The operator knows over which ranks the vectors are distributed.
+  DistributedVectors(LinearOperator& matrix, PhaseTimer& timer, int thread_count)
+      : matrix_(matrix), timer_(timer), local_(thread_count) {}
+
+  /// The array that terms(VectorOps&) returns, each number summed over all ranks. Collective, in one message
+  /// per step of the sum.
+  template <typename Terms>
+  [[nodiscard]] auto sums(const Terms& terms) {
+    const auto timed = timer_.scope(Phase::dot);
+    auto values = terms(local_);
+    matrix_.sum_over_ranks(values);
+    return values;
+  }
+  /// x . y over all ranks: the same bits on every rank. Collective.
+  [[nodiscard]] double dot(std::span<const double> x, std::span<const double> y) {
+    return sums([&](VectorOps& local) { return std::array{local.dot(x, y)}; })[0];
+  }
+  /// Calls updates(VectorOps&), which changes vectors; local.
+  template <typename Updates>
+  void update(const Updates& updates) {
+    const auto timed = timer_.scope(Phase::vector_updates);
+    updates(local_);
+  }
+
+  /// This rank's operations outside of any phase, for setting up; they are counted all the same.
+  [[nodiscard]] VectorOps& outside_of_phases() { return local_; }
+
+  /// What this rank's dot products, and its other operations here and in products, have moved and computed so
+  /// far.
+  [[nodiscard]] const VectorWork& dot_work() const { return local_.dot_work(); }
+  [[nodiscard]] VectorWork update_work() const { return local_.update_work() + matrix_.update_work(); }
+
+ private:
+  LinearOperator& matrix_;
+  PhaseTimer& timer_;
+  VectorOps local_;
+};
+
+}  // namespace cg2d

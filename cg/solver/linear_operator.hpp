@@ -1,0 +1,42 @@
+#pragma once
+
+// The interface of q = A p that conjugate gradients work with, whatever A is made of.
+
+#include <cstddef>
+#include <span>
+
+#include "cg/solver/vector_ops.hpp"
+
+namespace cg2d {
+
+/// A symmetric operator on vectors that are cut into pieces, one for each rank that takes part. CG uses it as
+///   write operand(), apply(), read result().
+/// apply() and sum_over_ranks() are collective over these ranks and called in the same order by all of them.
+/// Not thread-safe.
+class LinearOperator {
+ public:
+  LinearOperator() = default;
+  virtual ~LinearOperator() = default;
+  LinearOperator(const LinearOperator&) = delete;
+  LinearOperator& operator=(const LinearOperator&) = delete;
+  LinearOperator(LinearOperator&&) = delete;
+  LinearOperator& operator=(LinearOperator&&) = delete;
+
+  /// Elements of this rank's piece of every vector; may be 0.
+  [[nodiscard]] virtual std::size_t local_size() const = 0;
+  /// This rank's piece of p, local_size() doubles, which the caller writes before apply(). Call it again
+  /// before p is written again, unless all ranks have come through a sum_over_ranks() since the last apply().
+  [[nodiscard]] virtual std::span<double> operand() = 0;
+  /// q = A p; leaves the operand as it is. Collective.
+  virtual void apply() = 0;
+  /// This rank's piece of q, local_size() doubles, valid until the next apply().
+  [[nodiscard]] virtual std::span<const double> result() const = 0;
+  /// Adds each number over all ranks: the same bits on every rank. At most
+  /// comm::Communicator::largest_scalar_count numbers. Collective. With one rank there is nothing to do.
+  virtual void sum_over_ranks(std::span<double> values) = 0;
+
+  /// Vector operations that all products so far needed beside the products themselves.
+  [[nodiscard]] virtual VectorWork update_work() const { return {}; }
+};
+
+}  // namespace cg2d

@@ -1,0 +1,55 @@
+#include "cg/solver/npb_iteration.hpp"
+
+#include <array>
+#include <cmath>
+
+namespace cg2d {
+
+bool is_finite(const OuterStep& step) {
+  return std::isfinite(step.zeta) && std::isfinite(step.residual_norm);
+}
+
+bool must_stop(const OuterStep& step) { return step.stop_asked || !is_finite(step); }
+
+NpbIteration::NpbIteration(LinearOperator& matrix, PhaseTimer& timer, int thread_count)
+    : vectors_(matrix, timer, thread_count),
+      conjugate_gradient_(matrix, preconditioner_, vectors_),
+      x_(matrix.local_size()),
+      z_(matrix.local_size()) {
+  reset();
+}
+
+void NpbIteration::reset() {
+  vectors_.outside_of_phases().fill(1.0, x_);
+  curvature_signs_ = {};
+}
+
+OuterStep NpbIteration::outer_step(double shift, bool asks_to_stop) {
+  const auto solved = conjugate_gradient_.solve(x_, z_, FixedSteps(cg_steps_per_solve));
+  curvature_signs_.note(solved.last.signs);
+  OuterStep step;
+  step.residual_norm = conjugate_gradient_.residual_norm(x_, z_);
+  const auto [x_z, z_z, stop_requests] = vectors_.sums([&](VectorOps& local) {
+    return std::array{local.dot(x_, z_), local.dot(z_, z_), asks_to_stop ? 1.0 : 0.0};
+  });
+  step.zeta = shift + 1.0 / x_z;
+  step.stop_asked = stop_requests > 0.0;
+  vectors_.update([&, factor = 1.0 / std::sqrt(z_z)](VectorOps& local) { local.set_scaled(factor, z_, x_); });
+  return step;
+}
+
+std::vector<OuterStep> NpbIteration::iterate(double shift, int outer_step_count,
+                                             std::span<OuterStepObserver* const> observers) {
+  std::vector<OuterStep> steps;
+  for (int number = 1; number <= outer_step_count; ++number) {
+    bool asks_to_stop = false;
+    for (auto* observer : observers) asks_to_stop |= observer->asks_to_stop();
+    for (auto* observer : observers) observer->before_outer_step();
+    steps.push_back(outer_step(shift, asks_to_stop));
+    for (auto* observer : observers) observer->after_outer_step(number, steps.back());
+    if (must_stop(steps.back())) break;
+  }
+  return steps;
+}
+
+}  // namespace cg2d

@@ -1,0 +1,97 @@
+#pragma once
+
+// The outer iteration of the NAS CG benchmark: inverse iteration, each step of which is a solve by conjugate
+// gradients.
+
+#include <span>
+#include <vector>
+
+#include "cg/base/page_memory.hpp"
+#include "cg/matrix/problem.hpp"
+#include "cg/solver/conjugate_gradient.hpp"
+#include "cg/solver/distributed_vectors.hpp"
+#include "cg/solver/linear_operator.hpp"
+#include "cg/solver/preconditioner.hpp"
+#include "cg/timing/phase_timer.hpp"
+
+namespace cg2d {
+
+/// The figures of one outer iteration; the same on every rank.
+struct OuterStep {
+  double zeta = 0.0;
+  double residual_norm = 0.0;  ///< || x - A z ||
+  bool stop_asked = false;     ///< some rank requested to stop
+};
+[[nodiscard]] bool is_finite(const OuterStep& step);
+/// True where the iteration must not go on: on request, or since numbers are no longer finite.
+[[nodiscard]] bool must_stop(const OuterStep& step);
+
+/// Calls in one outer iteration. The performance model counts with them; tests/solver/call_counts_test.cpp
+/// holds them against real iterations.
+struct OuterStepCalls {
+  static constexpr SolveCalls solve{cg_steps_per_solve};
+
+  static constexpr int products = solve.products() + ResidualCalls::products;
+  /// Sums over all ranks: zeta's is the last one.
+  static constexpr int sums = solve.dots() + ResidualCalls::dots + 1;
+  /// The sum of zeta has two dot products.
+  static constexpr int local_dots = sums + 1;
+  /// Other vector operations: the scaling is the last one; half storage adds two halves of q in each product.
+  static constexpr int updates(bool is_symmetric) {
+    return solve.updates() + ResidualCalls::updates + 1 + (is_symmetric ? products : 0);
+  }
+};
+
+/// Told of every outer iteration: progress, requests to stop, checkpoints, traces.
+class OuterStepObserver {
+ public:
+  OuterStepObserver() = default;
+  virtual ~OuterStepObserver() = default;
+  OuterStepObserver(const OuterStepObserver&) = delete;
+  OuterStepObserver& operator=(const OuterStepObserver&) = delete;
+  OuterStepObserver(OuterStepObserver&&) = delete;
+  OuterStepObserver& operator=(OuterStepObserver&&) = delete;
+
+  /// True requests to stop after the next outer iteration. Ranks need not answer alike: the request travels
+  /// with sums that are there anyway.
+  [[nodiscard]] virtual bool asks_to_stop() { return false; }
+  virtual void before_outer_step() {}
+  /// number: from 1.
+  virtual void after_outer_step(int /*number*/, const OuterStep& /*step*/) {}
+};
+
+/// Runs the benchmark's iteration on one rank's piece of every vector. All operations are collective and give
+/// the same bits on every rank. Holds references: operator and timer must outlive it.
+class NpbIteration {
+ public:
+  NpbIteration(LinearOperator& matrix, PhaseTimer& timer, int thread_count);
+
+  /// x := (1, ..., 1)
+  void reset();
+
+  /// One outer iteration: solves A z = x by 25 CG steps, zeta := shift + 1 / (x . z), x := z / || z ||.
+  /// asks_to_stop: of this rank; it travels with the sums that are there anyway.
+  OuterStep outer_step(double shift, bool asks_to_stop);
+
+  /// At most so many outer iterations; ends early after one that must_stop().
+  std::vector<OuterStep> iterate(double shift, int outer_step_count,
+                                 std::span<OuterStepObserver* const> observers);
+
+  /// The solver of the CG steps, for their observers.
+  [[nodiscard]] ConjugateGradient& conjugate_gradient() { return conjugate_gradient_; }
+  /// The work of this rank's dot products and of its other vector operations so far.
+  [[nodiscard]] const VectorWork& dot_work() const { return vectors_.dot_work(); }
+  [[nodiscard]] VectorWork update_work() const { return vectors_.update_work(); }
+  /// Of all solves since reset().
+  [[nodiscard]] const CurvatureSigns& curvature_signs() const { return curvature_signs_; }
+
+ private:
+  DistributedVectors vectors_;
+  IdentityPreconditioner preconditioner_;
+  ConjugateGradient conjugate_gradient_;
+  HugePageVector x_;
+  HugePageVector z_;
+  CurvatureSigns curvature_signs_;
+};
+
+}  // namespace cg2d

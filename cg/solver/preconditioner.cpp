@@ -1,0 +1,34 @@
+#include "cg/solver/preconditioner.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace cg2d {
+
+// Rows, each defined in its own file.
+PreconditionerRow jacobi_preconditioner();
+
+namespace {
+
+PreconditionerRow identity_preconditioner() {
+  return {.name = "identity",
+          .description = "none: M = 1",
+          .make = [](const PreconditionerInput& /*input*/) -> std::unique_ptr<Preconditioner> {
+            return std::make_unique<IdentityPreconditioner>();
+          }};
+}
+
+}  // namespace
+
+std::span<const PreconditionerRow> preconditioner_table() {
+  static const std::array table{identity_preconditioner(), jacobi_preconditioner()};
+  return table;
+}
+
+const PreconditionerRow* find_preconditioner(std::string_view name) {
+  const auto table = preconditioner_table();
+  const auto found = std::ranges::find(table, name, &PreconditionerRow::name);
+  return found == table.end() ? nullptr : &*found;
+}
+
+}  // namespace cg2d

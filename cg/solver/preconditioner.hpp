@@ -1,0 +1,60 @@
+#pragma once
+
+// Preconditioners: operators M that are easy to invert and near A. A new one is one file that defines its
+// row, and its entry in preconditioner_table().
+
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "cg/solver/linear_operator.hpp"
+#include "cg/solver/vector_ops.hpp"
+
+namespace cg2d {
+
+/// Symmetric and, as A, definite. Local: it sends nothing, and works on this rank's pieces.
+class Preconditioner {
+ public:
+  Preconditioner() = default;
+  virtual ~Preconditioner() = default;
+  Preconditioner(const Preconditioner&) = delete;
+  Preconditioner& operator=(const Preconditioner&) = delete;
+  Preconditioner(Preconditioner&&) = delete;
+  Preconditioner& operator=(Preconditioner&&) = delete;
+
+  /// M = 1, the same answer on every rank: then r . M^-1 r is r . r, and one dot product is enough.
+  [[nodiscard]] virtual bool is_identity() const { return false; }
+  /// M^-1 r on this rank's piece, valid until the next call; may be r itself. Called within the phase of the
+  /// vector updates, to which its work is counted where it is done through `vectors`.
+  virtual std::span<const double> apply(std::span<const double> r, VectorOps& vectors) = 0;
+};
+
+/// M = 1. Copies nothing and computes nothing.
+class IdentityPreconditioner final : public Preconditioner {
+ public:
+  [[nodiscard]] bool is_identity() const override { return true; }
+  std::span<const double> apply(std::span<const double> r, VectorOps& /*vectors*/) override { return r; }
+};
+
+/// What preconditioners are made from.
+struct PreconditionerInput {
+  LinearOperator& matrix;
+  std::span<const double>
+      diagonal;  ///< this rank's piece of A's diagonal; may be empty for rows that need none
+};
+
+struct PreconditionerRow {
+  std::string_view name;
+  std::string_view description;
+  bool needs_diagonal = false;
+  /// Collective over the ranks of the matrix. Throws InputError, on every rank alike, where the input does
+  /// not suffice.
+  std::unique_ptr<Preconditioner> (*make)(const PreconditionerInput& input) = nullptr;
+};
+
+/// All preconditioners; the first one is the identity.
+std::span<const PreconditionerRow> preconditioner_table();
+/// The row of that name, or nullptr.
+const PreconditionerRow* find_preconditioner(std::string_view name);
+
+}  // namespace cg2d

@@ -1,0 +1,209 @@
+// Figures that others derive from the solver (calls, bytes, operations, messages, events of a trace), held
+// against real outer iterations.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cg/matrix/matrix_source.hpp"
+#include "cg/run/run_observers.hpp"
+#include "cg/solver/block_operator.hpp"
+#include "cg/solver/npb_iteration.hpp"
+#include "cg/timing/phase_trace.hpp"
+#include "comm/schedule.hpp"
+#include "support/mpi_test.hpp"
+
+namespace cg2d {
+namespace {
+
+using test::group;
+
+/// Counts the calls that pass through to another operator.
+class CountingOperator final : public LinearOperator {
+ public:
+  explicit CountingOperator(LinearOperator& counted) : counted_(counted) {}
+
+  [[nodiscard]] std::size_t local_size() const override { return counted_.local_size(); }
+  [[nodiscard]] std::span<double> operand() override { return counted_.operand(); }
+  void apply() override {
+    ++product_count;
+    counted_.apply();
+  }
+  [[nodiscard]] std::span<const double> result() const override { return counted_.result(); }
+  void sum_over_ranks(std::span<double> values) override {
+    ++sum_count;
+    counted_.sum_over_ranks(values);
+  }
+  [[nodiscard]] VectorWork update_work() const override { return counted_.update_work(); }
+
+  int product_count = 0;
+  int sum_count = 0;
+
+ private:
+  LinearOperator& counted_;
+};
+
+/// The benchmark's iteration on one grid, with everything that can be counted.
+struct CountedRun {
+  CountedRun(const comm::BlockLayout& cut, const KernelInfo& kernel, bool overlaps)
+      : layout(cut),
+        product((overlaps ? &make_overlapped_product : &make_block_product)(
+            kernel, npb_source().build(problem, layout, group(), 1).block, layout, group().rank(), {})),
+        communicator(
+            comm::transport_table().front().make(group(), layout, {.mirrored = product->is_symmetric()})),
+        timer(true, *communicator),
+        matrix(*communicator, *product, timer, 1),
+        counted(matrix),
+        iteration(counted, timer, 1) {}
+
+  [[nodiscard]] std::int64_t sent(comm::Operation operation) const {
+    return communicator->sent(operation).message_count;
+  }
+
+  const Problem& problem = *find_class("S");
+  comm::BlockLayout layout;
+  std::unique_ptr<BlockProduct> product;
+  std::unique_ptr<comm::Communicator> communicator;
+  PhaseTimer timer;
+  BlockOperator matrix;
+  CountingOperator counted;
+  NpbIteration iteration;
+};
+
+/// visit(run) for every grid, whole and half storage, in one part and in several.
+template <typename Visit>
+void for_every_run(const Visit& visit) {
+  for (const auto& grid : comm::factorizations(group().size())) {
+    for (const auto& kernel : all_kernels()) {
+      // One kernel of each storage: calls depend on nothing else of a kernel.
+      if (kernel.name != "scalar" && kernel.name != "symmetric-scalar") continue;
+      for (const bool overlaps : {false, true}) {
+        SCOPED_TRACE("grid " + grid.name() + ", kernel " + std::string(kernel.name) +
+                     (overlaps ? ", overlapped" : ""));
+        CountedRun run(comm::BlockLayout::even(find_class("S")->n, grid), kernel, overlaps);
+        visit(run);
+      }
+    }
+  }
+}
+
+TEST(CallCountsTest, AnOuterStepMakesTheCallsThatTheModelCounts) {
+  for_every_run([](CountedRun& run) {
+    const auto updates_before = run.iteration.update_work();
+    static_cast<void>(run.iteration.outer_step(run.problem.shift, false));
+    const auto updates = run.iteration.update_work() - updates_before;
+    EXPECT_EQ(run.counted.product_count, OuterStepCalls::products);
+    EXPECT_EQ(run.counted.sum_count, OuterStepCalls::sums);
+    EXPECT_EQ(run.iteration.dot_work().call_count, OuterStepCalls::local_dots);
+    EXPECT_EQ(updates.call_count, OuterStepCalls::updates(run.product->is_symmetric()));
+  });
+}
+
+TEST(CallCountsTest, AnOuterStepComputesWhatTheTrueFlopCountSays) {
+  for_every_run([](CountedRun& run) {
+    auto one_iteration = run.problem;
+    one_iteration.niter = 1;
+    const auto updates_before = run.iteration.update_work();
+    static_cast<void>(run.iteration.outer_step(run.problem.shift, false));
+    const auto updates = run.iteration.update_work() - updates_before;
+    const auto n = run.problem.n;
+    const auto vector_flops = group().sum(run.iteration.dot_work().flop_count + updates.flop_count);
+    // The benchmark counts the scaling of x as 2 n. The additions of half storage's sums are no part of its
+    // count.
+    const auto halves = run.product->is_symmetric() ? OuterStepCalls::products * n : 0;
+    EXPECT_EQ(static_cast<double>(vector_flops + n - halves), true_flop_count(one_iteration, 0));
+    // Each entry of the matrix counts twice per product.
+    EXPECT_EQ(true_flop_count(one_iteration, 1) - true_flop_count(one_iteration, 0),
+              2.0 * OuterStepCalls::products);
+  });
+}
+
+TEST(CallCountsTest, AnOuterStepMovesTheBytesOfItsCalls) {
+  for_every_run([](CountedRun& run) {
+    const auto updates_before = run.iteration.update_work();
+    static_cast<void>(run.iteration.outer_step(run.problem.shift, false));
+    const auto updates = run.iteration.update_work() - updates_before;
+    const auto vector_bytes = static_cast<std::int64_t>(run.matrix.local_size() * sizeof(double));
+    EXPECT_EQ(run.iteration.dot_work().byte_count, OuterStepCalls::local_dots * 2 * vector_bytes);
+    // Three vectors per call, but for one fill (one vector), and four copies and the scaling (two vectors).
+    const auto vectors = 3 * OuterStepCalls::updates(run.product->is_symmetric()) - 2 - 5;
+    EXPECT_EQ(updates.byte_count, vectors * vector_bytes);
+  });
+}
+
+/// What the plan of the layout says that this rank sends in each operation of an outer step.
+std::array<std::int64_t, comm::operation_count> planned_messages(const CountedRun& run) {
+  const int rank = group().rank();
+  const auto form = comm::SumForm::reduce_scatter;
+  std::array<std::int64_t, comm::operation_count> planned{};
+  const auto at = [&](comm::Operation operation) -> std::int64_t& {
+    return planned[static_cast<std::size_t>(operation)];
+  };
+  at(comm::Operation::collect) = comm::collection_traffic(run.layout, rank).message_count;
+  at(comm::Operation::sum) = comm::summation_traffic(run.layout, rank, form).message_count;
+  at(comm::Operation::shuffle) = comm::shuffle_traffic(run.layout, rank).message_count;
+  if (run.product->is_symmetric()) {
+    at(comm::Operation::collect) += comm::mirrored_collection_traffic(run.layout, rank).message_count;
+    at(comm::Operation::shuffle) += comm::mirrored_shuffle_traffic(run.layout, rank).message_count;
+    at(comm::Operation::sum) += comm::mirrored_summation_traffic(run.layout, rank, form).message_count;
+  }
+  for (auto& count : planned) count *= OuterStepCalls::products;
+  at(comm::Operation::dot) = OuterStepCalls::sums * comm::dot_traffic(group().size(), rank, 1).message_count;
+  return planned;
+}
+
+TEST(CallCountsTest, EachPhaseSendsTheMessagesOfItsOperation) {
+  for_every_run([](CountedRun& run) {
+    static_cast<void>(run.iteration.outer_step(run.problem.shift, false));
+    const auto planned = planned_messages(run);
+    for (const auto& phase : phase_table()) {
+      if (!phase.communicates()) continue;
+      EXPECT_EQ(run.sent(*phase.operation), planned[static_cast<std::size_t>(*phase.operation)])
+          << phase.name;
+    }
+  });
+}
+
+TEST(CallCountsTest, EachPhaseIsOpenedOncePerCall) {
+  for_every_run([](CountedRun& run) {
+    static_cast<void>(run.iteration.outer_step(run.problem.shift, false));
+    const auto calls = [&](Phase phase) { return run.timer.records()[index_of(phase)].calls; };
+    constexpr auto products = static_cast<std::uint64_t>(OuterStepCalls::products);
+    EXPECT_EQ(calls(Phase::summation), products);
+    EXPECT_EQ(calls(Phase::shuffle), products);
+    EXPECT_EQ(calls(Phase::multiply), products * run.product->part_count());
+    EXPECT_EQ(calls(Phase::dot), static_cast<std::uint64_t>(OuterStepCalls::sums));
+  });
+}
+
+TEST(CallCountsTest, ATraceHasRoomForAllEventsOfItsSteps) {
+  for_every_run([](CountedRun& run) {
+    constexpr int outer_steps = 3;
+    PhaseTrace trace(outer_steps * cg_steps_per_solve, run.product->part_count());
+    TraceBars bars(trace);
+    run.timer.attach(trace);
+    run.iteration.conjugate_gradient().add(bars);
+    const std::array<OuterStepObserver*, 1> observers{&bars};
+    static_cast<void>(run.iteration.iterate(run.problem.shift, outer_steps, observers));
+    EXPECT_EQ(trace.dropped_count(), 0);
+    const auto parts = PhaseTrace::events_per_part * (run.product->part_count() - 1);
+    std::size_t events_of_step = 0;
+    std::size_t most_events = 0;
+    for (const auto& event : trace.events()) {
+      ++events_of_step;
+      if (event.kind != TraceEvent::cg_step) continue;
+      // The first step of an outer iteration is noted after the events that prepare it.
+      if (event.number % cg_steps_per_solve > 0) most_events = std::max(most_events, events_of_step);
+      events_of_step = 0;
+    }
+    EXPECT_GT(most_events, 0U);
+    EXPECT_LE(most_events, PhaseTrace::events_per_step + parts);
+  });
+}
+
+}  // namespace
+}  // namespace cg2d

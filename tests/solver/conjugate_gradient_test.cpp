@@ -1,0 +1,301 @@
+// Conjugate gradients on systems of a user's own, serial and distributed, with every preconditioner.
+
+#include "cg/solver/conjugate_gradient.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cg/base/errors.hpp"
+#include "cg/matrix/matrix_source.hpp"
+#include "cg/solver/block_operator.hpp"
+#include "cg/solver/solve.hpp"
+#include "support/bits.hpp"
+#include "support/dense_operator.hpp"
+#include "support/mpi_test.hpp"
+
+namespace cg2d {
+namespace {
+
+using test::DenseOperator;
+using test::DenseRows;
+using test::group;
+
+/// 4 1 .
+/// 1 3 1
+/// . 1 2
+DenseRows three_rows() { return {{4.0, 1.0, 0.0}, {1.0, 3.0, 1.0}, {0.0, 1.0, 2.0}}; }
+
+/// The second difference on a line, with a diagonal that grows by the factor `growth` from row to row.
+DenseRows line_rows(std::size_t size, double growth) {
+  DenseRows rows(size, std::vector<double>(size));
+  for (std::size_t k = 0; k < size; ++k) {
+    rows[k][k] = 2.0 * std::pow(growth, static_cast<double>(k));
+    if (k > 0) rows[k][k - 1] = -1.0;
+    if (k + 1 < size) rows[k][k + 1] = -1.0;
+  }
+  return rows;
+}
+
+DenseRows negated(DenseRows rows) {
+  for (auto& row : rows) {
+    for (auto& entry : row) entry = -entry;
+  }
+  return rows;
+}
+
+std::vector<double> one_two_three(std::size_t size) {
+  std::vector<double> vector(size);
+  for (std::size_t k = 0; k < size; ++k) vector[k] = static_cast<double>(k + 1);
+  return vector;
+}
+
+struct Solved {
+  SystemSolveResult result;
+  std::vector<double> x;  ///< whole
+};
+
+/// Solves A x = A (1, 2, 3, ...). Collective.
+Solved solve_rows(DenseOperator& matrix, std::size_t size, const StopRule& stop,
+                  std::string_view preconditioner = "identity",
+                  std::span<StepObserver* const> observers = {}) {
+  const auto b = matrix.times(one_two_three(size));
+  std::vector<double> x(b.size(), std::numeric_limits<double>::quiet_NaN());  // overwritten, never read
+  const auto diagonal = matrix.diagonal();
+  const auto made = find_preconditioner(preconditioner)->make({.matrix = matrix, .diagonal = diagonal});
+  const auto result = solve(matrix, b, x, {.stop = stop, .preconditioner = *made, .observers = observers});
+  return {.result = result, .x = DenseOperator::whole(x)};
+}
+
+TEST(ConjugateGradientTest, SolvesThreeEquationsInThreeSteps) {
+  DenseOperator matrix(three_rows());
+  const auto [result, x] = solve_rows(matrix, 3, RelativeResidual(1e-14, 10));
+  EXPECT_EQ(result.end, SolveEnd::converged);
+  EXPECT_EQ(result.step_count, 3);
+  EXPECT_DOUBLE_EQ(result.first_residual_norm, std::sqrt(6.0 * 6.0 + 10.0 * 10.0 + 8.0 * 8.0));
+  // The condition number is below 4: a few roundings of 3.
+  EXPECT_EQ(x.size(), 3U);
+  for (std::size_t k = 0; k < x.size(); ++k) EXPECT_NEAR(x[k], static_cast<double>(k + 1), 1e-14);
+}
+
+TEST(ConjugateGradientTest, EveryPreconditionerSolvesDefiniteSystemsOfEitherSign) {
+  constexpr std::size_t size = 23;
+  constexpr double tolerance = 1e-12;
+  for (const auto& row : preconditioner_table()) {
+    for (const double growth : {1.0, 1.5}) {
+      for (const bool is_negative : {false, true}) {
+        SCOPED_TRACE(std::string(row.name) + ", growth " + std::to_string(growth) +
+                     (is_negative ? ", negative" : ""));
+        auto rows = line_rows(size, growth);
+        DenseOperator matrix(is_negative ? negated(rows) : rows);
+        const auto [result, x] = solve_rows(matrix, size, RelativeResidual(tolerance, 200), row.name);
+        EXPECT_EQ(result.end, SolveEnd::converged);
+        EXPECT_LE(result.residual_norm, tolerance * result.first_residual_norm);
+        // The recurrence drifts from the residual by some roundings of || A || || x || per step.
+        EXPECT_LE(result.true_residual_norm, 10.0 * tolerance * result.first_residual_norm);
+        if (growth > 1.0) continue;
+        // The condition number is below 250.
+        for (std::size_t k = 0; k < x.size(); ++k)
+          EXPECT_NEAR(x[k], static_cast<double>(k + 1), 1e3 * tolerance * size);
+      }
+    }
+  }
+}
+
+TEST(ConjugateGradientTest, JacobiTakesFewerStepsOnABadlyScaledDiagonal) {
+  constexpr std::size_t size = 23;
+  DenseOperator matrix(line_rows(size, 2.0));
+  const RelativeResidual stop(1e-10, 1000);
+  const auto plain = solve_rows(matrix, size, stop).result;
+  const auto scaled = solve_rows(matrix, size, stop, "jacobi").result;
+  EXPECT_EQ(plain.end, SolveEnd::converged);
+  EXPECT_EQ(scaled.end, SolveEnd::converged);
+  EXPECT_LT(2 * scaled.step_count, plain.step_count);
+}
+
+TEST(ConjugateGradientTest, AllRanksGetTheSameBits) {
+  DenseOperator matrix(line_rows(17, 1.1));
+  const auto result = solve_rows(matrix, 17, RelativeResidual(1e-8, 100), "jacobi").result;
+  const std::vector<double> numbers{static_cast<double>(result.step_count), result.first_residual_norm,
+                                    result.residual_norm, result.true_residual_norm};
+  for (const auto& others : group().gather_all(std::span<const double>(numbers)))
+    EXPECT_TRUE(test::same_bits(others, numbers));
+}
+
+TEST(ConjugateGradientTest, ARightHandSideOfZerosIsSolvedAtOnce) {
+  DenseOperator matrix(three_rows());
+  const std::vector<double> b(matrix.local_size(), 0.0);
+  std::vector<double> x(matrix.local_size(), 7.0);
+  IdentityPreconditioner none;
+  const auto result = solve(matrix, b, x, {.stop = RelativeResidual(1e-10, 10), .preconditioner = none});
+  EXPECT_EQ(result.end, SolveEnd::converged);
+  EXPECT_EQ(result.step_count, 0);
+  EXPECT_EQ(result.true_residual_norm, 0.0);
+  for (const double element : x) EXPECT_EQ(element, 0.0);
+}
+
+TEST(ConjugateGradientTest, EndsAtTheStepLimit) {
+  DenseOperator matrix(line_rows(23, 1.0));
+  const auto limited = solve_rows(matrix, 23, RelativeResidual(1e-12, 4)).result;
+  EXPECT_EQ(limited.end, SolveEnd::step_limit);
+  EXPECT_EQ(limited.step_count, 4);
+  // As in the benchmark, steps after the solution change nothing.
+  const auto fixed = solve_rows(matrix, 23, FixedSteps(60));
+  EXPECT_EQ(fixed.result.end, SolveEnd::step_limit);
+  EXPECT_EQ(fixed.result.step_count, 60);
+  for (std::size_t k = 0; k < fixed.x.size(); ++k) EXPECT_NEAR(fixed.x[k], static_cast<double>(k + 1), 1e-10);
+}
+
+TEST(ConjugateGradientTest, EndsWhereCgCannotSucceed) {
+  const RelativeResidual stop(1e-12, 100);
+  DenseOperator indefinite({{1.0, 0.0, 0.0}, {0.0, -2.0, 0.0}, {0.0, 0.0, 3.0}});
+  EXPECT_EQ(solve_rows(indefinite, 3, stop).result.end, SolveEnd::indefinite);
+  DenseOperator zero({{0.0, 0.0}, {0.0, 0.0}});
+  const std::vector<double> b(zero.local_size(), 1.0);
+  std::vector<double> x(b.size());
+  IdentityPreconditioner none;
+  EXPECT_EQ(solve(zero, b, x, {.stop = stop, .preconditioner = none}).end, SolveEnd::not_finite);
+}
+
+/// Keeps the numbers of the steps, and asks to stop after one of them.
+class StepList final : public StepObserver {
+ public:
+  explicit StepList(int last) : last_(last) {}
+  void before_step() override { ++begun; }
+  bool after_step(const CgState& state) override {
+    numbers.push_back(state.number);
+    EXPECT_GT(state.rho, 0.0);
+    EXPECT_GT(state.curvature, 0.0);
+    EXPECT_GT(state.alpha, 0.0);
+    EXPECT_GT(state.beta, 0.0);
+    return state.number == last_;
+  }
+
+  int begun = 0;
+  std::vector<int> numbers;
+
+ private:
+  int last_;
+};
+
+TEST(ConjugateGradientTest, ObserversSeeEveryStepAndMayStop) {
+  DenseOperator matrix(line_rows(23, 1.0));
+  StepList stopping(2);
+  StepList watching(100);
+  const std::vector<StepObserver*> observers{&stopping, &watching};
+  const auto result = solve_rows(matrix, 23, RelativeResidual(1e-12, 100), "identity", observers).result;
+  EXPECT_EQ(result.end, SolveEnd::stopped);
+  EXPECT_EQ(result.step_count, 2);
+  for (const auto* list : {&stopping, &watching}) {
+    EXPECT_EQ(list->begun, 2);
+    EXPECT_EQ(list->numbers, (std::vector<int>{1, 2}));
+  }
+}
+
+TEST(ConjugateGradientTest, ARemovedObserverIsToldNothing) {
+  DenseOperator matrix(three_rows());
+  PhaseTimer timer;
+  DistributedVectors vectors(matrix, timer, 1);
+  IdentityPreconditioner none;
+  ConjugateGradient conjugate_gradient(matrix, none, vectors);
+  StepList list(100);
+  conjugate_gradient.add(list);
+  const auto b = matrix.times(one_two_three(3));
+  std::vector<double> x(b.size());
+  conjugate_gradient.solve(b, x, FixedSteps(1));
+  conjugate_gradient.remove(list);
+  conjugate_gradient.solve(b, x, FixedSteps(1));
+  EXPECT_EQ(list.numbers, (std::vector<int>{1}));
+}
+
+TEST(ConjugateGradientTest, OtherLengthsAreRefusedOnEveryRank) {
+  DenseOperator matrix(three_rows());
+  const std::vector<double> b(matrix.local_size());
+  std::vector<double> x(matrix.local_size() + (group().rank() == 0 ? 1 : 0));  // wrong on one rank
+  IdentityPreconditioner none;
+  EXPECT_THROW(solve(matrix, b, x, {.stop = FixedSteps(1), .preconditioner = none}), InputError);
+}
+
+// ---------------------------------------------------------------- preconditioners
+
+TEST(PreconditionerTest, TheTableBeginsWithTheIdentityAndFindsItsRows) {
+  DenseOperator matrix(three_rows());
+  const auto diagonal = matrix.diagonal();
+  EXPECT_TRUE(preconditioner_table().front().make({.matrix = matrix, .diagonal = {}})->is_identity());
+  for (const auto& row : preconditioner_table()) {
+    EXPECT_EQ(find_preconditioner(row.name), &row);
+    EXPECT_FALSE(row.description.empty());
+    const bool is_first = &row == &preconditioner_table().front();
+    EXPECT_EQ(row.make({.matrix = matrix, .diagonal = diagonal})->is_identity(), is_first);
+  }
+  EXPECT_EQ(find_preconditioner("none such"), nullptr);
+}
+
+TEST(PreconditionerTest, TheIdentityCopiesNothing) {
+  IdentityPreconditioner none;
+  VectorOps vectors(1);
+  const std::vector<double> r{1.0, 2.0};
+  EXPECT_EQ(none.apply(r, vectors).data(), r.data());
+  EXPECT_EQ(vectors.update_work(), VectorWork{});
+}
+
+TEST(PreconditionerTest, JacobiDividesByTheDiagonalAndCountsItsWork) {
+  DenseOperator matrix(three_rows());
+  const auto diagonal = matrix.diagonal();
+  const auto jacobi = find_preconditioner("jacobi")->make({.matrix = matrix, .diagonal = diagonal});
+  VectorOps vectors(1);
+  const std::vector<double> whole_r{2.0, 6.0, -3.0};
+  const auto scaled = jacobi->apply(matrix.piece_of(whole_r), vectors);
+  EXPECT_EQ(DenseOperator::whole(scaled), (std::vector<double>{0.5, 6.0 * (1.0 / 3.0), -1.5}));
+  EXPECT_EQ(vectors.update_work().call_count, 1);
+}
+
+TEST(PreconditionerTest, ADiagonalThatHasNoInverseIsRefusedOnEveryRank) {
+  DenseOperator matrix(three_rows());
+  for (const auto& row : preconditioner_table()) {
+    if (!row.needs_diagonal) continue;
+    SCOPED_TRACE(std::string(row.name));
+    for (const double unusable :
+         {0.0, std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()}) {
+      auto diagonal = matrix.diagonal();
+      if (group().rank() == 0) diagonal.front() = unusable;
+      EXPECT_THROW(row.make({.matrix = matrix, .diagonal = diagonal}), InputError);
+    }
+    EXPECT_THROW(row.make({.matrix = matrix, .diagonal = {}}), InputError);
+  }
+}
+
+// ---------------------------------------------------------------- the program's own operator
+
+TEST(ConjugateGradientTest, SolvesWithTheBlocksOfEveryGrid) {
+  auto problem = *find_class("S");
+  problem.shift = 0.0;  // a sum of squares and rcond: positive definite
+  std::optional<int> step_count;
+  for (const auto& grid : comm::factorizations(group().size())) {
+    SCOPED_TRACE("grid " + grid.name());
+    const auto layout = comm::BlockLayout::even(problem.n, grid);
+    const auto product =
+        make_block_product(kernel_info(kernels::default_kernel().name),
+                           npb_source().build(problem, layout, group(), 1).block, layout, group().rank(), {});
+    const auto communicator = comm::default_transport().make(group(), layout, {});
+    PhaseTimer timer;
+    BlockOperator matrix(*communicator, *product, timer, 1);
+    const std::vector<double> b(matrix.local_size(), 1.0);
+    std::vector<double> x(matrix.local_size());
+    IdentityPreconditioner none;
+    const auto result = solve(matrix, b, x, {.stop = RelativeResidual(1e-10, 1000), .preconditioner = none});
+    EXPECT_EQ(result.end, SolveEnd::converged);
+    EXPECT_LE(result.true_residual_norm, 2e-10 * result.first_residual_norm);
+    // Another order of additions hardly moves the end.
+    if (!step_count) step_count = result.step_count;
+    EXPECT_NEAR(result.step_count, *step_count, 1.0);
+  }
+}
+
+}  // namespace
+}  // namespace cg2d

@@ -1,0 +1,86 @@
+#pragma once
+
+// A small matrix, given whole, as an operator of a user's own: rank by rank some of its rows.
+
+#include <algorithm>
+#include <cstddef>
+#include <functional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "cg/solver/linear_operator.hpp"
+#include "support/mpi_test.hpp"
+
+namespace cg2d::test {
+
+using DenseRows = std::vector<std::vector<double>>;
+
+/// Rows of a whole matrix, a part of them on each rank of the test. Every operation is collective but the
+/// accessors. Slow, and independent of cg2d's own communication.
+class DenseOperator final : public LinearOperator {
+ public:
+  /// The rows are cut evenly, but rank 1, if there is one, gets none.
+  explicit DenseOperator(DenseRows rows) : rows_(std::move(rows)) {
+    const auto rank_count = static_cast<std::size_t>(group().size());
+    const auto rank = static_cast<std::size_t>(group().rank());
+    const std::size_t sharing = rank_count > 1 ? rank_count - 1 : 1;
+    const std::size_t share = rank > 1 ? rank - 1 : rank;  // rank 1 begins where rank 2 does
+    begin_ = rows_.size() * share / sharing;
+    const std::size_t end = rank == 1 ? begin_ : rows_.size() * (share + 1) / sharing;
+    p_.resize(end - begin_);
+    q_.resize(end - begin_);
+  }
+
+  [[nodiscard]] std::size_t local_size() const override { return p_.size(); }
+  [[nodiscard]] std::span<double> operand() override { return p_; }
+  void apply() override {
+    ++product_count;
+    const auto p = whole(p_);
+    for (std::size_t k = 0; k < q_.size(); ++k) {
+      const auto& row = rows_[begin_ + k];
+      q_[k] = 0.0;
+      for (std::size_t column = 0; column < row.size(); ++column) q_[k] += row[column] * p[column];
+    }
+  }
+  [[nodiscard]] std::span<const double> result() const override { return q_; }
+  void sum_over_ranks(std::span<double> values) override {
+    ++sum_count;
+    const auto all = group().gather_all(std::span<const double>(values));
+    std::ranges::fill(values, 0.0);
+    for (const auto& ones : all) std::ranges::transform(values, ones, values.begin(), std::plus<>());
+  }
+
+  /// This rank's piece of a vector that is given whole, and the other way round.
+  [[nodiscard]] std::vector<double> piece_of(std::span<const double> vector) const {
+    const auto piece = vector.subspan(begin_, p_.size());
+    return {piece.begin(), piece.end()};
+  }
+  [[nodiscard]] static std::vector<double> whole(std::span<const double> piece) {
+    std::vector<double> vector;
+    for (const auto& part : group().gather_all(piece)) vector.insert(vector.end(), part.begin(), part.end());
+    return vector;
+  }
+  [[nodiscard]] std::vector<double> diagonal() const {
+    std::vector<double> entries;
+    for (std::size_t k = 0; k < p_.size(); ++k) entries.push_back(rows_[begin_ + k][begin_ + k]);
+    return entries;
+  }
+  /// This rank's piece of A x, x given whole.
+  [[nodiscard]] std::vector<double> times(std::span<const double> x) {
+    std::ranges::copy(piece_of(x), p_.begin());
+    apply();
+    return q_;
+  }
+
+  int product_count = 0;
+  int sum_count = 0;
+
+ private:
+  DenseRows rows_;
+  std::size_t begin_ = 0;
+  std::vector<double> p_;
+  std::vector<double> q_;
+};
+
+}  // namespace cg2d::test
