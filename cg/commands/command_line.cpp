@@ -26,7 +26,7 @@ void refuse_line_breaks(int argument_count, const char* const* arguments) {
   }
 }
 
-/// What to say about arguments that nobody takes; the first of them is enough.
+/// The message about unknown arguments; it names the first of them.
 std::string text_of_unexpected(const CLI::App& app, const CLI::App* parsed) {
   const auto arguments = app.remaining(true);
   const std::string first = arguments.empty() ? "argument" : arguments.front();

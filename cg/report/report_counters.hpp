@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "cg/report/report.hpp"
+#include "cg/run/run_report.hpp"
 
 namespace cg2d {
 

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "cg/report/report.hpp"
+#include "cg/run/run_report.hpp"
 
 namespace cg2d {
 

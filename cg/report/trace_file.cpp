@@ -44,14 +44,15 @@ std::string trace_head(const RunReport& report, std::span<const double> uncertai
                      {"tid", rank},
                      {"args",
                       {{"name", fmt::format("rank {} (column {}, row {})", rank,
-                                            report.grid.column_of(number), report.grid.row_of(number))}}}});
+                                            report.configuration.grid.column_of(number),
+                                            report.configuration.grid.row_of(number))}}}});
   }
   const nlohmann::ordered_json facts{{"program", "cg2d"},
                                      {"version", build_info::version},
                                      {"class", report.problem.class_name},
-                                     {"grid", report.grid.name()},
-                                     {"kernel", report.kernel},
-                                     {"transport", report.transport},
+                                     {"grid", report.configuration.grid.name()},
+                                     {"kernel", report.configuration.kernel},
+                                     {"transport", report.configuration.transport},
                                      {"repetition", 1},
                                      {"clock_uncertainty_us", uncertainties_us}};
   const auto list = json_text(names);

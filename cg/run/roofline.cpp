@@ -33,7 +33,7 @@ MachineLimits measure_limits(comm::RankGroup& group, int thread_count, std::int6
   return limits;
 }
 
-std::array<PhaseWork, phase_count> work_of(const RankFacts& facts, const RankTimes& times) {
+std::array<PhaseWork, phase_count> work_of(const RankResult& facts, const RankTimes& times) {
   std::array<PhaseWork, phase_count> work{};
   const auto of = [&](Phase phase) -> PhaseWork& { return work[static_cast<std::size_t>(phase)]; };
   // Each product is summed once; it may multiply in several parts.

@@ -10,7 +10,7 @@
 
 namespace cg2d {
 
-struct RankFacts;
+struct RankResult;
 struct RankTimes;
 
 /// What one rank can do at best while all ranks are at it.
@@ -35,7 +35,7 @@ struct PhaseWork {
   double byte_count = 0.0;
   double flop_count = 0.0;
 };
-std::array<PhaseWork, phase_count> work_of(const RankFacts& facts, const RankTimes& times);
+std::array<PhaseWork, phase_count> work_of(const RankResult& facts, const RankTimes& times);
 
 /// Seconds below which a phase cannot go: the longer of moving and computing.
 double shortest_time_s(Phase phase, const PhaseWork& work, const MachineLimits& limits);

@@ -41,8 +41,8 @@ class TimedSolver {
         communicator_(communicator),
         group_(group),
         timer_(options.time_phases, communicator),
-        operator_(communicator, product, timer_, options.thread_count),
-        solver_(operator_, communicator, timer_, options.thread_count) {
+        operator_(communicator, product, timer_, options.configuration.thread_count),
+        solver_(operator_, communicator, timer_, options.configuration.thread_count) {
     if (!options.trace.path.empty()) trace_.emplace(options.trace.step_count, product.part_count());
   }
 
@@ -55,8 +55,8 @@ class TimedSolver {
     return solver_.outer_step(problem_.shift, watch.asked());
   }
 
-  /// All outer iterations from x = (1, ..., 1). Stops early on a wish to stop or when numbers are no longer
-  /// finite.
+  /// All outer iterations from x = (1, ..., 1). Stops early on a request to stop or when numbers are no
+  /// longer finite.
   template <typename AfterStep>
   std::vector<OuterStep> iterate(const InterruptWatch& watch, const AfterStep& after_step) {
     solver_.reset();

@@ -1,14 +1,14 @@
 #pragma once
 
-// `cg2d model`: what a machine is predicted to take, and the calibration of this one.
+// `cg2d model`: predicted times of a described machine, and the calibration of this one.
 
 #include <string>
 #include <vector>
 
 #include "cg/base/errors.hpp"
 #include "cg/matrix/problem.hpp"
+#include "cg/solver/configuration.hpp"
 #include "comm/block_layout.hpp"
-#include "comm/communicator.hpp"
 #include "comm/rank_group.hpp"
 
 namespace cg2d {
@@ -19,12 +19,12 @@ struct ModelOptions {
   std::vector<Problem> problems;
   std::vector<int> rank_counts;          ///< empty: the ranks that run
   std::vector<comm::ProcessGrid> grids;  ///< empty: all of the rank counts
-  std::string kernel;                    ///< empty: the machine's default
-  std::string transport{comm::default_transport().name};
+  /// Without a grid. Its kernel is one of the description, automatic_choice the default one; its threads are
+  /// for calibrates.
+  Configuration configuration;
   std::string format = "text";
   std::string output;
   bool calibrates = false;
-  int thread_count = 1;  ///< of each rank, with calibrates
   bool progress = false;
 };
 

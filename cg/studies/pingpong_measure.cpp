@@ -129,7 +129,7 @@ class CheckedTransfers {
 
 /// A time as it goes from rank to rank.
 struct PackedTime {
-  std::int32_t method = 0;  // in the setting
+  std::int32_t method = 0;  // its place in the options
   std::int32_t variable_count = 0;
   std::int64_t byte_count = 0;
   Sample seconds;
@@ -144,8 +144,8 @@ struct PairFindings {
 /// The two ranks of a pair, between themselves.
 class PairRace {
  public:
-  PairRace(comm::RankGroup& pair, const TransferSetting& setting, bool same_node)
-      : pair_(pair), setting_(setting), same_node_(same_node) {
+  PairRace(comm::RankGroup& pair, const TransferOptions& transfers, bool same_node)
+      : pair_(pair), transfers_(transfers), same_node_(same_node) {
     const bool share_a_core = inspect_environment(pair, 1).ranks_oversubscribed;
     pair.waiter().set_mode(share_a_core ? comm::WaitMode::yield : comm::WaitMode::spin);
     const auto largest = largest_shape();
@@ -153,8 +153,8 @@ class PairRace {
   }
 
   PairFindings measure() {
-    for (const auto byte_count : setting_.byte_counts) {
-      for (const int variable_count : setting_.variable_counts) {
+    for (const auto byte_count : transfers_.byte_counts) {
+      for (const int variable_count : transfers_.variable_counts) {
         measure_shape({.count = static_cast<std::size_t>(variable_count),
                        .byte_count = static_cast<std::size_t>(byte_count)});
       }
@@ -164,8 +164,8 @@ class PairRace {
 
  private:
   [[nodiscard]] comm::VariableShape largest_shape() const {
-    const auto bytes = *std::ranges::max_element(setting_.byte_counts);
-    const auto count = *std::ranges::max_element(setting_.variable_counts);
+    const auto bytes = *std::ranges::max_element(transfers_.byte_counts);
+    const auto count = *std::ranges::max_element(transfers_.variable_counts);
     return {.count = static_cast<std::size_t>(count), .byte_count = static_cast<std::size_t>(bytes)};
   }
 
@@ -175,7 +175,7 @@ class PairRace {
     comm::PingPong* memory = nullptr;
     for (std::size_t k = 0; k < row.methods.size(); ++k) {
       const auto& method = row.methods[k];
-      if (std::ranges::find(setting_.methods, method.name) == setting_.methods.end()) continue;
+      if (std::ranges::find(transfers_.methods, method.name) == transfers_.methods.end()) continue;
       if (!reason.empty()) {
         findings_.left_out.emplace_back(method.name, reason);
       } else if (method.blocks && share_a_core) {
@@ -208,8 +208,8 @@ class PairRace {
     require_right(shape);
     for (std::size_t k = 0; k < methods_.size(); ++k) {
       for (double& seconds : turns[k]) seconds /= 2.0 * static_cast<double>(shape.count);
-      const auto place = std::ranges::find(setting_.methods, methods_[k].name());
-      findings_.times.push_back({.method = static_cast<std::int32_t>(place - setting_.methods.begin()),
+      const auto place = std::ranges::find(transfers_.methods, methods_[k].name());
+      findings_.times.push_back({.method = static_cast<std::int32_t>(place - transfers_.methods.begin()),
                                  .variable_count = static_cast<std::int32_t>(shape.count),
                                  .byte_count = static_cast<std::int64_t>(shape.byte_count),
                                  .seconds = sample_of(std::move(turns[k]))});
@@ -227,7 +227,7 @@ class PairRace {
   }
 
   comm::RankGroup& pair_;
-  const TransferSetting& setting_;
+  const TransferOptions& transfers_;
   bool same_node_;
   std::vector<std::unique_ptr<comm::PingPong>> memories_;
   std::vector<CheckedTransfers> methods_;
@@ -266,21 +266,22 @@ std::vector<std::string> pingpong_method_names() {
   return names;
 }
 
-PairResult measure_pair(comm::RankGroup& group, const RankPair& pair, const TransferSetting& setting) {
-  const auto nodes = comm::make_node_map(group, setting.ranks_per_node);
+PairResult measure_pair(comm::RankGroup& group, const RankPair& pair, const TransferOptions& transfers,
+                        const Configuration& configuration) {
+  const auto nodes = comm::make_node_map(group, configuration.ranks_per_node);
   const bool same_node = nodes.node_of(pair.first) == nodes.node_of(pair.second);
   PairFindings mine;
   agree_on(group, [&] {
     if (group.rank() != pair.first && group.rank() != pair.second) return;
     comm::RankGroup both(group.part({pair.first, pair.second}));
-    auto findings = PairRace(both, setting, same_node).measure();
+    auto findings = PairRace(both, transfers, same_node).measure();
     if (group.rank() == pair.first) mine = std::move(findings);
   });
   PairResult result{.pair = pair, .same_node = same_node, .times = {}, .lines = {}, .left_out = {}};
   const auto index = static_cast<std::size_t>(pair.first);
   const auto times = group.gather_all(std::span<const PackedTime>(mine.times))[index];
   for (const auto& time : times) {
-    result.times.push_back({.method = setting.methods[static_cast<std::size_t>(time.method)],
+    result.times.push_back({.method = transfers.methods[static_cast<std::size_t>(time.method)],
                             .variable_count = time.variable_count,
                             .byte_count = time.byte_count,
                             .seconds = time.seconds});
@@ -302,9 +303,8 @@ Phase communication_phase_at(std::size_t index) {
   return phases[index];
 }
 
-std::vector<TransportPhases> measure_phases(comm::RankGroup& group, const TransportChoice& transports,
-                                            const Problem& problem, const comm::ProcessGrid& grid,
-                                            int ranks_per_node) {
+std::vector<TransportPhases> measure_phases(comm::RankGroup& group, const UsableTransports& transports,
+                                            const Problem& problem, const Configuration& configuration) {
   constexpr std::array<comm::Operation, communication_phase_count> operations{
       comm::Operation::collect, comm::Operation::sum, comm::Operation::shuffle, comm::Operation::dot};
   constexpr RaceLimits limits{.fewest_rounds = 7,
@@ -312,7 +312,7 @@ std::vector<TransportPhases> measure_phases(comm::RankGroup& group, const Transp
                               .budget_s = 0.3,
                               .hopeless_factor = std::numeric_limits<double>::infinity(),
                               .shortest_turn_s = 1e-3};
-  const auto layout = comm::BlockLayout::even(problem.n, grid);
+  const auto layout = comm::BlockLayout::even(problem.n, configuration.grid);
   std::vector<TransportPhases> phases;
   for (const auto* transport : transports.available)
     phases.push_back({.transport = std::string(transport->name), .seconds = {}});
@@ -322,7 +322,7 @@ std::vector<TransportPhases> measure_phases(comm::RankGroup& group, const Transp
       timed.push_back({.transport = *transport,
                        .operation = operation,
                        .layout = layout,
-                       .options = {.ranks_per_node = ranks_per_node}});
+                       .options = communicator_options(configuration, false)});
     const auto samples = time_operations(group, timed, limits);
     for (std::size_t k = 0; k < samples.size(); ++k) phases[k].seconds.push_back(samples[k]);
   }

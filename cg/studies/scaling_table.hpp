@@ -1,6 +1,6 @@
 #pragma once
 
-// What a comparison of the ways to use a node measured, its figures, and the formats that show them. Pure.
+// The measurements of the ways to use a node, the figures that follow, and the formats that show them. Pure.
 
 #include <optional>
 #include <span>
@@ -28,10 +28,10 @@ struct ScalingRun {
   ScalingWay way;
   int round = 1;
   ExitCode code = ExitCode::success;
-  std::string reason;   ///< empty on success
-  Problem problem;      ///< as this number of cores has it
-  std::string grid;     ///< empty if the run did not come so far
-  std::string kernel;   ///< likewise
+  std::string reason;  ///< empty on success
+  Problem problem;     ///< as this number of cores has it
+  /// As run; nothing if the run ended before it was known.
+  std::optional<Configuration> configuration;
   double time_s = 0.0;  ///< of the timed region; this and what follows only on success
   double zeta = 0.0;
   CommunicationShares shares;
@@ -39,13 +39,13 @@ struct ScalingRun {
   [[nodiscard]] bool succeeded() const { return code == ExitCode::success; }
 };
 
-/// Everything that was asked for and measured.
+/// The options and all measurements.
 struct ScalingStudy {
   Problem problem;  ///< on one core
   bool weak = false;
   std::vector<int> core_counts;
   std::vector<std::string> transports;
-  std::string kernel;  ///< as it was asked for
+  Configuration configuration;  ///< of every way, except for threads and transport
   int round_count = 0;
   std::vector<ScalingWay> ways;  ///< in the order of the plan
   std::vector<ScalingRun> runs;  ///< in the order in which they ran

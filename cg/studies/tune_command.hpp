@@ -8,9 +8,9 @@
 #include "cg/base/errors.hpp"
 #include "cg/machine/thread_binding.hpp"
 #include "cg/matrix/problem.hpp"
+#include "cg/solver/configuration.hpp"
 #include "cg/tuning/kernel_choice.hpp"
 #include "comm/block_layout.hpp"
-#include "comm/communicator.hpp"
 #include "comm/rank_group.hpp"
 
 namespace cg2d {
@@ -19,9 +19,8 @@ namespace cg2d {
 struct TuneOptions {
   std::vector<Problem> problems;
   std::vector<comm::ProcessGrid> grids;  ///< empty: every grid of the ranks
-  int thread_count = 1;
+  Configuration configuration;           ///< of every case, without grid and kernel
   BindWish bind = BindWish::automatic;
-  std::string transport{comm::default_transport().name};
   ProfileSource profile;  ///< where the result goes; unused: nowhere
   bool progress = false;  ///< asked for; a terminal gets it anyway
 };
