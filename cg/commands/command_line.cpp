@@ -15,7 +15,7 @@
 namespace cg2d {
 namespace {
 
-/// The first line of an error text, since one line is what a user gets.
+/// The first line of an error text: users get one line.
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
 /// Quoted in an error message, a line break would make two lines of it.

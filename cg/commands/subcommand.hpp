@@ -1,6 +1,6 @@
 #pragma once
 
-// The pattern of every subcommand of the program: declare options, then say what to do.
+// The pattern of every subcommand of the program: declare options, then return the action.
 
 #include <CLI/CLI.hpp>
 #include <functional>

@@ -68,7 +68,7 @@ void check_axes(const SweepAxes& axes) {
   for (const int columns : axes.columns) require_within("--px", columns, most);
 }
 
-/// Classes, or the one problem that the numbers make.
+/// The classes, or the one problem that the numbers define.
 std::vector<Problem> problems_from(const SweepArguments& arguments) {
   auto letters = arguments.class_letters;
   if (arguments.problem.has_any()) {

@@ -102,7 +102,7 @@ void let_threads_sleep_if_crowded(int argument_count, char** arguments) {
   const auto program = std::filesystem::read_symlink("/proc/self/exe", error);
   if (error || setenv("OMP_WAIT_POLICY", "passive", 1) != 0) return;
   execv(program.c_str(), arguments);
-  // It did not start: this one goes on, and its threads spin.
+  // The new start failed: this process goes on, and its threads spin.
 }
 
 }  // namespace cg2d

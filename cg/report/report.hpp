@@ -21,7 +21,7 @@ struct SourceRow;
 struct ReportFormat {
   std::string_view name;
   std::string (*write)(const RunReport& report);
-  /// Whether a run that could not start still has something to say in this format.
+  /// Whether a run that could not start is reported in this format.
   bool writes_errors;
 };
 std::span<const ReportFormat> report_format_table();

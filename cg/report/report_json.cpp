@@ -31,7 +31,7 @@ Json environment_of(const RunReport& report) {
   return json;
 }
 
-/// The problem, and the facts of its matrix where it was generated.
+/// The problem, and figures of its matrix if it was generated.
 Json problem_of(const RunReport& report) {
   auto json = problem_json(report.problem);
   if (report.nonzero_count > 0) {

@@ -83,7 +83,7 @@ std::string row_length_text(const RunReport& report) {
                             100.0 * lengths.short_row_nonzero_share());
 }
 
-/// All ranks' blocks together.
+/// Sums over all ranks' blocks.
 std::string conversion_text(const RunReport& report) {
   std::int64_t csr_bytes = 0;
   std::int64_t block_bytes = 0;

@@ -35,7 +35,7 @@ struct Comparison {
 Comparison compare_results(const std::vector<ResultRecord>& before, const std::vector<ResultRecord>& after,
                            double threshold);
 
-/// The table, with what only one set has, and the verdict.
+/// The table, the configurations that only one set has, and the verdict.
 std::string comparison_text(const Comparison& comparison, double threshold);
 
 /// "5%", "5 %" or "5" -> 0.05. Nothing for anything else, or below 0.

@@ -1,6 +1,6 @@
 #pragma once
 
-// The configuration of a result: what tells results apart, and its axes as JSON, by the table of axes.
+// The configuration of a result, which tells results apart, and its axes as JSON, by the table of axes.
 
 #include <nlohmann/json_fwd.hpp>
 #include <string>
@@ -14,7 +14,7 @@ enum class AxesIn { a_report, a_sweep };
 /// Adds one member for each of them, in the order of the table.
 void put_axes(nlohmann::ordered_json& json, const Configuration& configuration, AxesIn which);
 
-/// Takes over the members that are axes; the others, and what is missing, stay as they are. Throws InputError
+/// Sets the axes that are members of the object; the other axes stay as they are. Throws InputError
 /// for a value that the axis cannot have.
 void read_axes(const nlohmann::ordered_json& json, Configuration& configuration);
 

@@ -21,7 +21,7 @@ bool varies(const std::vector<ResultRecord>& records, const Property& property) 
       records, [&](const auto& record) { return property(record) != property(records.front()); });
 }
 
-/// What tells the measurements of one file apart: the order of the matrix, and axes.
+/// The parameters that differ within one set of results: the order of the matrix, and axes.
 struct VaryingParts {
   bool order = false;
   std::vector<const ConfigurationAxis*> numbers;

@@ -96,7 +96,7 @@ std::optional<PredictedTimes> prediction_from(const Json& run) {
 
 constexpr std::string_view single_run_complaint = "it holds the result of a single run, not those of a sweep";
 
-/// Lines of a sweep have its key; a file of results may have lines of single runs, too.
+/// Every line of a sweep has the key "sweep"; a file of results may have lines of single runs, too.
 enum class LinesOf { any_runs, a_sweep };
 
 std::vector<ResultRecord> records_of_lines(std::string_view text, LinesOf source) {
@@ -123,8 +123,8 @@ std::vector<ResultRecord> records_of_lines(std::string_view text, LinesOf source
 
 bool is_single_run(const Json& json) { return json.is_object() && !json.contains("sweep"); }
 
-/// Whether a text without an end of line can be what a killed sweep leaves of its first line: no foreign
-/// file may be taken for that, since it would be dropped.
+/// Whether a text without an end of line can be the first line of a killed sweep. A foreign file must not be
+/// taken for that, since it would be dropped.
 bool is_part_of_sweep_line(std::string_view text) {
   constexpr std::string_view beginning = R"({"schema_version":1,"program":{"name":"cg2d",)";
   return text.starts_with(beginning) || beginning.starts_with(text);
@@ -164,7 +164,7 @@ std::size_t complete_lines(std::string_view text) {
 }
 
 std::vector<ResultRecord> parse_results(std::string_view text) {
-  // One object over many lines, as cg2d run writes it, or one that somebody has made compact.
+  // One object: over many lines, as cg2d run writes it, or made compact.
   if (const auto whole = Json::parse(text, nullptr, false); is_single_run(whole)) {
     try {
       return {record_from(whole)};
@@ -177,7 +177,7 @@ std::vector<ResultRecord> parse_results(std::string_view text) {
 
 std::vector<ResultRecord> parse_sweep(std::string_view text) {
   const auto rest = text.substr(complete_lines(text));
-  // The sweep's key is the last one of a line: an object that is complete without it is somebody else's.
+  // The key "sweep" is the last one of a line: a complete object without it is not a sweep's.
   for (const auto part : {text, rest}) {
     if (is_single_run(Json::parse(part, nullptr, false))) throw InputError(std::string(single_run_complaint));
   }

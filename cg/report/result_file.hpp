@@ -33,7 +33,7 @@ struct ResultRecord {
   std::int64_t n = 0;           ///< order of the matrix
   std::vector<double> times_s;  ///< of the timed repetitions; empty if the run failed
   double time_s = 0.0;          ///< of the repetition that the run reports, the median one
-  /// Of that repetition: mean over the ranks, seconds; nothing where phases were not timed.
+  /// Seconds of that repetition, means over the ranks; empty if phases were not timed.
   std::optional<PhaseSeconds> phases_s;
   std::optional<PredictedTimes> prediction;
   std::optional<double> duration_s;  ///< of the whole run with its set-up, in a sweep
@@ -52,12 +52,11 @@ std::vector<ResultRecord> parse_results(std::string_view text);
 /// The same of a file; the error names it.
 std::vector<ResultRecord> read_results(const std::string& path);
 
-/// The records of the whole lines of a sweep's file. A part of a line at its end is passed over. Throws
-/// InputError, without the name of the file, for any text that no sweep has written: the result of a single
-/// run, too.
+/// The records of the whole lines of a sweep's file. An incomplete last line is skipped. Throws InputError,
+/// without the name of the file, for any text that is not a sweep's, as the result of a single run.
 std::vector<ResultRecord> parse_sweep(std::string_view text);
 
-/// How many bytes of a file of JSON Lines are whole lines: a writer that was killed leaves a part of one.
+/// The number of bytes in whole lines of JSON Lines: a writer that was killed leaves a part of the last one.
 std::size_t complete_lines(std::string_view text);
 
 /// The origin of a result: program version, compiler and flags, MPI, and processor with caches. Results of

@@ -82,7 +82,7 @@ void BenchmarkRun::prepare() {
   }
 }
 
-/// The grid and its kernel into the configuration.
+/// Puts the grid and its kernel into the configuration.
 void BenchmarkRun::take_grid(const comm::ProcessGrid& grid) {
   report_.configuration.grid = grid;
   report_.kernel_choice = kernel_for(grid);
@@ -155,13 +155,13 @@ Environment BenchmarkRun::granted_environment() const {
   return granted;
 }
 
-/// Where the transport is still to be chosen, the grids are compared over the default one: the choice is then
-/// made on the best grid.
+/// With --transport auto the grids are compared over the default transport; the transport is then chosen on
+/// the best grid.
 const comm::TransportRow& BenchmarkRun::first_transport() const {
   return chooses_transport() ? comm::default_transport() : *comm::find_transport(configuration().transport);
 }
 
-/// With the run's own block: nothing is generated for the trial.
+/// By a trial with the run's own block.
 void BenchmarkRun::choose_transport(const comm::BlockLayout& layout, BlockProduct& product) {
   progress_.say("choosing the transport");
   const std::string wait_mode(wait_mode_name(report_.wait_mode));
@@ -281,7 +281,7 @@ void BenchmarkRun::perform() {
   note_warnings(solver);
 }
 
-/// Where ranks share cores, what one of them can do depends on what the others do at that moment.
+/// Not where ranks share cores: the limit of each would depend on what the others do at that moment.
 void BenchmarkRun::measure_limits(comm::Communicator& communicator, std::int64_t matrix_bytes) {
   if (report_.environment->ranks_oversubscribed) {
     report_.warnings.emplace_back(
@@ -308,7 +308,7 @@ void BenchmarkRun::keep_trace(const TimedSolver& solver) {
                      .node = report_.environment->ranks[rank].node};
 }
 
-/// The set is made before this rank's first threads are: they inherit it.
+/// The counters are made before this rank's first threads, which inherit them.
 void BenchmarkRun::prepare_counters() {
   const auto names = wanted_events(options_.counters, group_);
   if (!names.empty() && !options_.time_phases) {  // the option itself has been refused: the environment's

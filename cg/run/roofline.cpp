@@ -45,7 +45,7 @@ std::array<PhaseWork, phase_count> work_of(const RankResult& facts, const RankTi
       .flop_count = product_count * flops_per_nonzero * static_cast<double>(facts.nonzero_count)};
   of(Phase::collection).byte_count = moved_bytes(times, comm::Operation::collect);
   of(Phase::shuffle).byte_count = moved_bytes(times, comm::Operation::shuffle);
-  // What arrives is added: as many elements as were sent, but for uneven pieces.
+  // Received elements are added: as many as were sent, except for uneven pieces.
   const double summed = moved_bytes(times, comm::Operation::sum) / (read_and_written * sizeof(double));
   of(Phase::summation) = {.byte_count = moved_bytes(times, comm::Operation::sum), .flop_count = summed};
   of(Phase::dot) = {

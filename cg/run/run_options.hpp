@@ -23,7 +23,7 @@ struct OpenGridOptions {
   bool tries_grids = true;     ///< without --px: measure the best few; else the rule chooses
 };
 
-/// What `cg2d run` was asked for.
+/// The options of `cg2d run`.
 struct RunOptions {
   Problem problem;
   Configuration configuration;  ///< as asked for: grid, kernel and transport may be open

@@ -1,6 +1,6 @@
 #pragma once
 
-// The timed part of a benchmark run: the outer iterations, and what is noted of them.
+// The timed part of a benchmark run: the outer iterations, and their records.
 
 #include <array>
 #include <cmath>
@@ -32,7 +32,8 @@ inline bool is_finite(const OuterStep& step) {
 
 inline bool must_stop(const OuterStep& step) { return step.stop_asked || !is_finite(step); }
 
-/// Everything that one timed repetition needs, made once. Holds references: all must outlive it.
+/// The solver, timer, counters and trace of timed repetitions, made once. Holds references: all must outlive
+/// it.
 class TimedSolver {
  public:
   TimedSolver(const RunOptions& options, comm::Communicator& communicator, BlockProduct& product,

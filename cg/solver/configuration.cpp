@@ -146,7 +146,7 @@ ConfigurationAxis overlap_axis() {
   return {
       .name = "overlap",
       .option = overlap_option,
-      .help = "on: multiply what is here while the rest of the operand is under way",
+      .help = "on: multiply the parts of the operand that have arrived while the rest is under way",
       .list_help = "off, on, or off,on: multiply while the rest is under way",
       .type = AxisType::flag,
       .parse = &parse_overlap,

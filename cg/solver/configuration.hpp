@@ -1,6 +1,6 @@
 #pragma once
 
-// The configuration of a run: everything that can be chosen about it but the matrix. Plans, trials, reports,
+// The configuration of a run: all its choices except for the matrix. Plans, trials, reports,
 // sweeps, comparisons and the model hold this type; no other type repeats one of its axes.
 
 #include <functional>
@@ -17,7 +17,7 @@
 
 namespace cg2d {
 
-/// The value of an axis that the program chooses.
+/// The value of an axis that the program is to choose.
 inline constexpr std::string_view automatic_choice = "auto";
 
 /// The form of the sum of runs that are not asked for another one.
@@ -74,7 +74,7 @@ std::span<const ConfigurationAxis> configuration_axes();
 const ConfigurationAxis& configuration_axis(std::string_view name);
 
 /// The reason of the first axis that refuses its value, with its option; empty when none does. For trials,
-/// which skip what cannot run.
+/// which skip such configurations.
 std::string why_refused(const Configuration& configuration);
 /// Throws InputError with that reason.
 void check_configuration(const Configuration& configuration);

@@ -37,7 +37,7 @@ using Json = nlohmann::ordered_json;
 struct RankCountModel {
   int rank_count = 1;
   std::vector<Prediction> grids;  ///< by growing Px, never empty
-  /// Seconds on one rank by the number of ranks, over the seconds of the best grid.
+  /// Seconds on one rank / (number of ranks * seconds of the best grid).
   double efficiency = 1.0;
 
   [[nodiscard]] const Prediction& best() const {
@@ -50,7 +50,7 @@ struct ProblemModel {
   std::vector<RankCountModel> rank_counts;
 };
 
-/// Throws InputError where the description has no network of the transport that was asked for.
+/// Throws InputError if the description has no network of the transport.
 void require_described(const MachineDescription& condition, const std::string& transport) {
   if (transport == comm::default_transport().name) return;
   std::string known(comm::default_transport().name);
@@ -245,7 +245,7 @@ class MachineFile {
 
   [[nodiscard]] const std::string& path() const { return path_; }
 
-  /// Other machines and other numbers of ranks stay.
+  /// Descriptions of other machines and other numbers of ranks are kept.
   void add(const MachineDescription& condition) {
     known_.put(condition);
     OutputFile file(path_);

@@ -13,14 +13,14 @@
 
 namespace cg2d {
 
-/// What `cg2d model` was asked for.
+/// The options of `cg2d model`.
 struct ModelOptions {
   std::string machine;  ///< a name or a file; empty: the calibrated description of this machine
   std::vector<Problem> problems;
   std::vector<int> rank_counts;          ///< empty: the ranks that run
   std::vector<comm::ProcessGrid> grids;  ///< empty: all of the rank counts
-  /// Without a grid. Its kernel is one of the description, automatic_choice the default one; its threads are
-  /// for calibrates.
+  /// Without a grid. The kernel is one of the description, automatic_choice means its default; the threads
+  /// are used with calibrates.
   Configuration configuration;
   std::string format = "text";
   std::string output;
@@ -28,7 +28,7 @@ struct ModelOptions {
   bool progress = false;
 };
 
-/// Ranks that a model may be asked about.
+/// The largest number of ranks that is modelled.
 inline constexpr int most_modelled_ranks = 1 << 20;
 
 /// Collective. Throws RunError on every rank alike.

@@ -53,7 +53,7 @@ ExitCode pingpong(const PingPongOptions& options, comm::RankGroup& group) {
                         .configuration = resolved(options, group.size()),
                         .phases = {},
                         .transports_left_out = {}};
-  // Ranks that are not of the pair must not disturb it.
+  // The other ranks must not disturb the pair.
   group.waiter().set_mode(comm::WaitMode::sleep);
   for (const auto& pair : options.pairs) {
     progress.say(fmt::format("transfers between ranks {} and {}", pair.first, pair.second));

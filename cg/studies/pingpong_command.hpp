@@ -13,7 +13,7 @@
 
 namespace cg2d {
 
-/// What `cg2d pingpong` was asked for.
+/// The options of `cg2d pingpong`.
 struct PingPongOptions {
   std::vector<RankPair> pairs;
   TransferOptions transfers;

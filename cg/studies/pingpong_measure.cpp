@@ -24,14 +24,14 @@
 namespace cg2d {
 namespace {
 
-// Rounds of all methods; a turn is long enough for a clock and for the barrier in front of it.
+// Rounds of all methods; a turn is long enough for a clock and for the barrier before it.
 constexpr RaceLimits transfer_limits{.fewest_rounds = 7,
                                      .most_rounds = 25,
                                      .budget_s = 0.3,
                                      .hopeless_factor = std::numeric_limits<double>::infinity(),
                                      .shortest_turn_s = 1e-3};
 
-/// What a rank writes differs from what its partner writes, from one transfer to the next and from word to
+/// A rank's words differ from its partner's, from one transfer to the next and from word to
 /// word.
 std::uint64_t pattern_word(std::uint64_t transfer, int sender, std::size_t place) {
   constexpr std::uint64_t odd = 0x9E3779B97F4A7C15ULL;
@@ -56,7 +56,7 @@ class CheckedTransfers {
 
   [[nodiscard]] std::string_view name() const { return names_.name; }
 
-  /// There and back, with the first bytes of each variable new in each transfer, and looked at.
+  /// There and back; the first bytes of each variable change with each transfer and are checked.
   void round_trip(const comm::VariableShape& shape) {
     ++transfer_;
     if (rank_ == 0) {
@@ -72,7 +72,7 @@ class CheckedTransfers {
     }
   }
 
-  /// There and back, with every byte new, and compared.
+  /// There and back; all bytes change and are compared.
   void compare_everything(const comm::VariableShape& shape) {
     ++transfer_;
     const auto outgoing = memory_.outgoing(method_);
@@ -97,7 +97,7 @@ class CheckedTransfers {
   [[nodiscard]] bool is_right() const { return is_right_; }
 
  private:
-  /// Of a variable of fewer than eight bytes, its bytes.
+  /// For a variable of fewer than eight bytes: its bytes.
   static std::size_t stamp_size(const comm::VariableShape& shape) {
     return std::min(shape.byte_count, sizeof(std::uint64_t));
   }
@@ -127,7 +127,7 @@ class CheckedTransfers {
   bool is_right_ = true;
 };
 
-/// A time as it goes from rank to rank.
+/// A time as ranks send it.
 struct PackedTime {
   std::int32_t method = 0;  // its place in the options
   std::int32_t variable_count = 0;
@@ -135,7 +135,7 @@ struct PackedTime {
   Sample seconds;
 };
 
-/// What the pair's first rank tells rank 0.
+/// The result of the pair's first rank, for rank 0.
 struct PairFindings {
   std::vector<PackedTime> times;
   std::vector<std::pair<std::string, std::string>> left_out;

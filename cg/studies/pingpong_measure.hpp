@@ -66,9 +66,8 @@ std::vector<std::string> pingpong_method_names();
 
 /// Every method in turns, size by size. Only the two ranks work; the others wait in `group`, whose mode
 /// should be sleep. Every transfer is checked by a word of each variable, and every shape once byte by byte.
-/// Collective over all ranks of the group; the result is on rank 0. Throws RunError (on every rank alike),
-/// MpiError.
-/// configuration: its nodes tell whether the two ranks share one.
+/// configuration: its nodes decide whether the two ranks share one. Collective over all ranks of the group;
+/// the result is on rank 0. Throws RunError (on every rank alike), MpiError.
 PairResult measure_pair(comm::RankGroup& group, const RankPair& pair, const TransferOptions& transfers,
                         const Configuration& configuration);
 

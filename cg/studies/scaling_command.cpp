@@ -85,7 +85,7 @@ class WayComparison {
   void plan() {
     study_.core_counts = options_.core_counts;
     if (study_.core_counts.empty()) study_.core_counts = usual_core_counts(group_.size());
-    study_.core_counts.push_back(1);  // what speed-up and efficiency refer to
+    study_.core_counts.push_back(1);  // speed-up and efficiency refer to it
     std::ranges::sort(study_.core_counts);
     study_.core_counts.erase(std::unique(study_.core_counts.begin(), study_.core_counts.end()),
                              study_.core_counts.end());
@@ -197,7 +197,7 @@ class WayComparison {
     return options;
   }
 
-  /// Rank 0 has the runs.
+  /// From the runs, which rank 0 has.
   ExitCode conclude() {
     std::int64_t code = 0;
     if (group_.rank() == 0) {

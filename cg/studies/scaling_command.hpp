@@ -12,7 +12,7 @@
 
 namespace cg2d {
 
-/// What `cg2d scaling` was asked for.
+/// The options of `cg2d scaling`.
 struct ScalingOptions {
   Problem problem;                      ///< on one core
   bool weak = false;                    ///< n grows with the cores

@@ -96,7 +96,7 @@ Room room_for(const ScalingWay& way, const Environment& all, const Environment& 
   for (const auto& node : of_way.nodes) {
     const int needed = node.rank_count * way.configuration.thread_count;
     if (needed <= node.core_count) continue;
-    // Ranks of one thread run wherever they are: the benchmark then sees them share cores.
+    // Ranks of one thread run in any case: the benchmark then reports that they share cores.
     if (way.configuration.thread_count > 1) {
       if (needed <= core_count_on(all, node.host)) return Room::bound;
       if (way.core_count() <= core_count_of(all)) return Room::no_node;

@@ -32,8 +32,8 @@ std::vector<int> usual_core_counts(int rank_count);
 
 /// Every way to use each number of cores: ranks only with each transport, every split into several ranks of
 /// several threads with each transport, threads only. On one core they are all the same: there is one way.
-/// Splits of more than most_threads are left out.
-/// common: of every way, except for threads and transport.
+/// Splits of more than most_threads are left out. common: the configuration of every way, except for threads
+/// and transport.
 std::vector<ScalingWay> ways_of(const std::vector<int>& core_counts,
                                 const std::vector<std::string>& transports, const Configuration& common = {});
 
@@ -49,7 +49,7 @@ enum class Room {
   shared,   ///< there are fewer cores: threads share them
 };
 
-/// all: of all ranks started. of_way: of the ranks that take part, the first of them.
+/// all: as all started ranks see it. of_way: as the ranks of the way see it, the first ones.
 Room room_for(const ScalingWay& way, const Environment& all, const Environment& of_way);
 
 }  // namespace cg2d

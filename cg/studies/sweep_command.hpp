@@ -12,7 +12,7 @@
 
 namespace cg2d {
 
-/// What `cg2d sweep` was asked for.
+/// The options of `cg2d sweep`.
 struct SweepOptions {
   SweepAxes axes;     ///< without rank counts: all ranks started
   RunOptions common;  ///< of every run, except for the axes

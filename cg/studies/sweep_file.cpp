@@ -82,7 +82,7 @@ void SweepFile::open() {
 void SweepFile::drop_cut_line(std::string_view text) {
   const auto whole = complete_lines(text);
   was_cut_ = whole < text.size();
-  // Shortened in place: one step of the file system, with the lock kept.
+  // Shortened in place: an atomic step of the file system that keeps the lock.
   if (was_cut_ && ftruncate(descriptor_, static_cast<off_t>(whole)) != 0) cannot_append(path_);
 }
 

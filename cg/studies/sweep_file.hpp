@@ -18,7 +18,7 @@ nlohmann::ordered_json sweep_json(nlohmann::ordered_json run, const SweepStep& s
 /// The same as one line of the file, with its end.
 std::string sweep_line(const nlohmann::ordered_json& run);
 
-/// Open for appending, and locked against a second sweep, for as long as it lives.
+/// A file that is open for appending, and locked against a second sweep, during the object's life.
 class SweepFile {
  public:
   /// Opens or makes the file and drops an incomplete last line, which a killed writer leaves. With `fresh` it
@@ -33,7 +33,7 @@ class SweepFile {
 
   /// The records that it had when it was opened, and those appended since.
   [[nodiscard]] const std::vector<ResultRecord>& records() const { return records_; }
-  /// Whether the end of the file was a part of a line.
+  /// Whether the last line of the file was incomplete.
   [[nodiscard]] bool was_cut() const { return was_cut_; }
 
   /// A line for a result of sweep_json(). It is on disk when this returns. Throws RunError (cannot_write).

@@ -15,7 +15,7 @@
 
 namespace cg2d {
 
-/// What `cg2d tune` was asked for.
+/// The options of `cg2d tune`.
 struct TuneOptions {
   std::vector<Problem> problems;
   std::vector<comm::ProcessGrid> grids;  ///< empty: every grid of the ranks

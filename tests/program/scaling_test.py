@@ -57,7 +57,8 @@ class ScalingTest(ProgramTest):
         schema = json.loads(SCALING_SCHEMA.read_text())
         jsonschema.Draft202012Validator.check_schema(schema)
         # What it takes from the other schema is found beside it.
-        resolver = jsonschema.RefResolver(SCALING_SCHEMA.as_uri(), schema)
+        # Installed, the schemas are side by side; this one refers to that of a run.
+        resolver = jsonschema.RefResolver(SCHEMA.with_name(SCALING_SCHEMA.name).as_uri(), schema)
         cls.validator = jsonschema.Draft202012Validator(schema, resolver=resolver)
 
     def scaling(self, rank_count, *arguments):

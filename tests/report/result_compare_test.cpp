@@ -89,6 +89,17 @@ TEST(ResultExportTest, WhatVariesTellsMeasurementsApart) {
   EXPECT_NE(lines.find(R"("callpath":"whole-block->total")"), std::string::npos) << lines;
 }
 
+TEST(ResultExportTest, AxesThatAreNumbersOrFlagsAreNamed) {
+  auto other = record_of(2, 1, 2.0);
+  other.asked.configuration.thread_count = 2;
+  other.asked.configuration.overlaps = true;
+  const auto lines = extra_p_lines({record_of(2, 1, 1.0), other});
+  EXPECT_NE(lines.find(R"({"p":2,"px":2,"threads":1},"callpath":"no overlap->total")"), std::string::npos)
+      << lines;
+  EXPECT_NE(lines.find(R"({"p":2,"px":2,"threads":2},"callpath":"overlap->total")"), std::string::npos)
+      << lines;
+}
+
 TEST(ResultExportTest, CsvHasALinePerRun) {
   auto odd = failed_record_of(2, 1, "unavailable");
   odd.asked.problem = "U(n 5, nonzer 1)";

@@ -176,6 +176,32 @@ TEST(ResultFileTest, AProblemOfItsOwnAndAFormOfTheSumAreRead) {
   EXPECT_EQ(parse_results(sweep_line(run)).front().asked, asked);
 }
 
+TEST(ResultFileTest, EveryAxisOfARunIsRead) {
+  RunReport report;
+  report.problem = *find_class("S");
+  report.is_resolved = true;
+  report.configuration = {.grid = {.columns = 2, .rows = 1},
+                          .kernel = "a kernel of another version",
+                          .transport = "shared",
+                          .sum_form = comm::SumForm::whole_block,
+                          .thread_count = 3,
+                          .overlaps = true,
+                          .ranks_per_node = 2};
+  auto run = report_json(report);
+  EXPECT_EQ(record_from(run).kernel_used, report.configuration.kernel);
+  EXPECT_EQ(record_from(run).asked.configuration.kernel, "auto");
+  run["configuration"]["tuning"]["kernel_by"] = "asked for";
+  EXPECT_EQ(record_from(run).asked, (ConfiguredProblem{"S", report.configuration}));
+  for (const auto& axis : configuration_axes()) {
+    SCOPED_TRACE(axis.name);
+    auto odd = run;
+    odd["configuration"][std::string(axis.name)] = nullptr;
+    if (axis.name != "kernel" && axis.name != "transport") {
+      EXPECT_THROW(static_cast<void>(record_from(odd)), InputError);
+    }
+  }
+}
+
 TEST(ResultFileTest, WithoutAFormOfTheSumItIsTheUsualOne) {
   auto line = line_of(1, 2, 1);
   const std::string words = R"(,"sum_form":"reduce-scatter")";

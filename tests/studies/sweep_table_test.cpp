@@ -126,6 +126,15 @@ TEST(SweepTableTest, TheFormOfTheSumIsNamedOnlyWhereItIsNotTheUsualOne) {
   expect_in(text, "transport two-sided, sum whole-block, 1 thread per rank");
 }
 
+TEST(SweepTableTest, AnAxisThatVariesIsNamedInEveryTitle) {
+  auto other = record_of(1, 2, 2.0);
+  other.asked.configuration.overlaps = true;
+  EXPECT_EQ(sweep_tables({record_of(1, 2, 1.0)}).find("overlap"), std::string::npos);
+  const auto text = sweep_tables({record_of(1, 2, 1.0), other});
+  expect_in(text, "transport two-sided, overlap off, 1 thread per rank");
+  expect_in(text, "transport two-sided, overlap on, 1 thread per rank");
+}
+
 TEST(SweepTableTest, EveryKernelHasATable) {
   auto other = record_of(1, 2, 2.0);
   other.asked.configuration.kernel = "scalar";
