@@ -23,4 +23,9 @@ inline std::string json_text(const nlohmann::ordered_json& json, int indentation
   return json.dump(indentation, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
+/// A text as it is after it was written as JSON and read again: bytes that are no UTF-8 are replaced.
+inline std::string text_in_json(const std::string& text) {
+  return nlohmann::ordered_json::parse(json_text(text)).get<std::string>();
+}
+
 }  // namespace cg2d

@@ -7,6 +7,7 @@
 #include <new>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 #include "cg/base/errors.hpp"
 
@@ -42,7 +43,7 @@ class OutputFile {
 /// The text that `make` makes of results, locally. What goes wrong within, other than RunError and
 /// std::bad_alloc, is a defect, and thrown as RunError (internal): every rank then learns why there is none.
 template <typename Make>
-std::string rendered(const Make& make) {
+std::invoke_result_t<Make> rendered(const Make& make) {
   try {
     return make();
   } catch (const RunError&) {

@@ -15,7 +15,7 @@
 namespace cg2d {
 namespace {
 
-/// The first line of an error text, since one line is what a user gets.
+/// The first line of an error text: users get one line.
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
 /// Quoted in an error message, a line break would make two lines of it.
@@ -26,7 +26,7 @@ void refuse_line_breaks(int argument_count, const char* const* arguments) {
   }
 }
 
-/// What to say about arguments that nobody takes; the first of them is enough.
+/// The message about unknown arguments; it names the first of them.
 std::string text_of_unexpected(const CLI::App& app, const CLI::App* parsed) {
   const auto arguments = app.remaining(true);
   const std::string first = arguments.empty() ? "argument" : arguments.front();

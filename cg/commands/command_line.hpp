@@ -1,12 +1,12 @@
 #pragma once
 
-// From the words of the command line to what the program does.
+// From the command line to the action of a subcommand.
 
 #include "cg/commands/subcommand.hpp"
 
 namespace cg2d {
 
-/// What the subcommand named says; help or the version where these are asked for. Throws InputError.
+/// The action of the named subcommand, or one that prints the help or the version. Throws InputError.
 Action parse_command_line(int argument_count, const char* const* arguments);
 
 }  // namespace cg2d

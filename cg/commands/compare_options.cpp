@@ -51,7 +51,7 @@ class CompareSubcommand final : public Subcommand {
         ->check(file_name());
     parser.add_option("B", options_.after, "results after")->required()->check(file_name());
     parser.add_option("--threshold", threshold_,
-                      "how much slower is a regression, such as 5%; 5% if not given");
+                      "the increase in time that is a regression, such as 5%; 5% if not given");
   }
   [[nodiscard]] Action action() const override {
     auto options = options_;
@@ -72,7 +72,7 @@ class CompareSubcommand final : public Subcommand {
 
 SubcommandRow compare_subcommand() {
   return {.name = "compare",
-          .description = "compare two results or sweeps, and find what became slower",
+          .description = "compare two results or sweeps, and find the configurations that became slower",
           .make = []() -> std::unique_ptr<Subcommand> { return std::make_unique<CompareSubcommand>(); }};
 }
 

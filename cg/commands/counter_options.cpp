@@ -18,12 +18,13 @@ void add_counter_options(CLI::App& run, RunOptions& options) {
       ->type_name("EVENT[,EVENT...]")
       ->group(group);
   run.add_flag("--papi-multiplex", counters.multiplexed,
-               "count more events than the processor can at a time: by turns, estimated")
+               "count more events than the processor can at a time: in turns, with estimated totals")
       ->group(group);
   run.add_flag("--papi-strict", counters.strict, "end with 69 if one of the events cannot be counted")
       ->group(group);
-  run.add_flag("--roofline", options.measures_limits,
-               "measure what this machine can read and compute, and the share that each phase reaches")
+  run.add_flag(
+         "--roofline", options.measures_limits,
+         "measure the memory bandwidth and flops of this machine, and the share that each phase reaches")
       ->group(group);
   run.add_option("--trace", options.trace.path,
                  "write a time line of every phase to FILE (Chrome-trace JSON)")

@@ -1,4 +1,4 @@
-// cg2d events: what can be counted on this machine.
+// cg2d events: the events that can be counted on this machine.
 
 #include <fmt/format.h>
 

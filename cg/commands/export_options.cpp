@@ -60,7 +60,7 @@ class ExportSubcommand final : public Subcommand {
 
 SubcommandRow export_subcommand() {
   return {.name = "export",
-          .description = "write results in the form of Extra-P, or as CSV",
+          .description = "write results for Extra-P, or as CSV",
           .make = []() -> std::unique_ptr<Subcommand> { return std::make_unique<ExportSubcommand>(); }};
 }
 

@@ -16,16 +16,17 @@
 namespace cg2d {
 namespace {
 
-/// What the options said, as far as it is not in ModelOptions as it was said.
-struct ModelWords {
+/// The parsed arguments of `cg2d model`; `options` has those that need no conversion.
+struct ModelArguments {
+  AxisValues axes;
   std::vector<std::string> class_letters;
   std::vector<std::string> rank_counts;
   std::vector<std::string> grids;
   ModelOptions options;
 };
 
-void add_model_options(CLI::App& parser, ModelWords& words) {
-  auto& options = words.options;
+void add_model_options(CLI::App& parser, ModelArguments& arguments) {
+  auto& options = arguments.options;
   parser
       .add_option(
           "--machine", options.machine,
@@ -33,23 +34,24 @@ void add_model_options(CLI::App& parser, ModelWords& words) {
       ->check(file_name())
       ->type_name("NAME|FILE");
   parser
-      .add_option("--class", words.class_letters,
+      .add_option("--class", arguments.class_letters,
                   "classes, such as B or C,D; B if not given, W,A,B with --calibrate")
       ->delimiter(',');
   parser
-      .add_option("--ranks", words.rank_counts,
+      .add_option("--ranks", arguments.rank_counts,
                   "numbers of ranks, such as 1,2,4; those that run if not given")
       ->delimiter(',')
       ->type_name("N");
-  parser.add_option("--grid", words.grids, "grids as PXxPY, such as 1x2,2x1; all of the ranks if not given")
+  parser
+      .add_option("--grid", arguments.grids, "grids as PXxPY, such as 1x2,2x1; all of the ranks if not given")
       ->delimiter(',');
-  parser.add_option("--kernel", options.kernel, "a kernel of the description instead of its default");
-  parser.add_option("--transport", options.transport, "way to move data (cg2d run --list-transports)");
+  parser.add_option("--kernel", options.configuration.kernel,
+                    "a kernel of the description instead of its default");
+  add_axis_option(parser, "transport", arguments.axes, "way to move data (cg2d run --list-transports)");
   parser.add_flag(
       "--calibrate", options.calibrates,
       "measure this machine with the ranks that run, and write its description (to --machine FILE)");
-  parser.add_option("--threads", options.thread_count, "with --calibrate: threads of each rank")
-      ->transform(decimal<int>());
+  add_axis_option(parser, "threads", arguments.axes, "with --calibrate: threads of each rank");
   parser.add_flag("--progress", options.progress, "progress on stderr (a terminal gets it anyway)");
   parser.add_option("--format", options.format, "text or json");
   parser.add_option("--output", options.output, "write the result to FILE")
@@ -57,28 +59,27 @@ void add_model_options(CLI::App& parser, ModelWords& words) {
       ->type_name("FILE");
 }
 
-ModelOptions model_options_from(const ModelWords& words) {
-  ModelOptions options = words.options;
-  auto letters = words.class_letters;
+ModelOptions model_options_from(const ModelArguments& arguments) {
+  ModelOptions options = arguments.options;
+  options.configuration = configuration_from(arguments.axes, options.configuration);
+  auto letters = arguments.class_letters;
   if (letters.empty() && options.calibrates) letters = {"W", "A", "B"};
   if (letters.empty()) letters = {"B"};
   if (options.calibrates &&
-      (!words.rank_counts.empty() || !words.grids.empty() || !options.kernel.empty() ||
-       options.format != "text" || options.transport != comm::default_transport().name)) {
+      (!arguments.rank_counts.empty() || !arguments.grids.empty() || options.configuration.has_kernel() ||
+       options.format != "text" || options.configuration.transport != comm::default_transport().name)) {
     throw InputError(
         "--calibrate measures every grid of the ranks that run, and every transport: --ranks, --grid, "
         "--kernel, --transport and --format do not go with it");
   }
-  require_transport_name(options.transport);
-  require_within("--threads", options.thread_count, most_threads);
   for (const auto& letter : letters) options.problems.push_back(problem_class(letter));
-  for (const auto& text : words.rank_counts) {
+  for (const auto& text : arguments.rank_counts) {
     const auto count = number_from<int>(text);
     if (!count) throw InputError(fmt::format("--ranks: \"{}\" is not a whole number", text));
     require_within("--ranks", *count, most_modelled_ranks);
     options.rank_counts.push_back(*count);
   }
-  for (const auto& text : words.grids) {
+  for (const auto& text : arguments.grids) {
     const auto grid = grid_from(text);
     if (!grid) throw InputError("--grid auto: model takes named grids, or all of them without --grid");
     options.grids.push_back(*grid);
@@ -89,13 +90,14 @@ ModelOptions model_options_from(const ModelWords& words) {
 
 class ModelSubcommand final : public Subcommand {
  public:
-  void add_options(CLI::App& parser) override { add_model_options(parser, words_); }
+  void add_options(CLI::App& parser) override { add_model_options(parser, arguments_); }
   [[nodiscard]] Action action() const override {
-    return [options = model_options_from(words_)](comm::RankGroup& group) { return model(options, group); };
+    return
+        [options = model_options_from(arguments_)](comm::RankGroup& group) { return model(options, group); };
   }
 
  private:
-  ModelWords words_;
+  ModelArguments arguments_;
 };
 
 }  // namespace

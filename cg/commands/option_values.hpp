@@ -15,8 +15,8 @@
 
 namespace cg2d {
 
-/// CLI11 by itself says only that it could not convert, takes an empty text for an option not given, and
-/// reads 010 as 8.
+/// A whole or finite decimal number. CLI11's own conversion does not say why it fails, takes an empty text
+/// for a missing option, and reads 010 as 8.
 template <typename Number>
 CLI::Validator decimal() {
   return {[](std::string& text) {

@@ -18,8 +18,9 @@
 namespace cg2d {
 namespace {
 
-/// What the options said, as far as it is not in PingPongOptions as it was said.
-struct PingPongWords {
+/// The parsed arguments of `cg2d pingpong`; `options` has those that need no conversion.
+struct PingPongArguments {
+  AxisValues axes;
   std::vector<std::string> pairs;
   std::string class_letter = "A";
   std::string grid = "auto";
@@ -35,9 +36,9 @@ std::vector<std::int64_t> default_byte_counts() {
   return byte_counts;
 }
 
-void add_pingpong_options(CLI::App& parser, PingPongWords& words) {
-  auto& options = words.options;
-  parser.add_option("--pairs", words.pairs, "pairs of ranks, such as 0:1,0:2; 0:1 if not given")
+void add_pingpong_options(CLI::App& parser, PingPongArguments& arguments) {
+  auto& options = arguments.options;
+  parser.add_option("--pairs", arguments.pairs, "pairs of ranks, such as 0:1,0:2; 0:1 if not given")
       ->delimiter(',')
       ->type_name("A:B");
   parser
@@ -56,9 +57,9 @@ void add_pingpong_options(CLI::App& parser, PingPongWords& words) {
           "--methods", options.transfers.methods,
           fmt::format("ways to move them; all if not given: {}", fmt::join(pingpong_method_names(), ", ")))
       ->delimiter(',');
-  add_ranks_per_node_option(parser, options.transfers.ranks_per_node);
-  parser.add_option("--class", words.class_letter, "the class whose phases are timed; A if not given");
-  parser.add_option("--grid", words.grid, "the grid PXxPY of these; that of the rule if not given");
+  add_axis_option(parser, "ranks_per_node", arguments.axes);
+  parser.add_option("--class", arguments.class_letter, "the class whose phases are timed; A if not given");
+  parser.add_option("--grid", arguments.grid, "the grid PXxPY of these; that of the rule if not given");
   parser.add_flag("--progress", options.progress, "progress on stderr (a terminal gets it anyway)");
   parser.add_option("--format", options.format, fmt::format("{}", fmt::join(pingpong_format_names(), ", ")));
   parser.add_option("--output", options.output, "write the result to FILE")
@@ -80,9 +81,9 @@ RankPair pair_from(const std::string& text) {
   return {.first = *first, .second = *second};
 }
 
-PingPongOptions pingpong_options_from(const PingPongWords& words) {
-  PingPongOptions options = words.options;
-  for (const auto& text : words.pairs) options.pairs.push_back(pair_from(text));
+PingPongOptions pingpong_options_from(const PingPongArguments& arguments) {
+  PingPongOptions options = arguments.options;
+  for (const auto& text : arguments.pairs) options.pairs.push_back(pair_from(text));
   if (options.pairs.empty()) options.pairs.emplace_back();
   auto& transfers = options.transfers;
   if (transfers.byte_counts.empty()) transfers.byte_counts = default_byte_counts();
@@ -92,28 +93,28 @@ PingPongOptions pingpong_options_from(const PingPongWords& words) {
           fmt::format("--sizes {}: must be within 1 ... {} bytes", bytes, largest_variable_byte_count));
     }
   }
-  require_ranks_per_node(transfers.ranks_per_node);
   if (transfers.variable_counts.empty()) transfers.variable_counts = {1, 8};
   for (const int count : transfers.variable_counts) require_within("--variables", count, most_variables);
   if (transfers.methods.empty()) transfers.methods = pingpong_method_names();
   for (const auto& name : transfers.methods) require_known("--methods", name, pingpong_method_names());
-  options.problem = problem_class(words.class_letter);
-  options.grid = grid_from(words.grid);
+  options.problem = problem_class(arguments.class_letter);
+  options.configuration = configuration_from(arguments.axes);
+  if (const auto grid = grid_from(arguments.grid)) options.configuration.grid = *grid;
   require_known("--format", options.format, pingpong_format_names());
   return options;
 }
 
 class PingPongSubcommand final : public Subcommand {
  public:
-  void add_options(CLI::App& parser) override { add_pingpong_options(parser, words_); }
+  void add_options(CLI::App& parser) override { add_pingpong_options(parser, arguments_); }
   [[nodiscard]] Action action() const override {
-    return [options = pingpong_options_from(words_)](comm::RankGroup& group) {
+    return [options = pingpong_options_from(arguments_)](comm::RankGroup& group) {
       return pingpong(options, group);
     };
   }
 
  private:
-  PingPongWords words_;
+  PingPongArguments arguments_;
 };
 
 }  // namespace

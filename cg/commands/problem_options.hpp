@@ -11,8 +11,8 @@
 
 namespace cg2d {
 
-/// What the words said; what they did not say comes from the class.
-struct ProblemWords {
+/// The numbers of a problem as given; the others come from the class.
+struct ProblemArguments {
   std::optional<std::int64_t> n;
   std::optional<int> nonzer;
   std::optional<int> niter;
@@ -23,11 +23,12 @@ struct ProblemWords {
   [[nodiscard]] bool has_any() const { return n || nonzer || niter || shift || reference_zeta; }
 };
 
-/// --n, --nonzer, --shift, --niter and --reference. `words` must outlive the parser.
-void add_problem_options(CLI::App& parser, ProblemWords& words, const std::string& group);
+/// --n, --nonzer, --shift, --niter and --reference. `arguments` must outlive the parser.
+void add_problem_options(CLI::App& parser, ProblemArguments& arguments, const std::string& group);
 
-/// The problem of a class and of what stands against it; without a class (empty) the words must say all.
+/// The problem of a class, with the numbers that override it; without a class (empty) all must be given.
 /// Throws InputError, which names the subcommand.
-Problem problem_from(const std::string& command, const std::string& class_letter, const ProblemWords& words);
+Problem problem_from(const std::string& command, const std::string& class_letter,
+                     const ProblemArguments& arguments);
 
 }  // namespace cg2d

@@ -49,11 +49,16 @@ class RunCommand {
 
   ExitCode print_plan() {
     const bool is_here = options_.planned_ranks == 0 || options_.planned_ranks == group_.size();
-    const auto layout = comm::BlockLayout::even(options_.problem.n, report().grid);
+    const auto& configuration = report().configuration;
+    const auto layout = comm::BlockLayout::even(options_.problem.n, configuration.grid);
+    const auto environment = run_.granted_environment();
     output_ = open_output(options_.output, group_);
     write_output(output_.get(), group_, [&] {
-      return describe_plan(run_.choices(), layout, run_.source(),
-                           is_here ? std::optional(run_.granted_environment()) : std::nullopt,
+      return describe_plan({.problem = options_.problem,
+                            .configuration = configuration,
+                            .layout = layout,
+                            .source = run_.source(),
+                            .environment = is_here ? &environment : nullptr},
                            options_.format);
     });
     return ExitCode::success;
@@ -64,7 +69,7 @@ class RunCommand {
     progress_.say(fmt::format("wrote the trace to {}", options_.trace.path));
   }
 
-  /// Programs that read a result get one for a run that could not start, too, if it can be written at all.
+  /// Programs that read results get one for a run that could not start, too, if it can be written.
   void write_error_report() {
     if (group_.rank() != 0 || !format().writes_errors) return;
     try {
@@ -72,7 +77,7 @@ class RunCommand {
       output_->write(format().write(report()));
       output_->commit();
     } catch (const std::exception&) {
-      // What cannot be written is the error that is being reported, or comes second to it.
+      // The error that is being reported comes first.
     }
   }
 

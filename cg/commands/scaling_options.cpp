@@ -19,17 +19,18 @@
 namespace cg2d {
 namespace {
 
-/// What the options said, as far as it is not in ScalingOptions as it was said.
-struct ScalingWords {
+/// The parsed arguments of `cg2d scaling`; `options` has those that need no conversion.
+struct ScalingArguments {
   std::string class_letter;
-  ProblemWords problem;
+  ProblemArguments problem;
+  AxisValues axes;
   ScalingOptions options;
 };
 
-void add_scaling_options(CLI::App& scaling, ScalingWords& words) {
-  auto& options = words.options;
-  scaling.add_option("--class", words.class_letter, "problem class; A if not given");
-  add_problem_options(scaling, words.problem, common_option_group);
+void add_scaling_options(CLI::App& scaling, ScalingArguments& arguments) {
+  auto& options = arguments.options;
+  scaling.add_option("--class", arguments.class_letter, "problem class; A if not given");
+  add_problem_options(scaling, arguments.problem, common_option_group);
   scaling
       .add_option("--cores", options.core_counts,
                   "numbers of cores, such as 1,2,4; powers of two up to the ranks started if not given")
@@ -40,10 +41,10 @@ void add_scaling_options(CLI::App& scaling, ScalingWords& words) {
       .add_option("--transport", options.transports,
                   "ways to move data, such as two-sided,shared, which is the default where both can serve")
       ->delimiter(',');
-  scaling.add_option("--kernel", options.common.kernel.name, "matrix-vector product, or auto");
+  add_axis_option(scaling, "kernel", arguments.axes, "matrix-vector product, or auto");
   add_profile_options(scaling, options.common.profile, profile_is_used());
   add_memory_limit_option(scaling, options.common.memory_limit_bytes);
-  add_ranks_per_node_option(scaling, options.common.ranks_per_node);
+  add_axis_option(scaling, "ranks_per_node", arguments.axes);
   scaling.add_option("--rounds", options.round_count, "runs of each way, in turns; 3 if not given")
       ->transform(decimal<int>());
   scaling.add_option("--format", options.format, "text, json or csv");
@@ -62,34 +63,34 @@ std::vector<std::string> without_repeats(const std::vector<std::string>& names) 
   return once;
 }
 
-ScalingOptions scaling_options_from(const ScalingWords& words) {
+ScalingOptions scaling_options_from(const ScalingArguments& arguments) {
   constexpr int most = std::numeric_limits<int>::max();
-  ScalingOptions options = words.options;
-  const bool is_whole_problem = words.class_letter.empty() && words.problem.has_any();
+  ScalingOptions options = arguments.options;
+  const bool is_whole_problem = arguments.class_letter.empty() && arguments.problem.has_any();
   options.problem = problem_from(
-      "scaling", words.class_letter.empty() && !is_whole_problem ? "A" : words.class_letter, words.problem);
+      "scaling", arguments.class_letter.empty() && !is_whole_problem ? "A" : arguments.class_letter,
+      arguments.problem);
   for (const int count : options.core_counts) require_within("--cores", count, most);
-  for (const auto& transport : options.transports) require_transport_name(transport);
+  options.common.configuration = configuration_from(arguments.axes);
+  static_cast<void>(crossed({}, {{"transport", options.transports}}));  // they are checked by that
   options.transports = without_repeats(options.transports);
-  require_kernel_name(options.common.kernel.name);
   require_within("--rounds", options.round_count, most);
   require_known("--format", options.format, names_of(scaling_format_table()));
   check_profile(options.common.profile);
-  require_ranks_per_node(options.common.ranks_per_node);
   return options;
 }
 
 class ScalingSubcommand final : public Subcommand {
  public:
-  void add_options(CLI::App& parser) override { add_scaling_options(parser, words_); }
+  void add_options(CLI::App& parser) override { add_scaling_options(parser, arguments_); }
   [[nodiscard]] Action action() const override {
-    return [options = scaling_options_from(words_)](comm::RankGroup& group) {
+    return [options = scaling_options_from(arguments_)](comm::RankGroup& group) {
       return compare_ways(options, group);
     };
   }
 
  private:
-  ScalingWords words_;
+  ScalingArguments arguments_;
 };
 
 }  // namespace

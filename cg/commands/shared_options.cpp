@@ -5,12 +5,16 @@
 
 #include "cg/base/errors.hpp"
 #include "cg/commands/option_values.hpp"
-#include "cg/solver/configuration.hpp"
-#include "cg/tuning/transport_choice.hpp"
-#include "comm/communicator.hpp"
-#include "kernels/spmv.hpp"
 
 namespace cg2d {
+namespace {
+
+/// As CLI11 names the types in the help.
+std::string type_name_of(const ConfigurationAxis& axis) {
+  return axis.type == AxisType::number ? "INT" : "TEXT";
+}
+
+}  // namespace
 
 ProfileOptionTexts profile_is_used() {
   return {.profile = "tuning profile to use instead of the default one (cg2d tune)",
@@ -26,14 +30,6 @@ void add_profile_options(CLI::App& parser, ProfileSource& profile, const Profile
   parser
       .add_flag_callback(
           "--no-profile", [&profile] { profile.is_used = false; }, texts.no_profile)
-      ->group(group);
-}
-
-void add_ranks_per_node_option(CLI::App& parser, int& count, const std::string& group) {
-  parser
-      .add_option("--ranks-per-node", count,
-                  "pretend nodes of so many ranks, to see on one machine what shared and put do on several")
-      ->transform(decimal<int>())
       ->group(group);
 }
 
@@ -55,36 +51,35 @@ void check_profile(const ProfileSource& profile) {
   }
 }
 
-void require_ranks_per_node(int count) { require_not_negative("--ranks-per-node", count); }
-
-void require_kernel_name(const std::string& name) {
-  auto names = names_of(kernels::kernel_table());
-  names.emplace_back("auto");
-  require_known("--kernel", name, names);
+void add_axis_option(CLI::App& parser, std::string_view axis, AxisValues& values, const std::string& help,
+                     const std::string& group) {
+  const auto& row = configuration_axis(axis);
+  parser
+      .add_option_function<std::string>(
+          std::string(row.option),
+          [&list = values[std::string(axis)]](const std::string& text) { list = {text}; },
+          help.empty() ? std::string(row.help) : help)
+      ->type_name(type_name_of(row))
+      ->group(group);
 }
 
-void require_transport_name(const std::string& name) {
-  auto names = names_of(comm::transport_table());
-  names.emplace_back(automatic_choice);
-  require_known("--transport", name, names);
+void add_axis_options(CLI::App& parser, AxisValues& values, const std::string& group) {
+  for (const auto& axis : configuration_axes()) add_axis_option(parser, axis.name, values, {}, group);
 }
 
-comm::SumForm sum_form_from(const std::string& name) {
-  require_known("--sum", name, sum_form_names());
-  return *find_sum_form(name);
+void add_axis_lists(CLI::App& parser, AxisValues& values) {
+  for (const auto& axis : configuration_axes()) {
+    if (!axis.is_crossed()) continue;
+    parser.add_option(std::string(axis.option), values[std::string(axis.name)], std::string(axis.list_help))
+        ->delimiter(',')
+        ->type_name(type_name_of(axis));
+  }
 }
 
-void require_sum_form(const std::string& transport, const std::vector<comm::SumForm>& asked) {
-  if (!sum_forms_for(transport, asked).empty()) return;
-  std::vector<std::string> valid;
-  for (const auto form : sum_forms_of(transport)) valid.push_back(sum_form_name(form));
-  throw InputError(fmt::format("--sum {}: the transport {} has no such form; valid: {}",
-                               sum_form_name(asked.front()), transport, fmt::join(valid, ", ")));
-}
-
-bool overlap_from(const std::string& name) {
-  require_known("--overlap", name, {"off", "on"});
-  return name == "on";
+Configuration configuration_from(const AxisValues& values, const Configuration& common) {
+  const auto configuration = crossed(common, values).front();
+  check_configuration(configuration);
+  return configuration;
 }
 
 }  // namespace cg2d

@@ -1,6 +1,6 @@
 #pragma once
 
-// The pattern of every subcommand of the program: declare options, then say what to do.
+// The pattern of every subcommand of the program: declare options, then return the action.
 
 #include <CLI/CLI.hpp>
 #include <functional>
@@ -14,16 +14,16 @@
 
 namespace cg2d {
 
-/// What the program does with a command line: collective, the same exit code on every rank. Throws RunError
+/// The work that a command line asks for: collective, the same exit code on every rank. Throws RunError
 /// (on every rank alike), MpiError, std::bad_alloc.
 using Action = std::function<ExitCode(comm::RankGroup& group)>;
 
 /// Prints a text to standard output, from rank 0.
 Action print_text(std::string text);
-/// The same of a text that rank 0 makes then; `make` may throw RunError.
+/// The same for a text that rank 0 makes when the action runs; `make` may throw RunError.
 Action print_made_text(std::function<std::string()> make);
 
-/// The command line of one subcommand. Holds what the words said; must outlive the parser.
+/// The command line of one subcommand. Holds its parsed arguments; must outlive the parser.
 class Subcommand {
  public:
   Subcommand() = default;
@@ -34,7 +34,7 @@ class Subcommand {
   Subcommand& operator=(Subcommand&&) = delete;
 
   virtual void add_options(CLI::App& parser) = 0;
-  /// Once the words are there. Throws InputError.
+  /// After parsing. Throws InputError.
   [[nodiscard]] virtual Action action() const = 0;
 };
 

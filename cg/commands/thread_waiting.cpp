@@ -13,6 +13,8 @@
 #include <system_error>
 #include <vector>
 
+#include "cg/solver/configuration.hpp"
+
 namespace cg2d {
 namespace {
 
@@ -55,7 +57,7 @@ bool user_has_set_waiting() {
 /// The largest number of threads of a rank that the command line asks for, 1 if it asks for none. The
 /// arguments, without the program's name, need not be valid.
 int most_threads_asked_for(std::span<const std::string_view> arguments) {
-  constexpr std::string_view option = "--threads";
+  const auto option = configuration_axis("threads").option;
   int most = 1;
   for (std::size_t k = 0; k < arguments.size(); ++k) {
     if (!arguments[k].starts_with(option)) continue;
@@ -100,7 +102,7 @@ void let_threads_sleep_if_crowded(int argument_count, char** arguments) {
   const auto program = std::filesystem::read_symlink("/proc/self/exe", error);
   if (error || setenv("OMP_WAIT_POLICY", "passive", 1) != 0) return;
   execv(program.c_str(), arguments);
-  // It did not start: this one goes on, and its threads spin.
+  // The new start failed: this process goes on, and its threads spin.
 }
 
 }  // namespace cg2d

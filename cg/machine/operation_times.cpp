@@ -155,8 +155,8 @@ std::vector<SumTime> time_sums(comm::RankGroup& group, std::span<const comm::Tra
   return times;
 }
 
-TransportChoice transports_for(comm::RankGroup& group) {
-  TransportChoice choice;
+UsableTransports transports_for(comm::RankGroup& group) {
+  UsableTransports choice;
   for (const auto& row : comm::transport_table()) {
     const auto reason = group.broadcast(row.why_unavailable(group));
     if (reason.empty()) {

@@ -41,11 +41,11 @@ std::vector<SumTime> time_sums(comm::RankGroup& group, std::span<const comm::Tra
                                bool may_block, const RaceLimits& limits);
 
 /// Transports that can serve the group, and why the others cannot. Collective.
-struct TransportChoice {
+struct UsableTransports {
   std::vector<const comm::TransportRow*> available;
   /// Name and reason.
   std::vector<std::pair<std::string, std::string>> left_out;
 };
-TransportChoice transports_for(comm::RankGroup& group);
+UsableTransports transports_for(comm::RankGroup& group);
 
 }  // namespace cg2d

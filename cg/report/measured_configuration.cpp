@@ -14,10 +14,9 @@ const ResultRecord& MeasuredConfiguration::median_run() const {
 std::vector<MeasuredConfiguration> gathered(const std::vector<ResultRecord>& records) {
   std::vector<MeasuredConfiguration> all;
   for (const auto& record : records) {
-    auto found = std::ranges::find_if(
-        all, [&](const auto& known) { return known.configuration == record.configuration; });
+    auto found = std::ranges::find_if(all, [&](const auto& known) { return known.asked == record.asked; });
     if (found == all.end()) {
-      all.emplace_back().configuration = record.configuration;
+      all.emplace_back().asked = record.asked;
       found = all.end() - 1;
     }
     if (!record.kernel_used.empty()) found->kernel_used = record.kernel_used;

@@ -1,6 +1,6 @@
 #pragma once
 
-// Results of the same configuration, gathered.
+// Results, gathered by configuration.
 
 #include <string>
 #include <vector>
@@ -9,18 +9,19 @@
 
 namespace cg2d {
 
-/// Every run of one configuration, together.
+/// All runs of one problem with one configuration.
 struct MeasuredConfiguration {
-  SweepConfiguration configuration;
+  ConfiguredProblem asked;
   std::string kernel_used;
-  std::vector<ResultRecord> runs;     ///< that succeeded
+  std::vector<ResultRecord> runs;     ///< the successful ones
   std::vector<double> times_s;        ///< of all their repetitions
-  std::vector<std::string> statuses;  ///< of those that failed
+  std::vector<std::string> statuses;  ///< of the failed ones
   std::string reason;                 ///< of the first failure
 
-  /// Whether its time counts. One failed run spoils a configuration.
+  /// Whether its times count: no run failed.
   [[nodiscard]] bool is_sound() const { return statuses.empty() && !times_s.empty(); }
-  /// By its reported time; of an even number the lower of the middle two. Only where one succeeded.
+  /// The run with the median of the reported times; of an even number the lower of the middle two. At least
+  /// one must have succeeded.
   [[nodiscard]] const ResultRecord& median_run() const;
 };
 

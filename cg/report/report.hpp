@@ -2,24 +2,26 @@
 
 // The formats of a run's report.
 
-#include <optional>
+#include <nlohmann/json_fwd.hpp>
 #include <span>
 #include <string>
 #include <string_view>
 
-#include "cg/machine/environment.hpp"
-#include "cg/matrix/matrix_source.hpp"
-#include "cg/run/run_report.hpp"
-#include "cg/tuning/run_plan.hpp"
 #include "comm/block_layout.hpp"
 
 namespace cg2d {
+
+struct Configuration;
+struct Environment;
+struct Problem;
+struct RunReport;
+struct SourceRow;
 
 /// One format; a new one is one file that defines a row, and its entry in the table.
 struct ReportFormat {
   std::string_view name;
   std::string (*write)(const RunReport& report);
-  /// Whether a run that could not start still has something to say in this format.
+  /// Whether a run that could not start is reported in this format.
   bool writes_errors;
 };
 std::span<const ReportFormat> report_format_table();
@@ -29,8 +31,22 @@ ReportFormat text_report_format();
 ReportFormat json_report_format();
 ReportFormat csv_report_format();
 
-/// The plan that --dry-run prints.
-std::string describe_plan(const RunChoices& choices, const comm::BlockLayout& layout, const SourceRow& source,
-                          const std::optional<Environment>& environment, std::string_view format);
+/// The format "json" as a value (run_result.schema.json), and the parts of it that other results share.
+nlohmann::ordered_json report_json(const RunReport& report);
+nlohmann::ordered_json program_json();
+nlohmann::ordered_json problem_json(const Problem& problem);
+/// Nodes with their processors and caches, the place of each rank, versions.
+nlohmann::ordered_json environment_json(const Environment& environment);
+
+/// A run that --dry-run plans.
+struct PlannedRun {
+  const Problem& problem;
+  const Configuration& configuration;
+  const comm::BlockLayout& layout;
+  const SourceRow& source;
+  const Environment* environment;  ///< nullptr: the ranks do not run here
+};
+/// The plan in the format "text" or "json".
+std::string describe_plan(const PlannedRun& run, std::string_view format);
 
 }  // namespace cg2d

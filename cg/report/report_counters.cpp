@@ -10,7 +10,7 @@ namespace {
 using EventJson = nlohmann::ordered_json;
 
 std::string threads_text(const RunReport& report) {
-  if (report.thread_count == 1) return "one thread per rank";
+  if (report.configuration.thread_count == 1) return "one thread per rank";
   return report.counters.counts_all_threads ? "all threads of a rank" : "the master thread of a rank only";
 }
 
@@ -192,7 +192,7 @@ nlohmann::ordered_json counters_json(const RunReport& report) {
           {"events", std::move(events)},
           {"refused", std::move(refused)},
           {"multiplexed", counters.multiplexed},
-          {"all_threads", report.thread_count == 1 || counters.counts_all_threads},
+          {"all_threads", report.configuration.thread_count == 1 || counters.counts_all_threads},
           {"clocks_per_reading", report.ranks.front().clocks_per_reading},
           {"reading_share", reading_share(report, median_repeat(report))},
           {"instructions_per_cycle", ratios_json(report)},

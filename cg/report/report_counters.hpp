@@ -6,16 +6,16 @@
 #include <optional>
 #include <string>
 
-#include "cg/report/report.hpp"
+#include "cg/run/run_report.hpp"
 
 namespace cg2d {
 
-/// One event over all ranks in the repetition reported: sums of a phase's ranks, and what follows.
+/// One event over all ranks in the reported repetition.
 struct EventTotals {
   std::array<Spread, phase_count> phases;  ///< over the ranks
   std::array<double, phase_count> phase_totals{};
   double region_total = 0.0;
-  /// Sum over the phases by the whole region; 1 where nothing was counted in the region.
+  /// Sum over the phases divided by that of the whole region; 1 if nothing was counted in the region.
   double coverage = 1.0;
 };
 EventTotals event_totals(const RepeatReport& repeat, std::size_t event);
@@ -29,7 +29,7 @@ double per_nonzero(const RunReport& report, const EventTotals& totals);
 /// Share of the timed region that reading the events took, mean over ranks.
 double reading_share(const RunReport& report, const RepeatReport& repeat);
 
-/// Both: empty or null where nothing was asked for; for a report with at least one repeat.
+/// Both: empty or null if no events were asked for; for a report with at least one repeat.
 std::string counters_text(const RunReport& report);
 nlohmann::ordered_json counters_json(const RunReport& report);
 

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "cg/report/report.hpp"
-#include "cg/solver/configuration.hpp"
+#include "cg/run/run_report.hpp"
 
 namespace cg2d {
 namespace {
@@ -21,8 +21,8 @@ std::string header() {
 
 /// Mean over the ranks.
 std::string overlap_cells(const RunReport& report, const RepeatReport& repeat) {
-  std::string text = report.overlaps ? ",on," : ",off,";
-  if (!report.overlaps || !report.phases_timed) return text;
+  std::string text = report.configuration.overlaps ? ",on," : ",off,";
+  if (!report.configuration.overlaps || !report.phases_timed) return text;
   double hidden_s = 0.0;
   for (std::size_t rank = 0; rank < repeat.ranks.size(); ++rank) {
     const auto& record = repeat.ranks[rank].phases[static_cast<std::size_t>(Phase::collection)];
@@ -54,16 +54,18 @@ std::string phase_cells(const RunReport& report, const RepeatReport& repeat) {
 std::string write_csv(const RunReport& report) {
   std::string text = header();
   const auto& problem = report.problem;
+  const auto& configuration = report.configuration;
   for (std::size_t k = 0; k < report.repeats.size(); ++k) {
     const auto& repeat = report.repeats[k];
-    text += fmt::format(
-        "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{:.17g},{:.17g},{:.9f},{:.6f},{:.6f}",
-        status_name(report.code), problem.class_name, problem.n, problem.nonzer, problem.niter, problem.shift,
-        report.nonzero_count, report.grid.columns, report.grid.rows, report.grid.rank_count(),
-        report.thread_count, report.transport, sum_form_name(report.sum_form), report.kernel,
-        report.instruction_set, k + 1, repeat.steps.back().zeta, repeat.steps.back().residual_norm,
-        repeat.time_s, official_flop_count(problem) / repeat.time_s / 1e6,
-        true_flop_count(problem, report.nonzero_count) / repeat.time_s / 1e6);
+    text +=
+        fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{:.17g},{:.17g},{:.9f},{:.6f},{:.6f}",
+                    status_name(report.code), problem.class_name, problem.n, problem.nonzer, problem.niter,
+                    problem.shift, report.nonzero_count, configuration.grid.columns, configuration.grid.rows,
+                    configuration.grid.rank_count(), configuration.thread_count, configuration.transport,
+                    sum_form_name(configuration.sum_form), configuration.kernel, report.instruction_set,
+                    k + 1, repeat.steps.back().zeta, repeat.steps.back().residual_norm, repeat.time_s,
+                    official_flop_count(problem) / repeat.time_s / 1e6,
+                    true_flop_count(problem, report.nonzero_count) / repeat.time_s / 1e6);
     text += phase_cells(report, repeat) + overlap_cells(report, repeat) + "\n";
   }
   return text;

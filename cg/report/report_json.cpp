@@ -8,7 +8,8 @@
 #include "cg/report/report.hpp"
 #include "cg/report/report_counters.hpp"
 #include "cg/report/report_roofline.hpp"
-#include "cg/solver/configuration.hpp"
+#include "cg/report/result_configuration.hpp"
+#include "cg/run/run_report.hpp"
 
 namespace cg2d {
 namespace {
@@ -17,50 +18,22 @@ using Json = nlohmann::ordered_json;
 
 constexpr int schema_version = 1;
 
-Json environment_json(const RunReport& report) {
-  const auto& environment = *report.environment;
-  Json nodes = Json::array();
-  for (const auto& node : environment.nodes) {
-    Json caches = Json::array();
-    for (const auto& cache : node.caches) {
-      caches.push_back(
-          {{"level", cache.level}, {"bytes", cache.byte_count}, {"shared_by_cores", cache.shared_by_cores}});
-    }
-    nodes.push_back({{"host", node.host},
-                     {"processor", node.processor},
-                     {"cores", node.core_count},
-                     {"ranks", node.rank_count},
-                     {"available_bytes", node.available_bytes},
-                     {"caches", std::move(caches)}});
+Json environment_of(const RunReport& report) {
+  if (!report.environment) return nullptr;
+  auto json = environment_json(*report.environment);
+  json["waiting"] = wait_mode_name(report.wait_mode);
+  json["thread_binding"] = nullptr;
+  if (report.binding) {
+    json["thread_binding"] = {{"is_bound", report.binding->is_bound}, {"why_not", report.binding->why_not}};
+    for (std::size_t rank = 0; rank < report.binding->ranks.size(); ++rank)
+      json["binding"][rank]["threads"] = report.binding->ranks[rank];
   }
-  Json ranks = Json::array();
-  for (std::size_t rank = 0; rank < environment.ranks.size(); ++rank) {
-    const auto& place = environment.ranks[rank];
-    ranks.push_back({{"rank", rank}, {"host", place.host}, {"processors", place.processors}});
-    if (report.binding) ranks.back()["threads"] = report.binding->ranks[rank];
-  }
-  return {{"mpi", environment.mpi_version},
-          {"blas", environment.blas},
-          {"papi", build_info::papi_version.empty() ? Json(nullptr) : Json(build_info::papi_version)},
-          {"compiler", build_info::compiler},
-          {"flags", build_info::flags},
-          {"build_type", build_info::build_type},
-          {"transparent_huge_pages",
-           environment.transparent_huge_pages ? Json(*environment.transparent_huge_pages) : Json(nullptr)},
-          {"oversubscribed", environment.oversubscribed},
-          {"waiting", report.wait_mode},
-          {"thread_binding",
-           report.binding ? Json{{"is_bound", report.binding->is_bound}, {"why_not", report.binding->why_not}}
-                          : Json(nullptr)},
-          {"nodes", std::move(nodes)},
-          {"binding", std::move(ranks)}};
+  return json;
 }
 
-Json problem_json(const RunReport& report) {
-  const auto& problem = report.problem;
-  Json json{{"class", problem.class_name}, {"n", problem.n},         {"nonzer", problem.nonzer},
-            {"niter", problem.niter},      {"shift", problem.shift}, {"rcond", Problem::rcond}};
-  json["reference_zeta"] = problem.reference_zeta ? Json(*problem.reference_zeta) : Json(nullptr);
+/// The problem, and figures of its matrix if it was generated.
+Json problem_of(const RunReport& report) {
+  auto json = problem_json(report.problem);
   if (report.nonzero_count > 0) {
     json["nonzero_count"] = report.nonzero_count;
     json["final_seed"] = report.source_facts.final_seed;
@@ -104,21 +77,17 @@ Json transport_trial_json(const TransportTrial& trial) {
 }
 
 Json configuration_json(const RunReport& report) {
-  Json json{{"ranks", report.grid.rank_count()},
+  const auto& grid = report.configuration.grid;
+  Json json{{"ranks", grid.rank_count()},
             {"grid",
-             {{"name", report.grid.name()},
-              {"columns", report.grid.columns},
-              {"rows", report.grid.rows},
-              {"automatic", report.grid_is_automatic}}},
-            {"threads", report.thread_count},
-            {"transport", report.transport},
-            {"sum_form", sum_form_name(report.sum_form)},
-            {"overlap", report.overlaps},
-            {"ranks_per_node", report.ranks_per_node},
-            {"kernel", report.kernel},
-            {"symmetric_storage", report.is_symmetric},
-            {"instruction_set", report.instruction_set},
-            {"tuning", tuning_json(report)}};
+             {{"name", grid.name()},
+              {"columns", grid.columns},
+              {"rows", grid.rows},
+              {"automatic", report.grid_is_automatic}}}};
+  put_axes(json, report.configuration, AxesIn::a_report);
+  json["symmetric_storage"] = report.is_symmetric;
+  json["instruction_set"] = report.instruction_set;
+  json["tuning"] = tuning_json(report);
   if (report.grid_trial) json["grid"]["trial"] = grid_trial_json(*report.grid_trial);
   if (report.transport_trial) json["transport_trial"] = transport_trial_json(*report.transport_trial);
   return json;
@@ -140,7 +109,7 @@ Json result_json(const RunReport& report) {
   }
   json["time_s"] = time_s;
   json["mops_total"] = mops;
-  json["mops_per_process"] = mops / report.grid.rank_count();
+  json["mops_per_process"] = mops / report.configuration.grid.rank_count();
   json["true_mflops"] = true_flop_count(problem, report.nonzero_count) / time_s / 1e6;
   const auto times = repeat_times(report);
   json["repeats"] = {{"count", times.count},
@@ -182,13 +151,13 @@ Json phases_json(const RunReport& report) {
           {"messages", sent.message_count},
           {"bytes", sent.byte_count}};
     }
-    if (report.overlaps) {
+    if (report.configuration.overlaps) {
       const auto hidden = times.phases[static_cast<std::size_t>(Phase::collection)].hidden_clocks;
       phases[std::string(phase_name(Phase::collection))]["hidden_clocks"] = hidden;
     }
     ranks.push_back({{"rank", rank},
-                     {"process_column", report.grid.column_of(static_cast<int>(rank))},
-                     {"process_row", report.grid.row_of(static_cast<int>(rank))},
+                     {"process_column", report.configuration.grid.column_of(static_cast<int>(rank))},
+                     {"process_row", report.configuration.grid.row_of(static_cast<int>(rank))},
                      {"region_clocks", times.region_clocks},
                      {"region_s", times.region_s},
                      {"clocks_per_second", report.ranks[rank].ticks_per_second},
@@ -240,27 +209,75 @@ Json prediction_json(const Prediction& prediction) {
   return {{"machine", prediction.machine}, {"total_s", prediction.total_s()}, {"phases", std::move(phases)}};
 }
 
-std::string write_json(const RunReport& report) {
+std::string write_json(const RunReport& report) { return json_text(report_json(report), 2) + "\n"; }
+
+}  // namespace
+
+Json program_json() { return {{"name", "cg2d"}, {"version", build_info::version}}; }
+
+Json problem_json(const Problem& problem) {
+  return {{"class", problem.class_name},
+          {"n", problem.n},
+          {"nonzer", problem.nonzer},
+          {"niter", problem.niter},
+          {"shift", problem.shift},
+          {"rcond", Problem::rcond},
+          {"reference_zeta", problem.reference_zeta ? Json(*problem.reference_zeta) : Json(nullptr)}};
+}
+
+Json environment_json(const Environment& environment) {
+  Json nodes = Json::array();
+  for (const auto& node : environment.nodes) {
+    Json caches = Json::array();
+    for (const auto& cache : node.caches) {
+      caches.push_back(
+          {{"level", cache.level}, {"bytes", cache.byte_count}, {"shared_by_cores", cache.shared_by_cores}});
+    }
+    nodes.push_back({{"host", node.host},
+                     {"processor", node.processor},
+                     {"cores", node.core_count},
+                     {"ranks", node.rank_count},
+                     {"available_bytes", node.available_bytes},
+                     {"caches", std::move(caches)}});
+  }
+  Json ranks = Json::array();
+  for (std::size_t rank = 0; rank < environment.ranks.size(); ++rank) {
+    const auto& place = environment.ranks[rank];
+    ranks.push_back({{"rank", rank}, {"host", place.host}, {"processors", place.processors}});
+  }
+  return {{"mpi", environment.mpi_version},
+          {"blas", environment.blas},
+          {"papi", build_info::papi_version.empty() ? Json(nullptr) : Json(build_info::papi_version)},
+          {"compiler", build_info::compiler},
+          {"flags", build_info::flags},
+          {"build_type", build_info::build_type},
+          {"transparent_huge_pages",
+           environment.transparent_huge_pages ? Json(*environment.transparent_huge_pages) : Json(nullptr)},
+          {"oversubscribed", environment.oversubscribed},
+          {"nodes", std::move(nodes)},
+          {"binding", std::move(ranks)}};
+}
+
+Json report_json(const RunReport& report) {
+  const bool has_result = !report.repeats.empty();
   Json json{{"schema_version", schema_version},
-            {"program", {{"name", "cg2d"}, {"version", build_info::version}}},
+            {"program", program_json()},
             {"status", status_name(report.code)},
             {"reason", report.reason},
             {"exit_code", static_cast<int>(report.code)},
             {"warnings", report.warnings},
-            {"problem", problem_json(report)},
-            {"environment", report.environment ? environment_json(report) : Json(nullptr)},
-            {"configuration", report.kernel.empty() ? Json(nullptr) : configuration_json(report)},
+            {"problem", problem_of(report)},
+            {"environment", environment_of(report)},
+            {"configuration", report.is_resolved ? configuration_json(report) : Json(nullptr)},
             {"setup", report.ranks.empty() ? Json(nullptr) : setup_json(report)},
-            {"result", report.repeats.empty() ? Json(nullptr) : result_json(report)},
+            {"result", has_result ? result_json(report) : Json(nullptr)},
             {"outer_steps", outer_steps_json(report)},
-            {"phases", report.repeats.empty() || !report.phases_timed ? Json(nullptr) : phases_json(report)},
-            {"roofline", report.repeats.empty() ? Json(nullptr) : roofline_json(report)},
-            {"counters", report.repeats.empty() ? Json(nullptr) : counters_json(report)}};
-  if (report.prediction && !report.repeats.empty()) json["prediction"] = prediction_json(*report.prediction);
-  return json_text(json, 2) + "\n";
+            {"phases", has_result && report.phases_timed ? phases_json(report) : Json(nullptr)},
+            {"roofline", has_result ? roofline_json(report) : Json(nullptr)},
+            {"counters", has_result ? counters_json(report) : Json(nullptr)}};
+  if (report.prediction && has_result) json["prediction"] = prediction_json(*report.prediction);
+  return json;
 }
-
-}  // namespace
 
 ReportFormat json_report_format() { return {.name = "json", .write = &write_json, .writes_errors = true}; }
 

@@ -7,9 +7,10 @@
 
 #include "cg/base/json_values.hpp"
 #include "cg/base/text_format.hpp"
-#include "cg/report/build_info.hpp"
+#include "cg/machine/environment.hpp"
 #include "cg/report/report.hpp"
 #include "cg/solver/configuration.hpp"
+#include "cg/tuning/run_plan.hpp"
 
 namespace cg2d {
 namespace {
@@ -25,23 +26,24 @@ struct PlanTotals {
   std::vector<std::int64_t> node_bytes;
 };
 
-PlanTotals add_up(const RunChoices& choices, const comm::BlockLayout& layout, const SourceRow& source,
-                  const std::optional<Environment>& environment) {
+PlanTotals add_up(const PlannedRun& run) {
+  const auto& layout = run.layout;
+  const bool mirrored = planned_kernel(run.configuration).stores_half();
   PlanTotals totals;
   totals.smallest_piece = totals.largest_piece = layout.piece(0);
-  if (environment) totals.node_bytes.resize(environment->nodes.size());
+  if (run.environment != nullptr) totals.node_bytes.resize(run.environment->nodes.size());
   for (int rank = 0; rank < layout.grid().rank_count(); ++rank) {
-    const auto memory = plan_memory(choices, layout, rank, source);
+    const auto memory = plan_memory(run.problem, run.configuration, layout, rank, run.source);
     if (memory.total_bytes() > totals.largest.total_bytes()) totals.largest = memory;
     totals.memory_bytes += memory.total_bytes();
-    const auto traffic = plan_traffic(layout, rank, choices.sum_form, choices.kernel->stores_half());
+    const auto traffic = plan_traffic(layout, rank, run.configuration.sum_form, mirrored);
     if (traffic.total().byte_count >= totals.busiest.total().byte_count) totals.busiest = traffic;
     totals.all_traffic += traffic.total();
     const auto piece = layout.piece(rank);
     if (piece.size() < totals.smallest_piece.size()) totals.smallest_piece = piece;
     if (piece.size() > totals.largest_piece.size()) totals.largest_piece = piece;
-    if (environment) {
-      const auto node = environment->ranks[static_cast<std::size_t>(rank)].node;
+    if (run.environment != nullptr) {
+      const auto node = run.environment->ranks[static_cast<std::size_t>(rank)].node;
       totals.node_bytes[static_cast<std::size_t>(node)] += memory.total_bytes();
     }
   }
@@ -55,9 +57,10 @@ bool fits(const PlanTotals& totals, const Environment& environment) {
   return true;
 }
 
-std::string as_text(const RunChoices& choices, const comm::BlockLayout& layout, const PlanTotals& totals,
-                    const std::optional<Environment>& environment) {
-  const auto& problem = choices.problem;
+std::string as_text(const PlannedRun& run, const PlanTotals& totals) {
+  const auto& problem = run.problem;
+  const auto& layout = run.layout;
+  const auto& kernel = planned_kernel(run.configuration);
   const auto grid = layout.grid();
   std::string text;
   const auto line = [&](std::string_view label, const std::string& value) {
@@ -65,8 +68,7 @@ std::string as_text(const RunChoices& choices, const comm::BlockLayout& layout, 
   };
   line("Problem", fmt::format("class {}: n {}, nonzer {}, shift {}, niter {}", problem.class_name, problem.n,
                               problem.nonzer, problem.shift, problem.niter));
-  line("Kernel",
-       fmt::format("{}{}", choices.kernel->name, choices.kernel->stores_half() ? ", symmetric storage" : ""));
+  line("Kernel", fmt::format("{}{}", kernel.name, kernel.stores_half() ? ", symmetric storage" : ""));
   line("Grid", fmt::format("{}: {} process columns x {} process rows = {} ranks", grid.name(), grid.columns,
                            grid.rows, grid.rank_count()));
   line("Pieces", fmt::format("{} of {} to {} elements", grid.rank_count(), totals.smallest_piece.size(),
@@ -80,16 +82,17 @@ std::string as_text(const RunChoices& choices, const comm::BlockLayout& layout, 
                    format_bytes(totals.largest.block_bytes), format_bytes(totals.largest.vector_bytes),
                    format_bytes(totals.largest.working_bytes)));
   line("Memory of all ranks", format_bytes(totals.memory_bytes));
-  if (environment) {
+  if (run.environment != nullptr) {
     for (std::size_t node = 0; node < totals.node_bytes.size(); ++node) {
-      line(fmt::format("Node {}", environment->nodes[node].host),
-           fmt::format(
-               "needs {}, has {}: {}", format_bytes(totals.node_bytes[node]),
-               format_bytes(environment->nodes[node].available_bytes),
-               totals.node_bytes[node] > environment->nodes[node].available_bytes ? "does not fit" : "fits"));
+      line(fmt::format("Node {}", run.environment->nodes[node].host),
+           fmt::format("needs {}, has {}: {}", format_bytes(totals.node_bytes[node]),
+                       format_bytes(run.environment->nodes[node].available_bytes),
+                       totals.node_bytes[node] > run.environment->nodes[node].available_bytes ? "does not fit"
+                                                                                              : "fits"));
     }
   }
-  text += fmt::format(" Sent per CG step by the busiest rank ({}):\n", sum_form_name(choices.sum_form));
+  text +=
+      fmt::format(" Sent per CG step by the busiest rank ({}):\n", sum_form_name(run.configuration.sum_form));
   const auto traffic_line = [&](std::string_view name, const comm::Traffic& traffic) {
     text += fmt::format("   {:<20} {:>4} messages {:>14} bytes\n", name, traffic.message_count,
                         traffic.byte_count);
@@ -107,13 +110,14 @@ nlohmann::ordered_json traffic_json(const comm::Traffic& traffic) {
   return {{"messages", traffic.message_count}, {"bytes", traffic.byte_count}};
 }
 
-std::string as_json(const RunChoices& choices, const comm::BlockLayout& layout, const PlanTotals& totals,
-                    const std::optional<Environment>& environment) {
-  const auto& problem = choices.problem;
+std::string as_json(const PlannedRun& run, const PlanTotals& totals) {
+  const auto& problem = run.problem;
+  const auto& layout = run.layout;
+  const auto& kernel = planned_kernel(run.configuration);
   const auto grid = layout.grid();
   nlohmann::ordered_json json{
       {"schema_version", 1},
-      {"program", {{"name", "cg2d"}, {"version", build_info::version}}},
+      {"program", program_json()},
       {"status", "planned"},
       {"reason", ""},
       {"exit_code", 0},
@@ -126,9 +130,9 @@ std::string as_json(const RunChoices& choices, const comm::BlockLayout& layout, 
       {"plan",
        {{"grid", {{"name", grid.name()}, {"columns", grid.columns}, {"rows", grid.rows}}},
         {"ranks", grid.rank_count()},
-        {"sum_form", sum_form_name(choices.sum_form)},
-        {"kernel", choices.kernel->name},
-        {"symmetric_storage", choices.kernel->stores_half()},
+        {"sum_form", sum_form_name(run.configuration.sum_form)},
+        {"kernel", kernel.name},
+        {"symmetric_storage", kernel.stores_half()},
         {"smallest_piece", totals.smallest_piece.size()},
         {"largest_piece", totals.largest_piece.size()},
         {"block_rows", layout.row_block(0).size()},
@@ -140,8 +144,8 @@ std::string as_json(const RunChoices& choices, const comm::BlockLayout& layout, 
           {"vectors", totals.largest.vector_bytes},
           {"generation", totals.largest.working_bytes}}},
         {"memory_bytes", totals.memory_bytes},
-        {"fits",
-         environment ? nlohmann::ordered_json(fits(totals, *environment)) : nlohmann::ordered_json(nullptr)},
+        {"fits", run.environment != nullptr ? nlohmann::ordered_json(fits(totals, *run.environment))
+                                            : nlohmann::ordered_json(nullptr)},
         {"busiest_rank_per_cg_step",
          {{"collection", traffic_json(totals.busiest.collection)},
           {"summation", traffic_json(totals.busiest.summation)},
@@ -153,11 +157,9 @@ std::string as_json(const RunChoices& choices, const comm::BlockLayout& layout, 
 
 }  // namespace
 
-std::string describe_plan(const RunChoices& choices, const comm::BlockLayout& layout, const SourceRow& source,
-                          const std::optional<Environment>& environment, std::string_view format) {
-  const auto totals = add_up(choices, layout, source, environment);
-  return format == "json" ? as_json(choices, layout, totals, environment)
-                          : as_text(choices, layout, totals, environment);
+std::string describe_plan(const PlannedRun& run, std::string_view format) {
+  const auto totals = add_up(run);
+  return format == "json" ? as_json(run, totals) : as_text(run, totals);
 }
 
 }  // namespace cg2d

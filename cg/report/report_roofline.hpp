@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "cg/report/report.hpp"
+#include "cg/run/run_report.hpp"
 
 namespace cg2d {
 
@@ -15,12 +15,12 @@ struct PhaseShare {
   double flop_count = 0.0;
   double shortest_s = 0.0;  ///< by the limits of the machine
   double measured_s = 0.0;
-  /// 1 where the phase goes as fast as the machine can; 0 where it has nothing to do.
+  /// 1 for a phase at the limit of the machine; 0 for one without work.
   [[nodiscard]] double share() const { return measured_s > 0.0 ? shortest_s / measured_s : 0.0; }
 };
 std::array<PhaseShare, phase_count> phase_shares(const RunReport& report);
 
-/// Both: empty or null where the limits were not measured; for a report with at least one repeat.
+/// Both: empty or null if the limits were not measured; for a report with at least one repeat.
 std::string roofline_text(const RunReport& report);
 nlohmann::ordered_json roofline_json(const RunReport& report);
 

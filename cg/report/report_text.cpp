@@ -10,7 +10,7 @@
 #include "cg/report/report.hpp"
 #include "cg/report/report_counters.hpp"
 #include "cg/report/report_roofline.hpp"
-#include "cg/solver/configuration.hpp"
+#include "cg/run/run_report.hpp"
 
 namespace cg2d {
 namespace {
@@ -42,7 +42,7 @@ std::string official_block(const RunReport& report) {
   }
   const double time_s = median_repeat(report).time_s;
   const double mops = official_flop_count(problem) / time_s / 1e6;
-  const int rank_count = report.grid.rank_count();
+  const int rank_count = report.configuration.grid.rank_count();
   text += "\n\n CG Benchmark Completed.\n";
   text += fmt::format(" Class           = {:>24}\n", problem.class_name);
   text += fmt::format(" Size            = {:>24}\n", problem.n);
@@ -83,7 +83,7 @@ std::string row_length_text(const RunReport& report) {
                             100.0 * lengths.short_row_nonzero_share());
 }
 
-/// All ranks' blocks together.
+/// Sums over all ranks' blocks.
 std::string conversion_text(const RunReport& report) {
   std::int64_t csr_bytes = 0;
   std::int64_t block_bytes = 0;
@@ -101,7 +101,7 @@ std::string conversion_text(const RunReport& report) {
 }
 
 std::string huge_page_text(const RunReport& report) {
-  const auto share = [](const RankFacts& rank) {
+  const auto share = [](const RankResult& rank) {
     return rank.resident_bytes > 0
                ? static_cast<double>(rank.huge_page_bytes) / static_cast<double>(rank.resident_bytes)
                : 0.0;
@@ -116,12 +116,14 @@ std::string huge_page_text(const RunReport& report) {
 }
 
 std::string overlap_text(const RunReport& report) {
-  if (!report.overlaps) return {};
-  return report.grid.rows == 1 ? ", overlap on (one process row: nothing to overlap)" : ", overlap on";
+  if (!report.configuration.overlaps) return {};
+  return report.configuration.grid.rows == 1 ? ", overlap on (one process row: nothing to overlap)"
+                                             : ", overlap on";
 }
 
 std::string own_lines(const RunReport& report) {
   const auto& problem = report.problem;
+  const auto& configuration = report.configuration;
   const auto& repeat = median_repeat(report);
   std::string text;
   const auto line = [&](std::string_view label, const std::string& value) {
@@ -140,27 +142,27 @@ std::string own_lines(const RunReport& report) {
                    std::int64_t{problem.nonzer} * (problem.nonzer + 1)));
   line("Problem", fmt::format("n {}, nonzer {}, shift {}, niter {}", problem.n, problem.nonzer, problem.shift,
                               problem.niter));
-  line("Grid", fmt::format("{} (Px x Py: {}, {}{})", report.grid.name(),
-                           format_count(report.grid.columns, "process column"),
-                           format_count(report.grid.rows, "process row"),
+  line("Grid", fmt::format("{} (Px x Py: {}, {}{})", configuration.grid.name(),
+                           format_count(configuration.grid.columns, "process column"),
+                           format_count(configuration.grid.rows, "process row"),
                            report.grid_is_automatic ? ", chosen by auto" : ""));
   if (report.grid_trial) line("Grid trial", describe_trial(*report.grid_trial));
-  line("Transport",
-       fmt::format("{}{}, sum {}, waiting ranks {}{}", report.transport,
-                   report.ranks_per_node > 0
-                       ? fmt::format(" with nodes of {}", format_count(report.ranks_per_node, "rank"))
-                       : "",
-                   sum_form_name(report.sum_form), report.wait_mode, overlap_text(report)));
+  line("Transport", fmt::format("{}{}, sum {}, waiting ranks {}{}", configuration.transport,
+                                configuration.ranks_per_node > 0
+                                    ? " with " + configuration_axis("ranks_per_node").title(configuration)
+                                    : "",
+                                sum_form_name(configuration.sum_form), wait_mode_name(report.wait_mode),
+                                overlap_text(report)));
   if (report.transport_trial) line("Transport trial", describe_transport_trial(*report.transport_trial));
   line("Kernel",
        fmt::format(
-           "{} ({}), {}{}", report.kernel, report.instruction_set,
+           "{} ({}), {}{}", configuration.kernel, report.instruction_set,
            report.kernel_choice.kernel_origin == ChoiceOrigin::asked_for
                ? "asked for"
                : fmt::format("chosen by auto ({})", choice_origin_name(report.kernel_choice.kernel_origin)),
            report.is_symmetric ? ", symmetric storage: one entry of each mirrored pair" : ""));
   line("Tuning", tuning_text(report));
-  line("Threads", fmt::format("{} per rank", report.thread_count));
+  line("Threads", fmt::format("{} per rank", configuration.thread_count));
   if (report.binding) line("Binding", describe_binding(*report.binding));
   line("Row lengths", row_length_text(report));
   if (report.prediction) {
@@ -184,7 +186,7 @@ std::string own_lines(const RunReport& report) {
   return text;
 }
 
-/// What a row of the phase table says as means over the ranks, of one CG step; predicted: of the whole run.
+/// A row of the phase table: means over the ranks for one CG step; predicted: for the whole run.
 struct RowMeans {
   double waited = 0.0;
   double hidden = 0.0;
@@ -214,8 +216,8 @@ std::string phase_lines(const RunReport& report) {
       " Phases: reference clocks per CG step ({}, {:.3f} GHz), over the ranks\n"
       " {:<15} {:>7} {:>12} {:>12} {:>12} {:>9} {:>12}{} {:>9} {:>12}{}\n",
       cycle_counter_name(), report.ranks.front().ticks_per_second / 1e9, "phase", "share", "minimum", "mean",
-      "maximum", "imbalance", "waiting", report.overlaps ? "       hidden" : "", "messages", "bytes",
-      report.prediction ? "    predicted" : "");
+      "maximum", "imbalance", "waiting", report.configuration.overlaps ? "       hidden" : "", "messages",
+      "bytes", report.prediction ? "    predicted" : "");
   const auto mean = [&](auto count) {
     return static_cast<double>(count) / steps / static_cast<double>(rank_count);
   };
@@ -227,7 +229,8 @@ std::string phase_lines(const RunReport& report) {
         " {:<15} {:>5.1f} % {:>12.0f} {:>12.0f} {:>12.0f} {:>7.1f} % {:>12.0f}{} {:>9.2f} {:>12.0f}{}\n",
         name, 100.0 * spread.mean * steps / region_mean, spread.minimum, spread.mean, spread.maximum,
         100.0 * spread.imbalance(), means.waited,
-        report.overlaps ? fmt::format(" {:>12.0f}", means.hidden) : "", means.messages, means.bytes,
+        report.configuration.overlaps ? fmt::format(" {:>12.0f}", means.hidden) : "", means.messages,
+        means.bytes,
         report.prediction
             ? fmt::format(" {:>12.0f}", means.predicted_s * report.ranks.front().ticks_per_second / steps)
             : "");
@@ -251,7 +254,7 @@ std::string phase_lines(const RunReport& report) {
     all += means;
   }
   row("all phases", spread_of(sums), all);
-  if (report.overlaps)
+  if (report.configuration.overlaps)
     text += " hidden (mean clocks) = multiply while parts of the collection were under way: saved at most\n";
   text += fmt::format(
       " imbalance = maximum/mean - 1; waiting (mean clocks) is part of its phase; messages and bytes sent "
@@ -266,7 +269,7 @@ std::string write_text(const RunReport& report) {
   std::string text = "\n\n cg2d - NAS Parallel Benchmark CG on a virtual grid of ranks\n\n";
   if (!report.unfinished.empty()) text += fmt::format(" NOT COMPLETED: {}\n", report.reason);
   if (!report.repeats.empty()) {
-    // The closing block carries a verdict, and only a run that came to its end has one.
+    // The closing block gives a verdict, which only a complete run has.
     if (report.unfinished.empty()) text += official_block(report);
     text += '\n';
     text += own_lines(report);

@@ -12,9 +12,8 @@ namespace cg2d {
 namespace {
 
 const MeasuredConfiguration* find_in(const std::vector<MeasuredConfiguration>& all,
-                                     const SweepConfiguration& configuration) {
-  const auto found =
-      std::ranges::find_if(all, [&](const auto& known) { return known.configuration == configuration; });
+                                     const ConfiguredProblem& asked) {
+  const auto found = std::ranges::find_if(all, [&](const auto& known) { return known.asked == asked; });
   return found == all.end() ? nullptr : &*found;
 }
 
@@ -24,7 +23,7 @@ std::optional<Sample> sound_sample(const MeasuredConfiguration& measured) {
 
 ComparedConfiguration compared(const MeasuredConfiguration& before, const MeasuredConfiguration& after,
                                double threshold) {
-  ComparedConfiguration pair{.configuration = before.configuration,
+  ComparedConfiguration pair{.asked = before.asked,
                              .before = sound_sample(before),
                              .after = sound_sample(after),
                              .is_regression = false};
@@ -59,35 +58,31 @@ Comparison compare_results(const std::vector<ResultRecord>& before, const std::v
   const auto all_after = gathered(after);
   Comparison comparison;
   for (const auto& measured : all_before) {
-    if (const auto* const other = find_in(all_after, measured.configuration)) {
+    if (const auto* const other = find_in(all_after, measured.asked)) {
       comparison.common.push_back(compared(measured, *other, threshold));
     } else {
-      comparison.only_before.push_back(measured.configuration);
+      comparison.only_before.push_back(measured.asked);
     }
   }
   for (const auto& measured : all_after) {
-    if (find_in(all_before, measured.configuration) == nullptr)
-      comparison.only_after.push_back(measured.configuration);
+    if (find_in(all_before, measured.asked) == nullptr) comparison.only_after.push_back(measured.asked);
   }
   return comparison;
 }
 
 std::string comparison_text(const Comparison& comparison, double threshold) {
   std::size_t width = 36;
-  for (const auto& pair : comparison.common) width = std::max(width, pair.configuration.key().size());
+  for (const auto& pair : comparison.common) width = std::max(width, pair.asked.key().size());
   std::string text = fmt::format("{:<{}} {:>10} {:>7} {:>5} {:>10} {:>7} {:>5} {:>7}\n", "configuration",
                                  width, "A: s", "spread", "runs", "B: s", "spread", "runs", "B/A");
   for (const auto& pair : comparison.common) {
     const auto ratio = pair.before && pair.after ? fmt::format("{:.3f}", pair.ratio()) : std::string();
-    const auto line =
-        fmt::format("{:<{}} {} {} {:>7} {}", pair.configuration.key(), width, sample_text(pair.before),
-                    sample_text(pair.after), ratio, verdict_on(pair, threshold));
+    const auto line = fmt::format("{:<{}} {} {} {:>7} {}", pair.asked.key(), width, sample_text(pair.before),
+                                  sample_text(pair.after), ratio, verdict_on(pair, threshold));
     text += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
   }
-  for (const auto& configuration : comparison.only_before)
-    text += fmt::format("Only in A: {}\n", configuration.key());
-  for (const auto& configuration : comparison.only_after)
-    text += fmt::format("Only in B: {}\n", configuration.key());
+  for (const auto& asked : comparison.only_before) text += fmt::format("Only in A: {}\n", asked.key());
+  for (const auto& asked : comparison.only_after) text += fmt::format("Only in B: {}\n", asked.key());
   const int count = comparison.regression_count();
   return text +
          fmt::format("{} of {}: slower by more than {:g} % and beyond the spread, or failed in B only\n",

@@ -13,8 +13,8 @@ namespace cg2d {
 
 /// One configuration that both sets have.
 struct ComparedConfiguration {
-  SweepConfiguration configuration;
-  std::optional<Sample> before;  ///< nothing: a run failed
+  ConfiguredProblem asked;
+  std::optional<Sample> before;  ///< empty: a run failed
   std::optional<Sample> after;
   bool is_regression = false;
 
@@ -24,8 +24,8 @@ struct ComparedConfiguration {
 
 struct Comparison {
   std::vector<ComparedConfiguration> common;
-  std::vector<SweepConfiguration> only_before;
-  std::vector<SweepConfiguration> only_after;
+  std::vector<ConfiguredProblem> only_before;
+  std::vector<ConfiguredProblem> only_after;
 
   [[nodiscard]] int regression_count() const;
 };
@@ -35,7 +35,7 @@ struct Comparison {
 Comparison compare_results(const std::vector<ResultRecord>& before, const std::vector<ResultRecord>& after,
                            double threshold);
 
-/// The table, with what only one set has, and the verdict.
+/// The table, the configurations that only one set has, and the verdict.
 std::string comparison_text(const Comparison& comparison, double threshold);
 
 /// "5%", "5 %" or "5" -> 0.05. Nothing for anything else, or below 0.

@@ -1,29 +1,31 @@
 #pragma once
 
-// The configuration of a result: what it was measured with.
+// The configuration of a result, which tells results apart, and its axes as JSON, by the table of axes.
 
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "cg/solver/configuration.hpp"
-#include "comm/block_layout.hpp"
-#include "comm/schedule.hpp"
 
 namespace cg2d {
 
-/// What is measured: one cell of one table.
-struct SweepConfiguration {
-  std::string problem;  ///< as problem_name() has it
-  comm::ProcessGrid grid;
-  std::string kernel;  ///< as it was asked for: a name, or "auto"
-  std::string transport;
-  int thread_count = 1;
-  comm::SumForm sum_form = default_sum_form;
-  bool overlaps = false;
+/// The axes that a JSON object gets: all of them, or those that sweeps cross.
+enum class AxesIn { a_report, a_sweep };
+/// Adds one member for each of them, in the order of the table.
+void put_axes(nlohmann::ordered_json& json, const Configuration& configuration, AxesIn which);
 
-  /// The unique text of the configuration: "A 2x4 auto two-sided 1 thread". The form of the sum and the
-  /// overlap are in it where they are not the default.
-  [[nodiscard]] std::string key() const;
-  friend bool operator==(const SweepConfiguration&, const SweepConfiguration&) = default;
+/// Sets the axes that are members of the object; the other axes stay as they are. Throws InputError
+/// for a value that the axis cannot have.
+void read_axes(const nlohmann::ordered_json& json, Configuration& configuration);
+
+/// One problem with one configuration: the run that a sweep makes and that results are compared by.
+struct ConfiguredProblem {
+  std::string problem;  ///< by problem_name()
+  Configuration configuration{};
+
+  /// Its unique text: "A 2x4 auto two-sided 1 thread".
+  [[nodiscard]] std::string key() const { return problem + " " + configuration_key(configuration); }
+  friend bool operator==(const ConfiguredProblem&, const ConfiguredProblem&) = default;
 };
 
 }  // namespace cg2d

@@ -7,6 +7,7 @@
 
 #include "cg/base/json_values.hpp"
 #include "cg/base/sample.hpp"
+#include "cg/base/values.hpp"
 
 namespace cg2d {
 namespace {
@@ -20,41 +21,43 @@ bool varies(const std::vector<ResultRecord>& records, const Property& property) 
       records, [&](const auto& record) { return property(record) != property(records.front()); });
 }
 
-/// What tells the measurements of one file apart.
+/// The parameters that differ within one set of results: the order of the matrix, and axes.
 struct VaryingParts {
   bool order = false;
-  bool threads = false;
-  bool kernel = false;
-  bool transport = false;
-  bool sum_form = false;
-  bool overlaps = false;
+  std::vector<const ConfigurationAxis*> numbers;
+  std::vector<const ConfigurationAxis*> others;
 
   explicit VaryingParts(const std::vector<ResultRecord>& records)
-      : order(varies(records, [](const auto& record) { return record.n; })),
-        threads(varies(records, [](const auto& record) { return record.configuration.thread_count; })),
-        kernel(varies(records, [](const auto& record) { return record.configuration.kernel; })),
-        transport(varies(records, [](const auto& record) { return record.configuration.transport; })),
-        sum_form(varies(records, [](const auto& record) { return record.configuration.sum_form; })),
-        overlaps(varies(records, [](const auto& record) { return record.configuration.overlaps; })) {}
+      : order(varies(records, [](const auto& record) { return record.n; })) {
+    for (const auto& axis : configuration_axes()) {
+      if (!varies(records, [&](const auto& record) { return axis.print(record.asked.configuration); }))
+        continue;
+      (axis.type == AxisType::number ? numbers : others).push_back(&axis);
+    }
+  }
 
   [[nodiscard]] Json parameters_of(const ResultRecord& record) const {
-    Json parameters{{"p", record.configuration.grid.rank_count()}, {"px", record.configuration.grid.columns}};
+    const auto& configuration = record.asked.configuration;
+    Json parameters{{"p", configuration.grid.rank_count()}, {"px", configuration.grid.columns}};
     if (order) parameters["n"] = record.n;
-    if (threads) parameters["threads"] = record.configuration.thread_count;
+    for (const auto* axis : numbers)
+      parameters[std::string(axis->name)] = *number_from<int>(axis->print(configuration));
     return parameters;
   }
 
   [[nodiscard]] std::string call_path_of(const ResultRecord& record, std::string_view what) const {
+    const auto& configuration = record.asked.configuration;
     std::string path;
-    if (kernel) path += record.configuration.kernel + "->";
-    if (transport) path += record.configuration.transport + "->";
-    if (sum_form) path += sum_form_name(record.configuration.sum_form) + "->";
-    if (overlaps) path += record.configuration.overlaps ? "overlap->" : "no overlap->";
+    for (const auto* axis : others) {
+      const bool is_off = axis->type == AxisType::flag && axis->print(configuration) == "off";
+      const auto text = axis->type == AxisType::flag ? std::string(axis->name) : axis->print(configuration);
+      path += (is_off ? "no " : "") + text + "->";
+    }
     return path.append(what);
   }
 };
 
-/// In quotes where a comma or a quote makes it necessary (RFC 4180).
+/// In quotes if a comma or a quote makes it necessary (RFC 4180).
 std::string csv_cell(const std::string& text) {
   if (text.find_first_of(",\"") == std::string::npos) return text;
   std::string cell = "\"";
@@ -88,18 +91,26 @@ std::string extra_p_lines(const std::vector<ResultRecord>& records) {
 }
 
 std::string csv_lines(const std::vector<ResultRecord>& records) {
-  std::string lines =
-      "class,n,ranks,px,py,kernel,kernel_used,transport,threads,sum_form,overlap,round,status,time_s";
+  std::string lines = "class,n,ranks,px,py";
+  for (const auto& axis : configuration_axes()) {
+    if (axis.is_crossed())
+      lines += fmt::format(",{}{}", axis.name, axis.name == "kernel" ? ",kernel_used" : "");
+  }
+  lines += ",round,status,time_s";
   for (std::size_t index = 0; index < phase_count; ++index)
     lines += fmt::format(",{}_s", phase_name(phase_at(index)));
   lines += ",predicted_s\n";
   for (const auto& record : records) {
-    const auto& configuration = record.configuration;
-    lines += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},", csv_cell(configuration.problem), record.n,
-                         configuration.grid.rank_count(), configuration.grid.columns, configuration.grid.rows,
-                         configuration.kernel, record.kernel_used, configuration.transport,
-                         configuration.thread_count, sum_form_name(configuration.sum_form),
-                         configuration.overlaps ? "on" : "off", record.round, record.status);
+    const auto& configuration = record.asked.configuration;
+    lines +=
+        fmt::format("{},{},{},{},{}", csv_cell(record.asked.problem), record.n,
+                    configuration.grid.rank_count(), configuration.grid.columns, configuration.grid.rows);
+    for (const auto& axis : configuration_axes()) {
+      if (!axis.is_crossed()) continue;
+      lines += "," + axis.print(configuration);
+      if (axis.name == "kernel") lines += "," + record.kernel_used;
+    }
+    lines += fmt::format(",{},{},", record.round, record.status);
     if (record.succeeded()) lines += fmt::format("{:.9g}", sample_of(record.times_s).median);
     for (std::size_t index = 0; index < phase_count; ++index)
       lines += record.phases_s ? fmt::format(",{:.9g}", record.phases_s->at(index)) : std::string(",");

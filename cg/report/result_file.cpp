@@ -9,6 +9,7 @@
 #include "cg/base/json_values.hpp"
 #include "cg/base/text_file.hpp"
 #include "cg/matrix/problem.hpp"
+#include "cg/report/report.hpp"
 
 namespace cg2d {
 namespace {
@@ -21,21 +22,20 @@ std::string plain_text(const nlohmann::json::exception& error) {
   return std::string(text.substr(text.find(']') + 2));
 }
 
-std::string maker_from(const Json& run) {
-  const auto& environment = run.at("environment");
+std::string maker_from(const Json& program, const Json& environment) {
   if (environment.is_null()) return {};
   const auto& node = environment.at("nodes").at(0);
   std::string text =
-      fmt::format("cg2d {}, {} {}, {}, {}", run.at("program").at("version").get<std::string>(),
+      fmt::format("cg2d {}, {} {}, {}, {}", program.at("version").get<std::string>(),
                   environment.at("compiler").get<std::string>(), environment.at("flags").get<std::string>(),
                   environment.at("mpi").get<std::string>(), node.at("processor").get<std::string>());
   for (const auto& cache : node.at("caches"))
     text += fmt::format(", L{} {}", cache.at("level").get<int>(), cache.at("bytes").get<std::int64_t>());
-  return text;
+  return text_in_json(text);
 }
 
-/// The problem's name; a class is known by its letter alone.
-std::string problem_from(const Json& problem) {
+/// The problem's name; for a class its letter alone.
+std::string problem_name_from(const Json& problem) {
   return problem_name({.class_name = problem.at("class").get<std::string>(),
                        .n = problem.at("n").get<std::int64_t>(),
                        .nonzer = problem.at("nonzer").get<int>(),
@@ -44,38 +44,23 @@ std::string problem_from(const Json& problem) {
                        .reference_zeta = {}});
 }
 
-comm::SumForm named_sum_form(const Json& name) {
-  const auto form = find_sum_form(name.get<std::string>());
-  if (!form) throw InputError(fmt::format("its sum_form is {}, which there is not", json_text(name)));
-  return *form;
-}
-
-/// What the run was asked for, from its own words: a sweep notes it, for a run that failed does not say it.
-SweepConfiguration configuration_from(const Json& run) {
-  SweepConfiguration configuration;
-  configuration.problem = problem_from(run.at("problem"));
+/// The configuration that was asked for. A sweep notes it, since the report of a failed run does not have it.
+ConfiguredProblem asked_from(const Json& run) {
+  ConfiguredProblem asked{.problem = problem_name_from(run.at("problem"))};
+  auto& configuration = asked.configuration;
   if (run.contains("sweep")) {
-    const auto& asked = run.at("sweep").at("configuration");
-    configuration.grid = {.columns = asked.at("columns").get<int>(), .rows = asked.at("rows").get<int>()};
-    configuration.kernel = asked.at("kernel").get<std::string>();
-    configuration.transport = asked.at("transport").get<std::string>();
-    configuration.thread_count = asked.at("threads").get<int>();
-    // Files of before there was a choice do not say it.
-    if (asked.contains("sum_form")) configuration.sum_form = named_sum_form(asked.at("sum_form"));
-    configuration.overlaps = asked.value("overlap", false);
-    return configuration;
+    const auto& noted = run.at("sweep").at("configuration");
+    configuration.grid = {.columns = noted.at("columns").get<int>(), .rows = noted.at("rows").get<int>()};
+    read_axes(noted, configuration);
+    return asked;
   }
   const auto& configured = run.at("configuration");
-  if (configured.is_null()) return configuration;
-  const bool is_named = configured.at("tuning").at("kernel_by") == "asked for";
+  if (configured.is_null()) return asked;
   configuration.grid = {.columns = configured.at("grid").at("columns").get<int>(),
                         .rows = configured.at("grid").at("rows").get<int>()};
-  configuration.kernel = is_named ? configured.at("kernel").get<std::string>() : "auto";
-  configuration.transport = configured.at("transport").get<std::string>();
-  configuration.thread_count = configured.at("threads").get<int>();
-  configuration.sum_form = named_sum_form(configured.at("sum_form"));
-  configuration.overlaps = configured.value("overlap", false);
-  return configuration;
+  read_axes(configured, configuration);
+  if (configured.at("tuning").at("kernel_by") != "asked for") configuration.kernel = automatic_choice;
+  return asked;
 }
 
 /// A number for each phase, by its name.
@@ -109,35 +94,9 @@ std::optional<PredictedTimes> prediction_from(const Json& run) {
       .phases_s = phases_by_name(prediction.at("phases"), [](const Json& phase) { return phase; })};
 }
 
-ResultRecord record_from(const Json& run) {
-  if (run.at("schema_version") != 1) {
-    throw InputError(fmt::format("its schema_version is {}, not 1", json_text(run.at("schema_version"))));
-  }
-  ResultRecord record;
-  record.configuration = configuration_from(run);
-  record.status = run.at("status").get<std::string>();
-  record.reason = run.at("reason").get<std::string>();
-  record.exit_code = run.at("exit_code").get<int>();
-  record.maker = maker_from(run);
-  record.n = run.at("problem").at("n").get<std::int64_t>();
-  if (!run.at("configuration").is_null())
-    record.kernel_used = run.at("configuration").at("kernel").get<std::string>();
-  if (!run.at("result").is_null()) {
-    record.times_s = run.at("result").at("repeats").at("times_s").get<std::vector<double>>();
-    record.time_s = run.at("result").at("time_s").get<double>();
-  }
-  record.phases_s = phases_from(run.at("phases"));
-  record.prediction = prediction_from(run);
-  if (run.contains("sweep")) {
-    record.round = run.at("sweep").at("round").get<int>();
-    record.duration_s = run.at("sweep").at("duration_s").get<double>();
-  }
-  return record;
-}
-
 constexpr std::string_view single_run_complaint = "it holds the result of a single run, not those of a sweep";
 
-/// Lines that a sweep has written have its key; a file of results may have lines of single runs, too.
+/// Every line of a sweep has the key "sweep"; a file of results may have lines of single runs, too.
 enum class LinesOf { any_runs, a_sweep };
 
 std::vector<ResultRecord> records_of_lines(std::string_view text, LinesOf source) {
@@ -164,8 +123,8 @@ std::vector<ResultRecord> records_of_lines(std::string_view text, LinesOf source
 
 bool is_single_run(const Json& json) { return json.is_object() && !json.contains("sweep"); }
 
-/// Whether a text without an end of line can be what a killed sweep leaves of its first line: no foreign
-/// file may be taken for that, since it would be dropped.
+/// Whether a text without an end of line can be the first line of a killed sweep. A foreign file must not be
+/// taken for that, since it would be dropped.
 bool is_part_of_sweep_line(std::string_view text) {
   constexpr std::string_view beginning = R"({"schema_version":1,"program":{"name":"cg2d",)";
   return text.starts_with(beginning) || beginning.starts_with(text);
@@ -173,13 +132,39 @@ bool is_part_of_sweep_line(std::string_view text) {
 
 }  // namespace
 
+ResultRecord record_from(const Json& run) {
+  if (run.at("schema_version") != 1) {
+    throw InputError(fmt::format("its schema_version is {}, not 1", json_text(run.at("schema_version"))));
+  }
+  ResultRecord record;
+  record.asked = asked_from(run);
+  record.status = run.at("status").get<std::string>();
+  record.reason = text_in_json(run.at("reason").get<std::string>());
+  record.exit_code = run.at("exit_code").get<int>();
+  record.maker = maker_from(run.at("program"), run.at("environment"));
+  record.n = run.at("problem").at("n").get<std::int64_t>();
+  if (!run.at("configuration").is_null())
+    record.kernel_used = run.at("configuration").at("kernel").get<std::string>();
+  if (!run.at("result").is_null()) {
+    record.times_s = run.at("result").at("repeats").at("times_s").get<std::vector<double>>();
+    record.time_s = run.at("result").at("time_s").get<double>();
+  }
+  record.phases_s = phases_from(run.at("phases"));
+  record.prediction = prediction_from(run);
+  if (run.contains("sweep")) {
+    record.round = run.at("sweep").at("round").get<int>();
+    record.duration_s = run.at("sweep").at("duration_s").get<double>();
+  }
+  return record;
+}
+
 std::size_t complete_lines(std::string_view text) {
   const auto last = text.rfind('\n');
   return last == std::string_view::npos ? 0 : last + 1;
 }
 
 std::vector<ResultRecord> parse_results(std::string_view text) {
-  // One object over many lines, as cg2d run writes it, or one that somebody has made compact.
+  // One object: over many lines, as cg2d run writes it, or made compact.
   if (const auto whole = Json::parse(text, nullptr, false); is_single_run(whole)) {
     try {
       return {record_from(whole)};
@@ -192,7 +177,7 @@ std::vector<ResultRecord> parse_results(std::string_view text) {
 
 std::vector<ResultRecord> parse_sweep(std::string_view text) {
   const auto rest = text.substr(complete_lines(text));
-  // The sweep's key is the last one of a line: an object that is complete without it is somebody else's.
+  // The key "sweep" is the last one of a line: a complete object without it is not a sweep's.
   for (const auto part : {text, rest}) {
     if (is_single_run(Json::parse(part, nullptr, false))) throw InputError(std::string(single_run_complaint));
   }
@@ -212,6 +197,8 @@ std::vector<ResultRecord> read_results(const std::string& path) {
   }
 }
 
-std::string maker_of(std::string_view run_json) { return maker_from(Json::parse(run_json)); }
+std::string maker_of(const Environment& environment) {
+  return maker_from(program_json(), environment_json(environment));
+}
 
 }  // namespace cg2d

@@ -3,6 +3,7 @@
 // Results of runs as files hold them: one object (cg2d run --format json), or JSON Lines (cg2d sweep).
 
 #include <cstdint>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -13,24 +14,26 @@
 
 namespace cg2d {
 
-/// What the performance model said of a run: seconds of the whole timed region.
+struct Environment;
+
+/// Times that the performance model predicted for a run: seconds of the whole timed region.
 struct PredictedTimes {
   double total_s = 0.0;
   PhaseSeconds phases_s{};
 };
 
-/// What a result says about one run, as far as tables need it.
+/// The part of a result that tables need.
 struct ResultRecord {
-  SweepConfiguration configuration;
+  ConfiguredProblem asked;  ///< as asked for: kernel and transport may be automatic_choice
   int round = 1;
   std::string status;  ///< as status_name() has it
   std::string reason;  ///< empty on success
   int exit_code = 0;
-  std::string kernel_used;      ///< what "auto" became; empty if the run did not come so far
+  std::string kernel_used;      ///< the kernel that ran; empty if the run ended before it was known
   std::int64_t n = 0;           ///< order of the matrix
   std::vector<double> times_s;  ///< of the timed repetitions; empty if the run failed
   double time_s = 0.0;          ///< of the repetition that the run reports, the median one
-  /// Of that repetition: mean over the ranks, seconds; nothing where phases were not timed.
+  /// Seconds of that repetition, means over the ranks; empty if phases were not timed.
   std::optional<PhaseSeconds> phases_s;
   std::optional<PredictedTimes> prediction;
   std::optional<double> duration_s;  ///< of the whole run with its set-up, in a sweep
@@ -39,22 +42,25 @@ struct ResultRecord {
   [[nodiscard]] bool succeeded() const { return status == "success" && !times_s.empty(); }
 };
 
+/// The record of a result as report_json() makes it, with the key "sweep" in a sweep. Throws InputError, and
+/// the JSON library's exceptions where keys are missing.
+ResultRecord record_from(const nlohmann::ordered_json& run);
+
 /// The records of a text; anything else throws InputError, without the name of the file. A text that ends
 /// within a line of JSON Lines is no error here: see complete_lines().
 std::vector<ResultRecord> parse_results(std::string_view text);
 /// The same of a file; the error names it.
 std::vector<ResultRecord> read_results(const std::string& path);
 
-/// The records of the whole lines of a sweep's file. A part of a line at its end is passed over. Throws
-/// InputError, without the name of the file, for any text that no sweep has written: the result of a single
-/// run, too.
+/// The records of the whole lines of a sweep's file. An incomplete last line is skipped. Throws InputError,
+/// without the name of the file, for any text that is not a sweep's, as the result of a single run.
 std::vector<ResultRecord> parse_sweep(std::string_view text);
 
-/// How many bytes of a file of JSON Lines are whole lines: a writer that was killed leaves a part of one.
+/// The number of bytes in whole lines of JSON Lines: a writer that was killed leaves a part of the last one.
 std::size_t complete_lines(std::string_view text);
 
-/// What made a result: version of the program, how it was compiled, MPI, and kind of processor. Results of
-/// different makers are not compared in one table.
-std::string maker_of(std::string_view run_json);
+/// The origin of a result: program version, compiler and flags, MPI, and processor with caches. Results of
+/// different makers do not share a sweep's file.
+std::string maker_of(const Environment& environment);
 
 }  // namespace cg2d

@@ -26,7 +26,7 @@ std::string_view bar_category(const TraceEvent& event) {
   return event.kind == TraceEvent::outer_iteration ? "outer_iteration" : "phase";
 }
 
-/// Names of nodes and ranks, and what a reader should know; up to where the bars follow.
+/// The beginning of the file: properties of the run, names of nodes and ranks. The bars follow it.
 std::string trace_head(const RunReport& report, std::span<const double> uncertainties_us) {
   nlohmann::ordered_json names = nlohmann::ordered_json::array();
   const auto& environment = *report.environment;
@@ -44,14 +44,15 @@ std::string trace_head(const RunReport& report, std::span<const double> uncertai
                      {"tid", rank},
                      {"args",
                       {{"name", fmt::format("rank {} (column {}, row {})", rank,
-                                            report.grid.column_of(number), report.grid.row_of(number))}}}});
+                                            report.configuration.grid.column_of(number),
+                                            report.configuration.grid.row_of(number))}}}});
   }
   const nlohmann::ordered_json facts{{"program", "cg2d"},
                                      {"version", build_info::version},
                                      {"class", report.problem.class_name},
-                                     {"grid", report.grid.name()},
-                                     {"kernel", report.kernel},
-                                     {"transport", report.transport},
+                                     {"grid", report.configuration.grid.name()},
+                                     {"kernel", report.configuration.kernel},
+                                     {"transport", report.configuration.transport},
                                      {"repetition", 1},
                                      {"clock_uncertainty_us", uncertainties_us}};
   const auto list = json_text(names);
@@ -69,7 +70,8 @@ std::string trace_lines(const RankTrace& trace) {
   };
   std::string text;
   for (const auto& event : trace.events) {
-    // Whole nanoseconds, and the end rounded as such: what ends where another one begins does not overlap it.
+    // Begin and end are rounded to whole nanoseconds: a bar that ends where the next begins does not overlap
+    // it.
     const double begin_ns = place(event.begin);
     const double length_ns = place(event.end) - begin_ns;
     text += fmt::format(
@@ -93,7 +95,7 @@ void write_trace(const RunReport& report, const RankTrace& mine, OutputFile* fil
     agreement.attempt(
         [&] { file->write(rendered([&] { return trace_head(report, uncertainties_us); }) + my_lines); });
     for (int rank = 1; rank < group.size(); ++rank) {
-      const auto lines = group.receive_text(rank);  // also behind a failure: the rank sends it
+      const auto lines = group.receive_text(rank);  // also after a failure: the rank sends it
       agreement.attempt([&] { file->write(lines); });
     }
     agreement.attempt([&] {

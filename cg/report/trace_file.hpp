@@ -12,11 +12,11 @@
 
 namespace cg2d {
 
-/// The lines of one rank's bars, each with a comma in front: "X" events with ts and dur in microseconds to
+/// The lines of one rank's bars, each after a comma: "X" events with ts and dur in microseconds to
 /// the nanosecond, pid: node, tid: rank.
 std::string trace_lines(const RankTrace& trace);
 
-/// Rank 0 gets the text of one rank after the other, and commits the file (its own; null on the others).
+/// Rank 0 receives the text of one rank after the other, and commits the file (null on the other ranks).
 /// Collective. Throws RunError.
 void write_trace(const RunReport& report, const RankTrace& mine, OutputFile* file, comm::RankGroup& group);
 

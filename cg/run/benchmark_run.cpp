@@ -36,7 +36,7 @@ std::vector<T> gather_one(comm::RankGroup& group, const T& mine) {
   return all;
 }
 
-/// The bytes that a product reads of p and writes of q.
+/// Bytes that a product reads of p and writes of q.
 std::int64_t product_vector_bytes(comm::Communicator& communicator) {
   auto bytes = communicator.column_block().size_bytes() + communicator.partial().size_bytes();
   if (auto* const mirror = communicator.mirror()) {
@@ -53,10 +53,7 @@ std::int64_t product_vector_bytes(comm::Communicator& communicator) {
 BenchmarkRun::BenchmarkRun(const RunOptions& options, comm::RankGroup& group, const Progress& progress)
     : options_(options), group_(group), progress_(progress) {
   report_.problem = options.problem;
-  report_.thread_count = options.thread_count;
-  report_.sum_form = options.sum_form;
-  report_.overlaps = options.overlaps;
-  report_.ranks_per_node = options.ranks_per_node;
+  report_.configuration = options.configuration;
   report_.phases_timed = options.time_phases;
 }
 
@@ -66,25 +63,33 @@ void BenchmarkRun::note_failure(const RunError& error) {
 }
 
 void BenchmarkRun::prepare() {
-  report_.environment = inspect_environment(group_, options_.thread_count);
-  const bool yields = report_.environment->ranks_oversubscribed;
-  group_.waiter().set_mode(yields ? comm::WaitMode::yield : comm::WaitMode::spin);
-  report_.wait_mode = yields ? "yield" : "spin";
-  if (report_.environment->oversubscribed && options_.thread_count > 1) {
+  check_configuration(options_.configuration);
+  const int thread_count = configuration().thread_count;
+  report_.environment = inspect_environment(group_, thread_count);
+  report_.wait_mode =
+      report_.environment->ranks_oversubscribed ? comm::WaitMode::yield : comm::WaitMode::spin;
+  group_.waiter().set_mode(report_.wait_mode);
+  if (report_.environment->oversubscribed && thread_count > 1) {
     report_.warnings.push_back(fmt::format("ranks x threads ({} x {}) exceed the cores: expect slow threads",
-                                           group_.size(), options_.thread_count));
+                                           group_.size(), thread_count));
   }
   const int rank_count = options_.planned_ranks > 0 ? options_.planned_ranks : group_.size();
-  report_.grid = resolve_grid(options_, rank_count);
+  const auto grid = resolve_grid(options_, rank_count);
   report_.profile = load_profile(options_.profile, *report_.environment, group_);
   report_.grid_is_automatic = options_.leaves_grid_open();
   load_machine();
-  report_.kernel_choice = kernel_for(report_.grid);
-  if (report_.grid_is_automatic && options_.tries_grids && options_.planned_ranks == 0) {
+  take_grid(grid);
+  if (report_.grid_is_automatic && options_.open_grid.tries_grids && options_.planned_ranks == 0) {
     grid_shortlist_ = shortlist();
-    report_.grid = grid_shortlist_.grids.front();
-    report_.kernel_choice = kernel_for(report_.grid);
+    take_grid(grid_shortlist_.grids.front());
   }
+}
+
+/// Puts the grid and its kernel into the configuration.
+void BenchmarkRun::take_grid(const comm::ProcessGrid& grid) {
+  report_.configuration.grid = grid;
+  report_.kernel_choice = kernel_for(grid);
+  report_.configuration.kernel = report_.kernel_choice.kernel->name;
 }
 
 /// Only rank 0 reports, so only rank 0 predicts. Without a description there is no prediction; one that
@@ -93,7 +98,7 @@ void BenchmarkRun::load_machine() {
   if (group_.rank() != 0 || !options_.profile.is_used || options_.planned_ranks > 0) return;
   try {
     machine_ = calibrated_condition(report_.environment->nodes.front().processor_with_caches(), group_.size(),
-                                    options_.thread_count);
+                                    configuration().thread_count);
   } catch (const InputError& error) {
     report_.warnings.push_back(fmt::format("no prediction: {}", error.what()));
   }
@@ -101,26 +106,27 @@ void BenchmarkRun::load_machine() {
 
 void BenchmarkRun::predict_phases() {
   if (!machine_) return;
-  const auto machine = machine_->through(options_.transport);
-  const auto kernel =
-      std::ranges::find(machine.kernels, report_.kernel_choice.kernel->name, &KernelCost::name);
+  const auto machine = machine_->through(options_.configuration.transport);
+  const auto kernel = std::ranges::find(machine.kernels, configuration().kernel, &KernelCost::name);
   if (kernel == machine.kernels.end()) return;
-  report_.prediction = predict(machine, *kernel, options_.problem, report_.grid, options_.sum_form);
+  report_.prediction =
+      predict(machine, *kernel, options_.problem, configuration().grid, configuration().sum_form);
 }
 
 KernelChoice BenchmarkRun::kernel_for(const comm::ProcessGrid& grid) const {
-  return choose_kernel(options_.kernel,
+  return choose_kernel({.name = options_.configuration.kernel, .tuning = options_.tuning},
                        {.problem = options_.problem,
                         .grid = grid,
-                        .thread_count = options_.thread_count,
+                        .thread_count = configuration().thread_count,
                         .ranks_oversubscribed = report_.environment->ranks_oversubscribed},
                        report_.profile);
 }
 
 GridShortlist BenchmarkRun::shortlist() const {
   std::optional<MachineDescription> machine;
-  if (machine_) machine = machine_->through(options_.transport);
-  return make_grid_shortlist(group_, {.choices = choices(),
+  if (machine_) machine = machine_->through(options_.configuration.transport);
+  return make_grid_shortlist(group_, {.problem = options_.problem,
+                                      .configuration = configuration(),
                                       .rank_count = group_.size(),
                                       .machine = machine,
                                       .kernel_for = [this](const auto& grid) -> const kernels::KernelRow& {
@@ -133,14 +139,14 @@ void BenchmarkRun::try_grids() {
   const auto environment = granted_environment();
   if (grid_shortlist_.grids.size() > 1) progress_.say("trying grids");
   report_.grid_trial = cg2d::try_grids(group_,
-                                       {.choices = choices(),
+                                       {.problem = options_.problem,
+                                        .configuration = configuration(),
                                         .transport = first_transport(),
                                         .source = source_,
                                         .environment = environment,
                                         .kernel_for = [this](const auto& grid) { return kernel_for(grid); }},
                                        grid_shortlist_);
-  report_.grid = report_.grid_trial->best;
-  report_.kernel_choice = kernel_for(report_.grid);
+  take_grid(report_.grid_trial->best);
 }
 
 Environment BenchmarkRun::granted_environment() const {
@@ -153,25 +159,28 @@ Environment BenchmarkRun::granted_environment() const {
   return granted;
 }
 
-/// Where the transport is still to be chosen, the grids are compared over the default one: the choice is then
-/// made on the best grid.
+/// With --transport auto the grids are compared over the default transport; the transport is then chosen on
+/// the best grid.
 const comm::TransportRow& BenchmarkRun::first_transport() const {
-  return chooses_transport() ? comm::default_transport() : *comm::find_transport(options_.transport);
+  return chooses_transport() ? comm::default_transport() : *comm::find_transport(configuration().transport);
 }
 
-/// With the run's own block: nothing is generated for the trial.
+/// By a trial with the run's own block.
 void BenchmarkRun::choose_transport(const comm::BlockLayout& layout, BlockProduct& product) {
   progress_.say("choosing the transport");
-  auto trial = cg2d::choose_transport(group_, {.choices = choices(),
+  const std::string wait_mode(wait_mode_name(report_.wait_mode));
+  auto trial = cg2d::choose_transport(group_, {.problem = options_.problem,
+                                               .configuration = configuration(),
                                                .layout = layout,
                                                .source = source_,
                                                .product = product,
                                                .environment = *report_.environment,
-                                               .wait_mode = report_.wait_mode,
+                                               .wait_mode = wait_mode,
                                                .profile = report_.profile,
                                                .profile_source = options_.profile});
   if (!trial.not_kept_because.empty() && options_.profile.is_used)
     report_.warnings.push_back("the trial of transports is not kept: " + trial.not_kept_because);
+  report_.configuration.transport = trial.best;
   report_.transport_trial = std::move(trial);
 }
 
@@ -191,16 +200,16 @@ void BenchmarkRun::check_choices() {
 
 kernels::CsrBlock BenchmarkRun::generate(const comm::BlockLayout& layout) {
   progress_.say(fmt::format("generating class {} (n {}) on grid {}", options_.problem.class_name,
-                            options_.problem.n, report_.grid.name()));
+                            options_.problem.n, configuration().grid.name()));
   group_.barrier();
   const Stopwatch stopwatch;
-  auto sourced = source_.build(options_.problem, layout, group_, options_.thread_count);
+  auto sourced = source_.build(options_.problem, layout, group_, configuration().thread_count);
   report_.generation_s = group_.maximum(stopwatch.seconds());
   report_.source_facts = sourced.facts;
   report_.nonzero_count = group_.sum(sourced.block.nonzero_count());
-  facts_.nonzero_count = sourced.block.nonzero_count();
-  facts_.row_lengths = row_lengths(sourced.block, report_.kernel_choice.critical_vector_length);
-  facts_.csr_bytes = sourced.block.byte_count();
+  mine_.nonzero_count = sourced.block.nonzero_count();
+  mine_.row_lengths = row_lengths(sourced.block, report_.kernel_choice.critical_vector_length);
+  mine_.csr_bytes = sourced.block.byte_count();
   progress_.say(fmt::format("{} nonzeros in {:.3f} s", report_.nonzero_count, report_.generation_s));
   return std::move(sourced.block);
 }
@@ -225,28 +234,29 @@ std::unique_ptr<BlockProduct> BenchmarkRun::convert(kernels::CsrBlock block,
   group_.barrier();
   agree_on(group_, [&] {
     const Stopwatch stopwatch;
-    const auto make_product = options_.overlaps ? &make_overlapped_product : &make_block_product;
+    const auto make_product = configuration().overlaps ? &make_overlapped_product : &make_block_product;
     product = make_product(*choice.kernel, std::move(block), layout, group_.rank(),
-                           {.thread_count = options_.thread_count, .tuning = choice.tuning});
+                           {.thread_count = configuration().thread_count, .tuning = choice.tuning});
     conversion_s = stopwatch.seconds();
   });
   report_.conversion_s = group_.maximum(conversion_s);
   report_.converted = choice.kernel->converts || choice.kernel->stores_half() || product->part_count() > 1;
-  facts_.block_bytes = product->matrix_byte_count();
+  mine_.block_bytes = product->matrix_byte_count();
   return product;
 }
 
 void BenchmarkRun::perform() {
   choose();
-  const auto layout = comm::BlockLayout::even(options_.problem.n, report_.grid);
-  agree_on(group_, [&] { check_memory(choices(), layout, source_, granted_environment()); });
+  const auto layout = comm::BlockLayout::even(options_.problem.n, configuration().grid);
+  agree_on(group_,
+           [&] { check_memory(options_.problem, configuration(), layout, source_, granted_environment()); });
   const CycleCalibration calibration;
   auto block = generate(layout);
   if (!options_.export_mtx.empty()) export_matrix(block, layout);
   const auto product = convert(std::move(block), layout);
   const auto communicator = connect(layout, *product);
 
-  SteppedSolver solver(*communicator, *product, options_.thread_count, options_.problem.shift,
+  SteppedSolver solver(*communicator, *product, configuration().thread_count, options_.problem.shift,
                        options_.time_phases);
   std::optional<PhaseCounters> phase_counters;
   RegionMeasurement measurement(solver, *communicator, group_);
@@ -255,13 +265,13 @@ void BenchmarkRun::perform() {
   if (is_traced) measurement.record_trace(options_.trace.step_count, product->part_count());
   if (iterate(solver, measurement)) verify();
 
-  if (phase_counters) facts_.clocks_per_reading = phase_counters->measure_clocks_per_reading();
-  facts_.clocks_per_scope = solver.timer().measure_clocks_per_scope();
-  facts_.ticks_per_second = calibration.ticks_per_second();
-  facts_.product_bytes = product->matrix_byte_count() + product_vector_bytes(*communicator);
+  if (phase_counters) mine_.clocks_per_reading = phase_counters->measure_clocks_per_reading();
+  mine_.clocks_per_scope = solver.timer().measure_clocks_per_scope();
+  mine_.ticks_per_second = calibration.ticks_per_second();
+  mine_.product_bytes = product->matrix_byte_count() + product_vector_bytes(*communicator);
   note_memory();
   if (options_.measures_limits) measure_limits(*communicator, product->matrix_byte_count());
-  report_.ranks = gather_one(group_, facts_);
+  report_.ranks = gather_one(group_, mine_);
   if (is_traced) keep_trace(measurement);
   note_warnings(solver);
 }
@@ -270,7 +280,7 @@ void BenchmarkRun::perform() {
 void BenchmarkRun::choose() {
   check_choices();
   prepare_counters();
-  binding_.emplace(group_, *report_.environment, options_.bind, options_.thread_count);
+  binding_.emplace(group_, *report_.environment, options_.bind, configuration().thread_count);
   report_.binding = binding_->facts();
   if (!grid_shortlist_.grids.empty()) try_grids();
   predict_phases();
@@ -280,25 +290,23 @@ void BenchmarkRun::choose() {
 std::unique_ptr<comm::Communicator> BenchmarkRun::connect(const comm::BlockLayout& layout,
                                                           BlockProduct& product) {
   if (chooses_transport()) choose_transport(layout, product);
-  const auto& transport =
-      *comm::find_transport(report_.transport_trial ? report_.transport_trial->best : options_.transport);
-  auto communicator =
-      make_communicator(transport, group_, layout, choices().communicator_options(product.is_symmetric()));
-  report_.kernel = product.kernel().name;
+  const auto& transport = *comm::find_transport(configuration().transport);
+  auto communicator = make_communicator(transport, group_, layout,
+                                        communicator_options(configuration(), product.is_symmetric()));
+  report_.is_resolved = true;
   report_.is_symmetric = product.is_symmetric();
   report_.instruction_set = product.instruction_set();
-  report_.transport = communicator->name();
   if (options_.time_phases) group_.waiter().set_tick_source(&read_cycle_counter);
   return communicator;
 }
 
 void BenchmarkRun::note_memory() {
-  facts_.peak_bytes = peak_resident_bytes();
-  facts_.resident_bytes = resident_bytes();
-  facts_.huge_page_bytes = huge_page_bytes();
+  mine_.peak_bytes = peak_resident_bytes();
+  mine_.resident_bytes = resident_bytes();
+  mine_.huge_page_bytes = huge_page_bytes();
 }
 
-/// Where ranks share cores, the limit of one of them depends on what the others do at that moment.
+/// Not where ranks share cores: the limit of each would depend on what the others do at that moment.
 void BenchmarkRun::measure_limits(comm::Communicator& communicator, std::int64_t matrix_bytes) {
   if (report_.environment->ranks_oversubscribed) {
     report_.warnings.emplace_back(
@@ -308,8 +316,8 @@ void BenchmarkRun::measure_limits(comm::Communicator& communicator, std::int64_t
   }
   progress_.say("measuring what this machine can read and compute");
   constexpr std::int64_t vectors_of_a_step = 5;  // x or q, z, r, p, and p again
-  facts_.limits =
-      cg2d::measure_limits(group_, options_.thread_count, matrix_bytes,
+  mine_.limits =
+      cg2d::measure_limits(group_, configuration().thread_count, matrix_bytes,
                            vectors_of_a_step * static_cast<std::int64_t>(communicator.piece().size_bytes()));
 }
 
@@ -325,7 +333,7 @@ void BenchmarkRun::keep_trace(const RegionMeasurement& measurement) {
                      .node = report_.environment->ranks[rank].node};
 }
 
-/// The set is made before this rank's first threads are: they inherit it.
+/// The counters are made before this rank's first threads, which inherit them.
 void BenchmarkRun::prepare_counters() {
   const auto names = wanted_events(options_.counters, group_);
   if (!names.empty() && !options_.time_phases) {  // the option itself has been refused: the environment's

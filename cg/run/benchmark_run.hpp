@@ -1,6 +1,6 @@
 #pragma once
 
-// One run of the benchmark, from options to a filled-in report.
+// One run of the benchmark, from options to a complete report.
 
 #include <memory>
 #include <optional>
@@ -17,7 +17,6 @@
 #include "cg/timing/cycle_counter.hpp"
 #include "cg/timing/rank_trace.hpp"
 #include "cg/tuning/grid_shortlist.hpp"
-#include "cg/tuning/run_plan.hpp"
 #include "cg/tuning/transport_choice.hpp"
 #include "comm/rank_group.hpp"
 
@@ -30,19 +29,18 @@ class BenchmarkRun {
  public:
   BenchmarkRun(const RunOptions& options, comm::RankGroup& group, const Progress& progress);
 
-  /// Looks at the machine, and chooses the grid and the kernel.
+  /// Inspects the machine, and chooses the grid and the kernel. Throws InputError for a configuration that an
+  /// axis refuses.
   void prepare();
-  /// Generates the matrix, converts it, iterates, and verifies. After prepare().
+  /// Generates and converts the matrix, solves, and verifies. After prepare().
   void perform();
 
   [[nodiscard]] const RunReport& report() const { return report_; }
-  /// This rank's part of the trace; nothing where none was asked for, or before perform().
+  /// This rank's part of the trace; nothing if none was asked for, and before perform().
   [[nodiscard]] const std::optional<RankTrace>& trace() const { return trace_; }
   /// Notes in the report why the run ends.
   void note_failure(const RunError& error);
 
-  /// The choices of prepare(); after it.
-  [[nodiscard]] RunChoices choices() const { return options_.choices(*report_.kernel_choice.kernel); }
   /// The environment with no more memory on each node than the user grants. After prepare().
   [[nodiscard]] Environment granted_environment() const;
   [[nodiscard]] const SourceRow& source() const { return source_; }
@@ -51,10 +49,12 @@ class BenchmarkRun {
   void load_machine();
   void predict_phases();
   void check_choices();
+  [[nodiscard]] const Configuration& configuration() const { return report_.configuration; }
+  void take_grid(const comm::ProcessGrid& grid);
   [[nodiscard]] KernelChoice kernel_for(const comm::ProcessGrid& grid) const;
   [[nodiscard]] GridShortlist shortlist() const;
   void try_grids();
-  [[nodiscard]] bool chooses_transport() const { return options_.transport == automatic_choice; }
+  [[nodiscard]] bool chooses_transport() const { return !options_.configuration.has_transport(); }
   [[nodiscard]] const comm::TransportRow& first_transport() const;
   void choose();
   void choose_transport(const comm::BlockLayout& layout, BlockProduct& product);
@@ -79,8 +79,8 @@ class BenchmarkRun {
   SourceRow source_ = source_table().front();
   RunReport report_;
   std::optional<MachineDescription> machine_;  ///< of this one, on rank 0, if it has been calibrated
-  GridShortlist grid_shortlist_;               ///< where there is to be a trial
-  RankFacts facts_;
+  GridShortlist grid_shortlist_;               ///< empty: there is no trial
+  RankResult mine_;                            ///< of this rank
   std::unique_ptr<PapiCounters> counters_;
   std::optional<ThreadBinding> binding_;
   std::vector<TraceEvent> trace_events_;

@@ -1,6 +1,6 @@
 #pragma once
 
-// Runs of the benchmark for callers that measure many of them in turns.
+// Runs of the benchmark for callers that measure several in turns.
 
 #include <map>
 #include <memory>
@@ -11,17 +11,17 @@
 
 namespace cg2d {
 
-/// A whole run: generation, warm-up, timed region, verification. Says nothing meanwhile. A run that fails is
+/// A whole run: generation, warm-up, timed region, verification, without progress lines. A run that fails is
 /// a result, too: its report has the code and the reason. Collective over the group; the report is whole on
 /// rank 0. Throws MpiError, std::bad_alloc.
 RunReport complete_run(const RunOptions& options, comm::RankGroup& group);
 
-/// The groups of the first ranks of a group, each made when it is first asked for, and kept.
+/// Groups of the first ranks of a group. Each is made on the first request and kept.
 class FirstRanks {
  public:
   explicit FirstRanks(const comm::RankGroup& all) : all_(all) {}
 
-  /// nullptr where this rank is none of them. Collective over these ranks when it makes the group.
+  /// nullptr on ranks that do not belong to it. Collective over these ranks when it makes the group.
   [[nodiscard]] comm::RankGroup* of(int rank_count);
 
  private:

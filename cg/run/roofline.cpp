@@ -17,12 +17,12 @@ double message_bytes(const RankTimes& times, const PhaseRow& phase) {
          static_cast<double>(times.sent[static_cast<std::size_t>(*phase.operation)].byte_count);
 }
 
-PhaseWork work_of_products(const RankFacts& facts, const RankTimes& times) {
+PhaseWork work_of_products(const RankResult& rank, const RankTimes& times) {
   // Each product is summed once; it may multiply in several parts.
   const auto product_count = static_cast<double>(times.phases[index_of(Phase::summation)].calls);
   constexpr double flops_per_nonzero = 2.0;
-  return {.byte_count = product_count * static_cast<double>(facts.product_bytes),
-          .flop_count = product_count * flops_per_nonzero * static_cast<double>(facts.nonzero_count)};
+  return {.byte_count = product_count * static_cast<double>(rank.product_bytes),
+          .flop_count = product_count * flops_per_nonzero * static_cast<double>(rank.nonzero_count)};
 }
 
 PhaseWork work_from(const VectorWork& work) {
@@ -31,12 +31,12 @@ PhaseWork work_from(const VectorWork& work) {
 }
 
 /// The arithmetic of a phase, and the memory that it touches beside messages.
-PhaseWork local_work(const PhaseRow& phase, const RankFacts& facts, const RankTimes& times) {
+PhaseWork local_work(const PhaseRow& phase, const RankResult& rank, const RankTimes& times) {
   switch (phase.work) {
     case LocalWork::none:
       break;
     case LocalWork::product:
-      return work_of_products(facts, times);
+      return work_of_products(rank, times);
     case LocalWork::additions:
       // What arrives is added: as many elements as were sent, but for uneven pieces.
       return {.flop_count = message_bytes(times, phase) / (read_and_written * sizeof(double))};
@@ -65,11 +65,11 @@ MachineLimits measure_limits(comm::RankGroup& group, int thread_count, std::int6
   return limits;
 }
 
-std::array<PhaseWork, phase_count> work_of(const RankFacts& facts, const RankTimes& times) {
+std::array<PhaseWork, phase_count> work_of(const RankResult& rank, const RankTimes& times) {
   std::array<PhaseWork, phase_count> work{};
   for (const auto& phase : phase_table()) {
     auto& own = work[index_of(phase.phase)];
-    own = local_work(phase, facts, times);
+    own = local_work(phase, rank, times);
     own.byte_count += message_bytes(times, phase);
   }
   return work;

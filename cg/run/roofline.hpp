@@ -1,6 +1,6 @@
 #pragma once
 
-// The roofs over every phase: the bytes and operations that it needs, against the limits of this machine.
+// The roofline of every phase: its work, and the limits of this machine.
 
 #include <array>
 #include <cstdint>
@@ -10,34 +10,34 @@
 
 namespace cg2d {
 
-struct RankFacts;
+struct RankResult;
 struct RankTimes;
 
-/// The best that one rank can do while all ranks work.
+/// The limits of one rank while all ranks work.
 struct MachineLimits {
   double matrix_bytes_per_s = 0.0;  ///< reading as many bytes as the rank's matrix has, over and over
   double vector_bytes_per_s = 0.0;  ///< the same with the rank's vectors
   double flops_per_s = 0.0;         ///< fused multiply-adds in registers
 
-  /// False where nothing was measured.
+  /// False if nothing was measured.
   [[nodiscard]] bool are_known() const { return flops_per_s > 0.0; }
 };
 
-/// Measures on all ranks at the same time, so that they share caches and memory as in a run. matrix_bytes,
+/// Measures on all ranks at the same time, since they share caches and memory in a run, too. matrix_bytes,
 /// vector_bytes: this rank's footprints. Collective. Cost: about a second. Throws std::bad_alloc.
 MachineLimits measure_limits(comm::RankGroup& group, int thread_count, std::int64_t matrix_bytes,
                              std::int64_t vector_bytes);
 
-/// The least that one phase of one rank moves and computes in the timed region: a matrix or vector element
+/// The least work of one phase of one rank in the timed region: a matrix or vector element
 /// counts once for each time that an operation reads or writes it, a message once where it is read and once
 /// where it is written.
 struct PhaseWork {
   double byte_count = 0.0;
   double flop_count = 0.0;
 };
-std::array<PhaseWork, phase_count> work_of(const RankFacts& facts, const RankTimes& times);
+std::array<PhaseWork, phase_count> work_of(const RankResult& rank, const RankTimes& times);
 
-/// Seconds below which a phase cannot go: the longer of moving and computing.
+/// A lower bound for the seconds of a phase: the longer of moving and computing.
 double shortest_time_s(Phase phase, const PhaseWork& work, const MachineLimits& limits);
 
 }  // namespace cg2d

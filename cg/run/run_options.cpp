@@ -5,25 +5,23 @@
 #include "cg/base/errors.hpp"
 #include "cg/base/text_format.hpp"
 #include "cg/base/values.hpp"
-#include "kernels/spmv.hpp"
+#include "cg/tuning/run_plan.hpp"
 
 namespace cg2d {
 
 comm::ProcessGrid resolve_grid(const RunOptions& options, int rank_count) {
-  // A kernel that is still to be chosen follows the grid: until then, one on whole blocks.
-  const auto& kernel =
-      options.kernel.name == "auto" ? kernels::default_kernel() : kernels::kernel_named(options.kernel.name);
-  if (options.grid_columns) {
-    const int columns = *options.grid_columns;
+  if (options.open_grid.columns) {
+    const int columns = *options.open_grid.columns;
     if (columns < 1 || rank_count % columns != 0) {
       throw InputError(fmt::format("--px {}: does not divide the {}; valid grids (PXxPY): {}", columns,
                                    format_count(rank_count, "rank"), valid_grids(rank_count)));
     }
     return {.columns = columns, .rows = rank_count / columns};
   }
-  if (!options.grid) return choose_grid(options.choices(kernel), rank_count);
-  require_grid_of(*options.grid, rank_count);
-  return *options.grid;
+  const auto& configuration = options.configuration;
+  if (!configuration.has_grid()) return choose_grid(options.problem, configuration, rank_count);
+  require_grid_of(configuration.grid, rank_count);
+  return configuration.grid;
 }
 
 }  // namespace cg2d

@@ -1,6 +1,6 @@
 #pragma once
 
-// What `cg2d run` was asked for.
+// The options of one run.
 
 #include <cstdint>
 #include <optional>
@@ -12,28 +12,25 @@
 #include "cg/timing/counter_setup.hpp"
 #include "cg/timing/phase_trace.hpp"
 #include "cg/tuning/kernel_choice.hpp"
-#include "cg/tuning/run_plan.hpp"
 #include "comm/block_layout.hpp"
-#include "comm/communicator.hpp"
-#include "comm/schedule.hpp"
 #include "kernels/spmv.hpp"
 
 namespace cg2d {
 
-/// What `cg2d run` was asked for.
+/// How a grid is chosen that the configuration leaves open.
+struct OpenGridOptions {
+  std::optional<int> columns;  ///< --px: the rows follow from the number of ranks
+  bool tries_grids = true;     ///< without --px: measure the best few; else the rule chooses
+};
+
+/// The options of `cg2d run`.
 struct RunOptions {
   Problem problem;
-  std::optional<comm::ProcessGrid> grid;  ///< empty: by columns, or automatic
-  std::optional<int> grid_columns;        ///< --px: the rows follow from the rank count
-  bool tries_grids = true;                ///< where the grid is left open: measure the best few
-  int planned_ranks = 0;                  ///< --ranks, with --dry-run: plan for that many; 0: those that run
-  comm::SumForm sum_form = default_sum_form;
-  std::string transport{comm::default_transport().name};
-  int ranks_per_node = 0;  ///< pretended nodes of so many ranks; 0: the real ones
-  bool overlaps = false;   ///< the product begins while the collection is under way
-  KernelWish kernel;
+  Configuration configuration;  ///< as asked for: grid, kernel and transport may be open
+  OpenGridOptions open_grid;
+  kernels::Tuning tuning;  ///< settings of the kernel; the empty ones were not asked for
+  int planned_ranks = 0;   ///< --ranks, with --dry-run: plan for that many; 0: those that run
   ProfileSource profile;
-  int thread_count = 1;
   BindWish bind = BindWish::automatic;
   std::string format = "text";
   std::string output;  ///< empty: standard output
@@ -46,17 +43,9 @@ struct RunOptions {
   bool measures_limits = false;  ///< --roofline
   bool stops_when_asked = true;  ///< by a signal, at the next outer iteration; else the caller sees to it
   bool progress = false;         ///< asked for; a terminal gets it anyway
-  std::int64_t memory_limit_bytes = 0;  ///< of a node; 0: what is free there
+  std::int64_t memory_limit_bytes = 0;  ///< of a node; 0: all that is free there
 
-  [[nodiscard]] bool leaves_grid_open() const { return !grid && !grid_columns; }
-  [[nodiscard]] RunChoices choices(const kernels::KernelRow& chosen_kernel) const {
-    return {.problem = problem,
-            .sum_form = sum_form,
-            .kernel = &chosen_kernel,
-            .thread_count = thread_count,
-            .overlaps = overlaps,
-            .ranks_per_node = ranks_per_node};
-  }
+  [[nodiscard]] bool leaves_grid_open() const { return !configuration.has_grid() && !open_grid.columns; }
 };
 
 /// The grid to run on, before any trial; throws InputError that lists the valid ones when it does not match

@@ -19,6 +19,7 @@
 #include "cg/matrix/problem.hpp"
 #include "cg/matrix/row_lengths.hpp"
 #include "cg/run/roofline.hpp"
+#include "cg/solver/configuration.hpp"
 #include "cg/solver/npb_iteration.hpp"
 #include "cg/solver/vector_ops.hpp"
 #include "cg/timing/papi_counters.hpp"
@@ -26,10 +27,9 @@
 #include "cg/timing/phase_timer.hpp"
 #include "cg/tuning/grid_trial.hpp"
 #include "cg/tuning/kernel_choice.hpp"
-#include "cg/tuning/run_plan.hpp"
 #include "cg/tuning/transport_choice.hpp"
-#include "comm/block_layout.hpp"
 #include "comm/communicator.hpp"
+#include "comm/waiter.hpp"
 
 namespace cg2d {
 
@@ -52,25 +52,25 @@ struct RepeatReport {
   std::vector<RankCounts> counts;  ///< of each rank; empty: no events were counted
 };
 
-/// One rank's part of the matrix, its memory, and the cost of its clocks.
-struct RankFacts {
+/// One rank's block, memory and costs of timing.
+struct RankResult {
   std::int64_t nonzero_count = 0;  ///< of the whole block, whatever the kernel stores of it
   RowLengths row_lengths;          ///< likewise
   std::int64_t csr_bytes = 0;      ///< the whole block as it was generated
-  std::int64_t block_bytes = 0;    ///< what the kernel made of it
+  std::int64_t block_bytes = 0;    ///< in the format of the kernel
   std::int64_t peak_bytes = 0;
   std::int64_t resident_bytes = 0;   ///< at the end of the run
   std::int64_t huge_page_bytes = 0;  ///< of them, in huge pages
   double ticks_per_second = 0.0;
   double clocks_per_scope = 0.0;
   double clocks_per_reading = 0.0;  ///< of the counters
-  std::int64_t product_bytes =
-      0;                 ///< what one product must move: matrix, and vectors over its rows and columns
+  /// Bytes that one product must move: the matrix, and vectors over its rows and columns.
+  std::int64_t product_bytes = 0;
   MachineLimits limits;  ///< with --roofline
 };
 
-/// Which events were counted; where nothing was asked for, all is empty.
-struct CounterFacts {
+/// The events that were counted; all is empty where none was asked for.
+struct CounterResult {
   std::vector<std::string> asked;
   std::vector<std::string> counted;
   std::vector<RefusedEvent> refused;
@@ -84,25 +84,21 @@ struct RunReport {
   std::vector<std::string> warnings;
 
   Problem problem;
-  comm::ProcessGrid grid;
+  /// As asked for, then as run: an open value is replaced when it is chosen.
+  Configuration configuration;
+  bool is_resolved = false;  ///< no value of the configuration is open any more: the run came to its product
   bool grid_is_automatic = false;
-  std::optional<GridTrial> grid_trial;  ///< where one was asked for
-  int thread_count = 1;
-  comm::SumForm sum_form = comm::SumForm::reduce_scatter;
-  std::string transport;
+  std::optional<GridTrial> grid_trial;            ///< where one was asked for
   std::optional<TransportTrial> transport_trial;  ///< with --transport auto
-  bool overlaps = false;
-  int ranks_per_node = 0;  ///< of pretended nodes; 0: the real ones
-  std::string kernel;
-  bool is_symmetric = false;  ///< the kernel stores one entry of each mirrored pair
-  bool converted = false;     ///< the kernel takes something else than the CSR that was generated
+  bool is_symmetric = false;                      ///< the kernel stores one entry of each mirrored pair
+  bool converted = false;                         ///< the kernel's format is not the CSR that was generated
   std::string instruction_set;
   KernelChoice kernel_choice;
   LoadedProfile profile;
   bool phases_timed = false;
   std::optional<Environment> environment;
-  std::string wait_mode;
-  std::optional<BindingFacts> binding;  ///< where the run came to it
+  comm::WaitMode wait_mode = comm::WaitMode::spin;  ///< of ranks in the timed region
+  std::optional<BindingFacts> binding;              ///< unless the run ended before it
   /// By the calibrated description of this machine; on rank 0 only, and only where there is one.
   std::optional<Prediction> prediction;
 
@@ -110,12 +106,15 @@ struct RunReport {
   SourceFacts source_facts;
   double generation_s = 0.0;
   double conversion_s = 0.0;  ///< from the generated block to a kernel that is ready
-  std::vector<RankFacts> ranks;
-  CounterFacts counters;
+  std::vector<RankResult> ranks;
+  CounterResult counters;
 
   std::vector<RepeatReport> repeats;  ///< complete ones only
   std::vector<OuterStep> unfinished;  ///< steps of a repetition that did not end
 };
+
+/// "spin", "yield" or "sleep".
+std::string_view wait_mode_name(comm::WaitMode mode);
 
 /// Figures that follow from a report with at least one repeat.
 const RepeatReport& median_repeat(const RunReport& report);

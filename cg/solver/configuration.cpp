@@ -24,8 +24,6 @@ constexpr std::array sum_form_table{
     SumFormRow{.name = "reduce-scatter", .form = comm::SumForm::reduce_scatter},
     SumFormRow{.name = "whole-block", .form = comm::SumForm::whole_block}};
 
-std::string nothing(const Configuration& /*configuration*/) { return {}; }
-
 /// A whole number within smallest ... largest. Throws InputError that names the option.
 int whole_number(std::string_view option, std::string_view text, int smallest, int largest) {
   const auto value = number_from<int>(text);
@@ -37,6 +35,7 @@ int whole_number(std::string_view option, std::string_view text, int smallest, i
   return *value;
 }
 
+/// Throws InputError when the text is neither the name of a row nor automatic_choice.
 template <typename Table>
 void require_row_or_automatic(std::string_view option, std::string_view text, const Table& table) {
   auto names = names_of(table);
@@ -62,9 +61,11 @@ ConfigurationAxis kernel_axis() {
                 require_row_or_automatic(kernel_option, text, kernels::kernel_table());
                 configuration.kernel = text;
               },
+          .parse_recorded = [](Configuration& configuration,
+                               std::string_view text) { configuration.kernel = text; },
           .print = [](const Configuration& configuration) { return configuration.kernel; },
           .label = [](const Configuration& configuration) { return configuration.kernel; },
-          .why_refused = &nothing};
+          .title = [](const Configuration& configuration) { return "kernel " + configuration.kernel; }};
 }
 
 ConfigurationAxis transport_axis() {
@@ -78,9 +79,15 @@ ConfigurationAxis transport_axis() {
                 require_row_or_automatic(transport_option, text, comm::transport_table());
                 configuration.transport = text;
               },
+          .parse_recorded = [](Configuration& configuration,
+                               std::string_view text) { configuration.transport = text; },
           .print = [](const Configuration& configuration) { return configuration.transport; },
           .label = [](const Configuration& configuration) { return configuration.transport; },
-          .why_refused = &nothing};
+          .title = [](const Configuration& configuration) { return "transport " + configuration.transport; }};
+}
+
+void parse_threads(Configuration& configuration, std::string_view text) {
+  configuration.thread_count = whole_number(threads_option, text, 1, most_threads);
 }
 
 ConfigurationAxis thread_axis() {
@@ -90,64 +97,80 @@ ConfigurationAxis thread_axis() {
       .help = "threads of each rank",
       .list_help = "threads of each rank, such as 1,2; 1 if not given",
       .type = AxisType::number,
-      .parse =
-          [](Configuration& configuration, std::string_view text) {
-            configuration.thread_count = whole_number(threads_option, text, 1, most_threads);
-          },
+      .parse = &parse_threads,
+      .parse_recorded = &parse_threads,
       .print =
           [](const Configuration& configuration) { return fmt::format("{}", configuration.thread_count); },
       .label =
           [](const Configuration& configuration) {
             return format_count(configuration.thread_count, "thread");
           },
-      .why_refused = &nothing};
-}
-
-ConfigurationAxis sum_axis() {
-  return {.name = "sum_form",
-          .option = sum_option,
-          .help = "summation over a process row: reduce-scatter or whole-block (as in the paper)",
-          .list_help = "sums over a process row: reduce-scatter, whole-block",
-          .type = AxisType::text,
-          .parse =
-              [](Configuration& configuration, std::string_view text) {
-                require_known(std::string(sum_option), std::string(text), names_of(sum_form_table));
-                configuration.sum_form = *find_sum_form(text);
-              },
-          .print = [](const Configuration& configuration) { return sum_form_name(configuration.sum_form); },
-          .label =
-              [](const Configuration& configuration) {
-                const bool is_usual = configuration.sum_form == Configuration().sum_form;
-                return is_usual ? std::string() : sum_form_name(configuration.sum_form);
-              },
-          .why_refused = [](const Configuration& configuration) -> std::string {
-            const auto known = sum_forms_of(configuration.transport);
-            if (std::ranges::find(known, configuration.sum_form) != known.end()) return {};
-            std::vector<std::string> valid;
-            for (const auto form : known) valid.push_back(sum_form_name(form));
-            return fmt::format("the transport {} has no such form; valid: {}", configuration.transport,
-                               fmt::join(valid, ", "));
+      .title =
+          [](const Configuration& configuration) {
+            return format_count(configuration.thread_count, "thread") + " per rank";
           }};
 }
 
+void parse_sum_form(Configuration& configuration, std::string_view text) {
+  require_known(std::string(sum_option), std::string(text), names_of(sum_form_table));
+  configuration.sum_form = *find_sum_form(text);
+}
+
+std::string why_sum_is_refused(const Configuration& configuration) {
+  const auto known = sum_forms_of(configuration.transport);
+  if (std::ranges::find(known, configuration.sum_form) != known.end()) return {};
+  std::vector<std::string> valid;
+  for (const auto form : known) valid.push_back(sum_form_name(form));
+  return fmt::format("the transport {} has no such form; valid: {}", configuration.transport,
+                     fmt::join(valid, ", "));
+}
+
+ConfigurationAxis sum_axis() {
+  return {
+      .name = "sum_form",
+      .option = sum_option,
+      .help = "summation over a process row: reduce-scatter or whole-block (as in the paper)",
+      .list_help = "sums over a process row: reduce-scatter, whole-block",
+      .type = AxisType::text,
+      .parse = &parse_sum_form,
+      .parse_recorded = &parse_sum_form,
+      .print = [](const Configuration& configuration) { return sum_form_name(configuration.sum_form); },
+      .label =
+          [](const Configuration& configuration) {
+            const bool is_usual = configuration.sum_form == default_sum_form;
+            return is_usual ? std::string() : sum_form_name(configuration.sum_form);
+          },
+      .title =
+          [](const Configuration& configuration) { return "sum " + sum_form_name(configuration.sum_form); },
+      .why_refused = &why_sum_is_refused};
+}
+
+void parse_overlap(Configuration& configuration, std::string_view text) {
+  require_known(std::string(overlap_option), std::string(text), {"off", "on"});
+  configuration.overlaps = text == "on";
+}
+
+std::string overlap_text(const Configuration& configuration) { return configuration.overlaps ? "on" : "off"; }
+
 ConfigurationAxis overlap_axis() {
-  return {.name = "overlap",
-          .option = overlap_option,
-          .help = "on: multiply what is here while the rest of the operand is under way",
-          .list_help = "off, on, or off,on: multiply while the rest is under way",
-          .type = AxisType::flag,
-          .parse =
-              [](Configuration& configuration, std::string_view text) {
-                require_known(std::string(overlap_option), std::string(text), {"off", "on"});
-                configuration.overlaps = text == "on";
-              },
-          .print = [](const Configuration& configuration) -> std::string {
-            return configuration.overlaps ? "on" : "off";
-          },
-          .label = [](const Configuration& configuration) -> std::string {
-            return configuration.overlaps ? "overlap" : "";
-          },
-          .why_refused = &nothing};
+  return {
+      .name = "overlap",
+      .option = overlap_option,
+      .help = "on: multiply the parts of the operand that have arrived while the rest is under way",
+      .list_help = "off, on, or off,on: multiply while the rest is under way",
+      .type = AxisType::flag,
+      .parse = &parse_overlap,
+      .parse_recorded = &parse_overlap,
+      .print = &overlap_text,
+      .label = [](const Configuration& configuration) -> std::string {
+        return configuration.overlaps ? "overlap" : "";
+      },
+      .title = [](const Configuration& configuration) { return "overlap " + overlap_text(configuration); }};
+}
+
+void parse_ranks_per_node(Configuration& configuration, std::string_view text) {
+  require_not_negative(std::string(node_option), number_from<int>(text));
+  configuration.ranks_per_node = whole_number(node_option, text, 0, std::numeric_limits<int>::max());
 }
 
 ConfigurationAxis node_axis() {
@@ -157,13 +180,8 @@ ConfigurationAxis node_axis() {
       .help = "pretend nodes of so many ranks, to see on one machine what shared and put do on several",
       .list_help = {},
       .type = AxisType::number,
-      .parse =
-          [](Configuration& configuration, std::string_view text) {
-            const auto value = number_from<int>(text);
-            require_not_negative(std::string(node_option), value);
-            configuration.ranks_per_node =
-                whole_number(node_option, text, 0, std::numeric_limits<int>::max());
-          },
+      .parse = &parse_ranks_per_node,
+      .parse_recorded = &parse_ranks_per_node,
       .print =
           [](const Configuration& configuration) { return fmt::format("{}", configuration.ranks_per_node); },
       .label =
@@ -172,7 +190,12 @@ ConfigurationAxis node_axis() {
                        ? std::string()
                        : format_count(configuration.ranks_per_node, "rank") + " per node";
           },
-      .why_refused = &nothing};
+      .title =
+          [](const Configuration& configuration) {
+            return configuration.ranks_per_node == 0
+                       ? std::string("nodes as they are")
+                       : "nodes of " + format_count(configuration.ranks_per_node, "rank");
+          }};
 }
 
 }  // namespace
@@ -187,12 +210,17 @@ const ConfigurationAxis& configuration_axis(std::string_view name) {
   return *std::ranges::find(configuration_axes(), name, &ConfigurationAxis::name);
 }
 
-void check_configuration(const Configuration& configuration) {
+std::string why_refused(const Configuration& configuration) {
   for (const auto& axis : configuration_axes()) {
-    if (const auto reason = axis.why_refused(configuration); !reason.empty()) {
-      throw InputError(fmt::format("{} {}: {}", axis.option, axis.print(configuration), reason));
-    }
+    if (axis.why_refused == nullptr) continue;
+    if (const auto reason = axis.why_refused(configuration); !reason.empty())
+      return fmt::format("{} {}: {}", axis.option, axis.print(configuration), reason);
   }
+  return {};
+}
+
+void check_configuration(const Configuration& configuration) {
+  if (const auto reason = why_refused(configuration); !reason.empty()) throw InputError(reason);
 }
 
 std::string configuration_key(const Configuration& configuration) {
@@ -203,19 +231,44 @@ std::string configuration_key(const Configuration& configuration) {
   return key;
 }
 
-std::vector<Configuration> crossed(const Configuration& common,
-                                   std::span<const std::vector<std::string>> values) {
+namespace {
+
+/// Throws InputError with the reason of a refused configuration that has a value which none of the others
+/// has: it was asked for, and would be left out silently.
+std::vector<Configuration> without_refused(std::vector<Configuration> all) {
+  const auto refused = std::ranges::stable_partition(
+      all, [](const auto& configuration) { return why_refused(configuration).empty(); });
+  for (const auto& one : refused) {
+    for (const auto& axis : configuration_axes()) {
+      const auto has_same = [&](const auto& other) { return axis.print(other) == axis.print(one); };
+      if (std::none_of(all.begin(), refused.begin(), has_same)) check_configuration(one);
+    }
+  }
+  all.erase(refused.begin(), all.end());
+  return all;
+}
+
+}  // namespace
+
+std::vector<Configuration> crossed(const Configuration& common, const AxisValues& values) {
   std::vector<Configuration> all{common};
-  for (std::size_t k = 0; k < values.size(); ++k) {
-    if (values[k].empty()) continue;
+  for (const auto& axis : configuration_axes()) {
+    const auto texts = values.find(axis.name);
+    if (texts == values.end() || texts->second.empty()) continue;
     std::vector<Configuration> longer;
-    longer.reserve(all.size() * values[k].size());
+    longer.reserve(all.size() * texts->second.size());
     for (const auto& shorter : all) {
-      for (const auto& text : values[k]) configuration_axes()[k].parse(longer.emplace_back(shorter), text);
+      for (const auto& text : texts->second) axis.parse(longer.emplace_back(shorter), text);
     }
     all = std::move(longer);
   }
-  return all;
+  return without_refused(std::move(all));
+}
+
+comm::CommunicatorOptions communicator_options(const Configuration& configuration, bool mirrored) {
+  return {.sum_form = configuration.sum_form,
+          .mirrored = mirrored,
+          .ranks_per_node = configuration.ranks_per_node};
 }
 
 std::string sum_form_name(comm::SumForm form) {
@@ -227,15 +280,6 @@ std::vector<std::string> sum_form_names() { return names_of(sum_form_table); }
 std::span<const comm::SumForm> sum_forms_of(std::string_view transport) {
   const auto* const row = comm::find_transport(transport);
   return row == nullptr ? comm::all_sum_forms : row->sum_forms;
-}
-
-std::vector<comm::SumForm> sum_forms_for(std::string_view transport,
-                                         const std::vector<comm::SumForm>& asked) {
-  const auto known = sum_forms_of(transport);
-  if (asked.empty()) return {known.front()};
-  auto forms = asked;
-  std::erase_if(forms, [&](auto form) { return std::ranges::find(known, form) == known.end(); });
-  return forms;
 }
 
 std::optional<comm::SumForm> find_sum_form(std::string_view name) {

@@ -1,8 +1,10 @@
 #pragma once
 
-// The configuration of a run: everything that can be chosen about it but the matrix. Plans, trials, reports,
+// The configuration of a run: all its choices except for the matrix. Plans, trials, reports,
 // sweeps, comparisons and the model hold this type; no other type repeats one of its axes.
 
+#include <functional>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -15,19 +17,24 @@
 
 namespace cg2d {
 
-/// The value of an axis that the program chooses.
+/// The value of an axis that the program is to choose.
 inline constexpr std::string_view automatic_choice = "auto";
 
+/// The form of the sum of runs that are not asked for another one.
+inline constexpr comm::SumForm default_sum_form = comm::SumForm::reduce_scatter;
+
 struct Configuration {
-  comm::ProcessGrid grid{.columns = 0, .rows = 0};         ///< 0 x 0: still to be chosen
-  std::string kernel{automatic_choice};                    ///< a row's name, or automatic_choice
-  std::string transport{comm::default_transport().name};   ///< likewise
-  comm::SumForm sum_form = comm::SumForm::reduce_scatter;  ///< over a process row
-  int thread_count = 1;                                    ///< of each rank
+  comm::ProcessGrid grid{.columns = 0, .rows = 0};        ///< 0 x 0: still to be chosen
+  std::string kernel{automatic_choice};                   ///< a row's name, or automatic_choice
+  std::string transport{comm::default_transport().name};  ///< likewise
+  comm::SumForm sum_form = default_sum_form;              ///< over a process row
+  int thread_count = 1;                                   ///< of each rank
   bool overlaps = false;   ///< the product begins while the collection is under way
   int ranks_per_node = 0;  ///< pretended nodes of so many ranks; 0: the real ones
 
   [[nodiscard]] bool has_grid() const { return grid.columns > 0; }
+  [[nodiscard]] bool has_kernel() const { return kernel != automatic_choice; }
+  [[nodiscard]] bool has_transport() const { return transport != automatic_choice; }
   friend bool operator==(const Configuration&, const Configuration&) = default;
 };
 
@@ -37,19 +44,25 @@ enum class AxisType { text, number, flag };
 /// One axis. A new axis is a field, its row here, and the code that obeys it: options, sweeps, reports, keys
 /// and comparisons follow the table.
 struct ConfigurationAxis {
-  std::string_view name;       ///< key in JSON
+  std::string_view name;       ///< key in JSON, column in CSV
   std::string_view option;     ///< of the command line, "--sum"
   std::string_view help;       ///< for one value, in `cg2d run --help`
   std::string_view list_help;  ///< for a list, where sweeps cross it; empty: they do not
   AxisType type;
-  /// Throws InputError: the option, what was given, and what would be valid.
+  /// Throws InputError: the option, the text, and the texts that would be valid.
   void (*parse)(Configuration& configuration, std::string_view text);
+  /// The same for a value in a file of results, which another version of the program may have written: names
+  /// of kernels and transports that this version does not have are kept.
+  void (*parse_recorded)(Configuration& configuration, std::string_view text);
   /// The text that parse() takes.
   std::string (*print)(const Configuration& configuration);
-  /// The value's part of a key or title, with its unit if it needs one; empty where it is not worth saying.
+  /// The value as a part of a key, with its unit; empty where it is the usual one and not worth saying.
   std::string (*label)(const Configuration& configuration);
-  /// Why this value does not go with the other axes' and what would; empty when it does.
-  std::string (*why_refused)(const Configuration& configuration);
+  /// The value as a part of a table's title: "sum whole-block".
+  std::string (*title)(const Configuration& configuration);
+  /// Why this value does not go with those of the other axes, and which would; empty when it does. nullptr:
+  /// it goes with all of them.
+  std::string (*why_refused)(const Configuration& configuration) = nullptr;
 
   [[nodiscard]] bool is_crossed() const { return !list_help.empty(); }
 };
@@ -60,27 +73,32 @@ std::span<const ConfigurationAxis> configuration_axes();
 /// The axis of that name; it must be there.
 const ConfigurationAxis& configuration_axis(std::string_view name);
 
-/// Throws InputError with the reason of the first axis that refuses its value.
+/// The reason of the first axis that refuses its value, with its option; empty when none does. For trials,
+/// which skip such configurations.
+std::string why_refused(const Configuration& configuration);
+/// Throws InputError with that reason.
 void check_configuration(const Configuration& configuration);
 
-/// The unique text of a configuration: "2x4 auto two-sided 1 thread", and what is not usual behind it.
+/// The unique text of a configuration: "2x4 auto two-sided 1 thread", followed by the values that are not the
+/// usual ones.
 std::string configuration_key(const Configuration& configuration);
 
-/// Every combination of values, the last axis fastest: values[k] are texts for the axis of the same place in
-/// configuration_axes(); an empty list leaves that axis as it is in `common`. Throws InputError.
-std::vector<Configuration> crossed(const Configuration& common,
-                                   std::span<const std::vector<std::string>> values);
+/// Texts for axes, by their names.
+using AxisValues = std::map<std::string, std::vector<std::string>, std::less<>>;
 
-/// The form of the sum of runs that are not asked for another one.
-inline constexpr comm::SumForm default_sum_form = comm::SumForm::reduce_scatter;
+/// Every combination of values that goes together, the last axis of the table fastest. An axis without values
+/// stays as it is in `common`. Throws InputError for a text that is no value, and for a value that goes with
+/// none of the others.
+std::vector<Configuration> crossed(const Configuration& common, const AxisValues& values);
+
+/// The communicator's part of a configuration. mirrored: for kernels with symmetric storage.
+comm::CommunicatorOptions communicator_options(const Configuration& configuration, bool mirrored);
 
 std::string sum_form_name(comm::SumForm form);
 std::vector<std::string> sum_form_names();
 /// The forms that the transport of that name has, its default first. "auto", which takes what serves, has
 /// all.
 std::span<const comm::SumForm> sum_forms_of(std::string_view transport);
-/// Those of the forms that the transport has, in their order; its default if none is asked for.
-std::vector<comm::SumForm> sum_forms_for(std::string_view transport, const std::vector<comm::SumForm>& asked);
 /// Nothing for a name that no form has.
 std::optional<comm::SumForm> find_sum_form(std::string_view name);
 

@@ -37,7 +37,7 @@ using Json = nlohmann::ordered_json;
 struct RankCountModel {
   int rank_count = 1;
   std::vector<Prediction> grids;  ///< by growing Px, never empty
-  /// Seconds on one rank by the number of ranks, over the seconds of the best grid.
+  /// Seconds on one rank / (number of ranks * seconds of the best grid).
   double efficiency = 1.0;
 
   [[nodiscard]] const Prediction& best() const {
@@ -50,7 +50,7 @@ struct ProblemModel {
   std::vector<RankCountModel> rank_counts;
 };
 
-/// Throws InputError where the description has no network of the transport that was asked for.
+/// Throws InputError if the description has no network of the transport.
 void require_described(const MachineDescription& condition, const std::string& transport) {
   if (transport == comm::default_transport().name) return;
   std::string known(comm::default_transport().name);
@@ -65,10 +65,11 @@ void require_described(const MachineDescription& condition, const std::string& t
 Prediction predict_grid(const Machine& machine, const ModelOptions& options, const Problem& problem,
                         const comm::ProcessGrid& grid) {
   const auto& described = machine.for_ranks(grid.rank_count());
-  require_described(described, options.transport);
-  const auto condition = described.through(options.transport);
-  if (options.kernel.empty()) return predict(condition, problem, grid);
-  return predict(condition, condition.kernel(options.kernel), problem, grid, condition.network.sum_form);
+  require_described(described, options.configuration.transport);
+  const auto condition = described.through(options.configuration.transport);
+  if (!options.configuration.has_kernel()) return predict(condition, problem, grid);
+  return predict(condition, condition.kernel(options.configuration.kernel), problem, grid,
+                 condition.network.sum_form);
 }
 
 std::vector<comm::ProcessGrid> grids_of(const ModelOptions& options, int rank_count) {
@@ -221,8 +222,8 @@ Machine described_machine(const ModelOptions& options, const std::string& proces
   }
 }
 
-/// The file of a calibration: whether it can be written is known before anything is measured, and what is no
-/// description is not written over.
+/// The file of a calibration. Before anything is measured it is checked that it can be written, and that it
+/// does not hold anything but a description.
 class MachineFile {
  public:
   explicit MachineFile(const ModelOptions& options)
@@ -244,7 +245,7 @@ class MachineFile {
 
   [[nodiscard]] const std::string& path() const { return path_; }
 
-  /// Other machines and other numbers of ranks stay.
+  /// Descriptions of other machines and other numbers of ranks are kept.
   void add(const MachineDescription& condition) {
     known_.put(condition);
     OutputFile file(path_);
@@ -293,10 +294,10 @@ std::string calibration_text(const MachineDescription& machine, const std::strin
 
 ExitCode calibrate_machine(const ModelOptions& options, comm::RankGroup& group) {
   const Progress progress(options.progress, group.rank());
-  const auto environment = inspect_environment(group, options.thread_count);
+  const auto environment = inspect_environment(group, options.configuration.thread_count);
   group.waiter().set_mode(environment.ranks_oversubscribed ? comm::WaitMode::yield : comm::WaitMode::spin);
   group.waiter().set_tick_source(&read_cycle_counter);
-  const ThreadBinding binding(group, environment, BindWish::automatic, options.thread_count);
+  const ThreadBinding binding(group, environment, BindWish::automatic, options.configuration.thread_count);
   const auto profile = load_profile({}, environment, group);
   std::optional<MachineFile> file;
   const auto output = open_output(options.output, group);
@@ -305,7 +306,7 @@ ExitCode calibrate_machine(const ModelOptions& options, comm::RankGroup& group) 
   });
   const auto machine = calibrate(group,
                                  {.problems = options.problems,
-                                  .thread_count = options.thread_count,
+                                  .thread_count = options.configuration.thread_count,
                                   .environment = environment,
                                   .profile = profile},
                                  [&](const std::string& stage) { progress.say(stage); });
@@ -320,7 +321,7 @@ ExitCode calibrate_machine(const ModelOptions& options, comm::RankGroup& group) 
 
 ExitCode model(const ModelOptions& options, comm::RankGroup& group) {
   if (options.calibrates) return calibrate_machine(options, group);
-  const auto environment = inspect_environment(group, options.thread_count);
+  const auto environment = inspect_environment(group, options.configuration.thread_count);
   const auto output = open_output(options.output, group);
   write_output(output.get(), group, [&] {
     const auto machine = described_machine(options, environment.nodes.front().processor_with_caches());

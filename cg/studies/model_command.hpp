@@ -1,34 +1,34 @@
 #pragma once
 
-// `cg2d model`: what a machine is predicted to take, and the calibration of this one.
+// `cg2d model`: predicted times of a described machine, and the calibration of this one.
 
 #include <string>
 #include <vector>
 
 #include "cg/base/errors.hpp"
 #include "cg/matrix/problem.hpp"
+#include "cg/solver/configuration.hpp"
 #include "comm/block_layout.hpp"
-#include "comm/communicator.hpp"
 #include "comm/rank_group.hpp"
 
 namespace cg2d {
 
-/// What `cg2d model` was asked for.
+/// The options of `cg2d model`.
 struct ModelOptions {
   std::string machine;  ///< a name or a file; empty: the calibrated description of this machine
   std::vector<Problem> problems;
   std::vector<int> rank_counts;          ///< empty: the ranks that run
   std::vector<comm::ProcessGrid> grids;  ///< empty: all of the rank counts
-  std::string kernel;                    ///< empty: the machine's default
-  std::string transport{comm::default_transport().name};
+  /// Without a grid. The kernel is one of the description, automatic_choice means its default; the threads
+  /// are used with calibrates.
+  Configuration configuration;
   std::string format = "text";
   std::string output;
   bool calibrates = false;
-  int thread_count = 1;  ///< of each rank, with calibrates
   bool progress = false;
 };
 
-/// Ranks that a model may be asked about.
+/// The largest number of ranks that is modelled.
 inline constexpr int most_modelled_ranks = 1 << 20;
 
 /// Collective. Throws RunError on every rank alike.

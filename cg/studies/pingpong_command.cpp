@@ -11,10 +11,8 @@
 #include "cg/base/text_format.hpp"
 #include "cg/base/values.hpp"
 #include "cg/machine/environment.hpp"
-#include "cg/solver/block_product.hpp"
 #include "cg/studies/pingpong_report.hpp"
 #include "cg/tuning/run_plan.hpp"
-#include "kernels/spmv.hpp"
 
 namespace cg2d {
 namespace {
@@ -30,16 +28,13 @@ void require_ranks_for(const PingPongOptions& options, int rank_count) {
                                    pair.second, larger, format_count(rank_count, "rank"), rank_count - 1));
     }
   }
-  if (options.grid) require_grid_of(*options.grid, rank_count);
+  if (options.configuration.has_grid()) require_grid_of(options.configuration.grid, rank_count);
 }
 
-comm::ProcessGrid grid_of(const PingPongOptions& options, int rank_count) {
-  if (options.grid) return *options.grid;
-  const RunChoices choices{.problem = options.problem,
-                           .sum_form = comm::SumForm::reduce_scatter,
-                           .kernel = &kernels::default_kernel(),
-                           .thread_count = 1};
-  return choose_grid(choices, rank_count);
+Configuration resolved(const PingPongOptions& options, int rank_count) {
+  auto configuration = options.configuration;
+  if (!configuration.has_grid()) configuration.grid = choose_grid(options.problem, configuration, rank_count);
+  return configuration;
 }
 
 }  // namespace
@@ -55,14 +50,14 @@ ExitCode pingpong(const PingPongOptions& options, comm::RankGroup& group) {
                         .sums = {},
                         .sums_left_out = {},
                         .problem = options.problem,
-                        .grid = grid_of(options, group.size()),
+                        .configuration = resolved(options, group.size()),
                         .phases = {},
                         .transports_left_out = {}};
-  // Ranks that are not of the pair must not disturb it.
+  // The other ranks must not disturb the pair.
   group.waiter().set_mode(comm::WaitMode::sleep);
   for (const auto& pair : options.pairs) {
     progress.say(fmt::format("transfers between ranks {} and {}", pair.first, pair.second));
-    report.pairs.push_back(measure_pair(group, pair, options.transfers));
+    report.pairs.push_back(measure_pair(group, pair, options.transfers, report.configuration));
   }
   const bool share_cores = environment.ranks_oversubscribed;
   group.waiter().set_mode(share_cores ? comm::WaitMode::yield : comm::WaitMode::spin);
@@ -77,9 +72,9 @@ ExitCode pingpong(const PingPongOptions& options, comm::RankGroup& group) {
                            .budget_s = 0.3,
                            .hopeless_factor = std::numeric_limits<double>::infinity(),
                            .shortest_turn_s = 1e-3});
-  progress.say(fmt::format("phases of class {}, grid {}", options.problem.class_name, report.grid.name()));
-  report.phases =
-      measure_phases(group, transports, options.problem, report.grid, options.transfers.ranks_per_node);
+  progress.say(fmt::format("phases of class {}, grid {}", options.problem.class_name,
+                           report.configuration.grid.name()));
+  report.phases = measure_phases(group, transports, options.problem, report.configuration);
   write_output(output.get(), group, [&] { return write_pingpong(report, options.format); });
   return ExitCode::success;
 }

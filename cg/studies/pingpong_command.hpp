@@ -1,8 +1,7 @@
 #pragma once
 
-// `cg2d pingpong`: what moving data takes on this machine, by every way.
+// `cg2d pingpong`: the time that moving data takes on this machine, by every method.
 
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,19 +13,19 @@
 
 namespace cg2d {
 
-/// What `cg2d pingpong` was asked for.
+/// The options of `cg2d pingpong`.
 struct PingPongOptions {
   std::vector<RankPair> pairs;
-  TransferSetting transfers;
-  Problem problem;                        ///< whose phases are measured
-  std::optional<comm::ProcessGrid> grid;  ///< not given: the rule's
+  TransferOptions transfers;
+  Problem problem;              ///< whose phases are measured
+  Configuration configuration;  ///< an open grid: the rule's; transports are compared, whatever it says
   std::string format = "text";
   std::string output;
   bool progress = false;  ///< asked for; a terminal gets it anyway
 };
 
-/// Bytes and variables that may be asked for: so much of each rank's memory is needed for each of three kinds
-/// of memory, twice.
+/// The most bytes of a variable and the most variables. Each rank needs that much twice in each of three
+/// kinds of memory.
 inline constexpr std::int64_t largest_variable_byte_count = 1 << 30;
 inline constexpr int most_variables = 1024;
 

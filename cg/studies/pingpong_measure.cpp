@@ -25,14 +25,14 @@
 namespace cg2d {
 namespace {
 
-// Rounds of all methods; a turn is long enough for a clock and for the barrier in front of it.
+// Rounds of all methods; a turn is long enough for a clock and for the barrier before it.
 constexpr RaceLimits transfer_limits{.fewest_rounds = 7,
                                      .most_rounds = 25,
                                      .budget_s = 0.3,
                                      .hopeless_factor = std::numeric_limits<double>::infinity(),
                                      .shortest_turn_s = 1e-3};
 
-/// What a rank writes differs from what its partner writes, from one transfer to the next and from word to
+/// A rank's words differ from its partner's, from one transfer to the next and from word to
 /// word.
 std::uint64_t pattern_word(std::uint64_t transfer, int sender, std::size_t place) {
   constexpr std::uint64_t odd = 0x9E3779B97F4A7C15ULL;
@@ -57,7 +57,7 @@ class CheckedTransfers {
 
   [[nodiscard]] std::string_view name() const { return names_.name; }
 
-  /// There and back, with the first bytes of each variable new in each transfer, and looked at.
+  /// There and back; the first bytes of each variable change with each transfer and are checked.
   void round_trip(const comm::VariableShape& shape) {
     ++transfer_;
     if (rank_ == 0) {
@@ -73,7 +73,7 @@ class CheckedTransfers {
     }
   }
 
-  /// There and back, with every byte new, and compared.
+  /// There and back; all bytes change and are compared.
   void compare_everything(const comm::VariableShape& shape) {
     ++transfer_;
     const auto outgoing = memory_.outgoing(method_);
@@ -98,7 +98,7 @@ class CheckedTransfers {
   [[nodiscard]] bool is_right() const { return is_right_; }
 
  private:
-  /// Of a variable of fewer than eight bytes, its bytes.
+  /// For a variable of fewer than eight bytes: its bytes.
   static std::size_t stamp_size(const comm::VariableShape& shape) {
     return std::min(shape.byte_count, sizeof(std::uint64_t));
   }
@@ -128,15 +128,15 @@ class CheckedTransfers {
   bool is_right_ = true;
 };
 
-/// A time as it goes from rank to rank.
+/// A time as ranks send it.
 struct PackedTime {
-  std::int32_t method = 0;  // in the setting
+  std::int32_t method = 0;  // its place in the options
   std::int32_t variable_count = 0;
   std::int64_t byte_count = 0;
   Sample seconds;
 };
 
-/// What the pair's first rank tells rank 0.
+/// The result of the pair's first rank, for rank 0.
 struct PairFindings {
   std::vector<PackedTime> times;
   std::vector<std::pair<std::string, std::string>> left_out;
@@ -145,8 +145,8 @@ struct PairFindings {
 /// The two ranks of a pair, between themselves.
 class PairRace {
  public:
-  PairRace(comm::RankGroup& pair, const TransferSetting& setting, bool same_node)
-      : pair_(pair), setting_(setting), same_node_(same_node) {
+  PairRace(comm::RankGroup& pair, const TransferOptions& transfers, bool same_node)
+      : pair_(pair), transfers_(transfers), same_node_(same_node) {
     const bool share_a_core = inspect_environment(pair, 1).ranks_oversubscribed;
     pair.waiter().set_mode(share_a_core ? comm::WaitMode::yield : comm::WaitMode::spin);
     const auto largest = largest_shape();
@@ -154,8 +154,8 @@ class PairRace {
   }
 
   PairFindings measure() {
-    for (const auto byte_count : setting_.byte_counts) {
-      for (const int variable_count : setting_.variable_counts) {
+    for (const auto byte_count : transfers_.byte_counts) {
+      for (const int variable_count : transfers_.variable_counts) {
         measure_shape({.count = static_cast<std::size_t>(variable_count),
                        .byte_count = static_cast<std::size_t>(byte_count)});
       }
@@ -165,8 +165,8 @@ class PairRace {
 
  private:
   [[nodiscard]] comm::VariableShape largest_shape() const {
-    const auto bytes = *std::ranges::max_element(setting_.byte_counts);
-    const auto count = *std::ranges::max_element(setting_.variable_counts);
+    const auto bytes = *std::ranges::max_element(transfers_.byte_counts);
+    const auto count = *std::ranges::max_element(transfers_.variable_counts);
     return {.count = static_cast<std::size_t>(count), .byte_count = static_cast<std::size_t>(bytes)};
   }
 
@@ -176,7 +176,7 @@ class PairRace {
     comm::PingPong* memory = nullptr;
     for (std::size_t k = 0; k < row.methods.size(); ++k) {
       const auto& method = row.methods[k];
-      if (std::ranges::find(setting_.methods, method.name) == setting_.methods.end()) continue;
+      if (std::ranges::find(transfers_.methods, method.name) == transfers_.methods.end()) continue;
       if (!reason.empty()) {
         findings_.left_out.emplace_back(method.name, reason);
       } else if (method.blocks && share_a_core) {
@@ -209,8 +209,8 @@ class PairRace {
     require_right(shape);
     for (std::size_t k = 0; k < methods_.size(); ++k) {
       for (double& seconds : turns[k]) seconds /= 2.0 * static_cast<double>(shape.count);
-      const auto place = std::ranges::find(setting_.methods, methods_[k].name());
-      findings_.times.push_back({.method = static_cast<std::int32_t>(place - setting_.methods.begin()),
+      const auto place = std::ranges::find(transfers_.methods, methods_[k].name());
+      findings_.times.push_back({.method = static_cast<std::int32_t>(place - transfers_.methods.begin()),
                                  .variable_count = static_cast<std::int32_t>(shape.count),
                                  .byte_count = static_cast<std::int64_t>(shape.byte_count),
                                  .seconds = sample_of(std::move(turns[k]))});
@@ -228,7 +228,7 @@ class PairRace {
   }
 
   comm::RankGroup& pair_;
-  const TransferSetting& setting_;
+  const TransferOptions& transfers_;
   bool same_node_;
   std::vector<std::unique_ptr<comm::PingPong>> memories_;
   std::vector<CheckedTransfers> methods_;
@@ -267,21 +267,22 @@ std::vector<std::string> pingpong_method_names() {
   return names;
 }
 
-PairResult measure_pair(comm::RankGroup& group, const RankPair& pair, const TransferSetting& setting) {
-  const auto nodes = comm::make_node_map(group, setting.ranks_per_node);
+PairResult measure_pair(comm::RankGroup& group, const RankPair& pair, const TransferOptions& transfers,
+                        const Configuration& configuration) {
+  const auto nodes = comm::make_node_map(group, configuration.ranks_per_node);
   const bool same_node = nodes.node_of(pair.first) == nodes.node_of(pair.second);
   PairFindings mine;
   agree_on(group, [&] {
     if (group.rank() != pair.first && group.rank() != pair.second) return;
     comm::RankGroup both(group.part({pair.first, pair.second}));
-    auto findings = PairRace(both, setting, same_node).measure();
+    auto findings = PairRace(both, transfers, same_node).measure();
     if (group.rank() == pair.first) mine = std::move(findings);
   });
   PairResult result{.pair = pair, .same_node = same_node, .times = {}, .lines = {}, .left_out = {}};
   const auto index = static_cast<std::size_t>(pair.first);
   const auto times = group.gather_all(std::span<const PackedTime>(mine.times))[index];
   for (const auto& time : times) {
-    result.times.push_back({.method = setting.methods[static_cast<std::size_t>(time.method)],
+    result.times.push_back({.method = transfers.methods[static_cast<std::size_t>(time.method)],
                             .variable_count = time.variable_count,
                             .byte_count = time.byte_count,
                             .seconds = time.seconds});
@@ -302,15 +303,14 @@ Phase communication_phase_at(std::size_t index) {
   return std::ranges::next(communicating.begin(), static_cast<std::ptrdiff_t>(index))->phase;
 }
 
-std::vector<TransportPhases> measure_phases(comm::RankGroup& group, const TransportChoice& transports,
-                                            const Problem& problem, const comm::ProcessGrid& grid,
-                                            int ranks_per_node) {
+std::vector<TransportPhases> measure_phases(comm::RankGroup& group, const UsableTransports& transports,
+                                            const Problem& problem, const Configuration& configuration) {
   constexpr RaceLimits limits{.fewest_rounds = 7,
                               .most_rounds = 25,
                               .budget_s = 0.3,
                               .hopeless_factor = std::numeric_limits<double>::infinity(),
                               .shortest_turn_s = 1e-3};
-  const auto layout = comm::BlockLayout::even(problem.n, grid);
+  const auto layout = comm::BlockLayout::even(problem.n, configuration.grid);
   std::vector<TransportPhases> phases;
   for (const auto* transport : transports.available)
     phases.push_back({.transport = std::string(transport->name), .seconds = {}});
@@ -321,7 +321,7 @@ std::vector<TransportPhases> measure_phases(comm::RankGroup& group, const Transp
       timed.push_back({.transport = *transport,
                        .operation = *phase.operation,
                        .layout = layout,
-                       .options = {.ranks_per_node = ranks_per_node}});
+                       .options = communicator_options(configuration, false)});
     const auto samples = time_operations(group, timed, limits);
     for (std::size_t k = 0; k < samples.size(); ++k) phases[k].seconds.push_back(samples[k]);
   }

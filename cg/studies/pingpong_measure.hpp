@@ -15,6 +15,7 @@
 #include "cg/base/sample.hpp"
 #include "cg/machine/operation_times.hpp"
 #include "cg/matrix/problem.hpp"
+#include "cg/solver/configuration.hpp"
 #include "cg/timing/phase.hpp"
 #include "comm/block_layout.hpp"
 #include "comm/rank_group.hpp"
@@ -26,12 +27,11 @@ struct RankPair {
   int second = 1;
 };
 
-/// What is to be moved, by what.
-struct TransferSetting {
+/// The transfers to measure: every method with every size and number of variables.
+struct TransferOptions {
   std::vector<std::string> methods;  ///< names; see pingpong_method_names()
   std::vector<std::int64_t> byte_counts;
   std::vector<int> variable_counts;
-  int ranks_per_node = 0;  ///< as in comm::CommunicatorOptions
 };
 
 /// One method, size and number of variables.
@@ -66,9 +66,10 @@ std::vector<std::string> pingpong_method_names();
 
 /// Every method in turns, size by size. Only the two ranks work; the others wait in `group`, whose mode
 /// should be sleep. Every transfer is checked by a word of each variable, and every shape once byte by byte.
-/// Collective over all ranks of the group; the result is on rank 0. Throws RunError (on every rank alike),
-/// MpiError.
-PairResult measure_pair(comm::RankGroup& group, const RankPair& pair, const TransferSetting& setting);
+/// configuration: its nodes decide whether the two ranks share one. Collective over all ranks of the group;
+/// the result is on rank 0. Throws RunError (on every rank alike), MpiError.
+PairResult measure_pair(comm::RankGroup& group, const RankPair& pair, const TransferOptions& transfers,
+                        const Configuration& configuration);
 
 /// The phases of one product that communicate, and the dot product's sum; what a phase of a grid without
 /// partners takes is measured, too.
@@ -81,10 +82,9 @@ struct TransportPhases {
   std::vector<Sample> seconds;  ///< of one call, by communication_phase_at()
 };
 
-/// All transports in turns, phase by phase, at the sizes of the problem on the grid of all ranks. Collective,
-/// all ranks work. Throws as time_operations().
-std::vector<TransportPhases> measure_phases(comm::RankGroup& group, const TransportChoice& transports,
-                                            const Problem& problem, const comm::ProcessGrid& grid,
-                                            int ranks_per_node);
+/// All transports in turns, phase by phase, at the sizes of the problem on the configuration's grid.
+/// Collective, all ranks work. Throws as time_operations().
+std::vector<TransportPhases> measure_phases(comm::RankGroup& group, const UsableTransports& transports,
+                                            const Problem& problem, const Configuration& configuration);
 
 }  // namespace cg2d

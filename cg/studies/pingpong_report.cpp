@@ -56,7 +56,7 @@ std::string line_table(const PairResult& pair) {
   return text;
 }
 
-/// What it gains to complete several puts at once, for the smallest size.
+/// The gain from completing several puts at once, for the smallest size.
 std::string delayed_put_line(const PairResult& pair) {
   const auto* alone = static_cast<const TransferTime*>(nullptr);
   const auto* together = static_cast<const TransferTime*>(nullptr);
@@ -115,7 +115,7 @@ std::string sums_text(const PingPongReport& report) {
 
 std::string phases_text(const PingPongReport& report) {
   auto text = fmt::format("\n Class {}, grid {}: microseconds of one call by itself\n {:>15}",
-                          report.problem.class_name, report.grid.name(), "transport");
+                          report.problem.class_name, report.configuration.grid.name(), "transport");
   for (std::size_t k = 0; k < communication_phase_count; ++k)
     text += fmt::format(" {:>12}", phase_name(communication_phase_at(k)));
   text += "\n";
@@ -188,7 +188,7 @@ std::string write_pingpong_json(const PingPongReport& report) {
   }
   json["phases"] = {{"class", report.problem.class_name},
                     {"n", report.problem.n},
-                    {"grid", report.grid.name()},
+                    {"grid", report.configuration.grid.name()},
                     {"transports", std::move(transports)},
                     {"left_out", left_out_json(report.transports_left_out)}};
   return json_text(json, 2) + "\n";
@@ -201,7 +201,7 @@ std::string sample_cells(const Sample& seconds) {
                      seconds.count);
 }
 
-/// What a line does not have is empty.
+/// Columns that do not apply to a line are empty.
 std::string write_pingpong_csv(const PingPongReport& report) {
   std::string text =
       "kind,first_rank,second_rank,same_node,way,phase,variables,bytes,median_s,minimum_s,maximum_s,turns\n";

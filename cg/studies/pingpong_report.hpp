@@ -1,6 +1,6 @@
 #pragma once
 
-// What `cg2d pingpong` writes: tables for people, JSON (pingpong_result.schema.json), CSV.
+// The formats of `cg2d pingpong`: tables for people, JSON (pingpong_result.schema.json), CSV.
 
 #include <string>
 #include <string_view>
@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cg/matrix/problem.hpp"
+#include "cg/solver/configuration.hpp"
 #include "cg/studies/pingpong_measure.hpp"
 #include "comm/block_layout.hpp"
 
@@ -17,11 +18,11 @@ struct PingPongReport {
   std::string machine;  ///< processor of rank 0's node
   int rank_count = 2;
   std::vector<PairResult> pairs;
-  /// Of 8 bytes, over all ranks.
+  /// Sums of 8 bytes over all ranks.
   std::vector<SumTime> sums;
   std::string sums_left_out;  ///< why MPI_Allreduce is not among them; empty if it is
   Problem problem;
-  comm::ProcessGrid grid;
+  Configuration configuration;  ///< of the phases, without transport and kernel
   std::vector<TransportPhases> phases;
   std::vector<std::pair<std::string, std::string>> transports_left_out;  ///< name and reason
 };

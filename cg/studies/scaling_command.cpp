@@ -25,7 +25,7 @@
 namespace cg2d {
 namespace {
 
-/// Means over the ranks, of the repetition that the report is about.
+/// Means over the ranks, of the reported repetition.
 CommunicationShares communication_shares(const RunReport& report) {
   CommunicationShares shares;
   const auto& ranks = median_repeat(report).ranks;
@@ -50,11 +50,9 @@ ScalingRun scaling_run_of(const ScalingWay& way, int round, const RunReport& rep
                  .code = report.code,
                  .reason = report.reason,
                  .problem = report.problem,
-                 .grid = {},
-                 .kernel = report.kernel,
+                 .configuration = {},
                  .shares = {}};
-  if (report.kernel.empty()) return run;
-  run.grid = report.grid.name();
+  if (report.is_resolved) run.configuration = report.configuration;
   if (!run.succeeded()) return run;
   run.time_s = median_repeat(report).time_s;
   run.zeta = final_step(report).zeta;
@@ -62,7 +60,7 @@ ScalingRun scaling_run_of(const ScalingWay& way, int round, const RunReport& rep
   return run;
 }
 
-/// One comparison. Ranks that take no part in a run sleep in the agreement behind it.
+/// One comparison. Ranks that take no part in a run sleep in the agreement that follows it.
 class WayComparison {
  public:
   WayComparison(const ScalingOptions& options, comm::RankGroup& group)
@@ -71,7 +69,7 @@ class WayComparison {
     study_.problem = options.problem;
     study_.weak = options.weak;
     study_.transports = options.transports;
-    study_.kernel = options.common.kernel.name;
+    study_.configuration = options.common.configuration;
     study_.round_count = options.round_count;
   }
 
@@ -87,7 +85,7 @@ class WayComparison {
   void plan() {
     study_.core_counts = options_.core_counts;
     if (study_.core_counts.empty()) study_.core_counts = usual_core_counts(group_.size());
-    study_.core_counts.push_back(1);  // what speed-up and efficiency refer to
+    study_.core_counts.push_back(1);  // speed-up and efficiency refer to it
     std::ranges::sort(study_.core_counts);
     study_.core_counts.erase(std::unique(study_.core_counts.begin(), study_.core_counts.end()),
                              study_.core_counts.end());
@@ -95,7 +93,7 @@ class WayComparison {
     for (const int core_count : study_.core_counts)
       static_cast<void>(scaled_problem(study_.problem, core_count, study_.weak));
     if (study_.transports.empty()) study_.transports = {"two-sided", "shared"};
-    study_.ways = ways_of(study_.core_counts, study_.transports);
+    study_.ways = ways_of(study_.core_counts, study_.transports, study_.configuration);
     study_.machine = inspect_environment(group_, 1);
     leave_out_unavailable_transports();
     leave_out_ways_without_room();
@@ -105,12 +103,12 @@ class WayComparison {
     if (std::ranges::find(study_.warnings, text) == study_.warnings.end()) study_.warnings.push_back(text);
   }
 
-  /// A transport that was named must serve; of the usual ones those run that can.
+  /// A transport that was named must be available; of the usual ones the available ones run.
   void leave_out_unavailable_transports() {
     std::erase_if(study_.ways, [&](const ScalingWay& way) {
       const auto reason = why_unavailable(way);
       if (reason.empty()) return false;
-      const auto text = fmt::format("transport {} cannot serve {}: {}", way.transport,
+      const auto text = fmt::format("transport {} cannot serve {}: {}", way.configuration.transport,
                                     format_count(way.rank_count, "rank"), reason);
       if (!options_.transports.empty()) throw RunError(ExitCode::unavailable, "--transport: " + text);
       warn(text + "; its ways are left out");
@@ -120,20 +118,21 @@ class WayComparison {
 
   /// The same text on every rank. Collective.
   std::string why_unavailable(const ScalingWay& way) {
-    const auto* const transport = comm::find_transport(way.transport);
+    const auto* const transport = comm::find_transport(way.configuration.transport);
     if (transport == nullptr || way.rank_count == 1) return {};
     std::string reason;
     if (auto* const group = first_ranks_.of(way.rank_count)) reason = transport->why_unavailable(*group);
     return group_.broadcast(std::move(reason));
   }
 
-  /// Rank 0 is one of every way's ranks, so it knows what they see, and tells it with a letter per way.
+  /// Rank 0 takes part in every way, so it sees what the others see, and broadcasts one letter per way.
   void leave_out_ways_without_room() {
     std::string stays;
     std::vector<std::string> bound;
     for (const auto& way : study_.ways) {
       auto* const group = first_ranks_.of(way.rank_count);
-      const auto seen = group != nullptr ? inspect_environment(*group, way.thread_count) : Environment{};
+      const auto seen =
+          group != nullptr ? inspect_environment(*group, way.configuration.thread_count) : Environment{};
       if (group_.rank() != 0) continue;
       const auto room = room_for(way, *study_.machine, seen);
       stays += room == Room::enough || room == Room::shared ? 'y' : 'n';
@@ -142,7 +141,7 @@ class WayComparison {
         warn(way.label() + ": left out, since no node has a core for each of its threads");
       if (room == Room::shared)
         warn(fmt::format("{}: there are fewer here; ranks and threads share them",
-                         format_count(way.core_count, "core")));
+                         format_count(way.core_count(), "core")));
     }
     if (!bound.empty()) {
       warn(fmt::format(
@@ -171,7 +170,7 @@ class WayComparison {
       auto* const group = first_ranks_.of(way.rank_count);
       if (group == nullptr) return;
       const auto report = complete_run(run_options_for(way), *group);
-      // What is wrong with one run is then wrong with all of them.
+      // The same would be wrong with every other run.
       if (report.code == ExitCode::usage || report.code == ExitCode::unavailable)
         throw RunError(report.code, report.reason);
       if (group_.rank() == 0) note(way, round, report);
@@ -191,15 +190,14 @@ class WayComparison {
 
   [[nodiscard]] RunOptions run_options_for(const ScalingWay& way) const {
     RunOptions options = options_.common;
-    options.problem = scaled_problem(options_.problem, way.core_count, options_.weak);
-    options.tries_grids = false;
-    options.transport = way.transport;
-    options.thread_count = way.thread_count;
+    options.problem = scaled_problem(options_.problem, way.core_count(), options_.weak);
+    options.open_grid.tries_grids = false;
+    options.configuration = way.configuration;
     options.stops_when_asked = false;
     return options;
   }
 
-  /// Rank 0 has the runs.
+  /// From the runs, which rank 0 has.
   ExitCode conclude() {
     std::int64_t code = 0;
     if (group_.rank() == 0) {

@@ -12,13 +12,13 @@
 
 namespace cg2d {
 
-/// What `cg2d scaling` was asked for.
+/// The options of `cg2d scaling`.
 struct ScalingOptions {
   Problem problem;                      ///< on one core
   bool weak = false;                    ///< n grows with the cores
   std::vector<int> core_counts;         ///< empty: the usual ones, up to the ranks started
-  std::vector<std::string> transports;  ///< empty: the usual ones, as far as they can serve
-  RunOptions common;                    ///< of every run, as far as its way does not say it
+  std::vector<std::string> transports;  ///< empty: those of the usual ones that are available
+  RunOptions common;                    ///< of every run, except for what its way says
   int round_count = 3;
   std::string format = "text";
   std::string output;     ///< empty: standard output

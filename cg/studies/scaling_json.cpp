@@ -13,28 +13,20 @@ using Json = nlohmann::ordered_json;
 
 constexpr int scaling_schema_version = 1;
 
-/// What a run's own result says of the same, so that both say it alike.
-Json run_json(const ScalingStudy& study) {
-  RunReport report;
-  report.problem = study.problem;
-  report.environment = study.machine;
-  return Json::parse(report_format("json").write(report));
-}
-
-Json machine_json(const Json& run) {
-  const auto& environment = run.at("environment");
-  if (environment.is_null()) return nullptr;
+Json machine_json(const std::optional<Environment>& seen) {
+  if (!seen) return nullptr;
+  const auto environment = environment_json(*seen);
   Json machine = Json::object();
   for (const auto* key : {"mpi", "blas", "compiler", "flags", "build_type", "nodes", "binding"})
     machine[key] = environment.at(key);
   return machine;
 }
 
-Json options_json(const ScalingStudy& study, const Json& run) {
-  return {{"problem", run.at("problem")},
+Json options_json(const ScalingStudy& study) {
+  return {{"problem", problem_json(study.problem)},
           {"cores", study.core_counts},
           {"transports", study.transports},
-          {"kernel", study.kernel},
+          {"kernel", study.configuration.kernel},
           {"rounds", study.round_count}};
 }
 
@@ -55,8 +47,9 @@ Json round_json(const ScalingRun& run) {
 
 Json figures_json(const ScalingRow& row) {
   if (!row.is_sound()) return nullptr;
-  return {{"grid", row.median_run.grid},
-          {"kernel", row.median_run.kernel},
+  const auto& configuration = *row.median_run.configuration;
+  return {{"grid", configuration.grid.name()},
+          {"kernel", configuration.kernel},
           {"median_s", row.time_s->median},
           {"minimum_s", row.time_s->minimum},
           {"maximum_s", row.time_s->maximum},
@@ -76,12 +69,12 @@ Json ways_json(const ScalingStudy& study) {
     const auto& way = row.way;
     Json rounds = Json::array();
     for (const auto& run : row.runs) rounds.push_back(round_json(run));
-    ways.push_back({{"cores", way.core_count},
+    ways.push_back({{"cores", way.core_count()},
                     {"way", way.name()},
-                    {"transport", way.transport},
+                    {"transport", way.configuration.transport},
                     {"ranks", way.rank_count},
-                    {"threads", way.thread_count},
-                    {"n", scaled_problem(study.problem, way.core_count, study.weak).n},
+                    {"threads", way.configuration.thread_count},
+                    {"n", scaled_problem(study.problem, way.core_count(), study.weak).n},
                     {"figures", figures_json(row)},
                     {"rounds", std::move(rounds)}});
   }
@@ -104,17 +97,16 @@ Json verification_json(const ScalingStudy& study) {
 }
 
 std::string write_scaling_json(const ScalingStudy& study) {
-  const auto run = run_json(study);
   const auto verdict = verdict_on(study);
   const Json json{{"schema_version", scaling_schema_version},
-                  {"program", run.at("program")},
+                  {"program", program_json()},
                   {"status", status_name(verdict.code)},
                   {"reason", verdict.reason},
                   {"exit_code", static_cast<int>(verdict.code)},
                   {"warnings", study.warnings},
                   {"scaling", study.weak ? "weak" : "strong"},
-                  {"options", options_json(study, run)},
-                  {"machine", machine_json(run)},
+                  {"options", options_json(study)},
+                  {"machine", machine_json(study.machine)},
                   {"verification", verification_json(study)},
                   {"ways", ways_json(study)}};
   return json_text(json, 2) + "\n";

@@ -32,17 +32,19 @@ int core_count_on(const Environment& environment, const std::string& host) {
 }  // namespace
 
 std::string ScalingWay::name() const {
-  if (core_count == 1) return "one core";
+  if (core_count() == 1) return "one core";
   if (rank_count == 1) return "threads only";
-  if (thread_count > 1) return "ranks x threads";
-  return reads_in_place(transport) ? "shared-memory ranks" : "ranks only";
+  if (configuration.thread_count > 1) return "ranks x threads";
+  return reads_in_place(configuration.transport) ? "shared-memory ranks" : "ranks only";
 }
 
-std::string ScalingWay::shape() const { return fmt::format("{} x {}", rank_count, thread_count); }
+std::string ScalingWay::shape() const {
+  return fmt::format("{} x {}", rank_count, configuration.thread_count);
+}
 
 std::string ScalingWay::label() const {
-  return fmt::format("{}, {}{}, {}", format_count(core_count, "core"), name(),
-                     rank_count > 1 ? ", " + transport : "", shape());
+  return fmt::format("{}, {}{}, {}", format_count(core_count(), "core"), name(),
+                     rank_count > 1 ? ", " + configuration.transport : "", shape());
 }
 
 std::vector<int> usual_core_counts(int rank_count) {
@@ -53,21 +55,20 @@ std::vector<int> usual_core_counts(int rank_count) {
 }
 
 std::vector<ScalingWay> ways_of(const std::vector<int>& core_counts,
-                                const std::vector<std::string>& transports) {
+                                const std::vector<std::string>& transports, const Configuration& common) {
   std::vector<ScalingWay> ways;
   for (const int core_count : core_counts) {
     for (int rank_count = core_count; rank_count >= 1; --rank_count) {
       if (core_count % rank_count != 0 || core_count / rank_count > most_threads) continue;
-      ScalingWay way{.core_count = core_count,
-                     .transport = std::string(comm::default_transport().name),
-                     .rank_count = rank_count,
-                     .thread_count = core_count / rank_count};
+      ScalingWay way{.rank_count = rank_count, .configuration = common};
+      way.configuration.transport = comm::default_transport().name;
+      way.configuration.thread_count = core_count / rank_count;
       if (rank_count == 1) {
         ways.push_back(std::move(way));
         continue;
       }
       for (const auto& transport : transports) {
-        way.transport = transport;
+        way.configuration.transport = transport;
         ways.push_back(way);
       }
     }
@@ -93,12 +94,12 @@ Problem scaled_problem(const Problem& problem, int core_count, bool weak) {
 Room room_for(const ScalingWay& way, const Environment& all, const Environment& of_way) {
   auto room = Room::enough;
   for (const auto& node : of_way.nodes) {
-    const int needed = node.rank_count * way.thread_count;
+    const int needed = node.rank_count * way.configuration.thread_count;
     if (needed <= node.core_count) continue;
-    // Ranks of one thread run wherever they are: the benchmark then sees them share cores.
-    if (way.thread_count > 1) {
+    // Ranks of one thread run in any case: the benchmark then reports that they share cores.
+    if (way.configuration.thread_count > 1) {
       if (needed <= core_count_on(all, node.host)) return Room::bound;
-      if (way.core_count <= core_count_of(all)) return Room::no_node;
+      if (way.core_count() <= core_count_of(all)) return Room::no_node;
     }
     room = Room::shared;
   }

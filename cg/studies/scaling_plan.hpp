@@ -7,16 +7,17 @@
 
 #include "cg/machine/environment.hpp"
 #include "cg/matrix/problem.hpp"
+#include "cg/solver/configuration.hpp"
 
 namespace cg2d {
 
-/// Ranks and threads on a number of cores.
+/// One way to use a number of cores: ranks, and the threads and transport of its configuration, whose grid is
+/// open. A single rank moves no data: its transport is the default one.
 struct ScalingWay {
-  int core_count = 1;
-  std::string transport;  ///< as it was asked for; one rank moves nothing with it
   int rank_count = 1;
-  int thread_count = 1;
+  Configuration configuration{};
 
+  [[nodiscard]] int core_count() const { return rank_count * configuration.thread_count; }
   /// "one core", "ranks only", "shared-memory ranks", "ranks x threads" or "threads only".
   [[nodiscard]] std::string name() const;
   /// "2 x 1": ranks x threads of each.
@@ -31,12 +32,13 @@ std::vector<int> usual_core_counts(int rank_count);
 
 /// Every way to use each number of cores: ranks only with each transport, every split into several ranks of
 /// several threads with each transport, threads only. On one core they are all the same: there is one way.
-/// Splits of more than most_threads are left out.
+/// Splits of more than most_threads are left out. common: the configuration of every way, except for threads
+/// and transport.
 std::vector<ScalingWay> ways_of(const std::vector<int>& core_counts,
-                                const std::vector<std::string>& transports);
+                                const std::vector<std::string>& transports, const Configuration& common = {});
 
-/// What a number of cores works on. Strong scaling: the problem as it is. Weak: n grows with the cores, and
-/// but for one core there is no reference any more. Throws InputError when n becomes too large.
+/// The problem for a number of cores. Strong scaling: the problem as it is. Weak: n grows with the cores, and
+/// on more than one core there is no reference. Throws InputError when n becomes too large.
 Problem scaled_problem(const Problem& problem, int core_count, bool weak);
 
 /// Whether a way has a core for each of its threads.
@@ -47,7 +49,7 @@ enum class Room {
   shared,   ///< there are fewer cores: threads share them
 };
 
-/// all: of all ranks started. of_way: of the ranks that take part, the first of them.
+/// all: as all started ranks see it. of_way: as the ranks of the way see it, the first ones.
 Room room_for(const ScalingWay& way, const Environment& all, const Environment& of_way);
 
 }  // namespace cg2d

@@ -33,7 +33,7 @@ ScalingRow row_of(const ScalingWay& way, const std::vector<ScalingRun>& all_runs
 const ScalingRow* best_on(const std::vector<ScalingRow>& rows, int core_count) {
   const ScalingRow* best = nullptr;
   for (const auto& row : rows) {
-    if (row.way.core_count != core_count || !row.is_sound()) continue;
+    if (row.way.core_count() != core_count || !row.is_sound()) continue;
     if (best == nullptr || row.time_s->median < best->time_s->median) best = &row;
   }
   return best;
@@ -51,12 +51,12 @@ std::vector<ScalingRow> rows_of(const ScalingStudy& study) {
   const auto* const base = best_on(rows, 1);
   for (auto& row : rows) {
     if (!row.is_sound()) continue;
-    const auto* const best = best_on(rows, row.way.core_count);
+    const auto* const best = best_on(rows, row.way.core_count());
     row.is_best = best == &row;
     row.ratio_to_best = row.time_s->median / best->time_s->median;
     if (base == nullptr) continue;
     row.speed_up = row.mops_total / base->mops_total;
-    row.efficiency = *row.speed_up / row.way.core_count;
+    row.efficiency = *row.speed_up / row.way.core_count();
   }
   return rows;
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-// What a comparison of the ways to use a node measured, its figures, and the formats that show them. Pure.
+// The measurements of the ways to use a node, the figures that follow, and the formats that show them. Pure.
 
 #include <optional>
 #include <span>
@@ -17,7 +17,7 @@
 
 namespace cg2d {
 
-/// Where the time of a run went, as parts of its timed region; means over the ranks.
+/// The time of a run by its use, as parts of its timed region; means over the ranks.
 struct CommunicationShares {
   double moving = 0.0;   ///< collection, summation, shuffle and dot, without waiting
   double waiting = 0.0;  ///< in these, for other ranks
@@ -28,24 +28,24 @@ struct ScalingRun {
   ScalingWay way;
   int round = 1;
   ExitCode code = ExitCode::success;
-  std::string reason;   ///< empty on success
-  Problem problem;      ///< as this number of cores has it
-  std::string grid;     ///< empty if the run did not come so far
-  std::string kernel;   ///< likewise
-  double time_s = 0.0;  ///< of the timed region; this and what follows only on success
+  std::string reason;  ///< empty on success
+  Problem problem;     ///< as this number of cores has it
+  /// As run; nothing if the run ended before it was known.
+  std::optional<Configuration> configuration;
+  double time_s = 0.0;  ///< of the timed region; this and the following members only on success
   double zeta = 0.0;
   CommunicationShares shares;
 
   [[nodiscard]] bool succeeded() const { return code == ExitCode::success; }
 };
 
-/// Everything that was asked for and measured.
+/// The options and all measurements.
 struct ScalingStudy {
   Problem problem;  ///< on one core
   bool weak = false;
   std::vector<int> core_counts;
   std::vector<std::string> transports;
-  std::string kernel;  ///< as it was asked for
+  Configuration configuration;  ///< of every way, except for threads and transport
   int round_count = 0;
   std::vector<ScalingWay> ways;  ///< in the order of the plan
   std::vector<ScalingRun> runs;  ///< in the order in which they ran
@@ -58,7 +58,7 @@ struct ScalingStudy {
 struct ScalingRow {
   ScalingWay way;
   std::vector<ScalingRun> runs;
-  /// Of its successful runs, if all succeeded and there are any: what follows stands for nothing else.
+  /// Of its runs, if there are any and all succeeded; otherwise this and the following members are not set.
   std::optional<Sample> time_s;
   ScalingRun median_run;  ///< of an even number the lower of the middle two
   double mops_total = 0.0;
@@ -73,7 +73,7 @@ struct ScalingRow {
 /// A row for each way, in the order of the plan.
 std::vector<ScalingRow> rows_of(const ScalingStudy& study);
 
-/// zeta of all successful runs of one problem: what tells right from wrong where there is no reference.
+/// zeta of all successful runs of one problem: the verification where there is no reference.
 struct ZetaAgreement {
   Problem problem;
   int run_count = 0;
@@ -89,8 +89,8 @@ struct ZetaAgreement {
 /// Every problem once, in the order of the runs.
 std::vector<ZetaAgreement> agreements_of(const ScalingStudy& study);
 
-/// How the comparison ends: as its first failed run; interrupted; or as a failed verification where runs of
-/// one problem without reference disagree.
+/// The end of the comparison: that of its first failed run; interrupted; or a failed verification where runs
+/// of one problem without reference disagree.
 struct ScalingVerdict {
   ExitCode code = ExitCode::success;
   std::string reason;  ///< one line, empty on success

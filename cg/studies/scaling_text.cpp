@@ -22,7 +22,7 @@ std::string title_of(const ScalingStudy& study) {
       "{} scaling of class {} ({}), kernel {}, grids by rule, medians of {}\n\n",
       study.weak ? "Weak" : "Strong", problem_name(study.problem),
       study.weak ? fmt::format("n {} x cores", study.problem.n) : fmt::format("n {}", study.problem.n),
-      study.kernel, format_count(study.round_count, "round"));
+      study.configuration.kernel, format_count(study.round_count, "round"));
 }
 
 std::string head() {
@@ -33,23 +33,25 @@ std::string head() {
 
 std::string percent(double share) { return fmt::format("{:.1f} %", 100.0 * share); }
 
-std::string transport_cell(const ScalingWay& way) { return way.rank_count > 1 ? way.transport : "-"; }
+std::string transport_cell(const ScalingWay& way) {
+  return way.rank_count > 1 ? way.configuration.transport : "-";
+}
 
 std::string line_of(const ScalingRow& row) {
   const auto& way = row.way;
   const auto begin = [&](std::string_view grid, std::string_view kernel, const auto&... cells) {
-    return without_trailing_blanks(fmt::format(line_format, way.core_count, way.name(), transport_cell(way),
+    return without_trailing_blanks(fmt::format(line_format, way.core_count(), way.name(), transport_cell(way),
                                                way.shape(), grid, kernel, cells...));
   };
   if (!row.is_sound())
     return begin("", "", row.runs.empty() ? "not run" : "failed", "", "", "", "", "", "", "");
   const auto& run = row.median_run;
-  return begin(run.grid, run.kernel, fmt::format("{:.6f}", row.time_s->median),
-               fmt::format("{:.0f} %", 100.0 * row.time_s->spread()), fmt::format("{:.1f}", row.mops_total),
-               row.speed_up ? fmt::format("{:.2f}", *row.speed_up) : "-",
-               row.efficiency ? percent(*row.efficiency) : "-", percent(run.shares.moving),
-               percent(run.shares.waiting),
-               fmt::format("{:.3f}{}", row.ratio_to_best, row.is_best ? "*" : " "));
+  return begin(
+      run.configuration->grid.name(), run.configuration->kernel, fmt::format("{:.6f}", row.time_s->median),
+      fmt::format("{:.0f} %", 100.0 * row.time_s->spread()), fmt::format("{:.1f}", row.mops_total),
+      row.speed_up ? fmt::format("{:.2f}", *row.speed_up) : "-",
+      row.efficiency ? percent(*row.efficiency) : "-", percent(run.shares.moving),
+      percent(run.shares.waiting), fmt::format("{:.3f}{}", row.ratio_to_best, row.is_best ? "*" : " "));
 }
 
 std::string failures_of(const std::vector<ScalingRow>& rows) {
@@ -63,7 +65,7 @@ std::string failures_of(const std::vector<ScalingRow>& rows) {
   return text;
 }
 
-/// What the figures were verified by.
+/// How the figures were verified.
 std::string verification_of(const ScalingStudy& study) {
   std::string text;
   for (const auto& agreement : agreements_of(study)) {
@@ -80,10 +82,10 @@ std::string verification_of(const ScalingStudy& study) {
 std::string write_text(const ScalingStudy& study) {
   const auto rows = rows_of(study);
   std::string text = title_of(study) + head();
-  int core_count = rows.empty() ? 0 : rows.front().way.core_count;
+  int core_count = rows.empty() ? 0 : rows.front().way.core_count();
   for (const auto& row : rows) {
-    if (row.way.core_count != core_count) text += "\n";
-    core_count = row.way.core_count;
+    if (row.way.core_count() != core_count) text += "\n";
+    core_count = row.way.core_count();
     text += line_of(row);
   }
   text += "\n";
@@ -105,10 +107,10 @@ std::string write_csv(const ScalingStudy& study) {
       "mops_total,speed_up,efficiency,moving_share,waiting_share,ratio_to_best\n";
   for (const auto& row : rows_of(study)) {
     const auto& way = row.way;
-    const auto problem = scaled_problem(study.problem, way.core_count, study.weak);
-    text +=
-        fmt::format("{},{},{},{},{},{},{},{},", study.weak ? "weak" : "strong", problem.class_name, problem.n,
-                    way.core_count, way.name(), way.transport, way.rank_count, way.thread_count);
+    const auto problem = scaled_problem(study.problem, way.core_count(), study.weak);
+    text += fmt::format("{},{},{},{},{},{},{},{},", study.weak ? "weak" : "strong", problem.class_name,
+                        problem.n, way.core_count(), way.name(), way.configuration.transport, way.rank_count,
+                        way.configuration.thread_count);
     if (!row.is_sound()) {
       const auto failed = std::ranges::find_if(row.runs, [](const auto& run) { return !run.succeeded(); });
       text += fmt::format(",,{},{},,,,,,,,,\n",
@@ -120,10 +122,11 @@ std::string write_csv(const ScalingStudy& study) {
     };
     const auto& run = row.median_run;
     text +=
-        fmt::format("{},{},{},{},{:.9f},{:.9f},{:.9f},{:.6f},{},{},{:.6f},{:.6f},{:.6f}\n", run.grid,
-                    run.kernel, status_name(ExitCode::success), row.runs.size(), row.time_s->median,
-                    row.time_s->minimum, row.time_s->maximum, row.mops_total, optional_cell(row.speed_up),
-                    optional_cell(row.efficiency), run.shares.moving, run.shares.waiting, row.ratio_to_best);
+        fmt::format("{},{},{},{},{:.9f},{:.9f},{:.9f},{:.6f},{},{},{:.6f},{:.6f},{:.6f}\n",
+                    run.configuration->grid.name(), run.configuration->kernel, status_name(ExitCode::success),
+                    row.runs.size(), row.time_s->median, row.time_s->minimum, row.time_s->maximum,
+                    row.mops_total, optional_cell(row.speed_up), optional_cell(row.efficiency),
+                    run.shares.moving, run.shares.waiting, row.ratio_to_best);
   }
   return text;
 }

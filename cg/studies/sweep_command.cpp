@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "cg/base/agreement.hpp"
@@ -23,15 +24,10 @@
 namespace cg2d {
 namespace {
 
-RunOptions run_options_for(const SweepOptions& sweep, const SweepConfiguration& configuration) {
+RunOptions run_options_for(const SweepOptions& sweep, const ConfiguredProblem& asked) {
   RunOptions options = sweep.common;
-  options.problem = *std::ranges::find(sweep.axes.problems, configuration.problem, &problem_name);
-  options.grid = configuration.grid;
-  options.kernel.name = configuration.kernel;
-  options.transport = configuration.transport;
-  options.thread_count = configuration.thread_count;
-  options.sum_form = configuration.sum_form;
-  options.overlaps = configuration.overlaps;
+  options.problem = *std::ranges::find(sweep.axes.problems, asked.problem, &problem_name);
+  options.configuration = asked.configuration;
   options.stops_when_asked = false;
   return options;
 }
@@ -44,7 +40,7 @@ std::string format_duration(double seconds) {
   return fmt::format("{} s", whole);
 }
 
-/// One sweep. Ranks that take no part in a run sleep in the agreement behind it.
+/// One sweep. Ranks that take no part in a run sleep in the agreement that follows it.
 class Sweep {
  public:
   Sweep(const SweepOptions& options, comm::RankGroup& group)
@@ -68,23 +64,22 @@ class Sweep {
     auto axes = options_.axes;
     if (axes.rank_counts.empty()) axes.rank_counts.push_back(group_.size());
     require_started("--ranks", *std::ranges::max_element(axes.rank_counts), group_.size());
-    steps_ = interleaved(configurations_of(axes), options_.round_count);
+    steps_ = interleaved(configurations_of(axes, options_.common.configuration), options_.round_count);
   }
 
   void open_file() {
-    RunReport report;
-    report.environment = inspect_environment(group_, 1);
-    // A file that is no profile is an error of this command line, and no result of each of its runs.
-    static_cast<void>(load_profile(options_.common.profile, *report.environment, group_));
+    const auto environment = inspect_environment(group_, 1);
+    // A file that is no profile is an error of this command line, not a result of each of its runs.
+    static_cast<void>(load_profile(options_.common.profile, environment, group_));
     agree_on(group_, [&] {
       if (group_.rank() != 0) return;
-      const auto maker = rendered([&] { return maker_of(report_format("json").write(report)); });
+      const auto maker = rendered([&] { return maker_of(environment); });
       file_ = std::make_unique<SweepFile>(options_.output, options_.fresh, maker);
     });
     skip_what_is_there();
   }
 
-  /// Rank 0 knows the file, and tells with a letter per step what it holds.
+  /// Rank 0 reads the file and broadcasts one letter per step: whether the file has it.
   void skip_what_is_there() {
     std::string is_there;
     if (group_.rank() == 0) {
@@ -107,28 +102,27 @@ class Sweep {
 
   [[nodiscard]] bool has(const SweepStep& step) const {
     return std::ranges::any_of(file_->records(), [&](const auto& record) {
-      return record.round == step.round && record.configuration == step.configuration;
+      return record.round == step.round && record.asked == step.asked;
     });
   }
 
   void note(const ResultRecord& record) {
-    if (record.duration_s) durations_.add(record.configuration, *record.duration_s);
+    if (record.duration_s) durations_.add(record.asked, *record.duration_s);
   }
 
   void perform(std::size_t index) {
     const auto& step = steps_[index];
-    const auto options = run_options_for(options_, step.configuration);
+    const auto options = run_options_for(options_, step.asked);
     const Stopwatch watch;
     RunReport report;
-    if (auto* const group = first_ranks_.of(step.configuration.grid.rank_count()))
+    if (auto* const group = first_ranks_.of(step.asked.configuration.grid.rank_count()))
       report = complete_run(options, *group);
     const double duration_s = watch.seconds();
     agree_on(group_, [&] {
       if (group_.rank() != 0) return;
       // A run that fails is a result, too.
-      file_->append(rendered([&] {
-        return sweep_line(report_format("json").write(report), step, options_.round_count, duration_s);
-      }));
+      file_->append(
+          rendered([&] { return sweep_json(report_json(report), step, options_.round_count, duration_s); }));
       note(file_->records().back());
       tell(index);
     });
@@ -141,8 +135,7 @@ class Sweep {
     const auto rest =
         durations_.expected({steps_.begin() + static_cast<std::ptrdiff_t>(index) + 1, steps_.end()});
     progress_.say(fmt::format("run {} of {} ({}, round {}): {}; about {} left", index + 1, steps_.size(),
-                              record.configuration.key(), record.round, result,
-                              format_duration(rest.value_or(0.0))));
+                              record.asked.key(), record.round, result, format_duration(rest.value_or(0.0))));
   }
 
   ExitCode interrupted() {

@@ -12,19 +12,19 @@
 
 namespace cg2d {
 
-/// What `cg2d sweep` was asked for.
+/// The options of `cg2d sweep`.
 struct SweepOptions {
-  SweepAxes axes;     ///< no rank counts: that of the ranks started
-  RunOptions common;  ///< of every run, as far as the axes do not say it
+  SweepAxes axes;     ///< without rank counts: all ranks started
+  RunOptions common;  ///< of every run, except for the axes
   int round_count = 3;
   std::string output = "cg2d-sweep.jsonl";
   bool fresh = false;
   bool progress = false;  ///< asked for; a terminal gets it anyway
 };
 
-/// Runs what the file does not have yet, appends it line by line, and prints the tables of the file.
-/// Collective. The exit code is that of the first failed run, or `interrupted`. Throws RunError on every rank
-/// alike.
+/// Makes the runs that the file does not have yet, appends a line for each, and prints the tables of the
+/// file. Collective. The exit code is that of the first failed run, or `interrupted`. Throws RunError on
+/// every rank alike.
 ExitCode sweep(const SweepOptions& options, comm::RankGroup& group);
 
 }  // namespace cg2d

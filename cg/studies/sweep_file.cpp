@@ -31,24 +31,21 @@ namespace {
 
 }  // namespace
 
-std::string sweep_line(std::string_view run_json, const SweepStep& step, int round_count, double duration_s) {
-  auto run = nlohmann::ordered_json::parse(run_json);
-  const auto& asked = step.configuration;
-  run["sweep"] = {{"key", asked.key()},
+nlohmann::ordered_json sweep_json(nlohmann::ordered_json run, const SweepStep& step, int round_count,
+                                  double duration_s) {
+  const auto& grid = step.asked.configuration.grid;
+  nlohmann::ordered_json asked{
+      {"class", run.at("problem").at("class")}, {"columns", grid.columns}, {"rows", grid.rows}};
+  put_axes(asked, step.asked.configuration, AxesIn::a_sweep);
+  run["sweep"] = {{"key", step.asked.key()},
                   {"round", step.round},
                   {"rounds", round_count},
                   {"duration_s", duration_s},
-                  {"configuration",
-                   {{"class", run.at("problem").at("class")},
-                    {"columns", asked.grid.columns},
-                    {"rows", asked.grid.rows},
-                    {"kernel", asked.kernel},
-                    {"transport", asked.transport},
-                    {"threads", asked.thread_count},
-                    {"sum_form", sum_form_name(asked.sum_form)},
-                    {"overlap", asked.overlaps}}}};
-  return json_text(run) + "\n";
+                  {"configuration", std::move(asked)}};
+  return run;
 }
+
+std::string sweep_line(const nlohmann::ordered_json& run) { return json_text(run) + "\n"; }
 
 SweepFile::SweepFile(std::string path, bool fresh, const std::string& maker) : path_(std::move(path)) {
   try {
@@ -75,9 +72,9 @@ void SweepFile::open() {
   if (descriptor_ < 0) cannot_open(path_, errno);
   struct stat status {};
   if (fstat(descriptor_, &status) != 0) cannot_open(path_, errno);
-  // Behind a pipe or a device nothing can be resumed.
+  // A pipe or a device cannot be resumed.
   if (!S_ISREG(status.st_mode)) throw InputError("it is no regular file");
-  // File systems without locks (some network ones) answer otherwise: then nobody watches.
+  // File systems without locks (some network ones) fail with another error: then the file is not locked.
   if (flock(descriptor_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
     throw InputError("another sweep is writing it");
 }
@@ -85,7 +82,7 @@ void SweepFile::open() {
 void SweepFile::drop_cut_line(std::string_view text) {
   const auto whole = complete_lines(text);
   was_cut_ = whole < text.size();
-  // Shortened in place: one step of the file system, with the lock kept.
+  // Shortened in place: an atomic step of the file system that keeps the lock.
   if (was_cut_ && ftruncate(descriptor_, static_cast<off_t>(whole)) != 0) cannot_append(path_);
 }
 
@@ -97,8 +94,9 @@ void SweepFile::require_maker(const std::string& maker) const {
   }
 }
 
-void SweepFile::append(std::string_view line) {
-  auto added = parse_sweep(line);
+void SweepFile::append(const nlohmann::ordered_json& run) {
+  auto added = record_from(run);
+  const auto line = sweep_line(run);
   for (std::string_view rest = line; !rest.empty();) {
     const auto written = ::write(descriptor_, rest.data(), rest.size());
     if (written < 0 && errno == EINTR) continue;
@@ -106,7 +104,7 @@ void SweepFile::append(std::string_view line) {
     rest.remove_prefix(static_cast<std::size_t>(written));
   }
   if (fsync(descriptor_) != 0) cannot_append(path_);
-  records_.push_back(std::move(added.front()));
+  records_.push_back(std::move(added));
 }
 
 }  // namespace cg2d

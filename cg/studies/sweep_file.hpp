@@ -2,6 +2,7 @@
 
 // The file of a sweep: JSON Lines that grow by one run at a time, and survive a kill at any moment.
 
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,16 +12,18 @@
 
 namespace cg2d {
 
-/// A run object as one line, with the "sweep" key: what is in a sweep's file. run_json: of the report format
-/// "json".
-std::string sweep_line(std::string_view run_json, const SweepStep& step, int round_count, double duration_s);
+/// The result of a step as a sweep's file holds it. run: of report_json(); gets the key "sweep".
+nlohmann::ordered_json sweep_json(nlohmann::ordered_json run, const SweepStep& step, int round_count,
+                                  double duration_s);
+/// The same as one line of the file, with its end.
+std::string sweep_line(const nlohmann::ordered_json& run);
 
-/// Open for appending, and locked against a second sweep, for as long as it lives.
+/// A file that is open for appending, and locked against a second sweep, during the object's life.
 class SweepFile {
  public:
-  /// Opens or makes the file and drops what a killed writer left of a line. With `fresh` it is emptied.
-  /// Throws RunError: cannot_create, or usage for a file that is in use, or holds anything else than results
-  /// of a sweep by this maker (see maker_of()). A file that is refused stays as it is.
+  /// Opens or makes the file and drops an incomplete last line, which a killed writer leaves. With `fresh` it
+  /// is emptied. Throws RunError: cannot_create, or usage for a file that is in use, or holds anything but
+  /// results of a sweep by this maker (see maker_of()). A file that is refused stays as it is.
   SweepFile(std::string path, bool fresh, const std::string& maker);
   ~SweepFile();
   SweepFile(const SweepFile&) = delete;
@@ -28,13 +31,13 @@ class SweepFile {
   SweepFile(SweepFile&&) = delete;
   SweepFile& operator=(SweepFile&&) = delete;
 
-  /// What was there when it was opened, and what was appended since.
+  /// The records that it had when it was opened, and those appended since.
   [[nodiscard]] const std::vector<ResultRecord>& records() const { return records_; }
-  /// Whether the end of the file was a part of a line.
+  /// Whether the last line of the file was incomplete.
   [[nodiscard]] bool was_cut() const { return was_cut_; }
 
-  /// One line with its end. It is on disk when this returns. Throws RunError (cannot_write).
-  void append(std::string_view line);
+  /// A line for a result of sweep_json(). It is on disk when this returns. Throws RunError (cannot_write).
+  void append(const nlohmann::ordered_json& run);
 
  private:
   void open();

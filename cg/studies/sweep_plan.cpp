@@ -27,40 +27,16 @@ std::vector<comm::ProcessGrid> wanted_grids(int rank_count, const std::vector<in
   return grids;
 }
 
-/// What runs on every grid of every problem: a configuration of each, without problem and grid.
-std::vector<SweepConfiguration> settings_of(const SweepAxes& axes) {
-  std::vector<SweepConfiguration> settings;
-  for (const auto& kernel : axes.kernels) {
-    for (const auto& transport : axes.transports) {
-      for (const int thread_count : axes.thread_counts) {
-        for (const auto sum_form : sum_forms_for(transport, axes.sum_forms)) {
-          for (const bool overlaps : axes.overlaps) {
-            settings.push_back({.problem = {},
-                                .grid = {},
-                                .kernel = kernel,
-                                .transport = transport,
-                                .thread_count = thread_count,
-                                .sum_form = sum_form,
-                                .overlaps = overlaps});
-          }
-        }
-      }
-    }
-  }
-  return settings;
-}
-
 }  // namespace
 
-std::vector<SweepConfiguration> configurations_of(const SweepAxes& axes) {
-  const auto settings = settings_of(axes);
-  std::vector<SweepConfiguration> configurations;
+std::vector<ConfiguredProblem> configurations_of(const SweepAxes& axes, const Configuration& common) {
+  const auto of_a_grid = crossed(common, axes.values);
+  std::vector<ConfiguredProblem> all;
   const auto add = [&](const Problem& problem, const comm::ProcessGrid& grid) {
-    for (auto configuration : settings) {
-      configuration.problem = problem_name(problem);
-      configuration.grid = grid;
-      if (std::ranges::find(configurations, configuration) == configurations.end())
-        configurations.push_back(std::move(configuration));
+    for (const auto& configuration : of_a_grid) {
+      ConfiguredProblem one{.problem = problem_name(problem), .configuration = configuration};
+      one.configuration.grid = grid;
+      if (std::ranges::find(all, one) == all.end()) all.push_back(std::move(one));
     }
   };
   for (const auto& problem : axes.problems) {
@@ -68,14 +44,13 @@ std::vector<SweepConfiguration> configurations_of(const SweepAxes& axes) {
       for (const auto& grid : wanted_grids(rank_count, axes.columns)) add(problem, grid);
     }
   }
-  return configurations;
+  return all;
 }
 
-std::vector<SweepStep> interleaved(const std::vector<SweepConfiguration>& configurations, int round_count) {
+std::vector<SweepStep> interleaved(const std::vector<ConfiguredProblem>& configurations, int round_count) {
   std::vector<SweepStep> steps;
   for (int round = 1; round <= round_count; ++round) {
-    for (const auto& configuration : configurations)
-      steps.push_back({.configuration = configuration, .round = round});
+    for (const auto& asked : configurations) steps.push_back({.asked = asked, .round = round});
   }
   return steps;
 }
@@ -86,8 +61,8 @@ std::optional<comm::ProcessGrid> official_grid(int rank_count) {
   return grid.rank_count() == rank_count ? std::optional(grid) : std::nullopt;
 }
 
-void RunDurations::add(const SweepConfiguration& configuration, double seconds) {
-  for (auto* sum : {&by_key_[configuration.key()], &by_problem_[configuration.problem], &all_}) {
+void RunDurations::add(const ConfiguredProblem& asked, double seconds) {
+  for (auto* sum : {&by_key_[asked.key()], &by_problem_[asked.problem], &all_}) {
     sum->seconds += seconds;
     ++sum->count;
   }
@@ -97,8 +72,8 @@ std::optional<double> RunDurations::expected(const std::vector<SweepStep>& steps
   if (all_.count == 0) return std::nullopt;
   double seconds = 0.0;
   for (const auto& step : steps) {
-    const auto same = by_key_.find(step.configuration.key());
-    const auto alike = by_problem_.find(step.configuration.problem);
+    const auto same = by_key_.find(step.asked.key());
+    const auto alike = by_problem_.find(step.asked.problem);
     if (same != by_key_.end()) {
       seconds += same->second.mean();
     } else {

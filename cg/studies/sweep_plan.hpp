@@ -1,6 +1,6 @@
 #pragma once
 
-// What a sweep runs, in which order, and how long the rest will take. Pure: no MPI, no files.
+// The runs of a sweep, their order, and the time that the rest will take. Pure: no MPI, no files.
 
 #include <map>
 #include <optional>
@@ -12,34 +12,30 @@
 #include "cg/report/result_configuration.hpp"
 #include "cg/solver/configuration.hpp"
 #include "comm/block_layout.hpp"
-#include "comm/schedule.hpp"
 
 namespace cg2d {
 
-/// What the lists of the command line cross.
+/// The values that a sweep crosses.
 struct SweepAxes {
   std::vector<Problem> problems;
   std::vector<int> rank_counts;
   std::vector<int> columns;  ///< Px; empty: every divisor of the rank count
-  std::vector<std::string> kernels;
-  std::vector<std::string> transports;
-  std::vector<int> thread_counts;
-  std::vector<comm::SumForm> sum_forms;  ///< for transports that have them; empty: the default of each
-  std::vector<bool> overlaps{false};
+  AxisValues values;         ///< of the other axes, by name
 };
 
-/// Every configuration once, problems outermost, then rank counts. Throws InputError when a rank count has no
-/// grid with any of the columns.
-std::vector<SweepConfiguration> configurations_of(const SweepAxes& axes);
+/// Every problem with every configuration once: problems outermost, then rank counts, grids, and the other
+/// axes. An axis without values stays as it is in `common`. Throws InputError when a rank count has no grid
+/// with any of the columns, and for a value that its axis does not have.
+std::vector<ConfiguredProblem> configurations_of(const SweepAxes& axes, const Configuration& common = {});
 
-/// One run: a configuration in one round, from 1 on.
+/// One run: a problem with a configuration in one round, from 1 on.
 struct SweepStep {
-  SweepConfiguration configuration;
+  ConfiguredProblem asked;
   int round = 1;
 };
 
-/// All configurations in round 1, then all in round 2 and so on: a drift of the machine hits all alike.
-std::vector<SweepStep> interleaved(const std::vector<SweepConfiguration>& configurations, int round_count);
+/// All configurations in round 1, then all in round 2 and so on: a drift of the machine affects all alike.
+std::vector<SweepStep> interleaved(const std::vector<ConfiguredProblem>& configurations, int round_count);
 
 /// The grid that the official program would use on that many ranks; nothing when they are no power of two.
 /// It takes as many process columns as rows, or twice as many (its npcols, which are the column blocks of the
@@ -49,9 +45,9 @@ std::optional<comm::ProcessGrid> official_grid(int rank_count);
 /// Seconds that runs took as a whole, set-up included, by the key of their configuration.
 class RunDurations {
  public:
-  void add(const SweepConfiguration& configuration, double seconds);
-  /// Expected seconds of these steps: the mean of the same configuration, where it has not run yet the mean
-  /// of its problem, else of all. Nothing before the first run.
+  void add(const ConfiguredProblem& asked, double seconds);
+  /// Expected seconds of these steps: the mean of the same configuration; if it has not run yet, the mean of
+  /// its problem, else of all. Nothing before the first run.
   [[nodiscard]] std::optional<double> expected(const std::vector<SweepStep>& steps) const;
 
  private:

@@ -8,7 +8,7 @@
 namespace cg2d {
 namespace {
 
-/// One value for each phase, and behind them the total; nothing where it is not known.
+/// One value for each phase, then the total; empty where it is not known.
 using PhaseCells = std::vector<std::optional<double>>;
 
 constexpr std::string_view total_name = "total";
@@ -20,8 +20,8 @@ PhaseCells cells_of(const std::optional<PhaseSeconds>& phases, double total) {
   return cells;
 }
 
-/// In per cent of what was measured, where both are more than nothing: a grid with one process column has
-/// nothing to sum, and to predict.
+/// In per cent of the measured values. Empty where one of the two is zero: a grid with one process column has
+/// nothing to sum.
 PhaseCells differences_of(const PhaseCells& measured, const PhaseCells& predicted) {
   PhaseCells differences(measured.size());
   for (std::size_t k = 0; k < measured.size(); ++k) {
@@ -59,7 +59,7 @@ std::string lines_for(const ResultRecord& run) {
   const auto as_percent = [](double value) { return fmt::format("{:+.1f} %", value); };
   const auto measured = cells_of(run.phases_s, run.time_s);
   const auto predicted = cells_of(run.prediction->phases_s, run.prediction->total_s);
-  return line_of(run.configuration.grid.name(), "measured", texts_of(measured, as_seconds)) +
+  return line_of(run.asked.configuration.grid.name(), "measured", texts_of(measured, as_seconds)) +
          line_of("", "predicted", texts_of(predicted, as_seconds)) +
          line_of("", "difference", texts_of(differences_of(measured, predicted), as_percent));
 }

@@ -17,18 +17,18 @@ namespace {
 
 /// The cells of one table, by ranks and columns.
 struct Table {
-  SweepConfiguration common;  ///< what all cells have in common; its grid says nothing
+  ConfiguredProblem common;  ///< of all cells; without a grid
   std::map<int, std::map<int, MeasuredConfiguration>> rows;
 };
 
 std::vector<Table> tables_of(const std::vector<MeasuredConfiguration>& measured) {
   std::vector<Table> tables;
   for (const auto& cell : measured) {
-    auto common = cell.configuration;
-    common.grid = {};
+    auto common = cell.asked;
+    common.configuration.grid = {};
     auto table = std::ranges::find(tables, common, &Table::common);
     if (table == tables.end()) table = tables.insert(table, {.common = std::move(common), .rows = {}});
-    const auto& grid = cell.configuration.grid;
+    const auto& grid = cell.asked.configuration.grid;
     table->rows[grid.rank_count()].emplace(grid.columns, cell);
   }
   return tables;
@@ -47,7 +47,7 @@ const MeasuredConfiguration* best_of(const Row& row) {
 }
 
 std::string cell_text(const MeasuredConfiguration& cell, const MeasuredConfiguration* best) {
-  const auto& grid = cell.configuration.grid;
+  const auto& grid = cell.asked.configuration.grid;
   std::string marks;
   if (&cell == best) marks += '*';
   if (official_grid(grid.rank_count()) == grid) marks += 'o';
@@ -58,22 +58,41 @@ std::string cell_text(const MeasuredConfiguration& cell, const MeasuredConfigura
 
 constexpr int cell_width = 16;
 
-std::string title_of(const Table& table, bool names_sum) {
-  const auto& common = table.common;
+/// The kernels that ran, as " (sell)", where the choice was automatic.
+std::string used_kernels(const Table& table) {
   std::set<std::string> used;
   for (const auto& [ranks, row] : table.rows) {
     for (const auto& [columns, cell] : row) {
       if (!cell.kernel_used.empty()) used.insert(cell.kernel_used);
     }
   }
-  std::string kernels;
-  if (common.kernel == "auto" && !used.empty()) {
-    kernels = fmt::format(" ({})", fmt::join(used, ", "));
+  if (table.common.configuration.has_kernel() || used.empty()) return {};
+  return fmt::format(" ({})", fmt::join(used, ", "));
+}
+
+/// The axes that titles name: those that are not usual in some table.
+using NamedAxes = std::vector<const ConfigurationAxis*>;
+NamedAxes axes_worth_naming(const std::vector<Table>& tables) {
+  NamedAxes axes;
+  for (const auto& axis : configuration_axes()) {
+    const auto is_worth_it = [&](const auto& table) {
+      return !axis.label(table.common.configuration).empty();
+    };
+    if (std::ranges::any_of(tables, is_worth_it)) axes.push_back(&axis);
   }
-  return fmt::format("Class {}, kernel {}{}, transport {},{}{} {} per rank\n", common.problem, common.kernel,
-                     kernels, common.transport,
-                     names_sum ? fmt::format(" sum {},", sum_form_name(common.sum_form)) : "",
-                     common.overlaps ? " overlap on," : "", format_count(common.thread_count, "thread"));
+  return axes;
+}
+
+/// The threads come last: "..., 2 threads per rank".
+std::string title_of(const Table& table, const NamedAxes& axes) {
+  std::string text = "Class " + table.common.problem;
+  std::string threads;
+  for (const auto* axis : axes) {
+    const auto part = ", " + axis->title(table.common.configuration);
+    (axis->name == "threads" ? threads : text) += part;
+    if (axis->name == "kernel") text += used_kernels(table);
+  }
+  return text + threads + "\n";
 }
 
 std::set<int> columns_of(const Table& table) {
@@ -109,7 +128,7 @@ std::string verdict_on(int rank_count, const Row& row) {
   if (best == nullptr) return fmt::format("  P = {}: no grid succeeded.\n", rank_count);
   const double best_s = sample_of(best->times_s).median;
   std::string text = fmt::format("  P = {}: best is {} with {:.4g} s; ", rank_count,
-                                 best->configuration.grid.name(), best_s);
+                                 best->asked.configuration.grid.name(), best_s);
   const auto official = official_grid(rank_count);
   if (!official) return text + "no official grid (not a power of two).\n";
   const auto cell = row.find(official->columns);
@@ -125,7 +144,7 @@ std::string failures_of(const Table& table) {
   for (const auto& [rank_count, row] : table.rows) {
     for (const auto& [columns, cell] : row) {
       if (cell.statuses.empty()) continue;
-      text += fmt::format("  Failed: {}, {} of {}: {}: {}\n", cell.configuration.grid.name(),
+      text += fmt::format("  Failed: {}, {} of {}: {}: {}\n", cell.asked.configuration.grid.name(),
                           cell.statuses.size(),
                           format_count(std::ssize(cell.statuses) + std::ssize(cell.times_s), "run"),
                           cell.statuses.front(), cell.reason);
@@ -142,8 +161,8 @@ std::string predictions_of(const Table& table) {
   return prediction_lines(cells);
 }
 
-std::string table_text(const Table& table, bool names_sum) {
-  std::string text = title_of(table, names_sum) + lines_of(table);
+std::string table_text(const Table& table, const NamedAxes& axes) {
+  std::string text = title_of(table, axes) + lines_of(table);
   for (const auto& [rank_count, row] : table.rows) text += verdict_on(rank_count, row);
   return text + failures_of(table) + predictions_of(table);
 }
@@ -152,18 +171,16 @@ std::string table_text(const Table& table, bool names_sum) {
 
 std::string sweep_tables(const std::vector<ResultRecord>& records) {
   const auto tables = tables_of(gathered(records));
-  const bool names_sum = std::ranges::any_of(
-      tables, [](const auto& table) { return table.common.sum_form != default_sum_form; });
+  const auto axes = axes_worth_naming(tables);
   std::string text;
   for (const auto& table : tables) {
     if (!text.empty()) text += '\n';
-    text += table_text(table, names_sum);
+    text += table_text(table, axes);
   }
   if (text.empty()) return "No results.\n";
   return text +
          "\nSeconds are medians; the per cent are the spread, (maximum - minimum) / median. * the best grid "
-         "of its "
-         "ranks,\no the grid of the official program. Px: process columns.\n";
+         "of its ranks,\no the grid of the official program. Px: process columns.\n";
 }
 
 }  // namespace cg2d

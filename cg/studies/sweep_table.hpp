@@ -9,8 +9,8 @@
 
 namespace cg2d {
 
-/// One table for each problem, kernel, transport, number of threads and form of the sum: medians with spread,
-/// the best grid of each rank count (*) and the official one (o), what the official one costs, what failed,
+/// One table for each problem and configuration without its grid: medians with spread,
+/// the best grid of each rank count (*) and the official one (o), the cost of the official one, failed runs,
 /// and predicted beside measured times of the phases where there are any.
 std::string sweep_tables(const std::vector<ResultRecord>& records);
 

@@ -32,7 +32,8 @@ std::string setting_text(const std::optional<int>& value) {
 
 std::string head_text(const Environment& environment, const TuneOptions& options, int rank_count) {
   return fmt::format("\n cg2d tune - {}, {} x {}\n", environment.nodes.front().processor_with_caches(),
-                     format_count(rank_count, "rank"), format_count(options.thread_count, "thread"));
+                     format_count(rank_count, "rank"),
+                     format_count(options.configuration.thread_count, "thread"));
 }
 
 std::string curve_text(const ProcessorProfile& profile, int critical_vector_length) {
@@ -68,13 +69,13 @@ std::string case_text(const TunedCase& tuned) {
 ExitCode tune(const TuneOptions& options, comm::RankGroup& group) {
   const Progress progress(options.progress, group.rank());
   const auto grids = resolve_grids(options, group.size());
-  const auto environment = inspect_environment(group, options.thread_count);
+  const auto environment = inspect_environment(group, options.configuration.thread_count);
   group.waiter().set_mode(environment.ranks_oversubscribed ? comm::WaitMode::yield : comm::WaitMode::spin);
-  const auto& transport = *comm::find_transport(options.transport);
+  const auto& transport = *comm::find_transport(options.configuration.transport);
   if (const auto reason = transport.why_unavailable(group); !reason.empty()) {
     throw RunError(ExitCode::unavailable, fmt::format("--transport {}: {}", transport.name, reason));
   }
-  const ThreadBinding binding(group, environment, options.bind, options.thread_count);
+  const ThreadBinding binding(group, environment, options.bind, options.configuration.thread_count);
   std::optional<ProfileFile> file;
   std::optional<OutputFile> output;
   agree_on(group, [&] {
@@ -93,7 +94,7 @@ ExitCode tune(const TuneOptions& options, comm::RankGroup& group) {
   print(head_text(environment, options, group.size()));
   progress.say("rows of one length");
   ProcessorProfile found;
-  found.curve = measure_row_lengths(group, options.thread_count);
+  found.curve = measure_row_lengths(group, options.configuration.thread_count);
   const int critical_vector_length = critical_vector_length_of(found.curve);
   found.critical_vector_length = critical_vector_length;
   print(curve_text(found, critical_vector_length));
@@ -102,7 +103,7 @@ ExitCode tune(const TuneOptions& options, comm::RankGroup& group) {
       const CaseSetting setting{.problem = problem,
                                 .layout = comm::BlockLayout::even(problem.n, grid),
                                 .transport = transport,
-                                .thread_count = options.thread_count,
+                                .thread_count = options.configuration.thread_count,
                                 .critical_vector_length = critical_vector_length};
       found.cases.push_back(
           measure_case(group, setting, [&](const std::string& stage) { progress.say(stage); }));

@@ -8,20 +8,19 @@
 #include "cg/base/errors.hpp"
 #include "cg/machine/thread_binding.hpp"
 #include "cg/matrix/problem.hpp"
+#include "cg/solver/configuration.hpp"
 #include "cg/tuning/kernel_choice.hpp"
 #include "comm/block_layout.hpp"
-#include "comm/communicator.hpp"
 #include "comm/rank_group.hpp"
 
 namespace cg2d {
 
-/// What `cg2d tune` was asked for.
+/// The options of `cg2d tune`.
 struct TuneOptions {
   std::vector<Problem> problems;
   std::vector<comm::ProcessGrid> grids;  ///< empty: every grid of the ranks
-  int thread_count = 1;
+  Configuration configuration;           ///< of every case, without grid and kernel
   BindWish bind = BindWish::automatic;
-  std::string transport{comm::default_transport().name};
   ProfileSource profile;  ///< where the result goes; unused: nowhere
   bool progress = false;  ///< asked for; a terminal gets it anyway
 };

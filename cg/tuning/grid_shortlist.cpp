@@ -16,13 +16,13 @@ constexpr double hopeless_factor = 1.25;
 /// Nothing where the machine or a kernel is not described.
 std::vector<comm::ProcessGrid> shortlist_by_model(const ShortlistSetting& setting) {
   if (!setting.machine) return {};
-  const auto& choices = setting.choices;
   std::vector<std::pair<double, comm::ProcessGrid>> by_time;
   for (const auto& grid : comm::factorizations(setting.rank_count)) {
     const auto kernel =
         std::ranges::find(setting.machine->kernels, setting.kernel_for(grid).name, &KernelCost::name);
     if (kernel == setting.machine->kernels.end()) return {};
-    const auto prediction = predict(*setting.machine, *kernel, choices.problem, grid, choices.sum_form);
+    const auto prediction =
+        predict(*setting.machine, *kernel, setting.problem, grid, setting.configuration.sum_form);
     by_time.emplace_back(prediction.total_s(), grid);
   }
   std::ranges::stable_sort(by_time, {}, &std::pair<double, comm::ProcessGrid>::first);
@@ -42,7 +42,8 @@ GridShortlist make_grid_shortlist(comm::RankGroup& group, const ShortlistSetting
   // Only rank 0 has the description.
   by_model = group.gather_all(std::span<const comm::ProcessGrid>(by_model)).front();
   if (!by_model.empty()) return {.grids = by_model, .made_by = "model"};
-  return {.grids = shortlist_by_rule(setting.choices, setting.rank_count, most_grids), .made_by = "rule"};
+  return {.grids = shortlist_by_rule(setting.problem, setting.configuration, setting.rank_count, most_grids),
+          .made_by = "rule"};
 }
 
 }  // namespace cg2d

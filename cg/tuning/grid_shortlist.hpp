@@ -23,7 +23,8 @@ struct GridShortlist {
 
 /// What a run on a grid would be, beside its problem.
 struct ShortlistSetting {
-  RunChoices choices;  ///< with a kernel, for the rule
+  const Problem& problem;
+  const Configuration& configuration;  ///< with a kernel, for the rule
   int rank_count = 1;
   /// Of this machine, on rank 0; the others need none.
   const std::optional<MachineDescription>& machine;

@@ -21,9 +21,10 @@ std::int64_t bytes_of_rank(const GridTrialSetting& setting, std::span<const comm
                            int rank) {
   std::int64_t bytes = 0;
   for (const auto& grid : grids) {
-    auto choices = setting.choices;
-    choices.kernel = setting.kernel_for(grid).kernel;
-    bytes += plan_memory(choices, comm::BlockLayout::even(choices.problem.n, grid), rank, setting.source)
+    auto configuration = setting.configuration;
+    configuration.kernel = setting.kernel_for(grid).kernel->name;
+    bytes += plan_memory(setting.problem, configuration, comm::BlockLayout::even(setting.problem.n, grid),
+                         rank, setting.source)
                  .total_bytes();
   }
   return bytes;
@@ -34,7 +35,7 @@ std::string why_skipped(const GridTrialSetting& setting, std::span<const comm::P
   if (grids.size() == 1) return "there is only one grid to try";
   const auto& environment = setting.environment;
   const auto rank_count = static_cast<double>(environment.ranks.size());
-  if (const double nonzeros = expected_nonzero_count(setting.choices.problem) / rank_count;
+  if (const double nonzeros = expected_nonzero_count(setting.problem) / rank_count;
       nonzeros > most_nonzeros_per_rank) {
     return fmt::format("{:.3g} million nonzeros per rank would take too long", nonzeros / 1e6);
   }
@@ -76,15 +77,15 @@ GridTrial try_grids(comm::RankGroup& group, const GridTrialSetting& setting, con
   for (const auto& grid : grids) {
     auto* const contestant =
         contestants
-            .emplace_back(GridSolver::make(group, {.problem = setting.choices.problem,
+            .emplace_back(GridSolver::make(group, {.problem = setting.problem,
                                                    .grid = grid,
                                                    .source = setting.source,
                                                    .transport = setting.transport,
-                                                   .sum_form = setting.choices.sum_form,
+                                                   .sum_form = setting.configuration.sum_form,
                                                    .choice = setting.kernel_for(grid),
-                                                   .thread_count = setting.choices.thread_count,
-                                                   .overlaps = setting.choices.overlaps,
-                                                   .ranks_per_node = setting.choices.ranks_per_node}))
+                                                   .thread_count = setting.configuration.thread_count,
+                                                   .overlaps = setting.configuration.overlaps,
+                                                   .ranks_per_node = setting.configuration.ranks_per_node}))
             .get();
     works.emplace_back([contestant] {
       contestant->reset();

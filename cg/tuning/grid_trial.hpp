@@ -35,7 +35,8 @@ std::string describe_trial(const GridTrial& trial);
 
 /// What every contestant is made from.
 struct GridTrialSetting {
-  RunChoices choices;
+  const Problem& problem;
+  const Configuration& configuration;
   const comm::TransportRow& transport;
   const SourceRow& source;
   const Environment& environment;

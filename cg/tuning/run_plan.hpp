@@ -8,6 +8,7 @@
 #include "cg/machine/environment.hpp"
 #include "cg/matrix/matrix_source.hpp"
 #include "cg/matrix/problem.hpp"
+#include "cg/solver/configuration.hpp"
 #include "comm/block_layout.hpp"
 #include "comm/communicator.hpp"
 #include "comm/schedule.hpp"
@@ -23,22 +24,11 @@ struct MemoryPlan {
   [[nodiscard]] std::int64_t total_bytes() const { return block_bytes + vector_bytes + working_bytes; }
 };
 
-/// What a plan depends on beside the layout.
-struct RunChoices {
-  Problem problem;
-  comm::SumForm sum_form = comm::SumForm::reduce_scatter;
-  const kernels::KernelRow* kernel = &kernels::default_kernel();
-  int thread_count = 1;
-  bool overlaps = false;
-  int ranks_per_node = 0;  ///< as in comm::CommunicatorOptions
+/// The kernel that a plan counts with: the one named, or the default one where it is still to be chosen.
+const kernels::KernelRow& planned_kernel(const Configuration& configuration);
 
-  [[nodiscard]] comm::CommunicatorOptions communicator_options(bool mirrored) const {
-    return {.sum_form = sum_form, .mirrored = mirrored, .ranks_per_node = ranks_per_node};
-  }
-};
-
-MemoryPlan plan_memory(const RunChoices& choices, const comm::BlockLayout& layout, int rank,
-                       const SourceRow& source);
+MemoryPlan plan_memory(const Problem& problem, const Configuration& configuration,
+                       const comm::BlockLayout& layout, int rank, const SourceRow& source);
 
 /// Messages and bytes that one rank sends in one CG step: one product, two dot products.
 struct StepTraffic {
@@ -54,14 +44,15 @@ StepTraffic plan_traffic(const comm::BlockLayout& layout, int rank, comm::SumFor
 
 /// The grid that "auto" stands for: the factorization whose busiest rank sends least in one CG step, a
 /// message counted as start_up_bytes of data; the smallest Px of equals.
-comm::ProcessGrid choose_grid(const RunChoices& choices, int rank_count);
+comm::ProcessGrid choose_grid(const Problem& problem, const Configuration& configuration, int rank_count);
 inline constexpr std::int64_t start_up_bytes = 4096;
 /// The first `most` factorizations by the same rule, the best first.
-std::vector<comm::ProcessGrid> shortlist_by_rule(const RunChoices& choices, int rank_count, std::size_t most);
+std::vector<comm::ProcessGrid> shortlist_by_rule(const Problem& problem, const Configuration& configuration,
+                                                 int rank_count, std::size_t most);
 
 /// Throws RunError (memory) with the two numbers when some node's ranks need more than the node has. Local:
 /// every rank comes to the same answer.
-void check_memory(const RunChoices& choices, const comm::BlockLayout& layout, const SourceRow& source,
-                  const Environment& environment);
+void check_memory(const Problem& problem, const Configuration& configuration, const comm::BlockLayout& layout,
+                  const SourceRow& source, const Environment& environment);
 
 }  // namespace cg2d

@@ -114,24 +114,25 @@ void rank_by_time(TransportTrial& trial) {
 }
 
 TransportTask task_of(const TransportChoiceSetting& setting) {
-  const auto& problem = setting.choices.problem;
+  const auto& problem = setting.problem;
   return {.class_name = problem.class_name,
           .n = problem.n,
           .nonzer = problem.nonzer,
           .grid = setting.layout.grid(),
-          .thread_count = setting.choices.thread_count,
+          .thread_count = setting.configuration.thread_count,
           .node_count = static_cast<int>(setting.environment.nodes.size()),
-          .sum_form = sum_form_name(setting.choices.sum_form),
+          .sum_form = sum_form_name(setting.configuration.sum_form),
           .kernel = std::string(setting.product.kernel().name),
           .wait_mode = setting.wait_mode,
-          .overlaps = setting.choices.overlaps,
-          .ranks_per_node = setting.choices.ranks_per_node};
+          .overlaps = setting.configuration.overlaps,
+          .ranks_per_node = setting.configuration.ranks_per_node};
 }
 
 /// Half of what is free stays free: the estimate is of one transport's vectors.
 bool has_room_for_all(comm::RankGroup& group, const TransportChoiceSetting& setting) {
-  const auto bytes = plan_memory(setting.choices, setting.layout, group.rank(), setting.source).vector_bytes *
-                     std::ssize(comm::transport_table());
+  const auto plan =
+      plan_memory(setting.problem, setting.configuration, setting.layout, group.rank(), setting.source);
+  const auto bytes = plan.vector_bytes * std::ssize(comm::transport_table());
   const auto& place = setting.environment.ranks[static_cast<std::size_t>(group.rank())];
   const auto& node = setting.environment.nodes[static_cast<std::size_t>(place.node)];
   const bool fits = bytes * node.rank_count < available_memory_bytes() / 2;
@@ -219,12 +220,12 @@ void keep_transports(comm::RankGroup& group, const ProfileSource& source, const 
 TransportTrial choose_transport(comm::RankGroup& group, const TransportChoiceSetting& setting) {
   const auto task = task_of(setting);
   if (auto known = known_transports(group, setting.profile, task)) return *std::move(known);
-  auto trial = try_transports(group, {.problem = setting.choices.problem,
+  auto trial = try_transports(group, {.problem = setting.problem,
                                       .layout = setting.layout,
                                       .product = setting.product,
-                                      .sum_form = setting.choices.sum_form,
-                                      .thread_count = setting.choices.thread_count,
-                                      .ranks_per_node = setting.choices.ranks_per_node,
+                                      .sum_form = setting.configuration.sum_form,
+                                      .thread_count = setting.configuration.thread_count,
+                                      .ranks_per_node = setting.configuration.ranks_per_node,
                                       .has_room_for_all = has_room_for_all(group, setting)});
   keep_transports(group, setting.profile_source, setting.environment, task, trial);
   return trial;

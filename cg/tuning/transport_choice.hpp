@@ -72,7 +72,8 @@ void keep_transports(comm::RankGroup& group, const ProfileSource& source, const 
 
 /// A run that leaves its transport open, behind the making of its block.
 struct TransportChoiceSetting {
-  RunChoices choices;
+  const Problem& problem;
+  const Configuration& configuration;
   const comm::BlockLayout& layout;
   const SourceRow& source;
   BlockProduct& product;

@@ -68,7 +68,7 @@ class LocalProduct {
 };
 
 /// The first rows of a block, up to that many nonzeros.
-kernels::CsrBlock sample_of(const kernels::CsrBlock& block, std::int64_t most_nonzeros) {
+kernels::CsrBlock first_rows_of(const kernels::CsrBlock& block, std::int64_t most_nonzeros) {
   const auto starts = block.row_starts.span();
   const auto row_count =
       std::upper_bound(starts.begin() + 1, starts.end(), most_nonzeros) - starts.begin() - 1;
@@ -284,7 +284,7 @@ TunedCase measure_case(comm::RankGroup& group, const CaseSetting& setting,
 
   // Larger than the caches, and no larger than a minute allows.
   constexpr std::int64_t sample_nonzeros = 4'000'000;
-  const auto sample = sample_of(block, sample_nonzeros);
+  const auto sample = first_rows_of(block, sample_nonzeros);
   auto half_sample = sample.copy();
   keep_stored(half_sample, kernels::Storage::half, setting.layout, group.rank());
 

@@ -79,19 +79,30 @@ TEST(ResultExportTest, ExtraPGetsALinePerMeasuredValue) {
 
 TEST(ResultExportTest, WhatVariesTellsMeasurementsApart) {
   auto other = record_of(2, 1, 2.0);
-  other.configuration.kernel = "sell";
+  other.asked.configuration.kernel = "sell";
   other.n = 7000;
   auto lines = extra_p_lines({record_of(2, 1, 1.0), other});
   EXPECT_NE(lines.find(R"({"p":2,"px":2,"n":7000},"callpath":"sell->total")"), std::string::npos) << lines;
   other = record_of(2, 1, 2.0);
-  other.configuration.sum_form = comm::SumForm::whole_block;
+  other.asked.configuration.sum_form = comm::SumForm::whole_block;
   lines = extra_p_lines({record_of(2, 1, 1.0), other});
   EXPECT_NE(lines.find(R"("callpath":"whole-block->total")"), std::string::npos) << lines;
 }
 
+TEST(ResultExportTest, AxesThatAreNumbersOrFlagsAreNamed) {
+  auto other = record_of(2, 1, 2.0);
+  other.asked.configuration.thread_count = 2;
+  other.asked.configuration.overlaps = true;
+  const auto lines = extra_p_lines({record_of(2, 1, 1.0), other});
+  EXPECT_NE(lines.find(R"({"p":2,"px":2,"threads":1},"callpath":"no overlap->total")"), std::string::npos)
+      << lines;
+  EXPECT_NE(lines.find(R"({"p":2,"px":2,"threads":2},"callpath":"overlap->total")"), std::string::npos)
+      << lines;
+}
+
 TEST(ResultExportTest, CsvHasALinePerRun) {
   auto odd = failed_record_of(2, 1, "unavailable");
-  odd.configuration.problem = "U(n 5, nonzer 1)";
+  odd.asked.problem = "U(n 5, nonzer 1)";
   const auto text = csv_lines({record_of(1, 2, 1.5), odd});
   EXPECT_NE(text.find("\nS,1400,2,1,2,auto,sell,two-sided,1,reduce-scatter,off,1,success,1.5,,,,,,,\n"),
             std::string::npos)

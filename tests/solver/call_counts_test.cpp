@@ -49,7 +49,7 @@ class CountingOperator final : public LinearOperator {
 
 /// The benchmark's iteration on one grid, with everything that can be counted.
 struct CountedRun {
-  CountedRun(const comm::BlockLayout& cut, const KernelInfo& kernel, bool overlaps)
+  CountedRun(const comm::BlockLayout& cut, const kernels::KernelRow& kernel, bool overlaps)
       : layout(cut),
         product((overlaps ? &make_overlapped_product : &make_block_product)(
             kernel, npb_source().build(problem, layout, group(), 1).block, layout, group().rank(), {})),
@@ -78,7 +78,7 @@ struct CountedRun {
 template <typename Visit>
 void for_every_run(const Visit& visit) {
   for (const auto& grid : comm::factorizations(group().size())) {
-    for (const auto& kernel : all_kernels()) {
+    for (const auto& kernel : kernels::kernel_table()) {
       // One kernel of each storage: calls depend on nothing else of a kernel.
       if (kernel.name != "scalar" && kernel.name != "symmetric-scalar") continue;
       for (const bool overlaps : {false, true}) {

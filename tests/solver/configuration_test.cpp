@@ -61,6 +61,24 @@ TEST(ConfigurationAxes, SumIsRefusedWhereTheTransportHasNoSuchForm) {
   }
 }
 
+TEST(ConfigurationAxes, ReadWhatTheyPrintInFilesOfResults) {
+  for (const auto& axis : configuration_axes()) {
+    Configuration configuration;
+    axis.parse_recorded(configuration, axis.print(configuration));
+    EXPECT_EQ(configuration, Configuration()) << axis.name;
+    EXPECT_FALSE(axis.title(configuration).empty()) << axis.name;
+  }
+}
+
+TEST(ConfigurationAxes, NamesOfOtherVersionsAreKeptInFilesOfResults) {
+  Configuration configuration;
+  configuration_axis("kernel").parse_recorded(configuration, "a kernel of 2031");
+  configuration_axis("transport").parse_recorded(configuration, "pigeon");
+  EXPECT_EQ(configuration.kernel, "a kernel of 2031");
+  EXPECT_EQ(configuration.transport, "pigeon");
+  EXPECT_THROW(configuration_axis("sum_form").parse_recorded(configuration, "tree"), InputError);
+}
+
 TEST(Configuration, KeySaysWhatIsNotUsualLast) {
   Configuration configuration;
   configuration.grid = {.columns = 2, .rows = 4};
@@ -72,12 +90,7 @@ TEST(Configuration, KeySaysWhatIsNotUsualLast) {
 }
 
 TEST(Configuration, CrossingGivesEveryCombinationOnceTheLastAxisFastest) {
-  std::vector<std::vector<std::string>> values;
-  for (const auto& axis : configuration_axes()) {
-    values.emplace_back();
-    if (axis.name == "kernel") values.back() = {"auto", "sell"};
-    if (axis.name == "overlap") values.back() = {"off", "on"};
-  }
+  const AxisValues values{{"overlap", {"off", "on"}}, {"kernel", {"auto", "sell"}}, {"threads", {}}};
   Configuration common;
   common.thread_count = 3;
   const auto all = crossed(common, values);

@@ -280,8 +280,8 @@ TEST(ConjugateGradientTest, SolvesWithTheBlocksOfEveryGrid) {
     SCOPED_TRACE("grid " + grid.name());
     const auto layout = comm::BlockLayout::even(problem.n, grid);
     const auto product =
-        make_block_product(kernel_info(kernels::default_kernel().name),
-                           npb_source().build(problem, layout, group(), 1).block, layout, group().rank(), {});
+        make_block_product(kernels::default_kernel(), npb_source().build(problem, layout, group(), 1).block,
+                           layout, group().rank(), {});
     const auto communicator = comm::default_transport().make(group(), layout, {});
     PhaseTimer timer;
     BlockOperator matrix(*communicator, *product, timer, 1);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <string>
 #include <utility>
 
 #include "cg/solver/block_product.hpp"
@@ -43,8 +44,8 @@ std::int64_t planned_block_bytes(const kernels::KernelRow& kernel, const comm::B
   Problem problem;
   problem.n = order;
   problem.nonzer = nonzer;
-  const RunChoices choices{.problem = problem, .kernel = &kernel, .overlaps = overlaps};
-  return plan_memory(choices, layout, 0, npb_source()).block_bytes;
+  const Configuration configuration{.kernel = std::string(kernel.name), .overlaps = overlaps};
+  return plan_memory(problem, configuration, layout, 0, npb_source()).block_bytes;
 }
 
 TEST(OverlapMemoryTest, StripsTakeWhatThePlanSays) {

@@ -37,10 +37,7 @@ Environment two_nodes_with(int core_count, int rank_count) {
 }
 
 ScalingWay way_of(int rank_count, int thread_count) {
-  return {.core_count = rank_count * thread_count,
-          .transport = "two-sided",
-          .rank_count = rank_count,
-          .thread_count = thread_count};
+  return {.rank_count = rank_count, .configuration = {.thread_count = thread_count}};
 }
 
 TEST(ScalingPlanTest, CoreCountsDoubleUpToTheRanks) {
@@ -76,7 +73,8 @@ TEST(ScalingPlanTest, APrimeNumberOfCoresHasNoSplit) {
 }
 
 TEST(ScalingPlanTest, NoRankGetsMoreThreadsThanAnyProcessorHas) {
-  for (const auto& way : ways_of({4096}, {"two-sided"})) EXPECT_LE(way.thread_count, 1024) << way.label();
+  for (const auto& way : ways_of({4096}, {"two-sided"}))
+    EXPECT_LE(way.configuration.thread_count, 1024) << way.label();
 }
 
 TEST(ScalingPlanTest, StrongScalingKeepsTheProblem) {

@@ -21,7 +21,6 @@ ScalingStudy study_of(const std::vector<int>& core_counts, bool weak = false) {
   study.weak = weak;
   study.core_counts = core_counts;
   study.transports = {"two-sided", "shared"};
-  study.kernel = "auto";
   study.round_count = 3;
   study.ways = ways_of(core_counts, study.transports);
   return study;
@@ -32,9 +31,10 @@ ScalingRun run_of(const ScalingStudy& study, std::size_t way, double time_s, int
   ScalingRun run;
   run.way = study.ways.at(way);
   run.round = round;
-  run.problem = scaled_problem(study.problem, run.way.core_count, study.weak);
-  run.grid = "1x" + std::to_string(run.way.rank_count);
-  run.kernel = "sell";
+  run.problem = scaled_problem(study.problem, run.way.core_count(), study.weak);
+  run.configuration = run.way.configuration;
+  run.configuration->grid = {.columns = 1, .rows = run.way.rank_count};
+  run.configuration->kernel = "sell";
   run.time_s = time_s;
   run.zeta = 8.5971775078648;
   run.shares = {.moving = 0.125, .waiting = 0.0625};
@@ -131,7 +131,7 @@ TEST(ScalingTableTest, WaysOfOneProblemMustAgreeWhereThereIsNoReference) {
 
 TEST(ScalingTableTest, ProblemsOfDifferentOrderNeedNotAgree) {
   auto study = two_core_study(true);
-  for (auto& run : study.runs) run.zeta += static_cast<double>(run.way.core_count);
+  for (auto& run : study.runs) run.zeta += static_cast<double>(run.way.core_count());
   const auto agreements = agreements_of(study);
   ASSERT_EQ(agreements.size(), 2U);
   EXPECT_EQ(agreements[0].run_count, 1);

@@ -17,6 +17,7 @@ namespace cg2d {
 namespace {
 
 using test::line_of;
+using test::sweep_json_of;
 
 /// The lines here say nothing of who made them.
 const std::string maker = "this program and machine";
@@ -54,8 +55,8 @@ TEST_F(SweepFileTest, KeepsWhatIsAppended) {
   {
     SweepFile file(path_, false, maker);
     EXPECT_TRUE(file.records().empty());
-    file.append(line_of(1, 2, 1));
-    file.append(line_of(2, 1, 1));
+    file.append(sweep_json_of(1, 2, 1));
+    file.append(sweep_json_of(2, 1, 1));
     EXPECT_EQ(file.records().size(), 2U);
   }
   EXPECT_EQ(text(), line_of(1, 2, 1) + line_of(2, 1, 1));
@@ -63,7 +64,7 @@ TEST_F(SweepFileTest, KeepsWhatIsAppended) {
   ASSERT_EQ(again.records().size(), 2U);
   EXPECT_FALSE(again.was_cut());
   const auto& record = again.records()[1];
-  EXPECT_EQ(record.configuration, test::configuration_on(2, 1));
+  EXPECT_EQ(record.asked, test::asked_on(2, 1));
   EXPECT_EQ(record.status, "not-enough-memory");
   EXPECT_EQ(record.exit_code, 71);
   EXPECT_FALSE(record.succeeded());
@@ -80,7 +81,7 @@ TEST_F(SweepFileTest, DropsALineThatWasCutOffAnywhere) {
       EXPECT_TRUE(file.was_cut());
       EXPECT_EQ(file.records().size(), 1U);
       EXPECT_EQ(text(), first);
-      file.append(second);
+      file.append(sweep_json_of(2, 1, 1));
     }
     EXPECT_EQ(text(), first + second);
   }
@@ -167,12 +168,38 @@ TEST(ResultFileTest, AProblemOfItsOwnAndAFormOfTheSumAreRead) {
   report.problem = {
       .class_name = "U", .n = 1400, .nonzer = 7, .niter = 15, .shift = 10.5, .reference_zeta = {}};
   report.code = ExitCode::memory;
-  auto asked = test::configuration_on(1, 2);
+  auto asked = test::asked_on(1, 2);
   asked.problem = problem_name(report.problem);
-  asked.sum_form = comm::SumForm::whole_block;
-  const auto line =
-      sweep_line(report_format("json").write(report), {.configuration = asked, .round = 1}, 3, 0.25);
-  EXPECT_EQ(parse_results(line).front().configuration, asked);
+  asked.configuration.sum_form = comm::SumForm::whole_block;
+  const auto run = sweep_json(report_json(report), {.asked = asked, .round = 1}, 3, 0.25);
+  EXPECT_EQ(record_from(run).asked, asked);
+  EXPECT_EQ(parse_results(sweep_line(run)).front().asked, asked);
+}
+
+TEST(ResultFileTest, EveryAxisOfARunIsRead) {
+  RunReport report;
+  report.problem = *find_class("S");
+  report.is_resolved = true;
+  report.configuration = {.grid = {.columns = 2, .rows = 1},
+                          .kernel = "a kernel of another version",
+                          .transport = "shared",
+                          .sum_form = comm::SumForm::whole_block,
+                          .thread_count = 3,
+                          .overlaps = true,
+                          .ranks_per_node = 2};
+  auto run = report_json(report);
+  EXPECT_EQ(record_from(run).kernel_used, report.configuration.kernel);
+  EXPECT_EQ(record_from(run).asked.configuration.kernel, "auto");
+  run["configuration"]["tuning"]["kernel_by"] = "asked for";
+  EXPECT_EQ(record_from(run).asked, (ConfiguredProblem{"S", report.configuration}));
+  for (const auto& axis : configuration_axes()) {
+    SCOPED_TRACE(axis.name);
+    auto odd = run;
+    odd["configuration"][std::string(axis.name)] = nullptr;
+    if (axis.name != "kernel" && axis.name != "transport") {
+      EXPECT_THROW(static_cast<void>(record_from(odd)), InputError);
+    }
+  }
 }
 
 TEST(ResultFileTest, WithoutAFormOfTheSumItIsTheUsualOne) {
@@ -182,7 +209,7 @@ TEST(ResultFileTest, WithoutAFormOfTheSumItIsTheUsualOne) {
   ASSERT_NE(place, std::string::npos) << line;
   auto old = line;
   old.erase(place, words.size());
-  EXPECT_EQ(parse_results(old).front().configuration, test::configuration_on(1, 2));
+  EXPECT_EQ(parse_results(old).front().asked, test::asked_on(1, 2));
   line.replace(place, words.size(), R"(,"sum_form":"some")");
   EXPECT_THROW(static_cast<void>(parse_results(line)), InputError);
 }

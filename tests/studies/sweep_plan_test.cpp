@@ -23,15 +23,12 @@ SweepAxes axes_of(std::vector<int> rank_counts, std::vector<int> columns = {}) {
   return {.problems = problems_of({"S"}),
           .rank_counts = std::move(rank_counts),
           .columns = std::move(columns),
-          .kernels = {"auto"},
-          .transports = {"two-sided"},
-          .thread_counts = {1},
-          .sum_forms = {comm::SumForm::reduce_scatter}};
+          .values = {}};
 }
 
 std::vector<std::string> grids_of(const SweepAxes& axes) {
   std::vector<std::string> names;
-  for (const auto& configuration : configurations_of(axes)) names.push_back(configuration.grid.name());
+  for (const auto& asked : configurations_of(axes)) names.push_back(asked.configuration.grid.name());
   return names;
 }
 
@@ -47,9 +44,9 @@ TEST(SweepPlanTest, TakesTheColumnsAskedForWhereTheyDivide) {
 TEST(SweepPlanTest, CrossesAllListsOnce) {
   auto axes = axes_of({4, 4});
   axes.problems = problems_of({"S", "W", "S"});
-  axes.kernels = {"auto", "sell"};
-  axes.thread_counts = {1, 2};
-  axes.sum_forms = {comm::SumForm::reduce_scatter, comm::SumForm::whole_block};
+  axes.values = {{"kernel", {"auto", "sell"}},
+                 {"threads", {"1", "2", "1"}},
+                 {"sum_form", {"reduce-scatter", "whole-block"}}};
   const auto configurations = configurations_of(axes);
   EXPECT_EQ(configurations.size(), 2U * 3U * 2U * 2U * 2U);
   std::set<std::string> keys;
@@ -59,32 +56,40 @@ TEST(SweepPlanTest, CrossesAllListsOnce) {
 
 TEST(SweepPlanTest, CrossesATransportOnlyWithTheFormsOfTheSumThatItHas) {
   auto axes = axes_of({2}, {1});
-  axes.transports = {"two-sided", "shared", "auto"};
-  axes.sum_forms = {comm::SumForm::whole_block, comm::SumForm::reduce_scatter};
+  axes.values = {{"transport", {"two-sided", "shared", "auto"}},
+                 {"sum_form", {"whole-block", "reduce-scatter"}}};
   const auto forms_of = [&](std::string_view transport) {
-    std::vector<comm::SumForm> forms;
-    for (const auto& configuration : configurations_of(axes)) {
-      if (configuration.transport == transport) forms.push_back(configuration.sum_form);
+    std::vector<std::string> forms;
+    for (const auto& one : configurations_of(axes, {})) {
+      if (one.configuration.transport == transport)
+        forms.push_back(sum_form_name(one.configuration.sum_form));
     }
     return forms;
   };
-  EXPECT_EQ(forms_of("two-sided"), axes.sum_forms);
-  EXPECT_EQ(forms_of("auto"), axes.sum_forms);
-  EXPECT_EQ(forms_of("shared"), (std::vector{comm::SumForm::reduce_scatter}));
-  axes.sum_forms.clear();
-  for (const auto& transport : axes.transports)
-    EXPECT_EQ(forms_of(transport), (std::vector{default_sum_form})) << transport;
+  const auto& both = axes.values.at("sum_form");
+  EXPECT_EQ(forms_of("two-sided"), both);
+  EXPECT_EQ(forms_of("auto"), both);
+  EXPECT_EQ(forms_of("shared"), (std::vector<std::string>{"reduce-scatter"}));
+  axes.values.erase("sum_form");
+  for (const std::string transport : {"two-sided", "shared", "auto"})
+    EXPECT_EQ(forms_of(transport), (std::vector<std::string>{"reduce-scatter"})) << transport;
+}
+
+TEST(SweepPlanTest, AnAxisWithoutValuesIsThatOfAllRuns) {
+  auto axes = axes_of({2}, {1});
+  axes.values = {{"kernel", {"sell"}}};
+  const auto all = configurations_of(axes, {.thread_count = 3, .overlaps = true});
+  ASSERT_EQ(all.size(), 1U);
+  EXPECT_EQ(all.front().key(), "S 1x2 sell two-sided 3 threads overlap");
 }
 
 TEST(SweepPlanTest, AKeySaysEverything) {
-  SweepConfiguration configuration{.problem = "A",
-                                   .grid = {.columns = 2, .rows = 4},
-                                   .kernel = "sell",
-                                   .transport = "two-sided",
-                                   .thread_count = 3};
-  EXPECT_EQ(configuration.key(), "A 2x4 sell two-sided 3 threads");
-  configuration.sum_form = comm::SumForm::whole_block;
-  EXPECT_EQ(configuration.key(), "A 2x4 sell two-sided 3 threads whole-block");
+  ConfiguredProblem asked{
+      .problem = "A",
+      .configuration = {.grid = {.columns = 2, .rows = 4}, .kernel = "sell", .thread_count = 3}};
+  EXPECT_EQ(asked.key(), "A 2x4 sell two-sided 3 threads");
+  asked.configuration.sum_form = comm::SumForm::whole_block;
+  EXPECT_EQ(asked.key(), "A 2x4 sell two-sided 3 threads whole-block");
 }
 
 TEST(SweepPlanTest, AProblemOfItsOwnIsNamedByItsNumbers) {
@@ -101,7 +106,7 @@ TEST(SweepPlanTest, RoundsAreInterleaved) {
   const auto configurations = configurations_of(axes_of({2}));
   std::vector<std::string> order;
   for (const auto& step : interleaved(configurations, 2))
-    order.push_back(step.configuration.grid.name() + " " + std::to_string(step.round));
+    order.push_back(step.asked.configuration.grid.name() + " " + std::to_string(step.round));
   EXPECT_EQ(order, (std::vector<std::string>{"1x2 1", "2x1 1", "1x2 2", "2x1 2"}));
 }
 
@@ -129,7 +134,7 @@ TEST(SweepPlanTest, TheRemainingTimeComesFromWhatRanAlready) {
   durations.add(all[0], 3.0);
   durations.add(all[2], 11.0);
   const auto expected = [&](std::size_t k) {
-    return durations.expected({SweepStep{.configuration = all[k], .round = 2}}).value();
+    return durations.expected({SweepStep{.asked = all[k], .round = 2}}).value();
   };
   EXPECT_DOUBLE_EQ(expected(0), 2.0);   // the same
   EXPECT_DOUBLE_EQ(expected(1), 2.0);   // its class

@@ -118,7 +118,7 @@ TEST(SweepTableTest, TheMedianRunOfAnEvenNumberIsTheLowerOne) {
 
 TEST(SweepTableTest, TheFormOfTheSumIsNamedOnlyWhereItIsNotTheUsualOne) {
   auto other = record_of(1, 2, 2.0);
-  other.configuration.sum_form = comm::SumForm::whole_block;
+  other.asked.configuration.sum_form = comm::SumForm::whole_block;
   EXPECT_EQ(sweep_tables({record_of(1, 2, 1.0)}).find("sum "), std::string::npos);
   expect_in(sweep_tables({other}), "transport two-sided, sum whole-block, 1 thread per rank");
   const auto text = sweep_tables({record_of(1, 2, 1.0), other});
@@ -126,9 +126,18 @@ TEST(SweepTableTest, TheFormOfTheSumIsNamedOnlyWhereItIsNotTheUsualOne) {
   expect_in(text, "transport two-sided, sum whole-block, 1 thread per rank");
 }
 
+TEST(SweepTableTest, AnAxisThatVariesIsNamedInEveryTitle) {
+  auto other = record_of(1, 2, 2.0);
+  other.asked.configuration.overlaps = true;
+  EXPECT_EQ(sweep_tables({record_of(1, 2, 1.0)}).find("overlap"), std::string::npos);
+  const auto text = sweep_tables({record_of(1, 2, 1.0), other});
+  expect_in(text, "transport two-sided, overlap off, 1 thread per rank");
+  expect_in(text, "transport two-sided, overlap on, 1 thread per rank");
+}
+
 TEST(SweepTableTest, EveryKernelHasATable) {
   auto other = record_of(1, 2, 2.0);
-  other.configuration.kernel = "scalar";
+  other.asked.configuration.kernel = "scalar";
   const auto text = sweep_tables({record_of(1, 2, 1.0), other});
   expect_in(text, "kernel auto (sell)");
   expect_in(text, "kernel scalar,");

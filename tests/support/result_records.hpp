@@ -2,27 +2,25 @@
 
 // Records and lines of results, for tests of what reads them.
 
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "cg/report/report.hpp"
 #include "cg/report/result_file.hpp"
+#include "cg/run/run_report.hpp"
 #include "cg/studies/sweep_file.hpp"
 
 namespace cg2d::test {
 
-inline SweepConfiguration configuration_on(int columns, int rows) {
-  return {.problem = "S",
-          .grid = {.columns = columns, .rows = rows},
-          .kernel = "auto",
-          .transport = "two-sided",
-          .thread_count = 1};
+inline ConfiguredProblem asked_on(int columns, int rows) {
+  return {.problem = "S", .configuration = {.grid = {.columns = columns, .rows = rows}}};
 }
 
 /// A run that took that long, on that grid.
 inline ResultRecord record_of(int columns, int rows, double time_s, int round = 1) {
   ResultRecord record;
-  record.configuration = configuration_on(columns, rows);
+  record.asked = asked_on(columns, rows);
   record.round = round;
   record.status = "success";
   record.kernel_used = "sell";
@@ -43,14 +41,18 @@ inline ResultRecord failed_record_of(int columns, int rows, const std::string& s
   return record;
 }
 
-/// A line of a sweep's file: a run that could not begin, which is all that can be had without one.
-inline std::string line_of(int columns, int rows, int round) {
+/// A result in a sweep: of a run that could not begin, since there is no other without running one.
+inline nlohmann::ordered_json sweep_json_of(int columns, int rows, int round) {
   RunReport report;
   report.code = ExitCode::memory;
   report.reason = "not enough memory";
   report.problem = *find_class("S");
-  return sweep_line(report_format("json").write(report),
-                    {.configuration = configuration_on(columns, rows), .round = round}, 3, 0.25);
+  return sweep_json(report_json(report), {.asked = asked_on(columns, rows), .round = round}, 3, 0.25);
+}
+
+/// The same as a line of the sweep's file.
+inline std::string line_of(int columns, int rows, int round) {
+  return sweep_line(sweep_json_of(columns, rows, round));
 }
 
 }  // namespace cg2d::test
