@@ -79,7 +79,7 @@ class BenchmarkRun {
   SourceRow source_ = source_table().front();
   RunReport report_;
   std::optional<MachineDescription> machine_;  ///< of this one, on rank 0, if it has been calibrated
-  GridShortlist grid_shortlist_;               ///< where there is to be a trial
+  GridShortlist grid_shortlist_;               ///< empty unless grids will be tried
   RankFacts facts_;
   std::unique_ptr<PapiCounters> counters_;
   std::optional<ThreadBinding> binding_;

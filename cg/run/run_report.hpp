@@ -57,7 +57,7 @@ struct RankFacts {
   std::int64_t nonzero_count = 0;  ///< of the whole block, whatever the kernel stores of it
   RowLengths row_lengths;          ///< likewise
   std::int64_t csr_bytes = 0;      ///< the whole block as it was generated
-  std::int64_t block_bytes = 0;    ///< what the kernel made of it
+  std::int64_t block_bytes = 0;    ///< in the kernel's format
   std::int64_t peak_bytes = 0;
   std::int64_t resident_bytes = 0;   ///< at the end of the run
   std::int64_t huge_page_bytes = 0;  ///< of them, in huge pages

@@ -1,6 +1,6 @@
 #pragma once
 
-// The communicator of a run, and what it says when there is no room for it.
+// Makes the communicator of a run, with a message for users where memory does not suffice.
 
 #include <memory>
 
@@ -9,8 +9,8 @@
 
 namespace cg2d {
 
-/// Collective. Throws RunError, on every rank alike, where the ranks cannot share as much memory as the
-/// transport needs: needed and available bytes. Throws MpiError.
+/// The transport's communicator. Collective. Throws RunError with needed and available bytes, on every rank
+/// alike, where the ranks cannot share the memory that the transport needs. Throws MpiError.
 std::unique_ptr<comm::Communicator> make_communicator(const comm::TransportRow& transport,
                                                       comm::RankGroup& group, const comm::BlockLayout& layout,
                                                       const comm::CommunicatorOptions& options);

@@ -16,7 +16,8 @@ namespace cg2d {
 namespace {
 
 /// A strip is multiplied in shares of about so many entries, some 50 us each, and between them the
-/// communicator may work: what MPI passes on or copies only inside of its calls is not left until the end.
+/// communicator may work: data that MPI passes on or copies only inside of its calls is not left until the
+/// end.
 constexpr std::int64_t entries_per_share = 1 << 17;
 
 /// The elements of the range of a vector over all rows, or columns, of the block.
