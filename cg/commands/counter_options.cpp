@@ -46,7 +46,7 @@ void check_counter_options(const RunOptions& options) {
     throw InputError("--roofline: it compares the phases with their limits; leave --no-phases out");
   if (!trace.path.empty() && !options.time_phases)
     throw InputError("--trace: a trace consists of the phases; leave --no-phases out");
-  require_within("--trace-steps", trace.step_count, TraceWish::most_steps);
+  require_within("--trace-steps", trace.step_count, TraceOptions::most_steps);
 }
 
 }  // namespace cg2d

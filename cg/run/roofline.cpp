@@ -38,7 +38,7 @@ PhaseWork local_work(const PhaseRow& phase, const RankResult& rank, const RankTi
     case LocalWork::product:
       return work_of_products(rank, times);
     case LocalWork::additions:
-      // What arrives is added: as many elements as were sent, but for uneven pieces.
+      // Every element that arrives is added: as many as were sent, but for uneven pieces.
       return {.flop_count = message_bytes(times, phase) / (read_and_written * sizeof(double))};
     case LocalWork::dot_products:
       return work_from(times.dot_work);

@@ -1,7 +1,6 @@
 #pragma once
 
-// What a run of the benchmark wants to know of its steps: progress, interrupts, bars of the trace, and pauses
-// of the counters.
+// The observers of a run's steps: progress, interrupts, bars of the trace, and pauses of the counters.
 
 #include <fmt/format.h>
 

@@ -38,8 +38,8 @@ struct RunOptions {
   bool dry_run = false;
   std::string export_mtx;  ///< empty: no export
   bool time_phases = true;
-  CounterWish counters;
-  TraceWish trace;
+  CounterOptions counters;
+  TraceOptions trace;
   bool measures_limits = false;  ///< --roofline
   bool stops_when_asked = true;  ///< by a signal, at the next outer iteration; else the caller sees to it
   bool progress = false;         ///< asked for; a terminal gets it anyway

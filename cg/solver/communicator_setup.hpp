@@ -1,6 +1,6 @@
 #pragma once
 
-// The communicator of a run, and what it says when there is no room for it.
+// Makes the communicator of a run, with a message for users where memory does not suffice.
 
 #include <memory>
 

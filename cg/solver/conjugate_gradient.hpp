@@ -26,9 +26,9 @@ struct SolveCalls {
   int step_count = 0;
 
   [[nodiscard]] constexpr int products() const { return step_count; }
-  /// Of dot products, each with its sum over all ranks: two per step, and the first rho.
+  /// Dot products, each with its sum over all ranks: two per step, and the first rho.
   [[nodiscard]] constexpr int dots() const { return 2 * step_count + 1; }
-  /// Of other vector operations: three per step, and three before.
+  /// Other vector operations: three per step, and three before the first one.
   [[nodiscard]] constexpr int updates() const { return 3 * step_count + 3; }
 };
 

@@ -43,8 +43,7 @@ class DistributedVectors {
   /// This rank's operations outside of any phase, for setting up; they are counted all the same.
   [[nodiscard]] VectorOps& outside_of_phases() { return local_; }
 
-  /// What this rank's dot products, and its other operations here and in products, have moved and computed so
-  /// far.
+  /// The work so far of this rank's dot products, and of its other operations here and in products.
   [[nodiscard]] const VectorWork& dot_work() const { return local_.dot_work(); }
   [[nodiscard]] VectorWork update_work() const { return local_.update_work() + matrix_.update_work(); }
 

@@ -82,7 +82,7 @@ class NpbIteration {
   /// The work of this rank's dot products and of its other vector operations so far.
   [[nodiscard]] const VectorWork& dot_work() const { return vectors_.dot_work(); }
   [[nodiscard]] VectorWork update_work() const { return vectors_.update_work(); }
-  /// Of all solves since reset().
+  /// The signs that all solves since reset() saw.
   [[nodiscard]] const CurvatureSigns& curvature_signs() const { return curvature_signs_; }
 
  private:

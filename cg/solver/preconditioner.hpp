@@ -36,7 +36,7 @@ class IdentityPreconditioner final : public Preconditioner {
   std::span<const double> apply(std::span<const double> r, VectorOps& /*vectors*/) override { return r; }
 };
 
-/// What preconditioners are made from.
+/// The input of every row's make().
 struct PreconditionerInput {
   LinearOperator& matrix;
   std::span<const double>

@@ -1,6 +1,6 @@
 #pragma once
 
-// A x = b for a system of one's own, by one call.
+// Solves a user's own system A x = b by one call.
 
 #include <span>
 
@@ -32,7 +32,7 @@ struct SystemSolveResult {
 /// InputError, on every rank alike, where a piece has another length. Cost: one product per step and one
 /// more; one vector is allocated.
 ///
-///   FiveRows matrix;  // of one's own, a LinearOperator
+///   MyOperator matrix;  // implements LinearOperator
 ///   IdentityPreconditioner none;
 ///   const auto result = solve(matrix, b, x, {.stop = RelativeResidual(1e-10, 100), .preconditioner = none});
 SystemSolveResult solve(LinearOperator& matrix, std::span<const double> b, std::span<double> x,

@@ -1,6 +1,6 @@
 #pragma once
 
-// The state of a conjugate gradient solve after each step, and those who want to see it.
+// The state of a conjugate gradient solve after each step, and the interface of observers of it.
 
 #include <cmath>
 

@@ -36,7 +36,7 @@ class SteppedSolver {
     return iteration_.iterate(shift_, outer_step_count, observers);
   }
 
-  /// Of the last iterate().
+  /// The result of the last iterate().
   [[nodiscard]] double zeta() const { return zeta_; }
   [[nodiscard]] PhaseTimer& timer() { return timer_; }
   [[nodiscard]] NpbIteration& iteration() { return iteration_; }

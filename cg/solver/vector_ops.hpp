@@ -14,7 +14,7 @@ namespace cg2d {
 /// the first operation. (Its threads exist by then and stay idle: it starts them when it is loaded.)
 void keep_blas_on_one_thread();
 
-/// What vector operations must at least move between memory and processor, and compute.
+/// The least that vector operations move between memory and processor, and what they compute.
 struct VectorWork {
   std::int64_t call_count = 0;
   std::int64_t byte_count = 0;
@@ -57,7 +57,7 @@ class VectorOps {
   /// y := (a, ..., a)
   void fill(double a, std::span<double> y);
 
-  /// Of all dot products so far; of all other operations so far.
+  /// The work of all dot products, and of all other operations, so far.
   [[nodiscard]] const VectorWork& dot_work() const { return dot_work_; }
   [[nodiscard]] const VectorWork& update_work() const { return update_work_; }
 

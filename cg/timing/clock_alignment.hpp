@@ -24,16 +24,16 @@ struct ClockMark {
   double uncertainty_clocks = 0.0;     ///< this rank's
 };
 
-/// From the shortest of at least one round trips (Cristian 1989): the middle of it is the moment of the
-/// answer.
+/// The mark of the shortest round trip (Cristian 1989), whose middle is taken for the moment of the answer.
+/// At least one trip.
 ClockMark mark_from(std::span<const RoundTrip> trips);
 
 /// Asks rank 0 for its clock some times; on rank 0 both clocks are one. Collective. Rank after rank: costs
 /// some 50 messages each. Throws MpiError.
 ClockMark take_clock_mark(comm::RankGroup& group);
 
-/// Straight through two marks: between them the error is at most the larger uncertainty, whatever the rates
-/// of the two counters are.
+/// A straight line through two marks: between them the error is at most the larger uncertainty, whatever the
+/// rates of the two counters are.
 class ClockMap {
  public:
   /// Two marks at the same moment, or out of order: clocks of the same rate.

@@ -29,19 +29,19 @@ std::string common_reason(const std::string& mine, comm::RankGroup& group) {
 
 }  // namespace
 
-std::vector<std::string> wanted_events(const CounterWish& wish, comm::RankGroup& group) {
-  if (!wish.events.empty()) return event_names_from(wish.events, "--papi");
+std::vector<std::string> wanted_events(const CounterOptions& options, comm::RankGroup& group) {
+  if (!options.events.empty()) return event_names_from(options.events, "--papi");
   const char* environment = std::getenv("PAPI_EVENTS");
   const auto text = group.broadcast(environment == nullptr ? std::string() : std::string(environment));
   return text.empty() ? std::vector<std::string>{} : event_names_from(text, "PAPI_EVENTS");
 }
 
-CounterSetup set_up_counters(const std::vector<std::string>& names, const CounterWish& wish,
+CounterSetup set_up_counters(const std::vector<std::string>& names, const CounterOptions& options,
                              comm::RankGroup& group) {
   CounterSetup setup;
   setup.asked = names;
   if (names.empty()) return setup;
-  agree_on(group, [&] { setup.counters = std::make_unique<PapiCounters>(names, wish.multiplexed); });
+  agree_on(group, [&] { setup.counters = std::make_unique<PapiCounters>(names, options.multiplexed); });
   std::vector<std::string> counted;
   for (const auto& name : names) {
     const auto* mine = find_refused(setup.counters->refused(), name);
@@ -52,12 +52,12 @@ CounterSetup set_up_counters(const std::vector<std::string>& names, const Counte
       setup.refused.push_back({.name = name, .reason = reason});
     }
   }
-  if (wish.strict && !setup.refused.empty())
+  if (options.strict && !setup.refused.empty())
     throw RunError(ExitCode::unavailable, fmt::format("--papi-strict: {}", refusal_text(setup.refused)));
   agree_on(group, [&] {
     if (counted == setup.counters->event_names()) return;
     setup.counters.reset();
-    setup.counters = std::make_unique<PapiCounters>(counted, wish.multiplexed);
+    setup.counters = std::make_unique<PapiCounters>(counted, options.multiplexed);
     if (counted != setup.counters->event_names())
       throw RunError(ExitCode::unavailable, "--papi: events that could be counted no longer can");
   });

@@ -1,6 +1,6 @@
 #pragma once
 
-// From the wish for counters to a set of events that every rank counts.
+// Sets up counters: from the options to a set of events that every rank counts.
 
 #include <memory>
 #include <string>
@@ -11,15 +11,15 @@
 
 namespace cg2d {
 
-/// What the user wants to have counted.
-struct CounterWish {
+/// The events that the user asked for.
+struct CounterOptions {
   std::string events;        ///< --papi: names with commas between them; empty: those of PAPI_EVENTS, if any
   bool multiplexed = false;  ///< --papi-multiplex
   bool strict = false;       ///< --papi-strict
 };
 
 /// The events of the option, or of the environment's PAPI_EVENTS on rank 0. Collective. Throws InputError.
-std::vector<std::string> wanted_events(const CounterWish& wish, comm::RankGroup& group);
+std::vector<std::string> wanted_events(const CounterOptions& options, comm::RankGroup& group);
 
 struct CounterSetup {
   std::vector<std::string> asked;
@@ -28,8 +28,8 @@ struct CounterSetup {
 };
 
 /// Counts on every rank the events that all of them can count; null counters for no names. Collective. Throws
-/// RunError (unavailable): PAPI does not start, or the wish is strict and an event is refused.
-CounterSetup set_up_counters(const std::vector<std::string>& names, const CounterWish& wish,
+/// RunError (unavailable): PAPI does not start, or the options are strict and an event is refused.
+CounterSetup set_up_counters(const std::vector<std::string>& names, const CounterOptions& options,
                              comm::RankGroup& group);
 
 /// All refused events in one line.

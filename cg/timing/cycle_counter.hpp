@@ -1,6 +1,6 @@
 #pragma once
 
-// The processor's own counter of reference cycles, and what one tick of it is worth.
+// The processor's own counter of reference cycles, and the ticks of it in a second.
 
 #include <chrono>
 #include <cstdint>
@@ -13,7 +13,7 @@
 namespace cg2d {
 
 /// Reference cycles now: the TSC (x86-64), the virtual counter (AArch64), nanoseconds elsewhere. Fenced: no
-/// instruction before it is still under way, none behind it has begun (Intel, "How to Benchmark Code
+/// instruction before it is still under way, none after it has begun (Intel, "How to Benchmark Code
 /// Execution Times", 2010).
 inline std::uint64_t read_cycle_counter() noexcept {
 #if defined(__x86_64__)
@@ -30,7 +30,7 @@ inline std::uint64_t read_cycle_counter() noexcept {
 #endif
 }
 
-/// What read_cycle_counter() reads, for people.
+/// A name of the counter that read_cycle_counter() reads, for people.
 std::string_view cycle_counter_name();
 
 /// Whether the counter runs at one rate whatever the core's frequency and sleep states do.

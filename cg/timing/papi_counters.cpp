@@ -50,7 +50,7 @@ int try_event(int code) {
   return result;
 }
 
-/// PAPI's descriptions have line breaks and "attributes" behind commas that say nothing about an event.
+/// PAPI's descriptions have line breaks and "attributes" after commas that say nothing about an event.
 std::string one_line(std::string_view text) {
   text = text.substr(0, text.find(", masks:"));
   std::string line(text);

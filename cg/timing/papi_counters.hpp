@@ -12,10 +12,10 @@ namespace cg2d {
 
 /// The most events of one run: more than processors count at a time.
 inline constexpr std::size_t most_counted_events = 16;
-/// One value per event, in the order of the events; what is behind the last event stays zero.
+/// One value per event, in the order of the events; values after the last event stay zero.
 using CounterValues = std::array<std::int64_t, most_counted_events>;
 
-/// What a value of an event counts.
+/// The unit of an event's values.
 enum class EventKind { core_cycles, reference_cycles, instructions, misses, nanoseconds, other };
 /// For people and for JSON. Core cycles follow the core's frequency, reference cycles do not.
 std::string_view event_kind_name(EventKind kind);
@@ -28,14 +28,14 @@ std::vector<std::string> event_names_from(const std::string& text, std::string_v
 /// An event that cannot be counted here.
 struct RefusedEvent {
   std::string name;
-  std::string reason;  ///< PAPI's own, and what would help; one line
+  std::string reason;  ///< PAPI's own, with a remedy; one line
 };
 
 /// One set of events of this process. Counts the calling thread, and the threads that are made after the set
 /// where PAPI can inherit (counts_all_threads). Not thread-safe.
 class PapiCounters {
  public:
-  /// Takes what can be counted of the events, and keeps why the others cannot. Local. Throws RunError
+  /// Takes the events that can be counted, and keeps the reasons against the others. Local. Throws RunError
   /// (unavailable) if PAPI itself does not start.
   PapiCounters(const std::vector<std::string>& event_names, bool multiplexed);
   ~PapiCounters();
@@ -73,8 +73,8 @@ struct KnownEvent {
 /// under a second. Throws RunError (unavailable) if PAPI itself does not start.
 std::vector<KnownEvent> known_events();
 
-/// What would make more events countable here: the kernel's setting, or that this is a virtual machine. One
-/// line.
+/// A remedy that would make more events countable here: a setting of the kernel, or a machine that is not
+/// virtual. One line.
 std::string counting_remedy();
 
 /// The version of the library that runs, such as "7.0.0.0".

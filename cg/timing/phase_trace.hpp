@@ -13,8 +13,8 @@
 
 namespace cg2d {
 
-/// What the user wants to have traced.
-struct TraceWish {
+/// The trace that the user asked for.
+struct TraceOptions {
   static constexpr int most_steps = 100'000;
   std::string path;  ///< --trace; empty: no trace
   int step_count = 100;

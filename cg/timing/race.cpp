@@ -39,7 +39,7 @@ struct Runner {
     calls = std::max<std::int64_t>(1, std::llround(shortest_turn_s / once_s));
   }
 
-  /// What comes before a short turn has the caches; one call gets them back. Returns the seconds of the turn.
+  /// Before a short turn one call takes the caches back from the work before it. Returns the turn's seconds.
   double take_turn(comm::RankGroup& group, double shortest_turn_s) {
     constexpr double long_s = 0.01;
     if (once_s < long_s) work();

@@ -1,6 +1,6 @@
 #pragma once
 
-// Several works timed in turns, so that a change of the machine hits all alike.
+// Times several works in turns, so that a change of the machine hits all alike.
 
 #include <functional>
 #include <span>
@@ -14,7 +14,7 @@ namespace cg2d {
 struct RaceLimits {
   int fewest_rounds = 5;
   int most_rounds = 25;
-  double budget_s = 1.0;          ///< no new round behind it
+  double budget_s = 1.0;          ///< no round begins after it
   double hopeless_factor = 2.0;   ///< a work that takes so many times as long as the best gets one turn only
   double shortest_turn_s = 1e-3;  ///< a turn repeats its work until it takes that long
 };

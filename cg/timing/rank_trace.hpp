@@ -1,6 +1,6 @@
 #pragma once
 
-// One rank's recorded phases, with what places them on the time line of all ranks.
+// One rank's recorded phases, and their place on the time line of all ranks.
 
 #include <span>
 
@@ -9,7 +9,7 @@
 
 namespace cg2d {
 
-/// One rank's part of a trace, and how to place it.
+/// One rank's part of a trace.
 struct RankTrace {
   std::span<const TraceEvent> events;
   ClockMap clocks;

@@ -7,6 +7,7 @@
 #include <array>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cg/matrix/matrix_source.hpp"
@@ -49,8 +50,8 @@ class CountingOperator final : public LinearOperator {
 
 /// The benchmark's iteration on one grid, with everything that can be counted.
 struct CountedRun {
-  CountedRun(const comm::BlockLayout& cut, const kernels::KernelRow& kernel, bool overlaps)
-      : layout(cut),
+  CountedRun(comm::BlockLayout cut, const kernels::KernelRow& kernel, bool overlaps)
+      : layout(std::move(cut)),
         product((overlaps ? &make_overlapped_product : &make_block_product)(
             kernel, npb_source().build(problem, layout, group(), 1).block, layout, group().rank(), {})),
         communicator(
@@ -128,14 +129,14 @@ TEST(CallCountsTest, AnOuterStepMovesTheBytesOfItsCalls) {
     static_cast<void>(run.iteration.outer_step(run.problem.shift, false));
     const auto updates = run.iteration.update_work() - updates_before;
     const auto vector_bytes = static_cast<std::int64_t>(run.matrix.local_size() * sizeof(double));
-    EXPECT_EQ(run.iteration.dot_work().byte_count, OuterStepCalls::local_dots * 2 * vector_bytes);
+    EXPECT_EQ(run.iteration.dot_work().byte_count, 2 * vector_bytes * OuterStepCalls::local_dots);
     // Three vectors per call, but for one fill (one vector), and four copies and the scaling (two vectors).
     const auto vectors = 3 * OuterStepCalls::updates(run.product->is_symmetric()) - 2 - 5;
     EXPECT_EQ(updates.byte_count, vectors * vector_bytes);
   });
 }
 
-/// What the plan of the layout says that this rank sends in each operation of an outer step.
+/// The messages that this rank sends in an outer step by the plan of the layout, operation by operation.
 std::array<std::int64_t, comm::operation_count> planned_messages(const CountedRun& run) {
   const int rank = group().rank();
   const auto form = comm::SumForm::reduce_scatter;

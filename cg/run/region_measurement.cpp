@@ -1,0 +1,93 @@
+#include "cg/run/region_measurement.hpp"
+
+#include "cg/base/stopwatch.hpp"
+#include "cg/timing/cycle_counter.hpp"
+
+namespace cg2d {
+
+/// Leaves no observer behind, also where a region has thrown.
+RegionMeasurement::~RegionMeasurement() {
+  if (counters_ != nullptr) solver_.timer().detach(*counters_);
+  if (!trace_) return;
+  solver_.timer().detach(*trace_);
+  solver_.iteration().conjugate_gradient().remove(*trace_bars_);
+}
+
+void RegionMeasurement::count_events(PhaseCounters& counters) {
+  counters_ = &counters;
+  solver_.timer().attach(counters);
+  counter_pause_.emplace(counters);
+}
+
+void RegionMeasurement::record_trace(int step_count, std::size_t product_parts) {
+  trace_.emplace(step_count, product_parts);
+  trace_bars_.emplace(*trace_);
+}
+
+std::vector<OuterStep> RegionMeasurement::around(
+    Observers observers, const std::function<std::vector<OuterStep>(Observers)>& region) {
+  solver_.timer().reset();
+  const bool is_traced = begin_trace();
+  const auto all_observers = with_own(observers, is_traced);
+  group_.barrier();
+  const Totals before = totals();
+  if (counters_ != nullptr) counters_->begin_region();
+  const Stopwatch stopwatch;
+  const std::uint64_t start_clocks = read_cycle_counter();
+  auto steps = region(all_observers);
+  times_.region_clocks = read_cycle_counter() - start_clocks;
+  times_.region_s = stopwatch.seconds();
+  if (counters_ != nullptr) counters_->end_region();
+  if (is_traced) end_trace();
+  note_growth_since(before);
+  return steps;
+}
+
+RegionMeasurement::Totals RegionMeasurement::totals() const {
+  Totals now{.sent = {},
+             .wait_count = group_.waiter().wait_count(),
+             .dot_work = solver_.iteration().dot_work(),
+             .update_work = solver_.iteration().update_work()};
+  for (std::size_t k = 0; k < now.sent.size(); ++k)
+    now.sent[k] = communicator_.sent(static_cast<comm::Operation>(k));
+  return now;
+}
+
+void RegionMeasurement::note_growth_since(const Totals& before) {
+  const Totals now = totals();
+  times_.phases = solver_.timer().records();
+  times_.wait_count = now.wait_count - before.wait_count;
+  times_.dot_work = now.dot_work - before.dot_work;
+  times_.update_work = now.update_work - before.update_work;
+  for (std::size_t k = 0; k < now.sent.size(); ++k) {
+    times_.sent[k] = {.message_count = now.sent[k].message_count - before.sent[k].message_count,
+                      .byte_count = now.sent[k].byte_count - before.sent[k].byte_count};
+  }
+}
+
+/// The trace's bars enclose no other observer's work; the counters leave all of it out.
+std::vector<OuterStepObserver*> RegionMeasurement::with_own(Observers observers, bool is_traced) {
+  std::vector<OuterStepObserver*> all;
+  if (is_traced) all.push_back(&*trace_bars_);
+  all.insert(all.end(), observers.begin(), observers.end());
+  if (counter_pause_) all.push_back(&*counter_pause_);
+  return all;
+}
+
+/// The first region is traced; true if this is the one. Collective.
+bool RegionMeasurement::begin_trace() {
+  if (!trace_ || !trace_->events().empty()) return false;
+  first_mark_ = take_clock_mark(group_);
+  solver_.timer().attach(*trace_);
+  solver_.iteration().conjugate_gradient().add(*trace_bars_);
+  return true;
+}
+
+void RegionMeasurement::end_trace() {
+  trace_->close();
+  solver_.timer().detach(*trace_);
+  solver_.iteration().conjugate_gradient().remove(*trace_bars_);
+  last_mark_ = take_clock_mark(group_);
+}
+
+}  // namespace cg2d
