@@ -114,4 +114,4 @@ cg2d_add_program_test(report_page_test SCRIPT scripts/report_page_test.py LABELS
 cg2d_add_program_test(rooms_test SCRIPT scripts/rooms_test.py LABELS quick TIMEOUT 60)
 
 # The READMEs against the program, the scripts and the sources.
-cg2d_add_program_test(readme_test SCRIPT scripts/readme_test.py LABELS quick program TIMEOUT 300)
+cg2d_add_program_test(readme_test SCRIPT scripts/readme_test.py LABELS quick TIMEOUT 300)
