@@ -12,6 +12,7 @@
 #include "cg/report/report.hpp"
 #include "cg/report/trace_file.hpp"
 #include "cg/run/benchmark_run.hpp"
+#include "cg/solver/layout.hpp"
 
 namespace cg2d {
 namespace {
@@ -49,7 +50,7 @@ class RunCommand {
 
   ExitCode print_plan() {
     const bool is_here = options_.planned_ranks == 0 || options_.planned_ranks == group_.size();
-    const auto layout = comm::BlockLayout::even(options_.problem.n, report().grid);
+    const auto layout = make_layout(run_.source().facts(), run_.configuration());
     output_ = open_output(options_.output, group_);
     write_output(output_.get(), group_, [&] {
       return describe_plan(run_.choices(), layout, run_.source(),

@@ -313,6 +313,10 @@ MachineDescription MachineDescription::through(std::string_view transport) const
   return machine;
 }
 
+bool MachineDescription::has_kernel(std::string_view kernel_name) const {
+  return std::ranges::find(kernels, kernel_name, &KernelCost::name) != kernels.end();
+}
+
 const KernelCost& MachineDescription::kernel(std::string_view kernel_name) const {
   const auto found = std::ranges::find(kernels, kernel_name, &KernelCost::name);
   if (found != kernels.end()) return *found;

@@ -30,7 +30,8 @@ ReportFormat json_report_format();
 ReportFormat csv_report_format();
 
 /// The plan that --dry-run prints.
-std::string describe_plan(const RunChoices& choices, const comm::BlockLayout& layout, const SourceRow& source,
-                          const std::optional<Environment>& environment, std::string_view format);
+std::string describe_plan(const RunChoices& choices, const comm::BlockLayout& layout,
+                          const MatrixSource& source, const std::optional<Environment>& environment,
+                          std::string_view format);
 
 }  // namespace cg2d

@@ -25,13 +25,13 @@ struct PlanTotals {
   std::vector<std::int64_t> node_bytes;
 };
 
-PlanTotals add_up(const RunChoices& choices, const comm::BlockLayout& layout, const SourceRow& source,
+PlanTotals add_up(const RunChoices& choices, const comm::BlockLayout& layout, const MatrixSource& source,
                   const std::optional<Environment>& environment) {
   PlanTotals totals;
   totals.smallest_piece = totals.largest_piece = layout.piece(0);
   if (environment) totals.node_bytes.resize(environment->nodes.size());
   for (int rank = 0; rank < layout.grid().rank_count(); ++rank) {
-    const auto memory = plan_memory(choices, layout, rank, source);
+    const auto memory = plan_memory(source, choices.configuration(), layout, rank);
     if (memory.total_bytes() > totals.largest.total_bytes()) totals.largest = memory;
     totals.memory_bytes += memory.total_bytes();
     const auto traffic = plan_traffic(layout, rank, choices.sum_form, choices.kernel.is_symmetric);
@@ -153,8 +153,9 @@ std::string as_json(const RunChoices& choices, const comm::BlockLayout& layout, 
 
 }  // namespace
 
-std::string describe_plan(const RunChoices& choices, const comm::BlockLayout& layout, const SourceRow& source,
-                          const std::optional<Environment>& environment, std::string_view format) {
+std::string describe_plan(const RunChoices& choices, const comm::BlockLayout& layout,
+                          const MatrixSource& source, const std::optional<Environment>& environment,
+                          std::string_view format) {
   const auto totals = add_up(choices, layout, source, environment);
   return format == "json" ? as_json(choices, layout, totals, environment)
                           : as_text(choices, layout, totals, environment);

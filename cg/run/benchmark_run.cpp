@@ -21,6 +21,7 @@
 #include "cg/matrix/matrix_market.hpp"
 #include "cg/matrix/row_lengths.hpp"
 #include "cg/solver/communicator_setup.hpp"
+#include "cg/solver/layout.hpp"
 #include "cg/solver/overlapped_product.hpp"
 #include "cg/timing/counter_setup.hpp"
 #include "cg/tuning/run_plan.hpp"
@@ -48,7 +49,7 @@ std::int64_t product_vector_bytes(comm::Communicator& communicator) {
 }  // namespace
 
 BenchmarkRun::BenchmarkRun(const RunOptions& options, comm::RankGroup& group, const Progress& progress)
-    : options_(options), group_(group), progress_(progress) {
+    : options_(options), group_(group), progress_(progress), source_(default_source().make(options.problem)) {
   report_.problem = options.problem;
   report_.thread_count = options.thread_count;
   report_.sum_form = options.sum_form;
@@ -98,29 +99,32 @@ void BenchmarkRun::load_machine() {
 
 void BenchmarkRun::predict_phases() {
   if (!machine_) return;
-  const auto machine = machine_->through(options_.transport);
-  const auto kernel =
-      std::ranges::find(machine.kernels, report_.kernel_choice.kernel.name, &KernelCost::name);
-  if (kernel == machine.kernels.end()) return;
-  report_.prediction = predict(machine, *kernel, options_.problem, report_.grid, options_.sum_form);
+  if (!machine_->has_kernel(configuration().kernel)) return;
+  report_.prediction = predict(*machine_, source_->facts(), configuration(), options_.problem.niter);
 }
 
-KernelChoice BenchmarkRun::kernel_for(const comm::ProcessGrid& grid) const {
-  return choose_kernel(options_.kernel,
-                       {.problem = options_.problem,
-                        .grid = grid,
-                        .thread_count = options_.thread_count,
-                        .ranks_oversubscribed = report_.environment->ranks_oversubscribed},
-                       report_.profile);
+Configuration BenchmarkRun::configuration() const {
+  auto configuration = choices().configuration();
+  configuration.grid = report_.grid;
+  configuration.transport = options_.transport;
+  return configuration;
+}
+
+ChosenKernel BenchmarkRun::kernel_for(const comm::ProcessGrid& grid) const {
+  const Configuration configuration{
+      .grid = grid, .kernel = options_.kernel.name, .thread_count = options_.thread_count};
+  return choose_kernel(source_->facts(), configuration,
+                       {.asked = options_.kernel.tuning,
+                        .ranks_oversubscribed = report_.environment->ranks_oversubscribed,
+                        .profile = report_.profile});
 }
 
 GridShortlist BenchmarkRun::shortlist() const {
-  std::optional<MachineDescription> machine;
-  if (machine_) machine = machine_->through(options_.transport);
+  const auto shared = configuration();
   return make_grid_shortlist(group_,
-                             {.choices = choices(),
-                              .rank_count = group_.size(),
-                              .machine = machine,
+                             {.matrix = source_->facts(),
+                              .configuration = shared,
+                              .machine = machine_,
                               .kernel_for = [this](const auto& grid) { return kernel_for(grid).kernel; }});
 }
 
@@ -128,10 +132,11 @@ GridShortlist BenchmarkRun::shortlist() const {
 void BenchmarkRun::try_grids() {
   const auto environment = granted_environment();
   if (grid_shortlist_.grids.size() > 1) progress_.say("trying grids");
+  auto shared = configuration();
+  shared.transport = first_transport().name;
   report_.grid_trial = cg2d::try_grids(group_,
-                                       {.choices = choices(),
-                                        .transport = first_transport(),
-                                        .source = source_,
+                                       {.source = *source_,
+                                        .configuration = shared,
                                         .environment = environment,
                                         .kernel_for = [this](const auto& grid) { return kernel_for(grid); }},
                                        grid_shortlist_);
@@ -158,12 +163,13 @@ const comm::TransportRow& BenchmarkRun::first_transport() const {
 /// With the run's own block: nothing is generated for the trial.
 void BenchmarkRun::choose_transport(const comm::BlockLayout& layout, BlockProduct& product) {
   progress_.say("choosing the transport");
-  auto trial = cg2d::choose_transport(group_, {.choices = choices(),
+  const auto so_far = configuration();
+  auto trial = cg2d::choose_transport(group_, {.source = *source_,
                                                .layout = layout,
-                                               .source = source_,
+                                               .configuration = so_far,
                                                .product = product,
+                                               .shift = options_.problem.shift,
                                                .environment = *report_.environment,
-                                               .wait_mode = report_.wait_mode,
                                                .profile = report_.profile,
                                                .profile_source = options_.profile});
   if (!trial.not_kept_because.empty() && options_.profile.is_used)
@@ -190,7 +196,7 @@ kernels::CsrBlock BenchmarkRun::generate(const comm::BlockLayout& layout) {
                             options_.problem.n, report_.grid.name()));
   group_.barrier();
   const Stopwatch stopwatch;
-  auto sourced = source_.build(options_.problem, layout, group_, options_.thread_count);
+  auto sourced = source_->build(layout, group_, options_.thread_count);
   report_.generation_s = group_.maximum(stopwatch.seconds());
   report_.source_facts = sourced.facts;
   report_.nonzero_count = group_.sum(sourced.block.nonzero_count());
@@ -239,8 +245,8 @@ void BenchmarkRun::perform() {
   report_.binding = binding_->facts();
   if (!grid_shortlist_.grids.empty()) try_grids();
   predict_phases();
-  const auto layout = comm::BlockLayout::even(options_.problem.n, report_.grid);
-  agree_on(group_, [&] { check_memory(choices(), layout, source_, granted_environment()); });
+  const auto layout = make_layout(source_->facts(), configuration());
+  agree_on(group_, [&] { check_memory(*source_, configuration(), layout, granted_environment()); });
   const CycleCalibration calibration;
   auto block = generate(layout);
   if (!options_.export_mtx.empty()) export_matrix(block, layout);
@@ -249,8 +255,8 @@ void BenchmarkRun::perform() {
   if (chooses_transport()) choose_transport(layout, *product);
   const auto& transport =
       *comm::find_transport(report_.transport_trial ? report_.transport_trial->best : options_.transport);
-  const auto communicator =
-      make_communicator(transport, group_, layout, choices().communicator_options(product->is_symmetric()));
+  const auto communicator = make_communicator(transport, group_, layout,
+                                              communicator_options(configuration(), product->is_symmetric()));
   report_.kernel = product->kernel_name();
   report_.is_symmetric = product->is_symmetric();
   report_.instruction_set = product->instruction_set();

@@ -41,15 +41,16 @@ class BenchmarkRun {
 
   /// What has been chosen, behind prepare().
   [[nodiscard]] RunChoices choices() const { return options_.choices(report_.kernel_choice.kernel); }
+  [[nodiscard]] Configuration configuration() const;
   /// The environment with no more memory on each node than the user grants. Behind prepare().
   [[nodiscard]] Environment granted_environment() const;
-  [[nodiscard]] const SourceRow& source() const { return source_; }
+  [[nodiscard]] const MatrixSource& source() const { return *source_; }
 
  private:
   void load_machine();
   void predict_phases();
   void check_choices();
-  [[nodiscard]] KernelChoice kernel_for(const comm::ProcessGrid& grid) const;
+  [[nodiscard]] ChosenKernel kernel_for(const comm::ProcessGrid& grid) const;
   [[nodiscard]] GridShortlist shortlist() const;
   void try_grids();
   [[nodiscard]] bool chooses_transport() const { return options_.transport == automatic_choice; }
@@ -69,7 +70,7 @@ class BenchmarkRun {
   const RunOptions& options_;
   comm::RankGroup& group_;
   const Progress& progress_;
-  SourceRow source_ = source_table().front();
+  std::unique_ptr<MatrixSource> source_;
   RunReport report_;
   std::optional<MachineDescription> machine_;  ///< of this one, on rank 0, if it has been calibrated
   GridShortlist grid_shortlist_;               ///< where there is to be a trial

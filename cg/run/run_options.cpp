@@ -21,7 +21,8 @@ comm::ProcessGrid resolve_grid(const RunOptions& options, int rank_count) {
     }
     return {.columns = columns, .rows = rank_count / columns};
   }
-  if (!options.grid) return choose_grid(options.choices(kernel), rank_count);
+  if (!options.grid)
+    return choose_grid(facts_of(options.problem), options.choices(kernel).configuration(), rank_count);
   require_grid_of(*options.grid, rank_count);
   return *options.grid;
 }

@@ -97,7 +97,7 @@ struct RunReport {
   bool is_symmetric = false;  ///< the kernel stores one entry of each mirrored pair
   bool converted = false;     ///< the kernel takes something else than the CSR that was generated
   std::string instruction_set;
-  KernelChoice kernel_choice;
+  ChosenKernel kernel_choice;
   LoadedProfile profile;
   bool phases_timed = false;
   std::optional<Environment> environment;

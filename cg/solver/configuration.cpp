@@ -211,6 +211,12 @@ std::vector<Configuration> crossed(const Configuration& common,
   return all;
 }
 
+comm::CommunicatorOptions communicator_options(const Configuration& configuration, bool mirrored) {
+  return {.sum_form = configuration.sum_form,
+          .mirrored = mirrored,
+          .ranks_per_node = configuration.ranks_per_node};
+}
+
 std::string sum_form_name(comm::SumForm form) {
   return std::string(std::ranges::find(sum_form_table, form, &SumFormRow::form)->name);
 }

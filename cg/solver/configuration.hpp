@@ -28,6 +28,8 @@ struct Configuration {
   int ranks_per_node = 0;  ///< pretended nodes of so many ranks; 0: the real ones
 
   [[nodiscard]] bool has_grid() const { return grid.columns > 0; }
+  [[nodiscard]] bool has_kernel() const { return kernel != automatic_choice; }
+  [[nodiscard]] bool has_transport() const { return transport != automatic_choice; }
   friend bool operator==(const Configuration&, const Configuration&) = default;
 };
 
@@ -73,6 +75,9 @@ std::vector<Configuration> crossed(const Configuration& common,
 
 /// The form of the sum of runs that are not asked for another one.
 inline constexpr comm::SumForm default_sum_form = comm::SumForm::reduce_scatter;
+
+/// The communicator's part of a configuration. mirrored: for kernels with symmetric storage.
+comm::CommunicatorOptions communicator_options(const Configuration& configuration, bool mirrored);
 
 std::string sum_form_name(comm::SumForm form);
 std::vector<std::string> sum_form_names();

@@ -35,11 +35,7 @@ void require_ranks_for(const PingPongOptions& options, int rank_count) {
 
 comm::ProcessGrid grid_of(const PingPongOptions& options, int rank_count) {
   if (options.grid) return *options.grid;
-  const RunChoices choices{.problem = options.problem,
-                           .sum_form = comm::SumForm::reduce_scatter,
-                           .kernel = kernel_info(kernels::default_kernel().name),
-                           .thread_count = 1};
-  return choose_grid(choices, rank_count);
+  return choose_grid(facts_of(options.problem), {}, rank_count);
 }
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include "cg/base/agreement.hpp"
 #include "cg/base/errors.hpp"
 #include "cg/machine/environment.hpp"
+#include "cg/solver/layout.hpp"
 #include "cg/tuning/tune_measure.hpp"
 #include "comm/mpi_handles.hpp"
 #include "comm/node_map.hpp"
@@ -302,7 +303,7 @@ Phase communication_phase_at(std::size_t index) {
   return phases[index];
 }
 
-std::vector<TransportPhases> measure_phases(comm::RankGroup& group, const TransportChoice& transports,
+std::vector<TransportPhases> measure_phases(comm::RankGroup& group, const UsableTransports& transports,
                                             const Problem& problem, const comm::ProcessGrid& grid,
                                             int ranks_per_node) {
   constexpr std::array<comm::Operation, communication_phase_count> operations{
@@ -312,7 +313,7 @@ std::vector<TransportPhases> measure_phases(comm::RankGroup& group, const Transp
                               .budget_s = 0.3,
                               .hopeless_factor = std::numeric_limits<double>::infinity(),
                               .shortest_turn_s = 1e-3};
-  const auto layout = comm::BlockLayout::even(problem.n, grid);
+  const auto layout = make_layout(facts_of(problem), {.grid = grid});
   std::vector<TransportPhases> phases;
   for (const auto* transport : transports.available)
     phases.push_back({.transport = std::string(transport->name), .seconds = {}});

@@ -82,7 +82,7 @@ struct TransportPhases {
 
 /// All transports in turns, phase by phase, at the sizes of the problem on the grid of all ranks. Collective,
 /// all ranks work. Throws as time_operations().
-std::vector<TransportPhases> measure_phases(comm::RankGroup& group, const TransportChoice& transports,
+std::vector<TransportPhases> measure_phases(comm::RankGroup& group, const UsableTransports& transports,
                                             const Problem& problem, const comm::ProcessGrid& grid,
                                             int ranks_per_node);
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// Which grid is the fastest of a few, by a short measurement before the run.
+// The choice of the fastest of a few grids, by a short measurement before the run.
 
 #include <functional>
 #include <string>
@@ -8,11 +8,10 @@
 
 #include "cg/machine/environment.hpp"
 #include "cg/matrix/matrix_source.hpp"
+#include "cg/solver/configuration.hpp"
 #include "cg/tuning/grid_shortlist.hpp"
 #include "cg/tuning/kernel_choice.hpp"
-#include "cg/tuning/run_plan.hpp"
 #include "comm/block_layout.hpp"
-#include "comm/communicator.hpp"
 #include "comm/rank_group.hpp"
 
 namespace cg2d {
@@ -24,29 +23,28 @@ struct TriedGrid {
 
 struct GridTrial {
   comm::ProcessGrid best;
-  std::string shortlist_by;      ///< who named the grids: "model" or "rule"
+  std::string shortlist_by;      ///< the source of the grids: "model" or "rule"
   std::vector<TriedGrid> tried;  ///< in the order of the shortlist; empty without a trial
   double duration_s = 0.0;       ///< with the blocks that were made for it
   std::string skipped_because;   ///< one phrase; empty with a trial
 };
 
-/// One line for people: what was tried and what it took, or why nothing was.
+/// One line for people: the grids with their times, or why none was tried.
 std::string describe_trial(const GridTrial& trial);
 
-/// What every contestant is made from.
-struct GridTrialSetting {
-  RunChoices choices;
-  const comm::TransportRow& transport;
-  const SourceRow& source;
+/// The run that a grid is looked for.
+struct GridTrialConfig {
+  const MatrixSource& source;
+  const Configuration& configuration;  ///< its grid and kernel are those of each contestant
   const Environment& environment;
   /// The kernel for a grid.
-  std::function<KernelChoice(const comm::ProcessGrid&)> kernel_for;
+  std::function<ChosenKernel(const comm::ProcessGrid&)> kernel_for;
 };
 
 /// Runs some CG steps on every grid of the shortlist, in turns, and takes the fastest. The blocks of all of
 /// them are in memory at once: where these are too large, or there is nothing to choose from, the first of
-/// the shortlist is taken without a trial. Takes the generation of all blocks, and of CG steps three to seven
-/// outer iterations on each grid. Collective; the same answer on every rank. Throws RunError, MpiError.
-GridTrial try_grids(comm::RankGroup& group, const GridTrialSetting& setting, const GridShortlist& shortlist);
+/// the shortlist is taken without a trial. Cost: all blocks are generated, and each grid does three to seven
+/// outer iterations. Collective; the same answer on every rank. Throws RunError, MpiError.
+GridTrial try_grids(comm::RankGroup& group, const GridTrialConfig& config, const GridShortlist& shortlist);
 
 }  // namespace cg2d

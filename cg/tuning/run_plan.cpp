@@ -7,22 +7,24 @@
 
 #include "cg/base/errors.hpp"
 #include "cg/base/text_format.hpp"
+#include "cg/solver/layout.hpp"
+#include "kernels/spmv.hpp"
 
 namespace cg2d {
 namespace {
 
 constexpr std::int64_t double_bytes = sizeof(double);
 
-/// Expected nonzeros of a block: its share of the plane. Positions are drawn evenly, so blocks hardly differ.
-double expected_block_nonzeros(const Problem& problem, const comm::IndexRange& rows,
+/// Expected nonzeros of a block: its share of the plane, as if they were spread evenly.
+double expected_block_nonzeros(const MatrixFacts& matrix, const comm::IndexRange& rows,
                                const comm::IndexRange& columns) {
-  const auto n = static_cast<double>(problem.n);
-  return expected_nonzero_count(problem) * (static_cast<double>(rows.size()) / n) *
+  const auto n = static_cast<double>(matrix.key.order);
+  return matrix.nonzero_count * (static_cast<double>(rows.size()) / n) *
          (static_cast<double>(columns.size()) / n);
 }
 
-/// While the format is made. The source makes the whole block as CSR; for symmetric storage half of it is
-/// dropped at once.
+/// The largest memory while the kernel's format is made. The source makes the whole block as CSR; for
+/// symmetric storage half of it is dropped at once.
 double peak_bytes_per_nonzero(const KernelInfo& kernel, double copied_share) {
   constexpr double csr = sizeof(double) + sizeof(std::int32_t);
   const double kept_csr = kernel.is_symmetric ? 0.5 * csr : csr;
@@ -31,16 +33,16 @@ double peak_bytes_per_nonzero(const KernelInfo& kernel, double copied_share) {
       {csr, kept_csr + (kernel.converts ? kernel.bytes_per_nonzero : 0.0), kept_csr * (1.0 + copied_share)});
 }
 
-/// What strips of columns take beside the block that they are cut from, while they are made.
+/// Memory of strips of columns beside the block that they are cut from, while they are made.
 struct StripCost {
   double copied_share = 0.0;  ///< of the entries that one of them takes: in memory twice for a moment
   std::int64_t count = 0;
 };
 
 /// None where the product is in one part. The last strip takes over what the others have left.
-StripCost strip_cost(const RunChoices& choices, const comm::BlockLayout& layout, int rank) {
+StripCost strip_cost(const Configuration& configuration, const comm::BlockLayout& layout, int rank) {
   StripCost cost;
-  if (!choices.overlaps || layout.grid().rows == 1) return cost;
+  if (!configuration.overlaps || layout.grid().rows == 1) return cost;
   const auto columns = layout.column_block(layout.grid().column_of(rank)).size();
   std::int64_t copied = 0;
   std::int64_t last = 0;
@@ -68,28 +70,33 @@ std::int64_t received_to_add(const comm::Schedule& schedule, const comm::GroupPi
 
 }  // namespace
 
-MemoryPlan plan_memory(const RunChoices& choices, const comm::BlockLayout& layout, int rank,
-                       const SourceRow& source) {
+KernelInfo planned_kernel(const Configuration& configuration) {
+  return kernel_info(configuration.has_kernel() ? configuration.kernel : kernels::default_kernel().name);
+}
+
+MemoryPlan plan_memory(const MatrixSource& source, const Configuration& configuration,
+                       const comm::BlockLayout& layout, int rank) {
+  const auto kernel = planned_kernel(configuration);
   const auto rows = layout.row_block(layout.grid().row_of(rank));
   const auto columns = layout.column_block(layout.grid().column_of(rank));
   const auto piece = layout.piece(layout.column_piece_of(rank));
   MemoryPlan plan;
-  const auto strips = strip_cost(choices, layout, rank);
-  plan.block_bytes = static_cast<std::int64_t>(peak_bytes_per_nonzero(choices.kernel, strips.copied_share) *
-                                               expected_block_nonzeros(choices.problem, rows, columns)) +
+  const auto strips = strip_cost(configuration, layout, rank);
+  plan.block_bytes = static_cast<std::int64_t>(peak_bytes_per_nonzero(kernel, strips.copied_share) *
+                                               expected_block_nonzeros(source.facts(), rows, columns)) +
                      static_cast<std::int64_t>(sizeof(std::int64_t)) * (rows.size() + 1) * (1 + strips.count);
   constexpr std::int64_t solver_pieces = 4;  // x, z, r, and q where it has to move
   std::int64_t elements = columns.size() + rows.size() + solver_pieces * piece.size() +
-                          received_to_add(comm::summation_schedule(layout, rank, choices.sum_form),
+                          received_to_add(comm::summation_schedule(layout, rank, configuration.sum_form),
                                           comm::summation_pieces(layout, rank));
-  if (choices.kernel.is_symmetric) {
-    elements += columns.size() * choices.thread_count + rows.size() + piece.size() +
-                received_to_add(comm::mirrored_summation_schedule(layout, rank, choices.sum_form),
+  if (kernel.is_symmetric) {
+    elements += columns.size() * configuration.thread_count + rows.size() + piece.size() +
+                received_to_add(comm::mirrored_summation_schedule(layout, rank, configuration.sum_form),
                                 comm::collection_pieces(layout, rank));
   }
   if (strips.count > 1) elements += rows.size();  // the partial sums of one strip
   plan.vector_bytes = double_bytes * elements;
-  plan.working_bytes = source.plan(choices.problem, layout).working_bytes;
+  plan.working_bytes = source.plan(layout).working_bytes;
   return plan;
 }
 
@@ -107,39 +114,43 @@ StepTraffic plan_traffic(const comm::BlockLayout& layout, int rank, comm::SumFor
   return traffic;
 }
 
-comm::ProcessGrid choose_grid(const RunChoices& choices, int rank_count) {
-  return shortlist_by_rule(choices, rank_count, 1).front();
+comm::ProcessGrid choose_grid(const MatrixFacts& matrix, const Configuration& configuration, int rank_count) {
+  return shortlist_by_rule(matrix, configuration, rank_count, 1).front();
 }
 
-std::vector<comm::ProcessGrid> shortlist_by_rule(const RunChoices& choices, int rank_count,
+std::vector<comm::ProcessGrid> shortlist_by_rule(const MatrixFacts& matrix,
+                                                 const Configuration& configuration, int rank_count,
                                                  std::size_t most) {
+  const bool mirrored = planned_kernel(configuration).is_symmetric;
   std::vector<std::pair<std::int64_t, comm::ProcessGrid>> by_cost;
   for (const auto& grid : comm::factorizations(rank_count)) {
-    const auto layout = comm::BlockLayout::even(choices.problem.n, grid);
+    auto on_grid = configuration;
+    on_grid.grid = grid;
+    const auto layout = make_layout(matrix, on_grid);
     std::int64_t cost = 0;
     // Even pieces differ by one element at most, so any rank stands for all; but ranks 0 and P-1 keep their
     // piece in every shuffle, so it must be another one where there is one.
     for (int rank = 0; rank < std::min(rank_count, 2); ++rank) {
-      const auto traffic = plan_traffic(layout, rank, choices.sum_form, choices.kernel.is_symmetric).total();
+      const auto traffic = plan_traffic(layout, rank, configuration.sum_form, mirrored).total();
       cost = std::max(cost, traffic.byte_count + start_up_bytes * traffic.message_count);
     }
     by_cost.emplace_back(cost, grid);
   }
-  // Of equals the smallest Px stays in front.
+  // The sort is stable: of equals the smallest Px stays first.
   std::ranges::stable_sort(by_cost, {}, &std::pair<std::int64_t, comm::ProcessGrid>::first);
   std::vector<comm::ProcessGrid> grids;
   for (std::size_t k = 0; k < std::min(most, by_cost.size()); ++k) grids.push_back(by_cost[k].second);
   return grids;
 }
 
-void check_memory(const RunChoices& choices, const comm::BlockLayout& layout, const SourceRow& source,
-                  const Environment& environment) {
+void check_memory(const MatrixSource& source, const Configuration& configuration,
+                  const comm::BlockLayout& layout, const Environment& environment) {
   for (std::size_t node = 0; node < environment.nodes.size(); ++node) {
     std::int64_t needed = 0;
     std::int64_t largest = 0;
     for (std::size_t rank = 0; rank < environment.ranks.size(); ++rank) {
       if (environment.ranks[rank].node != static_cast<int>(node)) continue;
-      const auto bytes = plan_memory(choices, layout, static_cast<int>(rank), source).total_bytes();
+      const auto bytes = plan_memory(source, configuration, layout, static_cast<int>(rank)).total_bytes();
       needed += bytes;
       largest = std::max(largest, bytes);
     }

@@ -3,12 +3,15 @@
 // What a run will take, computed before anything large is allocated: blocks, memory, messages.
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "cg/machine/environment.hpp"
+#include "cg/matrix/matrix_facts.hpp"
 #include "cg/matrix/matrix_source.hpp"
 #include "cg/matrix/problem.hpp"
 #include "cg/solver/block_product.hpp"
+#include "cg/solver/configuration.hpp"
 #include "comm/block_layout.hpp"
 #include "comm/schedule.hpp"
 
@@ -22,7 +25,7 @@ struct MemoryPlan {
   [[nodiscard]] std::int64_t total_bytes() const { return block_bytes + vector_bytes + working_bytes; }
 };
 
-/// What a plan depends on beside the layout.
+/// The choices of a run.
 struct RunChoices {
   Problem problem;
   comm::SumForm sum_form = comm::SumForm::reduce_scatter;
@@ -31,13 +34,21 @@ struct RunChoices {
   bool overlaps = false;
   int ranks_per_node = 0;  ///< as in comm::CommunicatorOptions
 
-  [[nodiscard]] comm::CommunicatorOptions communicator_options(bool mirrored) const {
-    return {.sum_form = sum_form, .mirrored = mirrored, .ranks_per_node = ranks_per_node};
+  /// On a grid that is still to be chosen.
+  [[nodiscard]] Configuration configuration() const {
+    return {.kernel = std::string(kernel.name),
+            .sum_form = sum_form,
+            .thread_count = thread_count,
+            .overlaps = overlaps,
+            .ranks_per_node = ranks_per_node};
   }
 };
 
-MemoryPlan plan_memory(const RunChoices& choices, const comm::BlockLayout& layout, int rank,
-                       const SourceRow& source);
+/// The kernel that a plan counts with: the one named, or the default one where it is still to be chosen.
+KernelInfo planned_kernel(const Configuration& configuration);
+
+MemoryPlan plan_memory(const MatrixSource& source, const Configuration& configuration,
+                       const comm::BlockLayout& layout, int rank);
 
 /// Messages and bytes that one rank sends in one CG step: one product, two dot products.
 struct StepTraffic {
@@ -53,14 +64,16 @@ StepTraffic plan_traffic(const comm::BlockLayout& layout, int rank, comm::SumFor
 
 /// The grid that "auto" stands for: the factorization whose busiest rank sends least in one CG step, a
 /// message counted as start_up_bytes of data; the smallest Px of equals.
-comm::ProcessGrid choose_grid(const RunChoices& choices, int rank_count);
+comm::ProcessGrid choose_grid(const MatrixFacts& matrix, const Configuration& configuration, int rank_count);
 inline constexpr std::int64_t start_up_bytes = 4096;
 /// The first `most` factorizations by the same rule, the best first.
-std::vector<comm::ProcessGrid> shortlist_by_rule(const RunChoices& choices, int rank_count, std::size_t most);
+std::vector<comm::ProcessGrid> shortlist_by_rule(const MatrixFacts& matrix,
+                                                 const Configuration& configuration, int rank_count,
+                                                 std::size_t most);
 
 /// Throws RunError (memory) with the two numbers when some node's ranks need more than the node has. Local:
 /// every rank comes to the same answer.
-void check_memory(const RunChoices& choices, const comm::BlockLayout& layout, const SourceRow& source,
-                  const Environment& environment);
+void check_memory(const MatrixSource& source, const Configuration& configuration,
+                  const comm::BlockLayout& layout, const Environment& environment);
 
 }  // namespace cg2d

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <string>
 #include <utility>
 
 #include "cg/solver/overlapped_product.hpp"
@@ -42,8 +43,8 @@ std::int64_t planned_block_bytes(const KernelInfo& kernel, const comm::BlockLayo
   Problem problem;
   problem.n = order;
   problem.nonzer = nonzer;
-  const RunChoices choices{.problem = problem, .kernel = kernel, .overlaps = overlaps};
-  return plan_memory(choices, layout, 0, npb_source()).block_bytes;
+  const Configuration configuration{.kernel = std::string(kernel.name), .overlaps = overlaps};
+  return plan_memory(*default_source().make(problem), configuration, layout, 0).block_bytes;
 }
 
 TEST(OverlapMemoryTest, StripsTakeWhatThePlanSays) {
