@@ -33,8 +33,8 @@ void call(comm::Communicator& communicator, comm::Operation operation) {
   }
 }
 
-/// One product's communication with data that tell where they belong. Collective; true on this rank if all
-/// that arrived is right.
+/// Does the communication of one product with data that tell their index. Collective; true on this rank if
+/// all that arrived is right.
 bool delivers_one_product(comm::Communicator& communicator, const comm::BlockLayout& layout, int rank) {
   const auto grid = layout.grid();
   const auto mine = layout.piece(layout.column_piece_of(rank));

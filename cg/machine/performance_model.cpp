@@ -34,7 +34,7 @@ class MessageCost {
   }
   [[nodiscard]] double addition(double elements) const { return elements * network_.add_s_per_element; }
 
-  /// One member's steps, one after the other; both ways of a step are under way at the same time.
+  /// One member's steps, one after the other; both directions of a step overlap.
   [[nodiscard]] double steps(const comm::Schedule& schedule, const comm::GroupPieces& pieces) const {
     double seconds = 0.0;
     for (const auto& step : schedule.steps) {
@@ -83,7 +83,7 @@ CommunicationCosts costs_of_rank(const MessageCost& cost, const comm::BlockLayou
   costs.summation_s = cost.steps(comm::summation_schedule(layout, rank, options.sum_form), over_row);
   costs.shuffle_s = shuffle_seconds(cost, layout, rank);
   if (options.mirrored) {
-    // The shuffle backwards is a part of the collection over the rows.
+    // The collection over the rows includes a shuffle backwards.
     costs.collection_s +=
         costs.shuffle_s + cost.steps(comm::mirrored_collection_schedule(layout, rank), over_row);
     costs.summation_s +=

@@ -1,7 +1,7 @@
 #pragma once
 
-// What is known of a matrix before it is made: plans, choices, profiles and the performance model ask this,
-// whatever the matrix comes from.
+// Figures of a matrix that are known before it is made: plans, choices, profiles and the performance model
+// ask for these, whatever source the matrix has.
 
 #include <cstdint>
 #include <functional>
@@ -15,8 +15,8 @@
 
 namespace cg2d {
 
-/// Tells matrices apart, in files too. Two matrices with nonzeros in the same places are the same here, since
-/// their products cost the same: the shift of an NPB matrix makes no difference.
+/// Identifies a matrix, also in files. Matrices with nonzeros in the same places compare equal, since their
+/// products cost the same: the shift of an NPB matrix makes no difference.
 struct MatrixKey {
   std::string name{};  ///< for people: "A", "U(n 1400, nonzer 7)", or a file's name
   std::int64_t order = 0;
@@ -31,11 +31,12 @@ struct MatrixKey {
 struct MatrixFacts {
   MatrixKey key{};
   double nonzero_count = 0.0;  ///< of the whole matrix, expected or counted
-  /// The rows of blocks of 1 / column_block_count of the columns, expected.
+  /// The expected rows of blocks of 1 / column_block_count of the columns.
   std::function<RowLengthDistribution(int column_block_count)> row_lengths{};
 };
 
-/// The key of an NPB matrix. Any class_name that is no class of these numbers gives "U(n ..., nonzer ...)".
+/// The key of an NPB matrix. Where class_name is no class with these numbers, the name becomes "U(n 1400,
+/// nonzer 7)".
 MatrixKey npb_matrix_key(std::string_view class_name, std::int64_t order, int nonzer);
 
 /// The expected figures of an NPB matrix.

@@ -4,7 +4,7 @@
 
 namespace cg2d {
 
-// Each is defined in the file of its source.
+// Each row is defined in the file of its source.
 SourceRow npb_source();
 
 std::span<const SourceRow> source_table() {

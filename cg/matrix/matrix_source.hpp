@@ -1,6 +1,6 @@
 #pragma once
 
-// Where a rank's block of the matrix comes from: the interface of all sources, and their table.
+// The sources of a matrix, of which each rank gets its block: their interface and their table.
 
 #include <cstdint>
 #include <memory>
@@ -30,7 +30,7 @@ struct SourcedBlock {
 /// The work of making one rank's block.
 struct SourcePlan {
   std::int64_t working_bytes = 0;  ///< beside the finished block, per rank, at most
-  int strip_count = 1;             ///< the block is made in so many strips of rows, one after the other
+  int strip_count = 1;             ///< strips of rows in which the block is made, one after the other
 };
 
 /// One matrix, to be made block by block.
@@ -56,7 +56,7 @@ class MatrixSource {
 struct SourceRow {
   std::string_view name;
   std::string_view description;
-  /// The matrix of a problem; a source takes from it what it needs. No rank waits for another one here.
+  /// The matrix of a problem; a source takes the numbers that it needs. Local.
   std::unique_ptr<MatrixSource> (*make)(const Problem& problem);
 };
 

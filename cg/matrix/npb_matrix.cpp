@@ -1,6 +1,6 @@
 // The NAS CG matrix, generated in parallel: every rank draws its share of the random vectors, sends each
-// block's owner the parts that meet the block, and sums what it gets. No rank walks the whole stream or sorts
-// more than a row.
+// block's owner the parts that meet the block, and sums the parts that it receives. No rank walks the whole
+// stream or sorts more than a row.
 
 #include <algorithm>
 #include <cmath>
@@ -60,7 +60,7 @@ DrawnVectors draw_vectors(const Problem& problem, comm::RankGroup& group) {
     const auto share = draw_share(problem, share_of(pair_count, group.rank(), group.size()), window);
     const std::int64_t first_number = group.sum_of_lower_ranks(share.own_count);
     const auto rejections = resolve_rejections(problem, all_repetitions(share, first_number, window, group));
-    // Both estimates suffice but for once in a lifetime, or for tiny dense problems; every rank sees the same
+    // Both estimates hold but once in a lifetime, or for tiny dense problems; every rank sees the same
     // numbers.
     if (rejections.longest_vector > window) {
       window *= 2;
@@ -73,7 +73,7 @@ DrawnVectors draw_vectors(const Problem& problem, comm::RankGroup& group) {
   }
 }
 
-/// The rows of row block `process_row` that are made in strip number `strip`, as global rows.
+/// The rows of row block `process_row` in strip number `strip`, as global rows.
 comm::IndexRange strip_of(const comm::BlockLayout& layout, int process_row, int strip, int strip_count) {
   const auto block = layout.row_block(process_row);
   const auto local = share_of(block.size(), strip, strip_count);
@@ -152,7 +152,7 @@ double strip_bytes(const Problem& problem, const comm::ProcessGrid& grid, int st
   const double words = 2.0 * meets_rows * meets_columns +
                        words_per_position * (rows_hit * meets_columns + columns_hit * meets_rows);
   const double inverted_words = 2.0 * rows_hit * meets_columns;
-  const double buffers = 2.0;  // what is sent and what is received
+  const double buffers = 2.0;  // sent and received words
   return 8.0 * static_cast<double>(problem.n) * (buffers * words + inverted_words);
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// How a matrix is cut into pieces: every layout of the program is made here.
+// The cut of a matrix into pieces: every layout of the program is made here.
 
 #include <cstdint>
 

@@ -38,10 +38,11 @@ comm::BlockLayout one_row(std::int64_t piece_size, int ranks) {
   return equal_pieces(piece_size * ranks, {.columns = ranks, .rows = 1});
 }
 
-/// Seconds of a collection as those of one of its messages, which go one after the other.
+/// One message of a collection, whose messages go one after the other: its bytes and its share of the
+/// seconds.
 LinePoint message_point(const comm::BlockLayout& layout, const comm::CommunicatorOptions& options,
                         double seconds) {
-  // On a machine where only messages take time they are counted, where only bytes do, these.
+  // A machine where only start-ups take time counts messages, one where only bytes do counts bytes.
   const auto count = [&](double start_up_s, double bytes_per_s) {
     MachineDescription machine;
     machine.network = {.start_up_s = start_up_s, .bytes_per_s = bytes_per_s};
@@ -53,7 +54,7 @@ LinePoint message_point(const comm::BlockLayout& layout, const comm::Communicato
 
 using Transports = std::span<const comm::TransportRow* const>;
 
-/// Medians of one call of each, transport by transport, and for each of them operation by operation.
+/// Median seconds of one call per operation, in the order of the operations.
 std::vector<double> medians_of(comm::RankGroup& group, std::span<const TimedOperation> operations,
                                double budget_s) {
   std::vector<double> medians;
@@ -65,7 +66,7 @@ std::vector<double> medians_of(comm::RankGroup& group, std::span<const TimedOper
   return medians;
 }
 
-/// Collections of some bytes to some kilobytes, for each transport.
+/// Messages of collections of some bytes to some kilobytes, for each transport.
 std::vector<std::vector<LinePoint>> measure_short_messages(comm::RankGroup& group, Transports transports) {
   constexpr std::array<std::int64_t, 4> piece_sizes{1, 16, 128, 1024};
   std::vector<std::vector<LinePoint>> points(transports.size());
@@ -149,7 +150,7 @@ StepTimes typical_times(comm::RankGroup& group, const std::vector<PhaseRecords>&
   return times;
 }
 
-/// The benchmark on one grid.
+/// The benchmark on one grid, with the times of its steps.
 class MeasuredGrid {
  public:
   MeasuredGrid(comm::RankGroup& group, std::unique_ptr<GridSolver> solver)
@@ -179,7 +180,7 @@ class MeasuredGrid {
   double step_s_ = 0.0;  // of the last one
 };
 
-/// In turns, so that a drift of the machine hits all grids alike.
+/// Times the grids in turns, so that a drift of the machine hits all alike.
 void take_turns(comm::RankGroup& group, std::span<const std::unique_ptr<MeasuredGrid>> grids) {
   constexpr int fewest_rounds = 20;
   const double long_enough_s = 1.0 * static_cast<double>(grids.size());
@@ -250,7 +251,7 @@ Configuration with(Configuration configuration, const comm::ProcessGrid& grid,
   return configuration;
 }
 
-/// By the default transport on all grids.
+/// All matrices by the default transport on all grids. Collective.
 std::vector<MeasuredCase> measure_all_grids(comm::RankGroup& group, const CalibrationConfig& config,
                                             const Say& say) {
   std::vector<Configuration> configurations;
@@ -262,8 +263,8 @@ std::vector<MeasuredCase> measure_all_grids(comm::RankGroup& group, const Calibr
   return cases;
 }
 
-/// By the other transports on the grid that collects most. There are several of them, so only matrices that
-/// do not take long: those of class A's order and smaller, or the smallest.
+/// Matrices by the other transports on the grid that collects most. There are several transports, so only
+/// matrices that do not take long: those of class A's order and smaller, or the smallest. Collective.
 std::vector<MeasuredCase> measure_other_transports(comm::RankGroup& group, const CalibrationConfig& config,
                                                    Transports transports, const Say& say) {
   constexpr std::int64_t largest_order = 14'000;
@@ -282,8 +283,8 @@ std::vector<MeasuredCase> measure_other_transports(comm::RankGroup& group, const
   return cases;
 }
 
-/// Short messages by themselves; longer ones as the benchmark's collections take them, which find the data
-/// where a CG step leaves it: hardly in a cache of the receiver.
+/// A transport's costs from short messages, measured by themselves, and longer ones of the benchmark's
+/// collections, which find the data where a CG step leaves it: hardly in a cache of the receiver.
 TransportCost transport_from(const comm::TransportRow& transport, std::vector<LinePoint> messages,
                              double addition_s, const std::vector<MeasuredCase>& cases) {
   for (const auto& measured : cases) {
@@ -292,14 +293,15 @@ TransportCost transport_from(const comm::TransportRow& transport, std::vector<Li
                                      measured.phase_s(Phase::collection) / OuterStepCalls::products));
   }
   const auto line = fit_line(messages);
-  constexpr double fastest_byte_s = 1e-12;  // where the slope is lost in the start-up
+  constexpr double fastest_byte_s = 1e-12;  // the slope may be lost in the start-up
   return {.name = std::string(transport.name),
           .start_up_s = line.intercept,
           .bytes_per_s = 1.0 / std::max(line.slope, fastest_byte_s),
           .add_s_per_element = addition_s};
 }
 
-/// The default transport's network, and those of the others that can serve here. Collective.
+/// Puts the default transport's network into the machine, and those of the others that can serve here.
+/// Collective.
 void measure_networks(comm::RankGroup& group, const CalibrationConfig& config,
                       const std::vector<MeasuredCase>& default_cases, const Say& say,
                       MachineDescription& machine) {

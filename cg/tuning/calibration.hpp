@@ -1,6 +1,6 @@
 #pragma once
 
-// Measures a machine description of this machine, under the ranks and threads that run.
+// Measures the description of this machine, with the ranks and threads that run.
 
 #include <functional>
 #include <memory>
@@ -16,8 +16,9 @@
 
 namespace cg2d {
 
+/// The cases of a calibration.
 struct CalibrationConfig {
-  std::span<const std::unique_ptr<MatrixSource>> sources;  ///< blocks of them are measured on all grids
+  std::span<const std::unique_ptr<MatrixSource>> sources;  ///< of the matrices whose blocks are measured
   const Configuration& configuration;                      ///< its grid and transport are each case's own
   const Environment& environment;
   const LoadedProfile& profile;  ///< for the kernel and its settings

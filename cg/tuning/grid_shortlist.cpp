@@ -11,10 +11,10 @@ namespace cg2d {
 namespace {
 
 constexpr std::size_t most_grids = 4;
-/// A calibrated machine's predictions are meant to be within 15 % of what is measured.
+/// A calibrated machine's predictions are meant to be within 15 % of measured times.
 constexpr double hopeless_factor = 1.25;
 
-/// Nothing where the machine or a kernel is not described.
+/// The best grids by the model; none where the machine or a kernel is not described.
 std::vector<comm::ProcessGrid> shortlist_by_model(const ShortlistConfig& config, int rank_count) {
   if (!config.machine) return {};
   std::vector<std::pair<double, comm::ProcessGrid>> by_time;

@@ -22,19 +22,19 @@ struct GridShortlist {
   std::string made_by;  ///< "model" or "rule"
 };
 
-/// A run on a grid that is still open.
+/// A run whose grid is still open.
 struct ShortlistConfig {
   const MatrixFacts& matrix;
   const Configuration& configuration;  ///< with the kernel that the rule is to count with
-  /// Of this machine, on rank 0; the others need none.
+  /// The description of this machine, on rank 0; the others need none.
   const std::optional<MachineDescription>& machine;
   /// The kernel that a grid would get.
   std::function<KernelInfo(const comm::ProcessGrid&)> kernel_for;
 };
 
-/// The four best grids of the group's ranks, by the model where the machine's description has all their
-/// kernels: then without those that are predicted to take more than 1.25 times the best one's time. Else by
-/// the rule of choose_grid(). Collective: the same answer on every rank.
+/// The four best grids of the group's ranks. By the model where the machine's description has all their
+/// kernels, without grids that are predicted to take more than 1.25 times the best one's time; else by the
+/// rule of choose_grid(). Collective: the same answer on every rank.
 GridShortlist make_grid_shortlist(comm::RankGroup& group, const ShortlistConfig& config);
 
 }  // namespace cg2d

@@ -15,8 +15,8 @@
 
 namespace cg2d {
 
-/// Holds a reference to the group, by its communicator. Collective in everything but the accessors. The zeta
-/// of its steps is that of shift 0.
+/// One rank's solver with all that it needs. Holds a reference to the group, by its communicator. Collective
+/// in everything but the accessors. The shift is 0: nobody looks at the zeta of steps that are timed.
 class GridSolver {
  public:
   /// Makes and converts this rank's block. Grid and transport of the configuration must be known; the kernel
@@ -30,7 +30,7 @@ class GridSolver {
   OuterStep outer_step() { return solver_.outer_step(); }
 
   [[nodiscard]] PhaseTimer& timer() { return solver_.timer(); }
-  /// Of this rank's block, whole, also where half of it is stored.
+  /// Nonzeros of this rank's whole block, also where half of it is stored.
   [[nodiscard]] std::int64_t nonzero_count() const { return nonzero_count_; }
 
  private:

@@ -27,7 +27,7 @@ Configuration on_grid(const GridTrialConfig& config, const comm::ProcessGrid& gr
   return configuration;
 }
 
-/// Bytes that a rank needs for the trial, about: its blocks on all grids at once.
+/// Approximate bytes that a rank needs for the trial: its blocks on all grids at once.
 std::int64_t bytes_of_rank(const GridTrialConfig& config, std::span<const comm::ProcessGrid> grids,
                            int rank) {
   std::int64_t bytes = 0;

@@ -16,26 +16,28 @@
 
 namespace cg2d {
 
+/// One grid with its time.
 struct TriedGrid {
   comm::ProcessGrid grid;
   double step_s = 0.0;  ///< median of a CG step, the slowest rank's
 };
 
+/// The result of a trial.
 struct GridTrial {
   comm::ProcessGrid best;
   std::string shortlist_by;      ///< the source of the grids: "model" or "rule"
   std::vector<TriedGrid> tried;  ///< in the order of the shortlist; empty without a trial
-  double duration_s = 0.0;       ///< with the blocks that were made for it
+  double duration_s = 0.0;       ///< of the whole trial, with the making of its blocks
   std::string skipped_because;   ///< one phrase; empty with a trial
 };
 
 /// One line for people: the grids with their times, or why none was tried.
 std::string describe_trial(const GridTrial& trial);
 
-/// The run that a grid is looked for.
+/// A run whose grid is to be found.
 struct GridTrialConfig {
   const MatrixSource& source;
-  const Configuration& configuration;  ///< its grid and kernel are those of each contestant
+  const Configuration& configuration;  ///< the transport must be known; grid and kernel are each contestant's
   const Environment& environment;
   /// The kernel for a grid.
   std::function<ChosenKernel(const comm::ProcessGrid&)> kernel_for;

@@ -17,7 +17,7 @@ struct FoundText {
   std::string text;
 };
 
-/// Throws InputError for a file that was named and is no profile.
+/// Reads a profile. Throws InputError for a file that was named and is no profile.
 FoundText find_text(const std::string& path, bool was_named) {
   try {
     const auto text = text_of_file(path);
@@ -49,7 +49,7 @@ std::optional<kernels::Tuning> tuning_in(const ProcessorProfile& profile, std::s
   return profile.nearest_tuning(kernel, nonzeros_per_rank(matrix, configuration.grid));
 }
 
-/// The fastest kernel of this very case that this program has.
+/// The fastest kernel of this very case that this program has and that can serve here.
 std::optional<KernelInfo> fastest_in(const ProcessorProfile& profile, const MatrixKey& matrix,
                                      const Configuration& configuration) {
   const auto* tuned = profile.find_case(matrix, configuration);

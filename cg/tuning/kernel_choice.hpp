@@ -31,7 +31,7 @@ struct ProfileSource {
 struct LoadedProfile {
   std::optional<ProcessorProfile> processor;  ///< where it knows this processor's kernels
   std::vector<TransportCase> transports{};    ///< whether or not there are kernels
-  std::string path;                           ///< of the file looked at; empty if none was
+  std::string path;                           ///< of the file that was read; empty if none was
   std::string absence;                        ///< one phrase; empty with a profile
 };
 
@@ -52,7 +52,7 @@ struct ChosenKernel {
   /// In force for the kernels that have one; for the others the value that it would have.
   int critical_vector_length = 0;
   ChoiceOrigin kernel_origin = ChoiceOrigin::built_in_rule;
-  /// Of the settings; those that the command line gave override it in any case.
+  /// Origin of the settings but those from the command line, which override all others.
   ChoiceOrigin tuning_origin = ChoiceOrigin::built_in_rule;
 };
 

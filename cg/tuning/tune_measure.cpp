@@ -25,7 +25,7 @@
 namespace cg2d {
 namespace {
 
-/// One call of each object, for a race.
+/// One work per object, which calls it, for a race.
 template <typename T>
 std::vector<std::function<void()>> calls_of(const std::vector<std::unique_ptr<T>>& objects,
                                             void (T::*call)()) {
@@ -35,7 +35,7 @@ std::vector<std::function<void()>> calls_of(const std::vector<std::unique_ptr<T>
   return works;
 }
 
-/// Numbers of (0.5, 1.5), the same in every run.
+/// Numbers in (0.5, 1.5), the same in every run.
 std::vector<double> operand_of(std::int64_t size) {
   RandomStream stream;
   std::vector<double> p(static_cast<std::size_t>(size));
@@ -151,11 +151,12 @@ std::vector<KernelInfo> available_kernels() {
   return kernels;
 }
 
-/// All formats are in memory at the same time, beside the block they are made from.
+/// Throws RunError where memory does not suffice for all formats at once, beside the block that they are made
+/// from.
 void require_memory(comm::RankGroup& group, const kernels::CsrBlock& block,
                     const std::vector<KernelInfo>& kernels) {
   constexpr double csr_bytes_per_nonzero = sizeof(double) + sizeof(std::int32_t);
-  double formats = 1.0;  // while the last one is made, the copy that it is made from
+  double formats = 1.0;  // the copy from which the last one is made
   for (const auto& kernel : kernels) formats += kernel.bytes_per_nonzero / csr_bytes_per_nonzero;
   const auto needed = group.sum(static_cast<std::int64_t>(formats * static_cast<double>(block.byte_count())));
   const auto available = group.minimum(available_memory_bytes());
@@ -199,8 +200,7 @@ kernels::Tuning search_settings(comm::RankGroup& group, const KernelInfo& kernel
   auto start = kernel.defaults;
   if (start.critical_vector_length) start.critical_vector_length = config.critical_vector_length;
   SettingSearch search(group, kernel, sample, config.configuration.thread_count, start);
-  // The crossover on rows of one length is where the search begins; rows of many lengths may want another
-  // one.
+  // The search begins at the crossover on rows of one length; rows of many lengths may want another one.
   search.try_values(&kernels::Tuning::critical_vector_length, critical_vector_lengths);
   search.try_values(&kernels::Tuning::block_width, block_widths);
   search.try_values(&kernels::Tuning::prefetch_distance, prefetch_distances);
@@ -287,7 +287,7 @@ TunedCase measure_case(comm::RankGroup& group, const MatrixSource& source, const
                   .nonzeros_per_rank = static_cast<double>(group.sum(block.nonzero_count())) / group.size(),
                   .kernels = {}};
 
-  // Larger than the caches, and no larger than a minute allows.
+  // Larger than the caches, and small enough for a search of a minute.
   constexpr std::int64_t sample_nonzeros = 4'000'000;
   const auto sample = sample_of(block, sample_nonzeros);
   auto half_sample = sample.copy();

@@ -28,8 +28,8 @@ constexpr std::array wait_mode_table{WaitModeRow{.name = "spin", .mode = comm::W
                                      WaitModeRow{.name = "yield", .mode = comm::WaitMode::yield},
                                      WaitModeRow{.name = "sleep", .mode = comm::WaitMode::sleep}};
 
-/// The keys of every case. The file names NPB matrices by the numbers that they are generated from, any other
-/// one by its hash.
+/// The keys of every case. NPB matrices go by the numbers that they are generated from, all others by their
+/// hash.
 Json json_of(const MatrixKey& matrix, const Configuration& configuration) {
   Json json{{"class", matrix.name}, {"n", matrix.order}};
   if (matrix.nonzer) {
@@ -98,7 +98,7 @@ void require(bool holds, std::string_view what) {
   if (!holds) throw InputError(fmt::format("{} is out of range", what));
 }
 
-/// A whole number of at least `least`, or nothing for null.
+/// A whole number, at least `least`, or nothing for null. Throws InputError.
 std::optional<int> optional_count(const Json& json, const char* key, int least) {
   const auto& value = json.at(key);
   if (value.is_null()) return std::nullopt;
@@ -195,7 +195,7 @@ void read_kernels(const Json& json, ProcessorProfile& processor) {
   for (const auto& tuned : json.at("cases")) processor.cases.push_back(case_from(tuned));
 }
 
-/// Kernels, transports, or both.
+/// A processor with kernels, transports, or both.
 ProcessorProfile processor_from(const Json& json) {
   ProcessorProfile processor;
   const bool has_transports = json.contains("transports");

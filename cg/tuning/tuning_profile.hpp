@@ -18,17 +18,17 @@
 
 namespace cg2d {
 
-/// The critical vector length where vectors never pay.
+/// The critical vector length of a machine where vectors never pay.
 inline constexpr int never_in_vectors = std::numeric_limits<int>::max();
 
-/// The two loops of plain CSR on rows of one length, ns per nonzero.
+/// Times of the two loops of plain CSR on rows of one length, ns per nonzero.
 struct RowLengthPoint {
   int row_length = 0;
   double scalar_ns = 0.0;
   double vector_ns = 0.0;
 };
 
-/// The shortest row length from which on the vector loop is never slower; never_in_vectors if there is none.
+/// The shortest row length from which the vector loop is never slower; never_in_vectors if there is none.
 int critical_vector_length_of(const std::vector<RowLengthPoint>& curve);
 
 /// One kernel with its best settings, and the time of a CG step with them, messages included.
@@ -41,7 +41,7 @@ struct TunedKernel {
 /// All kernels on one matrix, grid and number of threads.
 struct TunedCase {
   MatrixKey matrix{};
-  Configuration configuration{};  ///< of it, the file keeps grid and threads
+  Configuration configuration{};  ///< the file keeps its grid and threads only
   double nonzeros_per_rank = 0.0;
   std::vector<TunedKernel> kernels{};  ///< the fastest first, at least one
 
@@ -52,7 +52,7 @@ struct TunedCase {
 /// goes. Two are equal when their transports are comparable.
 struct TransportConditions {
   MatrixKey matrix{};
-  /// With the kernel that runs; the transport is the open one.
+  /// With the kernel that runs; the transport is left open.
   Configuration configuration{.transport = std::string(automatic_choice)};
   int node_count = 1;
   comm::WaitMode wait_mode = comm::WaitMode::spin;  ///< tells whether ranks outnumber the cores
@@ -82,7 +82,7 @@ struct ProcessorProfile {
   std::vector<TunedCase> cases;
   std::vector<TransportCase> transports;
 
-  /// Whether cg2d tune has been here; else there is nothing about kernels.
+  /// Whether cg2d tune has measured here; else nothing is known of kernels.
   [[nodiscard]] bool knows_kernels() const { return critical_vector_length.has_value(); }
   /// The case of this very matrix, grid and number of threads, or nullptr.
   [[nodiscard]] const TunedCase* find_case(const MatrixKey& matrix, const Configuration& configuration) const;
@@ -95,7 +95,7 @@ struct ProcessorProfile {
   void put(TransportCase timed);
 };
 
-/// By the processor's model name.
+/// Profiles by the name of the processor, see common_processor().
 using TuningProfile = std::map<std::string, ProcessorProfile>;
 
 /// Throws InputError, without the name of the file, when the text is no profile of this version. Keys that
