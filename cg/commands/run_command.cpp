@@ -12,6 +12,7 @@
 #include "cg/report/report.hpp"
 #include "cg/report/trace_file.hpp"
 #include "cg/run/benchmark_run.hpp"
+#include "cg/solver/layout.hpp"
 
 namespace cg2d {
 namespace {
@@ -50,7 +51,7 @@ class RunCommand {
   ExitCode print_plan() {
     const bool is_here = options_.planned_ranks == 0 || options_.planned_ranks == group_.size();
     const auto& configuration = report().configuration;
-    const auto layout = comm::BlockLayout::even(options_.problem.n, configuration.grid);
+    const auto layout = make_layout(run_.source().facts(), configuration);
     const auto environment = run_.granted_environment();
     output_ = open_output(options_.output, group_);
     write_output(output_.get(), group_, [&] {

@@ -39,7 +39,7 @@ Topology load_topology() {
   hwloc_topology_t raw = nullptr;
   if (hwloc_topology_init(&raw) != 0) return nullptr;
   Topology topology(raw);
-  // Devices are of no use here, and looking for them takes most of the time.
+  // Devices are not needed, and the search for them takes most of the time.
   hwloc_topology_set_io_types_filter(raw, HWLOC_TYPE_FILTER_KEEP_NONE);
   if (hwloc_topology_load(raw) != 0) return nullptr;
   return topology;
@@ -151,7 +151,7 @@ std::string mpi_library_version() {
   std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
   int length = 0;
   comm::check(MPI_Get_library_version(text.data(), &length), "MPI_Get_library_version");
-  // "MPICH Version:\t4.0.2\nMPICH Release date: ...": the first line says it all.
+  // "MPICH Version:\t4.0.2\nMPICH Release date: ...": the first line suffices.
   std::string version(text.data());
   version = version.substr(0, version.find('\n'));
   std::replace(version.begin(), version.end(), '\t', ' ');

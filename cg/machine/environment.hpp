@@ -1,6 +1,6 @@
 #pragma once
 
-// What the program runs on: nodes, cores, binding, memory, versions.
+// The machine under the program: nodes, cores, caches, memory, versions.
 
 #include <cstdint>
 #include <optional>
@@ -33,10 +33,12 @@ struct NodeInfo {
   int rank_count = 0;
   /// The logical processors of each of these cores, as lists; neighbours in the topology are neighbours here.
   std::vector<std::string> cores{};
-  std::vector<CacheInfo> caches;     ///< data and unified caches
-  std::int64_t available_bytes = 0;  ///< memory that the ranks may still take: free, cgroup limit
+  std::vector<CacheInfo> caches;  ///< data and unified caches
+  std::int64_t available_bytes =
+      0;  ///< memory that the ranks may still take: free, and within the limit of their cgroup
 
-  /// The processor with its caches, for virtual machines hide the model: "AMD EPYC, L1 32.8 kB, L2 1.05 MB".
+  /// The processor with its caches, since virtual machines hide the model: "AMD EPYC, L1 32.8 kB, L2 1.05
+  /// MB".
   [[nodiscard]] std::string processor_with_caches() const;
 };
 

@@ -91,7 +91,7 @@ struct Section {
     if (has(in_seconds)) return number(in_seconds, 0.0);
     return number(in_clocks, 0.0) / clock();
   }
-  /// A rate, likewise.
+  /// A rate under one of two keys, per second or per clock.
   [[nodiscard]] double per_second(const std::string& by_second, const std::string& by_clock) const {
     require_one(by_second, by_clock);
     return has(by_second) ? positive(by_second) : positive(by_clock) * clock();
@@ -117,7 +117,7 @@ comm::SumForm sum_form_from(const Section& network) {
                                fmt::join(sum_form_names(), " or ")));
 }
 
-/// false where the key is not there.
+/// A flag; false where the key is missing.
 bool flag_from(const Section& section, const std::string& key) {
   if (!section.has(key)) return false;
   if (!section.json.at(key).is_boolean()) {
@@ -311,6 +311,10 @@ MachineDescription MachineDescription::through(std::string_view transport) const
   machine.network.bytes_per_s = found->bytes_per_s;
   machine.network.add_s_per_element = found->add_s_per_element;
   return machine;
+}
+
+bool MachineDescription::has_kernel(std::string_view kernel_name) const {
+  return std::ranges::find(kernels, kernel_name, &KernelCost::name) != kernels.end();
 }
 
 const KernelCost& MachineDescription::kernel(std::string_view kernel_name) const {

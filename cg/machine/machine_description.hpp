@@ -1,7 +1,7 @@
 #pragma once
 
-// What a machine costs: start-up and bytes of a message, additions, vector operations, products. From a JSON
-// file.
+// The costs of a machine: start-up and bytes of a message, additions, vector operations, products. From a
+// JSON file.
 
 #include <optional>
 #include <span>
@@ -22,16 +22,17 @@ struct RowLoopCost {
   double short_row_seconds_per_nonzero = 0.0;
 };
 
-/// What CG steps took on a block of that shape, all ranks at the same time, caches and threads included.
+/// Measured costs of CG steps on a block of one shape, all ranks at the same time, caches and threads
+/// included.
 struct BlockShapeCost {
   double rows = 0.0;
   double columns = 0.0;
   double nonzeros = 0.0;
   double seconds_per_nonzero = 0.0;  ///< of the product; mean over the ranks
-  /// One pass over a vector between products of such a block, which take the caches from it.
+  /// Time of one pass over a vector between products of such a block, which take the caches from it.
   double dot_s_per_element = 0.0;
   double update_s_per_element = 0.0;
-  /// Time that the ranks waited for each other because of it, over the time of the product: ranks that share
+  /// Time that the ranks waited for each other after the product, over the product's own: ranks that share
   /// cores do not end together.
   double waiting_share = 0.0;
 };
@@ -49,8 +50,8 @@ struct KernelCost {
   bool is_symmetric = false;  ///< half storage: collects and sums twice
   std::optional<RowLoopCost> loop{};
   std::vector<BlockShapeCost> shapes{};
-  /// By growing length; empty if not measured. Says what shorter or longer rows than those of a measured
-  /// shape change.
+  /// By growing length; empty if not measured. Scales the time per nonzero of a measured shape to shorter or
+  /// longer rows.
   std::vector<RowLengthCost> row_lengths{};
 
   /// Seconds per nonzero on rows of that length, linear in its logarithm between the measured ones; the ends
@@ -76,7 +77,7 @@ struct TransportCost {
   double add_s_per_element = 0.0;
 };
 
-/// Time of one pass over the elements of a vector. `call_s` is what every call costs.
+/// Time of one pass over the elements of a vector, and of the call itself.
 struct VectorCost {
   double dot_s_per_element = 0.0;
   double dot_call_s = 0.0;
@@ -100,13 +101,14 @@ struct MachineDescription {
   NodeSharing node;
   std::string default_kernel;  ///< empty: the fastest of each grid
   std::vector<KernelCost> kernels;
-  /// Of a calibration: the ranks and threads that it ran on. 0: good for any number.
+  /// The ranks and threads that a calibration ran on. 0: good for any number.
   int calibrated_ranks = 0;
   int calibrated_threads = 0;
   std::vector<TransportCost> transports{};  ///< the others; empty if not known
 
   /// The same machine through another transport: with its network where it is known, else unchanged.
   [[nodiscard]] MachineDescription through(std::string_view transport) const;
+  [[nodiscard]] bool has_kernel(std::string_view kernel_name) const;
   /// Throws InputError that lists the known names.
   [[nodiscard]] const KernelCost& kernel(std::string_view kernel_name) const;
 };
@@ -126,8 +128,8 @@ struct Machine {
 /// The conditions of the machine of that name; nothing if it has none.
 std::optional<Machine> machine_named(const Machine& machine, std::string_view name);
 
-/// Throws InputError, without the name of the file: what, where, and what would be right. A file holds one
-/// description, or several as {"schema_version": 1, "conditions": [...]}.
+/// Throws InputError that says which key is wrong and what it must be, without the name of the file. A file
+/// holds one description, or several as {"schema_version": 1, "conditions": [...]}.
 Machine parse_machine(std::string_view text);
 std::string format_machine(const Machine& machine);
 
@@ -144,8 +146,8 @@ Machine find_machine(const std::string& name_or_file);
 /// cg2d/machine.json beside the default tuning profile; nothing where there is no such place.
 std::optional<std::string> default_machine_path();
 
-/// From that file: the condition of that processor and number of threads whose number of ranks is nearest;
-/// nothing where there is no file, or it does not have one. Throws InputError for a file that cannot be read.
+/// The condition in that file of the processor and number of threads whose number of ranks is nearest;
+/// nothing where there is no file, or none in it. Throws InputError for a file that cannot be read.
 std::optional<MachineDescription> calibrated_condition(std::string_view processor, int rank_count,
                                                        int thread_count);
 

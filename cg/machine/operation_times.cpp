@@ -10,6 +10,7 @@
 #include "cg/base/agreement.hpp"
 #include "cg/base/errors.hpp"
 #include "cg/solver/communicator_setup.hpp"
+#include "cg/solver/layout.hpp"
 #include "comm/rank_group.hpp"
 
 namespace cg2d {
@@ -32,8 +33,8 @@ void call(comm::Communicator& communicator, comm::Operation operation) {
   }
 }
 
-/// One product's communication with data that tell where they belong. Collective; true on this rank if all
-/// that came is right.
+/// Does the communication of one product with data that tell their index. Collective; true on this rank if
+/// all that arrived is right.
 bool delivers_one_product(comm::Communicator& communicator, const comm::BlockLayout& layout, int rank) {
   const auto grid = layout.grid();
   const auto mine = layout.piece(layout.column_piece_of(rank));
@@ -62,7 +63,7 @@ bool delivers_one_product(comm::Communicator& communicator, const comm::BlockLay
   communicator.sum_scalars({&sum, 1});
   const double ranks = grid.rank_count();
   is_right = is_right && sum == ranks * (ranks + 1.0) / 2.0;
-  // What is timed from here on adds up nothing but zeros: no overflow, no denormals.
+  // From here on the timed calls add up nothing but zeros: no overflow, no denormals.
   const auto zeros = communicator.partial();
   std::fill(zeros.begin(), zeros.end(), 0.0);
   return is_right;
@@ -120,7 +121,7 @@ std::vector<Sample> time_operations(comm::RankGroup& group, std::span<const Time
 std::vector<SumTime> time_sums(comm::RankGroup& group, std::span<const comm::TransportRow* const> transports,
                                bool may_block, const RaceLimits& limits) {
   const auto layout =
-      comm::BlockLayout::even(group.size(), {.columns = 1, .rows = group.size()});  // sums need no vectors
+      equal_pieces(group.size(), {.columns = 1, .rows = group.size()});  // sums need no vectors
   std::vector<std::unique_ptr<comm::Communicator>> communicators;
   std::vector<std::string> ways;
   std::vector<CheckedSum> sums;
@@ -156,16 +157,16 @@ std::vector<SumTime> time_sums(comm::RankGroup& group, std::span<const comm::Tra
 }
 
 UsableTransports transports_for(comm::RankGroup& group) {
-  UsableTransports choice;
+  UsableTransports transports;
   for (const auto& row : comm::transport_table()) {
     const auto reason = group.broadcast(row.why_unavailable(group));
     if (reason.empty()) {
-      choice.available.push_back(&row);
+      transports.available.push_back(&row);
     } else {
-      choice.left_out.emplace_back(row.name, reason);
+      transports.left_out.emplace_back(row.name, reason);
     }
   }
-  return choice;
+  return transports;
 }
 
 }  // namespace cg2d

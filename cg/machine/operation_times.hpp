@@ -1,7 +1,7 @@
 #pragma once
 
-// What the operations of the transports take by themselves, in turns: for `cg2d pingpong` and the calibration
-// of the model.
+// Times of the transports' operations by themselves, measured in turns: for `cg2d pingpong` and the
+// calibration of the model.
 
 #include <span>
 #include <string>
@@ -24,28 +24,29 @@ struct TimedOperation {
   comm::CommunicatorOptions options{};
 };
 
-/// Of one call of each, with the call that gives its memory to be written again (piece(), partial()): a
-/// program needs that for each of its calls, too. Each operation is checked once before it is timed.
+/// Times of one call per operation, including the piece() or partial() call that precedes writing: a program
+/// makes that one for each of its calls, too. Each operation is checked once before it is timed.
 /// Collective; the same answer on every rank. Throws RunError (on every rank alike), MpiError.
 std::vector<Sample> time_operations(comm::RankGroup& group, std::span<const TimedOperation> operations,
                                     const RaceLimits& limits);
 
-/// What a number of eight bytes takes to be summed over all ranks, by one way.
+/// Time of the sum of one number over all ranks, by one way.
 struct SumTime {
   std::string way;  ///< a transport's name, "MPI_Allreduce" or "MPI_Iallreduce"
   Sample seconds;
 };
 /// The transports' own sums, then MPI's, all in one race; MPI_Allreduce only where `may_block`. Every sum is
-/// compared with what it must be. Collective. Throws as time_operations().
+/// compared with the known result. Collective. Throws as time_operations().
 std::vector<SumTime> time_sums(comm::RankGroup& group, std::span<const comm::TransportRow* const> transports,
                                bool may_block, const RaceLimits& limits);
 
-/// Transports that can serve the group, and why the others cannot. Collective.
+/// Transports that can serve a group, and why the others cannot.
 struct UsableTransports {
   std::vector<const comm::TransportRow*> available;
   /// Name and reason.
   std::vector<std::pair<std::string, std::string>> left_out;
 };
+/// Collective; the same answer on every rank.
 UsableTransports transports_for(comm::RankGroup& group);
 
 }  // namespace cg2d

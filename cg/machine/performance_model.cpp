@@ -4,6 +4,10 @@
 #include <cmath>
 #include <functional>
 #include <numeric>
+#include <utility>
+
+#include "cg/solver/layout.hpp"
+#include "comm/schedule.hpp"
 
 namespace cg2d {
 namespace {
@@ -17,7 +21,7 @@ double bytes_per_second(const MachineDescription& machine, int rank_count) {
   return std::min(machine.network.bytes_per_s, node.link_bytes_per_s / node.ranks);
 }
 
-/// What messages of one machine and number of ranks take.
+/// Seconds of messages on one machine with one number of ranks.
 class MessageCost {
  public:
   MessageCost(const NetworkCost& network, double bytes_per_s)
@@ -30,7 +34,7 @@ class MessageCost {
   }
   [[nodiscard]] double addition(double elements) const { return elements * network_.add_s_per_element; }
 
-  /// One member's steps, one after the other; both ways of a step are under way at the same time.
+  /// One member's steps, one after the other; both directions of a step overlap.
   [[nodiscard]] double steps(const comm::Schedule& schedule, const comm::GroupPieces& pieces) const {
     double seconds = 0.0;
     for (const auto& step : schedule.steps) {
@@ -58,7 +62,7 @@ std::vector<int> sampled_ranks(int rank_count) {
   return ranks;
 }
 
-/// The shuffle of one rank: what it sends and receives at the same time.
+/// The shuffle of one rank, which sends and receives at the same time.
 double shuffle_seconds(const MessageCost& cost, const comm::BlockLayout& layout, int rank) {
   double elements = 0.0;
   if (layout.shuffle_destination(rank) != rank || cost.shuffles_kept_pieces()) {
@@ -71,19 +75,19 @@ double shuffle_seconds(const MessageCost& cost, const comm::BlockLayout& layout,
 }
 
 CommunicationCosts costs_of_rank(const MessageCost& cost, const comm::BlockLayout& layout, int rank,
-                                 const ModelledTransport& transport) {
+                                 const comm::CommunicatorOptions& options) {
   const auto over_column = comm::collection_pieces(layout, rank);
   const auto over_row = comm::summation_pieces(layout, rank);
   CommunicationCosts costs;
   costs.collection_s = cost.steps(comm::collection_schedule(layout, rank), over_column);
-  costs.summation_s = cost.steps(comm::summation_schedule(layout, rank, transport.sum_form), over_row);
+  costs.summation_s = cost.steps(comm::summation_schedule(layout, rank, options.sum_form), over_row);
   costs.shuffle_s = shuffle_seconds(cost, layout, rank);
-  if (transport.is_symmetric) {
-    // The shuffle backwards is a part of the collection over the rows.
+  if (options.mirrored) {
+    // The collection over the rows includes a shuffle backwards.
     costs.collection_s +=
         costs.shuffle_s + cost.steps(comm::mirrored_collection_schedule(layout, rank), over_row);
     costs.summation_s +=
-        cost.steps(comm::mirrored_summation_schedule(layout, rank, transport.sum_form), over_column);
+        cost.steps(comm::mirrored_summation_schedule(layout, rank, options.sum_form), over_column);
   }
   for (const auto& step : comm::all_reduce_schedule(layout.grid().rank_count(), rank).steps) {
     costs.dot_s += cost.message(1.0);
@@ -101,8 +105,8 @@ double loop_seconds(const RowLoopCost& loop, double rows, const RowLengthDistrib
 }
 
 /// A block between the measured shapes: their figures, weighted by the inverse fourth power of the distance
-/// in the logarithms of rows, columns and nonzeros. A shape that was measured is met all but exactly. What
-/// rows of another length take follows the kernel's curve.
+/// in the logarithms of rows, columns and nonzeros. A shape that was measured is met all but exactly. The
+/// time of rows of another length follows the kernel's curve.
 BlockShapeCost between_shapes(const KernelCost& kernel, double rows, double columns, double nonzeros) {
   double weights = 0.0;
   BlockShapeCost mean{.rows = rows, .columns = columns, .nonzeros = nonzeros};
@@ -128,17 +132,57 @@ BlockShapeCost between_shapes(const KernelCost& kernel, double rows, double colu
   return mean;
 }
 
+/// A run to be predicted with one kernel or another.
+struct PredictedRun {
+  MachineDescription machine;  ///< with the network of the configuration's transport
+  const MatrixFacts& matrix;
+  const Configuration& configuration;
+  int outer_step_count = 1;
+};
+
+Prediction predict_with(const KernelCost& kernel, const PredictedRun& run) {
+  const auto& machine = run.machine;
+  const auto& grid = run.configuration.grid;
+  const auto calls = communication_costs(machine, make_layout(run.matrix, run.configuration),
+                                         communicator_options(run.configuration, kernel.is_symmetric));
+  const auto n = static_cast<double>(run.matrix.key.order);
+  const double piece = n / grid.rank_count();
+  const auto block =
+      block_costs(machine, kernel, n / grid.rows, n / grid.columns, run.matrix.row_lengths(grid.columns));
+  const double update_s = machine.vectors.update_call_s + piece * block.update_s_per_element;
+  const double local_dot_s = machine.vectors.dot_call_s + piece * block.dot_s_per_element;
+
+  using Calls = OuterStepCalls;
+  const double outer_steps = run.outer_step_count;
+  Prediction prediction{.machine = machine.name, .configuration = run.configuration};
+  prediction.configuration.kernel = kernel.name;
+  const auto put = [&](Phase phase, double seconds) {
+    prediction.phases[static_cast<std::size_t>(phase)] = outer_steps * seconds;
+  };
+  put(Phase::collection, Calls::products * calls.collection_s);
+  put(Phase::multiply, Calls::products * block.multiply_s);
+  put(Phase::summation, Calls::products * calls.summation_s);
+  put(Phase::shuffle, Calls::products * calls.shuffle_s);
+  put(Phase::dot, Calls::sums * calls.dot_s + Calls::local_dots * local_dot_s);
+  put(Phase::vector_updates, Calls::updates(kernel.is_symmetric) * update_s);
+  // Ranks wait for the slower ones in the first phase after the product that has messages.
+  const bool sums_over_ranks = grid.columns > 1 || (kernel.is_symmetric && grid.rows > 1);
+  prediction.phases[static_cast<std::size_t>(sums_over_ranks ? Phase::summation : Phase::dot)] +=
+      outer_steps * Calls::products * block.waiting_s;
+  return prediction;
+}
+
 }  // namespace
 
 double Prediction::total_s() const { return std::accumulate(phases.begin(), phases.end(), 0.0); }
 
 CommunicationCosts communication_costs(const MachineDescription& machine, const comm::BlockLayout& layout,
-                                       const ModelledTransport& transport) {
+                                       const comm::CommunicatorOptions& options) {
   const int rank_count = layout.grid().rank_count();
   const MessageCost cost(machine.network, bytes_per_second(machine, rank_count));
   CommunicationCosts busiest;
   for (const int rank : sampled_ranks(rank_count)) {
-    const auto costs = costs_of_rank(cost, layout, rank, transport);
+    const auto costs = costs_of_rank(cost, layout, rank, options);
     busiest.collection_s = std::max(busiest.collection_s, costs.collection_s);
     busiest.summation_s = std::max(busiest.summation_s, costs.summation_s);
     busiest.shuffle_s = std::max(busiest.shuffle_s, costs.shuffle_s);
@@ -165,45 +209,17 @@ BlockCosts block_costs(const MachineDescription& machine, const KernelCost& kern
   return costs;
 }
 
-Prediction predict(const MachineDescription& machine, const KernelCost& kernel, const Problem& problem,
-                   const comm::ProcessGrid& grid, comm::SumForm sum_form) {
-  const auto layout = comm::BlockLayout::even(problem.n, grid);
-  const auto calls =
-      communication_costs(machine, layout, {.sum_form = sum_form, .is_symmetric = kernel.is_symmetric});
-  const auto n = static_cast<double>(problem.n);
-  const double piece = n / grid.rank_count();
-  const auto block = block_costs(machine, kernel, n / grid.rows, n / grid.columns,
-                                 expected_row_lengths(problem, grid.columns));
-  const double update_s = machine.vectors.update_call_s + piece * block.update_s_per_element;
-  const double local_dot_s = machine.vectors.dot_call_s + piece * block.dot_s_per_element;
-
-  using Calls = OuterStepCalls;
-  const double outer_steps = problem.niter;
-  Prediction prediction{.machine = machine.name, .kernel = kernel.name, .grid = grid};
-  const auto put = [&](Phase phase, double seconds) {
-    prediction.phases[static_cast<std::size_t>(phase)] = outer_steps * seconds;
-  };
-  put(Phase::collection, Calls::products * calls.collection_s);
-  put(Phase::multiply, Calls::products * block.multiply_s);
-  put(Phase::summation, Calls::products * calls.summation_s);
-  put(Phase::shuffle, Calls::products * calls.shuffle_s);
-  put(Phase::dot, Calls::sums * calls.dot_s + Calls::local_dots * local_dot_s);
-  put(Phase::vector_updates, Calls::updates(kernel.is_symmetric) * update_s);
-  // Ranks wait for the slower ones in the first phase behind the product that has messages.
-  const bool sums_over_ranks = grid.columns > 1 || (kernel.is_symmetric && grid.rows > 1);
-  prediction.phases[static_cast<std::size_t>(sums_over_ranks ? Phase::summation : Phase::dot)] +=
-      outer_steps * Calls::products * block.waiting_s;
-  return prediction;
-}
-
-Prediction predict(const MachineDescription& machine, const Problem& problem, const comm::ProcessGrid& grid) {
-  const auto sum_form = machine.network.sum_form;
-  if (!machine.default_kernel.empty()) {
-    return predict(machine, machine.kernel(machine.default_kernel), problem, grid, sum_form);
-  }
-  Prediction best = predict(machine, machine.kernels.front(), problem, grid, sum_form);
-  for (const auto& kernel : machine.kernels) {
-    auto candidate = predict(machine, kernel, problem, grid, sum_form);
+Prediction predict(const MachineDescription& machine, const MatrixFacts& matrix,
+                   const Configuration& configuration, int outer_step_count) {
+  const PredictedRun run{.machine = machine.through(configuration.transport),
+                         .matrix = matrix,
+                         .configuration = configuration,
+                         .outer_step_count = outer_step_count};
+  if (configuration.has_kernel()) return predict_with(run.machine.kernel(configuration.kernel), run);
+  if (!machine.default_kernel.empty()) return predict_with(run.machine.kernel(machine.default_kernel), run);
+  Prediction best = predict_with(run.machine.kernels.front(), run);
+  for (const auto& kernel : run.machine.kernels) {
+    auto candidate = predict_with(kernel, run);
     if (candidate.total_s() < best.total_s()) best = std::move(candidate);
   }
   return best;

@@ -38,7 +38,7 @@ ProcessorSet common_processors(const ProcessorSet& left, const ProcessorSet& rig
   return both;
 }
 
-/// The calling thread. By the system's own call: hwloc's would need the topology on every rank.
+/// Binds the calling thread, by the system's own call: hwloc's would need the topology on every rank.
 bool may_run_on(const ProcessorSet& processors) {
   cpu_set_t mask;
   CPU_ZERO(&mask);
@@ -98,7 +98,7 @@ std::vector<NodeRanks> nodes_of(const Environment& environment) {
   return nodes;
 }
 
-/// For all ranks, or for none.
+/// Assigns cores to all ranks, or to none.
 CoreAssignment assign_all(const Environment& environment, int thread_count) {
   CoreAssignment all;
   all.ranks.resize(environment.ranks.size());
@@ -111,7 +111,7 @@ CoreAssignment assign_all(const Environment& environment, int thread_count) {
   return all;
 }
 
-/// What this rank's threads may run on, a line for each.
+/// The processors that this rank's threads may run on, a line for each thread.
 std::string lines_of_threads(int thread_count) {
   std::vector<std::string> lists(static_cast<std::size_t>(thread_count));
 #pragma omp parallel num_threads(thread_count) if (thread_count > 1)

@@ -1,13 +1,12 @@
 #pragma once
 
-// Which cores the threads of each rank stay on.
+// Binding of the threads of each rank to cores.
 //
 // Threads of a rank divide every vector among themselves, always in the same way, and touch their parts
-// first. That is worth something only while they stay where they are. So with --bind auto each thread of a
-// rank is bound to a core of its own, if ranks have several threads and all of them find cores. A single
-// thread per rank is not bound: it has no parts to keep apart, and on a machine that others use as well the
-// system must be able to move it away from a busy core (two programs that bind would both begin with the
-// first core).
+// first, which pays only while they stay on their cores. So --bind auto binds each thread of a rank to a core
+// of its own, if ranks have several threads and all of them find cores. A single thread per rank is not
+// bound: it has no parts to keep apart, and on a machine with other users the system must be able to move it
+// away from a busy core (two programs that bind would both begin with the first core).
 
 #include <string>
 #include <vector>
@@ -31,33 +30,32 @@ struct HostCores {
   std::vector<ProcessorSet> masks;
 };
 
-/// For every rank a set for each thread; none where there is no binding, and one phrase that says why.
+/// A set of processors for each thread of every rank; none where there is no binding, with the reason.
 struct CoreAssignment {
   std::vector<std::vector<ProcessorSet>> ranks;
   std::string why_not;
 };
 
-/// Each thread gets a core of its own, with what its rank's mask has of it. Ranks with the same mask share
-/// its cores evenly in their order, and the threads of a rank are neighbours. Nothing is bound where cores do
-/// not suffice, or where masks overlap without being the same.
+/// Gives each thread a core of its own, as far as its rank's mask has that core's processors. Ranks with the
+/// same mask share its cores evenly in their order, and the threads of a rank are neighbours. Nothing is
+/// bound where cores do not suffice, or where masks overlap without being the same.
 CoreAssignment assign_cores(const HostCores& host, int thread_count);
 
-/// What became of it, the same on every rank.
+/// The result of binding, the same on every rank.
 struct BindingFacts {
   bool is_bound = false;
   std::string why_not;  ///< one phrase; empty where bound
-  /// Of each rank, of each thread: the processors that it may run on, as a list "0-3,8". The system says so.
+  /// The processors that each thread of each rank may run on according to the system, as a list "0-3,8".
   std::vector<std::vector<std::string>> ranks;
 };
-/// One line for people; of many ranks the first ones.
+/// One line for people, with the first ranks where there are many.
 std::string describe_binding(const BindingFacts& facts);
 
-/// The calling process's threads are bound while this lives; then they may run again where they could before.
-/// To be made behind everything that threads inherit (counters), for it makes the threads.
+/// Binds the calling process's threads while it lives; then they may run again where they could before. It
+/// creates the threads, so everything that threads inherit (counters) must be set up before.
 class ThreadBinding {
  public:
-  /// Collective; binds the ranks of the group, which are to be those that work. The environment is the
-  /// group's. Throws MpiError.
+  /// Collective over the ranks that work. The environment is the group's. Throws MpiError.
   ThreadBinding(comm::RankGroup& group, const Environment& environment, BindWish wish, int thread_count);
   ~ThreadBinding();
   ThreadBinding(const ThreadBinding&) = delete;
@@ -73,7 +71,7 @@ class ThreadBinding {
 
   int thread_count_;
   bool must_release_ = false;
-  std::string earlier_;  ///< this rank's processors before
+  std::string earlier_;  ///< this rank's processors before the binding
   BindingFacts facts_;
 };
 

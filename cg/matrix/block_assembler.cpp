@@ -17,7 +17,8 @@ struct BlockAssembler::RowTerm {
   double row_value;
 };
 
-/// The terms of every row of a strip, in the order of the vectors, and the number of products they stand for.
+/// The terms of every row of a strip, in the order of the vectors, and the number of products that they
+/// make.
 struct BlockAssembler::RowTerms {
   std::vector<std::int64_t> term_starts;     // per row of the strip, and the end
   std::vector<std::int64_t> product_starts;  // likewise
@@ -46,7 +47,7 @@ struct BlockAssembler::Product {
 
 /// Orders products by column, equal columns keeping their order. Columns of NPB matrices are spread evenly,
 /// so one pass into as many buckets as there are products leaves next to nothing to do for the insertion sort
-/// behind it.
+/// that follows.
 class BlockAssembler::ColumnSorter {
  public:
   explicit ColumnSorter(std::int64_t column_count) : column_count_(std::max<std::int64_t>(1, column_count)) {}
@@ -129,7 +130,7 @@ class BlockAssembler::RowBuilder {
   }
 
  private:
-  // Records lie all over the strip's buffers: a row's next ones are fetched while one is worked on.
+  // Records lie all over the strip's buffers: prefetch those that the row needs next.
   static constexpr std::size_t prefetch_distance = 4;
   static void prefetch(const std::uint64_t* record) {
     const auto* bytes = reinterpret_cast<const char*>(record);
@@ -192,7 +193,7 @@ void BlockAssembler::reserve_behind(std::int64_t entry_count) {
 
 void BlockAssembler::append_rows(std::int64_t end_row, std::span<const std::vector<std::uint64_t>> parts) {
   const RowTerms inverted = invert(end_row, parts);
-  // Products bound the entries from above; the few that fall together are the only gap.
+  // A row has at most as many entries as products; the few that fall together leave gaps.
   reserve_behind(inverted.product_starts.back());
 
   const auto part_borders = kernels::split_rows_by_nonzeros(inverted.product_starts, thread_count_);

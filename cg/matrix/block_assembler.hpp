@@ -21,17 +21,17 @@ namespace cg2d {
 /// row) pair of a strip.
 class BlockAssembler {
  public:
-  /// expected_entry_count: a guess at the block's nonzeros; a low guess costs time, a high one address space
-  /// only.
+  /// expected_entry_count: an estimate of the block's nonzeros; a low one costs time, a high one only address
+  /// space.
   BlockAssembler(comm::IndexRange rows, comm::IndexRange columns, double diagonal_shift,
                  std::int64_t expected_entry_count, int thread_count);
 
-  /// Adds the next rows: those behind the last strip, up to local row `end_row`. `parts`: buffers of
+  /// Adds the rows that follow the last strip, up to local row `end_row`. `parts`: buffers of
   /// VectorPart records, in the order of the vectors, that hold every record whose row list meets the strip,
   /// row lists cut to the strip. Throws std::bad_alloc.
   void append_rows(std::int64_t end_row, std::span<const std::vector<std::uint64_t>> parts);
 
-  /// The block; every row must have been appended.
+  /// Hands the block over; every row must have been appended.
   [[nodiscard]] kernels::CsrBlock finish();
 
  private:

@@ -9,7 +9,7 @@ namespace {
 using kernels::CsrBlock;
 using kernels::PageBuffer;
 
-/// Of one row: the entries of the range, which are side by side since columns rise.
+/// The entries of one row in the range, which are side by side since columns rise.
 struct EntryRange {
   std::int64_t begin = 0;
   std::int64_t end = 0;
@@ -52,7 +52,7 @@ void move_entries(CsrBlock& block, const comm::IndexRange& columns, CsrBlock& st
   };
   for (std::size_t row = 0; row < static_cast<std::size_t>(block.row_count); ++row) {
     const auto row_end = block.row_starts[row + 1];
-    // Looked up before anything of the row moves; its start is still the old one.
+    // Found before any entry of the row moves: its start is still the old one.
     const auto taken = entries_within(block, row, columns);
     const auto target = strip.row_starts[row];
     std::copy(block.columns.data() + taken.begin, block.columns.data() + taken.end,

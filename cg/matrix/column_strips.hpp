@@ -7,10 +7,10 @@
 
 namespace cg2d {
 
-/// Takes the entries in the columns of the range out of the block, into a block of its own with all rows,
-/// whose columns count from the range's begin. The block keeps the others, and its own column numbers. Cost:
-/// one pass over the entries that stay; for a moment those that leave are in memory twice, unless nothing
-/// stays. Throws std::bad_alloc.
+/// Moves the entries in the columns of the range from the block to a new one, which has all rows and counts
+/// its columns from the begin of the range. The block keeps its other entries and its column numbers. Cost:
+/// one pass over the entries that stay; for a moment those that leave are in memory twice, unless none stays.
+/// Throws std::bad_alloc.
 kernels::CsrBlock take_columns(kernels::CsrBlock& block, const comm::IndexRange& columns);
 
 }  // namespace cg2d

@@ -6,8 +6,8 @@
 namespace cg2d {
 namespace {
 
-/// Larger than the column blocks of the kernels, so that most of these find rows of full length, but with
-/// some tiles in every block of the grid.
+/// A tile is larger than the column blocks of the kernels, so that most of these find rows of full length,
+/// but small enough for some tiles in every block of the grid.
 int tile_shift_for(std::int64_t n, const comm::ProcessGrid& grid) {
   constexpr std::int64_t largest_tile = 8192;
   constexpr std::int64_t tiles_per_block = 8;

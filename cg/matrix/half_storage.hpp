@@ -1,6 +1,6 @@
 #pragma once
 
-// Symmetric storage: which entry of each mirrored pair is kept.
+// Symmetric storage: the rule that keeps one entry of each mirrored pair.
 
 #include <cstdint>
 
@@ -12,9 +12,9 @@ namespace cg2d {
 
 /// A rule that every rank can evaluate for every entry, and that halves every block evenly: the matrix is cut
 /// into square tiles, tiles off the diagonal are kept like the fields of a chessboard, those of one colour
-/// above the diagonal and those of the other below, and a tile on the diagonal keeps its upper triangle.
-/// Whole tiles, not single entries, so that a kernel finds as many entries of a row side by side as in the
-/// whole matrix.
+/// above the diagonal and those of the other below, and a tile on the diagonal keeps its upper triangle. The
+/// rule keeps tiles, not single entries, so that a kernel finds as many entries of a row side by side as in
+/// the whole matrix.
 class HalfStorageRule {
  public:
   HalfStorageRule(std::int64_t n, const comm::ProcessGrid& grid);
@@ -33,8 +33,9 @@ class HalfStorageRule {
   int tile_shift_;
 };
 
-/// Drops the entries of the block rows x columns of a symmetric matrix that the rule does not keep, in place,
-/// and halves the entries on the diagonal (see kernels::Storage). Cost: one pass over the entries.
+/// Drops the entries that the rule does not keep from the block rows x columns of a symmetric matrix, in
+/// place, and halves the entries on the diagonal (see kernels::Storage). Cost: one pass over the
+/// entries.
 void keep_half(kernels::CsrBlock& block, const comm::IndexRange& rows, const comm::IndexRange& columns,
                const HalfStorageRule& rule);
 

@@ -43,7 +43,7 @@ class LowerTriangle {
     return block_.row_starts[static_cast<std::size_t>(row)];
   }
 
-  /// Behind the row's last entry on or below the diagonal: columns rise within a row.
+  /// The end of the row's entries on or below the diagonal: columns rise within a row.
   [[nodiscard]] std::int64_t end_of(std::int64_t row) const {
     const std::int64_t diagonal = rows_.begin + row - columns_.begin;
     const std::int32_t* first = block_.columns.data() + start_of(row);
@@ -82,7 +82,7 @@ void export_matrix_market(const kernels::CsrBlock& block, const comm::BlockLayou
   for (std::string part = triangle.next_part(); !part.empty(); part = triangle.next_part()) {
     agreement.attempt([&] { file->write(part); });
   }
-  // After a failure the others' parts are taken all the same: they are sending.
+  // After a failure the others' parts are received all the same, since they are sent.
   for (int rank = 1; rank < group.size(); ++rank) {
     for (std::string part = group.receive_text(rank); !part.empty(); part = group.receive_text(rank)) {
       agreement.attempt([&] { file->write(part); });

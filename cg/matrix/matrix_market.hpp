@@ -1,6 +1,6 @@
 #pragma once
 
-// Writing the distributed matrix in the Matrix Market exchange format (Boisvert, Pozo, Remington: NISTIR
+// Writes the distributed matrix in the Matrix Market exchange format (Boisvert, Pozo, Remington: NISTIR
 // 5935).
 
 #include <string>
@@ -16,7 +16,7 @@ class OutputFile;
 /// Writes the lower triangle as "coordinate real symmetric", numbers with 17 significant digits, rank after
 /// rank; rank 0 writes, the others send it their lines part by part. Collective; `file` is used on rank 0
 /// only and nullptr elsewhere. Every rank throws RunError (cannot_write) when rank 0 cannot write. Cost: all
-/// entries through rank 0.
+/// entries pass through rank 0.
 void export_matrix_market(const kernels::CsrBlock& block, const comm::BlockLayout& layout,
                           const std::string& title, comm::RankGroup& group, OutputFile* file);
 

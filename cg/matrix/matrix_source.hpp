@@ -1,12 +1,13 @@
 #pragma once
 
-// Where a rank's block of the matrix comes from: the interface of all sources, and their table.
+// The sources of a matrix, of which each rank gets its block: their interface and their table.
 
 #include <cstdint>
 #include <memory>
 #include <span>
 #include <string_view>
 
+#include "cg/matrix/matrix_facts.hpp"
 #include "cg/matrix/problem.hpp"
 #include "comm/block_layout.hpp"
 #include "comm/rank_group.hpp"
@@ -14,7 +15,7 @@
 
 namespace cg2d {
 
-/// Facts of a generated matrix that belong to no block.
+/// Figures of a generated matrix that belong to no block; zero where a source draws no random numbers.
 struct SourceFacts {
   std::uint64_t final_seed = 0;
   std::int64_t duplicate_pairs = 0;     // dropped because the vector had the position
@@ -26,26 +27,41 @@ struct SourcedBlock {
   SourceFacts facts;
 };
 
-/// Bytes that a source holds beside the finished block while it makes it, per rank, at most; and in how many
-/// strips of rows it works.
+/// The work of making one rank's block.
 struct SourcePlan {
-  std::int64_t working_bytes = 0;
-  int strip_count = 1;
+  std::int64_t working_bytes = 0;  ///< beside the finished block, per rank, at most
+  int strip_count = 1;             ///< strips of rows in which the block is made, one after the other
 };
 
-/// One source of matrices. A new one is one file that defines a row, and its entry in the table.
+/// One matrix, to be made block by block.
+class MatrixSource {
+ public:
+  MatrixSource() = default;
+  virtual ~MatrixSource() = default;
+  MatrixSource(const MatrixSource&) = delete;
+  MatrixSource& operator=(const MatrixSource&) = delete;
+  MatrixSource(MatrixSource&&) = delete;
+  MatrixSource& operator=(MatrixSource&&) = delete;
+
+  /// Known before anything is made, and the same on every rank.
+  [[nodiscard]] virtual const MatrixFacts& facts() const = 0;
+  [[nodiscard]] virtual SourcePlan plan(const comm::BlockLayout& layout) const = 0;
+  /// Makes this rank's own block. The layout's size must be the order of the matrix, and its grid have a
+  /// place for each rank. Collective. Throws MpiError, std::bad_alloc.
+  [[nodiscard]] virtual SourcedBlock build(const comm::BlockLayout& layout, comm::RankGroup& group,
+                                           int thread_count) const = 0;
+};
+
+/// One kind of matrix. A new one is one file that defines a row, and its entry in the table.
 struct SourceRow {
   std::string_view name;
   std::string_view description;
-  SourcePlan (*plan)(const Problem& problem, const comm::BlockLayout& layout);
-  /// Each rank's own block. Collective. Throws MpiError, std::bad_alloc.
-  SourcedBlock (*build)(const Problem& problem, const comm::BlockLayout& layout, comm::RankGroup& group,
-                        int thread_count);
+  /// The matrix of a problem; a source takes the numbers that it needs. Local.
+  std::unique_ptr<MatrixSource> (*make)(const Problem& problem);
 };
 
 std::span<const SourceRow> source_table();
-
-/// The generator of the NAS CG matrices, the first row of the table.
-SourceRow npb_source();
+/// The first row of the table: the generator of the NAS CG matrices.
+const SourceRow& default_source();
 
 }  // namespace cg2d

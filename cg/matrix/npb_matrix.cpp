@@ -1,9 +1,10 @@
 // The NAS CG matrix, generated in parallel: every rank draws its share of the random vectors, sends each
-// block's owner the parts that meet the block, and sums what it gets. No rank walks the whole stream or sorts
-// more than a row.
+// block's owner the parts that meet the block, and sums the parts that it receives. No rank walks the whole
+// stream or sorts more than a row.
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -21,13 +22,16 @@ struct DrawnVectors {
   SourceFacts facts;
 };
 
+/// Part number `part` of [0, total), cut into part_count parts that differ in size by one at most.
 comm::IndexRange share_of(std::int64_t total, int part, int part_count) {
-  const auto layout = comm::BlockLayout::even(total, {.columns = 1, .rows = part_count});
-  return layout.piece(part);
+  const auto border = [&](std::int64_t number) {
+    return total / part_count * number + total % part_count * number / part_count;
+  };
+  return {.begin = border(part), .end = border(part + 1)};
 }
 
-SourceFacts facts_of(const Problem& problem, const StreamShare& share, std::int64_t first_number,
-                     const Rejections& rejections, comm::RankGroup& group) {
+SourceFacts stream_facts(const Problem& problem, const StreamShare& share, std::int64_t first_number,
+                         const Rejections& rejections, comm::RankGroup& group) {
   const std::int64_t last = needed_number_count(problem, rejections) - 1 - first_number;
   const bool is_mine = 0 <= last && last < share.own_count;
   const std::int64_t pair_count = group.maximum(is_mine ? pair_of_number(problem, share, last) + 1 : 0);
@@ -56,7 +60,7 @@ DrawnVectors draw_vectors(const Problem& problem, comm::RankGroup& group) {
     const auto share = draw_share(problem, share_of(pair_count, group.rank(), group.size()), window);
     const std::int64_t first_number = group.sum_of_lower_ranks(share.own_count);
     const auto rejections = resolve_rejections(problem, all_repetitions(share, first_number, window, group));
-    // Both estimates suffice but for once in a lifetime, or for tiny dense problems; every rank sees the same
+    // Both estimates hold but once in a lifetime, or for tiny dense problems; every rank sees the same
     // numbers.
     if (rejections.longest_vector > window) {
       window *= 2;
@@ -64,12 +68,12 @@ DrawnVectors draw_vectors(const Problem& problem, comm::RankGroup& group) {
       pair_count += pair_count / 4;
     } else {
       return {.vectors = build_vectors(problem, share, first_number, rejections),
-              .facts = facts_of(problem, share, first_number, rejections, group)};
+              .facts = stream_facts(problem, share, first_number, rejections, group)};
     }
   }
 }
 
-/// The rows of row block `process_row` that are made in strip number `strip`, as global rows.
+/// The rows of row block `process_row` in strip number `strip`, as global rows.
 comm::IndexRange strip_of(const comm::BlockLayout& layout, int process_row, int strip, int strip_count) {
   const auto block = layout.row_block(process_row);
   const auto local = share_of(block.size(), strip, strip_count);
@@ -148,39 +152,53 @@ double strip_bytes(const Problem& problem, const comm::ProcessGrid& grid, int st
   const double words = 2.0 * meets_rows * meets_columns +
                        words_per_position * (rows_hit * meets_columns + columns_hit * meets_rows);
   const double inverted_words = 2.0 * rows_hit * meets_columns;
-  const double buffers = 2.0;  // what is sent and what is received
+  const double buffers = 2.0;  // sent and received words
   return 8.0 * static_cast<double>(problem.n) * (buffers * words + inverted_words);
 }
 
-SourcePlan plan(const Problem& problem, const comm::BlockLayout& layout) {
+class NpbSource final : public MatrixSource {
+ public:
+  explicit NpbSource(const Problem& problem) : problem_(problem), facts_(facts_of(problem)) {}
+
+  [[nodiscard]] const MatrixFacts& facts() const override { return facts_; }
+  [[nodiscard]] SourcePlan plan(const comm::BlockLayout& layout) const override;
+  [[nodiscard]] SourcedBlock build(const comm::BlockLayout& layout, comm::RankGroup& group,
+                                   int thread_count) const override;
+
+ private:
+  Problem problem_;
+  MatrixFacts facts_;
+};
+
+SourcePlan NpbSource::plan(const comm::BlockLayout& layout) const {
   const auto grid = layout.grid();
-  const double block_bytes = 12.0 * expected_nonzero_count(problem) / grid.rank_count();
+  const double block_bytes = 12.0 * facts_.nonzero_count / grid.rank_count();
   // A quarter of the block at most for records; small blocks are not worth a second strip.
   constexpr double small_bytes = 16e6;
   constexpr int most_strips = 64;
   int strip_count = 1;
   while (strip_count < most_strips &&
-         strip_bytes(problem, grid, strip_count) > std::max(small_bytes, 0.25 * block_bytes)) {
+         strip_bytes(problem_, grid, strip_count) > std::max(small_bytes, 0.25 * block_bytes)) {
     ++strip_count;
   }
   const double vector_bytes =
-      (12.0 * (problem.nonzer + 1) + 12.0) * static_cast<double>(problem.n) / grid.rank_count();
-  return {.working_bytes = static_cast<std::int64_t>(vector_bytes + strip_bytes(problem, grid, strip_count)),
+      (12.0 * (problem_.nonzer + 1) + 12.0) * static_cast<double>(problem_.n) / grid.rank_count();
+  return {.working_bytes = static_cast<std::int64_t>(vector_bytes + strip_bytes(problem_, grid, strip_count)),
           .strip_count = strip_count};
 }
 
-SourcedBlock build(const Problem& problem, const comm::BlockLayout& layout, comm::RankGroup& group,
-                   int thread_count) {
-  const auto drawn = draw_vectors(problem, group);
+SourcedBlock NpbSource::build(const comm::BlockLayout& layout, comm::RankGroup& group,
+                              int thread_count) const {
+  const auto drawn = draw_vectors(problem_, group);
   const int process_row = layout.grid().row_of(group.rank());
   const auto rows = layout.row_block(process_row);
   const auto columns = layout.column_block(layout.grid().column_of(group.rank()));
   const double share = static_cast<double>(rows.size()) * static_cast<double>(columns.size()) /
-                       (static_cast<double>(problem.n) * static_cast<double>(problem.n));
-  BlockAssembler assembler(rows, columns, Problem::rcond - problem.shift,
-                           static_cast<std::int64_t>(1.06 * share * expected_nonzero_count(problem)) + 1024,
+                       (static_cast<double>(problem_.n) * static_cast<double>(problem_.n));
+  BlockAssembler assembler(rows, columns, Problem::rcond - problem_.shift,
+                           static_cast<std::int64_t>(1.06 * share * facts_.nonzero_count) + 1024,
                            thread_count);
-  const int strip_count = plan(problem, layout).strip_count;
+  const int strip_count = plan(layout).strip_count;
   for (int strip = 0; strip < strip_count; ++strip) {
     const auto parts = group.exchange(parts_for_strip(drawn.vectors, layout, strip, strip_count));
     assembler.append_rows(strip_of(layout, process_row, strip, strip_count).end - rows.begin, parts);
@@ -190,11 +208,14 @@ SourcedBlock build(const Problem& problem, const comm::BlockLayout& layout, comm
 
 }  // namespace
 
+SourceRow npb_source();  // matrix_source.cpp has the table
+
 SourceRow npb_source() {
   return {.name = "npb",
           .description = "the random matrix of the NAS CG benchmark, generated in parallel",
-          .plan = &plan,
-          .build = &build};
+          .make = [](const Problem& problem) -> std::unique_ptr<MatrixSource> {
+            return std::make_unique<NpbSource>(problem);
+          }};
 }
 
 }  // namespace cg2d

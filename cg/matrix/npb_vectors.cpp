@@ -27,7 +27,7 @@ std::int64_t rejected_before(const Rejections& rejections, std::int64_t number) 
          rejections.numbers.begin();
 }
 
-/// The first vector that begins at pair-in-range `number` or behind it.
+/// The first vector that begins at pair-in-range `number` or later.
 std::int64_t first_vector_from(const Problem& problem, const Rejections& rejections, std::int64_t number) {
   const std::int64_t kept_before = number - rejected_before(rejections, number);
   return std::min(problem.n, (kept_before + problem.nonzer - 1) / problem.nonzer);
@@ -90,9 +90,9 @@ StreamShare draw_share(const Problem& problem, comm::IndexRange pairs, std::int6
 
 std::vector<Repetition> find_repetitions(const StreamShare& share, std::int64_t first_number,
                                          std::int64_t window) {
-  // A small table of the last place seen per hash of the position: if it holds nothing within the window, no
-  // equal position is there (a later one with the same hash would only make the place newer). Otherwise look
-  // back.
+  // A small table of the last place seen for each hash of the position: without a place within the window,
+  // there is no equal position (a later one with the same hash would only make the place newer). Otherwise
+  // look back.
   constexpr std::size_t table_size = 4096;
   constexpr std::int64_t never = -1;
   std::vector<std::int64_t> last_seen(table_size, never);

@@ -1,18 +1,18 @@
 #pragma once
 
-// The random vectors of the NAS CG matrix, any part of them without the rest. No MPI.
+// The random vectors of the NAS CG matrix: any part of them can be generated without the rest. No MPI.
 //
 // The definition is sequential: pairs (value, position) are drawn from one stream; a pair is dropped when its
 // position lies outside of [0, n) or is in the vector already; a vector is full after `nonzer` positions.
-// What makes it parallel:
+// It becomes parallel because
 //
-//  - Pair number t is draws 2t+1 and 2t+2, whatever happened before, and the generator can jump: ranks draw
-//    equal shares of the pairs. Out of range or not is the pair's own matter, so the pairs in range are
-//    numbered by a prefix sum.
-//  - Only a repeated position makes a vector use more than `nonzer` numbers, and for that the two equal
+//  - pair number t is draws 2t+1 and 2t+2, whatever happened before, and the generator can jump: ranks draw
+//    equal shares of the pairs. Whether a pair is in range depends on no other pair, so a prefix sum numbers
+//    the pairs in range.
+//  - only a repeated position makes a vector use more than `nonzer` numbers, and for that the two equal
 //    positions must lie within one vector, so within a short window of the stream. Each rank lists the
-//    repetitions in its share: about nonzer^2 in the whole problem, for every n. From this list, the same on
-//    all ranks, follows where each vector begins.
+//    repetitions in its share: about nonzer^2 in the whole problem, for every n. The list, the same on all
+//    ranks, tells where each vector begins.
 
 #include <cstdint>
 #include <span>
@@ -23,7 +23,8 @@
 
 namespace cg2d {
 
-/// The pairs in range of one share of the stream, and some behind it (the halo), in the order of the stream.
+/// The pairs in range of one share of the stream, and some that follow it (the halo), in the order of the
+/// stream.
 struct StreamShare {
   comm::IndexRange pairs;                 // the share, as numbers of all pairs
   std::int64_t own_count = 0;             // pairs in range within the share
@@ -34,7 +35,7 @@ struct StreamShare {
   static constexpr std::int64_t checkpoint_distance = 4096;
 };
 
-/// Pairs that suffice for the whole matrix but for once in a hundred million problems.
+/// A number of pairs that suffices for the whole matrix in all but one of a hundred million problems.
 std::int64_t estimated_pair_count(const Problem& problem);
 
 /// Draws the pairs of a share and goes on until `halo_count` more are in range. Cost: one step per pair.
@@ -46,12 +47,13 @@ struct Repetition {
   std::int64_t later = 0;
 };
 
-/// For every pair of the share and its halo: the nearest earlier one with the same position, if that one is
-/// the share's own and less than `window` away. first_number: the number of the share's first pair in range.
+/// Finds, for every pair of the share and its halo, the nearest earlier one with the same position, if that
+/// one is the share's own and less than `window` away. first_number: the number of the share's first pair in
+/// range.
 std::vector<Repetition> find_repetitions(const StreamShare& share, std::int64_t first_number,
                                          std::int64_t window);
 
-/// Which pairs in range are dropped because their vector has the position already.
+/// The pairs in range that are dropped because their vector has the position already.
 struct Rejections {
   std::vector<std::int64_t> numbers;  // rising
   std::int64_t longest_vector = 0;    // pairs in range that the longest vector takes, dropped ones included
@@ -61,7 +63,7 @@ struct Rejections {
 /// window; else repetitions with a larger window are needed.
 Rejections resolve_rejections(const Problem& problem, std::span<const Repetition> repetitions);
 
-/// How many pairs in range the whole matrix takes.
+/// Number of pairs in range that the whole matrix takes.
 std::int64_t needed_number_count(const Problem& problem, const Rejections& rejections);
 
 /// Consecutive vectors v_first, ...; positions rising within each, v_i(i) = 0.5 included.

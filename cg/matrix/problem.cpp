@@ -84,7 +84,7 @@ double expected_nonzero_count(const Problem& problem) {
 
 bool meets_reference(const Problem& problem, double zeta) {
   if (!problem.reference_zeta) return false;
-  // The bound is on what is true, so that NaN fails.
+  // Written as the condition that holds, so that NaN fails it.
   return std::abs(zeta - *problem.reference_zeta) <= Problem::tolerance * std::abs(*problem.reference_zeta);
 }
 

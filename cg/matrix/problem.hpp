@@ -24,19 +24,19 @@ struct Problem {
 
   /// Ratio between the smallest and the largest weight of the outer products; also added to the diagonal.
   static constexpr double rcond = 0.1;
-  /// |zeta - reference| / reference at most.
+  /// Largest |zeta - reference| / |reference| of a verified result.
   static constexpr double tolerance = 1e-10;
 };
 
-/// The classes S, W, A, B, C, D, E, F.
+/// The classes S, W, A, B, C, D, E, F, in this order.
 std::span<const Problem> problem_classes();
 /// The class of that letter, in either case; nullptr if there is none.
 const Problem* find_class(std::string_view letter);
 
-/// The class, or "U(n 1400, nonzer 7, shift 10, niter 15)": what tells problems apart.
+/// The class, or "U(n 1400, nonzer 7, shift 10, niter 15)": different problems have different names.
 std::string problem_name(const Problem& problem);
 
-/// Throws InputError when the numbers make no problem (n < 1, nonzer not within 1...n, niter < 1, shift not
+/// Throws InputError when the numbers are out of range (n < 1, nonzer not within 1...n, niter < 1, shift not
 /// finite).
 void check_problem(const Problem& problem);
 
@@ -44,14 +44,14 @@ void check_problem(const Problem& problem);
 /// row.
 double official_flop_count(const Problem& problem);
 
-/// The operations really done: 26 products with nonzero_count entries, and the vector operations, per outer
-/// iteration.
+/// The operations that the program does: 26 products with nonzero_count entries, and the vector operations,
+/// in each outer iteration.
 double true_flop_count(const Problem& problem, std::int64_t nonzero_count);
 
-/// Nonzeros of the whole matrix, expected over the random positions; within 0.1 % for every class.
+/// Expected nonzeros of the whole matrix, over the random positions; within 0.1 % for every class.
 double expected_nonzero_count(const Problem& problem);
 
-/// Throws nothing; true when zeta meets the reference. False without a reference.
+/// True when zeta is within the tolerance of the reference; false without a reference.
 bool meets_reference(const Problem& problem, double zeta);
 
 }  // namespace cg2d

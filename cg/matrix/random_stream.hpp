@@ -1,6 +1,6 @@
 #pragma once
 
-// The random numbers of the NAS benchmarks.
+// The random number generator of the NAS benchmarks.
 
 #include <cstdint>
 
@@ -23,7 +23,7 @@ class RandomStream {
   void jump(std::uint64_t count);
   [[nodiscard]] std::uint64_t state() const { return state_; }
 
-  /// The number in (0, 1) that a state stands for; exact.
+  /// The number in (0, 1) of a state; exact.
   static double number(std::uint64_t state) { return static_cast<double>(state) * 0x1p-46; }
   /// floor(2^bit_count * number(state)); exact.
   static std::uint64_t leading_bits(std::uint64_t state, int bit_count) { return state >> (46 - bit_count); }

@@ -13,17 +13,22 @@ double poisson(double mean, int count) {
   return std::exp(count * std::log(mean) - mean - log_factorial(count));
 }
 
-/// Adds weight * P(k of `trials` positions lie in the block), for each k.
+/// Adds weight * P(k of `trials` positions lie in the block), for each k. Terms more than 12 standard
+/// deviations and 40 positions from the mean are below 1e-30 and left out.
 void add_binomial(double weight, int trials, double probability, std::vector<double>& share) {
   if (share.size() <= static_cast<std::size_t>(trials)) share.resize(static_cast<std::size_t>(trials) + 1);
-  for (int k = 0; k <= trials; ++k) {
+  const double mean = trials * probability;
+  const double reach = 12.0 * std::sqrt(mean * (1.0 - probability)) + 40.0;
+  const int first = static_cast<int>(std::max(mean - reach, 0.0));
+  const int last = static_cast<int>(std::min(mean + reach, static_cast<double>(trials)));
+  for (int k = first; k <= last; ++k) {
     const double log_choices = log_factorial(trials) - log_factorial(k) - log_factorial(trials - k);
     const double log_share = k * std::log(probability) + (trials - k) * std::log1p(-probability);
     share[static_cast<std::size_t>(k)] += weight * std::exp(log_choices + log_share);
   }
 }
 
-/// Of `positions` at random, how many are not the same as another one, on average.
+/// The share of `positions` random positions that is left when equal ones count once, on average.
 double distinct_share(double positions, double n) {
   return n * -std::expm1(positions * std::log1p(-1.0 / n)) / positions;
 }
@@ -67,6 +72,17 @@ RowLengthDistribution distribution_of(std::span<const std::int64_t> rows_by_leng
   for (const auto count : rows_by_length) {
     distribution.share.push_back(static_cast<double>(count) /
                                  static_cast<double>(std::max<std::int64_t>(rows, 1)));
+  }
+  return distribution;
+}
+
+RowLengthDistribution thinned(const RowLengthDistribution& whole_rows, int column_block_count) {
+  if (column_block_count == 1) return whole_rows;
+  RowLengthDistribution distribution;
+  for (std::size_t length = 0; length < whole_rows.share.size(); ++length) {
+    const double weight = whole_rows.share[length];
+    if (weight > 0.0)
+      add_binomial(weight, static_cast<int>(length), 1.0 / column_block_count, distribution.share);
   }
   return distribution;
 }

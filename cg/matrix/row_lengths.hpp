@@ -1,7 +1,7 @@
 #pragma once
 
-// How long the rows of a block are: short rows are what a product pays for, and the more process columns a
-// grid has, the shorter they get.
+// The lengths of a block's rows: products are slow on short rows, and the more process columns a grid has,
+// the shorter its rows are.
 
 #include <cstdint>
 
@@ -9,7 +9,7 @@
 
 namespace cg2d {
 
-/// Of one block, or of several together. Trivially copyable: ranks send it as it is.
+/// Figures of the rows of one block, or of several together. Trivially copyable: ranks send it as it is.
 struct RowLengths {
   std::int64_t critical_vector_length = 0;
   std::int64_t row_count = 0;
@@ -26,10 +26,10 @@ struct RowLengths {
   [[nodiscard]] double short_row_nonzero_share() const;
 };
 
-/// Of a whole block, before a kernel takes it. Cost: one pass over the rows.
+/// Counts the rows of a whole block, before a kernel takes it. Cost: one pass over the rows.
 RowLengths row_lengths(const kernels::CsrBlock& block, std::int64_t critical_vector_length);
 
-/// Of the rows of both, counted by the same critical vector length.
+/// The figures of the rows of both, which must have the same critical vector length.
 RowLengths merged(const RowLengths& first, const RowLengths& second);
 
 }  // namespace cg2d

@@ -5,6 +5,11 @@
 
 namespace cg2d {
 
+// Rows, each defined in its own file.
+ReportFormat text_report_format();
+ReportFormat json_report_format();
+ReportFormat csv_report_format();
+
 std::span<const ReportFormat> report_format_table() {
   static const std::array table{text_report_format(), json_report_format(), csv_report_format()};
   return table;

@@ -11,11 +11,11 @@
 
 namespace cg2d {
 
+class MatrixSource;
 struct Configuration;
 struct Environment;
 struct Problem;
 struct RunReport;
-struct SourceRow;
 
 /// One format; a new one is one file that defines a row, and its entry in the table.
 struct ReportFormat {
@@ -26,10 +26,6 @@ struct ReportFormat {
 };
 std::span<const ReportFormat> report_format_table();
 const ReportFormat& report_format(std::string_view name);
-
-ReportFormat text_report_format();
-ReportFormat json_report_format();
-ReportFormat csv_report_format();
 
 /// The format "json" as a value (run_result.schema.json), and the parts of it that other results share.
 nlohmann::ordered_json report_json(const RunReport& report);
@@ -43,7 +39,7 @@ struct PlannedRun {
   const Problem& problem;
   const Configuration& configuration;
   const comm::BlockLayout& layout;
-  const SourceRow& source;
+  const MatrixSource& source;
   const Environment* environment;  ///< nullptr: the ranks do not run here
 };
 /// The plan in the format "text" or "json".

@@ -10,6 +10,7 @@
 #include "cg/report/report_roofline.hpp"
 #include "cg/report/result_configuration.hpp"
 #include "cg/run/run_report.hpp"
+#include "cg/tuning/tuning_profile.hpp"
 
 namespace cg2d {
 namespace {

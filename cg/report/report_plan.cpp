@@ -33,7 +33,7 @@ PlanTotals add_up(const PlannedRun& run) {
   totals.smallest_piece = totals.largest_piece = layout.piece(0);
   if (run.environment != nullptr) totals.node_bytes.resize(run.environment->nodes.size());
   for (int rank = 0; rank < layout.grid().rank_count(); ++rank) {
-    const auto memory = plan_memory(run.problem, run.configuration, layout, rank, run.source);
+    const auto memory = plan_memory(run.source, run.configuration, layout, rank);
     if (memory.total_bytes() > totals.largest.total_bytes()) totals.largest = memory;
     totals.memory_bytes += memory.total_bytes();
     const auto traffic = plan_traffic(layout, rank, run.configuration.sum_form, mirrored);

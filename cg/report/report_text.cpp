@@ -11,6 +11,7 @@
 #include "cg/report/report_counters.hpp"
 #include "cg/report/report_roofline.hpp"
 #include "cg/run/run_report.hpp"
+#include "cg/tuning/tuning_profile.hpp"
 
 namespace cg2d {
 namespace {

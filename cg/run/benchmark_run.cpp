@@ -23,6 +23,7 @@
 #include "cg/matrix/row_lengths.hpp"
 #include "cg/solver/block_product.hpp"
 #include "cg/solver/communicator_setup.hpp"
+#include "cg/solver/layout.hpp"
 #include "cg/timing/counter_setup.hpp"
 #include "cg/tuning/run_plan.hpp"
 
@@ -51,7 +52,7 @@ std::int64_t product_vector_bytes(comm::Communicator& communicator) {
 }  // namespace
 
 BenchmarkRun::BenchmarkRun(const RunOptions& options, comm::RankGroup& group, const Progress& progress)
-    : options_(options), group_(group), progress_(progress) {
+    : options_(options), group_(group), progress_(progress), source_(default_source().make(options.problem)) {
   report_.problem = options.problem;
   report_.configuration = options.configuration;
   report_.phases_timed = options.time_phases;
@@ -106,29 +107,23 @@ void BenchmarkRun::load_machine() {
 
 void BenchmarkRun::predict_phases() {
   if (!machine_) return;
-  const auto machine = machine_->through(options_.configuration.transport);
-  const auto kernel = std::ranges::find(machine.kernels, configuration().kernel, &KernelCost::name);
-  if (kernel == machine.kernels.end()) return;
-  report_.prediction =
-      predict(machine, *kernel, options_.problem, configuration().grid, configuration().sum_form);
+  if (!machine_->has_kernel(configuration().kernel)) return;
+  report_.prediction = predict(*machine_, source_->facts(), configuration(), options_.problem.niter);
 }
 
-KernelChoice BenchmarkRun::kernel_for(const comm::ProcessGrid& grid) const {
-  return choose_kernel({.name = options_.configuration.kernel, .tuning = options_.tuning},
-                       {.problem = options_.problem,
-                        .grid = grid,
-                        .thread_count = configuration().thread_count,
-                        .ranks_oversubscribed = report_.environment->ranks_oversubscribed},
-                       report_.profile);
+ChosenKernel BenchmarkRun::kernel_for(const comm::ProcessGrid& grid) const {
+  auto asked = options_.configuration;
+  asked.grid = grid;
+  return choose_kernel(source_->facts(), asked,
+                       {.asked = options_.tuning,
+                        .ranks_oversubscribed = report_.environment->ranks_oversubscribed,
+                        .profile = report_.profile});
 }
 
 GridShortlist BenchmarkRun::shortlist() const {
-  std::optional<MachineDescription> machine;
-  if (machine_) machine = machine_->through(options_.configuration.transport);
-  return make_grid_shortlist(group_, {.problem = options_.problem,
+  return make_grid_shortlist(group_, {.matrix = source_->facts(),
                                       .configuration = configuration(),
-                                      .rank_count = group_.size(),
-                                      .machine = machine,
+                                      .machine = machine_,
                                       .kernel_for = [this](const auto& grid) -> const kernels::KernelRow& {
                                         return *kernel_for(grid).kernel;
                                       }});
@@ -138,11 +133,11 @@ GridShortlist BenchmarkRun::shortlist() const {
 void BenchmarkRun::try_grids() {
   const auto environment = granted_environment();
   if (grid_shortlist_.grids.size() > 1) progress_.say("trying grids");
+  auto shared = configuration();
+  shared.transport = first_transport().name;
   report_.grid_trial = cg2d::try_grids(group_,
-                                       {.problem = options_.problem,
-                                        .configuration = configuration(),
-                                        .transport = first_transport(),
-                                        .source = source_,
+                                       {.source = *source_,
+                                        .configuration = shared,
                                         .environment = environment,
                                         .kernel_for = [this](const auto& grid) { return kernel_for(grid); }},
                                        grid_shortlist_);
@@ -168,14 +163,12 @@ const comm::TransportRow& BenchmarkRun::first_transport() const {
 /// By a trial with the run's own block.
 void BenchmarkRun::choose_transport(const comm::BlockLayout& layout, BlockProduct& product) {
   progress_.say("choosing the transport");
-  const std::string wait_mode(wait_mode_name(report_.wait_mode));
-  auto trial = cg2d::choose_transport(group_, {.problem = options_.problem,
-                                               .configuration = configuration(),
+  auto trial = cg2d::choose_transport(group_, {.source = *source_,
                                                .layout = layout,
-                                               .source = source_,
+                                               .configuration = configuration(),
                                                .product = product,
+                                               .shift = options_.problem.shift,
                                                .environment = *report_.environment,
-                                               .wait_mode = wait_mode,
                                                .profile = report_.profile,
                                                .profile_source = options_.profile});
   if (!trial.not_kept_because.empty() && options_.profile.is_used)
@@ -203,7 +196,7 @@ kernels::CsrBlock BenchmarkRun::generate(const comm::BlockLayout& layout) {
                             options_.problem.n, configuration().grid.name()));
   group_.barrier();
   const Stopwatch stopwatch;
-  auto sourced = source_.build(options_.problem, layout, group_, configuration().thread_count);
+  auto sourced = source_->build(layout, group_, configuration().thread_count);
   report_.generation_s = group_.maximum(stopwatch.seconds());
   report_.source_facts = sourced.facts;
   report_.nonzero_count = group_.sum(sourced.block.nonzero_count());
@@ -247,9 +240,8 @@ std::unique_ptr<BlockProduct> BenchmarkRun::convert(kernels::CsrBlock block,
 
 void BenchmarkRun::perform() {
   choose();
-  const auto layout = comm::BlockLayout::even(options_.problem.n, configuration().grid);
-  agree_on(group_,
-           [&] { check_memory(options_.problem, configuration(), layout, source_, granted_environment()); });
+  const auto layout = make_layout(source_->facts(), configuration());
+  agree_on(group_, [&] { check_memory(*source_, configuration(), layout, granted_environment()); });
   const CycleCalibration calibration;
   auto block = generate(layout);
   if (!options_.export_mtx.empty()) export_matrix(block, layout);

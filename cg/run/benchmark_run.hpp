@@ -43,7 +43,7 @@ class BenchmarkRun {
 
   /// The environment with no more memory on each node than the user grants. After prepare().
   [[nodiscard]] Environment granted_environment() const;
-  [[nodiscard]] const SourceRow& source() const { return source_; }
+  [[nodiscard]] const MatrixSource& source() const { return *source_; }
 
  private:
   void load_machine();
@@ -51,7 +51,7 @@ class BenchmarkRun {
   void check_choices();
   [[nodiscard]] const Configuration& configuration() const { return report_.configuration; }
   void take_grid(const comm::ProcessGrid& grid);
-  [[nodiscard]] KernelChoice kernel_for(const comm::ProcessGrid& grid) const;
+  [[nodiscard]] ChosenKernel kernel_for(const comm::ProcessGrid& grid) const;
   [[nodiscard]] GridShortlist shortlist() const;
   void try_grids();
   [[nodiscard]] bool chooses_transport() const { return !options_.configuration.has_transport(); }
@@ -76,7 +76,7 @@ class BenchmarkRun {
   const RunOptions& options_;
   comm::RankGroup& group_;
   const Progress& progress_;
-  SourceRow source_ = source_table().front();
+  std::unique_ptr<MatrixSource> source_;
   RunReport report_;
   std::optional<MachineDescription> machine_;  ///< of this one, on rank 0, if it has been calibrated
   GridShortlist grid_shortlist_;               ///< empty: there is no trial

@@ -19,7 +19,7 @@ comm::ProcessGrid resolve_grid(const RunOptions& options, int rank_count) {
     return {.columns = columns, .rows = rank_count / columns};
   }
   const auto& configuration = options.configuration;
-  if (!configuration.has_grid()) return choose_grid(options.problem, configuration, rank_count);
+  if (!configuration.has_grid()) return choose_grid(facts_of(options.problem), configuration, rank_count);
   require_grid_of(configuration.grid, rank_count);
   return configuration.grid;
 }

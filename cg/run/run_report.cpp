@@ -16,18 +16,6 @@ double mean_over_ranks(const RepeatReport& repeat, const Value& value) {
 
 }  // namespace
 
-std::string_view wait_mode_name(comm::WaitMode mode) {
-  switch (mode) {
-    case comm::WaitMode::yield:
-      return "yield";
-    case comm::WaitMode::sleep:
-      return "sleep";
-    case comm::WaitMode::spin:
-      break;
-  }
-  return "spin";
-}
-
 const RepeatReport& median_repeat(const RunReport& report) {
   std::vector<std::size_t> order(report.repeats.size());
   std::iota(order.begin(), order.end(), std::size_t{0});

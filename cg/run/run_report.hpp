@@ -93,7 +93,7 @@ struct RunReport {
   bool is_symmetric = false;                      ///< the kernel stores one entry of each mirrored pair
   bool converted = false;                         ///< the kernel's format is not the CSR that was generated
   std::string instruction_set;
-  KernelChoice kernel_choice;
+  ChosenKernel kernel_choice;
   LoadedProfile profile;
   bool phases_timed = false;
   std::optional<Environment> environment;
@@ -112,9 +112,6 @@ struct RunReport {
   std::vector<RepeatReport> repeats;  ///< complete ones only
   std::vector<OuterStep> unfinished;  ///< steps of a repetition that did not end
 };
-
-/// "spin", "yield" or "sleep".
-std::string_view wait_mode_name(comm::WaitMode mode);
 
 /// Figures that follow from a report with at least one repeat.
 const RepeatReport& median_repeat(const RunReport& report);

@@ -52,7 +52,7 @@ struct ProblemModel {
 
 /// Throws InputError if the description has no network of the transport.
 void require_described(const MachineDescription& condition, const std::string& transport) {
-  if (transport == comm::default_transport().name) return;
+  if (comm::find_transport(transport) == &comm::default_transport()) return;
   std::string known(comm::default_transport().name);
   for (const auto& described : condition.transports) {
     if (described.name == transport) return;
@@ -66,10 +66,10 @@ Prediction predict_grid(const Machine& machine, const ModelOptions& options, con
                         const comm::ProcessGrid& grid) {
   const auto& described = machine.for_ranks(grid.rank_count());
   require_described(described, options.configuration.transport);
-  const auto condition = described.through(options.configuration.transport);
-  if (!options.configuration.has_kernel()) return predict(condition, problem, grid);
-  return predict(condition, condition.kernel(options.configuration.kernel), problem, grid,
-                 condition.network.sum_form);
+  auto configuration = options.configuration;
+  configuration.grid = grid;
+  configuration.sum_form = described.network.sum_form;
+  return predict(described, facts_of(problem), configuration, problem.niter);
 }
 
 std::vector<comm::ProcessGrid> grids_of(const ModelOptions& options, int rank_count) {
@@ -119,7 +119,8 @@ std::string grid_table(const RankCountModel& row, double clock_hz, int product_c
   if (clock_hz > 0.0) text += fmt::format(" {:>18}", "clocks per product");
   text += '\n';
   for (const auto& prediction : row.grids) {
-    text += fmt::format(" {:<14} {:<12}", prediction.grid.name(), prediction.kernel);
+    text +=
+        fmt::format(" {:<14} {:<12}", prediction.configuration.grid.name(), prediction.configuration.kernel);
     for (const double seconds : prediction.phases) text += fmt::format(" {:>14.6g}", seconds);
     text += fmt::format(" {:>12.6g}", prediction.total_s());
     if (clock_hz > 0.0) {
@@ -129,7 +130,7 @@ std::string grid_table(const RankCountModel& row, double clock_hz, int product_c
       }
       text += fmt::format(" {:>18.0f}", product_s * clock_hz / product_count);
     }
-    text += prediction.grid == row.best().grid ? "  best\n" : "\n";
+    text += prediction.configuration.grid == row.best().configuration.grid ? "  best\n" : "\n";
   }
   return text;
 }
@@ -139,8 +140,8 @@ std::string growth_table(const ProblemModel& model) {
       fmt::format("\n Class {}: the best grid as the ranks grow\n {:>9} {:>14} {:>12} {:>11}\n",
                   model.problem.class_name, "ranks", "best grid", "seconds", "efficiency");
   for (const auto& row : model.rank_counts) {
-    text += fmt::format(" {:>9} {:>14} {:>12.6g} {:>9.1f} %\n", row.rank_count, row.best().grid.name(),
-                        row.best().total_s(), 100.0 * row.efficiency);
+    text += fmt::format(" {:>9} {:>14} {:>12.6g} {:>9.1f} %\n", row.rank_count,
+                        row.best().configuration.grid.name(), row.best().total_s(), 100.0 * row.efficiency);
   }
   return text + " efficiency: predicted seconds on one rank / (ranks * seconds)\n";
 }
@@ -175,15 +176,15 @@ std::string json_of(const Machine& machine, const std::vector<ProblemModel>& mod
     for (const auto& row : model.rank_counts) {
       Json grids = Json::array();
       for (const auto& prediction : row.grids) {
-        grids.push_back({{"grid", prediction.grid.name()},
-                         {"columns", prediction.grid.columns},
-                         {"rows", prediction.grid.rows},
-                         {"kernel", prediction.kernel},
+        grids.push_back({{"grid", prediction.configuration.grid.name()},
+                         {"columns", prediction.configuration.grid.columns},
+                         {"rows", prediction.configuration.grid.rows},
+                         {"kernel", prediction.configuration.kernel},
                          {"total_s", prediction.total_s()},
                          {"phases", phases_json(prediction)}});
       }
       counts.push_back({{"ranks", row.rank_count},
-                        {"best_grid", row.best().grid.name()},
+                        {"best_grid", row.best().configuration.grid.name()},
                         {"total_s", row.best().total_s()},
                         {"efficiency", row.efficiency},
                         {"grids", std::move(grids)}});
@@ -304,12 +305,13 @@ ExitCode calibrate_machine(const ModelOptions& options, comm::RankGroup& group) 
   agree_on(group, [&] {
     if (group.rank() == 0) file.emplace(options);
   });
-  const auto machine = calibrate(group,
-                                 {.problems = options.problems,
-                                  .thread_count = options.configuration.thread_count,
-                                  .environment = environment,
-                                  .profile = profile},
-                                 [&](const std::string& stage) { progress.say(stage); });
+  std::vector<std::unique_ptr<MatrixSource>> sources;
+  for (const auto& problem : options.problems) sources.push_back(default_source().make(problem));
+  const Configuration configuration{.thread_count = options.configuration.thread_count};
+  const auto machine = calibrate(
+      group,
+      {.sources = sources, .configuration = configuration, .environment = environment, .profile = profile},
+      [&](const std::string& stage) { progress.say(stage); });
   agree_on(group, [&] {
     if (file) file->add(machine);
   });

@@ -33,7 +33,8 @@ void require_ranks_for(const PingPongOptions& options, int rank_count) {
 
 Configuration resolved(const PingPongOptions& options, int rank_count) {
   auto configuration = options.configuration;
-  if (!configuration.has_grid()) configuration.grid = choose_grid(options.problem, configuration, rank_count);
+  if (!configuration.has_grid())
+    configuration.grid = choose_grid(facts_of(options.problem), configuration, rank_count);
   return configuration;
 }
 

@@ -16,6 +16,7 @@
 #include "cg/base/agreement.hpp"
 #include "cg/base/errors.hpp"
 #include "cg/machine/environment.hpp"
+#include "cg/solver/layout.hpp"
 #include "cg/tuning/tune_measure.hpp"
 #include "comm/mpi_handles.hpp"
 #include "comm/node_map.hpp"
@@ -310,7 +311,7 @@ std::vector<TransportPhases> measure_phases(comm::RankGroup& group, const Usable
                               .budget_s = 0.3,
                               .hopeless_factor = std::numeric_limits<double>::infinity(),
                               .shortest_turn_s = 1e-3};
-  const auto layout = comm::BlockLayout::even(problem.n, configuration.grid);
+  const auto layout = make_layout(facts_of(problem), configuration);
   std::vector<TransportPhases> phases;
   for (const auto* transport : transports.available)
     phases.push_back({.transport = std::string(transport->name), .seconds = {}});

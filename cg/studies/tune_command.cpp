@@ -11,6 +11,7 @@
 #include "cg/base/values.hpp"
 #include "cg/machine/environment.hpp"
 #include "cg/machine/thread_binding.hpp"
+#include "cg/matrix/matrix_source.hpp"
 #include "cg/tuning/profile_file.hpp"
 #include "cg/tuning/tune_measure.hpp"
 #include "cg/tuning/tuning_profile.hpp"
@@ -51,7 +52,7 @@ std::string curve_text(const ProcessorProfile& profile, int critical_vector_leng
 
 std::string case_text(const TunedCase& tuned) {
   std::string text = fmt::format("\n Class {}, grid {}: microseconds per CG step, messages included\n",
-                                 tuned.class_name, tuned.grid.name());
+                                 tuned.matrix.name, tuned.configuration.grid.name());
   text += fmt::format(" {:<17} {:>12} {:>9} {:>6} {:>9} {:>12}\n", "kernel", "us per step", "x fastest",
                       "cvl", "prefetch", "block width");
   constexpr double microseconds = 1e6;
@@ -99,14 +100,16 @@ ExitCode tune(const TuneOptions& options, comm::RankGroup& group) {
   found.critical_vector_length = critical_vector_length;
   print(curve_text(found, critical_vector_length));
   for (const auto& problem : options.problems) {
+    const auto source = default_source().make(problem);
     for (const auto& grid : grids) {
-      const CaseSetting setting{.problem = problem,
-                                .layout = comm::BlockLayout::even(problem.n, grid),
-                                .transport = transport,
-                                .thread_count = options.configuration.thread_count,
-                                .critical_vector_length = critical_vector_length};
+      const Configuration configuration{.grid = grid,
+                                        .transport = options.configuration.transport,
+                                        .thread_count = options.configuration.thread_count};
+      const CaseConfig config{.configuration = configuration,
+                              .shift = problem.shift,
+                              .critical_vector_length = critical_vector_length};
       found.cases.push_back(
-          measure_case(group, setting, [&](const std::string& stage) { progress.say(stage); }));
+          measure_case(group, *source, config, [&](const std::string& stage) { progress.say(stage); }));
       print(case_text(found.cases.back()));
     }
   }

@@ -17,7 +17,7 @@
 #include "cg/base/stopwatch.hpp"
 #include "cg/machine/operation_times.hpp"
 #include "cg/machine/performance_model.hpp"
-#include "cg/matrix/matrix_source.hpp"
+#include "cg/solver/layout.hpp"
 #include "cg/solver/vector_ops.hpp"
 #include "cg/tuning/grid_solver.hpp"
 #include "cg/tuning/tune_measure.hpp"
@@ -32,21 +32,21 @@ double seconds_of(comm::RankGroup& group, const std::function<void()>& work) {
 }
 
 comm::BlockLayout one_column(std::int64_t piece_size, int ranks) {
-  return comm::BlockLayout::even(piece_size * ranks, {.columns = 1, .rows = ranks});
+  return equal_pieces(piece_size * ranks, {.columns = 1, .rows = ranks});
 }
 comm::BlockLayout one_row(std::int64_t piece_size, int ranks) {
-  return comm::BlockLayout::even(piece_size * ranks, {.columns = ranks, .rows = 1});
+  return equal_pieces(piece_size * ranks, {.columns = ranks, .rows = 1});
 }
 
-/// Seconds of a collection as those of one of its messages, which go one after the other.
-LinePoint message_point(const comm::BlockLayout& layout, bool is_symmetric, double seconds) {
-  // On a machine where only messages take time they are counted, where only bytes do, these.
+/// One message of a collection, whose messages go one after the other: its bytes and its share of the
+/// seconds.
+LinePoint message_point(const comm::BlockLayout& layout, const comm::CommunicatorOptions& options,
+                        double seconds) {
+  // A machine where only start-ups take time counts messages, one where only bytes do counts bytes.
   const auto count = [&](double start_up_s, double bytes_per_s) {
     MachineDescription machine;
     machine.network = {.start_up_s = start_up_s, .bytes_per_s = bytes_per_s};
-    return communication_costs(machine, layout,
-                               {.sum_form = comm::SumForm::reduce_scatter, .is_symmetric = is_symmetric})
-        .collection_s;
+    return communication_costs(machine, layout, options).collection_s;
   };
   const double messages = count(1.0, std::numeric_limits<double>::infinity());
   return {.x = count(0.0, 1.0) / messages, .y = seconds / messages};
@@ -54,7 +54,7 @@ LinePoint message_point(const comm::BlockLayout& layout, bool is_symmetric, doub
 
 using Transports = std::span<const comm::TransportRow* const>;
 
-/// Medians of one call of each, transport by transport, and for each of them operation by operation.
+/// Median seconds of one call per operation, in the order of the operations.
 std::vector<double> medians_of(comm::RankGroup& group, std::span<const TimedOperation> operations,
                                double budget_s) {
   std::vector<double> medians;
@@ -66,7 +66,7 @@ std::vector<double> medians_of(comm::RankGroup& group, std::span<const TimedOper
   return medians;
 }
 
-/// Collections of some bytes to some kilobytes, for each transport.
+/// Messages of collections of some bytes to some kilobytes, for each transport.
 std::vector<std::vector<LinePoint>> measure_short_messages(comm::RankGroup& group, Transports transports) {
   constexpr std::array<std::int64_t, 4> piece_sizes{1, 16, 128, 1024};
   std::vector<std::vector<LinePoint>> points(transports.size());
@@ -78,14 +78,14 @@ std::vector<std::vector<LinePoint>> measure_short_messages(comm::RankGroup& grou
           {.transport = *transport, .operation = comm::Operation::collect, .layout = layout, .options = {}});
     const auto seconds = medians_of(group, gatherings, 0.05);
     for (std::size_t k = 0; k < seconds.size(); ++k)
-      points[k].push_back(message_point(layout, false, seconds[k]));
+      points[k].push_back(message_point(layout, {}, seconds[k]));
   }
   return points;
 }
 
-/// What a sum takes longer than a collection of as many bytes, per element, for each transport: the median
-/// over blocks of several sizes, since small ones differ by the noise of their messages and large ones by
-/// that of the memory.
+/// The time of a sum beyond that of a collection of as many bytes, per element, for each transport: the
+/// median over blocks of several sizes, since small ones differ by the noise of their messages and large ones
+/// by that of the memory.
 std::vector<double> measure_additions(comm::RankGroup& group, Transports transports) {
   constexpr std::array<std::int64_t, 3> piece_sizes{4096, 16384, 65536};
   std::vector<std::vector<double>> seconds(transports.size());
@@ -133,8 +133,8 @@ std::vector<StepTimes> times_of_steps(comm::RankGroup& group, const std::vector<
   return times;
 }
 
-/// Mean of the steps without the slowest tenth: a run takes the mean of its steps, but what else happens on
-/// the machine once in a while is no part of it.
+/// Mean of the steps without the slowest tenth: a run takes the mean of its steps, but the other things that
+/// happen on a machine once in a while are no part of it.
 StepTimes typical_times(comm::RankGroup& group, const std::vector<PhaseRecords>& my_steps) {
   auto steps = times_of_steps(group, my_steps);
   std::ranges::sort(steps, {}, &StepTimes::total_s);
@@ -150,13 +150,13 @@ StepTimes typical_times(comm::RankGroup& group, const std::vector<PhaseRecords>&
   return times;
 }
 
-/// The benchmark on one grid.
+/// The benchmark on one grid, with the times of its steps.
 class MeasuredGrid {
  public:
-  MeasuredGrid(comm::RankGroup& group, const GridSolverSetting& setting)
-      : group_(group), solver_(GridSolver::make(group, setting)) {}
+  MeasuredGrid(comm::RankGroup& group, std::unique_ptr<GridSolver> solver)
+      : group_(group), solver_(std::move(solver)) {}
 
-  /// One outer step, timed by phase. In front of a short one another one gets the caches back from the other
+  /// One outer step, timed by phase. Before a short one, another one gets the caches back from the other
   /// grids.
   void take_turn() {
     constexpr double long_s = 0.03;
@@ -168,7 +168,7 @@ class MeasuredGrid {
     steps_.push_back(solver_->timer().records());
   }
   [[nodiscard]] StepTimes times() const { return typical_times(group_, steps_); }
-  /// Of one rank's block, whole; mean over the ranks. Collective.
+  /// Nonzeros of one rank's block, whole; mean over the ranks. Collective.
   [[nodiscard]] double nonzeros() const {
     return static_cast<double>(group_.sum(solver_->nonzero_count())) / group_.size();
   }
@@ -180,7 +180,7 @@ class MeasuredGrid {
   double step_s_ = 0.0;  // of the last one
 };
 
-/// In turns, so that a drift of the machine hits all grids alike.
+/// Times the grids in turns, so that a drift of the machine hits all alike.
 void take_turns(comm::RankGroup& group, std::span<const std::unique_ptr<MeasuredGrid>> grids) {
   constexpr int fewest_rounds = 20;
   const double long_enough_s = 1.0 * static_cast<double>(grids.size());
@@ -192,53 +192,50 @@ void take_turns(comm::RankGroup& group, std::span<const std::unique_ptr<Measured
   }
 }
 
-/// One problem on one grid, as it was measured.
+/// One matrix in one configuration, as it was measured.
 struct MeasuredCase {
-  Problem problem;
-  comm::ProcessGrid grid;
-  const comm::TransportRow& transport;
-  KernelChoice choice;
-  StepTimes times;
+  MatrixKey matrix{};
+  Configuration configuration{};
+  ChosenKernel chosen{};
+  StepTimes times{};
   double nonzeros = 0.0;  // of one rank's block
+  comm::BlockLayout layout;
 
+  [[nodiscard]] const comm::ProcessGrid& grid() const { return configuration.grid; }
+  [[nodiscard]] const comm::TransportRow* transport() const {
+    return comm::find_transport(configuration.transport);
+  }
+  [[nodiscard]] bool is_symmetric() const { return chosen.kernel->stores_half(); }
+  [[nodiscard]] comm::CommunicatorOptions options() const {
+    return communicator_options(configuration, is_symmetric());
+  }
   [[nodiscard]] double phase_s(Phase phase) const { return times.phases[static_cast<std::size_t>(phase)]; }
   [[nodiscard]] double waiting_s(Phase phase) const { return times.waiting[static_cast<std::size_t>(phase)]; }
-  [[nodiscard]] comm::BlockLayout layout() const { return comm::BlockLayout::even(problem.n, grid); }
-  [[nodiscard]] double piece() const { return static_cast<double>(problem.n) / grid.rank_count(); }
+  [[nodiscard]] double piece() const {
+    return static_cast<double>(matrix.order) / configuration.grid.rank_count();
+  }
 };
 
-using Places = std::vector<std::pair<comm::ProcessGrid, const comm::TransportRow*>>;
+using Say = std::function<void(const std::string&)>;
 
-/// One problem on some grids by some transports, each with the kernel that auto takes there.
-void measure_problem(comm::RankGroup& group, const Problem& problem, const CalibrationSetting& setting,
-                     const Places& places, const std::function<void(const std::string&)>& say,
-                     std::vector<MeasuredCase>& cases) {
+/// One matrix in several configurations, each with the kernel that is chosen there.
+void measure_matrix(comm::RankGroup& group, const MatrixSource& source, const CalibrationConfig& config,
+                    std::span<const Configuration> configurations, const Say& say,
+                    std::vector<MeasuredCase>& cases) {
   const auto first = cases.size();
   std::vector<std::unique_ptr<MeasuredGrid>> grids;
-  for (const auto& [grid, transport] : places) {
-    const auto choice = choose_kernel({},
-                                      {.problem = problem,
-                                       .grid = grid,
-                                       .thread_count = setting.thread_count,
-                                       .ranks_oversubscribed = setting.environment.ranks_oversubscribed},
-                                      setting.profile);
-    say(fmt::format("class {}, grid {}, transport {}: {}", problem.class_name, grid.name(), transport->name,
-                    choice.kernel->name));
-    const auto source = npb_source();
+  for (const auto& configuration : configurations) {
+    const auto chosen = choose_kernel(
+        source.facts(), configuration,
+        {.ranks_oversubscribed = config.environment.ranks_oversubscribed, .profile = config.profile});
+    say(fmt::format("class {}, grid {}, transport {}: {}", source.facts().key.name, configuration.grid.name(),
+                    configuration.transport, chosen.kernel->name));
     grids.push_back(
-        std::make_unique<MeasuredGrid>(group, GridSolverSetting{.problem = problem,
-                                                                .grid = grid,
-                                                                .source = source,
-                                                                .transport = *transport,
-                                                                .choice = choice,
-                                                                .thread_count = setting.thread_count,
-                                                                .times_phases = true}));
-    cases.push_back({.problem = problem,
-                     .grid = grid,
-                     .transport = *transport,
-                     .choice = choice,
-                     .times = {},
-                     .nonzeros = 0.0});
+        std::make_unique<MeasuredGrid>(group, GridSolver::make(group, source, configuration, chosen, true)));
+    cases.push_back({.matrix = source.facts().key,
+                     .configuration = configuration,
+                     .chosen = chosen,
+                     .layout = make_layout(source.facts(), configuration)});
   }
   take_turns(group, grids);
   for (std::size_t k = 0; k < grids.size(); ++k) {
@@ -247,65 +244,74 @@ void measure_problem(comm::RankGroup& group, const Problem& problem, const Calib
   }
 }
 
-/// By the default transport on all grids.
-std::vector<MeasuredCase> measure_all_grids(comm::RankGroup& group, const CalibrationSetting& setting,
-                                            const std::function<void(const std::string&)>& say) {
-  Places places;
+Configuration with(Configuration configuration, const comm::ProcessGrid& grid,
+                   const comm::TransportRow& transport) {
+  configuration.grid = grid;
+  configuration.transport = transport.name;
+  return configuration;
+}
+
+/// All matrices by the default transport on all grids. Collective.
+std::vector<MeasuredCase> measure_all_grids(comm::RankGroup& group, const CalibrationConfig& config,
+                                            const Say& say) {
+  std::vector<Configuration> configurations;
   for (const auto& grid : comm::factorizations(group.size()))
-    places.emplace_back(grid, &comm::default_transport());
+    configurations.push_back(with(config.configuration, grid, comm::default_transport()));
   std::vector<MeasuredCase> cases;
-  for (const auto& problem : setting.problems) measure_problem(group, problem, setting, places, say, cases);
+  for (const auto& source : config.sources)
+    measure_matrix(group, *source, config, configurations, say, cases);
   return cases;
 }
 
-/// By the other transports on the grid that collects most. Only problems that do not take long, for there are
-/// several transports: of class A and smaller, or the smallest.
-std::vector<MeasuredCase> measure_other_transports(comm::RankGroup& group, const CalibrationSetting& setting,
-                                                   Transports transports,
-                                                   const std::function<void(const std::string&)>& say) {
-  constexpr std::int64_t largest_n = 14'000;
-  Places places;
+/// Matrices by the other transports on the grid that collects most. There are several transports, so only
+/// matrices that do not take long: those of class A's order and smaller, or the smallest. Collective.
+std::vector<MeasuredCase> measure_other_transports(comm::RankGroup& group, const CalibrationConfig& config,
+                                                   Transports transports, const Say& say) {
+  constexpr std::int64_t largest_order = 14'000;
+  std::vector<Configuration> configurations;
   for (const auto* transport : transports) {
-    if (transport->name != comm::default_transport().name)
-      places.emplace_back(comm::ProcessGrid{.columns = 1, .rows = group.size()}, transport);
+    if (transport != &comm::default_transport())
+      configurations.push_back(with(config.configuration, {.columns = 1, .rows = group.size()}, *transport));
   }
-  const auto smallest = std::ranges::min(setting.problems, {}, &Problem::n).n;
+  const auto order_of = [](const auto& source) { return source->facts().key.order; };
+  const auto smallest = order_of(*std::ranges::min_element(config.sources, {}, order_of));
   std::vector<MeasuredCase> cases;
-  for (const auto& problem : setting.problems) {
-    if (problem.n <= std::max(largest_n, smallest))
-      measure_problem(group, problem, setting, places, say, cases);
+  for (const auto& source : config.sources) {
+    if (order_of(source) <= std::max(largest_order, smallest))
+      measure_matrix(group, *source, config, configurations, say, cases);
   }
   return cases;
 }
 
-/// Short messages by themselves; longer ones as the benchmark's collections take them, which find the data
-/// where a CG step leaves it: hardly in a cache of the receiver.
+/// A transport's costs from short messages, measured by themselves, and longer ones of the benchmark's
+/// collections, which find the data where a CG step leaves it: hardly in a cache of the receiver.
 TransportCost transport_from(const comm::TransportRow& transport, std::vector<LinePoint> messages,
                              double addition_s, const std::vector<MeasuredCase>& cases) {
   for (const auto& measured : cases) {
-    if (measured.grid.rows == 1 || measured.transport.name != transport.name) continue;
-    messages.push_back(message_point(measured.layout(), measured.choice.kernel->stores_half(),
+    if (measured.grid().rows == 1 || measured.transport() != &transport) continue;
+    messages.push_back(message_point(measured.layout, measured.options(),
                                      measured.phase_s(Phase::collection) / OuterStepCalls::products));
   }
   const auto line = fit_line(messages);
-  constexpr double fastest_byte_s = 1e-12;  // where the slope is lost in the start-up
+  constexpr double fastest_byte_s = 1e-12;  // the slope may be lost in the start-up
   return {.name = std::string(transport.name),
           .start_up_s = line.intercept,
           .bytes_per_s = 1.0 / std::max(line.slope, fastest_byte_s),
           .add_s_per_element = addition_s};
 }
 
-/// The default transport's network, and those of the others that can serve here. Collective.
-void measure_networks(comm::RankGroup& group, const CalibrationSetting& setting,
-                      const std::vector<MeasuredCase>& default_cases,
-                      const std::function<void(const std::string&)>& say, MachineDescription& machine) {
+/// Puts the default transport's network into the machine, and those of the others that can serve here.
+/// Collective.
+void measure_networks(comm::RankGroup& group, const CalibrationConfig& config,
+                      const std::vector<MeasuredCase>& default_cases, const Say& say,
+                      MachineDescription& machine) {
   const auto transports = transports_for(group).available;
-  const auto other_cases = measure_other_transports(group, setting, transports, say);
+  const auto other_cases = measure_other_transports(group, config, transports, say);
   say("messages");
   const auto additions = measure_additions(group, transports);
   const auto messages = measure_short_messages(group, transports);
   for (std::size_t k = 0; k < transports.size(); ++k) {
-    const bool is_default = transports[k]->name == comm::default_transport().name;
+    const bool is_default = transports[k] == &comm::default_transport();
     auto cost =
         transport_from(*transports[k], messages[k], additions[k], is_default ? default_cases : other_cases);
     if (is_default) {
@@ -318,25 +324,24 @@ void measure_networks(comm::RankGroup& group, const CalibrationSetting& setting,
   }
 }
 
-/// Network and calls of the machine are known: what is left of dot products and updates is their elements',
-/// what is left of the messages is waiting.
+/// The shape of a case. Network and calls of the machine are known: the rest of dot products and updates is
+/// the time of their elements, the rest of the messages is waiting.
 BlockShapeCost shape_of(const MeasuredCase& measured, const MachineDescription& machine) {
-  const bool is_symmetric = measured.choice.kernel->stores_half();
   const double dot_s = std::max(measured.phase_s(Phase::dot) - measured.waiting_s(Phase::dot), 0.0);
   const double one_dot_s = dot_s / OuterStepCalls::local_dots;
-  const double one_update_s = measured.phase_s(Phase::vector_updates) / OuterStepCalls::updates(is_symmetric);
-  const auto network = communication_costs(
-      machine, measured.layout(), {.sum_form = comm::SumForm::reduce_scatter, .is_symmetric = is_symmetric});
+  const double one_update_s =
+      measured.phase_s(Phase::vector_updates) / OuterStepCalls::updates(measured.is_symmetric());
+  const auto network = communication_costs(machine, measured.layout, measured.options());
   const double messages_s =
       OuterStepCalls::products * (network.collection_s + network.summation_s + network.shuffle_s) +
       OuterStepCalls::sums * network.dot_s + dot_s;
   const double measured_s = measured.phase_s(Phase::collection) + measured.phase_s(Phase::summation) +
                             measured.phase_s(Phase::shuffle) + measured.phase_s(Phase::dot);
   const double multiply_s = measured.phase_s(Phase::multiply);
-  const auto n = static_cast<double>(measured.problem.n);
+  const auto n = static_cast<double>(measured.matrix.order);
   return {
-      .rows = n / measured.grid.rows,
-      .columns = n / measured.grid.columns,
+      .rows = n / measured.grid().rows,
+      .columns = n / measured.grid().columns,
       .nonzeros = measured.nonzeros,
       .seconds_per_nonzero = multiply_s / OuterStepCalls::products / measured.nonzeros,
       .dot_s_per_element = std::max(one_dot_s - machine.vectors.dot_call_s, 0.0) / measured.piece(),
@@ -344,8 +349,8 @@ BlockShapeCost shape_of(const MeasuredCase& measured, const MachineDescription& 
       .waiting_share = std::max(measured_s - messages_s, 0.0) / multiply_s};
 }
 
-/// What one call of a vector operation takes beside its elements: one on a single element. And for products
-/// that have no measured shapes, what elements take in all cases.
+/// The time of a vector operation's call, measured on a single element, and, for products that have no
+/// measured shapes, the time per element over all cases.
 VectorCost vectors_from(comm::RankGroup& group, int thread_count, const std::vector<MeasuredCase>& cases,
                         const NetworkCost& network) {
   VectorOps vectors(thread_count);
@@ -374,13 +379,13 @@ std::vector<KernelCost> kernels_from(comm::RankGroup& group, int thread_count,
                                      const MachineDescription& machine) {
   std::vector<KernelCost> kernels;
   for (const auto& measured : cases) {
-    const auto& kernel = *measured.choice.kernel;
+    const auto& kernel = *measured.chosen.kernel;
     auto found = std::ranges::find(kernels, kernel.name, &KernelCost::name);
     if (found == kernels.end()) {
       kernels.push_back(
           {.name = std::string(kernel.name),
            .is_symmetric = kernel.stores_half(),
-           .row_lengths = measure_row_lengths_of(group, kernel, measured.choice.tuning, thread_count)});
+           .row_lengths = measure_row_lengths_of(group, kernel, measured.chosen.tuning, thread_count)});
       found = kernels.end() - 1;
     }
     found->shapes.push_back(shape_of(measured, machine));
@@ -390,12 +395,13 @@ std::vector<KernelCost> kernels_from(comm::RankGroup& group, int thread_count,
 
 }  // namespace
 
-MachineDescription calibrate(comm::RankGroup& group, const CalibrationSetting& setting,
+MachineDescription calibrate(comm::RankGroup& group, const CalibrationConfig& config,
                              const std::function<void(const std::string&)>& say) {
   if (group.size() < 2) {
     throw InputError("--calibrate measures messages: start it on at least 2 ranks, by mpiexec -n 2");
   }
-  MachineDescription machine{.name = setting.environment.nodes.front().processor_with_caches(),
+  const int thread_count = config.configuration.thread_count;
+  MachineDescription machine{.name = config.environment.nodes.front().processor_with_caches(),
                              .description = fmt::format("calibrated on {} ranks", group.size()),
                              .sources = {"cg2d model --calibrate"},
                              .clock_hz = CycleCalibration().ticks_per_second(),
@@ -405,12 +411,12 @@ MachineDescription calibrate(comm::RankGroup& group, const CalibrationSetting& s
                              .default_kernel = {},
                              .kernels = {},
                              .calibrated_ranks = group.size(),
-                             .calibrated_threads = setting.thread_count};
-  const auto cases = measure_all_grids(group, setting, say);
-  measure_networks(group, setting, cases, say, machine);
-  machine.vectors = vectors_from(group, setting.thread_count, cases, machine.network);
+                             .calibrated_threads = thread_count};
+  const auto cases = measure_all_grids(group, config, say);
+  measure_networks(group, config, cases, say, machine);
+  machine.vectors = vectors_from(group, thread_count, cases, machine.network);
   say("row lengths");
-  machine.kernels = kernels_from(group, setting.thread_count, cases, machine);
+  machine.kernels = kernels_from(group, thread_count, cases, machine);
   return machine;
 }
 

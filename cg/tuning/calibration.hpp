@@ -1,33 +1,35 @@
 #pragma once
 
-// Measures a machine description of this machine, under the ranks and threads that run.
+// Measures the description of this machine, with the ranks and threads that run.
 
 #include <functional>
+#include <memory>
+#include <span>
 #include <string>
-#include <vector>
 
 #include "cg/machine/environment.hpp"
 #include "cg/machine/machine_description.hpp"
-#include "cg/matrix/problem.hpp"
+#include "cg/matrix/matrix_source.hpp"
+#include "cg/solver/configuration.hpp"
 #include "cg/tuning/kernel_choice.hpp"
 #include "comm/rank_group.hpp"
 
 namespace cg2d {
 
-/// What a calibration is made with.
-struct CalibrationSetting {
-  const std::vector<Problem>& problems;  ///< whose blocks are measured, on every grid of the ranks
-  int thread_count = 1;
+/// The cases of a calibration.
+struct CalibrationConfig {
+  std::span<const std::unique_ptr<MatrixSource>> sources;  ///< of the matrices whose blocks are measured
+  const Configuration& configuration;                      ///< its grid and transport are each case's own
   const Environment& environment;
-  const LoadedProfile& profile;  ///< what kernel and settings auto takes
+  const LoadedProfile& profile;  ///< for the kernel and its settings
 };
 
-/// Products, vector operations and long messages: outer steps of the benchmark itself on all grids in turns,
-/// timed by phase, with the kernel that auto takes. Short messages and additions: collections and sums by
-/// themselves. Both for each transport that can serve, the default one on all grids, the others on one.
-/// `say` gets a line per stage. Collective,
-/// at least 2 ranks. Throws RunError, MpiError, std::bad_alloc.
-MachineDescription calibrate(comm::RankGroup& group, const CalibrationSetting& setting,
+/// Measures products, vector operations and long messages in outer steps of the benchmark itself, on all
+/// grids in turns, timed by phase, with the kernel that choose_kernel() takes. Measures short messages and
+/// additions in collections and sums by themselves. Both for each transport that can serve, the default one
+/// on all grids, the others on one. `say` gets a line per stage. Collective, at least 2 ranks. Throws
+/// InputError, RunError, MpiError, std::bad_alloc.
+MachineDescription calibrate(comm::RankGroup& group, const CalibrationConfig& config,
                              const std::function<void(const std::string&)>& say);
 
 }  // namespace cg2d

@@ -5,24 +5,25 @@
 #include <utility>
 
 #include "cg/machine/performance_model.hpp"
+#include "cg/tuning/run_plan.hpp"
 
 namespace cg2d {
 namespace {
 
 constexpr std::size_t most_grids = 4;
-/// A calibrated machine's predictions are meant to be within 15 % of what is measured.
+/// A calibrated machine's predictions are meant to be within 15 % of measured times.
 constexpr double hopeless_factor = 1.25;
 
-/// Nothing where the machine or a kernel is not described.
-std::vector<comm::ProcessGrid> shortlist_by_model(const ShortlistSetting& setting) {
-  if (!setting.machine) return {};
+/// The best grids by the model; none where the machine or a kernel is not described.
+std::vector<comm::ProcessGrid> shortlist_by_model(const ShortlistConfig& config, int rank_count) {
+  if (!config.machine) return {};
   std::vector<std::pair<double, comm::ProcessGrid>> by_time;
-  for (const auto& grid : comm::factorizations(setting.rank_count)) {
-    const auto kernel =
-        std::ranges::find(setting.machine->kernels, setting.kernel_for(grid).name, &KernelCost::name);
-    if (kernel == setting.machine->kernels.end()) return {};
-    const auto prediction =
-        predict(*setting.machine, *kernel, setting.problem, grid, setting.configuration.sum_form);
+  for (const auto& grid : comm::factorizations(rank_count)) {
+    auto configuration = config.configuration;
+    configuration.grid = grid;
+    configuration.kernel = config.kernel_for(grid).name;
+    if (!config.machine->has_kernel(configuration.kernel)) return {};
+    const auto prediction = predict(*config.machine, config.matrix, configuration, 1);
     by_time.emplace_back(prediction.total_s(), grid);
   }
   std::ranges::stable_sort(by_time, {}, &std::pair<double, comm::ProcessGrid>::first);
@@ -36,13 +37,13 @@ std::vector<comm::ProcessGrid> shortlist_by_model(const ShortlistSetting& settin
 
 }  // namespace
 
-GridShortlist make_grid_shortlist(comm::RankGroup& group, const ShortlistSetting& setting) {
+GridShortlist make_grid_shortlist(comm::RankGroup& group, const ShortlistConfig& config) {
   std::vector<comm::ProcessGrid> by_model;
-  if (group.rank() == 0) by_model = shortlist_by_model(setting);
+  if (group.rank() == 0) by_model = shortlist_by_model(config, group.size());
   // Only rank 0 has the description.
   by_model = group.gather_all(std::span<const comm::ProcessGrid>(by_model)).front();
   if (!by_model.empty()) return {.grids = by_model, .made_by = "model"};
-  return {.grids = shortlist_by_rule(setting.problem, setting.configuration, setting.rank_count, most_grids),
+  return {.grids = shortlist_by_rule(config.matrix, config.configuration, group.size(), most_grids),
           .made_by = "rule"};
 }
 

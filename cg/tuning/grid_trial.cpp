@@ -7,8 +7,10 @@
 
 #include "cg/base/stopwatch.hpp"
 #include "cg/base/text_format.hpp"
+#include "cg/solver/layout.hpp"
+#include "cg/timing/race.hpp"
 #include "cg/tuning/grid_solver.hpp"
-#include "cg/tuning/tune_measure.hpp"
+#include "cg/tuning/run_plan.hpp"
 
 namespace cg2d {
 namespace {
@@ -16,31 +18,38 @@ namespace {
 // Larger blocks take seconds to generate, and seconds for each outer iteration.
 constexpr double most_nonzeros_per_rank = 20e6;
 
-/// Bytes that a rank needs for the trial, about: its blocks on all grids at once.
-std::int64_t bytes_of_rank(const GridTrialSetting& setting, std::span<const comm::ProcessGrid> grids,
+/// The configuration with one of the grids and its kernel.
+Configuration on_grid(const GridTrialConfig& config, const comm::ProcessGrid& grid,
+                      const ChosenKernel& chosen) {
+  auto configuration = config.configuration;
+  configuration.grid = grid;
+  configuration.kernel = chosen.kernel->name;
+  return configuration;
+}
+
+/// Approximate bytes that a rank needs for the trial: its blocks on all grids at once.
+std::int64_t bytes_of_rank(const GridTrialConfig& config, std::span<const comm::ProcessGrid> grids,
                            int rank) {
   std::int64_t bytes = 0;
   for (const auto& grid : grids) {
-    auto configuration = setting.configuration;
-    configuration.kernel = setting.kernel_for(grid).kernel->name;
-    bytes += plan_memory(setting.problem, configuration, comm::BlockLayout::even(setting.problem.n, grid),
-                         rank, setting.source)
-                 .total_bytes();
+    const auto configuration = on_grid(config, grid, config.kernel_for(grid));
+    const auto layout = make_layout(config.source.facts(), configuration);
+    bytes += plan_memory(config.source, configuration, layout, rank).total_bytes();
   }
   return bytes;
 }
 
-/// Why there is to be no trial, the same on every rank; empty if there is to be one.
-std::string why_skipped(const GridTrialSetting& setting, std::span<const comm::ProcessGrid> grids) {
+/// The reason against a trial, the same on every rank; empty if there is to be one.
+std::string why_skipped(const GridTrialConfig& config, std::span<const comm::ProcessGrid> grids) {
   if (grids.size() == 1) return "there is only one grid to try";
-  const auto& environment = setting.environment;
+  const auto& environment = config.environment;
   const auto rank_count = static_cast<double>(environment.ranks.size());
-  if (const double nonzeros = expected_nonzero_count(setting.problem) / rank_count;
+  if (const double nonzeros = config.source.facts().nonzero_count / rank_count;
       nonzeros > most_nonzeros_per_rank) {
     return fmt::format("{:.3g} million nonzeros per rank would take too long", nonzeros / 1e6);
   }
   for (const auto& node : environment.nodes) {
-    const auto bytes = bytes_of_rank(setting, grids, 0) * node.rank_count;
+    const auto bytes = bytes_of_rank(config, grids, 0) * node.rank_count;
     // Half of it stays free: the estimate is for one grid, with nothing else in the process.
     if (bytes > node.available_bytes / 2)
       return fmt::format("the blocks of {} grids would take {} on {}", grids.size(), format_bytes(bytes),
@@ -63,29 +72,22 @@ std::string describe_trial(const GridTrial& trial) {
                      trial.duration_s);
 }
 
-GridTrial try_grids(comm::RankGroup& group, const GridTrialSetting& setting, const GridShortlist& shortlist) {
+GridTrial try_grids(comm::RankGroup& group, const GridTrialConfig& config, const GridShortlist& shortlist) {
   const auto& grids = shortlist.grids;
   GridTrial trial;
   trial.best = grids.front();
   trial.shortlist_by = shortlist.made_by;
-  trial.skipped_because = why_skipped(setting, grids);
+  trial.skipped_because = why_skipped(config, grids);
   if (!trial.skipped_because.empty()) return trial;
 
   const Stopwatch watch;
   std::vector<std::unique_ptr<GridSolver>> contestants;
   std::vector<std::function<void()>> works;
   for (const auto& grid : grids) {
+    const auto chosen = config.kernel_for(grid);
     auto* const contestant =
         contestants
-            .emplace_back(GridSolver::make(group, {.problem = setting.problem,
-                                                   .grid = grid,
-                                                   .source = setting.source,
-                                                   .transport = setting.transport,
-                                                   .sum_form = setting.configuration.sum_form,
-                                                   .choice = setting.kernel_for(grid),
-                                                   .thread_count = setting.configuration.thread_count,
-                                                   .overlaps = setting.configuration.overlaps,
-                                                   .ranks_per_node = setting.configuration.ranks_per_node}))
+            .emplace_back(GridSolver::make(group, config.source, on_grid(config, grid, chosen), chosen))
             .get();
     works.emplace_back([contestant] {
       contestant->reset();

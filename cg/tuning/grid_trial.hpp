@@ -1,6 +1,6 @@
 #pragma once
 
-// Which grid is the fastest of a few, by a short measurement before the run.
+// The choice of the fastest of a few grids, by a short measurement before the run.
 
 #include <functional>
 #include <string>
@@ -8,46 +8,45 @@
 
 #include "cg/machine/environment.hpp"
 #include "cg/matrix/matrix_source.hpp"
+#include "cg/solver/configuration.hpp"
 #include "cg/tuning/grid_shortlist.hpp"
 #include "cg/tuning/kernel_choice.hpp"
-#include "cg/tuning/run_plan.hpp"
 #include "comm/block_layout.hpp"
-#include "comm/communicator.hpp"
 #include "comm/rank_group.hpp"
 
 namespace cg2d {
 
+/// One grid with its time.
 struct TriedGrid {
   comm::ProcessGrid grid;
   double step_s = 0.0;  ///< median of a CG step, the slowest rank's
 };
 
+/// The result of a trial.
 struct GridTrial {
   comm::ProcessGrid best;
-  std::string shortlist_by;      ///< who named the grids: "model" or "rule"
+  std::string shortlist_by;      ///< the source of the grids: "model" or "rule"
   std::vector<TriedGrid> tried;  ///< in the order of the shortlist; empty without a trial
-  double duration_s = 0.0;       ///< with the blocks that were made for it
+  double duration_s = 0.0;       ///< of the whole trial, with the making of its blocks
   std::string skipped_because;   ///< one phrase; empty with a trial
 };
 
-/// One line for people: what was tried and what it took, or why nothing was.
+/// One line for people: the grids with their times, or why none was tried.
 std::string describe_trial(const GridTrial& trial);
 
-/// What every contestant is made from.
-struct GridTrialSetting {
-  const Problem& problem;
-  const Configuration& configuration;
-  const comm::TransportRow& transport;
-  const SourceRow& source;
+/// A run whose grid is to be found.
+struct GridTrialConfig {
+  const MatrixSource& source;
+  const Configuration& configuration;  ///< the transport must be known; grid and kernel are each contestant's
   const Environment& environment;
   /// The kernel for a grid.
-  std::function<KernelChoice(const comm::ProcessGrid&)> kernel_for;
+  std::function<ChosenKernel(const comm::ProcessGrid&)> kernel_for;
 };
 
 /// Runs some CG steps on every grid of the shortlist, in turns, and takes the fastest. The blocks of all of
 /// them are in memory at once: where these are too large, or there is nothing to choose from, the first of
-/// the shortlist is taken without a trial. Takes the generation of all blocks, and of CG steps three to seven
-/// outer iterations on each grid. Collective; the same answer on every rank. Throws RunError, MpiError.
-GridTrial try_grids(comm::RankGroup& group, const GridTrialSetting& setting, const GridShortlist& shortlist);
+/// the shortlist is taken without a trial. Cost: all blocks are generated, and each grid does three to seven
+/// outer iterations. Collective; the same answer on every rank. Throws RunError, MpiError.
+GridTrial try_grids(comm::RankGroup& group, const GridTrialConfig& config, const GridShortlist& shortlist);
 
 }  // namespace cg2d

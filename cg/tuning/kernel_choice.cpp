@@ -17,7 +17,7 @@ struct FoundText {
   std::string text;
 };
 
-/// Throws InputError for a file that was named and is no profile.
+/// Reads a profile. Throws InputError for a file that was named and is no profile.
 FoundText find_text(const std::string& path, bool was_named) {
   try {
     const auto text = text_of_file(path);
@@ -34,24 +34,25 @@ FoundText find_text(const std::string& path, bool was_named) {
   }
 }
 
-double nonzeros_per_rank(const KernelTask& task) {
-  return expected_nonzero_count(task.problem) / task.grid.rank_count();
+double nonzeros_per_rank(const MatrixFacts& matrix, const comm::ProcessGrid& grid) {
+  return matrix.nonzero_count / grid.rank_count();
 }
 
-/// What the profile says of a kernel's settings: of this very case, else of the nearest one.
+/// The profile's settings of a kernel: those of this very case, else those of the nearest one.
 std::optional<kernels::Tuning> tuning_in(const ProcessorProfile& profile, std::string_view kernel,
-                                         const KernelTask& task) {
-  if (const auto* tuned = profile.find_case(task.problem, task.grid, task.thread_count)) {
+                                         const MatrixFacts& matrix, const Configuration& configuration) {
+  if (const auto* tuned = profile.find_case(matrix.key, configuration)) {
     for (const auto& candidate : tuned->kernels) {
       if (candidate.name == kernel) return candidate.tuning;
     }
   }
-  return profile.nearest_tuning(kernel, nonzeros_per_rank(task));
+  return profile.nearest_tuning(kernel, nonzeros_per_rank(matrix, configuration.grid));
 }
 
 /// The fastest kernel of this very case that this program has, or nullptr.
-const kernels::KernelRow* fastest_in(const ProcessorProfile& profile, const KernelTask& task) {
-  const auto* tuned = profile.find_case(task.problem, task.grid, task.thread_count);
+const kernels::KernelRow* fastest_in(const ProcessorProfile& profile, const MatrixKey& matrix,
+                                     const Configuration& configuration) {
+  const auto* tuned = profile.find_case(matrix, configuration);
   if (tuned == nullptr) return nullptr;
   for (const auto& candidate : tuned->kernels) {
     const auto* const kernel = kernels::find_kernel(candidate.name);
@@ -60,18 +61,18 @@ const kernels::KernelRow* fastest_in(const ProcessorProfile& profile, const Kern
   return nullptr;
 }
 
-/// Settings that the kernel has: the first one of the three that is there.
-kernels::Tuning settled(const kernels::Tuning& defaults, const kernels::Tuning& wish,
+/// For each setting that the kernel has, the value asked for, else the tuned one, else the default.
+kernels::Tuning settled(const kernels::Tuning& defaults, const kernels::Tuning& asked_for,
                         const kernels::Tuning& tuned) {
   const auto settle = [](const std::optional<int>& own, const std::optional<int>& asked,
                          const std::optional<int>& found) {
     return own ? std::optional(asked.value_or(found.value_or(*own))) : std::nullopt;
   };
-  return {.critical_vector_length = settle(defaults.critical_vector_length, wish.critical_vector_length,
+  return {.critical_vector_length = settle(defaults.critical_vector_length, asked_for.critical_vector_length,
                                            tuned.critical_vector_length),
           .prefetch_distance =
-              settle(defaults.prefetch_distance, wish.prefetch_distance, tuned.prefetch_distance),
-          .block_width = settle(defaults.block_width, wish.block_width, tuned.block_width)};
+              settle(defaults.prefetch_distance, asked_for.prefetch_distance, tuned.prefetch_distance),
+          .block_width = settle(defaults.block_width, asked_for.block_width, tuned.block_width)};
 }
 
 }  // namespace
@@ -135,34 +136,36 @@ std::string_view choice_origin_name(ChoiceOrigin origin) {
   return "built-in rule";
 }
 
-const kernels::KernelRow& built_in_kernel(const KernelTask& task) {
+const kernels::KernelRow& built_in_kernel(const MatrixFacts& matrix, const comm::ProcessGrid& grid,
+                                          bool ranks_oversubscribed) {
   // Zen 4, 2 cores, 32 MB L3, 2026-11: symmetric storage wins where SELL's 10 bytes per nonzero come from
   // memory, by 5 and 10 % on 1 rank (classes B and C: 13.7 and 36 million nonzeros), by 13 and 0 % on 2 ranks
   // (class C, 1x2 and 2x1); it loses 10 to 40 % below (S, W, A), and 1 and 13 % on class B on 2 ranks (6.9
   // million on each).
   constexpr double worthwhile_nonzeros = 1e7;
-  const bool is_half = !task.ranks_oversubscribed && nonzeros_per_rank(task) >= worthwhile_nonzeros;
+  const bool is_half = !ranks_oversubscribed && nonzeros_per_rank(matrix, grid) >= worthwhile_nonzeros;
   return kernels::default_kernel(is_half ? kernels::Storage::half : kernels::Storage::whole);
 }
 
-KernelChoice choose_kernel(const KernelWish& wish, const KernelTask& task, const LoadedProfile& profile) {
-  KernelChoice choice;
-  const auto& known = profile.processor;
-  if (wish.name != "auto") {
-    choice.kernel = &kernels::kernel_named(wish.name);
+ChosenKernel choose_kernel(const MatrixFacts& matrix, const Configuration& configuration,
+                           const KernelChoiceConfig& config) {
+  ChosenKernel choice;
+  const auto& known = config.profile.processor;
+  if (configuration.has_kernel()) {
+    choice.kernel = &kernels::kernel_named(configuration.kernel);
     choice.kernel_origin = ChoiceOrigin::asked_for;
-  } else if (const auto* fastest = known ? fastest_in(*known, task) : nullptr) {
+  } else if (const auto* fastest = known ? fastest_in(*known, matrix.key, configuration) : nullptr) {
     choice.kernel = fastest;
     choice.kernel_origin = ChoiceOrigin::profile;
   } else {
-    choice.kernel = &built_in_kernel(task);
+    choice.kernel = &built_in_kernel(matrix, configuration.grid, config.ranks_oversubscribed);
   }
-  const auto tuned = known ? tuning_in(*known, choice.kernel->name, task) : std::nullopt;
+  const auto tuned = known ? tuning_in(*known, choice.kernel->name, matrix, configuration) : std::nullopt;
   if (tuned) choice.tuning_origin = ChoiceOrigin::profile;
-  choice.tuning = settled(choice.kernel->defaults, wish.tuning, tuned.value_or(kernels::Tuning{}));
+  choice.tuning = settled(choice.kernel->defaults, config.asked, tuned.value_or(kernels::Tuning{}));
   const int default_length = *kernels::critical_length_kernel().defaults.critical_vector_length;
   choice.critical_vector_length =
-      choice.tuning.critical_vector_length.value_or(wish.tuning.critical_vector_length.value_or(
+      choice.tuning.critical_vector_length.value_or(config.asked.critical_vector_length.value_or(
           known ? known->critical_vector_length.value_or(default_length) : default_length));
   return choice;
 }

@@ -1,27 +1,21 @@
 #pragma once
 
-// Which kernel a run takes, and with which settings: by name, by the tuning profile, or by a built-in rule.
+// The choice of a kernel and its settings: by name, by the tuning profile, or by a built-in rule.
 
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "cg/machine/environment.hpp"
-#include "cg/matrix/problem.hpp"
+#include "cg/matrix/matrix_facts.hpp"
+#include "cg/solver/configuration.hpp"
 #include "cg/tuning/tuning_profile.hpp"
-#include "comm/block_layout.hpp"
 #include "comm/rank_group.hpp"
 #include "kernels/spmv.hpp"
 
 namespace cg2d {
 
-/// What the command line asks of the kernel; empty settings were not asked for.
-struct KernelWish {
-  std::string name = "auto";
-  kernels::Tuning tuning;
-};
-
-/// Where the profile is to come from.
+/// The place of the profile.
 struct ProfileSource {
   bool is_used = true;
   std::string path;  ///< empty: the default place
@@ -31,43 +25,47 @@ struct ProfileSource {
 struct LoadedProfile {
   std::optional<ProcessorProfile> processor;  ///< where it knows this processor's kernels
   std::vector<TransportCase> transports{};    ///< whether or not there are kernels
-  std::string path;                           ///< of the file looked at; empty if none was
+  std::string path;                           ///< of the file that was read; empty if none was
   std::string absence;                        ///< one phrase; empty with a profile
 };
 
-/// The one processor, with its caches, of all nodes, or nothing: what profiles go by.
+/// The processor, with its caches, that all nodes have, or nothing: profiles go by it.
 std::optional<std::string> common_processor(const Environment& environment);
 
-/// Reads the profile on rank 0. Collective. Throws InputError for a file that was named and is no profile;
-/// one that is missing, or does not know this processor, is an absence.
+/// Reads the profile on rank 0. Collective. Throws InputError for a file that was named and is no profile; a
+/// file that is missing, or does not know this processor, is an absence.
 LoadedProfile load_profile(const ProfileSource& source, const Environment& environment,
                            comm::RankGroup& group);
 
 enum class ChoiceOrigin { asked_for, profile, built_in_rule };
 std::string_view choice_origin_name(ChoiceOrigin origin);
 
-struct KernelChoice {
+struct ChosenKernel {
   const kernels::KernelRow* kernel = &kernels::default_kernel();
-  kernels::Tuning tuning;  ///< what the kernel works with; empty where it has no such setting
-  /// In force for the kernels that have one; for the others the one that it would be.
+  kernels::Tuning tuning;  ///< the settings in force; empty where the kernel has no such setting
+  /// In force for the kernels that have one; for the others the value that it would have.
   int critical_vector_length = 0;
   ChoiceOrigin kernel_origin = ChoiceOrigin::built_in_rule;
-  /// Of the settings; those that the command line gave stand in any case.
+  /// Origin of the settings but those from the command line, which override all others.
   ChoiceOrigin tuning_origin = ChoiceOrigin::built_in_rule;
 };
 
-/// What the kernel has to work on.
-struct KernelTask {
-  Problem problem;
-  comm::ProcessGrid grid;
-  int thread_count = 1;
+/// The grounds of a choice, beside matrix and configuration.
+struct KernelChoiceConfig {
+  kernels::Tuning asked{};            ///< settings from the command line; empty ones were not asked for
   bool ranks_oversubscribed = false;  ///< more ranks than cores
+  const LoadedProfile& profile;
 };
 
-KernelChoice choose_kernel(const KernelWish& wish, const KernelTask& task, const LoadedProfile& profile);
+/// The kernel for the configuration, whose grid must be known: the one that it names, or, where that is open,
+/// the fastest in the profile's case of this matrix, grid and number of threads, or that of
+/// built_in_kernel(). Local.
+ChosenKernel choose_kernel(const MatrixFacts& matrix, const Configuration& configuration,
+                           const KernelChoiceConfig& config);
 
-/// What "auto" stands for without a profile: symmetric storage where a rank has 10 million nonzeros or more
+/// The meaning of "auto" without a profile: symmetric storage where a rank has 10 million nonzeros or more
 /// and a core of its own, else the default kernel on whole blocks.
-const kernels::KernelRow& built_in_kernel(const KernelTask& task);
+const kernels::KernelRow& built_in_kernel(const MatrixFacts& matrix, const comm::ProcessGrid& grid,
+                                          bool ranks_oversubscribed);
 
 }  // namespace cg2d

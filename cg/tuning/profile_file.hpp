@@ -1,6 +1,6 @@
 #pragma once
 
-// The tuning profile's file, to be added to.
+// The file of the tuning profile, to which results are added.
 
 #include <string>
 
@@ -9,17 +9,17 @@
 
 namespace cg2d {
 
-/// For one process: whether the file can be written is known before anything is measured.
+/// The file, for one process: the constructor finds out whether it can be written, before anything is
+/// measured.
 class ProfileFile {
  public:
-  /// Reads what is there. Throws InputError when there is no place for it, or when the file is there and no
-  /// profile (it is not written over), RunError when it cannot be created.
+  /// Reads the file, if it is there. Throws InputError when there is no place for it, or when the file is no
+  /// profile (it is not overwritten), RunError when it cannot be created.
   explicit ProfileFile(const ProfileSource& source);
 
   [[nodiscard]] const std::string& path() const { return path_; }
 
-  /// These add to what is in the file: other processors stay, and so do other cases of this one. They throw
-  /// RunError.
+  /// These add to the file: other processors stay, and so do other cases of this one. They throw RunError.
   void add(const std::string& processor, const ProcessorProfile& found);
   void add(const std::string& processor, const TransportCase& found);
 

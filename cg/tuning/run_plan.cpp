@@ -7,6 +7,7 @@
 
 #include "cg/base/errors.hpp"
 #include "cg/base/text_format.hpp"
+#include "cg/solver/layout.hpp"
 #include "kernels/spmv.hpp"
 
 namespace cg2d {
@@ -14,11 +15,11 @@ namespace {
 
 constexpr std::int64_t double_bytes = sizeof(double);
 
-/// Expected nonzeros of a block: its share of the plane. Positions are drawn evenly, so blocks hardly differ.
-double expected_block_nonzeros(const Problem& problem, const comm::IndexRange& rows,
+/// Expected nonzeros of a block: its share of the plane, as if they were spread evenly.
+double expected_block_nonzeros(const MatrixFacts& matrix, const comm::IndexRange& rows,
                                const comm::IndexRange& columns) {
-  const auto n = static_cast<double>(problem.n);
-  return expected_nonzero_count(problem) * (static_cast<double>(rows.size()) / n) *
+  const auto n = static_cast<double>(matrix.key.order);
+  return matrix.nonzero_count * (static_cast<double>(rows.size()) / n) *
          (static_cast<double>(columns.size()) / n);
 }
 
@@ -73,8 +74,8 @@ const kernels::KernelRow& planned_kernel(const Configuration& configuration) {
   return configuration.has_kernel() ? kernels::kernel_named(configuration.kernel) : kernels::default_kernel();
 }
 
-MemoryPlan plan_memory(const Problem& problem, const Configuration& configuration,
-                       const comm::BlockLayout& layout, int rank, const SourceRow& source) {
+MemoryPlan plan_memory(const MatrixSource& source, const Configuration& configuration,
+                       const comm::BlockLayout& layout, int rank) {
   const auto& kernel = planned_kernel(configuration);
   const auto rows = layout.row_block(layout.grid().row_of(rank));
   const auto columns = layout.column_block(layout.grid().column_of(rank));
@@ -82,7 +83,7 @@ MemoryPlan plan_memory(const Problem& problem, const Configuration& configuratio
   MemoryPlan plan;
   const auto strips = strip_cost(configuration, layout, rank);
   plan.block_bytes = static_cast<std::int64_t>(peak_bytes_per_nonzero(kernel, strips.copied_share) *
-                                               expected_block_nonzeros(problem, rows, columns)) +
+                                               expected_block_nonzeros(source.facts(), rows, columns)) +
                      static_cast<std::int64_t>(sizeof(std::int64_t)) * (rows.size() + 1) * (1 + strips.count);
   constexpr std::int64_t solver_pieces = 4;  // x, z, r, and q where it has to move
   std::int64_t elements = columns.size() + rows.size() + solver_pieces * piece.size() +
@@ -95,7 +96,7 @@ MemoryPlan plan_memory(const Problem& problem, const Configuration& configuratio
   }
   if (strips.count > 1) elements += rows.size();  // the partial sums of one strip
   plan.vector_bytes = double_bytes * elements;
-  plan.working_bytes = source.plan(problem, layout).working_bytes;
+  plan.working_bytes = source.plan(layout).working_bytes;
   return plan;
 }
 
@@ -113,16 +114,19 @@ StepTraffic plan_traffic(const comm::BlockLayout& layout, int rank, comm::SumFor
   return traffic;
 }
 
-comm::ProcessGrid choose_grid(const Problem& problem, const Configuration& configuration, int rank_count) {
-  return shortlist_by_rule(problem, configuration, rank_count, 1).front();
+comm::ProcessGrid choose_grid(const MatrixFacts& matrix, const Configuration& configuration, int rank_count) {
+  return shortlist_by_rule(matrix, configuration, rank_count, 1).front();
 }
 
-std::vector<comm::ProcessGrid> shortlist_by_rule(const Problem& problem, const Configuration& configuration,
-                                                 int rank_count, std::size_t most) {
+std::vector<comm::ProcessGrid> shortlist_by_rule(const MatrixFacts& matrix,
+                                                 const Configuration& configuration, int rank_count,
+                                                 std::size_t most) {
   const bool mirrored = planned_kernel(configuration).stores_half();
   std::vector<std::pair<std::int64_t, comm::ProcessGrid>> by_cost;
   for (const auto& grid : comm::factorizations(rank_count)) {
-    const auto layout = comm::BlockLayout::even(problem.n, grid);
+    auto on_grid = configuration;
+    on_grid.grid = grid;
+    const auto layout = make_layout(matrix, on_grid);
     std::int64_t cost = 0;
     // Even pieces differ by one element at most, so any rank stands for all; but ranks 0 and P-1 keep their
     // piece in every shuffle, so it must be another one where there is one.
@@ -139,15 +143,14 @@ std::vector<comm::ProcessGrid> shortlist_by_rule(const Problem& problem, const C
   return grids;
 }
 
-void check_memory(const Problem& problem, const Configuration& configuration, const comm::BlockLayout& layout,
-                  const SourceRow& source, const Environment& environment) {
+void check_memory(const MatrixSource& source, const Configuration& configuration,
+                  const comm::BlockLayout& layout, const Environment& environment) {
   for (std::size_t node = 0; node < environment.nodes.size(); ++node) {
     std::int64_t needed = 0;
     std::int64_t largest = 0;
     for (std::size_t rank = 0; rank < environment.ranks.size(); ++rank) {
       if (environment.ranks[rank].node != static_cast<int>(node)) continue;
-      const auto bytes =
-          plan_memory(problem, configuration, layout, static_cast<int>(rank), source).total_bytes();
+      const auto bytes = plan_memory(source, configuration, layout, static_cast<int>(rank)).total_bytes();
       needed += bytes;
       largest = std::max(largest, bytes);
     }

@@ -3,9 +3,11 @@
 // What a run will take, computed before anything large is allocated: blocks, memory, messages.
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "cg/machine/environment.hpp"
+#include "cg/matrix/matrix_facts.hpp"
 #include "cg/matrix/matrix_source.hpp"
 #include "cg/matrix/problem.hpp"
 #include "cg/solver/configuration.hpp"
@@ -27,8 +29,8 @@ struct MemoryPlan {
 /// The kernel that a plan counts with: the one named, or the default one where it is still to be chosen.
 const kernels::KernelRow& planned_kernel(const Configuration& configuration);
 
-MemoryPlan plan_memory(const Problem& problem, const Configuration& configuration,
-                       const comm::BlockLayout& layout, int rank, const SourceRow& source);
+MemoryPlan plan_memory(const MatrixSource& source, const Configuration& configuration,
+                       const comm::BlockLayout& layout, int rank);
 
 /// Messages and bytes that one rank sends in one CG step: one product, two dot products.
 struct StepTraffic {
@@ -44,15 +46,16 @@ StepTraffic plan_traffic(const comm::BlockLayout& layout, int rank, comm::SumFor
 
 /// The grid that "auto" stands for: the factorization whose busiest rank sends least in one CG step, a
 /// message counted as start_up_bytes of data; the smallest Px of equals.
-comm::ProcessGrid choose_grid(const Problem& problem, const Configuration& configuration, int rank_count);
+comm::ProcessGrid choose_grid(const MatrixFacts& matrix, const Configuration& configuration, int rank_count);
 inline constexpr std::int64_t start_up_bytes = 4096;
 /// The first `most` factorizations by the same rule, the best first.
-std::vector<comm::ProcessGrid> shortlist_by_rule(const Problem& problem, const Configuration& configuration,
-                                                 int rank_count, std::size_t most);
+std::vector<comm::ProcessGrid> shortlist_by_rule(const MatrixFacts& matrix,
+                                                 const Configuration& configuration, int rank_count,
+                                                 std::size_t most);
 
 /// Throws RunError (memory) with the two numbers when some node's ranks need more than the node has. Local:
 /// every rank comes to the same answer.
-void check_memory(const Problem& problem, const Configuration& configuration, const comm::BlockLayout& layout,
-                  const SourceRow& source, const Environment& environment);
+void check_memory(const MatrixSource& source, const Configuration& configuration,
+                  const comm::BlockLayout& layout, const Environment& environment);
 
 }  // namespace cg2d

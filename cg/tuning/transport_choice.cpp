@@ -18,8 +18,9 @@
 #include "cg/solver/communicator_setup.hpp"
 #include "cg/solver/configuration.hpp"
 #include "cg/solver/stepped_solver.hpp"
+#include "cg/timing/race.hpp"
 #include "cg/tuning/profile_file.hpp"
-#include "cg/tuning/tune_measure.hpp"
+#include "cg/tuning/run_plan.hpp"
 #include "comm/shared_segment.hpp"
 
 namespace cg2d {
@@ -32,13 +33,12 @@ constexpr RaceLimits transport_race{
 class TransportContestant {
  public:
   /// Throws SharedMemoryError, on all ranks alike.
-  TransportContestant(comm::RankGroup& group, const TransportTrialSetting& setting,
+  TransportContestant(comm::RankGroup& group, const TransportTrialConfig& config,
                       const comm::TransportRow& transport)
-      : communicator_(transport.make(group, setting.layout,
-                                     with_page_memory({.sum_form = setting.sum_form,
-                                                       .mirrored = setting.product.is_symmetric(),
-                                                       .ranks_per_node = setting.ranks_per_node}))),
-        solver_(*communicator_, setting.product, setting.thread_count, setting.problem.shift) {}
+      : communicator_(transport.make(
+            group, config.layout,
+            with_page_memory(communicator_options(config.configuration, config.product.is_symmetric())))),
+        solver_(*communicator_, config.product, config.configuration.thread_count, config.shift) {}
 
   void iterate() { solver_.iterate(); }
   [[nodiscard]] double zeta() const { return solver_.zeta(); }
@@ -48,20 +48,20 @@ class TransportContestant {
   SteppedSolver solver_;
 };
 
-/// One that finds no memory is left out: the others may serve.
+/// nullptr where the ranks cannot share as much memory as the transport needs: the others may serve.
 std::unique_ptr<TransportContestant> make_contestant(comm::RankGroup& group,
-                                                     const TransportTrialSetting& setting,
+                                                     const TransportTrialConfig& config,
                                                      const comm::TransportRow& transport,
                                                      TransportTrial& trial) {
   try {
-    return std::make_unique<TransportContestant>(group, setting, transport);
+    return std::make_unique<TransportContestant>(group, config, transport);
   } catch (const comm::SharedMemoryError& error) {
     trial.skipped.push_back({.name = std::string(transport.name), .reason = error.what()});
     return nullptr;
   }
 }
 
-/// Wrong results would make the fastest transport.
+/// Throws RunError for a zeta that differs from the first one: a transport may be fast because it is wrong.
 void require_same_zeta(const TransportContestant& contestant, std::string_view name,
                        std::optional<double>& expected) {
   const double zeta = contestant.zeta();
@@ -73,14 +73,14 @@ void require_same_zeta(const TransportContestant& contestant, std::string_view n
                              zeta, *expected));
 }
 
-std::vector<TimedTransport> race_transports(comm::RankGroup& group, const TransportTrialSetting& setting,
+std::vector<TimedTransport> race_transports(comm::RankGroup& group, const TransportTrialConfig& config,
                                             std::span<const comm::TransportRow* const> transports,
                                             TransportTrial& trial, std::optional<double>& zeta) {
   std::vector<std::unique_ptr<TransportContestant>> contestants;
   std::vector<std::function<void()>> works;
   std::vector<TimedTransport> timed;
   for (const auto* transport : transports) {
-    auto contestant = make_contestant(group, setting, *transport, trial);
+    auto contestant = make_contestant(group, config, *transport, trial);
     if (!contestant) continue;
     works.emplace_back([one = contestant.get()] { one->iterate(); });
     contestants.push_back(std::move(contestant));
@@ -94,18 +94,23 @@ std::vector<TimedTransport> race_transports(comm::RankGroup& group, const Transp
   return timed;
 }
 
-/// Those that can serve this group and have that form of the sum; the others with their reasons. Collective.
-std::vector<const comm::TransportRow*> available_transports(comm::RankGroup& group, comm::SumForm form,
+/// The transports that can serve this group in this configuration; the others go to `skipped` with their
+/// reasons. Collective.
+std::vector<const comm::TransportRow*> available_transports(comm::RankGroup& group,
+                                                            const Configuration& configuration,
                                                             std::vector<SkippedTransport>& skipped) {
-  auto choice = transports_for(group);
-  for (auto& [name, reason] : choice.left_out) skipped.push_back({.name = name, .reason = std::move(reason)});
-  std::erase_if(choice.available, [&](const auto* transport) {
-    if (transport->has(form)) return false;
-    skipped.push_back({.name = std::string(transport->name),
-                       .reason = fmt::format("it has no sum in the form {}", sum_form_name(form))});
+  auto transports = transports_for(group);
+  for (auto& [name, reason] : transports.left_out)
+    skipped.push_back({.name = name, .reason = std::move(reason)});
+  std::erase_if(transports.available, [&](const auto* transport) {
+    auto with_it = configuration;
+    with_it.transport = transport->name;
+    auto reason = why_refused(with_it);
+    if (reason.empty()) return false;
+    skipped.push_back({.name = with_it.transport, .reason = std::move(reason)});
     return true;
   });
-  return std::move(choice.available);
+  return std::move(transports.available);
 }
 
 void rank_by_time(TransportTrial& trial) {
@@ -113,28 +118,21 @@ void rank_by_time(TransportTrial& trial) {
   trial.best = trial.tried.front().name;
 }
 
-TransportTask task_of(const TransportChoiceSetting& setting) {
-  const auto& problem = setting.problem;
-  return {.class_name = problem.class_name,
-          .n = problem.n,
-          .nonzer = problem.nonzer,
-          .grid = setting.layout.grid(),
-          .thread_count = setting.configuration.thread_count,
-          .node_count = static_cast<int>(setting.environment.nodes.size()),
-          .sum_form = sum_form_name(setting.configuration.sum_form),
-          .kernel = std::string(setting.product.kernel().name),
-          .wait_mode = setting.wait_mode,
-          .overlaps = setting.configuration.overlaps,
-          .ranks_per_node = setting.configuration.ranks_per_node};
+TransportConditions conditions_of(comm::RankGroup& group, const TransportChoiceConfig& config) {
+  TransportConditions conditions{.matrix = config.source.facts().key,
+                                 .configuration = config.configuration,
+                                 .node_count = static_cast<int>(config.environment.nodes.size()),
+                                 .wait_mode = group.waiter().mode()};
+  conditions.configuration.transport = automatic_choice;
+  return conditions;
 }
 
-/// Half of what is free stays free: the estimate is of one transport's vectors.
-bool has_room_for_all(comm::RankGroup& group, const TransportChoiceSetting& setting) {
-  const auto plan =
-      plan_memory(setting.problem, setting.configuration, setting.layout, group.rank(), setting.source);
+/// Half of the free memory stays free: the estimate is of one transport's vectors.
+bool has_room_for_all(comm::RankGroup& group, const TransportChoiceConfig& config) {
+  const auto plan = plan_memory(config.source, config.configuration, config.layout, group.rank());
   const auto bytes = plan.vector_bytes * std::ssize(comm::transport_table());
-  const auto& place = setting.environment.ranks[static_cast<std::size_t>(group.rank())];
-  const auto& node = setting.environment.nodes[static_cast<std::size_t>(place.node)];
+  const auto& place = config.environment.ranks[static_cast<std::size_t>(group.rank())];
+  const auto& node = config.environment.nodes[static_cast<std::size_t>(place.node)];
   const bool fits = bytes * node.rank_count < available_memory_bytes() / 2;
   return group.minimum(std::int64_t{fits}) != 0;
 }
@@ -153,16 +151,16 @@ std::string describe_transport_trial(const TransportTrial& trial) {
                                 : fmt::format("not kept: {}", trial.not_kept_because));
 }
 
-TransportTrial try_transports(comm::RankGroup& group, const TransportTrialSetting& setting) {
+TransportTrial try_transports(comm::RankGroup& group, const TransportTrialConfig& config) {
   const Stopwatch watch;
   TransportTrial trial;
-  const auto available = available_transports(group, setting.sum_form, trial.skipped);
+  const auto available = available_transports(group, config.configuration, trial.skipped);
   std::optional<double> zeta;
-  if (setting.has_room_for_all) {
-    trial.tried = race_transports(group, setting, available, trial, zeta);
+  if (config.has_room_for_all) {
+    trial.tried = race_transports(group, config, available, trial, zeta);
   } else {
     for (const auto* transport : available) {
-      const auto one = race_transports(group, setting, {&transport, 1}, trial, zeta);
+      const auto one = race_transports(group, config, {&transport, 1}, trial, zeta);
       trial.tried.insert(trial.tried.end(), one.begin(), one.end());
     }
   }
@@ -176,14 +174,13 @@ TransportTrial try_transports(comm::RankGroup& group, const TransportTrialSettin
 }
 
 std::optional<TransportTrial> known_transports(comm::RankGroup& group, const LoadedProfile& profile,
-                                               const TransportTask& task) {
-  const auto known = std::ranges::find(profile.transports, task, &TransportCase::task);
+                                               const TransportConditions& conditions) {
+  const auto known = std::ranges::find(profile.transports, conditions, &TransportCase::conditions);
   if (known == profile.transports.end()) return std::nullopt;
   TransportTrial trial;
   trial.from_profile = true;
   trial.kept_in = profile.path;
-  const auto form = find_sum_form(task.sum_form).value_or(default_sum_form);
-  for (const auto* transport : available_transports(group, form, trial.skipped)) {
+  for (const auto* transport : available_transports(group, conditions.configuration, trial.skipped)) {
     const auto timed = std::ranges::find(known->transports, transport->name, &TimedTransport::name);
     if (timed == known->transports.end()) return std::nullopt;
     trial.tried.push_back(*timed);
@@ -194,7 +191,7 @@ std::optional<TransportTrial> known_transports(comm::RankGroup& group, const Loa
 }
 
 void keep_transports(comm::RankGroup& group, const ProfileSource& source, const Environment& environment,
-                     const TransportTask& task, TransportTrial& trial) {
+                     const TransportConditions& conditions, TransportTrial& trial) {
   if (!source.is_used) {
     trial.not_kept_because = "--no-profile";
     return;
@@ -207,7 +204,7 @@ void keep_transports(comm::RankGroup& group, const ProfileSource& source, const 
   if (group.rank() == 0) {
     try {
       ProfileFile file(source);
-      file.add(*processor, TransportCase{.task = task, .transports = trial.tried});
+      file.add(*processor, TransportCase{.conditions = conditions, .transports = trial.tried});
       trial.kept_in = file.path();
     } catch (const RunError& error) {
       trial.not_kept_because = error.what();
@@ -217,17 +214,15 @@ void keep_transports(comm::RankGroup& group, const ProfileSource& source, const 
   trial.not_kept_because = group.broadcast(trial.not_kept_because);
 }
 
-TransportTrial choose_transport(comm::RankGroup& group, const TransportChoiceSetting& setting) {
-  const auto task = task_of(setting);
-  if (auto known = known_transports(group, setting.profile, task)) return *std::move(known);
-  auto trial = try_transports(group, {.problem = setting.problem,
-                                      .layout = setting.layout,
-                                      .product = setting.product,
-                                      .sum_form = setting.configuration.sum_form,
-                                      .thread_count = setting.configuration.thread_count,
-                                      .ranks_per_node = setting.configuration.ranks_per_node,
-                                      .has_room_for_all = has_room_for_all(group, setting)});
-  keep_transports(group, setting.profile_source, setting.environment, task, trial);
+TransportTrial choose_transport(comm::RankGroup& group, const TransportChoiceConfig& config) {
+  const auto conditions = conditions_of(group, config);
+  if (auto known = known_transports(group, config.profile, conditions)) return *std::move(known);
+  auto trial = try_transports(group, {.layout = config.layout,
+                                      .configuration = config.configuration,
+                                      .product = config.product,
+                                      .shift = config.shift,
+                                      .has_room_for_all = has_room_for_all(group, config)});
+  keep_transports(group, config.profile_source, config.environment, conditions, trial);
   return trial;
 }
 

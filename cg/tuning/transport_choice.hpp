@@ -1,6 +1,6 @@
 #pragma once
 
-// --transport auto: which way to move data is the fastest for this run, by the tuning profile or by a short
+// --transport auto: the choice of the fastest transport for a run, by the tuning profile or by a short
 // measurement whose result the profile keeps.
 
 #include <optional>
@@ -10,16 +10,12 @@
 
 #include "cg/machine/environment.hpp"
 #include "cg/matrix/matrix_source.hpp"
-#include "cg/matrix/problem.hpp"
 #include "cg/solver/block_product.hpp"
 #include "cg/solver/configuration.hpp"
 #include "cg/tuning/kernel_choice.hpp"
-#include "cg/tuning/run_plan.hpp"
 #include "cg/tuning/tuning_profile.hpp"
 #include "comm/block_layout.hpp"
-#include "comm/communicator.hpp"
 #include "comm/rank_group.hpp"
-#include "comm/schedule.hpp"
 
 namespace cg2d {
 
@@ -29,7 +25,7 @@ struct SkippedTransport {
   std::string reason;
 };
 
-/// What became of --transport auto.
+/// The result of --transport auto.
 struct TransportTrial {
   std::string best;
   bool from_profile = false;            ///< nothing was measured now
@@ -43,48 +39,46 @@ struct TransportTrial {
 /// One line for people.
 std::string describe_transport_trial(const TransportTrial& trial);
 
-/// What the transports are to move.
-struct TransportTrialSetting {
-  const Problem& problem;
+/// A solver that lacks its transport.
+struct TransportTrialConfig {
   const comm::BlockLayout& layout;
-  BlockProduct& product;  ///< of this rank's block, the same for all transports
-  comm::SumForm sum_form = comm::SumForm::reduce_scatter;
-  int thread_count = 1;
-  int ranks_per_node = 0;  ///< as in comm::CommunicatorOptions
-  /// Whether the vectors of all transports may be in memory at once. If not, they are not measured in turns.
+  const Configuration& configuration;  ///< its transport is that of each contestant
+  BlockProduct& product;               ///< of this rank's block, the same for all transports
+  double shift = 0.0;                  ///< of the outer iterations, whose zeta is compared
+  /// Whether the vectors of all transports may be in memory at once. If not, the transports are measured one
+  /// after the other, not in turns.
   bool has_room_for_all = true;
 };
 
-/// Runs a few outer iterations with every transport that is available, in turns. Takes three to seven outer
+/// Runs a few outer iterations with every transport that is available, in turns. Cost: three to seven outer
 /// iterations with each. Collective; the same answer on every rank. Throws RunError (on every rank alike)
 /// when two transports disagree about the result, and MpiError.
-TransportTrial try_transports(comm::RankGroup& group, const TransportTrialSetting& setting);
+TransportTrial try_transports(comm::RankGroup& group, const TransportTrialConfig& config);
 
-/// The transports of the case, if one of the profile's is of this very task and has a time for every
-/// transport that is available now; else nothing. Collective.
+/// The times in the profile's case of these very conditions, if it has one for every transport that is
+/// available now; else nothing. Collective.
 std::optional<TransportTrial> known_transports(comm::RankGroup& group, const LoadedProfile& profile,
-                                               const TransportTask& task);
+                                               const TransportConditions& conditions);
 
-/// Puts the trial's times into the profile's file and notes where, or why not. What cannot be kept is no
-/// error. Collective; rank 0 writes.
+/// Puts the trial's times into the profile's file and notes where, or why not: a file that cannot be written
+/// is no error. Collective; rank 0 writes.
 void keep_transports(comm::RankGroup& group, const ProfileSource& source, const Environment& environment,
-                     const TransportTask& task, TransportTrial& trial);
+                     const TransportConditions& conditions, TransportTrial& trial);
 
-/// A run that leaves its transport open, behind the making of its block.
-struct TransportChoiceSetting {
-  const Problem& problem;
-  const Configuration& configuration;
+/// A run that leaves its transport open, after its block has been made.
+struct TransportChoiceConfig {
+  const MatrixSource& source;
   const comm::BlockLayout& layout;
-  const SourceRow& source;
+  const Configuration& configuration;  ///< with the kernel that runs
   BlockProduct& product;
+  double shift = 0.0;  ///< of the outer iterations
   const Environment& environment;
-  const std::string& wait_mode;
   const LoadedProfile& profile;
   const ProfileSource& profile_source;
 };
 
-/// From the profile if it knows, else measured and kept there. Collective; the same answer on every rank.
-/// Throws as try_transports().
-TransportTrial choose_transport(comm::RankGroup& group, const TransportChoiceSetting& setting);
+/// From the profile if it has all times, else measured and kept there. Collective; the same answer on every
+/// rank. Throws as try_transports().
+TransportTrial choose_transport(comm::RankGroup& group, const TransportChoiceConfig& config);
 
 }  // namespace cg2d

@@ -15,17 +15,17 @@
 #include "cg/base/text_format.hpp"
 #include "cg/machine/environment.hpp"
 #include "cg/matrix/half_storage.hpp"
-#include "cg/matrix/matrix_source.hpp"
 #include "cg/matrix/random_stream.hpp"
 #include "cg/solver/block_product.hpp"
 #include "cg/solver/communicator_setup.hpp"
+#include "cg/solver/layout.hpp"
 #include "cg/solver/stepped_solver.hpp"
 #include "kernels/spmv.hpp"
 
 namespace cg2d {
 namespace {
 
-/// One call of each object, for a race.
+/// One work per object, which calls it, for a race.
 template <typename T>
 std::vector<std::function<void()>> calls_of(const std::vector<std::unique_ptr<T>>& objects,
                                             void (T::*call)()) {
@@ -35,7 +35,7 @@ std::vector<std::function<void()>> calls_of(const std::vector<std::unique_ptr<T>
   return works;
 }
 
-/// Numbers of (0.5, 1.5), the same in every run.
+/// Numbers in (0.5, 1.5), the same in every run.
 std::vector<double> operand_of(std::int64_t size) {
   RandomStream stream;
   std::vector<double> p(static_cast<std::size_t>(size));
@@ -123,11 +123,10 @@ class SettingSearch {
 /// One kernel in the race over CG steps.
 class Contestant {
  public:
-  Contestant(const kernels::KernelRow& kernel, kernels::CsrBlock block, const CaseSetting& setting, int rank,
-             comm::Communicator& communicator, const kernels::Tuning& tuning)
-      : product_(make_block_product(kernel, std::move(block), setting.layout, rank,
-                                    {.thread_count = setting.thread_count, .tuning = tuning})),
-        solver_(communicator, *product_, setting.thread_count, setting.problem.shift) {}
+  Contestant(std::unique_ptr<BlockProduct> product, comm::Communicator& communicator,
+             const CaseConfig& config)
+      : product_(std::move(product)),
+        solver_(communicator, *product_, config.configuration.thread_count, config.shift) {}
 
   void iterate() { solver_.iterate(); }
   [[nodiscard]] double zeta() const { return solver_.zeta(); }
@@ -145,11 +144,12 @@ std::vector<const kernels::KernelRow*> available_kernels() {
   return available;
 }
 
-/// All formats are in memory at the same time, beside the block they are made from.
+/// Throws RunError where memory does not suffice for all formats at once, beside the block that they are made
+/// from.
 void require_memory(comm::RankGroup& group, const kernels::CsrBlock& block,
                     const std::vector<const kernels::KernelRow*>& kernels) {
   constexpr double csr_bytes_per_nonzero = sizeof(double) + sizeof(std::int32_t);
-  double formats = 1.0;  // while the last one is made, the copy that it is made from
+  double formats = 1.0;  // the copy from which the last one is made
   for (const auto* kernel : kernels) formats += kernel->bytes_per_nonzero / csr_bytes_per_nonzero;
   const auto needed = group.sum(static_cast<std::int64_t>(formats * static_cast<double>(block.byte_count())));
   const auto available = group.minimum(available_memory_bytes());
@@ -161,7 +161,7 @@ void require_memory(comm::RankGroup& group, const kernels::CsrBlock& block,
                   format_bytes(needed), format_bytes(available)));
 }
 
-/// Wrong results would make the fastest kernel.
+/// Throws RunError where a zeta differs: a kernel may be fast because it is wrong.
 void require_agreement(std::span<const std::unique_ptr<Contestant>> contestants,
                        const std::vector<const kernels::KernelRow*>& kernels) {
   const double expected = contestants.front()->zeta();
@@ -174,11 +174,11 @@ void require_agreement(std::span<const std::unique_ptr<Contestant>> contestants,
   }
 }
 
-// Of the curves over the row length: 1 to the rows of class B on one process column.
+// Lengths for the curves: from 1 to the rows of class B on one process column.
 constexpr std::array curve_row_lengths{1, 2, 3, 4, 6, 8, 11, 16, 20, 24, 32, 46, 64, 91, 128, 183};
 
-/// As the blocks of class B with 8 process columns: their part of p fits the second-level cache, the matrix
-/// no cache.
+/// A block like those of class B with 8 process columns: its part of p fits the second-level cache, the
+/// matrix no cache.
 kernels::CsrBlock curve_block(int row_length) {
   constexpr std::int64_t column_count = 9375;
   constexpr std::int64_t nonzero_count = 1 << 20;
@@ -186,15 +186,14 @@ kernels::CsrBlock curve_block(int row_length) {
 }
 
 kernels::Tuning search_settings(comm::RankGroup& group, const kernels::KernelRow& kernel,
-                                const kernels::CsrBlock& sample, const CaseSetting& setting) {
+                                const kernels::CsrBlock& sample, const CaseConfig& config) {
   constexpr std::array block_widths{1024, 2048, 4096, 8192};
   constexpr std::array critical_vector_lengths{0, 8, 16, 32, 64, never_in_vectors};
   constexpr std::array prefetch_distances{0, 128, 256, 512, 1024, 2048};
   auto start = kernel.defaults;
-  if (start.critical_vector_length) start.critical_vector_length = setting.critical_vector_length;
-  SettingSearch search(group, kernel, sample, setting.thread_count, start);
-  // The crossover on rows of one length is where the search begins; rows of many lengths may want another
-  // one.
+  if (start.critical_vector_length) start.critical_vector_length = config.critical_vector_length;
+  SettingSearch search(group, kernel, sample, config.configuration.thread_count, start);
+  // The search begins at the crossover on rows of one length; rows of many lengths may want another one.
   search.try_values(&kernels::Tuning::critical_vector_length, critical_vector_lengths);
   search.try_values(&kernels::Tuning::block_width, block_widths);
   search.try_values(&kernels::Tuning::prefetch_distance, prefetch_distances);
@@ -268,39 +267,40 @@ std::vector<RowLengthCost> measure_row_lengths_of(comm::RankGroup& group, const 
   return curve;
 }
 
-TunedCase measure_case(comm::RankGroup& group, const CaseSetting& setting,
+TunedCase measure_case(comm::RankGroup& group, const MatrixSource& source, const CaseConfig& config,
                        const std::function<void(const std::string&)>& say) {
+  const auto& configuration = config.configuration;
+  const auto& grid = configuration.grid;
+  const auto layout = make_layout(source.facts(), configuration);
   const auto kernels = available_kernels();
-  const auto block = npb_source().build(setting.problem, setting.layout, group, setting.thread_count).block;
+  const auto block = source.build(layout, group, configuration.thread_count).block;
   require_memory(group, block, kernels);
-  const auto grid = setting.layout.grid();
-  TunedCase tuned{.class_name = setting.problem.class_name,
-                  .n = setting.problem.n,
-                  .nonzer = setting.problem.nonzer,
-                  .grid = grid,
-                  .thread_count = setting.thread_count,
+  TunedCase tuned{.matrix = source.facts().key,
+                  .configuration = configuration,
                   .nonzeros_per_rank = static_cast<double>(group.sum(block.nonzero_count())) / group.size(),
                   .kernels = {}};
 
-  // Larger than the caches, and no larger than a minute allows.
+  // Larger than the caches, and small enough for a search of a minute.
   constexpr std::int64_t sample_nonzeros = 4'000'000;
   const auto sample = first_rows_of(block, sample_nonzeros);
   auto half_sample = sample.copy();
-  keep_stored(half_sample, kernels::Storage::half, setting.layout, group.rank());
+  keep_stored(half_sample, kernels::Storage::half, layout, group.rank());
 
-  const auto communicator = make_communicator(setting.transport, group, setting.layout, {.mirrored = true});
+  const auto communicator = make_communicator(*comm::find_transport(configuration.transport), group, layout,
+                                              communicator_options(configuration, true));
   std::vector<std::unique_ptr<Contestant>> contestants;
   for (const auto* kernel : kernels) {
-    say(fmt::format("class {}, grid {}: settings of {}", tuned.class_name, grid.name(), kernel->name));
-    const auto tuning =
-        search_settings(group, *kernel, kernel->stores_half() ? half_sample : sample, setting);
+    say(fmt::format("class {}, grid {}: settings of {}", tuned.matrix.name, grid.name(), kernel->name));
+    const auto tuning = search_settings(group, *kernel, kernel->stores_half() ? half_sample : sample, config);
     tuned.kernels.push_back({.name = std::string(kernel->name), .tuning = tuning, .step_s = 0.0});
     agree_on(group, [&] {
-      contestants.push_back(
-          std::make_unique<Contestant>(*kernel, block.copy(), setting, group.rank(), *communicator, tuning));
+      contestants.push_back(std::make_unique<Contestant>(
+          make_block_product(*kernel, block.copy(), layout, group.rank(),
+                             {.thread_count = configuration.thread_count, .tuning = tuning}),
+          *communicator, config));
     });
   }
-  say(fmt::format("class {}, grid {}: CG steps of {} kernels", tuned.class_name, grid.name(),
+  say(fmt::format("class {}, grid {}: CG steps of {} kernels", tuned.matrix.name, grid.name(),
                   kernels.size()));
   constexpr double race_budget_s = 12.0;
   const auto seconds = race(group, calls_of(contestants, &Contestant::iterate),

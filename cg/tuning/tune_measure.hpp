@@ -1,8 +1,7 @@
 #pragma once
 
 // The measurements of `cg2d tune`. All ranks measure at the same time, as they compute in a run, and a time
-// is that of the slowest rank. What is compared runs in turns, so that a change of the machine hits all
-// alike.
+// is that of the slowest rank. Contestants run in turns, so that a change of the machine hits all alike.
 
 #include <functional>
 #include <span>
@@ -10,42 +9,40 @@
 #include <vector>
 
 #include "cg/machine/machine_description.hpp"
-#include "cg/matrix/problem.hpp"
+#include "cg/matrix/matrix_source.hpp"
 #include "cg/solver/block_product.hpp"
+#include "cg/solver/configuration.hpp"
 #include "cg/timing/race.hpp"
 #include "cg/tuning/tuning_profile.hpp"
-#include "comm/block_layout.hpp"
-#include "comm/communicator.hpp"
 #include "comm/rank_group.hpp"
 #include "kernels/csr_block.hpp"
 
 namespace cg2d {
 
-/// Rows of that many entries in columns spread evenly over the block, at random within their share.
+/// A block whose rows have row_length entries each, in columns spread evenly over the block, at random within
+/// their share.
 kernels::CsrBlock constant_rows_block(std::int64_t row_length, std::int64_t row_count,
                                       std::int64_t column_count);
 
 /// The curve of ns per nonzero over row length. Collective.
 std::vector<RowLengthPoint> measure_row_lengths(comm::RankGroup& group, int thread_count);
 
-/// The curve of one kernel, by the length of the whole rows, also where half of them is stored. Collective.
+/// The curve of one kernel, by the length of the whole rows, even where half of them is stored. Collective.
 /// Throws RunError, std::bad_alloc.
 std::vector<RowLengthCost> measure_row_lengths_of(comm::RankGroup& group, const kernels::KernelRow& kernel,
                                                   const kernels::Tuning& tuning, int thread_count);
 
-/// What a case is measured with.
-struct CaseSetting {
-  const Problem& problem;
-  comm::BlockLayout layout;
-  const comm::TransportRow& transport;
-  int thread_count = 1;
-  int critical_vector_length = 0;
+/// The solver that a case is measured in.
+struct CaseConfig {
+  const Configuration& configuration;  ///< grid and transport must be known; the kernel is each one's own
+  double shift = 0.0;                  ///< of the outer iterations, whose zeta is compared
+  int critical_vector_length = 0;      ///< the search for a kernel's own one begins there
 };
 
-/// All kernels on one problem and grid: first the settings of each on a sample of the block, then CG steps of
+/// All kernels on one matrix and grid: first the settings of each on a sample of the block, then CG steps of
 /// all in turns. `say` gets a line per stage. Collective. Throws RunError when the memory does not suffice or
 /// the kernels disagree.
-TunedCase measure_case(comm::RankGroup& group, const CaseSetting& setting,
+TunedCase measure_case(comm::RankGroup& group, const MatrixSource& source, const CaseConfig& config,
                        const std::function<void(const std::string&)>& say);
 
 }  // namespace cg2d

@@ -3,14 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
+#include <array>
 #include <charconv>
 #include <cmath>
-#include <cstdlib>
-#include <cstring>
-#include <fstream>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <utility>
 
 #include "cg/base/errors.hpp"
@@ -23,6 +19,29 @@ using Json = nlohmann::ordered_json;
 
 constexpr int profile_version = 1;
 
+struct WaitModeRow {
+  std::string_view name;
+  comm::WaitMode mode;
+};
+
+constexpr std::array wait_mode_table{WaitModeRow{.name = "spin", .mode = comm::WaitMode::spin},
+                                     WaitModeRow{.name = "yield", .mode = comm::WaitMode::yield},
+                                     WaitModeRow{.name = "sleep", .mode = comm::WaitMode::sleep}};
+
+/// The keys of every case. NPB matrices go by the numbers that they are generated from, all others by their
+/// hash.
+Json json_of(const MatrixKey& matrix, const Configuration& configuration) {
+  Json json{{"class", matrix.name}, {"n", matrix.order}};
+  if (matrix.nonzer) {
+    json["nonzer"] = *matrix.nonzer;
+  } else {
+    json["pattern_hash"] = fmt::format("{:016x}", matrix.pattern_hash);
+  }
+  json["grid"] = {{"columns", configuration.grid.columns}, {"rows", configuration.grid.rows}};
+  json["threads"] = configuration.thread_count;
+  return json;
+}
+
 Json json_of(const TunedCase& tuned) {
   Json kernels = Json::array();
   for (const auto& kernel : tuned.kernels) {
@@ -32,33 +51,29 @@ Json json_of(const TunedCase& tuned) {
                        {"block_width", number_or_null(kernel.tuning.block_width)},
                        {"step_s", kernel.step_s}});
   }
-  return {
-      {"class", tuned.class_name},     {"n", tuned.n},
-      {"nonzer", tuned.nonzer},        {"grid", {{"columns", tuned.grid.columns}, {"rows", tuned.grid.rows}}},
-      {"threads", tuned.thread_count}, {"nonzeros_per_rank", tuned.nonzeros_per_rank},
-      {"kernels", std::move(kernels)}};
+  auto json = json_of(tuned.matrix, tuned.configuration);
+  json["nonzeros_per_rank"] = tuned.nonzeros_per_rank;
+  json["kernels"] = std::move(kernels);
+  return json;
 }
 
 Json json_of(const TransportCase& timed) {
-  const auto& task = timed.task;
+  const auto& [matrix, configuration, node_count, wait_mode] = timed.conditions;
   Json transports = Json::array();
   for (const auto& transport : timed.transports)
     transports.push_back({{"name", transport.name}, {"step_s", transport.step_s}});
-  return {{"class", task.class_name},
-          {"n", task.n},
-          {"nonzer", task.nonzer},
-          {"grid", {{"columns", task.grid.columns}, {"rows", task.grid.rows}}},
-          {"threads", task.thread_count},
-          {"nodes", task.node_count},
-          {"sum_form", task.sum_form},
-          {"kernel", task.kernel},
-          {"waiting", task.wait_mode},
-          {"overlap", task.overlaps},
-          {"ranks_per_node", task.ranks_per_node},
-          {"transports", std::move(transports)}};
+  auto json = json_of(matrix, configuration);
+  json["nodes"] = node_count;
+  json["sum_form"] = sum_form_name(configuration.sum_form);
+  json["kernel"] = configuration.kernel;
+  json["waiting"] = wait_mode_name(wait_mode);
+  json["overlap"] = configuration.overlaps;
+  json["ranks_per_node"] = configuration.ranks_per_node;
+  json["transports"] = std::move(transports);
+  return json;
 }
 
-/// What cg2d tune measures.
+/// The results of cg2d tune.
 Json kernels_json(const ProcessorProfile& processor) {
   Json curve = Json::array();
   for (const auto& point : processor.curve) {
@@ -83,7 +98,7 @@ void require(bool holds, std::string_view what) {
   if (!holds) throw InputError(fmt::format("{} is out of range", what));
 }
 
-/// A whole number of at least `least`, or nothing for null.
+/// A whole number, at least `least`, or nothing for null. Throws InputError.
 std::optional<int> optional_count(const Json& json, const char* key, int least) {
   const auto& value = json.at(key);
   if (value.is_null()) return std::nullopt;
@@ -114,17 +129,26 @@ TunedKernel kernel_from(const Json& json) {
   return kernel;
 }
 
+MatrixKey matrix_from(const Json& json) {
+  const auto name = json.at("class").get<std::string>();
+  const auto order = json.at("n").get<std::int64_t>();
+  if (json.contains("nonzer")) return npb_matrix_key(name, order, count_at(json, "nonzer", 1));
+  const auto text = json.at("pattern_hash").get<std::string>();
+  MatrixKey key{.name = name, .order = order};
+  const auto* const end = text.data() + text.size();
+  require(std::from_chars(text.data(), end, key.pattern_hash, 16).ptr == end && !text.empty(),
+          "pattern_hash");
+  return key;
+}
+
 comm::ProcessGrid grid_at(const Json& json) {
   const auto& grid = json.at("grid");
   return {.columns = count_at(grid, "columns", 1), .rows = count_at(grid, "rows", 1)};
 }
 
 TunedCase case_from(const Json& json) {
-  TunedCase tuned{.class_name = json.at("class").get<std::string>(),
-                  .n = json.at("n").get<std::int64_t>(),
-                  .nonzer = count_at(json, "nonzer", 1),
-                  .grid = grid_at(json),
-                  .thread_count = count_at(json, "threads", 1),
+  TunedCase tuned{.matrix = matrix_from(json),
+                  .configuration = {.grid = grid_at(json), .thread_count = count_at(json, "threads", 1)},
                   .nonzeros_per_rank = positive_at(json, "nonzeros_per_rank"),
                   .kernels = {}};
   for (const auto& kernel : json.at("kernels")) tuned.kernels.push_back(kernel_from(kernel));
@@ -132,19 +156,27 @@ TunedCase case_from(const Json& json) {
   return tuned;
 }
 
+comm::WaitMode wait_mode_at(const Json& json, const char* key) {
+  const auto* const row =
+      std::ranges::find(wait_mode_table, json.at(key).get<std::string>(), &WaitModeRow::name);
+  require(row != wait_mode_table.end(), key);
+  return row->mode;
+}
+
 TransportCase transport_case_from(const Json& json) {
-  TransportCase timed{.task = {.class_name = json.at("class").get<std::string>(),
-                               .n = json.at("n").get<std::int64_t>(),
-                               .nonzer = count_at(json, "nonzer", 1),
-                               .grid = grid_at(json),
-                               .thread_count = count_at(json, "threads", 1),
-                               .node_count = count_at(json, "nodes", 1),
-                               .sum_form = json.at("sum_form").get<std::string>(),
-                               .kernel = json.at("kernel").get<std::string>(),
-                               .wait_mode = json.at("waiting").get<std::string>(),
-                               .overlaps = json.at("overlap").get<bool>(),
-                               .ranks_per_node = count_at(json, "ranks_per_node", 0)},
-                      .transports = {}};
+  const auto sum_form = find_sum_form(json.at("sum_form").get<std::string>());
+  require(sum_form.has_value(), "sum_form");
+  TransportCase timed;
+  timed.conditions = {.matrix = matrix_from(json),
+                      .configuration = {.grid = grid_at(json),
+                                        .kernel = json.at("kernel").get<std::string>(),
+                                        .transport = std::string(automatic_choice),
+                                        .sum_form = *sum_form,
+                                        .thread_count = count_at(json, "threads", 1),
+                                        .overlaps = json.at("overlap").get<bool>(),
+                                        .ranks_per_node = count_at(json, "ranks_per_node", 0)},
+                      .node_count = count_at(json, "nodes", 1),
+                      .wait_mode = wait_mode_at(json, "waiting")};
   for (const auto& transport : json.at("transports")) {
     timed.transports.push_back(
         {.name = transport.at("name").get<std::string>(), .step_s = positive_at(transport, "step_s")});
@@ -163,7 +195,7 @@ void read_kernels(const Json& json, ProcessorProfile& processor) {
   for (const auto& tuned : json.at("cases")) processor.cases.push_back(case_from(tuned));
 }
 
-/// Kernels, transports, or both.
+/// A processor with kernels, transports, or both.
 ProcessorProfile processor_from(const Json& json) {
   ProcessorProfile processor;
   const bool has_transports = json.contains("transports");
@@ -183,14 +215,19 @@ int critical_vector_length_of(const std::vector<RowLengthPoint>& curve) {
   return length;
 }
 
-bool TunedCase::is_about(const Problem& problem, const comm::ProcessGrid& its_grid, int its_threads) const {
-  return n == problem.n && nonzer == problem.nonzer && grid == its_grid && thread_count == its_threads;
+std::string_view wait_mode_name(comm::WaitMode mode) {
+  return std::ranges::find(wait_mode_table, mode, &WaitModeRow::mode)->name;
 }
 
-const TunedCase* ProcessorProfile::find_case(const Problem& problem, const comm::ProcessGrid& grid,
-                                             int thread_count) const {
-  const auto found = std::ranges::find_if(
-      cases, [&](const auto& tuned) { return tuned.is_about(problem, grid, thread_count); });
+bool TunedCase::is_about(const MatrixKey& its_matrix, const Configuration& its_configuration) const {
+  return matrix == its_matrix && configuration.grid == its_configuration.grid &&
+         configuration.thread_count == its_configuration.thread_count;
+}
+
+const TunedCase* ProcessorProfile::find_case(const MatrixKey& matrix,
+                                             const Configuration& configuration) const {
+  const auto found =
+      std::ranges::find_if(cases, [&](const auto& tuned) { return tuned.is_about(matrix, configuration); });
   return found == cases.end() ? nullptr : &*found;
 }
 
@@ -210,10 +247,8 @@ std::optional<kernels::Tuning> ProcessorProfile::nearest_tuning(std::string_view
 }
 
 void ProcessorProfile::put(TunedCase tuned) {
-  const auto same = std::ranges::find_if(cases, [&](const auto& known) {
-    return known.n == tuned.n && known.nonzer == tuned.nonzer && known.grid == tuned.grid &&
-           known.thread_count == tuned.thread_count;
-  });
+  const auto same = std::ranges::find_if(
+      cases, [&](const auto& known) { return known.is_about(tuned.matrix, tuned.configuration); });
   if (same == cases.end()) {
     cases.push_back(std::move(tuned));
   } else {
@@ -222,7 +257,7 @@ void ProcessorProfile::put(TunedCase tuned) {
 }
 
 void ProcessorProfile::put(TransportCase timed) {
-  const auto same = std::ranges::find(transports, timed.task, &TransportCase::task);
+  const auto same = std::ranges::find(transports, timed.conditions, &TransportCase::conditions);
   if (same == transports.end()) {
     transports.push_back(std::move(timed));
   } else {

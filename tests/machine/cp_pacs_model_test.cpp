@@ -35,9 +35,12 @@ class CpPacsModelTest : public ::testing::Test {
     }
     return costs;
   }
+  Configuration configuration_of(const std::string& kernel, int rank_count, int columns) {
+    return {.grid = grid_of(rank_count, columns), .kernel = kernel, .sum_form = machine_.network.sum_form};
+  }
   Prediction predict_with(const std::string& kernel, int rank_count, int columns) {
-    return predict(machine_, machine_.kernel(kernel), problem_, grid_of(rank_count, columns),
-                   machine_.network.sum_form);
+    return predict(machine_, facts_of(problem_), configuration_of(kernel, rank_count, columns),
+                   problem_.niter);
   }
   int best_columns(const std::string& kernel, int rank_count) {
     const auto seconds = [&](int columns) { return predict_with(kernel, rank_count, columns).total_s(); };
@@ -157,9 +160,13 @@ TEST_F(CpPacsModelTest, WholeTimesMeetTables2And6) {
 /// A million ranks are no more than a few blocks more to look at.
 TEST_F(CpPacsModelTest, GrowsToAMillionRanks) {
   const auto& problem = *find_class("F");
-  double before_s = predict(machine_, problem, grid_of(1024, 4)).total_s();
+  const auto seconds_on = [&](int ranks, int columns) {
+    return predict(machine_, facts_of(problem), configuration_of("auto", ranks, columns), problem.niter)
+        .total_s();
+  };
+  double before_s = seconds_on(1024, 4);
   for (const auto& [ranks, columns] : {std::pair(16384, 16), std::pair(1 << 20, 256)}) {
-    const double seconds = predict(machine_, problem, grid_of(ranks, columns)).total_s();
+    const double seconds = seconds_on(ranks, columns);
     EXPECT_LT(seconds, before_s);
     EXPECT_GT(seconds, before_s / 64);  // no faster than the number of ranks
     before_s = seconds;

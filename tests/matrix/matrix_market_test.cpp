@@ -26,7 +26,7 @@ using test::group;
 
 /// Writes the matrix of the problem to `path`, which rank 0 names.
 void export_to(const std::string& path, const Problem& problem, const comm::BlockLayout& layout) {
-  const auto block = npb_source().build(problem, layout, group(), 1).block;
+  const auto block = default_source().make(problem)->build(layout, group(), 1).block;
   std::unique_ptr<OutputFile> file;
   if (group().rank() == 0) file = std::make_unique<OutputFile>(path);
   export_matrix_market(block, layout, "a title", group(), file.get());

@@ -20,7 +20,7 @@ TEST(NpbMatrixClassBTest, MeetsTheFactsOnEveryGrid) {
   for (const auto& grid : comm::factorizations(group().size())) {
     SCOPED_TRACE("grid " + grid.name());
     const auto layout = comm::BlockLayout::even(problem.n, grid);
-    const auto sourced = npb_source().build(problem, layout, group(), 1);
+    const auto sourced = default_source().make(problem)->build(layout, group(), 1);
     test::expect_facts(test::figures_of(sourced.block, layout, group()), facts);
     EXPECT_EQ(sourced.facts.final_seed, facts.final_seed);
   }
@@ -29,7 +29,7 @@ TEST(NpbMatrixClassBTest, MeetsTheFactsOnEveryGrid) {
 TEST(NpbMatrixClassBTest, IsMadeInSeveralStripsOnOneRank) {
   const auto& problem = *find_class("B");
   const auto layout = comm::BlockLayout::even(problem.n, {.columns = 1, .rows = 1});
-  EXPECT_GT(npb_source().plan(problem, layout).strip_count, 1);
+  EXPECT_GT(default_source().make(problem)->plan(layout).strip_count, 1);
 }
 
 }  // namespace

@@ -72,6 +72,16 @@ class Rooms(unittest.TestCase):
                 ]
         self.assertEqual(wrong, [])
 
+    def test_layouts_are_made_in_one_place(self):
+        makers = [
+            str(file.relative_to(PROJECT))
+            for folder in self.rooms
+            if folder.startswith("cg/")
+            for file in sources_of(folder)
+            if re.search(r"BlockLayout::(even|weighted)\b", file.read_text())
+        ]
+        self.assertEqual(makers, ["cg/solver/layout.cpp"], "others call make_layout(), which a configuration steers")
+
     def test_no_room_of_cg_has_too_many_files(self):
         for folder in self.rooms:
             if folder.startswith("cg/"):

@@ -53,7 +53,8 @@ struct CountedRun {
   CountedRun(comm::BlockLayout cut, const kernels::KernelRow& kernel, bool overlaps)
       : layout(std::move(cut)),
         product((overlaps ? &make_overlapped_product : &make_block_product)(
-            kernel, npb_source().build(problem, layout, group(), 1).block, layout, group().rank(), {})),
+            kernel, default_source().make(problem)->build(layout, group(), 1).block, layout, group().rank(),
+            {})),
         communicator(
             comm::transport_table().front().make(group(), layout, {.mirrored = product->is_symmetric()})),
         timer(true, *communicator),

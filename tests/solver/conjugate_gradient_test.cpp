@@ -279,9 +279,9 @@ TEST(ConjugateGradientTest, SolvesWithTheBlocksOfEveryGrid) {
   for (const auto& grid : comm::factorizations(group().size())) {
     SCOPED_TRACE("grid " + grid.name());
     const auto layout = comm::BlockLayout::even(problem.n, grid);
-    const auto product =
-        make_block_product(kernels::default_kernel(), npb_source().build(problem, layout, group(), 1).block,
-                           layout, group().rank(), {});
+    const auto product = make_block_product(kernels::default_kernel(),
+                                            default_source().make(problem)->build(layout, group(), 1).block,
+                                            layout, group().rank(), {});
     const auto communicator = comm::default_transport().make(group(), layout, {});
     PhaseTimer timer;
     BlockOperator matrix(*communicator, *product, timer, 1);

@@ -37,7 +37,7 @@ RowLengthDistribution real_row_lengths(const kernels::CsrBlock& matrix, int colu
 
 kernels::CsrBlock whole_matrix(const Problem& problem) {
   const auto layout = comm::BlockLayout::even(problem.n, {.columns = 1, .rows = 1});
-  return npb_source().build(problem, layout, group(), 1).block;
+  return default_source().make(problem)->build(layout, group(), 1).block;
 }
 
 /// Both moments, and the share of rows below two lengths near the mean. Tolerances: the positions of a row

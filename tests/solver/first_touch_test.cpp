@@ -201,7 +201,7 @@ TEST_F(FirstTouchTest, EachThreadMakesItsPartOfAKernelsFormat) {
     if (!kernel.why_unavailable().empty()) continue;
     SCOPED_TRACE(std::string(kernel.name));
     // Generated on one thread, which has touched all of it.
-    auto block = npb_source().build(problem, layout, test::group(), 1).block;
+    auto block = default_source().make(problem)->build(layout, test::group(), 1).block;
     std::unique_ptr<BlockProduct> product;
     const auto pages = touched_pages([&] {
       product = make_block_product(kernel, std::move(block), layout, 0, {.thread_count = thread_count});
@@ -217,9 +217,9 @@ TEST_F(FirstTouchTest, EachThreadTouchesItsPartOfTheSolversVectors) {
   const auto layout = comm::BlockLayout::even(problem.n, {.columns = 1, .rows = 1});
   for (const auto* name : {"sell", "symmetric"}) {
     SCOPED_TRACE(name);
-    const auto product = make_block_product(kernels::kernel_named(name),
-                                            npb_source().build(problem, layout, test::group(), 1).block,
-                                            layout, 0, {.thread_count = thread_count});
+    const auto product = make_block_product(
+        kernels::kernel_named(name), default_source().make(problem)->build(layout, test::group(), 1).block,
+        layout, 0, {.thread_count = thread_count});
     const auto communicator = make_communicator(comm::default_transport(), test::group(), layout,
                                                 {.mirrored = product->is_symmetric()});
     PhaseTimer timer(false, *communicator);

@@ -45,7 +45,7 @@ std::int64_t planned_block_bytes(const kernels::KernelRow& kernel, const comm::B
   problem.n = order;
   problem.nonzer = nonzer;
   const Configuration configuration{.kernel = std::string(kernel.name), .overlaps = overlaps};
-  return plan_memory(problem, configuration, layout, 0, npb_source()).block_bytes;
+  return plan_memory(*default_source().make(problem), configuration, layout, 0).block_bytes;
 }
 
 TEST(OverlapMemoryTest, StripsTakeWhatThePlanSays) {

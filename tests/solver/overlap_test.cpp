@@ -130,8 +130,8 @@ struct OneProduct {
 
   template <typename Make>
   std::unique_ptr<BlockProduct> make(const Make& make_product, const comm::BlockLayout& layout) const {
-    return make_product(kernel, npb_source().build(short_problem(), layout, group(), 1).block, layout,
-                        group().rank(), kernels::KernelOptions{});
+    return make_product(kernel, default_source().make(short_problem())->build(layout, group(), 1).block,
+                        layout, group().rank(), kernels::KernelOptions{});
   }
 
   const kernels::KernelRow& kernel;

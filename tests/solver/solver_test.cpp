@@ -200,7 +200,7 @@ class SingleSteps {
   explicit SingleSteps(const Problem& problem)
       : layout_(comm::BlockLayout::even(problem.n, comm::factorizations(group().size()).front())),
         product_(make_block_product(kernels::default_kernel(),
-                                    npb_source().build(problem, layout_, group(), 1).block, layout_,
+                                    default_source().make(problem)->build(layout_, group(), 1).block, layout_,
                                     group().rank(), {})),
         communicator_(comm::transport_table().front().make(group(), layout_, {})),
         timer_(true, *communicator_),

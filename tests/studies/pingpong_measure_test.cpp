@@ -26,15 +26,15 @@ TEST(PingPongMeasureTest, MethodsHaveNamesOfTheirOwn) {
 
 TEST(PingPongMeasureTest, EveryRankKnowsEveryTime) {
   const int last = group().size() - 1;
-  const TransferSetting setting{
+  const TransferOptions transfers{
       .methods = {"put-delayed", "shared"}, .byte_counts = {8, 24}, .variable_counts = {1, 3}};
-  const auto result = measure_pair(group(), {.first = last, .second = 0}, setting);
+  const auto result = measure_pair(group(), {.first = last, .second = 0}, transfers, {});
   EXPECT_TRUE(result.same_node);
   EXPECT_TRUE(result.left_out.empty());
   EXPECT_EQ(result.times.size(), 8U);
-  for (const auto& method : setting.methods) {
-    for (const auto bytes : setting.byte_counts) {
-      for (const int variables : setting.variable_counts) {
+  for (const auto& method : transfers.methods) {
+    for (const auto bytes : transfers.byte_counts) {
+      for (const int variables : transfers.variable_counts) {
         const auto* time = result.find(method, variables, bytes);
         EXPECT_NE(time, nullptr) << method;
         if (time == nullptr) continue;
@@ -53,7 +53,7 @@ TEST(PingPongMeasureTest, PhasesAndSumsOfEveryTransport) {
   EXPECT_EQ(transports.available.size() + transports.left_out.size(), comm::transport_table().size());
   const auto* small = find_class("S");
   for (const auto& grid : comm::factorizations(group().size())) {
-    const auto phases = measure_phases(group(), transports, *small, grid, 0);
+    const auto phases = measure_phases(group(), transports, *small, {.grid = grid});
     EXPECT_EQ(phases.size(), transports.available.size());
     for (const auto& row : phases) EXPECT_EQ(row.seconds.size(), communication_phase_count) << row.transport;
   }

@@ -24,7 +24,7 @@ struct SolverChoice {
 /// All outer steps of the problem after the untimed first one. Collective.
 inline std::vector<OuterStep> solve(const Problem& problem, const comm::BlockLayout& layout,
                                     const SolverChoice& choice) {
-  auto block = npb_source().build(problem, layout, group(), choice.thread_count).block;
+  auto block = default_source().make(problem)->build(layout, group(), choice.thread_count).block;
   const auto make_product = choice.overlaps ? &make_overlapped_product : &make_block_product;
   const auto product = make_product(*choice.kernel, std::move(block), layout, group().rank(),
                                     {.thread_count = choice.thread_count});

@@ -4,25 +4,30 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+#include <utility>
+
 namespace cg2d {
 namespace {
 
 const comm::ProcessGrid grid_1x2{.columns = 1, .rows = 2};
 
-KernelTask task_of(const char* letter, const comm::ProcessGrid& grid = grid_1x2) {
-  return {.problem = *find_class(letter), .grid = grid};
+MatrixFacts class_facts(const char* letter) { return facts_of(*find_class(letter)); }
+
+Configuration named(std::string kernel, const comm::ProcessGrid& grid = grid_1x2) {
+  return {.grid = grid, .kernel = std::move(kernel)};
+}
+Configuration open_kernel(const comm::ProcessGrid& grid = grid_1x2) {
+  return named(std::string(automatic_choice), grid);
 }
 
 /// Class A on 1x2: csr-simd is fastest, sell next.
 LoadedProfile example() {
   ProcessorProfile processor;
   processor.critical_vector_length = 3;
-  const Problem& problem = *find_class("A");
   processor.put(
-      {.class_name = "A",
-       .n = problem.n,
-       .nonzer = problem.nonzer,
-       .grid = grid_1x2,
+      {.matrix = class_facts("A").key,
+       .configuration = {.grid = grid_1x2},
        .nonzeros_per_rank = 9e5,
        .kernels = {
            {.name = "a kernel of tomorrow", .tuning = {}, .step_s = 1e-4},
@@ -34,7 +39,8 @@ LoadedProfile example() {
 }
 
 TEST(KernelChoiceTest, AutoTakesTheFastestOfTheProfile) {
-  const auto choice = choose_kernel({}, task_of("A"), example());
+  const auto profile = example();
+  const auto choice = choose_kernel(class_facts("A"), open_kernel(), {.profile = profile});
   EXPECT_EQ(choice.kernel->name, "csr-simd");
   EXPECT_EQ(choice.kernel_origin, ChoiceOrigin::profile);
   EXPECT_EQ(choice.tuning_origin, ChoiceOrigin::profile);
@@ -45,7 +51,8 @@ TEST(KernelChoiceTest, AutoTakesTheFastestOfTheProfile) {
 }
 
 TEST(KernelChoiceTest, ANamedKernelTakesItsSettingsFromTheProfile) {
-  const auto choice = choose_kernel({.name = "sell", .tuning = {}}, task_of("A"), example());
+  const auto profile = example();
+  const auto choice = choose_kernel(class_facts("A"), named("sell"), {.profile = profile});
   EXPECT_EQ(choice.kernel->name, "sell");
   EXPECT_EQ(choice.kernel_origin, ChoiceOrigin::asked_for);
   EXPECT_EQ(choice.tuning.block_width, 8192);
@@ -54,27 +61,31 @@ TEST(KernelChoiceTest, ANamedKernelTakesItsSettingsFromTheProfile) {
 }
 
 TEST(KernelChoiceTest, WhatWasAskedForStands) {
-  const auto choice = choose_kernel(
-      {.name = "sell", .tuning = {.critical_vector_length = 50, .prefetch_distance = 0, .block_width = 64}},
-      task_of("A"), example());
+  const auto profile = example();
+  const auto choice =
+      choose_kernel(class_facts("A"), named("sell"),
+                    {.asked = {.critical_vector_length = 50, .prefetch_distance = 0, .block_width = 64},
+                     .profile = profile});
   EXPECT_EQ(choice.tuning.prefetch_distance, 0);
   EXPECT_EQ(choice.tuning.block_width, 64);
   EXPECT_EQ(choice.critical_vector_length, 50);
 }
 
 TEST(KernelChoiceTest, AnotherCaseGetsTheRulesKernelWithTheNearestSettings) {
-  const auto choice = choose_kernel({}, task_of("W", {.columns = 1, .rows = 4}), example());
+  const auto profile = example();
+  const comm::ProcessGrid grid{.columns = 1, .rows = 4};
+  const auto choice = choose_kernel(class_facts("W"), open_kernel(grid), {.profile = profile});
   EXPECT_EQ(choice.kernel_origin, ChoiceOrigin::built_in_rule);
-  EXPECT_EQ(choice.kernel->name, built_in_kernel(task_of("W", {.columns = 1, .rows = 4})).name);
-  const auto named = choose_kernel({.name = "sell", .tuning = {}}, task_of("W"), example());
-  EXPECT_EQ(named.tuning_origin, ChoiceOrigin::profile);
-  EXPECT_EQ(named.tuning.block_width, 8192);
+  EXPECT_EQ(choice.kernel->name, built_in_kernel(class_facts("W"), grid, false).name);
+  const auto by_name = choose_kernel(class_facts("W"), named("sell"), {.profile = profile});
+  EXPECT_EQ(by_name.tuning_origin, ChoiceOrigin::profile);
+  EXPECT_EQ(by_name.tuning.block_width, 8192);
 }
 
 TEST(KernelChoiceTest, WithoutAProfileTheKernelsOwnSettings) {
   const LoadedProfile none{.processor = {}, .path = {}, .absence = "none"};
   for (const auto& kernel : kernels::kernel_table()) {
-    const auto choice = choose_kernel({.name = std::string(kernel.name), .tuning = {}}, task_of("S"), none);
+    const auto choice = choose_kernel(class_facts("S"), named(std::string(kernel.name)), {.profile = none});
     EXPECT_EQ(choice.tuning.critical_vector_length, kernel.defaults.critical_vector_length);
     EXPECT_EQ(choice.tuning.prefetch_distance, kernel.defaults.prefetch_distance);
     EXPECT_EQ(choice.tuning.block_width, kernel.defaults.block_width);
@@ -82,18 +93,30 @@ TEST(KernelChoiceTest, WithoutAProfileTheKernelsOwnSettings) {
   }
 }
 
+TEST(KernelChoiceTest, AProblemOfTheSamePatternIsTheSameCase) {
+  const auto profile = example();
+  auto problem = *find_class("A");
+  problem.class_name = "U";
+  problem.shift = 3.0;
+  problem.niter = 1;
+  EXPECT_EQ(choose_kernel(facts_of(problem), open_kernel(), {.profile = profile}).kernel_origin,
+            ChoiceOrigin::profile);
+  ++problem.nonzer;
+  EXPECT_EQ(choose_kernel(facts_of(problem), open_kernel(), {.profile = profile}).kernel_origin,
+            ChoiceOrigin::built_in_rule);
+}
+
 TEST(BuiltInKernelTest, SymmetricStorageWhereBlocksComeFromMemory) {
-  const auto& kernel = built_in_kernel(task_of("B", {.columns = 1, .rows = 1}));
+  const auto& kernel = built_in_kernel(class_facts("B"), {.columns = 1, .rows = 1}, false);
   EXPECT_TRUE(kernel.stores_half());
   EXPECT_TRUE(kernel.is_default);
 }
 
 TEST(BuiltInKernelTest, WholeBlocksWhereCachesHoldThemOrRanksShareCores) {
-  EXPECT_FALSE(built_in_kernel(task_of("A", {.columns = 1, .rows = 1})).stores_half());
-  auto crowded = task_of("D", {.columns = 4, .rows = 4});
-  EXPECT_TRUE(built_in_kernel(crowded).stores_half());
-  crowded.ranks_oversubscribed = true;
-  EXPECT_FALSE(built_in_kernel(crowded).stores_half());
+  EXPECT_FALSE(built_in_kernel(class_facts("A"), {.columns = 1, .rows = 1}, false).stores_half());
+  const comm::ProcessGrid grid{.columns = 4, .rows = 4};
+  EXPECT_TRUE(built_in_kernel(class_facts("D"), grid, false).stores_half());
+  EXPECT_FALSE(built_in_kernel(class_facts("D"), grid, true).stores_half());
 }
 
 }  // namespace

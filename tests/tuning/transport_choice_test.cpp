@@ -44,14 +44,14 @@ TransportTrial measure(std::string_view kernel, bool has_room_for_all,
                        comm::SumForm form = comm::SumForm::reduce_scatter) {
   const auto problem = test::custom_problem(1000, 4);
   const auto layout = comm::BlockLayout::even(problem.n, comm::factorizations(group().size()).front());
-  const auto product =
-      make_block_product(kernels::kernel_named(kernel), npb_source().build(problem, layout, group(), 1).block,
-                         layout, group().rank(), {.thread_count = 1});
-  return try_transports(group(), {.problem = problem,
-                                  .layout = layout,
+  const auto product = make_block_product(kernels::kernel_named(kernel),
+                                          default_source().make(problem)->build(layout, group(), 1).block,
+                                          layout, group().rank(), {.thread_count = 1});
+  const Configuration configuration{.grid = layout.grid(), .sum_form = form};
+  return try_transports(group(), {.layout = layout,
+                                  .configuration = configuration,
                                   .product = *product,
-                                  .sum_form = form,
-                                  .thread_count = 1,
+                                  .shift = problem.shift,
                                   .has_room_for_all = has_room_for_all});
 }
 
@@ -89,21 +89,17 @@ TEST(TryTransportsTest, TransportsWithoutTheFormOfTheSumAreLeftOut) {
   }
 }
 
-TransportTask task_of(int node_count = 1) {
-  return {.class_name = "S",
-          .n = 1400,
-          .nonzer = 7,
-          .grid = {.columns = 1, .rows = group().size()},
-          .thread_count = 1,
-          .node_count = node_count,
-          .sum_form = "reduce-scatter",
-          .kernel = "sell",
-          .wait_mode = "spin"};
+TransportConditions conditions_of(int node_count = 1) {
+  return {.matrix = npb_matrix_key("S", 1400, 7),
+          .configuration = {.grid = {.columns = 1, .rows = group().size()},
+                            .kernel = "sell",
+                            .transport = std::string(automatic_choice)},
+          .node_count = node_count};
 }
 
 /// Every available transport, the last one of the table the fastest.
-TransportCase case_of(const TransportTask& task) {
-  TransportCase timed{.task = task, .transports = {}};
+TransportCase case_of(const TransportConditions& conditions) {
+  TransportCase timed{.conditions = conditions, .transports = {}};
   double step_s = 1e-3;
   for (const auto& name : available_names())
     timed.transports.push_back({.name = name, .step_s = step_s /= 2});
@@ -112,10 +108,10 @@ TransportCase case_of(const TransportTask& task) {
 
 TEST(KnownTransportsTest, TheProfilesFastestIsTaken) {
   LoadedProfile profile{.processor = {},
-                        .transports = {case_of(task_of(2)), case_of(task_of())},
+                        .transports = {case_of(conditions_of(2)), case_of(conditions_of())},
                         .path = "somewhere",
                         .absence = ""};
-  const auto trial = known_transports(group(), profile, task_of());
+  const auto trial = known_transports(group(), profile, conditions_of());
   ASSERT_TRUE(trial.has_value());
   EXPECT_TRUE(trial->from_profile);
   EXPECT_EQ(trial->best, available_names().back());
@@ -125,31 +121,36 @@ TEST(KnownTransportsTest, TheProfilesFastestIsTaken) {
 }
 
 TEST(KnownTransportsTest, WhatIsNotThereIsNotTaken) {
-  LoadedProfile profile{.processor = {}, .transports = {case_of(task_of())}, .path = "p", .absence = ""};
+  LoadedProfile profile{
+      .processor = {}, .transports = {case_of(conditions_of())}, .path = "p", .absence = ""};
   profile.transports[0].transports.push_back({.name = "of another machine", .step_s = 1e-9});
-  const auto trial = known_transports(group(), profile, task_of());
+  const auto trial = known_transports(group(), profile, conditions_of());
   ASSERT_TRUE(trial.has_value());
   EXPECT_EQ(trial->best, available_names().back());
   EXPECT_EQ(trial->tried.size(), available_names().size());
 }
 
-TEST(KnownTransportsTest, AnotherTaskOrAMissingTransportIsNotKnown) {
-  LoadedProfile profile{.processor = {}, .transports = {case_of(task_of())}, .path = "p", .absence = ""};
-  EXPECT_FALSE(known_transports(group(), {}, task_of()).has_value());
-  EXPECT_FALSE(known_transports(group(), profile, task_of(2)).has_value());
-  for (auto change : std::vector<void (*)(TransportTask&)>{
-           [](TransportTask& task) { task.n = 1401; }, [](TransportTask& task) { task.nonzer = 8; },
-           [](TransportTask& task) { task.grid.columns = 7; },
-           [](TransportTask& task) { task.thread_count = 2; },
-           [](TransportTask& task) { task.sum_form = "whole-block"; },
-           [](TransportTask& task) { task.kernel = "symmetric"; },
-           [](TransportTask& task) { task.wait_mode = "yield"; }}) {
-    auto task = task_of();
-    change(task);
-    EXPECT_FALSE(known_transports(group(), profile, task).has_value());
+TEST(KnownTransportsTest, OtherConditionsOrAMissingTransportIsNotKnown) {
+  LoadedProfile profile{
+      .processor = {}, .transports = {case_of(conditions_of())}, .path = "p", .absence = ""};
+  EXPECT_FALSE(known_transports(group(), {}, conditions_of()).has_value());
+  EXPECT_FALSE(known_transports(group(), profile, conditions_of(2)).has_value());
+  for (auto change : std::vector<void (*)(TransportConditions&)>{
+           [](auto& other) { other.matrix = npb_matrix_key("U", 1401, 7); },
+           [](auto& other) { other.matrix = npb_matrix_key("U", 1400, 8); },
+           [](auto& other) { other.configuration.grid.columns = 7; },
+           [](auto& other) { other.configuration.thread_count = 2; },
+           [](auto& other) { other.configuration.sum_form = comm::SumForm::whole_block; },
+           [](auto& other) { other.configuration.kernel = "symmetric"; },
+           [](auto& other) { other.configuration.overlaps = true; },
+           [](auto& other) { other.configuration.ranks_per_node = 2; },
+           [](auto& other) { other.wait_mode = comm::WaitMode::yield; }}) {
+    auto conditions = conditions_of();
+    change(conditions);
+    EXPECT_FALSE(known_transports(group(), profile, conditions).has_value());
   }
   profile.transports[0].transports.erase(profile.transports[0].transports.begin());
-  EXPECT_FALSE(known_transports(group(), profile, task_of()).has_value());
+  EXPECT_FALSE(known_transports(group(), profile, conditions_of()).has_value());
 }
 
 TEST(KeepTransportsTest, TheNextRunFindsThem) {
@@ -159,14 +160,14 @@ TEST(KeepTransportsTest, TheNextRunFindsThem) {
   if (group().rank() == 0) std::filesystem::create_directory(folder);
   const ProfileSource source{.is_used = true, .path = (folder / "profile.json").string()};
   const auto environment = inspect_environment(group(), 1);
-  TransportTrial trial{.best = "two-sided", .tried = case_of(task_of()).transports};
-  keep_transports(group(), source, environment, task_of(), trial);
+  TransportTrial trial{.best = "two-sided", .tried = case_of(conditions_of()).transports};
+  keep_transports(group(), source, environment, conditions_of(), trial);
   EXPECT_EQ(trial.kept_in, source.path);
   EXPECT_EQ(trial.not_kept_because, "");
   const auto profile = load_profile(source, environment, group());
   EXPECT_FALSE(profile.processor.has_value()) << "nothing is known of kernels";
   EXPECT_NE(profile.absence.find("knows nothing of kernels"), std::string::npos) << profile.absence;
-  const auto known = known_transports(group(), profile, task_of());
+  const auto known = known_transports(group(), profile, conditions_of());
   ASSERT_TRUE(known.has_value());
   EXPECT_EQ(known->best, available_names().back());
 
@@ -175,12 +176,12 @@ TEST(KeepTransportsTest, TheNextRunFindsThem) {
   if (group().rank() == 0) std::ofstream(broken.path) << "{";
   TransportTrial other = trial;
   other.kept_in.clear();
-  keep_transports(group(), broken, environment, task_of(), other);
+  keep_transports(group(), broken, environment, conditions_of(), other);
   EXPECT_EQ(other.kept_in, "");
   EXPECT_NE(other.not_kept_because.find("no tuning profile"), std::string::npos) << other.not_kept_because;
   expect_same_on_all_ranks(other.not_kept_because);
 
-  keep_transports(group(), {.is_used = false, .path = {}}, environment, task_of(), other);
+  keep_transports(group(), {.is_used = false, .path = {}}, environment, conditions_of(), other);
   EXPECT_EQ(other.not_kept_because, "--no-profile");
   group().barrier();
   if (group().rank() == 0) std::filesystem::remove_all(folder);

@@ -67,14 +67,13 @@ TEST(MeasureRowLengthsTest, GivesACurveWithTheSameCrossoverOnEveryRank) {
 TEST(MeasureCaseTest, RanksEveryKernelAndTheyAgree) {
   const Problem& problem = *find_class("S");
   const auto grid = comm::factorizations(group().size()).back();
-  const CaseSetting setting{.problem = problem,
-                            .layout = comm::BlockLayout::even(problem.n, grid),
-                            .transport = comm::default_transport(),
-                            .thread_count = 1,
-                            .critical_vector_length = 16};
+  const auto source = default_source().make(problem);
+  const Configuration configuration{.grid = grid};
+  const CaseConfig config{
+      .configuration = configuration, .shift = problem.shift, .critical_vector_length = 16};
   int stages = 0;
-  const auto tuned = measure_case(group(), setting, [&](const std::string&) { ++stages; });
-  EXPECT_TRUE(tuned.is_about(problem, grid, 1));
+  const auto tuned = measure_case(group(), *source, config, [&](const std::string&) { ++stages; });
+  EXPECT_TRUE(tuned.is_about(source->facts().key, configuration));
   EXPECT_EQ(tuned.kernels.size(), kernels::kernel_table().size());
   EXPECT_EQ(stages, static_cast<int>(kernels::kernel_table().size()) + 1);
   for (const auto& kernel : tuned.kernels) {

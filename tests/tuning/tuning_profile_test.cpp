@@ -16,11 +16,8 @@ namespace cg2d {
 namespace {
 
 TunedCase case_of(const Problem& problem, const comm::ProcessGrid& grid, std::string kernel, int distance) {
-  return {.class_name = problem.class_name,
-          .n = problem.n,
-          .nonzer = problem.nonzer,
-          .grid = grid,
-          .thread_count = 1,
+  return {.matrix = facts_of(problem).key,
+          .configuration = {.grid = grid},
           .nonzeros_per_rank = expected_nonzero_count(problem) / grid.rank_count(),
           .kernels = {{.name = std::move(kernel),
                        .tuning = {.prefetch_distance = distance, .block_width = 4096},
@@ -29,15 +26,14 @@ TunedCase case_of(const Problem& problem, const comm::ProcessGrid& grid, std::st
 }
 
 TransportCase timed_transports(const comm::ProcessGrid& grid, double shared_s) {
-  return {.task = {.class_name = "S",
-                   .n = 1400,
-                   .nonzer = 7,
-                   .grid = grid,
-                   .thread_count = 2,
-                   .node_count = 3,
-                   .sum_form = "whole-block",
-                   .kernel = "sell",
-                   .wait_mode = "yield"},
+  return {.conditions = {.matrix = npb_matrix_key("S", 1400, 7),
+                         .configuration = {.grid = grid,
+                                           .kernel = "sell",
+                                           .transport = "auto",
+                                           .sum_form = comm::SumForm::whole_block,
+                                           .thread_count = 2},
+                         .node_count = 3,
+                         .wait_mode = comm::WaitMode::yield},
           .transports = {{.name = "shared", .step_s = shared_s}, {.name = "two-sided", .step_s = 2e-5}}};
 }
 
@@ -51,6 +47,11 @@ TuningProfile example() {
   processor.put(case_of(*find_class("B"), {.columns = 2, .rows = 1}, "symmetric", 2048));
   profile["Another one"].critical_vector_length = never_in_vectors;
   return profile;
+}
+
+const TunedCase* find(const ProcessorProfile& processor, const char* letter, const comm::ProcessGrid& grid,
+                      int thread_count) {
+  return processor.find_case(facts_of(*find_class(letter)).key, {.grid = grid, .thread_count = thread_count});
 }
 
 TEST(CriticalVectorLengthTest, IsWhereTheVectorsWinForGood) {
@@ -75,7 +76,7 @@ TEST(TuningProfileTest, TheFileKeepsEverything) {
   EXPECT_EQ(processor.critical_vector_length, 6);
   ASSERT_EQ(processor.curve.size(), 2U);
   EXPECT_EQ(processor.curve[1].vector_ns, 0.75);
-  const auto* tuned = processor.find_case(*find_class("B"), {.columns = 2, .rows = 1}, 1);
+  const auto* tuned = find(processor, "B", {.columns = 2, .rows = 1}, 1);
   ASSERT_NE(tuned, nullptr);
   EXPECT_EQ(tuned->kernels.front().name, "symmetric");
   EXPECT_EQ(tuned->kernels.front().tuning.prefetch_distance, 2048);
@@ -85,9 +86,9 @@ TEST(TuningProfileTest, TheFileKeepsEverything) {
 
 TEST(TuningProfileTest, ACaseIsAboutItsProblemGridAndThreads) {
   const auto processor = example().at("Some processor, L1 32.8 kB");
-  EXPECT_EQ(processor.find_case(*find_class("B"), {.columns = 1, .rows = 2}, 1), nullptr);
-  EXPECT_EQ(processor.find_case(*find_class("B"), {.columns = 2, .rows = 1}, 2), nullptr);
-  EXPECT_EQ(processor.find_case(*find_class("A"), {.columns = 2, .rows = 1}, 1), nullptr);
+  EXPECT_EQ(find(processor, "B", {.columns = 1, .rows = 2}, 1), nullptr);
+  EXPECT_EQ(find(processor, "B", {.columns = 2, .rows = 1}, 2), nullptr);
+  EXPECT_EQ(find(processor, "A", {.columns = 2, .rows = 1}, 1), nullptr);
 }
 
 TEST(TuningProfileTest, SettingsOfTheNearestSize) {
@@ -119,12 +120,49 @@ TEST(TuningProfileTest, TransportsAreKeptWithKernelsAndWithout) {
   EXPECT_TRUE(tuned.knows_kernels());
   EXPECT_EQ(tuned.cases.size(), 2U);
   ASSERT_EQ(tuned.transports.size(), 1U);
-  EXPECT_EQ(tuned.transports[0].task, timed_transports({.columns = 1, .rows = 6}, 0.0).task);
+  EXPECT_EQ(tuned.transports[0].conditions, timed_transports({.columns = 1, .rows = 6}, 0.0).conditions);
   const auto& never = read.at("Never tuned");
   EXPECT_FALSE(never.knows_kernels());
-  ASSERT_EQ(never.transports.size(), 2U) << "the same task is there once";
+  ASSERT_EQ(never.transports.size(), 2U) << "the same conditions are there once";
   EXPECT_EQ(never.transports[0].transports[0].name, "shared");
   EXPECT_EQ(never.transports[0].transports[0].step_s, 3e-5);
+}
+
+/// A file as programs wrote it before cases went by their matrix: it stays good.
+TEST(TuningProfileTest, CasesOfEarlierProgramsAreFound) {
+  const auto profile = parse_profile(R"({"schema_version": 1, "processors": {"P": {
+    "critical_vector_length": 4, "row_lengths": [],
+    "cases": [{"class": "U", "n": 1400, "nonzer": 7, "grid": {"columns": 1, "rows": 2}, "threads": 1,
+               "nonzeros_per_rank": 39000.0,
+               "kernels": [{"name": "sell", "critical_vector_length": null, "prefetch_distance": 64,
+                            "block_width": 4096, "step_s": 1e-4}]}],
+    "transports": [{"class": "U", "n": 1400, "nonzer": 7, "grid": {"columns": 1, "rows": 6}, "threads": 2,
+                    "nodes": 3, "sum_form": "whole-block", "kernel": "sell", "waiting": "yield",
+                    "overlap": false, "ranks_per_node": 0,
+                    "transports": [{"name": "shared", "step_s": 1e-5}]}]}}})");
+  const auto& processor = profile.at("P");
+  ASSERT_NE(find(processor, "S", {.columns = 1, .rows = 2}, 1), nullptr) << "the same n and nonzer";
+  ASSERT_EQ(processor.transports.size(), 1U);
+  EXPECT_EQ(processor.transports[0].conditions, timed_transports({.columns = 1, .rows = 6}, 0.0).conditions);
+}
+
+TEST(TuningProfileTest, AMatrixThatIsNotOfTheBenchmarkIsKnownByItsHash) {
+  auto tuned = case_of(*find_class("S"), {.columns = 1, .rows = 2}, "sell", 512);
+  tuned.matrix = {.name = "bridge.mtx", .order = 1400, .pattern_hash = hash_of_text("bridge")};
+  TuningProfile profile;
+  profile["P"].critical_vector_length = 4;
+  profile["P"].put(tuned);
+  const auto read = parse_profile(format_profile(profile));
+  const auto& known = read.at("P").cases.front().matrix;
+  EXPECT_EQ(known.name, "bridge.mtx");
+  EXPECT_EQ(known.order, 1400);
+  EXPECT_EQ(known.nonzer, std::nullopt);
+  EXPECT_EQ(known.pattern_hash, hash_of_text("bridge"));
+  EXPECT_EQ(find(read.at("P"), "S", {.columns = 1, .rows = 2}, 1), nullptr) << "as large, but not the same";
+  auto text = format_profile(profile);
+  const std::string key = "\"pattern_hash\": \"";
+  text.replace(text.find(key) + key.size(), 1, "?");
+  EXPECT_THROW(static_cast<void>(parse_profile(text)), InputError);
 }
 
 TEST(TuningProfileTest, ProfilesOfEarlierProgramsHaveNoTransports) {

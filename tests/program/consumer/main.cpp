@@ -15,7 +15,7 @@ int main(int argument_count, char** arguments) {
   const cg2d::comm::ProcessGrid grid{.columns = 1, .rows = group.size()};
   const auto layout = cg2d::comm::BlockLayout::even(problem.n, grid);
   constexpr int thread_count = 1;
-  const auto sourced = cg2d::npb_source().build(problem, layout, group, thread_count);
+  const auto sourced = cg2d::default_source().make(problem)->build(layout, group, thread_count);
   const auto nonzero_count = group.sum(sourced.block.nonzero_count());
   if (group.rank() == 0) std::printf("%lld\n", static_cast<long long>(nonzero_count));
   return 0;

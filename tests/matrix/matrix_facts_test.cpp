@@ -1,0 +1,117 @@
+// What is known of a matrix before it is made, and the rows that narrower blocks are expected to have.
+
+#include "cg/matrix/matrix_facts.hpp"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cmath>
+#include <cstdint>
+#include <numeric>
+#include <vector>
+
+#include "support/npb_reference.hpp"
+
+namespace cg2d {
+namespace {
+
+/// The values of the definition (RFC 9923): of nothing, of "a", of "foobar".
+TEST(HashOfTextTest, IsFnv1a) {
+  EXPECT_EQ(hash_of_text(""), 0xcbf29ce484222325U);
+  EXPECT_EQ(hash_of_text("a"), 0xaf63dc4c8601ec8cU);
+  EXPECT_EQ(hash_of_text("foobar"), 0x85944171f73967e8U);
+}
+
+TEST(MatrixKeyTest, IsTheSameWhereTheNonzerosAre) {
+  const auto class_s = facts_of(*find_class("S")).key;
+  EXPECT_EQ(class_s.name, "S");
+  EXPECT_EQ(class_s.order, 1400);
+  EXPECT_EQ(class_s.nonzer, 7);
+  const auto other_shift = facts_of(test::custom_problem(1400, 7, 3.5, 2)).key;
+  EXPECT_EQ(other_shift.name, "U(n 1400, nonzer 7)");
+  EXPECT_EQ(other_shift, class_s) << "the shift places no nonzeros, nor does the number of iterations";
+  EXPECT_NE(facts_of(test::custom_problem(1401, 7)).key, class_s);
+  EXPECT_NE(facts_of(test::custom_problem(1400, 8)).key, class_s);
+  EXPECT_EQ(npb_matrix_key("S", 1400, 8).name, "U(n 1400, nonzer 8)") << "that is no class S";
+}
+
+TEST(MatrixFactsTest, OfTheBenchmarkAreItsExpectedFigures) {
+  const auto& problem = *find_class("W");
+  const auto facts = facts_of(problem);
+  EXPECT_EQ(facts.nonzero_count, expected_nonzero_count(problem));
+  EXPECT_EQ(facts.row_lengths(4).share, expected_row_lengths(problem, 4).share);
+}
+
+TEST(ThinnedTest, ABlockOfAllColumnsHasTheWholeRows) {
+  const RowLengthDistribution whole{.share = {0.25, 0.0, 0.75}};
+  EXPECT_EQ(thinned(whole, 1).share, whole.share);
+}
+
+TEST(ThinnedTest, EachNonzeroFallsIntoOneOfTheBlocks) {
+  const RowLengthDistribution whole{.share = {0.5, 0.0, 0.5}};
+  const auto half = thinned(whole, 2);
+  ASSERT_EQ(half.share.size(), 3U);
+  constexpr double rounding = 1e-14;  // of logarithms and exponentials of single digits
+  EXPECT_NEAR(half.share[0], 0.5 + 0.5 * 0.25, rounding);
+  EXPECT_NEAR(half.share[1], 0.5 * 0.5, rounding);
+  EXPECT_NEAR(half.share[2], 0.5 * 0.25, rounding);
+}
+
+/// A dense row among short ones, as matrices of users have them.
+TEST(ThinnedTest, KeepsAllRowsAndTheirShareOfTheNonzerosAndIsQuickForLongRows) {
+  constexpr int longest = 2'000'000;
+  RowLengthDistribution whole;
+  whole.share.resize(longest + 1);
+  whole.share[5] = 0.999;
+  whole.share[longest] = 0.001;
+  const auto begin = std::chrono::steady_clock::now();
+  for (const int columns : {2, 7, 1024}) {
+    SCOPED_TRACE(columns);
+    const auto narrow = thinned(whole, columns);
+    constexpr double rounding = 1e-6;  // of logarithms of factorials of millions
+    EXPECT_NEAR(std::accumulate(narrow.share.begin(), narrow.share.end(), 0.0), 1.0, rounding);
+    EXPECT_NEAR(narrow.mean() / (whole.mean() / columns), 1.0, rounding);
+  }
+  // All terms of the long row would be minutes; those that count are some thousand.
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(10));
+}
+
+TEST(CountedFactsTest, CountRowsAndNonzeros) {
+  const MatrixKey key{.name = "some.mtx", .order = 10, .pattern_hash = 1};
+  const std::vector<std::int64_t> rows_by_length{1, 0, 4, 5};
+  const auto facts = counted_facts(key, rows_by_length);
+  EXPECT_EQ(facts.key.name, "some.mtx");
+  EXPECT_DOUBLE_EQ(facts.nonzero_count, 23.0);
+  EXPECT_DOUBLE_EQ(facts.row_lengths(1).mean(), 2.3);
+  EXPECT_NEAR(facts.row_lengths(3).mean(), 2.3 / 3, 1e-13);
+}
+
+/// The two ways to the rows of narrow blocks, for a matrix that has both: from the parameters of the NPB
+/// generator, and from the rows of the whole matrix. They differ in how they count positions that fall
+/// together.
+TEST(CountedFactsTest, AgreeWithTheExpectedFiguresOfTheBenchmark) {
+  const auto& problem = *find_class("S");
+  const auto matrix = test::build_reference_matrix(problem, test::draw_reference_vectors(problem));
+  std::vector<std::int64_t> rows_by_length(static_cast<std::size_t>(problem.n) + 1);
+  std::int64_t nonzero_count = 0;
+  for (const auto& row : matrix) {
+    ++rows_by_length[row.size()];
+    nonzero_count += static_cast<std::int64_t>(row.size());
+  }
+  const auto expected = facts_of(problem);
+  const auto counted = counted_facts(expected.key, rows_by_length);
+  EXPECT_NEAR(counted.nonzero_count, static_cast<double>(nonzero_count), 1e-6);
+  for (const int columns : {1, 2, 7, 16}) {
+    SCOPED_TRACE(columns);
+    const auto from_rows = counted.row_lengths(columns);
+    const auto from_parameters = expected.row_lengths(columns);
+    // As in cp_pacs_multiply_test.cpp: the random numbers are what they are.
+    EXPECT_NEAR(from_rows.mean() / from_parameters.mean(), 1.0, 0.005);
+    const int mean = static_cast<int>(from_parameters.mean());
+    for (const int length : {mean / 2, mean, 2 * mean})
+      EXPECT_NEAR(from_rows.share_below(length), from_parameters.share_below(length), 0.03) << length;
+  }
+}
+
+}  // namespace
+}  // namespace cg2d
