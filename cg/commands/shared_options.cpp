@@ -77,7 +77,7 @@ void add_axis_lists(CLI::App& parser, AxisValues& values) {
 }
 
 Configuration configuration_from(const AxisValues& values, const Configuration& common) {
-  const auto configuration = crossed(common, values).front();
+  auto configuration = crossed(common, values).front();
   check_configuration(configuration);
   return configuration;
 }
