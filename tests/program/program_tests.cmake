@@ -87,7 +87,7 @@ endif()
 
 # The sanitizers are no part of what is installed, and a consumer would not link without them.
 if(NOT CG2D_SANITIZE)
-  cg2d_add_program_test(install_consumer_test ALONE SCRIPT program/install_consumer_test.py TIMEOUT 400)
+  cg2d_add_program_test(install_consumer_test ALONE SCRIPT install/install_consumer_test.py TIMEOUT 400)
   set(consumer_options
       "-G${CMAKE_GENERATOR}" "-DCMAKE_MAKE_PROGRAM=${CMAKE_MAKE_PROGRAM}" "-DCMAKE_CXX_COMPILER=${CMAKE_CXX_COMPILER}"
       "-DMPI_CXX_COMPILER=${MPI_CXX_COMPILER}" "-DCMAKE_BUILD_TYPE=Release")

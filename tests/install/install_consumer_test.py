@@ -31,7 +31,7 @@ class InstallConsumer(ProgramTest):
 
     def test_a_project_finds_builds_and_links_it(self):
         self.run_words(
-            CMAKE, "-S", PROJECT / "tests" / "program" / "consumer", "-B", self.consumer_tree, f"-DCMAKE_PREFIX_PATH={self.prefix}",
+            CMAKE, "-S", PROJECT / "tests" / "install" / "consumer", "-B", self.consumer_tree, f"-DCMAKE_PREFIX_PATH={self.prefix}",
             *CONFIGURE_OPTIONS,
         )  # fmt: skip
         # Found where it was installed, and nowhere else.
