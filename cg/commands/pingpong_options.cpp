@@ -61,7 +61,7 @@ void add_pingpong_options(CLI::App& parser, PingPongArguments& arguments) {
   parser.add_option("--class", arguments.class_letter, "the class whose phases are timed; A if not given");
   parser.add_option("--grid", arguments.grid, "the grid PXxPY of these; that of the rule if not given");
   parser.add_flag("--progress", options.progress, "progress on stderr (a terminal gets it anyway)");
-  parser.add_option("--format", options.format, fmt::format("{}", fmt::join(pingpong_format_names(), ", ")));
+  add_format_option(parser, options.format, pingpong_format_names());
   parser.add_option("--output", options.output, "write the result to FILE")
       ->check(file_name())
       ->type_name("FILE");

@@ -1,8 +1,10 @@
 #include "cg/run/run_options.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <limits>
 #include <memory>
 
@@ -90,7 +92,7 @@ void add_grid_options(CLI::App& run, RunArguments& arguments) {
 
 void add_output_options(CLI::App& run, RunArguments& arguments) {
   auto& options = arguments.options;
-  run.add_option("--format", options.format, "text, json or csv")->group("Output");
+  add_format_option(run, options.format, names_of(report_format_table()), "Output");
   run.add_option("--output", options.output, "write the result to FILE, whole or not at all")
       ->check(file_name())
       ->type_name("FILE")
@@ -131,8 +133,9 @@ void check_options(const RunOptions& options) {
     throw InputError(
         "--memory-limit: does not go with --ranks, which does not say how many ranks a node gets");
   }
-  if (options.dry_run && options.format == "csv") {
-    throw InputError("--format csv: a plan (--dry-run) has no such form; valid: text, json");
+  if (const auto known = plan_format_names(); options.dry_run && !std::ranges::count(known, options.format)) {
+    throw InputError(fmt::format("--format {}: a plan (--dry-run) has no such form; valid: {}",
+                                 options.format, fmt::join(known, ", ")));
   }
 }
 

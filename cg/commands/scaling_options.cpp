@@ -47,7 +47,7 @@ void add_scaling_options(CLI::App& scaling, ScalingArguments& arguments) {
   add_axis_option(scaling, "ranks_per_node", arguments.axes);
   scaling.add_option("--rounds", options.round_count, "runs of each way, in turns; 3 if not given")
       ->transform(decimal<int>());
-  scaling.add_option("--format", options.format, "text, json or csv");
+  add_format_option(scaling, options.format, names_of(scaling_format_table()));
   scaling.add_option("--output", options.output, "write the result to FILE, whole or not at all")
       ->check(file_name())
       ->type_name("FILE");

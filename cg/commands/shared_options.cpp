@@ -40,6 +40,11 @@ void add_memory_limit_option(CLI::App& parser, std::int64_t& bytes, const std::s
       ->group(group);
 }
 
+void add_format_option(CLI::App& parser, std::string& format, const std::vector<std::string>& names,
+                       const std::string& group) {
+  parser.add_option("--format", format, fmt::format("{}", fmt::join(names, ", ")))->group(group);
+}
+
 void add_bind_option(CLI::App& parser, std::string& word, const std::string& group) {
   parser.add_option("--bind", word, "auto (several threads per rank: each to a core of its own) or none")
       ->group(group);

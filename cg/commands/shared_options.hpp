@@ -28,6 +28,10 @@ void add_profile_options(CLI::App& parser, ProfileSource& profile, const Profile
 void add_memory_limit_option(CLI::App& parser, std::int64_t& bytes,
                              const std::string& group = common_option_group);
 
+/// --format NAME; the names stand in its help.
+void add_format_option(CLI::App& parser, std::string& format, const std::vector<std::string>& names,
+                       const std::string& group = common_option_group);
+
 /// --bind auto|none, to be read by bind_wish_from().
 void add_bind_option(CLI::App& parser, std::string& word, const std::string& group = common_option_group);
 

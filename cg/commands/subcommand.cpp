@@ -8,6 +8,17 @@
 
 namespace cg2d {
 
+// Rows, each defined in its own file.
+SubcommandRow run_subcommand();
+SubcommandRow tune_subcommand();
+SubcommandRow sweep_subcommand();
+SubcommandRow scaling_subcommand();
+SubcommandRow model_subcommand();
+SubcommandRow pingpong_subcommand();
+SubcommandRow events_subcommand();
+SubcommandRow compare_subcommand();
+SubcommandRow export_subcommand();
+
 std::span<const SubcommandRow> subcommand_table() {
   static const std::array table{run_subcommand(),      tune_subcommand(),    sweep_subcommand(),
                                 compare_subcommand(),  export_subcommand(),  model_subcommand(),

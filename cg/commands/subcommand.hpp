@@ -46,14 +46,4 @@ struct SubcommandRow {
 };
 std::span<const SubcommandRow> subcommand_table();
 
-SubcommandRow run_subcommand();
-SubcommandRow tune_subcommand();
-SubcommandRow sweep_subcommand();
-SubcommandRow scaling_subcommand();
-SubcommandRow model_subcommand();
-SubcommandRow pingpong_subcommand();
-SubcommandRow events_subcommand();
-SubcommandRow compare_subcommand();
-SubcommandRow export_subcommand();
-
 }  // namespace cg2d

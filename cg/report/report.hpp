@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "comm/block_layout.hpp"
 
@@ -42,7 +43,8 @@ struct PlannedRun {
   const MatrixSource& source;
   const Environment* environment;  ///< nullptr: the ranks do not run here
 };
-/// The plan in the format "text" or "json".
+/// The formats of a plan: those of describe_plan().
+std::vector<std::string> plan_format_names();
 std::string describe_plan(const PlannedRun& run, std::string_view format);
 
 }  // namespace cg2d

@@ -157,6 +157,8 @@ std::string as_json(const PlannedRun& run, const PlanTotals& totals) {
 
 }  // namespace
 
+std::vector<std::string> plan_format_names() { return {"text", "json"}; }
+
 std::string describe_plan(const PlannedRun& run, std::string_view format) {
   const auto totals = add_up(run);
   return format == "json" ? as_json(run, totals) : as_text(run, totals);

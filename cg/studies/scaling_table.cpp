@@ -9,6 +9,12 @@
 #include "cg/base/text_format.hpp"
 
 namespace cg2d {
+
+// Rows, each defined in the file that writes the format.
+ScalingFormat text_scaling_format();
+ScalingFormat json_scaling_format();
+ScalingFormat csv_scaling_format();
+
 namespace {
 
 /// The figures of one way that need no other way.

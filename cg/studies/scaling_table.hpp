@@ -105,8 +105,4 @@ struct ScalingFormat {
 std::span<const ScalingFormat> scaling_format_table();
 const ScalingFormat& scaling_format(std::string_view name);
 
-ScalingFormat text_scaling_format();
-ScalingFormat json_scaling_format();
-ScalingFormat csv_scaling_format();
-
 }  // namespace cg2d

@@ -7,9 +7,10 @@ import pathlib
 import statistics
 
 from .errors import BAD_DATA, NO_INPUT, ReportError
+from .style import PHASE_COLOURS
 
 SCHEMA_VERSION = 1
-PHASES = ("collection", "multiply", "summation", "shuffle", "dot", "vector_updates")
+PHASES = tuple(PHASE_COLOURS)  # in the order in which figures stack them
 
 
 @dataclasses.dataclass(frozen=True)
