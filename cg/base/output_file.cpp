@@ -10,8 +10,6 @@
 #include <system_error>
 #include <utility>
 
-#include "cg/base/errors.hpp"
-
 namespace cg2d {
 namespace {
 

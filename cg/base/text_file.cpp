@@ -31,9 +31,8 @@ std::optional<std::string> default_profile_path() {
     return std::string(value == nullptr ? "" : value);
   };
   // A relative path in XDG_CACHE_HOME is to be ignored (XDG Base Directory Specification).
-  if (const auto cache = folder_in("XDG_CACHE_HOME"); cache.starts_with('/')) {
+  if (const auto cache = folder_in("XDG_CACHE_HOME"); cache.starts_with('/'))
     return cache + "/cg2d/profile.json";
-  }
   if (const auto home = folder_in("HOME"); !home.empty()) return home + "/.cache/cg2d/profile.json";
   return std::nullopt;
 }

@@ -49,9 +49,8 @@ void require_grid_of(const comm::ProcessGrid& grid, int rank_count) {
 }
 
 void require_within(const std::string& option, int value, int largest) {
-  if (value < 1 || value > largest) {
+  if (value < 1 || value > largest)
     throw InputError(fmt::format("{} {}: must be within 1 ... {}", option, value, largest));
-  }
 }
 
 void require_started(const std::string& option, int rank_count, int started_count) {

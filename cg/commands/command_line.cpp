@@ -30,9 +30,8 @@ void refuse_line_breaks(int argument_count, const char* const* arguments) {
 std::string text_of_unexpected(const CLI::App& app, const CLI::App* parsed) {
   const auto arguments = app.remaining(true);
   const std::string first = arguments.empty() ? "argument" : arguments.front();
-  if (parsed != nullptr) {
+  if (parsed != nullptr)
     return fmt::format("{0}: not an option of cg2d {1} (see cg2d {1} --help)", first, parsed->get_name());
-  }
   return fmt::format("{}: unknown; valid: {}, --help, --version (as in: cg2d run --help)", first,
                      fmt::join(names_of(subcommand_table()), ", "));
 }

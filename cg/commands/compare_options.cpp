@@ -56,9 +56,8 @@ class CompareSubcommand final : public Subcommand {
   [[nodiscard]] Action action() const override {
     auto options = options_;
     const auto threshold = percentage_from(threshold_);
-    if (!threshold) {
+    if (!threshold)
       throw InputError(fmt::format("--threshold {}: must be a percentage from 0 on, such as 5%", threshold_));
-    }
     options.threshold = *threshold;
     return [options](comm::RankGroup& group) { return compare(options, group); };
   }

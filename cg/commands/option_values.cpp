@@ -1,7 +1,5 @@
 #include "cg/commands/option_values.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cctype>
 #include <cstdint>
@@ -60,9 +58,8 @@ CLI::Validator file_name() {
 
 Problem problem_class(const std::string& letter) {
   const auto* known = find_class(letter);
-  if (known == nullptr) {
+  if (known == nullptr)
     throw InputError(fmt::format("--class {}: unknown; valid: S, W, A, B, C, D, E, F", letter));
-  }
   return *known;
 }
 

@@ -72,12 +72,10 @@ RankPair pair_from(const std::string& text) {
   const std::string_view view = text;
   const auto first = number_from<int>(view.substr(0, colon));
   const auto second = colon == std::string::npos ? std::nullopt : number_from<int>(view.substr(colon + 1));
-  if (!first || !second || *first < 0 || *second < 0) {
+  if (!first || !second || *first < 0 || *second < 0)
     throw InputError(fmt::format("--pairs {}: must be two ranks A:B, such as 0:1", text));
-  }
-  if (*first == *second) {
+  if (*first == *second)
     throw InputError(fmt::format("--pairs {}: must be two different ranks, such as 0:1", text));
-  }
   return {.first = *first, .second = *second};
 }
 

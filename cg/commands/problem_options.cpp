@@ -49,9 +49,8 @@ Problem problem_from(const std::string& command, const std::string& class_letter
   problem.niter = arguments.niter.value_or(problem.niter);
   problem.shift = arguments.shift.value_or(problem.shift);
   if (arguments.reference_zeta) {
-    if (*arguments.reference_zeta == 0.0) {
+    if (*arguments.reference_zeta == 0.0)
       throw InputError("--reference 0: must not be zero, since zeta is compared with it in relative terms");
-    }
     problem.reference_zeta = arguments.reference_zeta;
   }
   check_problem(problem);

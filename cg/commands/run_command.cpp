@@ -4,8 +4,6 @@
 #include <exception>
 
 #include <memory>
-#include <optional>
-#include <string>
 
 #include "cg/base/progress.hpp"
 #include "cg/base/shared_output.hpp"

@@ -7,7 +7,6 @@
 #include <memory>
 
 #include "cg/base/errors.hpp"
-#include "cg/base/text_format.hpp"
 #include "cg/commands/counter_options.hpp"
 #include "cg/commands/option_values.hpp"
 #include "cg/commands/problem_options.hpp"
@@ -15,7 +14,6 @@
 #include "cg/commands/shared_options.hpp"
 #include "cg/commands/subcommand.hpp"
 #include "cg/report/report.hpp"
-#include "cg/tuning/run_plan.hpp"
 #include "comm/communicator.hpp"
 #include "kernels/spmv.hpp"
 
@@ -119,21 +117,18 @@ void check_options(const RunOptions& options) {
   require_known("--format", options.format, names_of(report_format_table()));
   require_not_negative("--cvl", options.tuning.critical_vector_length);
   require_not_negative("--prefetch", options.tuning.prefetch_distance);
-  if (const auto width = options.tuning.block_width; width && !kernels::is_block_width(*width)) {
+  if (const auto width = options.tuning.block_width; width && !kernels::is_block_width(*width))
     throw InputError(fmt::format("--block-width {}: must be a power of two within 64 ... 65536", *width));
-  }
   require_within("--repeat", options.repeat_count, std::numeric_limits<int>::max());
-  if (options.configuration.has_grid() && options.open_grid.columns) {
+  if (options.configuration.has_grid() && options.open_grid.columns)
     throw InputError("--px and --grid both name a grid: give one of them");
-  }
   check_profile(options.profile);
   if (options.planned_ranks > 0 && options.memory_limit_bytes > 0) {
     throw InputError(
         "--memory-limit: does not go with --ranks, which does not say how many ranks a node gets");
   }
-  if (options.dry_run && options.format == "csv") {
+  if (options.dry_run && options.format == "csv")
     throw InputError("--format csv: a plan (--dry-run) has no such form; valid: text, json");
-  }
 }
 
 int planned_ranks_from(const RunArguments& arguments) {
@@ -141,9 +136,8 @@ int planned_ranks_from(const RunArguments& arguments) {
   // More than any machine has. The plan goes through all ranks.
   constexpr int most_ranks = 1'000'000;
   require_within("--ranks", *arguments.planned_ranks, most_ranks);
-  if (!arguments.options.dry_run) {
+  if (!arguments.options.dry_run)
     throw InputError("--ranks: goes with --dry-run only; the launcher (mpiexec -n) starts ranks");
-  }
   return *arguments.planned_ranks;
 }
 

@@ -1,7 +1,5 @@
 // The command line of `cg2d scaling`.
 
-#include <fmt/format.h>
-
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <limits>

@@ -1,8 +1,5 @@
 #include "cg/commands/shared_options.hpp"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include "cg/base/errors.hpp"
 #include "cg/commands/option_values.hpp"
 
@@ -46,9 +43,8 @@ void add_bind_option(CLI::App& parser, std::string& word, const std::string& gro
 }
 
 void check_profile(const ProfileSource& profile) {
-  if (!profile.is_used && !profile.path.empty()) {
+  if (!profile.is_used && !profile.path.empty())
     throw InputError("--no-profile and --profile contradict each other: give one of them");
-  }
 }
 
 void add_axis_option(CLI::App& parser, std::string_view axis, AxisValues& values, const std::string& help,

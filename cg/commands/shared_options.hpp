@@ -5,7 +5,6 @@
 #include <CLI/CLI.hpp>
 #include <cstdint>
 #include <string>
-#include <vector>
 
 #include "cg/solver/configuration.hpp"
 #include "cg/tuning/kernel_choice.hpp"

@@ -100,9 +100,8 @@ class SweepSubcommand final : public Subcommand {
  public:
   void add_options(CLI::App& parser) override { add_sweep_options(parser, arguments_); }
   [[nodiscard]] Action action() const override {
-    if (!arguments_.shown_file.empty()) {
+    if (!arguments_.shown_file.empty())
       return print_made_text([file = arguments_.shown_file] { return sweep_tables(read_results(file)); });
-    }
     return
         [options = sweep_options_from(arguments_)](comm::RankGroup& group) { return sweep(options, group); };
   }

@@ -5,7 +5,6 @@
 
 #include <array>
 #include <string>
-#include <vector>
 
 #include "cg/machine/machine_description.hpp"
 #include "cg/matrix/matrix_facts.hpp"

@@ -204,9 +204,8 @@ Json setup_json(const RunReport& report) {
 
 Json prediction_json(const Prediction& prediction) {
   Json phases = Json::object();
-  for (std::size_t index = 0; index < phase_count; ++index) {
+  for (std::size_t index = 0; index < phase_count; ++index)
     phases[std::string(phase_name(phase_at(index)))] = prediction.phases[index];
-  }
   return {{"machine", prediction.machine}, {"total_s", prediction.total_s()}, {"phases", std::move(phases)}};
 }
 

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
-#include <utility>
 
 #include "cg/base/errors.hpp"
 #include "cg/base/json_values.hpp"
@@ -133,9 +132,8 @@ bool is_part_of_sweep_line(std::string_view text) {
 }  // namespace
 
 ResultRecord record_from(const Json& run) {
-  if (run.at("schema_version") != 1) {
+  if (run.at("schema_version") != 1)
     throw InputError(fmt::format("its schema_version is {}, not 1", json_text(run.at("schema_version"))));
-  }
   ResultRecord record;
   record.asked = asked_from(run);
   record.status = run.at("status").get<std::string>();

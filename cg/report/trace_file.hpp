@@ -2,7 +2,6 @@
 
 // A trace as a file that trace viewers open: Chrome's Trace Event Format, for Perfetto and others.
 
-#include <cstdint>
 #include <string>
 
 #include "cg/base/output_file.hpp"

@@ -4,10 +4,7 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstdint>
-#include <memory>
-#include <optional>
 #include <utility>
 
 #include "cg/base/agreement.hpp"
@@ -15,9 +12,6 @@
 #include "cg/base/process_memory.hpp"
 #include "cg/base/shared_output.hpp"
 #include "cg/base/stopwatch.hpp"
-#include "cg/base/text_format.hpp"
-#include "cg/machine/environment.hpp"
-#include "cg/machine/machine_description.hpp"
 #include "cg/machine/performance_model.hpp"
 #include "cg/matrix/matrix_market.hpp"
 #include "cg/matrix/row_lengths.hpp"
@@ -147,9 +141,8 @@ void BenchmarkRun::try_grids() {
 Environment BenchmarkRun::granted_environment() const {
   Environment granted = *report_.environment;
   if (options_.memory_limit_bytes > 0) {
-    for (auto& node : granted.nodes) {
+    for (auto& node : granted.nodes)
       node.available_bytes = std::min(node.available_bytes, options_.memory_limit_bytes);
-    }
   }
   return granted;
 }
@@ -179,9 +172,8 @@ void BenchmarkRun::choose_transport(const comm::BlockLayout& layout, BlockProduc
 
 void BenchmarkRun::check_choices() {
   const auto& transport = first_transport();
-  if (const auto reason = transport.why_unavailable(group_); !reason.empty()) {
+  if (const auto reason = transport.why_unavailable(group_); !reason.empty())
     throw RunError(ExitCode::unavailable, fmt::format("--transport {}: {}", transport.name, reason));
-  }
   agree_on(group_, [&] {
     const auto& kernel = *report_.kernel_choice.kernel;
     if (const auto reason = kernel.why_unavailable(); !reason.empty()) {

@@ -29,9 +29,8 @@ int whole_number(std::string_view option, std::string_view text, int smallest, i
   const auto value = number_from<int>(text);
   if (!value)
     throw InputError(fmt::format("{}: \"{}\" is not a whole number up to {}", option, text, largest));
-  if (*value < smallest || *value > largest) {
+  if (*value < smallest || *value > largest)
     throw InputError(fmt::format("{} {}: must be within {} ... {}", option, *value, smallest, largest));
-  }
   return *value;
 }
 

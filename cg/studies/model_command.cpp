@@ -103,9 +103,8 @@ std::vector<ProblemModel> model_all(const Machine& machine, const ModelOptions& 
     const double one_rank_s = predict_grid(machine, options, problem, {.columns = 1, .rows = 1}).total_s();
     for (const int count : rank_counts_of(options, running_count)) {
       auto& row = model.rank_counts.emplace_back(RankCountModel{.rank_count = count, .grids = {}});
-      for (const auto& grid : grids_of(options, count)) {
+      for (const auto& grid : grids_of(options, count))
         row.grids.push_back(predict_grid(machine, options, problem, grid));
-      }
       row.efficiency = one_rank_s / (count * row.best().total_s());
     }
   }
@@ -125,9 +124,8 @@ std::string grid_table(const RankCountModel& row, double clock_hz, int product_c
     text += fmt::format(" {:>12.6g}", prediction.total_s());
     if (clock_hz > 0.0) {
       double product_s = 0.0;
-      for (const auto phase : {Phase::collection, Phase::multiply, Phase::summation, Phase::shuffle}) {
+      for (const auto phase : {Phase::collection, Phase::multiply, Phase::summation, Phase::shuffle})
         product_s += prediction.phase_s(phase);
-      }
       text += fmt::format(" {:>18.0f}", product_s * clock_hz / product_count);
     }
     text += prediction.configuration.grid == row.best().configuration.grid ? "  best\n" : "\n";
@@ -163,9 +161,8 @@ std::string text_of(const Machine& machine, const std::vector<ProblemModel>& mod
 
 Json phases_json(const Prediction& prediction) {
   Json json = Json::object();
-  for (std::size_t k = 0; k < phase_count; ++k) {
+  for (std::size_t k = 0; k < phase_count; ++k)
     json[std::string(phase_name(phase_at(k)))] = prediction.phases[k];
-  }
   return json;
 }
 
@@ -230,9 +227,8 @@ class MachineFile {
   explicit MachineFile(const ModelOptions& options)
       : path_(options.machine.empty() ? default_place() : options.machine) {
     std::error_code ignored;
-    if (options.machine.empty()) {
+    if (options.machine.empty())
       std::filesystem::create_directories(std::filesystem::path(path_).parent_path(), ignored);
-    }
     try {
       const auto text = text_of_file(path_);
       if (text && !text->empty()) known_ = parse_machine(*text);

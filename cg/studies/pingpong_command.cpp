@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <utility>
 
 #include "cg/base/progress.hpp"
 #include "cg/base/shared_output.hpp"
@@ -18,9 +17,8 @@ namespace cg2d {
 namespace {
 
 void require_ranks_for(const PingPongOptions& options, int rank_count) {
-  if (rank_count < 2) {
+  if (rank_count < 2)
     throw InputError("pingpong goes between two ranks: start it on at least 2, by mpiexec -n 2");
-  }
   for (const auto& pair : options.pairs) {
     const int larger = std::max(pair.first, pair.second);
     if (larger >= rank_count) {

@@ -3,13 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <functional>
 #include <limits>
 #include <memory>
-#include <new>
-#include <optional>
 #include <ranges>
 #include <span>
 

@@ -159,9 +159,8 @@ Json pair_json(const PairResult& pair) {
     times.push_back(std::move(entry));
   }
   Json lines = Json::array();
-  for (const auto& [method, line] : pair.lines) {
+  for (const auto& [method, line] : pair.lines)
     lines.push_back({{"method", method}, {"start_up_s", line.intercept}, {"seconds_per_byte", line.slope}});
-  }
   return {{"ranks", {pair.pair.first, pair.pair.second}},
           {"same_node", pair.same_node},
           {"transfers", std::move(times)},

@@ -4,11 +4,8 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <limits>
-#include <memory>
 #include <numeric>
-#include <span>
 #include <utility>
 
 #include "cg/base/errors.hpp"
@@ -397,9 +394,8 @@ std::vector<KernelCost> kernels_from(comm::RankGroup& group, int thread_count,
 
 MachineDescription calibrate(comm::RankGroup& group, const CalibrationConfig& config,
                              const std::function<void(const std::string&)>& say) {
-  if (group.size() < 2) {
+  if (group.size() < 2)
     throw InputError("--calibrate measures messages: start it on at least 2 ranks, by mpiexec -n 2");
-  }
   const int thread_count = config.configuration.thread_count;
   MachineDescription machine{.name = config.environment.nodes.front().processor_with_caches(),
                              .description = fmt::format("calibrated on {} ranks", group.size()),

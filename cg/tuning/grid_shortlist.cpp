@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "cg/machine/performance_model.hpp"
-#include "cg/tuning/run_plan.hpp"
 
 namespace cg2d {
 namespace {

@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <span>
 #include <utility>
 
@@ -16,7 +15,6 @@
 #include "cg/base/stopwatch.hpp"
 #include "cg/machine/operation_times.hpp"
 #include "cg/solver/communicator_setup.hpp"
-#include "cg/solver/configuration.hpp"
 #include "cg/solver/stepped_solver.hpp"
 #include "cg/timing/race.hpp"
 #include "cg/tuning/profile_file.hpp"

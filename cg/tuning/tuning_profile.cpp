@@ -209,9 +209,8 @@ ProcessorProfile processor_from(const Json& json) {
 
 int critical_vector_length_of(const std::vector<RowLengthPoint>& curve) {
   int length = never_in_vectors;
-  for (auto point = curve.rbegin(); point != curve.rend() && point->vector_ns <= point->scalar_ns; ++point) {
+  for (auto point = curve.rbegin(); point != curve.rend() && point->vector_ns <= point->scalar_ns; ++point)
     length = point->row_length;
-  }
   return length;
 }
 
