@@ -23,6 +23,12 @@ inline std::string json_text(const nlohmann::ordered_json& json, int indentation
   return json.dump(indentation, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
+/// The text of the library's error without the number that it begins with: "[json.exception.parse_error.101] ".
+inline std::string plain_text(const nlohmann::json::exception& error) {
+  const std::string text(error.what());
+  return text.substr(text.find(']') + 2);
+}
+
 /// A text as it is after it was written as JSON and read again: bytes that are no UTF-8 are replaced.
 inline std::string text_in_json(const std::string& text) {
   return nlohmann::ordered_json::parse(json_text(text)).get<std::string>();

@@ -9,7 +9,7 @@
 
 #include "cg/base/errors.hpp"
 #include "cg/base/progress.hpp"
-#include "cg/commands/command_line.hpp"
+#include "cg/commands/subcommand.hpp"
 #include "cg/commands/thread_waiting.hpp"
 #include "cg/solver/vector_ops.hpp"
 #include "comm/mpi_handles.hpp"

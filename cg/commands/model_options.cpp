@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -88,24 +87,16 @@ ModelOptions model_options_from(const ModelArguments& arguments) {
   return options;
 }
 
-class ModelSubcommand final : public Subcommand {
- public:
-  void add_options(CLI::App& parser) override { add_model_options(parser, arguments_); }
-  [[nodiscard]] Action action() const override {
-    return
-        [options = model_options_from(arguments_)](comm::RankGroup& group) { return model(options, group); };
-  }
-
- private:
-  ModelArguments arguments_;
-};
+Action model_action(const ModelArguments& arguments) {
+  return [options = model_options_from(arguments)](comm::RankGroup& group) { return model(options, group); };
+}
 
 }  // namespace
 
 SubcommandRow model_subcommand() {
   return {.name = "model",
           .description = "predict the time of every phase and grid on a described machine",
-          .make = []() -> std::unique_ptr<Subcommand> { return std::make_unique<ModelSubcommand>(); }};
+          .declare = subcommand_with<ModelArguments, add_model_options, model_action>};
 }
 
 }  // namespace cg2d

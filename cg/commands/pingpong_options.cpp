@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -102,25 +101,18 @@ PingPongOptions pingpong_options_from(const PingPongArguments& arguments) {
   return options;
 }
 
-class PingPongSubcommand final : public Subcommand {
- public:
-  void add_options(CLI::App& parser) override { add_pingpong_options(parser, arguments_); }
-  [[nodiscard]] Action action() const override {
-    return [options = pingpong_options_from(arguments_)](comm::RankGroup& group) {
-      return pingpong(options, group);
-    };
-  }
-
- private:
-  PingPongArguments arguments_;
-};
+Action pingpong_action(const PingPongArguments& arguments) {
+  return [options = pingpong_options_from(arguments)](comm::RankGroup& group) {
+    return pingpong(options, group);
+  };
+}
 
 }  // namespace
 
 SubcommandRow pingpong_subcommand() {
   return {.name = "pingpong",
           .description = "measure messages, puts, gets, shared memory and the phases of every transport",
-          .make = []() -> std::unique_ptr<Subcommand> { return std::make_unique<PingPongSubcommand>(); }};
+          .declare = subcommand_with<PingPongArguments, add_pingpong_options, pingpong_action>};
 }
 
 }  // namespace cg2d

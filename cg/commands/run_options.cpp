@@ -4,12 +4,10 @@
 
 #include <CLI/CLI.hpp>
 #include <limits>
-#include <memory>
 
 #include "cg/base/errors.hpp"
 #include "cg/commands/counter_options.hpp"
 #include "cg/commands/option_values.hpp"
-#include "cg/commands/problem_options.hpp"
 #include "cg/commands/run_command.hpp"
 #include "cg/commands/shared_options.hpp"
 #include "cg/commands/subcommand.hpp"
@@ -156,34 +154,27 @@ RunOptions options_from(const RunArguments& arguments) {
   return options;
 }
 
-class RunSubcommand final : public Subcommand {
- public:
-  void add_options(CLI::App& parser) override {
-    add_matrix_options(parser, arguments_);
-    add_grid_options(parser, arguments_);
-    add_output_options(parser, arguments_);
-    add_counter_options(parser, arguments_.options);
-    add_plan_options(parser, arguments_);
-  }
+void add_run_options(CLI::App& run, RunArguments& arguments) {
+  add_matrix_options(run, arguments);
+  add_grid_options(run, arguments);
+  add_output_options(run, arguments);
+  add_counter_options(run, arguments.options);
+  add_plan_options(run, arguments);
+}
 
-  [[nodiscard]] Action action() const override {
-    if (arguments_.list_kernels) return print_text(list_kernels());
-    if (arguments_.list_transports) return print_text(describe(comm::transport_table()));
-    return [options = options_from(arguments_)](comm::RankGroup& group) {
-      return run_benchmark(options, group);
-    };
-  }
-
- private:
-  RunArguments arguments_;
-};
+Action run_action(const RunArguments& arguments) {
+  if (arguments.list_kernels) return print_text(list_kernels());
+  if (arguments.list_transports) return print_text(describe(comm::transport_table()));
+  return
+      [options = options_from(arguments)](comm::RankGroup& group) { return run_benchmark(options, group); };
+}
 
 }  // namespace
 
 SubcommandRow run_subcommand() {
   return {.name = "run",
           .description = "run NAS CG on a grid of ranks, verify it and time its phases",
-          .make = []() -> std::unique_ptr<Subcommand> { return std::make_unique<RunSubcommand>(); }};
+          .declare = subcommand_with<RunArguments, add_run_options, run_action>};
 }
 
 }  // namespace cg2d

@@ -3,12 +3,10 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <limits>
-#include <memory>
 #include <string>
 #include <vector>
 
 #include "cg/commands/option_values.hpp"
-#include "cg/commands/problem_options.hpp"
 #include "cg/commands/shared_options.hpp"
 #include "cg/commands/subcommand.hpp"
 #include "cg/studies/scaling_command.hpp"
@@ -78,25 +76,18 @@ ScalingOptions scaling_options_from(const ScalingArguments& arguments) {
   return options;
 }
 
-class ScalingSubcommand final : public Subcommand {
- public:
-  void add_options(CLI::App& parser) override { add_scaling_options(parser, arguments_); }
-  [[nodiscard]] Action action() const override {
-    return [options = scaling_options_from(arguments_)](comm::RankGroup& group) {
-      return compare_ways(options, group);
-    };
-  }
-
- private:
-  ScalingArguments arguments_;
-};
+Action scaling_action(const ScalingArguments& arguments) {
+  return [options = scaling_options_from(arguments)](comm::RankGroup& group) {
+    return compare_ways(options, group);
+  };
+}
 
 }  // namespace
 
 SubcommandRow scaling_subcommand() {
   return {.name = "scaling",
           .description = "compare ranks, shared-memory ranks and threads on the same cores",
-          .make = []() -> std::unique_ptr<Subcommand> { return std::make_unique<ScalingSubcommand>(); }};
+          .declare = subcommand_with<ScalingArguments, add_scaling_options, scaling_action>};
 }
 
 }  // namespace cg2d

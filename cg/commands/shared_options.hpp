@@ -4,8 +4,10 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdint>
+#include <optional>
 #include <string>
 
+#include "cg/matrix/problem.hpp"
 #include "cg/solver/configuration.hpp"
 #include "cg/tuning/kernel_choice.hpp"
 
@@ -43,5 +45,25 @@ void add_axis_lists(CLI::App& parser, AxisValues& values);
 /// The configuration with the values of these options, the other axes as in `common`. Throws InputError for a
 /// text that is no value, and for values that do not go together.
 Configuration configuration_from(const AxisValues& values, const Configuration& common = {});
+
+/// The numbers of a problem as given; the others come from the class.
+struct ProblemArguments {
+  std::optional<std::int64_t> n;
+  std::optional<int> nonzer;
+  std::optional<int> niter;
+  std::optional<double> shift;
+  std::optional<double> reference_zeta;
+
+  /// Whether anything but a class was given.
+  [[nodiscard]] bool has_any() const { return n || nonzer || niter || shift || reference_zeta; }
+};
+
+/// --n, --nonzer, --shift, --niter and --reference. `arguments` must outlive the parser.
+void add_problem_options(CLI::App& parser, ProblemArguments& arguments, const std::string& group);
+
+/// The problem of a class, with the numbers that override it; without a class (empty) all must be given.
+/// Throws InputError, which names the subcommand.
+Problem problem_from(const std::string& command, const std::string& class_letter,
+                     const ProblemArguments& arguments);
 
 }  // namespace cg2d

@@ -5,13 +5,11 @@
 
 #include <CLI/CLI.hpp>
 #include <limits>
-#include <memory>
 #include <string>
 #include <vector>
 
 #include "cg/base/errors.hpp"
 #include "cg/commands/option_values.hpp"
-#include "cg/commands/problem_options.hpp"
 #include "cg/commands/shared_options.hpp"
 #include "cg/commands/subcommand.hpp"
 #include "cg/report/result_file.hpp"
@@ -96,26 +94,18 @@ SweepOptions sweep_options_from(const SweepArguments& arguments) {
   return options;
 }
 
-class SweepSubcommand final : public Subcommand {
- public:
-  void add_options(CLI::App& parser) override { add_sweep_options(parser, arguments_); }
-  [[nodiscard]] Action action() const override {
-    if (!arguments_.shown_file.empty())
-      return print_made_text([file = arguments_.shown_file] { return sweep_tables(read_results(file)); });
-    return
-        [options = sweep_options_from(arguments_)](comm::RankGroup& group) { return sweep(options, group); };
-  }
-
- private:
-  SweepArguments arguments_;
-};
+Action sweep_action(const SweepArguments& arguments) {
+  if (!arguments.shown_file.empty())
+    return print_made_text([file = arguments.shown_file] { return sweep_tables(read_results(file)); });
+  return [options = sweep_options_from(arguments)](comm::RankGroup& group) { return sweep(options, group); };
+}
 
 }  // namespace
 
 SubcommandRow sweep_subcommand() {
   return {.name = "sweep",
           .description = "measure every grid in turns, and print which is best",
-          .make = []() -> std::unique_ptr<Subcommand> { return std::make_unique<SweepSubcommand>(); }};
+          .declare = subcommand_with<SweepArguments, add_sweep_options, sweep_action>};
 }
 
 }  // namespace cg2d

@@ -1,6 +1,5 @@
 
 #include <CLI/CLI.hpp>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -58,23 +57,16 @@ TuneOptions tune_options_from(const TuneArguments& arguments) {
   return options;
 }
 
-class TuneSubcommand final : public Subcommand {
- public:
-  void add_options(CLI::App& parser) override { add_tune_options(parser, arguments_); }
-  [[nodiscard]] Action action() const override {
-    return [options = tune_options_from(arguments_)](comm::RankGroup& group) { return tune(options, group); };
-  }
-
- private:
-  TuneArguments arguments_;
-};
+Action tune_action(const TuneArguments& arguments) {
+  return [options = tune_options_from(arguments)](comm::RankGroup& group) { return tune(options, group); };
+}
 
 }  // namespace
 
 SubcommandRow tune_subcommand() {
   return {.name = "tune",
           .description = "find the fastest kernel and its settings on this machine",
-          .make = []() -> std::unique_ptr<Subcommand> { return std::make_unique<TuneSubcommand>(); }};
+          .declare = subcommand_with<TuneArguments, add_tune_options, tune_action>};
 }
 
 }  // namespace cg2d

@@ -17,7 +17,7 @@
 
 #include "cg/base/json_values.hpp"
 #include "cg/base/process_memory.hpp"
-#include "cg/base/text_format.hpp"
+#include "cg/base/values.hpp"
 
 namespace cg2d {
 namespace {

@@ -12,7 +12,7 @@
 
 #include "cg/base/errors.hpp"
 #include "cg/base/json_values.hpp"
-#include "cg/base/text_file.hpp"
+#include "cg/base/output_file.hpp"
 #include "cg/machine/embedded_machines.hpp"
 #include "cg/solver/configuration.hpp"
 
@@ -359,9 +359,7 @@ Machine parse_machine(std::string_view text) {
       machine.conditions.push_back(description_of(condition.json, condition.path));
     return machine;
   } catch (const nlohmann::json::exception& error) {
-    // The library's texts begin with a number of its own: "[json.exception.parse_error.101] ...".
-    const std::string_view text_of_error(error.what());
-    throw InputError(std::string(text_of_error.substr(text_of_error.find(']') + 2)));
+    throw InputError(plain_text(error));
   }
 }
 

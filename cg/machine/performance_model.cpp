@@ -5,7 +5,7 @@
 #include <numeric>
 #include <utility>
 
-#include "cg/solver/layout.hpp"
+#include "cg/solver/communicator_setup.hpp"
 #include "comm/schedule.hpp"
 
 namespace cg2d {

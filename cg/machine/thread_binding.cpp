@@ -14,7 +14,6 @@
 #include <sstream>
 #include <utility>
 
-#include "cg/base/text_format.hpp"
 #include "cg/base/values.hpp"
 
 namespace cg2d {

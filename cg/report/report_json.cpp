@@ -8,7 +8,7 @@
 #include "cg/report/report.hpp"
 #include "cg/report/report_counters.hpp"
 #include "cg/report/report_roofline.hpp"
-#include "cg/report/result_configuration.hpp"
+#include "cg/report/result_file.hpp"
 #include "cg/run/run_report.hpp"
 #include "cg/tuning/tuning_profile.hpp"
 

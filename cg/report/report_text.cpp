@@ -6,7 +6,7 @@
 #include <cmath>
 #include <iterator>
 
-#include "cg/base/text_format.hpp"
+#include "cg/base/values.hpp"
 #include "cg/report/report.hpp"
 #include "cg/report/report_counters.hpp"
 #include "cg/report/report_roofline.hpp"

@@ -6,7 +6,7 @@
 
 #include "cg/base/output_file.hpp"
 #include "cg/run/run_report.hpp"
-#include "cg/timing/rank_trace.hpp"
+#include "cg/timing/phase_trace.hpp"
 #include "comm/rank_group.hpp"
 
 namespace cg2d {

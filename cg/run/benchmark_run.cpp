@@ -9,15 +9,14 @@
 
 #include "cg/base/agreement.hpp"
 #include "cg/base/interrupt.hpp"
+#include "cg/base/output_file.hpp"
 #include "cg/base/process_memory.hpp"
-#include "cg/base/shared_output.hpp"
-#include "cg/base/stopwatch.hpp"
+#include "cg/base/sample.hpp"
 #include "cg/machine/performance_model.hpp"
 #include "cg/matrix/matrix_market.hpp"
 #include "cg/matrix/row_lengths.hpp"
 #include "cg/solver/block_product.hpp"
 #include "cg/solver/communicator_setup.hpp"
-#include "cg/solver/layout.hpp"
 #include "cg/timing/counter_setup.hpp"
 #include "cg/tuning/run_plan.hpp"
 

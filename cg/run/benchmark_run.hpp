@@ -15,8 +15,8 @@
 #include "cg/run/run_report.hpp"
 #include "cg/solver/stepped_solver.hpp"
 #include "cg/timing/cycle_counter.hpp"
-#include "cg/timing/rank_trace.hpp"
-#include "cg/tuning/grid_shortlist.hpp"
+#include "cg/timing/phase_trace.hpp"
+#include "cg/tuning/grid_trial.hpp"
 #include "cg/tuning/transport_choice.hpp"
 #include "comm/rank_group.hpp"
 

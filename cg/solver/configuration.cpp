@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "cg/base/errors.hpp"
-#include "cg/base/text_format.hpp"
 #include "cg/base/values.hpp"
 #include "kernels/spmv.hpp"
 

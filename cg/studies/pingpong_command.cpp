@@ -5,9 +5,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "cg/base/output_file.hpp"
 #include "cg/base/progress.hpp"
-#include "cg/base/shared_output.hpp"
-#include "cg/base/text_format.hpp"
 #include "cg/base/values.hpp"
 #include "cg/machine/environment.hpp"
 #include "cg/studies/pingpong_report.hpp"

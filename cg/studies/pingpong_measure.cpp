@@ -13,7 +13,7 @@
 #include "cg/base/agreement.hpp"
 #include "cg/base/errors.hpp"
 #include "cg/machine/environment.hpp"
-#include "cg/solver/layout.hpp"
+#include "cg/solver/communicator_setup.hpp"
 #include "cg/tuning/tune_measure.hpp"
 #include "comm/mpi_handles.hpp"
 #include "comm/node_map.hpp"

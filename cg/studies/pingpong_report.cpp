@@ -9,7 +9,7 @@
 #include <stdexcept>
 
 #include "cg/base/json_values.hpp"
-#include "cg/base/text_format.hpp"
+#include "cg/base/values.hpp"
 
 namespace cg2d {
 namespace {

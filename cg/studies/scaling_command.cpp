@@ -8,9 +8,8 @@
 
 #include "cg/base/agreement.hpp"
 #include "cg/base/interrupt.hpp"
+#include "cg/base/output_file.hpp"
 #include "cg/base/progress.hpp"
-#include "cg/base/shared_output.hpp"
-#include "cg/base/text_format.hpp"
 #include "cg/base/values.hpp"
 #include "cg/machine/environment.hpp"
 #include "cg/report/report.hpp"

@@ -11,7 +11,7 @@
 #include "cg/base/interrupt.hpp"
 #include "cg/base/output_file.hpp"
 #include "cg/base/progress.hpp"
-#include "cg/base/stopwatch.hpp"
+#include "cg/base/sample.hpp"
 #include "cg/base/values.hpp"
 #include "cg/machine/environment.hpp"
 #include "cg/report/report.hpp"

@@ -7,7 +7,6 @@
 
 #include "cg/timing/papi_counters.hpp"
 #include "cg/timing/phase.hpp"
-#include "cg/timing/phase_observer.hpp"
 
 namespace cg2d {
 

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "cg/timing/clock_alignment.hpp"
 #include "cg/timing/cycle_counter.hpp"
 #include "cg/timing/phase.hpp"
-#include "cg/timing/phase_observer.hpp"
 
 namespace cg2d {
 
@@ -75,6 +75,16 @@ class PhaseTrace final : public PhaseObserver {
   std::int32_t outer_ = 0;
   std::uint64_t outer_begin_ = 0;
   std::int64_t dropped_count_ = 0;
+};
+
+/// One rank's part of a trace.
+struct RankTrace {
+  std::span<const TraceEvent> events;
+  ClockMap clocks;
+  std::uint64_t origin_clocks = 0;  ///< rank 0's clocks where the time line begins
+  double ticks_per_second = 0.0;    ///< rank 0's
+  int rank = 0;
+  int node = 0;
 };
 
 }  // namespace cg2d

@@ -9,12 +9,10 @@
 #include <utility>
 
 #include "cg/base/errors.hpp"
-#include "cg/base/line_fit.hpp"
 #include "cg/base/sample.hpp"
-#include "cg/base/stopwatch.hpp"
 #include "cg/machine/operation_times.hpp"
 #include "cg/machine/performance_model.hpp"
-#include "cg/solver/layout.hpp"
+#include "cg/solver/communicator_setup.hpp"
 #include "cg/solver/vector_ops.hpp"
 #include "cg/tuning/grid_solver.hpp"
 #include "cg/tuning/tune_measure.hpp"

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "cg/base/errors.hpp"
-#include "cg/base/text_format.hpp"
-#include "cg/solver/layout.hpp"
+#include "cg/base/values.hpp"
+#include "cg/solver/communicator_setup.hpp"
 
 namespace cg2d {
 namespace {

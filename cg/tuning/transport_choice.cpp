@@ -12,7 +12,7 @@
 
 #include "cg/base/errors.hpp"
 #include "cg/base/process_memory.hpp"
-#include "cg/base/stopwatch.hpp"
+#include "cg/base/sample.hpp"
 #include "cg/machine/operation_times.hpp"
 #include "cg/solver/communicator_setup.hpp"
 #include "cg/solver/stepped_solver.hpp"

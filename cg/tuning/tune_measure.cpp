@@ -10,13 +10,12 @@
 
 #include "cg/base/agreement.hpp"
 #include "cg/base/process_memory.hpp"
-#include "cg/base/stopwatch.hpp"
-#include "cg/base/text_format.hpp"
+#include "cg/base/sample.hpp"
+#include "cg/base/values.hpp"
 #include "cg/machine/environment.hpp"
 #include "cg/matrix/half_storage.hpp"
 #include "cg/matrix/random_stream.hpp"
 #include "cg/solver/communicator_setup.hpp"
-#include "cg/solver/layout.hpp"
 #include "cg/solver/stepped_solver.hpp"
 #include "kernels/spmv.hpp"
 

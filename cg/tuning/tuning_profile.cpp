@@ -276,9 +276,7 @@ TuningProfile parse_profile(std::string_view text) {
       profile.emplace(name, processor_from(processor));
     return profile;
   } catch (const nlohmann::json::exception& error) {
-    // The library's texts begin with a number of its own: "[json.exception.parse_error.101] ...".
-    const std::string_view text_of_error(error.what());
-    throw InputError(std::string(text_of_error.substr(text_of_error.find(']') + 2)));
+    throw InputError(plain_text(error));
   }
 }
 
