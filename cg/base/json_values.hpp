@@ -13,7 +13,9 @@ namespace cg2d {
 inline nlohmann::ordered_json number_or_null(double value) {
   return std::isfinite(value) ? nlohmann::ordered_json(value) : nlohmann::ordered_json(nullptr);
 }
-inline nlohmann::ordered_json number_or_null(const std::optional<int>& value) {
+/// The value, or null for none.
+template <typename Value>
+nlohmann::ordered_json value_or_null(const std::optional<Value>& value) {
   return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json(nullptr);
 }
 

@@ -6,7 +6,7 @@
 
 #include "cg/base/agreement.hpp"
 #include "cg/base/output_file.hpp"
-#include "cg/commands/option_values.hpp"
+#include "cg/commands/shared_options.hpp"
 #include "cg/commands/subcommand.hpp"
 #include "cg/report/result_export.hpp"
 
@@ -40,9 +40,7 @@ void add_export_options(CLI::App& parser, ExportOptions& options) {
       ->required()
       ->check(file_name());
   parser.add_option("--format", options.format, "extra-p (JSON Lines) or csv; csv if not given");
-  parser.add_option("--output", options.output, "write to FILE, whole or not at all")
-      ->check(file_name())
-      ->type_name("FILE");
+  add_file_option(parser, "--output", options.output, "write to FILE, whole or not at all");
 }
 
 Action export_action(const ExportOptions& options) {

@@ -6,8 +6,6 @@
 #include <limits>
 
 #include "cg/base/errors.hpp"
-#include "cg/commands/counter_options.hpp"
-#include "cg/commands/option_values.hpp"
 #include "cg/commands/run_command.hpp"
 #include "cg/commands/shared_options.hpp"
 #include "cg/commands/subcommand.hpp"
@@ -55,10 +53,8 @@ void add_matrix_options(CLI::App& run, RunArguments& arguments) {
   const std::string group = "Problem";
   run.add_option("--class", arguments.class_letter, "problem class: S, W, A, B, C, D, E or F")->group(group);
   add_problem_options(run, arguments.problem, group);
-  run.add_option("--export-mtx", arguments.options.export_mtx,
-                 "also write the matrix to FILE (Matrix Market, symmetric)")
-      ->check(file_name())
-      ->type_name("FILE")
+  add_file_option(run, "--export-mtx", arguments.options.export_mtx,
+                  "also write the matrix to FILE (Matrix Market, symmetric)")
       ->group(group);
 }
 
@@ -87,9 +83,7 @@ void add_grid_options(CLI::App& run, RunArguments& arguments) {
 void add_output_options(CLI::App& run, RunArguments& arguments) {
   auto& options = arguments.options;
   run.add_option("--format", options.format, "text, json or csv")->group("Output");
-  run.add_option("--output", options.output, "write the result to FILE, whole or not at all")
-      ->check(file_name())
-      ->type_name("FILE")
+  add_file_option(run, "--output", options.output, "write the result to FILE, whole or not at all")
       ->group("Output");
   run.add_option("--repeat", options.repeat_count, "timed repetitions; the median is reported")
       ->transform(decimal<int>())
@@ -129,6 +123,46 @@ void check_options(const RunOptions& options) {
     throw InputError("--format csv: a plan (--dry-run) has no such form; valid: text, json");
 }
 
+void add_counter_options(CLI::App& run, RunOptions& options) {
+  const std::string group = "Counters and traces";
+  auto& counters = options.counters;
+  run.add_option(
+         "--papi", counters.events,
+         "count these events per phase, such as perf::TASK-CLOCK,PAPI_TOT_INS (cg2d events lists them; "
+         "the environment's PAPI_EVENTS if not given)")
+      ->check(file_name())
+      ->type_name("EVENT[,EVENT...]")
+      ->group(group);
+  run.add_flag("--papi-multiplex", counters.multiplexed,
+               "count more events than the processor can at a time: in turns, with estimated totals")
+      ->group(group);
+  run.add_flag("--papi-strict", counters.strict, "end with 69 if one of the events cannot be counted")
+      ->group(group);
+  run.add_flag(
+         "--roofline", options.measures_limits,
+         "measure the memory bandwidth and flops of this machine, and the share that each phase reaches")
+      ->group(group);
+  add_file_option(run, "--trace", options.trace.path,
+                  "write a time line of every phase to FILE (Chrome-trace JSON)")
+      ->group(group);
+  run.add_option("--trace-steps", options.trace.step_count, "CG steps in the trace, from the first one on")
+      ->transform(decimal<int>())
+      ->group(group);
+}
+
+void check_counter_options(const RunOptions& options) {
+  const auto& trace = options.trace;
+  if (!options.counters.events.empty()) {
+    static_cast<void>(event_names_from(options.counters.events, "--papi"));
+    if (!options.time_phases) throw InputError("--papi: events are counted per phase; leave --no-phases out");
+  }
+  if (options.measures_limits && !options.time_phases)
+    throw InputError("--roofline: it compares the phases with their limits; leave --no-phases out");
+  if (!trace.path.empty() && !options.time_phases)
+    throw InputError("--trace: a trace consists of the phases; leave --no-phases out");
+  require_within("--trace-steps", trace.step_count, TraceOptions::most_steps);
+}
+
 int planned_ranks_from(const RunArguments& arguments) {
   if (!arguments.planned_ranks) return 0;
   // More than any machine has. The plan goes through all ranks.
@@ -165,8 +199,7 @@ void add_run_options(CLI::App& run, RunArguments& arguments) {
 Action run_action(const RunArguments& arguments) {
   if (arguments.list_kernels) return print_text(list_kernels());
   if (arguments.list_transports) return print_text(describe(comm::transport_table()));
-  return
-      [options = options_from(arguments)](comm::RankGroup& group) { return run_benchmark(options, group); };
+  return command_action<options_from, run_benchmark>(arguments);
 }
 
 }  // namespace

@@ -9,7 +9,7 @@
 
 #include "cg/base/agreement.hpp"
 #include "cg/base/output_file.hpp"
-#include "cg/commands/option_values.hpp"
+#include "cg/commands/shared_options.hpp"
 #include "cg/report/build_info.hpp"
 
 namespace cg2d {

@@ -37,6 +37,12 @@ std::function<Action()> subcommand_with(CLI::App& parser) {
   return [arguments] { return action_of(*arguments); };
 }
 
+/// The action of a command that works on options: `options_from` makes them from the parsed arguments.
+template <auto options_from, auto command, typename Arguments>
+Action command_action(const Arguments& arguments) {
+  return [options = options_from(arguments)](comm::RankGroup& group) { return command(options, group); };
+}
+
 /// One subcommand; a new one is one file that defines a row, and its entry in subcommand_table().
 struct SubcommandRow {
   std::string_view name;

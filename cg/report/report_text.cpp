@@ -9,7 +9,6 @@
 #include "cg/base/values.hpp"
 #include "cg/report/report.hpp"
 #include "cg/report/report_counters.hpp"
-#include "cg/report/report_roofline.hpp"
 #include "cg/run/run_report.hpp"
 #include "cg/tuning/tuning_profile.hpp"
 

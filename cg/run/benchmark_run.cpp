@@ -17,7 +17,7 @@
 #include "cg/matrix/row_lengths.hpp"
 #include "cg/solver/block_product.hpp"
 #include "cg/solver/communicator_setup.hpp"
-#include "cg/timing/counter_setup.hpp"
+#include "cg/timing/phase_counters.hpp"
 #include "cg/tuning/run_plan.hpp"
 
 namespace cg2d {

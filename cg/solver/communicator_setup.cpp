@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "cg/base/errors.hpp"
-#include "cg/base/page_memory.hpp"
 #include "cg/base/process_memory.hpp"
 #include "cg/base/values.hpp"
 #include "comm/shared_segment.hpp"

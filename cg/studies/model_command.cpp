@@ -20,6 +20,7 @@
 #include "cg/machine/machine_description.hpp"
 #include "cg/machine/performance_model.hpp"
 #include "cg/machine/thread_binding.hpp"
+#include "cg/report/report_counters.hpp"
 #include "cg/timing/cycle_counter.hpp"
 #include "cg/tuning/calibration.hpp"
 #include "cg/tuning/kernel_choice.hpp"
@@ -156,13 +157,6 @@ std::string text_of(const Machine& machine, const std::vector<ProblemModel>& mod
   return text;
 }
 
-Json phases_json(const Prediction& prediction) {
-  Json json = Json::object();
-  for (std::size_t k = 0; k < phase_count; ++k)
-    json[std::string(phase_name(phase_at(k)))] = prediction.phases[k];
-  return json;
-}
-
 std::string json_of(const Machine& machine, const std::vector<ProblemModel>& models) {
   Json json{{"schema_version", 1}, {"machine", machine.conditions.front().name}, {"problems", Json::array()}};
   for (const auto& model : models) {
@@ -175,7 +169,7 @@ std::string json_of(const Machine& machine, const std::vector<ProblemModel>& mod
                          {"rows", prediction.configuration.grid.rows},
                          {"kernel", prediction.configuration.kernel},
                          {"total_s", prediction.total_s()},
-                         {"phases", phases_json(prediction)}});
+                         {"phases", json_by_phase([&](auto k) { return prediction.phases[k]; })}});
       }
       counts.push_back({{"ranks", row.rank_count},
                         {"best_grid", row.best().configuration.grid.name()},

@@ -10,6 +10,7 @@
 #include <optional>
 #include <string_view>
 
+#include "cg/base/interface.hpp"
 #include "comm/communicator.hpp"
 
 namespace cg2d {
@@ -79,15 +80,8 @@ constexpr Phase phase_at(std::size_t index) { return phase_table()[index].phase;
 constexpr std::optional<comm::Operation> operation_of(Phase phase) { return phase_row(phase).operation; }
 
 /// Called by the PhaseTimer that it is attached to, on the thread that times.
-class PhaseObserver {
+class PhaseObserver : public Interface {
  public:
-  PhaseObserver() = default;
-  virtual ~PhaseObserver() = default;
-  PhaseObserver(const PhaseObserver&) = delete;
-  PhaseObserver& operator=(const PhaseObserver&) = delete;
-  PhaseObserver(PhaseObserver&&) = delete;
-  PhaseObserver& operator=(PhaseObserver&&) = delete;
-
   /// One phase has ended; begin and end in reference clocks. Time spent here belongs to no phase.
   virtual void after_phase(Phase phase, std::uint64_t begin_clocks, std::uint64_t end_clocks) = 0;
 };

@@ -46,9 +46,9 @@ Json json_of(const TunedCase& tuned) {
   Json kernels = Json::array();
   for (const auto& kernel : tuned.kernels) {
     kernels.push_back({{"name", kernel.name},
-                       {"critical_vector_length", number_or_null(kernel.tuning.critical_vector_length)},
-                       {"prefetch_distance", number_or_null(kernel.tuning.prefetch_distance)},
-                       {"block_width", number_or_null(kernel.tuning.block_width)},
+                       {"critical_vector_length", value_or_null(kernel.tuning.critical_vector_length)},
+                       {"prefetch_distance", value_or_null(kernel.tuning.prefetch_distance)},
+                       {"block_width", value_or_null(kernel.tuning.block_width)},
                        {"step_s", kernel.step_s}});
   }
   auto json = json_of(tuned.matrix, tuned.configuration);
