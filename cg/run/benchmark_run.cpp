@@ -60,8 +60,7 @@ void BenchmarkRun::prepare() {
   check_configuration(options_.configuration);
   const int thread_count = configuration().thread_count;
   report_.environment = inspect_environment(group_, thread_count);
-  report_.wait_mode =
-      report_.environment->ranks_oversubscribed ? comm::WaitMode::yield : comm::WaitMode::spin;
+  report_.wait_mode = report_.environment->wait_mode();
   group_.waiter().set_mode(report_.wait_mode);
   if (report_.environment->oversubscribed && thread_count > 1) {
     report_.warnings.push_back(fmt::format("ranks x threads ({} x {}) exceed the cores: expect slow threads",
@@ -411,6 +410,25 @@ void BenchmarkRun::verify() {
                                  zeta, *report_.problem.reference_zeta, Problem::tolerance);
     return;
   }
+}
+
+RunReport complete_run(const RunOptions& options, comm::RankGroup& group) {
+  const Progress silent(Progress::Silent{});
+  BenchmarkRun run(options, group, silent);
+  try {
+    run.prepare();
+    run.perform();
+  } catch (const RunError& error) {
+    run.note_failure(error);
+  }
+  return run.report();
+}
+
+comm::RankGroup* FirstRanks::of(int rank_count) {
+  if (all_.rank() >= rank_count) return nullptr;
+  auto& group = groups_[rank_count];
+  if (!group) group = std::make_unique<comm::RankGroup>(all_.first_ranks(rank_count));
+  return group.get();
 }
 
 }  // namespace cg2d

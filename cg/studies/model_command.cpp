@@ -283,7 +283,7 @@ std::string calibration_text(const MachineDescription& machine, const std::strin
 ExitCode calibrate_machine(const ModelOptions& options, comm::RankGroup& group) {
   const Progress progress(options.progress, group.rank());
   const auto environment = inspect_environment(group, options.configuration.thread_count);
-  group.waiter().set_mode(environment.ranks_oversubscribed ? comm::WaitMode::yield : comm::WaitMode::spin);
+  group.waiter().set_mode(environment.wait_mode());
   group.waiter().set_tick_source(&read_cycle_counter);
   const ThreadBinding binding(group, environment, BindWish::automatic, options.configuration.thread_count);
   const auto profile = load_profile({}, environment, group);

@@ -58,7 +58,7 @@ ExitCode pingpong(const PingPongOptions& options, comm::RankGroup& group) {
     report.pairs.push_back(measure_pair(group, pair, options.transfers, report.configuration));
   }
   const bool share_cores = environment.ranks_oversubscribed;
-  group.waiter().set_mode(share_cores ? comm::WaitMode::yield : comm::WaitMode::spin);
+  group.waiter().set_mode(environment.wait_mode());
   const auto transports = transports_for(group);
   report.transports_left_out = transports.left_out;
   progress.say("dot products");

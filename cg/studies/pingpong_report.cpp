@@ -238,11 +238,6 @@ std::string write_pingpong(const PingPongReport& report, std::string_view format
   return found->write(report);
 }
 
-std::vector<std::string> pingpong_format_names() {
-  std::vector<std::string> names;
-  names.reserve(pingpong_formats.size());
-  for (const auto& format : pingpong_formats) names.emplace_back(format.name);
-  return names;
-}
+std::vector<std::string> pingpong_format_names() { return names_of(pingpong_formats); }
 
 }  // namespace cg2d

@@ -13,7 +13,7 @@
 #include "cg/base/values.hpp"
 #include "cg/machine/environment.hpp"
 #include "cg/report/report.hpp"
-#include "cg/run/complete_run.hpp"
+#include "cg/run/benchmark_run.hpp"
 #include "cg/studies/scaling_plan.hpp"
 #include "cg/studies/scaling_table.hpp"
 #include "comm/communicator.hpp"

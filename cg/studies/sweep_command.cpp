@@ -15,7 +15,7 @@
 #include "cg/base/values.hpp"
 #include "cg/machine/environment.hpp"
 #include "cg/report/report.hpp"
-#include "cg/run/complete_run.hpp"
+#include "cg/run/benchmark_run.hpp"
 #include "cg/studies/sweep_file.hpp"
 #include "cg/studies/sweep_table.hpp"
 #include "cg/tuning/kernel_choice.hpp"

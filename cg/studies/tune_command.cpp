@@ -67,7 +67,7 @@ ExitCode tune(const TuneOptions& options, comm::RankGroup& group) {
   const Progress progress(options.progress, group.rank());
   const auto grids = resolve_grids(options, group.size());
   const auto environment = inspect_environment(group, options.configuration.thread_count);
-  group.waiter().set_mode(environment.ranks_oversubscribed ? comm::WaitMode::yield : comm::WaitMode::spin);
+  group.waiter().set_mode(environment.wait_mode());
   const auto& transport = *comm::find_transport(options.configuration.transport);
   if (const auto reason = transport.why_unavailable(group); !reason.empty())
     throw RunError(ExitCode::unavailable, fmt::format("--transport {}: {}", transport.name, reason));
