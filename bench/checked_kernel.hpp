@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "bench/bench_flags.hpp"
-#include "cg/base/page_memory.hpp"
+#include "cg/base/process_memory.hpp"
 #include "kernels/machine_rates.hpp"
 #include "kernels/spmv.hpp"
 

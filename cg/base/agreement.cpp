@@ -1,7 +1,5 @@
 #include "cg/base/agreement.hpp"
 
-#include <algorithm>
-
 namespace cg2d {
 
 void Agreement::reach() {

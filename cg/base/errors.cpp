@@ -1,33 +1,25 @@
 #include "cg/base/errors.hpp"
 
+#include <algorithm>
+#include <array>
+#include <utility>
+
 namespace cg2d {
 
 std::string_view status_name(ExitCode code) {
-  switch (code) {
-    case ExitCode::success:
-      return "success";
-    case ExitCode::regression:
-      return "regression";
-    case ExitCode::usage:
-      return "usage-error";
-    case ExitCode::unavailable:
-      return "unavailable";
-    case ExitCode::internal:
-      return "internal-error";
-    case ExitCode::memory:
-      return "not-enough-memory";
-    case ExitCode::cannot_create:
-      return "cannot-create-output";
-    case ExitCode::cannot_write:
-      return "cannot-write-output";
-    case ExitCode::interrupted:
-      return "interrupted";
-    case ExitCode::verification_failed:
-      return "verification-failed";
-    case ExitCode::not_finite:
-      return "not-finite";
-  }
-  return "internal-error";
+  static constexpr std::array<std::pair<ExitCode, std::string_view>, 11> names{
+      {{ExitCode::success, "success"},
+       {ExitCode::regression, "regression"},
+       {ExitCode::usage, "usage-error"},
+       {ExitCode::unavailable, "unavailable"},
+       {ExitCode::internal, "internal-error"},
+       {ExitCode::memory, "not-enough-memory"},
+       {ExitCode::cannot_create, "cannot-create-output"},
+       {ExitCode::cannot_write, "cannot-write-output"},
+       {ExitCode::interrupted, "interrupted"},
+       {ExitCode::verification_failed, "verification-failed"},
+       {ExitCode::not_finite, "not-finite"}}};
+  return std::ranges::find(names, code, &std::pair<ExitCode, std::string_view>::first)->second;
 }
 
 }  // namespace cg2d

@@ -13,7 +13,9 @@ namespace cg2d {
 inline nlohmann::ordered_json number_or_null(double value) {
   return std::isfinite(value) ? nlohmann::ordered_json(value) : nlohmann::ordered_json(nullptr);
 }
-inline nlohmann::ordered_json number_or_null(const std::optional<int>& value) {
+/// The value, or null for none.
+template <typename Value>
+nlohmann::ordered_json value_or_null(const std::optional<Value>& value) {
   return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json(nullptr);
 }
 
@@ -21,6 +23,12 @@ inline nlohmann::ordered_json number_or_null(const std::optional<int>& value) {
 /// may hold bytes that are no UTF-8, and no run may be lost by them: U+FFFD stands for each.
 inline std::string json_text(const nlohmann::ordered_json& json, int indentation = -1) {
   return json.dump(indentation, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
+/// The text of the library's error without the number that it begins with: "[json.exception.parse_error.101] ".
+inline std::string plain_text(const nlohmann::json::exception& error) {
+  const std::string text(error.what());
+  return text.substr(text.find(']') + 2);
 }
 
 /// A text as it is after it was written as JSON and read again: bytes that are no UTF-8 are replaced.

@@ -1,17 +1,28 @@
 #pragma once
 
-// A file that is written whole or not at all.
+// Files: texts that are read whole, files that are written whole or not at all, on one rank or for all.
 
 #include <cstdio>
 #include <exception>
+#include <memory>
 #include <new>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
 
+#include "cg/base/agreement.hpp"
 #include "cg/base/errors.hpp"
+#include "comm/rank_group.hpp"
 
 namespace cg2d {
+
+/// cg2d/profile.json in $XDG_CACHE_HOME or else in $HOME/.cache; nothing where neither is set.
+std::optional<std::string> default_profile_path();
+
+/// The text of a file; nothing if there is no such file. Throws InputError, without the name of the file,
+/// when it cannot be read.
+std::optional<std::string> text_of_file(const std::string& path);
 
 /// Writes to a temporary file beside the target and renames it over the target in commit(); without commit()
 /// nothing remains. A target that is no regular file (a pipe, a device) is written directly; an empty path is
@@ -54,6 +65,26 @@ std::invoke_result_t<Make> rendered(const Make& make) {
     throw RunError(ExitCode::internal,
                    std::string("defect of cg2d: the results cannot be written as text: ") + error.what());
   }
+}
+
+/// The output file, opened on rank 0 only; null on the others. Collective. Throws RunError.
+inline std::unique_ptr<OutputFile> open_output(const std::string& path, comm::RankGroup& group) {
+  std::unique_ptr<OutputFile> file;
+  agree_on(group, [&] {
+    if (group.rank() == 0) file = std::make_unique<OutputFile>(path);
+  });
+  return file;
+}
+
+/// Writes and commits the text that `make` makes on rank 0. Collective. Throws RunError, that of `make` and
+/// of rendered(), too.
+template <typename Make>
+void write_output(OutputFile* file, comm::RankGroup& group, const Make& make) {
+  agree_on(group, [&] {
+    if (file == nullptr) return;
+    file->write(rendered(make));
+    file->commit();
+  });
 }
 
 }  // namespace cg2d

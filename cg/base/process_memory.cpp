@@ -3,11 +3,14 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <cstring>
 #include <fstream>
 #include <limits>
 #include <optional>
 #include <sstream>
 #include <string>
+
+#include "kernels/page_buffer.hpp"
 
 namespace cg2d {
 namespace {
@@ -56,6 +59,24 @@ std::int64_t mapped_bytes(const std::string& key) {
   return number_in_file("/proc/self/smaps_rollup", key).value_or(0) * kibibyte;
 }
 
+// As large as the largest pages that systems take for small ones. Vector operations on less run on one thread
+// in any case.
+constexpr std::size_t smallest_mapping = std::size_t{1} << 16;
+constexpr std::align_val_t alignment{64};
+
+class PageMemory final : public std::pmr::memory_resource {
+  void* do_allocate(std::size_t byte_count, std::size_t asked) override {
+    if (asked > static_cast<std::size_t>(alignment)) throw std::bad_alloc();
+    return allocate_pages(byte_count);
+  }
+  void do_deallocate(void* address, std::size_t byte_count, std::size_t /*asked*/) override {
+    free_pages(address, byte_count);
+  }
+  [[nodiscard]] bool do_is_equal(const std::pmr::memory_resource& other) const noexcept override {
+    return this == &other;
+  }
+};
+
 }  // namespace
 
 std::int64_t available_memory_bytes() {
@@ -82,5 +103,25 @@ std::int64_t peak_resident_bytes() {
 std::int64_t resident_bytes() { return mapped_bytes("Rss:"); }
 
 std::int64_t huge_page_bytes() { return mapped_bytes("AnonHugePages:"); }
+
+void* allocate_pages(std::size_t byte_count) {
+  if (byte_count >= smallest_mapping) return kernels::map_pages(byte_count);
+  void* const address = ::operator new(byte_count, alignment);
+  std::memset(address, 0, byte_count);
+  return address;
+}
+
+void free_pages(void* address, std::size_t byte_count) noexcept {
+  if (byte_count >= smallest_mapping) {
+    kernels::unmap_pages(address, byte_count);
+  } else {
+    ::operator delete(address, alignment);
+  }
+}
+
+std::pmr::memory_resource& page_memory() {
+  static PageMemory memory;
+  return memory;
+}
 
 }  // namespace cg2d

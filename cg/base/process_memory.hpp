@@ -1,8 +1,14 @@
 #pragma once
 
-// Memory of this process: what it holds, and what it may still take.
+// Memory of this process: huge pages for vectors, what the process holds, and what it may still take.
 
+#include <cstddef>
 #include <cstdint>
+#include <memory_resource>
+#include <new>
+#include <type_traits>
+#include <utility>
+#include <vector>
 
 namespace cg2d {
 
@@ -16,5 +22,48 @@ std::int64_t huge_page_bytes();
 
 /// The least of free memory, cgroup limit and address space limit of this process, bytes.
 std::int64_t available_memory_bytes();
+
+/// Zeroed memory. From 64 KiB on it has pages of its own, which nobody has touched; from 2 MiB on it begins
+/// on a border of huge pages. Aligned to 64 bytes. Throws std::bad_alloc.
+void* allocate_pages(std::size_t byte_count);
+/// `byte_count`: as it was asked for.
+void free_pages(void* address, std::size_t byte_count) noexcept;
+
+/// The same for the buffers of a communicator (comm::CommunicatorOptions::memory).
+std::pmr::memory_resource& page_memory();
+
+/// The same for the standard containers. Stateless: all are equal. Making a container of a size writes
+/// nothing, since the memory is zero already. So the system places each page near the thread that first
+/// writes it, which may be one of many in an operation.
+template <typename T>
+struct HugePageAllocator {
+  static_assert(std::is_arithmetic_v<T>, "memory full of zeros must be as good as T()");
+  using value_type = T;
+
+  HugePageAllocator() = default;
+  template <typename U>
+  HugePageAllocator(const HugePageAllocator<U>& /*other*/) noexcept {}  // NOLINT(google-explicit-constructor)
+
+  // Containers ask for no more than max_size(), so the product does not overflow.
+  [[nodiscard]] T* allocate(std::size_t count) { return static_cast<T*>(allocate_pages(count * sizeof(T))); }
+  void deallocate(T* address, std::size_t count) noexcept { free_pages(address, count * sizeof(T)); }
+
+  /// Without a value: zero in fresh memory. A container that has shrunk and grows again in place finds what
+  /// was there.
+  template <typename U>
+  void construct(U* /*place*/) noexcept {}
+  template <typename U, typename... Values>
+  void construct(U* place, Values&&... values) {
+    ::new (static_cast<void*>(place)) U(std::forward<Values>(values)...);
+  }
+
+  template <typename U>
+  bool operator==(const HugePageAllocator<U>& /*other*/) const noexcept {
+    return true;
+  }
+};
+
+/// One rank's part of a vector. Zero when it is made.
+using HugePageVector = std::vector<double, HugePageAllocator<double>>;
 
 }  // namespace cg2d

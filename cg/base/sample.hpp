@@ -1,11 +1,25 @@
 #pragma once
 
-// Several measurements of the same thing.
+// Measured times: a stopwatch, several measurements of the same thing, and a line through them: a start-up,
+// and what comes on top of it for each byte or element.
 
+#include <chrono>
 #include <cstddef>
 #include <vector>
 
 namespace cg2d {
+
+/// Runs from its making.
+class Stopwatch {
+ public:
+  [[nodiscard]] double seconds() const {
+    return std::chrono::duration<double>(Clock::now() - start_).count();
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point start_ = Clock::now();
+};
 
 /// Median, and how far the values lie apart.
 struct Sample {
@@ -19,5 +33,16 @@ struct Sample {
 
 /// values: at least one.
 Sample sample_of(std::vector<double> values);
+
+/// y = intercept + slope * x, both at least 0, by least squares of the relative differences.
+struct Line {
+  double intercept = 0.0;
+  double slope = 0.0;
+};
+struct LinePoint {
+  double x = 0.0;
+  double y = 0.0;
+};
+Line fit_line(const std::vector<LinePoint>& points);
 
 }  // namespace cg2d

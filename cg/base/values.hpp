@@ -3,6 +3,7 @@
 // Values as text: numbers, grids of ranks, names of table rows, and the checks that say what would be valid.
 
 #include <charconv>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -51,5 +52,14 @@ void require_not_negative(const std::string& option, const std::optional<int>& v
 
 /// More threads than any processor runs. The OpenMP library crashes on numbers that are beyond reason.
 inline constexpr int most_threads = 1024;
+
+/// "12.3 MB", decimal units.
+std::string format_bytes(std::int64_t byte_count);
+
+/// A number as Fortran's E<width>.<digits> prints it: "0.2271274548263E+02".
+std::string format_fortran(double value, int digits);
+
+/// "1 rank", "2 ranks".
+std::string format_count(std::int64_t count, const std::string& noun);
 
 }  // namespace cg2d

@@ -3,13 +3,12 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <memory>
 #include <string>
 
 #include "cg/base/agreement.hpp"
 #include "cg/base/errors.hpp"
 #include "cg/base/output_file.hpp"
-#include "cg/commands/option_values.hpp"
+#include "cg/commands/shared_options.hpp"
 #include "cg/commands/subcommand.hpp"
 #include "cg/report/result_compare.hpp"
 
@@ -19,16 +18,16 @@ namespace {
 struct CompareOptions {
   std::string before;
   std::string after;
-  double threshold = 0.05;
+  std::string threshold = "5%";
 };
 
 /// Rank 0 reads, compares and prints. Collective.
-ExitCode compare(const CompareOptions& options, comm::RankGroup& group) {
+ExitCode compare(const CompareOptions& options, double threshold, comm::RankGroup& group) {
   std::int64_t regression_count = 0;
   agree_on(group, [&] {
     if (group.rank() != 0) return;
     const auto comparison =
-        compare_results(read_results(options.before), read_results(options.after), options.threshold);
+        compare_results(read_results(options.before), read_results(options.after), threshold);
     if (comparison.common.empty()) {
       throw InputError(
           fmt::format("{} and {}: no configuration is in both; class, grid, kernel, transport and "
@@ -36,44 +35,38 @@ ExitCode compare(const CompareOptions& options, comm::RankGroup& group) {
                       options.before, options.after));
     }
     OutputFile standard_output("");
-    standard_output.write(comparison_text(comparison, options.threshold));
+    standard_output.write(comparison_text(comparison, threshold));
     standard_output.commit();
     regression_count = comparison.regression_count();
   });
   return group.maximum(regression_count) > 0 ? ExitCode::regression : ExitCode::success;
 }
 
-class CompareSubcommand final : public Subcommand {
- public:
-  void add_options(CLI::App& parser) override {
-    parser.add_option("A", options_.before, "results before: of cg2d run --format json, or of cg2d sweep")
-        ->required()
-        ->check(file_name());
-    parser.add_option("B", options_.after, "results after")->required()->check(file_name());
-    parser.add_option("--threshold", threshold_,
-                      "the increase in time that is a regression, such as 5%; 5% if not given");
-  }
-  [[nodiscard]] Action action() const override {
-    auto options = options_;
-    const auto threshold = percentage_from(threshold_);
-    if (!threshold) {
-      throw InputError(fmt::format("--threshold {}: must be a percentage from 0 on, such as 5%", threshold_));
-    }
-    options.threshold = *threshold;
-    return [options](comm::RankGroup& group) { return compare(options, group); };
-  }
+void add_compare_options(CLI::App& parser, CompareOptions& options) {
+  parser.add_option("A", options.before, "results before: of cg2d run --format json, or of cg2d sweep")
+      ->required()
+      ->check(file_name());
+  parser.add_option("B", options.after, "results after")->required()->check(file_name());
+  parser.add_option("--threshold", options.threshold,
+                    "the increase in time that is a regression, such as 5%; 5% if not given");
+}
 
- private:
-  CompareOptions options_;
-  std::string threshold_ = "5%";
-};
+Action compare_action(const CompareOptions& options) {
+  const auto threshold = percentage_from(options.threshold);
+  if (!threshold)
+    throw InputError(
+        fmt::format("--threshold {}: must be a percentage from 0 on, such as 5%", options.threshold));
+  return [options, threshold = *threshold](comm::RankGroup& group) {
+    return compare(options, threshold, group);
+  };
+}
 
 }  // namespace
 
 SubcommandRow compare_subcommand() {
   return {.name = "compare",
           .description = "compare two results or sweeps, and find the configurations that became slower",
-          .make = []() -> std::unique_ptr<Subcommand> { return std::make_unique<CompareSubcommand>(); }};
+          .declare = subcommand_with<CompareOptions, add_compare_options, compare_action>};
 }
 
 }  // namespace cg2d

@@ -3,13 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <memory>
 #include <string>
 #include <vector>
 
-#include "cg/base/agreement.hpp"
-#include "cg/base/output_file.hpp"
-#include "cg/base/text_format.hpp"
+#include "cg/base/values.hpp"
 #include "cg/commands/subcommand.hpp"
 #include "cg/timing/papi_counters.hpp"
 
@@ -43,28 +40,14 @@ std::string list_events() {
          countable_text(events) + (all ? std::string() : refused_text(events));
 }
 
-class EventsSubcommand final : public Subcommand {
- public:
-  void add_options(CLI::App&) override {}
-  [[nodiscard]] Action action() const override {
-    return [](comm::RankGroup& group) {
-      agree_on(group, [&] {
-        if (group.rank() != 0) return;
-        OutputFile output("");
-        output.write(list_events());
-        output.commit();
-      });
-      return ExitCode::success;
-    };
-  }
-};
-
 }  // namespace
 
 SubcommandRow events_subcommand() {
   return {.name = "events",
           .description = "list the events that cg2d run --papi can count on this machine",
-          .make = []() -> std::unique_ptr<Subcommand> { return std::make_unique<EventsSubcommand>(); }};
+          .declare = [](CLI::App&) -> std::function<Action()> {
+            return [] { return print_made_text(list_events); };
+          }};
 }
 
 }  // namespace cg2d

@@ -1,13 +1,12 @@
 // The command line of `cg2d export`.
 
 #include <CLI/CLI.hpp>
-#include <memory>
 #include <string>
 #include <vector>
 
 #include "cg/base/agreement.hpp"
-#include "cg/base/shared_output.hpp"
-#include "cg/commands/option_values.hpp"
+#include "cg/base/output_file.hpp"
+#include "cg/commands/shared_options.hpp"
 #include "cg/commands/subcommand.hpp"
 #include "cg/report/result_export.hpp"
 
@@ -36,32 +35,25 @@ ExitCode export_results(const ExportOptions& options, comm::RankGroup& group) {
   return ExitCode::success;
 }
 
-class ExportSubcommand final : public Subcommand {
- public:
-  void add_options(CLI::App& parser) override {
-    parser.add_option("FILE", options_.files, "results of cg2d run --format json, or of cg2d sweep")
-        ->required()
-        ->check(file_name());
-    parser.add_option("--format", options_.format, "extra-p (JSON Lines) or csv; csv if not given");
-    parser.add_option("--output", options_.output, "write to FILE, whole or not at all")
-        ->check(file_name())
-        ->type_name("FILE");
-  }
-  [[nodiscard]] Action action() const override {
-    require_known("--format", options_.format, {"extra-p", "csv"});
-    return [options = options_](comm::RankGroup& group) { return export_results(options, group); };
-  }
+void add_export_options(CLI::App& parser, ExportOptions& options) {
+  parser.add_option("FILE", options.files, "results of cg2d run --format json, or of cg2d sweep")
+      ->required()
+      ->check(file_name());
+  parser.add_option("--format", options.format, "extra-p (JSON Lines) or csv; csv if not given");
+  add_file_option(parser, "--output", options.output, "write to FILE, whole or not at all");
+}
 
- private:
-  ExportOptions options_;
-};
+Action export_action(const ExportOptions& options) {
+  require_known("--format", options.format, {"extra-p", "csv"});
+  return [options](comm::RankGroup& group) { return export_results(options, group); };
+}
 
 }  // namespace
 
 SubcommandRow export_subcommand() {
   return {.name = "export",
           .description = "write results for Extra-P, or as CSV",
-          .make = []() -> std::unique_ptr<Subcommand> { return std::make_unique<ExportSubcommand>(); }};
+          .declare = subcommand_with<ExportOptions, add_export_options, export_action>};
 }
 
 }  // namespace cg2d

@@ -9,7 +9,7 @@
 
 #include "cg/base/errors.hpp"
 #include "cg/base/progress.hpp"
-#include "cg/commands/command_line.hpp"
+#include "cg/commands/subcommand.hpp"
 #include "cg/commands/thread_waiting.hpp"
 #include "cg/solver/vector_ops.hpp"
 #include "comm/mpi_handles.hpp"
@@ -38,9 +38,8 @@ void require_same_arguments(int argument_count, char** arguments, cg2d::comm::Ra
   std::string all;
   for (int k = 1; k < argument_count; ++k) all += std::string(arguments[k]) + '\n';
   const auto hash = static_cast<std::int64_t>(std::hash<std::string>{}(all) >> 1);
-  if (group.minimum(hash) != group.maximum(hash)) {
+  if (group.minimum(hash) != group.maximum(hash))
     throw cg2d::InputError("the ranks were started with different arguments; start all with the same");
-  }
 }
 
 ExitCode run_program(int argument_count, char** arguments, cg2d::comm::RankGroup& group) {

@@ -3,12 +3,10 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <memory>
 #include <string>
 #include <vector>
 
 #include "cg/base/errors.hpp"
-#include "cg/commands/option_values.hpp"
 #include "cg/commands/shared_options.hpp"
 #include "cg/commands/subcommand.hpp"
 #include "cg/studies/model_command.hpp"
@@ -33,18 +31,13 @@ void add_model_options(CLI::App& parser, ModelArguments& arguments) {
           "a machine that comes with cg2d (cp-pacs) or a description file; this machine's if not given")
       ->check(file_name())
       ->type_name("NAME|FILE");
-  parser
-      .add_option("--class", arguments.class_letters,
-                  "classes, such as B or C,D; B if not given, W,A,B with --calibrate")
-      ->delimiter(',');
-  parser
-      .add_option("--ranks", arguments.rank_counts,
+  add_list_option(parser, "--class", arguments.class_letters,
+                  "classes, such as B or C,D; B if not given, W,A,B with --calibrate");
+  add_list_option(parser, "--ranks", arguments.rank_counts,
                   "numbers of ranks, such as 1,2,4; those that run if not given")
-      ->delimiter(',')
       ->type_name("N");
-  parser
-      .add_option("--grid", arguments.grids, "grids as PXxPY, such as 1x2,2x1; all of the ranks if not given")
-      ->delimiter(',');
+  add_list_option(parser, "--grid", arguments.grids,
+                  "grids as PXxPY, such as 1x2,2x1; all of the ranks if not given");
   parser.add_option("--kernel", options.configuration.kernel,
                     "a kernel of the description instead of its default");
   add_axis_option(parser, "transport", arguments.axes, "way to move data (cg2d run --list-transports)");
@@ -54,9 +47,7 @@ void add_model_options(CLI::App& parser, ModelArguments& arguments) {
   add_axis_option(parser, "threads", arguments.axes, "with --calibrate: threads of each rank");
   parser.add_flag("--progress", options.progress, "progress on stderr (a terminal gets it anyway)");
   parser.add_option("--format", options.format, "text or json");
-  parser.add_option("--output", options.output, "write the result to FILE")
-      ->check(file_name())
-      ->type_name("FILE");
+  add_file_option(parser, "--output", options.output, "write the result to FILE");
 }
 
 ModelOptions model_options_from(const ModelArguments& arguments) {
@@ -88,24 +79,13 @@ ModelOptions model_options_from(const ModelArguments& arguments) {
   return options;
 }
 
-class ModelSubcommand final : public Subcommand {
- public:
-  void add_options(CLI::App& parser) override { add_model_options(parser, arguments_); }
-  [[nodiscard]] Action action() const override {
-    return
-        [options = model_options_from(arguments_)](comm::RankGroup& group) { return model(options, group); };
-  }
-
- private:
-  ModelArguments arguments_;
-};
-
 }  // namespace
 
 SubcommandRow model_subcommand() {
   return {.name = "model",
           .description = "predict the time of every phase and grid on a described machine",
-          .make = []() -> std::unique_ptr<Subcommand> { return std::make_unique<ModelSubcommand>(); }};
+          .declare = subcommand_with<ModelArguments, add_model_options,
+                                     command_action<model_options_from, model, ModelArguments>>};
 }
 
 }  // namespace cg2d

@@ -4,12 +4,10 @@
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
-#include <memory>
 #include <string>
 #include <vector>
 
 #include "cg/base/errors.hpp"
-#include "cg/commands/option_values.hpp"
 #include "cg/commands/shared_options.hpp"
 #include "cg/commands/subcommand.hpp"
 #include "cg/studies/pingpong_command.hpp"
@@ -38,33 +36,23 @@ std::vector<std::int64_t> default_byte_counts() {
 
 void add_pingpong_options(CLI::App& parser, PingPongArguments& arguments) {
   auto& options = arguments.options;
-  parser.add_option("--pairs", arguments.pairs, "pairs of ranks, such as 0:1,0:2; 0:1 if not given")
-      ->delimiter(',')
+  add_list_option(parser, "--pairs", arguments.pairs, "pairs of ranks, such as 0:1,0:2; 0:1 if not given")
       ->type_name("A:B");
-  parser
-      .add_option("--sizes", options.transfers.byte_counts,
+  add_list_option(parser, "--sizes", options.transfers.byte_counts,
                   "sizes of a variable, such as 8,64kB; powers of 4 from 8 to 8 MiB if not given")
-      ->delimiter(',')
       ->transform(byte_count())
       ->type_name("SIZE");
-  parser
-      .add_option("--variables", options.transfers.variable_counts,
-                  "variables per synchronization; 1,8 if not given")
-      ->delimiter(',')
-      ->transform(decimal<int>());
-  parser
-      .add_option(
-          "--methods", options.transfers.methods,
-          fmt::format("ways to move them; all if not given: {}", fmt::join(pingpong_method_names(), ", ")))
-      ->delimiter(',');
+  add_list_option(parser, "--variables", options.transfers.variable_counts,
+                  "variables per synchronization; 1,8 if not given");
+  add_list_option(
+      parser, "--methods", options.transfers.methods,
+      fmt::format("ways to move them; all if not given: {}", fmt::join(pingpong_method_names(), ", ")));
   add_axis_option(parser, "ranks_per_node", arguments.axes);
   parser.add_option("--class", arguments.class_letter, "the class whose phases are timed; A if not given");
   parser.add_option("--grid", arguments.grid, "the grid PXxPY of these; that of the rule if not given");
   parser.add_flag("--progress", options.progress, "progress on stderr (a terminal gets it anyway)");
   add_format_option(parser, options.format, pingpong_format_names());
-  parser.add_option("--output", options.output, "write the result to FILE")
-      ->check(file_name())
-      ->type_name("FILE");
+  add_file_option(parser, "--output", options.output, "write the result to FILE");
 }
 
 RankPair pair_from(const std::string& text) {
@@ -72,12 +60,10 @@ RankPair pair_from(const std::string& text) {
   const std::string_view view = text;
   const auto first = number_from<int>(view.substr(0, colon));
   const auto second = colon == std::string::npos ? std::nullopt : number_from<int>(view.substr(colon + 1));
-  if (!first || !second || *first < 0 || *second < 0) {
+  if (!first || !second || *first < 0 || *second < 0)
     throw InputError(fmt::format("--pairs {}: must be two ranks A:B, such as 0:1", text));
-  }
-  if (*first == *second) {
+  if (*first == *second)
     throw InputError(fmt::format("--pairs {}: must be two different ranks, such as 0:1", text));
-  }
   return {.first = *first, .second = *second};
 }
 
@@ -104,25 +90,13 @@ PingPongOptions pingpong_options_from(const PingPongArguments& arguments) {
   return options;
 }
 
-class PingPongSubcommand final : public Subcommand {
- public:
-  void add_options(CLI::App& parser) override { add_pingpong_options(parser, arguments_); }
-  [[nodiscard]] Action action() const override {
-    return [options = pingpong_options_from(arguments_)](comm::RankGroup& group) {
-      return pingpong(options, group);
-    };
-  }
-
- private:
-  PingPongArguments arguments_;
-};
-
 }  // namespace
 
 SubcommandRow pingpong_subcommand() {
   return {.name = "pingpong",
           .description = "measure messages, puts, gets, shared memory and the phases of every transport",
-          .make = []() -> std::unique_ptr<Subcommand> { return std::make_unique<PingPongSubcommand>(); }};
+          .declare = subcommand_with<PingPongArguments, add_pingpong_options,
+                                     command_action<pingpong_options_from, pingpong, PingPongArguments>>};
 }
 
 }  // namespace cg2d

@@ -4,15 +4,13 @@
 #include <exception>
 
 #include <memory>
-#include <optional>
-#include <string>
 
+#include "cg/base/output_file.hpp"
 #include "cg/base/progress.hpp"
-#include "cg/base/shared_output.hpp"
 #include "cg/report/report.hpp"
 #include "cg/report/trace_file.hpp"
 #include "cg/run/benchmark_run.hpp"
-#include "cg/solver/layout.hpp"
+#include "cg/solver/communicator_setup.hpp"
 
 namespace cg2d {
 namespace {

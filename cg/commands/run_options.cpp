@@ -6,18 +6,12 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <limits>
-#include <memory>
 
 #include "cg/base/errors.hpp"
-#include "cg/base/text_format.hpp"
-#include "cg/commands/counter_options.hpp"
-#include "cg/commands/option_values.hpp"
-#include "cg/commands/problem_options.hpp"
 #include "cg/commands/run_command.hpp"
 #include "cg/commands/shared_options.hpp"
 #include "cg/commands/subcommand.hpp"
 #include "cg/report/report.hpp"
-#include "cg/tuning/run_plan.hpp"
 #include "comm/communicator.hpp"
 #include "kernels/spmv.hpp"
 
@@ -61,10 +55,8 @@ void add_matrix_options(CLI::App& run, RunArguments& arguments) {
   const std::string group = "Problem";
   run.add_option("--class", arguments.class_letter, "problem class: S, W, A, B, C, D, E or F")->group(group);
   add_problem_options(run, arguments.problem, group);
-  run.add_option("--export-mtx", arguments.options.export_mtx,
-                 "also write the matrix to FILE (Matrix Market, symmetric)")
-      ->check(file_name())
-      ->type_name("FILE")
+  add_file_option(run, "--export-mtx", arguments.options.export_mtx,
+                  "also write the matrix to FILE (Matrix Market, symmetric)")
       ->group(group);
 }
 
@@ -93,9 +85,7 @@ void add_grid_options(CLI::App& run, RunArguments& arguments) {
 void add_output_options(CLI::App& run, RunArguments& arguments) {
   auto& options = arguments.options;
   add_format_option(run, options.format, names_of(report_format_table()), "Output");
-  run.add_option("--output", options.output, "write the result to FILE, whole or not at all")
-      ->check(file_name())
-      ->type_name("FILE")
+  add_file_option(run, "--output", options.output, "write the result to FILE, whole or not at all")
       ->group("Output");
   run.add_option("--repeat", options.repeat_count, "timed repetitions; the median is reported")
       ->transform(decimal<int>())
@@ -121,13 +111,11 @@ void check_options(const RunOptions& options) {
   require_known("--format", options.format, names_of(report_format_table()));
   require_not_negative("--cvl", options.tuning.critical_vector_length);
   require_not_negative("--prefetch", options.tuning.prefetch_distance);
-  if (const auto width = options.tuning.block_width; width && !kernels::is_block_width(*width)) {
+  if (const auto width = options.tuning.block_width; width && !kernels::is_block_width(*width))
     throw InputError(fmt::format("--block-width {}: must be a power of two within 64 ... 65536", *width));
-  }
   require_within("--repeat", options.repeat_count, std::numeric_limits<int>::max());
-  if (options.configuration.has_grid() && options.open_grid.columns) {
+  if (options.configuration.has_grid() && options.open_grid.columns)
     throw InputError("--px and --grid both name a grid: give one of them");
-  }
   check_profile(options.profile);
   if (options.planned_ranks > 0 && options.memory_limit_bytes > 0) {
     throw InputError(
@@ -139,14 +127,53 @@ void check_options(const RunOptions& options) {
   }
 }
 
+void add_counter_options(CLI::App& run, RunOptions& options) {
+  const std::string group = "Counters and traces";
+  auto& counters = options.counters;
+  run.add_option(
+         "--papi", counters.events,
+         "count these events per phase, such as perf::TASK-CLOCK,PAPI_TOT_INS (cg2d events lists them; "
+         "the environment's PAPI_EVENTS if not given)")
+      ->check(file_name())
+      ->type_name("EVENT[,EVENT...]")
+      ->group(group);
+  run.add_flag("--papi-multiplex", counters.multiplexed,
+               "count more events than the processor can at a time: in turns, with estimated totals")
+      ->group(group);
+  run.add_flag("--papi-strict", counters.strict, "end with 69 if one of the events cannot be counted")
+      ->group(group);
+  run.add_flag(
+         "--roofline", options.measures_limits,
+         "measure the memory bandwidth and flops of this machine, and the share that each phase reaches")
+      ->group(group);
+  add_file_option(run, "--trace", options.trace.path,
+                  "write a time line of every phase to FILE (Chrome-trace JSON)")
+      ->group(group);
+  run.add_option("--trace-steps", options.trace.step_count, "CG steps in the trace, from the first one on")
+      ->transform(decimal<int>())
+      ->group(group);
+}
+
+void check_counter_options(const RunOptions& options) {
+  const auto& trace = options.trace;
+  if (!options.counters.events.empty()) {
+    static_cast<void>(event_names_from(options.counters.events, "--papi"));
+    if (!options.time_phases) throw InputError("--papi: events are counted per phase; leave --no-phases out");
+  }
+  if (options.measures_limits && !options.time_phases)
+    throw InputError("--roofline: it compares the phases with their limits; leave --no-phases out");
+  if (!trace.path.empty() && !options.time_phases)
+    throw InputError("--trace: a trace consists of the phases; leave --no-phases out");
+  require_within("--trace-steps", trace.step_count, TraceOptions::most_steps);
+}
+
 int planned_ranks_from(const RunArguments& arguments) {
   if (!arguments.planned_ranks) return 0;
   // More than any machine has. The plan goes through all ranks.
   constexpr int most_ranks = 1'000'000;
   require_within("--ranks", *arguments.planned_ranks, most_ranks);
-  if (!arguments.options.dry_run) {
+  if (!arguments.options.dry_run)
     throw InputError("--ranks: goes with --dry-run only; the launcher (mpiexec -n) starts ranks");
-  }
   return *arguments.planned_ranks;
 }
 
@@ -165,34 +192,26 @@ RunOptions options_from(const RunArguments& arguments) {
   return options;
 }
 
-class RunSubcommand final : public Subcommand {
- public:
-  void add_options(CLI::App& parser) override {
-    add_matrix_options(parser, arguments_);
-    add_grid_options(parser, arguments_);
-    add_output_options(parser, arguments_);
-    add_counter_options(parser, arguments_.options);
-    add_plan_options(parser, arguments_);
-  }
+void add_run_options(CLI::App& run, RunArguments& arguments) {
+  add_matrix_options(run, arguments);
+  add_grid_options(run, arguments);
+  add_output_options(run, arguments);
+  add_counter_options(run, arguments.options);
+  add_plan_options(run, arguments);
+}
 
-  [[nodiscard]] Action action() const override {
-    if (arguments_.list_kernels) return print_text(list_kernels());
-    if (arguments_.list_transports) return print_text(describe(comm::transport_table()));
-    return [options = options_from(arguments_)](comm::RankGroup& group) {
-      return run_benchmark(options, group);
-    };
-  }
-
- private:
-  RunArguments arguments_;
-};
+Action run_action(const RunArguments& arguments) {
+  if (arguments.list_kernels) return print_text(list_kernels());
+  if (arguments.list_transports) return print_text(describe(comm::transport_table()));
+  return command_action<options_from, run_benchmark>(arguments);
+}
 
 }  // namespace
 
 SubcommandRow run_subcommand() {
   return {.name = "run",
           .description = "run NAS CG on a grid of ranks, verify it and time its phases",
-          .make = []() -> std::unique_ptr<Subcommand> { return std::make_unique<RunSubcommand>(); }};
+          .declare = subcommand_with<RunArguments, add_run_options, run_action>};
 }
 
 }  // namespace cg2d

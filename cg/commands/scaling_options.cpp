@@ -1,16 +1,11 @@
 // The command line of `cg2d scaling`.
 
-#include <fmt/format.h>
-
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <limits>
-#include <memory>
 #include <string>
 #include <vector>
 
-#include "cg/commands/option_values.hpp"
-#include "cg/commands/problem_options.hpp"
 #include "cg/commands/shared_options.hpp"
 #include "cg/commands/subcommand.hpp"
 #include "cg/studies/scaling_command.hpp"
@@ -31,16 +26,11 @@ void add_scaling_options(CLI::App& scaling, ScalingArguments& arguments) {
   auto& options = arguments.options;
   scaling.add_option("--class", arguments.class_letter, "problem class; A if not given");
   add_problem_options(scaling, arguments.problem, common_option_group);
-  scaling
-      .add_option("--cores", options.core_counts,
-                  "numbers of cores, such as 1,2,4; powers of two up to the ranks started if not given")
-      ->delimiter(',')
-      ->transform(decimal<int>());
+  add_list_option(scaling, "--cores", options.core_counts,
+                  "numbers of cores, such as 1,2,4; powers of two up to the ranks started if not given");
   scaling.add_flag("--weak", options.weak, "weak scaling: n grows with the cores");
-  scaling
-      .add_option("--transport", options.transports,
-                  "ways to move data, such as two-sided,shared, which is the default where both can serve")
-      ->delimiter(',');
+  add_list_option(scaling, "--transport", options.transports,
+                  "ways to move data, such as two-sided,shared, which is the default where both can serve");
   add_axis_option(scaling, "kernel", arguments.axes, "matrix-vector product, or auto");
   add_profile_options(scaling, options.common.profile, profile_is_used());
   add_memory_limit_option(scaling, options.common.memory_limit_bytes);
@@ -48,9 +38,7 @@ void add_scaling_options(CLI::App& scaling, ScalingArguments& arguments) {
   scaling.add_option("--rounds", options.round_count, "runs of each way, in turns; 3 if not given")
       ->transform(decimal<int>());
   add_format_option(scaling, options.format, names_of(scaling_format_table()));
-  scaling.add_option("--output", options.output, "write the result to FILE, whole or not at all")
-      ->check(file_name())
-      ->type_name("FILE");
+  add_file_option(scaling, "--output", options.output, "write the result to FILE, whole or not at all");
   scaling.add_flag("--progress", options.progress, "progress on stderr (a terminal gets it anyway)");
 }
 
@@ -80,25 +68,13 @@ ScalingOptions scaling_options_from(const ScalingArguments& arguments) {
   return options;
 }
 
-class ScalingSubcommand final : public Subcommand {
- public:
-  void add_options(CLI::App& parser) override { add_scaling_options(parser, arguments_); }
-  [[nodiscard]] Action action() const override {
-    return [options = scaling_options_from(arguments_)](comm::RankGroup& group) {
-      return compare_ways(options, group);
-    };
-  }
-
- private:
-  ScalingArguments arguments_;
-};
-
 }  // namespace
 
 SubcommandRow scaling_subcommand() {
   return {.name = "scaling",
           .description = "compare ranks, shared-memory ranks and threads on the same cores",
-          .make = []() -> std::unique_ptr<Subcommand> { return std::make_unique<ScalingSubcommand>(); }};
+          .declare = subcommand_with<ScalingArguments, add_scaling_options,
+                                     command_action<scaling_options_from, compare_ways, ScalingArguments>>};
 }
 
 }  // namespace cg2d

@@ -1,13 +1,42 @@
 #include "cg/commands/shared_options.hpp"
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <cctype>
+#include <string_view>
+#include <vector>
+
 #include "cg/base/errors.hpp"
-#include "cg/commands/option_values.hpp"
 
 namespace cg2d {
 namespace {
+
+/// "8GB" -> 8e9, "8GiB" -> 8 * 2^30; upper or lower case, the B may be missing, no unit means bytes.
+std::optional<std::int64_t> byte_count_from(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
+  std::string_view rest(text);
+  const auto drop_last = [&](char letter) {
+    const bool found = rest.ends_with(letter);
+    if (found) rest.remove_suffix(1);
+    return found;
+  };
+  drop_last('b');
+  const double step = drop_last('i') ? 1024.0 : 1000.0;
+  constexpr std::string_view prefixes = "kmgtp";
+  const auto prefix = rest.empty() ? std::string_view::npos : prefixes.find(rest.back());
+  double unit = 1.0;
+  if (prefix != std::string_view::npos) {
+    rest.remove_suffix(1);
+    unit = std::pow(step, static_cast<double>(prefix + 1));
+  } else if (step == 1024.0) {
+    return std::nullopt;
+  }
+  const auto number = number_from<double>(rest);
+  constexpr double largest = 9e18;  // within 63 bits
+  if (!number || !(*number * unit >= 1.0 && *number * unit <= largest)) return std::nullopt;
+  return static_cast<std::int64_t>(*number * unit);
+}
 
 /// As CLI11 names the types in the help.
 std::string type_name_of(const ConfigurationAxis& axis) {
@@ -16,6 +45,35 @@ std::string type_name_of(const ConfigurationAxis& axis) {
 
 }  // namespace
 
+CLI::Validator byte_count() {
+  return {[](std::string& text) {
+            const auto value = byte_count_from(text);
+            if (!value) return fmt::format("\"{}\" is not a size, such as 8GB or 512MiB", text);
+            text = fmt::format("{}", *value);
+            return std::string();
+          },
+          ""};
+}
+
+CLI::Validator file_name() {
+  return {[](std::string& text) {
+            return text.empty() ? std::string("the name of the file is empty") : std::string();
+          },
+          ""};
+}
+
+Problem problem_class(const std::string& letter) {
+  const auto* known = find_class(letter);
+  if (known == nullptr)
+    throw InputError(fmt::format("--class {}: unknown; valid: S, W, A, B, C, D, E, F", letter));
+  return *known;
+}
+
+CLI::Option* add_file_option(CLI::App& parser, const std::string& name, std::string& path,
+                             const std::string& help) {
+  return parser.add_option(name, path, help)->check(file_name())->type_name("FILE");
+}
+
 ProfileOptionTexts profile_is_used() {
   return {.profile = "tuning profile to use instead of the default one (cg2d tune)",
           .no_profile = "use no tuning profile"};
@@ -23,10 +81,7 @@ ProfileOptionTexts profile_is_used() {
 
 void add_profile_options(CLI::App& parser, ProfileSource& profile, const ProfileOptionTexts& texts,
                          const std::string& group) {
-  parser.add_option("--profile", profile.path, texts.profile)
-      ->check(file_name())
-      ->type_name("FILE")
-      ->group(group);
+  add_file_option(parser, "--profile", profile.path, texts.profile)->group(group);
   parser
       .add_flag_callback(
           "--no-profile", [&profile] { profile.is_used = false; }, texts.no_profile)
@@ -51,9 +106,8 @@ void add_bind_option(CLI::App& parser, std::string& word, const std::string& gro
 }
 
 void check_profile(const ProfileSource& profile) {
-  if (!profile.is_used && !profile.path.empty()) {
+  if (!profile.is_used && !profile.path.empty())
     throw InputError("--no-profile and --profile contradict each other: give one of them");
-  }
 }
 
 void add_axis_option(CLI::App& parser, std::string_view axis, AxisValues& values, const std::string& help,
@@ -85,6 +139,53 @@ Configuration configuration_from(const AxisValues& values, const Configuration& 
   auto configuration = crossed(common, values).front();
   check_configuration(configuration);
   return configuration;
+}
+
+void add_problem_options(CLI::App& parser, ProblemArguments& arguments, const std::string& group) {
+  const auto add = [&](const std::string& name, auto& value, const std::string& text) {
+    return parser.add_option(name, value, text)->group(group);
+  };
+  add("--n", arguments.n, "order of the matrix, instead of a class or of the class's")
+      ->transform(decimal<std::int64_t>());
+  add("--nonzer", arguments.nonzer, "nonzeros of each random vector")->transform(decimal<int>());
+  add("--shift", arguments.shift, "shift of the diagonal (lambda)")->transform(decimal<double>());
+  add("--niter", arguments.niter, "outer iterations")->transform(decimal<int>());
+  add("--reference", arguments.reference_zeta, "zeta to verify against, instead of the class's")
+      ->transform(decimal<double>());
+}
+
+Problem problem_from(const std::string& command, const std::string& class_letter,
+                     const ProblemArguments& arguments) {
+  Problem problem;
+  problem.class_name = "U";
+  if (!class_letter.empty()) {
+    problem = problem_class(class_letter);
+  } else {
+    std::vector<std::string> missing;
+    if (!arguments.n) missing.emplace_back("--n");
+    if (!arguments.nonzer) missing.emplace_back("--nonzer");
+    if (!arguments.shift) missing.emplace_back("--shift");
+    if (!arguments.niter) missing.emplace_back("--niter");
+    if (!missing.empty()) {
+      throw InputError(fmt::format("{}: which problem? give --class, or the missing {}", command,
+                                   fmt::join(missing, " ")));
+    }
+  }
+  if (arguments.n || arguments.nonzer || arguments.shift || arguments.niter) {
+    problem.class_name = "U";
+    problem.reference_zeta.reset();
+  }
+  problem.n = arguments.n.value_or(problem.n);
+  problem.nonzer = arguments.nonzer.value_or(problem.nonzer);
+  problem.niter = arguments.niter.value_or(problem.niter);
+  problem.shift = arguments.shift.value_or(problem.shift);
+  if (arguments.reference_zeta) {
+    if (*arguments.reference_zeta == 0.0)
+      throw InputError("--reference 0: must not be zero, since zeta is compared with it in relative terms");
+    problem.reference_zeta = arguments.reference_zeta;
+  }
+  check_problem(problem);
+  return problem;
 }
 
 }  // namespace cg2d

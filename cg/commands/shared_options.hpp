@@ -1,19 +1,65 @@
 #pragma once
 
-// Options that several subcommands have, and the checks of their values.
+// Options that several subcommands have, the validators of their values, and the checks that need the parsed values.
+
+#include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <cmath>
 #include <cstdint>
+#include <limits>
+#include <optional>
 #include <string>
+#include <type_traits>
 #include <vector>
 
+#include "cg/base/values.hpp"
+#include "cg/matrix/problem.hpp"
 #include "cg/solver/configuration.hpp"
 #include "cg/tuning/kernel_choice.hpp"
 
 namespace cg2d {
 
+/// A whole or finite decimal number. CLI11's own conversion does not say why it fails, takes an empty text
+/// for a missing option, and reads 010 as 8.
+template <typename Number>
+CLI::Validator decimal() {
+  return {[](std::string& text) {
+            const auto value = number_from<Number>(text);
+            if constexpr (std::is_integral_v<Number>) {
+              if (!value)
+                return fmt::format("\"{}\" is not a whole number up to {}", text,
+                                   std::numeric_limits<Number>::max());
+            } else {
+              if (!value || !std::isfinite(*value)) return fmt::format("\"{}\" is not a finite number", text);
+            }
+            text = fmt::format("{}", *value);
+            return std::string();
+          },
+          ""};
+}
+
+/// A size such as "8GB" or "512MiB".
+CLI::Validator byte_count();
+/// Any text but the empty one.
+CLI::Validator file_name();
+
+/// The class of that letter. Throws InputError.
+Problem problem_class(const std::string& letter);
+
 /// CLI11's own default group of options.
 inline constexpr const char* common_option_group = "Options";
+
+/// An option that names a file, and one that takes a list with commas between the values.
+CLI::Option* add_file_option(CLI::App& parser, const std::string& name, std::string& path,
+                             const std::string& help);
+template <typename Value>
+CLI::Option* add_list_option(CLI::App& parser, const std::string& name, std::vector<Value>& values,
+                             const std::string& help) {
+  auto* const option = parser.add_option(name, values, help)->delimiter(',');
+  if constexpr (std::is_same_v<Value, int>) option->transform(decimal<int>());
+  return option;
+}
 
 /// Help texts of --profile FILE and --no-profile, which subcommands use differently.
 struct ProfileOptionTexts {
@@ -48,5 +94,25 @@ void add_axis_lists(CLI::App& parser, AxisValues& values);
 /// The configuration with the values of these options, the other axes as in `common`. Throws InputError for a
 /// text that is no value, and for values that do not go together.
 Configuration configuration_from(const AxisValues& values, const Configuration& common = {});
+
+/// The numbers of a problem as given; the others come from the class.
+struct ProblemArguments {
+  std::optional<std::int64_t> n;
+  std::optional<int> nonzer;
+  std::optional<int> niter;
+  std::optional<double> shift;
+  std::optional<double> reference_zeta;
+
+  /// Whether anything but a class was given.
+  [[nodiscard]] bool has_any() const { return n || nonzer || niter || shift || reference_zeta; }
+};
+
+/// --n, --nonzer, --shift, --niter and --reference. `arguments` must outlive the parser.
+void add_problem_options(CLI::App& parser, ProblemArguments& arguments, const std::string& group);
+
+/// The problem of a class, with the numbers that override it; without a class (empty) all must be given.
+/// Throws InputError, which names the subcommand.
+Problem problem_from(const std::string& command, const std::string& class_letter,
+                     const ProblemArguments& arguments);
 
 }  // namespace cg2d

@@ -5,13 +5,10 @@
 
 #include <CLI/CLI.hpp>
 #include <limits>
-#include <memory>
 #include <string>
 #include <vector>
 
 #include "cg/base/errors.hpp"
-#include "cg/commands/option_values.hpp"
-#include "cg/commands/problem_options.hpp"
 #include "cg/commands/shared_options.hpp"
 #include "cg/commands/subcommand.hpp"
 #include "cg/report/result_file.hpp"
@@ -33,31 +30,22 @@ struct SweepArguments {
 void add_sweep_options(CLI::App& sweep, SweepArguments& arguments) {
   auto& options = arguments.options;
   auto& axes = options.axes;
-  sweep.add_option("--class", arguments.class_letters, "classes, such as A or A,B; A if not given")
-      ->delimiter(',');
+  add_list_option(sweep, "--class", arguments.class_letters, "classes, such as A or A,B; A if not given");
   add_problem_options(sweep, arguments.problem, common_option_group);
-  sweep.add_option("--ranks", axes.rank_counts, "rank counts, such as 2,4,8; all ranks started if not given")
-      ->delimiter(',')
-      ->transform(decimal<int>());
-  sweep
-      .add_option("--px", axes.columns,
-                  "process columns, such as 1,2,4; all that divide the ranks if not given")
-      ->delimiter(',')
-      ->transform(decimal<int>());
+  add_list_option(sweep, "--ranks", axes.rank_counts,
+                  "rank counts, such as 2,4,8; all ranks started if not given");
+  add_list_option(sweep, "--px", axes.columns,
+                  "process columns, such as 1,2,4; all that divide the ranks if not given");
   add_axis_lists(sweep, axes.values);
   add_profile_options(sweep, options.common.profile, profile_is_used());
   add_bind_option(sweep, arguments.bind);
   add_memory_limit_option(sweep, options.common.memory_limit_bytes);
   sweep.add_option("--repeat", options.round_count, "rounds: runs of each configuration; 3 if not given")
       ->transform(decimal<int>());
-  sweep
-      .add_option("--output", options.output, "file that gets a line per run; a sweep goes on where it ends")
-      ->check(file_name())
-      ->type_name("FILE");
+  add_file_option(sweep, "--output", options.output,
+                  "file that gets a line per run; a sweep goes on where it ends");
   sweep.add_flag("--fresh", options.fresh, "empty the file first");
-  sweep.add_option("--show", arguments.shown_file, "print the tables of a file, and run nothing")
-      ->check(file_name())
-      ->type_name("FILE");
+  add_file_option(sweep, "--show", arguments.shown_file, "print the tables of a file, and run nothing");
   sweep.add_flag("--progress", options.progress, "progress on stderr (a terminal gets it anyway)");
 }
 
@@ -96,27 +84,18 @@ SweepOptions sweep_options_from(const SweepArguments& arguments) {
   return options;
 }
 
-class SweepSubcommand final : public Subcommand {
- public:
-  void add_options(CLI::App& parser) override { add_sweep_options(parser, arguments_); }
-  [[nodiscard]] Action action() const override {
-    if (!arguments_.shown_file.empty()) {
-      return print_made_text([file = arguments_.shown_file] { return sweep_tables(read_results(file)); });
-    }
-    return
-        [options = sweep_options_from(arguments_)](comm::RankGroup& group) { return sweep(options, group); };
-  }
-
- private:
-  SweepArguments arguments_;
-};
+Action sweep_action(const SweepArguments& arguments) {
+  if (!arguments.shown_file.empty())
+    return print_made_text([file = arguments.shown_file] { return sweep_tables(read_results(file)); });
+  return command_action<sweep_options_from, sweep>(arguments);
+}
 
 }  // namespace
 
 SubcommandRow sweep_subcommand() {
   return {.name = "sweep",
           .description = "measure every grid in turns, and print which is best",
-          .make = []() -> std::unique_ptr<Subcommand> { return std::make_unique<SweepSubcommand>(); }};
+          .declare = subcommand_with<SweepArguments, add_sweep_options, sweep_action>};
 }
 
 }  // namespace cg2d

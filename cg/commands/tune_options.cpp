@@ -1,12 +1,9 @@
-#include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <memory>
 #include <string>
 #include <vector>
 
 #include "cg/base/errors.hpp"
-#include "cg/commands/option_values.hpp"
 #include "cg/commands/shared_options.hpp"
 #include "cg/commands/subcommand.hpp"
 #include "cg/studies/tune_command.hpp"
@@ -25,10 +22,9 @@ struct TuneArguments {
 
 void add_tune_options(CLI::App& tune, TuneArguments& arguments) {
   auto& options = arguments.options;
-  tune.add_option("--class", arguments.class_letters, "classes, such as A or A,B; A if not given")
-      ->delimiter(',');
-  tune.add_option("--grid", arguments.grids, "grids as PXxPY, such as 1x2,2x1; all of the ranks if not given")
-      ->delimiter(',');
+  add_list_option(tune, "--class", arguments.class_letters, "classes, such as A or A,B; A if not given");
+  add_list_option(tune, "--grid", arguments.grids,
+                  "grids as PXxPY, such as 1x2,2x1; all of the ranks if not given");
   add_axis_option(tune, "threads", arguments.axes);
   add_bind_option(tune, arguments.bind);
   add_axis_option(tune, "transport", arguments.axes, "way to move data (cg2d run --list-transports)");
@@ -59,23 +55,13 @@ TuneOptions tune_options_from(const TuneArguments& arguments) {
   return options;
 }
 
-class TuneSubcommand final : public Subcommand {
- public:
-  void add_options(CLI::App& parser) override { add_tune_options(parser, arguments_); }
-  [[nodiscard]] Action action() const override {
-    return [options = tune_options_from(arguments_)](comm::RankGroup& group) { return tune(options, group); };
-  }
-
- private:
-  TuneArguments arguments_;
-};
-
 }  // namespace
 
 SubcommandRow tune_subcommand() {
   return {.name = "tune",
           .description = "find the fastest kernel and its settings on this machine",
-          .make = []() -> std::unique_ptr<Subcommand> { return std::make_unique<TuneSubcommand>(); }};
+          .declare = subcommand_with<TuneArguments, add_tune_options,
+                                     command_action<tune_options_from, tune, TuneArguments>>};
 }
 
 }  // namespace cg2d

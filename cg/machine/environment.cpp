@@ -11,16 +11,13 @@
 #include <array>
 #include <cstdlib>
 #include <fstream>
-#include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <optional>
-#include <sstream>
 #include <utility>
 
 #include "cg/base/json_values.hpp"
 #include "cg/base/process_memory.hpp"
-#include "cg/base/text_format.hpp"
+#include "cg/base/values.hpp"
 
 namespace cg2d {
 namespace {
@@ -119,9 +116,8 @@ std::string encode(const NodeInfo& node) {
       {"processor", node.processor}, {"core_count", node.core_count}, {"available", node.available_bytes}};
   json["cores"] = node.cores;
   json["caches"] = nlohmann::ordered_json::array();
-  for (const auto& cache : node.caches) {
+  for (const auto& cache : node.caches)
     json["caches"].push_back({cache.level, cache.byte_count, cache.shared_by_cores});
-  }
   return json_text(json);
 }
 
@@ -131,9 +127,8 @@ void decode(const std::string& text, NodeInfo& node) {
   node.core_count = json.at("core_count");
   node.cores = json.at("cores").get<std::vector<std::string>>();
   node.available_bytes = json.at("available");
-  for (const auto& cache : json.at("caches")) {
+  for (const auto& cache : json.at("caches"))
     node.caches.push_back({.level = cache.at(0), .byte_count = cache.at(1), .shared_by_cores = cache.at(2)});
-  }
 }
 
 /// The setting in brackets of "always [madvise] never"; empty where there is none.
@@ -202,9 +197,8 @@ Environment inspect_environment(comm::RankGroup& group, int thread_count) {
   const auto my_node =
       static_cast<std::size_t>(environment.ranks[static_cast<std::size_t>(group.rank())].node);
   std::string answer;
-  if (first_ranks[my_node] == group.rank()) {
+  if (first_ranks[my_node] == group.rank())
     answer = encode(inspect_node(environment.nodes[my_node].host, node_masks[my_node]));
-  }
   const auto answers = group.gather_all(answer);
   for (std::size_t node = 0; node < environment.nodes.size(); ++node) {
     auto& info = environment.nodes[node];

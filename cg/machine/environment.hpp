@@ -50,6 +50,10 @@ struct Environment {
   std::optional<std::string> transparent_huge_pages{};  ///< the system's setting where rank 0 runs, if known
   bool oversubscribed = false;                          ///< on some node ranks x threads outnumber the cores
   bool ranks_oversubscribed = false;  ///< on some node the ranks alone do: waiting ranks yield
+
+  [[nodiscard]] comm::WaitMode wait_mode() const {
+    return ranks_oversubscribed ? comm::WaitMode::yield : comm::WaitMode::spin;
+  }
 };
 
 /// Collective. Every rank gets the whole answer.

@@ -12,7 +12,7 @@
 
 #include "cg/base/errors.hpp"
 #include "cg/base/json_values.hpp"
-#include "cg/base/text_file.hpp"
+#include "cg/base/output_file.hpp"
 #include "cg/machine/embedded_machines.hpp"
 #include "cg/solver/configuration.hpp"
 
@@ -37,9 +37,8 @@ struct Section {
   [[nodiscard]] double number(const std::string& key, double least) const {
     if (!has(key)) throw InputError(fmt::format("{} is missing: a number is needed", where(key)));
     const auto& value = json.at(key);
-    if (!value.is_number()) {
+    if (!value.is_number())
       throw InputError(fmt::format("{} must be a number, not {}", where(key), json_text(value)));
-    }
     const auto result = value.get<double>();
     if (!std::isfinite(result) || result < least) {
       throw InputError(
@@ -54,28 +53,24 @@ struct Section {
   }
   [[nodiscard]] int count(const std::string& key, int least) const {
     const double value = number(key, least);
-    if (value != std::floor(value) || value > 2147483647.0) {
+    if (value != std::floor(value) || value > 2147483647.0)
       throw InputError(fmt::format("{} is {}: a whole number is needed", where(key), value));
-    }
     return static_cast<int>(value);
   }
   [[nodiscard]] std::string text(const std::string& key) const {
-    if (!has(key) || !json.at(key).is_string() || json.at(key).get<std::string>().empty()) {
+    if (!has(key) || !json.at(key).is_string() || json.at(key).get<std::string>().empty())
       throw InputError(fmt::format("{} is missing: a text is needed", where(key)));
-    }
     return json.at(key).get<std::string>();
   }
   [[nodiscard]] Section section(const std::string& key) const {
-    if (!has(key) || !json.at(key).is_object()) {
+    if (!has(key) || !json.at(key).is_object())
       throw InputError(fmt::format("{} is missing: an object is needed", where(key)));
-    }
     return {.json = json.at(key), .path = path.empty() ? key : path + "." + key, .clock_hz = clock_hz};
   }
   /// The objects of a list.
   [[nodiscard]] std::vector<Section> list(const std::string& key) const {
-    if (!has(key) || !json.at(key).is_array() || json.at(key).empty()) {
+    if (!has(key) || !json.at(key).is_array() || json.at(key).empty())
       throw InputError(fmt::format("{} is missing: a list with at least one entry is needed", where(key)));
-    }
     std::vector<Section> sections;
     for (const auto& entry : json.at(key)) {
       const auto place = fmt::format("{}{}[{}]", path.empty() ? "" : path + ".", key, sections.size());
@@ -99,9 +94,8 @@ struct Section {
 
  private:
   void require_one(const std::string& first, const std::string& second) const {
-    if (has(first) == has(second)) {
+    if (has(first) == has(second))
       throw InputError(fmt::format("{} or {} is needed, one of the two", where(first), where(second)));
-    }
   }
   [[nodiscard]] double clock() const {
     if (clock_hz > 0.0) return clock_hz;
@@ -120,9 +114,8 @@ comm::SumForm sum_form_from(const Section& network) {
 /// A flag; false where the key is missing.
 bool flag_from(const Section& section, const std::string& key) {
   if (!section.has(key)) return false;
-  if (!section.json.at(key).is_boolean()) {
+  if (!section.json.at(key).is_boolean())
     throw InputError(fmt::format("{} must be true or false", section.where(key)));
-  }
   return section.json.at(key).get<bool>();
 }
 
@@ -139,9 +132,8 @@ std::vector<RowLengthCost> row_lengths_from(const Section& kernel) {
   for (const auto& point : kernel.list("row_lengths")) {
     curve.push_back({.row_length = point.positive("row_length"),
                      .seconds_per_nonzero = point.positive("seconds_per_nonzero")});
-    if (curve.size() > 1 && curve[curve.size() - 2].row_length >= curve.back().row_length) {
+    if (curve.size() > 1 && curve[curve.size() - 2].row_length >= curve.back().row_length)
       throw InputError(fmt::format("{} must be greater than the one before it", point.where("row_length")));
-    }
   }
   return curve;
 }
@@ -154,9 +146,8 @@ std::vector<TransportCost> transports_from(const Section& top) {
         .start_up_s = section.seconds("start_up_s", "start_up_clocks"),
         .bytes_per_s = section.per_second("bytes_per_s", "bytes_per_clock"),
         .add_s_per_element = section.seconds("add_seconds_per_element", "add_clocks_per_element")};
-    if (std::ranges::find(transports, cost.name, &TransportCost::name) != transports.end()) {
+    if (std::ranges::find(transports, cost.name, &TransportCost::name) != transports.end())
       throw InputError(fmt::format("{} is \"{}\" a second time", section.where("name"), cost.name));
-    }
     transports.push_back(std::move(cost));
   }
   return transports;
@@ -263,9 +254,8 @@ Json json_of(const MachineDescription& machine) {
   Json json{{"name", machine.name}, {"description", machine.description}, {"sources", machine.sources}};
   if (machine.description.empty()) json.erase("description");
   if (machine.clock_hz > 0.0) json["clock_hz"] = machine.clock_hz;
-  if (machine.calibrated_ranks > 0) {
+  if (machine.calibrated_ranks > 0)
     json["calibrated"] = {{"ranks", machine.calibrated_ranks}, {"threads", machine.calibrated_threads}};
-  }
   json["network"] = {{"start_up_s", network.start_up_s},
                      {"bytes_per_s", network.bytes_per_s},
                      {"add_seconds_per_element", network.add_s_per_element},
@@ -281,9 +271,8 @@ Json json_of(const MachineDescription& machine) {
                      {"dot_call_s", vectors.dot_call_s},
                      {"update_seconds_per_element", vectors.update_s_per_element},
                      {"update_call_s", vectors.update_call_s}};
-  if (machine.node.ranks > 0) {
+  if (machine.node.ranks > 0)
     json["node"] = {{"ranks", machine.node.ranks}, {"link_bytes_per_s", machine.node.link_bytes_per_s}};
-  }
   if (!machine.default_kernel.empty()) json["default_kernel"] = machine.default_kernel;
   json["kernels"] = Json::array();
   for (const auto& kernel : machine.kernels) json["kernels"].push_back(json_of(kernel));
@@ -358,23 +347,19 @@ Machine parse_machine(std::string_view text) {
   try {
     const auto json = Json::parse(text);
     if (!json.is_object()) throw InputError("a machine description must be a JSON object");
-    if (json.value("schema_version", Json()) != machine_version) {
+    if (json.value("schema_version", Json()) != machine_version)
       throw InputError(fmt::format("\"schema_version\" must be {}", machine_version));
-    }
     Machine machine;
     if (!json.contains("conditions")) {
       machine.conditions.push_back(description_of(json, ""));
       return machine;
     }
     const Section top{.json = json, .path = ""};
-    for (const auto& condition : top.list("conditions")) {
+    for (const auto& condition : top.list("conditions"))
       machine.conditions.push_back(description_of(condition.json, condition.path));
-    }
     return machine;
   } catch (const nlohmann::json::exception& error) {
-    // The library's texts begin with a number of its own: "[json.exception.parse_error.101] ...".
-    const std::string_view text_of_error(error.what());
-    throw InputError(std::string(text_of_error.substr(text_of_error.find(']') + 2)));
+    throw InputError(plain_text(error));
   }
 }
 
@@ -397,9 +382,8 @@ Machine find_machine(const std::string& name_or_file) {
     known += fmt::format("{}{}", known.empty() ? "" : ", ", machine.name);
   }
   const auto text = text_of_file(name_or_file);
-  if (!text) {
+  if (!text)
     throw InputError(fmt::format("is neither a file nor a machine that comes with cg2d ({})", known));
-  }
   return parse_machine(*text);
 }
 

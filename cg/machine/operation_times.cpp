@@ -5,13 +5,10 @@
 #include <algorithm>
 #include <functional>
 #include <memory>
-#include <utility>
 
 #include "cg/base/agreement.hpp"
 #include "cg/base/errors.hpp"
 #include "cg/solver/communicator_setup.hpp"
-#include "cg/solver/layout.hpp"
-#include "comm/rank_group.hpp"
 
 namespace cg2d {
 namespace {
@@ -147,9 +144,8 @@ std::vector<SumTime> time_sums(comm::RankGroup& group, std::span<const comm::Tra
   std::vector<SumTime> times;
   for (std::size_t k = 0; k < ways.size(); ++k) {
     agree_on(group, [&] {
-      if (!sums[k].is_right()) {
+      if (!sums[k].is_right())
         throw RunError(ExitCode::internal, fmt::format("{}: a wrong sum on rank {}", ways[k], group.rank()));
-      }
     });
     times.push_back({.way = ways[k], .seconds = samples[k]});
   }

@@ -2,11 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <numeric>
 #include <utility>
 
-#include "cg/solver/layout.hpp"
+#include "cg/solver/communicator_setup.hpp"
 #include "comm/schedule.hpp"
 
 namespace cg2d {
@@ -65,12 +64,10 @@ std::vector<int> sampled_ranks(int rank_count) {
 /// The shuffle of one rank, which sends and receives at the same time.
 double shuffle_seconds(const MessageCost& cost, const comm::BlockLayout& layout, int rank) {
   double elements = 0.0;
-  if (layout.shuffle_destination(rank) != rank || cost.shuffles_kept_pieces()) {
+  if (layout.shuffle_destination(rank) != rank || cost.shuffles_kept_pieces())
     elements = static_cast<double>(layout.piece(layout.row_piece_of(rank)).size());
-  }
-  if (layout.shuffle_source(rank) != rank) {
+  if (layout.shuffle_source(rank) != rank)
     elements = std::max(elements, static_cast<double>(layout.piece(layout.column_piece_of(rank)).size()));
-  }
   return cost.message(elements);
 }
 

@@ -5,12 +5,11 @@
 
 #include <array>
 #include <string>
-#include <vector>
 
 #include "cg/machine/machine_description.hpp"
 #include "cg/matrix/matrix_facts.hpp"
 #include "cg/matrix/problem.hpp"
-#include "cg/matrix/row_length_distribution.hpp"
+#include "cg/matrix/row_lengths.hpp"
 #include "cg/solver/configuration.hpp"
 #include "cg/solver/npb_iteration.hpp"
 #include "cg/timing/phase.hpp"

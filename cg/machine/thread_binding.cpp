@@ -14,7 +14,6 @@
 #include <sstream>
 #include <utility>
 
-#include "cg/base/text_format.hpp"
 #include "cg/base/values.hpp"
 
 namespace cg2d {
@@ -164,9 +163,8 @@ std::string describe_binding(const BindingFacts& facts) {
   if (!facts.is_bound) return "none: " + facts.why_not;
   constexpr std::size_t most_ranks = 4;
   std::string text = "each thread to a core of its own: ";
-  for (std::size_t rank = 0; rank < std::min(most_ranks, facts.ranks.size()); ++rank) {
+  for (std::size_t rank = 0; rank < std::min(most_ranks, facts.ranks.size()); ++rank)
     text += fmt::format("{}rank {} on {}", rank > 0 ? "; " : "", rank, fmt::join(facts.ranks[rank], " "));
-  }
   if (facts.ranks.size() > most_ranks) text += fmt::format("; ... of {} ranks", facts.ranks.size());
   return text;
 }

@@ -65,9 +65,8 @@ class BlockAssembler::ColumnSorter {
     std::uint32_t end = 0;
     for (auto& bucket : bucket_ends_) bucket = std::exchange(end, end + bucket);
     spread_.resize(products.size());
-    for (const auto& product : products) {
+    for (const auto& product : products)
       spread_[bucket_ends_[static_cast<std::size_t>(product.column) >> shift]++] = product;
-    }
     insertion_sort(spread_);
     return spread_;
   }

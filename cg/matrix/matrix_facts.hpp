@@ -11,7 +11,7 @@
 #include <string_view>
 
 #include "cg/matrix/problem.hpp"
-#include "cg/matrix/row_length_distribution.hpp"
+#include "cg/matrix/row_lengths.hpp"
 
 namespace cg2d {
 

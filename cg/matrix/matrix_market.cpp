@@ -79,14 +79,12 @@ void export_matrix_market(const kernels::CsrBlock& block, const comm::BlockLayou
     file->write(fmt::format("%%MatrixMarket matrix coordinate real symmetric\n% {}\n{} {} {}\n", title,
                             layout.size(), layout.size(), entry_count));
   });
-  for (std::string part = triangle.next_part(); !part.empty(); part = triangle.next_part()) {
+  for (std::string part = triangle.next_part(); !part.empty(); part = triangle.next_part())
     agreement.attempt([&] { file->write(part); });
-  }
   // After a failure the others' parts are received all the same, since they are sent.
   for (int rank = 1; rank < group.size(); ++rank) {
-    for (std::string part = group.receive_text(rank); !part.empty(); part = group.receive_text(rank)) {
+    for (std::string part = group.receive_text(rank); !part.empty(); part = group.receive_text(rank))
       agreement.attempt([&] { file->write(part); });
-    }
   }
   agreement.attempt([&] { file->commit(); });
   agreement.reach();

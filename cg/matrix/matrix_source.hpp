@@ -7,6 +7,7 @@
 #include <span>
 #include <string_view>
 
+#include "cg/base/interface.hpp"
 #include "cg/matrix/matrix_facts.hpp"
 #include "cg/matrix/problem.hpp"
 #include "comm/block_layout.hpp"
@@ -34,15 +35,8 @@ struct SourcePlan {
 };
 
 /// One matrix, to be made block by block.
-class MatrixSource {
+class MatrixSource : public Interface {
  public:
-  MatrixSource() = default;
-  virtual ~MatrixSource() = default;
-  MatrixSource(const MatrixSource&) = delete;
-  MatrixSource& operator=(const MatrixSource&) = delete;
-  MatrixSource(MatrixSource&&) = delete;
-  MatrixSource& operator=(MatrixSource&&) = delete;
-
   /// Known before anything is made, and the same on every rank.
   [[nodiscard]] virtual const MatrixFacts& facts() const = 0;
   [[nodiscard]] virtual SourcePlan plan(const comm::BlockLayout& layout) const = 0;

@@ -3,9 +3,7 @@
 // stream or sorts more than a row.
 
 #include <algorithm>
-#include <cmath>
 #include <memory>
-#include <utility>
 #include <vector>
 
 #include "cg/matrix/block_assembler.hpp"
@@ -46,9 +44,8 @@ std::vector<Repetition> all_repetitions(const StreamShare& share, std::int64_t f
                                         std::int64_t window, comm::RankGroup& group) {
   const auto mine = find_repetitions(share, first_number, window);
   std::vector<Repetition> all;
-  for (const auto& part : group.gather_all(std::span<const Repetition>(mine))) {
+  for (const auto& part : group.gather_all(std::span<const Repetition>(mine)))
     all.insert(all.end(), part.begin(), part.end());
-  }
   std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.later < b.later; });
   return all;
 }

@@ -1,7 +1,6 @@
 #include "cg/matrix/npb_vectors.hpp"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cassert>
 #include <cmath>
@@ -77,9 +76,8 @@ StreamShare draw_share(const Problem& problem, comm::IndexRange pairs, std::int6
     }
   };
   for (std::int64_t pair = 0; pair < pairs.size(); ++pair) {
-    if (pair % StreamShare::checkpoint_distance == 0) {
+    if (pair % StreamShare::checkpoint_distance == 0)
       share.checkpoints.push_back(static_cast<std::int64_t>(share.positions.size()));
-    }
     draw_one();
   }
   share.own_count = static_cast<std::int64_t>(share.positions.size());
@@ -105,9 +103,8 @@ std::vector<Repetition> find_repetitions(const StreamShare& share, std::int64_t 
       const std::int64_t first = std::max<std::int64_t>(0, later - window + 1);
       for (std::int64_t earlier = later - 1; earlier >= first; --earlier) {
         if (share.positions[static_cast<std::size_t>(earlier)] != position) continue;
-        if (earlier < share.own_count) {
+        if (earlier < share.own_count)
           found.push_back({.earlier = first_number + earlier, .later = first_number + later});
-        }
         break;
       }
     }

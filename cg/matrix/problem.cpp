@@ -52,12 +52,10 @@ void check_problem(const Problem& problem) {
         fmt::format("--nonzer {}: nonzeros of a random vector must be within 1 ... {} (the order n)",
                     problem.nonzer, problem.n));
   }
-  if (problem.niter < 1) {
+  if (problem.niter < 1)
     throw InputError(fmt::format("--niter {}: there must be at least 1 outer iteration", problem.niter));
-  }
-  if (!std::isfinite(problem.shift)) {
+  if (!std::isfinite(problem.shift))
     throw InputError(fmt::format("--shift {}: must be a finite number", problem.shift));
-  }
 }
 
 double official_flop_count(const Problem& problem) {

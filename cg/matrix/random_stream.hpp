@@ -20,7 +20,13 @@ class RandomStream {
     return state_;
   }
   /// Advances by `count` draws in log2(count) steps.
-  void jump(std::uint64_t count);
+  void jump(std::uint64_t count) {
+    std::uint64_t power = multiplier;  // multiplier^(2^bit), wrapping modulo 2^64 keeps the low 46 bits right
+    for (; count != 0; count >>= 1) {
+      if ((count & 1) != 0) state_ = (state_ * power) & mask;
+      power = (power * power) & mask;
+    }
+  }
   [[nodiscard]] std::uint64_t state() const { return state_; }
 
   /// The number in (0, 1) of a state; exact.

@@ -1,6 +1,6 @@
 #pragma once
 
-// The counted events of a run, in the reports.
+// The phases of a run in the reports: counted events, and the limits of the machine.
 
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -9,6 +9,15 @@
 #include "cg/run/run_report.hpp"
 
 namespace cg2d {
+
+/// An object with a value for each phase, by its name: value_of(index of the phase).
+template <typename ValueOf>
+nlohmann::ordered_json json_by_phase(const ValueOf& value_of) {
+  auto json = nlohmann::ordered_json::object();
+  for (std::size_t index = 0; index < phase_count; ++index)
+    json[std::string(phase_name(phase_at(index)))] = value_of(index);
+  return json;
+}
 
 /// One event over all ranks in the reported repetition.
 struct EventTotals {
@@ -32,5 +41,20 @@ double reading_share(const RunReport& report, const RepeatReport& repeat);
 /// Both: empty or null if no events were asked for; for a report with at least one repeat.
 std::string counters_text(const RunReport& report);
 nlohmann::ordered_json counters_json(const RunReport& report);
+
+/// One phase in the repetition reported, means over the ranks, for the whole timed region.
+struct PhaseShare {
+  double byte_count = 0.0;
+  double flop_count = 0.0;
+  double shortest_s = 0.0;  ///< by the limits of the machine
+  double measured_s = 0.0;
+  /// 1 for a phase at the limit of the machine; 0 for one without work.
+  [[nodiscard]] double share() const { return measured_s > 0.0 ? shortest_s / measured_s : 0.0; }
+};
+std::array<PhaseShare, phase_count> phase_shares(const RunReport& report);
+
+/// Both: empty or null if the limits were not measured; for a report with at least one repeat.
+std::string roofline_text(const RunReport& report);
+nlohmann::ordered_json roofline_json(const RunReport& report);
 
 }  // namespace cg2d

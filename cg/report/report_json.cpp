@@ -7,8 +7,7 @@
 #include "cg/report/build_info.hpp"
 #include "cg/report/report.hpp"
 #include "cg/report/report_counters.hpp"
-#include "cg/report/report_roofline.hpp"
-#include "cg/report/result_configuration.hpp"
+#include "cg/report/result_file.hpp"
 #include "cg/run/run_report.hpp"
 #include "cg/tuning/tuning_profile.hpp"
 
@@ -48,9 +47,9 @@ Json tuning_json(const RunReport& report) {
   const auto& choice = report.kernel_choice;
   return {{"kernel_by", choice_origin_name(choice.kernel_origin)},
           {"settings_by", choice_origin_name(choice.tuning_origin)},
-          {"critical_vector_length", number_or_null(choice.tuning.critical_vector_length)},
-          {"prefetch_distance", number_or_null(choice.tuning.prefetch_distance)},
-          {"block_width", number_or_null(choice.tuning.block_width)},
+          {"critical_vector_length", value_or_null(choice.tuning.critical_vector_length)},
+          {"prefetch_distance", value_or_null(choice.tuning.prefetch_distance)},
+          {"block_width", value_or_null(choice.tuning.block_width)},
           {"profile", report.profile.processor ? Json(report.profile.path) : Json(nullptr)},
           {"no_profile_because", report.profile.absence}};
 }
@@ -203,11 +202,9 @@ Json setup_json(const RunReport& report) {
 }
 
 Json prediction_json(const Prediction& prediction) {
-  Json phases = Json::object();
-  for (std::size_t index = 0; index < phase_count; ++index) {
-    phases[std::string(phase_name(phase_at(index)))] = prediction.phases[index];
-  }
-  return {{"machine", prediction.machine}, {"total_s", prediction.total_s()}, {"phases", std::move(phases)}};
+  return {{"machine", prediction.machine},
+          {"total_s", prediction.total_s()},
+          {"phases", json_by_phase([&](auto index) { return prediction.phases[index]; })}};
 }
 
 std::string write_json(const RunReport& report) { return json_text(report_json(report), 2) + "\n"; }
@@ -223,7 +220,7 @@ Json problem_json(const Problem& problem) {
           {"niter", problem.niter},
           {"shift", problem.shift},
           {"rcond", Problem::rcond},
-          {"reference_zeta", problem.reference_zeta ? Json(*problem.reference_zeta) : Json(nullptr)}};
+          {"reference_zeta", value_or_null(problem.reference_zeta)}};
 }
 
 Json environment_json(const Environment& environment) {
@@ -252,8 +249,7 @@ Json environment_json(const Environment& environment) {
           {"compiler", build_info::compiler},
           {"flags", build_info::flags},
           {"build_type", build_info::build_type},
-          {"transparent_huge_pages",
-           environment.transparent_huge_pages ? Json(*environment.transparent_huge_pages) : Json(nullptr)},
+          {"transparent_huge_pages", value_or_null(environment.transparent_huge_pages)},
           {"oversubscribed", environment.oversubscribed},
           {"nodes", std::move(nodes)},
           {"binding", std::move(ranks)}};

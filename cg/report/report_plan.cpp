@@ -2,11 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "cg/base/json_values.hpp"
-#include "cg/base/text_format.hpp"
+#include "cg/base/values.hpp"
 #include "cg/machine/environment.hpp"
 #include "cg/report/report.hpp"
 #include "cg/solver/configuration.hpp"

@@ -6,10 +6,9 @@
 #include <cmath>
 #include <iterator>
 
-#include "cg/base/text_format.hpp"
+#include "cg/base/values.hpp"
 #include "cg/report/report.hpp"
 #include "cg/report/report_counters.hpp"
-#include "cg/report/report_roofline.hpp"
 #include "cg/run/run_report.hpp"
 #include "cg/tuning/tuning_profile.hpp"
 

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "cg/base/text_format.hpp"
 #include "cg/base/values.hpp"
 
 namespace cg2d {

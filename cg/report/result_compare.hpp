@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "cg/base/sample.hpp"
-#include "cg/report/measured_configuration.hpp"
+#include "cg/report/result_file.hpp"
 
 namespace cg2d {
 

@@ -2,12 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
-#include <utility>
 
 #include "cg/base/errors.hpp"
 #include "cg/base/json_values.hpp"
-#include "cg/base/text_file.hpp"
+#include "cg/base/output_file.hpp"
+#include "cg/base/values.hpp"
 #include "cg/matrix/problem.hpp"
 #include "cg/report/report.hpp"
 
@@ -16,10 +17,22 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// The library's texts begin with a number of its own: "[json.exception.parse_error.101] ...".
-std::string plain_text(const nlohmann::json::exception& error) {
-  const std::string_view text(error.what());
-  return std::string(text.substr(text.find(']') + 2));
+Json value_of(const ConfigurationAxis& axis, const Configuration& configuration) {
+  const auto text = axis.print(configuration);
+  switch (axis.type) {
+    case AxisType::number:
+      return *number_from<int>(text);
+    case AxisType::flag:
+      return text == "on";
+    case AxisType::text:
+      break;
+  }
+  return text;
+}
+
+std::string text_of(const Json& value) {
+  if (value.is_boolean()) return value.get<bool>() ? "on" : "off";
+  return value.is_string() ? value.get<std::string>() : json_text(value);
 }
 
 std::string maker_from(const Json& program, const Json& environment) {
@@ -132,10 +145,28 @@ bool is_part_of_sweep_line(std::string_view text) {
 
 }  // namespace
 
-ResultRecord record_from(const Json& run) {
-  if (run.at("schema_version") != 1) {
-    throw InputError(fmt::format("its schema_version is {}, not 1", json_text(run.at("schema_version"))));
+void put_axes(Json& json, const Configuration& configuration, AxesIn which) {
+  for (const auto& axis : configuration_axes()) {
+    if (which == AxesIn::a_report || axis.is_crossed())
+      json[std::string(axis.name)] = value_of(axis, configuration);
   }
+}
+
+void read_axes(const Json& json, Configuration& configuration) {
+  for (const auto& axis : configuration_axes()) {
+    const auto value = json.find(std::string(axis.name));
+    if (value == json.end()) continue;
+    try {
+      axis.parse_recorded(configuration, text_of(*value));
+    } catch (const InputError& error) {
+      throw InputError(fmt::format("its {} cannot be read ({})", axis.name, error.what()));
+    }
+  }
+}
+
+ResultRecord record_from(const Json& run) {
+  if (run.at("schema_version") != 1)
+    throw InputError(fmt::format("its schema_version is {}, not 1", json_text(run.at("schema_version"))));
   ResultRecord record;
   record.asked = asked_from(run);
   record.status = run.at("status").get<std::string>();
@@ -199,6 +230,33 @@ std::vector<ResultRecord> read_results(const std::string& path) {
 
 std::string maker_of(const Environment& environment) {
   return maker_from(program_json(), environment_json(environment));
+}
+
+const ResultRecord& MeasuredConfiguration::median_run() const {
+  std::vector<const ResultRecord*> order;
+  for (const auto& run : runs) order.push_back(&run);
+  std::ranges::stable_sort(order, {}, &ResultRecord::time_s);
+  return *order[(order.size() - 1) / 2];
+}
+
+std::vector<MeasuredConfiguration> gathered(const std::vector<ResultRecord>& records) {
+  std::vector<MeasuredConfiguration> all;
+  for (const auto& record : records) {
+    auto found = std::ranges::find_if(all, [&](const auto& known) { return known.asked == record.asked; });
+    if (found == all.end()) {
+      all.emplace_back().asked = record.asked;
+      found = all.end() - 1;
+    }
+    if (!record.kernel_used.empty()) found->kernel_used = record.kernel_used;
+    if (record.succeeded()) {
+      found->runs.push_back(record);
+      found->times_s.insert(found->times_s.end(), record.times_s.begin(), record.times_s.end());
+    } else {
+      if (found->statuses.empty()) found->reason = record.reason;
+      found->statuses.push_back(record.status);
+    }
+  }
+  return all;
 }
 
 }  // namespace cg2d

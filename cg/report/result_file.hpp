@@ -10,9 +10,28 @@
 #include <vector>
 
 #include "cg/machine/performance_model.hpp"
-#include "cg/report/result_configuration.hpp"
+#include "cg/solver/configuration.hpp"
 
 namespace cg2d {
+
+/// The axes that a JSON object gets: all of them, or those that sweeps cross.
+enum class AxesIn { a_report, a_sweep };
+/// Adds one member for each of them, in the order of the table.
+void put_axes(nlohmann::ordered_json& json, const Configuration& configuration, AxesIn which);
+
+/// Sets the axes that are members of the object; the other axes stay as they are. Throws InputError
+/// for a value that the axis cannot have.
+void read_axes(const nlohmann::ordered_json& json, Configuration& configuration);
+
+/// One problem with one configuration: the run that a sweep makes and that results are compared by.
+struct ConfiguredProblem {
+  std::string problem;  ///< by problem_name()
+  Configuration configuration{};
+
+  /// Its unique text: "A 2x4 auto two-sided 1 thread".
+  [[nodiscard]] std::string key() const { return problem + " " + configuration_key(configuration); }
+  friend bool operator==(const ConfiguredProblem&, const ConfiguredProblem&) = default;
+};
 
 struct Environment;
 
@@ -62,5 +81,24 @@ std::size_t complete_lines(std::string_view text);
 /// The origin of a result: program version, compiler and flags, MPI, and processor with caches. Results of
 /// different makers do not share a sweep's file.
 std::string maker_of(const Environment& environment);
+
+/// All runs of one problem with one configuration.
+struct MeasuredConfiguration {
+  ConfiguredProblem asked;
+  std::string kernel_used;
+  std::vector<ResultRecord> runs;     ///< the successful ones
+  std::vector<double> times_s;        ///< of all their repetitions
+  std::vector<std::string> statuses;  ///< of the failed ones
+  std::string reason;                 ///< of the first failure
+
+  /// Whether its times count: no run failed.
+  [[nodiscard]] bool is_sound() const { return statuses.empty() && !times_s.empty(); }
+  /// The run with the median of the reported times; of an even number the lower of the middle two. At least
+  /// one must have succeeded.
+  [[nodiscard]] const ResultRecord& median_run() const;
+};
+
+/// Every configuration once, in the order of their first records.
+std::vector<MeasuredConfiguration> gathered(const std::vector<ResultRecord>& records);
 
 }  // namespace cg2d

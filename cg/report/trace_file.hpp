@@ -2,12 +2,11 @@
 
 // A trace as a file that trace viewers open: Chrome's Trace Event Format, for Perfetto and others.
 
-#include <cstdint>
 #include <string>
 
 #include "cg/base/output_file.hpp"
 #include "cg/run/run_report.hpp"
-#include "cg/timing/rank_trace.hpp"
+#include "cg/timing/phase_trace.hpp"
 #include "comm/rank_group.hpp"
 
 namespace cg2d {

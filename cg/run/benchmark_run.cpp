@@ -4,27 +4,20 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstdint>
-#include <memory>
-#include <optional>
 #include <utility>
 
 #include "cg/base/agreement.hpp"
 #include "cg/base/interrupt.hpp"
+#include "cg/base/output_file.hpp"
 #include "cg/base/process_memory.hpp"
-#include "cg/base/shared_output.hpp"
-#include "cg/base/stopwatch.hpp"
-#include "cg/base/text_format.hpp"
-#include "cg/machine/environment.hpp"
-#include "cg/machine/machine_description.hpp"
+#include "cg/base/sample.hpp"
 #include "cg/machine/performance_model.hpp"
 #include "cg/matrix/matrix_market.hpp"
 #include "cg/matrix/row_lengths.hpp"
 #include "cg/solver/block_product.hpp"
 #include "cg/solver/communicator_setup.hpp"
-#include "cg/solver/layout.hpp"
-#include "cg/timing/counter_setup.hpp"
+#include "cg/timing/phase_counters.hpp"
 #include "cg/tuning/run_plan.hpp"
 
 namespace cg2d {
@@ -67,8 +60,7 @@ void BenchmarkRun::prepare() {
   check_configuration(options_.configuration);
   const int thread_count = configuration().thread_count;
   report_.environment = inspect_environment(group_, thread_count);
-  report_.wait_mode =
-      report_.environment->ranks_oversubscribed ? comm::WaitMode::yield : comm::WaitMode::spin;
+  report_.wait_mode = report_.environment->wait_mode();
   group_.waiter().set_mode(report_.wait_mode);
   if (report_.environment->oversubscribed && thread_count > 1) {
     report_.warnings.push_back(fmt::format("ranks x threads ({} x {}) exceed the cores: expect slow threads",
@@ -147,9 +139,8 @@ void BenchmarkRun::try_grids() {
 Environment BenchmarkRun::granted_environment() const {
   Environment granted = *report_.environment;
   if (options_.memory_limit_bytes > 0) {
-    for (auto& node : granted.nodes) {
+    for (auto& node : granted.nodes)
       node.available_bytes = std::min(node.available_bytes, options_.memory_limit_bytes);
-    }
   }
   return granted;
 }
@@ -179,9 +170,8 @@ void BenchmarkRun::choose_transport(const comm::BlockLayout& layout, BlockProduc
 
 void BenchmarkRun::check_choices() {
   const auto& transport = first_transport();
-  if (const auto reason = transport.why_unavailable(group_); !reason.empty()) {
+  if (const auto reason = transport.why_unavailable(group_); !reason.empty())
     throw RunError(ExitCode::unavailable, fmt::format("--transport {}: {}", transport.name, reason));
-  }
   agree_on(group_, [&] {
     const auto& kernel = *report_.kernel_choice.kernel;
     if (const auto reason = kernel.why_unavailable(); !reason.empty()) {
@@ -420,6 +410,25 @@ void BenchmarkRun::verify() {
                                  zeta, *report_.problem.reference_zeta, Problem::tolerance);
     return;
   }
+}
+
+RunReport complete_run(const RunOptions& options, comm::RankGroup& group) {
+  const Progress silent(Progress::Silent{});
+  BenchmarkRun run(options, group, silent);
+  try {
+    run.prepare();
+    run.perform();
+  } catch (const RunError& error) {
+    run.note_failure(error);
+  }
+  return run.report();
+}
+
+comm::RankGroup* FirstRanks::of(int rank_count) {
+  if (all_.rank() >= rank_count) return nullptr;
+  auto& group = groups_[rank_count];
+  if (!group) group = std::make_unique<comm::RankGroup>(all_.first_ranks(rank_count));
+  return group.get();
 }
 
 }  // namespace cg2d

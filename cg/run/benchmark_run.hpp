@@ -2,6 +2,7 @@
 
 // One run of the benchmark, from options to a complete report.
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -15,8 +16,8 @@
 #include "cg/run/run_report.hpp"
 #include "cg/solver/stepped_solver.hpp"
 #include "cg/timing/cycle_counter.hpp"
-#include "cg/timing/rank_trace.hpp"
-#include "cg/tuning/grid_shortlist.hpp"
+#include "cg/timing/phase_trace.hpp"
+#include "cg/tuning/grid_trial.hpp"
 #include "cg/tuning/transport_choice.hpp"
 #include "comm/rank_group.hpp"
 
@@ -85,6 +86,24 @@ class BenchmarkRun {
   std::optional<ThreadBinding> binding_;
   std::vector<TraceEvent> trace_events_;
   std::optional<RankTrace> trace_;
+};
+
+/// A whole run: generation, warm-up, timed region, verification, without progress lines. A run that fails is
+/// a result, too: its report has the code and the reason. Collective over the group; the report is whole on
+/// rank 0. Throws MpiError, std::bad_alloc.
+RunReport complete_run(const RunOptions& options, comm::RankGroup& group);
+
+/// Groups of the first ranks of a group. Each is made on the first request and kept.
+class FirstRanks {
+ public:
+  explicit FirstRanks(const comm::RankGroup& all) : all_(all) {}
+
+  /// nullptr on ranks that do not belong to it. Collective over these ranks when it makes the group.
+  [[nodiscard]] comm::RankGroup* of(int rank_count);
+
+ private:
+  const comm::RankGroup& all_;
+  std::map<int, std::unique_ptr<comm::RankGroup>> groups_;
 };
 
 }  // namespace cg2d

@@ -1,6 +1,6 @@
 #include "cg/run/region_measurement.hpp"
 
-#include "cg/base/stopwatch.hpp"
+#include "cg/base/sample.hpp"
 #include "cg/timing/cycle_counter.hpp"
 
 namespace cg2d {

@@ -15,7 +15,6 @@
 #include "cg/run/run_report.hpp"
 #include "cg/solver/npb_iteration.hpp"
 #include "cg/solver/stepped_solver.hpp"
-#include "cg/timing/clock_alignment.hpp"
 #include "cg/timing/phase_counters.hpp"
 #include "cg/timing/phase_trace.hpp"
 #include "comm/communicator.hpp"

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "cg/base/errors.hpp"
-#include "cg/base/text_format.hpp"
 #include "cg/base/values.hpp"
 #include "cg/tuning/run_plan.hpp"
 

@@ -9,7 +9,7 @@
 #include "cg/machine/thread_binding.hpp"
 #include "cg/matrix/problem.hpp"
 #include "cg/solver/configuration.hpp"
-#include "cg/timing/counter_setup.hpp"
+#include "cg/timing/phase_counters.hpp"
 #include "cg/timing/phase_trace.hpp"
 #include "cg/tuning/kernel_choice.hpp"
 #include "comm/block_layout.hpp"

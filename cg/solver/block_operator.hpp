@@ -4,7 +4,7 @@
 
 #include <span>
 
-#include "cg/base/page_memory.hpp"
+#include "cg/base/process_memory.hpp"
 #include "cg/solver/block_product.hpp"
 #include "cg/solver/linear_operator.hpp"
 #include "cg/solver/vector_ops.hpp"

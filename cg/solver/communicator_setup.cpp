@@ -3,12 +3,19 @@
 #include <fmt/format.h>
 
 #include "cg/base/errors.hpp"
-#include "cg/base/page_memory.hpp"
 #include "cg/base/process_memory.hpp"
-#include "cg/base/text_format.hpp"
+#include "cg/base/values.hpp"
 #include "comm/shared_segment.hpp"
 
 namespace cg2d {
+
+comm::BlockLayout make_layout(const MatrixFacts& matrix, const Configuration& configuration) {
+  return equal_pieces(matrix.key.order, configuration.grid);
+}
+
+comm::BlockLayout equal_pieces(std::int64_t order, const comm::ProcessGrid& grid) {
+  return comm::BlockLayout::even(order, grid);
+}
 
 comm::CommunicatorOptions with_page_memory(comm::CommunicatorOptions options) {
   options.memory = &page_memory();

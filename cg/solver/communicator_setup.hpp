@@ -1,13 +1,24 @@
 #pragma once
 
-// Makes the communicator of a run, with a message for users where memory does not suffice.
+// The layout of a matrix on a grid, and the communicator of a transport for it: where both are made.
 
+#include <cstdint>
 #include <memory>
 
+#include "cg/matrix/matrix_facts.hpp"
+#include "cg/solver/configuration.hpp"
+#include "comm/block_layout.hpp"
 #include "comm/communicator.hpp"
 #include "comm/rank_group.hpp"
 
 namespace cg2d {
+
+/// The cut of a matrix for a configuration, whose grid must be known: pieces of equal numbers of rows. Local,
+/// and the same on every rank. Throws std::invalid_argument for an empty grid.
+comm::BlockLayout make_layout(const MatrixFacts& matrix, const Configuration& configuration);
+
+/// The cut of vectors that belong to no matrix, as measurements of messages move them: equal pieces.
+comm::BlockLayout equal_pieces(std::int64_t order, const comm::ProcessGrid& grid);
 
 /// The same options with the program's memory for the buffers.
 comm::CommunicatorOptions with_page_memory(comm::CommunicatorOptions options);

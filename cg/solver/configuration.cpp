@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "cg/base/errors.hpp"
-#include "cg/base/text_format.hpp"
 #include "cg/base/values.hpp"
 #include "kernels/spmv.hpp"
 
@@ -29,9 +28,8 @@ int whole_number(std::string_view option, std::string_view text, int smallest, i
   const auto value = number_from<int>(text);
   if (!value)
     throw InputError(fmt::format("{}: \"{}\" is not a whole number up to {}", option, text, largest));
-  if (*value < smallest || *value > largest) {
+  if (*value < smallest || *value > largest)
     throw InputError(fmt::format("{} {}: must be within {} ... {}", option, *value, smallest, largest));
-  }
   return *value;
 }
 

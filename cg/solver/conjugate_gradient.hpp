@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "cg/base/page_memory.hpp"
+#include "cg/base/process_memory.hpp"
 #include "cg/solver/distributed_vectors.hpp"
 #include "cg/solver/linear_operator.hpp"
 #include "cg/solver/preconditioner.hpp"

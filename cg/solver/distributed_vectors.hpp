@@ -4,7 +4,6 @@
 // in its phase.
 
 #include <array>
-#include <cstddef>
 #include <span>
 
 #include "cg/solver/linear_operator.hpp"

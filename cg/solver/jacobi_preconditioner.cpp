@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "cg/base/errors.hpp"
-#include "cg/base/page_memory.hpp"
+#include "cg/base/process_memory.hpp"
 #include "cg/solver/preconditioner.hpp"
 
 namespace cg2d {

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <span>
 
+#include "cg/base/interface.hpp"
 #include "cg/solver/vector_ops.hpp"
 
 namespace cg2d {
@@ -13,15 +14,8 @@ namespace cg2d {
 ///   write operand(), apply(), read result().
 /// apply() and sum_over_ranks() are collective over these ranks and called in the same order by all of them.
 /// Not thread-safe.
-class LinearOperator {
+class LinearOperator : public Interface {
  public:
-  LinearOperator() = default;
-  virtual ~LinearOperator() = default;
-  LinearOperator(const LinearOperator&) = delete;
-  LinearOperator& operator=(const LinearOperator&) = delete;
-  LinearOperator(LinearOperator&&) = delete;
-  LinearOperator& operator=(LinearOperator&&) = delete;
-
   /// Elements of this rank's piece of every vector; may be 0.
   [[nodiscard]] virtual std::size_t local_size() const = 0;
   /// This rank's piece of p, local_size() doubles, which the caller writes before apply(). Call it again

@@ -6,7 +6,8 @@
 #include <span>
 #include <vector>
 
-#include "cg/base/page_memory.hpp"
+#include "cg/base/interface.hpp"
+#include "cg/base/process_memory.hpp"
 #include "cg/matrix/problem.hpp"
 #include "cg/solver/conjugate_gradient.hpp"
 #include "cg/solver/distributed_vectors.hpp"
@@ -43,15 +44,8 @@ struct OuterStepCalls {
 };
 
 /// Told of every outer iteration: progress, requests to stop, checkpoints, traces.
-class OuterStepObserver {
+class OuterStepObserver : public Interface {
  public:
-  OuterStepObserver() = default;
-  virtual ~OuterStepObserver() = default;
-  OuterStepObserver(const OuterStepObserver&) = delete;
-  OuterStepObserver& operator=(const OuterStepObserver&) = delete;
-  OuterStepObserver(OuterStepObserver&&) = delete;
-  OuterStepObserver& operator=(OuterStepObserver&&) = delete;
-
   /// True requests to stop after the next outer iteration. Ranks need not answer alike: the request travels
   /// with sums that are there anyway.
   [[nodiscard]] virtual bool asks_to_stop() { return false; }

@@ -7,21 +7,15 @@
 #include <span>
 #include <string_view>
 
+#include "cg/base/interface.hpp"
 #include "cg/solver/linear_operator.hpp"
 #include "cg/solver/vector_ops.hpp"
 
 namespace cg2d {
 
 /// Symmetric and, as A, definite. Local: it sends nothing, and works on this rank's pieces.
-class Preconditioner {
+class Preconditioner : public Interface {
  public:
-  Preconditioner() = default;
-  virtual ~Preconditioner() = default;
-  Preconditioner(const Preconditioner&) = delete;
-  Preconditioner& operator=(const Preconditioner&) = delete;
-  Preconditioner(Preconditioner&&) = delete;
-  Preconditioner& operator=(Preconditioner&&) = delete;
-
   /// M = 1, the same answer on every rank: then r . M^-1 r is r . r, and one dot product is enough.
   [[nodiscard]] virtual bool is_identity() const { return false; }
   /// M^-1 r on this rank's piece, valid until the next call; may be r itself. Called within the phase of the

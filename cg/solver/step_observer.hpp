@@ -4,6 +4,8 @@
 
 #include <cmath>
 
+#include "cg/base/interface.hpp"
+
 namespace cg2d {
 
 /// The signs of p . A p so far. The matrix of NPB is negative definite, so "<= 0" alone tells nothing.
@@ -40,15 +42,8 @@ struct CgState {
 
 /// Told of every step of a solve: progress, guards, checkpoints, traces. The time it takes belongs to no
 /// phase.
-class StepObserver {
+class StepObserver : public Interface {
  public:
-  StepObserver() = default;
-  virtual ~StepObserver() = default;
-  StepObserver(const StepObserver&) = delete;
-  StepObserver& operator=(const StepObserver&) = delete;
-  StepObserver(StepObserver&&) = delete;
-  StepObserver& operator=(StepObserver&&) = delete;
-
   virtual void before_step() {}
   /// True asks to stop the solve here. All ranks must answer alike, as they do when the answer follows from
   /// the state: nothing is sent to agree on it.

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <optional>
 
+#include "cg/base/interface.hpp"
 #include "cg/solver/step_observer.hpp"
 
 namespace cg2d {
@@ -19,15 +20,8 @@ enum class SolveEnd {
 };
 
 /// Asked before every step, with the same state on all ranks, so that all ranks end alike.
-class StopRule {
+class StopRule : public Interface {
  public:
-  StopRule() = default;
-  virtual ~StopRule() = default;
-  StopRule(const StopRule&) = delete;
-  StopRule& operator=(const StopRule&) = delete;
-  StopRule(StopRule&&) = delete;
-  StopRule& operator=(StopRule&&) = delete;
-
   /// How the solve ends in this state; nothing: it goes on.
   [[nodiscard]] virtual std::optional<SolveEnd> end_of(const CgState& state) const = 0;
 };

@@ -15,14 +15,12 @@
 #include "cg/base/json_values.hpp"
 #include "cg/base/output_file.hpp"
 #include "cg/base/progress.hpp"
-#include "cg/base/shared_output.hpp"
-#include "cg/base/text_file.hpp"
-#include "cg/base/text_format.hpp"
 #include "cg/base/values.hpp"
 #include "cg/machine/environment.hpp"
 #include "cg/machine/machine_description.hpp"
 #include "cg/machine/performance_model.hpp"
 #include "cg/machine/thread_binding.hpp"
+#include "cg/report/report_counters.hpp"
 #include "cg/timing/cycle_counter.hpp"
 #include "cg/tuning/calibration.hpp"
 #include "cg/tuning/kernel_choice.hpp"
@@ -103,9 +101,8 @@ std::vector<ProblemModel> model_all(const Machine& machine, const ModelOptions& 
     const double one_rank_s = predict_grid(machine, options, problem, {.columns = 1, .rows = 1}).total_s();
     for (const int count : rank_counts_of(options, running_count)) {
       auto& row = model.rank_counts.emplace_back(RankCountModel{.rank_count = count, .grids = {}});
-      for (const auto& grid : grids_of(options, count)) {
+      for (const auto& grid : grids_of(options, count))
         row.grids.push_back(predict_grid(machine, options, problem, grid));
-      }
       row.efficiency = one_rank_s / (count * row.best().total_s());
     }
   }
@@ -125,9 +122,8 @@ std::string grid_table(const RankCountModel& row, double clock_hz, int product_c
     text += fmt::format(" {:>12.6g}", prediction.total_s());
     if (clock_hz > 0.0) {
       double product_s = 0.0;
-      for (const auto phase : {Phase::collection, Phase::multiply, Phase::summation, Phase::shuffle}) {
+      for (const auto phase : {Phase::collection, Phase::multiply, Phase::summation, Phase::shuffle})
         product_s += prediction.phase_s(phase);
-      }
       text += fmt::format(" {:>18.0f}", product_s * clock_hz / product_count);
     }
     text += prediction.configuration.grid == row.best().configuration.grid ? "  best\n" : "\n";
@@ -161,14 +157,6 @@ std::string text_of(const Machine& machine, const std::vector<ProblemModel>& mod
   return text;
 }
 
-Json phases_json(const Prediction& prediction) {
-  Json json = Json::object();
-  for (std::size_t k = 0; k < phase_count; ++k) {
-    json[std::string(phase_name(phase_at(k)))] = prediction.phases[k];
-  }
-  return json;
-}
-
 std::string json_of(const Machine& machine, const std::vector<ProblemModel>& models) {
   Json json{{"schema_version", 1}, {"machine", machine.conditions.front().name}, {"problems", Json::array()}};
   for (const auto& model : models) {
@@ -181,7 +169,7 @@ std::string json_of(const Machine& machine, const std::vector<ProblemModel>& mod
                          {"rows", prediction.configuration.grid.rows},
                          {"kernel", prediction.configuration.kernel},
                          {"total_s", prediction.total_s()},
-                         {"phases", phases_json(prediction)}});
+                         {"phases", json_by_phase([&](auto k) { return prediction.phases[k]; })}});
       }
       counts.push_back({{"ranks", row.rank_count},
                         {"best_grid", row.best().configuration.grid.name()},
@@ -230,9 +218,8 @@ class MachineFile {
   explicit MachineFile(const ModelOptions& options)
       : path_(options.machine.empty() ? default_place() : options.machine) {
     std::error_code ignored;
-    if (options.machine.empty()) {
+    if (options.machine.empty())
       std::filesystem::create_directories(std::filesystem::path(path_).parent_path(), ignored);
-    }
     try {
       const auto text = text_of_file(path_);
       if (text && !text->empty()) known_ = parse_machine(*text);
@@ -296,7 +283,7 @@ std::string calibration_text(const MachineDescription& machine, const std::strin
 ExitCode calibrate_machine(const ModelOptions& options, comm::RankGroup& group) {
   const Progress progress(options.progress, group.rank());
   const auto environment = inspect_environment(group, options.configuration.thread_count);
-  group.waiter().set_mode(environment.ranks_oversubscribed ? comm::WaitMode::yield : comm::WaitMode::spin);
+  group.waiter().set_mode(environment.wait_mode());
   group.waiter().set_tick_source(&read_cycle_counter);
   const ThreadBinding binding(group, environment, BindWish::automatic, options.configuration.thread_count);
   const auto profile = load_profile({}, environment, group);

@@ -4,11 +4,9 @@
 
 #include <algorithm>
 #include <limits>
-#include <utility>
 
+#include "cg/base/output_file.hpp"
 #include "cg/base/progress.hpp"
-#include "cg/base/shared_output.hpp"
-#include "cg/base/text_format.hpp"
 #include "cg/base/values.hpp"
 #include "cg/machine/environment.hpp"
 #include "cg/studies/pingpong_report.hpp"
@@ -18,9 +16,8 @@ namespace cg2d {
 namespace {
 
 void require_ranks_for(const PingPongOptions& options, int rank_count) {
-  if (rank_count < 2) {
+  if (rank_count < 2)
     throw InputError("pingpong goes between two ranks: start it on at least 2, by mpiexec -n 2");
-  }
   for (const auto& pair : options.pairs) {
     const int larger = std::max(pair.first, pair.second);
     if (larger >= rank_count) {
@@ -61,7 +58,7 @@ ExitCode pingpong(const PingPongOptions& options, comm::RankGroup& group) {
     report.pairs.push_back(measure_pair(group, pair, options.transfers, report.configuration));
   }
   const bool share_cores = environment.ranks_oversubscribed;
-  group.waiter().set_mode(share_cores ? comm::WaitMode::yield : comm::WaitMode::spin);
+  group.waiter().set_mode(environment.wait_mode());
   const auto transports = transports_for(group);
   report.transports_left_out = transports.left_out;
   progress.say("dot products");

@@ -3,20 +3,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <functional>
 #include <limits>
 #include <memory>
-#include <new>
-#include <optional>
 #include <ranges>
 #include <span>
 
 #include "cg/base/agreement.hpp"
 #include "cg/base/errors.hpp"
 #include "cg/machine/environment.hpp"
-#include "cg/solver/layout.hpp"
+#include "cg/solver/communicator_setup.hpp"
 #include "cg/tuning/tune_measure.hpp"
 #include "comm/mpi_handles.hpp"
 #include "comm/node_map.hpp"

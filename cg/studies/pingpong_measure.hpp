@@ -11,7 +11,6 @@
 #include <utility>
 #include <vector>
 
-#include "cg/base/line_fit.hpp"
 #include "cg/base/sample.hpp"
 #include "cg/machine/operation_times.hpp"
 #include "cg/matrix/problem.hpp"

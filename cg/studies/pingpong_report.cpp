@@ -9,7 +9,7 @@
 #include <stdexcept>
 
 #include "cg/base/json_values.hpp"
-#include "cg/base/text_format.hpp"
+#include "cg/base/values.hpp"
 
 namespace cg2d {
 namespace {
@@ -159,9 +159,8 @@ Json pair_json(const PairResult& pair) {
     times.push_back(std::move(entry));
   }
   Json lines = Json::array();
-  for (const auto& [method, line] : pair.lines) {
+  for (const auto& [method, line] : pair.lines)
     lines.push_back({{"method", method}, {"start_up_s", line.intercept}, {"seconds_per_byte", line.slope}});
-  }
   return {{"ranks", {pair.pair.first, pair.pair.second}},
           {"same_node", pair.same_node},
           {"transfers", std::move(times)},
@@ -239,11 +238,6 @@ std::string write_pingpong(const PingPongReport& report, std::string_view format
   return found->write(report);
 }
 
-std::vector<std::string> pingpong_format_names() {
-  std::vector<std::string> names;
-  names.reserve(pingpong_formats.size());
-  for (const auto& format : pingpong_formats) names.emplace_back(format.name);
-  return names;
-}
+std::vector<std::string> pingpong_format_names() { return names_of(pingpong_formats); }
 
 }  // namespace cg2d

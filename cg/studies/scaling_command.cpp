@@ -4,20 +4,16 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <memory>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "cg/base/agreement.hpp"
 #include "cg/base/interrupt.hpp"
+#include "cg/base/output_file.hpp"
 #include "cg/base/progress.hpp"
-#include "cg/base/shared_output.hpp"
-#include "cg/base/text_format.hpp"
 #include "cg/base/values.hpp"
 #include "cg/machine/environment.hpp"
 #include "cg/report/report.hpp"
-#include "cg/run/complete_run.hpp"
+#include "cg/run/benchmark_run.hpp"
 #include "cg/studies/scaling_plan.hpp"
 #include "cg/studies/scaling_table.hpp"
 #include "comm/communicator.hpp"

@@ -30,8 +30,6 @@ Json options_json(const ScalingStudy& study) {
           {"rounds", study.round_count}};
 }
 
-Json value_or_null(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
-
 Json round_json(const ScalingRun& run) {
   Json json{{"round", run.round},
             {"status", status_name(run.code)},

@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "cg/base/errors.hpp"
-#include "cg/base/text_format.hpp"
 #include "cg/base/values.hpp"
 #include "comm/communicator.hpp"
 

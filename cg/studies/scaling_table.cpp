@@ -6,7 +6,7 @@
 #include <array>
 #include <cmath>
 
-#include "cg/base/text_format.hpp"
+#include "cg/base/values.hpp"
 
 namespace cg2d {
 

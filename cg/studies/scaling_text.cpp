@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "cg/base/text_format.hpp"
+#include "cg/base/values.hpp"
 #include "cg/studies/scaling_table.hpp"
 
 namespace cg2d {

@@ -5,18 +5,17 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "cg/base/agreement.hpp"
 #include "cg/base/interrupt.hpp"
 #include "cg/base/output_file.hpp"
 #include "cg/base/progress.hpp"
-#include "cg/base/stopwatch.hpp"
+#include "cg/base/sample.hpp"
 #include "cg/base/values.hpp"
 #include "cg/machine/environment.hpp"
 #include "cg/report/report.hpp"
-#include "cg/run/complete_run.hpp"
+#include "cg/run/benchmark_run.hpp"
 #include "cg/studies/sweep_file.hpp"
 #include "cg/studies/sweep_table.hpp"
 #include "cg/tuning/kernel_choice.hpp"

@@ -3,7 +3,6 @@
 // `cg2d sweep`: complete runs on every grid, in turns, one line of a file for each.
 
 #include <string>
-#include <vector>
 
 #include "cg/base/errors.hpp"
 #include "cg/run/run_options.hpp"

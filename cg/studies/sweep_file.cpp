@@ -13,7 +13,7 @@
 
 #include "cg/base/errors.hpp"
 #include "cg/base/json_values.hpp"
-#include "cg/base/text_file.hpp"
+#include "cg/base/output_file.hpp"
 
 namespace cg2d {
 namespace {

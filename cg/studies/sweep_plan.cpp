@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "cg/base/errors.hpp"
-#include "cg/base/text_format.hpp"
 #include "cg/base/values.hpp"
 
 namespace cg2d {

@@ -5,11 +5,10 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "cg/matrix/problem.hpp"
-#include "cg/report/result_configuration.hpp"
+#include "cg/report/result_file.hpp"
 #include "cg/solver/configuration.hpp"
 #include "comm/block_layout.hpp"
 

@@ -7,10 +7,8 @@
 #include "cg/base/agreement.hpp"
 #include "cg/base/output_file.hpp"
 #include "cg/base/progress.hpp"
-#include "cg/base/text_format.hpp"
 #include "cg/base/values.hpp"
 #include "cg/machine/environment.hpp"
-#include "cg/machine/thread_binding.hpp"
 #include "cg/matrix/matrix_source.hpp"
 #include "cg/tuning/profile_file.hpp"
 #include "cg/tuning/tune_measure.hpp"
@@ -40,12 +38,10 @@ std::string head_text(const Environment& environment, const TuneOptions& options
 std::string curve_text(const ProcessorProfile& profile, int critical_vector_length) {
   std::string text = fmt::format("\n Rows of one length, plain CSR: ns per nonzero\n {:>10} {:>10} {:>10}\n",
                                  "row length", "scalar", "vectors");
-  for (const auto& point : profile.curve) {
+  for (const auto& point : profile.curve)
     text += fmt::format(" {:>10} {:>10.3f} {:>10.3f}\n", point.row_length, point.scalar_ns, point.vector_ns);
-  }
-  if (critical_vector_length == never_in_vectors) {
+  if (critical_vector_length == never_in_vectors)
     return text + " Critical vector length: none; the scalar loop is faster on every length here\n";
-  }
   return text + fmt::format(" Critical vector length: {}; from there on vectors are faster\n",
                             critical_vector_length);
 }
@@ -71,11 +67,10 @@ ExitCode tune(const TuneOptions& options, comm::RankGroup& group) {
   const Progress progress(options.progress, group.rank());
   const auto grids = resolve_grids(options, group.size());
   const auto environment = inspect_environment(group, options.configuration.thread_count);
-  group.waiter().set_mode(environment.ranks_oversubscribed ? comm::WaitMode::yield : comm::WaitMode::spin);
+  group.waiter().set_mode(environment.wait_mode());
   const auto& transport = *comm::find_transport(options.configuration.transport);
-  if (const auto reason = transport.why_unavailable(group); !reason.empty()) {
+  if (const auto reason = transport.why_unavailable(group); !reason.empty())
     throw RunError(ExitCode::unavailable, fmt::format("--transport {}: {}", transport.name, reason));
-  }
   const ThreadBinding binding(group, environment, options.bind, options.configuration.thread_count);
   std::optional<ProfileFile> file;
   std::optional<OutputFile> output;

@@ -2,7 +2,6 @@
 
 // `cg2d tune`: from measurements to a table and a profile.
 
-#include <string>
 #include <vector>
 
 #include "cg/base/errors.hpp"

@@ -28,9 +28,8 @@ std::string reason_of(const std::string& event_name, int error) {
     return fmt::format("PAPI: {}; no event of that name here: cg2d events lists what there is",
                        PAPI_strerror(error));
   }
-  if (error == PAPI_ECNFLCT) {
+  if (error == PAPI_ECNFLCT)
     return fmt::format("PAPI: {}; ask for fewer events, or for --papi-multiplex", PAPI_strerror(error));
-  }
   return fmt::format("PAPI: {}; {}", PAPI_strerror(error), counting_remedy());
 }
 

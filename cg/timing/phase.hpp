@@ -6,9 +6,11 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string_view>
 
+#include "cg/base/interface.hpp"
 #include "comm/communicator.hpp"
 
 namespace cg2d {
@@ -76,5 +78,12 @@ constexpr std::string_view phase_name(Phase phase) { return phase_row(phase).nam
 constexpr Phase phase_at(std::size_t index) { return phase_table()[index].phase; }
 /// The communicator's operation that a phase consists of, if any.
 constexpr std::optional<comm::Operation> operation_of(Phase phase) { return phase_row(phase).operation; }
+
+/// Called by the PhaseTimer that it is attached to, on the thread that times.
+class PhaseObserver : public Interface {
+ public:
+  /// One phase has ended; begin and end in reference clocks. Time spent here belongs to no phase.
+  virtual void after_phase(Phase phase, std::uint64_t begin_clocks, std::uint64_t end_clocks) = 0;
+};
 
 }  // namespace cg2d

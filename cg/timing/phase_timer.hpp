@@ -8,7 +8,6 @@
 
 #include "cg/timing/cycle_counter.hpp"
 #include "cg/timing/phase.hpp"
-#include "cg/timing/phase_observer.hpp"
 #include "comm/communicator.hpp"
 
 namespace cg2d {

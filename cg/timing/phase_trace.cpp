@@ -1,8 +1,63 @@
 #include "cg/timing/phase_trace.hpp"
 
+#include <algorithm>
+
 #include "cg/matrix/problem.hpp"
 
 namespace cg2d {
+namespace {
+
+/// Unsigned clocks apart, as a signed number.
+double clocks_between(std::uint64_t from, std::uint64_t to) {
+  return static_cast<double>(static_cast<std::int64_t>(to - from));
+}
+
+}  // namespace
+
+ClockMark mark_from(std::span<const RoundTrip> trips) {
+  const auto length = [](const RoundTrip& trip) { return trip.received - trip.sent; };
+  const auto& best = *std::min_element(trips.begin(), trips.end(),
+                                       [&](const auto& a, const auto& b) { return length(a) < length(b); });
+  return {.local_clocks = best.sent + length(best) / 2,
+          .reference_clocks = best.answered,
+          .uncertainty_clocks = static_cast<double>(length(best)) / 2.0};
+}
+
+ClockMark take_clock_mark(comm::RankGroup& group) {
+  constexpr int trip_count = 20;
+  if (group.rank() == 0) {
+    for (int rank = 1; rank < group.size(); ++rank) {
+      group.send_word(0, rank);  // it is this rank's turn
+      for (int trip = 0; trip < trip_count; ++trip) {
+        static_cast<void>(group.receive_word(rank));
+        group.send_word(read_cycle_counter(), rank);
+      }
+    }
+    const auto now = read_cycle_counter();
+    return {.local_clocks = now, .reference_clocks = now, .uncertainty_clocks = 0.0};
+  }
+  std::vector<RoundTrip> trips(trip_count);
+  static_cast<void>(group.receive_word(0));
+  for (auto& trip : trips) {
+    trip.sent = read_cycle_counter();
+    group.send_word(0, 0);
+    trip.answered = group.receive_word(0);
+    trip.received = read_cycle_counter();
+  }
+  return mark_from(trips);
+}
+
+ClockMap::ClockMap(const ClockMark& first, const ClockMark& last)
+    : first_(first), uncertainty_clocks_(std::max(first.uncertainty_clocks, last.uncertainty_clocks)) {
+  const double local = clocks_between(first.local_clocks, last.local_clocks);
+  const double reference = clocks_between(first.reference_clocks, last.reference_clocks);
+  if (local > 0.0 && reference > 0.0) rate_ = reference / local;
+}
+
+double ClockMap::reference_clocks_since(std::uint64_t origin, std::uint64_t local_clocks) const {
+  return clocks_between(origin, first_.reference_clocks) +
+         rate_ * clocks_between(first_.local_clocks, local_clocks);
+}
 
 PhaseTrace::PhaseTrace(int step_count, std::size_t product_parts)
     : step_count_(step_count),

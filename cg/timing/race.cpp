@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "cg/base/sample.hpp"
-#include "cg/base/stopwatch.hpp"
 
 namespace cg2d {
 namespace {

@@ -4,20 +4,15 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <limits>
-#include <memory>
 #include <numeric>
-#include <span>
 #include <utility>
 
 #include "cg/base/errors.hpp"
-#include "cg/base/line_fit.hpp"
 #include "cg/base/sample.hpp"
-#include "cg/base/stopwatch.hpp"
 #include "cg/machine/operation_times.hpp"
 #include "cg/machine/performance_model.hpp"
-#include "cg/solver/layout.hpp"
+#include "cg/solver/communicator_setup.hpp"
 #include "cg/solver/vector_ops.hpp"
 #include "cg/tuning/grid_solver.hpp"
 #include "cg/tuning/tune_measure.hpp"
@@ -397,9 +392,8 @@ std::vector<KernelCost> kernels_from(comm::RankGroup& group, int thread_count,
 
 MachineDescription calibrate(comm::RankGroup& group, const CalibrationConfig& config,
                              const std::function<void(const std::string&)>& say) {
-  if (group.size() < 2) {
+  if (group.size() < 2)
     throw InputError("--calibrate measures messages: start it on at least 2 ranks, by mpiexec -n 2");
-  }
   const int thread_count = config.configuration.thread_count;
   MachineDescription machine{.name = config.environment.nodes.front().processor_with_caches(),
                              .description = fmt::format("calibrated on {} ranks", group.size()),

@@ -4,7 +4,6 @@
 
 #include "cg/base/agreement.hpp"
 #include "cg/solver/communicator_setup.hpp"
-#include "cg/solver/layout.hpp"
 
 namespace cg2d {
 

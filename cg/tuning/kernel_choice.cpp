@@ -6,7 +6,7 @@
 
 #include "cg/base/agreement.hpp"
 #include "cg/base/errors.hpp"
-#include "cg/base/text_file.hpp"
+#include "cg/base/output_file.hpp"
 
 namespace cg2d {
 namespace {

@@ -7,7 +7,6 @@
 
 #include "cg/base/errors.hpp"
 #include "cg/base/output_file.hpp"
-#include "cg/base/text_file.hpp"
 
 namespace cg2d {
 

@@ -6,9 +6,8 @@
 #include <utility>
 
 #include "cg/base/errors.hpp"
-#include "cg/base/text_format.hpp"
-#include "cg/solver/layout.hpp"
-#include "kernels/spmv.hpp"
+#include "cg/base/values.hpp"
+#include "cg/solver/communicator_setup.hpp"
 
 namespace cg2d {
 namespace {
@@ -61,9 +60,8 @@ StripCost strip_cost(const Configuration& configuration, const comm::BlockLayout
 std::int64_t received_to_add(const comm::Schedule& schedule, const comm::GroupPieces& pieces) {
   std::int64_t count = 0;
   for (const auto& step : schedule.steps) {
-    if (step.receive_from != comm::ScheduleStep::no_partner && step.combine == comm::Combine::add) {
+    if (step.receive_from != comm::ScheduleStep::no_partner && step.combine == comm::Combine::add)
       count += pieces.element_count(step.received);
-    }
   }
   return count;
 }

@@ -3,7 +3,6 @@
 // What a run will take, computed before anything large is allocated: blocks, memory, messages.
 
 #include <cstdint>
-#include <string>
 #include <vector>
 
 #include "cg/machine/environment.hpp"

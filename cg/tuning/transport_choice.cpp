@@ -7,16 +7,14 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <span>
 #include <utility>
 
 #include "cg/base/errors.hpp"
 #include "cg/base/process_memory.hpp"
-#include "cg/base/stopwatch.hpp"
+#include "cg/base/sample.hpp"
 #include "cg/machine/operation_times.hpp"
 #include "cg/solver/communicator_setup.hpp"
-#include "cg/solver/configuration.hpp"
 #include "cg/solver/stepped_solver.hpp"
 #include "cg/timing/race.hpp"
 #include "cg/tuning/profile_file.hpp"

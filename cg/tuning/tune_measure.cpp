@@ -5,20 +5,17 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 #include <memory>
 #include <utility>
 
 #include "cg/base/agreement.hpp"
 #include "cg/base/process_memory.hpp"
-#include "cg/base/stopwatch.hpp"
-#include "cg/base/text_format.hpp"
+#include "cg/base/sample.hpp"
+#include "cg/base/values.hpp"
 #include "cg/machine/environment.hpp"
 #include "cg/matrix/half_storage.hpp"
 #include "cg/matrix/random_stream.hpp"
-#include "cg/solver/block_product.hpp"
 #include "cg/solver/communicator_setup.hpp"
-#include "cg/solver/layout.hpp"
 #include "cg/solver/stepped_solver.hpp"
 #include "kernels/spmv.hpp"
 
@@ -102,9 +99,8 @@ class SettingSearch {
     const auto seconds =
         race(group_, calls_of(products, &LocalProduct::multiply), {.budget_s = search_budget_s});
     const auto best = std::ranges::min_element(seconds) - seconds.begin();
-    if (seconds[static_cast<std::size_t>(best)] < clearly_faster * seconds.front()) {
+    if (seconds[static_cast<std::size_t>(best)] < clearly_faster * seconds.front())
       tuning_.*setting = candidates[static_cast<std::size_t>(best)];
-    }
   }
 
   [[nodiscard]] const kernels::Tuning& tuning() const { return tuning_; }

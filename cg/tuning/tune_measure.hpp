@@ -4,7 +4,6 @@
 // is that of the slowest rank. Contestants run in turns, so that a change of the machine hits all alike.
 
 #include <functional>
-#include <span>
 #include <string>
 #include <vector>
 

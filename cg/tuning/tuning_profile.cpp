@@ -46,9 +46,9 @@ Json json_of(const TunedCase& tuned) {
   Json kernels = Json::array();
   for (const auto& kernel : tuned.kernels) {
     kernels.push_back({{"name", kernel.name},
-                       {"critical_vector_length", number_or_null(kernel.tuning.critical_vector_length)},
-                       {"prefetch_distance", number_or_null(kernel.tuning.prefetch_distance)},
-                       {"block_width", number_or_null(kernel.tuning.block_width)},
+                       {"critical_vector_length", value_or_null(kernel.tuning.critical_vector_length)},
+                       {"prefetch_distance", value_or_null(kernel.tuning.prefetch_distance)},
+                       {"block_width", value_or_null(kernel.tuning.block_width)},
                        {"step_s", kernel.step_s}});
   }
   auto json = json_of(tuned.matrix, tuned.configuration);
@@ -209,9 +209,8 @@ ProcessorProfile processor_from(const Json& json) {
 
 int critical_vector_length_of(const std::vector<RowLengthPoint>& curve) {
   int length = never_in_vectors;
-  for (auto point = curve.rbegin(); point != curve.rend() && point->vector_ns <= point->scalar_ns; ++point) {
+  for (auto point = curve.rbegin(); point != curve.rend() && point->vector_ns <= point->scalar_ns; ++point)
     length = point->row_length;
-  }
   return length;
 }
 
@@ -277,9 +276,7 @@ TuningProfile parse_profile(std::string_view text) {
       profile.emplace(name, processor_from(processor));
     return profile;
   } catch (const nlohmann::json::exception& error) {
-    // The library's texts begin with a number of its own: "[json.exception.parse_error.101] ...".
-    const std::string_view text_of_error(error.what());
-    throw InputError(std::string(text_of_error.substr(text_of_error.find(']') + 2)));
+    throw InputError(plain_text(error));
   }
 }
 

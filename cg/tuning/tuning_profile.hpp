@@ -3,7 +3,6 @@
 // Times that `cg2d tune` and `cg2d run --transport auto` measured on a machine, and the file that keeps them
 // for `cg2d run`.
 
-#include <cstdint>
 #include <limits>
 #include <map>
 #include <optional>

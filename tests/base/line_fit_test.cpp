@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "cg/base/line_fit.hpp"
+#include "cg/base/sample.hpp"
 
 namespace cg2d {
 namespace {

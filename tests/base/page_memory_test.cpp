@@ -1,6 +1,6 @@
 // Vectors that ask for huge pages.
 
-#include "cg/base/page_memory.hpp"
+#include "cg/base/process_memory.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // Numbers as people and site scripts read them.
 
-#include "cg/base/text_format.hpp"
+#include "cg/base/values.hpp"
 
 #include <gtest/gtest.h>
 

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "cg/base/agreement.hpp"
-#include "cg/base/shared_output.hpp"
+#include "cg/base/output_file.hpp"
 #include "support/mpi_test.hpp"
 
 namespace cg2d::comm {

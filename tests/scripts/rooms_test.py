@@ -80,7 +80,7 @@ class Rooms(unittest.TestCase):
             for file in sources_of(folder)
             if re.search(r"BlockLayout::(even|weighted)\b", file.read_text())
         ]
-        self.assertEqual(makers, ["cg/solver/layout.cpp"], "others call make_layout(), which a configuration steers")
+        self.assertEqual(makers, ["cg/solver/communicator_setup.cpp"], "others call make_layout(), which a configuration steers")
 
     def test_no_room_of_cg_has_too_many_files(self):
         for folder in self.rooms:

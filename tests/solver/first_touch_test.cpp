@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-#include "cg/base/page_memory.hpp"
+#include "cg/base/process_memory.hpp"
 #include "cg/matrix/matrix_source.hpp"
 #include "cg/solver/block_operator.hpp"
 #include "cg/solver/block_product.hpp"

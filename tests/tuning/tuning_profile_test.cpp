@@ -2,7 +2,7 @@
 
 #include "cg/tuning/tuning_profile.hpp"
 
-#include "cg/base/text_file.hpp"
+#include "cg/base/output_file.hpp"
 
 #include <gtest/gtest.h>
 
