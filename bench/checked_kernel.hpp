@@ -21,14 +21,14 @@
 
 namespace cg2d::bench {
 
-/// A kernel, and how it is to work.
+/// A kernel and its settings.
 struct KernelChoice {
   std::string label;  ///< in the names of benchmarks
   const kernels::KernelRow* row = nullptr;
   kernels::KernelOptions options{};
 };
 
-/// All kernels that can serve here, in the order of the table. Says on stderr which ones cannot.
+/// All kernels that this processor can run, in the order of the table. Lists the others on stderr.
 std::vector<KernelChoice> kernel_choices(const kernels::KernelOptions& options);
 
 /// The result that a product must have, and the error that another order of the additions may make.

@@ -1,5 +1,5 @@
-// From which row length on do vectors pay? Every kernel on blocks whose rows all have the same length. Each
-// result is compared with the reference before anything is timed.
+// Finds the row length from which on vectors pay: every kernel on blocks whose rows all have the same length.
+// Each result is compared with the reference before anything is timed.
 
 #include <algorithm>
 #include <array>

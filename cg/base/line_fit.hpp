@@ -1,6 +1,6 @@
 #pragma once
 
-// A line through measured times: a start-up, and what comes on top of it for each byte (or element).
+// A line through measured times: a start-up time, and a time per byte (or element).
 
 #include <vector>
 

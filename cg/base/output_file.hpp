@@ -18,8 +18,8 @@ namespace cg2d {
 /// standard output.
 class OutputFile {
  public:
-  /// Throws RunError (cannot_create) when the file can't be made, so that a run fails before its hours, not
-  /// behind them.
+  /// Throws RunError (cannot_create) when the file can't be made, so that a run fails before it computes for
+  /// hours, not after.
   explicit OutputFile(std::string path);
   ~OutputFile();
   OutputFile(const OutputFile&) = delete;
@@ -29,7 +29,7 @@ class OutputFile {
 
   /// Throws RunError (cannot_write).
   void write(std::string_view text);
-  /// Everything is on disk and under its name, or RunError (cannot_write) is thrown.
+  /// After this call the file is complete on disk under its final name. Throws RunError (cannot_write).
   void commit();
 
  private:
@@ -40,8 +40,8 @@ class OutputFile {
   std::FILE* file_ = nullptr;
 };
 
-/// The text that `make` makes of results, locally. What goes wrong within, other than RunError and
-/// std::bad_alloc, is a defect, and thrown as RunError (internal): every rank then learns why there is none.
+/// Returns the text that `make` makes of results, locally. Any exception of `make` other than RunError and
+/// std::bad_alloc is a defect, and thrown as RunError (internal), so that every rank learns the reason.
 template <typename Make>
 std::invoke_result_t<Make> rendered(const Make& make) {
   try {

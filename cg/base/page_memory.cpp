@@ -7,8 +7,8 @@
 namespace cg2d {
 namespace {
 
-// As large as the largest pages that systems take for small ones. Vector operations on less run on one thread
-// in any case.
+// The size of the largest base pages in use (64 KiB). Vector operations on less run on one thread in any
+// case.
 constexpr std::size_t smallest_mapping = std::size_t{1} << 16;
 constexpr std::align_val_t alignment{64};
 

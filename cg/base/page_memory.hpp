@@ -1,6 +1,6 @@
 #pragma once
 
-// Memory for vectors: huge pages are asked for where it is large, and nobody has touched it yet. The one
+// Memory for vectors: large allocations ask for huge pages, and no thread has touched them yet. The one
 // mapping of huge pages is that of kernels/page_buffer.hpp.
 
 #include <cstddef>
@@ -12,8 +12,8 @@
 
 namespace cg2d {
 
-/// Zeroed memory. From 64 KiB on it has pages of its own, which nobody has touched; from 2 MiB on it begins
-/// on a border of huge pages. Aligned to 64 bytes. Throws std::bad_alloc.
+/// Zeroed memory. From 64 KiB on it has pages of its own, which no thread has touched; from 2 MiB on it
+/// begins on a border of huge pages. Aligned to 64 bytes. Throws std::bad_alloc.
 void* allocate_pages(std::size_t byte_count);
 /// `byte_count`: as it was asked for.
 void free_pages(void* address, std::size_t byte_count) noexcept;
@@ -37,8 +37,8 @@ struct HugePageAllocator {
   [[nodiscard]] T* allocate(std::size_t count) { return static_cast<T*>(allocate_pages(count * sizeof(T))); }
   void deallocate(T* address, std::size_t count) noexcept { free_pages(address, count * sizeof(T)); }
 
-  /// Without a value: zero in fresh memory. A container that has shrunk and grows again in place finds what
-  /// was there.
+  /// Without a value: zero in fresh memory. A container that has shrunk and grows again in place finds its
+  /// former values.
   template <typename U>
   void construct(U* /*place*/) noexcept {}
   template <typename U, typename... Values>

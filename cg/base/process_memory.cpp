@@ -12,7 +12,7 @@
 namespace cg2d {
 namespace {
 
-/// The number behind `key` in a file of lines "key number ..."; an empty key takes the first number of the
+/// The number after `key` in a file of lines "key number ..."; an empty key takes the first number of the
 /// file.
 std::optional<std::int64_t> number_in_file(const std::string& path, const std::string& key) {
   std::ifstream file(path);
@@ -25,7 +25,7 @@ std::optional<std::int64_t> number_in_file(const std::string& path, const std::s
   return std::nullopt;
 }
 
-/// What the control group still allows. Only the process's own group is looked at, under both versions of the
+/// Bytes that the control group still allows. Reads only the process's own group, by both versions of the
 /// interface.
 std::optional<std::int64_t> cgroup_available_bytes() {
   std::ifstream groups("/proc/self/cgroup");

@@ -1,6 +1,6 @@
 #pragma once
 
-// Memory of this process: what it holds, and what it may still take.
+// Memory of this process: resident bytes, and bytes that it may still allocate.
 
 #include <cstdint>
 
@@ -9,8 +9,8 @@ namespace cg2d {
 /// Peak resident memory of this process so far, bytes.
 std::int64_t peak_resident_bytes();
 
-/// What is resident of this process now, and the part of it that is in huge pages; bytes, 0 where the system
-/// does not say.
+/// Resident memory of this process now, and the part of it in huge pages; bytes, 0 where the system does not
+/// tell.
 std::int64_t resident_bytes();
 std::int64_t huge_page_bytes();
 

@@ -13,7 +13,7 @@ struct Sample {
   double minimum = 0.0;
   double maximum = 0.0;
   std::size_t count = 0;
-  /// (maximum - minimum) / median: what every table and file of the program calls spread.
+  /// (maximum - minimum) / median: "spread" in every table and file of the program.
   [[nodiscard]] double spread() const { return (maximum - minimum) / median; }
 };
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// A file that rank 0 writes for all ranks, who all know of its errors.
+// A file that rank 0 writes for all ranks; all ranks learn of its errors.
 
 #include <memory>
 #include <string>

@@ -4,7 +4,7 @@
 
 namespace cg2d {
 
-/// Runs from its making.
+/// Runs from its construction.
 class Stopwatch {
  public:
   [[nodiscard]] double seconds() const {

@@ -1,6 +1,6 @@
 #pragma once
 
-// Numbers as people and site scripts read them.
+// Numbers formatted for people and site scripts.
 
 #include <cstdint>
 #include <string>

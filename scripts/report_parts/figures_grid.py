@@ -4,7 +4,7 @@ from . import style
 from .panels import Axis, BarPanel, Bars, Cell, Figure, HeatPanel, Line, LinePanel
 from .studies import grid_name, official_grid, percent, seconds
 
-# A figure with more panels than this is not read.
+# A figure with more panels than this is too small to read.
 MOST_PANELS = 4
 
 
@@ -13,7 +13,7 @@ def ranks_text(count):
 
 
 def case_tip(case, *more):
-    """What is known of a case, in lines."""
+    """Lines that describe a case."""
     repeats = len(case.times_s)
     lines = [
         f"{ranks_text(case.grid[0] * case.grid[1])}, grid {grid_name(case.grid)}",
@@ -251,7 +251,7 @@ def scaling(material):
 
 
 def gain_text(study, rank_count):
-    """{"official", "worst"}: what other grids take, in words."""
+    """{"official", "worst"}: texts that say what other grids take."""
     best, official, worst = study.best(rank_count), study.official(rank_count), study.worst(rank_count)
     if official_grid(rank_count) is None:
         against_official = "none: not a power of two"

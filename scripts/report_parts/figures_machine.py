@@ -1,4 +1,4 @@
-"""What the machine can do: beside other machines, and over row lengths."""
+"""Figures of the machine: compared with other machines, and over row lengths."""
 
 from . import cp_pacs, style
 from .figures_grid import MOST_PANELS, case_tip
@@ -68,7 +68,7 @@ def why_no_row_lengths(material):
     return "" if any(entry["curve"] for entry in material.profile.values()) else "the tuning profile has no row lengths"
 
 
-# What a profile has as critical vector length where vectors never pay.
+# The critical vector length in a profile where vectors never pay.
 NEVER = 2**31 - 1
 
 

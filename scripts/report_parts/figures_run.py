@@ -1,4 +1,4 @@
-"""How a computation went: convergence and repeats."""
+"""Figures of the computation: convergence and repeats."""
 
 import statistics
 

@@ -92,7 +92,7 @@ def gains(study, rank_count):
 
 
 def settings_gains(study, rank_count):
-    """What the other kernels, transports and forms of the sum take on the best grid: no line, or one."""
+    """Times of the other kernels, transports and forms of the sum on the best grid: no line, or one."""
     first, *others = study.alternatives[rank_count][study.best(rank_count).grid[0]]
     if not others:
         return []
@@ -122,7 +122,7 @@ def best_grids(material):
 
 
 def several(values):
-    """What differs among the runs is named, each once."""
+    """Names each property that differs among the runs once."""
     return "; ".join(dict.fromkeys(str(value) for value in values))
 
 

@@ -57,7 +57,7 @@ def gaps(values):
 
 
 def tick_names(axis):
-    """Of a category axis; words below each other."""
+    """Names on a category axis, their words below each other."""
     return [name.replace(" ", "\n") for name in axis.names]
 
 
