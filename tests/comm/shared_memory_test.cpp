@@ -75,7 +75,7 @@ class ThreadMessages final : public NodeMessages {
                  const std::vector<NodeMessage>& receives)
       : boxes_(boxes), rank_(rank), sends_(sends), receives_(receives) {}
 
-  /// As MPI may: what is received can come from now on.
+  /// As MPI may: messages can arrive from now on.
   void start_receives() override {
     for (const auto& message : receives_) {
       for (const auto& range : message.ranges) std::ranges::fill(part(message, range), -1.0);
@@ -261,7 +261,8 @@ TEST(SharedMemoryTest, WithoutASumOfScalarsInBetweenWritersWaitForReaders) {
   }
 }
 
-/// A counter hands over what was written in front of it, to those that poll and those that sleep.
+/// Data written before a counter is raised are visible to threads that poll it and to threads that sleep on
+/// it.
 TEST(SharedCounterTest, WhatWasWrittenBeforeIsSeenBehind) {
   for (const auto mode : {WaitMode::spin, WaitMode::yield}) {
     constexpr int rounds = 2'000;

@@ -1,4 +1,4 @@
-// Which threads get which cores: topologies as data.
+// The assignment of threads to cores, for topologies given as data.
 
 #include "cg/machine/thread_binding.hpp"
 

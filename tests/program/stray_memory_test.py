@@ -1,4 +1,4 @@
-"""Memory that ranks share is gone with them, however they end: no name in /dev/shm, no process that holds it."""
+"""Memory that ranks share is freed with them, however they end: no name in /dev/shm, no process that holds it."""
 
 import os
 import pathlib
@@ -12,7 +12,7 @@ SHARED_MEMORY = pathlib.Path("/dev/shm")
 
 
 def names():
-    """What lies in shared memory under a name, but for what MPI and clang's OpenMP library leave there."""
+    """Names in shared memory, except those that MPI and clang's OpenMP library leave there."""
     others = ("mpich", "ucx", "__KMP_REGISTERED_LIB")
     return {path.name for path in SHARED_MEMORY.iterdir() if not any(word in path.name for word in others)}
 

@@ -44,7 +44,7 @@ class ThreadWaiting(ProgramTest):
     def test_ranks_that_the_launcher_has_bound_count_the_processors_of_all(self):
         bound = [*launch_words(2), "-bind-to", "hwthread:2"]
         self.assertEqual(self.run_limits(2, 2, launcher=bound).count("0"), 0)
-        # A mask that all ranks share is all that they have.
+        # Ranks that share a mask have only its processors.
         first, second = sorted(PROCESSORS)[:2]
         confined = ["taskset", "-c", f"{first},{second}", *launch_words(2)]
         self.assertEqual(self.run_limits(2, 2, launcher=confined).count("0"), 2)

@@ -17,7 +17,7 @@ namespace {
 using test::group;
 using test::SolverChoice;
 
-/// Class S with fewer steps: what goes wrong shows in the first two.
+/// Class S with fewer steps: faults show in the first two.
 Problem short_problem() {
   auto problem = *find_class("S");
   problem.niter = 2;
@@ -70,7 +70,7 @@ TEST(OverlapTest, WithThreads) {
   });
 }
 
-/// Of class A, which is large enough: its strips are multiplied in shares, with work for MPI in between.
+/// Class A is large enough: its strips are multiplied in shares, with work for MPI in between.
 TEST(OverlapTest, StripsInShares) {
   auto problem = *find_class("A");
   problem.niter = 1;
@@ -170,7 +170,7 @@ TEST(OverlapTest, TellsTheClocksOfProductsWhileTheOperandIsUnderWay) {
     EXPECT_EQ(of(Phase::collection).calls, product_count * (part_count > 1 ? part_count + 1 : 1));
     EXPECT_EQ(of(Phase::multiply).calls, product_count * part_count);
     EXPECT_EQ(of(Phase::summation).calls, product_count);
-    // What is multiplied behind the last part hides nothing.
+    // Products after the last part hide no communication.
     EXPECT_EQ(of(Phase::collection).hidden_clocks > 0, part_count > 1);
     EXPECT_LT(of(Phase::collection).hidden_clocks, of(Phase::multiply).clocks);
     EXPECT_EQ(of(Phase::multiply).hidden_clocks, 0U);

@@ -65,7 +65,7 @@ void expect_official_zetas(const std::vector<OuterStep>& steps, std::span<const 
   for (std::size_t k = 0; k < steps.size(); ++k) {
     // Another order of additions moves zeta by rounding errors only; the printed figures are good to 1e-14.
     EXPECT_NEAR(steps[k].zeta, zetas[k], test::relative_tolerance * zetas[k]) << "outer step " << k + 1;
-    // The official residuals are 1e-13 in the first step and 2e-15 behind it: rounding noise, so only the
+    // The official residuals are 1e-13 in the first step and 2e-15 after it: rounding noise, so only the
     // magnitude can agree.
     EXPECT_GT(steps[k].residual_norm, 0.0);
     EXPECT_LT(steps[k].residual_norm, k == 0 ? 1e-12 : 1e-14) << "outer step " << k + 1;
@@ -171,7 +171,7 @@ std::vector<double> exact_zetas(const Problem& problem) {
 }
 
 TEST(SolverTest, TinyProblemsHaveTheZetasOfExactSolves) {
-  // 25 CG steps solve systems of this order to rounding, and more: the steps behind the solution must change
+  // 25 CG steps solve systems of this order to rounding, and more: the steps after the solution must change
   // nothing.
   for (auto problem : {test::custom_problem(1, 1), test::custom_problem(2, 2), test::custom_problem(5, 1),
                        test::custom_problem(5, 5), test::custom_problem(7, 3)}) {
@@ -192,7 +192,7 @@ TEST(SolverTest, TinyProblemsHaveTheZetasOfExactSolves) {
   }
 }
 
-// ---------------------------------------------------------------- what a run can notice
+// ---------------------------------------------------------------- faults that a run notices
 
 /// A solver on the smallest grid of the ranks, for tests of single steps.
 class SingleSteps {

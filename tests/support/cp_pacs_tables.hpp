@@ -1,6 +1,6 @@
 #pragma once
 
-// What was measured on CP-PACS. Source: K. Itakura, M. Matsubara, T. Boku, H. Nakamura, K. Nakazawa,
+// Times measured on CP-PACS. Source: K. Itakura, M. Matsubara, T. Boku, H. Nakamura, K. Nakazawa,
 // "Performance Evaluation of NPB Kernel CG on CP-PACS", IPSJ Transactions 39(6), 1998; class B.
 
 #include <array>

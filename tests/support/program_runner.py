@@ -1,6 +1,6 @@
-"""Runs cg2d as a user does: under mpiexec, with a time limit, and leaves no process behind.
+"""Runs cg2d as a user does: under mpiexec, with a time limit, and leaves no process running.
 
-What to run comes from the environment, set by program_tests.cmake; by hand the release build is taken:
+The program to run comes from the environment, set by program_tests.cmake; by hand the release build is taken:
 
     export PYTHONPATH=tests/support
     python3 tests/program/report_test.py              all tests of a file
@@ -39,13 +39,13 @@ HANG_S = 120.0
 
 
 def launch_words(rank_count):
-    """The words in front of the program; without ranks it is started without a launcher, as one rank."""
+    """The launcher and its arguments; without ranks the program is started without a launcher, as one rank."""
     return [MPIEXEC, "-n", str(rank_count)] if rank_count else []
 
 
 @dataclasses.dataclass(frozen=True)
 class Outcome:
-    """How a program ended."""
+    """Exit code and output of a program that has ended."""
 
     command: str
     exit_code: int
