@@ -215,7 +215,7 @@ struct CommunicatorOptions {
   std::pmr::memory_resource* memory = std::pmr::new_delete_resource();
 };
 
-/// What sent() of a transport counts.
+/// The messages that sent() of a transport counts.
 enum class CountedTraffic {
   messages,       ///< as the schedules have them, which also fix the order of sums
   calls,          ///< of MPI's collectives, and the bytes handed over to them

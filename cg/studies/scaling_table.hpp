@@ -58,7 +58,8 @@ struct ScalingStudy {
 struct ScalingRow {
   ScalingWay way;
   std::vector<ScalingRun> runs;
-  /// Of its runs, if there are any and all succeeded; otherwise this and the following members are not set.
+  /// Times of its runs, if there are any and all succeeded; otherwise this and the following members are not
+  /// set.
   std::optional<Sample> time_s;
   ScalingRun median_run;  ///< of an even number the lower of the middle two
   double mops_total = 0.0;

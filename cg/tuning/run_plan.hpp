@@ -1,6 +1,6 @@
 #pragma once
 
-// What a run will take, computed before anything large is allocated: blocks, memory, messages.
+// Resources of a run (blocks, memory, messages), computed before anything large is allocated.
 
 #include <cstdint>
 #include <string>
