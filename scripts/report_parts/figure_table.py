@@ -1,4 +1,4 @@
-"""All figures of the report, in the order of the page. A new figure is a function and a row here."""
+"""All figures of the report, in the order of the page. A new figure needs a function and a row here."""
 
 import dataclasses
 import typing

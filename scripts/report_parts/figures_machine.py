@@ -8,7 +8,7 @@ from .panels import Axis, Figure, Line, LinePanel
 
 
 def machine_name(run):
-    """Processor and nodes."""
+    """The name of a machine: processor and nodes."""
     nodes = run.document["environment"]["nodes"]
     return f"{len(nodes)} x {nodes[0]['processor']}" if len(nodes) > 1 else nodes[0]["processor"]
 
@@ -97,7 +97,7 @@ def row_length_panel(processor, entry):
 
 
 def spaced(values):
-    """Those with room for a label on a logarithmic axis."""
+    """The values with room for a label on a logarithmic axis."""
     kept = []
     for value in values:
         if not kept or value >= 1.35 * kept[-1]:

@@ -137,8 +137,8 @@ def roofline(material):
     if panels:
         note = (
             "Phases with flops under the roofs of the same run, for the fastest grid that was run with --roofline; the "
-            "product is held against the bandwidth over the matrix, every other phase against that over the vectors. Share: "
-            "the least time that bytes and flops allow, over the time measured. A share above 100 % means that data were "
+            "limit of the product is the bandwidth over the matrix, that of every other phase the bandwidth over the vectors. "
+            "Share: the least time that bytes and flops allow, over the time measured. A share above 100 % means that data were "
             "still in a cache. "
         )
     if material.bench:

@@ -49,7 +49,7 @@ def table(heads, rows, numbers=()):
 
 
 def verdict(material, wrong_count):
-    """The answer to: which grid, and what does it gain."""
+    """The answer of the page: the best grid and its gain."""
     lines = []
     if wrong_count:
         runs = "run has" if wrong_count == 1 else "runs have"
@@ -68,7 +68,7 @@ def verdict(material, wrong_count):
 
 
 def gains(study, rank_count):
-    """Against the official and the worst grid, and whether that is more than the spread."""
+    """Compares with the official and the worst grid, and says whether the difference exceeds the spread."""
     best, official, worst = study.best(rank_count), study.official(rank_count), study.worst(rank_count)
     text = f"The worst grid measured, {grid_name(worst.grid)}, "
     if official is worst:

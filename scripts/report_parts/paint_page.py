@@ -1,4 +1,4 @@
-"""Makes Chart.js configurations of figures. The page has the little script that starts them (page.js)."""
+"""Makes Chart.js configurations of figures. page.js, a small script in the page, starts them."""
 
 import math
 
@@ -139,7 +139,7 @@ PAINTERS = {panels.LinePanel: lines_chart, panels.BarPanel: bars_chart, panels.H
 
 
 def chart_of(panel):
-    """The configuration, for JSON."""
+    """The configuration of a chart, ready for JSON."""
     return PAINTERS[type(panel)](panel)
 
 

@@ -44,7 +44,7 @@ class Case:
         return self.nearest(self.runs)
 
     def run_with(self, key):
-        """The same among those whose result has this key; None if there is none."""
+        """The same among the runs whose result has this key; None if there is none."""
         return self.nearest([run for run in self.runs if run.document.get(key)])
 
     def nearest(self, runs):
@@ -91,8 +91,8 @@ class Study:
 
     @property
     def shown_rank_count(self):
-        """Where one number of ranks must do: of those with the most ranks that had several grids the greatest that did not
-        share cores, else the greatest."""
+        """The number of ranks for figures that show only one: the greatest with several grids whose ranks did not share cores,
+        else the greatest with several grids."""
 
         def rank(rank_count):
             is_crowded = self.best(rank_count).run.document["environment"]["oversubscribed"]
