@@ -25,7 +25,8 @@ class Flags {
   /// The same for the letters of problem classes, such as "SWA". Throws InputError.
   std::vector<Problem> take_classes(std::string_view otherwise);
 
-  /// --cvl, --prefetch and --block-width of the kernels; what is not given is empty. Throws InputError.
+  /// --cvl, --prefetch and --block-width of the kernels; options that are not given are empty. Throws
+  /// InputError.
   kernels::Tuning take_tuning();
 
   /// The remaining arguments, the program's name first; terminated by a null pointer, as argv is.

@@ -49,7 +49,7 @@ class CheckedCommunicator {
   Communicator& operator*() { return *communicator_; }
 
   /// The communication of one product, and one sum of scalars. Collective; the same answer on every rank.
-  /// Leaves zeros to sum: what is summed again and again must not grow.
+  /// Leaves zeros to sum, since repeated sums of other numbers would grow.
   bool is_right() {
     ++first_value_;  // other numbers each time, so that stale results of an earlier call are detected
     const bool here = collects() && sums_and_shuffles() && sums_scalars();

@@ -9,7 +9,7 @@
 
 namespace cg2d {
 
-/// How a solve ended.
+/// The outcome of a solve.
 enum class SolveEnd {
   converged,   ///< the residual is as small as it was to be
   step_limit,  ///< all allowed steps are done
@@ -28,7 +28,7 @@ class StopRule {
   StopRule(StopRule&&) = delete;
   StopRule& operator=(StopRule&&) = delete;
 
-  /// How the solve ends in this state; nothing: it goes on.
+  /// The outcome if the solve ends in this state; empty if it continues.
   [[nodiscard]] virtual std::optional<SolveEnd> end_of(const CgState& state) const = 0;
 };
 

@@ -30,7 +30,7 @@ struct ScalingRun {
   ExitCode code = ExitCode::success;
   std::string reason;  ///< empty on success
   Problem problem;     ///< as this number of cores has it
-  /// As run; nothing if the run ended before it was known.
+  /// The configuration as run; empty if the run ended before it was known.
   std::optional<Configuration> configuration;
   double time_s = 0.0;  ///< of the timed region; this and the following members only on success
   double zeta = 0.0;

@@ -1,6 +1,6 @@
 #pragma once
 
-// Observers of phases: whatever wants to know when a phase has ended (counters of events, traces).
+// Observers of phases, which are notified when a phase has ended (counters of events, traces).
 
 #include <cstdint>
 

@@ -138,8 +138,8 @@ def roofline(material):
         note = (
             "Phases with flops under the roofs of the same run, for the fastest grid that was run with --roofline; the "
             "limit of the product is the bandwidth over the matrix, that of every other phase the bandwidth over the vectors. "
-            "Share: the least time that bytes and flops allow, over the time measured. A share above 100 % means that data were "
-            "still in a cache. "
+            "Share: the least time that bytes and flops allow, over the time measured. A share above 100 % means that data "
+            "were still in a cache. "
         )
     if material.bench:
         classes = list(dict.fromkeys(point["class"] for point in material.bench))

@@ -158,7 +158,7 @@ class ThreadLink final : public NodeLink {
   int rank_;
 };
 
-/// Nodes of so many ranks; 0: one node.
+/// Number of ranks per node; 0: one node.
 NodeMap nodes_of(int rank_count, int ranks_per_node) {
   std::vector<int> node_of;
   for (int rank = 0; rank < rank_count; ++rank)

@@ -69,7 +69,7 @@ class SchemaTest(ProgramTest):
 
 
 class Schema(SchemaTest):
-    """Every way to end writes what the schema says, and the schema is strict."""
+    """Every way to end writes a document of the schema, and the schema is strict."""
 
     def ending(self, exit_code, *arguments):
         outcome = run_program(2, "run", "--format", "json", *arguments)

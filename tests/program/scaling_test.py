@@ -103,7 +103,7 @@ class Strong(ScalingTest):
             columns, rows = map(int, figures["grid"].split("x"))
             self.assertEqual(columns * rows, way["ranks"])
             self.assert_close(figures["efficiency"] * way["cores"], figures["speed_up"], 1e-12)
-            # A rank alone waits for nobody.
+            # A single rank waits for no other.
             if way["ranks"] == 1:
                 self.assertEqual(figures["waiting_share"], 0.0)
         for cores in (1, 2, 4):

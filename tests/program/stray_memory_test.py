@@ -61,7 +61,7 @@ class StrayMemory(ProgramTest):
                 run.wait_for(r"outer iteration [2-9]/")
                 ranks = run.ranks()
                 self.assertEqual(len(ranks), 3)
-                self.assertEqual(set(ranks) - set(holders()), set())  # what is looked for can be found
+                self.assertEqual(set(ranks) - set(holders()), set())  # the test can find such memory
                 os.kill(ranks[1], signal.SIGKILL)
                 self.assertNotEqual(run.finish().exit_code, SUCCESS)
             self.expect_nothing_left()

@@ -14,7 +14,7 @@ WAITING = ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "KMP_BLOCKTIME", "KMP_LIBRARY")
 
 class ThreadWaiting(ProgramTest):
     def spin_limits(self, rank_count, *arguments, launcher=None, exit_code=SUCCESS, **setting):
-        """How long threads spin, as OpenMP says each time it is loaded: in GCC's library a count of turns, in clang's
+        """The time that threads spin, as OpenMP prints it when it is loaded: GCC's library as a count of turns, clang's in
         milliseconds."""
         environment = {name: value for name, value in os.environ.items() if name not in WAITING}
         environment |= {"OMP_DISPLAY_ENV": "verbose"} | setting

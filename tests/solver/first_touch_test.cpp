@@ -108,7 +108,7 @@ void expect_parts(std::span<double> vector, const std::vector<int>& threads,
   EXPECT_GE(compared + borders.size(), threads.size());
 }
 
-/// How many pages each thread of a team was the first to touch in `work`, by its faults.
+/// Number of pages that each thread of a team was the first to touch in `work`, by its faults.
 std::vector<std::int64_t> touched_pages(const std::function<void()>& work) {
   std::vector<std::int64_t> faults(thread_count);
   const auto count = [&](int sign) {

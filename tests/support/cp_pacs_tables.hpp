@@ -10,7 +10,7 @@ namespace cg2d::test {
 inline constexpr std::array<int, 4> paper_columns{1, 2, 4, 8};
 using ByColumns = std::array<double, 4>;
 
-/// Seconds on so many processing units (PUs), by Px.
+/// Seconds on that many processing units (PUs), by Px.
 struct PaperRow {
   int rank_count;
   ByColumns seconds;

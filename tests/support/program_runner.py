@@ -25,7 +25,7 @@ import unittest
 PROJECT = pathlib.Path(__file__).resolve().parent.parent.parent
 PROGRAM = os.environ.get("CG2D_PROGRAM", str(PROJECT / "build" / "release" / "cg2d"))
 MPIEXEC = os.environ.get("CG2D_MPIEXEC") or shutil.which("mpiexec.mpich") or "mpiexec"
-# A place for tuning profiles that has none: the user's own says nothing about what a test sees.
+# A folder without tuning profiles, so that the user's own profile does not change the results of tests.
 CACHE_FOLDER = tempfile.TemporaryDirectory(prefix="cg2d-cache-")
 os.environ["XDG_CACHE_HOME"] = CACHE_FOLDER.name
 SCHEMA = PROJECT / "cg" / "report" / "run_result.schema.json"
@@ -34,7 +34,7 @@ SCHEMA = PROJECT / "cg" / "report" / "run_result.schema.json"
 SUCCESS, USAGE, UNAVAILABLE, MEMORY, CANNOT_CREATE, CANNOT_WRITE = 0, 64, 69, 71, 73, 74
 INTERRUPTED, VERIFICATION_FAILED, NOT_FINITE = 75, 82, 84
 
-# A run that takes longer hangs: what the tests start takes seconds at most, even with sanitizers.
+# A run that takes longer hangs: runs of the tests take seconds at most, even with sanitizers.
 HANG_S = 120.0
 
 
