@@ -13,7 +13,7 @@
 
 namespace cg2d::bench {
 
-/// A command line that flags are taken from.
+/// A command line from which flags are taken.
 class Flags {
  public:
   Flags(int argument_count, char** arguments);
@@ -25,12 +25,13 @@ class Flags {
   /// The same for the letters of problem classes, such as "SWA". Throws InputError.
   std::vector<Problem> take_classes(std::string_view otherwise);
 
-  /// --cvl, --prefetch and --block-width of the kernels; what is not given is empty. Throws InputError.
+  /// --cvl, --prefetch and --block-width of the kernels; options that are not given are empty. Throws
+  /// InputError.
   kernels::Tuning take_tuning();
 
-  /// What was not taken; the program's name first. Null-terminated behind the last one, as argv is.
+  /// The remaining arguments, the program's name first; terminated by a null pointer, as argv is.
   [[nodiscard]] std::span<char*> rest() { return std::span(arguments_).first(arguments_.size() - 1); }
-  /// Throws InputError when something is left.
+  /// Throws InputError when arguments are left.
   void require_nothing_left() const;
 
  private:
@@ -39,8 +40,8 @@ class Flags {
   std::vector<char*> arguments_;
 };
 
-/// The whole of a measuring program: calls `run` and returns its exit code, or, after one line on stderr,
-/// that of what it throws.
+/// Body of main() of a measuring program: returns the exit code of `run`. An exception is printed as one line
+/// on stderr and gives its own exit code.
 int run_program(std::string_view name, int argument_count, char** arguments, int (*run)(Flags& flags));
 
 }  // namespace cg2d::bench

@@ -1,9 +1,9 @@
-// What one collection, summation, shuffle and sum of scalars takes with every transport, on every grid of the
-// ranks that it is started with, beside MPI's own all-reduce. Start it with mpiexec.
+// Times one collection, summation, shuffle and sum of scalars with every transport, on every grid of the
+// ranks of the job, and MPI's own all-reduce for comparison. Start it with mpiexec.
 //
-// Not with Google Benchmark: all ranks must make the same number of calls, so that number is fixed. A batch
-// of calls is timed between a barrier and the last call's end, on the slowest rank; results are checked
-// before and behind.
+// It does not use Google Benchmark: all ranks must make the same number of calls, so that number is fixed. A
+// batch of calls is timed between a barrier and the last call's end, on the slowest rank; results are checked
+// before and after.
 
 #include <fmt/format.h>
 
@@ -48,10 +48,10 @@ class CheckedCommunicator {
 
   Communicator& operator*() { return *communicator_; }
 
-  /// One product's worth of communication and one sum of scalars. Collective; the same answer on every rank.
-  /// Leaves zeros to sum: what is summed again and again must not grow.
+  /// The communication of one product, and one sum of scalars. Collective; the same answer on every rank.
+  /// Leaves zeros to sum, since repeated sums of other numbers would grow.
   bool is_right() {
-    ++first_value_;  // other numbers each time: what an earlier call left behind would be seen
+    ++first_value_;  // other numbers each time, so that stale results of an earlier call are detected
     const bool here = collects() && sums_and_shuffles() && sums_scalars();
     std::fill(communicator_->partial().begin(), communicator_->partial().end(), 0.0);
     return group_.minimum(here ? 1 : 0) == 1;
@@ -107,7 +107,7 @@ class CheckedCommunicator {
   std::int64_t first_value_ = 0;
 };
 
-/// How often something is called.
+/// The numbers of calls.
 struct Counts {
   int calls = 0;           // in a batch
   int blocking_calls = 0;  // likewise, of MPI's blocking all-reduce

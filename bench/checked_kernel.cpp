@@ -31,12 +31,12 @@ bool can_serve(const kernels::KernelRow& row) {
 
 }  // namespace
 
-std::vector<KernelChoice> kernel_choices(const kernels::KernelOptions& options) {
-  std::vector<KernelChoice> choices;
+std::vector<KernelConfig> kernel_configs(const kernels::KernelOptions& options) {
+  std::vector<KernelConfig> configs;
   for (const auto& row : kernels::kernel_table()) {
-    if (can_serve(row)) choices.push_back({.label = std::string(row.name), .row = &row, .options = options});
+    if (can_serve(row)) configs.push_back({.label = std::string(row.name), .row = &row, .options = options});
   }
-  return choices;
+  return configs;
 }
 
 void ExpectedSums::count_term(std::size_t index, double product) {
@@ -82,30 +82,30 @@ void ReferenceBlock::count_terms() {
   }
 }
 
-CheckedKernel::CheckedKernel(const KernelChoice& choice, const ReferenceBlock& reference)
+CheckedKernel::CheckedKernel(const KernelConfig& config, const ReferenceBlock& reference)
     : q_rows_(static_cast<std::size_t>(reference.block().row_count),
               std::numeric_limits<double>::quiet_NaN()),
-      q_columns_(choice.row->stores_half() ? static_cast<std::size_t>(reference.block().column_count) : 0,
+      q_columns_(config.row->stores_half() ? static_cast<std::size_t>(reference.block().column_count) : 0,
                  std::numeric_limits<double>::quiet_NaN()),
       operands_(reference.operands(q_rows_, q_columns_)) {
-  make(choice, reference.block().copy());
-  check(choice, reference);
+  make(config, reference.block().copy());
+  check(config, reference);
 }
 
-void CheckedKernel::make(const KernelChoice& choice, kernels::CsrBlock block) {
+void CheckedKernel::make(const KernelConfig& config, kernels::CsrBlock block) {
   const auto start = Clock::now();
-  kernel_ = choice.row->make(std::move(block), choice.options);
+  kernel_ = config.row->make(std::move(block), config.options);
   conversion_ms_ = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
 }
 
-void CheckedKernel::check(const KernelChoice& choice, const ReferenceBlock& reference) {
+void CheckedKernel::check(const KernelConfig& config, const ReferenceBlock& reference) {
   multiply();
-  if (kernel_->name() != choice.row->name) fault_ = "another kernel ran: " + std::string(kernel_->name());
+  if (kernel_->name() != config.row->name) fault_ = "another kernel ran: " + std::string(kernel_->name());
   if (!reference.is_right(q_rows_, q_columns_)) fault_ = "the result differs from the reference";
 }
 
-void Workbench::time(benchmark::State& state, const BlockSource& source, const KernelChoice& choice) {
-  prepare(source, choice);
+void Workbench::time(benchmark::State& state, const BlockSource& source, const KernelConfig& config) {
+  prepare(source, config);
   if (!kernel_->fault().empty()) {
     found_faults_ = true;
     state.SkipWithError(kernel_->fault().c_str());
@@ -120,21 +120,21 @@ void Workbench::time(benchmark::State& state, const BlockSource& source, const K
   set_counters(state, source, elapsed.count() / static_cast<double>(state.iterations()));
 }
 
-void Workbench::prepare(const BlockSource& source, const KernelChoice& choice) {
-  if (kernel_ && block_name_ == source.name && kernel_label_ == choice.label) return;
+void Workbench::prepare(const BlockSource& source, const KernelConfig& config) {
+  if (kernel_ && block_name_ == source.name && kernel_label_ == config.label) return;
   kernel_.reset();  // before another one takes its memory
-  kernel_.emplace(choice, block_for(source, choice));
-  kernel_label_ = choice.label;
+  kernel_.emplace(config, block_for(source, config));
+  kernel_label_ = config.label;
 }
 
-const ReferenceBlock& Workbench::block_for(const BlockSource& source, const KernelChoice& choice) {
+const ReferenceBlock& Workbench::block_for(const BlockSource& source, const KernelConfig& config) {
   if (!whole_ || block_name_ != source.name) {
     half_.reset();
     whole_.reset();
     whole_.emplace(source.make(), kernels::Storage::whole);
     block_name_ = source.name;
   }
-  if (!choice.row->stores_half()) return *whole_;
+  if (!config.row->stores_half()) return *whole_;
   if (!half_) {
     auto block = whole_->block().copy();
     source.keep_half(block);
@@ -162,10 +162,10 @@ void Workbench::set_counters(benchmark::State& state, const BlockSource& source,
   state.SetLabel(std::string(kernel_->kernel().instruction_set()));
 }
 
-void register_product(Workbench& workbench, const BlockSource& source, const KernelChoice& choice) {
-  const auto name = source.name + "/" + choice.label;
-  benchmark::RegisterBenchmark(name.c_str(), [&workbench, source, choice](benchmark::State& state) {
-    workbench.time(state, source, choice);
+void register_product(Workbench& workbench, const BlockSource& source, const KernelConfig& config) {
+  const auto name = source.name + "/" + config.label;
+  benchmark::RegisterBenchmark(name.c_str(), [&workbench, source, config](benchmark::State& state) {
+    workbench.time(state, source, config);
   })->UseRealTime();
 }
 

@@ -21,15 +21,15 @@
 
 namespace cg2d::bench {
 
-/// A kernel, and how it is to work.
-struct KernelChoice {
+/// A kernel and its settings.
+struct KernelConfig {
   std::string label;  ///< in the names of benchmarks
   const kernels::KernelRow* row = nullptr;
   kernels::KernelOptions options{};
 };
 
-/// All kernels that can serve here, in the order of the table. Says on stderr which ones cannot.
-std::vector<KernelChoice> kernel_choices(const kernels::KernelOptions& options);
+/// All kernels that this processor can run, in the order of the table. Lists the others on stderr.
+std::vector<KernelConfig> kernel_configs(const kernels::KernelOptions& options);
 
 /// The result that a product must have, and the error that another order of the additions may make.
 class ExpectedSums {
@@ -80,7 +80,7 @@ class ReferenceBlock {
 class CheckedKernel {
  public:
   /// The block must outlive the kernel.
-  CheckedKernel(const KernelChoice& choice, const ReferenceBlock& reference);
+  CheckedKernel(const KernelConfig& config, const ReferenceBlock& reference);
 
   /// The fault of the first product; empty if it was right.
   [[nodiscard]] const std::string& fault() const { return fault_; }
@@ -90,8 +90,8 @@ class CheckedKernel {
   void multiply() { kernel_->multiply(operands_); }
 
  private:
-  void make(const KernelChoice& choice, kernels::CsrBlock block);
-  void check(const KernelChoice& choice, const ReferenceBlock& reference);
+  void make(const KernelConfig& config, kernels::CsrBlock block);
+  void check(const KernelConfig& config, const ReferenceBlock& reference);
 
   std::unique_ptr<kernels::SpmvKernel> kernel_;
   HugePageVector q_rows_;
@@ -116,12 +116,12 @@ class Workbench {
   explicit Workbench(int thread_count) : read_bandwidth_(thread_count) {}
 
   /// Sets the counters. A wrong result is an error of the state, and nothing is timed.
-  void time(benchmark::State& state, const BlockSource& source, const KernelChoice& choice);
+  void time(benchmark::State& state, const BlockSource& source, const KernelConfig& config);
   [[nodiscard]] bool found_faults() const { return found_faults_; }
 
  private:
-  void prepare(const BlockSource& source, const KernelChoice& choice);
-  const ReferenceBlock& block_for(const BlockSource& source, const KernelChoice& choice);
+  void prepare(const BlockSource& source, const KernelConfig& config);
+  const ReferenceBlock& block_for(const BlockSource& source, const KernelConfig& config);
   void set_counters(benchmark::State& state, const BlockSource& source, double ns_per_product);
 
   kernels::ReadBandwidth read_bandwidth_;
@@ -134,10 +134,10 @@ class Workbench {
 };
 
 /// A benchmark named <block>/<label>, in wall time.
-void register_product(Workbench& workbench, const BlockSource& source, const KernelChoice& choice);
+void register_product(Workbench& workbench, const BlockSource& source, const KernelConfig& config);
 
-/// Hands the rest of the command line to Google Benchmark and runs what was registered. Returns the exit
-/// code.
+/// Passes the rest of the command line to Google Benchmark and runs the registered benchmarks. Returns the
+/// exit code.
 int run_registered(Flags& flags, const Workbench& workbench, int thread_count);
 
 }  // namespace cg2d::bench

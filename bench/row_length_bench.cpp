@@ -1,5 +1,5 @@
-// From which row length on do vectors pay? Every kernel on blocks whose rows all have the same length. Each
-// result is compared with the reference before anything is timed.
+// Finds the row length from which on vectors pay: every kernel on blocks whose rows all have the same length.
+// Each result is compared with the reference before anything is timed.
 
 #include <algorithm>
 #include <array>
@@ -18,7 +18,7 @@ namespace {
 
 using cg2d::bench::BlockSource;
 using cg2d::bench::Flags;
-using cg2d::bench::KernelChoice;
+using cg2d::bench::KernelConfig;
 using cg2d::bench::Workbench;
 using cg2d::kernels::CsrBlock;
 
@@ -75,23 +75,23 @@ void keep_half_of_tiles(CsrBlock& block) {
 
 /// The kernels; those with a critical vector length twice: always vectors, and as in the paper, whose first
 /// compiler made vectors from 50 entries on. And with the length of --cvl, if there is one.
-std::vector<KernelChoice> choices_of(const cg2d::kernels::KernelOptions& options) {
+std::vector<KernelConfig> configs_of(const cg2d::kernels::KernelOptions& options) {
   std::set<int> critical_lengths{0, 50};
   if (const auto length = options.tuning.critical_vector_length) critical_lengths.insert(*length);
-  std::vector<KernelChoice> choices;
-  for (const auto& choice : cg2d::bench::kernel_choices(options)) {
-    if (!choice.row->defaults.critical_vector_length) {
-      choices.push_back(choice);
+  std::vector<KernelConfig> configs;
+  for (const auto& config : cg2d::bench::kernel_configs(options)) {
+    if (!config.row->defaults.critical_vector_length) {
+      configs.push_back(config);
       continue;
     }
     for (const int length : critical_lengths) {
-      auto variant = choice;
+      auto variant = config;
       variant.options.tuning.critical_vector_length = length;
       variant.label += "-cvl" + std::to_string(length);
-      choices.push_back(variant);
+      configs.push_back(variant);
     }
   }
-  return choices;
+  return configs;
 }
 
 constexpr std::int64_t kilobyte = 1024;
@@ -129,13 +129,13 @@ BlockSource source_of(const BlockSize& size, int length) {
 
 int run(Flags& flags) {
   const int thread_count = flags.take_count("threads", 1);
-  const auto choices = choices_of({.thread_count = thread_count, .tuning = flags.take_tuning()});
+  const auto configs = configs_of({.thread_count = thread_count, .tuning = flags.take_tuning()});
   Workbench workbench(thread_count);
   for (const auto& size : take_sizes(flags)) {
     benchmark::AddCustomContext(size.name + "_kilobytes", std::to_string(size.kilobytes));
     for (const int length : row_lengths) {
       const auto source = source_of(size, length);
-      for (const auto& choice : choices) register_product(workbench, source, choice);
+      for (const auto& config : configs) register_product(workbench, source, config);
     }
   }
   return run_registered(flags, workbench, thread_count);

@@ -59,14 +59,14 @@ std::vector<ProcessGrid> measured_grids() {
 int run(Flags& flags) {
   const auto problems = flags.take_classes("SWA");
   const int thread_count = flags.take_count("threads", 1);
-  const auto choices =
-      cg2d::bench::kernel_choices({.thread_count = thread_count, .tuning = flags.take_tuning()});
+  const auto configs =
+      cg2d::bench::kernel_configs({.thread_count = thread_count, .tuning = flags.take_tuning()});
   VectorStore vectors;
   Workbench workbench(thread_count);
   for (const auto& problem : problems) {
     for (const auto& grid : measured_grids()) {
       const auto source = source_of(problem, grid, vectors);
-      for (const auto& choice : choices) register_product(workbench, source, choice);
+      for (const auto& config : configs) register_product(workbench, source, config);
     }
   }
   return run_registered(flags, workbench, thread_count);

@@ -24,7 +24,7 @@ using Clock = std::chrono::steady_clock;
 // Keeps integers exact (one binary place more) and y bounded over any number of iterations.
 constexpr double factor = 0.5;
 
-/// One operation: how it is called, and what y must be behind it.
+/// One operation: its call, and the expected y after it.
 struct Operation {
   std::string_view name;
   int doubles_moved;  // per element: each operand read or written once

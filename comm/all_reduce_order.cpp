@@ -9,7 +9,7 @@ AllReduceOrder::AllReduceOrder(int rank_count) : numbers_(static_cast<std::size_
   result_ = place_after(0, schedules_.front().steps.size());
 }
 
-/// The place of the number that a rank holds after so many of its steps.
+/// The place of the number that a rank holds after that many of its steps.
 std::size_t AllReduceOrder::place_after(int rank, std::size_t step_count) {
   if (step_count == 0) return static_cast<std::size_t>(rank);
   const auto& steps = schedules_[static_cast<std::size_t>(rank)].steps;

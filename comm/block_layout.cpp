@@ -81,8 +81,8 @@ IndexRange BlockLayout::column_block(int process_column) const {
 
 int BlockLayout::piece_of(std::int64_t index) const {
   // upper_bound steps over empty pieces: the last piece that starts at or before the index.
-  const auto behind = std::upper_bound(piece_starts_.begin(), piece_starts_.end(), index);
-  return static_cast<int>(behind - piece_starts_.begin()) - 1;
+  const auto after = std::upper_bound(piece_starts_.begin(), piece_starts_.end(), index);
+  return static_cast<int>(after - piece_starts_.begin()) - 1;
 }
 
 }  // namespace cg2d::comm

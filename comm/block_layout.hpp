@@ -1,6 +1,6 @@
 #pragma once
 
-// How the index range [0, n) is cut for a virtual Px x Py grid of ranks. Pure integer arithmetic, no MPI.
+// Cuts of the index range [0, n) for a virtual Px x Py grid of ranks. Pure integer arithmetic, no MPI.
 
 #include <cstdint>
 #include <span>
@@ -76,8 +76,8 @@ class BlockLayout {
     return grid_.rank_at(piece_number % grid_.rows, piece_number / grid_.rows);
   }
 
-  /// Where `rank` sends its row piece in the shuffle, and from where its column piece comes. Either may be
-  /// `rank`.
+  /// The rank to which `rank` sends its row piece in the shuffle, and the rank that sends its column piece.
+  /// Either may be `rank`.
   [[nodiscard]] int shuffle_destination(int rank) const { return column_owner_of(row_piece_of(rank)); }
   [[nodiscard]] int shuffle_source(int rank) const { return column_piece_of(rank); }
 

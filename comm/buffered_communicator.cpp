@@ -1,5 +1,5 @@
-// The communicator of all transports that move data between buffers of each rank. It knows what lies where
-// and which operations that takes; the transport knows how an operation moves its data.
+// The communicator of all transports that move data between buffers of each rank. It owns the buffers and
+// chooses the operations; the transport implements how an operation moves its data.
 
 #include <algorithm>
 #include <array>

@@ -109,8 +109,8 @@ class [[nodiscard]] Collection {
 
   /// Returns when column_block() is whole in the ranges of the parts 0 ... part. Throws MpiError.
   void wait_for_part(std::size_t part);
-  /// Lets what is under way go on; waits for nobody. Many implementations of MPI move long messages, and pass
-  /// on what has come, only inside of their calls. Throws MpiError.
+  /// Makes progress on pending operations; waits for no rank. Many implementations of MPI move long messages,
+  /// and pass on what has come, only inside of their calls. Throws MpiError.
   void progress();
   /// Returns when column_block() is whole and what this rank sends has left. Throws MpiError.
   void finish();
@@ -215,7 +215,7 @@ struct CommunicatorOptions {
   std::pmr::memory_resource* memory = std::pmr::new_delete_resource();
 };
 
-/// What sent() of a transport counts.
+/// The messages that sent() of a transport counts.
 enum class CountedTraffic {
   messages,       ///< as the schedules have them, which also fix the order of sums
   calls,          ///< of MPI's collectives, and the bytes handed over to them
@@ -231,7 +231,7 @@ enum class ScalarOrder {
 
 inline constexpr std::array all_sum_forms{SumForm::reduce_scatter, SumForm::whole_block};
 
-/// One transport, and all that others may want to know of it. A new one is one file that defines a row, and
+/// One transport, with the properties that callers need. A new one is one file that defines a row, and
 /// its entry in transport_table().
 struct TransportRow {
   std::string_view name;
@@ -263,7 +263,7 @@ const TransportRow* find_transport(std::string_view name);
 /// The transport of runs that name none.
 const TransportRow& default_transport();
 
-/// A communicator of one rank, for tests and for callers that have no MPI: it calls nothing of it, and sends
+/// A communicator of one rank, for tests and for callers without MPI: it calls no MPI function, and sends
 /// nothing. Its sums have the bits of any transport on one rank. Throws std::invalid_argument when the layout
 /// is of more than one rank. Not in transport_table().
 std::unique_ptr<Communicator> make_serial_communicator(const BlockLayout& layout,

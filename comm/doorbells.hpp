@@ -32,7 +32,7 @@ enum class Bell { sent, taken };
 /// No ring is missed: one before 1. is followed by the look, one after it ends or prevents the sleep.
 class Doorbells {
  public:
-  /// Collective over the group. Where a node has no shared memory its ranks reach nobody.
+  /// Collective over the group. Where a node has no shared memory its ranks reach no other rank.
   explicit Doorbells(RankGroup& group);
 
   /// Whether `rank` is on this node, so that the two can wake each other.
@@ -43,7 +43,7 @@ class Doorbells {
   /// How often a bell of mine has rung.
   [[nodiscard]] std::uint32_t rung(Bell bell) const;
   /// Sleeps until the bell has rung more often than `seen`, but a millisecond at most: MPI may need calls of
-  /// this rank for something that nobody rings for, such as the parts of a very long message.
+  /// this rank for events that ring no bell, such as the parts of a very long message.
   void sleep_unless_rung(Bell bell, std::uint32_t seen);
 
  private:

@@ -4,7 +4,7 @@
 //
 // A process id and a descriptor name a file only within one PID namespace of one machine. In a container, or
 // on another host of the same name, /proc/PID/fd/N may be a file of somebody else. So the owner writes random
-// numbers behind its part, tells them by MPI, and whoever maps the part compares them first.
+// numbers after its part and sends them by MPI, and a rank that maps the part compares them first.
 
 #include <array>
 #include <cstddef>
@@ -25,7 +25,7 @@ enum class PartFault : std::int64_t {
 /// Why ranks that found this cannot share memory, as a text for users; empty for `none`.
 std::string describe(PartFault fault);
 
-/// What the owner of a part tells those that map it; all bytes may go through MPI.
+/// The notice of the owner of a part to the ranks that map it; all bytes may go through MPI.
 struct PartNotice {
   std::uint64_t process_namespace = 0;  ///< inode of /proc/self/ns/pid; 0: unknown
   std::int64_t process = 0;

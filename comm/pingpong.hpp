@@ -23,7 +23,7 @@ struct VariableShape {
   std::size_t count = 1;
   std::size_t byte_count = 8;  ///< of each; at most INT_MAX
 
-  /// Where variable `index` begins in the memory of a transfer.
+  /// Offset of variable `index` in the memory of a transfer.
   [[nodiscard]] std::size_t offset(std::size_t index) const { return index * stride(); }
   /// The bytes that all variables take, with the gaps between them.
   [[nodiscard]] std::size_t memory_byte_count() const { return count * stride(); }

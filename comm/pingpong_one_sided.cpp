@@ -83,7 +83,7 @@ class OneSidedPingPong final : public PingPong {
         window_(pair.handle(), variables_begin + largest.memory_byte_count()) {
     std::fill_n(window_.memory(), variables_begin + largest.memory_byte_count(), std::byte{0});
     check(MPI_Win_sync(window_.handle()), "MPI_Win_sync");
-    pair_.barrier();  // nobody writes before the numbers are zero
+    pair_.barrier();  // no rank writes before the numbers are zero
   }
 
   [[nodiscard]] std::span<std::byte> outgoing(std::size_t method) override {

@@ -40,7 +40,7 @@ class PreparedGather : public PreparedOperation {
  public:
   virtual void begin() = 0;
   virtual void wait_for_part(std::size_t part) = 0;
-  /// Between begin() and finish(): lets what is under way go on.
+  /// Between begin() and finish(): makes progress on pending messages.
   virtual void progress() = 0;
   virtual void finish() = 0;
 };

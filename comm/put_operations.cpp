@@ -99,7 +99,7 @@ class PutSteps final : public PreparedGather {
   [[nodiscard]] bool takes_turns() const { return operation_ == Operation::dot; }
   [[nodiscard]] std::size_t turn() const { return static_cast<std::size_t>(takes_turns() ? number_ % 2 : 0); }
 
-  /// Returns when nobody reads what the last run wrote: invariants 2 and 3.
+  /// Returns when no rank reads the data of the last run any more: invariants 2 and 3.
   void wait_for_readers() {
     if (takes_turns()) return;
     if (number_ > 0 && shared_.scalar_sums == scalars_at_run_) shared_.port.wait_for_all();
@@ -126,7 +126,7 @@ class PutSteps final : public PreparedGather {
   std::size_t arrived_ = 0;  // steps of this run
 };
 
-/// Tells all ranks the slots of this one, and finds those that others have for it.
+/// Sends the slots of this rank to all ranks, and finds those that others have for it.
 class SlotExchange {
  public:
   SlotExchange(Shared& shared, const std::vector<PutSlot>& mine)

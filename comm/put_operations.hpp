@@ -47,7 +47,7 @@ class PutPort {
   virtual void notify(int rank, std::int64_t flag, std::uint64_t number) = 0;
   /// Returns when the flag of this rank has that number, and all that its sender completed before it is seen.
   virtual void wait_for(std::int64_t flag, std::uint64_t number) = 0;
-  /// Whether wait_for() would return at once; lets what is under way go on.
+  /// Whether wait_for() would return at once; makes progress on pending messages.
   [[nodiscard]] virtual bool has(std::int64_t flag, std::uint64_t number) = 0;
 
   /// Returns when all ranks have called it.

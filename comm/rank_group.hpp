@@ -36,9 +36,9 @@ class RankGroup {
   /// kept. Collective over them; the first call is set-up only, as first_ranks().
   [[nodiscard]] MPI_Comm part(const std::vector<int>& ranks);
 
-  /// A window of at least so many elements on each rank, contents unspecified. Reuses one that nobody holds
-  /// any more, since MPI takes long to make one. Collective; all ranks ask for the same size, and release
-  /// windows in the same order. Set-up only.
+  /// A window of at least the given number of elements on each rank, contents unspecified. Reuses a released
+  /// one, since MPI takes long to make one. Collective; all ranks ask for the same size, and release windows
+  /// in the same order. Set-up only.
   [[nodiscard]] std::shared_ptr<RmaWindow> borrow_window(std::int64_t element_count, int ranks_per_node);
 
   [[nodiscard]] int rank() const { return rank_; }

@@ -18,8 +18,8 @@ namespace cg2d::comm {
 
 class RankGroup;
 
-/// A part of so many elements of 8 bytes on each rank. Where there are several nodes it is a window of MPI,
-/// open to the accesses of all ranks (a passive epoch) from the constructor to the destructor.
+/// A part of the given number of elements of 8 bytes on each rank. Where there are several nodes it is a
+/// window of MPI, open to the accesses of all ranks (a passive epoch) from the constructor to the destructor.
 ///
 /// Inside a node it does not use MPI_Put: MPICH 4.0 over UCX lets a put in only while its target calls MPI,
 /// and MPI_Win_flush spins until then. Where ranks outnumber cores that takes a time slice, 10 ms and more.

@@ -77,7 +77,7 @@ class GroupPieces {
   /// The pieces first_piece ... first_piece + group_size - 1 of the layout; offsets count from the first
   /// one's begin.
   GroupPieces(const BlockLayout& layout, int first_piece, int group_size);
-  /// The pieces of a sum of so many numbers over a group: the first member's piece is all of them.
+  /// The pieces of a sum of that many numbers over a group: the first member's piece is all of them.
   static GroupPieces of_scalars(int group_size, std::int64_t count);
 
   [[nodiscard]] int group_size() const { return static_cast<int>(starts_.size()) - 1; }

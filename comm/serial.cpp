@@ -1,4 +1,4 @@
-// One rank: nothing is sent, and nobody is waited for.
+// One rank: sends nothing, and waits for no rank.
 
 #include <cassert>
 #include <stdexcept>

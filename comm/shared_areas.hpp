@@ -92,7 +92,7 @@ class SharedAreas {
   struct PartPlan {
     std::size_t byte_count = 0;
     std::array<Area, 2> partial{};  // by SummedOver
-    // Of the first part only:
+    // Members of the first part only:
     std::size_t node_control = 0;
     std::size_t operand_ready = 0;
     std::array<std::size_t, 2> partial_ready{};

@@ -38,7 +38,7 @@ void SharedCounter::sleep_before(std::uint64_t number) {
   const std::uint64_t seen = count_.load(std::memory_order_seq_cst);
   if (seen < number) {
     // If it was counted up in between, the system sees another number than `seen` and returns at once. Each
-    // sleep has an end: a rank that is killed between the count and the wake leaves nobody asleep for good.
+    // sleep has an end: a rank that is killed between the count and the wake leaves no rank asleep forever.
     constexpr long longest_ns = 10'000'000;
     timespec longest{};
     longest.tv_nsec = longest_ns;

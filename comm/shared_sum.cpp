@@ -164,7 +164,7 @@ void SharedSum::run(std::uint64_t scalar_sums) {
 
 /// Sends other nodes the sums of this one, and receives theirs.
 void SharedSum::exchange() {
-  // Nobody on this node reads the last sums any more: partial() or a sum_scalars() has seen to that.
+  // No rank of this node reads the last sums any more: partial() or a sum_scalars() has waited for that.
   exchange_->start_receives();
   for (const auto& share : shares_) {
     wait_for_partials(share.group);

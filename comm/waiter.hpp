@@ -43,7 +43,7 @@ class Waiter {
   /// when reached() may have changed, or after a while.
   template <typename Reached, typename Sleep>
   void wait_until(const Reached& reached, const Sleep& sleep);
-  /// The same where nobody can wake this rank: it takes short naps.
+  /// The same where no rank can wake this one: it takes short naps.
   template <typename Reached>
   void wait_until(const Reached& reached) {
     wait_until(reached, &nap);

@@ -24,14 +24,14 @@ struct CsrRows {
   bool are_added;  // adds the products to q instead of overwriting it
 };
 
-struct CsrLoopSettings {
+struct CsrLoopConfig {
   std::int64_t critical_vector_length;  // shorter rows take the scalar loop
   std::int64_t prefetch_distance;       // in entries
 };
 
 /// p: the element of column 0; q: one element per row.
 template <typename Lengths, typename Column>
-using CsrRowsLoop = void (*)(const CsrRows<Lengths, Column>& rows, const CsrLoopSettings& settings,
+using CsrRowsLoop = void (*)(const CsrRows<Lengths, Column>& rows, const CsrLoopConfig& settings,
                              const double* p, double* q);
 
 /// The sets with a loop here that this processor has: all of this processor's.
@@ -41,7 +41,7 @@ inline std::vector<InstructionSet> csr_instruction_sets() { return of_this_proce
 inline InstructionSet preferred_csr_instruction_set() { return widest_instruction_set(); }
 
 /// The settings that were asked for, else the defaults, which have both.
-inline CsrLoopSettings csr_loop_settings(const Tuning& tuning, const Tuning& defaults) {
+inline CsrLoopConfig csr_loop_config(const Tuning& tuning, const Tuning& defaults) {
   return {.critical_vector_length = tuning.critical_vector_length.value_or(*defaults.critical_vector_length),
           .prefetch_distance = tuning.prefetch_distance.value_or(*defaults.prefetch_distance)};
 }
@@ -51,7 +51,7 @@ inline CsrLoopSettings csr_loop_settings(const Tuning& tuning, const Tuning& def
 // NOLINTBEGIN(cppcoreguidelines-macro-usage,bugprone-macro-parentheses): an attribute has no parentheses
 #define CG2D_CSR_ROW_LOOP(function, attribute, long_row)                                         \
   template <typename Lengths, typename Column>                                                   \
-  attribute void function(const CsrRows<Lengths, Column>& rows, const CsrLoopSettings& settings, \
+  attribute void function(const CsrRows<Lengths, Column>& rows, const CsrLoopConfig& settings,   \
                           const double* p, double* q) {                                          \
     const double* values = rows.values;                                                          \
     const Column* columns = rows.columns;                                                        \

@@ -13,8 +13,8 @@
 
 namespace cg2d::kernels {
 
-/// The task of a loop over rows: sets q[row] for the rows [first_row, last_row), or adds to it.
-struct CsrRowTask {
+/// The operands of a loop over rows, which sets q[row] for the rows [first_row, last_row), or adds to it.
+struct CsrRowOperands {
   std::int64_t first_row;
   std::int64_t last_row;
   const double* p;
@@ -22,7 +22,7 @@ struct CsrRowTask {
   bool are_added;
 };
 
-using CsrRowLoop = std::function<void(const CsrBlock& block, const CsrRowTask& task)>;
+using CsrRowLoop = std::function<void(const CsrBlock& block, const CsrRowOperands& operands)>;
 
 /// A kernel that runs one row loop on every thread, rows split by nonzeros.
 class CsrRowsKernel final : public SpmvKernel {

@@ -95,7 +95,7 @@ constexpr bool is_block_width(int width) {
   return 1 << 6 <= width && width <= max_block_width && std::has_single_bit(static_cast<unsigned>(width));
 }
 
-/// How a kernel is to work.
+/// The settings of a kernel.
 struct KernelOptions {
   int thread_count = 1;  ///< OpenMP threads, >= 1
   Tuning tuning{};
@@ -103,7 +103,7 @@ struct KernelOptions {
   std::optional<InstructionSet> instruction_set{};
 };
 
-/// One kernel, with all that callers may want to know of it before they make one: nothing outside of a
+/// One kernel, with the properties that callers need before they make one: nothing outside of a
 /// kernel's own file depends on its name.
 struct KernelRow {
   std::string_view name{};

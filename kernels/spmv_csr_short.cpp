@@ -111,7 +111,7 @@ class CsrShortKernel final : public SpmvKernel {
       : set_(choose_instruction_set(options.instruction_set, csr_instruction_sets(),
                                     preferred_csr_instruction_set())),
         loop_(csr_loop_for<const std::uint32_t*, std::uint16_t>(set_)),
-        settings_(csr_loop_settings(options.tuning, defaults)),
+        settings_(csr_loop_config(options.tuning, defaults)),
         block_width_(options.tuning.block_width.value_or(*defaults.block_width)),
         parts_(make_parts<Part>(block, options.thread_count,
                                 [&](const RowRange& rows) { return make_part(block, rows, block_width_); })) {
@@ -145,7 +145,7 @@ class CsrShortKernel final : public SpmvKernel {
 
   InstructionSet set_;
   Loop loop_;
-  CsrLoopSettings settings_;
+  CsrLoopConfig settings_;
   std::int64_t block_width_;
   std::vector<Part> parts_;  // one per thread
 };

@@ -17,22 +17,22 @@ struct RowLengths {
   std::int64_t operator[](std::int64_t row) const { return starts[row + 1] - starts[row]; }
 };
 
-CsrRows<RowLengths, std::int32_t> rows_of(const CsrBlock& block, const CsrRowTask& task) {
-  const std::int64_t* starts = block.row_starts.data() + task.first_row;
+CsrRows<RowLengths, std::int32_t> rows_of(const CsrBlock& block, const CsrRowOperands& operands) {
+  const std::int64_t* starts = block.row_starts.data() + operands.first_row;
   return {.lengths = {.starts = starts},
           .columns = block.columns.data() + *starts,
           .values = block.values.data() + *starts,
-          .row_count = task.last_row - task.first_row,
-          .are_added = task.are_added};
+          .row_count = operands.last_row - operands.first_row,
+          .are_added = operands.are_added};
 }
 
 std::unique_ptr<SpmvKernel> make(CsrBlock block, const KernelOptions& options) {
   const auto set = choose_instruction_set(options.instruction_set, csr_instruction_sets(),
                                           preferred_csr_instruction_set());
   const auto loop = csr_loop_for<RowLengths, std::int32_t>(set);
-  const auto settings = csr_loop_settings(options.tuning, defaults);
-  const auto multiply_rows = [=](const CsrBlock& rows_block, const CsrRowTask& task) {
-    loop(rows_of(rows_block, task), settings, task.p, task.q + task.first_row);
+  const auto settings = csr_loop_config(options.tuning, defaults);
+  const auto multiply_rows = [=](const CsrBlock& rows_block, const CsrRowOperands& operands) {
+    loop(rows_of(rows_block, operands), settings, operands.p, operands.q + operands.first_row);
   };
   return std::make_unique<CsrRowsKernel>("csr-simd", name_of(set), multiply_rows, std::move(block),
                                          options.thread_count);

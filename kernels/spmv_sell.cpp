@@ -22,7 +22,7 @@ constexpr std::int64_t window_rows = 512;
 constexpr int default_prefetch_distance = 1024;
 
 /// Some column blocks of a part, to be multiplied.
-struct PartTask {
+struct PartBlocks {
   const SellPart& part;
   std::int64_t first_block;
   std::int64_t last_block;
@@ -30,7 +30,7 @@ struct PartTask {
 };
 
 /// Adds the products to q; p and q are those of the whole block.
-using PartLoop = void (*)(const PartTask& task, const double* p, double* q);
+using PartLoop = void (*)(const PartBlocks& range, const double* p, double* q);
 
 /// A chunk, with its parts of p and q.
 struct Chunk {
@@ -51,34 +51,34 @@ inline void add_to_rows(const Chunk& chunk, const double* sums) {
 // The loop over chunks is the same for every instruction set; multiply_chunk is not. This is a macro, because
 // an attribute cannot be a template argument, and a function that has it is not inlined into one without it.
 // NOLINTNEXTLINE(cppcoreguidelines-macro-usage)
-#define CG2D_SELL_LOOP(function, attribute, multiply_chunk)                                               \
-  attribute void function(const PartTask& task, const double* p, double* q) {                             \
-    const SellPart& part = task.part;                                                                     \
-    const std::int64_t* first_chunk = part.first_chunk.data() + task.first_block * part.window_count;     \
-    const std::uint32_t* steps = part.steps.data() + *first_chunk;                                        \
-    const std::int64_t first_entry = part.first_step[static_cast<std::size_t>(task.first_block)] * lanes; \
-    Chunk chunk{.values = part.values.data() + first_entry,                                               \
-                .columns = part.columns.data() + first_entry,                                             \
-                .steps = 0,                                                                               \
-                .p = p + task.first_block * part.shape.block_width,                                       \
-                .rows = part.rows.data() + *first_chunk * lanes,                                          \
-                .q = nullptr,                                                                             \
-                .prefetch_distance = task.prefetch_distance};                                             \
-    for (std::int64_t block = task.first_block; block < task.last_block; ++block) {                       \
-      chunk.q = q + part.first_row;                                                                       \
-      for (std::int64_t window = 0; window < part.window_count; ++window) {                               \
-        for (std::int64_t rest = first_chunk[1] - first_chunk[0]; rest > 0; --rest) {                     \
-          chunk.steps = *steps++;                                                                         \
-          multiply_chunk(chunk);                                                                          \
-          chunk.values += chunk.steps * lanes;                                                            \
-          chunk.columns += chunk.steps * lanes;                                                           \
-          chunk.rows += lanes;                                                                            \
-        }                                                                                                 \
-        ++first_chunk;                                                                                    \
-        chunk.q += part.shape.window_rows;                                                                \
-      }                                                                                                   \
-      chunk.p += part.shape.block_width;                                                                  \
-    }                                                                                                     \
+#define CG2D_SELL_LOOP(function, attribute, multiply_chunk)                                                \
+  attribute void function(const PartBlocks& range, const double* p, double* q) {                           \
+    const SellPart& part = range.part;                                                                     \
+    const std::int64_t* first_chunk = part.first_chunk.data() + range.first_block * part.window_count;     \
+    const std::uint32_t* steps = part.steps.data() + *first_chunk;                                         \
+    const std::int64_t first_entry = part.first_step[static_cast<std::size_t>(range.first_block)] * lanes; \
+    Chunk chunk{.values = part.values.data() + first_entry,                                                \
+                .columns = part.columns.data() + first_entry,                                              \
+                .steps = 0,                                                                                \
+                .p = p + range.first_block * part.shape.block_width,                                       \
+                .rows = part.rows.data() + *first_chunk * lanes,                                           \
+                .q = nullptr,                                                                              \
+                .prefetch_distance = range.prefetch_distance};                                             \
+    for (std::int64_t block = range.first_block; block < range.last_block; ++block) {                      \
+      chunk.q = q + part.first_row;                                                                        \
+      for (std::int64_t window = 0; window < part.window_count; ++window) {                                \
+        for (std::int64_t rest = first_chunk[1] - first_chunk[0]; rest > 0; --rest) {                      \
+          chunk.steps = *steps++;                                                                          \
+          multiply_chunk(chunk);                                                                           \
+          chunk.values += chunk.steps * lanes;                                                             \
+          chunk.columns += chunk.steps * lanes;                                                            \
+          chunk.rows += lanes;                                                                             \
+        }                                                                                                  \
+        ++first_chunk;                                                                                     \
+        chunk.q += part.shape.window_rows;                                                                 \
+      }                                                                                                    \
+      chunk.p += part.shape.block_width;                                                                   \
+    }                                                                                                      \
   }
 
 inline __attribute__((always_inline)) void multiply_chunk_portable(const Chunk& chunk) {

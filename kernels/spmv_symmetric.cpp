@@ -44,15 +44,15 @@ struct PartOperands {
 };
 
 /// Some column blocks of a part, to be multiplied.
-struct PartTask {
+struct PartBlocks {
   const SellPart& part;
   std::int64_t first_block;
   std::int64_t last_block;
   std::int64_t prefetch_distance;
 };
 
-/// Adds to q_rows, and overwrites q_columns within the column blocks of the task.
-using PartLoop = void (*)(const PartTask& task, const PartOperands& operands);
+/// Adds to q_rows, and overwrites q_columns within the column blocks.
+using PartLoop = void (*)(const PartBlocks& range, const PartOperands& operands);
 
 /// A chunk, with its parts of the vectors.
 struct Chunk {
@@ -69,39 +69,39 @@ struct Chunk {
 // The loop over chunks is the same for every instruction set; multiply_chunk is not. This is a macro, because
 // an attribute cannot be a template argument, and a function that has it is not inlined into one without it.
 // NOLINTNEXTLINE(cppcoreguidelines-macro-usage)
-#define CG2D_SYMMETRIC_LOOP(function, attribute, multiply_chunk)                                          \
-  attribute void function(const PartTask& task, const PartOperands& operands) {                           \
-    const SellPart& part = task.part;                                                                     \
-    const std::int64_t* first_chunk = part.first_chunk.data() + task.first_block * part.window_count;     \
-    const std::uint32_t* steps = part.steps.data() + *first_chunk;                                        \
-    const std::int64_t first_entry = part.first_step[static_cast<std::size_t>(task.first_block)] * lanes; \
-    Chunk chunk{.values = part.values.data() + first_entry,                                               \
-                .columns = part.columns.data() + first_entry,                                             \
-                .steps = 0,                                                                               \
-                .rows = part.rows.data() + *first_chunk * lanes,                                          \
-                .p_rows = nullptr,                                                                        \
-                .q_rows = nullptr,                                                                        \
-                .pairs = operands.pairs,                                                                  \
-                .prefetch_distance = task.prefetch_distance};                                             \
-    for (std::int64_t block = task.first_block; block < task.last_block; ++block) {                       \
-      const std::int64_t first_column = block * part.shape.block_width;                                   \
-      const std::int64_t width = std::min(part.shape.block_width, operands.column_count - first_column);  \
-      load_pairs(operands.p_columns + first_column, width, chunk.pairs);                                  \
-      chunk.p_rows = operands.p_rows + part.first_row;                                                    \
-      chunk.q_rows = operands.q_rows + part.first_row;                                                    \
-      for (std::int64_t window = 0; window < part.window_count; ++window, ++first_chunk) {                \
-        for (std::int64_t rest = first_chunk[1] - first_chunk[0]; rest > 0; --rest) {                     \
-          chunk.steps = *steps++;                                                                         \
-          multiply_chunk(chunk);                                                                          \
-          chunk.values += chunk.steps * lanes;                                                            \
-          chunk.columns += chunk.steps * lanes;                                                           \
-          chunk.rows += lanes;                                                                            \
-        }                                                                                                 \
-        chunk.p_rows += part.shape.window_rows;                                                           \
-        chunk.q_rows += part.shape.window_rows;                                                           \
-      }                                                                                                   \
-      store_sums(chunk.pairs, width, operands.q_columns + first_column);                                  \
-    }                                                                                                     \
+#define CG2D_SYMMETRIC_LOOP(function, attribute, multiply_chunk)                                           \
+  attribute void function(const PartBlocks& range, const PartOperands& operands) {                         \
+    const SellPart& part = range.part;                                                                     \
+    const std::int64_t* first_chunk = part.first_chunk.data() + range.first_block * part.window_count;     \
+    const std::uint32_t* steps = part.steps.data() + *first_chunk;                                         \
+    const std::int64_t first_entry = part.first_step[static_cast<std::size_t>(range.first_block)] * lanes; \
+    Chunk chunk{.values = part.values.data() + first_entry,                                                \
+                .columns = part.columns.data() + first_entry,                                              \
+                .steps = 0,                                                                                \
+                .rows = part.rows.data() + *first_chunk * lanes,                                           \
+                .p_rows = nullptr,                                                                         \
+                .q_rows = nullptr,                                                                         \
+                .pairs = operands.pairs,                                                                   \
+                .prefetch_distance = range.prefetch_distance};                                             \
+    for (std::int64_t block = range.first_block; block < range.last_block; ++block) {                      \
+      const std::int64_t first_column = block * part.shape.block_width;                                    \
+      const std::int64_t width = std::min(part.shape.block_width, operands.column_count - first_column);   \
+      load_pairs(operands.p_columns + first_column, width, chunk.pairs);                                   \
+      chunk.p_rows = operands.p_rows + part.first_row;                                                     \
+      chunk.q_rows = operands.q_rows + part.first_row;                                                     \
+      for (std::int64_t window = 0; window < part.window_count; ++window, ++first_chunk) {                 \
+        for (std::int64_t rest = first_chunk[1] - first_chunk[0]; rest > 0; --rest) {                      \
+          chunk.steps = *steps++;                                                                          \
+          multiply_chunk(chunk);                                                                           \
+          chunk.values += chunk.steps * lanes;                                                             \
+          chunk.columns += chunk.steps * lanes;                                                            \
+          chunk.rows += lanes;                                                                             \
+        }                                                                                                  \
+        chunk.p_rows += part.shape.window_rows;                                                            \
+        chunk.q_rows += part.shape.window_rows;                                                            \
+      }                                                                                                    \
+      store_sums(chunk.pairs, width, operands.q_columns + first_column);                                   \
+    }                                                                                                      \
   }
 
 inline void load_pairs(const double* p, std::int64_t count, ColumnPair* pairs) {

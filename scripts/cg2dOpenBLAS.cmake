@@ -6,7 +6,8 @@
 # An OpenBLAS with threads starts them when it is loaded, before main can forbid it. Where the system refuses one of them
 # (ulimit -v), the program hangs at its end. The serial one has the same loops. Debian installs both side by side, and its
 # alternatives prefer the one with threads, so the folder of the serial one is named here. The link then carries that folder
-# (RUNPATH), because both libraries have the same name. What the user names (PKG_CONFIG_PATH, CMAKE_PREFIX_PATH) comes first.
+# (RUNPATH), because both libraries have the same name. Folders that the user names (PKG_CONFIG_PATH, CMAKE_PREFIX_PATH) come
+# first.
 
 set(cg2d_pkg_config_path "$ENV{PKG_CONFIG_PATH}")
 set(cg2d_serial_openblas "/usr/lib/${CMAKE_LIBRARY_ARCHITECTURE}/openblas-serial/pkgconfig")

@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# What the scripts share. To be sourced; leaves the caller in the top folder of the project.
+# Functions that the scripts share. To be sourced; leaves the caller in the top folder of the project.
 
 root=$(cd -P "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root" || exit 70

@@ -1,7 +1,7 @@
 #pragma once
 
-// How one rank's failure becomes every rank's: agree first, then throw, so that nobody waits for a rank that
-// left.
+// Makes one rank's failure known to all ranks: they agree first, then throw, so that no rank waits for one
+// that has left.
 
 #include <new>
 #include <optional>

@@ -1,6 +1,6 @@
 #pragma once
 
-// How cg2d ends: exit codes, and the exceptions that carry one.
+// Exit codes of cg2d, and the exceptions that carry one.
 
 #include <stdexcept>
 #include <string>
@@ -13,7 +13,7 @@ enum class ExitCode {
   success = 0,               ///< verified, or finished where there is nothing to verify against
   regression = 1,            ///< cg2d compare found something that became slower
   usage = 64,                ///< bad option, bad problem, grid that does not match the ranks
-  unavailable = 69,          ///< what was asked for by name can't serve on this machine
+  unavailable = 69,          ///< a kernel, transport, ... requested by name can't serve on this machine
   internal = 70,             ///< a defect of cg2d
   memory = 71,               ///< not enough memory
   cannot_create = 73,        ///< output file cannot be created
@@ -26,7 +26,7 @@ enum class ExitCode {
 /// The word for an exit code in `status` of the JSON output.
 std::string_view status_name(ExitCode code);
 
-/// Something that the user can mend. what() is one line: what is wrong, where, and what would be right.
+/// An error that the user can correct. what() is one line: what is wrong, where, and what would be right.
 class RunError : public std::runtime_error {
  public:
   RunError(ExitCode code, const std::string& message) : std::runtime_error(message), code_(code) {}

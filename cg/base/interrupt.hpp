@@ -1,15 +1,15 @@
 #pragma once
 
-// SIGINT and SIGTERM as a wish that the run notices at its next outer iteration.
+// SIGINT and SIGTERM as a request to stop, which the run notices at its next outer iteration.
 
 namespace cg2d {
 
-/// Catches SIGINT and SIGTERM for as long as it lives; a second signal of the same kind ends the process at
+/// Catches SIGINT and SIGTERM during its lifetime; a second signal of the same kind ends the process at
 /// once.
 class InterruptWatch {
  public:
-  /// Watches may be nested. One that is not `heeded` never answers that a wish is there, and leaves it to the
-  /// outer one.
+  /// Watches may be nested. One that is not `heeded` never reports a request, and leaves it to the outer
+  /// watch.
   explicit InterruptWatch(bool heeded = true);
   ~InterruptWatch();
   InterruptWatch(const InterruptWatch&) = delete;

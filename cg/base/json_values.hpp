@@ -9,7 +9,7 @@
 
 namespace cg2d {
 
-/// A value that a result may not have. JSON has no NaN and no infinity either: null stands for all of them.
+/// An optional value of a result. JSON has no NaN and no infinity either: null stands for all of them.
 inline nlohmann::ordered_json number_or_null(double value) {
   return std::isfinite(value) ? nlohmann::ordered_json(value) : nlohmann::ordered_json(nullptr);
 }
@@ -19,8 +19,8 @@ nlohmann::ordered_json value_or_null(const std::optional<Value>& value) {
   return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json(nullptr);
 }
 
-/// The only way from JSON to text in cg2d; indentation -1: one line. Paths and what the system says of itself
-/// may hold bytes that are no UTF-8, and no run may be lost by them: U+FFFD stands for each.
+/// The only way from JSON to text in cg2d; indentation -1: one line. Paths and texts of the system may hold
+/// bytes that are not UTF-8. They must not cost a run its result: U+FFFD replaces each.
 inline std::string json_text(const nlohmann::ordered_json& json, int indentation = -1) {
   return json.dump(indentation, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
@@ -31,7 +31,7 @@ inline std::string plain_text(const nlohmann::json::exception& error) {
   return text.substr(text.find(']') + 2);
 }
 
-/// A text as it is after it was written as JSON and read again: bytes that are no UTF-8 are replaced.
+/// A text as JSON returns it after writing and reading: bytes that are not UTF-8 are replaced.
 inline std::string text_in_json(const std::string& text) {
   return nlohmann::ordered_json::parse(json_text(text)).get<std::string>();
 }

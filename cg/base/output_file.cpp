@@ -21,7 +21,7 @@ bool is_special(const std::string& path) {
   return stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode);
 }
 
-/// Where a symbolic link leads to in the end: renaming over the link itself would take it away (think of
+/// The final target of a symbolic link: renaming over the link itself would replace it (for example
 /// /dev/stdout).
 std::string behind_links(const std::string& path) {
   std::error_code error;
@@ -84,7 +84,7 @@ OutputFile::OutputFile(std::string path) : path_(std::move(path)) {
     temporary_path_.clear();
     cannot_create(path_);
   }
-  // mkstemp makes files for the owner only; a result is for whom the user's mask says.
+  // mkstemp makes files for the owner only; a result gets the permissions that the user's mask allows.
   const mode_t mask = umask(0);
   umask(mask);
   fchmod(descriptor, 0666 & ~mask);

@@ -17,10 +17,10 @@
 
 namespace cg2d {
 
-/// cg2d/profile.json in $XDG_CACHE_HOME or else in $HOME/.cache; nothing where neither is set.
+/// cg2d/profile.json in $XDG_CACHE_HOME or else in $HOME/.cache; empty if neither is set.
 std::optional<std::string> default_profile_path();
 
-/// The text of a file; nothing if there is no such file. Throws InputError, without the name of the file,
+/// The text of a file; empty if there is no such file. Throws InputError, without the name of the file,
 /// when it cannot be read.
 std::optional<std::string> text_of_file(const std::string& path);
 
@@ -29,8 +29,8 @@ std::optional<std::string> text_of_file(const std::string& path);
 /// standard output.
 class OutputFile {
  public:
-  /// Throws RunError (cannot_create) when the file can't be made, so that a run fails before its hours, not
-  /// behind them.
+  /// Throws RunError (cannot_create) when the file can't be made, so that a run fails before it computes for
+  /// hours, not after.
   explicit OutputFile(std::string path);
   ~OutputFile();
   OutputFile(const OutputFile&) = delete;
@@ -40,7 +40,7 @@ class OutputFile {
 
   /// Throws RunError (cannot_write).
   void write(std::string_view text);
-  /// Everything is on disk and under its name, or RunError (cannot_write) is thrown.
+  /// After this call the file is complete on disk under its final name. Throws RunError (cannot_write).
   void commit();
 
  private:
@@ -51,8 +51,8 @@ class OutputFile {
   std::FILE* file_ = nullptr;
 };
 
-/// The text that `make` makes of results, locally. What goes wrong within, other than RunError and
-/// std::bad_alloc, is a defect, and thrown as RunError (internal): every rank then learns why there is none.
+/// Returns the text that `make` makes of results, locally. Any exception of `make` other than RunError and
+/// std::bad_alloc is a defect, and thrown as RunError (internal), so that every rank learns the reason.
 template <typename Make>
 std::invoke_result_t<Make> rendered(const Make& make) {
   try {

@@ -15,7 +15,7 @@
 namespace cg2d {
 namespace {
 
-/// The number behind `key` in a file of lines "key number ..."; an empty key takes the first number of the
+/// The number after `key` in a file of lines "key number ..."; an empty key takes the first number of the
 /// file.
 std::optional<std::int64_t> number_in_file(const std::string& path, const std::string& key) {
   std::ifstream file(path);
@@ -28,7 +28,7 @@ std::optional<std::int64_t> number_in_file(const std::string& path, const std::s
   return std::nullopt;
 }
 
-/// What the control group still allows. Only the process's own group is looked at, under both versions of the
+/// Bytes that the control group still allows. Reads only the process's own group, by both versions of the
 /// interface.
 std::optional<std::int64_t> cgroup_available_bytes() {
   std::ifstream groups("/proc/self/cgroup");
@@ -59,8 +59,8 @@ std::int64_t mapped_bytes(const std::string& key) {
   return number_in_file("/proc/self/smaps_rollup", key).value_or(0) * kibibyte;
 }
 
-// As large as the largest pages that systems take for small ones. Vector operations on less run on one thread
-// in any case.
+// The size of the largest base pages in use (64 KiB). Vector operations on less run on one thread in any
+// case.
 constexpr std::size_t smallest_mapping = std::size_t{1} << 16;
 constexpr std::align_val_t alignment{64};
 

@@ -15,16 +15,16 @@ namespace cg2d {
 /// Peak resident memory of this process so far, bytes.
 std::int64_t peak_resident_bytes();
 
-/// What is resident of this process now, and the part of it that is in huge pages; bytes, 0 where the system
-/// does not say.
+/// Resident memory of this process now, and the part of it in huge pages; bytes, 0 where the system does not
+/// tell.
 std::int64_t resident_bytes();
 std::int64_t huge_page_bytes();
 
 /// The least of free memory, cgroup limit and address space limit of this process, bytes.
 std::int64_t available_memory_bytes();
 
-/// Zeroed memory. From 64 KiB on it has pages of its own, which nobody has touched; from 2 MiB on it begins
-/// on a border of huge pages. Aligned to 64 bytes. Throws std::bad_alloc.
+/// Zeroed memory. From 64 KiB on it has pages of its own, which no thread has touched; from 2 MiB on it
+/// begins on a border of huge pages. Aligned to 64 bytes. Throws std::bad_alloc.
 void* allocate_pages(std::size_t byte_count);
 /// `byte_count`: as it was asked for.
 void free_pages(void* address, std::size_t byte_count) noexcept;
@@ -48,8 +48,8 @@ struct HugePageAllocator {
   [[nodiscard]] T* allocate(std::size_t count) { return static_cast<T*>(allocate_pages(count * sizeof(T))); }
   void deallocate(T* address, std::size_t count) noexcept { free_pages(address, count * sizeof(T)); }
 
-  /// Without a value: zero in fresh memory. A container that has shrunk and grows again in place finds what
-  /// was there.
+  /// Without a value: zero in fresh memory. A container that has shrunk and grows again in place finds its
+  /// former values.
   template <typename U>
   void construct(U* /*place*/) noexcept {}
   template <typename U, typename... Values>

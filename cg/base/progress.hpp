@@ -1,6 +1,6 @@
 #pragma once
 
-// Lines on stderr, for people who watch.
+// Progress lines on stderr, for interactive users.
 
 #include <unistd.h>
 
@@ -9,7 +9,7 @@
 
 namespace cg2d {
 
-/// One line of the program. One that cannot be written (a full disk) is lost, and never the run with it.
+/// Writes one line. A line that cannot be written (a full disk) is lost, but never the run.
 inline void say_on_stderr(const std::string& text) noexcept {
   std::fprintf(stderr, "cg2d: %s\n", text.c_str());
 }
@@ -18,7 +18,7 @@ class Progress {
  public:
   /// A terminal gets it without being asked for, too.
   Progress(bool asked, int rank) : shown_(rank == 0 && (asked || isatty(STDERR_FILENO) == 1)) {}
-  /// One that says nothing, not even to a terminal: who calls has its own.
+  /// A silent progress, also on a terminal: for callers that print their own.
   struct Silent {};
   explicit Progress(Silent /*tag*/) : shown_(false) {}
   void say(const std::string& text) const {

@@ -6,8 +6,7 @@
 namespace cg2d {
 namespace {
 
-/// Solves w00 a + w01 b = r0, w01 a + w11 b = r1 with weights 1 / y^2; nothing where the points are all at
-/// one x.
+/// Solves w00 a + w01 b = r0, w01 a + w11 b = r1 with weights 1 / y^2; empty if all points have the same x.
 std::pair<double, double> weighted_solution(const std::vector<LinePoint>& points) {
   double ones = 0.0;
   double x_sum = 0.0;

@@ -9,7 +9,7 @@
 
 namespace cg2d {
 
-/// Runs from its making.
+/// Runs from its construction.
 class Stopwatch {
  public:
   [[nodiscard]] double seconds() const {
@@ -27,7 +27,7 @@ struct Sample {
   double minimum = 0.0;
   double maximum = 0.0;
   std::size_t count = 0;
-  /// (maximum - minimum) / median: what every table and file of the program calls spread.
+  /// (maximum - minimum) / median: "spread" in every table and file of the program.
   [[nodiscard]] double spread() const { return (maximum - minimum) / median; }
 };
 

@@ -1,6 +1,7 @@
 #pragma once
 
-// Values as text: numbers, grids of ranks, names of table rows, and the checks that say what would be valid.
+// Values as text: numbers, grids of ranks, names of table rows, and checks whose messages list the valid
+// values.
 
 #include <charconv>
 #include <cstdint>
@@ -14,7 +15,7 @@
 
 namespace cg2d {
 
-/// The whole text as a decimal number; nothing when it is anything else or does not fit.
+/// The whole text as a decimal number; empty if it is anything else or does not fit.
 template <typename Number>
 std::optional<Number> number_from(std::string_view text) {
   if (text.starts_with('+') && !text.starts_with("+-")) text.remove_prefix(1);
@@ -50,7 +51,7 @@ void require_started(const std::string& option, int rank_count, int started_coun
 /// Throws InputError when there is a value and it is negative.
 void require_not_negative(const std::string& option, const std::optional<int>& value);
 
-/// More threads than any processor runs. The OpenMP library crashes on numbers that are beyond reason.
+/// More threads than any processor runs. The OpenMP library crashes on much larger numbers.
 inline constexpr int most_threads = 1024;
 
 /// "12.3 MB", decimal units.

@@ -183,7 +183,7 @@ RunOptions options_from(const RunArguments& arguments) {
   options.open_grid.tries_grids = arguments.grid != "rule";
   if (const auto grid = options.open_grid.tries_grids ? grid_from(arguments.grid) : std::nullopt)
     options.configuration.grid = *grid;
-  options.bind = bind_wish_from(arguments.bind);
+  options.bind = bind_mode_from(arguments.bind);
   options.time_phases = !arguments.no_phases;
   options.planned_ranks = planned_ranks_from(arguments);
   options.problem = problem_from("run", arguments.class_letter, arguments.problem);

@@ -78,7 +78,7 @@ void add_memory_limit_option(CLI::App& parser, std::int64_t& bytes,
 void add_format_option(CLI::App& parser, std::string& format, const std::vector<std::string>& names,
                        const std::string& group = common_option_group);
 
-/// --bind auto|none, to be read by bind_wish_from().
+/// --bind auto|none, to be read by bind_mode_from().
 void add_bind_option(CLI::App& parser, std::string& word, const std::string& group = common_option_group);
 
 /// Throws InputError for a profile that is named and not to be used.

@@ -77,7 +77,7 @@ std::vector<Problem> problems_from(const SweepArguments& arguments) {
 SweepOptions sweep_options_from(const SweepArguments& arguments) {
   SweepOptions options = arguments.options;
   options.axes.problems = problems_from(arguments);
-  options.common.bind = bind_wish_from(arguments.bind);
+  options.common.bind = bind_mode_from(arguments.bind);
   require_within("--repeat", options.round_count, std::numeric_limits<int>::max());
   check_axes(options.axes);
   check_profile(options.common.profile);

@@ -51,7 +51,7 @@ TuneOptions tune_options_from(const TuneArguments& arguments) {
         "--transport auto: tune compares kernels over one transport: name it; cg2d run --transport auto "
         "compares transports");
   }
-  options.bind = bind_wish_from(arguments.bind);
+  options.bind = bind_mode_from(arguments.bind);
   return options;
 }
 

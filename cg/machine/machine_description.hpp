@@ -125,7 +125,7 @@ struct Machine {
   void put(MachineDescription condition);
 };
 
-/// The conditions of the machine of that name; nothing if it has none.
+/// The conditions of the machine of that name; empty if it has none.
 std::optional<Machine> machine_named(const Machine& machine, std::string_view name);
 
 /// Throws InputError that says which key is wrong and what it must be, without the name of the file. A file
@@ -143,11 +143,11 @@ std::span<const ShippedMachine> shipped_machines();
 /// A shipped machine's name or a file. Local: reads the file. Throws InputError.
 Machine find_machine(const std::string& name_or_file);
 
-/// cg2d/machine.json beside the default tuning profile; nothing where there is no such place.
+/// cg2d/machine.json beside the default tuning profile; empty where there is no such place.
 std::optional<std::string> default_machine_path();
 
-/// The condition in that file of the processor and number of threads whose number of ranks is nearest;
-/// nothing where there is no file, or none in it. Throws InputError for a file that cannot be read.
+/// The condition in that file of the processor and number of threads whose number of ranks is nearest; empty
+/// if there is no file, or none in it. Throws InputError for a file that cannot be read.
 std::optional<MachineDescription> calibrated_condition(std::string_view processor, int rank_count,
                                                        int thread_count);
 

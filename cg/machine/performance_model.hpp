@@ -55,7 +55,7 @@ struct BlockCosts {
   double update_s_per_element = 0.0;
 };
 
-/// The costs of a block with so many rows of that distribution. `columns` matters to measured shapes only,
+/// The costs of a block with that many rows of the distribution. `columns` matters to measured shapes only,
 /// the machine's vectors to loops only.
 BlockCosts block_costs(const MachineDescription& machine, const KernelCost& kernel, double rows,
                        double columns, const RowLengthDistribution& lengths);

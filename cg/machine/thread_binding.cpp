@@ -127,9 +127,9 @@ std::vector<std::string> lines_from(const std::string& text) {
 
 }  // namespace
 
-BindWish bind_wish_from(const std::string& name) {
+BindMode bind_mode_from(const std::string& name) {
   require_known("--bind", name, {"auto", "none"});
-  return name == "none" ? BindWish::none : BindWish::automatic;
+  return name == "none" ? BindMode::none : BindMode::automatic;
 }
 
 CoreAssignment assign_cores(const HostCores& host, int thread_count) {
@@ -159,38 +159,38 @@ CoreAssignment assign_cores(const HostCores& host, int thread_count) {
   return assignment;
 }
 
-std::string describe_binding(const BindingFacts& facts) {
-  if (!facts.is_bound) return "none: " + facts.why_not;
+std::string describe_binding(const BindingResult& result) {
+  if (!result.is_bound) return "none: " + result.why_not;
   constexpr std::size_t most_ranks = 4;
   std::string text = "each thread to a core of its own: ";
-  for (std::size_t rank = 0; rank < std::min(most_ranks, facts.ranks.size()); ++rank)
-    text += fmt::format("{}rank {} on {}", rank > 0 ? "; " : "", rank, fmt::join(facts.ranks[rank], " "));
-  if (facts.ranks.size() > most_ranks) text += fmt::format("; ... of {} ranks", facts.ranks.size());
+  for (std::size_t rank = 0; rank < std::min(most_ranks, result.ranks.size()); ++rank)
+    text += fmt::format("{}rank {} on {}", rank > 0 ? "; " : "", rank, fmt::join(result.ranks[rank], " "));
+  if (result.ranks.size() > most_ranks) text += fmt::format("; ... of {} ranks", result.ranks.size());
   return text;
 }
 
-ThreadBinding::ThreadBinding(comm::RankGroup& group, const Environment& environment, BindWish wish,
+ThreadBinding::ThreadBinding(comm::RankGroup& group, const Environment& environment, BindMode mode,
                              int thread_count)
     : thread_count_(thread_count), earlier_(allowed_processors()) {
   const bool openmp_binds = group.maximum(std::int64_t{omp_get_proc_bind() != omp_proc_bind_false}) != 0;
-  if (wish == BindWish::none) {
-    facts_.why_not = "not asked for (--bind none)";
+  if (mode == BindMode::none) {
+    result_.why_not = "not asked for (--bind none)";
   } else if (thread_count == 1) {
-    facts_.why_not = "one thread per rank";
+    result_.why_not = "one thread per rank";
   } else if (openmp_binds) {
-    facts_.why_not = "OpenMP binds the threads itself (OMP_PROC_BIND)";
+    result_.why_not = "OpenMP binds the threads itself (OMP_PROC_BIND)";
   } else {
     const auto assignment = assign_all(environment, thread_count);
-    facts_.why_not = assignment.why_not;
-    if (facts_.why_not.empty()) bind(assignment.ranks[static_cast<std::size_t>(group.rank())]);
-    if (group.maximum(std::int64_t{facts_.why_not.empty() ? 0 : 1}) != 0 && facts_.why_not.empty())
-      facts_.why_not = "the system refused it to another rank";
-    facts_.why_not = group.broadcast(facts_.why_not);
-    facts_.is_bound = facts_.why_not.empty();
-    if (!facts_.is_bound) release();
+    result_.why_not = assignment.why_not;
+    if (result_.why_not.empty()) bind(assignment.ranks[static_cast<std::size_t>(group.rank())]);
+    if (group.maximum(std::int64_t{result_.why_not.empty() ? 0 : 1}) != 0 && result_.why_not.empty())
+      result_.why_not = "the system refused it to another rank";
+    result_.why_not = group.broadcast(result_.why_not);
+    result_.is_bound = result_.why_not.empty();
+    if (!result_.is_bound) release();
   }
   for (const auto& text : group.gather_all(lines_of_threads(thread_count)))
-    facts_.ranks.push_back(lines_from(text));
+    result_.ranks.push_back(lines_from(text));
 }
 
 ThreadBinding::~ThreadBinding() { release(); }
@@ -200,7 +200,7 @@ void ThreadBinding::bind(const std::vector<ProcessorSet>& threads) {
   int refused_count = 0;
 #pragma omp parallel num_threads(thread_count_) reduction(+ : refused_count)
   refused_count += may_run_on(threads[static_cast<std::size_t>(omp_get_thread_num())]) ? 0 : 1;
-  if (refused_count > 0) facts_.why_not = "the system refused it";
+  if (refused_count > 0) result_.why_not = "the system refused it";
 }
 
 void ThreadBinding::release() {

@@ -16,9 +16,9 @@
 
 namespace cg2d {
 
-enum class BindWish { automatic, none };
+enum class BindMode { automatic, none };
 /// "auto" or "none". Throws InputError.
-BindWish bind_wish_from(const std::string& name);
+BindMode bind_mode_from(const std::string& name);
 
 /// Numbers of logical processors, rising.
 using ProcessorSet = std::vector<int>;
@@ -42,28 +42,28 @@ struct CoreAssignment {
 CoreAssignment assign_cores(const HostCores& host, int thread_count);
 
 /// The result of binding, the same on every rank.
-struct BindingFacts {
+struct BindingResult {
   bool is_bound = false;
   std::string why_not;  ///< one phrase; empty where bound
   /// The processors that each thread of each rank may run on according to the system, as a list "0-3,8".
   std::vector<std::vector<std::string>> ranks;
 };
 /// One line for people, with the first ranks where there are many.
-std::string describe_binding(const BindingFacts& facts);
+std::string describe_binding(const BindingResult& result);
 
 /// Binds the calling process's threads while it lives; then they may run again where they could before. It
 /// creates the threads, so everything that threads inherit (counters) must be set up before.
 class ThreadBinding {
  public:
   /// Collective over the ranks that work. The environment is the group's. Throws MpiError.
-  ThreadBinding(comm::RankGroup& group, const Environment& environment, BindWish wish, int thread_count);
+  ThreadBinding(comm::RankGroup& group, const Environment& environment, BindMode mode, int thread_count);
   ~ThreadBinding();
   ThreadBinding(const ThreadBinding&) = delete;
   ThreadBinding& operator=(const ThreadBinding&) = delete;
   ThreadBinding(ThreadBinding&&) = delete;
   ThreadBinding& operator=(ThreadBinding&&) = delete;
 
-  [[nodiscard]] const BindingFacts& facts() const { return facts_; }
+  [[nodiscard]] const BindingResult& result() const { return result_; }
 
  private:
   void bind(const std::vector<ProcessorSet>& threads);
@@ -72,7 +72,7 @@ class ThreadBinding {
   int thread_count_;
   bool must_release_ = false;
   std::string earlier_;  ///< this rank's processors before the binding
-  BindingFacts facts_;
+  BindingResult result_;
 };
 
 }  // namespace cg2d

@@ -200,8 +200,8 @@ std::vector<double> vector_weights(const Problem& problem, std::int64_t first, s
 
 std::int64_t pair_of_number(const Problem& problem, const StreamShare& share, std::int64_t local_number) {
   assert(0 <= local_number && local_number < share.own_count);
-  const auto behind = std::upper_bound(share.checkpoints.begin(), share.checkpoints.end(), local_number);
-  const auto checkpoint = (behind - share.checkpoints.begin()) - 1;
+  const auto after = std::upper_bound(share.checkpoints.begin(), share.checkpoints.end(), local_number);
+  const auto checkpoint = (after - share.checkpoints.begin()) - 1;
   std::int64_t pair = share.pairs.begin + checkpoint * StreamShare::checkpoint_distance;
   std::int64_t in_range = share.checkpoints[static_cast<std::size_t>(checkpoint)];
   auto stream = stream_at_pair(pair);

@@ -263,7 +263,7 @@ void BenchmarkRun::choose() {
   check_choices();
   prepare_counters();
   binding_.emplace(group_, *report_.environment, options_.bind, configuration().thread_count);
-  report_.binding = binding_->facts();
+  report_.binding = binding_->result();
   if (!grid_shortlist_.grids.empty()) try_grids();
   predict_phases();
 }

@@ -37,7 +37,7 @@ class BenchmarkRun {
   void perform();
 
   [[nodiscard]] const RunReport& report() const { return report_; }
-  /// This rank's part of the trace; nothing if none was asked for, and before perform().
+  /// This rank's part of the trace; empty if none was requested, and before perform().
   [[nodiscard]] const std::optional<RankTrace>& trace() const { return trace_; }
   /// Notes in the report why the run ends.
   void note_failure(const RunError& error);

@@ -5,7 +5,7 @@
 
 namespace cg2d {
 
-/// Leaves no observer behind, also where a region has thrown.
+/// Removes its observer at the end, also if a region has thrown.
 RegionMeasurement::~RegionMeasurement() {
   if (counters_ != nullptr) solver_.timer().detach(*counters_);
   if (!trace_) return;

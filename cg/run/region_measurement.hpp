@@ -36,7 +36,7 @@ class RegionMeasurement {
 
   /// Counts events of the phases from now on. The counters must outlive this.
   void count_events(PhaseCounters& counters);
-  /// Traces so many CG steps of the first region. product_parts: as BlockProduct::part_count().
+  /// Traces that many CG steps of the first region. product_parts: as BlockProduct::part_count().
   void record_trace(int step_count, std::size_t product_parts);
 
   using Observers = std::span<OuterStepObserver* const>;

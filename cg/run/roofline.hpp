@@ -19,7 +19,7 @@ struct MachineLimits {
   double vector_bytes_per_s = 0.0;  ///< the same with the rank's vectors
   double flops_per_s = 0.0;         ///< fused multiply-adds in registers
 
-  /// False if nothing was measured.
+  /// False if no time was measured.
   [[nodiscard]] bool are_known() const { return flops_per_s > 0.0; }
 };
 

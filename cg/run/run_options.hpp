@@ -17,7 +17,7 @@
 
 namespace cg2d {
 
-/// How a grid is chosen that the configuration leaves open.
+/// Options for the choice of a grid that the configuration leaves open.
 struct OpenGridOptions {
   std::optional<int> columns;  ///< --px: the rows follow from the number of ranks
   bool tries_grids = true;     ///< without --px: measure the best few; else the rule chooses
@@ -31,7 +31,7 @@ struct RunOptions {
   kernels::Tuning tuning;  ///< settings of the kernel; the empty ones were not asked for
   int planned_ranks = 0;   ///< --ranks, with --dry-run: plan for that many; 0: those that run
   ProfileSource profile;
-  BindWish bind = BindWish::automatic;
+  BindMode bind = BindMode::automatic;
   std::string format = "text";
   std::string output;  ///< empty: standard output
   int repeat_count = 1;

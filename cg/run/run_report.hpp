@@ -83,7 +83,7 @@ struct RunReport {
   std::vector<std::string> warnings;
 
   Problem problem;
-  /// As asked for, then as run: an open value is replaced when it is chosen.
+  /// The requested configuration; an open value is replaced when it is chosen.
   Configuration configuration;
   bool is_resolved = false;  ///< no value of the configuration is open any more: the run came to its product
   bool grid_is_automatic = false;
@@ -97,7 +97,7 @@ struct RunReport {
   bool phases_timed = false;
   std::optional<Environment> environment;
   comm::WaitMode wait_mode = comm::WaitMode::spin;  ///< of ranks in the timed region
-  std::optional<BindingFacts> binding;              ///< unless the run ended before it
+  std::optional<BindingResult> binding;             ///< unless the run ended before it
   /// By the calibrated description of this machine; on rank 0 only, and only where there is one.
   std::optional<Prediction> prediction;
 

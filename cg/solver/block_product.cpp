@@ -11,7 +11,7 @@
 namespace cg2d {
 namespace {
 
-/// A strip is multiplied in shares of about so many entries, some 50 us each, and between them the
+/// A strip is multiplied in shares of about this many entries, some 50 us each, and between them the
 /// communicator may work: otherwise messages that MPI passes on or copies only inside of its calls would wait
 /// until the end.
 constexpr std::int64_t entries_per_share = 1 << 17;
@@ -41,7 +41,7 @@ BlockProduct::BlockProduct(const kernels::KernelRow& kernel, kernels::CsrBlock b
       Strip strip{.columns = columns, .mode = {.is_added = !instruction_set_.empty()}};
       // Strips without entries take part only for the columns that they have.
       if (const auto count = entries.nonzero_count(); count > 0) {
-        // During the last part nothing is under way.
+        // During the last part no communication is pending.
         if (part + 1 < parts.size())
           strip.mode.share_count = static_cast<int>((count + entries_per_share - 1) / entries_per_share);
         strip.kernel = make_kernel(std::move(entries), options);

@@ -38,7 +38,7 @@ struct Configuration {
   friend bool operator==(const Configuration&, const Configuration&) = default;
 };
 
-/// How the values of an axis are written in JSON.
+/// The JSON type of the values of an axis.
 enum class AxisType { text, number, flag };
 
 /// One axis. A new axis is a field, its row here, and the code that obeys it: options, sweeps, reports, keys

@@ -14,7 +14,7 @@
 
 namespace cg2d {
 
-/// How a solve of A x = b ended; the same on every rank.
+/// Result of a solve of A x = b; the same on every rank.
 struct SolveResult {
   SolveEnd end = SolveEnd::step_limit;
   CgState last;  ///< with the number of steps, and the residual norms by the recurrence

@@ -67,7 +67,7 @@ class NpbIteration {
   /// asks_to_stop: of this rank; it travels with the sums that are there anyway.
   OuterStep outer_step(double shift, bool asks_to_stop);
 
-  /// At most so many outer iterations; ends early after one that must_stop().
+  /// At most that many outer iterations; ends early after one that must_stop().
   std::vector<OuterStep> iterate(double shift, int outer_step_count,
                                  std::span<OuterStepObserver* const> observers);
 

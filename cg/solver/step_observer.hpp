@@ -17,7 +17,7 @@ struct CurvatureSigns {
     saw_positive |= curvature > 0.0;
     saw_negative |= curvature < 0.0;
   }
-  /// Also counts what another solve with the same matrix saw.
+  /// Adds the counts of another solve with the same matrix.
   void note(const CurvatureSigns& others) {
     saw_positive |= others.saw_positive;
     saw_negative |= others.saw_negative;

@@ -31,7 +31,7 @@ class SteppedSolver {
     reset();
     zeta_ = outer_step().zeta;
   }
-  /// At most so many outer iterations from the present x, as NpbIteration::iterate().
+  /// At most that many outer iterations from the present x, as NpbIteration::iterate().
   std::vector<OuterStep> outer_steps(int outer_step_count, std::span<OuterStepObserver* const> observers) {
     return iteration_.iterate(shift_, outer_step_count, observers);
   }

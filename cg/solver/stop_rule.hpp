@@ -10,7 +10,7 @@
 
 namespace cg2d {
 
-/// How a solve ended.
+/// The outcome of a solve.
 enum class SolveEnd {
   converged,   ///< the residual is as small as it was to be
   step_limit,  ///< all allowed steps are done
@@ -22,7 +22,7 @@ enum class SolveEnd {
 /// Asked before every step, with the same state on all ranks, so that all ranks end alike.
 class StopRule : public Interface {
  public:
-  /// How the solve ends in this state; nothing: it goes on.
+  /// The outcome if the solve ends in this state; empty if it continues.
   [[nodiscard]] virtual std::optional<SolveEnd> end_of(const CgState& state) const = 0;
 };
 

@@ -285,7 +285,7 @@ ExitCode calibrate_machine(const ModelOptions& options, comm::RankGroup& group) 
   const auto environment = inspect_environment(group, options.configuration.thread_count);
   group.waiter().set_mode(environment.wait_mode());
   group.waiter().set_tick_source(&read_cycle_counter);
-  const ThreadBinding binding(group, environment, BindWish::automatic, options.configuration.thread_count);
+  const ThreadBinding binding(group, environment, BindMode::automatic, options.configuration.thread_count);
   const auto profile = load_profile({}, environment, group);
   std::optional<MachineFile> file;
   const auto output = open_output(options.output, group);

@@ -96,7 +96,7 @@ class CheckedTransfers {
   [[nodiscard]] bool is_right() const { return is_right_; }
 
  private:
-  /// For a variable of fewer than eight bytes: its bytes.
+  /// Bytes of the stamp of a variable: eight, or all bytes of a smaller variable.
   static std::size_t stamp_size(const comm::VariableShape& shape) {
     return std::min(shape.byte_count, sizeof(std::uint64_t));
   }

@@ -30,7 +30,7 @@ struct ScalingRun {
   ExitCode code = ExitCode::success;
   std::string reason;  ///< empty on success
   Problem problem;     ///< as this number of cores has it
-  /// As run; nothing if the run ended before it was known.
+  /// The configuration as run; empty if the run ended before it was known.
   std::optional<Configuration> configuration;
   double time_s = 0.0;  ///< of the timed region; this and the following members only on success
   double zeta = 0.0;
@@ -58,7 +58,8 @@ struct ScalingStudy {
 struct ScalingRow {
   ScalingWay way;
   std::vector<ScalingRun> runs;
-  /// Of its runs, if there are any and all succeeded; otherwise this and the following members are not set.
+  /// Times of its runs, if there are any and all succeeded; otherwise this and the following members are not
+  /// set.
   std::optional<Sample> time_s;
   ScalingRun median_run;  ///< of an even number the lower of the middle two
   double mops_total = 0.0;

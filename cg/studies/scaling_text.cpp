@@ -65,7 +65,7 @@ std::string failures_of(const std::vector<ScalingRow>& rows) {
   return text;
 }
 
-/// How the figures were verified.
+/// The method by which the figures were verified.
 std::string verification_of(const ScalingStudy& study) {
   std::string text;
   for (const auto& agreement : agreements_of(study)) {

@@ -36,7 +36,7 @@ struct SweepStep {
 /// All configurations in round 1, then all in round 2 and so on: a drift of the machine affects all alike.
 std::vector<SweepStep> interleaved(const std::vector<ConfiguredProblem>& configurations, int round_count);
 
-/// The grid that the official program would use on that many ranks; nothing when they are no power of two.
+/// The grid that the official program would use on that many ranks; empty if that is not a power of two.
 /// It takes as many process columns as rows, or twice as many (its npcols, which are the column blocks of the
 /// matrix: our Px).
 std::optional<comm::ProcessGrid> official_grid(int rank_count);

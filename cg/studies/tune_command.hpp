@@ -19,7 +19,7 @@ struct TuneOptions {
   std::vector<Problem> problems;
   std::vector<comm::ProcessGrid> grids;  ///< empty: every grid of the ranks
   Configuration configuration;           ///< of every case, without grid and kernel
-  BindWish bind = BindWish::automatic;
+  BindMode bind = BindMode::automatic;
   ProfileSource profile;  ///< where the result goes; unused: nowhere
   bool progress = false;  ///< asked for; a terminal gets it anyway
 };

@@ -19,7 +19,7 @@ using CounterValues = std::array<std::int64_t, most_counted_events>;
 enum class EventKind { core_cycles, reference_cycles, instructions, misses, nanoseconds, other };
 /// For people and for JSON. Core cycles follow the core's frequency, reference cycles do not.
 std::string_view event_kind_name(EventKind kind);
-/// By the event's name; PAPI itself does not say.
+/// Kind of an event by its name; PAPI itself does not tell.
 EventKind event_kind(std::string_view event_name);
 
 /// "A,B" -> A, B. Throws InputError (naming `origin`) for an empty name, one given twice, or too many.

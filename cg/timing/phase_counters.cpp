@@ -19,7 +19,7 @@ const RefusedEvent* find_refused(const std::vector<RefusedEvent>& refused, const
   return found == refused.end() ? nullptr : &*found;
 }
 
-/// The reason of the lowest rank that has one, or nothing to say.
+/// The reason of the lowest rank that has one, or an empty text.
 std::string common_reason(const std::string& mine, comm::RankGroup& group) {
   const auto reasons = group.gather_all(mine);
   for (std::size_t rank = 0; rank < reasons.size(); ++rank) {

@@ -1,6 +1,6 @@
 #pragma once
 
-// Where the clocks go: the phases of the paper, timed by scopes around calls.
+// Clocks per phase: the phases of the paper, timed by scopes around calls.
 
 #include <array>
 #include <cstdint>
@@ -21,14 +21,14 @@ struct PhaseRecord {
 };
 using PhaseRecords = std::array<PhaseRecord, phase_count>;
 
-/// Adds up the clocks of phases, and tells observers when a phase has ended. Not thread-safe: the master
+/// Adds up the clocks of phases, and notifies observers when a phase has ended. Not thread-safe: the master
 /// thread of a rank times. Cost of a scope: two readings of the cycle counter and of the waited ticks;
 /// nothing when the timer is off.
 class PhaseTimer {
  public:
   /// A timer that is off.
   PhaseTimer() = default;
-  /// The communicator tells how long it waited; it must outlive the timer. A timer that is not enabled is
+  /// The communicator reports its waiting time; it must outlive the timer. A timer that is not enabled is
   /// off.
   PhaseTimer(bool enabled, const comm::Communicator& communicator)
       : enabled_(enabled), communicator_(&communicator) {}

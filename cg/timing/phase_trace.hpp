@@ -73,7 +73,7 @@ struct TraceEvent {
   std::int32_t number = 0;  ///< of the CG step, over all outer iterations, or of the outer iteration; from 0
 };
 
-/// Records until so many CG steps have ended; nothing is allocated after the constructor, and at most
+/// Records until that many CG steps have ended; nothing is allocated after the constructor, and at most
 /// capacity() events are kept. Not thread-safe.
 class PhaseTrace final : public PhaseObserver {
  public:

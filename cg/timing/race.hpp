@@ -10,7 +10,7 @@
 
 namespace cg2d {
 
-/// How long a race may take.
+/// The limits of the time of a race.
 struct RaceLimits {
   int fewest_rounds = 5;
   int most_rounds = 25;

@@ -15,8 +15,8 @@
 
 namespace cg2d {
 
-/// One rank's solver with all that it needs. Holds a reference to the group, by its communicator. Collective
-/// in everything but the accessors. The shift is 0: nobody looks at the zeta of steps that are timed.
+/// One rank's solver with all objects that it uses. Holds a reference to the group, by its communicator.
+/// Collective in everything but the accessors. The shift is 0: the zeta of timed steps is not used.
 class GridSolver {
  public:
   /// Makes and converts this rank's block. Grid and transport of the configuration must be known; the kernel

@@ -29,7 +29,7 @@ struct LoadedProfile {
   std::string absence;                        ///< one phrase; empty with a profile
 };
 
-/// The processor, with its caches, that all nodes have, or nothing: profiles go by it.
+/// The processor, with its caches, that all nodes have; empty if they differ. It is the key of profiles.
 std::optional<std::string> common_processor(const Environment& environment);
 
 /// Reads the profile on rank 0. Collective. Throws InputError for a file that was named and is no profile; a

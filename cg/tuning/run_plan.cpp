@@ -126,7 +126,7 @@ std::vector<comm::ProcessGrid> shortlist_by_rule(const MatrixFacts& matrix,
     on_grid.grid = grid;
     const auto layout = make_layout(matrix, on_grid);
     std::int64_t cost = 0;
-    // Even pieces differ by one element at most, so any rank stands for all; but ranks 0 and P-1 keep their
+    // Even pieces differ by one element at most, so any rank represents all; but ranks 0 and P-1 keep their
     // piece in every shuffle, so it must be another one where there is one.
     for (int rank = 0; rank < std::min(rank_count, 2); ++rank) {
       const auto traffic = plan_traffic(layout, rank, configuration.sum_form, mirrored).total();

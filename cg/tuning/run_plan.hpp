@@ -1,6 +1,6 @@
 #pragma once
 
-// What a run will take, computed before anything large is allocated: blocks, memory, messages.
+// Resources of a run (blocks, memory, messages), computed before anything large is allocated.
 
 #include <cstdint>
 #include <vector>
@@ -43,7 +43,7 @@ struct StepTraffic {
 /// mirrored: for symmetric storage.
 StepTraffic plan_traffic(const comm::BlockLayout& layout, int rank, comm::SumForm form, bool mirrored);
 
-/// The grid that "auto" stands for: the factorization whose busiest rank sends least in one CG step, a
+/// The grid for "auto": the factorization whose busiest rank sends least in one CG step, a
 /// message counted as start_up_bytes of data; the smallest Px of equals.
 comm::ProcessGrid choose_grid(const MatrixFacts& matrix, const Configuration& configuration, int rank_count);
 inline constexpr std::int64_t start_up_bytes = 4096;

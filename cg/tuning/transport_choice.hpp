@@ -55,7 +55,7 @@ struct TransportTrialConfig {
 TransportTrial try_transports(comm::RankGroup& group, const TransportTrialConfig& config);
 
 /// The times in the profile's case of these very conditions, if it has one for every transport that is
-/// available now; else nothing. Collective.
+/// available now; else empty. Collective.
 std::optional<TransportTrial> known_transports(comm::RankGroup& group, const LoadedProfile& profile,
                                                const TransportConditions& conditions);
 

@@ -98,7 +98,7 @@ void require(bool holds, std::string_view what) {
   if (!holds) throw InputError(fmt::format("{} is out of range", what));
 }
 
-/// A whole number, at least `least`, or nothing for null. Throws InputError.
+/// A whole number, at least `least`; empty for null. Throws InputError.
 std::optional<int> optional_count(const Json& json, const char* key, int least) {
   const auto& value = json.at(key);
   if (value.is_null()) return std::nullopt;

@@ -81,11 +81,11 @@ struct ProcessorProfile {
   std::vector<TunedCase> cases;
   std::vector<TransportCase> transports;
 
-  /// Whether cg2d tune has measured here; else nothing is known of kernels.
+  /// Whether cg2d tune has measured here; else the profile has no data of kernels.
   [[nodiscard]] bool knows_kernels() const { return critical_vector_length.has_value(); }
   /// The case of this very matrix, grid and number of threads, or nullptr.
   [[nodiscard]] const TunedCase* find_case(const MatrixKey& matrix, const Configuration& configuration) const;
-  /// The settings of a kernel in the case whose blocks are nearest in size; nothing if no case has it.
+  /// The settings of a kernel in the case whose blocks are nearest in size; empty if no case has it.
   [[nodiscard]] std::optional<kernels::Tuning> nearest_tuning(std::string_view kernel,
                                                               double nonzeros_per_rank) const;
   /// Replaces the case of the same matrix, grid and number of threads, or adds one.

@@ -1,4 +1,4 @@
-"""How the report ends when it cannot be made."""
+"""Errors that end the report, with their exit codes."""
 
 # Exit codes of sysexits.h, as in the other scripts.
 USAGE, BAD_DATA, NO_INPUT, UNAVAILABLE, CANNOT_CREATE = 64, 65, 66, 69, 73

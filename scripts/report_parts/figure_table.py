@@ -1,4 +1,4 @@
-"""All figures of the report, in the order of the page. A new figure is a function and a row here."""
+"""All figures of the report, in the order of the page. A new figure needs a function and a row here."""
 
 import dataclasses
 import typing
@@ -9,7 +9,7 @@ from .studies import make_studies
 
 
 class Material:
-    """What the figures are made of."""
+    """The input of all figures."""
 
     def __init__(self, results: Results):
         self.studies = make_studies(results.runs)
@@ -19,8 +19,8 @@ class Material:
 
 @dataclasses.dataclass(frozen=True)
 class Row:
-    """name: of its files, and of its place on the page. needs: what data. why_missing(material): empty text where it can
-    be drawn, else why not. describe(material): its panels."""
+    """name: of its files, and of its place on the page. needs: the data it uses. why_missing(material): the reason why it
+    cannot be drawn; empty if it can. describe(material): its panels."""
 
     name: str
     title: str

@@ -1,4 +1,4 @@
-"""What was counted in each phase (--papi)."""
+"""Figures of the events counted in each phase (--papi)."""
 
 from . import style
 from .figures_grid import ranks_text
@@ -6,7 +6,7 @@ from .panels import Axis, BarPanel, Bars, Figure
 from .results import PHASES
 from .studies import grid_name
 
-# One panel for each event: more are not read.
+# One panel for each event; further events are left out.
 MOST_EVENTS = 6
 MOST_GRIDS = 8
 
@@ -16,7 +16,7 @@ UNITS = {"nanoseconds": "ns", "core cycles": "core cycles", "reference cycles": 
 
 
 def counted_cases(material):
-    """(study, P, cases by Px) of the largest problem whose runs have counted events; None without one."""
+    """(study, P, cases by Px) of the largest problem whose runs have counted events; None if there is none."""
     for study in material.studies:
         for rank_count in (study.shown_rank_count, *reversed(study.rank_counts)):
             cases = [case for _, case in sorted(study.cases[rank_count].items()) if events_of(case)]
@@ -26,7 +26,7 @@ def counted_cases(material):
 
 
 def events_of(case):
-    """{event: entry} of what was counted."""
+    """{event: entry} of the counted events."""
     run = case.run_with("counters")
     return {event["name"]: event for event in run.document["counters"]["events"]} if run else {}
 
@@ -60,7 +60,7 @@ def all_events(cases):
 
 
 def nonzero_events(cases):
-    """Those that came to pass in some phase of some grid."""
+    """The events that occurred in some phase of some grid."""
     happened = {
         name
         for case in cases

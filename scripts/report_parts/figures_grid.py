@@ -4,7 +4,7 @@ from . import style
 from .panels import Axis, BarPanel, Bars, Cell, Figure, HeatPanel, Line, LinePanel
 from .studies import grid_name, official_grid, percent, seconds
 
-# A figure with more panels than this is not read.
+# A figure with more panels than this is too small to read.
 MOST_PANELS = 4
 
 
@@ -13,7 +13,7 @@ def ranks_text(count):
 
 
 def case_tip(case, *more):
-    """What is known of a case, in lines."""
+    """Lines that describe a case."""
     repeats = len(case.times_s)
     lines = [
         f"{ranks_text(case.grid[0] * case.grid[1])}, grid {grid_name(case.grid)}",
@@ -25,7 +25,7 @@ def case_tip(case, *more):
 
 
 def marks_of(study, rank_count, case):
-    """Words for the best and the official grid."""
+    """Labels of the best and the official grid."""
     is_best = case is study.best(rank_count) and len(study.cases[rank_count]) > 1
     is_official = case.grid == official_grid(rank_count)
     return [word for word, holds in (("best", is_best), ("official", is_official)) if holds]
@@ -137,7 +137,7 @@ def why_no_settings(material):
 
 
 def settings_names(cases):
-    """A function that names the settings of a case by what differs among these."""
+    """A function that names a case by the settings in which these cases differ."""
     parts = [case.settings.split(", ") for case in cases]
     differing = [place for place, values in enumerate(zip(*parts)) if len(set(values)) > 1]
     return lambda case: ", ".join(case.settings.split(", ")[place] for place in differing)
@@ -209,7 +209,7 @@ def efficiency_of(study, rank_count, least):
 
 
 def core_note(material):
-    """Says from which number of ranks on cores were shared."""
+    """A sentence that names the number of ranks from which on cores were shared."""
     crowded = [
         case.grid[0] * case.grid[1]
         for study in studies_with_ranks(material)
@@ -251,7 +251,7 @@ def scaling(material):
 
 
 def gain_text(study, rank_count):
-    """{"official", "worst"}: what other grids take, in words."""
+    """{"official", "worst"}: texts that say what other grids take."""
     best, official, worst = study.best(rank_count), study.official(rank_count), study.worst(rank_count)
     if official_grid(rank_count) is None:
         against_official = "none: not a power of two"

@@ -1,4 +1,4 @@
-"""What the machine can do: beside other machines, and over row lengths."""
+"""Figures of the machine: compared with other machines, and over row lengths."""
 
 from . import cp_pacs, style
 from .figures_grid import MOST_PANELS, case_tip
@@ -8,7 +8,7 @@ from .panels import Axis, Figure, Line, LinePanel
 
 
 def machine_name(run):
-    """Processor and nodes."""
+    """The name of a machine: processor and nodes."""
     nodes = run.document["environment"]["nodes"]
     return f"{len(nodes)} x {nodes[0]['processor']}" if len(nodes) > 1 else nodes[0]["processor"]
 
@@ -68,7 +68,7 @@ def why_no_row_lengths(material):
     return "" if any(entry["curve"] for entry in material.profile.values()) else "the tuning profile has no row lengths"
 
 
-# What a profile has as critical vector length where vectors never pay.
+# The critical vector length in a profile where vectors never pay.
 NEVER = 2**31 - 1
 
 
@@ -97,7 +97,7 @@ def row_length_panel(processor, entry):
 
 
 def spaced(values):
-    """Those with room for a label on a logarithmic axis."""
+    """The values with room for a label on a logarithmic axis."""
     kept = []
     for value in values:
         if not kept or value >= 1.35 * kept[-1]:

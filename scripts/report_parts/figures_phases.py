@@ -12,7 +12,7 @@ from .studies import grid_name
 
 
 def timed_cases(material):
-    """[(study, P, [cases by Px])] of cases whose phases were timed: of each problem the number of ranks that is shown, then
+    """[(study, P, [cases by Px])] of cases whose phases were timed: for each problem the number of ranks that is shown, then
     further ones with several grids."""
     shown, others = [], []
     for study in material.studies:

@@ -1,4 +1,4 @@
-"""What the model says against what was measured."""
+"""Figures of predicted against measured times."""
 
 import math
 
@@ -8,13 +8,13 @@ from .panels import Axis, Figure, Line, LinePanel
 from .results import PHASES
 from .studies import grid_name, seconds
 
-# Per cent of the time of a run: of shorter phases the deviation says little.
+# Per cent of the time of a run: for shorter phases the deviation means little.
 LEAST_SHARE = 1.0
 TOTAL = "total"
 
 
 def predicted_runs(study):
-    """Of every grid that has one, by P and Px: the run with a prediction."""
+    """The run with a prediction for every grid that has one, by P and Px."""
     runs = [case.run_with("prediction") for case in study.all_cases()]
     return [run for run in runs if run and run.rank_phases()]
 
@@ -112,7 +112,7 @@ def residual_lines(name, colour, marker, points, bound):
 
 
 def bound_of(found):
-    """Of the axis, per cent: every total lies within, and nine in ten of the phases that are not pale."""
+    """Bound of the axis, per cent: it holds every total, and nine in ten of the phases that are not pale."""
     totals = [abs(point[1]) for point in found[TOTAL]]
     phases = sorted(abs(point[1]) for phase in PHASES for point in found[phase] if point[3])
     return 1.3 * max([10.0, *totals, *phases[: math.ceil(0.9 * len(phases))]])

@@ -1,4 +1,4 @@
-"""How near each phase and each product comes to what the machine can."""
+"""Figures of how near each phase and each product comes to the limits of the machine."""
 
 from . import style
 from .figures_grid import MOST_PANELS, ranks_text
@@ -7,13 +7,13 @@ from .results import PHASES
 from .studies import grid_name
 
 GIGA = 1e9
-# More grids beside each other are not read.
+# More grids beside each other are too small to read.
 MOST_GRIDS = 6
 
 
 def roofline_cases(study):
-    """(P, cases by Px) whose runs have measured limits: of the number of ranks that the page is about, else of the greatest
-    that has some. None without any. Of each grid the fastest kernel, transport and form of the sum that has them."""
+    """(P, cases by Px) whose runs have measured limits: for the number of ranks that the page is about, else for the greatest
+    that has some. None without any. Each grid is shown with the fastest kernel, transport and form of the sum that has them."""
     for rank_count in dict.fromkeys((study.shown_rank_count, *reversed(study.rank_counts))):
         found = []
         for _, alternatives in sorted(study.alternatives[rank_count].items()):
@@ -35,7 +35,7 @@ def why_no_roofline(material):
 
 
 def work_of(run, phase):
-    """Entry of the phase and its rates over all ranks: (entry, flop/s, byte/s). None where it had nothing to do."""
+    """Entry of the phase and its rates over all ranks: (entry, flop/s, byte/s). None if the phase did no work."""
     entry = run.document["roofline"]["phases"][phase]
     if not entry["bytes"] or not entry["measured_s"]:
         return None
@@ -137,9 +137,9 @@ def roofline(material):
     if panels:
         note = (
             "Phases with flops under the roofs of the same run, for the fastest grid that was run with --roofline; the "
-            "product is held against the bandwidth over the matrix, every other phase against that over the vectors. Share: "
-            "the least time that bytes and flops allow, over the time measured. A share above 100 % means that data were "
-            "still in a cache. "
+            "limit of the product is the bandwidth over the matrix, that of every other phase the bandwidth over the vectors. "
+            "Share: the least time that bytes and flops allow, over the time measured. A share above 100 % means that data "
+            "were still in a cache. "
         )
     if material.bench:
         classes = list(dict.fromkeys(point["class"] for point in material.bench))

@@ -1,4 +1,4 @@
-"""How a computation went: convergence and repeats."""
+"""Figures of the computation: convergence and repeats."""
 
 import statistics
 
@@ -120,5 +120,5 @@ def repeats_panel(study, rank_count, cases):
 def repeats(material):
     return Figure(
         [repeats_panel(*entry) for entry in repeated(material)],
-        "A line that drifts says that the machine changed; one far point, that something else ran.",
+        "A drifting line shows that the machine changed; a single far point, that another process ran.",
     )

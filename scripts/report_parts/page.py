@@ -49,7 +49,7 @@ def table(heads, rows, numbers=()):
 
 
 def verdict(material, wrong_count):
-    """The answer to: which grid, and what does it gain."""
+    """The answer of the page: the best grid and its gain."""
     lines = []
     if wrong_count:
         runs = "run has" if wrong_count == 1 else "runs have"
@@ -68,7 +68,7 @@ def verdict(material, wrong_count):
 
 
 def gains(study, rank_count):
-    """Against the official and the worst grid, and whether that is more than the spread."""
+    """Compares with the official and the worst grid, and says whether the difference exceeds the spread."""
     best, official, worst = study.best(rank_count), study.official(rank_count), study.worst(rank_count)
     text = f"The worst grid measured, {grid_name(worst.grid)}, "
     if official is worst:
@@ -92,7 +92,7 @@ def gains(study, rank_count):
 
 
 def settings_gains(study, rank_count):
-    """What the other kernels, transports and forms of the sum take on the best grid: no line, or one."""
+    """Times of the other kernels, transports and forms of the sum on the best grid: no line, or one."""
     first, *others = study.alternatives[rank_count][study.best(rank_count).grid[0]]
     if not others:
         return []
@@ -122,7 +122,7 @@ def best_grids(material):
 
 
 def several(values):
-    """What differs among the runs is named, each once."""
+    """Names each property that differs among the runs once."""
     return "; ".join(dict.fromkeys(str(value) for value in values))
 
 

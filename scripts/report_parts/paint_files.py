@@ -57,7 +57,7 @@ def gaps(values):
 
 
 def tick_names(axis):
-    """Of a category axis; words below each other."""
+    """Names on a category axis, their words below each other."""
     return [name.replace(" ", "\n") for name in axis.names]
 
 
@@ -126,7 +126,7 @@ def paint_bars(matplotlib, figure, axes, panel):
 
 
 def add_legend(axes, x_axis, names):
-    """Below the panel, so that it covers nothing; one series is named by the title."""
+    """Places the legend below the panel, so that it covers nothing; the title names a single series."""
     if len(names) > 1:
         lines_below = max((name.count("\n") for name in tick_names(x_axis)), default=0)
         below = 0.3 if is_crowded(x_axis) else 0.17 + 0.05 * lines_below
@@ -136,7 +136,8 @@ def add_legend(axes, x_axis, names):
 
 
 def legend_columns(names):
-    """How many fit side by side into a panel, evenly filled: letters of 8 points, and the handle with its gaps."""
+    """Number of entries that fit side by side into a panel, evenly filled: letters of 8 points, and the handle with its
+    gaps."""
     fitting = int(PANEL_WIDTH / (0.06 * max(map(len, names)) + 0.55))
     rows = math.ceil(len(names) / min(max(fitting, 1), 5))
     return math.ceil(len(names) / rows)

@@ -1,4 +1,4 @@
-"""Makes Chart.js configurations of figures. The page has the little script that starts them (page.js)."""
+"""Makes Chart.js configurations of figures. page.js, a small script in the page, starts them."""
 
 import math
 
@@ -12,7 +12,7 @@ def points_of(x, y):
 
 
 def scale_of(axis, is_stacked=False):
-    """Of Chart.js. `ticksAt` and `names` are for page.js."""
+    """An axis of Chart.js. `ticksAt` and `names` are for page.js."""
     scale = {
         "type": "logarithmic" if axis.kind == "log" else "linear",
         "title": {"display": True, "text": axis.label},
@@ -29,7 +29,7 @@ def scale_of(axis, is_stacked=False):
 
 
 def set_limits(scale, values):
-    """Of a logarithmic axis, which otherwise ends at the next tick, far from the data."""
+    """Limits of a logarithmic axis, which otherwise ends at the next tick, far from the data."""
     values = [value for value in values if value is not None and math.isfinite(value) and value > 0]
     if scale["type"] == "logarithmic" and values:
         room = max((max(values) / min(values)) ** 0.04, 1.05)
@@ -139,12 +139,12 @@ PAINTERS = {panels.LinePanel: lines_chart, panels.BarPanel: bars_chart, panels.H
 
 
 def chart_of(panel):
-    """The configuration, for JSON."""
+    """The configuration of a chart, ready for JSON."""
     return PAINTERS[type(panel)](panel)
 
 
 def legend_of(panel):
-    """(text, (colours)) of what a heat map's colours mean, or None."""
+    """(text, (colours)): the legend of a heat map's colours, or None."""
     if not isinstance(panel, panels.HeatPanel):
         return None
     least, greatest = (panel.scale_format.format(value) for value in panel.limits())

@@ -1,4 +1,4 @@
-"""What a figure shows, told once: painted into files by paint_files.py and onto the page by paint_page.py.
+"""The content of a figure, described once: paint_files.py draws it into files, paint_page.py onto the page.
 
 Each kind of panel is a dataclass. x and y of the same series have the same length; None leaves a gap."""
 
@@ -18,7 +18,7 @@ class Axis:
 
 @dataclasses.dataclass
 class Line:
-    """x: values, or positions on a category axis. low and high: a band around it. tips: what a point says; one per point.
+    """x: values, or positions on a category axis. low and high: a band around it. tips: the text of each point.
     is_named: whether it is in the legend."""
 
     name: str
@@ -74,7 +74,7 @@ class Cell:
 
 @dataclasses.dataclass
 class HeatPanel:
-    """cells: {(row, column): Cell}; row 0 is at the top. What the colours mean: scale_label, from least to greatest."""
+    """cells: {(row, column): Cell}; row 0 is at the top. scale_label: the meaning of the colours, from least to greatest."""
 
     title: str
     x_label: str

@@ -57,7 +57,7 @@ class Run:
 
 @dataclasses.dataclass
 class Results:
-    """All that was read. notes: what was passed over, a line each."""
+    """All results that were read. notes: one line for each input that was skipped."""
 
     runs: list
     notes: list
@@ -123,7 +123,7 @@ def check_numbers(run):
             raise ValueError
 
 
-# Keys that the report takes for granted.
+# Keys that the report needs.
 NEEDED = {
     "problem": ("class", "n", "nonzer", "niter", "shift", "reference_zeta"),
     "configuration": ("kernel", "transport", "sum_form", "instruction_set"),
@@ -167,7 +167,7 @@ def check_roofline(roofline):
 
 
 def check_finished(place, document):
-    """A finished run must have what the figures take for granted."""
+    """Checks that a finished run has all keys that the figures need."""
     try:
         run = Run(place, document)
         check_keys(document)
@@ -181,7 +181,7 @@ def check_finished(place, document):
 
 
 def read_run(place, document, notes):
-    """A finished run, or None with a note for what is not one."""
+    """A finished run, or None, with a note, for anything else."""
     if not isinstance(document, dict) or "status" not in document or "schema_version" not in document:
         raise ReportError(BAD_DATA, f"{place}: not a result of cg2d run --format json or of cg2d sweep")
     version = document["schema_version"]
@@ -195,7 +195,7 @@ def read_run(place, document, notes):
 
 
 def read_results(paths):
-    """Throws ReportError for what cannot be read, and where no run has finished."""
+    """Throws ReportError if a file cannot be read, and if no run has finished."""
     results = Results(runs=[], notes=[])
     for path in paths:
         for place, document in documents_of(path, results.notes):

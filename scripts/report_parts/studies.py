@@ -1,4 +1,4 @@
-"""Puts runs in order: which grid was best for a problem and a number of ranks, and what the official grid costs."""
+"""Sorts runs by problem and number of ranks: finds the best grid, and the cost of the official grid."""
 
 import dataclasses
 import statistics
@@ -26,7 +26,7 @@ class Case:
 
     @property
     def times_s(self):
-        """Of all repeats, in the order in which they were measured."""
+        """Seconds of all repeats, in the order of measurement."""
         return [time_s for run in self.runs for time_s in run.times_s]
 
     @property
@@ -44,7 +44,7 @@ class Case:
         return self.nearest(self.runs)
 
     def run_with(self, key):
-        """The same among those whose result has this key; None without one."""
+        """The same among the runs whose result has this key; None if there is none."""
         return self.nearest([run for run in self.runs if run.document.get(key)])
 
     def nearest(self, runs):
@@ -91,8 +91,8 @@ class Study:
 
     @property
     def shown_rank_count(self):
-        """Where one number of ranks must do: of those with the most ranks that had several grids the greatest that did not
-        share cores, else the greatest."""
+        """The number of ranks for figures that show only one: the greatest with several grids whose ranks did not share cores,
+        else the greatest with several grids."""
 
         def rank(rank_count):
             is_crowded = self.best(rank_count).run.document["environment"]["oversubscribed"]
@@ -149,7 +149,7 @@ def percent(ratio):
 
 
 def seconds(value):
-    """With three digits and a unit that suits."""
+    """Three digits and a suitable unit."""
     for factor, unit in ((1, "s"), (1e3, "ms"), (1e6, "µs")):
         if value * factor >= 0.9995 or unit == "µs":
             scaled = value * factor

@@ -1,6 +1,6 @@
 """Colours and markers, alike in files and on the page."""
 
-# Okabe and Ito: the colour-blind can tell them apart.
+# Palette of Okabe and Ito, which colour-blind readers can tell apart.
 SERIES = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C6D31")
 MARKERS = ("circle", "rect", "triangle", "rectRot")
 PHASE_COLOURS = {

@@ -1,4 +1,4 @@
-// Numbers as people and site scripts read them.
+// Numbers formatted for people and site scripts.
 
 #include "cg/base/values.hpp"
 

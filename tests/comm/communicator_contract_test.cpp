@@ -1,4 +1,4 @@
-// What every transport must do, on every grid of the ranks, in both forms of the sum, on even, ragged and
+// The contract of every transport, on every grid of the ranks, in both forms of the sum, on even, ragged and
 // empty pieces.
 
 #include "comm/communicator.hpp"
@@ -111,7 +111,7 @@ std::vector<double> awkward_scalars(int rank, std::size_t count, int round) {
   return values;
 }
 
-/// What the butterfly gives, by the simulator.
+/// The result of the butterfly, computed by the simulator.
 std::vector<double> simulated_scalars(std::size_t count, int round) {
   const int ranks = group().size();
   std::vector<Schedule> schedules;
@@ -127,7 +127,7 @@ std::vector<double> simulated_scalars(std::size_t count, int round) {
   return simulation.block(group().rank());
 }
 
-/// The sum of the magnitudes: what the error of any order of additions is measured by.
+/// The sum of the magnitudes, to which the error of any order of additions is relative.
 double magnitude_of_scalars(std::size_t which, std::size_t count, int round) {
   double magnitude = 0.0;
   for (int rank = 0; rank < group().size(); ++rank)
@@ -194,7 +194,7 @@ class CountingMemory final : public std::pmr::memory_resource {
  public:
   [[nodiscard]] std::size_t taken_byte_count() const { return taken_byte_count_; }
   [[nodiscard]] std::size_t live_byte_count() const { return live_byte_count_; }
-  /// Whether nobody has written to what was taken and is still held.
+  /// Whether memory that is still allocated has not been written to.
   [[nodiscard]] bool is_untouched() const {
     return std::ranges::all_of(blocks_, [](const auto& block) {
       return std::ranges::all_of(block, [](auto byte) { return byte == untouched_byte; });
@@ -370,7 +370,8 @@ TEST(CommunicatorContractTest, SumsRepeatTheirBits) {
   });
 }
 
-/// Calls of collectives, of groups of more than one rank, and what this rank hands over to them.
+/// Counts of the calls of collectives of groups of more than one rank, and of the bytes that this rank passes
+/// to them.
 Traffic calls_of(int group_size, std::int64_t element_count, int repeats) {
   if (group_size == 1) return {};
   return {.message_count = repeats,
@@ -435,7 +436,7 @@ TEST(CommunicatorContractTest, CountsWhatItSends) {
   });
 }
 
-/// Of all ranks.
+/// Sum over all ranks.
 Traffic sent_by_all(const Communicator& communicator, Operation operation) {
   const auto mine = communicator.sent(operation);
   return {.message_count = group().sum(mine.message_count), .byte_count = group().sum(mine.byte_count)};

@@ -1,4 +1,4 @@
-// Memory of another process is mapped only if it is the memory that its owner tells of.
+// Memory of another process is mapped only if it is the memory that its owner announced.
 
 #include "comm/mapped_part.hpp"
 

@@ -1,5 +1,5 @@
 // Every object of MPI that a transport makes is freed again: the calls that make and free them are counted,
-// by functions in front of MPI's own (its profiling interface).
+// by functions that replace MPI's own (its profiling interface).
 
 #include <gtest/gtest.h>
 #include <mpi.h>
@@ -14,7 +14,7 @@
 
 namespace {
 
-/// Objects that are there, by kind.
+/// Numbers of existing objects, by kind.
 std::map<std::string, int>& live_objects() {
   static std::map<std::string, int> counts;
   return counts;
@@ -31,7 +31,7 @@ int freed(const char* kind, int code) {
 
 }  // namespace
 
-// What the transports call. A call that is missing here shows as a negative count.
+// The MPI functions that the transports call. A missing one shows as a negative count.
 extern "C" {
 
 int MPI_Comm_idup(MPI_Comm communicator, MPI_Comm* duplicate, MPI_Request* request) {

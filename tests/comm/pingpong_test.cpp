@@ -1,4 +1,4 @@
-// Every way to move variables between two ranks brings what was sent, byte by byte.
+// Every way to move variables between two ranks delivers the sent bytes unchanged.
 
 #include "comm/pingpong.hpp"
 
@@ -22,7 +22,7 @@ std::byte value_at(int sender, int round, std::size_t variable, std::size_t inde
                                 static_cast<int>(index % 251));
 }
 
-/// Fills the whole memory, so that what lies between the variables is seen if it moves, too.
+/// Fills the whole memory, so that the test notices if bytes between the variables move, too.
 void write_variables(std::span<std::byte> memory, const VariableShape& shape, int sender, int round) {
   std::ranges::fill(memory, std::byte{0xEE});
   for (std::size_t k = 0; k < shape.count; ++k) {
@@ -31,7 +31,7 @@ void write_variables(std::span<std::byte> memory, const VariableShape& shape, in
   }
 }
 
-/// All bytes of all variables, and those behind each of them, which must stay as they were.
+/// All bytes of all variables, and those after each of them, which must stay unchanged.
 bool brought_exactly(std::span<const std::byte> memory, const VariableShape& shape, int sender, int round) {
   std::vector<std::byte> expected(shape.memory_byte_count(), std::byte{0x11});
   for (std::size_t k = 0; k < shape.count; ++k) {
@@ -45,7 +45,7 @@ bool brought_exactly(std::span<const std::byte> memory, const VariableShape& sha
 bool brings_what_was_sent(comm::PingPong& memory, std::size_t method, const VariableShape& shape, int rank) {
   bool is_right = true;
   const auto receive = [&](int round) {
-    // In this moment nobody writes here: the partner waits for this rank.
+    // No rank writes here now: the partner waits for this rank.
     memory.receive(method, shape);
     is_right = is_right && brought_exactly(memory.incoming(method), shape, 1 - rank, round);
     std::ranges::fill(memory.incoming(method), std::byte{0x11});

@@ -17,7 +17,7 @@
 namespace cg2d::comm {
 namespace {
 
-/// What the threads of one test share.
+/// Data that the threads of one test share.
 struct ThreadGroup {
   explicit ThreadGroup(int rank_count, std::size_t memory_size)
       : memory(static_cast<std::size_t>(rank_count), std::vector<double>(memory_size)),
@@ -30,7 +30,7 @@ struct ThreadGroup {
   std::atomic<int> barrier_count{0};
 };
 
-/// Writes as late as it may: what is put goes out at complete(), the first put last.
+/// Writes as late as it may: complete() writes all puts, the first one last.
 class ThreadPort final : public PutPort {
  public:
   ThreadPort(ThreadGroup& group, int rank) : group_(group), rank_(rank), delays_(rank) {}

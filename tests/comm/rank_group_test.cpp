@@ -104,7 +104,7 @@ TEST_P(RankGroupTest, BroadcastsTheTextOfRankZero) {
   EXPECT_EQ(group_.broadcast(rank_ == 0 ? long_text : ""), long_text);
 }
 
-/// What `source` sends to `destination`: nothing for some pairs, more than MPI's eager limit for one.
+/// Message from `source` to `destination`: empty for some pairs, beyond MPI's eager limit for one.
 std::vector<std::uint64_t> words_between(int source, int destination) {
   const int count = source == 0 && destination == 0 ? 0 : (source * 7 + destination * 3) % 5;
   const std::size_t length = source == 0 && destination == 1 ? 100'003 : static_cast<std::size_t>(count);
@@ -172,7 +172,7 @@ TEST_P(RankGroupTest, WaitingIsMeasuredOnlyWithATickSource) {
   group_.barrier();
   group_.barrier();
   EXPECT_EQ(group_.waiter().wait_count(), 2U);
-  EXPECT_EQ(group_.waiter().waited_ticks(), 2U);  // read before and behind each wait
+  EXPECT_EQ(group_.waiter().waited_ticks(), 2U);  // read before and after each wait
   EXPECT_EQ(counted_ticks, before + 4);
   group_.waiter().wait_all({});  // nothing to wait for: nothing is read
   EXPECT_EQ(group_.waiter().wait_count(), 2U);
@@ -201,7 +201,7 @@ struct Outcome {
   std::string text;
 };
 
-/// What reach() throws here.
+/// The error that reach() throws on this rank.
 Outcome outcome_of(Agreement& agreement) {
   try {
     agreement.reach();

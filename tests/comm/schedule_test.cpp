@@ -357,8 +357,8 @@ TEST(TrafficTest, DotIsWhatTheAllReduceOfTheValuesSends) {
   }
 }
 
-/// How often each element of the rank's column block is in its parts, by what was before `part` and what it
-/// adds.
+/// How often each element of the rank's column block is in its parts: those before `part`, and those that
+/// `part` adds.
 std::vector<int> covered_by(const std::vector<std::vector<IndexRange>>& parts, std::int64_t size) {
   std::vector<int> count(static_cast<std::size_t>(size), 0);
   for (const auto& part : parts) {
@@ -399,7 +399,7 @@ TEST(CollectionPartsTest, TellWhatAMemberOfThreeGetsInWhichOrder) {
       {{.begin = 3, .end = 6}}, {{.begin = 6, .end = 9}}, {{.begin = 0, .end = 3}}};
   EXPECT_EQ(collection_parts(layout, 1), of_the_second);
   const auto ragged = BlockLayout({.columns = 1, .rows = 5}, {0, 2, 2, 5, 6, 10});
-  // In the second step a member of five gets the two pieces behind the next one, here around the end.
+  // In the second step a member of five gets the two pieces after the next one, here around the end.
   const std::vector<std::vector<IndexRange>> of_the_third{{{.begin = 2, .end = 5}},
                                                           {{.begin = 5, .end = 6}},
                                                           {{.begin = 6, .end = 10}, {.begin = 0, .end = 2}},

@@ -75,7 +75,7 @@ class ThreadMessages final : public NodeMessages {
                  const std::vector<NodeMessage>& receives)
       : boxes_(boxes), rank_(rank), sends_(sends), receives_(receives) {}
 
-  /// As MPI may: what is received can come from now on.
+  /// As MPI may: messages can arrive from now on.
   void start_receives() override {
     for (const auto& message : receives_) {
       for (const auto& range : message.ranges) std::ranges::fill(part(message, range), -1.0);
@@ -158,7 +158,7 @@ class ThreadLink final : public NodeLink {
   int rank_;
 };
 
-/// Nodes of so many ranks; 0: one node.
+/// Number of ranks per node; 0: one node.
 NodeMap nodes_of(int rank_count, int ranks_per_node) {
   std::vector<int> node_of;
   for (int rank = 0; rank < rank_count; ++rank)
@@ -261,7 +261,8 @@ TEST(SharedMemoryTest, WithoutASumOfScalarsInBetweenWritersWaitForReaders) {
   }
 }
 
-/// A counter hands over what was written in front of it, to those that poll and those that sleep.
+/// Data written before a counter is raised are visible to threads that poll it and to threads that sleep on
+/// it.
 TEST(SharedCounterTest, WhatWasWrittenBeforeIsSeenBehind) {
   for (const auto mode : {WaitMode::spin, WaitMode::yield}) {
     constexpr int rounds = 2'000;

@@ -1,5 +1,5 @@
-// While a kernel makes its format, block and format are there for a moment, and nothing else that counts;
-// afterwards the block is gone.
+// While a kernel makes its format, memory holds the block and the format for a moment, and nothing else of
+// that size; afterwards the block is freed.
 
 #include <gtest/gtest.h>
 
@@ -41,7 +41,7 @@ CsrBlock large_csr() {
   return block;
 }
 
-/// All sizes beside what was resident before the block was made.
+/// All sizes are relative to the resident memory before the block was made.
 struct Footprint {
   std::int64_t csr = 0;
   std::int64_t format = 0;  ///< by the kernel's own account

@@ -1,4 +1,4 @@
-// The contract of all kernels, whatever they store: q_rows = A p_columns, and with half storage
+// The contract of all kernels, with either storage: q_rows = A p_columns, and with half storage
 // q_columns = A^T p_rows, on blocks of every awkward shape, on any number of threads, in any number of
 // shares.
 

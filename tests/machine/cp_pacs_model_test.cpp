@@ -85,8 +85,9 @@ TEST_F(CpPacsModelTest, CommunicationRoundsToTheFiguresOfThePaper) {
   }
 }
 
-/// What the basic costs leave out, per cent of what was measured: the start-ups of the collection while all
-/// units send at the same time, and in the summation little. Figures of this model, held to 0.1.
+/// Deviation of the basic costs from the measured clocks, per cent. They leave out the start-ups of the
+/// collection while all units send at the same time, and little of the summation. Figures of this model, held
+/// to 0.1.
 TEST_F(CpPacsModelTest, DeviationsFromTheMeasuredClocksAreKnown) {
   constexpr test::ByColumns collection{-22.8, -26.0, -28.3, -25.9};
   constexpr test::ByColumns summation{-100.0, -21.0, -8.2, 6.8};
@@ -157,7 +158,7 @@ TEST_F(CpPacsModelTest, WholeTimesMeetTables2And6) {
   }
 }
 
-/// A million ranks are no more than a few blocks more to look at.
+/// The cost hardly grows with a million ranks: only a few more blocks are looked at.
 TEST_F(CpPacsModelTest, GrowsToAMillionRanks) {
   const auto& problem = *find_class("F");
   const auto seconds_on = [&](int ranks, int columns) {

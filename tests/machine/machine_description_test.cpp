@@ -1,4 +1,4 @@
-// Machine descriptions: what is read, and what is said of a file that is none.
+// Machine descriptions: reading them, and the messages for files that are invalid.
 
 #include <gtest/gtest.h>
 
@@ -126,7 +126,7 @@ TEST(MachineDescriptionTest, RowLengthsAreInterpolatedInTheLogarithm) {
   EXPECT_DOUBLE_EQ(KernelCost().at_row_length(7), 1.0);
 }
 
-/// Between the shapes that were measured only what the curve says of shorter rows makes a difference.
+/// Between the measured shapes only the curve's cost of shorter rows makes a difference.
 TEST(MachineDescriptionTest, ShorterRowsFollowTheCurve) {
   const auto machine = condition_of(2, 1e-6);
   RowLengthDistribution short_rows;

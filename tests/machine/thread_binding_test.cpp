@@ -1,4 +1,4 @@
-// Which threads get which cores: topologies as data.
+// The assignment of threads to cores, for topologies given as data.
 
 #include "cg/machine/thread_binding.hpp"
 
@@ -11,8 +11,8 @@
 namespace cg2d {
 namespace {
 
-/// Cores with so many processors each: core k has the processors k, k + count, ... (as Linux numbers the two
-/// of a core).
+/// Cores with that many processors each: core k has the processors k, k + count, ... (as Linux numbers the
+/// two of a core).
 std::vector<ProcessorSet> cores_of(int core_count, int processors_per_core) {
   std::vector<ProcessorSet> cores;
   for (int core = 0; core < core_count; ++core) {
@@ -117,7 +117,7 @@ TEST(AssignCoresTest, NothingWhereMasksOverlap) {
 }
 
 TEST(DescribeBindingTest, OneLineAlsoForManyRanks) {
-  BindingFacts facts{.is_bound = true, .why_not = "", .ranks = {{"0", "1"}, {"2", "3"}}};
+  BindingResult facts{.is_bound = true, .why_not = "", .ranks = {{"0", "1"}, {"2", "3"}}};
   EXPECT_EQ(describe_binding(facts), "each thread to a core of its own: rank 0 on 0 1; rank 1 on 2 3");
   facts.ranks.resize(100, {"8", "9"});
   EXPECT_EQ(describe_binding(facts),

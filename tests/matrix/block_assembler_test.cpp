@@ -65,18 +65,17 @@ std::vector<std::vector<std::uint64_t>> parts_of(const Example& example, const B
   return parts;
 }
 
-struct Settings {
+struct AssemblyOptions {
   int strip_count = 1;
   int thread_count = 1;
   std::int64_t expected_entry_count = 1000;
 };
 
-kernels::CsrBlock assemble(const Example& example, const Block& block, const Settings& settings) {
+kernels::CsrBlock assemble(const Example& example, const Block& block, const AssemblyOptions& options) {
   BlockAssembler assembler(block.rows, block.columns, Problem::rcond - example.problem.shift,
-                           settings.expected_entry_count, settings.thread_count);
-  const auto strips =
-      comm::BlockLayout::even(block.rows.size(), {.columns = 1, .rows = settings.strip_count});
-  for (int k = 0; k < settings.strip_count; ++k) {
+                           options.expected_entry_count, options.thread_count);
+  const auto strips = comm::BlockLayout::even(block.rows.size(), {.columns = 1, .rows = options.strip_count});
+  for (int k = 0; k < options.strip_count; ++k) {
     const auto local = strips.piece(k);
     const IndexRange strip{.begin = block.rows.begin + local.begin, .end = block.rows.begin + local.end};
     assembler.append_rows(local.end, parts_of(example, block, strip));
@@ -103,13 +102,13 @@ void expect_block(const Example& example, const Block& block, const kernels::Csr
   EXPECT_TRUE(test::same_bits(assembled.values.span(), values));
 }
 
-void expect_assembled(const Example& example, const Block& block, const Settings& settings) {
+void expect_assembled(const Example& example, const Block& block, const AssemblyOptions& options) {
   SCOPED_TRACE("n " + std::to_string(example.problem.n) + ", nonzer " +
                std::to_string(example.problem.nonzer) + ", rows " + std::to_string(block.rows.begin) + "..." +
                std::to_string(block.rows.end) + ", columns " + std::to_string(block.columns.begin) + "..." +
-               std::to_string(block.columns.end) + ", " + std::to_string(settings.strip_count) + " strips, " +
-               std::to_string(settings.thread_count) + " threads");
-  expect_block(example, block, assemble(example, block, settings));
+               std::to_string(block.columns.end) + ", " + std::to_string(options.strip_count) + " strips, " +
+               std::to_string(options.thread_count) + " threads");
+  expect_block(example, block, assemble(example, block, options));
 }
 
 /// The whole matrix, and blocks on, beside and off the diagonal, some of them empty.

@@ -1,4 +1,4 @@
-// What is known of a matrix before it is made, and the rows that narrower blocks are expected to have.
+// Facts of a matrix before it is made, and the expected row lengths of narrower blocks.
 
 #include "cg/matrix/matrix_facts.hpp"
 
@@ -105,7 +105,7 @@ TEST(CountedFactsTest, AgreeWithTheExpectedFiguresOfTheBenchmark) {
     SCOPED_TRACE(columns);
     const auto from_rows = counted.row_lengths(columns);
     const auto from_parameters = expected.row_lengths(columns);
-    // As in cp_pacs_multiply_test.cpp: the random numbers are what they are.
+    // As in cp_pacs_multiply_test.cpp: the random numbers are fixed.
     EXPECT_NEAR(from_rows.mean() / from_parameters.mean(), 1.0, 0.005);
     const int mean = static_cast<int>(from_parameters.mean());
     for (const int length : {mean / 2, mean, 2 * mean})

@@ -89,7 +89,7 @@ TEST(FlopCountTest, OfficialFormulaByHand) {
   // 750 000.
   EXPECT_EQ(official_flop_count(*find_class("B")), 54'708'750'000.0);
   EXPECT_NEAR(official_flop_count(*find_class("B")) / 19.64e6, 2784.92, 1.0);  // the time has 4 digits
-  // Class F is beyond 2^53 for nobody: 2 * 100 * 54e6 * (998 + 25 * 997).
+  // Class F stays below 2^53: 2 * 100 * 54e6 * (998 + 25 * 997).
   EXPECT_EQ(official_flop_count(*find_class("F")), 10.8e9 * (998.0 + 25.0 * 997.0));
 }
 

@@ -1,4 +1,4 @@
-"""Where threads run: what cg2d reports, and what the system says of its processes."""
+"""Placement of threads: reports of cg2d, compared with what the system says of its processes."""
 
 import json
 import os
@@ -19,7 +19,7 @@ def processors_of(text):
 
 
 def allowed_of_tasks(process_id):
-    """Of every thread of a process, the processors that it may run on."""
+    """The processors that every thread of a process may run on."""
     allowed = []
     for task in pathlib.Path(f"/proc/{process_id}/task").glob("*/status"):
         for line in task.read_text().splitlines():
@@ -119,7 +119,7 @@ class BindingTest(ProgramTest):
             with self.subTest(configuration=configuration):
                 ranks = document["environment"]["binding"]
                 self.assertEqual(len(ranks), configuration["rows"])
-                # Free again behind every run: what the next one may use is what the first one might.
+                # Threads are unbound again after every run: the next one may use the same processors as the first.
                 first = documents[0]["environment"]["binding"][0]["processors"]
                 self.assertEqual({rank["processors"] for rank in ranks}, {first})
                 self.assert_bound_where_cores_suffice(document, configuration["threads"])

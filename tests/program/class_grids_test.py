@@ -19,7 +19,7 @@ REFERENCE_ZETA = {
     "C": 28.973605592845,
 }
 
-# The benchmark allows 1e-10. What differs between grids is the order of additions only, which is far less.
+# The benchmark allows 1e-10. Grids differ only in the order of additions, whose effect is far smaller.
 TOLERANCE = 1e-12
 
 # The longest run is that of class C: about 100 s on 2 cores.
@@ -47,7 +47,7 @@ GRIDS = {"all": all_grids, "rule": rule_grid}
 
 
 def failure_of(class_name, rank_count, grid):
-    """What is wrong with a run, and its relative error; an empty text if nothing is."""
+    """The fault of a run, an empty text if there is none, and its relative error."""
     arguments = ("run", "--class", class_name, "--grid", grid, "--format", "json")
     outcome = run_program(rank_count, *arguments, timeout_s=RUN_TIMEOUT_S)
     if outcome.exit_code != 0:

@@ -1,4 +1,4 @@
-"""What cg2d does when something is wrong: one line that says it, the same exit code from all ranks, and never a hang."""
+"""Errors of cg2d: one line that names the fault, the same exit code from all ranks, and never a hang."""
 
 import json
 import os
@@ -29,7 +29,7 @@ from program_runner import (
 
 RANK_COUNTS = (1, 2, 3)
 
-# Arguments, and what the one line must say: the words of the user, and what would be right.
+# Arguments, and texts that the one line must have: those of the user, and what would be right.
 USAGE_ERRORS = (
     (["--bogus"], ["--bogus", "run", "--help"]),
     (["bogus"], ["bogus", "run", "--help"]),
@@ -97,7 +97,7 @@ class ErrorTest(ProgramTest):
     """Assertions on runs that fail."""
 
     def assert_fails(self, outcome, exit_code, *words):
-        """One line from the program, with these words in it, and this exit code."""
+        """Expects one line from the program with these texts, and this exit code."""
         self.assertEqual(outcome.exit_code, exit_code, outcome)
         lines = outcome.error_lines()
         self.assertEqual(len(lines), 1, outcome)

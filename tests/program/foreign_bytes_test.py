@@ -1,4 +1,4 @@
-"""Paths whose bytes are no UTF-8, and a stderr that takes nothing: neither costs a run its result."""
+"""Paths whose bytes are not UTF-8, and a stderr that cannot be written: neither costs a run its result."""
 
 import json
 import os
@@ -9,7 +9,7 @@ import unittest
 
 from program_runner import PROGRAM, SUCCESS, USAGE, ProgramTest, launch_words, run_program
 
-# Python's stand-in for the byte 0xff in a path, and what JSON has in its place.
+# Python's substitute for the byte 0xff in a path, and that of JSON.
 FOREIGN = os.fsdecode(b"\xff")
 REPLACED = "\N{REPLACEMENT CHARACTER}"
 

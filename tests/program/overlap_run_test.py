@@ -1,4 +1,4 @@
-"""--overlap: what reports say of products that begin before their operand is complete."""
+"""--overlap: reports of products that begin before their operand is complete."""
 
 import csv
 import io
@@ -35,7 +35,7 @@ class Overlap(ProgramTest):
                     collection, multiply = rank["phases"]["collection"], rank["phases"]["multiply"]
                     self.assertGreater(collection["hidden_clocks"], 0)
                     self.assertLess(collection["hidden_clocks"], multiply["clocks"])
-                    # Three parts: the own piece, and what two steps bring.
+                    # Three parts: the own piece, and the pieces of two steps.
                     self.assertEqual(multiply["calls"], 3 * rank["phases"]["summation"]["calls"])
                 for phase in PHASES:
                     self.assertEqual("hidden_clocks" in rank["phases"][phase], phase == "collection")

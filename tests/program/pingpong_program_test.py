@@ -19,7 +19,7 @@ SMALL = ("pingpong", "--class", "S", "--sizes", "8,1kB")
 
 class PingPongTest(ProgramTest):
     def transports(self):
-        """Those that can serve ranks on one node."""
+        """The methods that work for ranks on one node."""
         return [line.split()[0] for line in self.run_well(1, "run", "--list-transports").stdout.splitlines()]
 
     def test_json_is_as_in_the_schema(self):

@@ -85,7 +85,7 @@ if(CG2D_BUILD_BENCH)
     PROPERTY ENVIRONMENT CG2D_SPMV_BENCH=$<TARGET_FILE:spmv_bench> CG2D_ROW_LENGTH_BENCH=$<TARGET_FILE:row_length_bench>)
 endif()
 
-# The sanitizers are no part of what is installed, and a consumer would not link without them.
+# The sanitizers are not installed with the library, and a consumer would not link without them.
 if(NOT CG2D_SANITIZE)
   cg2d_add_program_test(install_consumer_test ALONE SCRIPT install/install_consumer_test.py TIMEOUT 400)
   set(consumer_options

@@ -1,4 +1,4 @@
-"""What cg2d reports about real runs in JSON, checked against the schema, the plan, and the benchmark's facts."""
+"""JSON reports about real runs, checked against the schema, the plan, and the benchmark's facts."""
 
 import copy
 import json
@@ -24,7 +24,7 @@ from program_runner import (
 )
 
 # One outer iteration: 25 CG steps of one product and two dot products; before them rho; after them one more product and
-# the residual norm; at last one sum of three numbers (x . z, z . z, wish to stop).
+# the residual norm; at last one sum of three numbers (x . z, z . z, request to stop).
 CG_STEPS = 25
 PRODUCTS = CG_STEPS + 1
 SINGLE_SUMS = 1 + 2 * CG_STEPS + 1
@@ -69,7 +69,7 @@ class SchemaTest(ProgramTest):
 
 
 class Schema(SchemaTest):
-    """Every way to end writes what the schema says, and the schema is strict."""
+    """Every way to end writes a document of the schema, and the schema is strict."""
 
     def ending(self, exit_code, *arguments):
         outcome = run_program(2, "run", "--format", "json", *arguments)

@@ -1,4 +1,4 @@
-"""What cg2d reports about real runs as text and CSV."""
+"""Reports about real runs as text and CSV."""
 
 import csv
 import io
@@ -44,7 +44,7 @@ class Csv(ProgramTest):
 class Text(ProgramTest):
     """The official closing block, line by line; site scripts match these labels and columns."""
 
-    # Behind "label = " come 24 columns, as in the official formats (12x, i12), (12x, f12.2), (a24).
+    # 24 columns follow "label = ", as in the official formats (12x, i12), (12x, f12.2), (a24).
     NUMBER = r"(?=.{24}$) +\d+\.\d\d"
     BLOCK = (
         r" VERIFICATION SUCCESSFUL ",
@@ -66,7 +66,7 @@ class Text(ProgramTest):
     )
 
     def assert_lines(self, text, patterns):
-        """These whole lines, one behind the other, somewhere in the text."""
+        """Expects these whole lines, one after the other, somewhere in the text."""
         lines = text.split("\n")
         first = next((k for k, line in enumerate(lines) if re.fullmatch(patterns[0], line)), None)
         self.assertIsNotNone(first, f"no line {patterns[0]!r} in\n{text}")

@@ -1,4 +1,4 @@
-"""cg2d run --roofline: what each phase must move and compute, against what this machine can."""
+"""cg2d run --roofline: the work of each phase, against the limits of this machine."""
 
 import unittest
 

@@ -1,4 +1,4 @@
-"""cg2d scaling: the ways to use a node, as a table, JSON and CSV; strong and weak; and what is refused."""
+"""cg2d scaling: the ways to use a node, as a table, JSON and CSV; strong and weak scaling; refused options."""
 
 import csv
 import io
@@ -56,7 +56,7 @@ class ScalingTest(ProgramTest):
     def setUpClass(cls):
         schema = json.loads(SCALING_SCHEMA.read_text())
         jsonschema.Draft202012Validator.check_schema(schema)
-        # What it takes from the other schema is found beside it, where both are installed.
+        # The schema refers to the other one, which is beside it where both are installed.
         beside = {SCALING_SCHEMA.with_name(SCHEMA.name).as_uri(): json.loads(SCHEMA.read_text())}
         resolver = jsonschema.RefResolver(SCALING_SCHEMA.as_uri(), schema, store=beside)
         cls.validator = jsonschema.Draft202012Validator(schema, resolver=resolver)
@@ -103,7 +103,7 @@ class Strong(ScalingTest):
             columns, rows = map(int, figures["grid"].split("x"))
             self.assertEqual(columns * rows, way["ranks"])
             self.assert_close(figures["efficiency"] * way["cores"], figures["speed_up"], 1e-12)
-            # A rank alone waits for nobody.
+            # A single rank waits for no other.
             if way["ranks"] == 1:
                 self.assertEqual(figures["waiting_share"], 0.0)
         for cores in (1, 2, 4):

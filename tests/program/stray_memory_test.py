@@ -1,4 +1,4 @@
-"""Memory that ranks share is gone with them, however they end: no name in /dev/shm, no process that holds it."""
+"""Memory that ranks share is freed with them, however they end: no name in /dev/shm, no process that holds it."""
 
 import os
 import pathlib
@@ -12,7 +12,7 @@ SHARED_MEMORY = pathlib.Path("/dev/shm")
 
 
 def names():
-    """What lies in shared memory under a name, but for what MPI and clang's OpenMP library leave there."""
+    """Names in shared memory, except those that MPI and clang's OpenMP library leave there."""
     others = ("mpich", "ucx", "__KMP_REGISTERED_LIB")
     return {path.name for path in SHARED_MEMORY.iterdir() if not any(word in path.name for word in others)}
 
@@ -61,7 +61,7 @@ class StrayMemory(ProgramTest):
                 run.wait_for(r"outer iteration [2-9]/")
                 ranks = run.ranks()
                 self.assertEqual(len(ranks), 3)
-                self.assertEqual(set(ranks) - set(holders()), set())  # what is looked for can be found
+                self.assertEqual(set(ranks) - set(holders()), set())  # the test can find such memory
                 os.kill(ranks[1], signal.SIGKILL)
                 self.assertNotEqual(run.finish().exit_code, SUCCESS)
             self.expect_nothing_left()

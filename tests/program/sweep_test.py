@@ -135,7 +135,7 @@ class SweepTest(ProgramTest):
         self.assertEqual({place[1:] for place in places}, {(1, 1), (3, 1), (3, 3), (4, 1), (4, 2), (4, 4)})
 
     def test_killed_within_the_writing_of_a_line(self):
-        """The system kills a process that writes beyond its limit for files, behind the bytes that were within: SIGXFSZ."""
+        """The system kills a process that writes beyond its limit for files (SIGXFSZ), after the bytes within it."""
         words = ["sweep", "--class", "S", "--ranks", "2,4", "--repeat", "2", "--output", self.file]
         for written in (1, 500):
             with BackgroundRun(4, *words) as run:
@@ -232,7 +232,7 @@ class SweepTest(ProgramTest):
         before = self.file.read_text()
         self.assertEqual(self.run_well(2, *words).stdout, outcome.stdout)
         self.assertEqual(self.file.read_text(), before)
-        # A file of before there was a choice: its lines are of the usual sum.
+        # A file from before the option existed: its lines are of the default form of the sum.
         old = lines[1::2]
         for line in old:
             del line["sweep"]["configuration"]["sum_form"]
@@ -269,7 +269,7 @@ class SweepTest(ProgramTest):
 
 
 def described_machine(processor):
-    """A calibrated description by hand: 1 ns for whatever is done to a number, 1 us for a message."""
+    """A calibrated description by hand: 1 ns for any operation on a number, 1 us for a message."""
     network = {"start_up_s": 1e-6, "bytes_per_s": 8e9, "add_seconds_per_element": 1e-9}
     passes = {"dot_seconds_per_element": 1e-9, "update_seconds_per_element": 1e-9}
     shape = {"rows": 700, "columns": 1400, "nonzeros": 39000, "seconds_per_nonzero": 1e-9, **passes}
@@ -330,7 +330,7 @@ class PredictionTest(ProgramTest):
 
 
 class ReadersTest(ProgramTest):
-    """What is done with results once they are there."""
+    """Commands that process existing results."""
 
     @classmethod
     def setUpClass(cls):

@@ -14,7 +14,7 @@ WAITING = ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "KMP_BLOCKTIME", "KMP_LIBRARY")
 
 class ThreadWaiting(ProgramTest):
     def spin_limits(self, rank_count, *arguments, launcher=None, exit_code=SUCCESS, **setting):
-        """How long threads spin, as OpenMP says each time it is loaded: in GCC's library a count of turns, in clang's
+        """The time that threads spin, as OpenMP prints it when it is loaded: GCC's library as a count of turns, clang's in
         milliseconds."""
         environment = {name: value for name, value in os.environ.items() if name not in WAITING}
         environment |= {"OMP_DISPLAY_ENV": "verbose"} | setting
@@ -44,7 +44,7 @@ class ThreadWaiting(ProgramTest):
     def test_ranks_that_the_launcher_has_bound_count_the_processors_of_all(self):
         bound = [*launch_words(2), "-bind-to", "hwthread:2"]
         self.assertEqual(self.run_limits(2, 2, launcher=bound).count("0"), 0)
-        # A mask that all ranks share is all that they have.
+        # Ranks that share a mask have only its processors.
         first, second = sorted(PROCESSORS)[:2]
         confined = ["taskset", "-c", f"{first},{second}", *launch_words(2)]
         self.assertEqual(self.run_limits(2, 2, launcher=confined).count("0"), 2)

@@ -1,4 +1,4 @@
-"""What cg2d --trace writes: a time line that viewers read, with bars that nest and do not overlap."""
+"""The time line of cg2d --trace: viewers can read it, and its bars nest and do not overlap."""
 
 import json
 import pathlib
@@ -76,7 +76,7 @@ class Trace(ProgramTest):
 
     def test_ranks_take_part_in_a_step_at_the_same_time(self):
         # Every step ends with a dot product over all ranks: no rank can begin the next but one before all have ended
-        # the one. What the alignment of the clocks may be wrong by is in the file.
+        # the one. The file holds the largest error of the alignment of the clocks.
         uncertainty_ns = 2000 * max(self.document["otherData"]["clock_uncertainty_us"])
         steps = [self.bars(rank, "cg_step") for rank in range(RANKS)]
         for k in range(STEPS - 2):

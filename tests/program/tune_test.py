@@ -1,4 +1,4 @@
-"""cg2d tune: what it finds goes into a profile, and cg2d run works by it."""
+"""cg2d tune: it writes its findings into a profile, and cg2d run follows the profile."""
 
 import json
 import os
@@ -77,7 +77,7 @@ class TuneTest(ProgramTest):
             self.assertEqual(tuning[setting], fastest[setting])
 
     def test_every_kernel_can_be_the_fastest(self):
-        """The profile decides, and whatever it decides is right."""
+        """The profile decides, and zeta is right whatever it decides."""
         for index in range(len(self.processor()["cases"][0]["kernels"])):
 
             def put_first(document, index=index):

@@ -1,4 +1,4 @@
-// What counts as a regression, and what is exported.
+// The criterion of a regression, and the exported columns.
 
 #include "cg/report/result_compare.hpp"
 

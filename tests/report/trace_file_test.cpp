@@ -1,4 +1,4 @@
-// Traces without a run: what is recorded, and clocks that differ by a known offset and rate.
+// Traces without a run: recorded events, and clocks that differ by a known offset and rate.
 
 #include "cg/report/trace_file.hpp"
 

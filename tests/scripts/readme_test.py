@@ -1,9 +1,8 @@
-"""The READMEs say what is so: options, command lines, exit codes, environment variables, links, files and names.
+"""The READMEs are true: options, command lines, exit codes, environment variables, links, files and names.
 
-An option of a subcommand "stands" in a README where the first cell of a row of an option table begins with it, or names it
-in code after others ("`--n`, `--nonzer`"). An option table is one whose head begins with "option"; a heading above it names
-the subcommand in code: "Options of `cg2d run`".
-"""
+An option of a subcommand counts as described in a README where the first cell of a row of an option table begins with it, or
+names it in code after others ("`--n`, `--nonzer`"). An option table is one whose head begins with "option"; a heading above it
+names the subcommand in code: "Options of `cg2d run`". """
 
 import concurrent.futures
 import functools
@@ -23,7 +22,7 @@ LEAST_ROOM_LINES = 10
 FOREIGN_OPTIONS = {"--cpus-per-task"}
 # Ways to write names.
 SPELLINGS = {"CamelCase", "snake_case"}
-# History: names what has gone.
+# History: it names things that no longer exist.
 CHANGELOG = "CHANGELOG.md"
 UNKNOWN_OPTION = "--no-such-option"
 OPTION = r"(?<![\w-])--[a-z][a-z-]*"
@@ -34,7 +33,7 @@ def present_documents():
     return [document for name, document in documents().items() if name != CHANGELOG]
 
 
-# ---------------------------------------------------------------- what the program has
+# ---------------------------------------------------------------- names of the program
 
 
 @functools.cache
@@ -74,7 +73,7 @@ def source_words():
     return set().union(*(re.findall(r"\w+", path.read_text()) for path in sources))
 
 
-# ---------------------------------------------------------------- what the READMEs say
+# ---------------------------------------------------------------- contents of the READMEs
 
 
 def option_tables():
@@ -242,7 +241,7 @@ class CommandLines(unittest.TestCase):
 
 
 class Tables(unittest.TestCase):
-    """What has one table in all READMEs."""
+    """Subjects that exactly one table in all READMEs covers."""
 
     def only_table(self, head):
         tables = [table for document in present_documents() for table in document.tables if table.head() == head]

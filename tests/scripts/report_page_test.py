@@ -46,7 +46,7 @@ const place = found.reduce((a, b) => (height(b) > height(a) ? b : a)).getCenterP
 const pixels = chart.canvas.getBoundingClientRect();
 return [place.x - pixels.width / 2, place.y - pixels.height / 2];
 """
-# What the tooltip says, and all that the tooltips of the chart may say.
+# The text of the tooltip, and all texts that the tooltips of the chart may have.
 SHOWN_TIPS = """
 const chart = Chart.getChart(arguments[0]);
 const shown = chart.tooltip.opacity > 0 ? chart.tooltip.body.map((item) => item.lines.join("\\n")) : [];

@@ -15,14 +15,14 @@ namespace {
 
 using test::group;
 
-void expect_reference_zeta_on_every_grid(const Problem& problem, const test::SolverChoice& choice) {
+void expect_reference_zeta_on_every_grid(const Problem& problem, const test::SolverConfig& config) {
   const double reference = problem.reference_zeta.value();
   const auto grids = comm::factorizations(group().size());
   ASSERT_FALSE(grids.empty());
   for (const auto& grid : grids) {
     SCOPED_TRACE("class " + problem.class_name + ", grid " + grid.name() + ", kernel " +
-                 std::string(choice.kernel->name) + ", transport " + std::string(choice.transport->name));
-    const auto steps = test::solve(problem, comm::BlockLayout::even(problem.n, grid), choice);
+                 std::string(config.kernel->name) + ", transport " + std::string(config.transport->name));
+    const auto steps = test::solve(problem, comm::BlockLayout::even(problem.n, grid), config);
     ASSERT_EQ(steps.size(), static_cast<std::size_t>(problem.niter));
     EXPECT_NEAR(steps.back().zeta, reference, test::relative_tolerance * reference);
     EXPECT_TRUE(meets_reference(problem, steps.back().zeta));

@@ -1,5 +1,5 @@
-// Figures that others derive from the solver (calls, bytes, operations, messages, events of a trace), held
-// against real outer iterations.
+// Figures that other parts derive from the solver (calls, bytes, operations, messages, events of a trace),
+// compared with real outer iterations.
 
 #include <gtest/gtest.h>
 

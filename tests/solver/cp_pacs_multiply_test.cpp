@@ -41,7 +41,7 @@ kernels::CsrBlock whole_matrix(const Problem& problem) {
 }
 
 /// Both moments, and the share of rows below two lengths near the mean. Tolerances: the positions of a row
-/// are not quite independent, and the random numbers are what they are; seen were 0.1 %, 1 % and 0.012.
+/// are not quite independent, and the random numbers are fixed; measured were 0.1 %, 1 % and 0.012.
 void expect_close(const RowLengthDistribution& expected, const RowLengthDistribution& real) {
   const auto mean = static_cast<int>(real.mean());
   EXPECT_NEAR(expected.mean() / real.mean(), 1.0, 0.005);
@@ -81,7 +81,7 @@ TEST(CpPacsMultiplyTest, MeetsTables4And5) {
     EXPECT_NEAR(clocks("compiled", lengths) / test::table_4_multiply[k], 1.0,
                 is_fitted || columns == 8 ? 0.005 : 0.05);
     EXPECT_NEAR(clocks("hand-made", lengths) / test::table_5_multiply[k], 1.0, is_fitted ? 0.005 : 0.05);
-    // What the model computes with where it does not make the matrix.
+    // The expected row lengths, with which the model computes if it does not make the matrix.
     EXPECT_NEAR(clocks("hand-made", expected) / clocks("hand-made", lengths), 1.0, 0.01);
     EXPECT_NEAR(clocks("compiled", expected) / clocks("compiled", lengths), 1.0, 0.02);
   }

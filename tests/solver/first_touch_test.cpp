@@ -1,4 +1,4 @@
-// Memory lies near the thread that touches it first: that must be the one that uses it.
+// Memory lies near the thread that touches it first, which must be the thread that uses it.
 
 #include <gtest/gtest.h>
 #include <omp.h>
@@ -68,7 +68,7 @@ class TouchRecorder {
   TouchRecorder(TouchRecorder&&) = delete;
   TouchRecorder& operator=(TouchRecorder&&) = delete;
 
-  /// Of every page, the number of the thread in its team.
+  /// Number of the touching thread in its team, for every page.
   [[nodiscard]] std::vector<int> threads() const { return {threads_.begin(), threads_.end()}; }
 
  private:
@@ -108,7 +108,7 @@ void expect_parts(std::span<double> vector, const std::vector<int>& threads,
   EXPECT_GE(compared + borders.size(), threads.size());
 }
 
-/// How many pages each thread of a team was the first to touch in `work`, by its faults.
+/// Number of pages that each thread of a team was the first to touch in `work`, by its faults.
 std::vector<std::int64_t> touched_pages(const std::function<void()>& work) {
   std::vector<std::int64_t> faults(thread_count);
   const auto count = [&](int sign) {
@@ -119,7 +119,7 @@ std::vector<std::int64_t> touched_pages(const std::function<void()>& work) {
       faults[static_cast<std::size_t>(omp_get_thread_num())] += sign * usage.ru_minflt;
     }
   };
-  count(+1);  // the threads are there, and have what they need
+  count(+1);  // the threads exist, and have allocated their own memory
   count(-1);
   count(-1);
   work();

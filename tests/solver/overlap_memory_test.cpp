@@ -1,4 +1,4 @@
-// While the strips of a block are made, no more is in memory than the plan of a run counts with.
+// While the strips of a block are made, memory holds no more than the plan of a run predicts.
 
 #include <gtest/gtest.h>
 

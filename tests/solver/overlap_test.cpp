@@ -15,9 +15,9 @@ namespace cg2d {
 namespace {
 
 using test::group;
-using test::SolverChoice;
+using test::SolverConfig;
 
-/// Class S with fewer steps: what goes wrong shows in the first two.
+/// Class S with fewer steps: faults show in the first two.
 Problem short_problem() {
   auto problem = *find_class("S");
   problem.niter = 2;
@@ -62,15 +62,15 @@ TEST(OverlapTest, WithThreads) {
   for_every_grid([](const comm::BlockLayout& layout) {
     for (const std::string_view name : {"sell", "csr-simd", "symmetric"}) {
       SCOPED_TRACE("kernel " + std::string(name));
-      const SolverChoice choice{.kernel = &kernels::kernel_named(name), .thread_count = 2, .overlaps = true};
-      const auto zetas = zetas_of(test::solve(short_problem(), layout, choice));
+      const SolverConfig config{.kernel = &kernels::kernel_named(name), .thread_count = 2, .overlaps = true};
+      const auto zetas = zetas_of(test::solve(short_problem(), layout, config));
       expect_official_zetas(zetas);
-      EXPECT_TRUE(test::same_bits(zetas_of(test::solve(short_problem(), layout, choice)), zetas));
+      EXPECT_TRUE(test::same_bits(zetas_of(test::solve(short_problem(), layout, config)), zetas));
     }
   });
 }
 
-/// Of class A, which is large enough: its strips are multiplied in shares, with work for MPI in between.
+/// Class A is large enough: its strips are multiplied in shares, with work for MPI in between.
 TEST(OverlapTest, StripsInShares) {
   auto problem = *find_class("A");
   problem.niter = 1;
@@ -92,15 +92,15 @@ TEST(OverlapTest, TransportsHaveTheSameBits) {
   for_every_grid([](const comm::BlockLayout& layout) {
     for (const std::string_view name : {"sell", "symmetric-scalar"}) {
       SCOPED_TRACE("kernel " + std::string(name));
-      SolverChoice choice{.kernel = &kernels::kernel_named(name), .overlaps = true};
-      const auto expected = zetas_of(test::solve(short_problem(), layout, choice));
+      SolverConfig config{.kernel = &kernels::kernel_named(name), .overlaps = true};
+      const auto expected = zetas_of(test::solve(short_problem(), layout, config));
       for (const auto& transport : comm::transport_table()) {
         if (!transport.why_unavailable(group()).empty()) continue;
         SCOPED_TRACE("transport " + std::string(transport.name));
-        choice.transport = &transport;
-        const auto zetas = zetas_of(test::solve(short_problem(), layout, choice));
+        config.transport = &transport;
+        const auto zetas = zetas_of(test::solve(short_problem(), layout, config));
         expect_official_zetas(zetas);
-        EXPECT_TRUE(test::same_bits(zetas_of(test::solve(short_problem(), layout, choice)), zetas));
+        EXPECT_TRUE(test::same_bits(zetas_of(test::solve(short_problem(), layout, config)), zetas));
         if (transport.counts == comm::CountedTraffic::messages) {
           EXPECT_TRUE(test::same_bits(zetas, expected));
         }
@@ -121,7 +121,7 @@ TEST(OverlapTest, UnevenAndEmptyPieces) {
   }
 }
 
-/// One product on the ranks, for a look at what it is made of.
+/// One product on the ranks, for tests of its parts.
 struct OneProduct {
   OneProduct(const comm::BlockLayout& layout, std::string_view kernel_name)
       : kernel(kernels::kernel_named(kernel_name)),
@@ -166,11 +166,11 @@ TEST(OverlapTest, TellsTheClocksOfProductsWhileTheOperandIsUnderWay) {
     const auto of = [&](Phase phase) { return timer.records()[static_cast<std::size_t>(phase)]; };
     const auto part_count = product.overlapped->part_count();
     constexpr std::uint64_t product_count = 26;
-    // The last one waits until what this rank sends has left.
+    // The last one waits until the messages of this rank have been sent.
     EXPECT_EQ(of(Phase::collection).calls, product_count * (part_count > 1 ? part_count + 1 : 1));
     EXPECT_EQ(of(Phase::multiply).calls, product_count * part_count);
     EXPECT_EQ(of(Phase::summation).calls, product_count);
-    // What is multiplied behind the last part hides nothing.
+    // Products after the last part hide no communication.
     EXPECT_EQ(of(Phase::collection).hidden_clocks > 0, part_count > 1);
     EXPECT_LT(of(Phase::collection).hidden_clocks, of(Phase::multiply).clocks);
     EXPECT_EQ(of(Phase::multiply).hidden_clocks, 0U);

@@ -21,41 +21,41 @@ namespace cg2d {
 namespace {
 
 using test::group;
-using test::SolverChoice;
+using test::SolverConfig;
 
-std::string describe(const SolverChoice& choice) {
-  return "transport " + std::string(choice.transport->name) + ", kernel " + std::string(choice.kernel->name) +
-         (choice.sum_form == comm::SumForm::whole_block ? ", whole block" : ", reduce-scatter");
+std::string describe(const SolverConfig& config) {
+  return "transport " + std::string(config.transport->name) + ", kernel " + std::string(config.kernel->name) +
+         (config.sum_form == comm::SumForm::whole_block ? ", whole block" : ", reduce-scatter");
 }
 
 /// Every transport with each form of the sum that it has.
-std::vector<SolverChoice> every_transport() {
-  std::vector<SolverChoice> choices;
+std::vector<SolverConfig> every_transport() {
+  std::vector<SolverConfig> configs;
   for (const auto& transport : comm::transport_table()) {
     if (!transport.why_unavailable(group()).empty()) continue;
     for (const auto form : transport.sum_forms) {
-      choices.push_back({.sum_form = form, .transport = &transport});
+      configs.push_back({.sum_form = form, .transport = &transport});
     }
   }
-  return choices;
+  return configs;
 }
 
 /// Every kernel.
-std::vector<SolverChoice> every_kernel() {
-  std::vector<SolverChoice> choices;
+std::vector<SolverConfig> every_kernel() {
+  std::vector<SolverConfig> configs;
   for (const auto& kernel : kernels::kernel_table()) {
-    if (kernel.why_unavailable().empty()) choices.push_back({.kernel = &kernel});
+    if (kernel.why_unavailable().empty()) configs.push_back({.kernel = &kernel});
   }
-  return choices;
+  return configs;
 }
 
-/// visit(layout, choice) for every grid of the ranks and every choice, with the pieces of class S even.
+/// visit(layout, config) for every grid of the ranks and every config, with the pieces of class S even.
 template <typename Visit>
-void for_every_grid(const std::vector<SolverChoice>& choices, const Visit& visit) {
+void for_every_grid(const std::vector<SolverConfig>& configs, const Visit& visit) {
   for (const auto& grid : comm::factorizations(group().size())) {
-    for (const auto& choice : choices) {
-      SCOPED_TRACE("grid " + grid.name() + ", " + describe(choice));
-      visit(comm::BlockLayout::even(find_class("S")->n, grid), choice);
+    for (const auto& config : configs) {
+      SCOPED_TRACE("grid " + grid.name() + ", " + describe(config));
+      visit(comm::BlockLayout::even(find_class("S")->n, grid), config);
     }
   }
 }
@@ -65,7 +65,7 @@ void expect_official_zetas(const std::vector<OuterStep>& steps, std::span<const 
   for (std::size_t k = 0; k < steps.size(); ++k) {
     // Another order of additions moves zeta by rounding errors only; the printed figures are good to 1e-14.
     EXPECT_NEAR(steps[k].zeta, zetas[k], test::relative_tolerance * zetas[k]) << "outer step " << k + 1;
-    // The official residuals are 1e-13 in the first step and 2e-15 behind it: rounding noise, so only the
+    // The official residuals are 1e-13 in the first step and 2e-15 after it: rounding noise, so only the
     // magnitude can agree.
     EXPECT_GT(steps[k].residual_norm, 0.0);
     EXPECT_LT(steps[k].residual_norm, k == 0 ? 1e-12 : 1e-14) << "outer step " << k + 1;
@@ -84,8 +84,8 @@ std::vector<double> numbers_of(const std::vector<OuterStep>& steps) {
 
 TEST(SolverTest, ClassSHasTheOfficialZetasWithEveryKernelOnEveryGrid) {
   const auto& problem = *find_class("S");
-  for_every_grid(every_kernel(), [&](const comm::BlockLayout& layout, const SolverChoice& choice) {
-    const auto steps = test::solve(problem, layout, choice);
+  for_every_grid(every_kernel(), [&](const comm::BlockLayout& layout, const SolverConfig& config) {
+    const auto steps = test::solve(problem, layout, config);
     expect_official_zetas(steps, test::class_s_zetas);
     EXPECT_TRUE(meets_reference(problem, steps.back().zeta));
   });
@@ -110,14 +110,14 @@ TEST(SolverTest, ClassWHasTheOfficialZetas) {
 
 TEST(SolverTest, ClassSByEveryTransportOnEveryGridHasTheSameBitsOnEveryRankAndEveryTime) {
   const auto& problem = *find_class("S");
-  for_every_grid(every_transport(), [&](const comm::BlockLayout& layout, const SolverChoice& choice) {
-    const auto steps = test::solve(problem, layout, choice);
+  for_every_grid(every_transport(), [&](const comm::BlockLayout& layout, const SolverConfig& config) {
+    const auto steps = test::solve(problem, layout, config);
     expect_official_zetas(steps, test::class_s_zetas);
     const auto first = numbers_of(steps);
     for (const auto& others : group().gather_all(std::span<const double>(first))) {
       EXPECT_TRUE(test::same_bits(others, first));
     }
-    EXPECT_TRUE(test::same_bits(numbers_of(test::solve(problem, layout, choice)), first));
+    EXPECT_TRUE(test::same_bits(numbers_of(test::solve(problem, layout, config)), first));
   });
 }
 
@@ -171,7 +171,7 @@ std::vector<double> exact_zetas(const Problem& problem) {
 }
 
 TEST(SolverTest, TinyProblemsHaveTheZetasOfExactSolves) {
-  // 25 CG steps solve systems of this order to rounding, and more: the steps behind the solution must change
+  // 25 CG steps solve systems of this order to rounding, and more: the steps after the solution must change
   // nothing.
   for (auto problem : {test::custom_problem(1, 1), test::custom_problem(2, 2), test::custom_problem(5, 1),
                        test::custom_problem(5, 5), test::custom_problem(7, 3)}) {
@@ -192,7 +192,7 @@ TEST(SolverTest, TinyProblemsHaveTheZetasOfExactSolves) {
   }
 }
 
-// ---------------------------------------------------------------- what a run can notice
+// ---------------------------------------------------------------- faults that a run notices
 
 /// A solver on the smallest grid of the ranks, for tests of single steps.
 class SingleSteps {

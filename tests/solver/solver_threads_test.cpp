@@ -14,7 +14,7 @@ namespace cg2d {
 namespace {
 
 using test::group;
-using test::SolverChoice;
+using test::SolverConfig;
 
 std::vector<double> zetas_of(const std::vector<OuterStep>& steps) {
   std::vector<double> zetas;
@@ -32,12 +32,12 @@ TEST(SolverThreadsTest, ClassSHasTheOfficialZetasWithEveryKernel) {
       for (const int thread_count : {2, 3}) {
         SCOPED_TRACE("grid " + grid.name() + ", kernel " + std::string(kernel.name) + ", " +
                      std::to_string(thread_count) + " threads");
-        const SolverChoice choice{.kernel = &kernel, .thread_count = thread_count};
-        const auto zetas = zetas_of(test::solve(problem, layout, choice));
+        const SolverConfig config{.kernel = &kernel, .thread_count = thread_count};
+        const auto zetas = zetas_of(test::solve(problem, layout, config));
         for (std::size_t k = 0; k < zetas.size(); ++k) {
           EXPECT_NEAR(zetas[k], test::class_s_zetas[k], test::relative_tolerance * test::class_s_zetas[k]);
         }
-        EXPECT_TRUE(test::same_bits(zetas_of(test::solve(problem, layout, choice)), zetas));
+        EXPECT_TRUE(test::same_bits(zetas_of(test::solve(problem, layout, config)), zetas));
       }
     }
   }

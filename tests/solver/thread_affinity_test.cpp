@@ -34,8 +34,8 @@ TEST(ThreadBindingTest, ThreadsAreOnCoresOfTheirOwnWhileItLives) {
     const auto free = nowhere_else(thread_count);
     const auto environment = inspect_environment(group(), thread_count);
     {
-      const ThreadBinding binding(group(), environment, BindWish::automatic, thread_count);
-      const auto& facts = binding.facts();
+      const ThreadBinding binding(group(), environment, BindMode::automatic, thread_count);
+      const auto& facts = binding.result();
       EXPECT_EQ(facts.is_bound, facts.why_not.empty());
       EXPECT_EQ(facts.is_bound, !environment.oversubscribed);
       ASSERT_EQ(facts.ranks.size(), static_cast<std::size_t>(group().size()));
@@ -61,13 +61,13 @@ TEST(ThreadBindingTest, ThreadsAreOnCoresOfTheirOwnWhileItLives) {
 TEST(ThreadBindingTest, NotAskedForOrOneThreadIsNoBinding) {
   const auto environment = inspect_environment(group(), 2);
   const auto free = nowhere_else(2);
-  const ThreadBinding none(group(), environment, BindWish::none, 2);
-  EXPECT_FALSE(none.facts().is_bound);
-  EXPECT_EQ(none.facts().why_not, "not asked for (--bind none)");
-  EXPECT_EQ(none.facts().ranks[static_cast<std::size_t>(group().rank())], free);
-  const ThreadBinding single(group(), environment, BindWish::automatic, 1);
-  EXPECT_FALSE(single.facts().is_bound);
-  EXPECT_EQ(single.facts().why_not, "one thread per rank");
+  const ThreadBinding none(group(), environment, BindMode::none, 2);
+  EXPECT_FALSE(none.result().is_bound);
+  EXPECT_EQ(none.result().why_not, "not asked for (--bind none)");
+  EXPECT_EQ(none.result().ranks[static_cast<std::size_t>(group().rank())], free);
+  const ThreadBinding single(group(), environment, BindMode::automatic, 1);
+  EXPECT_FALSE(single.result().is_bound);
+  EXPECT_EQ(single.result().why_not, "one thread per rank");
   EXPECT_EQ(lists_of_threads(2), free);
 }
 

@@ -79,7 +79,7 @@ TEST_P(VectorOpsTest, DotIsWithinRoundingAndRepeatsItsBits) {
 }
 
 TEST_P(VectorOpsTest, DotForgetsTheVectorBefore) {
-  // A long vector leaves sums of all threads behind; a short one uses the first only.
+  // A long vector leaves old sums of all threads; a short one uses only the first.
   const auto x = integers(24'577, 5);
   static_cast<void>(ops_.dot(x, x));
   const std::vector<double> three{1.0, 2.0, 3.0};

@@ -1,4 +1,4 @@
-// The ways to use a number of cores, the problem that each gets, and which of them have room.
+// The ways to use a number of cores, the problem that each gets, and which of them fit into memory.
 
 #include "cg/studies/scaling_plan.hpp"
 

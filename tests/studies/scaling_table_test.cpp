@@ -1,4 +1,4 @@
-// Figures of the ways to use a node, the verdict on them, and what the table shows.
+// Figures of the ways to use a node, the verdict on them, and the contents of the table.
 
 #include "cg/studies/scaling_table.hpp"
 

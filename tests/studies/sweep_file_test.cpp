@@ -1,4 +1,4 @@
-// The file of a sweep, and what is read from it: whole lines, lines that were cut off, and other things.
+// Reading the file of a sweep: whole lines, lines that were cut off, and invalid content.
 
 #include "cg/studies/sweep_file.hpp"
 
@@ -19,7 +19,7 @@ namespace {
 using test::line_of;
 using test::sweep_json_of;
 
-/// The lines here say nothing of who made them.
+/// The lines here do not name the program that made them.
 const std::string maker = "this program and machine";
 
 class SweepFileTest : public testing::Test {
@@ -37,7 +37,7 @@ class SweepFileTest : public testing::Test {
     all << std::ifstream(path_).rdbuf();
     return all.str();
   }
-  /// What opening says against the file.
+  /// The error message of opening the file; empty if it opens.
   [[nodiscard]] std::string complaint() const {
     try {
       const SweepFile file(path_, false, maker);
@@ -107,7 +107,7 @@ TEST_F(SweepFileTest, AFileThatNoSweepHasWrittenIsRefusedAndKept) {
   const auto run = report_format("json").write(report);
   std::string compact;
   for (std::size_t k = 0; k < run.size(); ++k) {
-    // Indentation and the spaces behind colons: no text of this report has two spaces or ": ".
+    // Indentation and the spaces after colons: no text of this report has two spaces or ": ".
     if (run[k] == '\n' || (run[k] == ' ' && (run[k - 1] == '\n' || run[k - 1] == ' ' || run[k - 1] == ':')))
       continue;
     compact += run[k];

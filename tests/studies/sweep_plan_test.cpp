@@ -1,4 +1,4 @@
-// What a sweep runs and in which order, the official grid, and the remaining time.
+// The runs of a sweep and their order, the official grid, and the remaining time.
 
 #include "cg/studies/sweep_plan.hpp"
 

@@ -66,7 +66,7 @@ ResultRecord predicted_record(int columns, int rows, double time_s, double facto
   return record;
 }
 
-/// The words of the first line that begins with these words.
+/// The words of the first line that begins with the given words.
 std::vector<std::string> words_behind(const std::string& text, const std::string& begin) {
   std::istringstream line(text.substr(text.find("\n    " + begin) + 5 + begin.size()));
   std::string all;

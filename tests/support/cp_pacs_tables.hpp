@@ -1,6 +1,6 @@
 #pragma once
 
-// What was measured on CP-PACS. Source: K. Itakura, M. Matsubara, T. Boku, H. Nakamura, K. Nakazawa,
+// Times measured on CP-PACS. Source: K. Itakura, M. Matsubara, T. Boku, H. Nakamura, K. Nakazawa,
 // "Performance Evaluation of NPB Kernel CG on CP-PACS", IPSJ Transactions 39(6), 1998; class B.
 
 #include <array>
@@ -10,7 +10,7 @@ namespace cg2d::test {
 inline constexpr std::array<int, 4> paper_columns{1, 2, 4, 8};
 using ByColumns = std::array<double, 4>;
 
-/// Seconds on so many processing units (PUs), by Px.
+/// Seconds on that many processing units (PUs), by Px.
 struct PaperRow {
   int rank_count;
   ByColumns seconds;

@@ -1,6 +1,6 @@
 #pragma once
 
-// A small matrix, given whole, as an operator of a user's own: rank by rank some of its rows.
+// A small matrix, given whole, as a user's own operator: each rank has some of its rows.
 
 #include <algorithm>
 #include <cstddef>

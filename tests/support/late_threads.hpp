@@ -10,7 +10,7 @@
 
 namespace cg2d::test {
 
-/// How many rounds a stress test makes: fewer where the thread sanitizer makes each one long.
+/// Number of rounds of a stress test: fewer where the thread sanitizer makes each one long.
 #if defined(__SANITIZE_THREAD__)
 inline constexpr bool has_thread_sanitizer = true;
 #elif defined(__has_feature)

@@ -1,6 +1,6 @@
 #pragma once
 
-// Grids and cuts that tests of layouts, schedules and communicators go through.
+// Grids and cuts for tests of layouts, schedules and communicators.
 
 #include <algorithm>
 #include <cstdint>

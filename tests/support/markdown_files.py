@@ -30,7 +30,7 @@ def cells_of(line):
 
 
 def anchor_of(heading):
-    """As GitHub makes it of a heading's text."""
+    """The anchor that GitHub makes of a heading's text."""
     text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).replace("`", "").strip().lower()
     return re.sub(r"[^\w\- ]", "", text).replace(" ", "-")
 

@@ -21,14 +21,14 @@ struct MatrixFigures {
   double first_entry = 0.0;
 };
 
-/// Of the union of all blocks. Collective.
+/// Figures of the union of all blocks. Collective.
 MatrixFigures figures_of(const kernels::CsrBlock& block, const comm::BlockLayout& layout,
                          comm::RankGroup& group);
 
 /// Counts exactly, sums to relative_tolerance.
 void expect_facts(const MatrixFigures& figures, const NpbFacts& facts);
 
-/// The facts of one class, which must be there.
+/// The facts of one class. Its name must be in the table.
 const NpbFacts& facts_of(std::string_view class_name);
 
 }  // namespace cg2d::test

@@ -1,9 +1,9 @@
 #pragma once
 
-// What a test with MPI finds set up for it by mpi_test_main.cpp.
+// The environment that mpi_test_main.cpp sets up for tests with MPI.
 //
 // Every rank runs every test. An assertion that fails on one rank only must not end the test there, for the
-// others would wait: EXPECT_, never ASSERT_, in front of collective calls.
+// others would wait: EXPECT_, never ASSERT_, before collective calls.
 
 #include "comm/rank_group.hpp"
 

@@ -20,7 +20,7 @@ comm::RankGroup*& shared_group() {
   return group;
 }
 
-/// Tells the failures of a rank whose other output is silenced.
+/// Prints the failures of a rank; its other output is silenced.
 class FailurePrinter final : public testing::EmptyTestEventListener {
  public:
   explicit FailurePrinter(int rank) : rank_(rank) {}

@@ -1,6 +1,6 @@
 #pragma once
 
-// Facts of the NAS CG matrices and runs that the tests are held against.
+// Facts of the NAS CG matrices and runs, with which the tests compare.
 //
 // Matrix figures: from an independent generator in Python, in double precision, whose order of additions is
 // not the official one. Zeta of every outer step: as the official NPB 3.4 program prints it, on 1 rank (class

@@ -1,6 +1,6 @@
 #pragma once
 
-// What the system says about this process's memory.
+// Memory of this process, as the system reports it.
 
 #include <cstdint>
 #include <fstream>
@@ -25,7 +25,7 @@ inline std::optional<std::int64_t> status_bytes(const std::string& key) {
 inline std::int64_t resident_bytes_now() { return status_bytes("VmRSS:").value_or(0); }
 inline std::int64_t peak_bytes_since_reset() { return status_bytes("VmHWM:").value_or(0); }
 
-/// From now on the peak is counted anew. False where the system does not allow it.
+/// Resets the peak. Returns false where the system does not allow it.
 inline bool reset_peak() {
   std::ofstream file("/proc/self/clear_refs");
   file << "5" << std::flush;

@@ -1,7 +1,6 @@
 #pragma once
 
-// One product after the other by a communicator, with data that tell which rank, element and round they are
-// of.
+// Products by a communicator, one after the other, with data that identify their rank, element and round.
 
 #include <gtest/gtest.h>
 
@@ -67,7 +66,7 @@ class ProductCheck {
     EXPECT_EQ(copy_of(mirror_.row_block()), values_of(row_block_, [&](auto i) { return operand(i, round); }));
   }
 
-  /// The same in parts; of each, what it brings is compared as soon as it is there.
+  /// The same in parts; the elements of each part are compared as soon as it has arrived.
   void expect_collection_in_parts(int round) {
     const auto piece = communicator_.piece();
     std::ranges::copy(values_of(column_piece_, [&](auto i) { return operand(i, round); }), piece.begin());

@@ -1,4 +1,4 @@
-"""What the tests know of class S and of the reports."""
+"""Facts of class S and of the reports."""
 
 # zeta after every outer iteration of class S, as the official 3.4 program prints it on 1 rank.
 CLASS_S_ZETA = (

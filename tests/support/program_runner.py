@@ -1,6 +1,6 @@
-"""Runs cg2d as a user does: under mpiexec, with a time limit, and leaves no process behind.
+"""Runs cg2d as a user does: under mpiexec, with a time limit, and leaves no process running.
 
-What to run comes from the environment, set by program_tests.cmake; by hand the release build is taken:
+The program to run comes from the environment, set by program_tests.cmake; by hand the release build is taken:
 
     export PYTHONPATH=tests/support
     python3 tests/program/report_test.py              all tests of a file
@@ -25,7 +25,7 @@ import unittest
 PROJECT = pathlib.Path(__file__).resolve().parent.parent.parent
 PROGRAM = os.environ.get("CG2D_PROGRAM", str(PROJECT / "build" / "release" / "cg2d"))
 MPIEXEC = os.environ.get("CG2D_MPIEXEC") or shutil.which("mpiexec.mpich") or "mpiexec"
-# A place for tuning profiles that has none: the user's own says nothing about what a test sees.
+# A folder without tuning profiles, so that the user's own profile does not change the results of tests.
 CACHE_FOLDER = tempfile.TemporaryDirectory(prefix="cg2d-cache-")
 os.environ["XDG_CACHE_HOME"] = CACHE_FOLDER.name
 SCHEMA = PROJECT / "cg" / "report" / "run_result.schema.json"
@@ -34,18 +34,18 @@ SCHEMA = PROJECT / "cg" / "report" / "run_result.schema.json"
 SUCCESS, USAGE, UNAVAILABLE, MEMORY, CANNOT_CREATE, CANNOT_WRITE = 0, 64, 69, 71, 73, 74
 INTERRUPTED, VERIFICATION_FAILED, NOT_FINITE = 75, 82, 84
 
-# A run that takes longer hangs: what the tests start takes seconds at most, even with sanitizers.
+# A run that takes longer hangs: runs of the tests take seconds at most, even with sanitizers.
 HANG_S = 120.0
 
 
 def launch_words(rank_count):
-    """The words in front of the program; without ranks it is started without a launcher, as one rank."""
+    """The launcher and its arguments; without ranks the program is started without a launcher, as one rank."""
     return [MPIEXEC, "-n", str(rank_count)] if rank_count else []
 
 
 @dataclasses.dataclass(frozen=True)
 class Outcome:
-    """How a program ended."""
+    """Exit code and output of a program that has ended."""
 
     command: str
     exit_code: int

@@ -1,4 +1,4 @@
-"""A real small sweep for the tests of scripts/report, and what a model and the benchmarks would add to it."""
+"""A real small sweep for the tests of scripts/report, and the additions of a model and of the benchmarks."""
 
 import copy
 import functools

@@ -1,6 +1,6 @@
 #pragma once
 
-// Records and lines of results, for tests of what reads them.
+// Records and lines of results, for tests of their readers.
 
 #include <nlohmann/json.hpp>
 #include <string>
@@ -41,7 +41,7 @@ inline ResultRecord failed_record_of(int columns, int rows, const std::string& s
   return record;
 }
 
-/// A result in a sweep: of a run that could not begin, since there is no other without running one.
+/// A result in a sweep: that of a run that could not begin, the only kind that exists without a run.
 inline nlohmann::ordered_json sweep_json_of(int columns, int rows, int round) {
   RunReport report;
   report.code = ExitCode::memory;

@@ -1,6 +1,6 @@
 #pragma once
 
-// Executes the schedules of one group in one process, without MPI, and watches that they fit together.
+// Executes the schedules of one group in one process, without MPI, and checks that they fit together.
 
 #include <gtest/gtest.h>
 
@@ -32,8 +32,8 @@ class GroupSimulation {
     }
   }
 
-  /// Runs all members, each as far as it gets, until nobody moves. Expects that all end and nothing is left
-  /// over.
+  /// Runs all members, each as far as it gets, until none can continue. Expects that all end and no message
+  /// is left.
   void run(Delivery delivery) {
     delivery_ = delivery;
     for (bool moved = true; moved;) {
@@ -114,7 +114,7 @@ class GroupSimulation {
     under_way_[{number, step.send_to}].push_back(std::move(message));
   }
 
-  /// What arrives in place must not land where the same step still sends from.
+  /// A message received in place must not overwrite elements that the same step still sends.
   void expect_disjoint(const comm::ScheduleStep& step) const {
     std::vector<bool> is_sent(static_cast<std::size_t>(pieces_.size()));
     for_each_element(step.sent, [&](std::size_t k) { is_sent[k] = true; });

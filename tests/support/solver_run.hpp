@@ -13,7 +13,7 @@
 
 namespace cg2d::test {
 
-struct SolverChoice {
+struct SolverConfig {
   comm::SumForm sum_form = comm::SumForm::reduce_scatter;
   const kernels::KernelRow* kernel = &kernels::default_kernel();
   const comm::TransportRow* transport = &comm::transport_table().front();
@@ -23,14 +23,14 @@ struct SolverChoice {
 
 /// All outer steps of the problem after the untimed first one. Collective.
 inline std::vector<OuterStep> solve(const Problem& problem, const comm::BlockLayout& layout,
-                                    const SolverChoice& choice) {
-  auto block = default_source().make(problem)->build(layout, group(), choice.thread_count).block;
-  const auto make_product = choice.overlaps ? &make_overlapped_product : &make_block_product;
-  const auto product = make_product(*choice.kernel, std::move(block), layout, group().rank(),
-                                    {.thread_count = choice.thread_count});
-  const auto communicator = choice.transport->make(
-      group(), layout, {.sum_form = choice.sum_form, .mirrored = choice.kernel->stores_half()});
-  SteppedSolver solver(*communicator, *product, choice.thread_count, problem.shift);
+                                    const SolverConfig& config) {
+  auto block = default_source().make(problem)->build(layout, group(), config.thread_count).block;
+  const auto make_product = config.overlaps ? &make_overlapped_product : &make_block_product;
+  const auto product = make_product(*config.kernel, std::move(block), layout, group().rank(),
+                                    {.thread_count = config.thread_count});
+  const auto communicator = config.transport->make(
+      group(), layout, {.sum_form = config.sum_form, .mirrored = config.kernel->stores_half()});
+  SteppedSolver solver(*communicator, *product, config.thread_count, problem.shift);
   static_cast<void>(solver.outer_step());
   solver.reset();
   return solver.outer_steps(problem.niter, {});

@@ -1,4 +1,4 @@
-// Counted events: names, kinds, what follows from them, and real software events of the system.
+// Counted events: names, kinds, derived rates, and real software events of the system.
 
 #include "cg/timing/phase_counters.hpp"
 

@@ -113,7 +113,7 @@ TEST(PhaseTimerTest, MeasuringItsOwnCostLeavesTheRecordsAlone) {
   EXPECT_EQ(timer.records()[static_cast<std::size_t>(Phase::multiply)].clocks, before);
 }
 
-/// Keeps what it is told.
+/// Keeps the records that it receives.
 class PhaseList final : public PhaseObserver {
  public:
   void after_phase(Phase phase, std::uint64_t begin_clocks, std::uint64_t end_clocks) override {

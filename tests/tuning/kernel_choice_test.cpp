@@ -1,4 +1,4 @@
-// Which kernel and settings a run takes: what was asked for comes first, then the profile, then the rule.
+// The kernel and settings of a run: the request comes first, then the profile, then the rule.
 
 #include "cg/tuning/kernel_choice.hpp"
 

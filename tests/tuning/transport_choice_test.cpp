@@ -1,4 +1,4 @@
-// --transport auto: what is measured, what the profile knows, and that all ranks take the same.
+// --transport auto: its measurements, the entries of the profile, and that all ranks take the same transport.
 
 #include "cg/tuning/transport_choice.hpp"
 
@@ -171,7 +171,7 @@ TEST(KeepTransportsTest, TheNextRunFindsThem) {
   ASSERT_TRUE(known.has_value());
   EXPECT_EQ(known->best, available_names().back());
 
-  // What is no profile is left alone.
+  // A file that is not a profile is left unchanged.
   const ProfileSource broken{.is_used = true, .path = (folder / "broken.json").string()};
   if (group().rank() == 0) std::ofstream(broken.path) << "{";
   TransportTrial other = trial;

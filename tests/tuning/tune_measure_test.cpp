@@ -1,4 +1,4 @@
-// What cg2d tune measures with; how long anything takes is not looked at.
+// The blocks and runs that cg2d tune measures. Times are not checked.
 
 #include "cg/tuning/tune_measure.hpp"
 

@@ -1,4 +1,4 @@
-// The profile of a machine: what it says, and that the file keeps it.
+// The profile of a machine: its entries, and that the file keeps them.
 
 #include "cg/tuning/tuning_profile.hpp"
 
@@ -190,7 +190,7 @@ TEST(TuningProfileTest, WhatIsNoProfileIsRefused) {
   }
 }
 
-/// Sets a variable for as long as it lives; nullptr takes it away.
+/// Sets an environment variable during its lifetime; nullptr unsets it.
 class Variable {
  public:
   Variable(std::string name, const char* value) : name_(std::move(name)) {
