@@ -23,24 +23,23 @@ Action print_text(std::string text);
 /// The same for a text that rank 0 makes when the action runs; `make` may throw RunError.
 Action print_made_text(std::function<std::string()> make);
 
-/// Declares the options of a subcommand, and returns how to make its action after parsing, which throws
-/// InputError. The returned function holds the parsed arguments, and must outlive the parser.
+/// Declares the options of a subcommand, and returns the function that makes its action after parsing. That
+/// function holds the parsed arguments, must outlive the parser, and throws InputError.
 using Subcommand = std::function<Action()> (*)(CLI::App& parser);
 
-/// The pattern of a subcommand with arguments: `add_options` ties them to the parser, `action_of` makes the
-/// action.
-template <typename Arguments, void (*add_options)(CLI::App&, Arguments&),
-          Action (*action_of)(const Arguments&)>
+/// The pattern of a subcommand with arguments: AddOptions ties them to the parser, ActionOf makes the action.
+template <typename Arguments, void (*AddOptions)(CLI::App&, Arguments&), Action (*ActionOf)(const Arguments&)>
 std::function<Action()> subcommand_with(CLI::App& parser) {
   const auto arguments = std::make_shared<Arguments>();
-  add_options(parser, *arguments);
-  return [arguments] { return action_of(*arguments); };
+  AddOptions(parser, *arguments);
+  return [arguments] { return ActionOf(*arguments); };
 }
 
-/// The action of a command that works on options: `options_from` makes them from the parsed arguments.
-template <auto options_from, auto command, typename Arguments>
+/// The action of a command that works on options: OptionsFrom makes them from the parsed
+/// arguments.
+template <auto OptionsFrom, auto Command, typename Arguments>
 Action command_action(const Arguments& arguments) {
-  return [options = options_from(arguments)](comm::RankGroup& group) { return command(options, group); };
+  return [options = OptionsFrom(arguments)](comm::RankGroup& group) { return Command(options, group); };
 }
 
 /// One subcommand; a new one is one file that defines a row, and its entry in subcommand_table().
