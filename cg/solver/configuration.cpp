@@ -234,15 +234,15 @@ namespace {
 /// Throws InputError with the reason of a refused configuration that has a value which none of the others
 /// has: it was asked for, and would be left out silently.
 std::vector<Configuration> without_refused(std::vector<Configuration> all) {
-  const auto refused = std::ranges::stable_partition(
-      all, [](const auto& configuration) { return why_refused(configuration).empty(); });
-  for (const auto& one : refused) {
+  const auto refused = std::stable_partition(
+      all.begin(), all.end(), [](const auto& configuration) { return why_refused(configuration).empty(); });
+  for (auto one = refused; one != all.end(); ++one) {
     for (const auto& axis : configuration_axes()) {
-      const auto has_same = [&](const auto& other) { return axis.print(other) == axis.print(one); };
-      if (std::none_of(all.begin(), refused.begin(), has_same)) check_configuration(one);
+      const auto has_same = [&](const auto& other) { return axis.print(other) == axis.print(*one); };
+      if (std::none_of(all.begin(), refused, has_same)) check_configuration(*one);
     }
   }
-  all.erase(refused.begin(), all.end());
+  all.erase(refused, all.end());
   return all;
 }
 

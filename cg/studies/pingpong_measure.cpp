@@ -7,8 +7,8 @@
 #include <functional>
 #include <limits>
 #include <memory>
-#include <ranges>
 #include <span>
+#include <stdexcept>
 
 #include "cg/base/agreement.hpp"
 #include "cg/base/errors.hpp"
@@ -297,8 +297,10 @@ PairResult measure_pair(comm::RankGroup& group, const RankPair& pair, const Tran
 }
 
 Phase communication_phase_at(std::size_t index) {
-  auto communicating = phase_table() | std::views::filter(&PhaseRow::communicates);
-  return std::ranges::next(communicating.begin(), static_cast<std::ptrdiff_t>(index))->phase;
+  for (const auto& phase : phase_table()) {
+    if (phase.communicates() && index-- == 0) return phase.phase;
+  }
+  throw std::out_of_range("communication_phase_at");
 }
 
 std::vector<TransportPhases> measure_phases(comm::RankGroup& group, const UsableTransports& transports,
