@@ -205,8 +205,6 @@ SourcedBlock NpbSource::build(const comm::BlockLayout& layout, comm::RankGroup& 
 
 }  // namespace
 
-SourceRow npb_source();  // matrix_source.cpp has the table
-
 SourceRow npb_source() {
   return {.name = "npb",
           .description = "the random matrix of the NAS CG benchmark, generated in parallel",
