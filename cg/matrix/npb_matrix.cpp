@@ -3,6 +3,7 @@
 // stream or sorts more than a row.
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <vector>
 

@@ -5,6 +5,7 @@
 // is that of a transfer over the number of its variables: from the sender's writing of a word to the
 // receiver's reading of it.
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
