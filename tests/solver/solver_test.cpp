@@ -16,6 +16,7 @@
 #include "support/npb_facts.hpp"
 #include "support/npb_reference.hpp"
 #include "support/solver_run.hpp"
+#include "support/test_extent.hpp"
 
 namespace cg2d {
 namespace {
@@ -109,10 +110,12 @@ TEST(SolverTest, ClassWHasTheOfficialZetas) {
 }
 
 TEST(SolverTest, ClassSByEveryTransportOnEveryGridHasTheSameBitsOnEveryRankAndEveryTime) {
-  const auto& problem = *find_class("S");
+  auto problem = *find_class("S");
+  problem.niter = test::by_extent(4, problem.niter);  // a wrong product shows in the first step already
+  const auto zetas = std::span(test::class_s_zetas).first(static_cast<std::size_t>(problem.niter));
   for_every_grid(every_transport(), [&](const comm::BlockLayout& layout, const SolverConfig& config) {
     const auto steps = test::solve(problem, layout, config);
-    expect_official_zetas(steps, test::class_s_zetas);
+    expect_official_zetas(steps, zetas);
     const auto first = numbers_of(steps);
     for (const auto& others : group().gather_all(std::span<const double>(first))) {
       EXPECT_TRUE(test::same_bits(others, first));

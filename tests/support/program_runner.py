@@ -34,6 +34,9 @@ SCHEMA = PROJECT / "cg" / "report" / "run_result.schema.json"
 SUCCESS, USAGE, UNAVAILABLE, MEMORY, CANNOT_CREATE, CANNOT_WRITE = 0, 64, 69, 71, 73, 74
 INTERRUPTED, VERIFICATION_FAILED, NOT_FINITE = 75, 82, 84
 
+# Whether to take all of a product of many things, and not a choice (tests/support/test_extent.hpp).
+THOROUGH = os.environ.get("CG2D_TEST_EXTENT") == "thorough"
+
 # A run that takes longer hangs: runs of the tests take seconds at most, even with sanitizers.
 HANG_S = 120.0
 
