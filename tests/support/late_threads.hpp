@@ -8,9 +8,11 @@
 #include <thread>
 #include <vector>
 
+#include "support/test_extent.hpp"
+
 namespace cg2d::test {
 
-/// Number of rounds of a stress test: fewer where the thread sanitizer makes each one long.
+/// Number of rounds of a stress test: fewer where the thread sanitizer makes each one long, and by default.
 #if defined(__SANITIZE_THREAD__)
 inline constexpr bool has_thread_sanitizer = true;
 #elif defined(__has_feature)
@@ -18,9 +20,10 @@ inline constexpr bool has_thread_sanitizer = __has_feature(thread_sanitizer);
 #else
 inline constexpr bool has_thread_sanitizer = false;
 #endif
-constexpr int stress_rounds(int count) {
+inline int stress_rounds(int count) {
   constexpr int sanitized_part = 20;
-  return has_thread_sanitizer ? count / sanitized_part : count;
+  constexpr int usual_part = 4;
+  return has_thread_sanitizer ? count / sanitized_part : by_extent(count / usual_part, count);
 }
 
 /// Late now and then, by nothing, a moment, or the time slice.

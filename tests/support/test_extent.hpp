@@ -1,7 +1,7 @@
 #pragma once
 
-// How much a test does. By default, a loop over a product of many things takes a choice in which each thing, and each pair of
-// neighbours in the product, still occurs; with CG2D_TEST_EXTENT=thorough, as scripts/test --thorough sets it, all of it.
+// How much a test does. By default, a loop over a product of many things takes a choice in which each of them still
+// occurs; with CG2D_TEST_EXTENT=thorough, as scripts/test --thorough sets it, it takes all.
 
 #include <cstdlib>
 #include <string_view>
