@@ -14,15 +14,6 @@
 namespace cg2d {
 namespace {
 
-struct SumFormRow {
-  std::string_view name;
-  comm::SumForm form;
-};
-
-constexpr std::array sum_form_table{
-    SumFormRow{.name = "reduce-scatter", .form = comm::SumForm::reduce_scatter},
-    SumFormRow{.name = "whole-block", .form = comm::SumForm::whole_block}};
-
 /// A whole number within smallest ... largest. Throws InputError that names the option.
 int whole_number(std::string_view option, std::string_view text, int smallest, int largest) {
   const auto value = number_from<int>(text);
@@ -110,8 +101,8 @@ ConfigurationAxis thread_axis() {
 }
 
 void parse_sum_form(Configuration& configuration, std::string_view text) {
-  require_known(std::string(sum_option), std::string(text), names_of(sum_form_table));
-  configuration.sum_form = *find_sum_form(text);
+  require_known(std::string(sum_option), std::string(text), names_of(sum_form_table()));
+  configuration.sum_form = *value_in(sum_form_table(), text);
 }
 
 std::string why_sum_is_refused(const Configuration& configuration) {
@@ -269,20 +260,18 @@ comm::CommunicatorOptions communicator_options(const Configuration& configuratio
           .ranks_per_node = configuration.ranks_per_node};
 }
 
-std::string sum_form_name(comm::SumForm form) {
-  return std::string(std::ranges::find(sum_form_table, form, &SumFormRow::form)->name);
+std::span<const NamedValue<comm::SumForm>> sum_form_table() {
+  using Row = NamedValue<comm::SumForm>;
+  static constexpr std::array table{Row{.name = "reduce-scatter", .value = comm::SumForm::reduce_scatter},
+                                    Row{.name = "whole-block", .value = comm::SumForm::whole_block}};
+  return table;
 }
 
-std::vector<std::string> sum_form_names() { return names_of(sum_form_table); }
+std::string sum_form_name(comm::SumForm form) { return std::string(name_in(sum_form_table(), form)); }
 
 std::span<const comm::SumForm> sum_forms_of(std::string_view transport) {
   const auto* const row = comm::find_transport(transport);
   return row == nullptr ? comm::all_sum_forms : row->sum_forms;
-}
-
-std::optional<comm::SumForm> find_sum_form(std::string_view name) {
-  const auto* const row = std::ranges::find(sum_form_table, name, &SumFormRow::name);
-  return row == sum_form_table.end() ? std::nullopt : std::optional(row->form);
 }
 
 }  // namespace cg2d

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cg/base/values.hpp"
 #include "comm/block_layout.hpp"
 #include "comm/communicator.hpp"
 #include "comm/schedule.hpp"
@@ -94,12 +95,10 @@ std::vector<Configuration> crossed(const Configuration& common, const AxisValues
 /// The communicator's part of a configuration. mirrored: for kernels with symmetric storage.
 comm::CommunicatorOptions communicator_options(const Configuration& configuration, bool mirrored);
 
+std::span<const NamedValue<comm::SumForm>> sum_form_table();
 std::string sum_form_name(comm::SumForm form);
-std::vector<std::string> sum_form_names();
 /// The forms that the transport of that name has, its default first. "auto", which takes what serves, has
 /// all.
 std::span<const comm::SumForm> sum_forms_of(std::string_view transport);
-/// Nothing for a name that no form has.
-std::optional<comm::SumForm> find_sum_form(std::string_view name);
 
 }  // namespace cg2d
