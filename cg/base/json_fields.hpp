@@ -26,8 +26,6 @@ namespace cg2d {
 /// it, and what it must be; writing checks nothing.
 class JsonFields {
  public:
-  using Json = nlohmann::ordered_json;
-
   /// path: of the object in its file, for messages; empty: it is the whole file. The object must outlive this.
   static JsonFields reader(const Json& json, std::string path) {
     if (!json.is_object()) throw InputError(fmt::format("\"{}\" must be an object", path));

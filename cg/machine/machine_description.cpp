@@ -18,8 +18,6 @@
 namespace cg2d {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 constexpr int machine_version = 1;
 
 /// One part of a description, with the clock for keys in clocks.

@@ -45,13 +45,13 @@ enum class AxisType { text, number, flag };
 /// One axis. A new axis is a field, its row here, and the code that obeys it: options, sweeps, reports, keys
 /// and comparisons follow the table.
 struct ConfigurationAxis {
-  std::string_view name;       ///< key in JSON, column in CSV
-  std::string_view option;     ///< of the command line, "--sum"
-  std::string_view help;       ///< for one value, in `cg2d run --help`
-  std::string_view list_help;  ///< for a list, where sweeps cross it; empty: they do not
+  std::string_view name;         ///< key in JSON, column in CSV
+  std::string_view option;       ///< of the command line, "--sum"
+  std::string_view help{};       ///< for one value, in `cg2d run --help`
+  std::string_view list_help{};  ///< for a list, where sweeps cross it; empty: they do not
   AxisType type;
   /// Throws InputError: the option, the text, and the texts that would be valid.
-  void (*parse)(Configuration& configuration, std::string_view text);
+  void (*parse)(Configuration& configuration, std::string_view text) = nullptr;
   /// The same for a value in a file of results, which another version of the program may have written: names
   /// of kernels and transports that this version does not have are kept.
   void (*parse_recorded)(Configuration& configuration, std::string_view text);

@@ -29,12 +29,10 @@
 namespace cg2d {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 /// All grids of one problem and number of ranks.
 struct RankCountModel {
   int rank_count = 1;
-  std::vector<Prediction> grids;  ///< by growing Px, never empty
+  std::vector<Prediction> grids{};  ///< by growing Px, never empty
   /// Seconds on one rank / (number of ranks * seconds of the best grid).
   double efficiency = 1.0;
 
@@ -45,7 +43,7 @@ struct RankCountModel {
 
 struct ProblemModel {
   Problem problem;
-  std::vector<RankCountModel> rank_counts;
+  std::vector<RankCountModel> rank_counts{};
 };
 
 /// Throws InputError if the description has no network of the transport.
@@ -97,10 +95,10 @@ std::vector<int> rank_counts_of(const ModelOptions& options, int running_count) 
 std::vector<ProblemModel> model_all(const Machine& machine, const ModelOptions& options, int running_count) {
   std::vector<ProblemModel> models;
   for (const auto& problem : options.problems) {
-    auto& model = models.emplace_back(ProblemModel{.problem = problem, .rank_counts = {}});
+    auto& model = models.emplace_back(ProblemModel{.problem = problem});
     const double one_rank_s = predict_grid(machine, options, problem, {.columns = 1, .rows = 1}).total_s();
     for (const int count : rank_counts_of(options, running_count)) {
-      auto& row = model.rank_counts.emplace_back(RankCountModel{.rank_count = count, .grids = {}});
+      auto& row = model.rank_counts.emplace_back(RankCountModel{.rank_count = count});
       for (const auto& grid : grids_of(options, count))
         row.grids.push_back(predict_grid(machine, options, problem, grid));
       row.efficiency = one_rank_s / (count * row.best().total_s());

@@ -70,7 +70,7 @@ std::vector<std::vector<LinePoint>> measure_short_messages(comm::RankGroup& grou
     std::vector<TimedOperation> gatherings;
     for (const auto* transport : transports)
       gatherings.push_back(
-          {.transport = *transport, .operation = comm::Operation::collect, .layout = layout, .options = {}});
+          {.transport = *transport, .operation = comm::Operation::collect, .layout = layout});
     const auto seconds = medians_of(group, gatherings, 0.05);
     for (std::size_t k = 0; k < seconds.size(); ++k)
       points[k].push_back(message_point(layout, {}, seconds[k]));
@@ -90,9 +90,8 @@ std::vector<double> measure_additions(comm::RankGroup& group, Transports transpo
     std::vector<TimedOperation> operations;
     for (const auto* transport : transports) {
       operations.push_back(
-          {.transport = *transport, .operation = comm::Operation::collect, .layout = column, .options = {}});
-      operations.push_back(
-          {.transport = *transport, .operation = comm::Operation::sum, .layout = row, .options = {}});
+          {.transport = *transport, .operation = comm::Operation::collect, .layout = column});
+      operations.push_back({.transport = *transport, .operation = comm::Operation::sum, .layout = row});
     }
     const auto times = medians_of(group, operations, 0.1);
     for (std::size_t k = 0; k < transports.size(); ++k) {

@@ -16,8 +16,6 @@
 namespace cg2d {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 constexpr int profile_version = 1;
 
 constexpr std::array wait_modes{NamedValue<comm::WaitMode>{.name = "spin", .value = comm::WaitMode::spin},
