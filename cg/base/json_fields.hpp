@@ -75,9 +75,8 @@ class JsonFields {
   /// A text that is not empty.
   void text(const std::string& key, std::string& value) {
     if (put(key, value)) return;
-    const auto& member = required(key, "a text", &Json::is_string);
-    if (member == "") throw InputError(fmt::format("{} is missing: a text is needed", where(key)));
-    value = member.get<std::string>();
+    value = required(key, "a text", &Json::is_string).get<std::string>();
+    if (value.empty()) throw InputError(fmt::format("{} is missing: a text is needed", where(key)));
   }
   void texts(const std::string& key, std::vector<std::string>& values) {
     if (!put(key, values)) values = source_->at(key).get<std::vector<std::string>>();
