@@ -1,7 +1,6 @@
 #include "cg/base/interrupt.hpp"
 
 #include <csignal>
-#include <initializer_list>
 
 namespace cg2d {
 namespace {

@@ -14,8 +14,6 @@ class InterruptWatch {
   ~InterruptWatch();
   InterruptWatch(const InterruptWatch&) = delete;
   InterruptWatch& operator=(const InterruptWatch&) = delete;
-  InterruptWatch(InterruptWatch&&) = delete;
-  InterruptWatch& operator=(InterruptWatch&&) = delete;
 
   [[nodiscard]] bool asked() const;
 

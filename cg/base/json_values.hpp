@@ -9,20 +9,21 @@
 
 namespace cg2d {
 
+/// Objects keep their members in the order in which they were added.
+using Json = nlohmann::ordered_json;
+
 /// An optional value of a result. JSON has no NaN and no infinity either: null stands for all of them.
-inline nlohmann::ordered_json number_or_null(double value) {
-  return std::isfinite(value) ? nlohmann::ordered_json(value) : nlohmann::ordered_json(nullptr);
-}
+inline Json number_or_null(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
 /// The value, or null for none.
 template <typename Value>
-nlohmann::ordered_json value_or_null(const std::optional<Value>& value) {
-  return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json(nullptr);
+Json value_or_null(const std::optional<Value>& value) {
+  return value ? Json(*value) : Json(nullptr);
 }
 
 /// The only way from JSON to text in cg2d; indentation -1: one line. Paths and texts of the system may hold
 /// bytes that are not UTF-8. They must not cost a run its result: U+FFFD replaces each.
-inline std::string json_text(const nlohmann::ordered_json& json, int indentation = -1) {
-  return json.dump(indentation, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+inline std::string json_text(const Json& json, int indentation = -1) {
+  return json.dump(indentation, ' ', false, Json::error_handler_t::replace);
 }
 
 /// The text of the library's error without the number that it begins with: "[json.exception.parse_error.101] ".
@@ -33,7 +34,7 @@ inline std::string plain_text(const nlohmann::json::exception& error) {
 
 /// A text as JSON returns it after writing and reading: bytes that are not UTF-8 are replaced.
 inline std::string text_in_json(const std::string& text) {
-  return nlohmann::ordered_json::parse(json_text(text)).get<std::string>();
+  return Json::parse(json_text(text)).get<std::string>();
 }
 
 }  // namespace cg2d

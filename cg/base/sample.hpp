@@ -3,8 +3,10 @@
 // Measured times: a stopwatch, several measurements of the same thing, and a line through them: a start-up,
 // and what comes on top of it for each byte or element.
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <functional>
 #include <vector>
 
 namespace cg2d {
@@ -33,6 +35,16 @@ struct Sample {
 
 /// values: at least one.
 Sample sample_of(std::vector<double> values);
+
+/// The run with the median of the times that time_of() gives; of an even number the lower of the middle two,
+/// of equals the first. runs: at least one.
+template <typename Run, typename TimeOf>
+const Run& median_run_of(const std::vector<Run>& runs, const TimeOf& time_of) {
+  std::vector<const Run*> order;
+  for (const auto& run : runs) order.push_back(&run);
+  std::ranges::stable_sort(order, {}, [&](const Run* run) { return std::invoke(time_of, *run); });
+  return *order[(order.size() - 1) / 2];
+}
 
 /// y = intercept + slope * x, both at least 0, by least squares of the relative differences.
 struct Line {

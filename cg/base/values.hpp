@@ -3,9 +3,11 @@
 // Values as text: numbers, grids of ranks, names of table rows, and checks whose messages list the valid
 // values.
 
+#include <algorithm>
 #include <charconv>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -32,6 +34,26 @@ std::vector<std::string> names_of(const Table& table) {
   names.reserve(std::size(table));
   for (const auto& row : table) names.emplace_back(row.name);
   return names;
+}
+
+/// A row of a table that gives values their names.
+template <typename Value>
+struct NamedValue {
+  std::string_view name;
+  Value value;
+};
+
+/// The value must be in the table.
+template <typename Value>
+std::string_view name_in(std::span<const NamedValue<Value>> table, const Value& value) {
+  return std::ranges::find(table, value, &NamedValue<Value>::value)->name;
+}
+
+/// The value of that name; empty if no row has it.
+template <typename Value>
+std::optional<Value> value_in(std::span<const NamedValue<Value>> table, std::string_view name) {
+  const auto row = std::ranges::find(table, name, &NamedValue<Value>::name);
+  return row == table.end() ? std::nullopt : std::optional(row->value);
 }
 
 /// "2x4" -> 2 columns, 4 rows; "auto" -> nothing. Throws InputError.

@@ -5,7 +5,6 @@
 #include <CLI/CLI.hpp>
 #include <string>
 
-#include "cg/base/agreement.hpp"
 #include "cg/base/errors.hpp"
 #include "cg/base/output_file.hpp"
 #include "cg/commands/shared_options.hpp"
@@ -24,8 +23,7 @@ struct CompareOptions {
 /// Rank 0 reads, compares and prints. Collective.
 ExitCode compare(const CompareOptions& options, double threshold, comm::RankGroup& group) {
   std::int64_t regression_count = 0;
-  agree_on(group, [&] {
-    if (group.rank() != 0) return;
+  write_output(open_output("", group).get(), group, [&] {
     const auto comparison =
         compare_results(read_results(options.before), read_results(options.after), threshold);
     if (comparison.common.empty()) {
@@ -34,10 +32,8 @@ ExitCode compare(const CompareOptions& options, double threshold, comm::RankGrou
                       "threads must be the same",
                       options.before, options.after));
     }
-    OutputFile standard_output("");
-    standard_output.write(comparison_text(comparison, threshold));
-    standard_output.commit();
     regression_count = comparison.regression_count();
+    return comparison_text(comparison, threshold);
   });
   return group.maximum(regression_count) > 0 ? ExitCode::regression : ExitCode::success;
 }

@@ -53,9 +53,6 @@ void add_model_options(CLI::App& parser, ModelArguments& arguments) {
 ModelOptions model_options_from(const ModelArguments& arguments) {
   ModelOptions options = arguments.options;
   options.configuration = configuration_from(arguments.axes, options.configuration);
-  auto letters = arguments.class_letters;
-  if (letters.empty() && options.calibrates) letters = {"W", "A", "B"};
-  if (letters.empty()) letters = {"B"};
   if (options.calibrates &&
       (!arguments.rank_counts.empty() || !arguments.grids.empty() || options.configuration.has_kernel() ||
        options.format != "text" || options.configuration.transport != comm::default_transport().name)) {
@@ -63,18 +60,16 @@ ModelOptions model_options_from(const ModelArguments& arguments) {
         "--calibrate measures every grid of the ranks that run, and every transport: --ranks, --grid, "
         "--kernel, --transport and --format do not go with it");
   }
-  for (const auto& letter : letters) options.problems.push_back(problem_class(letter));
+  using Letters = std::vector<std::string>;
+  options.problems =
+      problem_classes(arguments.class_letters, options.calibrates ? Letters{"W", "A", "B"} : Letters{"B"});
   for (const auto& text : arguments.rank_counts) {
     const auto count = number_from<int>(text);
     if (!count) throw InputError(fmt::format("--ranks: \"{}\" is not a whole number", text));
     require_within("--ranks", *count, most_modelled_ranks);
     options.rank_counts.push_back(*count);
   }
-  for (const auto& text : arguments.grids) {
-    const auto grid = grid_from(text);
-    if (!grid) throw InputError("--grid auto: model takes named grids, or all of them without --grid");
-    options.grids.push_back(*grid);
-  }
+  options.grids = named_grids("model", arguments.grids);
   require_known("--format", options.format, {"text", "json"});
   return options;
 }

@@ -52,59 +52,49 @@ struct RunArguments {
 };
 
 void add_matrix_options(CLI::App& run, RunArguments& arguments) {
-  const std::string group = "Problem";
-  run.add_option("--class", arguments.class_letter, "problem class: S, W, A, B, C, D, E or F")->group(group);
-  add_problem_options(run, arguments.problem, group);
+  run.option_defaults()->group("Problem");
+  run.add_option("--class", arguments.class_letter, "problem class: S, W, A, B, C, D, E or F");
+  add_problem_options(run, arguments.problem);
   add_file_option(run, "--export-mtx", arguments.options.export_mtx,
-                  "also write the matrix to FILE (Matrix Market, symmetric)")
-      ->group(group);
+                  "also write the matrix to FILE (Matrix Market, symmetric)");
 }
 
 void add_grid_options(CLI::App& run, RunArguments& arguments) {
   auto& options = arguments.options;
   auto& tuning = options.tuning;
-  const std::string group = "Grid";
-  const auto add = [&](const std::string& name, auto& value, const std::string& text) {
-    return run.add_option(name, value, text)->group(group);
-  };
-  add("--grid", arguments.grid,
-      "grid of ranks as PXxPY (columns x rows), auto (tries the best few), or rule");
-  add("--px", options.open_grid.columns, "columns of the grid; the rows follow")->transform(decimal<int>());
-  add_axis_options(run, arguments.axes, group);
-  add("--cvl", tuning.critical_vector_length,
-      "critical vector length of the csr kernels: shorter rows take a scalar loop")
-      ->transform(decimal<int>());
-  add("--prefetch", tuning.prefetch_distance, "how many entries ahead a kernel fetches the matrix")
-      ->transform(decimal<int>());
-  add("--block-width", tuning.block_width, "columns of a kernel's column blocks: a power of 2")
-      ->transform(decimal<int>());
-  add_profile_options(run, options.profile, profile_is_used(), group);
-  add_bind_option(run, arguments.bind, group);
+  run.option_defaults()->group("Grid");
+  run.add_option("--grid", arguments.grid,
+                 "grid of ranks as PXxPY (columns x rows), auto (tries the best few), or rule");
+  add_number_option(run, "--px", options.open_grid.columns, "columns of the grid; the rows follow");
+  add_axis_options(run, arguments.axes);
+  add_number_option(run, "--cvl", tuning.critical_vector_length,
+                    "critical vector length of the csr kernels: shorter rows take a scalar loop");
+  add_number_option(run, "--prefetch", tuning.prefetch_distance,
+                    "how many entries ahead a kernel fetches the matrix");
+  add_number_option(run, "--block-width", tuning.block_width,
+                    "columns of a kernel's column blocks: a power of 2");
+  add_profile_options(run, options.profile, profile_is_used());
+  add_bind_option(run, arguments.bind);
 }
 
 void add_output_options(CLI::App& run, RunArguments& arguments) {
   auto& options = arguments.options;
-  add_format_option(run, options.format, names_of(report_format_table()), "Output");
-  add_file_option(run, "--output", options.output, "write the result to FILE, whole or not at all")
-      ->group("Output");
-  run.add_option("--repeat", options.repeat_count, "timed repetitions; the median is reported")
-      ->transform(decimal<int>())
-      ->group("Output");
-  run.add_flag("--no-phases", arguments.no_phases, "do not time the phases")->group("Output");
-  run.add_flag("--progress", options.progress, "progress on stderr (a terminal gets it anyway)")
-      ->group("Output");
+  run.option_defaults()->group("Output");
+  add_format_option(run, options.format, names_of(report_format_table()));
+  add_file_option(run, "--output", options.output, "write the result to FILE, whole or not at all");
+  add_number_option(run, "--repeat", options.repeat_count, "timed repetitions; the median is reported");
+  run.add_flag("--no-phases", arguments.no_phases, "do not time the phases");
+  run.add_flag("--progress", options.progress, "progress on stderr (a terminal gets it anyway)");
 }
 
 void add_plan_options(CLI::App& run, RunArguments& arguments) {
   auto& options = arguments.options;
-  run.add_flag("--dry-run", options.dry_run, "print the plan (blocks, memory, messages) and exit")
-      ->group("Plan");
-  run.add_option("--ranks", arguments.planned_ranks, "with --dry-run: plan for that many ranks")
-      ->transform(decimal<int>())
-      ->group("Plan");
-  add_memory_limit_option(run, options.memory_limit_bytes, "Plan");
-  run.add_flag("--list-kernels", arguments.list_kernels, "list the kernels and exit")->group("Plan");
-  run.add_flag("--list-transports", arguments.list_transports, "list the transports and exit")->group("Plan");
+  run.option_defaults()->group("Plan");
+  run.add_flag("--dry-run", options.dry_run, "print the plan (blocks, memory, messages) and exit");
+  add_number_option(run, "--ranks", arguments.planned_ranks, "with --dry-run: plan for that many ranks");
+  add_memory_limit_option(run, options.memory_limit_bytes);
+  run.add_flag("--list-kernels", arguments.list_kernels, "list the kernels and exit");
+  run.add_flag("--list-transports", arguments.list_transports, "list the transports and exit");
 }
 
 void check_options(const RunOptions& options) {
@@ -128,30 +118,24 @@ void check_options(const RunOptions& options) {
 }
 
 void add_counter_options(CLI::App& run, RunOptions& options) {
-  const std::string group = "Counters and traces";
   auto& counters = options.counters;
+  run.option_defaults()->group("Counters and traces");
   run.add_option(
          "--papi", counters.events,
          "count these events per phase, such as perf::TASK-CLOCK,PAPI_TOT_INS (cg2d events lists them; "
          "the environment's PAPI_EVENTS if not given)")
       ->check(file_name())
-      ->type_name("EVENT[,EVENT...]")
-      ->group(group);
+      ->type_name("EVENT[,EVENT...]");
   run.add_flag("--papi-multiplex", counters.multiplexed,
-               "count more events than the processor can at a time: in turns, with estimated totals")
-      ->group(group);
-  run.add_flag("--papi-strict", counters.strict, "end with 69 if one of the events cannot be counted")
-      ->group(group);
+               "count more events than the processor can at a time: in turns, with estimated totals");
+  run.add_flag("--papi-strict", counters.strict, "end with 69 if one of the events cannot be counted");
   run.add_flag(
-         "--roofline", options.measures_limits,
-         "measure the memory bandwidth and flops of this machine, and the share that each phase reaches")
-      ->group(group);
+      "--roofline", options.measures_limits,
+      "measure the memory bandwidth and flops of this machine, and the share that each phase reaches");
   add_file_option(run, "--trace", options.trace.path,
-                  "write a time line of every phase to FILE (Chrome-trace JSON)")
-      ->group(group);
-  run.add_option("--trace-steps", options.trace.step_count, "CG steps in the trace, from the first one on")
-      ->transform(decimal<int>())
-      ->group(group);
+                  "write a time line of every phase to FILE (Chrome-trace JSON)");
+  add_number_option(run, "--trace-steps", options.trace.step_count,
+                    "CG steps in the trace, from the first one on");
 }
 
 void check_counter_options(const RunOptions& options) {

@@ -25,7 +25,7 @@ struct ScalingArguments {
 void add_scaling_options(CLI::App& scaling, ScalingArguments& arguments) {
   auto& options = arguments.options;
   scaling.add_option("--class", arguments.class_letter, "problem class; A if not given");
-  add_problem_options(scaling, arguments.problem, common_option_group);
+  add_problem_options(scaling, arguments.problem);
   add_list_option(scaling, "--cores", options.core_counts,
                   "numbers of cores, such as 1,2,4; powers of two up to the ranks started if not given");
   scaling.add_flag("--weak", options.weak, "weak scaling: n grows with the cores");
@@ -35,8 +35,7 @@ void add_scaling_options(CLI::App& scaling, ScalingArguments& arguments) {
   add_profile_options(scaling, options.common.profile, profile_is_used());
   add_memory_limit_option(scaling, options.common.memory_limit_bytes);
   add_axis_option(scaling, "ranks_per_node", arguments.axes);
-  scaling.add_option("--rounds", options.round_count, "runs of each way, in turns; 3 if not given")
-      ->transform(decimal<int>());
+  add_number_option(scaling, "--rounds", options.round_count, "runs of each way, in turns; 3 if not given");
   add_format_option(scaling, options.format, names_of(scaling_format_table()));
   add_file_option(scaling, "--output", options.output, "write the result to FILE, whole or not at all");
   scaling.add_flag("--progress", options.progress, "progress on stderr (a terminal gets it anyway)");

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cctype>
 #include <string_view>
-#include <vector>
 
 #include "cg/base/errors.hpp"
 
@@ -69,6 +68,27 @@ Problem problem_class(const std::string& letter) {
   return *known;
 }
 
+std::vector<Problem> problem_classes(const std::vector<std::string>& letters,
+                                     const std::vector<std::string>& usual) {
+  std::vector<Problem> problems;
+  for (const auto& letter : letters.empty() ? usual : letters) problems.push_back(problem_class(letter));
+  return problems;
+}
+
+std::vector<comm::ProcessGrid> named_grids(const std::string& command,
+                                           const std::vector<std::string>& texts) {
+  std::vector<comm::ProcessGrid> grids;
+  for (const auto& text : texts) {
+    const auto grid = grid_from(text);
+    if (!grid) {
+      throw InputError(
+          fmt::format("--grid auto: {} takes named grids, or all of them without --grid", command));
+    }
+    grids.push_back(*grid);
+  }
+  return grids;
+}
+
 CLI::Option* add_file_option(CLI::App& parser, const std::string& name, std::string& path,
                              const std::string& help) {
   return parser.add_option(name, path, help)->check(file_name())->type_name("FILE");
@@ -79,30 +99,24 @@ ProfileOptionTexts profile_is_used() {
           .no_profile = "use no tuning profile"};
 }
 
-void add_profile_options(CLI::App& parser, ProfileSource& profile, const ProfileOptionTexts& texts,
-                         const std::string& group) {
-  add_file_option(parser, "--profile", profile.path, texts.profile)->group(group);
-  parser
-      .add_flag_callback(
-          "--no-profile", [&profile] { profile.is_used = false; }, texts.no_profile)
-      ->group(group);
+void add_profile_options(CLI::App& parser, ProfileSource& profile, const ProfileOptionTexts& texts) {
+  add_file_option(parser, "--profile", profile.path, texts.profile);
+  parser.add_flag_callback(
+      "--no-profile", [&profile] { profile.is_used = false; }, texts.no_profile);
 }
 
-void add_memory_limit_option(CLI::App& parser, std::int64_t& bytes, const std::string& group) {
+void add_memory_limit_option(CLI::App& parser, std::int64_t& bytes) {
   parser.add_option("--memory-limit", bytes, "memory that a node's ranks may take, such as 8GB or 512MiB")
       ->transform(byte_count())
-      ->type_name("SIZE")
-      ->group(group);
+      ->type_name("SIZE");
 }
 
-void add_format_option(CLI::App& parser, std::string& format, const std::vector<std::string>& names,
-                       const std::string& group) {
-  parser.add_option("--format", format, fmt::format("{}", fmt::join(names, ", ")))->group(group);
+void add_format_option(CLI::App& parser, std::string& format, const std::vector<std::string>& names) {
+  parser.add_option("--format", format, fmt::format("{}", fmt::join(names, ", ")));
 }
 
-void add_bind_option(CLI::App& parser, std::string& word, const std::string& group) {
-  parser.add_option("--bind", word, "auto (several threads per rank: each to a core of its own) or none")
-      ->group(group);
+void add_bind_option(CLI::App& parser, std::string& word) {
+  parser.add_option("--bind", word, "auto (several threads per rank: each to a core of its own) or none");
 }
 
 void check_profile(const ProfileSource& profile) {
@@ -110,20 +124,18 @@ void check_profile(const ProfileSource& profile) {
     throw InputError("--no-profile and --profile contradict each other: give one of them");
 }
 
-void add_axis_option(CLI::App& parser, std::string_view axis, AxisValues& values, const std::string& help,
-                     const std::string& group) {
+void add_axis_option(CLI::App& parser, std::string_view axis, AxisValues& values, const std::string& help) {
   const auto& row = configuration_axis(axis);
   parser
       .add_option_function<std::string>(
           std::string(row.option),
           [&list = values[std::string(axis)]](const std::string& text) { list = {text}; },
           help.empty() ? std::string(row.help) : help)
-      ->type_name(type_name_of(row))
-      ->group(group);
+      ->type_name(type_name_of(row));
 }
 
-void add_axis_options(CLI::App& parser, AxisValues& values, const std::string& group) {
-  for (const auto& axis : configuration_axes()) add_axis_option(parser, axis.name, values, {}, group);
+void add_axis_options(CLI::App& parser, AxisValues& values) {
+  for (const auto& axis : configuration_axes()) add_axis_option(parser, axis.name, values);
 }
 
 void add_axis_lists(CLI::App& parser, AxisValues& values) {
@@ -141,17 +153,13 @@ Configuration configuration_from(const AxisValues& values, const Configuration& 
   return configuration;
 }
 
-void add_problem_options(CLI::App& parser, ProblemArguments& arguments, const std::string& group) {
-  const auto add = [&](const std::string& name, auto& value, const std::string& text) {
-    return parser.add_option(name, value, text)->group(group);
-  };
-  add("--n", arguments.n, "order of the matrix, instead of a class or of the class's")
-      ->transform(decimal<std::int64_t>());
-  add("--nonzer", arguments.nonzer, "nonzeros of each random vector")->transform(decimal<int>());
-  add("--shift", arguments.shift, "shift of the diagonal (lambda)")->transform(decimal<double>());
-  add("--niter", arguments.niter, "outer iterations")->transform(decimal<int>());
-  add("--reference", arguments.reference_zeta, "zeta to verify against, instead of the class's")
-      ->transform(decimal<double>());
+void add_problem_options(CLI::App& parser, ProblemArguments& arguments) {
+  add_number_option(parser, "--n", arguments.n, "order of the matrix, instead of a class or of the class's");
+  add_number_option(parser, "--nonzer", arguments.nonzer, "nonzeros of each random vector");
+  add_number_option(parser, "--shift", arguments.shift, "shift of the diagonal (lambda)");
+  add_number_option(parser, "--niter", arguments.niter, "outer iterations");
+  add_number_option(parser, "--reference", arguments.reference_zeta,
+                    "zeta to verify against, instead of the class's");
 }
 
 Problem problem_from(const std::string& command, const std::string& class_letter,

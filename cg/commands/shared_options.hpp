@@ -46,13 +46,25 @@ CLI::Validator file_name();
 
 /// The class of that letter. Throws InputError.
 Problem problem_class(const std::string& letter);
+/// The classes of these letters; without letters those of `usual`. Throws InputError.
+std::vector<Problem> problem_classes(const std::vector<std::string>& letters,
+                                     const std::vector<std::string>& usual);
+/// Throws InputError, which names the subcommand, for a text that is no grid, and for "auto".
+std::vector<comm::ProcessGrid> named_grids(const std::string& command, const std::vector<std::string>& texts);
 
-/// CLI11's own default group of options.
-inline constexpr const char* common_option_group = "Options";
-
-/// An option that names a file, and one that takes a list with commas between the values.
+/// An option that names a file, one that takes a number, and one that takes a list with commas between the
+/// values.
 CLI::Option* add_file_option(CLI::App& parser, const std::string& name, std::string& path,
                              const std::string& help);
+template <typename Number>
+CLI::Option* add_number_option(CLI::App& parser, const std::string& name, std::optional<Number>& value,
+                               const std::string& help) {
+  return parser.add_option(name, value, help)->transform(decimal<Number>());
+}
+inline CLI::Option* add_number_option(CLI::App& parser, const std::string& name, int& value,
+                                      const std::string& help) {
+  return parser.add_option(name, value, help)->transform(decimal<int>());
+}
 template <typename Value>
 CLI::Option* add_list_option(CLI::App& parser, const std::string& name, std::vector<Value>& values,
                              const std::string& help) {
@@ -68,27 +80,24 @@ struct ProfileOptionTexts {
 };
 /// For subcommands that run the benchmark.
 ProfileOptionTexts profile_is_used();
-void add_profile_options(CLI::App& parser, ProfileSource& profile, const ProfileOptionTexts& texts,
-                         const std::string& group = common_option_group);
+void add_profile_options(CLI::App& parser, ProfileSource& profile, const ProfileOptionTexts& texts);
 /// --memory-limit SIZE.
-void add_memory_limit_option(CLI::App& parser, std::int64_t& bytes,
-                             const std::string& group = common_option_group);
+void add_memory_limit_option(CLI::App& parser, std::int64_t& bytes);
 
 /// --format NAME; the names stand in its help.
-void add_format_option(CLI::App& parser, std::string& format, const std::vector<std::string>& names,
-                       const std::string& group = common_option_group);
+void add_format_option(CLI::App& parser, std::string& format, const std::vector<std::string>& names);
 
 /// --bind auto|none, to be read by bind_mode_from().
-void add_bind_option(CLI::App& parser, std::string& word, const std::string& group = common_option_group);
+void add_bind_option(CLI::App& parser, std::string& word);
 
 /// Throws InputError for a profile that is named and not to be used.
 void check_profile(const ProfileSource& profile);
 
 /// The option of one axis for one value. help: instead of the table's text. `values` must outlive the parser.
 void add_axis_option(CLI::App& parser, std::string_view axis, AxisValues& values,
-                     const std::string& help = {}, const std::string& group = common_option_group);
+                     const std::string& help = {});
 /// The same for all axes, with the texts of the table.
-void add_axis_options(CLI::App& parser, AxisValues& values, const std::string& group);
+void add_axis_options(CLI::App& parser, AxisValues& values);
 /// Options for lists of values, for the axes that sweeps cross.
 void add_axis_lists(CLI::App& parser, AxisValues& values);
 /// The configuration with the values of these options, the other axes as in `common`. Throws InputError for a
@@ -108,7 +117,7 @@ struct ProblemArguments {
 };
 
 /// --n, --nonzer, --shift, --niter and --reference. `arguments` must outlive the parser.
-void add_problem_options(CLI::App& parser, ProblemArguments& arguments, const std::string& group);
+void add_problem_options(CLI::App& parser, ProblemArguments& arguments);
 
 /// The problem of a class, with the numbers that override it; without a class (empty) all must be given.
 /// Throws InputError, which names the subcommand.

@@ -7,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "cg/base/agreement.hpp"
 #include "cg/base/output_file.hpp"
 #include "cg/commands/shared_options.hpp"
 #include "cg/report/build_info.hpp"
@@ -68,13 +67,7 @@ Action print_text(std::string text) {
 
 Action print_made_text(std::function<std::string()> make) {
   return [make = std::move(make)](comm::RankGroup& group) {
-    agree_on(group, [&] {
-      if (group.rank() != 0) return;
-      const auto text = make();
-      OutputFile standard_output("");
-      standard_output.write(text);
-      standard_output.commit();
-    });
+    write_output(open_output("", group).get(), group, make);
     return ExitCode::success;
   };
 }

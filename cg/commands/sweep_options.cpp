@@ -31,7 +31,7 @@ void add_sweep_options(CLI::App& sweep, SweepArguments& arguments) {
   auto& options = arguments.options;
   auto& axes = options.axes;
   add_list_option(sweep, "--class", arguments.class_letters, "classes, such as A or A,B; A if not given");
-  add_problem_options(sweep, arguments.problem, common_option_group);
+  add_problem_options(sweep, arguments.problem);
   add_list_option(sweep, "--ranks", axes.rank_counts,
                   "rank counts, such as 2,4,8; all ranks started if not given");
   add_list_option(sweep, "--px", axes.columns,
@@ -40,8 +40,8 @@ void add_sweep_options(CLI::App& sweep, SweepArguments& arguments) {
   add_profile_options(sweep, options.common.profile, profile_is_used());
   add_bind_option(sweep, arguments.bind);
   add_memory_limit_option(sweep, options.common.memory_limit_bytes);
-  sweep.add_option("--repeat", options.round_count, "rounds: runs of each configuration; 3 if not given")
-      ->transform(decimal<int>());
+  add_number_option(sweep, "--repeat", options.round_count,
+                    "rounds: runs of each configuration; 3 if not given");
   add_file_option(sweep, "--output", options.output,
                   "file that gets a line per run; a sweep goes on where it ends");
   sweep.add_flag("--fresh", options.fresh, "empty the file first");
@@ -58,7 +58,7 @@ void check_axes(const SweepAxes& axes) {
 
 /// The classes, or the one problem that the numbers define.
 std::vector<Problem> problems_from(const SweepArguments& arguments) {
-  auto letters = arguments.class_letters;
+  const auto& letters = arguments.class_letters;
   if (arguments.problem.has_any()) {
     if (letters.size() > 1) {
       throw InputError(
@@ -67,11 +67,7 @@ std::vector<Problem> problems_from(const SweepArguments& arguments) {
     }
     return {problem_from("sweep", letters.empty() ? "" : letters.front(), arguments.problem)};
   }
-  if (letters.empty()) letters = {"A"};
-  std::vector<Problem> problems;
-  problems.reserve(letters.size());
-  for (const auto& letter : letters) problems.push_back(problem_class(letter));
-  return problems;
+  return problem_classes(letters, {"A"});
 }
 
 SweepOptions sweep_options_from(const SweepArguments& arguments) {

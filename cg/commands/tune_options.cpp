@@ -37,14 +37,8 @@ void add_tune_options(CLI::App& tune, TuneArguments& arguments) {
 TuneOptions tune_options_from(const TuneArguments& arguments) {
   TuneOptions options = arguments.options;
   check_profile(options.profile);
-  const auto letters =
-      arguments.class_letters.empty() ? std::vector<std::string>{"A"} : arguments.class_letters;
-  for (const auto& letter : letters) options.problems.push_back(problem_class(letter));
-  for (const auto& text : arguments.grids) {
-    const auto grid = grid_from(text);
-    if (!grid) throw InputError("--grid auto: tune takes named grids, or all of them without --grid");
-    options.grids.push_back(*grid);
-  }
+  options.problems = problem_classes(arguments.class_letters, {"A"});
+  options.grids = named_grids("tune", arguments.grids);
   options.configuration = configuration_from(arguments.axes);
   if (!options.configuration.has_transport()) {
     throw InputError(

@@ -1,7 +1,6 @@
 #include "cg/machine/machine_description.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -11,7 +10,7 @@
 #include <utility>
 
 #include "cg/base/errors.hpp"
-#include "cg/base/json_values.hpp"
+#include "cg/base/json_fields.hpp"
 #include "cg/base/output_file.hpp"
 #include "cg/machine/embedded_machines.hpp"
 #include "cg/solver/configuration.hpp"
@@ -19,264 +18,128 @@
 namespace cg2d {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 constexpr int machine_version = 1;
 
-/// An object of the file with the path to it, for messages, and the clock for keys in clocks.
-struct Section {
-  const Json& json;
-  std::string path;
-  double clock_hz = 0.0;
-
-  [[nodiscard]] std::string where(const std::string& key) const {
-    return path.empty() ? fmt::format("\"{}\"", key) : fmt::format("\"{}.{}\"", path, key);
-  }
-  [[nodiscard]] bool has(const std::string& key) const { return json.contains(key); }
-
-  [[nodiscard]] double number(const std::string& key, double least) const {
-    if (!has(key)) throw InputError(fmt::format("{} is missing: a number is needed", where(key)));
-    const auto& value = json.at(key);
-    if (!value.is_number())
-      throw InputError(fmt::format("{} must be a number, not {}", where(key), json_text(value)));
-    const auto result = value.get<double>();
-    if (!std::isfinite(result) || result < least) {
-      throw InputError(
-          fmt::format("{} is {}: it must be at least {:g}", where(key), json_text(value), least));
-    }
-    return result;
-  }
-  [[nodiscard]] double positive(const std::string& key) const {
-    const double result = number(key, 0.0);
-    if (result <= 0.0) throw InputError(fmt::format("{} must be greater than 0", where(key)));
-    return result;
-  }
-  [[nodiscard]] int count(const std::string& key, int least) const {
-    const double value = number(key, least);
-    if (value != std::floor(value) || value > 2147483647.0)
-      throw InputError(fmt::format("{} is {}: a whole number is needed", where(key), value));
-    return static_cast<int>(value);
-  }
-  [[nodiscard]] std::string text(const std::string& key) const {
-    if (!has(key) || !json.at(key).is_string() || json.at(key).get<std::string>().empty())
-      throw InputError(fmt::format("{} is missing: a text is needed", where(key)));
-    return json.at(key).get<std::string>();
-  }
-  [[nodiscard]] Section section(const std::string& key) const {
-    if (!has(key) || !json.at(key).is_object())
-      throw InputError(fmt::format("{} is missing: an object is needed", where(key)));
-    return {.json = json.at(key), .path = path.empty() ? key : path + "." + key, .clock_hz = clock_hz};
-  }
-  /// The objects of a list.
-  [[nodiscard]] std::vector<Section> list(const std::string& key) const {
-    if (!has(key) || !json.at(key).is_array() || json.at(key).empty())
-      throw InputError(fmt::format("{} is missing: a list with at least one entry is needed", where(key)));
-    std::vector<Section> sections;
-    for (const auto& entry : json.at(key)) {
-      const auto place = fmt::format("{}{}[{}]", path.empty() ? "" : path + ".", key, sections.size());
-      if (!entry.is_object()) throw InputError(fmt::format("\"{}\" must be an object", place));
-      sections.push_back({.json = entry, .path = place, .clock_hz = clock_hz});
-    }
-    return sections;
-  }
+/// One part of a description, with the clock for keys in clocks.
+struct CostFields {
+  JsonFields& json;
+  double clock_hz;
 
   /// A time under one of two keys, in seconds or in clocks.
-  [[nodiscard]] double seconds(const std::string& in_seconds, const std::string& in_clocks) const {
-    require_one(in_seconds, in_clocks);
-    if (has(in_seconds)) return number(in_seconds, 0.0);
-    return number(in_clocks, 0.0) / clock();
+  void seconds(const std::string& in_seconds, const std::string& in_clocks, double& value) const {
+    if (json.has_first(in_seconds, in_clocks)) return json.number(in_seconds, value);
+    json.number(in_clocks, value);
+    value /= clock();
   }
   /// A rate under one of two keys, per second or per clock.
-  [[nodiscard]] double per_second(const std::string& by_second, const std::string& by_clock) const {
-    require_one(by_second, by_clock);
-    return has(by_second) ? positive(by_second) : positive(by_clock) * clock();
+  void per_second(const std::string& by_second, const std::string& by_clock, double& value) const {
+    if (json.has_first(by_second, by_clock)) return json.positive(by_second, value);
+    json.positive(by_clock, value);
+    value *= clock();
   }
 
  private:
-  void require_one(const std::string& first, const std::string& second) const {
-    if (has(first) == has(second))
-      throw InputError(fmt::format("{} or {} is needed, one of the two", where(first), where(second)));
-  }
   [[nodiscard]] double clock() const {
     if (clock_hz > 0.0) return clock_hz;
-    throw InputError(fmt::format(R"("clock_hz" is missing: "{}" has keys in clocks)", path));
+    throw InputError(fmt::format(R"("clock_hz" is missing: "{}" has keys in clocks)", json.path()));
   }
 };
 
-comm::SumForm sum_form_from(const Section& network) {
-  if (!network.has("sum_form")) return default_sum_form;
-  const auto name = network.text("sum_form");
-  if (const auto form = find_sum_form(name)) return *form;
-  throw InputError(fmt::format("{} is \"{}\": it must be {}", network.where("sum_form"), name,
-                               fmt::join(sum_form_names(), " or ")));
+void describe(const CostFields& fields, NetworkCost& network) {
+  fields.seconds("start_up_s", "start_up_clocks", network.start_up_s);
+  fields.per_second("bytes_per_s", "bytes_per_clock", network.bytes_per_s);
+  fields.seconds("add_seconds_per_element", "add_clocks_per_element", network.add_s_per_element);
 }
 
-/// A flag; false where the key is missing.
-bool flag_from(const Section& section, const std::string& key) {
-  if (!section.has(key)) return false;
-  if (!section.json.at(key).is_boolean())
-    throw InputError(fmt::format("{} must be true or false", section.where(key)));
-  return section.json.at(key).get<bool>();
+void describe(const CostFields& fields, VectorCost& vectors) {
+  auto& json = fields.json;
+  fields.seconds("dot_seconds_per_element", "dot_clocks_per_element", vectors.dot_s_per_element);
+  if (json.has("dot_call_s")) json.number("dot_call_s", vectors.dot_call_s);
+  fields.seconds("update_seconds_per_element", "update_clocks_per_element", vectors.update_s_per_element);
+  if (json.has("update_call_s")) json.number("update_call_s", vectors.update_call_s);
 }
 
-RowLoopCost row_loop_from(const Section& kernel) {
-  return {.critical_vector_length = kernel.count("critical_vector_length", 0),
-          .row_start_up_s = kernel.seconds("row_start_up_s", "row_start_up_clocks"),
-          .seconds_per_nonzero = kernel.seconds("seconds_per_nonzero", "clocks_per_nonzero"),
-          .short_row_seconds_per_nonzero =
-              kernel.seconds("short_row_seconds_per_nonzero", "short_row_clocks_per_nonzero")};
+void describe(const CostFields& fields, RowLoopCost& loop) {
+  fields.json.count("critical_vector_length", loop.critical_vector_length, 0);
+  fields.seconds("row_start_up_s", "row_start_up_clocks", loop.row_start_up_s);
+  fields.seconds("seconds_per_nonzero", "clocks_per_nonzero", loop.seconds_per_nonzero);
+  fields.seconds("short_row_seconds_per_nonzero", "short_row_clocks_per_nonzero",
+                 loop.short_row_seconds_per_nonzero);
 }
 
-std::vector<RowLengthCost> row_lengths_from(const Section& kernel) {
-  std::vector<RowLengthCost> curve;
-  for (const auto& point : kernel.list("row_lengths")) {
-    curve.push_back({.row_length = point.positive("row_length"),
-                     .seconds_per_nonzero = point.positive("seconds_per_nonzero")});
-    if (curve.size() > 1 && curve[curve.size() - 2].row_length >= curve.back().row_length)
-      throw InputError(fmt::format("{} must be greater than the one before it", point.where("row_length")));
+void describe(JsonFields& json, BlockShapeCost& shape) {
+  json.positive("rows", shape.rows);
+  json.positive("columns", shape.columns);
+  json.positive("nonzeros", shape.nonzeros);
+  json.positive("seconds_per_nonzero", shape.seconds_per_nonzero);
+  json.number("dot_seconds_per_element", shape.dot_s_per_element);
+  json.number("update_seconds_per_element", shape.update_s_per_element);
+  if (json.has("waiting_share")) json.number("waiting_share", shape.waiting_share);
+}
+
+void describe(const CostFields& fields, KernelCost& kernel) {
+  auto& json = fields.json;
+  json.text("name", kernel.name);
+  if (json.has("symmetric")) json.flag("symmetric", kernel.is_symmetric);
+  if (!json.has("shapes", !kernel.loop)) {
+    if (!kernel.loop) kernel.loop.emplace();
+    return describe(fields, *kernel.loop);
   }
-  return curve;
+  json.list("shapes", kernel.shapes, 1, [](auto& inner, auto& shape) { describe(inner, shape); });
+  if (!json.has("row_lengths", !kernel.row_lengths.empty())) return;
+  double length_before = 0.0;
+  json.list("row_lengths", kernel.row_lengths, 1, [&](JsonFields& inner, RowLengthCost& point) {
+    inner.positive("row_length", point.row_length);
+    inner.positive("seconds_per_nonzero", point.seconds_per_nonzero);
+    if (inner.reads() && point.row_length <= length_before)
+      throw InputError(fmt::format("{} must be greater than the one before it", inner.where("row_length")));
+    length_before = point.row_length;
+  });
 }
 
-std::vector<TransportCost> transports_from(const Section& top) {
-  std::vector<TransportCost> transports;
-  for (const auto& section : top.list("transports")) {
-    TransportCost cost{
-        .name = section.text("name"),
-        .start_up_s = section.seconds("start_up_s", "start_up_clocks"),
-        .bytes_per_s = section.per_second("bytes_per_s", "bytes_per_clock"),
-        .add_s_per_element = section.seconds("add_seconds_per_element", "add_clocks_per_element")};
-    if (std::ranges::find(transports, cost.name, &TransportCost::name) != transports.end())
-      throw InputError(fmt::format("{} is \"{}\" a second time", section.where("name"), cost.name));
-    transports.push_back(std::move(cost));
+void describe(JsonFields& json, MachineDescription& machine) {
+  json.text("name", machine.name);
+  if (json.has("description", !machine.description.empty())) json.text("description", machine.description);
+  if (json.has("sources")) json.texts("sources", machine.sources);
+  if (json.has("clock_hz", machine.clock_hz > 0.0)) json.positive("clock_hz", machine.clock_hz);
+  const double clock_hz = machine.clock_hz;
+  if (json.has("calibrated", machine.calibrated_ranks > 0)) {
+    json.object("calibrated", [&](JsonFields& inner) {
+      inner.count("ranks", machine.calibrated_ranks, 1);
+      inner.count("threads", machine.calibrated_threads, 1);
+    });
   }
-  return transports;
+  json.object("network", [&](JsonFields& inner) {
+    describe({inner, clock_hz}, machine.network);
+    if (inner.has("sum_form")) inner.name("sum_form", machine.sum_form, sum_form_table());
+    if (inner.has("shuffles_kept_pieces")) inner.flag("shuffles_kept_pieces", machine.shuffles_kept_pieces);
+  });
+  if (json.has("transports", !machine.transports.empty())) {
+    json.list("transports", machine.transports, 1, [&](JsonFields& inner, TransportCost& transport) {
+      inner.text("name", transport.name);
+      describe({inner, clock_hz}, transport.network);
+      if (std::ranges::count(machine.transports, transport.name, &TransportCost::name) > 1)
+        throw InputError(fmt::format("{} is \"{}\" a second time", inner.where("name"), transport.name));
+    });
+  }
+  json.object("vectors", [&](JsonFields& inner) { describe({inner, clock_hz}, machine.vectors); });
+  if (json.has("node", machine.node.ranks > 0)) {
+    json.object("node", [&](JsonFields& inner) {
+      inner.count("ranks", machine.node.ranks, 1);
+      CostFields{inner, clock_hz}.per_second("link_bytes_per_s", "link_bytes_per_clock",
+                                             machine.node.link_bytes_per_s);
+    });
+  }
+  if (json.has("default_kernel", !machine.default_kernel.empty()))
+    json.text("default_kernel", machine.default_kernel);
+  json.list("kernels", machine.kernels, 1, [&](JsonFields& inner, KernelCost& kernel) {
+    describe({inner, clock_hz}, kernel);
+  });
 }
 
-KernelCost kernel_cost_from(const Section& kernel) {
-  KernelCost cost{.name = kernel.text("name"), .is_symmetric = flag_from(kernel, "symmetric")};
-  if (!kernel.has("shapes")) {
-    cost.loop = row_loop_from(kernel);
-    return cost;
-  }
-  for (const auto& shape : kernel.list("shapes")) {
-    cost.shapes.push_back(
-        {.rows = shape.positive("rows"),
-         .columns = shape.positive("columns"),
-         .nonzeros = shape.positive("nonzeros"),
-         .seconds_per_nonzero = shape.positive("seconds_per_nonzero"),
-         .dot_s_per_element = shape.number("dot_seconds_per_element", 0.0),
-         .update_s_per_element = shape.number("update_seconds_per_element", 0.0),
-         .waiting_share = shape.has("waiting_share") ? shape.number("waiting_share", 0.0) : 0.0});
-  }
-  if (kernel.has("row_lengths")) cost.row_lengths = row_lengths_from(kernel);
-  return cost;
-}
-
-MachineDescription description_from(const Section& top) {
-  MachineDescription machine{.name = top.text("name"),
-                             .description = top.has("description") ? top.text("description") : "",
-                             .sources = {},
-                             .clock_hz = top.clock_hz,
-                             .network = {},
-                             .vectors = {},
-                             .node = {},
-                             .default_kernel = top.has("default_kernel") ? top.text("default_kernel") : "",
-                             .kernels = {}};
-  if (top.has("sources")) machine.sources = top.json.at("sources").get<std::vector<std::string>>();
-  const auto network = top.section("network");
-  machine.network = {
-      .start_up_s = network.seconds("start_up_s", "start_up_clocks"),
-      .bytes_per_s = network.per_second("bytes_per_s", "bytes_per_clock"),
-      .add_s_per_element = network.seconds("add_seconds_per_element", "add_clocks_per_element"),
-      .sum_form = sum_form_from(network),
-      .shuffles_kept_pieces = flag_from(network, "shuffles_kept_pieces")};
-  if (top.has("transports")) machine.transports = transports_from(top);
-  const auto vectors = top.section("vectors");
-  machine.vectors = {
-      .dot_s_per_element = vectors.seconds("dot_seconds_per_element", "dot_clocks_per_element"),
-      .dot_call_s = vectors.has("dot_call_s") ? vectors.number("dot_call_s", 0.0) : 0.0,
-      .update_s_per_element = vectors.seconds("update_seconds_per_element", "update_clocks_per_element"),
-      .update_call_s = vectors.has("update_call_s") ? vectors.number("update_call_s", 0.0) : 0.0};
-  if (top.has("node")) {
-    const auto node = top.section("node");
-    machine.node = {.ranks = node.count("ranks", 1),
-                    .link_bytes_per_s = node.per_second("link_bytes_per_s", "link_bytes_per_clock")};
-  }
-  for (const auto& kernel : top.list("kernels")) machine.kernels.push_back(kernel_cost_from(kernel));
+void read(JsonFields& json, MachineDescription& machine) {
+  describe(json, machine);
   if (!machine.default_kernel.empty()) static_cast<void>(machine.kernel(machine.default_kernel));
-  if (top.has("calibrated")) {
-    const auto calibrated = top.section("calibrated");
-    machine.calibrated_ranks = calibrated.count("ranks", 1);
-    machine.calibrated_threads = calibrated.count("threads", 1);
-  }
-  return machine;
-}
-
-MachineDescription description_of(const Json& json, const std::string& path) {
-  if (!json.is_object()) throw InputError("a machine description must be a JSON object");
-  Section top{.json = json, .path = path};
-  if (top.has("clock_hz")) top.clock_hz = top.positive("clock_hz");
-  return description_from(top);
-}
-
-Json json_of(const KernelCost& kernel) {
-  Json json{{"name", kernel.name}, {"symmetric", kernel.is_symmetric}};
-  if (kernel.loop) {
-    json["critical_vector_length"] = kernel.loop->critical_vector_length;
-    json["row_start_up_s"] = kernel.loop->row_start_up_s;
-    json["seconds_per_nonzero"] = kernel.loop->seconds_per_nonzero;
-    json["short_row_seconds_per_nonzero"] = kernel.loop->short_row_seconds_per_nonzero;
-    return json;
-  }
-  json["shapes"] = Json::array();
-  for (const auto& shape : kernel.shapes) {
-    json["shapes"].push_back({{"rows", shape.rows},
-                              {"columns", shape.columns},
-                              {"nonzeros", shape.nonzeros},
-                              {"seconds_per_nonzero", shape.seconds_per_nonzero},
-                              {"dot_seconds_per_element", shape.dot_s_per_element},
-                              {"update_seconds_per_element", shape.update_s_per_element},
-                              {"waiting_share", shape.waiting_share}});
-  }
-  if (kernel.row_lengths.empty()) return json;
-  json["row_lengths"] = Json::array();
-  for (const auto& point : kernel.row_lengths) {
-    json["row_lengths"].push_back(
-        {{"row_length", point.row_length}, {"seconds_per_nonzero", point.seconds_per_nonzero}});
-  }
-  return json;
-}
-
-Json json_of(const MachineDescription& machine) {
-  const auto& network = machine.network;
-  const auto& vectors = machine.vectors;
-  Json json{{"name", machine.name}, {"description", machine.description}, {"sources", machine.sources}};
-  if (machine.description.empty()) json.erase("description");
-  if (machine.clock_hz > 0.0) json["clock_hz"] = machine.clock_hz;
-  if (machine.calibrated_ranks > 0)
-    json["calibrated"] = {{"ranks", machine.calibrated_ranks}, {"threads", machine.calibrated_threads}};
-  json["network"] = {{"start_up_s", network.start_up_s},
-                     {"bytes_per_s", network.bytes_per_s},
-                     {"add_seconds_per_element", network.add_s_per_element},
-                     {"sum_form", sum_form_name(network.sum_form)},
-                     {"shuffles_kept_pieces", network.shuffles_kept_pieces}};
-  for (const auto& transport : machine.transports) {
-    json["transports"].push_back({{"name", transport.name},
-                                  {"start_up_s", transport.start_up_s},
-                                  {"bytes_per_s", transport.bytes_per_s},
-                                  {"add_seconds_per_element", transport.add_s_per_element}});
-  }
-  json["vectors"] = {{"dot_seconds_per_element", vectors.dot_s_per_element},
-                     {"dot_call_s", vectors.dot_call_s},
-                     {"update_seconds_per_element", vectors.update_s_per_element},
-                     {"update_call_s", vectors.update_call_s}};
-  if (machine.node.ranks > 0)
-    json["node"] = {{"ranks", machine.node.ranks}, {"link_bytes_per_s", machine.node.link_bytes_per_s}};
-  if (!machine.default_kernel.empty()) json["default_kernel"] = machine.default_kernel;
-  json["kernels"] = Json::array();
-  for (const auto& kernel : machine.kernels) json["kernels"].push_back(json_of(kernel));
-  return json;
 }
 
 }  // namespace
@@ -295,10 +158,7 @@ double KernelCost::at_row_length(double row_length) const {
 MachineDescription MachineDescription::through(std::string_view transport) const {
   MachineDescription machine = *this;
   const auto found = std::ranges::find(transports, transport, &TransportCost::name);
-  if (found == transports.end()) return machine;
-  machine.network.start_up_s = found->start_up_s;
-  machine.network.bytes_per_s = found->bytes_per_s;
-  machine.network.add_s_per_element = found->add_s_per_element;
+  if (found != transports.end()) machine.network = found->network;
   return machine;
 }
 
@@ -350,13 +210,12 @@ Machine parse_machine(std::string_view text) {
     if (json.value("schema_version", Json()) != machine_version)
       throw InputError(fmt::format("\"schema_version\" must be {}", machine_version));
     Machine machine;
-    if (!json.contains("conditions")) {
-      machine.conditions.push_back(description_of(json, ""));
-      return machine;
+    auto top = JsonFields::reader(json, "");
+    if (top.has("conditions")) {
+      top.list("conditions", machine.conditions, 1, [](auto& fields, auto& one) { read(fields, one); });
+    } else {
+      read(top, machine.conditions.emplace_back());
     }
-    const Section top{.json = json, .path = ""};
-    for (const auto& condition : top.list("conditions"))
-      machine.conditions.push_back(description_of(condition.json, condition.path));
     return machine;
   } catch (const nlohmann::json::exception& error) {
     throw InputError(plain_text(error));
@@ -364,10 +223,13 @@ Machine parse_machine(std::string_view text) {
 }
 
 std::string format_machine(const Machine& machine) {
-  Json conditions = Json::array();
-  for (const auto& condition : machine.conditions) conditions.push_back(json_of(condition));
-  return json_text(Json{{"schema_version", machine_version}, {"conditions", std::move(conditions)}}, 2) +
-         "\n";
+  Json json;
+  auto fields = JsonFields::writer(json);
+  int version = machine_version;
+  auto conditions = machine.conditions;
+  fields.count("schema_version", version, machine_version);
+  fields.list("conditions", conditions, 1, [](JsonFields& inner, auto& one) { describe(inner, one); });
+  return json_text(json, 2) + "\n";
 }
 
 std::span<const ShippedMachine> shipped_machines() {

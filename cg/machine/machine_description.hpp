@@ -64,17 +64,12 @@ struct NetworkCost {
   double start_up_s = 0.0;
   double bytes_per_s = 0.0;
   double add_s_per_element = 0.0;
-  comm::SumForm sum_form = comm::SumForm::reduce_scatter;
-  /// A rank whose piece stays with it takes as long in the shuffle as if it sent it.
-  bool shuffles_kept_pieces = false;
 };
 
-/// The network as a rank sees it through one transport. Form of the sum and kept pieces are the machine's.
+/// The network through one transport.
 struct TransportCost {
   std::string name;
-  double start_up_s = 0.0;
-  double bytes_per_s = 0.0;
-  double add_s_per_element = 0.0;
+  NetworkCost network{};
 };
 
 /// Time of one pass over the elements of a vector, and of the call itself.
@@ -93,14 +88,17 @@ struct NodeSharing {
 
 struct MachineDescription {
   std::string name;
-  std::string description;
-  std::vector<std::string> sources;
+  std::string description{};
+  std::vector<std::string> sources{};
   double clock_hz = 0.0;  ///< only for the keys in clocks, and for showing clocks
-  NetworkCost network;    ///< through the default transport
-  VectorCost vectors;
-  NodeSharing node;
-  std::string default_kernel;  ///< empty: the fastest of each grid
-  std::vector<KernelCost> kernels;
+  NetworkCost network{};  ///< through the default transport
+  comm::SumForm sum_form = comm::SumForm::reduce_scatter;
+  /// A rank whose piece stays with it takes as long in the shuffle as if it sent it.
+  bool shuffles_kept_pieces = false;
+  VectorCost vectors{};
+  NodeSharing node{};
+  std::string default_kernel{};  ///< empty: the fastest of each grid
+  std::vector<KernelCost> kernels{};
   /// The ranks and threads that a calibration ran on. 0: good for any number.
   int calibrated_ranks = 0;
   int calibrated_threads = 0;

@@ -23,15 +23,17 @@ double bytes_per_second(const MachineDescription& machine, int rank_count) {
 /// Seconds of messages on one machine with one number of ranks.
 class MessageCost {
  public:
-  MessageCost(const NetworkCost& network, double bytes_per_s)
-      : network_(network), bytes_per_s_(bytes_per_s) {}
+  MessageCost(const MachineDescription& machine, int rank_count)
+      : machine_(machine), bytes_per_s_(bytes_per_second(machine, rank_count)) {}
 
-  [[nodiscard]] bool shuffles_kept_pieces() const { return network_.shuffles_kept_pieces; }
+  [[nodiscard]] bool shuffles_kept_pieces() const { return machine_.shuffles_kept_pieces; }
 
   [[nodiscard]] double message(double elements) const {
-    return elements > 0.0 ? network_.start_up_s + elements * element_bytes / bytes_per_s_ : 0.0;
+    return elements > 0.0 ? machine_.network.start_up_s + elements * element_bytes / bytes_per_s_ : 0.0;
   }
-  [[nodiscard]] double addition(double elements) const { return elements * network_.add_s_per_element; }
+  [[nodiscard]] double addition(double elements) const {
+    return elements * machine_.network.add_s_per_element;
+  }
 
   /// One member's steps, one after the other; both directions of a step overlap.
   [[nodiscard]] double steps(const comm::Schedule& schedule, const comm::GroupPieces& pieces) const {
@@ -48,7 +50,7 @@ class MessageCost {
   }
 
  private:
-  const NetworkCost& network_;
+  const MachineDescription& machine_;
   double bytes_per_s_;
 };
 
@@ -176,7 +178,7 @@ double Prediction::total_s() const { return std::accumulate(phases.begin(), phas
 CommunicationCosts communication_costs(const MachineDescription& machine, const comm::BlockLayout& layout,
                                        const comm::CommunicatorOptions& options) {
   const int rank_count = layout.grid().rank_count();
-  const MessageCost cost(machine.network, bytes_per_second(machine, rank_count));
+  const MessageCost cost(machine, rank_count);
   CommunicationCosts busiest;
   for (const int rank : sampled_ranks(rank_count)) {
     const auto costs = costs_of_rank(cost, layout, rank, options);

@@ -60,8 +60,6 @@ class ThreadBinding {
   ~ThreadBinding();
   ThreadBinding(const ThreadBinding&) = delete;
   ThreadBinding& operator=(const ThreadBinding&) = delete;
-  ThreadBinding(ThreadBinding&&) = delete;
-  ThreadBinding& operator=(ThreadBinding&&) = delete;
 
   [[nodiscard]] const BindingResult& result() const { return result_; }
 

@@ -20,7 +20,7 @@ struct Problem {
   int nonzer = 0;          ///< nonzeros of each random vector
   int niter = 0;           ///< timed outer iterations
   double shift = 0.0;      ///< lambda
-  std::optional<double> reference_zeta;
+  std::optional<double> reference_zeta{};
 
   /// Ratio between the smallest and the largest weight of the outer products; also added to the diagonal.
   static constexpr double rcond = 0.1;

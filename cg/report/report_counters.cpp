@@ -5,13 +5,10 @@
 #include <algorithm>
 
 #include "cg/base/json_values.hpp"
-
 #include "cg/run/roofline.hpp"
 
 namespace cg2d {
 namespace {
-
-using EventJson = nlohmann::ordered_json;
 
 std::string threads_text(const RunReport& report) {
   if (report.configuration.thread_count == 1) return "one thread per rank";
@@ -52,15 +49,15 @@ std::string derived_text(const RunReport& report) {
   return text;
 }
 
-EventJson values_json(const RunReport& report, const CounterValues& values) {
-  EventJson json = EventJson::object();
+Json values_json(const RunReport& report, const CounterValues& values) {
+  Json json = Json::object();
   for (std::size_t event = 0; event < report.counters.counted.size(); ++event)
     json[report.counters.counted[event]] = values[event];
   return json;
 }
 
-EventJson ranks_json(const RunReport& report) {
-  EventJson ranks = EventJson::array();
+Json ranks_json(const RunReport& report) {
+  Json ranks = Json::array();
   const auto& repeat = median_repeat(report);
   for (std::size_t rank = 0; rank < repeat.counts.size(); ++rank) {
     const auto& counts = repeat.counts[rank];
@@ -73,10 +70,10 @@ EventJson ranks_json(const RunReport& report) {
   return ranks;
 }
 
-EventJson event_json(const RunReport& report, std::size_t event) {
+Json event_json(const RunReport& report, std::size_t event) {
   const auto& name = report.counters.counted[event];
   const auto totals = event_totals(median_repeat(report), event);
-  auto phases = json_by_phase([&](auto index) -> EventJson {
+  auto phases = json_by_phase([&](auto index) -> Json {
     const auto& spread = totals.phases[index];
     return {{"minimum", spread.minimum},
             {"mean", spread.mean},
@@ -88,11 +85,11 @@ EventJson event_json(const RunReport& report, std::size_t event) {
           {"kind", event_kind_name(event_kind(name))},
           {"total", totals.region_total},
           {"coverage", totals.coverage},
-          {"per_nonzero", is_miss ? EventJson(per_nonzero(report, totals)) : EventJson(nullptr)},
+          {"per_nonzero", is_miss ? Json(per_nonzero(report, totals)) : Json(nullptr)},
           {"phases", std::move(phases)}};
 }
 
-EventJson ratios_json(const RunReport& report) {
+Json ratios_json(const RunReport& report) {
   const auto ratios = instructions_per_cycle(report);
   if (!ratios) return nullptr;
   return json_by_phase([&](auto index) { return value_or_null((*ratios)[index]); });
@@ -189,13 +186,13 @@ std::string counters_text(const RunReport& report) {
   return text;
 }
 
-nlohmann::ordered_json counters_json(const RunReport& report) {
+Json counters_json(const RunReport& report) {
   const auto& counters = report.counters;
   if (counters.asked.empty()) return nullptr;
-  EventJson refused = EventJson::array();
+  Json refused = Json::array();
   for (const auto& event : counters.refused)
     refused.push_back({{"name", event.name}, {"reason", event.reason}});
-  EventJson events = EventJson::array();
+  Json events = Json::array();
   for (std::size_t event = 0; event < counters.counted.size(); ++event)
     events.push_back(event_json(report, event));
   return {{"papi", papi_version()},
@@ -256,11 +253,11 @@ std::string roofline_text(const RunReport& report) {
          "= limit / measured\n";
 }
 
-nlohmann::ordered_json roofline_json(const RunReport& report) {
+Json roofline_json(const RunReport& report) {
   if (!has_limits(report)) return nullptr;
   const auto limits = sum_of_limits(report);
   const auto shares = phase_shares(report);
-  auto phases = json_by_phase([&](auto index) -> EventJson {
+  auto phases = json_by_phase([&](auto index) -> Json {
     const auto& share = shares[index];
     return {{"bytes", share.byte_count},
             {"flops", share.flop_count},

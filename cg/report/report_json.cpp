@@ -14,8 +14,6 @@
 namespace cg2d {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 constexpr int schema_version = 1;
 
 Json environment_of(const RunReport& report) {
@@ -98,27 +96,29 @@ Json result_json(const RunReport& report) {
   const auto& step = final_step(report);
   const double time_s = median_repeat(report).time_s;
   const double mops = official_flop_count(problem) / time_s / 1e6;
-  Json json{{"zeta", number_or_null(step.zeta)}, {"rnorm", number_or_null(step.residual_norm)}};
+  std::optional<bool> is_verified;
+  std::optional<double> relative_error;
   if (problem.reference_zeta && report.unfinished.empty()) {
-    json["verified"] = report.code == ExitCode::success;
-    json["relative_error"] =
-        number_or_null(std::abs(step.zeta - *problem.reference_zeta) / std::abs(*problem.reference_zeta));
-  } else {
-    json["verified"] = nullptr;
-    json["relative_error"] = nullptr;
+    is_verified = report.code == ExitCode::success;
+    relative_error = std::abs(step.zeta - *problem.reference_zeta) / std::abs(*problem.reference_zeta);
   }
-  json["time_s"] = time_s;
-  json["mops_total"] = mops;
-  json["mops_per_process"] = mops / report.configuration.grid.rank_count();
-  json["true_mflops"] = true_flop_count(problem, report.nonzero_count) / time_s / 1e6;
   const auto times = repeat_times(report);
-  json["repeats"] = {{"count", times.count},
-                     {"minimum_s", times.minimum},
-                     {"maximum_s", times.maximum},
-                     {"spread", times.spread()},
-                     {"times_s", Json::array()}};
-  for (const auto& repeat : report.repeats) json["repeats"]["times_s"].push_back(repeat.time_s);
-  return json;
+  Json times_s = Json::array();
+  for (const auto& repeat : report.repeats) times_s.push_back(repeat.time_s);
+  return {{"zeta", number_or_null(step.zeta)},
+          {"rnorm", number_or_null(step.residual_norm)},
+          {"verified", value_or_null(is_verified)},
+          {"relative_error", relative_error ? number_or_null(*relative_error) : Json(nullptr)},
+          {"time_s", time_s},
+          {"mops_total", mops},
+          {"mops_per_process", mops / report.configuration.grid.rank_count()},
+          {"true_mflops", true_flop_count(problem, report.nonzero_count) / time_s / 1e6},
+          {"repeats",
+           {{"count", times.count},
+            {"minimum_s", times.minimum},
+            {"maximum_s", times.maximum},
+            {"spread", times.spread()},
+            {"times_s", std::move(times_s)}}}};
 }
 
 Json outer_steps_json(const RunReport& report) {

@@ -105,7 +105,7 @@ std::string as_text(const PlannedRun& run, const PlanTotals& totals) {
   return text;
 }
 
-nlohmann::ordered_json traffic_json(const comm::Traffic& traffic) {
+Json traffic_json(const comm::Traffic& traffic) {
   return {{"messages", traffic.message_count}, {"bytes", traffic.byte_count}};
 }
 
@@ -114,43 +114,41 @@ std::string as_json(const PlannedRun& run, const PlanTotals& totals) {
   const auto& layout = run.layout;
   const auto& kernel = planned_kernel(run.configuration);
   const auto grid = layout.grid();
-  nlohmann::ordered_json json{
-      {"schema_version", 1},
-      {"program", program_json()},
-      {"status", "planned"},
-      {"reason", ""},
-      {"exit_code", 0},
-      {"problem",
-       {{"class", problem.class_name},
-        {"n", problem.n},
-        {"nonzer", problem.nonzer},
-        {"niter", problem.niter},
-        {"shift", problem.shift}}},
-      {"plan",
-       {{"grid", {{"name", grid.name()}, {"columns", grid.columns}, {"rows", grid.rows}}},
-        {"ranks", grid.rank_count()},
-        {"sum_form", sum_form_name(run.configuration.sum_form)},
-        {"kernel", kernel.name},
-        {"symmetric_storage", kernel.stores_half()},
-        {"smallest_piece", totals.smallest_piece.size()},
-        {"largest_piece", totals.largest_piece.size()},
-        {"block_rows", layout.row_block(0).size()},
-        {"block_columns", layout.column_block(0).size()},
-        {"expected_nonzeros", expected_nonzero_count(problem)},
-        {"memory_per_rank_bytes",
-         {{"total", totals.largest.total_bytes()},
-          {"block", totals.largest.block_bytes},
-          {"vectors", totals.largest.vector_bytes},
-          {"generation", totals.largest.working_bytes}}},
-        {"memory_bytes", totals.memory_bytes},
-        {"fits", run.environment != nullptr ? nlohmann::ordered_json(fits(totals, *run.environment))
-                                            : nlohmann::ordered_json(nullptr)},
-        {"busiest_rank_per_cg_step",
-         {{"collection", traffic_json(totals.busiest.collection)},
-          {"summation", traffic_json(totals.busiest.summation)},
-          {"shuffle", traffic_json(totals.busiest.shuffle)},
-          {"dot", traffic_json(totals.busiest.dot)}}},
-        {"all_ranks_per_cg_step", traffic_json(totals.all_traffic)}}}};
+  Json json{{"schema_version", 1},
+            {"program", program_json()},
+            {"status", "planned"},
+            {"reason", ""},
+            {"exit_code", 0},
+            {"problem",
+             {{"class", problem.class_name},
+              {"n", problem.n},
+              {"nonzer", problem.nonzer},
+              {"niter", problem.niter},
+              {"shift", problem.shift}}},
+            {"plan",
+             {{"grid", {{"name", grid.name()}, {"columns", grid.columns}, {"rows", grid.rows}}},
+              {"ranks", grid.rank_count()},
+              {"sum_form", sum_form_name(run.configuration.sum_form)},
+              {"kernel", kernel.name},
+              {"symmetric_storage", kernel.stores_half()},
+              {"smallest_piece", totals.smallest_piece.size()},
+              {"largest_piece", totals.largest_piece.size()},
+              {"block_rows", layout.row_block(0).size()},
+              {"block_columns", layout.column_block(0).size()},
+              {"expected_nonzeros", expected_nonzero_count(problem)},
+              {"memory_per_rank_bytes",
+               {{"total", totals.largest.total_bytes()},
+                {"block", totals.largest.block_bytes},
+                {"vectors", totals.largest.vector_bytes},
+                {"generation", totals.largest.working_bytes}}},
+              {"memory_bytes", totals.memory_bytes},
+              {"fits", run.environment != nullptr ? Json(fits(totals, *run.environment)) : Json(nullptr)},
+              {"busiest_rank_per_cg_step",
+               {{"collection", traffic_json(totals.busiest.collection)},
+                {"summation", traffic_json(totals.busiest.summation)},
+                {"shuffle", traffic_json(totals.busiest.shuffle)},
+                {"dot", traffic_json(totals.busiest.dot)}}},
+              {"all_ranks_per_cg_step", traffic_json(totals.all_traffic)}}}};
   return json_text(json, 2) + "\n";
 }
 

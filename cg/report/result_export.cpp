@@ -12,8 +12,6 @@
 namespace cg2d {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 /// Whether a property differs between records.
 template <typename Property>
 bool varies(const std::vector<ResultRecord>& records, const Property& property) {

@@ -8,14 +8,13 @@
 #include "cg/base/errors.hpp"
 #include "cg/base/json_values.hpp"
 #include "cg/base/output_file.hpp"
+#include "cg/base/sample.hpp"
 #include "cg/base/values.hpp"
 #include "cg/matrix/problem.hpp"
 #include "cg/report/report.hpp"
 
 namespace cg2d {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 Json value_of(const ConfigurationAxis& axis, const Configuration& configuration) {
   const auto text = axis.print(configuration);
@@ -53,8 +52,7 @@ std::string problem_name_from(const Json& problem) {
                        .n = problem.at("n").get<std::int64_t>(),
                        .nonzer = problem.at("nonzer").get<int>(),
                        .niter = problem.at("niter").get<int>(),
-                       .shift = problem.at("shift").get<double>(),
-                       .reference_zeta = {}});
+                       .shift = problem.at("shift").get<double>()});
 }
 
 /// The configuration that was asked for. A sweep notes it, since the report of a failed run does not have it.
@@ -233,10 +231,7 @@ std::string maker_of(const Environment& environment) {
 }
 
 const ResultRecord& MeasuredConfiguration::median_run() const {
-  std::vector<const ResultRecord*> order;
-  for (const auto& run : runs) order.push_back(&run);
-  std::ranges::stable_sort(order, {}, &ResultRecord::time_s);
-  return *order[(order.size() - 1) / 2];
+  return median_run_of(runs, &ResultRecord::time_s);
 }
 
 std::vector<MeasuredConfiguration> gathered(const std::vector<ResultRecord>& records) {

@@ -28,7 +28,7 @@ std::string_view bar_category(const TraceEvent& event) {
 
 /// The beginning of the file: properties of the run, names of nodes and ranks. The bars follow it.
 std::string trace_head(const RunReport& report, std::span<const double> uncertainties_us) {
-  nlohmann::ordered_json names = nlohmann::ordered_json::array();
+  Json names = Json::array();
   const auto& environment = *report.environment;
   for (std::size_t node = 0; node < environment.nodes.size(); ++node) {
     names.push_back({{"name", "process_name"},
@@ -47,14 +47,14 @@ std::string trace_head(const RunReport& report, std::span<const double> uncertai
                                             report.configuration.grid.column_of(number),
                                             report.configuration.grid.row_of(number))}}}});
   }
-  const nlohmann::ordered_json facts{{"program", "cg2d"},
-                                     {"version", build_info::version},
-                                     {"class", report.problem.class_name},
-                                     {"grid", report.configuration.grid.name()},
-                                     {"kernel", report.configuration.kernel},
-                                     {"transport", report.configuration.transport},
-                                     {"repetition", 1},
-                                     {"clock_uncertainty_us", uncertainties_us}};
+  const Json facts{{"program", "cg2d"},
+                   {"version", build_info::version},
+                   {"class", report.problem.class_name},
+                   {"grid", report.configuration.grid.name()},
+                   {"kernel", report.configuration.kernel},
+                   {"transport", report.configuration.transport},
+                   {"repetition", 1},
+                   {"clock_uncertainty_us", uncertainties_us}};
   const auto list = json_text(names);
   return fmt::format("{{\"displayTimeUnit\":\"ns\",\n\"otherData\":{},\n\"traceEvents\":{}", json_text(facts),
                      list.substr(0, list.size() - 1));

@@ -155,10 +155,10 @@ const comm::TransportRow& BenchmarkRun::first_transport() const {
 void BenchmarkRun::choose_transport(const comm::BlockLayout& layout, BlockProduct& product) {
   progress_.say("choosing the transport");
   auto trial = cg2d::choose_transport(group_, {.source = *source_,
-                                               .layout = layout,
-                                               .configuration = configuration(),
-                                               .product = product,
-                                               .shift = options_.problem.shift,
+                                               .trial = {.layout = layout,
+                                                         .configuration = configuration(),
+                                                         .product = product,
+                                                         .shift = options_.problem.shift},
                                                .environment = *report_.environment,
                                                .profile = report_.profile,
                                                .profile_source = options_.profile});
@@ -217,9 +217,9 @@ std::unique_ptr<BlockProduct> BenchmarkRun::convert(kernels::CsrBlock block,
   group_.barrier();
   agree_on(group_, [&] {
     const Stopwatch stopwatch;
-    const auto make_product = configuration().overlaps ? &make_overlapped_product : &make_block_product;
-    product = make_product(*choice.kernel, std::move(block), layout, group_.rank(),
-                           {.thread_count = configuration().thread_count, .tuning = choice.tuning});
+    product = product_maker(configuration().overlaps)(
+        *choice.kernel, std::move(block), layout, group_.rank(),
+        {.thread_count = configuration().thread_count, .tuning = choice.tuning});
     conversion_s = stopwatch.seconds();
   });
   report_.conversion_s = group_.maximum(conversion_s);
@@ -251,7 +251,9 @@ void BenchmarkRun::perform() {
   mine_.clocks_per_scope = solver.timer().measure_clocks_per_scope();
   mine_.ticks_per_second = calibration.ticks_per_second();
   mine_.product_bytes = product->matrix_byte_count() + product_vector_bytes(*communicator);
-  note_memory();
+  mine_.peak_bytes = peak_resident_bytes();
+  mine_.resident_bytes = resident_bytes();
+  mine_.huge_page_bytes = huge_page_bytes();
   if (options_.measures_limits) measure_limits(*communicator, product->matrix_byte_count());
   report_.ranks = gather_one(group_, mine_);
   if (is_traced) keep_trace(measurement);
@@ -280,12 +282,6 @@ std::unique_ptr<comm::Communicator> BenchmarkRun::connect(const comm::BlockLayou
   report_.instruction_set = product.instruction_set();
   if (options_.time_phases) group_.waiter().set_tick_source(&read_cycle_counter);
   return communicator;
-}
-
-void BenchmarkRun::note_memory() {
-  mine_.peak_bytes = peak_resident_bytes();
-  mine_.resident_bytes = resident_bytes();
-  mine_.huge_page_bytes = huge_page_bytes();
 }
 
 /// Not where ranks share cores: the limit of each would depend on what the others do at that moment.

@@ -15,7 +15,6 @@
 #include "cg/run/run_options.hpp"
 #include "cg/run/run_report.hpp"
 #include "cg/solver/stepped_solver.hpp"
-#include "cg/timing/cycle_counter.hpp"
 #include "cg/timing/phase_trace.hpp"
 #include "cg/tuning/grid_trial.hpp"
 #include "cg/tuning/transport_choice.hpp"
@@ -70,7 +69,6 @@ class BenchmarkRun {
   void end_early(const std::vector<OuterStep>& steps, const std::string& where);
   void verify();
   void measure_limits(comm::Communicator& communicator, std::int64_t matrix_bytes);
-  void note_memory();
   void keep_trace(const RegionMeasurement& measurement);
   void note_warnings(SteppedSolver& solver);
 

@@ -31,8 +31,6 @@ class RegionMeasurement {
   ~RegionMeasurement();
   RegionMeasurement(const RegionMeasurement&) = delete;
   RegionMeasurement& operator=(const RegionMeasurement&) = delete;
-  RegionMeasurement(RegionMeasurement&&) = delete;
-  RegionMeasurement& operator=(RegionMeasurement&&) = delete;
 
   /// Counts events of the phases from now on. The counters must outlive this.
   void count_events(PhaseCounters& counters);

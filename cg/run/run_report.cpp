@@ -17,11 +17,7 @@ double mean_over_ranks(const RepeatReport& repeat, const Value& value) {
 }  // namespace
 
 const RepeatReport& median_repeat(const RunReport& report) {
-  std::vector<std::size_t> order(report.repeats.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::sort(order.begin(), order.end(),
-            [&](auto a, auto b) { return report.repeats[a].time_s < report.repeats[b].time_s; });
-  return report.repeats[order[(order.size() - 1) / 2]];
+  return median_run_of(report.repeats, &RepeatReport::time_s);
 }
 
 Sample repeat_times(const RunReport& report) {

@@ -79,4 +79,7 @@ std::unique_ptr<BlockProduct> make_overlapped_product(const kernels::KernelRow& 
                                                       const comm::BlockLayout& layout, int rank,
                                                       const kernels::KernelOptions& options);
 
+/// The one of the two for a configuration.
+inline auto product_maker(bool overlaps) { return overlaps ? &make_overlapped_product : &make_block_product; }
+
 }  // namespace cg2d

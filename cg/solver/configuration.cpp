@@ -14,15 +14,6 @@
 namespace cg2d {
 namespace {
 
-struct SumFormRow {
-  std::string_view name;
-  comm::SumForm form;
-};
-
-constexpr std::array sum_form_table{
-    SumFormRow{.name = "reduce-scatter", .form = comm::SumForm::reduce_scatter},
-    SumFormRow{.name = "whole-block", .form = comm::SumForm::whole_block}};
-
 /// A whole number within smallest ... largest. Throws InputError that names the option.
 int whole_number(std::string_view option, std::string_view text, int smallest, int largest) {
   const auto value = number_from<int>(text);
@@ -48,40 +39,41 @@ constexpr std::string_view threads_option = "--threads";
 constexpr std::string_view overlap_option = "--overlap";
 constexpr std::string_view node_option = "--ranks-per-node";
 
-ConfigurationAxis kernel_axis() {
-  return {.name = "kernel",
-          .option = kernel_option,
-          .help = "matrix-vector product (--list-kernels), or auto",
-          .list_help = "kernels, such as auto,sell; auto if not given",
+/// An axis whose value is the name of a row, or automatic_choice. It lacks its help and parse(), which knows
+/// the table.
+template <std::string Configuration::*Name>
+ConfigurationAxis row_axis(std::string_view name, std::string_view option) {
+  static const std::string title = std::string(name) + " ";
+  return {.name = name,
+          .option = option,
           .type = AxisType::text,
-          .parse =
-              [](Configuration& configuration, std::string_view text) {
-                require_row_or_automatic(kernel_option, text, kernels::kernel_table());
-                configuration.kernel = text;
-              },
           .parse_recorded = [](Configuration& configuration,
-                               std::string_view text) { configuration.kernel = text; },
-          .print = [](const Configuration& configuration) { return configuration.kernel; },
-          .label = [](const Configuration& configuration) { return configuration.kernel; },
-          .title = [](const Configuration& configuration) { return "kernel " + configuration.kernel; }};
+                               std::string_view text) { configuration.*Name = text; },
+          .print = [](const Configuration& configuration) { return configuration.*Name; },
+          .label = [](const Configuration& configuration) { return configuration.*Name; },
+          .title = [](const Configuration& configuration) { return title + configuration.*Name; }};
+}
+
+ConfigurationAxis kernel_axis() {
+  auto axis = row_axis<&Configuration::kernel>("kernel", kernel_option);
+  axis.help = "matrix-vector product (--list-kernels), or auto";
+  axis.list_help = "kernels, such as auto,sell; auto if not given";
+  axis.parse = [](Configuration& configuration, std::string_view text) {
+    require_row_or_automatic(kernel_option, text, kernels::kernel_table());
+    configuration.kernel = text;
+  };
+  return axis;
 }
 
 ConfigurationAxis transport_axis() {
-  return {.name = "transport",
-          .option = transport_option,
-          .help = "way to move data (--list-transports), or auto",
-          .list_help = "ways to move data (cg2d run --list-transports)",
-          .type = AxisType::text,
-          .parse =
-              [](Configuration& configuration, std::string_view text) {
-                require_row_or_automatic(transport_option, text, comm::transport_table());
-                configuration.transport = text;
-              },
-          .parse_recorded = [](Configuration& configuration,
-                               std::string_view text) { configuration.transport = text; },
-          .print = [](const Configuration& configuration) { return configuration.transport; },
-          .label = [](const Configuration& configuration) { return configuration.transport; },
-          .title = [](const Configuration& configuration) { return "transport " + configuration.transport; }};
+  auto axis = row_axis<&Configuration::transport>("transport", transport_option);
+  axis.help = "way to move data (--list-transports), or auto";
+  axis.list_help = "ways to move data (cg2d run --list-transports)";
+  axis.parse = [](Configuration& configuration, std::string_view text) {
+    require_row_or_automatic(transport_option, text, comm::transport_table());
+    configuration.transport = text;
+  };
+  return axis;
 }
 
 void parse_threads(Configuration& configuration, std::string_view text) {
@@ -110,8 +102,8 @@ ConfigurationAxis thread_axis() {
 }
 
 void parse_sum_form(Configuration& configuration, std::string_view text) {
-  require_known(std::string(sum_option), std::string(text), names_of(sum_form_table));
-  configuration.sum_form = *find_sum_form(text);
+  require_known(std::string(sum_option), std::string(text), names_of(sum_form_table()));
+  configuration.sum_form = *value_in(sum_form_table(), text);
 }
 
 std::string why_sum_is_refused(const Configuration& configuration) {
@@ -176,7 +168,6 @@ ConfigurationAxis node_axis() {
       .name = "ranks_per_node",
       .option = node_option,
       .help = "pretend nodes of so many ranks, to see on one machine what shared and put do on several",
-      .list_help = {},
       .type = AxisType::number,
       .parse = &parse_ranks_per_node,
       .parse_recorded = &parse_ranks_per_node,
@@ -269,20 +260,18 @@ comm::CommunicatorOptions communicator_options(const Configuration& configuratio
           .ranks_per_node = configuration.ranks_per_node};
 }
 
-std::string sum_form_name(comm::SumForm form) {
-  return std::string(std::ranges::find(sum_form_table, form, &SumFormRow::form)->name);
+std::span<const NamedValue<comm::SumForm>> sum_form_table() {
+  using Row = NamedValue<comm::SumForm>;
+  static constexpr std::array table{Row{.name = "reduce-scatter", .value = comm::SumForm::reduce_scatter},
+                                    Row{.name = "whole-block", .value = comm::SumForm::whole_block}};
+  return table;
 }
 
-std::vector<std::string> sum_form_names() { return names_of(sum_form_table); }
+std::string sum_form_name(comm::SumForm form) { return std::string(name_in(sum_form_table(), form)); }
 
 std::span<const comm::SumForm> sum_forms_of(std::string_view transport) {
   const auto* const row = comm::find_transport(transport);
   return row == nullptr ? comm::all_sum_forms : row->sum_forms;
-}
-
-std::optional<comm::SumForm> find_sum_form(std::string_view name) {
-  const auto* const row = std::ranges::find(sum_form_table, name, &SumFormRow::name);
-  return row == sum_form_table.end() ? std::nullopt : std::optional(row->form);
 }
 
 }  // namespace cg2d

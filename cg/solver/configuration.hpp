@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cg/base/values.hpp"
 #include "comm/block_layout.hpp"
 #include "comm/communicator.hpp"
 #include "comm/schedule.hpp"
@@ -44,13 +45,13 @@ enum class AxisType { text, number, flag };
 /// One axis. A new axis is a field, its row here, and the code that obeys it: options, sweeps, reports, keys
 /// and comparisons follow the table.
 struct ConfigurationAxis {
-  std::string_view name;       ///< key in JSON, column in CSV
-  std::string_view option;     ///< of the command line, "--sum"
-  std::string_view help;       ///< for one value, in `cg2d run --help`
-  std::string_view list_help;  ///< for a list, where sweeps cross it; empty: they do not
+  std::string_view name;         ///< key in JSON, column in CSV
+  std::string_view option;       ///< of the command line, "--sum"
+  std::string_view help{};       ///< for one value, in `cg2d run --help`
+  std::string_view list_help{};  ///< for a list, where sweeps cross it; empty: they do not
   AxisType type;
   /// Throws InputError: the option, the text, and the texts that would be valid.
-  void (*parse)(Configuration& configuration, std::string_view text);
+  void (*parse)(Configuration& configuration, std::string_view text) = nullptr;
   /// The same for a value in a file of results, which another version of the program may have written: names
   /// of kernels and transports that this version does not have are kept.
   void (*parse_recorded)(Configuration& configuration, std::string_view text);
@@ -94,12 +95,10 @@ std::vector<Configuration> crossed(const Configuration& common, const AxisValues
 /// The communicator's part of a configuration. mirrored: for kernels with symmetric storage.
 comm::CommunicatorOptions communicator_options(const Configuration& configuration, bool mirrored);
 
+std::span<const NamedValue<comm::SumForm>> sum_form_table();
 std::string sum_form_name(comm::SumForm form);
-std::vector<std::string> sum_form_names();
 /// The forms that the transport of that name has, its default first. "auto", which takes what serves, has
 /// all.
 std::span<const comm::SumForm> sum_forms_of(std::string_view transport);
-/// Nothing for a name that no form has.
-std::optional<comm::SumForm> find_sum_form(std::string_view name);
 
 }  // namespace cg2d

@@ -29,12 +29,10 @@
 namespace cg2d {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 /// All grids of one problem and number of ranks.
 struct RankCountModel {
   int rank_count = 1;
-  std::vector<Prediction> grids;  ///< by growing Px, never empty
+  std::vector<Prediction> grids{};  ///< by growing Px, never empty
   /// Seconds on one rank / (number of ranks * seconds of the best grid).
   double efficiency = 1.0;
 
@@ -45,7 +43,7 @@ struct RankCountModel {
 
 struct ProblemModel {
   Problem problem;
-  std::vector<RankCountModel> rank_counts;
+  std::vector<RankCountModel> rank_counts{};
 };
 
 /// Throws InputError if the description has no network of the transport.
@@ -66,7 +64,7 @@ Prediction predict_grid(const Machine& machine, const ModelOptions& options, con
   require_described(described, options.configuration.transport);
   auto configuration = options.configuration;
   configuration.grid = grid;
-  configuration.sum_form = described.network.sum_form;
+  configuration.sum_form = described.sum_form;
   return predict(described, facts_of(problem), configuration, problem.niter);
 }
 
@@ -97,10 +95,10 @@ std::vector<int> rank_counts_of(const ModelOptions& options, int running_count) 
 std::vector<ProblemModel> model_all(const Machine& machine, const ModelOptions& options, int running_count) {
   std::vector<ProblemModel> models;
   for (const auto& problem : options.problems) {
-    auto& model = models.emplace_back(ProblemModel{.problem = problem, .rank_counts = {}});
+    auto& model = models.emplace_back(ProblemModel{.problem = problem});
     const double one_rank_s = predict_grid(machine, options, problem, {.columns = 1, .rows = 1}).total_s();
     for (const int count : rank_counts_of(options, running_count)) {
-      auto& row = model.rank_counts.emplace_back(RankCountModel{.rank_count = count, .grids = {}});
+      auto& row = model.rank_counts.emplace_back(RankCountModel{.rank_count = count});
       for (const auto& grid : grids_of(options, count))
         row.grids.push_back(predict_grid(machine, options, problem, grid));
       row.efficiency = one_rank_s / (count * row.best().total_s());
@@ -246,25 +244,20 @@ class MachineFile {
   Machine known_;
 };
 
-std::string network_line(std::string_view transport, double start_up_s, double bytes_per_s,
-                         double add_s_per_element) {
+std::string network_line(std::string_view transport, const NetworkCost& network) {
   return fmt::format(" {:<15} = {:.3f} us + bytes / {:.3f} GB/s a message, {:.3f} ns an addition\n",
-                     transport, 1e6 * start_up_s, bytes_per_s / 1e9, 1e9 * add_s_per_element);
+                     transport, 1e6 * network.start_up_s, network.bytes_per_s / 1e9,
+                     1e9 * network.add_s_per_element);
 }
 
 std::string calibration_text(const MachineDescription& machine, const std::string& path) {
   constexpr double micro = 1e6;
   constexpr double nano = 1e9;
-  const auto& network = machine.network;
   std::string text = fmt::format("\n cg2d model --calibrate - {}, {} x {}\n\n", machine.name,
                                  format_count(machine.calibrated_ranks, "rank"),
                                  format_count(machine.calibrated_threads, "thread"));
-  text += network_line(comm::default_transport().name, network.start_up_s, network.bytes_per_s,
-                       network.add_s_per_element);
-  for (const auto& transport : machine.transports) {
-    text += network_line(transport.name, transport.start_up_s, transport.bytes_per_s,
-                         transport.add_s_per_element);
-  }
+  text += network_line(comm::default_transport().name, machine.network);
+  for (const auto& transport : machine.transports) text += network_line(transport.name, transport.network);
   text += fmt::format(" dot product     = {:.3f} ns per element\n", nano * machine.vectors.dot_s_per_element);
   text += fmt::format(" vector update   = {:.3f} us + {:.3f} ns per element\n\n",
                       micro * machine.vectors.update_call_s, nano * machine.vectors.update_s_per_element);

@@ -44,13 +44,8 @@ ExitCode pingpong(const PingPongOptions& options, comm::RankGroup& group) {
   const auto environment = inspect_environment(group, 1);
   PingPongReport report{.machine = environment.nodes.front().processor_with_caches(),
                         .rank_count = group.size(),
-                        .pairs = {},
-                        .sums = {},
-                        .sums_left_out = {},
                         .problem = options.problem,
-                        .configuration = resolved(options, group.size()),
-                        .phases = {},
-                        .transports_left_out = {}};
+                        .configuration = resolved(options, group.size())};
   // The other ranks must not disturb the pair.
   group.waiter().set_mode(comm::WaitMode::sleep);
   for (const auto& pair : options.pairs) {

@@ -8,7 +8,6 @@
 #include "cg/base/errors.hpp"
 #include "cg/matrix/problem.hpp"
 #include "cg/studies/pingpong_measure.hpp"
-#include "comm/block_layout.hpp"
 #include "comm/rank_group.hpp"
 
 namespace cg2d {

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstring>
 #include <functional>
 #include <limits>
@@ -23,12 +22,12 @@
 namespace cg2d {
 namespace {
 
-// Rounds of all methods; a turn is long enough for a clock and for the barrier before it.
-constexpr RaceLimits transfer_limits{.fewest_rounds = 7,
-                                     .most_rounds = 25,
-                                     .budget_s = 0.3,
-                                     .hopeless_factor = std::numeric_limits<double>::infinity(),
-                                     .shortest_turn_s = 1e-3};
+// Rounds of all methods, and of all transports; a turn is long enough for a clock and for the barrier before it.
+constexpr RaceLimits race_limits{.fewest_rounds = 7,
+                                 .most_rounds = 25,
+                                 .budget_s = 0.3,
+                                 .hopeless_factor = std::numeric_limits<double>::infinity(),
+                                 .shortest_turn_s = 1e-3};
 
 /// A rank's words differ from its partner's, from one transfer to the next and from word to
 /// word.
@@ -203,7 +202,7 @@ class PairRace {
       works.emplace_back([&method, shape] { method.round_trip(shape); });
     }
     require_right(shape);
-    auto turns = race_turns(pair_, works, transfer_limits);
+    auto turns = race_turns(pair_, works, race_limits);
     require_right(shape);
     for (std::size_t k = 0; k < methods_.size(); ++k) {
       for (double& seconds : turns[k]) seconds /= 2.0 * static_cast<double>(shape.count);
@@ -276,7 +275,7 @@ PairResult measure_pair(comm::RankGroup& group, const RankPair& pair, const Tran
     auto findings = PairRace(both, transfers, same_node).measure();
     if (group.rank() == pair.first) mine = std::move(findings);
   });
-  PairResult result{.pair = pair, .same_node = same_node, .times = {}, .lines = {}, .left_out = {}};
+  PairResult result{.pair = pair, .same_node = same_node};
   const auto index = static_cast<std::size_t>(pair.first);
   const auto times = group.gather_all(std::span<const PackedTime>(mine.times))[index];
   for (const auto& time : times) {
@@ -305,15 +304,10 @@ Phase communication_phase_at(std::size_t index) {
 
 std::vector<TransportPhases> measure_phases(comm::RankGroup& group, const UsableTransports& transports,
                                             const Problem& problem, const Configuration& configuration) {
-  constexpr RaceLimits limits{.fewest_rounds = 7,
-                              .most_rounds = 25,
-                              .budget_s = 0.3,
-                              .hopeless_factor = std::numeric_limits<double>::infinity(),
-                              .shortest_turn_s = 1e-3};
   const auto layout = make_layout(facts_of(problem), configuration);
   std::vector<TransportPhases> phases;
   for (const auto* transport : transports.available)
-    phases.push_back({.transport = std::string(transport->name), .seconds = {}});
+    phases.push_back({.transport = std::string(transport->name)});
   for (const auto& phase : phase_table()) {
     if (!phase.communicates()) continue;
     std::vector<TimedOperation> timed;
@@ -322,7 +316,7 @@ std::vector<TransportPhases> measure_phases(comm::RankGroup& group, const Usable
                        .operation = *phase.operation,
                        .layout = layout,
                        .options = communicator_options(configuration, false)});
-    const auto samples = time_operations(group, timed, limits);
+    const auto samples = time_operations(group, timed, race_limits);
     for (std::size_t k = 0; k < samples.size(); ++k) phases[k].seconds.push_back(samples[k]);
   }
   return phases;

@@ -17,7 +17,6 @@
 #include "cg/matrix/problem.hpp"
 #include "cg/solver/configuration.hpp"
 #include "cg/timing/phase.hpp"
-#include "comm/block_layout.hpp"
 #include "comm/rank_group.hpp"
 
 namespace cg2d {
@@ -52,9 +51,9 @@ struct TransferLine {
 struct PairResult {
   RankPair pair;
   bool same_node = true;
-  std::vector<TransferTime> times;  ///< by size, then variables, then method
-  std::vector<TransferLine> lines;
-  std::vector<std::pair<std::string, std::string>> left_out;  ///< method and reason
+  std::vector<TransferTime> times{};  ///< by size, then variables, then method
+  std::vector<TransferLine> lines{};
+  std::vector<std::pair<std::string, std::string>> left_out{};  ///< method and reason
 
   /// nullptr if that was not measured.
   [[nodiscard]] const TransferTime* find(std::string_view method, int variable_count,
@@ -79,7 +78,7 @@ Phase communication_phase_at(std::size_t index);
 
 struct TransportPhases {
   std::string transport;
-  std::vector<Sample> seconds;  ///< of one call, by communication_phase_at()
+  std::vector<Sample> seconds{};  ///< of one call, by communication_phase_at()
 };
 
 /// All transports in turns, phase by phase, at the sizes of the problem on the configuration's grid.

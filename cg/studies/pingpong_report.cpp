@@ -14,8 +14,6 @@
 namespace cg2d {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 constexpr double in_microseconds = 1e6;
 constexpr double gigabyte = 1e9;
 

@@ -10,21 +10,20 @@
 #include "cg/matrix/problem.hpp"
 #include "cg/solver/configuration.hpp"
 #include "cg/studies/pingpong_measure.hpp"
-#include "comm/block_layout.hpp"
 
 namespace cg2d {
 
 struct PingPongReport {
   std::string machine;  ///< processor of rank 0's node
   int rank_count = 2;
-  std::vector<PairResult> pairs;
+  std::vector<PairResult> pairs{};
   /// Sums of 8 bytes over all ranks.
-  std::vector<SumTime> sums;
-  std::string sums_left_out;  ///< why MPI_Allreduce is not among them; empty if it is
+  std::vector<SumTime> sums{};
+  std::string sums_left_out{};  ///< why MPI_Allreduce is not among them; empty if it is
   Problem problem;
   Configuration configuration;  ///< of the phases, without transport and kernel
-  std::vector<TransportPhases> phases;
-  std::vector<std::pair<std::string, std::string>> transports_left_out;  ///< name and reason
+  std::vector<TransportPhases> phases{};
+  std::vector<std::pair<std::string, std::string>> transports_left_out{};  ///< name and reason
 };
 
 /// Throws std::out_of_range for a format that is none of pingpong_format_names().

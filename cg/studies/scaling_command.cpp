@@ -41,13 +41,8 @@ CommunicationShares communication_shares(const RunReport& report) {
 }
 
 ScalingRun scaling_run_of(const ScalingWay& way, int round, const RunReport& report) {
-  ScalingRun run{.way = way,
-                 .round = round,
-                 .code = report.code,
-                 .reason = report.reason,
-                 .problem = report.problem,
-                 .configuration = {},
-                 .shares = {}};
+  ScalingRun run{
+      .way = way, .round = round, .code = report.code, .reason = report.reason, .problem = report.problem};
   if (report.is_resolved) run.configuration = report.configuration;
   if (!run.succeeded()) return run;
   run.time_s = median_repeat(report).time_s;

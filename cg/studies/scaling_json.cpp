@@ -9,8 +9,6 @@
 namespace cg2d {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 constexpr int scaling_schema_version = 1;
 
 Json machine_json(const std::optional<Environment>& seen) {

@@ -28,9 +28,7 @@ ScalingRow row_of(const ScalingWay& way, const std::vector<ScalingRun>& all_runs
   std::vector<double> times_s;
   for (const auto& run : row.runs) times_s.push_back(run.time_s);
   row.time_s = sample_of(times_s);
-  auto order = row.runs;
-  std::ranges::stable_sort(order, {}, &ScalingRun::time_s);
-  row.median_run = order[(order.size() - 1) / 2];
+  row.median_run = median_run_of(row.runs, &ScalingRun::time_s);
   row.mops_total = official_flop_count(row.median_run.problem) / row.time_s->median / 1e6;
   return row;
 }

@@ -13,7 +13,6 @@
 #include "cg/machine/environment.hpp"
 #include "cg/matrix/problem.hpp"
 #include "cg/studies/scaling_plan.hpp"
-#include "comm/block_layout.hpp"
 
 namespace cg2d {
 
@@ -31,10 +30,10 @@ struct ScalingRun {
   std::string reason;  ///< empty on success
   Problem problem;     ///< as this number of cores has it
   /// The configuration as run; empty if the run ended before it was known.
-  std::optional<Configuration> configuration;
+  std::optional<Configuration> configuration{};
   double time_s = 0.0;  ///< of the timed region; this and the following members only on success
   double zeta = 0.0;
-  CommunicationShares shares;
+  CommunicationShares shares{};
 
   [[nodiscard]] bool succeeded() const { return code == ExitCode::success; }
 };

@@ -148,16 +148,13 @@ class Sweep {
 
   ExitCode conclude() {
     std::int64_t code = 0;
-    agree_on(group_, [&] {
-      if (group_.rank() != 0) return;
-      OutputFile standard_output("");
-      standard_output.write(rendered([&] { return sweep_tables(file_->records()); }));
-      standard_output.commit();
+    write_output(open_output("", group_).get(), group_, [&] { return sweep_tables(file_->records()); });
+    if (group_.rank() == 0) {
       for (const auto& record : file_->records()) {
         if (code == 0) code = record.exit_code;
       }
       if (code != 0) say_on_stderr("some runs failed; the tables say which");
-    });
+    }
     return static_cast<ExitCode>(group_.maximum(code));
   }
 

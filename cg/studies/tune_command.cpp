@@ -73,18 +73,12 @@ ExitCode tune(const TuneOptions& options, comm::RankGroup& group) {
     throw RunError(ExitCode::unavailable, fmt::format("--transport {}: {}", transport.name, reason));
   const ThreadBinding binding(group, environment, options.bind, options.configuration.thread_count);
   std::optional<ProfileFile> file;
-  std::optional<OutputFile> output;
   agree_on(group, [&] {
-    if (group.rank() != 0) return;
-    if (options.profile.is_used) file.emplace(options.profile);
-    output.emplace("");
+    if (group.rank() == 0 && options.profile.is_used) file.emplace(options.profile);
   });
+  const auto output = open_output("", group);
   const auto print = [&](const std::string& text) {
-    agree_on(group, [&] {
-      if (!output) return;
-      output->write(text);
-      output->commit();
-    });
+    write_output(output.get(), group, [&] { return text; });
   };
 
   print(head_text(environment, options, group.size()));

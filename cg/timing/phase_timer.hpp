@@ -55,8 +55,6 @@ class PhaseTimer {
     }
     Scope(const Scope&) = delete;
     Scope& operator=(const Scope&) = delete;
-    Scope(Scope&&) = delete;
-    Scope& operator=(Scope&&) = delete;
 
    private:
     PhaseTimer& timer_;

@@ -23,8 +23,8 @@ double turn_seconds(comm::RankGroup& group, const std::function<void()>& work, s
 struct Runner {
   const std::function<void()>& work;
   double once_s = 0.0;
-  std::int64_t calls = 1;       // in a turn
-  std::vector<double> seconds;  // of one call, turn by turn
+  std::int64_t calls = 1;         // in a turn
+  std::vector<double> seconds{};  // of one call, turn by turn
 
   /// As many calls as take the shortest turn, by doubling them: a single call that happened to be fast must
   /// not make turns of minutes on a machine that others use, too.
@@ -60,7 +60,7 @@ std::vector<std::vector<double>> race_turns(comm::RankGroup& group,
   runners.reserve(works.size());
   double best_s = std::numeric_limits<double>::infinity();
   for (const auto& work : works) {
-    auto& runner = runners.emplace_back(Runner{.work = work, .once_s = 0.0, .calls = 1, .seconds = {}});
+    auto& runner = runners.emplace_back(Runner{.work = work});
     runner.choose_calls(group, limits.shortest_turn_s);
     best_s = std::min(best_s, runner.once_s);
   }

@@ -70,7 +70,7 @@ std::vector<std::vector<LinePoint>> measure_short_messages(comm::RankGroup& grou
     std::vector<TimedOperation> gatherings;
     for (const auto* transport : transports)
       gatherings.push_back(
-          {.transport = *transport, .operation = comm::Operation::collect, .layout = layout, .options = {}});
+          {.transport = *transport, .operation = comm::Operation::collect, .layout = layout});
     const auto seconds = medians_of(group, gatherings, 0.05);
     for (std::size_t k = 0; k < seconds.size(); ++k)
       points[k].push_back(message_point(layout, {}, seconds[k]));
@@ -90,9 +90,8 @@ std::vector<double> measure_additions(comm::RankGroup& group, Transports transpo
     std::vector<TimedOperation> operations;
     for (const auto* transport : transports) {
       operations.push_back(
-          {.transport = *transport, .operation = comm::Operation::collect, .layout = column, .options = {}});
-      operations.push_back(
-          {.transport = *transport, .operation = comm::Operation::sum, .layout = row, .options = {}});
+          {.transport = *transport, .operation = comm::Operation::collect, .layout = column});
+      operations.push_back({.transport = *transport, .operation = comm::Operation::sum, .layout = row});
     }
     const auto times = medians_of(group, operations, 0.1);
     for (std::size_t k = 0; k < transports.size(); ++k) {
@@ -278,10 +277,10 @@ std::vector<MeasuredCase> measure_other_transports(comm::RankGroup& group, const
   return cases;
 }
 
-/// A transport's costs from short messages, measured by themselves, and longer ones of the benchmark's
+/// A transport's network from short messages, measured by themselves, and longer ones of the benchmark's
 /// collections, which find the data where a CG step leaves it: hardly in a cache of the receiver.
-TransportCost transport_from(const comm::TransportRow& transport, std::vector<LinePoint> messages,
-                             double addition_s, const std::vector<MeasuredCase>& cases) {
+NetworkCost network_of(const comm::TransportRow& transport, std::vector<LinePoint> messages,
+                       double addition_s, const std::vector<MeasuredCase>& cases) {
   for (const auto& measured : cases) {
     if (measured.grid().rows == 1 || measured.transport() != &transport) continue;
     messages.push_back(message_point(measured.layout, measured.options(),
@@ -289,8 +288,7 @@ TransportCost transport_from(const comm::TransportRow& transport, std::vector<Li
   }
   const auto line = fit_line(messages);
   constexpr double fastest_byte_s = 1e-12;  // the slope may be lost in the start-up
-  return {.name = std::string(transport.name),
-          .start_up_s = line.intercept,
+  return {.start_up_s = line.intercept,
           .bytes_per_s = 1.0 / std::max(line.slope, fastest_byte_s),
           .add_s_per_element = addition_s};
 }
@@ -307,14 +305,12 @@ void measure_networks(comm::RankGroup& group, const CalibrationConfig& config,
   const auto messages = measure_short_messages(group, transports);
   for (std::size_t k = 0; k < transports.size(); ++k) {
     const bool is_default = transports[k] == &comm::default_transport();
-    auto cost =
-        transport_from(*transports[k], messages[k], additions[k], is_default ? default_cases : other_cases);
+    const auto network =
+        network_of(*transports[k], messages[k], additions[k], is_default ? default_cases : other_cases);
     if (is_default) {
-      machine.network = {.start_up_s = cost.start_up_s,
-                         .bytes_per_s = cost.bytes_per_s,
-                         .add_s_per_element = cost.add_s_per_element};
+      machine.network = network;
     } else {
-      machine.transports.push_back(std::move(cost));
+      machine.transports.push_back({.name = std::string(transports[k]->name), .network = network});
     }
   }
 }
@@ -399,11 +395,6 @@ MachineDescription calibrate(comm::RankGroup& group, const CalibrationConfig& co
                              .description = fmt::format("calibrated on {} ranks", group.size()),
                              .sources = {"cg2d model --calibrate"},
                              .clock_hz = CycleCalibration().ticks_per_second(),
-                             .network = {},
-                             .vectors = {},
-                             .node = {},
-                             .default_kernel = {},
-                             .kernels = {},
                              .calibrated_ranks = group.size(),
                              .calibrated_threads = thread_count};
   const auto cases = measure_all_grids(group, config, say);

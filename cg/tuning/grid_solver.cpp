@@ -16,9 +16,8 @@ std::unique_ptr<GridSolver> GridSolver::make(comm::RankGroup& group, const Matri
   const auto nonzero_count = block.nonzero_count();
   std::unique_ptr<BlockProduct> product;
   agree_on(group, [&] {
-    const auto make_product = configuration.overlaps ? &make_overlapped_product : &make_block_product;
-    product = make_product(*chosen.kernel, std::move(block), layout, group.rank(),
-                           {.thread_count = thread_count, .tuning = chosen.tuning});
+    product = product_maker(configuration.overlaps)(*chosen.kernel, std::move(block), layout, group.rank(),
+                                                    {.thread_count = thread_count, .tuning = chosen.tuning});
   });
   auto communicator = make_communicator(*comm::find_transport(configuration.transport), group, layout,
                                         communicator_options(configuration, product->is_symmetric()));

@@ -25,8 +25,8 @@ class GridSolver {
                                           const Configuration& configuration, const ChosenKernel& chosen,
                                           bool times_phases = false);
 
-  /// Begins again from x = (1, ..., 1).
-  void reset() { solver_.reset(); }
+  /// One outer step from x = (1, ..., 1).
+  void iterate() { solver_.iterate(); }
   OuterStep outer_step() { return solver_.outer_step(); }
 
   [[nodiscard]] PhaseTimer& timer() { return solver_.timer(); }

@@ -13,6 +13,7 @@
 #include "cg/solver/communicator_setup.hpp"
 #include "cg/timing/race.hpp"
 #include "cg/tuning/grid_solver.hpp"
+#include "cg/tuning/run_plan.hpp"
 
 namespace cg2d {
 namespace {
@@ -119,21 +120,13 @@ GridTrial try_grids(comm::RankGroup& group, const GridTrialConfig& config, const
 
   const Stopwatch watch;
   std::vector<std::unique_ptr<GridSolver>> contestants;
-  std::vector<std::function<void()>> works;
   for (const auto& grid : grids) {
     const auto chosen = config.kernel_for(grid);
-    auto* const contestant =
-        contestants
-            .emplace_back(GridSolver::make(group, config.source, on_grid(config, grid, chosen), chosen))
-            .get();
-    works.emplace_back([contestant] {
-      contestant->reset();
-      static_cast<void>(contestant->outer_step());
-    });
+    contestants.push_back(GridSolver::make(group, config.source, on_grid(config, grid, chosen), chosen));
   }
   constexpr RaceLimits limits{
       .fewest_rounds = 1, .most_rounds = 5, .budget_s = 0.5, .hopeless_factor = 1.3, .shortest_turn_s = 1e-3};
-  const auto seconds = race(group, works, limits);
+  const auto seconds = race(group, calls_of(contestants, &GridSolver::iterate), limits);
   for (std::size_t k = 0; k < grids.size(); ++k)
     trial.tried.push_back({.grid = grids[k], .step_s = seconds[k] / cg_steps_per_solve});
   trial.best = std::ranges::min_element(trial.tried, {}, &TriedGrid::step_s)->grid;

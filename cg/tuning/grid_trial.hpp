@@ -13,7 +13,6 @@
 #include "cg/matrix/matrix_source.hpp"
 #include "cg/solver/configuration.hpp"
 #include "cg/tuning/kernel_choice.hpp"
-#include "cg/tuning/run_plan.hpp"
 #include "comm/block_layout.hpp"
 #include "comm/rank_group.hpp"
 #include "kernels/spmv.hpp"

@@ -13,24 +13,23 @@ namespace {
 
 /// The text of a profile, or why there is none.
 struct FoundText {
-  std::string absence;
-  std::string text;
+  std::string absence{};
+  std::string text{};
 };
 
 /// Reads a profile. Throws InputError for a file that was named and is no profile.
 FoundText find_text(const std::string& path, bool was_named) {
   try {
     const auto text = text_of_file(path);
-    if (!text) return {.absence = fmt::format("no profile at {}; cg2d tune makes one", path), .text = {}};
+    if (!text) return {.absence = fmt::format("no profile at {}; cg2d tune makes one", path)};
     static_cast<void>(parse_profile(*text));
-    return {.absence = {}, .text = *text};
+    return {.text = *text};
   } catch (const InputError& error) {
     if (was_named) {
       throw InputError(
           fmt::format("--profile {}: is no tuning profile: {}; cg2d tune makes one", path, error.what()));
     }
-    return {.absence = fmt::format("{} is no tuning profile: {}; cg2d tune makes one", path, error.what()),
-            .text = {}};
+    return {.absence = fmt::format("{} is no tuning profile: {}; cg2d tune makes one", path, error.what())};
   }
 }
 

@@ -8,7 +8,6 @@
 #include "cg/machine/environment.hpp"
 #include "cg/matrix/matrix_facts.hpp"
 #include "cg/matrix/matrix_source.hpp"
-#include "cg/matrix/problem.hpp"
 #include "cg/solver/configuration.hpp"
 #include "comm/block_layout.hpp"
 #include "comm/communicator.hpp"

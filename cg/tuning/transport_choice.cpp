@@ -75,16 +75,14 @@ std::vector<TimedTransport> race_transports(comm::RankGroup& group, const Transp
                                             std::span<const comm::TransportRow* const> transports,
                                             TransportTrial& trial, std::optional<double>& zeta) {
   std::vector<std::unique_ptr<TransportContestant>> contestants;
-  std::vector<std::function<void()>> works;
   std::vector<TimedTransport> timed;
   for (const auto* transport : transports) {
     auto contestant = make_contestant(group, config, *transport, trial);
     if (!contestant) continue;
-    works.emplace_back([one = contestant.get()] { one->iterate(); });
     contestants.push_back(std::move(contestant));
     timed.push_back({.name = std::string(transport->name), .step_s = 0.0});
   }
-  const auto seconds = race(group, works, transport_race);
+  const auto seconds = race(group, calls_of(contestants, &TransportContestant::iterate), transport_race);
   for (std::size_t k = 0; k < timed.size(); ++k) {
     require_same_zeta(*contestants[k], timed[k].name, zeta);
     timed[k].step_s = seconds[k] / cg_steps_per_solve;
@@ -118,7 +116,7 @@ void rank_by_time(TransportTrial& trial) {
 
 TransportConditions conditions_of(comm::RankGroup& group, const TransportChoiceConfig& config) {
   TransportConditions conditions{.matrix = config.source.facts().key,
-                                 .configuration = config.configuration,
+                                 .configuration = config.trial.configuration,
                                  .node_count = static_cast<int>(config.environment.nodes.size()),
                                  .wait_mode = group.waiter().mode()};
   conditions.configuration.transport = automatic_choice;
@@ -127,7 +125,7 @@ TransportConditions conditions_of(comm::RankGroup& group, const TransportChoiceC
 
 /// Half of the free memory stays free: the estimate is of one transport's vectors.
 bool has_room_for_all(comm::RankGroup& group, const TransportChoiceConfig& config) {
-  const auto plan = plan_memory(config.source, config.configuration, config.layout, group.rank());
+  const auto plan = plan_memory(config.source, config.trial.configuration, config.trial.layout, group.rank());
   const auto bytes = plan.vector_bytes * std::ssize(comm::transport_table());
   const auto& place = config.environment.ranks[static_cast<std::size_t>(group.rank())];
   const auto& node = config.environment.nodes[static_cast<std::size_t>(place.node)];
@@ -215,11 +213,9 @@ void keep_transports(comm::RankGroup& group, const ProfileSource& source, const 
 TransportTrial choose_transport(comm::RankGroup& group, const TransportChoiceConfig& config) {
   const auto conditions = conditions_of(group, config);
   if (auto known = known_transports(group, config.profile, conditions)) return *std::move(known);
-  auto trial = try_transports(group, {.layout = config.layout,
-                                      .configuration = config.configuration,
-                                      .product = config.product,
-                                      .shift = config.shift,
-                                      .has_room_for_all = has_room_for_all(group, config)});
+  auto trial_config = config.trial;
+  trial_config.has_room_for_all = has_room_for_all(group, config);
+  auto trial = try_transports(group, trial_config);
   keep_transports(group, config.profile_source, config.environment, conditions, trial);
   return trial;
 }

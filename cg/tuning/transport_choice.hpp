@@ -67,10 +67,7 @@ void keep_transports(comm::RankGroup& group, const ProfileSource& source, const 
 /// A run that leaves its transport open, after its block has been made.
 struct TransportChoiceConfig {
   const MatrixSource& source;
-  const comm::BlockLayout& layout;
-  const Configuration& configuration;  ///< with the kernel that runs
-  BlockProduct& product;
-  double shift = 0.0;  ///< of the outer iterations
+  TransportTrialConfig trial;  ///< its configuration with the kernel that runs
   const Environment& environment;
   const LoadedProfile& profile;
   const ProfileSource& profile_source;

@@ -22,16 +22,6 @@
 namespace cg2d {
 namespace {
 
-/// One work per object, which calls it, for a race.
-template <typename T>
-std::vector<std::function<void()>> calls_of(const std::vector<std::unique_ptr<T>>& objects,
-                                            void (T::*call)()) {
-  std::vector<std::function<void()>> works;
-  works.reserve(objects.size());
-  for (const auto& object : objects) works.emplace_back([&object, call] { ((*object).*call)(); });
-  return works;
-}
-
 /// Numbers in (0.5, 1.5), the same in every run.
 std::vector<double> operand_of(std::int64_t size) {
   RandomStream stream;
@@ -43,13 +33,13 @@ std::vector<double> operand_of(std::int64_t size) {
 /// A product on one rank alone. The block is as the kernel stores it.
 class LocalProduct {
  public:
-  LocalProduct(const kernels::KernelRow& kernel, kernels::CsrBlock block,
-               const kernels::KernelOptions& options)
+  LocalProduct(const kernels::KernelRow& kernel, kernels::CsrBlock block, int thread_count,
+               const kernels::Tuning& tuning)
       : p_columns_(operand_of(block.column_count)),
         p_rows_(operand_of(kernel.stores_half() ? block.row_count : 0)),
         q_rows_(static_cast<std::size_t>(block.row_count)),
         q_columns_(static_cast<std::size_t>(kernel.stores_half() ? block.column_count : 0)),
-        kernel_(kernel.make(std::move(block), options)) {}
+        kernel_(kernel.make(std::move(block), {.thread_count = thread_count, .tuning = tuning})) {}
 
   void multiply() {
     kernel_->multiply(
@@ -91,9 +81,7 @@ class SettingSearch {
       for (const int value : candidates) {
         auto tuning = tuning_;
         tuning.*setting = value;
-        products.push_back(std::make_unique<LocalProduct>(
-            kernel_, sample_.copy(),
-            kernels::KernelOptions{.thread_count = thread_count_, .tuning = tuning}));
+        products.push_back(std::make_unique<LocalProduct>(kernel_, sample_.copy(), thread_count_, tuning));
       }
     });
     const auto seconds =
@@ -230,9 +218,8 @@ std::vector<RowLengthPoint> measure_row_lengths(comm::RankGroup& group, int thre
     std::vector<std::unique_ptr<LocalProduct>> products;
     agree_on(group, [&] {
       for (const auto* row : {&scalar, &vectors}) {
-        products.push_back(std::make_unique<LocalProduct>(
-            *row, block.copy(),
-            kernels::KernelOptions{.thread_count = thread_count, .tuning = {.critical_vector_length = 0}}));
+        products.push_back(std::make_unique<LocalProduct>(*row, block.copy(), thread_count,
+                                                          kernels::Tuning{.critical_vector_length = 0}));
       }
     });
     const auto seconds =
@@ -250,13 +237,12 @@ std::vector<RowLengthCost> measure_row_lengths_of(comm::RankGroup& group, const 
   for (const int length : curve_row_lengths) {
     auto block = curve_block(length);
     const auto nonzero_count = static_cast<double>(stored_times * block.nonzero_count());
-    std::unique_ptr<LocalProduct> product;
+    std::vector<std::unique_ptr<LocalProduct>> products;
     agree_on(group, [&] {
-      product = std::make_unique<LocalProduct>(
-          kernel, std::move(block), kernels::KernelOptions{.thread_count = thread_count, .tuning = tuning});
+      products.push_back(std::make_unique<LocalProduct>(kernel, std::move(block), thread_count, tuning));
     });
-    const std::array<std::function<void()>, 1> works{[&] { product->multiply(); }};
-    const double seconds = race(group, works, {.budget_s = 0.05}).front();
+    const double seconds =
+        race(group, calls_of(products, &LocalProduct::multiply), {.budget_s = 0.05}).front();
     curve.push_back({.row_length = static_cast<double>(stored_times * length),
                      .seconds_per_nonzero = seconds / nonzero_count});
   }
@@ -273,8 +259,7 @@ TunedCase measure_case(comm::RankGroup& group, const MatrixSource& source, const
   require_memory(group, block, kernels);
   TunedCase tuned{.matrix = source.facts().key,
                   .configuration = configuration,
-                  .nonzeros_per_rank = static_cast<double>(group.sum(block.nonzero_count())) / group.size(),
-                  .kernels = {}};
+                  .nonzeros_per_rank = static_cast<double>(group.sum(block.nonzero_count())) / group.size()};
 
   // Larger than the caches, and small enough for a search of a minute.
   constexpr std::int64_t sample_nonzeros = 4'000'000;

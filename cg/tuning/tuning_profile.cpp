@@ -7,202 +7,94 @@
 #include <charconv>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <utility>
 
 #include "cg/base/errors.hpp"
-#include "cg/base/json_values.hpp"
+#include "cg/base/json_fields.hpp"
 
 namespace cg2d {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 constexpr int profile_version = 1;
 
-struct WaitModeRow {
-  std::string_view name;
-  comm::WaitMode mode;
-};
+constexpr std::array wait_modes{NamedValue<comm::WaitMode>{.name = "spin", .value = comm::WaitMode::spin},
+                                NamedValue<comm::WaitMode>{.name = "yield", .value = comm::WaitMode::yield},
+                                NamedValue<comm::WaitMode>{.name = "sleep", .value = comm::WaitMode::sleep}};
+constexpr std::span<const NamedValue<comm::WaitMode>> wait_mode_table(wait_modes);
 
-constexpr std::array wait_mode_table{WaitModeRow{.name = "spin", .mode = comm::WaitMode::spin},
-                                     WaitModeRow{.name = "yield", .mode = comm::WaitMode::yield},
-                                     WaitModeRow{.name = "sleep", .mode = comm::WaitMode::sleep}};
-
-/// The keys of every case. NPB matrices go by the numbers that they are generated from, all others by their
-/// hash.
-Json json_of(const MatrixKey& matrix, const Configuration& configuration) {
-  Json json{{"class", matrix.name}, {"n", matrix.order}};
-  if (matrix.nonzer) {
-    json["nonzer"] = *matrix.nonzer;
+/// The members of every case. NPB matrices go by the numbers that they are generated from, all others by
+/// their hash.
+void describe(JsonFields& json, MatrixKey& matrix, Configuration& configuration) {
+  json.text("class", matrix.name);
+  json.count("n", matrix.order, 1);
+  if (json.has("nonzer", matrix.nonzer.has_value())) {
+    int nonzer = matrix.nonzer.value_or(0);
+    json.count("nonzer", nonzer, 1);
+    matrix = npb_matrix_key(matrix.name, matrix.order, nonzer);
   } else {
-    json["pattern_hash"] = fmt::format("{:016x}", matrix.pattern_hash);
+    auto hash = fmt::format("{:016x}", matrix.pattern_hash);
+    json.text("pattern_hash", hash);
+    const auto* const end = hash.data() + hash.size();
+    if (std::from_chars(hash.data(), end, matrix.pattern_hash, 16).ptr != end)
+      throw InputError(
+          fmt::format("{} is \"{}\": hexadecimal digits are needed", json.where("pattern_hash"), hash));
   }
-  json["grid"] = {{"columns", configuration.grid.columns}, {"rows", configuration.grid.rows}};
-  json["threads"] = configuration.thread_count;
-  return json;
+  json.object("grid", [&](JsonFields& inner) {
+    inner.count("columns", configuration.grid.columns, 1);
+    inner.count("rows", configuration.grid.rows, 1);
+  });
+  json.count("threads", configuration.thread_count, 1);
 }
 
-Json json_of(const TunedCase& tuned) {
-  Json kernels = Json::array();
-  for (const auto& kernel : tuned.kernels) {
-    kernels.push_back({{"name", kernel.name},
-                       {"critical_vector_length", value_or_null(kernel.tuning.critical_vector_length)},
-                       {"prefetch_distance", value_or_null(kernel.tuning.prefetch_distance)},
-                       {"block_width", value_or_null(kernel.tuning.block_width)},
-                       {"step_s", kernel.step_s}});
+void describe(JsonFields& json, TunedKernel& kernel) {
+  auto& tuning = kernel.tuning;
+  json.text("name", kernel.name);
+  json.count("critical_vector_length", tuning.critical_vector_length, 0);
+  json.count("prefetch_distance", tuning.prefetch_distance, 0);
+  json.count("block_width", tuning.block_width, 1);
+  json.positive("step_s", kernel.step_s);
+  if (tuning.block_width && !kernels::is_block_width(*tuning.block_width))
+    throw InputError(
+        fmt::format("{} is {}: no kernel has such blocks", json.where("block_width"), *tuning.block_width));
+}
+
+void describe(JsonFields& json, TunedCase& tuned) {
+  describe(json, tuned.matrix, tuned.configuration);
+  json.positive("nonzeros_per_rank", tuned.nonzeros_per_rank);
+  json.list("kernels", tuned.kernels, 1, [](auto& inner, auto& kernel) { describe(inner, kernel); });
+}
+
+void describe(JsonFields& json, TransportCase& timed) {
+  auto& [matrix, configuration, node_count, wait_mode] = timed.conditions;
+  describe(json, matrix, configuration);
+  json.count("nodes", node_count, 1);
+  json.name("sum_form", configuration.sum_form, sum_form_table());
+  json.text("kernel", configuration.kernel);
+  json.name("waiting", wait_mode, wait_mode_table);
+  json.flag("overlap", configuration.overlaps);
+  json.count("ranks_per_node", configuration.ranks_per_node, 0);
+  json.list("transports", timed.transports, 1, [](JsonFields& inner, TimedTransport& transport) {
+    inner.text("name", transport.name);
+    inner.positive("step_s", transport.step_s);
+  });
+}
+
+/// A processor with kernels (the results of cg2d tune), transports, or both.
+void describe(JsonFields& json, ProcessorProfile& processor) {
+  const bool has_transports = json.has("transports", !processor.transports.empty());
+  if (json.has("critical_vector_length", processor.knows_kernels()) || !has_transports) {
+    json.count("critical_vector_length", processor.critical_vector_length, 0);
+    json.list("row_lengths", processor.curve, 0, [](JsonFields& inner, RowLengthPoint& point) {
+      inner.count("row_length", point.row_length, 1);
+      inner.positive("scalar_ns_per_nonzero", point.scalar_ns);
+      inner.positive("vector_ns_per_nonzero", point.vector_ns);
+    });
+    json.list("cases", processor.cases, 0, [](auto& inner, auto& tuned) { describe(inner, tuned); });
   }
-  auto json = json_of(tuned.matrix, tuned.configuration);
-  json["nonzeros_per_rank"] = tuned.nonzeros_per_rank;
-  json["kernels"] = std::move(kernels);
-  return json;
-}
-
-Json json_of(const TransportCase& timed) {
-  const auto& [matrix, configuration, node_count, wait_mode] = timed.conditions;
-  Json transports = Json::array();
-  for (const auto& transport : timed.transports)
-    transports.push_back({{"name", transport.name}, {"step_s", transport.step_s}});
-  auto json = json_of(matrix, configuration);
-  json["nodes"] = node_count;
-  json["sum_form"] = sum_form_name(configuration.sum_form);
-  json["kernel"] = configuration.kernel;
-  json["waiting"] = wait_mode_name(wait_mode);
-  json["overlap"] = configuration.overlaps;
-  json["ranks_per_node"] = configuration.ranks_per_node;
-  json["transports"] = std::move(transports);
-  return json;
-}
-
-/// The results of cg2d tune.
-Json kernels_json(const ProcessorProfile& processor) {
-  Json curve = Json::array();
-  for (const auto& point : processor.curve) {
-    curve.push_back({{"row_length", point.row_length},
-                     {"scalar_ns_per_nonzero", point.scalar_ns},
-                     {"vector_ns_per_nonzero", point.vector_ns}});
-  }
-  Json cases = Json::array();
-  for (const auto& tuned : processor.cases) cases.push_back(json_of(tuned));
-  return {{"critical_vector_length", processor.critical_vector_length.value()},
-          {"row_lengths", std::move(curve)},
-          {"cases", std::move(cases)}};
-}
-
-Json json_of(const ProcessorProfile& processor) {
-  Json json = processor.knows_kernels() ? kernels_json(processor) : Json::object();
-  for (const auto& timed : processor.transports) json["transports"].push_back(json_of(timed));
-  return json;
-}
-
-void require(bool holds, std::string_view what) {
-  if (!holds) throw InputError(fmt::format("{} is out of range", what));
-}
-
-/// A whole number, at least `least`; empty for null. Throws InputError.
-std::optional<int> optional_count(const Json& json, const char* key, int least) {
-  const auto& value = json.at(key);
-  if (value.is_null()) return std::nullopt;
-  const int count = value.get<int>();
-  require(count >= least, key);
-  return count;
-}
-
-int count_at(const Json& json, const char* key, int least) {
-  const auto count = optional_count(json, key, least);
-  require(count.has_value(), key);
-  return *count;
-}
-
-double positive_at(const Json& json, const char* key) {
-  const auto value = json.at(key).get<double>();
-  require(std::isfinite(value) && value > 0.0, key);
-  return value;
-}
-
-TunedKernel kernel_from(const Json& json) {
-  TunedKernel kernel{.name = json.at("name").get<std::string>(),
-                     .tuning = {.critical_vector_length = optional_count(json, "critical_vector_length", 0),
-                                .prefetch_distance = optional_count(json, "prefetch_distance", 0),
-                                .block_width = optional_count(json, "block_width", 1)},
-                     .step_s = positive_at(json, "step_s")};
-  require(!kernel.tuning.block_width || kernels::is_block_width(*kernel.tuning.block_width), "block_width");
-  return kernel;
-}
-
-MatrixKey matrix_from(const Json& json) {
-  const auto name = json.at("class").get<std::string>();
-  const auto order = json.at("n").get<std::int64_t>();
-  if (json.contains("nonzer")) return npb_matrix_key(name, order, count_at(json, "nonzer", 1));
-  const auto text = json.at("pattern_hash").get<std::string>();
-  MatrixKey key{.name = name, .order = order};
-  const auto* const end = text.data() + text.size();
-  require(std::from_chars(text.data(), end, key.pattern_hash, 16).ptr == end && !text.empty(),
-          "pattern_hash");
-  return key;
-}
-
-comm::ProcessGrid grid_at(const Json& json) {
-  const auto& grid = json.at("grid");
-  return {.columns = count_at(grid, "columns", 1), .rows = count_at(grid, "rows", 1)};
-}
-
-TunedCase case_from(const Json& json) {
-  TunedCase tuned{.matrix = matrix_from(json),
-                  .configuration = {.grid = grid_at(json), .thread_count = count_at(json, "threads", 1)},
-                  .nonzeros_per_rank = positive_at(json, "nonzeros_per_rank"),
-                  .kernels = {}};
-  for (const auto& kernel : json.at("kernels")) tuned.kernels.push_back(kernel_from(kernel));
-  require(!tuned.kernels.empty(), "kernels");
-  return tuned;
-}
-
-comm::WaitMode wait_mode_at(const Json& json, const char* key) {
-  const auto* const row =
-      std::ranges::find(wait_mode_table, json.at(key).get<std::string>(), &WaitModeRow::name);
-  require(row != wait_mode_table.end(), key);
-  return row->mode;
-}
-
-TransportCase transport_case_from(const Json& json) {
-  const auto sum_form = find_sum_form(json.at("sum_form").get<std::string>());
-  require(sum_form.has_value(), "sum_form");
-  TransportCase timed;
-  timed.conditions = {.matrix = matrix_from(json),
-                      .configuration = {.grid = grid_at(json),
-                                        .kernel = json.at("kernel").get<std::string>(),
-                                        .transport = std::string(automatic_choice),
-                                        .sum_form = *sum_form,
-                                        .thread_count = count_at(json, "threads", 1),
-                                        .overlaps = json.at("overlap").get<bool>(),
-                                        .ranks_per_node = count_at(json, "ranks_per_node", 0)},
-                      .node_count = count_at(json, "nodes", 1),
-                      .wait_mode = wait_mode_at(json, "waiting")};
-  for (const auto& transport : json.at("transports")) {
-    timed.transports.push_back(
-        {.name = transport.at("name").get<std::string>(), .step_s = positive_at(transport, "step_s")});
-  }
-  require(!timed.transports.empty(), "transports");
-  return timed;
-}
-
-void read_kernels(const Json& json, ProcessorProfile& processor) {
-  processor.critical_vector_length = count_at(json, "critical_vector_length", 0);
-  for (const auto& point : json.at("row_lengths")) {
-    processor.curve.push_back({.row_length = count_at(point, "row_length", 1),
-                               .scalar_ns = positive_at(point, "scalar_ns_per_nonzero"),
-                               .vector_ns = positive_at(point, "vector_ns_per_nonzero")});
-  }
-  for (const auto& tuned : json.at("cases")) processor.cases.push_back(case_from(tuned));
-}
-
-/// A processor with kernels, transports, or both.
-ProcessorProfile processor_from(const Json& json) {
-  ProcessorProfile processor;
-  const bool has_transports = json.contains("transports");
-  if (!has_transports || json.contains("critical_vector_length")) read_kernels(json, processor);
-  if (!has_transports) return processor;
-  for (const auto& timed : json.at("transports")) processor.transports.push_back(transport_case_from(timed));
-  return processor;
+  if (has_transports)
+    json.list("transports", processor.transports, 0,
+              [](auto& inner, auto& timed) { describe(inner, timed); });
 }
 
 }  // namespace
@@ -214,9 +106,7 @@ int critical_vector_length_of(const std::vector<RowLengthPoint>& curve) {
   return length;
 }
 
-std::string_view wait_mode_name(comm::WaitMode mode) {
-  return std::ranges::find(wait_mode_table, mode, &WaitModeRow::mode)->name;
-}
+std::string_view wait_mode_name(comm::WaitMode mode) { return name_in(wait_mode_table, mode); }
 
 bool TunedCase::is_about(const MatrixKey& its_matrix, const Configuration& its_configuration) const {
   return matrix == its_matrix && configuration.grid == its_configuration.grid &&
@@ -272,8 +162,10 @@ TuningProfile parse_profile(std::string_view text) {
           fmt::format("it has version {}, not {}", json_text(json.at("schema_version")), profile_version));
     }
     TuningProfile profile;
-    for (const auto& [name, processor] : json.at("processors").items())
-      profile.emplace(name, processor_from(processor));
+    for (const auto& [name, processor] : json.at("processors").items()) {
+      auto fields = JsonFields::reader(processor, "processors." + name);
+      describe(fields, profile[name]);
+    }
     return profile;
   } catch (const nlohmann::json::exception& error) {
     throw InputError(plain_text(error));
@@ -282,7 +174,10 @@ TuningProfile parse_profile(std::string_view text) {
 
 std::string format_profile(const TuningProfile& profile) {
   Json processors = Json::object();
-  for (const auto& [name, processor] : profile) processors[name] = json_of(processor);
+  for (auto [name, processor] : profile) {
+    auto fields = JsonFields::writer(processors[name] = Json::object());
+    describe(fields, processor);
+  }
   return json_text(Json{{"schema_version", profile_version}, {"processors", std::move(processors)}}, 2) +
          "\n";
 }

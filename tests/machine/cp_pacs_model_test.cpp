@@ -36,7 +36,7 @@ class CpPacsModelTest : public ::testing::Test {
     return costs;
   }
   Configuration configuration_of(const std::string& kernel, int rank_count, int columns) {
-    return {.grid = grid_of(rank_count, columns), .kernel = kernel, .sum_form = machine_.network.sum_form};
+    return {.grid = grid_of(rank_count, columns), .kernel = kernel, .sum_form = machine_.sum_form};
   }
   Prediction predict_with(const std::string& kernel, int rank_count, int columns) {
     return predict(machine_, facts_of(problem_), configuration_of(kernel, rank_count, columns),

@@ -35,7 +35,7 @@ TEST(MachineDescriptionTest, ClocksBecomeSeconds) {
   EXPECT_DOUBLE_EQ(machine.network.start_up_s, 5500 / 150e6);
   EXPECT_DOUBLE_EQ(machine.network.bytes_per_s, 300e6);
   EXPECT_DOUBLE_EQ(machine.network.add_s_per_element, 7 / 150e6);
-  EXPECT_EQ(machine.network.sum_form, comm::SumForm::whole_block);
+  EXPECT_EQ(machine.sum_form, comm::SumForm::whole_block);
   EXPECT_EQ(machine.kernel("compiled").loop->critical_vector_length, 50);
   EXPECT_EQ(machine.kernel(machine.default_kernel).loop->critical_vector_length, 20);
 }
@@ -71,13 +71,10 @@ TEST(MachineDescriptionTest, ErrorsSayWhatAndWhere) {
 
 MachineDescription condition_of(int ranks, double start_up_s) {
   return {.name = "here",
-          .description = {},
           .sources = {"calibration"},
           .clock_hz = 0.0,
           .network = {.start_up_s = start_up_s, .bytes_per_s = 1e9, .add_s_per_element = 1e-9},
           .vectors = {.dot_s_per_element = 1e-10, .dot_call_s = 1e-8, .update_s_per_element = 2e-10},
-          .node = {},
-          .default_kernel = {},
           .kernels = {{.name = "sell",
                        .is_symmetric = true,
                        .loop = {},
@@ -143,8 +140,8 @@ TEST(MachineDescriptionTest, EachTransportMayHaveItsNetwork) {
   auto condition = condition_of(2, 1e-6);
   EXPECT_DOUBLE_EQ(condition.through("shared").network.start_up_s, 1e-6);
   condition.transports = {
-      {.name = "native", .start_up_s = 3e-6, .bytes_per_s = 2e9, .add_s_per_element = 0.0},
-      {.name = "shared", .start_up_s = 1e-7, .bytes_per_s = 5e9, .add_s_per_element = 2e-9}};
+      {.name = "native", .network = {.start_up_s = 3e-6, .bytes_per_s = 2e9, .add_s_per_element = 0.0}},
+      {.name = "shared", .network = {.start_up_s = 1e-7, .bytes_per_s = 5e9, .add_s_per_element = 2e-9}}};
   Machine machine;
   machine.put(condition);
   const auto text = format_machine(machine);
@@ -155,7 +152,7 @@ TEST(MachineDescriptionTest, EachTransportMayHaveItsNetwork) {
   EXPECT_DOUBLE_EQ(shared.network.start_up_s, 1e-7);
   EXPECT_DOUBLE_EQ(shared.network.bytes_per_s, 5e9);
   EXPECT_DOUBLE_EQ(shared.network.add_s_per_element, 2e-9);
-  EXPECT_EQ(shared.network.sum_form, condition.network.sum_form);
+  EXPECT_EQ(shared.sum_form, condition.sum_form);
   EXPECT_DOUBLE_EQ(read.conditions.front().through("two-sided").network.start_up_s, 1e-6);
 }
 

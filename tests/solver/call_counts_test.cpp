@@ -52,9 +52,9 @@ class CountingOperator final : public LinearOperator {
 struct CountedRun {
   CountedRun(comm::BlockLayout cut, const kernels::KernelRow& kernel, bool overlaps)
       : layout(std::move(cut)),
-        product((overlaps ? &make_overlapped_product : &make_block_product)(
-            kernel, default_source().make(problem)->build(layout, group(), 1).block, layout, group().rank(),
-            {})),
+        product(product_maker(overlaps)(kernel,
+                                        default_source().make(problem)->build(layout, group(), 1).block,
+                                        layout, group().rank(), {})),
         communicator(
             comm::transport_table().front().make(group(), layout, {.mirrored = product->is_symmetric()})),
         timer(true, *communicator),

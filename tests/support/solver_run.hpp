@@ -25,9 +25,8 @@ struct SolverConfig {
 inline std::vector<OuterStep> solve(const Problem& problem, const comm::BlockLayout& layout,
                                     const SolverConfig& config) {
   auto block = default_source().make(problem)->build(layout, group(), config.thread_count).block;
-  const auto make_product = config.overlaps ? &make_overlapped_product : &make_block_product;
-  const auto product = make_product(*config.kernel, std::move(block), layout, group().rank(),
-                                    {.thread_count = config.thread_count});
+  const auto product = product_maker(config.overlaps)(*config.kernel, std::move(block), layout,
+                                                      group().rank(), {.thread_count = config.thread_count});
   const auto communicator = config.transport->make(
       group(), layout, {.sum_form = config.sum_form, .mirrored = config.kernel->stores_half()});
   SteppedSolver solver(*communicator, *product, config.thread_count, problem.shift);

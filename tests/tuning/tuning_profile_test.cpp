@@ -188,6 +188,13 @@ TEST(TuningProfileTest, WhatIsNoProfileIsRefused) {
         changed("\"step_s\": 0.001", "\"step_s\": 0.0"), changed("\"columns\": 1", "\"columns\": 0")}) {
     EXPECT_THROW(static_cast<void>(parse_profile(text)), InputError) << text;
   }
+  try {
+    static_cast<void>(parse_profile(changed("\"threads\": 1", "\"threads\": 0")));
+    ADD_FAILURE() << "no error";
+  } catch (const InputError& error) {
+    const std::string message = error.what();
+    EXPECT_NE(message.find(".cases[0].threads\" is 0: it must be at least 1"), std::string::npos) << message;
+  }
 }
 
 /// Sets an environment variable during its lifetime; nullptr unsets it.
