@@ -15,6 +15,7 @@ namespace {
 std::vector<std::size_t> places_of(const std::vector<std::string>& part,
                                    const std::vector<std::string>& names) {
   std::vector<std::size_t> places;
+  places.reserve(part.size());
   for (const auto& name : part)
     places.push_back(static_cast<std::size_t>(std::find(names.begin(), names.end(), name) - names.begin()));
   return places;
