@@ -4,7 +4,9 @@
 #include <fmt/ranges.h>
 
 #include <array>
+#include <cctype>
 #include <cmath>
+#include <numeric>
 
 #include "cg/base/errors.hpp"
 
@@ -14,6 +16,24 @@ namespace {
 std::optional<int> positive_integer(std::string_view text) {
   const auto value = number_from<int>(text);
   return value && *value >= 1 ? value : std::nullopt;
+}
+
+/// Single letters to insert, remove or replace so that one text becomes the other (Levenshtein).
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i + 1;
+    for (std::size_t j = 0; j < b.size(); ++j) {
+      const bool same =
+          std::tolower(static_cast<unsigned char>(a[i])) == std::tolower(static_cast<unsigned char>(b[j]));
+      const std::size_t replaced = diagonal + (same ? 0 : 1);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({replaced, row[j] + 1, diagonal + 1});
+    }
+  }
+  return row.back();
 }
 
 }  // namespace
@@ -46,6 +66,19 @@ void require_grid_of(const comm::ProcessGrid& grid, int rank_count) {
   if (static_cast<std::int64_t>(grid.columns) * grid.rows == rank_count) return;
   throw InputError(fmt::format("--grid {}: does not match the {}; valid (PXxPY): {}", grid.name(),
                                format_count(rank_count, "rank"), valid_grids(rank_count)));
+}
+
+std::string nearest_name(std::string_view name, const std::vector<std::string>& names) {
+  // Two letters in the wrong order are two wrong ones; a third of the letters wrong is another word.
+  std::size_t least = std::max(std::size_t{3}, name.size() / 3 + 1);
+  std::string nearest;
+  for (const auto& candidate : names) {
+    const auto distance = edit_distance(name, candidate);
+    if (distance >= least) continue;
+    least = distance;
+    nearest = candidate;
+  }
+  return nearest;
 }
 
 void require_within(const std::string& option, int value, int largest) {

@@ -66,6 +66,8 @@ void require_grid_of(const comm::ProcessGrid& grid, int rank_count);
 /// Throws InputError that lists the known names.
 void require_known(const std::string& option, const std::string& value,
                    const std::vector<std::string>& known);
+/// The name that is most like `name`, upper and lower case alike; empty: none is near. For "did you mean".
+std::string nearest_name(std::string_view name, const std::vector<std::string>& names);
 /// Throws InputError when the value is not within 1 ... largest.
 void require_within(const std::string& option, int value, int largest);
 /// Throws InputError when fewer ranks were started than the option asks for.

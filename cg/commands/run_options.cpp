@@ -12,6 +12,7 @@
 #include "cg/commands/shared_options.hpp"
 #include "cg/commands/subcommand.hpp"
 #include "cg/report/report.hpp"
+#include "cg/timing/event_groups.hpp"
 #include "comm/communicator.hpp"
 #include "kernels/spmv.hpp"
 
@@ -122,8 +123,10 @@ void add_counter_options(CLI::App& run, RunOptions& options) {
   run.option_defaults()->group("Counters and traces");
   run.add_option(
          "--papi", counters.events,
-         "count these events per phase, such as perf::TASK-CLOCK,PAPI_TOT_INS (cg2d events lists them; "
-         "the environment's PAPI_EVENTS if not given)")
+         fmt::format(
+             "count these events per phase, such as perf::TASK-CLOCK,PAPI_TOT_INS, or groups of them: {} "
+             "(cg2d events lists them; the environment's PAPI_EVENTS if not given)",
+             fmt::join(group_names(), ", ")))
       ->check(file_name())
       ->type_name("EVENT[,EVENT...]");
   run.add_flag("--papi-multiplex", counters.multiplexed,

@@ -6,20 +6,20 @@
 
 #include "cg/base/json_values.hpp"
 #include "cg/run/roofline.hpp"
+#include "cg/timing/papi_library.hpp"
 
 namespace cg2d {
 namespace {
 
+/// The nonzeros of all products of one repetition.
+double nonzeros_multiplied(const RunReport& report) {
+  return static_cast<double>(report.problem.niter) * OuterStepCalls::products *
+         static_cast<double>(report.nonzero_count);
+}
+
 std::string threads_text(const RunReport& report) {
   if (report.configuration.thread_count == 1) return "one thread per rank";
   return report.counters.counts_all_threads ? "all threads of a rank" : "the master thread of a rank only";
-}
-
-std::optional<std::size_t> index_of(const RunReport& report, std::string_view event_name) {
-  const auto& names = report.counters.counted;
-  const auto found = std::find(names.begin(), names.end(), event_name);
-  if (found == names.end()) return std::nullopt;
-  return static_cast<std::size_t>(found - names.begin());
 }
 
 std::string phase_row(const RunReport& report, std::string_view label, const EventTotals& totals) {
@@ -29,22 +29,25 @@ std::string phase_row(const RunReport& report, std::string_view label, const Eve
     text += fmt::format(" {:>14.6g}", phase.mean / cg_step_count(report));
     sum += phase.mean;
   }
-  return text + fmt::format(" {:>14.6g} {:>16.0f} {:>7.2f} %\n", sum / cg_step_count(report),
-                            totals.region_total, 100.0 * totals.coverage);
+  const auto coverage =
+      totals.coverage ? fmt::format("{:.2f} %", 100.0 * *totals.coverage) : std::string("-");
+  const auto account = totals.account ? fmt::format("{:.0f}", *totals.account) : std::string("-");
+  return text + fmt::format(" {:>14.6g} {:>16.0f} {:>16} {:>9}\n", sum / cg_step_count(report),
+                            totals.region_total, account, coverage);
 }
 
 std::string derived_text(const RunReport& report) {
   std::string text;
-  if (const auto ratios = instructions_per_cycle(report)) {
-    text += fmt::format(" {:<28}", "instructions per core cycle");
-    for (const auto& ratio : *ratios)
-      text += ratio ? fmt::format(" {:>14.3f}", *ratio) : fmt::format(" {:>14}", "-");
+  for (const auto& figure : counter_figures(counted_events(report))) {
+    text += fmt::format(" {:<28}", figure.row->description);
+    for (const auto& ratio : figure.phases)
+      text += ratio ? fmt::format(" {:>14.4g}", *ratio) : fmt::format(" {:>14}", "-");
     text += '\n';
   }
   for (std::size_t event = 0; event < report.counters.counted.size(); ++event) {
     if (event_kind(report.counters.counted[event]) != EventKind::misses) continue;
     text += fmt::format(" {} per nonzero in multiply: {:.4g}\n", report.counters.counted[event],
-                        per_nonzero(report, event_totals(median_repeat(report), event)));
+                        per_nonzero(report, event_totals(report, event)));
   }
   return text;
 }
@@ -72,7 +75,7 @@ Json ranks_json(const RunReport& report) {
 
 Json event_json(const RunReport& report, std::size_t event) {
   const auto& name = report.counters.counted[event];
-  const auto totals = event_totals(median_repeat(report), event);
+  const auto totals = event_totals(report, event);
   auto phases = json_by_phase([&](auto index) -> Json {
     const auto& spread = totals.phases[index];
     return {{"minimum", spread.minimum},
@@ -84,15 +87,32 @@ Json event_json(const RunReport& report, std::size_t event) {
   return {{"name", name},
           {"kind", event_kind_name(event_kind(name))},
           {"total", totals.region_total},
-          {"coverage", totals.coverage},
+          {"outside_phases", totals.outside_phases},
+          {"coverage", value_or_null(totals.coverage)},
+          {"system_total", value_or_null(totals.account)},
           {"per_nonzero", is_miss ? Json(per_nonzero(report, totals)) : Json(nullptr)},
           {"phases", std::move(phases)}};
 }
 
-Json ratios_json(const RunReport& report) {
-  const auto ratios = instructions_per_cycle(report);
-  if (!ratios) return nullptr;
-  return json_by_phase([&](auto index) { return value_or_null((*ratios)[index]); });
+Json ratios_json(const PhaseRatios& ratios) {
+  return json_by_phase([&](auto index) { return value_or_null(ratios[index]); });
+}
+
+/// That of instructions per cycle is also there by its own name.
+Json figure_json(const std::vector<CounterFigure>& figures, std::string_view name) {
+  const auto found = std::ranges::find(figures, name, [](const auto& figure) { return figure.row->name; });
+  return found == figures.end() ? Json(nullptr) : ratios_json(found->phases);
+}
+
+Json figures_json(const std::vector<CounterFigure>& figures) {
+  Json json = Json::array();
+  for (const auto& figure : figures) {
+    json.push_back({{"name", figure.row->name},
+                    {"description", figure.row->description},
+                    {"events", figure.events},
+                    {"phases", ratios_json(figure.phases)}});
+  }
+  return json;
 }
 
 constexpr double giga = 1e9;
@@ -113,7 +133,8 @@ MachineLimits sum_of_limits(const RunReport& report) {
 
 }  // namespace
 
-EventTotals event_totals(const RepeatReport& repeat, std::size_t event) {
+EventTotals event_totals(const RunReport& report, std::size_t event) {
+  const auto& repeat = median_repeat(report);
   EventTotals totals;
   double sum = 0.0;
   for (std::size_t index = 0; index < phase_count; ++index) {
@@ -124,29 +145,22 @@ EventTotals event_totals(const RepeatReport& repeat, std::size_t event) {
     sum += totals.phase_totals[index];
   }
   for (const auto& rank : repeat.counts) totals.region_total += static_cast<double>(rank.region[event]);
+  totals.outside_phases = totals.region_total - sum;
   if (totals.region_total > 0.0) totals.coverage = sum / totals.region_total;
+  totals.account = account_of(repeat, report.counters.counted[event]);
   return totals;
 }
 
-std::optional<PhaseRatios> instructions_per_cycle(const RunReport& report) {
-  const auto instructions = index_of(report, "PAPI_TOT_INS");
-  const auto cycles = index_of(report, "PAPI_TOT_CYC");
-  if (!instructions || !cycles) return std::nullopt;
-  const auto& repeat = median_repeat(report);
-  const auto numerators = event_totals(repeat, *instructions);
-  const auto denominators = event_totals(repeat, *cycles);
-  PhaseRatios ratios;
-  for (std::size_t index = 0; index < phase_count; ++index) {
-    if (denominators.phase_totals[index] > 0.0)
-      ratios[index] = numerators.phase_totals[index] / denominators.phase_totals[index];
-  }
-  return ratios;
+CountedEvents counted_events(const RunReport& report) {
+  CountedEvents counted{
+      .names = report.counters.counted, .totals = {}, .nonzeros_multiplied = nonzeros_multiplied(report)};
+  for (std::size_t event = 0; event < counted.names.size(); ++event)
+    counted.totals.push_back(event_totals(report, event).phase_totals);
+  return counted;
 }
 
 double per_nonzero(const RunReport& report, const EventTotals& totals) {
-  const double products = static_cast<double>(report.problem.niter) * OuterStepCalls::products;
-  return totals.phase_totals[static_cast<std::size_t>(Phase::multiply)] /
-         (products * static_cast<double>(report.nonzero_count));
+  return totals.phase_totals[index_of(Phase::multiply)] / nonzeros_multiplied(report);
 }
 
 double reading_share(const RunReport& report, const RepeatReport& repeat) {
@@ -164,11 +178,12 @@ std::string counters_text(const RunReport& report) {
   if (counters.counted.empty()) return "\n Events: none of those asked for can be counted here\n";
   const auto& repeat = median_repeat(report);
   std::string text =
-      fmt::format("\n Events: per CG step, mean over the ranks ({}; {}{})\n {:<28}", threads_text(report),
-                  "PAPI", counters.multiplexed ? ", multiplexed: estimates" : "", "event");
+      fmt::format("\n Events: per CG step, mean over the ranks ({}{})\n {:<28}", threads_text(report),
+                  counters.multiplexed ? "; multiplexed: estimates" : "", "event");
   for (std::size_t index = 0; index < phase_count; ++index)
     text += fmt::format(" {:>14}", phase_name(phase_at(index)));
-  text += fmt::format(" {:>14} {:>16} {:>9}\n", "all phases", "region, ranks", "coverage");
+  text += fmt::format(" {:>14} {:>16} {:>16} {:>9}\n", "all phases", "region, ranks", "the system has",
+                      "coverage");
   for (std::size_t event = 0; event < counters.counted.size(); ++event) {
     const auto& name = counters.counted[event];
     const auto kind = event_kind(name);
@@ -176,11 +191,13 @@ std::string counters_text(const RunReport& report) {
                           kind == EventKind::nanoseconds;
     const auto unit = kind == EventKind::nanoseconds ? std::string_view("ns") : event_kind_name(kind);
     text +=
-        phase_row(report, has_unit ? fmt::format("{} ({})", name, unit) : name, event_totals(repeat, event));
+        phase_row(report, has_unit ? fmt::format("{} ({})", name, unit) : name, event_totals(report, event));
   }
   text += derived_text(report);
   text += fmt::format(
-      " region, ranks: sum over the whole timed region and all ranks; coverage: share of it within phases\n"
+      " region, ranks: sum over the whole timed region and all ranks; the system has: the same by getrusage "
+      "and "
+      "the clock of\n processor time; coverage: share of the region's events that is within phases\n"
       " Reading the events took {:.3f} % of the timed region ({:.0f} reference clocks per reading)\n",
       100.0 * reading_share(report, repeat), report.ranks.front().clocks_per_reading);
   return text;
@@ -195,6 +212,7 @@ Json counters_json(const RunReport& report) {
   Json events = Json::array();
   for (std::size_t event = 0; event < counters.counted.size(); ++event)
     events.push_back(event_json(report, event));
+  const auto figures = counter_figures(counted_events(report));
   return {{"papi", papi_version()},
           {"asked", counters.asked},
           {"events", std::move(events)},
@@ -203,7 +221,8 @@ Json counters_json(const RunReport& report) {
           {"all_threads", report.configuration.thread_count == 1 || counters.counts_all_threads},
           {"clocks_per_reading", report.ranks.front().clocks_per_reading},
           {"reading_share", reading_share(report, median_repeat(report))},
-          {"instructions_per_cycle", ratios_json(report)},
+          {"instructions_per_cycle", figure_json(figures, "instructions_per_cycle")},
+          {"figures", figures_json(figures)},
           {"ranks", ranks_json(report)}};
 }
 

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "cg/report/counter_figures.hpp"
 #include "cg/run/run_report.hpp"
 
 namespace cg2d {
@@ -24,15 +25,16 @@ struct EventTotals {
   std::array<Spread, phase_count> phases;  ///< over the ranks
   std::array<double, phase_count> phase_totals{};
   double region_total = 0.0;
-  /// Sum over the phases divided by that of the whole region; 1 if nothing was counted in the region.
-  double coverage = 1.0;
+  double outside_phases = 0.0;  ///< in the region: readings of the counters, and what observers do
+  /// Share of the region's events that is within phases; nothing if nothing was counted in the region.
+  std::optional<double> coverage;
+  /// The system's own account of the region; nothing where it has no such figure.
+  std::optional<double> account;
 };
-EventTotals event_totals(const RepeatReport& repeat, std::size_t event);
+EventTotals event_totals(const RunReport& report, std::size_t event);
 
-/// Instructions per core cycle of all ranks, per phase (none where no cycle was counted); nothing unless both
-/// PAPI_TOT_INS and PAPI_TOT_CYC are counted.
-using PhaseRatios = std::array<std::optional<double>, phase_count>;
-std::optional<PhaseRatios> instructions_per_cycle(const RunReport& report);
+/// The counts of the repetition reported, for the figures made of them.
+CountedEvents counted_events(const RunReport& report);
 /// Events of the multiply phase per nonzero of the matrix and product, all ranks.
 double per_nonzero(const RunReport& report, const EventTotals& totals);
 /// Share of the timed region that reading the events took, mean over ranks.

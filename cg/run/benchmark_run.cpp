@@ -58,6 +58,7 @@ void BenchmarkRun::note_failure(const RunError& error) {
 
 void BenchmarkRun::prepare() {
   check_configuration(options_.configuration);
+  wanted_events_ = wanted_events(options_.counters, group_);
   const int thread_count = configuration().thread_count;
   report_.environment = inspect_environment(group_, thread_count);
   report_.wait_mode = report_.environment->wait_mode();
@@ -313,17 +314,22 @@ void BenchmarkRun::keep_trace(const RegionMeasurement& measurement) {
 
 /// The counters are made before this rank's first threads, which inherit them.
 void BenchmarkRun::prepare_counters() {
-  const auto names = wanted_events(options_.counters, group_);
-  if (!names.empty() && !options_.time_phases) {  // the option itself has been refused: the environment's
+  if (!wanted_events_.empty() &&
+      !options_.time_phases) {  // the option itself has been refused: the environment's
     report_.warnings.emplace_back(
         "PAPI_EVENTS: nothing is counted, since --no-phases leaves no phases to count for");
     return;
   }
-  auto setup = set_up_counters(names, options_.counters, group_);
+  auto counter_options = options_.counters;
+  counter_options.has_threads = configuration().thread_count > 1;
+  auto setup = set_up_counters(wanted_events_, counter_options, group_);
   report_.counters.asked = setup.asked;
   report_.counters.refused = setup.refused;
   report_.counters.multiplexed = options_.counters.multiplexed;
-  if (!setup.refused.empty()) report_.warnings.push_back("--papi: " + refusal_text(setup.refused));
+  if (!setup.refused.empty()) {
+    report_.warnings.push_back("--papi: " + refusal_text(setup.refused));
+    progress_.warn(report_.warnings.back());
+  }
   if (!setup.counters || setup.counters->event_names().empty()) return;
   counters_ = std::move(setup.counters);
   report_.counters.counted = counters_->event_names();
@@ -392,6 +398,15 @@ void BenchmarkRun::note_warnings(SteppedSolver& solver) {
   if (options_.time_phases && !cycle_counter_is_invariant()) {
     report_.warnings.emplace_back(
         "the cycle counter is not invariant here: clocks follow the core's frequency");
+  }
+  if (counters_ && group_.rank() == 0 && !report_.repeats.empty()) note_counter_warnings();
+}
+
+/// Counts that contradict the system's own account, or that stand still, are no result.
+void BenchmarkRun::note_counter_warnings() {
+  for (std::size_t event = 0; event < report_.counters.counted.size(); ++event) {
+    auto doubt = doubt_about(report_, event);
+    if (!doubt.empty()) report_.warnings.push_back("--papi: " + std::move(doubt));
   }
 }
 

@@ -30,7 +30,7 @@ class BenchmarkRun {
   BenchmarkRun(const RunOptions& options, comm::RankGroup& group, const Progress& progress);
 
   /// Inspects the machine, and chooses the grid and the kernel. Throws InputError for a configuration that an
-  /// axis refuses.
+  /// axis refuses, and for events that nobody knows.
   void prepare();
   /// Generates and converts the matrix, solves, and verifies. After prepare().
   void perform();
@@ -63,6 +63,7 @@ class BenchmarkRun {
   std::unique_ptr<BlockProduct> convert(kernels::CsrBlock block, const comm::BlockLayout& layout);
   std::unique_ptr<comm::Communicator> connect(const comm::BlockLayout& layout, BlockProduct& product);
   void prepare_counters();
+  void note_counter_warnings();
   bool iterate(SteppedSolver& solver, RegionMeasurement& measurement);
   bool iterate_once(int repeat_number, const InterruptWatch& watch, SteppedSolver& solver,
                     RegionMeasurement& measurement);
@@ -80,7 +81,8 @@ class BenchmarkRun {
   std::optional<MachineDescription> machine_;  ///< of this one, on rank 0, if it has been calibrated
   GridShortlist grid_shortlist_;               ///< empty: there is no trial
   RankResult mine_;                            ///< of this rank
-  std::unique_ptr<PapiCounters> counters_;
+  std::vector<std::string> wanted_events_;     ///< and groups of events
+  std::unique_ptr<EventCounters> counters_;
   std::optional<ThreadBinding> binding_;
   std::vector<TraceEvent> trace_events_;
   std::optional<RankTrace> trace_;

@@ -1,5 +1,7 @@
 #include "cg/run/run_report.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <numeric>
 #include <utility>
@@ -24,6 +26,35 @@ Sample repeat_times(const RunReport& report) {
   std::vector<double> times_s;
   for (const auto& repeat : report.repeats) times_s.push_back(repeat.time_s);
   return sample_of(std::move(times_s));
+}
+
+std::optional<double> account_of(const RepeatReport& repeat, std::string_view event_name) {
+  double sum = 0.0;
+  for (const auto& rank : repeat.counts) {
+    const auto figure = usage_of(event_name, rank.usage);
+    if (!figure) return std::nullopt;
+    sum += static_cast<double>(*figure);
+  }
+  return sum;
+}
+
+std::string doubt_about(const RunReport& report, std::size_t event) {
+  const auto& name = report.counters.counted[event];
+  const auto& counts = median_repeat(report).counts;
+  bool counted_any = false;
+  for (std::size_t rank = 0; rank < counts.size(); ++rank) {
+    const auto counted = counts[rank].region[event];
+    const auto account = usage_of(name, counts[rank].usage);
+    counted_any = counted_any || counted != 0;
+    if (account && !agrees_with_usage(counted, *account, event_kind(name))) {
+      return fmt::format("{} is wrong: {} counted in the timed region of rank {}, but the system has {}",
+                         name, counted, rank, *account);
+    }
+  }
+  // Software events have been tried, and none may be right; those of the processor would have happened.
+  if (counted_any || find_software_event(name) != nullptr) return {};
+  return fmt::format("{} counted nothing in the timed region: the processor may not have it (cg2d events)",
+                     name);
 }
 
 double cg_step_count(const RunReport& report) {

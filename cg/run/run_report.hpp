@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cg/base/errors.hpp"
@@ -21,7 +22,7 @@
 #include "cg/solver/configuration.hpp"
 #include "cg/solver/npb_iteration.hpp"
 #include "cg/solver/vector_ops.hpp"
-#include "cg/timing/papi_counters.hpp"
+#include "cg/timing/events.hpp"
 #include "cg/timing/phase_counters.hpp"
 #include "cg/timing/phase_timer.hpp"
 #include "cg/tuning/grid_trial.hpp"
@@ -111,6 +112,12 @@ struct RunReport {
   std::vector<RepeatReport> repeats;  ///< complete ones only
   std::vector<OuterStep> unfinished;  ///< steps of a repetition that did not end
 };
+
+/// The system's own account of an event in the region, all ranks; nothing where it has no such figure.
+std::optional<double> account_of(const RepeatReport& repeat, std::string_view event_name);
+/// Why the counts of an event in the repetition reported are not to be trusted: they contradict the system's
+/// account by more than 2 %, or nothing was counted and nothing says that this is right. Empty: no doubt.
+std::string doubt_about(const RunReport& report, std::size_t event);
 
 /// Figures that follow from a report with at least one repeat.
 const RepeatReport& median_repeat(const RunReport& report);

@@ -5,10 +5,13 @@
 #include <algorithm>
 #include <cstdlib>
 #include <limits>
+#include <sstream>
+#include <string_view>
 #include <utility>
 
 #include "cg/base/agreement.hpp"
 #include "cg/timing/cycle_counter.hpp"
+#include "cg/timing/event_groups.hpp"
 
 namespace cg2d {
 namespace {
@@ -29,10 +32,44 @@ std::string common_reason(const std::string& mine, comm::RankGroup& group) {
   return {};
 }
 
+std::unique_ptr<EventCounters> counters_for(const std::vector<std::string>& names,
+                                            const CounterOptions& options) {
+  return std::make_unique<EventCounters>(names, options.multiplexed,
+                                         options.has_threads ? UsageScope::process : UsageScope::thread);
+}
+
+/// Ranks may run on different processors; all count what rank 0 finds.
+ResolvedEvents resolve_on_first_rank(const std::vector<std::string>& names, comm::RankGroup& group) {
+  std::string lines;  // a name, a tab, and the reason against it
+  agree_on(group, [&] {
+    if (group.rank() != 0) return;
+    const auto found = resolve_groups(names, why_not_counted);
+    if (found.names.size() > most_counted_events) {
+      throw InputError(fmt::format("--papi: these groups have {} events here; at most {} can be counted",
+                                   found.names.size(), most_counted_events));
+    }
+    for (const auto& name : found.names) lines += name + "\t\n";
+    for (const auto& event : found.refused) lines += fmt::format("{}\t{}\n", event.name, event.reason);
+  });
+  std::istringstream input(group.broadcast(lines));
+  ResolvedEvents resolved;
+  std::string name;
+  std::string reason;
+  while (std::getline(input, name, '\t') && std::getline(input, reason)) {
+    if (reason.empty()) {
+      resolved.names.push_back(name);
+    } else {
+      resolved.refused.push_back({.name = name, .reason = reason});
+    }
+  }
+  return resolved;
+}
+
 }  // namespace
 
 void PhaseCounters::begin_region() {
   counts_ = {};
+  first_usage_ = system_usage(counters_.usage_scope());
   counters_.read(first_);
   last_ = first_;
 }
@@ -44,6 +81,7 @@ void PhaseCounters::leave_out() {
 
 void PhaseCounters::end_region() {
   counters_.read(last_);
+  counts_.usage = system_usage(counters_.usage_scope()) - first_usage_;
   for (std::size_t event = 0; event < last_.size(); ++event)
     counts_.region[event] = last_[event] - first_[event];
 }
@@ -70,10 +108,17 @@ double PhaseCounters::measure_clocks_per_reading() {
 }
 
 std::vector<std::string> wanted_events(const CounterOptions& options, comm::RankGroup& group) {
-  if (!options.events.empty()) return event_names_from(options.events, "--papi");
-  const char* environment = std::getenv("PAPI_EVENTS");
-  const auto text = group.broadcast(environment == nullptr ? std::string() : std::string(environment));
-  return text.empty() ? std::vector<std::string>{} : event_names_from(text, "PAPI_EVENTS");
+  const bool is_option = !options.events.empty();
+  const char* environment = is_option ? nullptr : std::getenv("PAPI_EVENTS");
+  const auto text = is_option ? options.events : group.broadcast(environment == nullptr ? "" : environment);
+  if (text.empty()) return {};
+  const std::string_view origin = is_option ? "--papi" : "PAPI_EVENTS";
+  std::vector<std::string> names;
+  agree_on(group, [&] {
+    names = event_names_from(text, origin);
+    require_known_events(names, origin, group_names());
+  });
+  return names;
 }
 
 CounterSetup set_up_counters(const std::vector<std::string>& names, const CounterOptions& options,
@@ -81,9 +126,11 @@ CounterSetup set_up_counters(const std::vector<std::string>& names, const Counte
   CounterSetup setup;
   setup.asked = names;
   if (names.empty()) return setup;
-  agree_on(group, [&] { setup.counters = std::make_unique<PapiCounters>(names, options.multiplexed); });
+  auto resolved = resolve_on_first_rank(names, group);
+  setup.refused = std::move(resolved.refused);
+  agree_on(group, [&] { setup.counters = counters_for(resolved.names, options); });
   std::vector<std::string> counted;
-  for (const auto& name : names) {
+  for (const auto& name : resolved.names) {
     const auto* mine = find_refused(setup.counters->refused(), name);
     const auto reason = common_reason(mine == nullptr ? std::string() : mine->reason, group);
     if (reason.empty()) {
@@ -97,29 +144,11 @@ CounterSetup set_up_counters(const std::vector<std::string>& names, const Counte
   agree_on(group, [&] {
     if (counted == setup.counters->event_names()) return;
     setup.counters.reset();
-    setup.counters = std::make_unique<PapiCounters>(counted, options.multiplexed);
+    setup.counters = counters_for(counted, options);
     if (counted != setup.counters->event_names())
       throw RunError(ExitCode::unavailable, "--papi: events that could be counted no longer can");
   });
   return setup;
-}
-
-std::string refusal_text(const std::vector<RefusedEvent>& refused) {
-  // Events with the same reason share it.
-  std::vector<std::pair<std::string, std::string>> names_by_reason;
-  for (const auto& event : refused) {
-    const auto same = std::find_if(names_by_reason.begin(), names_by_reason.end(),
-                                   [&](const auto& entry) { return entry.first == event.reason; });
-    if (same == names_by_reason.end()) {
-      names_by_reason.emplace_back(event.reason, event.name);
-    } else {
-      same->second += ", " + event.name;
-    }
-  }
-  std::string text = "cannot be counted here:";
-  for (const auto& [reason, names] : names_by_reason) text += fmt::format(" {} ({});", names, reason);
-  text.pop_back();
-  return text;
 }
 
 }  // namespace cg2d

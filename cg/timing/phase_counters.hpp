@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "cg/timing/papi_counters.hpp"
+#include "cg/timing/event_counters.hpp"
 #include "cg/timing/phase.hpp"
 #include "comm/rank_group.hpp"
 
@@ -19,6 +19,7 @@ struct RankCounts {
   std::array<CounterValues, phase_count> phases{};
   CounterValues region{};
   std::uint64_t reading_count = 0;
+  SystemUsage usage;  ///< of the region, by the system's own account
 };
 
 /// Adds up events of phases. One reading per phase, after it: reading is a system call, and a second one per
@@ -28,7 +29,7 @@ struct RankCounts {
 /// thread-safe.
 class PhaseCounters final : public PhaseObserver {
  public:
-  explicit PhaseCounters(PapiCounters& counters) : counters_(counters) {}
+  explicit PhaseCounters(EventCounters& counters) : counters_(counters) {}
 
   /// Forgets what has been counted; the region begins.
   void begin_region();
@@ -53,7 +54,8 @@ class PhaseCounters final : public PhaseObserver {
  private:
   void add_since_last(CounterValues& sums);
 
-  PapiCounters& counters_;
+  EventCounters& counters_;
+  SystemUsage first_usage_;
   RankCounts counts_;
   CounterValues first_{};
   CounterValues last_{};
@@ -64,23 +66,23 @@ struct CounterOptions {
   std::string events;        ///< --papi: names with commas between them; empty: those of PAPI_EVENTS, if any
   bool multiplexed = false;  ///< --papi-multiplex
   bool strict = false;       ///< --papi-strict
+  bool has_threads = false;  ///< several per rank: the system's account is the process's, not this thread's
 };
 
-/// The events of the option, or of the environment's PAPI_EVENTS on rank 0. Collective. Throws InputError.
+/// The events and groups of the option, or of the environment's PAPI_EVENTS on rank 0. Collective. Throws
+/// InputError, for a name that is no event, too.
 std::vector<std::string> wanted_events(const CounterOptions& options, comm::RankGroup& group);
 
 struct CounterSetup {
-  std::vector<std::string> asked;
-  std::unique_ptr<PapiCounters> counters;  ///< null: nothing was asked for
-  std::vector<RefusedEvent> refused;       ///< the same on every rank; the reason is the lowest rank's
+  std::vector<std::string> asked;           ///< events and groups
+  std::unique_ptr<EventCounters> counters;  ///< null: nothing was asked for
+  std::vector<RefusedEvent> refused;        ///< the same on every rank; the reason is the lowest rank's
 };
 
-/// Counts on every rank the events that all of them can count; null counters for no names. Collective. Throws
-/// RunError (unavailable): PAPI does not start, or the options are strict and an event is refused.
+/// Counts on every rank the events that all of them can count, in the place of each group those that rank 0
+/// finds for it; null counters for no names. Collective. Throws RunError (unavailable): PAPI does not start, or
+/// the options are strict and an event is refused; InputError: more events than can be counted.
 CounterSetup set_up_counters(const std::vector<std::string>& names, const CounterOptions& options,
                              comm::RankGroup& group);
-
-/// All refused events in one line.
-std::string refusal_text(const std::vector<RefusedEvent>& refused);
 
 }  // namespace cg2d

@@ -7,6 +7,8 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <string>
+#include <vector>
 
 namespace cg2d {
 namespace {
@@ -63,6 +65,17 @@ TEST(FormatBytesTest, RoundingUpTakesTheNextUnit) {
 
 TEST(FormatBytesTest, NoNumberIsTooLarge) {
   EXPECT_EQ(format_bytes(std::numeric_limits<std::int64_t>::max()), "9.22 EB");
+}
+
+TEST(NearestNameTest, IsTheOneWithTheFewestWrongLetters) {
+  const std::vector<std::string> names{"PAPI_TOT_CYC", "PAPI_TOT_INS", "perf::CYCLES", "cache"};
+  EXPECT_EQ(nearest_name("PAPI_TOT_CYK", names), "PAPI_TOT_CYC");
+  EXPECT_EQ(nearest_name("papi_tot_ins", names), "PAPI_TOT_INS");
+  EXPECT_EQ(nearest_name("CYCLES", {"CYCLE", "CYCLES"}), "CYCLES");
+  EXPECT_EQ(nearest_name("cahce", names), "cache");
+  EXPECT_EQ(nearest_name("bandwidth", names), "");
+  EXPECT_EQ(nearest_name("", names), "");
+  EXPECT_EQ(nearest_name("x", {}), "");
 }
 
 }  // namespace

@@ -29,6 +29,7 @@ TEST(EventKindTest, TellsCyclesApart) {
   EXPECT_EQ(event_kind("PAPI_REF_CYC"), EventKind::reference_cycles);
   EXPECT_EQ(event_kind("perf::REF-CYCLES"), EventKind::reference_cycles);
   EXPECT_EQ(event_kind("PAPI_TOT_INS"), EventKind::instructions);
+  EXPECT_EQ(event_kind("perf::INSTRUCTIONS:u=1:k=1"), EventKind::instructions);
 }
 
 TEST(EventKindTest, KnowsMissesByTheirNames) {
@@ -66,38 +67,52 @@ RunReport two_ranks(std::vector<std::string> names) {
 
 TEST(EventTotalsTest, MergesTheRanks) {
   const auto report = two_ranks({"PAPI_L2_TCM"});
-  const auto totals = event_totals(report.repeats.front(), 0);
+  const auto totals = event_totals(report, 0);
   const auto multiply = static_cast<std::size_t>(Phase::multiply);
   EXPECT_EQ(totals.phases[multiply].minimum, 2.0);
   EXPECT_EQ(totals.phases[multiply].mean, 3.0);
   EXPECT_EQ(totals.phases[multiply].maximum, 4.0);
   EXPECT_EQ(totals.phase_totals[multiply], 6.0);
   EXPECT_EQ(totals.region_total, 12.0);
-  EXPECT_DOUBLE_EQ(totals.coverage, 8.0 / 12.0);
+  EXPECT_DOUBLE_EQ(totals.coverage.value_or(0.0), 8.0 / 12.0);
   // 6 misses in 26 products of 3 nonzeros.
   EXPECT_DOUBLE_EQ(per_nonzero(report, totals), 6.0 / (26.0 * 3.0));
   EXPECT_DOUBLE_EQ(reading_share(report, report.repeats.front()), 50 * 20.0 / 10'000.0);
 }
 
-TEST(EventTotalsTest, InstructionsPerCycleNeedBoth) {
-  EXPECT_FALSE(instructions_per_cycle(two_ranks({"PAPI_TOT_INS", "PAPI_REF_CYC"})).has_value());
-  const auto ratios = instructions_per_cycle(two_ranks({"PAPI_TOT_INS", "PAPI_TOT_CYC"}));
-  ASSERT_TRUE(ratios.has_value());
-  EXPECT_DOUBLE_EQ(ratios->at(static_cast<std::size_t>(Phase::multiply)).value_or(0.0), 6.0 / 20.0);
-  EXPECT_FALSE(ratios->at(static_cast<std::size_t>(Phase::dot)).has_value());
+TEST(EventTotalsTest, NothingCountedHasNoCoverage) {
+  auto report = two_ranks({"PAPI_L2_TCM"});
+  for (auto& counts : report.repeats.front().counts) counts = {};
+  EXPECT_FALSE(event_totals(report, 0).coverage.has_value());
 }
 
-TEST(PapiCountersTest, KeepsWhyAnEventIsRefused) {
-  PapiCounters counters({"NO_SUCH_EVENT"}, false);
-  EXPECT_TRUE(counters.event_names().empty());
-  ASSERT_EQ(counters.refused().size(), 1U);
-  EXPECT_EQ(counters.refused().front().name, "NO_SUCH_EVENT");
-  EXPECT_NE(counters.refused().front().reason.find("cg2d events"), std::string::npos);
+TEST(EventTotalsTest, FiguresAreOfAllRanks) {
+  const auto figures = counter_figures(counted_events(two_ranks({"PAPI_TOT_INS", "PAPI_TOT_CYC"})));
+  ASSERT_EQ(figures.size(), 1U);
+  EXPECT_DOUBLE_EQ(figures.front().phases[index_of(Phase::multiply)].value_or(0.0), 6.0 / 20.0);
+}
+
+TEST(DoubtTest, CountsThatContradictTheSystemsAccount) {
+  auto report = two_ranks({"perf::CONTEXT-SWITCHES"});
+  auto& counts = report.repeats.front().counts;
+  for (auto& rank : counts) rank.usage.switches = rank.region[0];
+  EXPECT_EQ(doubt_about(report, 0), "");
+  EXPECT_EQ(event_totals(report, 0).account, 12.0);
+  counts[1].usage.switches = 30'000;
+  EXPECT_NE(doubt_about(report, 0).find("rank 1, but the system has 30000"), std::string::npos);
+}
+
+TEST(DoubtTest, EventsThatStandStill) {
+  auto report = two_ranks({"PAPI_L2_TCM", "perf::CPU-MIGRATIONS"});
+  EXPECT_EQ(doubt_about(report, 0), "");
+  for (auto& rank : report.repeats.front().counts) rank.region = {};
+  EXPECT_NE(doubt_about(report, 0).find("PAPI_L2_TCM counted nothing"), std::string::npos);
+  EXPECT_EQ(doubt_about(report, 1), "");  // has been tried before the run; there were none
 }
 
 /// The time that the system gave to this thread; needs no counter of the processor.
 TEST(PhaseCountersTest, PhasesAndTheRestMakeTheRegion) {
-  PapiCounters counters({"perf::TASK-CLOCK"}, false);
+  EventCounters counters({"perf::TASK-CLOCK"}, false, UsageScope::thread);
   if (counters.event_names().empty()) GTEST_SKIP() << counters.refused().front().reason;
   PhaseCounters phases(counters);
   phases.begin_region();
@@ -122,6 +137,8 @@ TEST(PhaseCountersTest, PhasesAndTheRestMakeTheRegion) {
   EXPECT_GE(multiply, 1'000'000);
   EXPECT_GE(counts.region[0] - dot - multiply, 900'000);
   EXPECT_EQ(counts.phases[static_cast<std::size_t>(Phase::shuffle)][0], 0);
+  EXPECT_TRUE(agrees_with_usage(counts.region[0], counts.usage.processor_ns, EventKind::nanoseconds))
+      << counts.region[0] << " and " << counts.usage.processor_ns;
   EXPECT_EQ(counts.reading_count, 3U);
   EXPECT_GT(phases.measure_clocks_per_reading(), 0.0);
 }

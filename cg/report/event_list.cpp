@@ -1,0 +1,134 @@
+#include "cg/report/event_list.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+
+#include "cg/base/json_values.hpp"
+#include "cg/base/values.hpp"
+#include "cg/timing/event_counters.hpp"
+#include "cg/timing/papi_library.hpp"
+
+namespace cg2d {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct FamilyRow {
+  EventFamily family;
+  std::string_view title;
+};
+// In the order of the list.
+constexpr std::array families{
+    FamilyRow{EventFamily::software, "Software events, of the kernel"},
+    FamilyRow{EventFamily::preset, "Hardware events, PAPI's presets"},
+    FamilyRow{EventFamily::generic, "Hardware events, as the kernel calls them"},
+    FamilyRow{EventFamily::native, "Hardware events of this processor"},
+};
+
+std::string_view status_of(const KnownEvent& event) {
+  if (!event.why_not.empty()) return "refused";
+  return event.is_unproven() ? "unproven" : "counts";
+}
+
+std::string event_line(const KnownEvent& event) {
+  auto note = event.why_not;
+  if (event.is_unproven()) note = "0 in the trial, which may not raise it";
+  return fmt::format(" {:<34} {}{}\n", event.name, event.description,
+                     note.empty() ? std::string() : fmt::format(" [{}]", note));
+}
+
+std::string groups_text(const EventList& list) {
+  std::string text = "\n Groups by purpose (cg2d run --papi GROUP,EVENT,...)\n";
+  for (std::size_t place = 0; place < list.groups.size(); ++place) {
+    const auto& group = group_table()[place];
+    const auto& resolved = list.groups[place];
+    text += fmt::format(
+        " {:<10} {}: {}\n", group.name, group.description,
+        resolved.names.empty() ? "nothing here" : fmt::format("{}", fmt::join(resolved.names, ", ")));
+  }
+  return text;
+}
+
+std::string family_text(const EventList& list, const FamilyRow& row, bool shows_all) {
+  std::string lines;
+  for (const auto& event : list.events) {
+    if (event.family == row.family && (shows_all || event.why_not.empty())) lines += event_line(event);
+  }
+  return lines.empty() ? lines : fmt::format("\n {}\n{}", row.title, lines);
+}
+
+std::string write_text(const EventList& list, bool shows_all) {
+  const auto countable =
+      std::ranges::count_if(list.events, [](const auto& event) { return event.why_not.empty(); });
+  const auto refused = std::ssize(list.events) - countable;
+  auto text = fmt::format("\n cg2d events - {} can be counted on this node, {} cannot; PAPI {}\n",
+                          format_count(countable, "event"), refused, list.papi_version);
+  text += groups_text(list);
+  for (const auto& row : families) text += family_text(list, row, shows_all);
+  if (refused > 0) {
+    text += fmt::format("\n For more events of the processor: {}\n", list.remedy);
+    if (!shows_all) text += " cg2d events --all also lists what cannot be counted here, with the reason\n";
+  }
+  return text;
+}
+
+Json refused_json(const std::vector<RefusedEvent>& refused) {
+  Json json = Json::array();
+  for (const auto& event : refused) json.push_back({{"name", event.name}, {"reason", event.reason}});
+  return json;
+}
+
+std::string write_json(const EventList& list) {
+  Json events = Json::array();
+  for (const auto& event : list.events) {
+    events.push_back({{"name", event.name},
+                      {"family", event_family_name(event.family)},
+                      {"description", event.description},
+                      {"kind", event_kind_name(event_kind(event.name))},
+                      {"status", status_of(event)},
+                      {"reason", event.why_not},
+                      {"trial_count", event.trial_count}});
+  }
+  Json groups = Json::array();
+  for (std::size_t place = 0; place < list.groups.size(); ++place) {
+    const auto& group = group_table()[place];
+    const auto& resolved = list.groups[place];
+    groups.push_back({{"name", group.name},
+                      {"description", group.description},
+                      {"events", resolved.names},
+                      {"refused", refused_json(resolved.refused)}});
+  }
+  const Json document{{"schema_version", 1},
+                      {"papi", list.papi_version},
+                      {"remedy", list.remedy},
+                      {"groups", std::move(groups)},
+                      {"events", std::move(events)}};
+  return json_text(document, 2) + "\n";
+}
+
+}  // namespace
+
+EventList list_events() {
+  auto events = known_events();
+  const auto disabled = why_papi_is_disabled();
+  const auto why =
+      disabled.empty() ? disabled : fmt::format("PAPI does not know this processor: {}; ", disabled);
+  std::vector<ResolvedEvents> groups;
+  for (const auto& group : group_names()) groups.push_back(resolve_groups({group}, why_not_counted));
+  return {.papi_version = papi_version(),
+          .remedy = why + counting_remedy(),
+          .events = std::move(events),
+          .groups = std::move(groups)};
+}
+
+std::vector<std::string> event_list_format_names() { return {"text", "json"}; }
+
+std::string write_event_list(const EventList& list, const std::string& format, bool shows_all) {
+  return format == "json" ? write_json(list) : write_text(list, shows_all);
+}
+
+}  // namespace cg2d

@@ -1,0 +1,107 @@
+#include "cg/timing/events.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "cg/base/errors.hpp"
+
+namespace cg2d {
+
+std::string_view event_kind_name(EventKind kind) {
+  switch (kind) {
+    case EventKind::core_cycles:
+      return "core cycles";
+    case EventKind::reference_cycles:
+      return "reference cycles";
+    case EventKind::instructions:
+      return "instructions";
+    case EventKind::misses:
+      return "misses";
+    case EventKind::nanoseconds:
+      return "nanoseconds";
+    case EventKind::other:
+      break;
+  }
+  return "count";
+}
+
+EventKind event_kind(std::string_view event_name) {
+  const auto name = parts_of(event_name).name;
+  const auto has = [&](std::string_view part) { return name.find(part) != std::string_view::npos; };
+  const auto ends = [&](std::string_view part) { return name.ends_with(part); };
+  if (has("REF_CYC") || has("REF-CYCLES") || has("REF_CPU_CYCLES")) return EventKind::reference_cycles;
+  if (name == "PAPI_TOT_CYC" || ends("::CYCLES") || ends("::CPU-CYCLES") || ends("CPU_CYCLES"))
+    return EventKind::core_cycles;
+  if (name == "PAPI_TOT_INS" || ends("::INSTRUCTIONS")) return EventKind::instructions;
+  if (ends("TASK-CLOCK") || ends("CPU-CLOCK")) return EventKind::nanoseconds;
+  const bool is_preset = name.starts_with("PAPI_");
+  const bool is_preset_miss = is_preset && (ends("CM") || ends("_LDM") || ends("_STM") || has("_TLB_"));
+  if (has("MISS") || is_preset_miss) return EventKind::misses;
+  return EventKind::other;
+}
+
+EventNameParts parts_of(std::string_view event_name) {
+  const auto prefix = event_name.find("::");
+  const auto colon = event_name.find(':', prefix == std::string_view::npos ? 0 : prefix + 2);
+  if (colon == std::string_view::npos) return {.name = event_name, .masks = {}};
+  return {.name = event_name.substr(0, colon), .masks = event_name.substr(colon)};
+}
+
+std::vector<std::string> event_names_from(const std::string& text, std::string_view origin) {
+  std::vector<std::string> names;
+  std::size_t begin = 0;
+  while (begin <= text.size()) {
+    const auto end = std::min(text.find(',', begin), text.size());
+    const auto name = text.substr(begin, end - begin);
+    if (name.empty() || name.find_first_of(" \t\r\n") != std::string::npos) {
+      throw InputError(
+          fmt::format("{} \"{}\": must be event names with commas between them, without spaces, such as "
+                      "PAPI_TOT_CYC,perf::TASK-CLOCK",
+                      origin, text));
+    }
+    if (std::find(names.begin(), names.end(), name) != names.end())
+      throw InputError(fmt::format("{}: {} is there twice; name each event once", origin, name));
+    names.push_back(name);
+    begin = end + 1;
+  }
+  if (names.size() > most_counted_events) {
+    throw InputError(
+        fmt::format("{}: {} events; at most {} can be counted", origin, names.size(), most_counted_events));
+  }
+  return names;
+}
+
+std::string refusal_text(const std::vector<RefusedEvent>& refused) {
+  std::vector<std::pair<std::string, std::string>> names_by_reason;
+  for (const auto& event : refused) {
+    const auto same = std::find_if(names_by_reason.begin(), names_by_reason.end(),
+                                   [&](const auto& entry) { return entry.first == event.reason; });
+    if (same == names_by_reason.end()) {
+      names_by_reason.emplace_back(event.reason, event.name);
+    } else {
+      same->second += ", " + event.name;
+    }
+  }
+  std::string text = "cannot be counted here:";
+  for (const auto& [reason, names] : names_by_reason) text += fmt::format(" {} ({});", names, reason);
+  text.pop_back();
+  return text;
+}
+
+std::string_view event_family_name(EventFamily family) {
+  switch (family) {
+    case EventFamily::preset:
+      return "preset";
+    case EventFamily::generic:
+      return "generic";
+    case EventFamily::native:
+      return "native";
+    case EventFamily::software:
+      break;
+  }
+  return "software";
+}
+
+}  // namespace cg2d

@@ -1,0 +1,192 @@
+#include "cg/timing/papi_events.hpp"
+
+#include <fmt/format.h>
+#include <papi.h>
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <string_view>
+
+#include "cg/timing/papi_library.hpp"
+#include "cg/timing/software_events.hpp"
+
+namespace cg2d {
+namespace {
+
+/// The events that the kernel has for every processor, as PAPI names them after "perf::". PAPI itself lists
+/// them only on processors that it knows; elsewhere this says whether a name is misspelt.
+constexpr std::array<std::string_view, 37> generic_events{"CYCLES",
+                                                          "CPU-CYCLES",
+                                                          "REF-CYCLES",
+                                                          "BUS-CYCLES",
+                                                          "INSTRUCTIONS",
+                                                          "STALLED-CYCLES-FRONTEND",
+                                                          "IDLE-CYCLES-FRONTEND",
+                                                          "STALLED-CYCLES-BACKEND",
+                                                          "IDLE-CYCLES-BACKEND",
+                                                          "BRANCHES",
+                                                          "BRANCH-INSTRUCTIONS",
+                                                          "BRANCH-MISSES",
+                                                          "BRANCH-LOADS",
+                                                          "BRANCH-LOAD-MISSES",
+                                                          "CACHE-REFERENCES",
+                                                          "CACHE-MISSES",
+                                                          "L1-DCACHE-LOADS",
+                                                          "L1-DCACHE-LOAD-MISSES",
+                                                          "L1-DCACHE-STORES",
+                                                          "L1-DCACHE-STORE-MISSES",
+                                                          "L1-DCACHE-PREFETCHES",
+                                                          "L1-DCACHE-PREFETCH-MISSES",
+                                                          "L1-ICACHE-LOADS",
+                                                          "L1-ICACHE-LOAD-MISSES",
+                                                          "LLC-LOADS",
+                                                          "LLC-LOAD-MISSES",
+                                                          "LLC-STORES",
+                                                          "LLC-STORE-MISSES",
+                                                          "LLC-PREFETCHES",
+                                                          "LLC-PREFETCH-MISSES",
+                                                          "DTLB-LOADS",
+                                                          "DTLB-LOAD-MISSES",
+                                                          "DTLB-STORES",
+                                                          "DTLB-STORE-MISSES",
+                                                          "ITLB-LOADS",
+                                                          "ITLB-LOAD-MISSES",
+                                                          "NODE-LOADS"};
+
+bool is_generic(std::string_view event_name) {
+  auto name = parts_of(event_name).name;
+  if (!name.starts_with(perf_prefix)) return false;
+  name.remove_prefix(perf_prefix.size());
+  return std::find(generic_events.begin(), generic_events.end(), name) != generic_events.end();
+}
+
+struct Trial {
+  int result = PAPI_OK;
+  std::int64_t count = 0;
+};
+
+/// Counts an event in a set of its own.
+Trial try_event(int code) {
+  int event_set = PAPI_NULL;
+  Trial trial{.result = PAPI_create_eventset(&event_set)};
+  if (trial.result != PAPI_OK) return trial;
+  trial.result = PAPI_add_event(event_set, code);
+  if (trial.result == PAPI_OK) trial.result = PAPI_start(event_set);
+  if (trial.result == PAPI_OK) {
+    work_on_everything();
+    long long count = 0;
+    trial.result = PAPI_stop(event_set, &count);
+    trial.count = count;
+  }
+  PAPI_cleanup_eventset(event_set);
+  PAPI_destroy_eventset(&event_set);
+  return trial;
+}
+
+/// PAPI's descriptions have line breaks and "attributes" after commas that say nothing about an event.
+std::string one_line(std::string_view text) {
+  text = text.substr(0, text.find(", masks:"));
+  std::string line(text);
+  std::replace(line.begin(), line.end(), '\n', ' ');
+  return line;
+}
+
+using EventVisitor = std::function<void(int code, const PAPI_event_info_t& info)>;
+
+/// All events of one enumeration. PAPI gives the first one its own way.
+void visit_all(int first_code, int component, const EventVisitor& visit) {
+  int code = first_code;
+  const bool is_preset = component < 0;
+  int result = is_preset ? PAPI_enum_event(&code, PAPI_ENUM_FIRST)
+                         : PAPI_enum_cmp_event(&code, PAPI_ENUM_FIRST, component);
+  while (result == PAPI_OK) {
+    PAPI_event_info_t info;
+    if (PAPI_get_event_info(code, &info) == PAPI_OK) visit(code, info);
+    result = is_preset ? PAPI_enum_event(&code, PAPI_ENUM_EVENTS)
+                       : PAPI_enum_cmp_event(&code, PAPI_ENUM_EVENTS, component);
+  }
+}
+
+/// Presets, and the events of the component that counts the processor, without the kernel's software events.
+void visit_processor_events(const EventVisitor& visit) {
+  start_papi();
+  // PAPI's constants are ints with the sign bit set.
+  visit_all(static_cast<int>(PAPI_PRESET_MASK), -1, visit);
+  if (!why_papi_is_disabled().empty()) return;
+  visit_all(static_cast<int>(PAPI_NATIVE_MASK), perf_component, [&](int code, const auto& info) {
+    if (find_software_event(info.symbol) == nullptr) visit(code, info);
+  });
+}
+
+EventFamily family_of(std::string_view event_name) {
+  if (event_name.starts_with("PAPI_")) return EventFamily::preset;
+  return event_name.starts_with(perf_prefix) ? EventFamily::generic : EventFamily::native;
+}
+
+}  // namespace
+
+bool always_happens(std::string_view event_name) {
+  const auto kind = event_kind(event_name);
+  return kind == EventKind::core_cycles || kind == EventKind::reference_cycles ||
+         kind == EventKind::instructions;
+}
+
+void work_on_everything() {
+  constexpr std::size_t byte_count = std::size_t{8} << 20;
+  constexpr std::size_t stride = 4096 + 64;
+  constexpr int step_count = 20'000;
+  static std::vector<unsigned char> memory(byte_count, 1);
+  std::size_t place = 0;
+  std::uint32_t random = 1;
+  volatile double sum = 0.0;
+  for (int step = 0; step < step_count; ++step) {
+    constexpr std::uint32_t multiplier = 1664525;
+    constexpr std::uint32_t increment = 1013904223;
+    random = random * multiplier + increment;
+    place = (place + stride + memory[place]) % byte_count;
+    if ((random >> 31U) != 0) sum = sum * 0.5 + static_cast<double>(memory[place]);
+    memory[place] ^= 1U;
+  }
+}
+
+bool papi_knows(const std::string& event_name) {
+  start_papi();
+  int code = PAPI_NULL;
+  return is_generic(event_name) || PAPI_event_name_to_code(event_name.c_str(), &code) == PAPI_OK;
+}
+
+std::vector<std::string> papi_event_names() {
+  std::vector<std::string> names;
+  visit_processor_events([&](int /*code*/, const auto& info) { names.emplace_back(info.symbol); });
+  if (why_papi_is_disabled().empty()) return names;
+  for (const auto name : generic_events) names.push_back(fmt::format("{}{}", perf_prefix, name));
+  return names;
+}
+
+std::vector<KnownEvent> known_papi_events() {
+  std::vector<KnownEvent> events;
+  visit_processor_events([&](int code, const auto& info) {
+    const auto trial = try_event(code);
+    const bool still = trial.result == PAPI_OK && trial.count == 0 && always_happens(info.symbol);
+    events.push_back({.name = info.symbol,
+                      .family = family_of(info.symbol),
+                      .description = one_line(info.long_descr),
+                      .why_not = still ? std::string(papi_stands_still)
+                                       : (trial.result == PAPI_OK ? "" : PAPI_strerror(trial.result)),
+                      .trial_count = trial.count});
+  });
+  if (const auto disabled = why_papi_is_disabled(); !disabled.empty()) {
+    for (const auto name : generic_events) {
+      events.push_back({.name = fmt::format("{}{}", perf_prefix, name),
+                        .family = EventFamily::generic,
+                        .description = {},
+                        .why_not = {},
+                        .trial_count = 0});
+    }
+    for (auto& event : events) event.why_not = fmt::format("PAPI does not know this processor: {}", disabled);
+  }
+  return events;
+}
+
+}  // namespace cg2d

@@ -1,0 +1,219 @@
+#include "cg/timing/software_counters.hpp"
+
+#include <fmt/format.h>
+#include <linux/perf_event.h>
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <fstream>
+
+namespace cg2d {
+namespace {
+
+/// The modes in which an event is counted.
+struct Modes {
+  bool user = true;
+  bool kernel = true;
+};
+
+/// ":u", ":k", ":u=1:k=0" and the like, as PAPI has them; nothing: the text is something else.
+std::optional<Modes> modes_from(std::string_view masks) {
+  if (masks.empty()) return Modes{};
+  Modes modes{.user = false, .kernel = false};
+  while (!masks.empty()) {
+    masks.remove_prefix(1);
+    const auto end = std::min(masks.find(':'), masks.size());
+    const auto mask = masks.substr(0, end);
+    const bool is_on = mask.size() == 1 || mask.ends_with("=1");
+    if (mask.size() != 1 && !is_on && !mask.ends_with("=0")) return std::nullopt;
+    if (mask.size() != 1 && mask.size() != 3) return std::nullopt;
+    if (mask.front() != 'u' && mask.front() != 'k') return std::nullopt;
+    (mask.front() == 'u' ? modes.user : modes.kernel) = is_on;
+    masks.remove_prefix(end);
+  }
+  return modes;
+}
+
+constexpr int from_account = -1;
+
+/// A file that counts, or -1 with errno.
+int open_event(const SoftwareEvent& event, Modes modes) {
+  perf_event_attr attributes{};
+  attributes.type = PERF_TYPE_SOFTWARE;
+  attributes.size = sizeof attributes;
+  attributes.config = event.number;
+  attributes.inherit = 1;
+  attributes.exclude_user = modes.user ? 0 : 1;
+  attributes.exclude_kernel = modes.kernel ? 0 : 1;
+  attributes.exclude_hv = 1;
+  constexpr int this_thread = 0;
+  constexpr int any_core = -1;
+  constexpr int no_group = -1;  // the kernel reads no group of inherited events at once
+  return static_cast<int>(
+      syscall(SYS_perf_event_open, &attributes, this_thread, any_core, no_group, PERF_FLAG_FD_CLOEXEC));
+}
+
+std::string why_not_opened(int error) {
+  if (error != EACCES && error != EPERM) return fmt::format("the kernel: {}", std::strerror(error));
+  std::ifstream file("/proc/sys/kernel/perf_event_paranoid");
+  int paranoid = 0;
+  constexpr int most_paranoid_that_counts_the_kernel = 1;
+  if (file >> paranoid && paranoid > most_paranoid_that_counts_the_kernel) {
+    return fmt::format(
+        "it happens in the kernel, and kernel.perf_event_paranoid is {}: set it to 1 or less (sysctl "
+        "kernel.perf_event_paranoid=1), or give the program CAP_PERFMON",
+        paranoid);
+  }
+  return "the system forbids perf_event_open: a container's seccomp profile may do so";
+}
+
+constexpr int trial_pages = 32;
+constexpr int trial_naps = 16;
+constexpr std::int64_t trial_spin_ns = 1'000'000;
+
+void touch_fresh_pages() {
+  const auto page_bytes = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  const std::size_t bytes = trial_pages * page_bytes;
+  void* const memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) return;
+  madvise(memory, bytes, MADV_NOHUGEPAGE);
+  for (std::size_t offset = 0; offset < bytes; offset += page_bytes)
+    static_cast<volatile char*>(memory)[offset] = 1;
+  munmap(memory, bytes);
+}
+
+void nap() {
+  for (int k = 0; k < trial_naps; ++k) {
+    // A shorter one may be over before the thread has left its core.
+    const timespec duration{.tv_sec = 0, .tv_nsec = 20'000};
+    nanosleep(&duration, nullptr);
+  }
+}
+
+void spin() {
+  const auto begin = system_usage(UsageScope::thread).processor_ns;
+  while (system_usage(UsageScope::thread).processor_ns - begin < trial_spin_ns) {
+  }
+}
+
+/// Moves to another allowed core and back; the moves that were seen. 0: there is only one core.
+std::int64_t migrate() {
+  cpu_set_t allowed;
+  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return 0;
+  std::int64_t moves = 0;
+  for (int core = 0; core < CPU_SETSIZE && moves < 2; ++core) {
+    if (!CPU_ISSET(core, &allowed) || core == sched_getcpu()) continue;
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(core, &one);
+    if (sched_setaffinity(0, sizeof one, &one) == 0 && sched_getcpu() == core) ++moves;
+  }
+  sched_setaffinity(0, sizeof allowed, &allowed);
+  return moves;
+}
+
+/// What the trial certainly makes.
+constexpr SystemUsage least_raised{
+    .switches = trial_naps, .minor_faults = trial_pages, .major_faults = 0, .processor_ns = trial_spin_ns};
+
+/// Raises some of each event that can be raised cheaply; the number of migrations.
+std::int64_t raise_events() {
+  touch_fresh_pages();
+  nap();
+  spin();
+  return migrate();
+}
+
+}  // namespace
+
+SoftwareCounters::SoftwareCounters(const std::vector<std::string>& event_names, UsageScope scope)
+    : scope_(scope) {
+  for (const auto& name : event_names) open(name);
+  refuse_what_counts_wrong();
+}
+
+SoftwareCounters::~SoftwareCounters() {
+  for (const int file : files_) {
+    if (file != from_account) close(file);
+  }
+}
+
+void SoftwareCounters::open(const std::string& event_name) {
+  const auto& event = *find_software_event(event_name);
+  const auto refuse = [&](std::string_view reason) {
+    refused_.push_back({.name = event_name, .reason = std::string(reason)});
+  };
+  if (!event.why_never.empty()) return refuse(event.why_never);
+  const auto masks = parts_of(event_name).masks;
+  const auto modes = modes_from(masks);
+  if (!modes) return refuse("software events have the masks u and k only, such as :u=1:k=1");
+  const bool has_account = masks.empty() && event.in_usage({}).has_value();
+  const int file = has_account && event.is_clock ? from_account : open_event(event, *modes);
+  if (file < 0 && !has_account) return refuse(why_not_opened(errno));
+  event_names_.push_back(event_name);
+  files_.push_back(file);
+  reads_account_ = reads_account_ || file == from_account;
+}
+
+void SoftwareCounters::read(std::span<std::int64_t> values) const noexcept {
+  const auto usage = reads_account_ ? system_usage(scope_) : SystemUsage{};
+  for (std::size_t event = 0; event < files_.size(); ++event) {
+    if (files_[event] == from_account) {
+      values[event] = usage_of(event_names_[event], usage).value_or(0);
+    } else {
+      // A read of an event that is open returns its 8 bytes; otherwise the value would stand still, which the
+      // comparison with the system's account shows.
+      static_cast<void>(::read(files_[event], &values[event], sizeof values[event]) == sizeof values[event]);
+    }
+  }
+}
+
+void SoftwareCounters::refuse_what_counts_wrong() {
+  std::vector<std::int64_t> before(files_.size());
+  trial_counts_.resize(files_.size());
+  const auto usage_before = system_usage(scope_);
+  read(before);
+  const auto migrations = raise_events();
+  read(trial_counts_);
+  const auto usage = system_usage(scope_) - usage_before;
+  for (std::size_t event = files_.size(); event-- > 0;) {
+    trial_counts_[event] -= before[event];
+    const auto& row = *find_software_event(event_names_[event]);
+    auto raised = row.in_usage(usage);
+    if (raised) raised = std::max(*raised, *row.in_usage(least_raised));
+    if (row.number == PERF_COUNT_SW_CPU_MIGRATIONS) raised = migrations;
+    const auto reason = why_wrong(event_names_[event], trial_counts_[event], raised);
+    if (!reason.empty()) refuse(event, reason);
+  }
+}
+
+void SoftwareCounters::refuse(std::size_t event, const std::string& reason) {
+  refused_.push_back({.name = event_names_[event], .reason = reason});
+  if (files_[event] != from_account) close(files_[event]);
+  const auto place = static_cast<std::ptrdiff_t>(event);
+  files_.erase(files_.begin() + place);
+  event_names_.erase(event_names_.begin() + place);
+  trial_counts_.erase(trial_counts_.begin() + place);
+}
+
+std::string why_wrong(std::string_view event_name, std::int64_t counted, std::optional<std::int64_t> raised) {
+  if (!raised) return {};
+  if (counted == 0 && *raised > 0)
+    return fmt::format("it counts nothing: 0 in a trial that made {}", *raised);
+  const auto* row = find_software_event(event_name);
+  const bool is_whole = parts_of(event_name).masks.empty() && row != nullptr && row->in_usage({}).has_value();
+  // The trial is short, and other programs may take the core in the middle of it.
+  const auto slack = row != nullptr && row->is_clock ? trial_spin_ns / 2 : trial_naps / 4;
+  if (is_whole && std::abs(counted - *raised) > slack)
+    return fmt::format("it counts wrong: {} in a trial that made {}", counted, *raised);
+  return {};
+}
+
+}  // namespace cg2d

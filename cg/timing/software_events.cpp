@@ -1,0 +1,127 @@
+#include "cg/timing/software_events.hpp"
+
+#include <fmt/format.h>
+#include <linux/perf_event.h>
+#include <strings.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <ctime>
+
+namespace cg2d {
+namespace {
+
+constexpr std::string_view not_on_this_processor = "the kernel raises it on other kinds of processor only";
+
+// Linux 5.13; older headers lack the name.
+constexpr std::uint64_t cgroup_switches_number = 11;
+
+constexpr UsageFigure no_figure = [](const SystemUsage&) -> std::optional<std::int64_t> { return {}; };
+constexpr UsageFigure processor_time = [](const SystemUsage& usage) -> std::optional<std::int64_t> {
+  return usage.processor_ns;
+};
+
+// clang-format off
+constexpr std::array software_events{
+    SoftwareEvent{"TASK-CLOCK", "PERF_COUNT_SW_TASK_CLOCK", PERF_COUNT_SW_TASK_CLOCK,
+                  "processor time of the threads", processor_time, true, ""},
+    SoftwareEvent{"CPU-CLOCK", "PERF_COUNT_SW_CPU_CLOCK", PERF_COUNT_SW_CPU_CLOCK,
+                  "processor time of the threads, as TASK-CLOCK", processor_time, true, ""},
+    SoftwareEvent{"CONTEXT-SWITCHES", "CS PERF_COUNT_SW_CONTEXT_SWITCHES", PERF_COUNT_SW_CONTEXT_SWITCHES,
+                  "switches to another thread, voluntary and involuntary",
+                  [](const SystemUsage& usage) -> std::optional<std::int64_t> { return usage.switches; },
+                  false, ""},
+    SoftwareEvent{"CPU-MIGRATIONS", "MIGRATIONS PERF_COUNT_SW_CPU_MIGRATIONS", PERF_COUNT_SW_CPU_MIGRATIONS,
+                  "moves to another core", no_figure, false, ""},
+    SoftwareEvent{"PAGE-FAULTS", "FAULTS PERF_COUNT_SW_PAGE_FAULTS", PERF_COUNT_SW_PAGE_FAULTS,
+                  "page faults, minor and major",
+                  [](const SystemUsage& usage) -> std::optional<std::int64_t> {
+                    return usage.minor_faults + usage.major_faults;
+                  },
+                  false, ""},
+    SoftwareEvent{"MINOR-FAULTS", "PERF_COUNT_SW_PAGE_FAULTS_MIN", PERF_COUNT_SW_PAGE_FAULTS_MIN,
+                  "page faults without reading from disk",
+                  [](const SystemUsage& usage) -> std::optional<std::int64_t> { return usage.minor_faults; },
+                  false, ""},
+    SoftwareEvent{"MAJOR-FAULTS", "PERF_COUNT_SW_PAGE_FAULTS_MAJ", PERF_COUNT_SW_PAGE_FAULTS_MAJ,
+                  "page faults that read from disk",
+                  [](const SystemUsage& usage) -> std::optional<std::int64_t> { return usage.major_faults; },
+                  false, ""},
+    SoftwareEvent{"CGROUP-SWITCHES", "PERF_COUNT_SW_CGROUP_SWITCHES", cgroup_switches_number,
+                  "switches to a thread of another control group", no_figure, false, ""},
+    SoftwareEvent{"ALIGNMENT-FAULTS", "PERF_COUNT_SW_ALIGNMENT_FAULTS", PERF_COUNT_SW_ALIGNMENT_FAULTS,
+                  "unaligned accesses that the kernel mends", no_figure, false, not_on_this_processor},
+    SoftwareEvent{"EMULATION-FAULTS", "PERF_COUNT_SW_EMULATION_FAULTS", PERF_COUNT_SW_EMULATION_FAULTS,
+                  "instructions that the kernel emulates", no_figure, false, not_on_this_processor},
+};
+// clang-format on
+
+bool same_text(std::string_view a, std::string_view b) {
+  return a.size() == b.size() && strncasecmp(a.data(), b.data(), a.size()) == 0;
+}
+
+bool has_word(std::string_view words, std::string_view word) {
+  while (!words.empty()) {
+    const auto end = std::min(words.find(' '), words.size());
+    if (same_text(words.substr(0, end), word)) return true;
+    words.remove_prefix(std::min(end + 1, words.size()));
+  }
+  return false;
+}
+
+std::int64_t nanoseconds_of(clockid_t clock) {
+  timespec time{};
+  clock_gettime(clock, &time);
+  constexpr std::int64_t nanoseconds_per_s = 1'000'000'000;
+  return time.tv_sec * nanoseconds_per_s + time.tv_nsec;
+}
+
+}  // namespace
+
+SystemUsage system_usage(UsageScope scope) {
+  const bool is_thread = scope == UsageScope::thread;
+  rusage usage{};
+  getrusage(is_thread ? RUSAGE_THREAD : RUSAGE_SELF, &usage);
+  return {.switches = usage.ru_nvcsw + usage.ru_nivcsw,
+          .minor_faults = usage.ru_minflt,
+          .major_faults = usage.ru_majflt,
+          .processor_ns = nanoseconds_of(is_thread ? CLOCK_THREAD_CPUTIME_ID : CLOCK_PROCESS_CPUTIME_ID)};
+}
+
+SystemUsage operator-(const SystemUsage& later, const SystemUsage& earlier) {
+  return {.switches = later.switches - earlier.switches,
+          .minor_faults = later.minor_faults - earlier.minor_faults,
+          .major_faults = later.major_faults - earlier.major_faults,
+          .processor_ns = later.processor_ns - earlier.processor_ns};
+}
+
+std::span<const SoftwareEvent> software_event_table() { return software_events; }
+
+const SoftwareEvent* find_software_event(std::string_view event_name) {
+  auto name = parts_of(event_name).name;
+  if (name.starts_with(perf_prefix)) name.remove_prefix(perf_prefix.size());
+  const auto found = std::find_if(software_events.begin(), software_events.end(), [&](const auto& event) {
+    return same_text(event.name, name) || has_word(event.aliases, name);
+  });
+  return found == software_events.end() ? nullptr : &*found;
+}
+
+std::string full_name(const SoftwareEvent& event) { return fmt::format("{}{}", perf_prefix, event.name); }
+
+std::optional<std::int64_t> usage_of(std::string_view event_name, const SystemUsage& usage) {
+  const auto* event = find_software_event(event_name);
+  if (event == nullptr || !parts_of(event_name).masks.empty()) return std::nullopt;
+  return event->in_usage(usage);
+}
+
+bool agrees_with_usage(std::int64_t counted, std::int64_t account, EventKind kind) {
+  constexpr double largest_share = 0.02;
+  // Between two readings: a few switches and faults, or the time of the readings themselves.
+  const double few = kind == EventKind::nanoseconds ? 200'000.0 : 4.0;
+  return std::abs(static_cast<double>(counted - account)) <=
+         std::max(few, largest_share * static_cast<double>(account));
+}
+
+}  // namespace cg2d

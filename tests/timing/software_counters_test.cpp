@@ -1,0 +1,147 @@
+// Software events: names and masks, the trial that refuses what counts wrong, and the system's own account.
+
+#include "cg/timing/software_counters.hpp"
+
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+#include "cg/timing/event_counters.hpp"
+
+namespace cg2d {
+namespace {
+
+TEST(SoftwareEventTest, IsFoundByEveryNameThatPapiHasForIt) {
+  for (const auto* name : {"perf::CONTEXT-SWITCHES", "CONTEXT-SWITCHES", "perf::CS", "perf::context-switches",
+                           "perf::PERF_COUNT_SW_CONTEXT_SWITCHES", "perf::CONTEXT-SWITCHES:k=1"}) {
+    const auto* event = find_software_event(name);
+    ASSERT_NE(event, nullptr) << name;
+    EXPECT_EQ(full_name(*event), "perf::CONTEXT-SWITCHES") << name;
+  }
+  for (const auto* name : {"perf::CONTEXT", "perf::CYCLES", "perf::", "", "PAPI_TOT_CYC", "perf::C"})
+    EXPECT_EQ(find_software_event(name), nullptr) << name;
+}
+
+TEST(WhyWrongTest, AnEventThatStandsStillWhileItHappens) {
+  EXPECT_NE(why_wrong("perf::CONTEXT-SWITCHES", 0, 16).find("counts nothing"), std::string::npos);
+  EXPECT_NE(why_wrong("perf::CPU-MIGRATIONS", 0, 2).find("counts nothing"), std::string::npos);
+  EXPECT_NE(why_wrong("perf::TASK-CLOCK", 0, 1'000'000), "");
+}
+
+TEST(WhyWrongTest, AnEventThatCountsSomethingElse) {
+  EXPECT_NE(why_wrong("perf::CONTEXT-SWITCHES", 8, 16).find("counts wrong"), std::string::npos);
+  EXPECT_EQ(why_wrong("perf::CONTEXT-SWITCHES", 17, 16), "");  // another program took the core meanwhile
+  EXPECT_EQ(why_wrong("perf::PAGE-FAULTS:u=1", 20, 32), "");   // a part, as asked for
+  EXPECT_EQ(why_wrong("perf::CPU-MIGRATIONS", 5, 2), "");      // the system may move it, too
+  EXPECT_EQ(why_wrong("perf::MAJOR-FAULTS", 0, 0), "");        // none happened
+  EXPECT_EQ(why_wrong("perf::CGROUP-SWITCHES", 0, std::nullopt), "");
+}
+
+TEST(AgreesWithUsageTest, WithinTwoPercent) {
+  EXPECT_TRUE(agrees_with_usage(10'000, 10'200, EventKind::other));
+  EXPECT_FALSE(agrees_with_usage(10'000, 10'300, EventKind::other));
+  EXPECT_FALSE(agrees_with_usage(0, 30'000, EventKind::other));
+  EXPECT_TRUE(agrees_with_usage(3, 5, EventKind::other));  // between the two readings
+  EXPECT_FALSE(agrees_with_usage(0, 10'000'000, EventKind::nanoseconds));
+}
+
+/// In both modes, by the kernel.
+bool can_count(const std::string& name) {
+  return SoftwareCounters({name}, UsageScope::thread).refused().empty();
+}
+
+constexpr const char* why_skipped = "this system lets nobody count what happens in the kernel";
+
+/// Switches, faults and processor time, each many times what the tolerance of 2 % leaves out.
+void work() {
+  constexpr std::size_t bytes = std::size_t{1000} * 4096;
+  void* const memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(memory, MAP_FAILED);
+  madvise(memory, bytes, MADV_NOHUGEPAGE);
+  for (std::size_t offset = 0; offset < bytes; offset += 4096)
+    static_cast<volatile char*>(memory)[offset] = 1;
+  munmap(memory, bytes);
+  for (int k = 0; k < 500; ++k) std::this_thread::sleep_for(std::chrono::nanoseconds(1));
+  const auto begin = system_usage(UsageScope::thread).processor_ns;
+  while (system_usage(UsageScope::thread).processor_ns - begin < 30'000'000) {
+  }
+}
+
+TEST(SoftwareCountersTest, AgreeWithTheSystemsAccountOverAllThreads) {
+  if (!can_count("perf::CONTEXT-SWITCHES:u=1:k=1")) GTEST_SKIP() << why_skipped;
+  const std::vector<std::string> names{"perf::CONTEXT-SWITCHES", "perf::PAGE-FAULTS", "perf::MINOR-FAULTS",
+                                       "perf::MAJOR-FAULTS",     "perf::TASK-CLOCK",  "perf::CPU-CLOCK"};
+  const SoftwareCounters counters(names, UsageScope::process);
+  ASSERT_EQ(counters.event_names(), names);
+  std::vector<std::int64_t> before(names.size());
+  std::vector<std::int64_t> after(names.size());
+  const auto usage_before = system_usage(UsageScope::process);
+  counters.read(before);
+  work();
+  std::thread(work).join();  // made after the counters: inherited
+  counters.read(after);
+  const auto usage = system_usage(UsageScope::process) - usage_before;
+  EXPECT_GE(usage.switches, 1000);
+  EXPECT_GE(usage.minor_faults, 2000);
+  for (std::size_t event = 0; event < names.size(); ++event) {
+    const auto account = usage_of(names[event], usage);
+    ASSERT_TRUE(account.has_value()) << names[event];
+    EXPECT_TRUE(agrees_with_usage(after[event] - before[event], *account, event_kind(names[event])))
+        << names[event] << ": " << after[event] - before[event] << " counted, the system has " << *account;
+  }
+}
+
+TEST(SoftwareCountersTest, TriesEachEventFirst) {
+  const SoftwareCounters counters({"perf::TASK-CLOCK", "perf::CONTEXT-SWITCHES", "perf::PAGE-FAULTS"},
+                                  UsageScope::thread);
+  ASSERT_EQ(counters.trial_counts().size(), 3U);
+  for (const auto count : counters.trial_counts()) EXPECT_GT(count, 0);
+}
+
+/// In user mode alone there are no switches: this is what PAPI's own domain made of the event.
+TEST(SoftwareCountersTest, RefuseWhatCountsNothing) {
+  const SoftwareCounters counters({"perf::CONTEXT-SWITCHES:u=1", "perf::ALIGNMENT-FAULTS", "perf::CS:x"},
+                                  UsageScope::thread);
+  EXPECT_TRUE(counters.event_names().empty());
+  ASSERT_EQ(counters.refused().size(), 3U);
+  for (const auto& event : counters.refused()) EXPECT_FALSE(event.reason.empty()) << event.name;
+  if (!can_count("perf::CONTEXT-SWITCHES:u=1:k=1")) GTEST_SKIP() << why_skipped;
+  const auto found = std::ranges::find(counters.refused(), "perf::CONTEXT-SWITCHES:u=1", &RefusedEvent::name);
+  ASSERT_NE(found, counters.refused().end());
+  EXPECT_NE(found->reason.find("counts nothing"), std::string::npos) << found->reason;
+}
+
+TEST(SoftwareCountersTest, LeaveTheThreadWhereItMayRun) {
+  cpu_set_t before;
+  cpu_set_t after;
+  ASSERT_EQ(sched_getaffinity(0, sizeof before, &before), 0);
+  const SoftwareCounters counters({"perf::CPU-MIGRATIONS"}, UsageScope::thread);
+  ASSERT_EQ(sched_getaffinity(0, sizeof after, &after), 0);
+  EXPECT_TRUE(CPU_EQUAL(&before, &after));
+  if (counters.event_names().empty()) GTEST_SKIP() << counters.refused().front().reason;
+  if (CPU_COUNT(&before) > 1) {
+    EXPECT_GT(counters.trial_counts().front(), 0);
+  }
+}
+
+TEST(EventCountersTest, KeepTheOrderThatWasAskedFor) {
+  const std::vector<std::string> names{"perf::TASK-CLOCK", "perf::ALIGNMENT-FAULTS", "PAPI_TOT_INS",
+                                       "perf::CPU-CLOCK"};
+  EventCounters counters(names, false, UsageScope::thread);
+  std::vector<std::string> all = counters.event_names();
+  EXPECT_TRUE(
+      std::ranges::is_sorted(all, {}, [&](const auto& name) { return std::ranges::find(names, name); }));
+  for (const auto& event : counters.refused()) all.push_back(event.name);
+  EXPECT_TRUE(std::ranges::is_permutation(all, names));
+  CounterValues values{};
+  counters.read(values);
+  for (std::size_t event = 0; event < counters.event_names().size(); ++event)
+    EXPECT_GT(values[event], 0) << counters.event_names()[event];
+}
+
+}  // namespace
+}  // namespace cg2d
