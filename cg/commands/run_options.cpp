@@ -90,6 +90,7 @@ void add_output_options(CLI::App& run, RunArguments& arguments) {
   run.add_option("--repeat", options.repeat_count, "timed repetitions; the median is reported")
       ->transform(decimal<int>())
       ->group("Output");
+  add_host_name_option(run, options.names_hosts, "Output");
   run.add_flag("--no-phases", arguments.no_phases, "do not time the phases")->group("Output");
   run.add_flag("--progress", options.progress, "progress on stderr (a terminal gets it anyway)")
       ->group("Output");

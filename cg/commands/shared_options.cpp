@@ -105,6 +105,12 @@ void add_bind_option(CLI::App& parser, std::string& word, const std::string& gro
       ->group(group);
 }
 
+void add_host_name_option(CLI::App& parser, bool& names_hosts, const std::string& group) {
+  parser
+      .add_flag("--hostname", names_hosts, "name hosts in the result; otherwise they are node 0, node 1, ...")
+      ->group(group);
+}
+
 void check_profile(const ProfileSource& profile) {
   if (!profile.is_used && !profile.path.empty())
     throw InputError("--no-profile and --profile contradict each other: give one of them");

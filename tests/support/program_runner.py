@@ -130,16 +130,23 @@ def run_command(command, timeout_s=HANG_S, **options):
     return Outcome(" ".join(command), process.returncode, stdout, stderr)
 
 
+def steady(arguments):
+    """The same arguments; a sweep that does not say how often it repeats disturbed runs repeats none, since the machine
+    that runs the tests must not decide how many lines there are."""
+    words = [str(argument) for argument in arguments]
+    return [*words, "--retries", "0"] if words[:1] == ["sweep"] and "--retries" not in words else words
+
+
 def run_program(rank_count, *arguments, **options):
     """Runs cg2d with these arguments; rank_count 0: without mpiexec."""
-    return run_command([*launch_words(rank_count), PROGRAM, *arguments], **options)
+    return run_command([*launch_words(rank_count), PROGRAM, *steady(arguments)], **options)
 
 
 class BackgroundRun:
     """cg2d under way, its result wherever --output says. Its progress is read all the time, so that it never waits."""
 
     def __init__(self, rank_count, *arguments):
-        self._command = [*launch_words(rank_count), PROGRAM, *map(str, arguments), "--progress"]
+        self._command = [*launch_words(rank_count), PROGRAM, *steady(arguments), "--progress"]
         self._lines = []
         self._changed = threading.Condition()
 
