@@ -112,8 +112,10 @@ void add_load(const LoadedNode& node, QuietResult& quiet) {
     double own_s = 0.0;
     for (const auto* const rank : node.ranks) own_s += rank->cpu_s;
     const double other_s = std::max(0.0, load.busy_s - own_s - uncertainty_s(node));
-    keep_larger(quiet.other_load, other_s / node.region_s);
-    keep_larger(quiet.other_share, other_s / node.region_s / load.processor_count);
+    const auto processor_count = static_cast<double>(load.processor_count);
+    const double other_load = std::min(other_s / node.region_s, processor_count);
+    keep_larger(quiet.other_load, other_load);
+    keep_larger(quiet.other_share, other_load / processor_count);
     constexpr double ticks_of_rounding = 2.0;
     const double steal_s = std::max(0.0, load.most_steal_s - ticks_of_rounding * tick_s());
     keep_larger(quiet.steal_share, steal_s / node.region_s);

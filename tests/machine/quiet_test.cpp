@@ -21,7 +21,9 @@ struct Region {
       environment.nodes.emplace_back();
       for (int k = 0; k < ranks_of_nodes[node]; ++k) {
         environment.ranks.push_back({.processors = "0-3", .node = static_cast<int>(node)});
-        RankQuiet rank{.region_s = 10.0, .cpu_s = 10.0, .most_delay_s = 0.0};
+        RankQuiet rank;
+        rank.region_s = rank.cpu_s = 10.0;
+        rank.most_delay_s = 0.0;
         rank.loop_before_s = rank.loop_after_s = 1e-4;
         if (k == 0)
           rank.node = {.is_read = true, .busy_s = 10.0 * ranks_of_nodes[node], .processor_count = 4};
@@ -85,7 +87,7 @@ TEST(QuietTest, AFewTicksOfAShortRegionProveNothing) {
   Region region({1});
   region.ranks[0].region_s = 0.02;
   region.ranks[0].cpu_s = 0.02;
-  region.ranks[0].node.busy_s = 0.05;
+  region.ranks[0].node.busy_s = 0.05;  // more than the processors have
   region.ranks[0].node.most_steal_s = 0.01;
   region.expect_quiet();
 }
