@@ -145,7 +145,7 @@ def environment(runs):
     crowded = sum(bool(environment.get("oversubscribed")) for environment in environments)
     dates = sorted(document["provenance"]["time"] for document in documents if document.get("provenance"))
     rows = [
-        ("machine", several(f"{node.get('name', node.get('host'))}: {node['processor']}, {node['cores']} cores" for node in nodes)),
+        ("machine", several(f"{node['name']}: {node['processor']}, {node['cores']} cores" for node in nodes)),
         ("nodes of a run", several(sorted({len(environment["nodes"]) for environment in environments}))),
         ("MPI", several(environment["mpi"] for environment in environments)),
         ("BLAS", several(environment["blas"] for environment in environments)),

@@ -9,9 +9,8 @@ import statistics
 from . import quiet
 from .errors import BAD_DATA, NO_INPUT, ReportError
 from .style import PHASE_COLOURS
+from .versions import SCHEMA_VERSIONS, upgraded
 
-# Of results; the first one names hosts, and says nothing about the machine's quiet.
-SCHEMA_VERSIONS = (1, 2)
 PHASES = tuple(PHASE_COLOURS)  # in the order in which figures stack them
 
 
@@ -146,7 +145,7 @@ def check_keys(document):
         for key in keys:
             document[part][key]
     for node in document["environment"]["nodes"]:
-        for key in ("processor", "cores"):
+        for key in ("name", "processor", "cores"):
             node[key]
     quiet.disturbances_of(document)
     if provenance := document.get("provenance"):
@@ -180,6 +179,7 @@ def check_roofline(roofline):
 def check_finished(place, document):
     """Checks that a finished run has all keys that the figures need."""
     try:
+        document = upgraded(document)
         run = Run(place, document)
         check_keys(document)
         check_numbers(run)

@@ -197,7 +197,6 @@ class Schema(SchemaTest):
             (good, ["environment", "nodes", 0, "host"], "a name"),
             (good, ["provenance", "time"], "today"),
             (good, ["provenance", "commit"], "main"),
-            (good, ["quiet"], None),
             (good, ["quiet", "reason"], "" if good["quiet"]["disturbed"] else "a reason"),
             (good, ["quiet", "repeats"], []),
             (good, ["quiet", "repeats", 0, "delay_share"], -0.1),

@@ -8,7 +8,9 @@ import sys
 import tempfile
 import unittest
 
-from program_runner import PROJECT, SUCCESS, USAGE, run_command, run_program
+import jsonschema
+
+from program_runner import PROJECT, SCHEMA, SUCCESS, USAGE, run_command, run_program
 from report_facts import (
     BENCH,
     PROFILE,
@@ -36,6 +38,7 @@ from report_parts import (
 from report_parts.errors import BAD_DATA, CANNOT_CREATE, NO_INPUT, UNAVAILABLE, ReportError
 from report_parts.figure_table import FIGURES, Material
 from report_parts.studies import make_studies, official_grid, percent, seconds
+from report_parts.versions import upgraded
 
 
 class ReportParts(unittest.TestCase):
@@ -202,15 +205,27 @@ class Quiet(ReportParts):
         self.assertEqual(sum("\ndisturbed: a <compiler>" in tip for tip in tips), 1)
 
     def test_results_of_the_first_schema_are_read(self):
-        document = copy.deepcopy(self.sweep[0])
+        document = copy.deepcopy(self.sweep[-1])
         document["schema_version"] = 1
         for key in ("quiet", "provenance"):
             del document[key]
+        del document["sweep"]["attempt"]
         for node in document["environment"]["nodes"]:
             node["host"] = node.pop("name")
+            for key in ("governor", "numa_nodes", "load_average"):
+                del node[key]
+        for place in document["environment"]["binding"]:
+            place["host"] = document["environment"]["nodes"][place.pop("node")]["host"]
+        before = copy.deepcopy(document)
         read = self.read(document)
-        self.assertEqual([run.disturbances for run in read.runs], [[""]])
+        (run,) = read.runs
+        jsonschema.Draft202012Validator(json.loads(SCHEMA.read_text())).validate(run.document)
+        self.assertEqual(run.disturbances, [""])
         self.assertIn("<td>not known</td>", page.environment(read.runs))
+        self.assertEqual(upgraded(run.document), run.document)
+        self.assertEqual(document, before, "the input stays as it is")
+        del document["environment"]["nodes"][0]["host"]
+        self.refusal(BAD_DATA, "run_result.schema.json", self.read, document)
 
 
 class FigureTable(ReportParts):
