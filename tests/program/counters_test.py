@@ -79,7 +79,7 @@ class Refusals(JsonTest):
     def test_an_unknown_event_is_named_once(self):
         outcome = run_program(3, "run", "--class", "S", "--papi", "NO_SUCH_EVENT")
         self.assertEqual(outcome.exit_code, SUCCESS, outcome)
-        self.assertEqual(outcome.stdout.count("NO_SUCH_EVENT"), 1)
+        self.assertEqual(outcome.said().count("NO_SUCH_EVENT"), 1)
         self.assertIn("PAPI: ", outcome.stdout)
 
     def test_input_errors(self):

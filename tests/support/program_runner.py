@@ -56,6 +56,10 @@ class Outcome:
         """Lines on stderr, without those of the launcher and of MPI's own layers ("[mpiexec@host] ...")."""
         return [line for line in self.stderr.splitlines() if line and not line.startswith("[")]
 
+    def said(self):
+        """Output and errors, without the line of the report that repeats the command."""
+        return re.sub(r"(?m)^ Command +=.*\n", "", self.stdout) + self.stderr
+
     def document(self):
         """The result, where it was written to stdout as JSON."""
         return json.loads(self.stdout)
