@@ -32,7 +32,7 @@ struct ThreadDelay {
   double delay_s = 0.0;          ///< runnable, but not running
   std::int64_t slice_count = 0;  ///< times that it got a processor
 };
-/// Of all threads of this process, by their ids; empty where the kernel does not count.
+/// The delays of all threads of this process, by their ids; empty where the kernel does not count.
 std::map<int, ThreadDelay> read_thread_delays(const SystemFolders& folders = {});
 
 /// The governors of all processors' frequencies, such as "performance", each once; empty where there are none,

@@ -21,7 +21,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Of results, by any version of the program. The first one had no "quiet".
+/// Versions of results that are read. The first one had no "quiet".
 constexpr std::array read_versions{1, result_schema_version};
 
 Json value_of(const ConfigurationAxis& axis, const Configuration& configuration) {

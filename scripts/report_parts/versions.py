@@ -2,7 +2,7 @@
 
 import copy
 
-# Of results, the present one last.
+# The present one last.
 SCHEMA_VERSIONS = (1, 2)
 
 

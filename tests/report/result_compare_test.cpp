@@ -117,9 +117,10 @@ TEST(ResultExportTest, CsvHasALinePerRun) {
   EXPECT_NE(text.find("\nS,1400,2,1,2,auto,sell,two-sided,1,reduce-scatter,off,1,success,1.5,,,,,,,,2,yes\n"),
             std::string::npos)
       << text;
-  EXPECT_NE(text.find("\n\"U(n 5, nonzer "
-                      "1)\",1400,2,2,1,auto,sell,two-sided,1,reduce-scatter,off,1,unavailable,,,,,,,,,1,no\n"),
-            std::string::npos)
+  EXPECT_NE(
+      text.find("\n\"U(n 5, nonzer "
+                "1)\",1400,2,2,1,auto,sell,two-sided,1,reduce-scatter,off,1,unavailable,,,,,,,,,1,no\n"),
+      std::string::npos)
       << text;
 }
 
