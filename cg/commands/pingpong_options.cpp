@@ -50,6 +50,7 @@ void add_pingpong_options(CLI::App& parser, PingPongArguments& arguments) {
   add_axis_option(parser, "ranks_per_node", arguments.axes);
   parser.add_option("--class", arguments.class_letter, "the class whose phases are timed; A if not given");
   parser.add_option("--grid", arguments.grid, "the grid PXxPY of these; that of the rule if not given");
+  add_host_name_option(parser, options.names_hosts);
   parser.add_flag("--progress", options.progress, "progress on stderr (a terminal gets it anyway)");
   add_format_option(parser, options.format, pingpong_format_names());
   add_file_option(parser, "--output", options.output, "write the result to FILE");

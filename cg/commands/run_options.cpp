@@ -84,6 +84,7 @@ void add_output_options(CLI::App& run, RunArguments& arguments) {
   add_format_option(run, options.format, names_of(report_format_table()));
   add_file_option(run, "--output", options.output, "write the result to FILE, whole or not at all");
   add_number_option(run, "--repeat", options.repeat_count, "timed repetitions; the median is reported");
+  add_host_name_option(run, options.names_hosts);
   run.add_flag("--no-phases", arguments.no_phases, "do not time the phases");
   run.add_flag("--progress", options.progress, "progress on stderr (a terminal gets it anyway)");
 }

@@ -36,6 +36,7 @@ void add_scaling_options(CLI::App& scaling, ScalingArguments& arguments) {
   add_memory_limit_option(scaling, options.common.memory_limit_bytes);
   add_axis_option(scaling, "ranks_per_node", arguments.axes);
   add_number_option(scaling, "--rounds", options.round_count, "runs of each way, in turns; 3 if not given");
+  add_host_name_option(scaling, options.common.names_hosts);
   add_format_option(scaling, options.format, names_of(scaling_format_table()));
   add_file_option(scaling, "--output", options.output, "write the result to FILE, whole or not at all");
   scaling.add_flag("--progress", options.progress, "progress on stderr (a terminal gets it anyway)");

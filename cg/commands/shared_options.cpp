@@ -119,6 +119,11 @@ void add_bind_option(CLI::App& parser, std::string& word) {
   parser.add_option("--bind", word, "auto (several threads per rank: each to a core of its own) or none");
 }
 
+void add_host_name_option(CLI::App& parser, bool& names_hosts) {
+  parser.add_flag("--hostname", names_hosts,
+                  "name hosts in the result; otherwise they are node 0, node 1, ...");
+}
+
 void check_profile(const ProfileSource& profile) {
   if (!profile.is_used && !profile.path.empty())
     throw InputError("--no-profile and --profile contradict each other: give one of them");

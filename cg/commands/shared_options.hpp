@@ -90,6 +90,9 @@ void add_format_option(CLI::App& parser, std::string& format, const std::vector<
 /// --bind auto|none, to be read by bind_mode_from().
 void add_bind_option(CLI::App& parser, std::string& word);
 
+/// --hostname.
+void add_host_name_option(CLI::App& parser, bool& names_hosts);
+
 /// Throws InputError for a profile that is named and not to be used.
 void check_profile(const ProfileSource& profile);
 

@@ -42,6 +42,10 @@ void add_sweep_options(CLI::App& sweep, SweepArguments& arguments) {
   add_memory_limit_option(sweep, options.common.memory_limit_bytes);
   add_number_option(sweep, "--repeat", options.round_count,
                     "rounds: runs of each configuration; 3 if not given");
+  add_number_option(
+      sweep, "--retries", options.most_retries,
+      "repetitions of a run that was disturbed by other work on the machine; 2 if not given, 8 at most");
+  add_host_name_option(sweep, options.common.names_hosts);
   add_file_option(sweep, "--output", options.output,
                   "file that gets a line per run; a sweep goes on where it ends");
   sweep.add_flag("--fresh", options.fresh, "empty the file first");
@@ -75,6 +79,10 @@ SweepOptions sweep_options_from(const SweepArguments& arguments) {
   options.axes.problems = problems_from(arguments);
   options.common.bind = bind_mode_from(arguments.bind);
   require_within("--repeat", options.round_count, std::numeric_limits<int>::max());
+  if (options.most_retries < 0 || options.most_retries > most_sweep_retries) {
+    throw InputError(
+        fmt::format("--retries {}: must be within 0 ... {}", options.most_retries, most_sweep_retries));
+  }
   check_axes(options.axes);
   check_profile(options.common.profile);
   return options;

@@ -18,6 +18,7 @@
 #include "cg/base/json_values.hpp"
 #include "cg/base/process_memory.hpp"
 #include "cg/base/values.hpp"
+#include "cg/machine/system_files.hpp"
 
 namespace cg2d {
 namespace {
@@ -99,6 +100,9 @@ NodeInfo inspect_node(const std::string& host, const std::vector<std::string>& m
   node.host = host;
   node.rank_count = static_cast<int>(masks.size());
   node.available_bytes = available_memory_bytes();
+  node.governor = frequency_governor();
+  node.numa_nodes = numa_node_count();
+  node.load_average = load_average();
   if (const Topology topology = load_topology()) {
     node.processor = processor_model(topology.get());
     node.cores = list_cores(topology.get(), masks);
@@ -115,10 +119,18 @@ std::string encode(const NodeInfo& node) {
   nlohmann::ordered_json json{
       {"processor", node.processor}, {"core_count", node.core_count}, {"available", node.available_bytes}};
   json["cores"] = node.cores;
+  json["governor"] = value_or_null(node.governor);
+  json["numa_nodes"] = value_or_null(node.numa_nodes);
+  json["load_average"] = value_or_null(node.load_average);
   json["caches"] = nlohmann::ordered_json::array();
   for (const auto& cache : node.caches)
     json["caches"].push_back({cache.level, cache.byte_count, cache.shared_by_cores});
   return json_text(json);
+}
+
+template <typename Value>
+void read_known(const nlohmann::json& value, std::optional<Value>& known) {
+  if (!value.is_null()) known = value.get<Value>();
 }
 
 void decode(const std::string& text, NodeInfo& node) {
@@ -127,6 +139,9 @@ void decode(const std::string& text, NodeInfo& node) {
   node.core_count = json.at("core_count");
   node.cores = json.at("cores").get<std::vector<std::string>>();
   node.available_bytes = json.at("available");
+  read_known(json.at("governor"), node.governor);
+  read_known(json.at("numa_nodes"), node.numa_nodes);
+  read_known(json.at("load_average"), node.load_average);
   for (const auto& cache : json.at("caches"))
     node.caches.push_back({.level = cache.at(0), .byte_count = cache.at(1), .shared_by_cores = cache.at(2)});
 }
@@ -174,6 +189,10 @@ std::string allowed_processors() {
   return text_of(bitmap);
 }
 
+void name_by_host(Environment& environment) {
+  for (auto& node : environment.nodes) node.name = node.host;
+}
+
 Environment inspect_environment(comm::RankGroup& group, int thread_count) {
   Environment environment;
   const auto hosts = group.gather_all(host_name());
@@ -185,13 +204,14 @@ Environment inspect_environment(comm::RankGroup& group, int thread_count) {
                                     [&](const auto& node) { return node.host == hosts[rank]; });
     const auto node = static_cast<std::size_t>(known - environment.nodes.begin());
     if (node == environment.nodes.size()) {
-      environment.nodes.emplace_back().host = hosts[rank];
+      auto& added = environment.nodes.emplace_back();
+      added.host = hosts[rank];
+      added.name = fmt::format("node {}", node);
       node_masks.emplace_back();
       first_ranks.push_back(static_cast<int>(rank));
     }
     node_masks[node].push_back(masks[rank]);
-    environment.ranks.push_back(
-        {.host = hosts[rank], .processors = masks[rank], .node = static_cast<int>(node)});
+    environment.ranks.push_back({.processors = masks[rank], .node = static_cast<int>(node)});
   }
 
   const auto my_node =

@@ -2,6 +2,7 @@
 
 // The machine under the program: nodes, cores, caches, memory, versions.
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -13,7 +14,6 @@ namespace cg2d {
 
 /// One rank's place.
 struct RankPlace {
-  std::string host;
   std::string processors;  ///< the logical processors that it may run on, as a list "0-3,8"
   int node = 0;            ///< number of its host, in the order of the ranks
 };
@@ -27,7 +27,8 @@ struct CacheInfo {
 
 /// One node, as the first rank on it sees it.
 struct NodeInfo {
-  std::string host;
+  std::string host;       ///< tells nodes apart; results show the name
+  std::string name;       ///< "node 0", or that of the host where the user asks for it
   std::string processor;  ///< model name
   int core_count = 0;     ///< cores that the node's ranks may run on, all masks together
   int rank_count = 0;
@@ -36,6 +37,9 @@ struct NodeInfo {
   std::vector<CacheInfo> caches;  ///< data and unified caches
   std::int64_t available_bytes =
       0;  ///< memory that the ranks may still take: free, and within the limit of their cgroup
+  std::optional<std::string> governor{};  ///< of the frequency; empty: not known
+  std::optional<int> numa_nodes{};
+  std::optional<std::array<double, 3>> load_average{};  ///< of 1, 5 and 15 minutes, when it was inspected
 
   /// The processor with its caches, since virtual machines hide the model: "AMD EPYC, L1 32.8 kB, L2 1.05
   /// MB".
@@ -56,8 +60,11 @@ struct Environment {
   }
 };
 
-/// Collective. Every rank gets the whole answer.
+/// Collective. Every rank gets the whole answer. Nodes are named by their numbers.
 Environment inspect_environment(comm::RankGroup& group, int thread_count);
+
+/// Gives each node its host's name.
+void name_by_host(Environment& environment);
 
 /// The logical processors that the calling thread may run on, as a list "0-3,8"; empty if not known.
 std::string allowed_processors();

@@ -15,7 +15,6 @@
 namespace cg2d {
 namespace {
 
-using Json = nlohmann::ordered_json;
 
 struct FamilyRow {
   EventFamily family;

@@ -12,6 +12,10 @@
 
 namespace cg2d {
 
+/// The version of run_result.schema.json. Readers take the first one, too (hosts with their names, neither
+/// provenance nor quiet).
+inline constexpr int result_schema_version = 2;
+
 class MatrixSource;
 struct Configuration;
 struct Environment;

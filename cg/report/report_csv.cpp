@@ -15,7 +15,7 @@ std::string header() {
       "repeat,zeta,rnorm,time_s,mops_total,true_mflops";
   for (std::size_t index = 0; index < phase_count; ++index)
     text += fmt::format(",{0}_s,{0}_max_s,{0}_waiting_s", phase_name(phase_at(index)));
-  return text + ",overlap,collection_hidden_s\n";
+  return text + ",overlap,collection_hidden_s,disturbed,date,commit\n";
 }
 
 /// Mean over the ranks.
@@ -50,6 +50,13 @@ std::string phase_cells(const RunReport& report, const RepeatReport& repeat) {
   return text;
 }
 
+/// Empty where it is not known.
+std::string origin_cells(const RunReport& report, const RepeatReport& repeat) {
+  const auto* const disturbed = repeat.quiet.is_disturbed() ? "yes" : "no";
+  if (!report.provenance) return fmt::format(",{},,", disturbed);
+  return fmt::format(",{},{},{}", disturbed, report.provenance->time, report.provenance->commit.hash);
+}
+
 std::string write_csv(const RunReport& report) {
   std::string text = header();
   const auto& problem = report.problem;
@@ -65,7 +72,7 @@ std::string write_csv(const RunReport& report) {
                     k + 1, repeat.steps.back().zeta, repeat.steps.back().residual_norm, repeat.time_s,
                     official_flop_count(problem) / repeat.time_s / 1e6,
                     true_flop_count(problem, report.nonzero_count) / repeat.time_s / 1e6);
-    text += phase_cells(report, repeat) + overlap_cells(report, repeat) + "\n";
+    text += phase_cells(report, repeat) + overlap_cells(report, repeat) + origin_cells(report, repeat) + "\n";
   }
   return text;
 }

@@ -7,14 +7,13 @@
 #include "cg/report/build_info.hpp"
 #include "cg/report/report.hpp"
 #include "cg/report/report_counters.hpp"
+#include "cg/report/report_origin.hpp"
 #include "cg/report/result_file.hpp"
 #include "cg/run/run_report.hpp"
 #include "cg/tuning/tuning_profile.hpp"
 
 namespace cg2d {
 namespace {
-
-constexpr int schema_version = 1;
 
 Json environment_of(const RunReport& report) {
   if (!report.environment) return nullptr;
@@ -231,17 +230,20 @@ Json environment_json(const Environment& environment) {
       caches.push_back(
           {{"level", cache.level}, {"bytes", cache.byte_count}, {"shared_by_cores", cache.shared_by_cores}});
     }
-    nodes.push_back({{"host", node.host},
+    nodes.push_back({{"name", node.name},
                      {"processor", node.processor},
                      {"cores", node.core_count},
                      {"ranks", node.rank_count},
                      {"available_bytes", node.available_bytes},
+                     {"governor", value_or_null(node.governor)},
+                     {"numa_nodes", value_or_null(node.numa_nodes)},
+                     {"load_average", value_or_null(node.load_average)},
                      {"caches", std::move(caches)}});
   }
   Json ranks = Json::array();
   for (std::size_t rank = 0; rank < environment.ranks.size(); ++rank) {
     const auto& place = environment.ranks[rank];
-    ranks.push_back({{"rank", rank}, {"host", place.host}, {"processors", place.processors}});
+    ranks.push_back({{"rank", rank}, {"node", place.node}, {"processors", place.processors}});
   }
   return {{"mpi", environment.mpi_version},
           {"blas", environment.blas},
@@ -257,17 +259,19 @@ Json environment_json(const Environment& environment) {
 
 Json report_json(const RunReport& report) {
   const bool has_result = !report.repeats.empty();
-  Json json{{"schema_version", schema_version},
+  Json json{{"schema_version", result_schema_version},
             {"program", program_json()},
             {"status", status_name(report.code)},
             {"reason", report.reason},
             {"exit_code", static_cast<int>(report.code)},
             {"warnings", report.warnings},
             {"problem", problem_of(report)},
+            {"provenance", report.provenance ? provenance_json(*report.provenance) : Json(nullptr)},
             {"environment", environment_of(report)},
             {"configuration", report.is_resolved ? configuration_json(report) : Json(nullptr)},
             {"setup", report.ranks.empty() ? Json(nullptr) : setup_json(report)},
             {"result", has_result ? result_json(report) : Json(nullptr)},
+            {"quiet", quiet_json(report)},
             {"outer_steps", outer_steps_json(report)},
             {"phases", has_result && report.phases_timed ? phases_json(report) : Json(nullptr)},
             {"roofline", has_result ? roofline_json(report) : Json(nullptr)},

@@ -83,7 +83,7 @@ std::string as_text(const PlannedRun& run, const PlanTotals& totals) {
   line("Memory of all ranks", format_bytes(totals.memory_bytes));
   if (run.environment != nullptr) {
     for (std::size_t node = 0; node < totals.node_bytes.size(); ++node) {
-      line(fmt::format("Node {}", run.environment->nodes[node].host),
+      line(run.environment->nodes[node].name,
            fmt::format("needs {}, has {}: {}", format_bytes(totals.node_bytes[node]),
                        format_bytes(run.environment->nodes[node].available_bytes),
                        totals.node_bytes[node] > run.environment->nodes[node].available_bytes ? "does not fit"
@@ -114,7 +114,7 @@ std::string as_json(const PlannedRun& run, const PlanTotals& totals) {
   const auto& layout = run.layout;
   const auto& kernel = planned_kernel(run.configuration);
   const auto grid = layout.grid();
-  Json json{{"schema_version", 1},
+  Json json{{"schema_version", result_schema_version},
             {"program", program_json()},
             {"status", "planned"},
             {"reason", ""},

@@ -9,6 +9,7 @@
 #include "cg/base/values.hpp"
 #include "cg/report/report.hpp"
 #include "cg/report/report_counters.hpp"
+#include "cg/report/report_origin.hpp"
 #include "cg/run/run_report.hpp"
 #include "cg/tuning/tuning_profile.hpp"
 
@@ -121,6 +122,36 @@ std::string overlap_text(const RunReport& report) {
                                              : ", overlap on";
 }
 
+/// The settings of the first node's system, as far as they are known.
+std::string system_text(const Provenance& provenance, const NodeInfo& node) {
+  std::string text = fmt::format("{}, {}", provenance.kernel, provenance.libc);
+  if (node.governor) text += ", governor " + *node.governor;
+  if (node.numa_nodes) text += ", " + format_count(*node.numa_nodes, "NUMA node");
+  if (const auto& load = node.load_average)
+    text += fmt::format(", load {:.2f} {:.2f} {:.2f}", (*load)[0], (*load)[1], (*load)[2]);
+  return text;
+}
+
+/// When, from what, and how.
+std::string origin_lines(const RunReport& report) {
+  if (!report.provenance) return {};
+  const auto& provenance = *report.provenance;
+  std::string text;
+  const auto line = [&](std::string_view label, const std::string& value) {
+    text += fmt::format(" {:<15} = {}\n", label, value);
+  };
+  line("Node", report.environment->nodes.front().name);
+  line("System", system_text(provenance, report.environment->nodes.front()));
+  line("Date", provenance.time);
+  line("Command", command_text(provenance.command));
+  line("Commit", commit_text(provenance));
+  std::string variables;
+  for (const auto& [name, value] : provenance.variables)
+    variables += fmt::format("{}{}={}", variables.empty() ? "" : " ", name, value);
+  if (!variables.empty()) line("Environment", variables);
+  return text;
+}
+
 std::string own_lines(const RunReport& report) {
   const auto& problem = report.problem;
   const auto& configuration = report.configuration;
@@ -183,7 +214,8 @@ std::string own_lines(const RunReport& report) {
          fmt::format("{}, {} on the first: {}", format_count(std::ssize(report.environment->nodes), "node"),
                      format_count(node.core_count, "core"), node.processor));
   }
-  return text;
+  line("Quiet", quiet_text(report));
+  return text + origin_lines(report);
 }
 
 /// A row of the phase table: means over the ranks for one CG step; predicted: for the whole run.
@@ -280,6 +312,8 @@ std::string write_text(const RunReport& report) {
       text += counters_text(report);
     }
   }
+  if (const auto warning = disturbance_warning(report); !warning.empty())
+    text += fmt::format(" Warning: {}\n", warning);
   for (const auto& warning : report.warnings) text += fmt::format(" Warning: {}\n", warning);
   return text;
 }

@@ -72,7 +72,7 @@ std::string extra_p_lines(const std::vector<ResultRecord>& records) {
   const VaryingParts varying(records);
   std::string lines;
   for (const auto& record : records) {
-    if (!record.succeeded()) continue;
+    if (!record.succeeded() || record.is_replaced) continue;
     const auto add = [&](std::string_view what, double seconds) {
       lines += json_text({{"params", varying.parameters_of(record)},
                           {"callpath", varying.call_path_of(record, what)},
@@ -97,7 +97,7 @@ std::string csv_lines(const std::vector<ResultRecord>& records) {
   lines += ",round,status,time_s";
   for (std::size_t index = 0; index < phase_count; ++index)
     lines += fmt::format(",{}_s", phase_name(phase_at(index)));
-  lines += ",predicted_s\n";
+  lines += ",predicted_s,attempt,disturbed\n";
   for (const auto& record : records) {
     const auto& configuration = record.asked.configuration;
     lines +=
@@ -112,7 +112,8 @@ std::string csv_lines(const std::vector<ResultRecord>& records) {
     if (record.succeeded()) lines += fmt::format("{:.9g}", sample_of(record.times_s).median);
     for (std::size_t index = 0; index < phase_count; ++index)
       lines += record.phases_s ? fmt::format(",{:.9g}", record.phases_s->at(index)) : std::string(",");
-    lines += record.prediction ? fmt::format(",{:.9g}\n", record.prediction->total_s) : std::string(",\n");
+    lines += record.prediction ? fmt::format(",{:.9g}", record.prediction->total_s) : std::string(",");
+    lines += fmt::format(",{},{}\n", record.attempt, record.is_disturbed() ? "yes" : "no");
   }
   return lines;
 }

@@ -1,9 +1,13 @@
 #include "cg/report/result_file.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "cg/base/errors.hpp"
 #include "cg/base/json_values.hpp"
@@ -15,6 +19,9 @@
 
 namespace cg2d {
 namespace {
+
+/// Versions of results that are read. The first one had no "quiet".
+constexpr std::array read_versions{1, result_schema_version};
 
 Json value_of(const ConfigurationAxis& axis, const Configuration& configuration) {
   const auto text = axis.print(configuration);
@@ -129,6 +136,7 @@ std::vector<ResultRecord> records_of_lines(std::string_view text, LinesOf source
     }
     text.remove_prefix(end + 1);
   }
+  mark_replaced(records);
   return records;
 }
 
@@ -137,8 +145,10 @@ bool is_single_run(const Json& json) { return json.is_object() && !json.contains
 /// Whether a text without an end of line can be the first line of a killed sweep. A foreign file must not be
 /// taken for that, since it would be dropped.
 bool is_part_of_sweep_line(std::string_view text) {
-  constexpr std::string_view beginning = R"({"schema_version":1,"program":{"name":"cg2d",)";
-  return text.starts_with(beginning) || beginning.starts_with(text);
+  return std::ranges::any_of(read_versions, [&](int version) {
+    const auto beginning = fmt::format(R"({{"schema_version":{},"program":{{"name":"cg2d",)", version);
+    return text.starts_with(beginning) || beginning.starts_with(text);
+  });
 }
 
 }  // namespace
@@ -162,9 +172,23 @@ void read_axes(const Json& json, Configuration& configuration) {
   }
 }
 
+void mark_replaced(std::vector<ResultRecord>& records) {
+  using Round = std::pair<std::string, int>;
+  const auto round_of = [](const ResultRecord& record) { return Round(record.asked.key(), record.round); };
+  std::map<Round, int> last_attempts;
+  for (const auto& record : records) {
+    auto& last = last_attempts[round_of(record)];
+    last = std::max(last, record.attempt);
+  }
+  for (auto& record : records) record.is_replaced = record.attempt < last_attempts.at(round_of(record));
+}
+
 ResultRecord record_from(const Json& run) {
-  if (run.at("schema_version") != 1)
-    throw InputError(fmt::format("its schema_version is {}, not 1", json_text(run.at("schema_version"))));
+  const auto& version = run.at("schema_version");
+  if (std::ranges::none_of(read_versions, [&](int known) { return version == known; })) {
+    throw InputError(fmt::format("its schema_version is {}, not one of {}", json_text(version),
+                                 fmt::join(read_versions, ", ")));
+  }
   ResultRecord record;
   record.asked = asked_from(run);
   record.status = run.at("status").get<std::string>();
@@ -180,8 +204,11 @@ ResultRecord record_from(const Json& run) {
   }
   record.phases_s = phases_from(run.at("phases"));
   record.prediction = prediction_from(run);
+  if (run.contains("quiet") && !run.at("quiet").is_null())
+    record.disturbance = text_in_json(run.at("quiet").at("reason").get<std::string>());
   if (run.contains("sweep")) {
     record.round = run.at("sweep").at("round").get<int>();
+    record.attempt = run.at("sweep").value("attempt", 1);
     record.duration_s = run.at("sweep").at("duration_s").get<double>();
   }
   return record;
@@ -242,6 +269,11 @@ std::vector<MeasuredConfiguration> gathered(const std::vector<ResultRecord>& rec
       all.emplace_back().asked = record.asked;
       found = all.end() - 1;
     }
+    if (record.is_replaced) {
+      ++found->replaced_count;
+      continue;
+    }
+    if (record.is_disturbed()) ++found->disturbed_count;
     if (!record.kernel_used.empty()) found->kernel_used = record.kernel_used;
     if (record.succeeded()) {
       found->runs.push_back(record);

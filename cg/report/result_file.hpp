@@ -45,8 +45,11 @@ struct PredictedTimes {
 struct ResultRecord {
   ConfiguredProblem asked;  ///< as asked for: kernel and transport may be automatic_choice
   int round = 1;
-  std::string status;  ///< as status_name() has it
-  std::string reason;  ///< empty on success
+  int attempt = 1;           ///< in the round: a disturbed run may be repeated
+  bool is_replaced = false;  ///< a later attempt of its round is there
+  std::string disturbance;   ///< why its times are disturbed; empty: quiet, or not known (schema_version 1)
+  std::string status;        ///< as status_name() has it
+  std::string reason;        ///< empty on success
   int exit_code = 0;
   std::string kernel_used;      ///< the kernel that ran; empty if the run ended before it was known
   std::int64_t n = 0;           ///< order of the matrix
@@ -59,11 +62,15 @@ struct ResultRecord {
   std::string maker;  ///< program and machine, see maker_of(); empty where the result does not say
 
   [[nodiscard]] bool succeeded() const { return status == "success" && !times_s.empty(); }
+  [[nodiscard]] bool is_disturbed() const { return !disturbance.empty(); }
 };
 
 /// The record of a result as report_json() makes it, with the key "sweep" in a sweep. Throws InputError, and
 /// the JSON library's exceptions where keys are missing.
 ResultRecord record_from(const nlohmann::ordered_json& run);
+
+/// Notes which records of one file a later attempt replaces.
+void mark_replaced(std::vector<ResultRecord>& records);
 
 /// The records of a text; anything else throws InputError, without the name of the file. A text that ends
 /// within a line of JSON Lines is no error here: see complete_lines().
@@ -90,6 +97,8 @@ struct MeasuredConfiguration {
   std::vector<double> times_s;        ///< of all their repetitions
   std::vector<std::string> statuses;  ///< of the failed ones
   std::string reason;                 ///< of the first failure
+  int disturbed_count = 0;            ///< of its runs, failed ones among them
+  int replaced_count = 0;             ///< disturbed runs that a later attempt replaced: not among its runs
 
   /// Whether its times count: no run failed.
   [[nodiscard]] bool is_sound() const { return statuses.empty() && !times_s.empty(); }
@@ -98,7 +107,8 @@ struct MeasuredConfiguration {
   [[nodiscard]] const ResultRecord& median_run() const;
 };
 
-/// Every configuration once, in the order of their first records.
+/// Every configuration once, in the order of their first records. Of a round that was repeated the last
+/// attempt counts, be it fast or slow: a choice by time would favour lucky runs.
 std::vector<MeasuredConfiguration> gathered(const std::vector<ResultRecord>& records);
 
 }  // namespace cg2d

@@ -34,7 +34,7 @@ std::string trace_head(const RunReport& report, std::span<const double> uncertai
     names.push_back({{"name", "process_name"},
                      {"ph", "M"},
                      {"pid", node},
-                     {"args", {{"name", "node " + environment.nodes[node].host}}}});
+                     {"args", {{"name", environment.nodes[node].name}}}});
   }
   for (std::size_t rank = 0; rank < environment.ranks.size(); ++rank) {
     const int number = static_cast<int>(rank);

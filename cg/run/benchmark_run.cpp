@@ -61,6 +61,8 @@ void BenchmarkRun::prepare() {
   wanted_events_ = wanted_events(options_.counters, group_);
   const int thread_count = configuration().thread_count;
   report_.environment = inspect_environment(group_, thread_count);
+  if (options_.names_hosts) name_by_host(*report_.environment);
+  if (group_.rank() == 0) report_.provenance = inspect_provenance(*report_.environment, options_.names_hosts);
   report_.wait_mode = report_.environment->wait_mode();
   group_.waiter().set_mode(report_.wait_mode);
   if (report_.environment->oversubscribed && thread_count > 1) {
@@ -243,6 +245,7 @@ void BenchmarkRun::perform() {
                        options_.time_phases);
   std::optional<PhaseCounters> phase_counters;
   RegionMeasurement measurement(solver, *communicator, group_);
+  measurement.measure_quiet(quiet_.emplace(group_, *report_.environment, configuration().thread_count));
   if (counters_) measurement.count_events(phase_counters.emplace(*counters_));
   const bool is_traced = !options_.trace.path.empty();
   if (is_traced) measurement.record_trace(options_.trace.step_count, product->part_count());
@@ -367,7 +370,8 @@ bool BenchmarkRun::iterate_once(int repeat_number, const InterruptWatch& watch, 
         {.time_s = group_.maximum(measurement.times().region_s),
          .steps = steps,
          .ranks = gather_one(group_, measurement.times()),
-         .counts = counters_ ? gather_one(group_, measurement.counts()) : std::vector<RankCounts>{}});
+         .counts = counters_ ? gather_one(group_, measurement.counts()) : std::vector<RankCounts>{},
+         .quiet = quiet_->result()});
   }
   const bool has_more = repeat_number < options_.repeat_count;
   if (is_complete && !(has_more && must_stop(steps.back()))) return true;

@@ -10,6 +10,7 @@
 #include "cg/base/progress.hpp"
 #include "cg/machine/environment.hpp"
 #include "cg/machine/machine_description.hpp"
+#include "cg/machine/quiet.hpp"
 #include "cg/machine/thread_binding.hpp"
 #include "cg/run/region_measurement.hpp"
 #include "cg/run/run_options.hpp"
@@ -82,6 +83,7 @@ class BenchmarkRun {
   GridShortlist grid_shortlist_;               ///< empty: there is no trial
   RankResult mine_;                            ///< of this rank
   std::vector<std::string> wanted_events_;     ///< and groups of events
+  std::optional<QuietMeter> quiet_;
   std::unique_ptr<EventCounters> counters_;
   std::optional<ThreadBinding> binding_;
   std::vector<TraceEvent> trace_events_;

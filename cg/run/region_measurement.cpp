@@ -29,6 +29,7 @@ std::vector<OuterStep> RegionMeasurement::around(
   solver_.timer().reset();
   const bool is_traced = begin_trace();
   const auto all_observers = with_own(observers, is_traced);
+  if (quiet_ != nullptr) quiet_->begin();
   group_.barrier();
   const Totals before = totals();
   if (counters_ != nullptr) counters_->begin_region();
@@ -38,6 +39,7 @@ std::vector<OuterStep> RegionMeasurement::around(
   times_.region_clocks = read_cycle_counter() - start_clocks;
   times_.region_s = stopwatch.seconds();
   if (counters_ != nullptr) counters_->end_region();
+  if (quiet_ != nullptr) quiet_->end();
   if (is_traced) end_trace();
   note_growth_since(before);
   return steps;

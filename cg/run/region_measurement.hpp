@@ -11,6 +11,7 @@
 #include <span>
 #include <vector>
 
+#include "cg/machine/quiet.hpp"
 #include "cg/run/run_observers.hpp"
 #include "cg/run/run_report.hpp"
 #include "cg/solver/npb_iteration.hpp"
@@ -34,6 +35,8 @@ class RegionMeasurement {
 
   /// Counts events of the phases from now on. The counters must outlive this.
   void count_events(PhaseCounters& counters);
+  /// Measures the machine's quiet in each region. The meter must outlive this.
+  void measure_quiet(QuietMeter& meter) { quiet_ = &meter; }
   /// Traces that many CG steps of the first region. product_parts: as BlockProduct::part_count().
   void record_trace(int step_count, std::size_t product_parts);
 
@@ -70,6 +73,7 @@ class RegionMeasurement {
   const comm::Communicator& communicator_;
   comm::RankGroup& group_;
   RankTimes times_{};
+  QuietMeter* quiet_ = nullptr;
   PhaseCounters* counters_ = nullptr;
   std::optional<CounterPause> counter_pause_;
   std::optional<PhaseTrace> trace_;

@@ -42,6 +42,7 @@ struct RunOptions {
   TraceOptions trace;
   bool measures_limits = false;  ///< --roofline
   bool stops_when_asked = true;  ///< by a signal, at the next outer iteration; else the caller sees to it
+  bool names_hosts = false;      ///< --hostname
   bool progress = false;         ///< asked for; a terminal gets it anyway
   std::int64_t memory_limit_bytes = 0;  ///< of a node; 0: all that is free there
 

@@ -18,6 +18,17 @@ double mean_over_ranks(const RepeatReport& repeat, const Value& value) {
 
 }  // namespace
 
+std::string disturbance(const RunReport& report) {
+  std::string text;
+  std::size_t count = 0;
+  for (const auto& repeat : report.repeats) {
+    if (!repeat.quiet.is_disturbed()) continue;
+    if (count++ == 0) text = repeat.quiet.reason();
+  }
+  if (count == 0 || report.repeats.size() == 1) return text;
+  return fmt::format("{} of {} repetitions, the first of them: {}", count, report.repeats.size(), text);
+}
+
 const RepeatReport& median_repeat(const RunReport& report) {
   return median_run_of(report.repeats, &RepeatReport::time_s);
 }

@@ -14,6 +14,8 @@
 #include "cg/base/sample.hpp"
 #include "cg/machine/environment.hpp"
 #include "cg/machine/performance_model.hpp"
+#include "cg/machine/provenance.hpp"
+#include "cg/machine/quiet.hpp"
 #include "cg/machine/thread_binding.hpp"
 #include "cg/matrix/matrix_source.hpp"
 #include "cg/matrix/problem.hpp"
@@ -50,6 +52,7 @@ struct RepeatReport {
   std::vector<OuterStep> steps;
   std::vector<RankTimes> ranks;
   std::vector<RankCounts> counts;  ///< of each rank; empty: no events were counted
+  QuietResult quiet;
 };
 
 /// One rank's block, memory and costs of timing.
@@ -97,6 +100,7 @@ struct RunReport {
   LoadedProfile profile;
   bool phases_timed = false;
   std::optional<Environment> environment;
+  std::optional<Provenance> provenance;             ///< on rank 0
   comm::WaitMode wait_mode = comm::WaitMode::spin;  ///< of ranks in the timed region
   std::optional<BindingResult> binding;             ///< unless the run ended before it
   /// By the calibrated description of this machine; on rank 0 only, and only where there is one.
@@ -118,6 +122,8 @@ std::optional<double> account_of(const RepeatReport& repeat, std::string_view ev
 /// Why the counts of an event in the repetition reported are not to be trusted: they contradict the system's
 /// account by more than 2 %, or nothing was counted and nothing says that this is right. Empty: no doubt.
 std::string doubt_about(const RunReport& report, std::size_t event);
+/// Why times of a report are disturbed, in one line: of all repeats. Empty where none is.
+std::string disturbance(const RunReport& report);
 
 /// Figures that follow from a report with at least one repeat.
 const RepeatReport& median_repeat(const RunReport& report);

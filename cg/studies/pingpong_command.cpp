@@ -41,11 +41,14 @@ ExitCode pingpong(const PingPongOptions& options, comm::RankGroup& group) {
   require_ranks_for(options, group.size());
   const Progress progress(options.progress, group.rank());
   const auto output = open_output(options.output, group);
-  const auto environment = inspect_environment(group, 1);
+  auto environment = inspect_environment(group, 1);
+  if (options.names_hosts) name_by_host(environment);
   PingPongReport report{.machine = environment.nodes.front().processor_with_caches(),
+                        .provenance = {},
                         .rank_count = group.size(),
                         .problem = options.problem,
                         .configuration = resolved(options, group.size())};
+  if (group.rank() == 0) report.provenance = inspect_provenance(environment, options.names_hosts);
   // The other ranks must not disturb the pair.
   group.waiter().set_mode(comm::WaitMode::sleep);
   for (const auto& pair : options.pairs) {

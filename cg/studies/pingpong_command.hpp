@@ -20,6 +20,7 @@ struct PingPongOptions {
   Configuration configuration;  ///< an open grid: the rule's; transports are compared, whatever it says
   std::string format = "text";
   std::string output;
+  bool names_hosts = false;
   bool progress = false;  ///< asked for; a terminal gets it anyway
 };
 

@@ -10,6 +10,7 @@
 
 #include "cg/base/json_values.hpp"
 #include "cg/base/values.hpp"
+#include "cg/report/report_origin.hpp"
 
 namespace cg2d {
 namespace {
@@ -168,6 +169,7 @@ Json pair_json(const PairResult& pair) {
 
 std::string write_pingpong_json(const PingPongReport& report) {
   Json json{{"schema_version", 1}, {"machine", report.machine}, {"ranks", report.rank_count}};
+  json["provenance"] = report.provenance ? provenance_json(*report.provenance) : Json(nullptr);
   json["pairs"] = Json::array();
   for (const auto& pair : report.pairs) json["pairs"].push_back(pair_json(pair));
   json["sums"] = Json::array();

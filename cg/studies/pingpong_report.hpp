@@ -2,11 +2,13 @@
 
 // The formats of `cg2d pingpong`: tables for people, JSON (pingpong_result.schema.json), CSV.
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "cg/machine/provenance.hpp"
 #include "cg/matrix/problem.hpp"
 #include "cg/solver/configuration.hpp"
 #include "cg/studies/pingpong_measure.hpp"
@@ -14,7 +16,8 @@
 namespace cg2d {
 
 struct PingPongReport {
-  std::string machine;  ///< processor of rank 0's node
+  std::string machine;                   ///< processor of rank 0's node
+  std::optional<Provenance> provenance;  ///< on rank 0
   int rank_count = 2;
   std::vector<PairResult> pairs{};
   /// Sums of 8 bytes over all ranks.

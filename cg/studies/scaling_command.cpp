@@ -41,8 +41,12 @@ CommunicationShares communication_shares(const RunReport& report) {
 }
 
 ScalingRun scaling_run_of(const ScalingWay& way, int round, const RunReport& report) {
-  ScalingRun run{
-      .way = way, .round = round, .code = report.code, .reason = report.reason, .problem = report.problem};
+  ScalingRun run{.way = way,
+                 .round = round,
+                 .code = report.code,
+                 .reason = report.reason,
+                 .problem = report.problem,
+                 .disturbance = disturbance(report)};
   if (report.is_resolved) run.configuration = report.configuration;
   if (!run.succeeded()) return run;
   run.time_s = median_repeat(report).time_s;
@@ -86,6 +90,9 @@ class WayComparison {
     if (study_.transports.empty()) study_.transports = {"two-sided", "shared"};
     study_.ways = ways_of(study_.core_counts, study_.transports, study_.configuration);
     study_.machine = inspect_environment(group_, 1);
+    if (options_.common.names_hosts) name_by_host(*study_.machine);
+    if (group_.rank() == 0)
+      study_.provenance = inspect_provenance(*study_.machine, options_.common.names_hosts);
     leave_out_unavailable_transports();
     leave_out_ways_without_room();
   }
@@ -172,8 +179,9 @@ class WayComparison {
     study_.runs.push_back(scaling_run_of(way, round, report));
     for (const auto& warning : report.warnings) warn(warning);
     const auto& run = study_.runs.back();
-    const auto result = run.succeeded() ? fmt::format("{:.4g} s", run.time_s)
-                                        : fmt::format("{}: {}", status_name(run.code), run.reason);
+    auto result = run.succeeded() ? fmt::format("{:.4g} s", run.time_s)
+                                  : fmt::format("{}: {}", status_name(run.code), run.reason);
+    if (run.is_disturbed()) result += fmt::format(", disturbed ({})", run.disturbance);
     progress_.say(fmt::format("run {} of {} ({}, round {}): {}", study_.runs.size(),
                               study_.ways.size() * static_cast<std::size_t>(study_.round_count), way.label(),
                               round, result));

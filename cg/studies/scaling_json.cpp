@@ -4,12 +4,13 @@
 
 #include "cg/base/json_values.hpp"
 #include "cg/report/report.hpp"
+#include "cg/report/report_origin.hpp"
 #include "cg/studies/scaling_table.hpp"
 
 namespace cg2d {
 namespace {
 
-constexpr int scaling_schema_version = 1;
+constexpr int scaling_schema_version = 2;
 
 Json machine_json(const std::optional<Environment>& seen) {
   if (!seen) return nullptr;
@@ -38,6 +39,8 @@ Json round_json(const ScalingRun& run) {
   json["zeta"] = is_there ? number_or_null(run.zeta) : Json(nullptr);
   json["moving_share"] = is_there ? Json(run.shares.moving) : Json(nullptr);
   json["waiting_share"] = is_there ? Json(run.shares.waiting) : Json(nullptr);
+  json["disturbed"] = run.is_disturbed();
+  json["disturbance"] = run.disturbance;
   return json;
 }
 
@@ -102,6 +105,7 @@ std::string write_scaling_json(const ScalingStudy& study) {
                   {"warnings", study.warnings},
                   {"scaling", study.weak ? "weak" : "strong"},
                   {"options", options_json(study)},
+                  {"provenance", study.provenance ? provenance_json(*study.provenance) : Json(nullptr)},
                   {"machine", machine_json(study.machine)},
                   {"verification", verification_json(study)},
                   {"ways", ways_json(study)}};

@@ -2,6 +2,8 @@
 
 // The measurements of the ways to use a node, the figures that follow, and the formats that show them. Pure.
 
+#include <algorithm>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -11,6 +13,7 @@
 #include "cg/base/errors.hpp"
 #include "cg/base/sample.hpp"
 #include "cg/machine/environment.hpp"
+#include "cg/machine/provenance.hpp"
 #include "cg/matrix/problem.hpp"
 #include "cg/studies/scaling_plan.hpp"
 
@@ -34,8 +37,10 @@ struct ScalingRun {
   double time_s = 0.0;  ///< of the timed region; this and the following members only on success
   double zeta = 0.0;
   CommunicationShares shares{};
+  std::string disturbance{};  ///< of its timed region, one line; empty: it was quiet
 
   [[nodiscard]] bool succeeded() const { return code == ExitCode::success; }
+  [[nodiscard]] bool is_disturbed() const { return !disturbance.empty(); }
 };
 
 /// The options and all measurements.
@@ -50,7 +55,8 @@ struct ScalingStudy {
   std::vector<ScalingRun> runs;  ///< in the order in which they ran
   std::vector<std::string> warnings;
   bool is_interrupted = false;
-  std::optional<Environment> machine;  ///< of all ranks started
+  std::optional<Environment> machine;    ///< of all ranks started
+  std::optional<Provenance> provenance;  ///< on rank 0
 };
 
 /// One way with its figures.
@@ -68,6 +74,9 @@ struct ScalingRow {
   bool is_best = false;
 
   [[nodiscard]] bool is_sound() const { return time_s.has_value(); }
+  [[nodiscard]] std::int64_t disturbed_count() const {
+    return std::ranges::count_if(runs, &ScalingRun::is_disturbed);
+  }
 };
 
 /// A row for each way, in the order of the plan.

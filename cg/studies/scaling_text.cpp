@@ -46,12 +46,27 @@ std::string line_of(const ScalingRow& row) {
   if (!row.is_sound())
     return begin("", "", row.runs.empty() ? "not run" : "failed", "", "", "", "", "", "", "");
   const auto& run = row.median_run;
-  return begin(
-      run.configuration->grid.name(), run.configuration->kernel, fmt::format("{:.6f}", row.time_s->median),
-      fmt::format("{:.0f} %", 100.0 * row.time_s->spread()), fmt::format("{:.1f}", row.mops_total),
-      row.speed_up ? fmt::format("{:.2f}", *row.speed_up) : "-",
-      row.efficiency ? percent(*row.efficiency) : "-", percent(run.shares.moving),
-      percent(run.shares.waiting), fmt::format("{:.3f}{}", row.ratio_to_best, row.is_best ? "*" : " "));
+  const auto* const best = row.is_best ? "*" : " ";
+  const auto* const disturbed = row.disturbed_count() > 0 ? "!" : " ";
+  return begin(run.configuration->grid.name(), run.configuration->kernel,
+               fmt::format("{:.6f}", row.time_s->median),
+               fmt::format("{:.0f} %", 100.0 * row.time_s->spread()), fmt::format("{:.1f}", row.mops_total),
+               row.speed_up ? fmt::format("{:.2f}", *row.speed_up) : "-",
+               row.efficiency ? percent(*row.efficiency) : "-", percent(run.shares.moving),
+               percent(run.shares.waiting), fmt::format("{:.3f}{}{}", row.ratio_to_best, best, disturbed));
+}
+
+/// Only where there is one, with the legend of its mark.
+std::string disturbances_of(const std::vector<ScalingRow>& rows) {
+  std::string text;
+  for (const auto& row : rows) {
+    const auto first = std::ranges::find_if(row.runs, &ScalingRun::is_disturbed);
+    if (first == row.runs.end()) continue;
+    text += fmt::format("  Disturbed (!): {}, {} of {}, in round {}: {}\n", row.way.label(),
+                        row.disturbed_count(), format_count(std::ssize(row.runs), "run"), first->round,
+                        first->disturbance);
+  }
+  return text;
 }
 
 std::string failures_of(const std::vector<ScalingRow>& rows) {
@@ -90,6 +105,7 @@ std::string write_text(const ScalingStudy& study) {
   }
   text += "\n";
   text += failures_of(rows);
+  text += disturbances_of(rows);
   text += verification_of(study);
   for (const auto& warning : study.warnings) text += fmt::format("  Warning: {}\n", warning);
   return text +
@@ -104,7 +120,7 @@ std::string write_csv(const ScalingStudy& study) {
   std::string text =
       "scaling,class,n,cores,way,transport,ranks,threads,grid,kernel,status,runs,median_s,minimum_s,maximum_"
       "s,"
-      "mops_total,speed_up,efficiency,moving_share,waiting_share,ratio_to_best\n";
+      "mops_total,speed_up,efficiency,moving_share,waiting_share,ratio_to_best,disturbed_runs\n";
   for (const auto& row : rows_of(study)) {
     const auto& way = row.way;
     const auto problem = scaled_problem(study.problem, way.core_count(), study.weak);
@@ -113,8 +129,9 @@ std::string write_csv(const ScalingStudy& study) {
                         way.configuration.thread_count);
     if (!row.is_sound()) {
       const auto failed = std::ranges::find_if(row.runs, [](const auto& run) { return !run.succeeded(); });
-      text += fmt::format(",,{},{},,,,,,,,,\n",
-                          failed == row.runs.end() ? "not-run" : status_name(failed->code), row.runs.size());
+      text += fmt::format(",,{},{},,,,,,,,,,{}\n",
+                          failed == row.runs.end() ? "not-run" : status_name(failed->code), row.runs.size(),
+                          row.disturbed_count());
       continue;
     }
     const auto optional_cell = [](const std::optional<double>& value) {
@@ -122,11 +139,11 @@ std::string write_csv(const ScalingStudy& study) {
     };
     const auto& run = row.median_run;
     text +=
-        fmt::format("{},{},{},{},{:.9f},{:.9f},{:.9f},{:.6f},{},{},{:.6f},{:.6f},{:.6f}\n",
+        fmt::format("{},{},{},{},{:.9f},{:.9f},{:.9f},{:.6f},{},{},{:.6f},{:.6f},{:.6f},{}\n",
                     run.configuration->grid.name(), run.configuration->kernel, status_name(ExitCode::success),
                     row.runs.size(), row.time_s->median, row.time_s->minimum, row.time_s->maximum,
                     row.mops_total, optional_cell(row.speed_up), optional_cell(row.efficiency),
-                    run.shares.moving, run.shares.waiting, row.ratio_to_best);
+                    run.shares.moving, run.shares.waiting, row.ratio_to_best, row.disturbed_count());
   }
   return text;
 }

@@ -79,11 +79,12 @@ class Sweep {
     skip_what_is_there();
   }
 
-  /// Rank 0 reads the file and broadcasts one letter per step: whether the file has it.
+  /// Rank 0 reads the file and broadcasts one letter per step: 'y' if the file has it, else the number of its
+  /// next attempt.
   void skip_what_is_there() {
     std::string is_there;
     if (group_.rank() == 0) {
-      for (const auto& step : steps_) is_there += has(step) ? 'y' : 'n';
+      for (const auto& step : steps_) is_there += letter_of(step);
       for (const auto& record : file_->records()) note(record);
       const auto present = std::ranges::count(is_there, 'y');
       if (file_->was_cut())
@@ -95,15 +96,25 @@ class Sweep {
     is_there = group_.broadcast(std::move(is_there));
     std::vector<SweepStep> missing;
     for (std::size_t k = 0; k < steps_.size(); ++k) {
-      if (is_there[k] == 'n') missing.push_back(steps_[k]);
+      if (is_there[k] == 'y') continue;
+      missing.push_back(steps_[k]);
+      missing.back().attempt = is_there[k] - '0';
     }
     steps_ = std::move(missing);
   }
 
-  [[nodiscard]] bool has(const SweepStep& step) const {
-    return std::ranges::any_of(file_->records(), [&](const auto& record) {
-      return record.round == step.round && record.asked == step.asked;
-    });
+  [[nodiscard]] char letter_of(const SweepStep& step) const {
+    const auto is_last = [&](const ResultRecord& record) {
+      return record.round == step.round && record.asked == step.asked && !record.is_replaced;
+    };
+    const auto last = std::ranges::find_if(file_->records(), is_last);
+    if (last == file_->records().end()) return '1';
+    return must_repeat(*last) ? static_cast<char>('1' + last->attempt) : 'y';
+  }
+
+  /// A failed run is never replaced.
+  [[nodiscard]] bool must_repeat(const ResultRecord& record) const {
+    return record.succeeded() && record.is_disturbed() && record.attempt <= options_.most_retries;
   }
 
   void note(const ResultRecord& record) {
@@ -111,27 +122,31 @@ class Sweep {
   }
 
   void perform(std::size_t index) {
-    const auto& step = steps_[index];
+    const auto step = steps_[index];
     const auto options = run_options_for(options_, step.asked);
     const Stopwatch watch;
     RunReport report;
     if (auto* const group = first_ranks_.of(step.asked.configuration.grid.rank_count()))
       report = complete_run(options, *group);
     const double duration_s = watch.seconds();
+    std::int64_t repeats = 0;
     agree_on(group_, [&] {
       if (group_.rank() != 0) return;
       // A run that fails is a result, too.
       file_->append(
           rendered([&] { return sweep_json(report_json(report), step, options_.round_count, duration_s); }));
       note(file_->records().back());
+      repeats = must_repeat(file_->records().back()) ? 1 : 0;
       tell(index);
     });
+    if (group_.maximum(repeats) != 0) repeat_step(steps_, index);
   }
 
   void tell(std::size_t index) const {
     const auto& record = file_->records().back();
-    const auto result = record.succeeded() ? fmt::format("{:.4g} s", record.times_s.front())
-                                           : record.status + ": " + record.reason;
+    auto result = record.succeeded() ? fmt::format("{:.4g} s", record.times_s.front())
+                                     : record.status + ": " + record.reason;
+    if (record.is_disturbed()) result += fmt::format(", disturbed ({})", record.disturbance);
     const auto rest =
         durations_.expected({steps_.begin() + static_cast<std::ptrdiff_t>(index) + 1, steps_.end()});
     progress_.say(fmt::format("run {} of {} ({}, round {}): {}; about {} left", index + 1, steps_.size(),

@@ -11,18 +11,22 @@
 
 namespace cg2d {
 
+/// The machine is not quiet enough for a run that was disturbed so many times.
+inline constexpr int most_sweep_retries = 8;
+
 /// The options of `cg2d sweep`.
 struct SweepOptions {
   SweepAxes axes;     ///< without rank counts: all ranks started
   RunOptions common;  ///< of every run, except for the axes
   int round_count = 3;
+  int most_retries = 2;  ///< repetitions of a disturbed run
   std::string output = "cg2d-sweep.jsonl";
   bool fresh = false;
   bool progress = false;  ///< asked for; a terminal gets it anyway
 };
 
 /// Makes the runs that the file does not have yet, appends a line for each, and prints the tables of the
-/// file. Collective. The exit code is that of the first failed run, or `interrupted`. Throws RunError on
+/// file. A disturbed run is repeated at the end of its round; every attempt is a line. Collective. The exit code is that of the first failed run, or `interrupted`. Throws RunError on
 /// every rank alike.
 ExitCode sweep(const SweepOptions& options, comm::RankGroup& group);
 

@@ -37,11 +37,8 @@ nlohmann::ordered_json sweep_json(nlohmann::ordered_json run, const SweepStep& s
   nlohmann::ordered_json asked{
       {"class", run.at("problem").at("class")}, {"columns", grid.columns}, {"rows", grid.rows}};
   put_axes(asked, step.asked.configuration, AxesIn::a_sweep);
-  run["sweep"] = {{"key", step.asked.key()},
-                  {"round", step.round},
-                  {"rounds", round_count},
-                  {"duration_s", duration_s},
-                  {"configuration", std::move(asked)}};
+  run["sweep"] = {{"key", step.asked.key()}, {"round", step.round},      {"attempt", step.attempt},
+                  {"rounds", round_count},   {"duration_s", duration_s}, {"configuration", std::move(asked)}};
   return run;
 }
 
@@ -105,6 +102,7 @@ void SweepFile::append(const nlohmann::ordered_json& run) {
   }
   if (fsync(descriptor_) != 0) cannot_append(path_);
   records_.push_back(std::move(added));
+  mark_replaced(records_);
 }
 
 }  // namespace cg2d

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "cg/base/errors.hpp"
 #include "cg/base/values.hpp"
@@ -52,6 +53,14 @@ std::vector<SweepStep> interleaved(const std::vector<ConfiguredProblem>& configu
     for (const auto& asked : configurations) steps.push_back({.asked = asked, .round = round});
   }
   return steps;
+}
+
+void repeat_step(std::vector<SweepStep>& steps, std::size_t index) {
+  auto again = steps[index];
+  ++again.attempt;
+  const auto after = std::find_if(steps.begin() + static_cast<std::ptrdiff_t>(index), steps.end(),
+                                  [&](const auto& step) { return step.round > again.round; });
+  steps.insert(after, std::move(again));
 }
 
 std::optional<comm::ProcessGrid> official_grid(int rank_count) {

@@ -2,6 +2,7 @@
 
 // The runs of a sweep, their order, and the time that the rest will take. Pure: no MPI, no files.
 
+#include <cstddef>
 #include <map>
 #include <optional>
 #include <string>
@@ -27,11 +28,17 @@ struct SweepAxes {
 /// with any of the columns, and for a value that its axis does not have.
 std::vector<ConfiguredProblem> configurations_of(const SweepAxes& axes, const Configuration& common = {});
 
-/// One run: a problem with a configuration in one round, from 1 on.
+/// One run: a problem with a configuration in one round, from 1 on. Disturbed runs have several attempts.
 struct SweepStep {
   ConfiguredProblem asked;
   int round = 1;
+  int attempt = 1;
 };
+
+/// Inserts the next attempt of steps[index] after all other steps of its round: later, since a disturbance
+/// lasts, and within the round, whose runs are compared with each other. steps[index] has been performed, and
+/// steps of later rounds have not.
+void repeat_step(std::vector<SweepStep>& steps, std::size_t index);
 
 /// All configurations in round 1, then all in round 2 and so on: a drift of the machine affects all alike.
 std::vector<SweepStep> interleaved(const std::vector<ConfiguredProblem>& configurations, int round_count);

@@ -51,12 +51,17 @@ std::string cell_text(const MeasuredConfiguration& cell, const MeasuredConfigura
   std::string marks;
   if (&cell == best) marks += '*';
   if (official_grid(grid.rank_count()) == grid) marks += 'o';
-  if (!cell.is_sound()) return fmt::format("failed{:<2}     ", marks);
+  if (cell.disturbed_count > 0) marks += '!';
+  if (!cell.is_sound()) return fmt::format("failed{:<3}    ", marks);
   const auto sample = sample_of(cell.times_s);
-  return fmt::format("{:.4g}{:<2} {:>3.0f}%", sample.median, marks, 100.0 * sample.spread());
+  return fmt::format("{:.4g}{:<3}{:>3.0f}%", sample.median, marks, 100.0 * sample.spread());
 }
 
 constexpr int cell_width = 16;
+
+constexpr std::string_view disturbance_legend =
+    "! something else worked on the machine during one of these runs. Of a round that was repeated the last "
+    "attempt counts.\n";
 
 /// The kernels that ran, as " (sell)", where the choice was automatic.
 std::string used_kernels(const Table& table) {
@@ -153,6 +158,21 @@ std::string failures_of(const Table& table) {
   return text;
 }
 
+/// The runs that were disturbed: those that count, and those that were repeated.
+std::string disturbances_of(const Table& table) {
+  std::string text;
+  for (const auto& [rank_count, row] : table.rows) {
+    for (const auto& [columns, cell] : row) {
+      if (cell.disturbed_count == 0 && cell.replaced_count == 0) continue;
+      text += fmt::format("  Disturbed: {}, {} of {}; {} more were repeated\n",
+                          cell.asked.configuration.grid.name(), cell.disturbed_count,
+                          format_count(std::ssize(cell.runs) + std::ssize(cell.statuses), "run"),
+                          cell.replaced_count);
+    }
+  }
+  return text;
+}
+
 std::string predictions_of(const Table& table) {
   std::vector<MeasuredConfiguration> cells;
   for (const auto& [rank_count, row] : table.rows) {
@@ -164,7 +184,7 @@ std::string predictions_of(const Table& table) {
 std::string table_text(const Table& table, const NamedAxes& axes) {
   std::string text = title_of(table, axes) + lines_of(table);
   for (const auto& [rank_count, row] : table.rows) text += verdict_on(rank_count, row);
-  return text + failures_of(table) + predictions_of(table);
+  return text + failures_of(table) + disturbances_of(table) + predictions_of(table);
 }
 
 /// One value for each phase, then the total; empty where it is not known.
@@ -234,9 +254,12 @@ std::string sweep_tables(const std::vector<ResultRecord>& records) {
     text += table_text(table, axes);
   }
   if (text.empty()) return "No results.\n";
-  return text +
-         "\nSeconds are medians; the per cent are the spread, (maximum - minimum) / median. * the best grid "
-         "of its ranks,\no the grid of the official program. Px: process columns.\n";
+  text +=
+      "\nSeconds are medians; the per cent are the spread, (maximum - minimum) / median. * the best grid "
+      "of its ranks,\no the grid of the official program. Px: process columns.\n";
+  const bool is_disturbed = std::ranges::any_of(records, &ResultRecord::is_disturbed);
+  if (is_disturbed) text += disturbance_legend;
+  return text;
 }
 
 std::string prediction_lines(const std::vector<MeasuredConfiguration>& cells) {

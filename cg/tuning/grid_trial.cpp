@@ -81,7 +81,7 @@ std::string why_skipped(const GridTrialConfig& config, std::span<const comm::Pro
     // Half of it stays free: the estimate is for one grid, with nothing else in the process.
     if (bytes > node.available_bytes / 2)
       return fmt::format("the blocks of {} grids would take {} on {}", grids.size(), format_bytes(bytes),
-                         node.host);
+                         node.name);
   }
   return {};
 }

@@ -159,7 +159,7 @@ void check_memory(const MatrixSource& source, const Configuration& configuration
           fmt::format(
               "not enough memory on {}: the run needs {} there ({}, up to {} each), {} are available; "
               "take a smaller class or more nodes",
-              info.host, format_bytes(needed), format_count(info.rank_count, "rank"), format_bytes(largest),
+              info.name, format_bytes(needed), format_count(info.rank_count, "rank"), format_bytes(largest),
               format_bytes(info.available_bytes)));
     }
   }

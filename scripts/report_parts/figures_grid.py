@@ -1,6 +1,6 @@
 """Which grid is fastest: figures over ranks and process columns."""
 
-from . import style
+from . import quiet, style
 from .panels import Axis, BarPanel, Bars, Cell, Figure, HeatPanel, Line, LinePanel
 from .studies import grid_name, official_grid, percent, seconds
 
@@ -17,7 +17,7 @@ def case_tip(case, *more):
     repeats = len(case.times_s)
     lines = [
         f"{ranks_text(case.grid[0] * case.grid[1])}, grid {grid_name(case.grid)}",
-        f"median {seconds(case.median_s)} of {repeats} run{'' if repeats == 1 else 's'}",
+        f"median {seconds(case.median_s)} of {repeats} run{'' if repeats == 1 else 's'}{quiet.mark(case)}",
         f"{seconds(min(case.times_s))} to {seconds(max(case.times_s))}",
         case.settings,
     ]

@@ -105,7 +105,8 @@ def repeats_panel(study, rank_count, cases):
         deviations = [100 * (time_s / median - 1) for time_s in case.times_s]
         tips = [
             f"{study.name}, grid {grid_name(case.grid)}, repeat {number}\n{seconds(time_s)}: {deviation:+.1f} % of the median"
-            for number, (time_s, deviation) in enumerate(zip(case.times_s, deviations), 1)
+            + (f"\ndisturbed: {reason}" if reason else "")
+            for number, (time_s, deviation, reason) in enumerate(zip(case.times_s, deviations, case.disturbances), 1)
         ]
         lines.append(Line(grid_name(case.grid), list(range(len(tips))), deviations, colour, tips, marker))
     most = max(len(line.x) for line in lines)

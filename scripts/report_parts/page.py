@@ -4,7 +4,7 @@ import html
 import json
 import pathlib
 
-from . import figures_grid, paint_page, panels, style
+from . import figures_grid, paint_page, panels, quiet, style
 from .errors import UNAVAILABLE, ReportError
 from .figures_grid import gain_text, ranks_text
 from .studies import grid_name, percent, seconds
@@ -64,6 +64,7 @@ def verdict(material, wrong_count):
         lines.append(f"{where}: the best grid is <b>{grid_name(best.grid)}</b>, with <b>{seconds(best.median_s)}</b>.")
         lines.append(gains(study, rank_count))
     lines += settings_gains(study, rank_count)
+    lines += [escape(line) for line in quiet.page_lines([run for case in study.all_cases() for run in case.runs])]
     return f'<div class="verdict{" wrong" if wrong_count else ""}">{"".join(f"<p>{line}</p>" for line in lines)}</div>'
 
 
@@ -112,7 +113,7 @@ def best_grids(material):
             rows.append(
                 (
                     study.name, rank_count, grid_name(best.grid), seconds(best.median_s), spread,
-                    len(best.times_s), gain["official"], gain["worst"], best.settings,
+                    f"{len(best.times_s)}{quiet.mark(best)}", gain["official"], gain["worst"], best.settings,
                 )
             )  # fmt: skip
     heads = (
@@ -130,13 +131,21 @@ def runs_text(count):
     return f"{count} run" + ("" if count == 1 else "s")
 
 
+def commit_text(document):
+    provenance = document.get("provenance")
+    if not provenance:
+        return "not known"
+    return provenance["commit"][:12] + (", tree changed" if provenance["tree_changed"] else "")
+
+
 def environment(runs):
     documents = [run.document for run in runs]
     environments = [document["environment"] for document in documents]
     nodes = [node for environment in environments for node in environment["nodes"]]
     crowded = sum(bool(environment.get("oversubscribed")) for environment in environments)
+    dates = sorted(document["provenance"]["time"] for document in documents if document.get("provenance"))
     rows = [
-        ("machine", several(f"{node['host']}: {node['processor']}, {node['cores']} cores" for node in nodes)),
+        ("machine", several(f"{node['name']}: {node['processor']}, {node['cores']} cores" for node in nodes)),
         ("nodes of a run", several(sorted({len(environment["nodes"]) for environment in environments}))),
         ("MPI", several(environment["mpi"] for environment in environments)),
         ("BLAS", several(environment["blas"] for environment in environments)),
@@ -147,6 +156,8 @@ def environment(runs):
         ("huge pages", several(environment["transparent_huge_pages"] or "not known" for environment in environments)),
         ("instruction set", several(document["configuration"]["instruction_set"] for document in documents)),
         ("cg2d", several(document["program"]["version"] for document in documents)),
+        ("commit", several(commit_text(document) for document in documents)),
+        ("measured", " to ".join(dict.fromkeys(dates[:1] + dates[-1:])) or "not known"),
         ("results", f"{runs_text(len(runs))}, {crowded or 'none'} with more ranks or threads than cores"),
     ]
     return table((), rows)

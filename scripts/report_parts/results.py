@@ -6,10 +6,11 @@ import math
 import pathlib
 import statistics
 
+from . import quiet
 from .errors import BAD_DATA, NO_INPUT, ReportError
 from .style import PHASE_COLOURS
+from .versions import SCHEMA_VERSIONS, upgraded
 
-SCHEMA_VERSION = 1
 PHASES = tuple(PHASE_COLOURS)  # in the order in which figures stack them
 
 
@@ -36,6 +37,11 @@ class Run:
     @property
     def times_s(self):
         return self.document["result"]["repeats"]["times_s"]
+
+    @property
+    def disturbances(self):
+        """Why each of the times was disturbed; "" for a quiet one."""
+        return quiet.disturbances_of(self.document)
 
     @property
     def is_wrong(self):
@@ -139,8 +145,12 @@ def check_keys(document):
         for key in keys:
             document[part][key]
     for node in document["environment"]["nodes"]:
-        for key in ("host", "processor", "cores"):
+        for key in ("name", "processor", "cores"):
             node[key]
+    quiet.disturbances_of(document)
+    if provenance := document.get("provenance"):
+        provenance["time"] + provenance["commit"] + ""
+        provenance["tree_changed"]
     for step in document["outer_steps"]:
         for key in ("step", "zeta", "rnorm"):
             step[key]
@@ -169,6 +179,7 @@ def check_roofline(roofline):
 def check_finished(place, document):
     """Checks that a finished run has all keys that the figures need."""
     try:
+        document = upgraded(document)
         run = Run(place, document)
         check_keys(document)
         check_numbers(run)
@@ -185,8 +196,9 @@ def read_run(place, document, notes):
     if not isinstance(document, dict) or "status" not in document or "schema_version" not in document:
         raise ReportError(BAD_DATA, f"{place}: not a result of cg2d run --format json or of cg2d sweep")
     version = document["schema_version"]
-    if version != SCHEMA_VERSION:
-        raise ReportError(BAD_DATA, f"{place}: schema_version is {version!r}; this report reads {SCHEMA_VERSION}")
+    if version not in SCHEMA_VERSIONS:
+        known = " and ".join(map(str, SCHEMA_VERSIONS))
+        raise ReportError(BAD_DATA, f"{place}: schema_version is {version!r}; this report reads {known}")
     if document["status"] in ("success", "verification-failed"):
         return check_finished(place, document)
     reason = document.get("reason") or "a plan has no times"
@@ -198,7 +210,8 @@ def read_results(paths):
     """Throws ReportError if a file cannot be read, and if no run has finished."""
     results = Results(runs=[], notes=[])
     for path in paths:
-        for place, document in documents_of(path, results.notes):
+        documents = documents_of(path, results.notes)
+        for place, document in quiet.without_replaced(path, documents, results.notes):
             run = read_run(place, document, results.notes)
             if run:
                 results.runs.append(run)

@@ -30,6 +30,11 @@ class Case:
         return [time_s for run in self.runs for time_s in run.times_s]
 
     @property
+    def disturbances(self):
+        """Why each of the times was disturbed; "" for a quiet one."""
+        return [reason for run in self.runs for reason in run.disturbances]
+
+    @property
     def median_s(self):
         return statistics.median(self.times_s)
 

@@ -62,6 +62,7 @@ cg2d_add_program_test(foreign_bytes_test SCRIPT program/foreign_bytes_test.py TI
 cg2d_add_program_test(thread_waiting_test SCRIPT program/thread_waiting_test.py TIMEOUT 300)
 cg2d_add_program_test(blas_threads_test SCRIPT program/blas_threads_test.py LABELS quick TIMEOUT 300)
 cg2d_add_program_test(binding_test SCRIPT program/binding_test.py TIMEOUT 300)
+cg2d_add_program_test(quiet_run_test SCRIPT program/quiet_run_test.py TIMEOUT 300)
 cg2d_add_program_test(overlap_run_test SCRIPT program/overlap_run_test.py TIMEOUT 300)
 cg2d_add_program_test(counters_test ALONE SCRIPT program/counters_test.py TIMEOUT 300)
 cg2d_add_program_test(stray_memory_test ALONE SCRIPT program/stray_memory_test.py TIMEOUT 300)

@@ -5,6 +5,7 @@ import io
 import json
 import os
 import pathlib
+import re
 import signal
 import tempfile
 import unittest
@@ -17,8 +18,6 @@ from program_runner import (
     MEMORY,
     MPIEXEC,
     PROGRAM,
-    PROJECT,
-    SCHEMA,
     SUCCESS,
     USAGE,
     BackgroundRun,
@@ -26,8 +25,8 @@ from program_runner import (
     run_command,
     run_program,
 )
+from schemas import study_validator
 
-SCALING_SCHEMA = PROJECT / "cg" / "studies" / "scaling_result.schema.json"
 TOLERANCE = 1e-10  # of the benchmark, for zeta
 SHORT = ("--niter", "1", "--rounds", "1")  # where the figures do not matter
 
@@ -54,12 +53,7 @@ FOUR_CORES = [
 class ScalingTest(ProgramTest):
     @classmethod
     def setUpClass(cls):
-        schema = json.loads(SCALING_SCHEMA.read_text())
-        jsonschema.Draft202012Validator.check_schema(schema)
-        # The schema refers to the other one, which is beside it where both are installed.
-        beside = {SCALING_SCHEMA.with_name(SCHEMA.name).as_uri(): json.loads(SCHEMA.read_text())}
-        resolver = jsonschema.RefResolver(SCALING_SCHEMA.as_uri(), schema, store=beside)
-        cls.validator = jsonschema.Draft202012Validator(schema, resolver=resolver)
+        cls.validator = study_validator("scaling_result.schema.json")
 
     def scaling(self, rank_count, *arguments):
         words = [] if "--class" in arguments else ["--class", "S"]
@@ -126,7 +120,8 @@ class Strong(ScalingTest):
             r"    2  threads only        -           1 x 2  1x1    ",
         ):
             self.assertRegex(outcome.stdout, rf"(?m)^{line}")
-        self.assertEqual(outcome.stdout.count(" 1.000*\n"), 2, outcome)
+        # The machine may be busy: then there is a mark.
+        self.assertEqual(len(re.findall(r" 1\.000\*!?\n", outcome.stdout)), 2, outcome)
 
     def test_lists_of_cores_transports_and_the_kernel(self):
         document = self.valid_document(

@@ -122,7 +122,7 @@ class TuneTest(ProgramTest):
                 self.assertEqual((tuning["kernel_by"], tuning["settings_by"]), ("built-in rule", "built-in rule"))
                 self.assertIn(reason, tuning["no_profile_because"])
                 outcome = self.run_well(2, "run", "--class", "S", *arguments)
-                self.assertEqual((outcome.stdout + outcome.stderr).count(reason), 1, outcome)
+                self.assertEqual(outcome.said().count(reason), 1, outcome)
 
     def test_a_named_file_that_is_no_profile(self):
         broken = pathlib.Path(self.folder.name) / "broken.json"

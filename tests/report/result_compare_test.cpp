@@ -77,6 +77,13 @@ TEST(ResultExportTest, ExtraPGetsALinePerMeasuredValue) {
       (nlohmann::json{{"params", parameters}, {"callpath", "multiply"}, {"metric", "time"}, {"value", 0.2}}));
 }
 
+TEST(ResultExportTest, ExtraPGetsNoRunThatWasRepeated) {
+  auto replaced = record_of(1, 2, 9.0);
+  replaced.is_replaced = true;
+  const auto text = extra_p_lines({replaced, record_of(1, 2, 1.0)});
+  EXPECT_EQ(text, extra_p_lines({record_of(1, 2, 1.0)}));
+}
+
 TEST(ResultExportTest, WhatVariesTellsMeasurementsApart) {
   auto other = record_of(2, 1, 2.0);
   other.asked.configuration.kernel = "sell";
@@ -103,13 +110,17 @@ TEST(ResultExportTest, AxesThatAreNumbersOrFlagsAreNamed) {
 TEST(ResultExportTest, CsvHasALinePerRun) {
   auto odd = failed_record_of(2, 1, "unavailable");
   odd.asked.problem = "U(n 5, nonzer 1)";
-  const auto text = csv_lines({record_of(1, 2, 1.5), odd});
-  EXPECT_NE(text.find("\nS,1400,2,1,2,auto,sell,two-sided,1,reduce-scatter,off,1,success,1.5,,,,,,,\n"),
+  auto again = record_of(1, 2, 1.5);
+  again.attempt = 2;
+  again.disturbance = "a compiler";
+  const auto text = csv_lines({again, odd});
+  EXPECT_NE(text.find("\nS,1400,2,1,2,auto,sell,two-sided,1,reduce-scatter,off,1,success,1.5,,,,,,,,2,yes\n"),
             std::string::npos)
       << text;
-  EXPECT_NE(text.find("\n\"U(n 5, nonzer "
-                      "1)\",1400,2,2,1,auto,sell,two-sided,1,reduce-scatter,off,1,unavailable,,,,,,,,\n"),
-            std::string::npos)
+  EXPECT_NE(
+      text.find("\n\"U(n 5, nonzer "
+                "1)\",1400,2,2,1,auto,sell,two-sided,1,reduce-scatter,off,1,unavailable,,,,,,,,,1,no\n"),
+      std::string::npos)
       << text;
 }
 

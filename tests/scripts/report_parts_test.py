@@ -8,11 +8,14 @@ import sys
 import tempfile
 import unittest
 
-from program_runner import PROJECT, SUCCESS, USAGE, run_command, run_program
+import jsonschema
+
+from program_runner import PROJECT, SCHEMA, SUCCESS, USAGE, run_command, run_program
 from report_facts import (
     BENCH,
     PROFILE,
     as_class_b,
+    as_disturbed,
     real_sweep,
     with_counters,
     with_predictions,
@@ -21,10 +24,21 @@ from report_facts import (
     write_lines,
 )
 
-from report_parts import cp_pacs, figures_counters, figures_grid, figures_prediction, figures_roofline, page, results, style
+from report_parts import (
+    cp_pacs,
+    figures_counters,
+    figures_grid,
+    figures_prediction,
+    figures_roofline,
+    figures_run,
+    page,
+    results,
+    style,
+)
 from report_parts.errors import BAD_DATA, CANNOT_CREATE, NO_INPUT, UNAVAILABLE, ReportError
 from report_parts.figure_table import FIGURES, Material
 from report_parts.studies import make_studies, official_grid, percent, seconds
+from report_parts.versions import upgraded
 
 
 class ReportParts(unittest.TestCase):
@@ -77,8 +91,8 @@ class Readers(ReportParts):
             ("class S took long\n", "neither JSON nor JSON Lines"),
             ("[]", "not a result"),
             ("{}", "not a result"),
-            ('{"schema_version": 2, "status": "success"}', "schema_version is 2; this report reads 1"),
-            ('{"schema_version": 1, "status": "success"}', "no 'problem'"),
+            ('{"schema_version": 3, "status": "success"}', "schema_version is 3; this report reads 1 and 2"),
+            ('{"schema_version": 2, "status": "success"}', "no 'problem'"),
             ('{"schema_version": 1, "status": "planned"}', "no finished run"),
         ):
             self.refusal(BAD_DATA, why, results.read_results, [self.file(text)])
@@ -97,6 +111,9 @@ class Readers(ReportParts):
         wrong(lambda document: document.pop("problem"))
         wrong(lambda document: document["environment"].pop("mpi"))
         wrong(lambda document: document["environment"].update(nodes=[]))
+        wrong(lambda document: document.update(quiet={"repeats": [{}]}))
+        wrong(lambda document: document.update(quiet={"repeats": [{"reasons": [1]}]}))
+        wrong(lambda document: document.update(provenance={"time": "now", "commit": None}))
         wrong(lambda document: document.update(prediction={"machine": "test", "total_s": 1.0}))
         wrong(lambda document: document.update(roofline={"flops_per_s": 1.0}))
         wrong(lambda document: document.update(counters={"events": [{"name": "perf::TASK-CLOCK"}]}))
@@ -161,6 +178,54 @@ class Studies(ReportParts):
         texts = [seconds(value) for value in (12.34, 0.9999, 0.01234, 2e-6)]
         self.assertEqual(texts, ["12.3 s", "1.00 s", "12.3 ms", "2.00 µs"])
         self.assertEqual([percent(value) for value in (1.004, 0.9, 1.25)], ["+0.4 %", "-10 %", "+25 %"])
+
+
+class Quiet(ReportParts):
+    """Runs that other work on the machine disturbed."""
+
+    def test_a_repeated_run_is_left_out_and_noted(self):
+        first, second = as_disturbed(self.sweep[0], "a compiler"), copy.deepcopy(self.sweep[0])
+        second["sweep"]["attempt"] = 2
+        read = self.read(first, second, self.sweep[-1])
+        self.assertEqual([run.document for run in read.runs], [second, self.sweep[-1]])
+        self.assertEqual([note.partition(": ")[2] for note in read.notes],
+                         ["1 disturbed run that was repeated is left out; the last attempt of a round counts"])  # fmt: skip
+
+    def test_the_page_says_how_many_and_why(self):
+        self.assertNotIn("disturbed", page.verdict(Material(self.read(*self.sweep)), 0))
+        # The number of ranks that the figure of the repeats shows.
+        documents = [document for document in self.sweep if document["configuration"]["ranks"] == 2]
+        documents[0] = as_disturbed(documents[0], "a <compiler>")
+        material = Material(self.read(*documents))
+        self.assertIn(
+            f"1 of {len(documents)} times was disturbed by other work on the machine, and may be too long: a &lt;compiler&gt;.",
+            page.verdict(material, 0),
+        )
+        tips = [tip for panel in figures_run.repeats(material).panels for line in panel.lines for tip in line.tips]
+        self.assertEqual(sum("\ndisturbed: a <compiler>" in tip for tip in tips), 1)
+
+    def test_results_of_the_first_schema_are_read(self):
+        document = copy.deepcopy(self.sweep[-1])
+        document["schema_version"] = 1
+        for key in ("quiet", "provenance"):
+            del document[key]
+        del document["sweep"]["attempt"]
+        for node in document["environment"]["nodes"]:
+            node["host"] = node.pop("name")
+            for key in ("governor", "numa_nodes", "load_average"):
+                del node[key]
+        for place in document["environment"]["binding"]:
+            place["host"] = document["environment"]["nodes"][place.pop("node")]["host"]
+        before = copy.deepcopy(document)
+        read = self.read(document)
+        (run,) = read.runs
+        jsonschema.Draft202012Validator(json.loads(SCHEMA.read_text())).validate(run.document)
+        self.assertEqual(run.disturbances, [""])
+        self.assertIn("<td>not known</td>", page.environment(read.runs))
+        self.assertEqual(upgraded(run.document), run.document)
+        self.assertEqual(document, before, "the input stays as it is")
+        del document["environment"]["nodes"][0]["host"]
+        self.refusal(BAD_DATA, "run_result.schema.json", self.read, document)
 
 
 class FigureTable(ReportParts):

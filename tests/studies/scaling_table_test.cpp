@@ -96,7 +96,22 @@ TEST(ScalingTableTest, AFailedRunSpoilsItsWay) {
   const auto text = scaling_format("text").write(study);
   expect_in(text, "failed");
   expect_in(text, "not-enough-memory: not enough memory on this node");
-  expect_in(scaling_format("csv").write(study), "shared,2,1,,,not-enough-memory,1,,,,,,,,,\n");
+  expect_in(scaling_format("csv").write(study), "shared,2,1,,,not-enough-memory,1,,,,,,,,,,0\n");
+}
+
+TEST(ScalingTableTest, DisturbedRunsAreMarkedAndNamed) {
+  auto study = two_core_study();
+  const auto quiet = scaling_format("text").write(study);
+  EXPECT_EQ(quiet.find('!'), std::string::npos) << quiet;
+  study.runs[2].disturbance = "a compiler";
+  EXPECT_EQ(rows_of(study)[2].disturbed_count(), 1);
+  const auto text = scaling_format("text").write(study);
+  expect_in(text, "1.000*!\n");
+  expect_in(
+      text,
+      "  Disturbed (!): 2 cores, shared-memory ranks, shared, 2 x 1, 1 of 1 run, in round 1: a compiler\n");
+  expect_in(scaling_format("csv").write(study), ",1.000000,1\n");
+  expect_in(scaling_format("json").write(study), "\"disturbance\": \"a compiler\"");
 }
 
 TEST(ScalingTableTest, WithoutOneCoreThereIsNoSpeedUp) {

@@ -202,6 +202,40 @@ TEST(ResultFileTest, EveryAxisOfARunIsRead) {
   }
 }
 
+/// Lines of one round; "quiet" as a run writes it.
+std::string disturbed_line_of(int attempt, const std::string& reason) {
+  auto line = sweep_json_of(1, 2, 1);
+  line["sweep"]["attempt"] = attempt;
+  line["quiet"] = {{"disturbed", !reason.empty()}, {"reason", reason}};
+  return sweep_line(line);
+}
+
+TEST(ResultFileTest, TheLastAttemptOfARoundReplacesTheOthers) {
+  const auto records = parse_sweep(disturbed_line_of(1, "a compiler") + line_of(2, 1, 1) +
+                                   disturbed_line_of(2, "") + line_of(1, 2, 2));
+  ASSERT_EQ(records.size(), 4U);
+  EXPECT_EQ(records[0].disturbance, "a compiler");
+  EXPECT_TRUE(records[0].is_replaced);
+  EXPECT_EQ(records[2].attempt, 2);
+  for (const std::size_t other : {1U, 2U, 3U}) {
+    EXPECT_FALSE(records[other].is_replaced) << other;
+    EXPECT_FALSE(records[other].is_disturbed()) << other;
+  }
+}
+
+TEST(ResultFileTest, TheFirstSchemaIsRead) {
+  auto line = sweep_json_of(1, 2, 1);
+  line["schema_version"] = 1;
+  line.erase("quiet");
+  line["sweep"].erase("attempt");
+  const auto records = parse_sweep(sweep_line(line) + sweep_line(line).substr(0, 30));
+  ASSERT_EQ(records.size(), 1U);
+  EXPECT_EQ(records.front().attempt, 1);
+  EXPECT_FALSE(records.front().is_disturbed());
+  line["schema_version"] = 3;
+  EXPECT_THROW(static_cast<void>(parse_sweep(sweep_line(line))), InputError);
+}
+
 TEST(ResultFileTest, WithoutAFormOfTheSumItIsTheUsualOne) {
   auto line = line_of(1, 2, 1);
   const std::string words = R"(,"sum_form":"reduce-scatter")";

@@ -110,6 +110,23 @@ TEST(SweepPlanTest, RoundsAreInterleaved) {
   EXPECT_EQ(order, (std::vector<std::string>{"1x2 1", "2x1 1", "1x2 2", "2x1 2"}));
 }
 
+TEST(SweepPlanTest, AStepIsRepeatedAtTheEndOfItsRound) {
+  auto steps = interleaved({{.problem = "S"}, {.problem = "W"}, {.problem = "A"}}, 2);
+  const auto order = [&] {
+    std::string text;
+    for (const auto& step : steps)
+      text += step.asked.problem + std::to_string(step.round) + std::to_string(step.attempt) + " ";
+    return text;
+  };
+  repeat_step(steps, 0);
+  EXPECT_EQ(order(), "S11 W11 A11 S12 S21 W21 A21 ");
+  repeat_step(steps, 1);
+  repeat_step(steps, 3);
+  EXPECT_EQ(order(), "S11 W11 A11 S12 W12 S13 S21 W21 A21 ");
+  repeat_step(steps, steps.size() - 1);
+  EXPECT_EQ(order(), "S11 W11 A11 S12 W12 S13 S21 W21 A21 A22 ");
+}
+
 TEST(SweepPlanTest, TheOfficialGridHasAsManyColumnsAsRowsOrTwiceAsMany) {
   const auto name_of = [](int rank_count) {
     const auto grid = official_grid(rank_count);

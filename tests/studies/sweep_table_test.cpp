@@ -143,6 +143,35 @@ TEST(SweepTableTest, EveryKernelHasATable) {
   expect_in(text, "kernel scalar,");
 }
 
+/// A record of a run that something disturbed.
+ResultRecord disturbed_record(int columns, int rows, double time_s, int round, int attempt) {
+  auto record = record_of(columns, rows, time_s, round);
+  record.attempt = attempt;
+  record.disturbance = "a compiler";
+  return record;
+}
+
+TEST(SweepTableTest, DisturbedRunsAreMarkedAndCounted) {
+  const auto text = sweep_tables({disturbed_record(1, 2, 2.0, 1, 1), record_of(2, 1, 1.0)});
+  expect_in(text, "2!    0%");
+  expect_in(text, "1*o   0%");
+  expect_in(text, "  Disturbed: 1x2, 1 of 1 run; 0 more were repeated\n");
+  expect_in(text, "\n! something else worked on the machine");
+  const auto quiet = sweep_tables({record_of(1, 2, 2.0), record_of(2, 1, 1.0)});
+  EXPECT_EQ(quiet.find('!'), std::string::npos) << quiet;
+  EXPECT_EQ(quiet.find("Disturbed"), std::string::npos) << quiet;
+}
+
+TEST(SweepTableTest, TheLastAttemptOfARoundCountsFastOrSlow) {
+  std::vector<ResultRecord> records{disturbed_record(1, 2, 9.0, 1, 1), record_of(1, 2, 1.5, 2),
+                                    disturbed_record(1, 2, 1.0, 1, 2), record_of(1, 2, 2.0, 1)};
+  records.back().attempt = 3;
+  mark_replaced(records);
+  const auto text = sweep_tables(records);
+  expect_in(text, "1.75*   29%");
+  expect_in(text, "  Disturbed: 1x2, 0 of 2 runs; 2 more were repeated\n");
+}
+
 TEST(SweepTableTest, NothingIsNoTable) { EXPECT_EQ(sweep_tables({}), "No results.\n"); }
 
 }  // namespace

@@ -59,6 +59,10 @@ class Outcome:
         """Lines on stderr, without those of the launcher and of MPI's own layers ("[mpiexec@host] ...")."""
         return [line for line in self.stderr.splitlines() if line and not line.startswith("[")]
 
+    def said(self):
+        """Output and errors, without the line of the report that repeats the command."""
+        return re.sub(r"(?m)^ Command +=.*\n", "", self.stdout) + self.stderr
+
     def document(self):
         """The result, where it was written to stdout as JSON."""
         return json.loads(self.stdout)
@@ -133,16 +137,23 @@ def run_command(command, timeout_s=HANG_S, **options):
     return Outcome(" ".join(command), process.returncode, stdout, stderr)
 
 
+def steady(arguments):
+    """The same arguments; a sweep that does not say how often it repeats disturbed runs repeats none, since the machine
+    that runs the tests must not decide how many lines there are."""
+    words = [str(argument) for argument in arguments]
+    return [*words, "--retries", "0"] if words[:1] == ["sweep"] and "--retries" not in words else words
+
+
 def run_program(rank_count, *arguments, **options):
     """Runs cg2d with these arguments; rank_count 0: without mpiexec."""
-    return run_command([*launch_words(rank_count), PROGRAM, *arguments], **options)
+    return run_command([*launch_words(rank_count), PROGRAM, *steady(arguments)], **options)
 
 
 class BackgroundRun:
     """cg2d under way, its result wherever --output says. Its progress is read all the time, so that it never waits."""
 
     def __init__(self, rank_count, *arguments):
-        self._command = [*launch_words(rank_count), PROGRAM, *map(str, arguments), "--progress"]
+        self._command = [*launch_words(rank_count), PROGRAM, *steady(arguments), "--progress"]
         self._lines = []
         self._changed = threading.Condition()
 

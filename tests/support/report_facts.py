@@ -17,6 +17,24 @@ RANK_COUNTS = (1, 2, 4)
 ROUNDS = 2
 
 
+def as_quiet(documents):
+    """The same, measured on a quiet machine, so that no text of a report depends on the one that runs the tests."""
+    changed = copy.deepcopy(documents)
+    for document in changed:
+        document["quiet"].update(disturbed=False, reason="")
+        for repeat in document["quiet"]["repeats"]:
+            repeat.update(disturbed=False, reasons=[])
+    return changed
+
+
+def as_disturbed(document, reason):
+    changed = copy.deepcopy(document)
+    changed["quiet"].update(disturbed=True, reason=reason)
+    for repeat in changed["quiet"]["repeats"]:
+        repeat.update(disturbed=True, reasons=[reason])
+    return changed
+
+
 @functools.cache
 def real_sweep():
     """Documents of class S on all grids of RANK_COUNTS; measured once, so nothing may change them."""
@@ -27,7 +45,7 @@ def real_sweep():
         outcome = run_program(max(RANK_COUNTS), "sweep", *words)
         if outcome.exit_code != 0:
             raise AssertionError(f"no sweep: {outcome}")
-        return [json.loads(line) for line in path.read_text().splitlines()]
+        return as_quiet([json.loads(line) for line in path.read_text().splitlines()])
 
 
 def write_lines(path, documents):

@@ -1,0 +1,102 @@
+#include "cg/machine/provenance.hpp"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+#if defined(__GLIBC__)
+#include <gnu/libc-version.h>
+#endif
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <ctime>
+
+namespace cg2d {
+namespace {
+
+constexpr std::array<std::string_view, 11> relevant_prefixes{"OMP_",       "GOMP_",     "KMP_",  "MPICH_",
+                                                             "MPIR_CVAR_", "OMPI_MCA_", "UCX_",  "FI_",
+                                                             "PAPI_",      "OPENBLAS_", "I_MPI_"};
+
+bool is_relevant(std::string_view name) {
+  return std::ranges::any_of(relevant_prefixes, [&](auto prefix) { return name.starts_with(prefix); });
+}
+
+bool is_part_of_name(char letter) {
+  return std::isalnum(static_cast<unsigned char>(letter)) != 0 || letter == '-' || letter == '_';
+}
+
+/// Replaces a name where it is not a part of a longer one.
+std::string with_name_replaced(std::string text, const std::string& name, const std::string& other) {
+  if (name.empty()) return text;
+  for (auto place = text.find(name); place != std::string::npos; place = text.find(name, place)) {
+    const auto end = place + name.size();
+    const bool is_whole = (place == 0 || !is_part_of_name(text[place - 1])) &&
+                          (end == text.size() || !is_part_of_name(text[end]));
+    if (is_whole) text.replace(place, name.size(), other);
+    place += is_whole ? other.size() : name.size();
+  }
+  return text;
+}
+
+/// "2026-11-22T11:20:00+01:00".
+std::string local_time() {
+  const std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  localtime_r(&now, &parts);
+  const auto offset = fmt::format("{:%z}", parts);  // "+0100"
+  return fmt::format("{:%Y-%m-%dT%H:%M:%S}{}:{}", parts, offset.substr(0, 3), offset.substr(3));
+}
+
+std::string kernel_version() {
+  utsname names{};
+  return uname(&names) == 0 ? fmt::format("{} {}", names.sysname, names.release) : "unknown";
+}
+
+std::string libc_version() {
+#if defined(__GLIBC__)
+  return fmt::format("glibc {}", gnu_get_libc_version());
+#else
+  return "unknown";
+#endif
+}
+
+std::vector<std::string> process_environment() {
+  std::vector<std::string> all;
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) all.emplace_back(*entry);
+  return all;
+}
+
+}  // namespace
+
+std::vector<Variable> relevant_variables(std::span<const std::string> all, const Environment& environment,
+                                         bool names_hosts) {
+  std::vector<Variable> variables;
+  for (const auto& entry : all) {
+    const auto end = std::min(entry.find('='), entry.size());
+    const auto name = entry.substr(0, end);
+    if (!is_relevant(name) || (!names_hosts && name.find("HOST") != std::string::npos)) continue;
+    auto value = entry.substr(std::min(end + 1, entry.size()));
+    if (!names_hosts) {
+      for (const auto& node : environment.nodes)
+        value = with_name_replaced(std::move(value), node.host, node.name);
+    }
+    variables.emplace_back(name, std::move(value));
+  }
+  std::ranges::sort(variables);
+  return variables;
+}
+
+Provenance inspect_provenance(const Environment& environment, bool names_hosts,
+                              const SystemFolders& folders) {
+  return {.time = local_time(),
+          .command = command_line(folders),
+          .commit = build_commit(),
+          .kernel = kernel_version(),
+          .libc = libc_version(),
+          .variables = relevant_variables(process_environment(), environment, names_hosts)};
+}
+
+}  // namespace cg2d

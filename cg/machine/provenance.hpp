@@ -1,0 +1,47 @@
+#pragma once
+
+// The origin of a result: when, by which command, from which sources, on which system, and with which
+// settings. Hosts have no names here unless the user asks for them.
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "cg/machine/environment.hpp"
+#include "cg/machine/system_files.hpp"
+
+namespace cg2d {
+
+/// The commit that the program was built from.
+struct BuildCommit {
+  std::string_view hash;             ///< "unknown" where it was not built in a work tree of git
+  std::optional<bool> tree_changed;  ///< whether tracked files differed from it; empty: not known
+};
+BuildCommit build_commit();
+
+/// A variable of the process environment: name and value.
+using Variable = std::pair<std::string, std::string>;
+
+struct Provenance {
+  std::string time;                  ///< of the start, local, with the offset of the zone: ISO 8601
+  std::vector<std::string> command;  ///< program and arguments
+  BuildCommit commit;
+  std::string kernel;               ///< "Linux 6.1.0"
+  std::string libc;                 ///< "glibc 2.36"
+  std::vector<Variable> variables;  ///< those of relevant_variables()
+};
+
+/// Local: of the calling rank, and of this moment. names_hosts: as relevant_variables().
+Provenance inspect_provenance(const Environment& environment, bool names_hosts,
+                              const SystemFolders& folders = {});
+
+/// The variables that MPI, its networks, OpenMP, OpenBLAS and PAPI read, by name, from texts "NAME=value".
+/// Without names_hosts, variables that are about hosts are left out, and the names of the environment's hosts
+/// are replaced in the values of the others.
+std::vector<Variable> relevant_variables(std::span<const std::string> all, const Environment& environment,
+                                         bool names_hosts);
+
+}  // namespace cg2d

@@ -1,0 +1,273 @@
+#include "cg/machine/quiet.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace cg2d {
+namespace {
+
+/// Seconds of a fixed amount of work in registers. Four chains keep the multiplier busy, so that work of the
+/// core's other hardware thread shows, too. The fastest of 8 pieces of about 0.1 ms: an interrupt in one of
+/// them does not count, a slower clock does.
+double fixed_loop_s() {
+  constexpr int piece_count = 8;
+  constexpr int step_count = 1 << 16;
+  constexpr std::uint64_t factor = 6364136223846793005U;
+  double least_s = 0.0;
+  for (int piece = 0; piece < piece_count; ++piece) {
+    std::uint64_t a = 1;
+    std::uint64_t b = 2;
+    std::uint64_t c = 3;
+    std::uint64_t d = 4;
+    const Stopwatch stopwatch;
+    for (int step = 0; step < step_count; ++step) {
+      a = a * factor + 1;
+      b = b * factor + 1;
+      c = c * factor + 1;
+      d = d * factor + 1;
+      asm volatile("" : "+r"(a), "+r"(b), "+r"(c), "+r"(d));  // no compiler may shorten the chains
+    }
+    const double piece_s = stopwatch.seconds();
+    least_s = piece == 0 ? piece_s : std::min(least_s, piece_s);
+  }
+  return least_s;
+}
+
+double seconds(const timeval& time) {
+  return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
+}
+
+rusage own_usage() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return usage;
+}
+
+double cpu_seconds(const rusage& usage) { return seconds(usage.ru_utime) + seconds(usage.ru_stime); }
+
+/// The largest growth of a thread's waiting. Each time that a thread gets a processor may be the end of a
+/// sleep, and waking takes up to 0.1 ms without any other process: that much of each is left out.
+double most_growth_s(const std::map<int, ThreadDelay>& before, const std::map<int, ThreadDelay>& after) {
+  constexpr double wake_up_s = 1e-4;
+  if (after.empty()) return -1.0;
+  double most_s = 0.0;
+  for (const auto& [thread, now] : after) {
+    const auto known = before.find(thread);
+    const auto then = known == before.end() ? ThreadDelay{} : known->second;
+    const auto slice_count = static_cast<double>(now.slice_count - then.slice_count);
+    most_s = std::max(most_s, now.delay_s - then.delay_s - wake_up_s * slice_count);
+  }
+  return most_s;
+}
+
+/// The larger one of a figure that may be unknown and a value.
+void keep_larger(std::optional<double>& figure, double value) {
+  figure = std::max(figure.value_or(value), value);
+}
+
+void widen(std::optional<RankRange>& range, double value) {
+  if (!range) range = RankRange{.minimum = value, .maximum = value};
+  range->minimum = std::min(range->minimum, value);
+  range->maximum = std::max(range->maximum, value);
+}
+
+/// The ranks of one node.
+struct LoadedNode {
+  std::vector<const RankQuiet*> ranks;
+  const NodeLoad* load = nullptr;  ///< as its first rank has read it
+  double region_s = 0.0;           ///< that rank's
+};
+
+std::vector<LoadedNode> by_node(std::span<const RankQuiet> ranks, const Environment& environment) {
+  std::vector<LoadedNode> nodes(environment.nodes.size());
+  for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
+    auto& node = nodes.at(static_cast<std::size_t>(environment.ranks.at(rank).node));
+    node.ranks.push_back(&ranks[rank]);
+    if (!ranks[rank].node.is_read || node.load != nullptr) continue;
+    node.load = &ranks[rank].node;
+    node.region_s = ranks[rank].region_s;
+  }
+  return nodes;
+}
+
+double tick_s() { return 1.0 / static_cast<double>(sysconf(_SC_CLK_TCK)); }
+
+/// Seconds by which busy and own time may differ without any other process: the system counts in ticks, and
+/// ranks read their own time a moment before or after the node's.
+double uncertainty_s(const LoadedNode& node) {
+  constexpr double ticks_of_reading = 5.0;
+  return tick_s() * (ticks_of_reading + static_cast<double>(node.ranks.size()));
+}
+
+/// Takes a node's load into the figures.
+void add_load(const LoadedNode& node, QuietResult& quiet) {
+  const auto& load = *node.load;
+  if (load.processor_count > 0) {
+    double own_s = 0.0;
+    for (const auto* const rank : node.ranks) own_s += rank->cpu_s;
+    const double other_s = std::max(0.0, load.busy_s - own_s - uncertainty_s(node));
+    const auto processor_count = static_cast<double>(load.processor_count);
+    const double other_load = std::min(other_s / node.region_s, processor_count);
+    keep_larger(quiet.other_load, other_load);
+    keep_larger(quiet.other_share, other_load / processor_count);
+    constexpr double ticks_of_rounding = 2.0;
+    const double steal_s = std::max(0.0, load.most_steal_s - ticks_of_rounding * tick_s());
+    keep_larger(quiet.steal_share, steal_s / node.region_s);
+  }
+  if (load.pressure_s >= 0.0)
+    keep_larger(quiet.pressure_share, std::min(1.0, load.pressure_s / node.region_s));
+  if (load.runnable_before >= 0) widen(quiet.runnable_before, load.runnable_before);
+  if (load.runnable_after >= 0) widen(quiet.runnable_after, load.runnable_after);
+}
+
+/// Takes the loops of one node's ranks into the figures.
+void add_loops(const LoadedNode& node, QuietResult& quiet) {
+  const bool are_comparable = node.load == nullptr || node.load->has_like_processors;
+  for (const auto loop : {&RankQuiet::loop_before_s, &RankQuiet::loop_after_s}) {
+    double least_s = node.ranks.front()->*loop;
+    double most_s = least_s;
+    for (const auto* const rank : node.ranks) {
+      least_s = std::min(least_s, rank->*loop);
+      most_s = std::max(most_s, rank->*loop);
+    }
+    if (are_comparable) quiet.loop_spread = std::max(quiet.loop_spread, most_s / least_s - 1.0);
+  }
+  for (const auto* const rank : node.ranks) {
+    const double change = rank->loop_after_s / rank->loop_before_s - 1.0;
+    if (std::abs(change) > std::abs(quiet.loop_change)) quiet.loop_change = change;
+  }
+}
+
+void add_rank(const RankQuiet& rank, QuietResult& quiet) {
+  quiet.involuntary_switches += rank.involuntary_switches;
+  quiet.most_involuntary_switches = std::max(quiet.most_involuntary_switches, rank.involuntary_switches);
+  if (rank.most_delay_s >= 0.0) keep_larger(quiet.delay_share, rank.most_delay_s / rank.region_s);
+}
+
+RankRange range_of(std::span<const RankQuiet> ranks, double RankQuiet::*loop) {
+  const auto [least, most] =
+      std::ranges::minmax(ranks, {}, [=](const RankQuiet& rank) { return rank.*loop; });
+  return {.minimum = least.*loop, .maximum = most.*loop};
+}
+
+/// Time that one thread lost to involuntary switches, at 1 ms each; for kernels that count no waiting.
+double lost_to_switches(std::span<const RankQuiet> ranks, int thread_count) {
+  constexpr double switch_s = 1e-3;
+  double share = 0.0;
+  for (const auto& rank : ranks) {
+    const double switches_of_a_thread = static_cast<double>(rank.involuntary_switches) / thread_count;
+    share = std::max(share, switch_s * switches_of_a_thread / rank.region_s);
+  }
+  return share;
+}
+
+/// The criteria that count only where each thread finds a core.
+void judge_threads(std::span<const RankQuiet> ranks, int thread_count, QuietResult& quiet) {
+  if (quiet.delay_share) {
+    if (*quiet.delay_share > most_lost_share) {
+      quiet.disturbances.push_back(
+          fmt::format("a thread waited {:.1f} % of the time for a processor", 100.0 * *quiet.delay_share));
+    }
+  } else if (lost_to_switches(ranks, thread_count) > most_lost_share) {
+    quiet.disturbances.push_back(fmt::format("the system interrupted a rank {} times for other tasks",
+                                             quiet.most_involuntary_switches));
+  }
+  if (quiet.loop_spread > most_loop_difference) {
+    quiet.disturbances.push_back(
+        fmt::format("a fixed loop took {:.1f} % longer on one rank than on another of its node",
+                    100.0 * quiet.loop_spread));
+  }
+  if (std::abs(quiet.loop_change) > most_loop_difference) {
+    quiet.disturbances.push_back(fmt::format("a fixed loop took {:.1f} % {} after the region than before it",
+                                             100.0 * std::abs(quiet.loop_change),
+                                             quiet.loop_change > 0.0 ? "longer" : "less"));
+  }
+}
+
+}  // namespace
+
+std::string QuietResult::reason() const { return fmt::format("{}", fmt::join(disturbances, "; ")); }
+
+QuietResult judge_quiet(std::span<const RankQuiet> ranks, const Environment& environment, int thread_count) {
+  QuietResult quiet;
+  quiet.is_oversubscribed = environment.oversubscribed;
+  quiet.loop_before_s = range_of(ranks, &RankQuiet::loop_before_s);
+  quiet.loop_after_s = range_of(ranks, &RankQuiet::loop_after_s);
+  for (const auto& rank : ranks) add_rank(rank, quiet);
+  for (const auto& node : by_node(ranks, environment)) {
+    if (node.load != nullptr) add_load(node, quiet);
+    if (!node.ranks.empty()) add_loops(node, quiet);
+  }
+  if (!quiet.is_oversubscribed) judge_threads(ranks, thread_count, quiet);
+  if (quiet.steal_share.value_or(0.0) > most_lost_share) {
+    quiet.disturbances.push_back(
+        fmt::format("the hypervisor took {:.1f} % of a processor's time", 100.0 * *quiet.steal_share));
+  }
+  if (quiet.other_share.value_or(0.0) > most_lost_share) {
+    quiet.disturbances.push_back(
+        fmt::format("other processes kept {:.2f} processors of a node busy", *quiet.other_load));
+  }
+  return quiet;
+}
+
+QuietMeter::QuietMeter(comm::RankGroup& group, const Environment& environment, int thread_count,
+                       SystemFolders folders)
+    : group_(group), environment_(environment), thread_count_(thread_count), folders_(std::move(folders)) {
+  const int my_node = environment.ranks.at(static_cast<std::size_t>(group.rank())).node;
+  const auto first = std::ranges::find(environment.ranks, my_node, &RankPlace::node);
+  reads_node_ = first - environment.ranks.begin() == group.rank();
+  mine_.node.is_read = reads_node_;
+  if (reads_node_) mine_.node.has_like_processors = has_like_processors(folders_);
+}
+
+void QuietMeter::begin() {
+  mine_.loop_before_s = fixed_loop_s();
+  if (reads_node_) node_before_ = read_node_times(folders_);
+  delays_before_ = read_thread_delays(folders_);
+  const auto usage = own_usage();
+  switches_before_ = usage.ru_nivcsw;
+  cpu_before_s_ = cpu_seconds(usage);
+  region_ = Stopwatch();
+}
+
+void QuietMeter::end() {
+  mine_.region_s = region_.seconds();
+  const auto usage = own_usage();
+  mine_.involuntary_switches = usage.ru_nivcsw - switches_before_;
+  mine_.cpu_s = cpu_seconds(usage) - cpu_before_s_;
+  mine_.most_delay_s = most_growth_s(delays_before_, read_thread_delays(folders_));
+  if (reads_node_) note_node();
+  mine_.loop_after_s = fixed_loop_s();
+}
+
+void QuietMeter::note_node() {
+  const auto after = read_node_times(folders_);
+  auto& node = mine_.node;
+  node.busy_s = after.busy_s - node_before_.busy_s;
+  node.processor_count = static_cast<int>(after.steal_s.size());
+  node.most_steal_s = 0.0;
+  for (const auto& [processor, steal_s] : after.steal_s) {
+    const auto known = node_before_.steal_s.find(processor);
+    if (known != node_before_.steal_s.end())
+      node.most_steal_s = std::max(node.most_steal_s, steal_s - known->second);
+  }
+  const bool has_pressure = after.pressure_s && node_before_.pressure_s;
+  node.pressure_s = has_pressure ? *after.pressure_s - *node_before_.pressure_s : -1.0;
+  node.runnable_before = node_before_.runnable_count.value_or(-1);
+  node.runnable_after = after.runnable_count.value_or(-1);
+}
+
+QuietResult QuietMeter::result() {
+  std::vector<RankQuiet> all;
+  for (const auto& values : group_.gather_all(std::span<const RankQuiet>(&mine_, 1)))
+    all.push_back(values.front());
+  return judge_quiet(all, environment_, thread_count_);
+}
+
+}  // namespace cg2d

@@ -1,0 +1,130 @@
+#pragma once
+
+// The quiet of the machine during a timed region: figures that are read before and after it, and the criteria
+// for a disturbed one. Nothing is read, and nothing runs, in between.
+//
+// A step of CG ends when the slowest rank has ended, so a share of time that one processor loses is lost by all
+// (Petrini, Kerbyson, Pakin: The Case of the Missing Supercomputer Performance, SC 2003). A region is disturbed
+// when one of these holds:
+//
+//   figure                                               limit                     judged where
+//   a thread's waiting for a processor                   2 % of the region         ranks x threads find cores
+//   involuntary switches of a thread, 1 ms each          2 % of the region         likewise, without the former
+//   steal of a processor                                 2 % of the region         everywhere
+//   processor time of other processes on a node          2 % of its processors'    everywhere
+//   a fixed loop: slowest rank of a node by its fastest  10 % longer               likewise, on like processors
+//   a fixed loop: a rank's, after by before              10 % longer or shorter    ranks x threads find cores
+//
+// Ranks and threads that outnumber the cores wait for each other and switch all the time: that says nothing
+// about other programs, so only the figures of these count then.
+//
+// 2 %: grids and kernels differ by some per cent, so the machine must not change a time by more. 1 ms: about
+// the least that the scheduler gives to the other task. 10 %: turbo steps by load and heat are smaller, a core
+// that is shared with another hardware thread differs by more. The loop is the "fixed work quantum" of
+// Sottile and Minnich (Analysis of microbenchmarks for performance tuning of clusters, CLUSTER 2004).
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "cg/base/sample.hpp"
+#include "cg/machine/environment.hpp"
+#include "cg/machine/system_files.hpp"
+#include "comm/rank_group.hpp"
+
+namespace cg2d {
+
+inline constexpr double most_lost_share = 0.02;
+inline constexpr double most_loop_difference = 0.10;
+
+/// One node over the region, as the first rank on it reads it.
+struct NodeLoad {
+  bool is_read = false;  ///< false on the other ranks
+  double busy_s = 0.0;   ///< all processors together
+  int processor_count = 0;
+  double most_steal_s = 0.0;  ///< of the processor with most of it
+  double pressure_s = -1.0;   ///< negative: not known
+  int runnable_before = -1;   ///< likewise
+  int runnable_after = -1;    ///< likewise
+  bool has_like_processors = true;
+};
+
+/// One rank over the region. Trivially copyable: ranks send it as it is.
+struct RankQuiet {
+  double region_s = 0.0;
+  double cpu_s = 0.0;                     ///< of all its threads
+  std::int64_t involuntary_switches = 0;  ///< likewise
+  double most_delay_s = -1.0;             ///< waiting of one thread for a processor; negative: not known
+  double loop_before_s = 0.0;             ///< the fixed loop
+  double loop_after_s = 0.0;
+  NodeLoad node;
+};
+
+/// Smallest and largest over the ranks.
+struct RankRange {
+  double minimum = 0.0;
+  double maximum = 0.0;
+};
+
+/// The figures of one region, and the verdict. Shares are of the region's time; each is the worst rank's,
+/// processor's or node's. Empty: the system does not say.
+struct QuietResult {
+  std::vector<std::string> disturbances;       ///< one phrase for each criterion that is met; empty: quiet
+  bool is_oversubscribed = false;              ///< ranks x threads outnumber cores: fewer criteria count
+  std::int64_t involuntary_switches = 0;       ///< of all ranks
+  std::int64_t most_involuntary_switches = 0;  ///< of one rank
+  std::optional<double> delay_share;
+  std::optional<double> steal_share;
+  std::optional<double> other_load;   ///< processors that other processes kept busy, mean over the region
+  std::optional<double> other_share;  ///< the same by the node's processors
+  std::optional<double> pressure_share;
+  std::optional<RankRange> runnable_before;  ///< over the nodes; the ranks themselves are among them
+  std::optional<RankRange> runnable_after;
+  RankRange loop_before_s;
+  RankRange loop_after_s;
+  double loop_spread = 0.0;  ///< over the ranks of a node, the larger one of before and after
+  double loop_change = 0.0;  ///< of one rank, after by before, minus 1; the largest absolute value
+
+  [[nodiscard]] bool is_disturbed() const { return !disturbances.empty(); }
+  /// The disturbances as one line; empty if there are none.
+  [[nodiscard]] std::string reason() const;
+};
+
+/// The verdict on one region from the figures of all ranks. Local and pure.
+QuietResult judge_quiet(std::span<const RankQuiet> ranks, const Environment& environment, int thread_count);
+
+/// Measures regions, one after the other. Cost: about 2 ms before and after each. Holds references: group and
+/// environment (the group's) must outlive it.
+class QuietMeter {
+ public:
+  QuietMeter(comm::RankGroup& group, const Environment& environment, int thread_count,
+             SystemFolders folders = {});
+
+  /// Directly before the barrier that begins the region. Local.
+  void begin();
+  /// Directly after the region. Local.
+  void end();
+  /// The last region. Collective; the same on every rank. Throws MpiError.
+  [[nodiscard]] QuietResult result();
+
+ private:
+  void note_node();
+
+  comm::RankGroup& group_;
+  const Environment& environment_;
+  int thread_count_;
+  SystemFolders folders_;
+  bool reads_node_;
+  RankQuiet mine_;
+  // At the beginning of the region.
+  std::int64_t switches_before_ = 0;
+  double cpu_before_s_ = 0.0;
+  std::map<int, ThreadDelay> delays_before_;
+  NodeTimes node_before_;
+  Stopwatch region_;
+};
+
+}  // namespace cg2d

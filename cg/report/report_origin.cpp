@@ -1,0 +1,105 @@
+#include "cg/report/report_origin.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <nlohmann/json.hpp>
+
+#include "cg/base/json_values.hpp"
+#include "cg/run/run_report.hpp"
+
+namespace cg2d {
+namespace {
+
+
+Json range_json(const RankRange& range) { return {{"minimum", range.minimum}, {"maximum", range.maximum}}; }
+
+Json range_or_null(const std::optional<RankRange>& range) {
+  return range ? range_json(*range) : Json(nullptr);
+}
+
+Json repeat_json(const QuietResult& quiet) {
+  return {
+      {"disturbed", quiet.is_disturbed()},
+      {"reasons", quiet.disturbances},
+      {"involuntary_switches",
+       {{"total", quiet.involuntary_switches}, {"maximum", quiet.most_involuntary_switches}}},
+      {"delay_share", value_or_null(quiet.delay_share)},
+      {"steal_share", value_or_null(quiet.steal_share)},
+      {"other_load", value_or_null(quiet.other_load)},
+      {"other_share", value_or_null(quiet.other_share)},
+      {"pressure_share", value_or_null(quiet.pressure_share)},
+      {"runnable",
+       {{"before", range_or_null(quiet.runnable_before)}, {"after", range_or_null(quiet.runnable_after)}}},
+      {"loop_s", {{"before", range_json(quiet.loop_before_s)}, {"after", range_json(quiet.loop_after_s)}}},
+      {"loop_spread", quiet.loop_spread},
+      {"loop_change", quiet.loop_change}};
+}
+
+std::string share_text(const std::optional<double>& share) {
+  return share ? fmt::format("{:.1f} %", 100.0 * *share) : "not known";
+}
+
+/// In single quotes unless it consists of harmless letters.
+std::string quoted(const std::string& argument) {
+  const auto is_harmless = [](unsigned char letter) {
+    return std::isalnum(letter) != 0 ||
+           std::string_view("-_./=,:%+@").find(static_cast<char>(letter)) != std::string_view::npos;
+  };
+  if (!argument.empty() && std::ranges::all_of(argument, is_harmless)) return argument;
+  std::string text = "'";
+  for (const char letter : argument) text += letter == '\'' ? "'\\''" : std::string(1, letter);
+  return text + "'";
+}
+
+}  // namespace
+
+Json quiet_json(const RunReport& report) {
+  if (report.repeats.empty()) return nullptr;
+  const auto reason = disturbance(report);
+  Json json{{"disturbed", !reason.empty()}, {"reason", reason}, {"repeats", Json::array()}};
+  for (const auto& repeat : report.repeats) json["repeats"].push_back(repeat_json(repeat.quiet));
+  return json;
+}
+
+std::string quiet_text(const RunReport& report) {
+  const auto& quiet = median_repeat(report).quiet;
+  const auto load = quiet.other_load ? fmt::format("{:.2f} processors", *quiet.other_load) : "not known";
+  return fmt::format(
+      "{}: threads waited for a processor {}{}, steal {}, other processes {}, a fixed loop differs by {:.1f} "
+      "% "
+      "between ranks and {:+.1f} % afterwards",
+      disturbance(report).empty() ? "yes" : "no, see the warning", share_text(quiet.delay_share),
+      quiet.is_oversubscribed ? " (they outnumber the cores)" : "", share_text(quiet.steal_share), load,
+      100.0 * quiet.loop_spread, 100.0 * quiet.loop_change);
+}
+
+std::string disturbance_warning(const RunReport& report) {
+  const auto reason = disturbance(report);
+  return reason.empty() ? std::string() : "disturbed, so repeat it on a quiet machine: " + reason;
+}
+
+Json provenance_json(const Provenance& provenance) {
+  auto variables = Json::object();
+  for (const auto& [name, value] : provenance.variables) variables[name] = value;
+  return {{"time", provenance.time},          {"command", provenance.command},
+          {"commit", provenance.commit.hash}, {"tree_changed", value_or_null(provenance.commit.tree_changed)},
+          {"kernel", provenance.kernel},      {"libc", provenance.libc},
+          {"variables", std::move(variables)}};
+}
+
+std::string command_text(const std::vector<std::string>& command) {
+  std::string text;
+  for (const auto& argument : command) text += (text.empty() ? "" : " ") + quoted(argument);
+  return text;
+}
+
+std::string commit_text(const Provenance& provenance) {
+  constexpr std::size_t shown_letters = 12;
+  const auto& commit = provenance.commit;
+  return fmt::format("{}{}", commit.hash.substr(0, shown_letters),
+                     commit.tree_changed.value_or(false) ? ", tree changed" : "");
+}
+
+}  // namespace cg2d

@@ -1,0 +1,28 @@
+#pragma once
+
+// Parts of a run's report that say how far its figures can be believed: the machine's quiet in the timed
+// region, and the origin of the result.
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+namespace cg2d {
+
+struct Provenance;
+struct RunReport;
+
+/// Null without a repeat.
+nlohmann::ordered_json quiet_json(const RunReport& report);
+/// The figures of the repetition reported, in one line; for a report with at least one repeat.
+std::string quiet_text(const RunReport& report);
+/// "disturbed: ..." with the reason and the advice, in one line; empty for a quiet run.
+std::string disturbance_warning(const RunReport& report);
+
+nlohmann::ordered_json provenance_json(const Provenance& provenance);
+/// The arguments as a shell takes them.
+std::string command_text(const std::vector<std::string>& command);
+/// "1a2b3c4d5e6f, tree changed".
+std::string commit_text(const Provenance& provenance);
+
+}  // namespace cg2d

@@ -1,0 +1,25 @@
+"""Results of earlier schema versions in the form of the present one."""
+
+import copy
+
+# The present one last.
+SCHEMA_VERSIONS = (1, 2)
+
+
+def upgraded(document):
+    """The same result in the present version. Version 1 named hosts, and knew neither the machine's quiet nor the origin of a
+    result: these are null. Throws AttributeError, KeyError, TypeError, ValueError for what is no result."""
+    if document["schema_version"] == SCHEMA_VERSIONS[-1]:
+        return document
+    document = copy.deepcopy(document)
+    document["schema_version"] = SCHEMA_VERSIONS[-1]
+    document["quiet"] = document["provenance"] = None
+    if environment := document["environment"]:
+        hosts = [node.pop("host") for node in environment["nodes"]]
+        for host, node in zip(hosts, environment["nodes"]):
+            node.update(name=host, governor=None, numa_nodes=None, load_average=None)
+        for place in environment["binding"]:
+            place["node"] = hosts.index(place.pop("host"))
+    if "sweep" in document:
+        document["sweep"]["attempt"] = 1
+    return document

@@ -1,0 +1,70 @@
+// The origin of a result: which variables, and no names of hosts.
+
+#include "cg/machine/provenance.hpp"
+
+#include <gtest/gtest.h>
+
+#include <regex>
+#include <string>
+#include <vector>
+
+#include "support/system_tree.hpp"
+
+namespace cg2d {
+namespace {
+
+Environment two_hosts() {
+  Environment environment;
+  for (const std::string host : {"vm", "worker-7"}) {
+    auto& node = environment.nodes.emplace_back();
+    node.host = host;
+    node.name = "node " + std::to_string(environment.nodes.size() - 1);
+  }
+  return environment;
+}
+
+const std::vector<std::string> all_variables{"UCX_TLS=tcp",
+                                             "HOME=/home/someone",
+                                             "OMP_WAIT_POLICY=passive",
+                                             "MPICH_INTERFACE_HOSTNAME=vm",
+                                             "FI_NAME=vm",
+                                             "PAPI_EVENTS=",
+                                             "UCX_NET_DEVICES=vm0,worker-7:1,worker-70",
+                                             "MPIR_CVAR_CH4=x=y",
+                                             "OPENBLAS_NUM_THREADS"};
+
+TEST(ProvenanceTest, VariablesOfTheLibrariesWithoutHosts) {
+  const std::vector<Variable> expected{{"FI_NAME", "node 0"},
+                                       {"MPIR_CVAR_CH4", "x=y"},
+                                       {"OMP_WAIT_POLICY", "passive"},
+                                       {"OPENBLAS_NUM_THREADS", ""},
+                                       {"PAPI_EVENTS", ""},
+                                       {"UCX_NET_DEVICES", "vm0,node 1:1,worker-70"},
+                                       {"UCX_TLS", "tcp"}};
+  EXPECT_EQ(relevant_variables(all_variables, two_hosts(), false), expected);
+}
+
+TEST(ProvenanceTest, HostsWhereTheyAreAskedFor) {
+  const auto variables = relevant_variables(all_variables, two_hosts(), true);
+  EXPECT_EQ(variables.front(), Variable("FI_NAME", "vm"));
+  EXPECT_EQ(variables.at(1), Variable("MPICH_INTERFACE_HOSTNAME", "vm"));
+}
+
+TEST(ProvenanceTest, TimeCommandCommitAndSystem) {
+  const test::SystemTree tree;
+  using namespace std::string_literals;
+  tree.write("proc/self/cmdline", "cg2d\0run\0"s);
+  const auto provenance = inspect_provenance(two_hosts(), false, tree.folders());
+  EXPECT_TRUE(std::regex_match(provenance.time, std::regex(R"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[-+]\d\d:\d\d)")))
+      << provenance.time;
+  EXPECT_EQ(provenance.command, (std::vector<std::string>{"cg2d", "run"}));
+  // A commit, or none; its state is known where the commit is.
+  const std::string hash(provenance.commit.hash);
+  EXPECT_TRUE(std::regex_match(hash, std::regex("unknown|[0-9a-f]{40,64}"))) << hash;
+  EXPECT_EQ(provenance.commit.tree_changed.has_value(), hash != "unknown");
+  EXPECT_FALSE(provenance.kernel.empty());
+  EXPECT_FALSE(provenance.libc.empty());
+}
+
+}  // namespace
+}  // namespace cg2d

@@ -1,0 +1,64 @@
+// The meter reads made-up files before and after a region, and takes the difference.
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <string>
+
+#include "cg/machine/environment.hpp"
+#include "cg/machine/quiet.hpp"
+#include "comm/rank_group.hpp"
+#include "support/system_tree.hpp"
+
+namespace cg2d {
+namespace {
+
+void write_load(const test::SystemTree& tree, int busy_ticks, int steal_ticks, std::int64_t waiting_ms) {
+  const auto line = std::to_string(busy_ticks) + " 0 0 0 0 0 0 " + std::to_string(steal_ticks) + "\n";
+  tree.write("proc/stat", "cpu  " + line + "cpu0 " + line);
+  tree.write("proc/self/task/1/schedstat", "1 " + std::to_string(waiting_ms) + "000000 1\n");
+  tree.write("proc/pressure/cpu", "some avg10=0.00 total=" + std::to_string(1000 * waiting_ms) + "\n");
+  tree.write("proc/loadavg", "1.0 1.0 1.0 " + std::to_string(waiting_ms) + "/100 1\n");
+}
+
+TEST(QuietMeterTest, DifferencesCountAndOnlyThoseOfTheRegion) {
+  comm::RankGroup group(MPI_COMM_WORLD);
+  auto environment = inspect_environment(group, 1);
+  environment.oversubscribed = false;
+  const test::SystemTree tree;
+  QuietMeter meter(group, environment, 1, tree.folders());
+  write_load(tree, 1000, 500, 1);
+  meter.begin();
+  write_load(tree, 100'000'000, 50'000'000, 900'000'000);  // far beyond whatever the region takes
+  meter.end();
+  const auto loud = meter.result();
+  EXPECT_TRUE(loud.is_disturbed());
+  for (const std::string part : {"waited", "hypervisor", "other processes"})
+    EXPECT_NE(loud.reason().find(part), std::string::npos) << part << " is not in " << loud.reason();
+  EXPECT_EQ(loud.runnable_before->maximum, 1.0);
+  EXPECT_GT(loud.loop_before_s.minimum, 0.0);
+  EXPECT_GT(loud.loop_after_s.minimum, 0.0);
+  // Nothing more happens.
+  meter.begin();
+  meter.end();
+  const auto still = meter.result();
+  EXPECT_EQ(still.delay_share, 0.0);
+  EXPECT_EQ(still.steal_share, 0.0);
+  EXPECT_EQ(still.other_share, 0.0);
+  EXPECT_EQ(still.pressure_share, 0.0);
+}
+
+TEST(QuietMeterTest, EveryRankGetsTheSame) {
+  comm::RankGroup group(MPI_COMM_WORLD);
+  const auto environment = inspect_environment(group, 1);
+  QuietMeter meter(group, environment, 1);
+  meter.begin();
+  group.barrier();
+  meter.end();
+  const auto reason = meter.result().reason();
+  for (const auto& other : group.gather_all(reason)) EXPECT_EQ(other, reason);
+}
+
+}  // namespace
+}  // namespace cg2d

@@ -1,0 +1,165 @@
+// The criteria for a disturbed region, on made-up figures: no verdict depends on the machine that runs this.
+
+#include "cg/machine/quiet.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace cg2d {
+namespace {
+
+/// Ranks on nodes of 4 processors; a region of 10 s in which every rank computes, and nothing else.
+struct Region {
+  Environment environment;
+  std::vector<RankQuiet> ranks;
+  int thread_count = 1;
+
+  explicit Region(const std::vector<int>& ranks_of_nodes) {
+    for (std::size_t node = 0; node < ranks_of_nodes.size(); ++node) {
+      environment.nodes.emplace_back();
+      for (int k = 0; k < ranks_of_nodes[node]; ++k) {
+        environment.ranks.push_back({.processors = "0-3", .node = static_cast<int>(node)});
+        RankQuiet rank;
+        rank.region_s = rank.cpu_s = 10.0;
+        rank.most_delay_s = 0.0;
+        rank.loop_before_s = rank.loop_after_s = 1e-4;
+        if (k == 0)
+          rank.node = {.is_read = true, .busy_s = 10.0 * ranks_of_nodes[node], .processor_count = 4};
+        ranks.push_back(rank);
+      }
+    }
+  }
+
+  [[nodiscard]] QuietResult judged() const { return judge_quiet(ranks, environment, thread_count); }
+
+  void expect_only(const std::string& part) const {
+    const auto quiet = judged();
+    ASSERT_EQ(quiet.disturbances.size(), 1U) << quiet.reason();
+    EXPECT_NE(quiet.reason().find(part), std::string::npos) << quiet.reason();
+  }
+  void expect_quiet() const { EXPECT_EQ(judged().reason(), ""); }
+};
+
+TEST(QuietTest, NothingElseIsQuiet) {
+  const Region region({2, 1});
+  const auto quiet = region.judged();
+  EXPECT_FALSE(quiet.is_disturbed()) << quiet.reason();
+  EXPECT_EQ(quiet.delay_share, 0.0);
+  EXPECT_EQ(quiet.other_load, 0.0);
+  EXPECT_EQ(quiet.loop_spread, 0.0);
+  EXPECT_FALSE(quiet.pressure_share || quiet.runnable_before) << "they were not known";
+}
+
+TEST(QuietTest, AThreadThatWaitsForAProcessor) {
+  Region region({2, 1});
+  region.ranks[2].most_delay_s = 0.19;
+  region.expect_quiet();
+  region.ranks[2].most_delay_s = 0.25;
+  region.expect_only("waited 2.5 % of the time");
+}
+
+TEST(QuietTest, InvoluntarySwitchesCountWhereWaitingIsNotKnown) {
+  Region region({2});
+  region.thread_count = 2;
+  region.ranks[1].involuntary_switches = 500;  // 2.5 % of the time for each of the two threads
+  region.expect_quiet();
+  for (auto& rank : region.ranks) rank.most_delay_s = -1.0;
+  region.expect_only("interrupted a rank 500 times");
+  region.ranks[1].involuntary_switches = 300;
+  region.expect_quiet();
+  EXPECT_EQ(region.judged().involuntary_switches, 300);
+}
+
+TEST(QuietTest, TimeOfOtherProcesses) {
+  Region region({2, 1});
+  region.ranks[2].node.busy_s += 15.0;
+  region.expect_only("other processes kept 1.4");  // 1.5 processors, less the uncertainty of ticks
+  EXPECT_GT(*region.judged().other_share, 0.3);
+  region.ranks[2].node.busy_s = 10.5;  // 1.3 % of 4 processors
+  region.expect_quiet();
+  region.ranks[2].node.busy_s = 1.0;  // less than the ranks' own: the system counts in ticks
+  EXPECT_EQ(region.judged().other_load, 0.0);
+}
+
+TEST(QuietTest, AFewTicksOfAShortRegionProveNothing) {
+  Region region({1});
+  region.ranks[0].region_s = 0.02;
+  region.ranks[0].cpu_s = 0.02;
+  region.ranks[0].node.busy_s = 0.05;  // more than the processors have
+  region.ranks[0].node.most_steal_s = 0.01;
+  region.expect_quiet();
+}
+
+TEST(QuietTest, Steal) {
+  Region region({1, 1});
+  region.ranks[1].node.most_steal_s = 0.5;
+  region.expect_only("the hypervisor took 4.8 %");
+  region.ranks[1].node.most_steal_s = 0.1;
+  region.expect_quiet();
+}
+
+TEST(QuietTest, LoopsOfRanksOnOneNodeAreCompared) {
+  Region region({2, 1});
+  region.ranks[2].loop_before_s = region.ranks[2].loop_after_s = 3e-4;  // another node, another processor
+  region.expect_quiet();
+  region.ranks[1].loop_before_s = region.ranks[1].loop_after_s = 1.2e-4;
+  region.expect_only("20.0 % longer on one rank");
+  region.ranks[0].node.has_like_processors = false;  // large and small cores
+  region.expect_quiet();
+}
+
+TEST(QuietTest, ALoopThatChanges) {
+  Region region({1, 1});
+  region.ranks[1].loop_after_s = 1.05e-4;
+  region.expect_quiet();
+  region.ranks[1].loop_after_s = 0.8e-4;
+  region.expect_only("20.0 % less after the region");
+  region.ranks[1].loop_after_s = 1.3e-4;
+  region.expect_only("30.0 % longer after the region");
+}
+
+/// Ranks that share cores wait for each other, and switch all the time; other programs are still noticed.
+TEST(QuietTest, OversubscribedRanksDoNotDisturbThemselves) {
+  Region region({8});
+  region.environment.oversubscribed = true;
+  for (auto& rank : region.ranks) {
+    rank.cpu_s = 5.0;
+    rank.most_delay_s = 5.0;
+    rank.involuntary_switches = 5000;
+    rank.loop_after_s = 3e-4;
+  }
+  region.ranks[0].node.busy_s = 40.0;
+  const auto quiet = region.judged();
+  EXPECT_EQ(quiet.reason(), "");
+  EXPECT_TRUE(quiet.is_oversubscribed);
+  EXPECT_EQ(quiet.delay_share, 0.5) << "the figures are shown all the same";
+  for (auto& rank : region.ranks) rank.cpu_s = 4.0;
+  region.expect_only("other processes kept 0.7");
+}
+
+TEST(QuietTest, AllReasonsStandInOneLine) {
+  Region region({1});
+  region.ranks[0].most_delay_s = 5.0;
+  region.ranks[0].node.most_steal_s = 5.0;
+  const auto quiet = region.judged();
+  EXPECT_EQ(quiet.disturbances.size(), 2U);
+  EXPECT_NE(quiet.reason().find("; "), std::string::npos);
+}
+
+TEST(QuietTest, TheOtherFiguresAreTheWorstNodes) {
+  Region region({1, 1});
+  region.ranks[0].node.pressure_s = 1.0;
+  region.ranks[1].node.pressure_s = 2.0;
+  region.ranks[0].node.runnable_before = 3;
+  region.ranks[1].node.runnable_before = 1;
+  const auto quiet = region.judged();
+  EXPECT_EQ(quiet.pressure_share, 0.2);
+  EXPECT_EQ(quiet.runnable_before->minimum, 1.0);
+  EXPECT_EQ(quiet.runnable_before->maximum, 3.0);
+  EXPECT_FALSE(quiet.runnable_after);
+}
+
+}  // namespace
+}  // namespace cg2d

@@ -1,0 +1,107 @@
+// Figures of the system from made-up trees of files, and from none.
+
+#include "cg/machine/system_files.hpp"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <array>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "support/system_tree.hpp"
+
+namespace cg2d {
+namespace {
+
+using test::SystemTree;
+
+TEST(SystemFilesTest, TimesOfANode) {
+  const SystemTree tree;
+  tree.write("proc/stat",
+             "cpu  100 20 3 999 50 7 8 40 5 5\n"
+             "cpu0 90 10 2 500 25 3 4 10 5 5\n"
+             "cpu11 10 10 1 499 25 4 4 30 0 0\n"
+             "intr 12345 0 0\n"
+             "cpufoo 1 2 3\n");
+  tree.write("proc/pressure/cpu",
+             "some avg10=48.11 avg60=49.15 avg300=34.52 total=2500000\nfull avg10=0.00 total=7\n");
+  tree.write("proc/loadavg", "17.53 10.89 6.16 25/179 26377\n");
+  const auto times = read_node_times(tree.folders());
+  const auto ticks_per_s = static_cast<double>(sysconf(_SC_CLK_TCK));
+  // User, nice and system; neither waiting nor interrupts.
+  EXPECT_DOUBLE_EQ(times.busy_s, 123.0 / ticks_per_s);
+  ASSERT_EQ(times.steal_s.size(), 2U);
+  EXPECT_DOUBLE_EQ(times.steal_s.at(0), 10.0 / ticks_per_s);
+  EXPECT_DOUBLE_EQ(times.steal_s.at(11), 30.0 / ticks_per_s);
+  EXPECT_DOUBLE_EQ(times.pressure_s.value_or(0.0), 2.5);
+  EXPECT_EQ(times.runnable_count, 25);
+  EXPECT_EQ(load_average(tree.folders()), (std::array{17.53, 10.89, 6.16}));
+}
+
+TEST(SystemFilesTest, WaitingOfThreads) {
+  const SystemTree tree;
+  tree.write("proc/self/task/12/schedstat", "1000 2000000000 30\n");
+  tree.write("proc/self/task/13/schedstat", "0 0 0\n");  // a kernel that does not count
+  tree.write("proc/self/task/14/status", "Name: cg2d\n");
+  tree.write("proc/self/task/notes/schedstat", "1 1 1\n");
+  const auto delays = read_thread_delays(tree.folders());
+  ASSERT_EQ(delays.size(), 1U);
+  EXPECT_DOUBLE_EQ(delays.at(12).delay_s, 2.0);
+  EXPECT_EQ(delays.at(12).slice_count, 30);
+}
+
+TEST(SystemFilesTest, SettingsOfProcessors) {
+  const SystemTree tree;
+  for (const std::string cpu : {"cpu0", "cpu1", "cpu2"}) {
+    tree.write("sys/devices/system/cpu/" + cpu + "/cpufreq/scaling_governor", "performance\n");
+    tree.write("sys/devices/system/cpu/" + cpu + "/cpufreq/cpuinfo_max_freq", "3500000\n");
+  }
+  tree.write("sys/devices/system/cpu/cpufreq/boost", "1\n");
+  tree.write("sys/devices/system/node/node0/cpulist", "0-1\n");
+  tree.write("sys/devices/system/node/node1/cpulist", "2\n");
+  tree.write("sys/devices/system/node/possible", "0-1\n");
+  EXPECT_EQ(frequency_governor(tree.folders()), "performance");
+  EXPECT_TRUE(has_like_processors(tree.folders()));
+  EXPECT_EQ(numa_node_count(tree.folders()), 2);
+  tree.write("sys/devices/system/cpu/cpu2/cpufreq/scaling_governor", "powersave\n");
+  tree.write("sys/devices/system/cpu/cpu2/cpufreq/cpuinfo_max_freq", "2000000\n");
+  EXPECT_EQ(frequency_governor(tree.folders()), "performance, powersave");
+  EXPECT_FALSE(has_like_processors(tree.folders()));
+}
+
+TEST(SystemFilesTest, ArgumentsWithBlanksAndEmptyOnes) {
+  const SystemTree tree;
+  using namespace std::string_literals;
+  tree.write("proc/self/cmdline", "cg2d\0run\0--output\0a b\0\0"s);
+  EXPECT_EQ(command_line(tree.folders()), (std::vector<std::string>{"cg2d", "run", "--output", "a b", ""}));
+}
+
+TEST(SystemFilesTest, WithoutFilesNothingIsKnown) {
+  const SystemTree tree;
+  const auto times = read_node_times(tree.folders());
+  EXPECT_EQ(times.busy_s, 0.0);
+  EXPECT_TRUE(times.steal_s.empty());
+  EXPECT_FALSE(times.pressure_s || times.runnable_count);
+  EXPECT_TRUE(read_thread_delays(tree.folders()).empty());
+  EXPECT_FALSE(frequency_governor(tree.folders()) || numa_node_count(tree.folders()) ||
+               load_average(tree.folders()));
+  EXPECT_TRUE(has_like_processors(tree.folders()));
+  EXPECT_TRUE(command_line(tree.folders()).empty());
+}
+
+TEST(SystemFilesTest, FilesThatSayNonsenseAreNotBelieved) {
+  const SystemTree tree;
+  tree.write("proc/stat", "nothing\n");
+  tree.write("proc/pressure/cpu", "some total=many\n");
+  tree.write("proc/loadavg", "high\n");
+  tree.write("proc/self/task/1/schedstat", "1 2\n");
+  const auto times = read_node_times(tree.folders());
+  EXPECT_TRUE(times.steal_s.empty());
+  EXPECT_FALSE(times.pressure_s || times.runnable_count || load_average(tree.folders()));
+  EXPECT_TRUE(read_thread_delays(tree.folders()).empty());
+}
+
+}  // namespace
+}  // namespace cg2d

@@ -1,0 +1,191 @@
+"""Runs beside other work on the same core, and alone: the mark of a disturbed run wherever there is one."""
+
+import contextlib
+import json
+import os
+import pathlib
+import re
+import socket
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import jsonschema
+
+from program_runner import PROGRAM, SCHEMA, SUCCESS, USAGE, ProgramTest, launch_words, run_command
+
+# About half a second alone, so that the scheduler lets the other process run in between for sure.
+PROBLEM = ("--n", "1400", "--nonzer", "7", "--shift", "10", "--niter", "200")
+
+
+@contextlib.contextmanager
+def busy_process(core):
+    """Another process that computes on that core as long as the context."""
+    program = "print('busy', flush=True)\nwhile True: pass"
+    command = ["taskset", "-c", str(core), sys.executable, "-c", program]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+        try:
+            process.stdout.readline()  # from now on it computes
+            yield
+        finally:
+            process.kill()
+
+
+class QuietTest(ProgramTest):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="cg2d-quiet-")
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.core = max(os.sched_getaffinity(0))
+
+    def bound(self, rank_count, *arguments, **options):
+        """A run that may use that one core only."""
+        command = ["taskset", "-c", self.core, *launch_words(rank_count), PROGRAM, *arguments]
+        outcome = run_command(command, **options)
+        self.assertEqual(outcome.exit_code, SUCCESS, outcome)
+        return outcome
+
+    def assert_valid(self, document):
+        validator = jsonschema.Draft202012Validator(json.loads(SCHEMA.read_text()))
+        self.assertEqual(list(validator.iter_errors(document)), [])
+
+
+class Disturbed(QuietTest):
+    def test_a_run_beside_a_busy_process_on_its_core(self):
+        with busy_process(self.core):
+            document = self.bound(1, "run", *PROBLEM, "--repeat", "2", "--format", "json").document()
+            text = self.bound(1, "run", *PROBLEM).stdout
+            table = self.bound(1, "run", *PROBLEM, "--format", "csv").stdout.splitlines()
+        self.assert_valid(document)
+        quiet = document["quiet"]
+        self.assertIs(quiet["disturbed"], True)
+        self.assertRegex(quiet["reason"], r"^[12] of 2 repetitions, the first of them: .*\S")
+        self.assertEqual(len(quiet["repeats"]), 2)
+        # The verdict is not the only trace: the figures of the threads are there, too, where the kernel counts them.
+        for repeat in quiet["repeats"]:
+            self.assertTrue(repeat["delay_share"] is None or repeat["delay_share"] > 0.02, repeat)
+            self.assertGreater(repeat["involuntary_switches"]["maximum"], 0)
+        self.assertEqual(len(re.findall(r"(?m)^ Warning: disturbed, so repeat it on a quiet machine: .*$", text)), 1)
+        self.assertRegex(text, r"(?m)^ Quiet +=( )no, see the warning: ")
+        self.assertEqual(dict(zip(table[0].split(","), table[1].split(",")))["disturbed"], "yes")
+
+    def test_a_sweep_repeats_it_and_keeps_every_attempt(self):
+        file = self.folder / "sweep.jsonl"
+        words = ("sweep", *PROBLEM, "--repeat", "2", "--output", file)
+        with busy_process(self.core):
+            outcome = self.bound(1, *words, "--retries", "1")
+            lines = [json.loads(line) for line in file.read_text().splitlines()]
+            for line in lines:
+                self.assert_valid(line)
+            # The repetition of a round comes before the next round.
+            self.assertEqual(
+                [(line["sweep"]["round"], line["sweep"]["attempt"]) for line in lines], [(1, 1), (1, 2), (2, 1), (2, 2)]
+            )
+            self.assertEqual([line["quiet"]["disturbed"] for line in lines], [True] * 4)
+            self.assertIn("  Disturbed: 1x1, 2 of 2 runs; 2 more were repeated\n", outcome.stdout)
+            self.assertRegex(outcome.stdout, r"(?m)^ +1 +[0-9.e-]+\*o! *\d+%$")
+            self.assertRegex(outcome.stdout, r"(?m)^! something else worked on the machine")
+            # All attempts have been made; more are made where they are asked for.
+            self.bound(1, *words, "--retries", "1")
+            self.assertEqual(len(file.read_text().splitlines()), 4)
+            self.bound(1, *words, "--retries", "2")
+        lines = [json.loads(line)["sweep"] for line in file.read_text().splitlines()[4:]]
+        self.assertEqual([(line["round"], line["attempt"]) for line in lines], [(1, 3), (2, 3)])
+        exported = self.bound(0, "export", file).stdout.splitlines()
+        self.assertEqual([line.rpartition(",")[2] for line in exported], ["disturbed"] + ["yes"] * 6)
+
+    def test_without_retries_it_is_marked_only(self):
+        file = self.folder / "sweep.jsonl"
+        with busy_process(self.core):
+            outcome = self.bound(1, "sweep", *PROBLEM, "--repeat", "1", "--retries", "0", "--output", file)
+        self.assertEqual(len(file.read_text().splitlines()), 1)
+        self.assertIn("  Disturbed: 1x1, 1 of 1 run; 0 more were repeated\n", outcome.stdout)
+
+    def test_a_way_of_the_scaling_study(self):
+        words = ("scaling", *PROBLEM, "--cores", "1", "--rounds", "1")
+        with busy_process(self.core):
+            text = self.bound(1, *words).stdout
+            document = self.bound(1, *words, "--format", "json").document()
+        self.assertRegex(text, r"(?m)^  Disturbed \(!\): .*, 1 of 1 run, in round 1: ")
+        self.assertRegex(text, r"(?m)^ +1  one core .* 1\.000\*!$")
+        (run,) = document["ways"][0]["rounds"]
+        self.assertIs(run["disturbed"], True)
+        self.assertNotEqual(run["disturbance"], "")
+
+    def test_retries_are_few(self):
+        for number in ("-1", "9"):
+            outcome = run_command([PROGRAM, "sweep", "--class", "S", "--retries", number, "--output", self.folder / "x"])
+            self.assertEqual(outcome.exit_code, USAGE, outcome)
+            self.assertIn("must be within 0 ... 8", outcome.stderr)
+
+
+class Alone(QuietTest):
+    def test_ranks_that_share_a_core_do_not_disturb_themselves(self):
+        """Other work on this machine may, so only the reasons are judged that ranks could give to each other."""
+        document = self.bound(3, "run", *PROBLEM, "--format", "json").document()
+        self.assert_valid(document)
+        self.assertIs(document["environment"]["oversubscribed"], True)
+        (repeat,) = document["quiet"]["repeats"]
+        for reason in repeat["reasons"]:
+            self.assertRegex(reason, r"^(other processes kept|the hypervisor took) ")
+
+
+class Origin(QuietTest):
+    def test_what_a_result_says_about_its_origin(self):
+        environment = {**os.environ, "OMP_DYNAMIC": "false", "UCX_LOG_FILE": f"{socket.gethostname()}.log", "SECRET": "1"}
+        command = [*launch_words(2), PROGRAM, "run", "--class", "S", "--format", "json"]
+        document = run_command(command, env=environment).document()
+        self.assert_valid(document)
+        provenance = document["provenance"]
+        self.assertEqual(provenance["command"], [PROGRAM, "run", "--class", "S", "--format", "json"])
+        self.assertEqual(provenance["variables"]["OMP_DYNAMIC"], "false")
+        self.assertNotIn("SECRET", provenance["variables"])
+        self.assertIn(os.uname().release, provenance["kernel"])
+        for node in document["environment"]["nodes"]:
+            self.assertEqual(len(node["load_average"] or [0, 0, 0]), 3)
+
+    def test_hosts_have_names_only_where_they_are_asked_for(self):
+        name = socket.gethostname()
+        environment = {**os.environ, "UCX_LOG_FILE": name}
+        file = self.folder / "sweep.jsonl"
+        for words in (
+            ("run", "--class", "S", "--format", "json"),
+            ("sweep", "--class", "S", "--repeat", "1", "--retries", "0", "--fresh", "--output", file),
+            ("scaling", "--class", "S", "--cores", "1", "--rounds", "1", "--format", "json"),
+        ):
+            with self.subTest(command=words[0]):
+                command = [*launch_words(2), PROGRAM, *words]
+                hidden = run_command(command, env=environment).stdout
+                document = json.loads(file.read_text().splitlines()[0]) if words[0] == "sweep" else json.loads(hidden)
+                (node,) = (document.get("environment") or document["machine"])["nodes"]
+                self.assertEqual(node["name"], "node 0")
+                # The launcher's variables hold it, too. (The command line is what the user has written.)
+                self.assertNotIn(name, document["provenance"]["variables"].values())
+                self.assertEqual(document["provenance"]["variables"]["UCX_LOG_FILE"], "node 0")
+                shown = run_command([*command, "--hostname"], env=environment).stdout
+                document = json.loads(file.read_text().splitlines()[0]) if words[0] == "sweep" else json.loads(shown)
+                (node,) = (document.get("environment") or document["machine"])["nodes"]
+                self.assertEqual(node["name"], name)
+                self.assertEqual(document["provenance"]["variables"]["UCX_LOG_FILE"], name)
+
+    def test_results_of_the_first_schema_are_still_read(self):
+        file = self.folder / "sweep.jsonl"
+        words = ("sweep", "--class", "S", "--retries", "0", "--output", file)
+        self.bound(1, *words, "--repeat", "1")
+        line = json.loads(file.read_text())
+        line["schema_version"] = 1
+        for key in ("quiet", "provenance"):
+            del line[key]
+        del line["sweep"]["attempt"]
+        line["environment"]["nodes"][0]["host"] = line["environment"]["nodes"][0].pop("name")
+        old = json.dumps(line, separators=(",", ":")) + "\n"
+        file.write_text(old + old[:40])  # and a part of a line that a killed sweep had begun
+        self.bound(1, *words, "--repeat", "2")
+        self.assertTrue(file.read_text().startswith(old))
+        self.assertEqual([json.loads(text)["schema_version"] for text in file.read_text().splitlines()], [1, 2])
+        self.bound(0, "compare", file, file)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,17 @@
+"""Validators for the results of studies, whose schemas refer to that of a run."""
+
+import json
+
+import jsonschema
+
+from program_runner import PROJECT, SCHEMA
+
+
+def study_validator(name):
+    """name: of a schema in cg/studies. That of a run is beside it where both are installed."""
+    path = PROJECT / "cg" / "studies" / name
+    schema = json.loads(path.read_text())
+    jsonschema.Draft202012Validator.check_schema(schema)
+    beside = {path.with_name(SCHEMA.name).as_uri(): json.loads(SCHEMA.read_text())}
+    resolver = jsonschema.RefResolver(path.as_uri(), schema, store=beside)
+    return jsonschema.Draft202012Validator(schema, resolver=resolver)
