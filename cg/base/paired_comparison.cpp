@@ -119,6 +119,7 @@ std::size_t candidate_of(std::span<const RoundTimes> alternatives) {
 double robust_deviation(const std::vector<double>& values) {
   const double median = sample_of(values).median;
   std::vector<double> deviations;
+  deviations.reserve(values.size());
   for (const double value : values) deviations.push_back(std::abs(value - median));
   constexpr double normal_scale = 1.4826;
   return normal_scale * sample_of(std::move(deviations)).median;
@@ -157,6 +158,32 @@ RatioInterval interval_of(const std::vector<double>& ratios, double tail_probabi
 
 RatioInterval ratio_of(const RoundTimes& slower, const RoundTimes& faster, double tail_probability) {
   return interval_of(paired_ratios(slower, faster), tail_probability);
+}
+
+RatioInterval common_interval(const std::vector<std::vector<double>>& ratios_of_rounds,
+                              double tail_probability) {
+  std::vector<double> ratios;
+  std::vector<double> medians;
+  for (const auto& round : ratios_of_rounds) {
+    if (round.empty()) continue;
+    ratios.insert(ratios.end(), round.begin(), round.end());
+    medians.push_back(sample_of(round).median);
+  }
+  auto interval = interval_of(ratios, tail_probability);
+  constexpr std::size_t fewest_medians = 3;
+  if (!interval.is_bounded() || medians.size() < fewest_medians) {
+    interval.low = 0.0;
+    interval.high = std::numeric_limits<double>::infinity();
+    return interval;
+  }
+  auto by_round = interval_of(medians, tail_probability);
+  if (!by_round.is_bounded()) {
+    by_round.low = *std::ranges::min_element(medians);
+    by_round.high = *std::ranges::max_element(medians);
+  }
+  interval.low = std::min(interval.low, by_round.low);
+  interval.high = std::max(interval.high, by_round.high);
+  return interval;
 }
 
 int fewest_rounds(double tail_probability) {
@@ -220,6 +247,21 @@ BestVerdict find_best(std::span<const RoundTimes> alternatives) {
   }
   if (!verdict.undecided.empty() && !is_hopeless) verdict.suggested_rounds = rounds;
   return verdict;
+}
+
+std::vector<std::size_t> open_alternatives(const BestVerdict& verdict, double precision) {
+  std::vector<std::size_t> open;
+  for (const auto index : verdict.undecided) {
+    if (!verdict.against[index].is_below(1.0 + precision)) open.push_back(index);
+  }
+  if (!open.empty()) open.push_back(verdict.candidate);
+  return open;
+}
+
+int rounds_after_next_block(int round_count, std::size_t alternative_count) {
+  const auto comparisons = static_cast<double>(std::max<std::size_t>(2, alternative_count) - 1);
+  return std::max({round_count + 2, round_count + round_count / 2,
+                   fewest_rounds(wrong_verdict_probability / comparisons)});
 }
 
 std::string gain_text(const RatioInterval& ratio) {

@@ -53,6 +53,13 @@ RatioInterval interval_of(const std::vector<double>& ratios, double tail_probabi
 /// The same of slower / faster, round by round.
 RatioInterval ratio_of(const RoundTimes& slower, const RoundTimes& faster, double tail_probability);
 
+/// The interval of a ratio that many configurations have in common, by their ratios in each round. Each round's
+/// median counts beside the single ratios, since what slows a round down may hit all of its configurations:
+/// the ends are the farther ones of both intervals; below the number of rounds that has an interval, those of
+/// the least and the greatest median. Fewer than three rounds have none.
+RatioInterval common_interval(const std::vector<std::vector<double>>& ratios_of_rounds,
+                              double tail_probability);
+
 /// The fewest rounds that have an interval: 7 for wrong_verdict_probability.
 int fewest_rounds(double tail_probability);
 
@@ -83,6 +90,20 @@ struct BestVerdict {
 /// wrong_verdict_probability (Bonferroni), so that the wrong one is called best of all in at most that share of
 /// measurements. Cost: alternatives^2 * rounds.
 BestVerdict find_best(std::span<const RoundTimes> alternatives);
+
+/// Rounds are added until every verdict is decided, or what is open is known to be within `precision` (0.02: 2 %)
+/// of the best, or the time is spent.
+struct UntilSure {
+  double precision = 0.02;
+  double budget_s = 600.0;
+};
+/// The alternatives that need more rounds: the candidate and those that are neither worse than it nor within
+/// `precision` of it. Empty where there are none of the latter.
+std::vector<std::size_t> open_alternatives(const BestVerdict& verdict, double precision);
+/// The number of rounds after the next block of them: half as many again as there are, at least as many as can
+/// decide between so many alternatives. Long blocks keep the looks at the data few: each is another chance to be
+/// wrong.
+int rounds_after_next_block(int round_count, std::size_t alternative_count);
 
 /// "12 % (8 ... 15 %)": by how much the ratio is above 1. "12 %" where there is no interval.
 std::string gain_text(const RatioInterval& ratio);
