@@ -23,7 +23,7 @@ struct CompareOptions {
 
 /// Rank 0 reads, compares and prints. Collective.
 ExitCode compare(const CompareOptions& options, double threshold, comm::RankGroup& group) {
-  std::int64_t regression_count = 0;
+  std::int64_t code = 0;
   agree_on(group, [&] {
     if (group.rank() != 0) return;
     const auto comparison =
@@ -35,11 +35,11 @@ ExitCode compare(const CompareOptions& options, double threshold, comm::RankGrou
                       options.before, options.after));
     }
     OutputFile standard_output("");
-    standard_output.write(comparison_text(comparison, threshold));
+    standard_output.write(comparison_text(comparison));
     standard_output.commit();
-    regression_count = comparison.regression_count();
+    code = static_cast<std::int64_t>(comparison.exit_code());
   });
-  return group.maximum(regression_count) > 0 ? ExitCode::regression : ExitCode::success;
+  return static_cast<ExitCode>(group.maximum(code));
 }
 
 void add_compare_options(CLI::App& parser, CompareOptions& options) {
