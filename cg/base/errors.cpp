@@ -7,9 +7,10 @@
 namespace cg2d {
 
 std::string_view status_name(ExitCode code) {
-  static constexpr std::array<std::pair<ExitCode, std::string_view>, 11> names{
+  static constexpr std::array<std::pair<ExitCode, std::string_view>, 12> names{
       {{ExitCode::success, "success"},
        {ExitCode::regression, "regression"},
+       {ExitCode::undecided, "undecided"},
        {ExitCode::usage, "usage-error"},
        {ExitCode::unavailable, "unavailable"},
        {ExitCode::internal, "internal-error"},

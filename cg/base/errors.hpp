@@ -12,6 +12,7 @@ namespace cg2d {
 enum class ExitCode {
   success = 0,               ///< verified, or finished where there is nothing to verify against
   regression = 1,            ///< cg2d compare found something that became slower
+  undecided = 2,             ///< cg2d compare found none, and cannot exclude one: too few or too noisy rounds
   usage = 64,                ///< bad option, bad problem, grid that does not match the ranks
   unavailable = 69,          ///< a kernel, transport, ... requested by name can't serve on this machine
   internal = 70,             ///< a defect of cg2d

@@ -22,7 +22,7 @@ struct CompareOptions {
 
 /// Rank 0 reads, compares and prints. Collective.
 ExitCode compare(const CompareOptions& options, double threshold, comm::RankGroup& group) {
-  std::int64_t regression_count = 0;
+  std::int64_t code = 0;
   write_output(open_output("", group).get(), group, [&] {
     const auto comparison =
         compare_results(read_results(options.before), read_results(options.after), threshold);
@@ -32,10 +32,10 @@ ExitCode compare(const CompareOptions& options, double threshold, comm::RankGrou
                       "threads must be the same",
                       options.before, options.after));
     }
-    regression_count = comparison.regression_count();
-    return comparison_text(comparison, threshold);
+    code = static_cast<std::int64_t>(comparison.exit_code());
+    return comparison_text(comparison);
   });
-  return group.maximum(regression_count) > 0 ? ExitCode::regression : ExitCode::success;
+  return static_cast<ExitCode>(group.maximum(code));
 }
 
 void add_compare_options(CLI::App& parser, CompareOptions& options) {

@@ -23,11 +23,7 @@ struct ExportOptions {
 ExitCode export_results(const ExportOptions& options, comm::RankGroup& group) {
   std::vector<ResultRecord> records;
   agree_on(group, [&] {
-    if (group.rank() != 0) return;
-    for (const auto& file : options.files) {
-      auto more = read_results(file);
-      records.insert(records.end(), more.begin(), more.end());
-    }
+    if (group.rank() == 0) records = read_all_results(options.files);
   });
   const auto output = open_output(options.output, group);
   write_output(output.get(), group,

@@ -19,6 +19,7 @@ struct ScalingArguments {
   std::string class_letter;
   ProblemArguments problem;
   AxisValues axes;
+  UntilSureArguments until_sure;
   ScalingOptions options;
 };
 
@@ -37,6 +38,7 @@ void add_scaling_options(CLI::App& scaling, ScalingArguments& arguments) {
   add_axis_option(scaling, "ranks_per_node", arguments.axes);
   add_number_option(scaling, "--rounds", options.round_count, "runs of each way, in turns; 3 if not given");
   add_host_name_option(scaling, options.common.names_hosts);
+  add_until_sure_options(scaling, arguments.until_sure, "the best way");
   add_format_option(scaling, options.format, names_of(scaling_format_table()));
   add_file_option(scaling, "--output", options.output, "write the result to FILE, whole or not at all");
   scaling.add_flag("--progress", options.progress, "progress on stderr (a terminal gets it anyway)");
@@ -63,6 +65,7 @@ ScalingOptions scaling_options_from(const ScalingArguments& arguments) {
   static_cast<void>(crossed({}, {{"transport", options.transports}}));  // they are checked by that
   options.transports = without_repeats(options.transports);
   require_within("--rounds", options.round_count, most);
+  options.until_sure = until_sure_from(arguments.until_sure);
   require_known("--format", options.format, names_of(scaling_format_table()));
   check_profile(options.common.profile);
   return options;

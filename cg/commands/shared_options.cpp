@@ -5,8 +5,11 @@
 #include <algorithm>
 #include <cctype>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "cg/base/errors.hpp"
+#include "cg/report/result_compare.hpp"
 
 namespace cg2d {
 namespace {
@@ -40,6 +43,23 @@ std::optional<std::int64_t> byte_count_from(std::string text) {
 /// As CLI11 names the types in the help.
 std::string type_name_of(const ConfigurationAxis& axis) {
   return axis.type == AxisType::number ? "INT" : "TEXT";
+}
+
+/// "90", "90s", "10min", "2h" -> seconds.
+double seconds_from(std::string_view text) {
+  const std::string given(text);
+  double unit_s = 1.0;
+  for (const auto& [name, seconds] : {std::pair("min", 60.0), std::pair("h", 3600.0), std::pair("s", 1.0)}) {
+    if (!text.ends_with(name)) continue;
+    text.remove_suffix(std::string_view(name).size());
+    unit_s = seconds;
+    break;
+  }
+  const auto number = number_from<double>(text);
+  constexpr double a_year_s = 3.2e7;
+  if (!number || !(*number >= 0.0 && *number * unit_s <= a_year_s))
+    throw InputError(fmt::format("--budget {}: must be a time such as 90s, 10min or 2h", given));
+  return *number * unit_s;
 }
 
 }  // namespace
@@ -113,6 +133,26 @@ void add_memory_limit_option(CLI::App& parser, std::int64_t& bytes) {
 
 void add_format_option(CLI::App& parser, std::string& format, const std::vector<std::string>& names) {
   parser.add_option("--format", format, fmt::format("{}", fmt::join(names, ", ")));
+}
+
+void add_until_sure_options(CLI::App& parser, UntilSureArguments& arguments, const std::string& subject) {
+  parser.add_option(
+      "--until-sure", arguments.precision,
+      fmt::format("add rounds until {} is sure, or known to be within this of the others, such as 2%",
+                  subject));
+  parser.add_option(
+      "--budget", arguments.budget,
+      "time for the rounds that --until-sure adds, such as 90s, 10min or 2h; 10min if not given");
+}
+
+std::optional<UntilSure> until_sure_from(const UntilSureArguments& arguments) {
+  const double budget_s = seconds_from(arguments.budget);
+  if (arguments.precision.empty()) return std::nullopt;
+  const auto precision = percentage_from(arguments.precision);
+  if (!precision || *precision <= 0.0)
+    throw InputError(
+        fmt::format("--until-sure {}: must be a percentage above 0, such as 2%", arguments.precision));
+  return UntilSure{.precision = *precision, .budget_s = budget_s};
 }
 
 void add_bind_option(CLI::App& parser, std::string& word) {

@@ -13,6 +13,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "cg/base/paired_comparison.hpp"
 #include "cg/base/values.hpp"
 #include "cg/matrix/problem.hpp"
 #include "cg/solver/configuration.hpp"
@@ -83,6 +84,16 @@ ProfileOptionTexts profile_is_used();
 void add_profile_options(CLI::App& parser, ProfileSource& profile, const ProfileOptionTexts& texts);
 /// --memory-limit SIZE.
 void add_memory_limit_option(CLI::App& parser, std::int64_t& bytes);
+
+/// --until-sure PERCENT and --budget TIME.
+struct UntilSureArguments {
+  std::string precision;
+  std::string budget = "10min";
+};
+/// subject: what is to be sure. `arguments` must outlive the parser.
+void add_until_sure_options(CLI::App& parser, UntilSureArguments& arguments, const std::string& subject);
+/// Nothing where no rounds are to be added. Throws InputError.
+std::optional<UntilSure> until_sure_from(const UntilSureArguments& arguments);
 
 /// --format NAME; the names stand in its help.
 void add_format_option(CLI::App& parser, std::string& format, const std::vector<std::string>& names);

@@ -9,11 +9,13 @@
 #include <vector>
 
 #include "cg/base/errors.hpp"
+#include "cg/base/values.hpp"
 #include "cg/commands/shared_options.hpp"
 #include "cg/commands/subcommand.hpp"
 #include "cg/report/result_file.hpp"
 #include "cg/studies/sweep_command.hpp"
 #include "cg/studies/sweep_table.hpp"
+#include "cg/studies/sweep_verdict.hpp"
 
 namespace cg2d {
 namespace {
@@ -23,9 +25,14 @@ struct SweepArguments {
   std::vector<std::string> class_letters;
   ProblemArguments problem;
   std::string bind = "auto";
-  std::string shown_file;
+  UntilSureArguments until_sure;
+  std::vector<std::string> shown_files;
+  std::string format = "text";
   SweepOptions options;
 };
+
+/// Of --show.
+std::vector<std::string> verdict_formats() { return {"text", "json"}; }
 
 void add_sweep_options(CLI::App& sweep, SweepArguments& arguments) {
   auto& options = arguments.options;
@@ -46,10 +53,18 @@ void add_sweep_options(CLI::App& sweep, SweepArguments& arguments) {
       sweep, "--retries", options.most_retries,
       "repetitions of a run that was disturbed by other work on the machine; 2 if not given, 8 at most");
   add_host_name_option(sweep, options.common.names_hosts);
+  add_until_sure_options(sweep, arguments.until_sure, "the best grid");
   add_file_option(sweep, "--output", options.output,
                   "file that gets a line per run; a sweep goes on where it ends");
   sweep.add_flag("--fresh", options.fresh, "empty the file first");
-  add_file_option(sweep, "--show", arguments.shown_file, "print the tables of a file, and run nothing");
+  sweep
+      .add_option("--show", arguments.shown_files,
+                  "print the tables of a file, and run nothing; may be given several times")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->check(file_name())
+      ->type_name("FILE");
+  add_format_option(sweep, arguments.format, verdict_formats());
   sweep.add_flag("--progress", options.progress, "progress on stderr (a terminal gets it anyway)");
 }
 
@@ -83,14 +98,21 @@ SweepOptions sweep_options_from(const SweepArguments& arguments) {
     throw InputError(
         fmt::format("--retries {}: must be within 0 ... {}", options.most_retries, most_sweep_retries));
   }
+  options.until_sure = until_sure_from(arguments.until_sure);
   check_axes(options.axes);
   check_profile(options.common.profile);
   return options;
 }
 
 Action sweep_action(const SweepArguments& arguments) {
-  if (!arguments.shown_file.empty())
-    return print_made_text([file = arguments.shown_file] { return sweep_tables(read_results(file)); });
+  require_known("--format", arguments.format, verdict_formats());
+  if (!arguments.shown_files.empty()) {
+    return print_made_text([files = arguments.shown_files, format = arguments.format] {
+      const auto records = read_all_results(files);
+      return format == "json" ? sweep_verdict_json(records) : sweep_tables(records);
+    });
+  }
+  if (arguments.format == "json") throw InputError("--format json: goes with --show only");
   return command_action<sweep_options_from, sweep>(arguments);
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "cg/base/values.hpp"
 
@@ -20,73 +21,160 @@ std::optional<Sample> sound_sample(const MeasuredConfiguration& measured) {
   return measured.is_sound() ? std::optional(sample_of(measured.times_s)) : std::nullopt;
 }
 
+/// after / before, the rounds of each in the order of measurement.
+std::vector<double> ratios_of(const MeasuredConfiguration& before, const MeasuredConfiguration& after) {
+  std::vector<double> ratios;
+  auto earlier = before.rounds.begin();
+  auto later = after.rounds.begin();
+  for (; earlier != before.rounds.end() && later != after.rounds.end(); ++earlier, ++later)
+    ratios.push_back(later->second / earlier->second);
+  return ratios;
+}
+
+Change change_of(const RatioInterval& ratio, double threshold) {
+  if (ratio.is_above(1.0 + threshold)) return Change::regression;
+  if (ratio.is_below(1.0 - threshold)) return Change::faster;
+  return ratio.is_bounded() && ratio.high <= 1.0 + threshold ? Change::none : Change::undecided;
+}
+
 ComparedConfiguration compared(const MeasuredConfiguration& before, const MeasuredConfiguration& after,
-                               double threshold) {
+                               double threshold, double tail_probability) {
   ComparedConfiguration pair{.asked = before.asked,
                              .before = sound_sample(before),
                              .after = sound_sample(after),
-                             .is_regression = false};
-  if (!pair.before) return pair;
-  pair.is_regression =
-      !pair.after || (pair.ratio() > 1.0 + threshold && pair.after->minimum > pair.before->maximum);
+                             .ratio = {},
+                             .change = Change::unknown,
+                             .suggested_rounds = {}};
+  if (pair.before && !pair.after) pair.change = Change::regression;
+  if (!pair.before || !pair.after) return pair;
+  const auto ratios = ratios_of(before, after);
+  pair.ratio = interval_of(ratios, tail_probability);
+  pair.change = change_of(pair.ratio, threshold);
+  if (pair.change == Change::undecided)
+    pair.suggested_rounds = rounds_needed(ratios, 1.0 + threshold, tail_probability);
   return pair;
+}
+
+/// The ratios of all configurations, by round.
+void add_ratios(const std::vector<double>& ratios, std::vector<std::vector<double>>& rounds) {
+  if (rounds.size() < ratios.size()) rounds.resize(ratios.size());
+  for (std::size_t round = 0; round < ratios.size(); ++round) rounds[round].push_back(ratios[round]);
 }
 
 std::string sample_text(const std::optional<Sample>& sample) {
   if (!sample) return fmt::format("{:>10} {:>7} {:>5}", "failed", "", "");
-  return fmt::format("{:>10.4g} {:>6.1f}% {:>5}", sample->median, 100.0 * sample->spread(), sample->count);
+  const auto spread = sample->count > 1 ? fmt::format("{:.1f}%", 100.0 * sample->spread()) : std::string();
+  return fmt::format("{:>10.4g} {:>7} {:>5}", sample->median, spread, sample->count);
 }
 
-std::string verdict_on(const ComparedConfiguration& pair, double threshold) {
-  if (!pair.before || !pair.after) return pair.is_regression ? "REGRESSION" : "";
-  if (pair.is_regression) return "REGRESSION";
-  if (pair.ratio() > 1.0 + threshold) return "slower, within the spread";
-  const bool beyond_spread = pair.after->maximum < pair.before->minimum;
-  return pair.ratio() < 1.0 - threshold && beyond_spread ? "faster" : "";
+RatioInterval inverse(const RatioInterval& ratio) {
+  return {.median = 1.0 / ratio.median,
+          .low = 1.0 / ratio.high,
+          .high = 1.0 / ratio.low,
+          .round_count = ratio.round_count};
+}
+
+std::string change_text(Change change, const RatioInterval& ratio) {
+  switch (change) {
+    case Change::regression:
+      return "REGRESSION: slower by " + gain_text(ratio);
+    case Change::faster:
+      return "faster: A takes longer by " + gain_text(inverse(ratio));
+    case Change::none:
+      return "no regression";
+    case Change::undecided:
+      return ratio.is_bounded() ? "too noisy to say" : "too few rounds to say";
+    case Change::unknown:
+      break;
+  }
+  return {};
+}
+
+std::string verdict_on(const ComparedConfiguration& pair) {
+  if (pair.before && !pair.after) return "REGRESSION: failed in B only";
+  auto text = change_text(pair.change, pair.ratio);
+  if (pair.change != Change::undecided) return text;
+  text += pair.suggested_rounds ? fmt::format(" (take {} rounds)", *pair.suggested_rounds)
+                                : " (the distance from the threshold is below the noise)";
+  return text;
+}
+
+std::string summary_of(const Comparison& comparison) {
+  return fmt::format("{} of {}: slower by more than {:g} %, or failed in B only; {} undecided\n",
+                     format_count(comparison.count(Change::regression), "regression"),
+                     format_count(std::ssize(comparison.common), "common configuration"),
+                     100.0 * comparison.threshold, comparison.count(Change::undecided));
 }
 
 }  // namespace
 
-int Comparison::regression_count() const {
-  return static_cast<int>(std::ranges::count_if(common, [](const auto& pair) { return pair.is_regression; }));
+int Comparison::count(Change change) const {
+  return static_cast<int>(std::ranges::count(common, change, &ComparedConfiguration::change));
+}
+
+ExitCode Comparison::exit_code() const {
+  if (count(Change::regression) > 0 || overall_change == Change::regression) return ExitCode::regression;
+  return count(Change::undecided) > 0 ? ExitCode::undecided : ExitCode::success;
 }
 
 Comparison compare_results(const std::vector<ResultRecord>& before, const std::vector<ResultRecord>& after,
                            double threshold) {
-  const auto all_before = gathered(before);
-  const auto all_after = gathered(after);
-  Comparison comparison;
-  for (const auto& measured : all_before) {
-    if (const auto* const other = find_in(all_after, measured.asked)) {
-      comparison.common.push_back(compared(measured, *other, threshold));
+  auto all_before = comparable_runs(before);
+  auto all_after = comparable_runs(after);
+  Comparison comparison{.threshold = threshold,
+                        .common = {},
+                        .overall = {},
+                        .only_before = {},
+                        .only_after = {},
+                        .left_out = std::move(all_before.left_out)};
+  comparison.left_out.insert(comparison.left_out.end(), all_after.left_out.begin(), all_after.left_out.end());
+  std::vector<std::pair<const MeasuredConfiguration*, const MeasuredConfiguration*>> pairs;
+  for (const auto& measured : all_before.configurations) {
+    if (const auto* const other = find_in(all_after.configurations, measured.asked)) {
+      pairs.emplace_back(&measured, other);
     } else {
       comparison.only_before.push_back(measured.asked);
     }
   }
-  for (const auto& measured : all_after) {
-    if (find_in(all_before, measured.asked) == nullptr) comparison.only_after.push_back(measured.asked);
+  for (const auto& measured : all_after.configurations) {
+    if (find_in(all_before.configurations, measured.asked) == nullptr)
+      comparison.only_after.push_back(measured.asked);
   }
+  // All together are one more comparison.
+  const double tail_probability = wrong_verdict_probability / static_cast<double>(pairs.size() + 1);
+  std::vector<std::vector<double>> ratios_of_rounds;
+  for (const auto& [one, other] : pairs) {
+    comparison.common.push_back(compared(*one, *other, threshold, tail_probability));
+    if (one->is_sound() && other->is_sound()) add_ratios(ratios_of(*one, *other), ratios_of_rounds);
+  }
+  comparison.overall = common_interval(ratios_of_rounds, tail_probability);
+  if (comparison.overall.round_count > 0)
+    comparison.overall_change = change_of(comparison.overall, threshold);
   return comparison;
 }
 
-std::string comparison_text(const Comparison& comparison, double threshold) {
+std::string comparison_text(const Comparison& comparison) {
   std::size_t width = 36;
   for (const auto& pair : comparison.common) width = std::max(width, pair.asked.key().size());
   std::string text = fmt::format("{:<{}} {:>10} {:>7} {:>5} {:>10} {:>7} {:>5} {:>7}\n", "configuration",
                                  width, "A: s", "spread", "runs", "B: s", "spread", "runs", "B/A");
   for (const auto& pair : comparison.common) {
-    const auto ratio = pair.before && pair.after ? fmt::format("{:.3f}", pair.ratio()) : std::string();
+    const auto ratio = pair.ratio.round_count > 0 ? fmt::format("{:.3f}", pair.ratio.median) : std::string();
     const auto line = fmt::format("{:<{}} {} {} {:>7} {}", pair.asked.key(), width, sample_text(pair.before),
-                                  sample_text(pair.after), ratio, verdict_on(pair, threshold));
+                                  sample_text(pair.after), ratio, verdict_on(pair));
     text += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
   }
+  if (comparison.common.size() > 1 && comparison.overall.round_count > 0)
+    text += fmt::format("All together: B/A {:.3f}; {}\n", comparison.overall.median,
+                        change_text(comparison.overall_change, comparison.overall));
   for (const auto& asked : comparison.only_before) text += fmt::format("Only in A: {}\n", asked.key());
   for (const auto& asked : comparison.only_after) text += fmt::format("Only in B: {}\n", asked.key());
-  const int count = comparison.regression_count();
-  return text +
-         fmt::format("{} of {}: slower by more than {:g} % and beyond the spread, or failed in B only\n",
-                     format_count(count, "regression"),
-                     format_count(std::ssize(comparison.common), "common configuration"), 100.0 * threshold);
+  for (const auto& run : comparison.left_out)
+    text += fmt::format("Left out: {} ({}): {}\n", run.key, run.place, run.reason);
+  return text + summary_of(comparison) +
+         "B/A: median of the rounds of B by those of A, round by round; in parentheses its interval by the "
+         "sign "
+         "test.\n";
 }
 
 std::optional<double> percentage_from(std::string text) {

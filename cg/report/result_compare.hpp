@@ -6,37 +6,55 @@
 #include <string>
 #include <vector>
 
+#include "cg/base/errors.hpp"
+#include "cg/base/paired_comparison.hpp"
 #include "cg/base/sample.hpp"
-#include "cg/report/result_file.hpp"
+#include "cg/report/run_verdict.hpp"
 
 namespace cg2d {
+
+/// The change of one configuration from the first set to the second.
+enum class Change {
+  regression,  ///< slower by more than the threshold, or failed in the second set only
+  faster,      ///< by more than the threshold
+  none,        ///< the interval of the ratio excludes a regression
+  undecided,   ///< it does not, and does not show one either
+  unknown,     ///< failed in the first set
+};
 
 /// One configuration that both sets have.
 struct ComparedConfiguration {
   ConfiguredProblem asked;
   std::optional<Sample> before;  ///< empty: a run failed
   std::optional<Sample> after;
-  bool is_regression = false;
-
-  /// Median after / median before; both must be there.
-  [[nodiscard]] double ratio() const { return after->median / before->median; }
+  RatioInterval ratio;  ///< after / before, round by round in the order of measurement
+  Change change = Change::unknown;
+  std::optional<int> suggested_rounds;  ///< where undecided, the rounds that should decide, if any would
 };
 
 struct Comparison {
+  double threshold = 0.0;
   std::vector<ComparedConfiguration> common;
+  RatioInterval overall;  ///< of all common configurations together
+  Change overall_change = Change::unknown;
   std::vector<ConfiguredProblem> only_before;
   std::vector<ConfiguredProblem> only_after;
+  std::vector<LeftOutRun> left_out;
 
-  [[nodiscard]] int regression_count() const;
+  [[nodiscard]] int count(Change change) const;
+  /// regression where a configuration or all together are one, else undecided where one is, else success.
+  [[nodiscard]] ExitCode exit_code() const;
 };
 
-/// A regression: the median grew by more than `threshold` (0.05: 5 %) and the fastest run after is slower
-/// than the slowest before, so that no spread explains it; or it failed after and did not before.
+/// Compares the runs that comparable_runs() leaves in each set. Round k of the second set is paired with round
+/// k of the first. A regression is a configuration whose interval of the ratio is above 1 + threshold (0.05:
+/// 5 %), or that failed after and did not before; the configurations share wrong_verdict_probability, and all
+/// of them together are one more comparison: common_interval(), which finds a uniform change in fewer rounds.
 Comparison compare_results(const std::vector<ResultRecord>& before, const std::vector<ResultRecord>& after,
                            double threshold);
 
-/// The table, the configurations that only one set has, and the verdict.
-std::string comparison_text(const Comparison& comparison, double threshold);
+/// The table, the configurations that only one set has, the runs that were left out, and the verdict.
+std::string comparison_text(const Comparison& comparison);
 
 /// "5%", "5 %" or "5" -> 0.05. Nothing for anything else, or below 0.
 std::optional<double> percentage_from(std::string text);

@@ -112,6 +112,14 @@ std::optional<PredictedTimes> prediction_from(const Json& run) {
       .phases_s = phases_by_name(prediction.at("phases"), [](const Json& phase) { return phase; })};
 }
 
+/// The option that made the run slower than it would be; empty for none.
+std::string slowing_option(const Json& run) {
+  for (const auto& [key, option] : {std::pair("counters", "--papi"), std::pair("roofline", "--roofline")}) {
+    if (run.contains(key) && !run.at(key).is_null()) return option;
+  }
+  return {};
+}
+
 constexpr std::string_view single_run_complaint = "it holds the result of a single run, not those of a sweep";
 
 /// Every line of a sweep has the key "sweep"; a file of results may have lines of single runs, too.
@@ -127,6 +135,7 @@ std::vector<ResultRecord> records_of_lines(std::string_view text, LinesOf source
     try {
       const auto run = Json::parse(text.substr(0, end));
       records.push_back(record_from(run));
+      records.back().place = fmt::format("{}", number);
       if (source == LinesOf::a_sweep && !run.contains("sweep"))
         throw InputError(std::string(single_run_complaint));
     } catch (const nlohmann::json::exception& error) {
@@ -206,10 +215,16 @@ ResultRecord record_from(const Json& run) {
   record.prediction = prediction_from(run);
   if (run.contains("quiet") && !run.at("quiet").is_null())
     record.disturbance = text_in_json(run.at("quiet").at("reason").get<std::string>());
+  record.slowed_by = slowing_option(run);
+  record.conditions = record.maker + (record.phases_s ? "" : ", phases not timed");
   if (run.contains("sweep")) {
-    record.round = run.at("sweep").at("round").get<int>();
-    record.attempt = run.at("sweep").value("attempt", 1);
-    record.duration_s = run.at("sweep").at("duration_s").get<double>();
+    const auto& sweep = run.at("sweep");
+    record.is_in_sweep = true;
+    record.attempt = sweep.value("attempt", 1);
+    record.round = sweep.at("round").get<int>();
+    record.duration_s = sweep.at("duration_s").get<double>();
+    record.session = sweep.value("session", std::string());
+    record.sitting = sweep.value("sitting", 1);
   }
   return record;
 }
@@ -246,44 +261,30 @@ std::vector<ResultRecord> read_results(const std::string& path) {
   try {
     const auto text = text_of_file(path);
     if (!text) throw InputError("there is no such file");
-    return parse_results(*text);
+    auto records = parse_results(*text);
+    for (auto& record : records) {
+      record.place = record.place.empty() ? path : path + ":" + record.place;
+      // The lines of a file from before sessions were recorded are those of one sweep.
+      if (record.is_in_sweep && record.session.empty()) record.session = path;
+    }
+    return records;
   } catch (const InputError& error) {
     throw InputError(
         fmt::format("{}: {}; give a result of cg2d run --format json or of cg2d sweep", path, error.what()));
   }
 }
 
+std::vector<ResultRecord> read_all_results(const std::vector<std::string>& paths) {
+  std::vector<ResultRecord> records;
+  for (const auto& path : paths) {
+    auto more = read_results(path);
+    records.insert(records.end(), more.begin(), more.end());
+  }
+  return records;
+}
+
 std::string maker_of(const Environment& environment) {
   return maker_from(program_json(), environment_json(environment));
-}
-
-const ResultRecord& MeasuredConfiguration::median_run() const {
-  return median_run_of(runs, &ResultRecord::time_s);
-}
-
-std::vector<MeasuredConfiguration> gathered(const std::vector<ResultRecord>& records) {
-  std::vector<MeasuredConfiguration> all;
-  for (const auto& record : records) {
-    auto found = std::ranges::find_if(all, [&](const auto& known) { return known.asked == record.asked; });
-    if (found == all.end()) {
-      all.emplace_back().asked = record.asked;
-      found = all.end() - 1;
-    }
-    if (record.is_replaced) {
-      ++found->replaced_count;
-      continue;
-    }
-    if (record.is_disturbed()) ++found->disturbed_count;
-    if (!record.kernel_used.empty()) found->kernel_used = record.kernel_used;
-    if (record.succeeded()) {
-      found->runs.push_back(record);
-      found->times_s.insert(found->times_s.end(), record.times_s.begin(), record.times_s.end());
-    } else {
-      if (found->statuses.empty()) found->reason = record.reason;
-      found->statuses.push_back(record.status);
-    }
-  }
-  return all;
 }
 
 }  // namespace cg2d

@@ -61,6 +61,14 @@ struct ResultRecord {
   std::optional<double> duration_s;  ///< of the whole run with its set-up, in a sweep
   std::string maker;  ///< program and machine, see maker_of(); empty where the result does not say
 
+  // Which runs it is comparable with: see comparable_runs().
+  std::string place;         ///< file and line, or empty
+  bool is_in_sweep = false;  ///< whether runs of the same round were made in turns with it
+  std::string session;       ///< its sweep with all resumptions; empty for a single run
+  int sitting = 1;           ///< which call of cg2d sweep on that session's file made it
+  std::string conditions;    ///< of the machine and the measurement; empty if the run failed early
+  std::string slowed_by;     ///< the option that made it slower than it would be, as --papi; empty: none
+
   [[nodiscard]] bool succeeded() const { return status == "success" && !times_s.empty(); }
   [[nodiscard]] bool is_disturbed() const { return !disturbance.empty(); }
 };
@@ -77,6 +85,8 @@ void mark_replaced(std::vector<ResultRecord>& records);
 std::vector<ResultRecord> parse_results(std::string_view text);
 /// The same of a file; the error names it.
 std::vector<ResultRecord> read_results(const std::string& path);
+/// The same of several files, one after the other.
+std::vector<ResultRecord> read_all_results(const std::vector<std::string>& paths);
 
 /// The records of the whole lines of a sweep's file. An incomplete last line is skipped. Throws InputError,
 /// without the name of the file, for any text that is not a sweep's, as the result of a single run.
@@ -88,27 +98,5 @@ std::size_t complete_lines(std::string_view text);
 /// The origin of a result: program version, compiler and flags, MPI, and processor with caches. Results of
 /// different makers do not share a sweep's file.
 std::string maker_of(const Environment& environment);
-
-/// All runs of one problem with one configuration.
-struct MeasuredConfiguration {
-  ConfiguredProblem asked;
-  std::string kernel_used;
-  std::vector<ResultRecord> runs;     ///< the successful ones
-  std::vector<double> times_s;        ///< of all their repetitions
-  std::vector<std::string> statuses;  ///< of the failed ones
-  std::string reason;                 ///< of the first failure
-  int disturbed_count = 0;            ///< of its runs, failed ones among them
-  int replaced_count = 0;             ///< disturbed runs that a later attempt replaced: not among its runs
-
-  /// Whether its times count: no run failed.
-  [[nodiscard]] bool is_sound() const { return statuses.empty() && !times_s.empty(); }
-  /// The run with the median of the reported times; of an even number the lower of the middle two. At least
-  /// one must have succeeded.
-  [[nodiscard]] const ResultRecord& median_run() const;
-};
-
-/// Every configuration once, in the order of their first records. Of a round that was repeated the last
-/// attempt counts, be it fast or slow: a choice by time would favour lucky runs.
-std::vector<MeasuredConfiguration> gathered(const std::vector<ResultRecord>& records);
 
 }  // namespace cg2d

@@ -140,15 +140,22 @@ std::string growth_table(const ProblemModel& model) {
   return text + " efficiency: predicted seconds on one rank / (ranks * seconds)\n";
 }
 
+/// Empty for a condition without a description.
+std::string described(const MachineDescription& condition, std::string_view separator) {
+  return condition.description.empty() ? "" : fmt::format("{}{}", separator, condition.description);
+}
+
 std::string text_of(const Machine& machine, const std::vector<ProblemModel>& models) {
   const auto& first = machine.conditions.front();
-  std::string text = fmt::format("\n cg2d model - {}{}{}\n", first.name,
-                                 first.description.empty() ? "" : ": ", first.description);
+  // The conditions of a calibrated machine differ by their numbers of ranks.
+  const bool is_one = machine.conditions.size() == 1;
+  std::string text = fmt::format("\n cg2d model - {}{}\n", first.name, is_one ? described(first, ": ") : "");
   for (const auto& model : models) {
     for (const auto& row : model.rank_counts) {
-      text += fmt::format("\n Class {}, {}: predicted seconds by phase\n", model.problem.class_name,
-                          format_count(row.rank_count, "rank"));
-      text += grid_table(row, first.clock_hz, model.problem.niter * OuterStepCalls::products);
+      const auto& condition = machine.for_ranks(row.rank_count);
+      text += fmt::format("\n Class {}, {}: predicted seconds by phase{}\n", model.problem.class_name,
+                          format_count(row.rank_count, "rank"), is_one ? "" : described(condition, ", "));
+      text += grid_table(row, condition.clock_hz, model.problem.niter * OuterStepCalls::products);
     }
     text += growth_table(model);
   }

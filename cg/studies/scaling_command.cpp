@@ -10,6 +10,7 @@
 #include "cg/base/interrupt.hpp"
 #include "cg/base/output_file.hpp"
 #include "cg/base/progress.hpp"
+#include "cg/base/sample.hpp"
 #include "cg/base/values.hpp"
 #include "cg/machine/environment.hpp"
 #include "cg/report/report.hpp"
@@ -154,13 +155,59 @@ class WayComparison {
 
   void measure() {
     const InterruptWatch watch;
-    for (int round = 1; round <= study_.round_count; ++round) {
-      for (const auto& way : study_.ways) {
-        study_.is_interrupted = group_.maximum(static_cast<std::int64_t>(watch.asked())) != 0;
+    for (int round = 1; round <= study_.round_count && !study_.is_interrupted; ++round)
+      perform_round(study_.ways, round, watch);
+    if (options_.until_sure && !study_.is_interrupted) add_rounds(watch);
+  }
+
+  /// Every second round goes backwards, so that a steady drift of the machine favours no way.
+  void perform_round(std::vector<ScalingWay> ways, int round, const InterruptWatch& watch) {
+    if (round % 2 == 0) std::ranges::reverse(ways);
+    for (const auto& way : ways) {
+      study_.is_interrupted = group_.maximum(static_cast<std::int64_t>(watch.asked())) != 0;
+      if (study_.is_interrupted) return;
+      perform(way, round);
+    }
+  }
+
+  /// Blocks of rounds of the ways whose verdicts are open, until none is, or a round would not fit into the
+  /// time.
+  void add_rounds(const InterruptWatch& watch) {
+    const Stopwatch added;
+    double round_s = 0.0;
+    int round = study_.round_count;
+    for (auto open = open_ways(); !open.empty(); open = open_ways()) {
+      for (const int last = rounds_after_next_block(round, open.size()); round < last;) {
+        const double begin_s = group_.maximum(added.seconds());
+        if (begin_s + round_s > options_.until_sure->budget_s) return say_that_budget_is_spent();
+        perform_round(open, ++round, watch);
         if (study_.is_interrupted) return;
-        perform(way, round);
+        round_s = group_.maximum(added.seconds()) - begin_s;
       }
     }
+  }
+
+  void say_that_budget_is_spent() const {
+    if (group_.rank() == 0) say_on_stderr("--budget is spent; the table says what is not distinguishable");
+  }
+
+  /// The same on every rank: rank 0, which has the runs, broadcasts one letter per way.
+  std::vector<ScalingWay> open_ways() {
+    std::string letters(study_.ways.size(), 'n');
+    if (group_.rank() == 0) {
+      for (const auto& ranking : rankings_of(study_)) {
+        for (const auto index : open_alternatives(ranking.verdict, options_.until_sure->precision)) {
+          const auto place = std::ranges::find(study_.ways, ranking.ways[index]) - study_.ways.begin();
+          letters[static_cast<std::size_t>(place)] = 'y';
+        }
+      }
+    }
+    letters = group_.broadcast(std::move(letters));
+    std::vector<ScalingWay> open;
+    for (std::size_t k = 0; k < study_.ways.size(); ++k) {
+      if (letters[k] == 'y') open.push_back(study_.ways[k]);
+    }
+    return open;
   }
 
   void perform(const ScalingWay& way, int round) {

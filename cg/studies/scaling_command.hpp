@@ -2,10 +2,12 @@
 
 // `cg2d scaling`: the ways to use a node, each with the same number of cores, in turns.
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "cg/base/errors.hpp"
+#include "cg/base/paired_comparison.hpp"
 #include "cg/matrix/problem.hpp"
 #include "cg/run/run_options.hpp"
 #include "comm/rank_group.hpp"
@@ -20,12 +22,14 @@ struct ScalingOptions {
   std::vector<std::string> transports;  ///< empty: those of the usual ones that are available
   RunOptions common;                    ///< of every run, except for what its way says
   int round_count = 3;
+  std::optional<UntilSure> until_sure;  ///< empty: no rounds are added
   std::string format = "text";
   std::string output;     ///< empty: standard output
   bool progress = false;  ///< asked for; a terminal gets it anyway
 };
 
-/// Runs every way in every round, and writes the comparison. Collective. The exit code is that of the first
+/// Runs every way in every round, adds rounds of what is undecided if it was asked to, and writes the
+/// comparison. Collective. The exit code is that of the first
 /// failed run, `interrupted`, or `verification_failed` where ways disagree. Throws RunError on every rank
 /// alike: usage, or unavailable for a transport or kernel that was named.
 ExitCode compare_ways(const ScalingOptions& options, comm::RankGroup& group);

@@ -59,7 +59,9 @@ Json figures_json(const ScalingRow& row) {
           {"moving_share", row.median_run.shares.moving},
           {"waiting_share", row.median_run.shares.waiting},
           {"ratio_to_best", row.ratio_to_best},
-          {"is_best", row.is_best}};
+          {"is_best", row.is_best},
+          {"may_be_best", row.may_be_best},
+          {"is_decided", row.is_decided}};
 }
 
 Json ways_json(const ScalingStudy& study) {

@@ -33,18 +33,58 @@ ScalingRow row_of(const ScalingWay& way, const std::vector<ScalingRun>& all_runs
   return row;
 }
 
-/// The sound row on that many cores with the least median; nullptr if there is none.
-const ScalingRow* best_on(const std::vector<ScalingRow>& rows, int core_count) {
-  const ScalingRow* best = nullptr;
+/// Seconds by round.
+RoundTimes rounds_of(const ScalingRow& row) {
+  RoundTimes rounds;
+  for (const auto& run : row.runs) rounds.emplace(run.round, run.time_s);
+  return rounds;
+}
+
+WayRanking ranking_on(const std::vector<ScalingRow>& rows, int core_count) {
+  WayRanking ranking{.core_count = core_count, .ways = {}, .verdict = {}};
+  std::vector<RoundTimes> rounds;
   for (const auto& row : rows) {
     if (row.way.core_count() != core_count || !row.is_sound()) continue;
-    if (best == nullptr || row.time_s->median < best->time_s->median) best = &row;
+    ranking.ways.push_back(row.way);
+    rounds.push_back(rounds_of(row));
   }
-  return best;
+  if (!rounds.empty()) ranking.verdict = find_best(rounds);
+  return ranking;
+}
+
+std::vector<WayRanking> rankings_of(const std::vector<ScalingRow>& rows) {
+  std::vector<WayRanking> rankings;
+  for (const auto& row : rows) {
+    const int core_count = row.way.core_count();
+    if (!row.is_sound() || std::ranges::find(rankings, core_count, &WayRanking::core_count) != rankings.end())
+      continue;
+    rankings.push_back(ranking_on(rows, core_count));
+  }
+  return rankings;
+}
+
+const ScalingRow& row_named(const std::vector<ScalingRow>& rows, const ScalingWay& way) {
+  return *std::ranges::find(rows, way, &ScalingRow::way);
+}
+
+/// The figures of a row that need the others on as many cores.
+void rank_row(ScalingRow& row, const std::vector<ScalingRow>& rows, const WayRanking& ranking) {
+  const auto place =
+      static_cast<std::size_t>(std::ranges::find(ranking.ways, row.way) - ranking.ways.begin());
+  const auto& best = row_named(rows, ranking.ways[ranking.verdict.candidate]);
+  row.is_best = place == ranking.verdict.candidate;
+  row.may_be_best = !ranking.verdict.is_better_than(place);
+  row.is_decided = ranking.verdict.is_decided();
+  row.ratio_to_best = row.time_s->median / best.time_s->median;
 }
 
 bool is_same_problem(const Problem& one, const Problem& other) {
   return problem_name(one) == problem_name(other) && one.reference_zeta == other.reference_zeta;
+}
+
+/// Without the rounds that may be added.
+std::size_t planned_run_count(const ScalingStudy& study) {
+  return study.ways.size() * static_cast<std::size_t>(study.round_count);
 }
 
 }  // namespace
@@ -52,18 +92,23 @@ bool is_same_problem(const Problem& one, const Problem& other) {
 std::vector<ScalingRow> rows_of(const ScalingStudy& study) {
   std::vector<ScalingRow> rows;
   for (const auto& way : study.ways) rows.push_back(row_of(way, study.runs));
-  const auto* const base = best_on(rows, 1);
+  const auto rankings = rankings_of(rows);
   for (auto& row : rows) {
     if (!row.is_sound()) continue;
-    const auto* const best = best_on(rows, row.way.core_count());
-    row.is_best = best == &row;
-    row.ratio_to_best = row.time_s->median / best->time_s->median;
-    if (base == nullptr) continue;
+    rank_row(row, rows, *std::ranges::find(rankings, row.way.core_count(), &WayRanking::core_count));
+  }
+  const auto base =
+      std::ranges::find_if(rows, [](const auto& row) { return row.way.core_count() == 1 && row.is_best; });
+  if (base == rows.end()) return rows;
+  for (auto& row : rows) {
+    if (!row.is_sound()) continue;
     row.speed_up = row.mops_total / base->mops_total;
     row.efficiency = *row.speed_up / row.way.core_count();
   }
   return rows;
 }
+
+std::vector<WayRanking> rankings_of(const ScalingStudy& study) { return rankings_of(rows_of(study)); }
 
 double ZetaAgreement::relative_difference() const {
   const double largest = std::max(std::abs(minimum), std::abs(maximum));
@@ -102,7 +147,7 @@ ScalingVerdict verdict_on(const ScalingStudy& study) {
   if (study.is_interrupted) {
     return {.code = ExitCode::interrupted,
             .reason = fmt::format("interrupted by a signal after {} of {} runs", study.runs.size(),
-                                  study.ways.size() * static_cast<std::size_t>(study.round_count))};
+                                  std::max(planned_run_count(study), study.runs.size()))};
   }
   for (const auto& agreement : agreements_of(study)) {
     if (agreement.problem.reference_zeta || agreement.holds()) continue;

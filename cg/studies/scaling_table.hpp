@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "cg/base/errors.hpp"
+#include "cg/base/paired_comparison.hpp"
 #include "cg/base/sample.hpp"
 #include "cg/machine/environment.hpp"
 #include "cg/machine/provenance.hpp"
@@ -71,7 +72,9 @@ struct ScalingRow {
   std::optional<double> speed_up;    ///< its Mop/s by those on one core
   std::optional<double> efficiency;  ///< speed-up by cores
   double ratio_to_best = 1.0;        ///< its median by that of the fastest way on as many cores
-  bool is_best = false;
+  bool is_best = false;              ///< the fastest way on as many cores, sure or not
+  bool may_be_best = false;          ///< it, or not distinguishable from it
+  bool is_decided = true;            ///< whether that way is better than all others on as many cores
 
   [[nodiscard]] bool is_sound() const { return time_s.has_value(); }
   [[nodiscard]] std::int64_t disturbed_count() const {
@@ -81,6 +84,15 @@ struct ScalingRow {
 
 /// A row for each way, in the order of the plan.
 std::vector<ScalingRow> rows_of(const ScalingStudy& study);
+
+/// The ways to use one number of cores whose runs succeeded, by their times in the same rounds.
+struct WayRanking {
+  int core_count = 1;
+  std::vector<ScalingWay> ways;  ///< in the order of the plan
+  BestVerdict verdict;           ///< its indices are those of `ways`
+};
+/// One for each number of cores that has a way.
+std::vector<WayRanking> rankings_of(const ScalingStudy& study);
 
 /// zeta of all successful runs of one problem: the verification where there is no reference.
 struct ZetaAgreement {

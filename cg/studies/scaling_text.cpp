@@ -17,12 +17,17 @@ std::string without_trailing_blanks(const std::string& line) {
   return line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
 }
 
+bool has_added_rounds(const ScalingStudy& study) {
+  return std::ranges::any_of(study.runs, [&](const auto& run) { return run.round > study.round_count; });
+}
+
 std::string title_of(const ScalingStudy& study) {
   return fmt::format(
-      "{} scaling of class {} ({}), kernel {}, grids by rule, medians of {}\n\n",
+      "{} scaling of class {} ({}), kernel {}, grids by rule, medians of {}{}\n\n",
       study.weak ? "Weak" : "Strong", problem_name(study.problem),
       study.weak ? fmt::format("n {} x cores", study.problem.n) : fmt::format("n {}", study.problem.n),
-      study.configuration.kernel, format_count(study.round_count, "round"));
+      study.configuration.kernel, format_count(study.round_count, "round"),
+      has_added_rounds(study) ? " or more" : "");
 }
 
 std::string head() {
@@ -37,6 +42,21 @@ std::string transport_cell(const ScalingWay& way) {
   return way.rank_count > 1 ? way.configuration.transport : "-";
 }
 
+std::string spread_text(const Sample& sample) {
+  return sample.count > 1 ? fmt::format("{:.0f} %", 100.0 * sample.spread()) : "";
+}
+
+/// Of the best way, and of those that may be as good.
+std::string_view mark_of(const ScalingRow& row) {
+  if (!row.may_be_best) return " ";
+  return row.is_decided ? "*" : "~";
+}
+
+/// "ranks x threads, shared, 2 x 2"
+std::string way_name(const ScalingWay& way) {
+  return fmt::format("{}, {}, {}", way.name(), transport_cell(way), way.shape());
+}
+
 std::string line_of(const ScalingRow& row) {
   const auto& way = row.way;
   const auto begin = [&](std::string_view grid, std::string_view kernel, const auto&... cells) {
@@ -46,14 +66,28 @@ std::string line_of(const ScalingRow& row) {
   if (!row.is_sound())
     return begin("", "", row.runs.empty() ? "not run" : "failed", "", "", "", "", "", "", "");
   const auto& run = row.median_run;
-  const auto* const best = row.is_best ? "*" : " ";
   const auto* const disturbed = row.disturbed_count() > 0 ? "!" : " ";
-  return begin(run.configuration->grid.name(), run.configuration->kernel,
-               fmt::format("{:.6f}", row.time_s->median),
-               fmt::format("{:.0f} %", 100.0 * row.time_s->spread()), fmt::format("{:.1f}", row.mops_total),
-               row.speed_up ? fmt::format("{:.2f}", *row.speed_up) : "-",
-               row.efficiency ? percent(*row.efficiency) : "-", percent(run.shares.moving),
-               percent(run.shares.waiting), fmt::format("{:.3f}{}{}", row.ratio_to_best, best, disturbed));
+  return begin(
+      run.configuration->grid.name(), run.configuration->kernel, fmt::format("{:.6f}", row.time_s->median),
+      spread_text(*row.time_s), fmt::format("{:.1f}", row.mops_total),
+      row.speed_up ? fmt::format("{:.2f}", *row.speed_up) : "-",
+      row.efficiency ? percent(*row.efficiency) : "-", percent(run.shares.moving),
+      percent(run.shares.waiting), fmt::format("{:.3f}{}{}", row.ratio_to_best, mark_of(row), disturbed));
+}
+
+/// A line for each number of cores that has several ways.
+std::string verdicts_of(const ScalingStudy& study) {
+  std::string text;
+  for (const auto& ranking : rankings_of(study)) {
+    if (ranking.ways.size() < 2) continue;
+    std::vector<std::string> names;
+    for (const auto& way : ranking.ways) names.push_back(way_name(way));
+    const auto reason = verdict_text(ranking.verdict, names, "--rounds");
+    text += fmt::format("  {}: {} {} {}\n", format_count(ranking.core_count, "core"),
+                        names[ranking.verdict.candidate], ranking.verdict.is_decided() ? "is best," : "is",
+                        reason);
+  }
+  return text;
 }
 
 /// Only where there is one, with the legend of its mark.
@@ -104,6 +138,7 @@ std::string write_text(const ScalingStudy& study) {
     text += line_of(row);
   }
   text += "\n";
+  text += verdicts_of(study);
   text += failures_of(rows);
   text += disturbances_of(rows);
   text += verification_of(study);
@@ -113,7 +148,9 @@ std::string write_text(const ScalingStudy& study) {
          "on "
          "1 core;\nefficiency: speed-up / cores. moving: collection, summation, shuffle and dot without "
          "waiting, waiting: in these,\nas shares of the time. by best: seconds by those of the fastest way "
-         "(*) on as many cores.\n";
+         "on "
+         "as many cores:\n* the best one, ~ not distinguishable from it. In parentheses: the interval of the "
+         "ratio of paired rounds, by the sign test.\n";
 }
 
 std::string write_csv(const ScalingStudy& study) {

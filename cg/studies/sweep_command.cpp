@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -18,6 +19,7 @@
 #include "cg/report/report.hpp"
 #include "cg/run/benchmark_run.hpp"
 #include "cg/studies/sweep_file.hpp"
+#include "cg/studies/sweep_rounds.hpp"
 #include "cg/studies/sweep_table.hpp"
 #include "cg/tuning/kernel_choice.hpp"
 
@@ -40,6 +42,10 @@ std::string format_duration(double seconds) {
   return fmt::format("{} s", whole);
 }
 
+bool contains(const std::vector<ConfiguredProblem>& all, const ConfiguredProblem& one) {
+  return std::ranges::find(all, one) != all.end();
+}
+
 /// One sweep. Ranks that take no part in a run sleep in the agreement that follows it.
 class Sweep {
  public:
@@ -52,9 +58,10 @@ class Sweep {
     plan();
     open_file();
     const InterruptWatch watch;
-    for (std::size_t k = 0; k < steps_.size(); ++k) {
-      if (group_.maximum(static_cast<std::int64_t>(watch.asked())) != 0) return interrupted();
-      perform(k);
+    if (!perform_all(watch)) return interrupted();
+    const Stopwatch added;
+    while (options_.until_sure && add_rounds(added.seconds())) {
+      if (!perform_all(watch)) return interrupted();
     }
     return conclude();
   }
@@ -64,7 +71,8 @@ class Sweep {
     auto axes = options_.axes;
     if (axes.rank_counts.empty()) axes.rank_counts.push_back(group_.size());
     require_started("--ranks", *std::ranges::max_element(axes.rank_counts), group_.size());
-    steps_ = interleaved(configurations_of(axes, options_.common.configuration), options_.round_count);
+    configurations_ = configurations_of(axes, options_.common.configuration);
+    steps_ = interleaved(configurations_, {.first = 1, .last = options_.round_count});
   }
 
   void open_file() {
@@ -121,6 +129,58 @@ class Sweep {
     if (record.duration_s) durations_.add(record.asked, *record.duration_s);
   }
 
+  /// False where a signal asked to end.
+  bool perform_all(const InterruptWatch& watch) {
+    for (std::size_t k = 0; k < steps_.size(); ++k) {
+      if (group_.maximum(static_cast<std::int64_t>(watch.asked())) != 0) return false;
+      perform(k);
+    }
+    return true;
+  }
+
+  /// Plans one more block of rounds for the configurations whose verdicts are open. False where there are none,
+  /// or no time is left. Rank 0 decides and broadcasts one letter per configuration.
+  bool add_rounds(double spent_s) {
+    std::string is_open;
+    std::int64_t first_round = 0;
+    std::int64_t last_round = 0;
+    if (group_.rank() == 0) {
+      const auto records = records_of_plan();
+      const auto open = open_configurations(records, options_.until_sure->precision);
+      for (const auto& one : configurations_) is_open += contains(open, one) ? 'y' : 'n';
+      const auto rounds = added_rounds(records, open);
+      const auto affordable = affordable_rounds(open, options_.until_sure->budget_s - spent_s);
+      if (!open.empty() && affordable == 0)
+        say_on_stderr("--budget is spent; the tables say what is not distinguishable");
+      first_round = rounds.first;
+      last_round = std::min<std::int64_t>(rounds.last, rounds.first + affordable - 1);
+    }
+    is_open = group_.broadcast(std::move(is_open));
+    const RoundRange rounds{.first = static_cast<int>(group_.maximum(first_round)),
+                            .last = static_cast<int>(group_.maximum(last_round))};
+    std::vector<ConfiguredProblem> open;
+    for (std::size_t k = 0; k < configurations_.size(); ++k) {
+      if (is_open[k] == 'y') open.push_back(configurations_[k]);
+    }
+    steps_ = interleaved(open, rounds);
+    return !steps_.empty();
+  }
+
+  /// The file may have other configurations, too.
+  [[nodiscard]] std::vector<ResultRecord> records_of_plan() const {
+    std::vector<ResultRecord> records;
+    std::ranges::copy_if(file_->records(), std::back_inserter(records),
+                         [&](const auto& record) { return contains(configurations_, record.asked); });
+    return records;
+  }
+
+  /// Rounds of these configurations that are expected to fit into the time.
+  [[nodiscard]] std::int64_t affordable_rounds(const std::vector<ConfiguredProblem>& open,
+                                               double seconds) const {
+    const double round_s = std::max(1e-3, durations_.expected(interleaved(open, {})).value_or(0.0));
+    return std::llround(std::floor(std::clamp(seconds / round_s, 0.0, 1e6)));
+  }
+
   void perform(std::size_t index) {
     const auto step = steps_[index];
     const auto options = run_options_for(options_, step.asked);
@@ -134,12 +194,19 @@ class Sweep {
       if (group_.rank() != 0) return;
       // A run that fails is a result, too.
       file_->append(
-          rendered([&] { return sweep_json(report_json(report), step, options_.round_count, duration_s); }));
+          rendered([&] { return sweep_json(report_json(report), step, circumstances_of(duration_s)); }));
       note(file_->records().back());
       repeats = must_repeat(file_->records().back()) ? 1 : 0;
       tell(index);
     });
     if (group_.maximum(repeats) != 0) repeat_step(steps_, index);
+  }
+
+  [[nodiscard]] SweepCircumstances circumstances_of(double duration_s) const {
+    return {.round_count = options_.round_count,
+            .duration_s = duration_s,
+            .session = file_->session(),
+            .sitting = file_->sitting()};
   }
 
   void tell(std::size_t index) const {
@@ -177,7 +244,8 @@ class Sweep {
   comm::RankGroup& group_;
   FirstRanks first_ranks_;
   Progress progress_;
-  std::vector<SweepStep> steps_;
+  std::vector<ConfiguredProblem> configurations_;
+  std::vector<SweepStep> steps_;     ///< still to be made
   std::unique_ptr<SweepFile> file_;  // on rank 0
   RunDurations durations_;
 };

@@ -2,9 +2,11 @@
 
 // `cg2d sweep`: complete runs on every grid, in turns, one line of a file for each.
 
+#include <optional>
 #include <string>
 
 #include "cg/base/errors.hpp"
+#include "cg/base/paired_comparison.hpp"
 #include "cg/run/run_options.hpp"
 #include "cg/studies/sweep_plan.hpp"
 #include "comm/rank_group.hpp"
@@ -19,14 +21,17 @@ struct SweepOptions {
   SweepAxes axes;     ///< without rank counts: all ranks started
   RunOptions common;  ///< of every run, except for the axes
   int round_count = 3;
-  int most_retries = 2;  ///< repetitions of a disturbed run
+  int most_retries = 2;                 ///< repetitions of a disturbed run
+  std::optional<UntilSure> until_sure;  ///< empty: no rounds are added
   std::string output = "cg2d-sweep.jsonl";
   bool fresh = false;
   bool progress = false;  ///< asked for; a terminal gets it anyway
 };
 
-/// Makes the runs that the file does not have yet, appends a line for each, and prints the tables of the
-/// file. A disturbed run is repeated at the end of its round; every attempt is a line. Collective. The exit code is that of the first failed run, or `interrupted`. Throws RunError on
+/// Makes the runs that the file does not have yet, appends a line for each, adds rounds of what is undecided
+/// if it was asked to, and prints the tables of the file. A disturbed run is repeated at the end of its round;
+/// every attempt is a line. Collective. The exit code is that of the first failed run, or `interrupted`.
+/// Throws RunError on
 /// every rank alike.
 ExitCode sweep(const SweepOptions& options, comm::RankGroup& group);
 

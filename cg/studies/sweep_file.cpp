@@ -1,13 +1,16 @@
 #include "cg/studies/sweep_file.hpp"
 
 #include <fcntl.h>
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <ctime>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -31,14 +34,20 @@ namespace {
 
 }  // namespace
 
-nlohmann::ordered_json sweep_json(nlohmann::ordered_json run, const SweepStep& step, int round_count,
-                                  double duration_s) {
+nlohmann::ordered_json sweep_json(nlohmann::ordered_json run, const SweepStep& step,
+                                  const SweepCircumstances& circumstances) {
   const auto& grid = step.asked.configuration.grid;
   nlohmann::ordered_json asked{
       {"class", run.at("problem").at("class")}, {"columns", grid.columns}, {"rows", grid.rows}};
   put_axes(asked, step.asked.configuration, AxesIn::a_sweep);
-  run["sweep"] = {{"key", step.asked.key()}, {"round", step.round},      {"attempt", step.attempt},
-                  {"rounds", round_count},   {"duration_s", duration_s}, {"configuration", std::move(asked)}};
+  run["sweep"] = {{"key", step.asked.key()},
+                  {"round", step.round},
+                  {"attempt", step.attempt},
+                  {"rounds", std::max(circumstances.round_count, step.round)},
+                  {"duration_s", circumstances.duration_s},
+                  {"session", circumstances.session},
+                  {"sitting", circumstances.sitting},
+                  {"configuration", std::move(asked)}};
   return run;
 }
 
@@ -52,6 +61,7 @@ SweepFile::SweepFile(std::string path, bool fresh, const std::string& maker) : p
     records_ = parse_sweep(text);
     require_maker(maker);
     drop_cut_line(text);  // the first change: the file is known to be a sweep's
+    begin_sitting();
   } catch (const InputError& error) {
     close(descriptor_);
     throw InputError(fmt::format("--output {}: {}; --fresh starts the file anew, or name another one", path_,
@@ -89,6 +99,16 @@ void SweepFile::require_maker(const std::string& maker) const {
     throw InputError(
         fmt::format("its results come from another program or machine ({}; here: {})", record.maker, maker));
   }
+}
+
+void SweepFile::begin_sitting() {
+  if (records_.empty()) {
+    // Unique among the sweeps that one report may get.
+    session_ = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}-{}", fmt::gmtime(std::time(nullptr)), getpid());
+    return;
+  }
+  session_ = records_.front().session;
+  for (const auto& record : records_) sitting_ = std::max(sitting_, record.sitting + 1);
 }
 
 void SweepFile::append(const nlohmann::ordered_json& run) {

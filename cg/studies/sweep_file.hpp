@@ -12,9 +12,18 @@
 
 namespace cg2d {
 
+/// The circumstances of a run in a sweep. Runs are compared within a session, and paired within a round of one
+/// sitting.
+struct SweepCircumstances {
+  int round_count = 1;      ///< as many as were asked for
+  double duration_s = 0.0;  ///< of the whole run
+  std::string session{};    ///< the file's sweep, with all its resumptions
+  int sitting = 1;          ///< the call of cg2d sweep that made the run
+};
+
 /// The result of a step as a sweep's file holds it. run: of report_json(); gets the key "sweep".
-nlohmann::ordered_json sweep_json(nlohmann::ordered_json run, const SweepStep& step, int round_count,
-                                  double duration_s);
+nlohmann::ordered_json sweep_json(nlohmann::ordered_json run, const SweepStep& step,
+                                  const SweepCircumstances& circumstances);
 /// The same as one line of the file, with its end.
 std::string sweep_line(const nlohmann::ordered_json& run);
 
@@ -36,6 +45,11 @@ class SweepFile {
   /// Whether the last line of the file was incomplete.
   [[nodiscard]] bool was_cut() const { return was_cut_; }
 
+  /// The session that the file's records belong to; a new one where there is none yet.
+  [[nodiscard]] const std::string& session() const { return session_; }
+  /// The number of this sitting, from 1 on.
+  [[nodiscard]] int sitting() const { return sitting_; }
+
   /// A line for a result of sweep_json(). It is on disk when this returns. Throws RunError (cannot_write).
   void append(const nlohmann::ordered_json& run);
 
@@ -43,10 +57,13 @@ class SweepFile {
   void open();
   void require_maker(const std::string& maker) const;
   void drop_cut_line(std::string_view text);
+  void begin_sitting();
 
   std::string path_;
   int descriptor_ = -1;
   bool was_cut_ = false;
+  std::string session_;
+  int sitting_ = 1;
   std::vector<ResultRecord> records_;
 };
 

@@ -47,10 +47,12 @@ std::vector<ConfiguredProblem> configurations_of(const SweepAxes& axes, const Co
   return all;
 }
 
-std::vector<SweepStep> interleaved(const std::vector<ConfiguredProblem>& configurations, int round_count) {
+std::vector<SweepStep> interleaved(const std::vector<ConfiguredProblem>& configurations, RoundRange rounds) {
   std::vector<SweepStep> steps;
-  for (int round = 1; round <= round_count; ++round) {
+  for (int round = rounds.first; round <= rounds.last; ++round) {
+    const auto first = std::ssize(steps);
     for (const auto& asked : configurations) steps.push_back({.asked = asked, .round = round});
+    if (round % 2 == 0) std::reverse(steps.begin() + first, steps.end());
   }
   return steps;
 }

@@ -40,8 +40,15 @@ struct SweepStep {
 /// steps of later rounds have not.
 void repeat_step(std::vector<SweepStep>& steps, std::size_t index);
 
-/// All configurations in round 1, then all in round 2 and so on: a drift of the machine affects all alike.
-std::vector<SweepStep> interleaved(const std::vector<ConfiguredProblem>& configurations, int round_count);
+/// Rounds from the first to the last one.
+struct RoundRange {
+  int first = 1;
+  int last = 1;
+};
+
+/// All configurations in one round, then all in the next and so on: a drift of the machine affects all alike.
+/// Rounds of even numbers go backwards, so that a steady drift favours none.
+std::vector<SweepStep> interleaved(const std::vector<ConfiguredProblem>& configurations, RoundRange rounds);
 
 /// The grid that the official program would use on that many ranks; empty if that is not a power of two.
 /// It takes as many process columns as rows, or twice as many (its npcols, which are the column blocks of the

@@ -11,50 +11,38 @@
 #include "cg/base/sample.hpp"
 #include "cg/base/values.hpp"
 #include "cg/studies/sweep_plan.hpp"
+#include "cg/studies/sweep_verdict.hpp"
 
 namespace cg2d {
 namespace {
 
-/// The cells of one table, by ranks and columns.
+/// The rows of one table, by growing ranks.
 struct Table {
   ConfiguredProblem common;  ///< of all cells; without a grid
-  std::map<int, std::map<int, MeasuredConfiguration>> rows;
+  std::vector<GridVerdict> rows;
 };
 
-std::vector<Table> tables_of(const std::vector<MeasuredConfiguration>& measured) {
+std::vector<Table> tables_of(std::vector<GridVerdict> verdicts) {
   std::vector<Table> tables;
-  for (const auto& cell : measured) {
-    auto common = cell.asked;
-    common.configuration.grid = {};
-    auto table = std::ranges::find(tables, common, &Table::common);
-    if (table == tables.end()) table = tables.insert(table, {.common = std::move(common), .rows = {}});
-    const auto& grid = cell.asked.configuration.grid;
-    table->rows[grid.rank_count()].emplace(grid.columns, cell);
+  for (auto& row : verdicts) {
+    auto table = std::ranges::find(tables, row.common, &Table::common);
+    if (table == tables.end()) table = tables.insert(table, {.common = row.common, .rows = {}});
+    table->rows.push_back(std::move(row));
   }
+  for (auto& table : tables) std::ranges::sort(table.rows, {}, &GridVerdict::rank_count);
   return tables;
 }
 
-using Row = std::map<int, MeasuredConfiguration>;
-
-/// The sound cell with the least median; nullptr if there is none.
-const MeasuredConfiguration* best_of(const Row& row) {
-  const MeasuredConfiguration* best = nullptr;
-  for (const auto& [columns, cell] : row) {
-    if (!cell.is_sound()) continue;
-    if (best == nullptr || sample_of(cell.times_s).median < sample_of(best->times_s).median) best = &cell;
-  }
-  return best;
-}
-
-std::string cell_text(const MeasuredConfiguration& cell, const MeasuredConfiguration* best) {
+std::string cell_text(const MeasuredConfiguration& cell, const Ranking& ranking) {
   const auto& grid = cell.asked.configuration.grid;
   std::string marks;
-  if (&cell == best) marks += '*';
+  if (ranking.may_be_best(cell.asked)) marks += ranking.is_decided() ? '*' : '~';
   if (official_grid(grid.rank_count()) == grid) marks += 'o';
   if (cell.disturbed_count > 0) marks += '!';
   if (!cell.is_sound()) return fmt::format("failed{:<3}    ", marks);
   const auto sample = sample_of(cell.times_s);
-  return fmt::format("{:.4g}{:<3}{:>3.0f}%", sample.median, marks, 100.0 * sample.spread());
+  const auto spread = sample.count > 1 ? fmt::format("{:>3.0f}%", 100.0 * sample.spread()) : "    ";
+  return fmt::format("{:.4g}{:<3}{}", sample.median, marks, spread);
 }
 
 constexpr int cell_width = 16;
@@ -66,8 +54,8 @@ constexpr std::string_view disturbance_legend =
 /// The kernels that ran, as " (sell)", where the choice was automatic.
 std::string used_kernels(const Table& table) {
   std::set<std::string> used;
-  for (const auto& [ranks, row] : table.rows) {
-    for (const auto& [columns, cell] : row) {
+  for (const auto& row : table.rows) {
+    for (const auto& cell : row.cells) {
       if (!cell.kernel_used.empty()) used.insert(cell.kernel_used);
     }
   }
@@ -100,10 +88,12 @@ std::string title_of(const Table& table, const NamedAxes& axes) {
   return text + threads + "\n";
 }
 
+int columns_of(const MeasuredConfiguration& cell) { return cell.asked.configuration.grid.columns; }
+
 std::set<int> columns_of(const Table& table) {
   std::set<int> all;
-  for (const auto& [ranks, row] : table.rows) {
-    for (const auto& [columns, cell] : row) all.insert(columns);
+  for (const auto& row : table.rows) {
+    for (const auto& cell : row.cells) all.insert(columns_of(cell));
   }
   return all;
 }
@@ -115,12 +105,12 @@ std::string lines_of(const Table& table) {
   for (const int columns : all_columns)
     lines += fmt::format("{:>{}}", fmt::format("Px = {:<7}", columns), cell_width);
   lines += "\n";
-  for (const auto& [rank_count, row] : table.rows) {
-    const auto* const best = best_of(row);
-    std::string line = fmt::format("{:>6}", rank_count);
+  for (const auto& row : table.rows) {
+    std::string line = fmt::format("{:>6}", row.rank_count);
     for (const int columns : all_columns) {
-      const auto cell = row.find(columns);
-      line += fmt::format("{:>{}}", cell == row.end() ? std::string() : cell_text(cell->second, best),
+      const auto cell =
+          std::ranges::find(row.cells, columns, [](const auto& one) { return columns_of(one); });
+      line += fmt::format("{:>{}}", cell == row.cells.end() ? std::string() : cell_text(*cell, row.ranking),
                           cell_width);
     }
     lines += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
@@ -128,26 +118,14 @@ std::string lines_of(const Table& table) {
   return lines;
 }
 
-std::string verdict_on(int rank_count, const Row& row) {
-  const auto* const best = best_of(row);
-  if (best == nullptr) return fmt::format("  P = {}: no grid succeeded.\n", rank_count);
-  const double best_s = sample_of(best->times_s).median;
-  std::string text = fmt::format("  P = {}: best is {} with {:.4g} s; ", rank_count,
-                                 best->asked.configuration.grid.name(), best_s);
-  const auto official = official_grid(rank_count);
-  if (!official) return text + "no official grid (not a power of two).\n";
-  const auto cell = row.find(official->columns);
-  if (cell == row.end()) return text + fmt::format("the official {} was not measured.\n", official->name());
-  if (&cell->second == best) return text + "that is the official grid, too.\n";
-  if (!cell->second.is_sound()) return text + fmt::format("the official {} failed.\n", official->name());
-  return text + fmt::format("the official {} costs {:.1f} % more.\n", official->name(),
-                            100.0 * (sample_of(cell->second.times_s).median / best_s - 1.0));
+std::string verdict_on(const GridVerdict& row) {
+  return fmt::format("  P = {}: {}.\n", row.rank_count, grid_verdict_text(row));
 }
 
 std::string failures_of(const Table& table) {
   std::string text;
-  for (const auto& [rank_count, row] : table.rows) {
-    for (const auto& [columns, cell] : row) {
+  for (const auto& row : table.rows) {
+    for (const auto& cell : row.cells) {
       if (cell.statuses.empty()) continue;
       text += fmt::format("  Failed: {}, {} of {}: {}: {}\n", cell.asked.configuration.grid.name(),
                           cell.statuses.size(),
@@ -161,8 +139,8 @@ std::string failures_of(const Table& table) {
 /// The runs that were disturbed: those that count, and those that were repeated.
 std::string disturbances_of(const Table& table) {
   std::string text;
-  for (const auto& [rank_count, row] : table.rows) {
-    for (const auto& [columns, cell] : row) {
+  for (const auto& row : table.rows) {
+    for (const auto& cell : row.cells) {
       if (cell.disturbed_count == 0 && cell.replaced_count == 0) continue;
       text += fmt::format("  Disturbed: {}, {} of {}; {} more were repeated\n",
                           cell.asked.configuration.grid.name(), cell.disturbed_count,
@@ -175,16 +153,42 @@ std::string disturbances_of(const Table& table) {
 
 std::string predictions_of(const Table& table) {
   std::vector<MeasuredConfiguration> cells;
-  for (const auto& [rank_count, row] : table.rows) {
-    for (const auto& [columns, cell] : row) cells.push_back(cell);
-  }
+  for (const auto& row : table.rows) cells.insert(cells.end(), row.cells.begin(), row.cells.end());
   return prediction_lines(cells);
 }
 
 std::string table_text(const Table& table, const NamedAxes& axes) {
   std::string text = title_of(table, axes) + lines_of(table);
-  for (const auto& [rank_count, row] : table.rows) text += verdict_on(rank_count, row);
+  for (const auto& row : table.rows) text += verdict_on(row);
   return text + failures_of(table) + disturbances_of(table) + predictions_of(table);
+}
+
+/// The best of several tables: nothing where one table has all configurations of a number of ranks.
+std::string choice_text(const ChoiceVerdict& choice, const std::vector<GridVerdict>& grids) {
+  const auto table_count = std::ranges::count_if(grids, [&](const auto& row) {
+    return row.common.problem == choice.problem && row.rank_count == choice.rank_count &&
+           row.common.configuration.thread_count == choice.thread_count;
+  });
+  if (table_count < 2) return {};
+  return fmt::format("  Class {}, P = {}, {} per rank: {}.\n", choice.problem, choice.rank_count,
+                     format_count(choice.thread_count, "thread"), choice_verdict_text(choice));
+}
+
+std::string choices_text(const RunVerdicts& verdicts) {
+  std::string text;
+  for (const auto& choice : verdicts.choices) text += choice_text(choice, verdicts.grids);
+  return text.empty() ? text : "\nAll tables of the same ranks together\n" + text;
+}
+
+/// One line for each reason.
+std::string left_out_text(const std::vector<LeftOutRun>& left_out) {
+  std::map<std::string, std::vector<std::string>> keys;
+  for (const auto& run : left_out) keys[run.reason].push_back(run.key);
+  std::string text;
+  for (const auto& [reason, runs] : keys)
+    text += fmt::format("Left out, {}: {}\n", format_count(std::ssize(runs), "run"),
+                        fmt::format("{}: {}", reason, fmt::join(runs, ", ")));
+  return text;
 }
 
 /// One value for each phase, then the total; empty where it is not known.
@@ -246,20 +250,22 @@ std::string lines_for(const ResultRecord& run) {
 }  // namespace
 
 std::string sweep_tables(const std::vector<ResultRecord>& records) {
-  const auto tables = tables_of(gathered(records));
+  const auto verdicts = verdicts_of(records);
+  const auto tables = tables_of(verdicts.grids);
   const auto axes = axes_worth_naming(tables);
   std::string text;
   for (const auto& table : tables) {
     if (!text.empty()) text += '\n';
     text += table_text(table, axes);
   }
-  if (text.empty()) return "No results.\n";
-  text +=
-      "\nSeconds are medians; the per cent are the spread, (maximum - minimum) / median. * the best grid "
-      "of its ranks,\no the grid of the official program. Px: process columns.\n";
+  if (text.empty()) return "No results.\n" + left_out_text(verdicts.left_out);
   const bool is_disturbed = std::ranges::any_of(records, &ResultRecord::is_disturbed);
-  if (is_disturbed) text += disturbance_legend;
-  return text;
+  return text + choices_text(verdicts) + left_out_text(verdicts.left_out) +
+         "\nSeconds are medians; the per cent are the spread, (maximum - minimum) / median. * the best grid "
+         "of its ranks,\n~ not distinguishable from the best one, o the grid of the official program. Px: "
+         "process columns. In\nparentheses: the interval of the ratio of paired rounds, by the sign test; a "
+         "wrong best in at most 1 of 100 sweeps.\n" +
+         std::string(is_disturbed ? disturbance_legend : "");
 }
 
 std::string prediction_lines(const std::vector<MeasuredConfiguration>& cells) {

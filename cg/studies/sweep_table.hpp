@@ -5,13 +5,14 @@
 #include <string>
 #include <vector>
 
-#include "cg/report/result_file.hpp"
+#include "cg/report/run_verdict.hpp"
 
 namespace cg2d {
 
-/// One table for each problem and configuration without its grid: medians with spread,
-/// the best grid of each rank count (*) and the official one (o), the cost of the official one, failed runs,
-/// and predicted beside measured times of the phases where there are any.
+/// One table for each problem and configuration without its grid, by verdicts_of(): medians with spread, the
+/// best grid of each rank count (*) or those that may be (~), the official one (o) and its cost, failed runs,
+/// and predicted beside measured times of the phases where there are any. Then the best of all tables, and the
+/// runs that were left out.
 std::string sweep_tables(const std::vector<ResultRecord>& records);
 
 /// For every configuration of a table that has a prediction and did not fail: measured and predicted seconds

@@ -58,6 +58,7 @@ std::string case_text(const TunedCase& tuned) {
         kernel.step_s / tuned.kernels.front().step_s, setting_text(kernel.tuning.critical_vector_length),
         setting_text(kernel.tuning.prefetch_distance), setting_text(kernel.tuning.block_width));
   }
+  if (!tuned.verdict.empty()) text += fmt::format(" {}\n", tuned.verdict);
   return text;
 }
 

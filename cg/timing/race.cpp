@@ -1,11 +1,14 @@
 #include "cg/timing/race.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
 #include <utility>
 
+#include "cg/base/paired_comparison.hpp"
 #include "cg/base/sample.hpp"
 
 namespace cg2d {
@@ -84,6 +87,20 @@ std::vector<double> race(comm::RankGroup& group, std::span<const std::function<v
   for (auto& seconds : race_turns(group, works, limits))
     medians.push_back(sample_of(std::move(seconds)).median);
   return medians;
+}
+
+std::string race_verdict(std::span<const std::vector<double>> turns, std::span<const std::string> names) {
+  const auto most = std::ranges::max(turns, {}, &std::vector<double>::size).size();
+  std::vector<RoundTimes> rounds;
+  std::vector<std::string> compared;
+  for (std::size_t k = 0; k < turns.size(); ++k) {
+    if (turns[k].size() < most) continue;
+    rounds.push_back(rounds_of(turns[k]));
+    compared.push_back(names[k]);
+  }
+  if (rounds.size() < 2) return {};
+  const auto verdict = find_best(rounds);
+  return fmt::format("{} is {}", compared[verdict.candidate], verdict_text(verdict, compared, ""));
 }
 
 }  // namespace cg2d

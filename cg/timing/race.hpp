@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "comm/rank_group.hpp"
@@ -38,5 +39,10 @@ std::vector<std::vector<double>> race_turns(comm::RankGroup& group,
 /// Median seconds of one call of each work. Collective; the same answer on every rank.
 std::vector<double> race(comm::RankGroup& group, std::span<const std::function<void()>> works,
                          const RaceLimits& limits);
+
+/// How sure it is which of these works is fastest, by their turns: "put is better than shared by 5 % (2 ... 7
+/// %)" or "put is not distinguishable from shared". Hopeless works, which have one turn while others have more,
+/// are not compared. Empty where one work is left.
+std::string race_verdict(std::span<const std::vector<double>> turns, std::span<const std::string> names);
 
 }  // namespace cg2d

@@ -106,8 +106,8 @@ std::string describe_trial(const GridTrial& trial) {
     if (!text.empty()) text += ", ";
     text += fmt::format("{} {:.4g} us", one.grid.name(), 1e6 * one.step_s);
   }
-  return fmt::format("{} per CG step; shortlist by the {}, the trial took {:.3g} s", text, trial.shortlist_by,
-                     trial.duration_s);
+  return fmt::format("{} per CG step{}{}; shortlist by the {}, the trial took {:.3g} s", text,
+                     trial.verdict.empty() ? "" : "; ", trial.verdict, trial.shortlist_by, trial.duration_s);
 }
 
 GridTrial try_grids(comm::RankGroup& group, const GridTrialConfig& config, const GridShortlist& shortlist) {
@@ -125,11 +125,15 @@ GridTrial try_grids(comm::RankGroup& group, const GridTrialConfig& config, const
     contestants.push_back(GridSolver::make(group, config.source, on_grid(config, grid, chosen), chosen));
   }
   constexpr RaceLimits limits{
-      .fewest_rounds = 1, .most_rounds = 5, .budget_s = 0.5, .hopeless_factor = 1.3, .shortest_turn_s = 1e-3};
-  const auto seconds = race(group, calls_of(contestants, &GridSolver::iterate), limits);
-  for (std::size_t k = 0; k < grids.size(); ++k)
-    trial.tried.push_back({.grid = grids[k], .step_s = seconds[k] / cg_steps_per_solve});
+      .fewest_rounds = 1, .most_rounds = 9, .budget_s = 0.5, .hopeless_factor = 1.3, .shortest_turn_s = 1e-3};
+  const auto turns = race_turns(group, calls_of(contestants, &GridSolver::iterate), limits);
+  std::vector<std::string> names;
+  for (std::size_t k = 0; k < grids.size(); ++k) {
+    names.push_back(grids[k].name());
+    trial.tried.push_back({.grid = grids[k], .step_s = sample_of(turns[k]).median / cg_steps_per_solve});
+  }
   trial.best = std::ranges::min_element(trial.tried, {}, &TriedGrid::step_s)->grid;
+  trial.verdict = race_verdict(turns, names);
   trial.duration_s = group.maximum(watch.seconds());
   return trial;
 }

@@ -53,6 +53,7 @@ struct GridTrial {
   std::vector<TriedGrid> tried;  ///< in the order of the shortlist; empty without a trial
   double duration_s = 0.0;       ///< of the whole trial, with the making of its blocks
   std::string skipped_because;   ///< one phrase; empty with a trial
+  std::string verdict;           ///< how sure the choice is: race_verdict()
 };
 
 /// One line for people: the grids with their times, or why none was tried.

@@ -13,6 +13,7 @@
 #include "cg/base/errors.hpp"
 #include "cg/base/process_memory.hpp"
 #include "cg/base/sample.hpp"
+#include "cg/base/values.hpp"
 #include "cg/machine/operation_times.hpp"
 #include "cg/solver/communicator_setup.hpp"
 #include "cg/solver/stepped_solver.hpp"
@@ -25,7 +26,7 @@ namespace cg2d {
 namespace {
 
 constexpr RaceLimits transport_race{
-    .fewest_rounds = 1, .most_rounds = 5, .budget_s = 0.5, .hopeless_factor = 1.5, .shortest_turn_s = 2e-3};
+    .fewest_rounds = 1, .most_rounds = 9, .budget_s = 0.5, .hopeless_factor = 1.5, .shortest_turn_s = 2e-3};
 
 /// The solver with one transport.
 class TransportContestant {
@@ -82,11 +83,12 @@ std::vector<TimedTransport> race_transports(comm::RankGroup& group, const Transp
     contestants.push_back(std::move(contestant));
     timed.push_back({.name = std::string(transport->name), .step_s = 0.0});
   }
-  const auto seconds = race(group, calls_of(contestants, &TransportContestant::iterate), transport_race);
+  const auto turns = race_turns(group, calls_of(contestants, &TransportContestant::iterate), transport_race);
   for (std::size_t k = 0; k < timed.size(); ++k) {
     require_same_zeta(*contestants[k], timed[k].name, zeta);
-    timed[k].step_s = seconds[k] / cg_steps_per_solve;
+    timed[k].step_s = sample_of(turns[k]).median / cg_steps_per_solve;
   }
+  if (!turns.empty()) trial.verdict = race_verdict(turns, names_of(timed));
   return timed;
 }
 
@@ -140,6 +142,7 @@ std::string describe_transport_trial(const TransportTrial& trial) {
   for (const auto& one : trial.tried)
     text += fmt::format("{}{} {:.4g} us", text.empty() ? "" : ", ", one.name, 1e6 * one.step_s);
   text += " per CG step; ";
+  if (!trial.verdict.empty()) text += trial.verdict + "; ";
   if (trial.from_profile) return text + fmt::format("from the profile {}", trial.kept_in);
   return text + fmt::format("measured now in {:.3g} s, {}", trial.duration_s,
                             trial.not_kept_because.empty()

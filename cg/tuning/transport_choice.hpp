@@ -33,6 +33,8 @@ struct TransportTrial {
   double duration_s = 0.0;         ///< 0 without a measurement
   std::string kept_in{};           ///< the profile that has the result; empty: none
   std::string not_kept_because{};  ///< one phrase; empty where kept
+  std::string
+      verdict{};  ///< how sure the choice is: race_verdict(); empty where nothing was measured in turns now
 };
 
 /// One line for people.

@@ -284,10 +284,12 @@ TunedCase measure_case(comm::RankGroup& group, const MatrixSource& source, const
   say(fmt::format("class {}, grid {}: CG steps of {} kernels", tuned.matrix.name, grid.name(),
                   kernels.size()));
   constexpr double race_budget_s = 12.0;
-  const auto seconds = race(group, calls_of(contestants, &Contestant::iterate),
-                            {.fewest_rounds = 3, .budget_s = race_budget_s});
+  const auto turns = race_turns(group, calls_of(contestants, &Contestant::iterate),
+                                {.fewest_rounds = 3, .budget_s = race_budget_s});
   require_agreement(contestants, kernels);
-  for (std::size_t k = 0; k < kernels.size(); ++k) tuned.kernels[k].step_s = seconds[k] / cg_steps_per_solve;
+  for (std::size_t k = 0; k < kernels.size(); ++k)
+    tuned.kernels[k].step_s = sample_of(turns[k]).median / cg_steps_per_solve;
+  tuned.verdict = race_verdict(turns, names_of(tuned.kernels));
   std::ranges::stable_sort(tuned.kernels, {}, &TunedKernel::step_s);
   return tuned;
 }

@@ -43,6 +43,7 @@ struct TunedCase {
   Configuration configuration{};  ///< the file keeps its grid and threads only
   double nonzeros_per_rank = 0.0;
   std::vector<TunedKernel> kernels{};  ///< the fastest first, at least one
+  std::string verdict{};               ///< how sure that is: race_verdict(); not in the file
 
   [[nodiscard]] bool is_about(const MatrixKey& its_matrix, const Configuration& its_configuration) const;
 };

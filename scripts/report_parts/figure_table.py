@@ -12,7 +12,7 @@ class Material:
     """The input of all figures."""
 
     def __init__(self, results: Results):
-        self.studies = make_studies(results.runs)
+        self.studies = make_studies(results)
         self.profile = results.profile
         self.bench = results.bench
 

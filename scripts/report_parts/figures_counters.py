@@ -1,7 +1,7 @@
 """Figures of the events counted in each phase (--papi)."""
 
 from . import style
-from .figures_grid import ranks_text
+from .figures_grid import ranks_text, settings_names
 from .panels import Axis, BarPanel, Bars, Figure
 from .results import PHASES
 from .studies import grid_name
@@ -16,13 +16,34 @@ UNITS = {"nanoseconds": "ns", "core cycles": "core cycles", "reference cycles": 
 
 
 def counted_cases(material):
-    """(study, P, cases by Px) of the largest problem whose runs have counted events; None if there is none."""
+    """(study, P, cases by Px) of the largest problem whose runs have counted events; None if there is none. A case for each
+    grid and kernel."""
     for study in material.studies:
         for rank_count in (study.shown_rank_count, *reversed(study.rank_counts)):
-            cases = [case for _, case in sorted(study.cases[rank_count].items()) if events_of(case)]
+            cases = [case for case in study.every_case(rank_count) if events_of(case)]
             if cases:
-                return study, rank_count, cases[:MOST_GRIDS]
+                return study, rank_count, cases
     return None
+
+
+def names_of(cases):
+    """A name for each case: the grid, and the settings in which they differ."""
+    name_of_settings = settings_names(cases)
+    return [" ".join(part for part in (grid_name(case.grid), name_of_settings(case)) if part) for case in cases]
+
+
+def not_drawn(material):
+    """Names of cases that have counted events and are in none of the panels: those of other problems and numbers of ranks,
+    and those beyond the colours."""
+    drawn_study, drawn_count, cases = counted_cases(material)
+    left = names_of(cases)[MOST_GRIDS:]
+    for study in material.studies:
+        for rank_count in study.rank_counts:
+            if study is drawn_study and rank_count == drawn_count:
+                continue
+            if any(events_of(case) for case in study.every_case(rank_count)):
+                left.append(f"{study.name} on {ranks_text(rank_count)}")
+    return left
 
 
 def events_of(case):
@@ -35,8 +56,8 @@ def refused_events(material):
     """{event: PAPI's reason}"""
     found = {}
     for study in material.studies:
-        for case in study.all_cases():
-            for run in case.runs:
+        for case in (case for rank_count in study.rank_counts for case in study.every_case(rank_count)):
+            for run in (*case.runs, *case.others):
                 for event in (run.document.get("counters") or {}).get("refused", []):
                     found[event["name"]] = event["reason"]
     return found
@@ -74,14 +95,14 @@ def event_panel(name, kind, study, cases):
     factor, unit = SHOWN.get(kind, (1, UNITS.get(kind, "Count")))
     phase_names = [style.phase_name(phase) for phase in PHASES]
     bars = []
-    for index, case in enumerate(cases):
+    for index, (case, case_name) in enumerate(zip(cases, names_of(cases))):
         event = events_of(case).get(name)
         values, tips = [], []
         for phase in PHASES:
             counted = event["phases"].get(phase) if event else None
             values.append(factor * counted["mean"] / case.run_with("counters").cg_steps if counted else None)
             tips.append(event_tip(study, case, name, kind, phase, counted) if counted else "")
-        bars.append(Bars(grid_name(case.grid), values, style.series_style(index)[0], tips))
+        bars.append(Bars(case_name, values, style.series_style(index)[0], tips))
     return BarPanel(
         title=name,
         x=Axis("Phase", "category", names=phase_names),
@@ -102,11 +123,12 @@ def event_tip(study, case, name, kind, phase, counted):
 
 def counters(material):
     study, rank_count, cases = counted_cases(material)
+    cases = cases[:MOST_GRIDS]
     kinds = nonzero_events(cases)
     shown = list(kinds.items())[:MOST_EVENTS]
     never = [f"{name}: 0 in every phase" for name in all_events(cases) if name not in kinds]
-    note = f"{study.name[0].upper() + study.name[1:]}, {ranks_text(rank_count)}, a colour for each grid."
-    left_out = [*never, *(f"{name}: {reason}" for name, reason in refused_events(material).items()), *list(kinds)[MOST_EVENTS:]]
+    note = f"{study.name[0].upper() + study.name[1:]}, {ranks_text(rank_count)}, a colour for each grid and kernel."
+    left_out = [*not_drawn(material), *never, *(f"{name}: {reason}" for name, reason in refused_events(material).items()), *list(kinds)[MOST_EVENTS:]]
     if any(case.run_with("counters").document["counters"].get("multiplexed") for case in cases):
         note += " Multiplexed: values are estimates."
     if left_out:

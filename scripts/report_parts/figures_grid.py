@@ -25,10 +25,10 @@ def case_tip(case, *more):
 
 
 def marks_of(study, rank_count, case):
-    """Labels of the best and the official grid."""
-    is_best = case is study.best(rank_count) and len(study.cases[rank_count]) > 1
-    is_official = case.grid == official_grid(rank_count)
-    return [word for word, holds in (("best", is_best), ("official", is_official)) if holds]
+    """Labels of the best grid, or of those that may be, and of the official one."""
+    mark = case.mark if len(study.cases[rank_count]) > 1 else ""
+    official = "official" if case.grid == official_grid(rank_count) else ""
+    return [word for word in (mark, official) if word]
 
 
 def studies_with_grids(material):
@@ -55,7 +55,8 @@ def heat_panel(study):
             marks = marks_of(study, rank_count, case)
             ratio = case.median_s / best_s
             tip = case_tip(case, f"{ratio:.2f} x the best grid of {ranks_text(rank_count)}", *marks)
-            cells[row, columns.index(column_count)] = Cell(ratio, [seconds(case.median_s), *marks], tip, "best" in marks)
+            is_framed = any("best" in mark for mark in marks)
+            cells[row, columns.index(column_count)] = Cell(ratio, [seconds(case.median_s), *marks], tip, is_framed)
     return HeatPanel(
         title=f"Time, {study.name}",
         x_label="Px, process columns",
@@ -70,8 +71,8 @@ def heat_panel(study):
 def time_heat_map(material):
     return Figure(
         [heat_panel(study) for study in studies_with_grids(material)],
-        "Median time of the timed region. Colours compare the grids of one number of ranks; the best is framed. 'official' is "
-        "the grid that the official program takes.",
+        "Median time of the timed region. Colours compare the grids of one number of ranks; the best is framed, or those "
+        "that are not distinguishable from it. 'official' is the grid that the official program takes.",
     )
 
 
@@ -245,25 +246,3 @@ def scaling(material):
         "Best grid of each number of ranks, against the least number of ranks measured, whose efficiency is taken as 100 %."
         + core_note(material),
     )  # fmt: skip
-
-
-# ---------------------------------------------------------------- for the verdict
-
-
-def gain_text(study, rank_count):
-    """{"official", "worst"}: texts that say what other grids take."""
-    best, official, worst = study.best(rank_count), study.official(rank_count), study.worst(rank_count)
-    if official_grid(rank_count) is None:
-        against_official = "none: not a power of two"
-    elif official is None:
-        against_official = f"{grid_name(official_grid(rank_count))} not measured"
-    elif official is best:
-        against_official = f"{grid_name(best.grid)} is the best"
-    else:
-        against_official = f"{grid_name(official.grid)} takes {percent(official.median_s / best.median_s)}"
-    if worst is best:
-        return {"official": "the only grid" if official is best else against_official, "worst": "none"}
-    return {
-        "official": against_official,
-        "worst": f"{grid_name(worst.grid)} takes {percent(worst.median_s / best.median_s)}",
-    }

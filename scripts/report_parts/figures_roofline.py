@@ -15,13 +15,12 @@ def roofline_cases(study):
     """(P, cases by Px) whose runs have measured limits: for the number of ranks that the page is about, else for the greatest
     that has some. None without any. Each grid is shown with the fastest kernel, transport and form of the sum that has them."""
     for rank_count in dict.fromkeys((study.shown_rank_count, *reversed(study.rank_counts))):
-        found = []
-        for _, alternatives in sorted(study.alternatives[rank_count].items()):
-            case = next((case for case in alternatives if case.run_with("roofline")), None)
-            if case:
-                found.append(case)
+        found = {}
+        for case in study.every_case(rank_count):
+            if case.run_with("roofline"):
+                found.setdefault(case.grid, case)
         if found:
-            return rank_count, found
+            return rank_count, list(found.values())
     return None
 
 

@@ -6,8 +6,8 @@ import pathlib
 
 from . import figures_grid, paint_page, panels, quiet, style
 from .errors import UNAVAILABLE, ReportError
-from .figures_grid import gain_text, ranks_text
-from .studies import grid_name, percent, seconds
+from .figures_grid import ranks_text
+from .studies import grid_name, seconds, uncompared_notes
 
 HERE = pathlib.Path(__file__).resolve().parent
 # Debian's libjs-chart.js.
@@ -49,7 +49,7 @@ def table(heads, rows, numbers=()):
 
 
 def verdict(material, wrong_count):
-    """The answer of the page: the best grid and its gain."""
+    """The answer of the page: cg2d's verdict on the grids of one number of ranks."""
     lines = []
     if wrong_count:
         runs = "run has" if wrong_count == 1 else "runs have"
@@ -58,68 +58,45 @@ def verdict(material, wrong_count):
     rank_count = study.shown_rank_count
     best = study.best(rank_count)
     where = f"{escape(study.name[0].upper() + study.name[1:])} on {ranks_text(rank_count)}"
-    if len(study.cases[rank_count]) == 1:
-        lines.append(f"{where}: <b>{seconds(best.median_s)}</b> on {grid_name(best.grid)}, the only grid measured.")
+    tables = study.tables.get(rank_count, [])
+    if not tables:
+        lines.append(f"{where}: <b>{seconds(best.median_s)}</b> on {grid_name(best.grid)}, compared with nothing.")
+    elif len(tables) == 1:
+        lines.append(f"{where}: <b>{escape(tables[0]['verdict']['text'])}</b>.")
     else:
-        lines.append(f"{where}: the best grid is <b>{grid_name(best.grid)}</b>, with <b>{seconds(best.median_s)}</b>.")
-        lines.append(gains(study, rank_count))
-    lines += settings_gains(study, rank_count)
+        lines.append(f"{where}: <b>{escape(study.choices[rank_count]['text'])}</b>.")
     lines += [escape(line) for line in quiet.page_lines([run for case in study.all_cases() for run in case.runs])]
     return f'<div class="verdict{" wrong" if wrong_count else ""}">{"".join(f"<p>{line}</p>" for line in lines)}</div>'
 
 
-def gains(study, rank_count):
-    """Compares with the official and the worst grid, and says whether the difference exceeds the spread."""
-    best, official, worst = study.best(rank_count), study.official(rank_count), study.worst(rank_count)
-    text = f"The worst grid measured, {grid_name(worst.grid)}, "
-    if official is worst:
-        text += "is that of the official program: it "
-    text += f"takes {percent(worst.median_s / best.median_s)}"
-    if official is best:
-        text += "; the best is the grid of the official program."
-    elif official is None:
-        text += f". The grid of the official program: {gain_text(study, rank_count)['official']}."
-    elif official is not worst:
-        against_official = percent(official.median_s / best.median_s)
-        text += f"; the grid of the official program, {grid_name(official.grid)}, takes {against_official}."
-    else:
-        text += "."
-    second = sorted(case.median_s for case in study.cases[rank_count].values())[1]
-    if len(best.times_s) < 2:
-        text += " Every grid was run once: the spread is not known."
-    elif max(best.times_s) > second:
-        text += f" The best grid's own spread ({100 * best.spread:.1f} %) reaches the second best."
-    return text
-
-
-def settings_gains(study, rank_count):
-    """Times of the other kernels, transports and forms of the sum on the best grid: no line, or one."""
-    first, *others = study.alternatives[rank_count][study.best(rank_count).grid[0]]
-    if not others:
-        return []
-    name_of = figures_grid.settings_names([first, *others])
-    taken = ", ".join(f"{name_of(case)} takes {percent(case.median_s / first.median_s)}" for case in others)
-    return [escape(f"Fastest there is {name_of(first)}; {taken}.")]
+def verdict_row(study, rank_count, table):
+    """Cells of one of cg2d's verdicts."""
+    cells = [cell for cell in table["cells"] if cell["may_be_best"]]
+    if not cells:
+        return study.name, rank_count, "none", "", "", "", table["verdict"]["text"], ""
+    first = next(cell for cell in cells if cell["key"] == table["verdict"]["candidate"])
+    times = first["times"]
+    grids = ", ".join(cell["grid"] for cell in [first, *(cell for cell in cells if cell is not first)])
+    spread = f"{100 * times['spread']:.1f} %" if times["spread"] is not None else ""
+    configuration = first["configuration"]
+    settings = f"{first['kernel_used']}, {configuration['transport']}, {configuration['sum_form']}"
+    settings += ", overlap" if configuration["overlap"] else ""
+    return (
+        study.name, rank_count, grids if table["verdict"]["best"] else f"one of {grids}", seconds(times["median_s"]), spread,
+        times["count"], table["verdict"]["text"], settings,
+    )  # fmt: skip
 
 
 def best_grids(material):
-    """A line for each problem and number of ranks."""
-    rows = []
-    for study in material.studies:
-        for rank_count in study.rank_counts:
-            best = study.best(rank_count)
-            gain = gain_text(study, rank_count)
-            spread = f"{100 * best.spread:.1f} %" if len(best.times_s) > 1 else ""
-            rows.append(
-                (
-                    study.name, rank_count, grid_name(best.grid), seconds(best.median_s), spread,
-                    f"{len(best.times_s)}{quiet.mark(best)}", gain["official"], gain["worst"], best.settings,
-                )
-            )  # fmt: skip
-    heads = (
-        "problem", "ranks", "best grid", "median", "spread", "runs", "official grid", "worst grid", "kernel, transport, sum",
-    )  # fmt: skip
-    return table(heads, rows, numbers=(1, 3, 4, 5))
+    """A line for each problem, number of ranks and setting."""
+    rows = [
+        verdict_row(study, rank_count, verdict_table)
+        for study in material.studies
+        for rank_count in sorted(study.tables)
+        for verdict_table in study.tables[rank_count]
+    ]
+    heads = ("problem", "ranks", "best grid", "median", "spread", "runs", "verdict", "kernel, transport, sum")
+    return table(heads, rows, numbers=(1, 3, 4, 5)) if rows else ""
 
 
 def several(values):
@@ -211,7 +188,7 @@ def notes_html(notes):
     if not notes:
         return ""
     lines = "\n".join(f"<li>{escape(note)}</li>" for note in notes)
-    return f'<section><h2>Results that were not used</h2><ul class="missing">{lines}</ul></section>'
+    return f'<section><h2>Results that were not used, or not compared</h2><ul class="missing">{lines}</ul></section>'
 
 
 def make_page(results, material, figures, missing, chart_library):
@@ -228,7 +205,7 @@ def make_page(results, material, figures, missing, chart_library):
         f"<h3>Environment</h3>{environment(results.runs)}",
         *(figure_html(row, figure) for row, figure in figures),
         missing_html(missing),
-        notes_html(results.notes),
+        notes_html([*results.notes, *uncompared_notes(results)]),
         f"<script>{chart_library}</script><script>{script}</script></body></html>",
     ]
     return "\n".join(part for part in parts if part) + "\n"

@@ -6,7 +6,7 @@ import math
 import pathlib
 import statistics
 
-from . import quiet
+from . import quiet, verdict
 from .errors import BAD_DATA, NO_INPUT, ReportError
 from .style import PHASE_COLOURS
 from .versions import SCHEMA_VERSIONS, upgraded
@@ -63,10 +63,11 @@ class Run:
 
 @dataclasses.dataclass
 class Results:
-    """All results that were read. notes: one line for each input that was skipped."""
+    """All results that were read. notes: one line for each input that was skipped. verdicts: of cg2d sweep --show."""
 
     runs: list
     notes: list
+    verdicts: dict
     profile: dict | None = None
     bench: dict | None = None
 
@@ -91,7 +92,9 @@ def documents_of(path, notes):
     """(place, document) of a single result or of JSON Lines. A sweep that was killed may leave a last line that is cut off."""
     text = read_text(path)
     try:
-        return [(str(path), json.loads(text))]
+        document = json.loads(text)
+        is_line = isinstance(document, dict) and "sweep" in document
+        return [(f"{path}:1" if is_line else str(path), document)]
     except ValueError as error:
         whole_error = error
     lines = [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
@@ -206,18 +209,18 @@ def read_run(place, document, notes):
     return None
 
 
-def read_results(paths):
-    """Throws ReportError if a file cannot be read, and if no run has finished."""
-    results = Results(runs=[], notes=[])
+def read_results(paths, program=None):
+    """program: cg2d, which gives the verdicts; None: the one that is found. Throws ReportError if a file cannot be read, and
+    if no run has finished."""
+    runs, notes, files = [], [], []
     for path in paths:
-        documents = documents_of(path, results.notes)
-        for place, document in quiet.without_replaced(path, documents, results.notes):
-            run = read_run(place, document, results.notes)
-            if run:
-                results.runs.append(run)
-    if not results.runs:
-        raise ReportError(BAD_DATA, f"{', '.join(map(str, paths))}: no finished run ({results.notes[0]})")
-    return results
+        documents = documents_of(path, notes)
+        standing = quiet.without_replaced(path, documents, notes)
+        runs += [run for place, document in standing if (run := read_run(place, document, notes))]
+        files.append([(place, document) for place, document in documents if document["status"] != "planned"])
+    if not runs:
+        raise ReportError(BAD_DATA, f"{', '.join(map(str, paths))}: no finished run ({notes[0]})")
+    return Results(runs, notes, verdict.verdicts_on(files, verdict.find_program(program)))
 
 
 def read_profile(path):

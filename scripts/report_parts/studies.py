@@ -19,10 +19,13 @@ def grid_name(grid):
 
 @dataclasses.dataclass
 class Case:
-    """Runs of one problem on one grid with one kernel, transport and form of the sum."""
+    """Runs of one problem on one grid with one kernel, transport, form of the sum and overlap. others: further runs of the
+    same whose times are not compared, such as those that counted events. mark: best, may be best, or empty."""
 
     grid: tuple
     runs: list
+    others: list = dataclasses.field(default_factory=list)
+    mark: str = ""
 
     @property
     def times_s(self):
@@ -40,8 +43,8 @@ class Case:
 
     @property
     def spread(self):
-        """(maximum - minimum) / median, as everywhere in cg2d"""
-        return (max(self.times_s) - min(self.times_s)) / self.median_s
+        """(maximum - minimum) / median, as everywhere in cg2d; None for a single time."""
+        return (max(self.times_s) - min(self.times_s)) / self.median_s if len(self.times_s) > 1 else None
 
     @property
     def run(self):
@@ -49,8 +52,8 @@ class Case:
         return self.nearest(self.runs)
 
     def run_with(self, key):
-        """The same among the runs whose result has this key; None if there is none."""
-        return self.nearest([run for run in self.runs if run.document.get(key)])
+        """The same among the runs, compared or not, whose result has this key; None if there is none."""
+        return self.nearest([run for run in (*self.runs, *self.others) if run.document.get(key)])
 
     def nearest(self, runs):
         return min(runs, key=lambda run: abs(run.document["result"]["time_s"] - self.median_s), default=None)
@@ -65,12 +68,18 @@ class Case:
 @dataclasses.dataclass
 class Study:
     """All grids of one problem with one number of threads per rank. alternatives[P][Px]: one case for each kernel,
-    transport, form of the sum and overlap, fastest first. cases[P][Px]: the fastest."""
+    transport, form of the sum and overlap, in the order of cg2d's verdict, the best first; where cg2d compares no run, those
+    that there are, fastest first. cases[P][Px]: the first of them. others[P]: cases of runs that are not compared and whose
+    configuration no compared run has. tables[P]: cg2d's verdicts on the grids, one for each setting. choices[P]: its verdict
+    on all of them."""
 
     name: str
     problem: dict
     thread_count: int
-    alternatives: dict
+    alternatives: dict = dataclasses.field(default_factory=dict)
+    others: dict = dataclasses.field(default_factory=dict)
+    tables: dict = dataclasses.field(default_factory=dict)
+    choices: dict = dataclasses.field(default_factory=dict)
 
     @property
     def cases(self):
@@ -80,15 +89,10 @@ class Study:
         }
 
     def best(self, rank_count):
-        return min(self.cases[rank_count].values(), key=lambda case: case.median_s)
-
-    def worst(self, rank_count):
-        return max(self.cases[rank_count].values(), key=lambda case: case.median_s)
-
-    def official(self, rank_count):
-        """The case of the official grid, or None."""
-        grid = official_grid(rank_count)
-        return self.cases[rank_count].get(grid[0]) if grid else None
+        """The first by cg2d's verdict, sure or not."""
+        candidate = self.choices.get(rank_count, {}).get("candidate")
+        cases = [case for found in self.alternatives[rank_count].values() for case in found]
+        return candidate if candidate else min(cases, key=lambda case: case.median_s)
 
     @property
     def rank_counts(self):
@@ -108,6 +112,11 @@ class Study:
     def all_cases(self):
         return [case for rank_count in self.rank_counts for _, case in sorted(self.cases[rank_count].items())]
 
+    def every_case(self, rank_count):
+        """Every configuration by Px, compared or not."""
+        found = [case for _, cases in sorted(self.alternatives.get(rank_count, {}).items()) for case in cases]
+        return sorted([*found, *self.others.get(rank_count, [])], key=lambda case: case.grid)
+
 
 def problem_key(problem):
     return problem["n"], problem["nonzer"], problem["niter"], problem["shift"]
@@ -120,6 +129,7 @@ def problem_name(problem):
 
 
 def case_key(run):
+    """Of the configuration as it ran."""
     configuration = run.configuration
     return (
         *problem_key(run.problem), configuration["threads"], configuration["ranks"], run.grid,
@@ -128,23 +138,92 @@ def case_key(run):
     )  # fmt: skip
 
 
-def make_studies(runs):
-    """Largest problem first."""
-    cases = {}
-    for run in runs:
-        cases.setdefault(case_key(run), Case(run.grid, [])).runs.append(run)
-    studies = {}
-    for case in cases.values():
-        run = case.runs[0]
+class StudyMaker:
+    """Sorts runs into studies, largest problem first."""
+
+    def __init__(self, runs, verdicts):
+        self.runs = {run.source: run for run in runs}
+        self.studies = {}
+        self.compared = set()  # sources
+        cells = {cell["key"]: cell for row in verdicts["grids"] for cell in row["cells"] if cell["times"]}
+        for choice in verdicts["choices"]:
+            self.add_choice(choice, cells)
+        for row in verdicts["grids"]:
+            self.add_table(row)
+        for run in runs:
+            if run.source not in self.compared:
+                self.add_other(run)
+
+    def study_of(self, run):
         thread_count = run.configuration["threads"]
         key = (problem_key(run.problem), -thread_count)
-        if key not in studies:
+        if key not in self.studies:
             threads = f", {thread_count} threads per rank" if thread_count > 1 else ""
-            studies[key] = Study(problem_name(run.problem) + threads, run.problem, thread_count, {})
-        grids = studies[key].alternatives.setdefault(run.configuration["ranks"], {})
-        grids.setdefault(case.grid[0], []).append(case)
-        grids[case.grid[0]].sort(key=lambda case: case.median_s)
-    return [studies[key] for key in sorted(studies, reverse=True)]
+            self.studies[key] = Study(problem_name(run.problem) + threads, run.problem, thread_count)
+        return self.studies[key]
+
+    def add_choice(self, choice, cells):
+        verdict = choice["verdict"]
+        for alternative in choice["alternatives"]:
+            key = alternative["key"]
+            runs = [self.runs[place] for place in cells[key]["runs"]]
+            self.compared.update(run.source for run in runs)
+            may_be_best = key == verdict["candidate"] or key in verdict["undecided"]
+            mark = "best" if key == verdict["best"] else "may be best" if may_be_best else ""
+            case = Case(runs[0].grid, runs, mark=mark)
+            study = self.study_of(runs[0])
+            grids = study.alternatives.setdefault(choice["ranks"], {})
+            grids.setdefault(case.grid[0], []).append(case)
+            if key == verdict["candidate"]:
+                study.choices[choice["ranks"]] = {"candidate": case, "text": verdict["text"]}
+
+    def add_table(self, row):
+        places = [place for cell in row["cells"] for place in cell["runs"]]
+        if places:
+            self.study_of(self.runs[places[0]]).tables.setdefault(row["ranks"], []).append(row)
+
+    def add_other(self, run):
+        """A run that is not compared joins the case of its configuration, or makes one."""
+        study = self.study_of(run)
+        rank_count = run.configuration["ranks"]
+        for case in study.every_case(rank_count):
+            if case_key(case.runs[0]) == case_key(run):
+                (case.others if case.runs[0].source in self.compared else case.runs).append(run)
+                return
+        study.others.setdefault(rank_count, []).append(Case(run.grid, [run]))
+
+    def finished(self):
+        for study in self.studies.values():
+            for rank_count, cases in study.others.items():
+                if rank_count not in study.alternatives:
+                    show_uncompared(study, rank_count, cases)
+        return [self.studies[key] for key in sorted(self.studies, reverse=True)]
+
+
+def show_uncompared(study, rank_count, cases):
+    """Cases that nothing was compared with stand for their grids."""
+    for case in sorted(cases, key=lambda case: case.median_s):
+        study.alternatives.setdefault(rank_count, {}).setdefault(case.grid[0], []).append(case)
+    study.others[rank_count] = []
+
+
+def make_studies(results):
+    return StudyMaker(results.runs, results.verdicts).finished()
+
+
+def uncompared_notes(results):
+    """One line for each run whose times are not compared."""
+    reasons = {run["place"]: run["reason"] for run in results.verdicts["left_out"]}
+    for row in results.verdicts["grids"]:
+        for cell in row["cells"]:
+            if cell["status"] != "success":
+                reasons.update({place: f"another run of its configuration failed ({cell['status']})" for place in cell["runs"]})
+    wrong = {run.source: "it has not got the reference's zeta" for run in results.runs if run.is_wrong}
+    return [
+        f"{run.source}: its time is not compared: {reason}"
+        for run in results.runs
+        if (reason := wrong.get(run.source) or reasons.get(run.source))
+    ]
 
 
 def percent(ratio):

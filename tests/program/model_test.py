@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import re
 import tempfile
 import unittest
 
@@ -134,6 +135,30 @@ class CalibrationTest(ProgramTest):
         outcome = self.run_well(1, "model", "--class", "W", "--ranks", "2", "--format", "json", **self.environment)
         (problem,) = json.loads(outcome.stdout)["problems"]
         self.assertEqual([grid["grid"] for grid in problem["rank_counts"][0]["grids"]], ["1x2", "2x1"])
+
+    def test_each_number_of_ranks_has_its_condition(self):
+        """Calibrations of 2 and of 4 ranks: the text names, and takes the clock of, the one of the ranks."""
+        (condition,) = json.loads(self.place.read_text())["conditions"]
+        four = json.loads(json.dumps(condition))
+        four["calibrated"]["ranks"] = 4
+        four["description"] = "calibrated on 4 ranks"
+        four["clock_hz"] = 2e9
+        condition["clock_hz"] = 1e9
+        with tempfile.TemporaryDirectory() as folder:
+            machine = pathlib.Path(folder) / "machine.json"
+            machine.write_text(json.dumps({"schema_version": 1, "conditions": [condition, four]}))
+            words = ["--machine", machine, "--class", "S", "--ranks", "2,4"]
+            text = self.run_well(1, "model", *words).stdout
+            self.assertIn("Class S, 2 ranks: predicted seconds by phase, calibrated on 2 ranks", text)
+            self.assertIn("Class S, 4 ranks: predicted seconds by phase, calibrated on 4 ranks", text)
+            self.assertNotIn("calibrated", text.splitlines()[1])
+            clocks = {match[1]: int(match[2]) for match in re.finditer(r"(?m)^ (\dx\d) .* (\d+)(?:  best)?$", text)}
+            (problem,) = json.loads(self.run_well(1, "model", *words, "--format", "json").stdout)["problems"]
+            for row, clock_hz in zip(problem["rank_counts"], (1e9, 2e9)):
+                for grid in row["grids"]:
+                    product_s = sum(grid["phases"][phase] for phase in ("collection", "multiply", "summation", "shuffle"))
+                    # 15 outer steps of 26 products.
+                    self.assertAlmostEqual(clocks[grid["grid"]], product_s * clock_hz / (15 * 26), delta=0.6)
 
     def test_a_run_shows_predicted_beside_measured(self):
         outcome = self.run_well(2, "run", "--class", "W", "--grid", "2x1", "--format", "json", **self.environment)

@@ -1,6 +1,7 @@
 """cg2d sweep: every configuration exactly once, whatever ends it; its tables; cg2d compare and cg2d export."""
 
 import collections
+import copy
 import csv
 import itertools
 import json
@@ -20,6 +21,7 @@ from program_runner import (
     INTERRUPTED,
     SCHEMA,
     MEMORY,
+    PROJECT,
     SUCCESS,
     THOROUGH,
     USAGE,
@@ -32,7 +34,8 @@ from program_runner import (
 )
 
 CANNOT_CREATE = 73
-REGRESSION = 1
+REGRESSION, UNDECIDED = 1, 2
+VERDICT_SCHEMA = PROJECT / "cg" / "studies" / "sweep_verdict.schema.json"
 
 
 def lines_of(path):
@@ -92,9 +95,54 @@ class SweepTest(ProgramTest):
             cores = line["environment"]["nodes"][0]["cores"]
             self.assertEqual(line["environment"]["waiting"], "yield" if ranks > cores else "spin")
         for ranks in (1, 2, 4):
-            self.assertRegex(outcome.stdout, rf"(?m)^  P = {ranks}: best is ")
+            self.assertRegex(outcome.stdout, rf"(?m)^  P = {ranks}: {'best is 1x1' if ranks == 1 else '.* is not distinguishable'} ")
+        (session,) = {line["sweep"]["session"] for line in lines}
+        self.assertRegex(session, r"^20\d\d-\d\d-\d\dT")
         shown = self.run_well(0, "sweep", "--show", self.file)
         self.assertEqual(shown.stdout, outcome.stdout)
+
+    def test_every_second_round_goes_backwards(self):
+        self.assertEqual(self.sweep(2, "--repeat", "3").exit_code, SUCCESS)
+        grids = [line["configuration"]["grid"]["name"] for line in lines_of(self.file)]
+        self.assertEqual(grids, ["1x2", "2x1", "2x1", "1x2", "1x2", "2x1"])
+
+    def test_the_verdict_for_programs(self):
+        self.assertEqual(self.sweep(2, "--ranks", "1,2", "--repeat", "2").exit_code, SUCCESS)
+        counted = self.folder / "counted.json"
+        self.run_well(1, "run", "--class", "S", "--grid", "1x1", "--format", "json", "--output", counted)
+        document = json.loads(counted.read_text())
+        document["counters"] = {"events": [], "refused": [], "multiplexed": False}
+        counted.write_text(json.dumps(document))
+        words = ["--show", self.file, "--show", counted]
+        verdicts = json.loads(self.run_well(0, "sweep", *words, "--format", "json").stdout)
+        jsonschema.Draft202012Validator(json.loads(VERDICT_SCHEMA.read_text())).validate(verdicts)
+        one, two = verdicts["grids"]
+        self.assertEqual((one["verdict"]["best"], two["verdict"]["best"]), ("S 1x1 auto two-sided 1 thread", None))
+        self.assertEqual(len(two["verdict"]["undecided"]), 1)
+        text = self.run_well(0, "sweep", *words).stdout
+        for row in verdicts["grids"]:
+            self.assertIn(f"  P = {row['ranks']}: {row['verdict']['text']}.\n", text)
+        (left_out,) = verdicts["left_out"]
+        self.assertEqual((left_out["place"], left_out["reason"]), (str(counted), "it ran with --papi"))
+        self.assertIn("Left out, 1 run: it ran with --papi: S 1x1 ", text)
+
+    def test_until_sure_adds_rounds_of_what_is_undecided(self):
+        words = ["--ranks", "1,2", "--repeat", "2", "--until-sure", "2%"]
+        outcome = self.sweep(2, *words, "--budget", "0")
+        self.assertEqual(outcome.exit_code, SUCCESS, outcome)
+        self.assertIn("--budget is spent", outcome.stderr)
+        self.assert_complete([1, 2], 2)
+        outcome = self.sweep(2, *words, "--budget", "3s")
+        self.assertEqual(outcome.exit_code, SUCCESS, outcome)
+        lines = lines_of(self.file)
+        rounds = collections.Counter(line["configuration"]["grid"]["name"] for line in lines)
+        self.assertEqual(rounds["1x1"], 2, "nothing is in question there")
+        self.assertGreaterEqual(rounds["1x2"], 3)
+        self.assertEqual(rounds["1x2"], rounds["2x1"])
+        self.assertEqual({line["sweep"]["sitting"] for line in lines}, {1, 2})
+        self.assertEqual(len({line["sweep"]["session"] for line in lines}), 1)
+        validator = jsonschema.Draft202012Validator(json.loads(SCHEMA.read_text()))
+        self.assertEqual(list(validator.iter_errors(lines[-1])), [])
 
     def test_a_killed_sweep_goes_on_where_it_was(self):
         arguments = ["sweep", "--class", "S", "--ranks", "1,2,3", "--repeat", "3", "--output", self.file]
@@ -253,6 +301,9 @@ class SweepTest(ProgramTest):
             (["--px", "3"], USAGE, "none divides the 2 ranks"),
             (["--kernel", "auto,none"], USAGE, "--kernel none: unknown"),
             (["--repeat", "0"], USAGE, "--repeat 0"),
+            (["--until-sure", "0%"], USAGE, "--until-sure 0%: must be a percentage above 0"),
+            (["--until-sure", "2%", "--budget", "soon"], USAGE, "--budget soon: must be a time"),
+            (["--format", "json"], USAGE, "goes with --show only"),
             (["--class", "W", "--n", "5"], USAGE, "--class S,W: with --n"),
             (["--sum", "whole-block,none"], USAGE, "--sum none: unknown"),
             (["--memory-limit", "much"], USAGE, "is not a size"),
@@ -297,8 +348,9 @@ class PredictionTest(ProgramTest):
             file = pathlib.Path(folder) / "sweep.jsonl"
             words = ["--class", "S", "--kernel", "auto,scalar,csr-simd", "--repeat", "3", "--output", file]
             text = self.run_well(2, "sweep", *words, **environment).stdout
-            tables = text.split("\n\n")[:-1]
+            *tables, together, _ = text.split("\n\n")
             self.assertEqual(len(tables), 3)
+            self.assertRegex(together, r"^All tables of the same ranks together\n  Class S, P = 2, 1 thread per rank: ")
             self.assertNotIn("Predicted", tables[2], "a kernel that is not described")
             for kernel, table in zip(("auto", "scalar"), tables):
                 self.assertEqual(re.search(r"(?m)^    grid +(.*)$", table)[1].split(), [*PHASES, "total"])
@@ -333,18 +385,21 @@ class PredictionTest(ProgramTest):
 class ReadersTest(ProgramTest):
     """Commands that process existing results."""
 
+    # Two configurations and all together need nine.
+    rounds = 9
+
     @classmethod
     def setUpClass(cls):
         cls.folder = tempfile.TemporaryDirectory()
         cls.sweep = pathlib.Path(cls.folder.name) / "sweep.jsonl"
         cls.slow = pathlib.Path(cls.folder.name) / "slow.jsonl"
         cls.single = pathlib.Path(cls.folder.name) / "run.json"
-        outcome = run_program(2, "sweep", "--class", "S", "--repeat", "2", "--output", cls.sweep)
+        outcome = run_program(2, "sweep", "--class", "S", "--repeat", cls.rounds, "--output", cls.sweep)
         assert outcome.exit_code == SUCCESS, outcome
         lines = lines_of(cls.sweep)
         for line in lines:
             line["result"]["repeats"]["times_s"] = [100.0 * time for time in line["result"]["repeats"]["times_s"]]
-        cls.slow.write_text("".join(json.dumps(line) + "\n" for line in lines[:-1]))
+        cls.slow.write_text("".join(json.dumps(line) + "\n" for line in lines))
         arguments = ["run", "--class", "S", "--grid", "1x2", "--format", "json", "--output", cls.single]
         outcome = run_program(2, *arguments)
         assert outcome.exit_code == SUCCESS, outcome
@@ -353,18 +408,38 @@ class ReadersTest(ProgramTest):
     def tearDownClass(cls):
         cls.folder.cleanup()
 
-    def test_compare_ends_with_1_on_a_regression_only(self):
+    def test_compare_ends_with_1_on_a_regression_and_with_2_where_it_cannot_say(self):
         for words, code in (
             ([self.sweep, self.sweep], SUCCESS),
             ([self.sweep, self.slow], REGRESSION),
             ([self.slow, self.sweep], SUCCESS),
             ([self.sweep, self.slow, "--threshold", "1000000%"], SUCCESS),
-            ([self.single, self.slow], REGRESSION),
-            ([self.single, self.single], SUCCESS),
+            ([self.single, self.slow], UNDECIDED),
+            ([self.single, self.single], UNDECIDED),
         ):
             outcome = run_program(0, "compare", *words)
             self.assertEqual(outcome.exit_code, code, outcome)
             self.assertEqual(outcome.stdout.count("REGRESSION") > 0, code == REGRESSION, outcome)
+            self.assertEqual(outcome.stdout.count("too few rounds to say") > 0, code == UNDECIDED, outcome)
+
+    def test_compare_finds_a_uniform_slowdown(self):
+        """Of 20 %, in three rounds of several configurations, each of which has too few."""
+        lines = [line for line in lines_of(self.sweep) if line["sweep"]["round"] <= 3]
+        problems = [dict(line["problem"], **{"class": name}) for name in "SW" for line in lines]
+        pair = []
+        for factor in (1.0, 1.2):
+            changed = copy.deepcopy(lines) + copy.deepcopy(lines)
+            for line, problem in zip(changed, problems):
+                line["problem"] = problem
+                line["sweep"]["configuration"]["class"] = problem["class"]
+                line["result"]["repeats"]["times_s"] = [factor * time_s for time_s in line["result"]["repeats"]["times_s"]]
+            pair.append(pathlib.Path(self.folder.name) / f"factor-{factor}.jsonl")
+            pair[-1].write_text("".join(json.dumps(line) + "\n" for line in changed))
+        outcome = run_program(0, "compare", *pair)
+        self.assertEqual(outcome.exit_code, REGRESSION, outcome)
+        self.assertIn("All together: B/A 1.200; REGRESSION: slower by 20 % (20 ... 20 %)", outcome.stdout)
+
+    def test_compare_names_what_only_one_file_has(self):
         outcome = run_program(0, "compare", self.sweep, self.single)
         self.assertIn("Only in A: S 2x1 auto two-sided 1 thread", outcome.stdout)
 
@@ -387,7 +462,7 @@ class ReadersTest(ProgramTest):
     def test_export(self):
         lines = [json.loads(line) for line in self.run_well(0, "export", self.sweep, "--format", "extra-p").stdout.splitlines()]
         self.assertEqual({tuple(line["params"].items()) for line in lines}, {(("p", 2), ("px", 1)), (("p", 2), ("px", 2))})
-        self.assertEqual(len(lines), 4 * 7)
+        self.assertEqual(len(lines), 2 * self.rounds * 7)
         self.assertEqual({line["metric"] for line in lines}, {"time"})
         (total, *phases) = [line["value"] for line in lines[:7]]
         self.assertEqual([line["callpath"] for line in lines[:2]], ["total", "collection"])
@@ -396,7 +471,7 @@ class ReadersTest(ProgramTest):
         self.run_well(2, "export", self.sweep, self.single, "--format", "csv", "--output", path)
         rows = list(csv.DictReader(path.read_text().splitlines()))
         self.assertEqual([(row["px"], row["py"], row["round"]) for row in rows[:2]], [("1", "2", "1"), ("2", "1", "1")])
-        self.assertEqual(len(rows), 5)
+        self.assertEqual(len(rows), 2 * self.rounds + 1)
         times = [line["result"]["time_s"] for line in lines_of(self.sweep)]
         for row, time_s in zip(rows, times):
             self.assert_close(float(row["time_s"]), time_s, 1e-8)

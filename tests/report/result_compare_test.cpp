@@ -18,41 +18,86 @@ namespace {
 using test::failed_record_of;
 using test::record_of;
 
-/// Runs on 1x2 that took these times.
-std::vector<ResultRecord> runs_of(const std::vector<double>& times_s) {
+/// Runs of a sweep: on each of so many grids the same times, round by round.
+std::vector<ResultRecord> runs_of(const std::vector<double>& times_s, int grid_count = 1) {
   std::vector<ResultRecord> records;
-  for (const double time_s : times_s) records.push_back(record_of(1, 2, time_s));
+  for (int grid = 1; grid <= grid_count; ++grid) {
+    for (std::size_t round = 0; round < times_s.size(); ++round)
+      records.push_back(record_of(1, grid, times_s[round], static_cast<int>(round) + 1));
+  }
   return records;
 }
 
-int regressions(const std::vector<double>& before, const std::vector<double>& after) {
-  return compare_results(runs_of(before), runs_of(after), 0.05).regression_count();
+std::vector<double> times_around(double middle, int count) {
+  std::vector<double> times_s;
+  for (int k = 0; k < count; ++k) times_s.push_back(middle * (1.0 + 0.01 * ((3 * k) % count - count / 2)));
+  return times_s;
 }
 
-TEST(ResultCompareTest, ARegressionIsBeyondThresholdAndSpread) {
-  EXPECT_EQ(regressions({1.0}, {1.04}), 0);
-  EXPECT_EQ(regressions({1.0}, {1.06}), 1);
-  EXPECT_EQ(regressions({1.0}, {0.5}), 0);
-  EXPECT_EQ(regressions({0.99, 1.0, 1.01}, {1.08, 1.1, 1.12}), 1);
-  EXPECT_EQ(regressions({0.9, 1.0, 1.2}, {1.08, 1.1, 1.12}), 0);   // before was as slow once
-  EXPECT_EQ(regressions({1.0, 1.0, 1.0}, {1.01, 1.02, 1.03}), 0);  // beyond the spread, below the threshold
+ExitCode code_of(const std::vector<double>& before, const std::vector<double>& after, int grid_count = 1) {
+  return compare_results(runs_of(before, grid_count), runs_of(after, grid_count), 0.05).exit_code();
+}
+
+TEST(ResultCompareTest, ARegressionIsBeyondThresholdAndNoise) {
+  EXPECT_EQ(code_of(times_around(1.0, 9), times_around(1.1, 9)), ExitCode::regression);
+  EXPECT_EQ(code_of(times_around(1.0, 9), times_around(1.02, 9)), ExitCode::success);
+  EXPECT_EQ(code_of(times_around(1.0, 9), times_around(0.5, 9)), ExitCode::success);
+  // In some rounds 10 % slower, in others 10 % faster.
+  EXPECT_EQ(code_of(std::vector<double>(9, 1.0), {1.1, 0.9, 1.1, 0.9, 1.1, 0.9, 1.1, 0.9, 1.1}),
+            ExitCode::undecided);
+  // The change is about the threshold.
+  EXPECT_EQ(code_of(times_around(1.0, 9), {1.05, 1.04, 1.06, 1.05, 1.04, 1.06, 1.05, 1.04, 1.06}),
+            ExitCode::undecided);
+}
+
+TEST(ResultCompareTest, FewRoundsSayNothingOfOneConfiguration) {
+  for (const int count : {1, 3, 5}) {
+    EXPECT_EQ(code_of(times_around(1.0, count), times_around(2.0, count)), ExitCode::undecided) << count;
+    EXPECT_EQ(code_of(times_around(1.0, count), times_around(1.0, count)), ExitCode::undecided) << count;
+  }
+  const auto comparison = compare_results(runs_of({1.0}), runs_of({2.0}), 0.05);
+  EXPECT_NE(comparison_text(comparison).find("too few rounds to say (take 8 rounds)"), std::string::npos)
+      << comparison_text(comparison);
+}
+
+TEST(ResultCompareTest, AUniformSlowdownIsFoundInThreeRoundsOfSeveralConfigurations) {
+  const auto comparison =
+      compare_results(runs_of(times_around(1.0, 3), 4), runs_of(times_around(1.2, 3), 4), 0.05);
+  EXPECT_EQ(comparison.count(Change::regression), 0);
+  EXPECT_EQ(comparison.exit_code(), ExitCode::regression);
+  EXPECT_NE(comparison_text(comparison).find("All together: B/A 1.200; REGRESSION: slower by 20 %"),
+            std::string::npos)
+      << comparison_text(comparison);
+  // One slow round is no slowdown, in however many configurations; two rounds are too few.
+  EXPECT_EQ(code_of({1.0, 1.0, 1.0}, {1.2, 1.0, 1.2}, 8), ExitCode::undecided);
+  EXPECT_EQ(code_of({1.0, 1.0}, {1.2, 1.2}, 8), ExitCode::undecided);
 }
 
 TEST(ResultCompareTest, AFailureThatIsNewIsARegression) {
-  const std::vector failed{failed_record_of(1, 2, "verification-failed")};
-  EXPECT_EQ(compare_results(runs_of({1.0}), failed, 0.05).regression_count(), 1);
-  EXPECT_EQ(compare_results(failed, runs_of({1.0}), 0.05).regression_count(), 0);
-  EXPECT_EQ(compare_results(failed, failed, 0.05).regression_count(), 0);
+  const std::vector failed{failed_record_of(1, 1, "verification-failed")};
+  EXPECT_EQ(compare_results(runs_of({1.0}), failed, 0.05).exit_code(), ExitCode::regression);
+  EXPECT_EQ(compare_results(failed, runs_of({1.0}), 0.05).exit_code(), ExitCode::success);
+  EXPECT_EQ(compare_results(failed, failed, 0.05).exit_code(), ExitCode::success);
+}
+
+TEST(ResultCompareTest, RunsThatAreSlowedDownAreLeftOutAndNamed) {
+  auto counted = record_of(1, 1, 100.0, 10);
+  counted.slowed_by = "--papi";
+  auto after = runs_of(times_around(1.0, 9));
+  after.push_back(counted);
+  const auto comparison = compare_results(runs_of(times_around(1.0, 9)), after, 0.05);
+  EXPECT_EQ(comparison.exit_code(), ExitCode::success);
+  EXPECT_NE(comparison_text(comparison).find("it ran with --papi"), std::string::npos);
 }
 
 TEST(ResultCompareTest, WhatOnlyOneHasIsNamed) {
   const auto comparison = compare_results({record_of(1, 2, 1.0), record_of(2, 1, 1.0)},
                                           {record_of(1, 2, 1.2), record_of(1, 3, 1.0)}, 0.05);
-  const auto text = comparison_text(comparison, 0.05);
+  const auto text = comparison_text(comparison);
   EXPECT_NE(text.find("Only in A: S 2x1 "), std::string::npos) << text;
   EXPECT_NE(text.find("Only in B: S 1x3 "), std::string::npos) << text;
-  EXPECT_NE(text.find("1.200 REGRESSION"), std::string::npos) << text;
-  EXPECT_NE(text.find("1 regression of 1 common configuration:"), std::string::npos) << text;
+  EXPECT_NE(text.find("1.200 too few rounds to say"), std::string::npos) << text;
+  EXPECT_NE(text.find("0 regressions of 1 common configuration:"), std::string::npos) << text;
 }
 
 TEST(ResultCompareTest, Percentages) {

@@ -17,7 +17,9 @@ from report_facts import (
     as_class_b,
     as_disturbed,
     real_sweep,
+    simulated_sweep,
     with_counters,
+    with_kernel,
     with_predictions,
     with_rooflines,
     with_second_kernel,
@@ -35,9 +37,10 @@ from report_parts import (
     results,
     style,
 )
+from report_parts import verdict as verdicts
 from report_parts.errors import BAD_DATA, CANNOT_CREATE, NO_INPUT, UNAVAILABLE, ReportError
 from report_parts.figure_table import FIGURES, Material
-from report_parts.studies import make_studies, official_grid, percent, seconds
+from report_parts.studies import make_studies, official_grid, percent, seconds, uncompared_notes
 from report_parts.versions import upgraded
 
 
@@ -147,32 +150,74 @@ class Studies(ReportParts):
             {1: (1, 1), 2: (2, 1), 3: None, 4: (2, 2), 8: (4, 2), 12: None, 16: (4, 4), 32: (8, 4)},
         )
 
-    def timed(self, document, *times_s):
-        changed = copy.deepcopy(document)
-        changed["result"]["repeats"]["times_s"] = list(times_s)
-        return changed
-
-    def test_the_best_grid_has_the_least_median_of_all_rounds(self):
-        one, other = [document for document in self.sweep if document["configuration"]["ranks"] == 2][:2]
-        runs = self.read(self.timed(one, 1.0), self.timed(other, 3.0, 3.1), self.timed(one, 9.0, 9.1)).runs
-        (study,) = make_studies(runs)
-        self.assertEqual(study.best(2).median_s, 3.05)
-        self.assertEqual(study.worst(2).times_s, [1.0, 9.0, 9.1])
-        self.assertEqual(study.official(2).grid, (2, 1))
-        self.assertAlmostEqual(study.worst(2).spread, (9.1 - 1.0) / 9.0)
+    def test_the_order_is_that_of_cg2d(self):
+        documents = simulated_sweep(self.sweep, {"1x2": 1.2, "2x1": 1.0, "1x4": 0.5, "2x2": 0.4, "4x1": 0.4})
+        (study,) = make_studies(self.read(*documents))
+        self.assertEqual(study.best(2).grid, (2, 1))
+        self.assertEqual({px: case.mark for px, case in study.cases[2].items()}, {1: "", 2: "best"})
+        self.assertEqual({px: case.mark for px, case in study.cases[4].items()}, {1: "", 2: "may be best", 4: "may be best"})
+        (table,) = study.tables[2]
+        self.assertIn("best is 2x1 with 1.04 s, better than 1x2 by 20 % (20 ... 20 %)", table["verdict"]["text"])
 
     def test_of_several_kernels_the_fastest_stands_for_a_grid(self):
-        slow, fast = self.timed(self.sweep[0], 2.0), self.timed(self.sweep[0], 1.0)
-        slow["configuration"]["kernel"] = "scalar"
-        (study,) = make_studies(self.read(slow, fast).runs)
-        self.assertEqual([case.median_s for case in study.all_cases()], [1.0])
-        self.assertEqual([case.median_s for case in study.alternatives[1][1]], [1.0, 2.0])
+        fast = simulated_sweep(self.sweep, {})
+        slow = [with_kernel(document, "scalar") for document in simulated_sweep(self.sweep, dict.fromkeys(("1x1", "1x2", "2x1"), 2.0))]
+        (study,) = make_studies(self.read(*fast, *slow))
+        kernel = fast[0]["configuration"]["kernel"]
+        self.assertEqual([case.runs[0].configuration["kernel"] for case in study.alternatives[1][1]], [kernel, "scalar"])
+        self.assertEqual(study.cases[1][1].runs[0].configuration["kernel"], kernel)
+        self.assertEqual(len(study.tables[1]), 2)
 
     def test_numbers_of_threads_are_told_apart(self):
         threads = copy.deepcopy(self.sweep[0])
         threads["configuration"]["threads"] = 2
-        names = [study.name for study in make_studies(self.read(self.sweep[0], threads).runs)]
+        threads["sweep"]["configuration"]["threads"] = 2
+        names = [study.name for study in make_studies(self.read(self.sweep[0], threads))]
         self.assertEqual(sorted(names), ["class S", "class S, 2 threads per rank"])
+
+    def forbidden(self, change):
+        """Runs that would make 1x2 the best grid, were they compared."""
+        documents = simulated_sweep([d for d in self.sweep if d["configuration"]["grid"]["name"] == "1x2"], {"1x2": 0.1}, 8)
+        for document in documents:
+            change(document)
+        return documents
+
+    def test_what_is_not_compared_is_named_and_changes_no_verdict(self):
+        documents = simulated_sweep(self.sweep, {"1x2": 1.2})
+        (before,) = make_studies(self.read(*documents))
+        counted = with_counters(self.forbidden(lambda document: None))
+        limited = with_rooflines(self.forbidden(lambda document: None))
+        later = self.forbidden(lambda document: document["sweep"].update(session="later"))
+        single = self.forbidden(lambda document: document.pop("sweep"))
+        for others, reason in ((counted, "--papi"), (limited, "--roofline"), (later, "another session"), (single, "another session")):
+            with self.subTest(reason=reason):
+                read = self.read(*documents, *others)
+                (study,) = make_studies(read)
+                self.assertEqual(study.tables[2][0]["verdict"], before.tables[2][0]["verdict"])
+                self.assertEqual(study.cases[2][1].median_s, before.cases[2][1].median_s)
+                notes = uncompared_notes(read)
+                self.assertEqual(len(notes), len(others))
+                for number, note in enumerate(notes, len(documents) + 1):
+                    self.assertRegex(note, rf"sweep.jsonl:{number}: its time is not compared: .*{reason}")
+
+    def test_the_report_says_what_the_sweep_says(self):
+        documents = simulated_sweep(self.sweep, {"1x2": 1.2, "1x4": 0.5, "2x2": 0.4})
+        path = write_lines(self.folder / "sweep.jsonl", [*documents, *with_counters(self.forbidden(lambda document: None))])
+        text = run_program(0, "sweep", "--show", path).stdout
+        (study,) = make_studies(results.read_results([path]))
+        for rank_count, tables in study.tables.items():
+            for table in tables:
+                self.assertIn(f"  P = {rank_count}: {table['verdict']['text']}.\n", text)
+
+    def test_runs_that_nothing_can_be_compared_with_are_drawn(self):
+        (study,) = make_studies(self.read(*with_counters(self.sweep[:1])))
+        self.assertEqual(len(study.all_cases()), 1)
+        self.assertEqual(study.tables, {})
+
+    def test_without_cg2d_there_is_no_verdict(self):
+        self.refusal(UNAVAILABLE, "no such program", verdicts.find_program, self.folder / "cg2d")
+        self.refusal(UNAVAILABLE, "gives no verdict", verdicts.verdicts_on, [[("a", self.sweep[0])]], "/bin/true")
+        self.refusal(BAD_DATA, "refuses the results", verdicts.verdicts_on, [[("a", self.sweep[0])]], "/bin/false")
 
     def test_texts(self):
         texts = [seconds(value) for value in (12.34, 0.9999, 0.01234, 2e-6)]
@@ -336,6 +381,22 @@ class Figures(ReportParts):
         _, _, (case,) = figures_counters.counted_cases(self.material([*self.sweep, alone]))
         self.assertEqual(list(figures_counters.events_of(case)), ["perf::TASK-CLOCK"])
 
+    def test_every_kernel_that_counted_is_drawn(self):
+        (alone,) = with_counters(self.sweep[:1])
+        other = with_kernel(alone, "test")
+        material = self.material([*self.sweep, alone, other])
+        self.assertEqual(figures_counters.why_no_counters(material), "")
+        figure = figures_counters.counters(material)
+        names = [bars.name for bars in figure.panels[0].bars]
+        self.assertEqual(names, [f"1x1 {alone['configuration']['kernel']}", "1x1 test"])
+
+    def test_events_that_are_not_drawn_are_named(self):
+        documents = with_counters([d for d in self.sweep if d["configuration"]["ranks"] > 1][:3])
+        material = self.material([*self.sweep, *documents])
+        _, drawn, _ = figures_counters.counted_cases(material)
+        other = {2: "4 ranks", 4: "2 ranks"}[drawn]
+        self.assertRegex(figures_counters.counters(material).note, f"Not shown: class S on {other}")
+
     def test_residuals_of_every_phase_and_of_the_total(self):
         documents = with_predictions(self.sweep)
         for document in documents:
@@ -381,42 +442,40 @@ class Figures(ReportParts):
 
 
 class Verdict(ReportParts):
-    def verdict_of(self, times_s, more=()):
-        """Lines; of the real sweep with these times of the grids of 2 ranks, as if 4 ranks shared cores and fewer did not."""
-        documents = copy.deepcopy(self.sweep)
+    def verdict_of(self, documents):
+        """Lines; as if 4 ranks shared cores and fewer did not."""
         for document in documents:
             document["environment"]["oversubscribed"] = document["configuration"]["ranks"] == 4
-            name = document["configuration"]["grid"]["name"]
-            document["result"]["repeats"]["times_s"] = times_s.get(name, [1.0])
-        material = Material(self.read(*documents, *more))
+        material = Material(self.read(*documents))
         return re.findall("<p>(.*?)</p>", page.verdict(material, 0).replace("<b>", "").replace("</b>", ""))
 
     def test_the_best_grid_is_the_official_one(self):
         self.assertEqual(
-            self.verdict_of({"1x2": [1.25], "2x1": [1.0]}),
+            self.verdict_of(simulated_sweep(self.sweep, {"1x2": 1.25})),
             [
-                "Class S on 2 ranks: the best grid is 2x1, with 1.00 s.",
-                "The worst grid measured, 1x2, takes +25 %; the best is the grid of the official program.",
+                "Class S on 2 ranks: best is 2x1 with 1.04 s, better than 1x2 by 25 % (25 ... 25 %); "
+                "that is the official grid, too."
             ],
         )
 
-    def test_the_official_grid_is_the_worst_one(self):
+    def test_three_rounds_are_not_enough(self):
         self.assertEqual(
-            self.verdict_of({"1x2": [1.0, 1.1], "2x1": [1.08]}),
+            self.verdict_of(simulated_sweep(self.sweep, {"1x2": 1.25}, 3)),
             [
-                "Class S on 2 ranks: the best grid is 1x2, with 1.05 s.",
-                "The worst grid measured, 2x1, is that of the official program: it takes +2.9 %. "
-                "The best grid's own spread (9.5 %) reaches the second best.",
+                "Class S on 2 ranks: 2x1 with 1.01 s is not distinguishable from 1x2 (take --repeat 7); "
+                "it is the official grid."
             ],
         )
 
-    def test_other_kernels_on_the_best_grid(self):
-        (other,) = (d for d in self.sweep[: len(self.sweep) // 2] if d["configuration"]["grid"]["name"] == "2x1")
-        other = copy.deepcopy(other)
-        kernel, other["configuration"]["kernel"] = other["configuration"]["kernel"], "test"
-        other["result"]["repeats"]["times_s"] = [1.5]
-        lines = self.verdict_of({"1x2": [1.25], "2x1": [1.0]}, [other])
-        self.assertEqual(lines[2:], [f"Fastest there is {kernel}; test takes +50 %."])
+    def test_several_kernels(self):
+        documents = simulated_sweep(self.sweep, {"1x2": 1.25})
+        documents += [with_kernel(d, "test") for d in simulated_sweep(self.sweep, {"1x2": 2.5, "2x1": 2.0})]
+        (line,) = self.verdict_of(documents)
+        self.assertIn("Class S on 2 ranks: best is 2x1 auto two-sided 1 thread with 1.04 s, better than 1x2 auto", line)
+
+    def test_a_run_alone(self):
+        (line,) = self.verdict_of(copy.deepcopy(with_counters(self.sweep[:1])))
+        self.assertRegex(line, "^Class S on 1 rank: .* on 1x1, compared with nothing.$")
 
 
 class Command(ReportParts):

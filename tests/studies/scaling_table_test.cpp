@@ -65,6 +65,43 @@ TEST(ScalingTableTest, StrongFigures) {
   EXPECT_DOUBLE_EQ(rows[2].mops_total, official_flop_count(*find_class("S")) / 0.5 / 1e6);
 }
 
+/// two_core_study() with nine rounds.
+ScalingStudy nine_round_study() {
+  auto study = two_core_study();
+  const auto first = study.runs;
+  for (int round = 2; round <= 9; ++round) {
+    for (auto run : first) {
+      run.round = round;
+      run.time_s *= 1.0 + 0.01 * round;
+      study.runs.push_back(run);
+    }
+  }
+  return study;
+}
+
+TEST(ScalingTableTest, TheStarIsForWhatIsSure) {
+  const auto one_round = scaling_format("text").write(two_core_study());
+  expect_in(one_round, " 1.000~");
+  expect_in(one_round, " 1.600~");
+  expect_in(
+      one_round,
+      "2 cores: shared-memory ranks, shared, 2 x 1 is not distinguishable from ranks only, two-sided, 2 x 1, "
+      "threads only, -, 1 x 2 (take --rounds 8)");
+  const auto rows = rows_of(nine_round_study());
+  EXPECT_TRUE(rows[2].is_best && rows[2].may_be_best && rows[2].is_decided);
+  EXPECT_FALSE(rows[1].may_be_best);
+  const auto nine_rounds = scaling_format("text").write(nine_round_study());
+  expect_in(nine_rounds, " 1.000*");
+  expect_in(
+      nine_rounds,
+      "2 cores: shared-memory ranks, shared, 2 x 1 is best, better than threads only, -, 1 x 2 by 25 %");
+  EXPECT_EQ(nine_rounds.find("1 core:"), std::string::npos) << "there is one way";
+}
+
+TEST(ScalingTableTest, OneRoundHasNoSpread) {
+  EXPECT_EQ(scaling_format("text").write(two_core_study()).find(" 0 %"), std::string::npos);
+}
+
 TEST(ScalingTableTest, WeakEfficiencyIsTheTimeOfOneCoreByTheTime) {
   const auto rows = rows_of(two_core_study(true));
   EXPECT_DOUBLE_EQ(rows[1].efficiency.value(), 1.0 / 0.8);
@@ -164,7 +201,7 @@ TEST(ScalingTableTest, TheTableNamesWaysGridsAndTheBest) {
   expect_in(text, "    2  shared-memory ranks shared      2 x 1  1x2    sell");
   expect_in(text, "    2  threads only        -           1 x 2  1x1    sell");
   expect_in(text, "1.000*\n");
-  expect_in(text, "1.600\n");
+  expect_in(text, "1.600~\n");
   expect_in(text, "meets the reference 8.5971775078648");
   expect_in(text, "Warning: mind the gap");
   expect_in(scaling_format("text").write(two_core_study(true)), "Weak scaling of class S (n 1400 x cores)");

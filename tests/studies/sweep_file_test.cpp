@@ -171,7 +171,8 @@ TEST(ResultFileTest, AProblemOfItsOwnAndAFormOfTheSumAreRead) {
   auto asked = test::asked_on(1, 2);
   asked.problem = problem_name(report.problem);
   asked.configuration.sum_form = comm::SumForm::whole_block;
-  const auto run = sweep_json(report_json(report), {.asked = asked, .round = 1}, 3, 0.25);
+  const auto run =
+      sweep_json(report_json(report), {.asked = asked, .round = 1}, {.round_count = 3, .duration_s = 0.25});
   EXPECT_EQ(record_from(run).asked, asked);
   EXPECT_EQ(parse_results(sweep_line(run)).front().asked, asked);
 }

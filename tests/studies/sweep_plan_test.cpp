@@ -105,9 +105,9 @@ TEST(SweepPlanTest, AProblemOfItsOwnIsNamedByItsNumbers) {
 TEST(SweepPlanTest, RoundsAreInterleaved) {
   const auto configurations = configurations_of(axes_of({2}));
   std::vector<std::string> order;
-  for (const auto& step : interleaved(configurations, 2))
+  for (const auto& step : interleaved(configurations, {.first = 1, .last = 3}))
     order.push_back(step.asked.configuration.grid.name() + " " + std::to_string(step.round));
-  EXPECT_EQ(order, (std::vector<std::string>{"1x2 1", "2x1 1", "1x2 2", "2x1 2"}));
+  EXPECT_EQ(order, (std::vector<std::string>{"1x2 1", "2x1 1", "2x1 2", "1x2 2", "1x2 3", "2x1 3"}));
 }
 
 TEST(SweepPlanTest, AStepIsRepeatedAtTheEndOfItsRound) {
@@ -146,7 +146,7 @@ TEST(SweepPlanTest, TheRemainingTimeComesFromWhatRanAlready) {
   axes.problems = problems_of({"S", "W", "A"});
   const auto all = configurations_of(axes);  // S 1x2, S 2x1, W 1x2, ...
   RunDurations durations;
-  EXPECT_FALSE(durations.expected(interleaved(all, 1)).has_value());
+  EXPECT_FALSE(durations.expected(interleaved(all, {})).has_value());
   durations.add(all[0], 1.0);
   durations.add(all[0], 3.0);
   durations.add(all[2], 11.0);

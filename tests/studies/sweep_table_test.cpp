@@ -21,20 +21,101 @@ void expect_in(const std::string& text, const std::string& part) {
   EXPECT_NE(text.find(part), std::string::npos) << "no \"" << part << "\" in\n" << text;
 }
 
+/// Nine rounds of 1x2 and 2x1, which takes 25 % more.
+std::vector<ResultRecord> clear_sweep() {
+  std::vector<ResultRecord> records;
+  for (int round = 1; round <= 9; ++round) {
+    const double time_s = 0.9 + 0.025 * ((2 * round) % 9);
+    records.push_back(record_of(1, 2, time_s, round));
+    records.push_back(record_of(2, 1, 1.25 * time_s, round));
+  }
+  return records;
+}
+
 TEST(SweepTableTest, MarksBestAndOfficialAndNamesTheCost) {
+  const auto text = sweep_tables(clear_sweep());
+  expect_in(text, "Class S, kernel auto (sell), transport two-sided, 1 thread per rank");
+  expect_in(text, "1*   20%");
+  expect_in(text, "1.25o   20%");
+  expect_in(text,
+            "P = 2: best is 1x2 with 1 s, better than 2x1 by 25 % (25 ... 25 %); the official 2x1 costs 25 % "
+            "(25 ... 25 %) more.");
+}
+
+TEST(SweepTableTest, ThreeRoundsMarkAllThatMayBeBest) {
   const auto text =
       sweep_tables({record_of(1, 2, 1.0), record_of(2, 1, 1.2, 1), record_of(1, 2, 1.1, 2),
                     record_of(2, 1, 1.3, 2), record_of(1, 2, 0.9, 3), record_of(2, 1, 1.25, 3)});
-  expect_in(text, "Class S, kernel auto (sell), transport two-sided, 1 thread per rank");
-  expect_in(text, "1*   20%");
-  expect_in(text, "1.25o    8%");
-  expect_in(text, "P = 2: best is 1x2 with 1 s; the official 2x1 costs 25.0 % more.");
+  expect_in(text, "1~   20%");
+  expect_in(text, "1.25~o   8%");
+  expect_in(
+      text,
+      "P = 2: 1x2 with 1 s is not distinguishable from 2x1 (take --repeat 7); the official 2x1 is among "
+      "these.");
+}
+
+TEST(SweepTableTest, OneRunHasNoSpread) {
+  const auto text = sweep_tables({record_of(1, 2, 1.0)});
+  expect_in(text, "1*");
+  EXPECT_EQ(text.substr(0, text.find("\n\n")).find('%'), std::string::npos) << text;
 }
 
 TEST(SweepTableTest, TheOfficialGridMayBeTheBest) {
-  const auto text = sweep_tables({record_of(1, 4, 2.0), record_of(2, 2, 1.0), record_of(4, 1, 3.0)});
-  expect_in(text, "1*o   0%");
-  expect_in(text, "P = 4: best is 2x2 with 1 s; that is the official grid, too.");
+  auto records = clear_sweep();
+  for (auto& record : records) {
+    auto& grid = record.asked.configuration.grid;
+    grid = grid.columns == 1 ? comm::ProcessGrid{.columns = 2, .rows = 2}
+                             : comm::ProcessGrid{.columns = 1, .rows = 4};
+  }
+  const auto text = sweep_tables(records);
+  expect_in(text, "1*o  20%");
+  expect_in(
+      text,
+      "P = 4: best is 2x2 with 1 s, better than 1x4 by 25 % (25 ... 25 %); that is the official grid, too.");
+}
+
+/// The same with a run that would make 2x1 the best one, and with something that forbids to compare it.
+template <typename Forbid>
+std::string tables_with(const Forbid& forbid) {
+  auto records = clear_sweep();
+  for (int round = 1; round <= 8; ++round) {
+    auto record = record_of(2, 1, 0.1, round);
+    forbid(record);
+    records.push_back(record);
+  }
+  return sweep_tables(records);
+}
+
+TEST(SweepTableTest, RunsThatAreNotComparableAreLeftOutAndNamed) {
+  const std::string verdict = "P = 2: best is 1x2 with 1 s, better than 2x1 by 25 % (25 ... 25 %)";
+  auto text = tables_with([](auto& record) { record.slowed_by = "--papi"; });
+  expect_in(text, verdict);
+  expect_in(text, "Left out, 8 runs: it ran with --papi: S 2x1 ");
+  text = tables_with([](auto& record) { record.session = "another"; });
+  expect_in(text, verdict);
+  expect_in(text,
+            "Left out, 8 runs: it is of another session than most of the 26 runs with the same choices");
+  text = tables_with([](auto& record) { record.conditions = "another machine"; });
+  expect_in(text, verdict);
+}
+
+TEST(SweepTableTest, RunsOfOneRoundInTwoSittingsAreNotPaired) {
+  auto records = clear_sweep();
+  for (auto& record : records) record.sitting = record.asked.configuration.grid.columns;
+  expect_in(sweep_tables(records), "not distinguishable from 2x1 (they did not run in the same rounds)");
+}
+
+TEST(SweepTableTest, TheBestOfSeveralTablesIsNamed) {
+  auto records = clear_sweep();
+  for (const auto& record : clear_sweep()) {
+    records.push_back(record);
+    records.back().asked.configuration.kernel = "scalar";
+    records.back().times_s.front() *= 2.0;
+  }
+  expect_in(
+      sweep_tables(records),
+      "Class S, P = 2, 1 thread per rank: best is 1x2 auto two-sided 1 thread with 1 s, better than 2x1 auto "
+      "two-sided 1 thread by 25 % (25 ... 25 %).");
 }
 
 TEST(SweepTableTest, RanksThatAreNoPowerOfTwoHaveNoOfficialGrid) {
@@ -110,8 +191,9 @@ TEST(SweepTableTest, WhatIsNotKnownOfAPredictionIsADash) {
 }
 
 TEST(SweepTableTest, TheMedianRunOfAnEvenNumberIsTheLowerOne) {
-  const auto measured = gathered(
-      {record_of(1, 2, 4.0), record_of(1, 2, 2.0, 2), record_of(1, 2, 1.0, 3), record_of(1, 2, 3.0, 4)});
+  const auto measured = comparable_runs({record_of(1, 2, 4.0), record_of(1, 2, 2.0, 2),
+                                         record_of(1, 2, 1.0, 3), record_of(1, 2, 3.0, 4)})
+                            .configurations;
   ASSERT_EQ(measured.size(), 1U);
   EXPECT_EQ(measured.front().median_run().round, 2);
 }

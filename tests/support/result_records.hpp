@@ -28,6 +28,8 @@ inline ResultRecord record_of(int columns, int rows, double time_s, int round = 
   record.times_s = {time_s};
   record.time_s = time_s;
   record.maker = "this machine";
+  record.conditions = record.maker;
+  record.is_in_sweep = true;
   return record;
 }
 
@@ -47,7 +49,8 @@ inline nlohmann::ordered_json sweep_json_of(int columns, int rows, int round) {
   report.code = ExitCode::memory;
   report.reason = "not enough memory";
   report.problem = *find_class("S");
-  return sweep_json(report_json(report), {.asked = asked_on(columns, rows), .round = round}, 3, 0.25);
+  return sweep_json(report_json(report), {.asked = asked_on(columns, rows), .round = round},
+                    {.round_count = 3, .duration_s = 0.25, .session = "a session"});
 }
 
 /// The same as a line of the sweep's file.

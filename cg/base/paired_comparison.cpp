@@ -1,0 +1,290 @@
+#include "cg/base/paired_comparison.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "cg/base/sample.hpp"
+
+namespace cg2d {
+namespace {
+
+/// Sums P(X <= k) for k = 0, 1, ..., X of so many trials with this probability, while `goes_on(k, sum)` holds.
+/// The terms of many trials are below what a double holds.
+template <typename Condition>
+void cumulate(int trials, double probability, const Condition& goes_on) {
+  const auto odds = static_cast<long double>(probability) / (1.0L - probability);
+  long double term = std::pow(1.0L - probability, static_cast<long double>(trials));
+  long double sum = term;
+  for (int k = 0; k <= trials && goes_on(k, static_cast<double>(sum)); ++k) {
+    term *= odds * (trials - k) / (k + 1);
+    sum += term;
+  }
+}
+
+/// P(X <= successes); 0 < probability < 1.
+double binomial_cumulative(int trials, int successes, double probability) {
+  double result = 0.0;
+  cumulate(trials, probability, [&](int k, double sum) {
+    result = sum;
+    return k < successes;
+  });
+  return result;
+}
+
+/// The interval goes from the ratio of this rank, from 1 on, to that of the same rank from the other end.
+/// 0: there are too few rounds.
+int rank_of_bound(int round_count, double tail_probability) {
+  constexpr double rounding = 1.0 + 1e-12;
+  int rank = 0;
+  cumulate(round_count, 0.5, [&](int k, double sum) {
+    if (sum > tail_probability * rounding) return false;
+    rank = k + 1;
+    return true;
+  });
+  return rank;
+}
+
+std::vector<double> logarithms_of(const std::vector<double>& ratios) {
+  std::vector<double> logarithms;
+  logarithms.reserve(ratios.size());
+  for (const double ratio : ratios) logarithms.push_back(std::log(ratio));
+  return logarithms;
+}
+
+/// The change from the first to the last round where it is no accident, else 0. H. B. Mann, Econometrica 13
+/// (1945); P. K. Sen, J. Am. Stat. Assoc. 63 (1968).
+double drift_of(const std::vector<double>& values) {
+  std::vector<double> slopes;
+  double signs = 0.0;
+  for (std::size_t late = 1; late < values.size(); ++late) {
+    for (std::size_t early = 0; early < late; ++early) {
+      const double rise = values[late] - values[early];
+      signs += (rise > 0.0 ? 1.0 : 0.0) - (rise < 0.0 ? 1.0 : 0.0);
+      slopes.push_back(rise / static_cast<double>(late - early));
+    }
+  }
+  if (slopes.empty()) return 0.0;
+  const auto count = static_cast<double>(values.size());
+  const double deviation = std::sqrt(count * (count - 1.0) * (2.0 * count + 5.0) / 18.0);
+  constexpr double one_in_twenty = 1.645;
+  if (std::abs(signs) <= one_in_twenty * deviation) return 0.0;
+  return std::abs(sample_of(std::move(slopes)).median) * (count - 1.0);
+}
+
+/// Ratios of the rounds that both have.
+std::vector<double> paired_ratios(const RoundTimes& slower, const RoundTimes& faster) {
+  std::vector<double> ratios;
+  for (const auto& [round, seconds] : slower) {
+    if (const auto other = faster.find(round); other != faster.end())
+      ratios.push_back(seconds / other->second);
+  }
+  return ratios;
+}
+
+double median_seconds(const RoundTimes& times) {
+  std::vector<double> seconds;
+  for (const auto& [round, one] : times) seconds.push_back(one);
+  return sample_of(std::move(seconds)).median;
+}
+
+/// Of the paired rounds; where there are none, of the medians.
+double median_ratio(const RoundTimes& slower, const RoundTimes& faster) {
+  auto ratios = paired_ratios(slower, faster);
+  if (ratios.empty()) return median_seconds(slower) / median_seconds(faster);
+  return sample_of(std::move(ratios)).median;
+}
+
+/// The alternative that the others beat least.
+std::size_t candidate_of(std::span<const RoundTimes> alternatives) {
+  std::size_t candidate = 0;
+  double least = std::numeric_limits<double>::infinity();
+  for (std::size_t one = 0; one < alternatives.size(); ++one) {
+    double greatest = 0.0;
+    for (std::size_t other = 0; other < alternatives.size(); ++other) {
+      if (other != one) greatest = std::max(greatest, median_ratio(alternatives[one], alternatives[other]));
+    }
+    if (greatest < least) {
+      least = greatest;
+      candidate = one;
+    }
+  }
+  return candidate;
+}
+
+/// The standard deviation of the noise by the median deviation, which outliers do not change.
+double robust_deviation(const std::vector<double>& values) {
+  const double median = sample_of(values).median;
+  std::vector<double> deviations;
+  deviations.reserve(values.size());
+  for (const double value : values) deviations.push_back(std::abs(value - median));
+  constexpr double normal_scale = 1.4826;
+  return normal_scale * sample_of(std::move(deviations)).median;
+}
+
+std::string percent_of(double gain) {
+  const double percent = 100.0 * gain;
+  return fmt::format("{:.{}f}", percent, std::abs(percent) < 9.95 ? 1 : 0);
+}
+
+}  // namespace
+
+RoundTimes rounds_of(std::span<const double> seconds) {
+  RoundTimes rounds;
+  for (std::size_t k = 0; k < seconds.size(); ++k) rounds.emplace(static_cast<int>(k), seconds[k]);
+  return rounds;
+}
+
+RatioInterval interval_of(const std::vector<double>& ratios, double tail_probability) {
+  RatioInterval interval{.median = 1.0,
+                         .low = 0.0,
+                         .high = std::numeric_limits<double>::infinity(),
+                         .round_count = ratios.size()};
+  if (ratios.empty()) return interval;
+  interval.median = sample_of(ratios).median;
+  const int rank = rank_of_bound(static_cast<int>(ratios.size()), tail_probability);
+  if (rank == 0) return interval;
+  auto ordered = ratios;
+  std::ranges::sort(ordered);
+  const auto place = static_cast<std::size_t>(rank);
+  const double growth = std::exp(0.5 * drift_of(logarithms_of(ratios)));
+  interval.low = ordered[place - 1] / growth;
+  interval.high = ordered[ordered.size() - place] * growth;
+  return interval;
+}
+
+RatioInterval ratio_of(const RoundTimes& slower, const RoundTimes& faster, double tail_probability) {
+  return interval_of(paired_ratios(slower, faster), tail_probability);
+}
+
+RatioInterval common_interval(const std::vector<std::vector<double>>& ratios_of_rounds,
+                              double tail_probability) {
+  std::vector<double> ratios;
+  std::vector<double> medians;
+  for (const auto& round : ratios_of_rounds) {
+    if (round.empty()) continue;
+    ratios.insert(ratios.end(), round.begin(), round.end());
+    medians.push_back(sample_of(round).median);
+  }
+  auto interval = interval_of(ratios, tail_probability);
+  constexpr std::size_t fewest_medians = 3;
+  if (!interval.is_bounded() || medians.size() < fewest_medians) {
+    interval.low = 0.0;
+    interval.high = std::numeric_limits<double>::infinity();
+    return interval;
+  }
+  auto by_round = interval_of(medians, tail_probability);
+  if (!by_round.is_bounded()) {
+    by_round.low = *std::ranges::min_element(medians);
+    by_round.high = *std::ranges::max_element(medians);
+  }
+  interval.low = std::min(interval.low, by_round.low);
+  interval.high = std::max(interval.high, by_round.high);
+  return interval;
+}
+
+int fewest_rounds(double tail_probability) {
+  int count = 1;
+  while (rank_of_bound(count, tail_probability) == 0) ++count;
+  return count;
+}
+
+std::optional<int> rounds_needed(const std::vector<double>& ratios, double bound, double tail_probability) {
+  const int fewest = fewest_rounds(tail_probability);
+  if (ratios.size() < 2) return fewest;
+  const auto logarithms = logarithms_of(ratios);
+  const double median = sample_of(logarithms).median;
+  const double distance = std::abs(median - std::log(bound));
+  const double deviation = robust_deviation(logarithms);
+  // Probability of a round on the wrong side: that of normal noise, or as often as it happened.
+  const auto against = std::ranges::count_if(
+      logarithms, [&](double value) { return (value > std::log(bound)) != (median > std::log(bound)); });
+  const double by_noise = deviation > 0.0 ? 0.5 * std::erfc(distance / deviation / std::sqrt(2.0)) : 0.0;
+  const double by_count = 0.5 * static_cast<double>(against) / static_cast<double>(ratios.size());
+  const double wrong_side = std::max({by_noise, by_count, 1e-9});
+  constexpr double power = 0.8;
+  for (int count = fewest; count <= most_suggested_rounds; ++count) {
+    const int rank = rank_of_bound(count, tail_probability);
+    if (rank > 0 && binomial_cumulative(count, rank - 1, wrong_side) >= power) return count;
+  }
+  return std::nullopt;
+}
+
+bool BestVerdict::is_better_than(std::size_t other) const {
+  return other != candidate && std::ranges::find(undecided, other) == undecided.end();
+}
+
+BestVerdict find_best(std::span<const RoundTimes> alternatives) {
+  BestVerdict verdict{.candidate = candidate_of(alternatives), .against = {}};
+  verdict.next = verdict.candidate;
+  verdict.against.resize(alternatives.size());
+  if (alternatives.size() == 1) return verdict;
+  const double tail_probability = wrong_verdict_probability / static_cast<double>(alternatives.size() - 1);
+  constexpr double bound = 1.0 + least_claimed_gain;
+  const auto& candidate = alternatives[verdict.candidate];
+  int rounds = 0;
+  bool is_hopeless = false;
+  double least = std::numeric_limits<double>::infinity();
+  for (std::size_t other = 0; other < alternatives.size(); ++other) {
+    if (other == verdict.candidate) continue;
+    const auto ratios = paired_ratios(alternatives[other], candidate);
+    auto& against = verdict.against[other];
+    against = interval_of(ratios, tail_probability);
+    if (ratios.empty()) against.median = median_ratio(alternatives[other], candidate);
+    if (against.median < least) {
+      least = against.median;
+      verdict.next = other;
+    }
+    if (against.is_above(bound)) continue;
+    verdict.undecided.push_back(other);
+    const auto needed = rounds_needed(ratios, bound, tail_probability);
+    // As many as there are did not do.
+    if (needed) rounds = std::max({rounds, *needed, static_cast<int>(ratios.size()) + 2});
+    is_hopeless = is_hopeless || !needed || rounds > most_suggested_rounds;
+  }
+  if (!verdict.undecided.empty() && !is_hopeless) verdict.suggested_rounds = rounds;
+  return verdict;
+}
+
+std::vector<std::size_t> open_alternatives(const BestVerdict& verdict, double precision) {
+  std::vector<std::size_t> open;
+  for (const auto index : verdict.undecided) {
+    if (!verdict.against[index].is_below(1.0 + precision)) open.push_back(index);
+  }
+  if (!open.empty()) open.push_back(verdict.candidate);
+  return open;
+}
+
+int rounds_after_next_block(int round_count, std::size_t alternative_count) {
+  const auto comparisons = static_cast<double>(std::max<std::size_t>(2, alternative_count) - 1);
+  return std::max({round_count + 2, round_count + round_count / 2,
+                   fewest_rounds(wrong_verdict_probability / comparisons)});
+}
+
+std::string gain_text(const RatioInterval& ratio) {
+  const auto gain = percent_of(ratio.median - 1.0);
+  if (!ratio.is_bounded()) return gain + " %";
+  return fmt::format("{} % ({} ... {} %)", gain, percent_of(ratio.low - 1.0), percent_of(ratio.high - 1.0));
+}
+
+std::string verdict_text(const BestVerdict& verdict, std::span<const std::string> names,
+                         std::string_view rounds_option) {
+  if (verdict.against.size() < 2) return {};
+  if (verdict.is_decided()) {
+    return fmt::format("better than {} by {}", names[verdict.next], gain_text(verdict.against[verdict.next]));
+  }
+  std::vector<std::string> tied;
+  for (const auto index : verdict.undecided) tied.push_back(names[index]);
+  auto text = fmt::format("not distinguishable from {}", fmt::join(tied, ", "));
+  const bool has_no_pair = std::ranges::any_of(
+      verdict.undecided, [&](auto index) { return verdict.against[index].round_count == 0; });
+  if (has_no_pair) return text + " (they did not run in the same rounds)";
+  if (rounds_option.empty()) return text;
+  if (!verdict.suggested_rounds) return text + " (the difference is below the noise)";
+  return text + fmt::format(" (take {} {})", rounds_option, *verdict.suggested_rounds);
+}
+
+}  // namespace cg2d

@@ -1,0 +1,115 @@
+#pragma once
+
+// Whether one of several measured alternatives is faster than the others. Pure: no MPI, no random numbers.
+//
+// The alternatives run in rounds, each once per round. Two of them are compared by the ratio of their times in
+// each round that both have, so that a change of the machine between rounds hits both. The interval of the
+// median ratio is that of the sign test: two order statistics of the ratios (W. J. Conover, Practical
+// Nonparametric Statistics, 3rd ed. 1999, section 3.2; M. Hollander, D. A. Wolfe, E. Chicken, Nonparametric
+// Statistical Methods, 3rd ed. 2014, section 3.6). It assumes independent rounds and nothing about the shape
+// of the noise: a round that took ten times as long counts as one sign. The signed-rank test, which assumes
+// symmetry, needs as many rounds at these levels, and one such round costs it more; a bootstrap of fewer than
+// ten values covers less than it says. The price: below seven rounds there is no interval at all.
+
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cg2d {
+
+/// The probability with which one comparison, or one family of comparisons together, may name the wrong one.
+inline constexpr double wrong_verdict_probability = 0.01;
+/// Below this ratio - 1 nothing is called better: where pages and code come to lie alone moves times by as
+/// much (T. Mytkowicz et al., "Producing wrong data without doing anything obviously wrong!", ASPLOS 2009).
+inline constexpr double least_claimed_gain = 0.01;
+/// No verdict suggests more rounds.
+inline constexpr int most_suggested_rounds = 99;
+
+/// Seconds of one alternative by round; only rounds with the same number are compared.
+using RoundTimes = std::map<int, double>;
+/// The rounds of a race: numbers from 0 on.
+RoundTimes rounds_of(std::span<const double> seconds);
+
+/// Ratios of paired rounds: the median, and the interval that holds the true median.
+struct RatioInterval {
+  double median = 1.0;  ///< of one round or more
+  double low = 0.0;     ///< 0 and infinity where there are too few rounds
+  double high = 0.0;
+  std::size_t round_count = 0;  ///< 0: no round has both
+
+  [[nodiscard]] bool is_bounded() const { return low > 0.0; }
+  [[nodiscard]] bool is_above(double ratio) const { return is_bounded() && low > ratio; }
+  [[nodiscard]] bool is_below(double ratio) const { return is_bounded() && high < ratio; }
+};
+
+/// The interval of these ratios, which are positive and in the order of the rounds. Each of its two ends is
+/// wrong with tail_probability at most. Where the ratio itself drifts from round to round (Mann-Kendall test),
+/// the rounds are not independent: the interval grows by half of that drift, by Theil and Sen's slope, on both
+/// sides.
+RatioInterval interval_of(const std::vector<double>& ratios, double tail_probability);
+/// The same of slower / faster, round by round.
+RatioInterval ratio_of(const RoundTimes& slower, const RoundTimes& faster, double tail_probability);
+
+/// The interval of a ratio that many configurations have in common, by their ratios in each round. Each round's
+/// median counts beside the single ratios, since what slows a round down may hit all of its configurations:
+/// the ends are the farther ones of both intervals; below the number of rounds that has an interval, those of
+/// the least and the greatest median. Fewer than three rounds have none.
+RatioInterval common_interval(const std::vector<std::vector<double>>& ratios_of_rounds,
+                              double tail_probability);
+
+/// The fewest rounds that have an interval: 7 for wrong_verdict_probability.
+int fewest_rounds(double tail_probability);
+
+/// The rounds after which four of five repetitions of this measurement should decide on which side of `bound`
+/// the ratio is, by the noise of these ratios. Empty beyond most_suggested_rounds: the difference is below the
+/// noise.
+std::optional<int> rounds_needed(const std::vector<double>& ratios, double bound, double tail_probability);
+
+/// The fastest of several alternatives.
+struct BestVerdict {
+  std::size_t candidate = 0;  ///< the one whose times are least
+  /// Time of each alternative by that of the candidate. Nothing for the candidate itself.
+  std::vector<RatioInterval> against;
+  std::vector<std::size_t> undecided{};  ///< alternatives that are not distinguishable from the candidate
+  std::size_t next = 0;  ///< the alternative with the least ratio; the candidate if it is alone
+  /// Rounds that should separate them; empty where nothing is undecided, or no number of rounds would do.
+  std::optional<int> suggested_rounds{};
+
+  /// Whether the candidate is better than every other one.
+  [[nodiscard]] bool is_decided() const { return undecided.empty(); }
+  /// Whether it is distinguishable from that one.
+  [[nodiscard]] bool is_better_than(std::size_t other) const;
+};
+
+/// alternatives: at least one, each with a round. The candidate is the one whose greatest median ratio to
+/// another one is least. It is better than another one when the interval of their ratio is above
+/// 1 + least_claimed_gain. The best of several is several comparisons: each gets an equal part of
+/// wrong_verdict_probability (Bonferroni), so that the wrong one is called best of all in at most that share of
+/// measurements. Cost: alternatives^2 * rounds.
+BestVerdict find_best(std::span<const RoundTimes> alternatives);
+
+/// Rounds are added until every verdict is decided, or what is open is known to be within `precision` (0.02: 2 %)
+/// of the best, or the time is spent.
+struct UntilSure {
+  double precision = 0.02;
+  double budget_s = 600.0;
+};
+/// The alternatives that need more rounds: the candidate and those that are neither worse than it nor within
+/// `precision` of it. Empty where there are none of the latter.
+std::vector<std::size_t> open_alternatives(const BestVerdict& verdict, double precision);
+/// The number of rounds after the next block of them: half as many again as there are, at least as many as can
+/// decide between so many alternatives. Long blocks keep the looks at the data few: each is another chance to be
+/// wrong.
+int rounds_after_next_block(int round_count, std::size_t alternative_count);
+
+/// "12 % (8 ... 15 %)": by how much the ratio is above 1. "12 %" where there is no interval.
+std::string gain_text(const RatioInterval& ratio);
+/// "better than 2x2 by 12 % (8 ... 15 %)", "not distinguishable from 1x4, 2x2 (take --repeat 9)", or empty for a single alternative.
+/// rounds_option: the option that sets the number of rounds; empty where there is none.
+std::string verdict_text(const BestVerdict& verdict, std::span<const std::string> names,
+                         std::string_view rounds_option);
+
+}  // namespace cg2d

@@ -1,0 +1,228 @@
+#include "cg/report/run_verdict.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <numeric>
+#include <tuple>
+#include <utility>
+
+#include "cg/base/sample.hpp"
+#include "cg/base/values.hpp"
+
+namespace cg2d {
+namespace {
+
+/// Runs that may be compared as far as where and when they ran goes.
+struct Session {
+  std::string name;
+  std::string conditions;
+
+  /// A failed run does not say its conditions.
+  [[nodiscard]] bool has(const ResultRecord& record) const {
+    return record.session == name && (record.conditions == conditions || !record.succeeded());
+  }
+};
+
+/// The session with the most of these runs; of several the first.
+Session greatest_session(const std::vector<const ResultRecord*>& runs) {
+  std::map<std::pair<std::string, std::string>, int> counts;
+  for (const auto* run : runs) {
+    if (run->succeeded()) ++counts[{run->session, run->conditions}];
+  }
+  Session greatest{.name = runs.front()->session, .conditions = {}};
+  int most = 0;
+  for (const auto* run : runs) {
+    const auto count = counts.find({run->session, run->conditions});
+    if (count == counts.end() || count->second <= most) continue;
+    most = count->second;
+    greatest = {.name = run->session, .conditions = run->conditions};
+  }
+  return greatest;
+}
+
+/// The configuration whose grid is left open: that of a table.
+ConfiguredProblem without_grid(ConfiguredProblem asked) {
+  asked.configuration.grid = {};
+  return asked;
+}
+
+int rank_count_of(const ConfiguredProblem& asked) { return asked.configuration.grid.rank_count(); }
+
+/// The runs of the grids of one row of a table.
+struct RowRuns {
+  ConfiguredProblem common;
+  int rank_count = 1;
+  std::vector<const ResultRecord*> runs;
+  Session session{};  ///< the one that counts
+};
+
+std::vector<RowRuns> rows_of(const std::vector<const ResultRecord*>& runs) {
+  std::vector<RowRuns> rows;
+  for (const auto* run : runs) {
+    auto common = without_grid(run->asked);
+    const int rank_count = rank_count_of(run->asked);
+    auto row = std::ranges::find_if(
+        rows, [&](const auto& known) { return known.rank_count == rank_count && known.common == common; });
+    if (row == rows.end()) {
+      rows.push_back({.common = std::move(common), .rank_count = rank_count, .runs = {}, .session = {}});
+      row = rows.end() - 1;
+    }
+    row->runs.push_back(run);
+  }
+  for (auto& row : rows) row.session = greatest_session(row.runs);
+  return rows;
+}
+
+/// Numbers of rounds: one for all runs of a sweep that were made in turns, one of its own for any other run.
+class RoundNumbers {
+ public:
+  void add(const ResultRecord& record, MeasuredConfiguration& measured) {
+    if (!record.is_in_sweep) {
+      for (const double time_s : record.times_s) measured.rounds.emplace(next_++, time_s);
+      return;
+    }
+    const auto [known, is_new] = numbers_.try_emplace({record.session, record.sitting, record.round}, next_);
+    if (is_new) ++next_;
+    measured.rounds.emplace(known->second, sample_of(record.times_s).median);
+  }
+
+ private:
+  std::map<std::tuple<std::string, int, int>, int> numbers_;
+  int next_ = 0;
+};
+
+void add_run(const ResultRecord& record, RoundNumbers& numbers, std::vector<MeasuredConfiguration>& all) {
+  auto found = std::ranges::find(all, record.asked, &MeasuredConfiguration::asked);
+  if (found == all.end()) {
+    all.emplace_back().asked = record.asked;
+    found = all.end() - 1;
+  }
+  if (record.is_replaced) {
+    ++found->replaced_count;
+    return;
+  }
+  if (record.is_disturbed()) ++found->disturbed_count;
+  if (!record.kernel_used.empty()) found->kernel_used = record.kernel_used;
+  if (record.succeeded()) {
+    found->runs.push_back(record);
+    found->times_s.insert(found->times_s.end(), record.times_s.begin(), record.times_s.end());
+    numbers.add(record, *found);
+  } else {
+    if (found->statuses.empty()) found->reason = record.reason;
+    found->statuses.push_back(record.status);
+  }
+}
+
+/// Nothing where the run is compared. row: nullptr if none of its runs may be.
+std::string why_left_out(const ResultRecord& record, const RowRuns* row) {
+  if (!record.slowed_by.empty()) return fmt::format("it ran with {}", record.slowed_by);
+  if (row->session.has(record)) return {};
+  return fmt::format("it is of another session than most of the {} with the same choices",
+                     format_count(std::ssize(row->runs), "run"));
+}
+
+}  // namespace
+
+const ResultRecord& MeasuredConfiguration::median_run() const {
+  return median_run_of(runs, &ResultRecord::time_s);
+}
+
+ComparableRuns comparable_runs(const std::vector<ResultRecord>& records) {
+  std::vector<const ResultRecord*> undisturbed;
+  for (const auto& record : records) {
+    if (record.slowed_by.empty()) undisturbed.push_back(&record);
+  }
+  const auto rows = rows_of(undisturbed);
+  ComparableRuns comparable;
+  RoundNumbers numbers;
+  for (const auto& record : records) {
+    const auto row = std::ranges::find_if(rows, [&](const auto& known) {
+      return known.rank_count == rank_count_of(record.asked) && known.common == without_grid(record.asked);
+    });
+    const auto reason = why_left_out(record, row == rows.end() ? nullptr : &*row);
+    if (reason.empty()) {
+      add_run(record, numbers, comparable.configurations);
+    } else {
+      comparable.left_out.push_back({.place = record.place, .key = record.asked.key(), .reason = reason});
+    }
+  }
+  return comparable;
+}
+
+const MeasuredConfiguration* Ranking::candidate() const {
+  return alternatives.empty() ? nullptr : &alternatives.front();
+}
+
+std::size_t Ranking::place_of(const ConfiguredProblem& asked) const {
+  const auto found = std::ranges::find(alternatives, asked, &MeasuredConfiguration::asked);
+  return static_cast<std::size_t>(found - alternatives.begin());
+}
+
+bool Ranking::may_be_best(const ConfiguredProblem& asked) const {
+  const auto place = place_of(asked);
+  return place < alternatives.size() && !verdict.is_better_than(place);
+}
+
+Ranking rank_by_time(const std::vector<MeasuredConfiguration>& cells) {
+  std::vector<MeasuredConfiguration> sound;
+  std::ranges::copy_if(cells, std::back_inserter(sound), &MeasuredConfiguration::is_sound);
+  if (sound.empty()) return {};
+  const auto rounds_of_all = [](const std::vector<MeasuredConfiguration>& all) {
+    std::vector<RoundTimes> rounds;
+    rounds.reserve(all.size());
+    for (const auto& one : all) rounds.push_back(one.rounds);
+    return rounds;
+  };
+  const auto unordered = find_best(rounds_of_all(sound));
+  std::vector<std::size_t> order(sound.size());
+  std::iota(order.begin(), order.end(), 0U);
+  std::ranges::stable_sort(order, {}, [&](std::size_t index) {
+    return index == unordered.candidate ? 0.0 : unordered.against[index].median;
+  });
+  Ranking ranking;
+  for (const auto index : order) ranking.alternatives.push_back(std::move(sound[index]));
+  ranking.verdict = find_best(rounds_of_all(ranking.alternatives));
+  return ranking;
+}
+
+RunVerdicts verdicts_of(const std::vector<ResultRecord>& records) {
+  auto comparable = comparable_runs(records);
+  RunVerdicts verdicts;
+  verdicts.left_out = std::move(comparable.left_out);
+  for (const auto& measured : comparable.configurations) {
+    auto common = without_grid(measured.asked);
+    const int rank_count = rank_count_of(measured.asked);
+    auto row = std::ranges::find_if(verdicts.grids, [&](const auto& known) {
+      return known.rank_count == rank_count && known.common == common;
+    });
+    if (row == verdicts.grids.end()) {
+      verdicts.grids.push_back(
+          {.common = std::move(common), .rank_count = rank_count, .cells = {}, .ranking = {}});
+      row = verdicts.grids.end() - 1;
+    }
+    row->cells.push_back(measured);
+  }
+  std::map<std::tuple<std::string, int, int>, std::vector<MeasuredConfiguration>> choices;
+  std::vector<std::tuple<std::string, int, int>> order;
+  for (auto& row : verdicts.grids) {
+    std::ranges::stable_sort(row.cells, {},
+                             [](const auto& cell) { return cell.asked.configuration.grid.columns; });
+    row.ranking = rank_by_time(row.cells);
+    const std::tuple key{row.common.problem, row.rank_count, row.common.configuration.thread_count};
+    auto& cells = choices[key];
+    if (cells.empty()) order.push_back(key);
+    cells.insert(cells.end(), row.cells.begin(), row.cells.end());
+  }
+  for (const auto& key : order) {
+    verdicts.choices.push_back({.problem = std::get<0>(key),
+                                .rank_count = std::get<1>(key),
+                                .thread_count = std::get<2>(key),
+                                .ranking = rank_by_time(choices[key])});
+  }
+  return verdicts;
+}
+
+}  // namespace cg2d

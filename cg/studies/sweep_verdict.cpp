@@ -1,0 +1,167 @@
+#include "cg/studies/sweep_verdict.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "cg/base/json_values.hpp"
+#include "cg/base/sample.hpp"
+#include "cg/report/report.hpp"
+#include "cg/studies/sweep_plan.hpp"
+
+namespace cg2d {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int verdict_schema_version = 1;
+
+/// names: those of the alternatives. Nothing succeeded: nothing.
+std::string ranking_text(const Ranking& ranking, const std::vector<std::string>& names) {
+  if (ranking.candidate() == nullptr) return {};
+  const double time_s = sample_of(ranking.candidate()->times_s).median;
+  const auto reason = verdict_text(ranking.verdict, names, "--repeat");
+  if (!ranking.is_decided()) return fmt::format("{} with {:.4g} s is {}", names.front(), time_s, reason);
+  return fmt::format("best is {} with {:.4g} s{}{}", names.front(), time_s, reason.empty() ? "" : ", ",
+                     reason);
+}
+
+/// The official grid beside the best one.
+std::string official_text(const GridVerdict& row) {
+  const auto official = official_grid(row.rank_count);
+  if (!official) return "no official grid (not a power of two)";
+  const auto name = official->name();
+  const auto cell = std::ranges::find_if(
+      row.cells, [&](const auto& one) { return one.asked.configuration.grid == *official; });
+  if (cell == row.cells.end()) return fmt::format("the official {} was not measured", name);
+  if (!cell->is_sound()) return fmt::format("the official {} failed", name);
+  const auto place = row.ranking.place_of(cell->asked);
+  if (place == 0)
+    return row.ranking.is_decided() ? "that is the official grid, too" : "it is the official grid";
+  if (row.ranking.may_be_best(cell->asked)) return fmt::format("the official {} is among these", name);
+  return fmt::format("the official {} costs {} more", name, gain_text(row.ranking.verdict.against[place]));
+}
+
+Json bound_or_null(const RatioInterval& ratio, double bound) {
+  return ratio.is_bounded() ? number_or_null(bound) : Json(nullptr);
+}
+
+/// The ratio to the best alternative; null for that one, and for what failed.
+Json against_best_json(const Ranking& ranking, const ConfiguredProblem& asked) {
+  const auto place = ranking.place_of(asked);
+  if (place == 0 || place == ranking.alternatives.size()) return nullptr;
+  const auto& ratio = ranking.verdict.against[place];
+  return {{"ratio", ratio.median},
+          {"low", bound_or_null(ratio, ratio.low)},
+          {"high", bound_or_null(ratio, ratio.high)},
+          {"paired_rounds", ratio.round_count}};
+}
+
+Json times_json(const MeasuredConfiguration& cell) {
+  if (!cell.is_sound()) return nullptr;
+  const auto sample = sample_of(cell.times_s);
+  return {{"count", sample.count},
+          {"median_s", sample.median},
+          {"minimum_s", sample.minimum},
+          {"maximum_s", sample.maximum},
+          {"spread", sample.count > 1 ? Json(sample.spread()) : Json(nullptr)}};
+}
+
+Json cell_json(const MeasuredConfiguration& cell, const Ranking& ranking) {
+  const auto& grid = cell.asked.configuration.grid;
+  Json configuration = Json::object();
+  put_axes(configuration, cell.asked.configuration, AxesIn::a_report);
+  Json runs = Json::array();
+  for (const auto& run : cell.runs) runs.push_back(run.place);
+  return {{"key", cell.asked.key()},
+          {"grid", grid.name()},
+          {"columns", grid.columns},
+          {"rows", grid.rows},
+          {"is_official", official_grid(grid.rank_count()) == grid},
+          {"configuration", std::move(configuration)},
+          {"kernel_used", cell.kernel_used},
+          {"status", cell.statuses.empty() ? "success" : cell.statuses.front()},
+          {"reason", cell.reason},
+          {"runs", std::move(runs)},
+          {"times", times_json(cell)},
+          {"may_be_best", ranking.may_be_best(cell.asked)},
+          {"against_best", against_best_json(ranking, cell.asked)}};
+}
+
+Json verdict_json(const Ranking& ranking, const std::string& text) {
+  Json undecided = Json::array();
+  for (const auto index : ranking.verdict.undecided)
+    undecided.push_back(ranking.alternatives[index].asked.key());
+  const auto* const candidate = ranking.candidate();
+  const auto key = candidate == nullptr ? Json(nullptr) : Json(candidate->asked.key());
+  return {{"candidate", key},
+          {"best", ranking.is_decided() ? key : Json(nullptr)},
+          {"undecided", std::move(undecided)},
+          {"suggested_rounds", value_or_null(ranking.verdict.suggested_rounds)},
+          {"text", text}};
+}
+
+Json grid_json(const GridVerdict& row) {
+  Json cells = Json::array();
+  for (const auto& cell : row.cells) cells.push_back(cell_json(cell, row.ranking));
+  return {{"problem", row.common.problem},
+          {"ranks", row.rank_count},
+          {"threads", row.common.configuration.thread_count},
+          {"verdict", verdict_json(row.ranking, grid_verdict_text(row))},
+          {"cells", std::move(cells)}};
+}
+
+Json choice_json(const ChoiceVerdict& choice) {
+  Json alternatives = Json::array();
+  for (const auto& one : choice.ranking.alternatives)
+    alternatives.push_back(
+        {{"key", one.asked.key()}, {"against_best", against_best_json(choice.ranking, one.asked)}});
+  return {{"problem", choice.problem},
+          {"ranks", choice.rank_count},
+          {"threads", choice.thread_count},
+          {"verdict", verdict_json(choice.ranking, choice_verdict_text(choice))},
+          {"alternatives", std::move(alternatives)}};
+}
+
+}  // namespace
+
+std::string grid_verdict_text(const GridVerdict& row) {
+  if (row.ranking.candidate() == nullptr) return "no grid succeeded";
+  std::vector<std::string> names;
+  for (const auto& one : row.ranking.alternatives) names.push_back(one.asked.configuration.grid.name());
+  return ranking_text(row.ranking, names) + "; " + official_text(row);
+}
+
+std::string choice_verdict_text(const ChoiceVerdict& choice) {
+  if (choice.ranking.candidate() == nullptr) return "nothing succeeded";
+  std::vector<std::string> names;
+  for (const auto& one : choice.ranking.alternatives)
+    names.push_back(configuration_key(one.asked.configuration));
+  return ranking_text(choice.ranking, names);
+}
+
+std::string sweep_verdict_json(const std::vector<ResultRecord>& records) {
+  const auto verdicts = verdicts_of(records);
+  Json grids = Json::array();
+  for (const auto& row : verdicts.grids) grids.push_back(grid_json(row));
+  Json choices = Json::array();
+  for (const auto& choice : verdicts.choices) choices.push_back(choice_json(choice));
+  Json left_out = Json::array();
+  for (const auto& run : verdicts.left_out)
+    left_out.push_back({{"place", run.place}, {"key", run.key}, {"reason", run.reason}});
+  return json_text({{"schema_version", verdict_schema_version},
+                    {"program", program_json()},
+                    {"test",
+                     {{"name", "sign test of the ratios of paired rounds"},
+                      {"wrong_verdict_probability", wrong_verdict_probability},
+                      {"least_claimed_gain", least_claimed_gain}}},
+                    {"grids", std::move(grids)},
+                    {"choices", std::move(choices)},
+                    {"left_out", std::move(left_out)}},
+                   2) +
+         "\n";
+}
+
+}  // namespace cg2d

@@ -1,0 +1,81 @@
+"""Asks cg2d which runs are compared and which configurations are best: the report itself decides neither."""
+
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+
+from .errors import BAD_DATA, UNAVAILABLE, ReportError
+
+PROJECT = pathlib.Path(__file__).resolve().parent.parent.parent
+SCHEMA_VERSION = 1
+# Reading takes milliseconds; a program that waits for a launcher must not hang the report.
+LONGEST_S = 300
+
+
+def find_program(named=None):
+    """The program that was named, that of CG2D, the release build beside this script, or the one of the path."""
+    built = PROJECT / "build" / "release" / "cg2d"
+    candidates = [named] if named else [os.environ.get("CG2D"), built, "cg2d"]
+    for candidate in candidates:
+        found = shutil.which(str(candidate)) if candidate else None
+        if found:
+            return found
+    raise ReportError(
+        UNAVAILABLE, f"{named or 'cg2d'}: no such program; build it, or name it by --cg2d: it decides which grid is best"
+    )
+
+
+def write_inputs(folder, files):
+    """files: one list of (place, document) for each input. Returns {path for the program: name of the input}, and
+    {its place: place}."""
+    names, places = {}, {}
+    for index, documents in enumerate(files):
+        if not documents:
+            continue
+        path = pathlib.Path(folder) / f"{index}.jsonl"
+        path.write_text("".join(json.dumps(document) + "\n" for _, document in documents), encoding="ascii")
+        names[path] = documents[0][0].removesuffix(":1")
+        places[str(path)] = documents[0][0]
+        places.update({f"{path}:{number}": place for number, (place, _) in enumerate(documents, 1)})
+    return names, places
+
+
+def ask(program, names):
+    """The JSON of cg2d sweep --show. names: {path: name for messages}"""
+    words = [word for path in names for word in ("--show", str(path))]
+    try:
+        outcome = subprocess.run(
+            [program, "sweep", *words, "--format", "json"],
+            stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=LONGEST_S, check=False,
+        )  # fmt: skip
+        answer = json.loads(outcome.stdout) if outcome.returncode == 0 else None
+    except (OSError, ValueError, subprocess.TimeoutExpired) as error:
+        raise ReportError(UNAVAILABLE, f"{program}: gives no verdict: {str(error).splitlines()[0]}") from None
+    if answer is None:
+        reason = next(iter(outcome.stderr.strip().splitlines()[-1:]), "no reason given")
+        for path, name in names.items():
+            reason = reason.replace(str(path), name)
+        raise ReportError(BAD_DATA, f"{program} refuses the results: {reason}")
+    if answer.get("schema_version") != SCHEMA_VERSION:
+        raise ReportError(UNAVAILABLE, f"{program}: its verdicts are of another version; build cg2d and this script together")
+    return answer
+
+
+def with_places(answer, places):
+    """The same with the places of the report's inputs."""
+    for row in answer["grids"]:
+        for cell in row["cells"]:
+            cell["runs"] = [places[place] for place in cell["runs"]]
+    for run in answer["left_out"]:
+        run["place"] = places[run["place"]]
+    return answer
+
+
+def verdicts_on(files, program):
+    """files: one list of (place, document) for each input."""
+    with tempfile.TemporaryDirectory(prefix="cg2d-report-") as folder:
+        names, places = write_inputs(folder, files)
+        return with_places(ask(program, names), places)

@@ -1,0 +1,224 @@
+// Verdicts on paired rounds: intervals by hand, few rounds, and 200 simulated sweeps with a known best grid.
+
+#include "cg/base/paired_comparison.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace cg2d {
+namespace {
+
+std::vector<double> ratios_around(double middle, int count) {
+  std::vector<double> ratios;
+  for (int k = 0; k < count; ++k) ratios.push_back(middle + 0.01 * ((7 * k) % count - count / 2));
+  return ratios;
+}
+
+TEST(PairedComparisonTest, TheIntervalIsOfOrderStatistics) {
+  // P(X <= 0) of 9 signs is 1/512, P(X <= 1) is 10/512 = 0.0195: rank 1 for 1 %, rank 2 for 2 %.
+  const std::vector<double> ratios{1.3, 1.1, 1.5, 1.2, 1.9, 1.7, 1.4, 1.8, 1.6};
+  EXPECT_DOUBLE_EQ(interval_of(ratios, 0.02).median, 1.5);
+  const auto one_percent = interval_of({1.3, 1.9, 1.1, 1.8, 1.2, 1.7, 1.5, 1.4, 1.6}, 0.01);
+  EXPECT_DOUBLE_EQ(one_percent.low, 1.1);
+  EXPECT_DOUBLE_EQ(one_percent.high, 1.9);
+  const auto two_percent = interval_of({1.3, 1.9, 1.1, 1.8, 1.2, 1.7, 1.5, 1.4, 1.6}, 0.02);
+  EXPECT_DOUBLE_EQ(two_percent.low, 1.2);
+  EXPECT_DOUBLE_EQ(two_percent.high, 1.8);
+}
+
+TEST(PairedComparisonTest, FewRoundsHaveNoInterval) {
+  EXPECT_EQ(fewest_rounds(0.025), 6);
+  EXPECT_EQ(fewest_rounds(wrong_verdict_probability), 7);
+  for (const int count : {1, 2, 3, 5, 6}) {
+    const auto interval = interval_of(ratios_around(10.0, count), wrong_verdict_probability);
+    EXPECT_FALSE(interval.is_bounded()) << count;
+    EXPECT_FALSE(interval.is_above(1.0)) << count;
+    EXPECT_FALSE(interval.is_below(100.0)) << count;
+  }
+  EXPECT_TRUE(interval_of(ratios_around(10.0, 7), wrong_verdict_probability).is_above(9.0));
+  EXPECT_EQ(interval_of({}, 0.01).round_count, 0U);
+}
+
+TEST(PairedComparisonTest, OneRoundOfTenTimesTheTimeMovesNoBound) {
+  auto ratios = ratios_around(1.2, 15);
+  const auto before = interval_of(ratios, wrong_verdict_probability);
+  for (auto& ratio : ratios) {
+    if (ratio == *std::max_element(ratios.begin(), ratios.end())) ratio *= 10.0;
+  }
+  const auto after = interval_of(ratios, wrong_verdict_probability);
+  EXPECT_DOUBLE_EQ(after.low, before.low);
+  EXPECT_DOUBLE_EQ(after.high, before.high);
+}
+
+TEST(PairedComparisonTest, ARatioThatDriftsHasAWiderInterval) {
+  std::vector<double> rising;
+  for (int k = 0; k < 15; ++k) rising.push_back(std::exp(0.02 + 0.01 * k));
+  auto mixed = rising;
+  for (std::size_t k = 0; k < mixed.size(); ++k) mixed[k] = rising[(4 * k) % mixed.size()];
+  const auto independent = interval_of(mixed, wrong_verdict_probability);
+  const auto drifting = interval_of(rising, wrong_verdict_probability);
+  EXPECT_TRUE(independent.is_above(1.02));
+  // Theil and Sen's slope is 0.01 exactly: half of 14 * 0.01 on both sides.
+  EXPECT_NEAR(std::log(independent.low / drifting.low), 0.07, 1e-12);
+  EXPECT_NEAR(std::log(drifting.high / independent.high), 0.07, 1e-12);
+}
+
+TEST(PairedComparisonTest, RoundsAreCompared) {
+  // Alone they overlap: each has rounds of 1 to 2 s. In every round the second takes 10 % more.
+  RoundTimes fast;
+  RoundTimes slow;
+  for (int round = 1; round <= 9; ++round) {
+    fast[round] = 1.0 + 0.125 * ((5 * round) % 9);
+    slow[round] = 1.1 * fast[round];
+  }
+  const std::vector<RoundTimes> both{slow, fast};
+  const auto verdict = find_best(both);
+  EXPECT_EQ(verdict.candidate, 1U);
+  EXPECT_TRUE(verdict.is_decided());
+  EXPECT_NEAR(verdict.against[0].low, 1.1, 1e-12);
+  const std::vector<std::string> names{"2x1", "1x2"};
+  EXPECT_EQ(verdict_text(verdict, names, "--repeat"), "better than 2x1 by 10 % (10 ... 10 %)");
+}
+
+TEST(PairedComparisonTest, ThreeRoundsAreToldHowManyToTake) {
+  const std::vector<RoundTimes> three{{{1, 1.0}, {2, 1.01}, {3, 0.99}},
+                                      {{1, 1.2}, {2, 1.22}, {3, 1.19}},
+                                      {{1, 1.3}, {2, 1.29}, {3, 1.31}},
+                                      {{1, 1.5}, {2, 1.52}, {3, 1.49}}};
+  const auto verdict = find_best(three);
+  EXPECT_EQ(verdict.candidate, 0U);
+  EXPECT_EQ(verdict.undecided, (std::vector<std::size_t>{1, 2, 3}));
+  // Four grids are three comparisons: 1/512 <= 0.01 / 3 < 1/256.
+  EXPECT_EQ(verdict.suggested_rounds, 9);
+  const std::vector<std::string> names{"4x1", "2x2", "1x4", "8x1"};
+  EXPECT_EQ(verdict_text(verdict, names, "--repeat"),
+            "not distinguishable from 2x2, 1x4, 8x1 (take --repeat 9)");
+}
+
+TEST(PairedComparisonTest, WhatNoRoundSeparatesGetsNoNumber) {
+  // Each is the faster one in every other round.
+  RoundTimes one;
+  RoundTimes other;
+  for (int round = 1; round <= 10; ++round) {
+    one[round] = round % 2 == 0 ? 1.0 : 1.1;
+    other[round] = round % 2 == 0 ? 1.1 : 1.0;
+  }
+  const std::vector<RoundTimes> both{one, other};
+  const std::vector<std::string> names{"1x2", "2x1"};
+  EXPECT_FALSE(find_best(both).suggested_rounds);
+  EXPECT_NE(verdict_text(find_best(both), names, "--repeat").find("the difference is below the noise"),
+            std::string::npos);
+  const std::vector<RoundTimes> apart{{{1, 1.0}}, {{2, 3.0}}};
+  EXPECT_EQ(verdict_text(find_best(apart), names, "--repeat"),
+            "not distinguishable from 2x1 (they did not run in the same rounds)");
+  const std::vector<RoundTimes> alone{one};
+  EXPECT_TRUE(find_best(alone).is_decided());
+  EXPECT_EQ(verdict_text(find_best(alone), names, "--repeat"), "");
+}
+
+// ---------------------------------------------------------------- simulated sweeps
+
+/// The noise of a machine that others use, too.
+struct Noise {
+  double run = 0.03;           ///< lognormal, of each run
+  double common_drift = 0.02;  ///< random walk from round to round that hits all alike
+  double own_drift = 0.02;     ///< each grid's own: correlated over some rounds
+  double own_trend = 0.01;     ///< each grid's own: from the first round to the last
+  double spike_share = 0.01;   ///< of runs that take ten times as long
+};
+
+/// Grid 0 is the best; the next takes `gap` more, the others a little more than that.
+std::vector<RoundTimes> simulated_sweep(std::mt19937_64& bits, double gap, int grid_count, int round_count,
+                                        const Noise& noise) {
+  std::normal_distribution<double> normal;
+  std::uniform_real_distribution<double> uniform;
+  std::vector<RoundTimes> grids(static_cast<std::size_t>(grid_count));
+  std::vector<double> common(static_cast<std::size_t>(round_count));
+  double walk = 0.0;
+  for (auto& one : common) one = walk += noise.common_drift * normal(bits);
+  for (int grid = 0; grid < grid_count; ++grid) {
+    const double factor = grid == 0 ? 1.0 : 1.0 + gap * (1.0 + 0.25 * (grid - 1));
+    const double trend = noise.own_trend * normal(bits);
+    double own = noise.own_drift * normal(bits);
+    for (int round = 0; round < round_count; ++round) {
+      const double logarithm = common[static_cast<std::size_t>(round)] + own + noise.run * normal(bits) +
+                               trend * round / std::max(1, round_count - 1);
+      const double spike = uniform(bits) < noise.spike_share ? 10.0 : 1.0;
+      grids[static_cast<std::size_t>(grid)][round] = factor * spike * std::exp(logarithm);
+      own = 0.6 * own + 0.8 * noise.own_drift * normal(bits);
+    }
+  }
+  return grids;
+}
+
+/// Verdicts on simulated sweeps.
+struct Outcomes {
+  int right = 0;
+  int wrong = 0;  ///< another grid than the best one was called best
+  int open = 0;
+};
+
+Outcomes simulate(double gap, int grid_count, int round_count, const Noise& noise = {}, int count = 200) {
+  std::mt19937_64 bits(20261122U + static_cast<unsigned>(1e4 * gap) + static_cast<unsigned>(round_count));
+  Outcomes outcomes;
+  for (int k = 0; k < count; ++k) {
+    const auto verdict = find_best(simulated_sweep(bits, gap, grid_count, round_count, noise));
+    ++(!verdict.is_decided() ? outcomes.open : verdict.candidate == 0 ? outcomes.right : outcomes.wrong);
+  }
+  return outcomes;
+}
+
+TEST(SimulatedSweepsTest, TheWrongGridIsHardlyEverCalledBest) {
+  // Every kind of gap, from none to clear, on every number of rounds: 200 sweeps of each.
+  for (const double gap : {0.0, 0.002, 0.01, 0.03, 0.1}) {
+    for (const int round_count : {3, 5, 7, 9, 15, 25}) {
+      for (const int grid_count : {2, 4, 6}) {
+        const auto outcomes = simulate(gap, grid_count, round_count);
+        EXPECT_LE(outcomes.wrong, 2) << gap << ", " << round_count << " rounds, " << grid_count << " grids";
+        if (round_count < 7) {
+          EXPECT_EQ(outcomes.open, 200) << round_count << " rounds cannot decide";
+        }
+      }
+    }
+  }
+}
+
+TEST(SimulatedSweepsTest, AGapBelowTheNoiseIsNotDistinguishable) {
+  for (const int round_count : {7, 9, 15}) {
+    for (const int grid_count : {2, 4, 6})
+      EXPECT_GE(simulate(0.005, grid_count, round_count).open, 190) << round_count << ", " << grid_count;
+  }
+}
+
+TEST(SimulatedSweepsTest, AClearGapIsFound) {
+  const Noise lognormal_and_common{.own_drift = 0.0, .own_trend = 0.0};
+  EXPECT_GE(simulate(0.1, 2, 9, lognormal_and_common).right, 140);
+  EXPECT_GE(simulate(0.1, 4, 9, lognormal_and_common).right, 120);
+  EXPECT_GE(simulate(0.1, 4, 15, lognormal_and_common).right, 150);
+  EXPECT_GE(simulate(0.2, 4, 9).right, 160);
+  EXPECT_GE(simulate(0.1, 4, 25).right, 170);
+}
+
+TEST(SimulatedSweepsTest, TheSuggestedRoundsMostlySuffice) {
+  // A sweep of 9 rounds that cannot tell is taken again with the rounds that it suggests.
+  std::mt19937_64 bits(16);
+  const Noise noise{.own_drift = 0.0, .own_trend = 0.0};
+  int asked = 0;
+  int decided = 0;
+  for (int k = 0; k < 200; ++k) {
+    const auto first = find_best(simulated_sweep(bits, 0.06, 3, 9, noise));
+    if (first.is_decided() || !first.suggested_rounds) continue;
+    ++asked;
+    const auto again = find_best(simulated_sweep(bits, 0.06, 3, *first.suggested_rounds, noise));
+    if (again.is_decided()) ++decided;
+  }
+  EXPECT_GT(asked, 40);
+  EXPECT_GT(decided, asked / 2);
+}
+
+}  // namespace
+}  // namespace cg2d
