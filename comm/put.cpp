@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -61,15 +62,20 @@ class MpiPutPort final : public PutPort {
 
   void wait_for(std::int64_t flag, std::uint64_t number) override {
     const auto seen = flag_of(window_->memory(), flag);
-    // Some MPIs let puts in only while they are called.
-    constexpr int looks_per_call = 16;
-    int looks = 0;
+    // Some MPIs let puts in only while they are called. By time, not by looks, since looks become rare.
+    constexpr std::chrono::microseconds time_between_calls{2};
+    std::chrono::steady_clock::time_point last_call{};
     std::uint32_t rung = 0;
     group_.waiter().wait_until(
         [&] {
           if (bells_) rung = bells_->rung(Bell::sent);
           if (seen.load(std::memory_order_acquire) == number) return true;
-          if (++looks % looks_per_call == 0) let_mpi_work();
+          if (!window_->is_window()) return false;
+          const auto now = std::chrono::steady_clock::now();
+          if (now - last_call >= time_between_calls) {
+            let_mpi_work();
+            last_call = now;
+          }
           return false;
         },
         [&] {
