@@ -32,20 +32,21 @@ Seconds exchange_time(RankGroup& group) {
 
 }  // namespace
 
-LastExchange exchange_for_the_last_time(MPI_Comm communicator, std::int64_t code) {
-  LastExchange result{.largest_code = code};
+LastCodes exchange_last_codes(MPI_Comm communicator, std::int64_t code) {
+  RankGroup group(communicator);
+  if (group.size() == 1) return {.largest = code};
+  return {.largest = group.maximum(code), .on_several_hosts = make_node_map(group, 0).node_count() > 1};
+}
+
+void exchange_and_keep_still(MPI_Comm communicator) {
   Seconds stillness{0.0};
   {
     RankGroup group(communicator);
-    if (group.size() == 1) return result;
-    // Ranks come here when they like, so this exchange is not one of those that are timed.
-    result.largest_code = group.maximum(code);
-    result.on_several_hosts = make_node_map(group, 0).node_count() > 1;
+    if (group.size() == 1) return;
     stillness =
         std::clamp(stillness_per_exchange * exchange_time(group), shortest_stillness, longest_stillness);
   }
   std::this_thread::sleep_for(stillness);
-  return result;
 }
 
 }  // namespace cg2d::comm

@@ -18,14 +18,18 @@
 namespace cg2d::comm {
 
 /// What all ranks know when they part.
-struct LastExchange {
-  std::int64_t largest_code = 0;
+struct LastCodes {
+  std::int64_t largest = 0;
   bool on_several_hosts = false;
 };
 
-/// Exchanges the codes of all ranks, and then keeps still, without a call of MPI, until all of them have come
-/// out of the exchange: for several times as long as such an exchange takes, 5 ms at least, one second at
-/// most. Collective over `communicator`. No communication may follow but MPI_Finalize. Throws MpiError.
-LastExchange exchange_for_the_last_time(MPI_Comm communicator, std::int64_t code);
+/// Exchanges the codes with which the ranks want to end. Afterwards all of them have come to their end.
+/// Collective over `communicator`. Throws MpiError.
+LastCodes exchange_last_codes(MPI_Comm communicator, std::int64_t code);
+
+/// Exchanges a last time, and then keeps still, without a call of MPI, until all ranks have come out of the
+/// exchange: for several times as long as one takes, 5 ms at least, one second at most. No communication may
+/// follow but MPI_Finalize. Collective over `communicator`. Throws MpiError.
+void exchange_and_keep_still(MPI_Comm communicator);
 
 }  // namespace cg2d::comm

@@ -93,17 +93,17 @@ ExitCode part(ExitCode code, std::optional<cg2d::ExitWatch>& watch) {
   constexpr std::chrono::seconds limit_between_hosts{3};
   constexpr std::chrono::seconds limit_on_one_host{20};
   std::fflush(nullptr);
-  const auto last = cg2d::comm::exchange_for_the_last_time(MPI_COMM_WORLD, static_cast<std::int64_t>(code));
+  const auto last = cg2d::comm::exchange_last_codes(MPI_COMM_WORLD, static_cast<std::int64_t>(code));
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   const auto limit = last.on_several_hosts ? limit_between_hosts : limit_on_one_host;
-  const auto agreed = static_cast<ExitCode>(last.largest_code);
+  const auto agreed = static_cast<ExitCode>(last.largest);
   watch.emplace(agreed, limit,
-                rank == 0
-                    ? fmt::format("MPI_Finalize has not returned within {} s; all results are written, so "
-                                  "the ranks leave without it",
-                                  limit.count())
-                    : std::string());
+                rank == 0 ? fmt::format("MPI has not ended within {} s; all results are written, so "
+                                        "the ranks leave without it",
+                                        limit.count())
+                          : std::string());
+  cg2d::comm::exchange_and_keep_still(MPI_COMM_WORLD);
   return agreed;
 }
 
