@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -38,13 +39,16 @@ void say_error(int rank, const std::string& text) {
   std::_Exit(static_cast<int>(code));
 }
 
-/// As its library calls itself, with its version: "MPICH Version: 4.0.2".
+/// As its library calls itself, with its version: "MPICH Version 4.0.2".
 std::string name_of_mpi() {
   std::string text(MPI_MAX_LIBRARY_VERSION_STRING, '\0');
   int length = 0;
   MPI_Get_library_version(text.data(), &length);
   text.resize(static_cast<std::size_t>(length));
-  return text.substr(0, text.find_first_of("\n,"));
+  text.resize(std::min(text.size(), text.find_first_of("\n,")));
+  std::replace(text.begin(), text.end(), '\t', ' ');
+  std::erase(text, ':');
+  return text;
 }
 
 /// Ranks may be started with different arguments (mpiexec's colon syntax); they would wait for each other for
