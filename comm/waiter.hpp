@@ -4,6 +4,7 @@
 
 #include <mpi.h>
 
+#include <chrono>
 #include <cstdint>
 #include <span>
 
@@ -11,7 +12,8 @@ namespace cg2d::comm {
 
 /// A rank's behaviour between two polls.
 enum class WaitMode {
-  /// The rank has a core to itself: it polls at once, and yields only after many polls in vain.
+  /// The rank has a core to itself, as far as it can see: it polls at once. After a while it yields, and then
+  /// takes naps, since other programs, or ranks of a host that shares the cores, may want that core.
   spin,
   /// Ranks outnumber the cores that they may run on: a rank gives the processor away. It sleeps where the
   /// other rank can wake it, and calls sched_yield after every poll in vain where it cannot.
@@ -19,6 +21,24 @@ enum class WaitMode {
   /// The other ranks are busy with work that must not be disturbed: a rank sleeps between two polls, longer
   /// as the wait gets longer. It notices the end late, by a tenth of the wait and 10 ms at most.
   sleep,
+};
+
+/// The pauses of one wait, from the first look in vain to the last. Their lengths grow with the wait, so that
+/// its end is noticed late by a tenth of the wait at most.
+class Pauses {
+ public:
+  explicit Pauses(WaitMode mode) : mode_(mode) {}
+  /// Called after each look in vain. `is_memory`: the look was at memory, and took some nanoseconds; a look
+  /// that calls MPI takes much longer.
+  void pause(bool is_memory);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  void nap();
+
+  WaitMode mode_;
+  std::int64_t looks_ = 0;
+  Clock::time_point start_{};
 };
 
 class Doorbells;
@@ -31,7 +51,8 @@ using TickSource = std::uint64_t (*)() noexcept;
 /// allreduce of 16 ranks on 2 cores takes 75 ms, a butterfly of polled messages 0.1 ms.
 class Waiter {
  public:
-  explicit Waiter(WaitMode mode, TickSource ticks = nullptr) : mode_(mode), ticks_(ticks) {}
+  /// Made by the thread that waits: lets the system end the naps of this thread in time.
+  explicit Waiter(WaitMode mode, TickSource ticks = nullptr);
 
   /// Returns when all requests are complete. Throws MpiError.
   void wait_all(std::span<MPI_Request> requests);
@@ -45,9 +66,7 @@ class Waiter {
   void wait_until(const Reached& reached, const Sleep& sleep);
   /// The same where no rank can wake this one: it takes short naps.
   template <typename Reached>
-  void wait_until(const Reached& reached) {
-    wait_until(reached, &nap);
-  }
+  void wait_until(const Reached& reached);
 
   void set_mode(WaitMode mode) { mode_ = mode; }
   void set_tick_source(TickSource ticks) { ticks_ = ticks; }
@@ -58,12 +77,12 @@ class Waiter {
   [[nodiscard]] std::uint64_t wait_count() const { return wait_count_; }
 
  private:
-  static void nap();
-  /// Called after each look in vain at something in memory; `looks`: how many in a row.
-  void pause_between_looks(std::int64_t looks);
   /// Looks in vain before a rank in yield mode sleeps.
   static constexpr std::int64_t looks_before_sleep = 30;
 
+  /// Calls pause() after each look in vain.
+  template <typename Reached, typename Pause>
+  void look_until(const Reached& reached, const Pause& pause);
   template <typename Pause>
   void poll(std::span<MPI_Request> requests, const Pause& pause);
 
@@ -73,20 +92,33 @@ class Waiter {
   std::uint64_t wait_count_ = 0;
 };
 
-template <typename Reached, typename Sleep>
-void Waiter::wait_until(const Reached& reached, const Sleep& sleep) {
+template <typename Reached, typename Pause>
+void Waiter::look_until(const Reached& reached, const Pause& pause) {
   const std::uint64_t begin = ticks_ != nullptr ? ticks_() : 0;
-  for (std::int64_t looks = 1; !reached(); ++looks) {
-    if (mode_ == WaitMode::yield && looks > looks_before_sleep) {
-      sleep();
-    } else {
-      pause_between_looks(looks);
-    }
-  }
+  while (!reached()) pause();
   if (ticks_ != nullptr) {
     waited_ticks_ += ticks_() - begin;
     ++wait_count_;
   }
+}
+
+template <typename Reached, typename Sleep>
+void Waiter::wait_until(const Reached& reached, const Sleep& sleep) {
+  Pauses pauses(mode_);
+  std::int64_t looks = 0;
+  look_until(reached, [&] {
+    if (mode_ == WaitMode::yield && ++looks > looks_before_sleep) {
+      sleep();
+    } else {
+      pauses.pause(true);
+    }
+  });
+}
+
+template <typename Reached>
+void Waiter::wait_until(const Reached& reached) {
+  Pauses pauses(mode_);
+  look_until(reached, [&] { pauses.pause(true); });
 }
 
 }  // namespace cg2d::comm

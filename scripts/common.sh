@@ -19,13 +19,26 @@ first_command() {
   done
 }
 
-# Sets MPIEXEC (exported) and mpi_options (for CMake). Where several MPIs are installed, plain "mpicxx" may be another one,
-# and a program that is built with one MPI and started by the other runs as N separate single ranks. So compiler wrapper and
-# launcher are both taken from MPICH by their full names, where these exist. MPICXX and MPIEXEC, if set, are left alone.
+# choose_mpi [mpich|openmpi]: sets MPIEXEC (exported) and mpi_options (for CMake). Without an argument CG2D_MPI decides, and without
+# that it is MPICH. Where several MPIs are installed, plain "mpicxx" may be another one, and a program that is built with one MPI
+# and started by the other is N separate single ranks. So compiler wrapper and launcher are both taken by their full names, where
+# these exist. MPICXX and MPIEXEC, if set, are left alone.
 choose_mpi() {
-  MPICXX=${MPICXX:-$(first_command mpicxx.mpich mpicxx)}
-  MPIEXEC=${MPIEXEC:-$(first_command mpiexec.mpich mpiexec.hydra mpiexec)}
-  if [[ -z $MPICXX || -z $MPIEXEC ]]; then die 69 'mpicxx or mpiexec not found: install MPICH'; fi
+  case ${1:-${CG2D_MPI:-mpich}} in
+    mpich)
+      MPICXX=${MPICXX:-$(first_command mpicxx.mpich mpicxx)}
+      MPIEXEC=${MPIEXEC:-$(first_command mpiexec.mpich mpiexec.hydra mpiexec)}
+      ;;
+    openmpi)
+      MPICXX=${MPICXX:-$(first_command mpicxx.openmpi mpicxx)}
+      MPIEXEC=${MPIEXEC:-$(first_command mpiexec.openmpi mpiexec)}
+      # Its launcher refuses root, refuses more ranks than cores, and binds each rank to a core, unless it is told otherwise.
+      export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+      export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_hwloc_base_binding_policy=none
+      ;;
+    *) die 64 "no such MPI: ${1:-$CG2D_MPI} (mpich or openmpi)" ;;
+  esac
+  if [[ -z $MPICXX || -z $MPIEXEC ]]; then die 69 'mpicxx or mpiexec not found: install MPICH (or Open MPI, with CG2D_MPI=openmpi)'; fi
   export MPIEXEC
   # shellcheck disable=SC2034  # read by the scripts that source this file
   mpi_options=("-DMPI_CXX_COMPILER=$MPICXX" "-DMPIEXEC_EXECUTABLE=$MPIEXEC")

@@ -2,16 +2,23 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <chrono>
 #include <cstdint>
+#include <cstdio>
 #include <functional>
 #include <new>
+#include <optional>
 #include <string>
 
 #include "cg/base/errors.hpp"
 #include "cg/base/progress.hpp"
+#include "cg/commands/exit_watch.hpp"
+#include "cg/commands/launcher_check.hpp"
 #include "cg/commands/subcommand.hpp"
 #include "cg/commands/thread_waiting.hpp"
 #include "cg/solver/vector_ops.hpp"
+#include "comm/last_exchange.hpp"
 #include "comm/mpi_handles.hpp"
 #include "comm/rank_group.hpp"
 
@@ -32,6 +39,18 @@ void say_error(int rank, const std::string& text) {
   std::_Exit(static_cast<int>(code));
 }
 
+/// As its library calls itself, with its version: "MPICH Version 4.0.2".
+std::string name_of_mpi() {
+  std::string text(MPI_MAX_LIBRARY_VERSION_STRING, '\0');
+  int length = 0;
+  MPI_Get_library_version(text.data(), &length);
+  text.resize(static_cast<std::size_t>(length));
+  text.resize(std::min(text.size(), text.find_first_of("\n,")));
+  std::replace(text.begin(), text.end(), '\t', ' ');
+  std::erase(text, ':');
+  return text;
+}
+
 /// Ranks may be started with different arguments (mpiexec's colon syntax); they would wait for each other for
 /// ever.
 void require_same_arguments(int argument_count, char** arguments, cg2d::comm::RankGroup& group) {
@@ -43,8 +62,53 @@ void require_same_arguments(int argument_count, char** arguments, cg2d::comm::Ra
 }
 
 ExitCode run_program(int argument_count, char** arguments, cg2d::comm::RankGroup& group) {
+  const auto launcher = cg2d::ranks_of_launcher();
+  if (launcher && group.size() == 1) {
+    say_error(launcher->rank,
+              fmt::format("the launcher has started {} ranks, but MPI knows one: launcher and program are of "
+                          "different MPIs; start cg2d with the launcher of {}",
+                          launcher->size, name_of_mpi()));
+    return ExitCode::unavailable;
+  }
   require_same_arguments(argument_count, arguments, group);
   return cg2d::parse_command_line(argument_count, arguments)(group);
+}
+
+/// All of the program but the start and the end of MPI. Returns on every rank, or on none.
+ExitCode run_on_all_ranks(int argument_count, char** arguments) {
+  cg2d::comm::RankGroup group(MPI_COMM_WORLD);
+  try {
+    return run_program(argument_count, arguments, group);
+  } catch (const cg2d::RunError& error) {  // thrown on every rank alike
+    say_error(group.rank(), error.what());
+    return error.code();
+  } catch (const std::bad_alloc&) {
+    abort_all(ExitCode::memory,
+              fmt::format("out of memory on rank {}; take a smaller class or more nodes", group.rank()));
+  } catch (const std::exception& error) {
+    abort_all(ExitCode::internal, fmt::format("defect of cg2d on rank {}: {}", group.rank(), error.what()));
+  }
+}
+
+/// The last that ranks do together, once the results are out. The watch that is made here takes a rank out of
+/// an MPI_Finalize that hangs.
+ExitCode part(ExitCode code, std::optional<cg2d::ExitWatch>& watch) {
+  // MPI ends in tenths of a second. On one host it has never been seen to hang, but a machine may be crowded.
+  constexpr std::chrono::seconds limit_between_hosts{3};
+  constexpr std::chrono::seconds limit_on_one_host{20};
+  std::fflush(nullptr);
+  const auto last = cg2d::comm::exchange_last_codes(MPI_COMM_WORLD, static_cast<std::int64_t>(code));
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  const auto limit = last.on_several_hosts ? limit_between_hosts : limit_on_one_host;
+  const auto agreed = static_cast<ExitCode>(last.largest);
+  watch.emplace(agreed, limit,
+                rank == 0 ? fmt::format("MPI has not ended within {} s; all results are written, so "
+                                        "the ranks leave without it",
+                                        limit.count())
+                          : std::string());
+  cg2d::comm::exchange_and_keep_still(MPI_COMM_WORLD);
+  return agreed;
 }
 
 }  // namespace
@@ -52,22 +116,12 @@ ExitCode run_program(int argument_count, char** arguments, cg2d::comm::RankGroup
 int main(int argument_count, char** arguments) {
   try {
     cg2d::let_threads_sleep_if_crowded(argument_count, arguments);
+    std::optional<cg2d::ExitWatch> watch;  // goes after the session, whose end it watches
     const cg2d::comm::MpiSession session(argument_count, arguments);
     cg2d::keep_blas_on_one_thread();
-    cg2d::comm::RankGroup group(MPI_COMM_WORLD);
-    try {
-      return static_cast<int>(run_program(argument_count, arguments, group));
-    } catch (const cg2d::RunError& error) {  // thrown on every rank alike
-      say_error(group.rank(), error.what());
-      return static_cast<int>(error.code());
-    } catch (const std::bad_alloc&) {
-      abort_all(ExitCode::memory,
-                fmt::format("out of memory on rank {}; take a smaller class or more nodes", group.rank()));
-    } catch (const std::exception& error) {
-      abort_all(ExitCode::internal, fmt::format("defect of cg2d on rank {}: {}", group.rank(), error.what()));
-    }
+    return static_cast<int>(part(run_on_all_ranks(argument_count, arguments), watch));
   } catch (const std::exception& error) {
-    cg2d::say_on_stderr(fmt::format("MPI did not start: {}", error.what()));
+    cg2d::say_on_stderr(fmt::format("MPI failed: {}", error.what()));
     return static_cast<int>(ExitCode::internal);
   }
 }

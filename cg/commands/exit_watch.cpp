@@ -1,0 +1,52 @@
+#include "cg/commands/exit_watch.hpp"
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <system_error>
+#include <utility>
+
+#include "cg/base/progress.hpp"
+
+namespace cg2d {
+namespace {
+
+/// UCX gives its shared memory names and takes them away in MPI_Finalize. Other ranks of this host are on
+/// their way out, too, and open none of them any more.
+void remove_names_of_shared_memory() {
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);) {
+    const auto name = line.find("/dev/shm/ucx_shm_posix_");
+    if (name != std::string::npos) unlink(line.substr(name).c_str());
+  }
+}
+
+}  // namespace
+
+ExitWatch::ExitWatch(ExitCode code, std::chrono::milliseconds limit, std::string last_words)
+    : code_(code), last_words_(std::move(last_words)) {
+  try {
+    thread_ = std::thread([this, limit] { leave_after(limit); });
+  } catch (const std::system_error&) {  // no room for a thread: the end is not watched
+  }
+}
+
+ExitWatch::~ExitWatch() {
+  {
+    const std::lock_guard lock(mutex_);
+    is_over_ = true;
+  }
+  changed_.notify_one();
+  if (thread_.joinable()) thread_.join();
+}
+
+void ExitWatch::leave_after(std::chrono::milliseconds limit) {
+  std::unique_lock lock(mutex_);
+  if (changed_.wait_for(lock, limit, [this] { return is_over_; })) return;
+  if (!last_words_.empty()) say_on_stderr(last_words_);
+  remove_names_of_shared_memory();
+  std::_Exit(static_cast<int>(code_));
+}
+
+}  // namespace cg2d

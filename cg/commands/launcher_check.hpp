@@ -1,0 +1,20 @@
+#pragma once
+
+// Programs that the launcher of another MPI started.
+
+#include <optional>
+
+namespace cg2d {
+
+/// The ranks as a launcher counts them.
+struct LauncherRanks {
+  int rank = 0;
+  int size = 1;
+};
+
+/// The numbers in the environment that a launcher of several ranks gave this process; nothing where there is
+/// none. An MPI that knows one rank only is then not that launcher's, and each of its processes would make
+/// a run of its own.
+std::optional<LauncherRanks> ranks_of_launcher();
+
+}  // namespace cg2d
