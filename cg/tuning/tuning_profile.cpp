@@ -11,6 +11,7 @@
 
 #include "cg/base/errors.hpp"
 #include "cg/base/json_values.hpp"
+#include "cg/base/values.hpp"
 
 namespace cg2d {
 namespace {
@@ -102,7 +103,7 @@ void require(bool holds, std::string_view what) {
 std::optional<int> optional_count(const Json& json, const char* key, int least) {
   const auto& value = json.at(key);
   if (value.is_null()) return std::nullopt;
-  const int count = value.get<int>();
+  const int count = integer_at<int>(json, key);
   require(count >= least, key);
   return count;
 }
@@ -131,7 +132,7 @@ TunedKernel kernel_from(const Json& json) {
 
 MatrixKey matrix_from(const Json& json) {
   const auto name = json.at("class").get<std::string>();
-  const auto order = json.at("n").get<std::int64_t>();
+  const auto order = integer_at<std::int64_t>(json, "n");
   if (json.contains("nonzer")) return npb_matrix_key(name, order, count_at(json, "nonzer", 1));
   const auto text = json.at("pattern_hash").get<std::string>();
   MatrixKey key{.name = name, .order = order};
@@ -143,7 +144,7 @@ MatrixKey matrix_from(const Json& json) {
 
 comm::ProcessGrid grid_at(const Json& json) {
   const auto& grid = json.at("grid");
-  return {.columns = count_at(grid, "columns", 1), .rows = count_at(grid, "rows", 1)};
+  return grid_of(count_at(grid, "columns", 1), count_at(grid, "rows", 1));
 }
 
 TunedCase case_from(const Json& json) {
@@ -266,7 +267,7 @@ void ProcessorProfile::put(TransportCase timed) {
 
 TuningProfile parse_profile(std::string_view text) {
   try {
-    const auto json = Json::parse(text);
+    const auto json = json_from(text);
     if (json.at("schema_version") != profile_version) {
       throw InputError(
           fmt::format("it has version {}, not {}", json_text(json.at("schema_version")), profile_version));
