@@ -73,6 +73,7 @@ ModelOptions model_options_from(const ModelArguments& arguments) {
   for (const auto& text : arguments.grids) {
     const auto grid = grid_from(text);
     if (!grid) throw InputError("--grid auto: model takes named grids, or all of them without --grid");
+    require_within("--grid " + text + ": its ranks", grid->rank_count(), most_modelled_ranks);
     options.grids.push_back(*grid);
   }
   require_known("--format", options.format, {"text", "json"});
