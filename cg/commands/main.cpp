@@ -3,12 +3,15 @@
 #include <fmt/format.h>
 
 #include <cstdint>
+#include <cstdlib>
 #include <functional>
 #include <new>
 #include <string>
 
 #include "cg/base/errors.hpp"
+#include "cg/base/interrupt.hpp"
 #include "cg/base/progress.hpp"
+#include "cg/base/values.hpp"
 #include "cg/commands/subcommand.hpp"
 #include "cg/commands/thread_waiting.hpp"
 #include "cg/solver/vector_ops.hpp"
@@ -28,6 +31,7 @@ void say_error(int rank, const std::string& text) {
 [[noreturn]] void abort_all(ExitCode code, const std::string& text) {
   cg2d::say_on_stderr(text);
   std::fflush(nullptr);
+  cg2d::wait_for_readers_of_stderr();
   MPI_Abort(MPI_COMM_WORLD, static_cast<int>(code));
   std::_Exit(static_cast<int>(code));
 }
@@ -42,6 +46,15 @@ void require_same_arguments(int argument_count, char** arguments, cg2d::comm::Ra
     throw cg2d::InputError("the ranks were started with different arguments; start all with the same");
 }
 
+/// The number that the launcher gave to this rank, before MPI says so; 0 without a launcher that does.
+int rank_of_launcher() {
+  for (const auto* const name : {"PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID"}) {
+    // NOLINTNEXTLINE(concurrency-mt-unsafe): nothing in the program sets a variable
+    if (const char* const text = std::getenv(name)) return cg2d::number_from<int>(text).value_or(0);
+  }
+  return 0;
+}
+
 ExitCode run_program(int argument_count, char** arguments, cg2d::comm::RankGroup& group) {
   require_same_arguments(argument_count, arguments, group);
   return cg2d::parse_command_line(argument_count, arguments)(group);
@@ -52,9 +65,11 @@ ExitCode run_program(int argument_count, char** arguments, cg2d::comm::RankGroup
 int main(int argument_count, char** arguments) {
   try {
     cg2d::let_threads_sleep_if_crowded(argument_count, arguments);
+    cg2d::expect_signals(rank_of_launcher() == 0);
     const cg2d::comm::MpiSession session(argument_count, arguments);
     cg2d::keep_blas_on_one_thread();
     cg2d::comm::RankGroup group(MPI_COMM_WORLD);
+    cg2d::expect_signals(group.rank() == 0);
     try {
       return static_cast<int>(run_program(argument_count, arguments, group));
     } catch (const cg2d::RunError& error) {  // thrown on every rank alike

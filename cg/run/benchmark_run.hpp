@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "cg/base/interrupt.hpp"
 #include "cg/base/progress.hpp"
 #include "cg/machine/environment.hpp"
 #include "cg/machine/machine_description.hpp"
@@ -82,6 +83,8 @@ class BenchmarkRun {
   std::optional<MachineDescription> machine_;  ///< of this one, on rank 0, if it has been calibrated
   GridShortlist grid_shortlist_;               ///< empty: there is no trial
   RankResult mine_;                            ///< of this rank
+  /// From the first iteration on, until the results are written: they are not given up for a late signal.
+  std::optional<InterruptWatch> watch_;
   std::unique_ptr<PapiCounters> counters_;
   std::optional<ThreadBinding> binding_;
   std::vector<TraceEvent> trace_events_;
