@@ -76,6 +76,10 @@ cg2d_add_program_test(scaling_test SCRIPT program/scaling_test.py TIMEOUT 300)
 cg2d_add_program_test(pingpong_program_test ALONE SCRIPT program/pingpong_program_test.py TIMEOUT 300)
 cg2d_add_program_test(model_test SCRIPT program/model_test.py TIMEOUT 300)
 cg2d_add_program_test(export_mtx_test SCRIPT program/export_mtx_test.py TIMEOUT 300)
+cg2d_add_program_test(hostile_surroundings_test SCRIPT program/hostile_surroundings_test.py TIMEOUT 600)
+# Random inputs and kills: samples of the large numbers for which these tests have options.
+cg2d_add_program_test(fuzz_test SCRIPT program/fuzz_test.py LABELS thorough TIMEOUT 600)
+cg2d_add_program_test(kill_test ALONE SCRIPT program/kill_test.py LABELS thorough TIMEOUT 600)
 
 if(CG2D_BUILD_BENCH)
   cg2d_add_program_test(bench_figures_test SCRIPT scripts/bench_figures_test.py LABELS thorough TIMEOUT 300)
