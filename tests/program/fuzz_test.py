@@ -24,7 +24,6 @@ from report_facts import BENCH, PROFILE, real_sweep, with_counters, with_predict
 
 DEFECT = 70
 TIMEOUT_S = 60.0
-WORKERS = 2
 
 
 def documented_codes(of_scripts):
@@ -170,7 +169,7 @@ def mutated_bytes(draw, text):
         elif kind == 2:
             data[begin:begin] = data[begin : begin + length] * 2
         elif kind == 3:
-            data[begin:begin] = draw.choice((b"[" * 2000, b"{", b"\xff", b"\0", b"1e999", b"-", b'"', b"\\", b"\n", b"NaN"))
+            data[begin:begin] = draw.choice((b"[" * 100_000, b"{", b"\xff", b"\0", b"1e999", b"-", b'"', b"\\", b"\n", b"NaN"))
         else:
             del data[begin:]
     return bytes(data)
@@ -352,11 +351,24 @@ def complaint_of(case):
     return ""
 
 
+def reported(texts):
+    """The complaints, which are printed as they come; large numbers of cases take hours."""
+    found = []
+    for number, text in enumerate(texts, 1):
+        if text:
+            found.append(text)
+            print(text, flush=True)
+        if number % 500 == 0:
+            print(f"{number} cases", flush=True)
+    return found
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--lines", type=int, default=100, help="random option lines")
     parser.add_argument("--files", type=int, default=25, help="mutated files of each kind")
     parser.add_argument("--report-files", type=int, help="the same for scripts/report; as --files if not given")
+    parser.add_argument("--workers", type=int, default=2, help="runs at a time")
     parser.add_argument("--seed", default="1")
     parser.add_argument("--only", help="the name of one case, such as 'profile 17'")
     options = parser.parse_args()
@@ -366,10 +378,9 @@ def main():
     report_cases = list(ReportCases(material).cases(report_count, options.seed))
     if options.only:
         cases, report_cases = ([case for case in some if case[0] == options.only] for some in (cases, report_cases))
-    with concurrent.futures.ThreadPoolExecutor(WORKERS) as pool:
-        found = [text for text in pool.map(complaint_of, cases) if text]
-    found += [text for text in map(complaint_of, report_cases) if text]
-    print("\n\n".join(found))
+    with concurrent.futures.ThreadPoolExecutor(options.workers) as pool:
+        found = reported(pool.map(complaint_of, cases))
+    found += reported(map(complaint_of, report_cases))
     print(f"{len(cases)} ends of cg2d and {len(report_cases)} of scripts/report, {len(found)} of them wrong")
     return 1 if found or not cases + report_cases else 0
 
