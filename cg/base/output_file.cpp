@@ -141,7 +141,10 @@ std::string output_target(const std::string& path) {
       errno = ELOOP;
       cannot_create(path);
     }
-    if (link.st_uid != geteuid() && link.st_uid != 0) {
+    struct stat folder {};
+    const bool is_its_owners =
+        stat(folder_of(target.string()).c_str(), &folder) == 0 && folder.st_uid == link.st_uid;
+    if (link.st_uid != geteuid() && link.st_uid != 0 && !is_its_owners) {
       throw RunError(ExitCode::cannot_create,
                      fmt::format("cannot create {}: {} is a link of another user; name a file of your own",
                                  path, target.string()));

@@ -27,8 +27,8 @@ std::optional<std::string> default_profile_path();
 std::optional<std::string> text_of_file(const std::string& path);
 
 /// The file that a path leads to through symbolic links, which may be missing: to be replaced or opened without
-/// following links any more. Throws RunError (cannot_create) at a link of another user than this one or root: in
-/// a shared folder it could lead to any file of this user.
+/// following links any more. Throws RunError (cannot_create) at a link of another user, neither this one, nor
+/// root, nor the owner of the folder: it could lead to any file of this user (as fs.protected_symlinks, proc(5)).
 std::string output_target(const std::string& path);
 
 /// Writes to a file without a name and gives it that of the target in commit(); without commit() nothing remains,

@@ -164,6 +164,9 @@ TEST_F(OutputFileTest, LinksOfOtherUsersAreNotFollowed) {
   ASSERT_EQ(lchown(path("link").c_str(), nobody, nobody), 0);
   EXPECT_EQ(error_of([&] { OutputFile file(path("link")); }, path("link")), ExitCode::cannot_create);
   EXPECT_EQ(content(path("precious")), "text");
+  ASSERT_EQ(chown(folder_.c_str(), nobody, nobody), 0);  // the owner of the folder decides
+  OutputFile(path("link")).commit();
+  EXPECT_EQ(content(path("precious")), "");
 }
 
 /// Whether this folder's file system has files without names.
