@@ -122,8 +122,13 @@ def main():
     parser.add_argument("--only", type=int, help="the number of one kill")
     options = parser.parse_args()
     numbers = range(options.count) if options.only is None else [options.only]
-    found = [text for text in (complaint_of(options.seed, number) for number in numbers) if text]
-    print("\n".join(found))
+    found = []
+    for number in numbers:
+        if text := complaint_of(options.seed, number):
+            found.append(text)
+            print(text, flush=True)
+        if number % 20 == 19:
+            print(f"{number + 1} kills", flush=True)
     print(f"{len(numbers)} kills, {len(found)} with a complaint")
     return 1 if found or not numbers else 0
 
