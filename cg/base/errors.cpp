@@ -6,21 +6,30 @@
 
 namespace cg2d {
 
+namespace {
+
+constexpr std::array<std::pair<ExitCode, std::string_view>, 12> names{
+    {{ExitCode::success, "success"},
+     {ExitCode::regression, "regression"},
+     {ExitCode::undecided, "undecided"},
+     {ExitCode::usage, "usage-error"},
+     {ExitCode::unavailable, "unavailable"},
+     {ExitCode::internal, "internal-error"},
+     {ExitCode::memory, "not-enough-memory"},
+     {ExitCode::cannot_create, "cannot-create-output"},
+     {ExitCode::cannot_write, "cannot-write-output"},
+     {ExitCode::interrupted, "interrupted"},
+     {ExitCode::verification_failed, "verification-failed"},
+     {ExitCode::not_finite, "not-finite"}}};
+
+}  // namespace
+
 std::string_view status_name(ExitCode code) {
-  static constexpr std::array<std::pair<ExitCode, std::string_view>, 12> names{
-      {{ExitCode::success, "success"},
-       {ExitCode::regression, "regression"},
-       {ExitCode::undecided, "undecided"},
-       {ExitCode::usage, "usage-error"},
-       {ExitCode::unavailable, "unavailable"},
-       {ExitCode::internal, "internal-error"},
-       {ExitCode::memory, "not-enough-memory"},
-       {ExitCode::cannot_create, "cannot-create-output"},
-       {ExitCode::cannot_write, "cannot-write-output"},
-       {ExitCode::interrupted, "interrupted"},
-       {ExitCode::verification_failed, "verification-failed"},
-       {ExitCode::not_finite, "not-finite"}}};
   return std::ranges::find(names, code, &std::pair<ExitCode, std::string_view>::first)->second;
+}
+
+bool is_exit_code(int code) {
+  return std::ranges::any_of(names, [&](const auto& row) { return static_cast<int>(row.first) == code; });
 }
 
 }  // namespace cg2d

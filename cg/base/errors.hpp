@@ -26,6 +26,8 @@ enum class ExitCode {
 
 /// The word for an exit code in `status` of the JSON output.
 std::string_view status_name(ExitCode code);
+/// Whether the program can end with this code.
+bool is_exit_code(int code);
 
 /// An error that the user can correct. what() is one line: what is wrong, where, and what would be right.
 class RunError : public std::runtime_error {

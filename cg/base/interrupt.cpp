@@ -1,18 +1,35 @@
 #include "cg/base/interrupt.hpp"
 
+#include <unistd.h>
+
 #include <csignal>
+#include <initializer_list>
+#include <string_view>
+
+#include "cg/base/errors.hpp"
 
 namespace cg2d {
 namespace {
 
-// A signal handler can reach nothing but a flag like this one.
+// A signal handler can reach nothing but a flag like these.
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
 volatile std::sig_atomic_t interrupt_asked = 0;
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
+volatile std::sig_atomic_t writes_a_line = 0;
 // The handlers belong to the process, so their users are counted for the process.
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
 int watch_count = 0;
+// Where nobody watches: as in any program, unless expect_signals() has been called.
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
+void (*handler_without_watch)(int) = SIG_DFL;
 
 extern "C" void note_interrupt(int) { interrupt_asked = 1; }
+
+extern "C" void end_at_once(int) {
+  constexpr std::string_view line = "cg2d: interrupted by a signal before there was a result\n";
+  if (writes_a_line != 0) static_cast<void>(!write(STDERR_FILENO, line.data(), line.size()));
+  _exit(static_cast<int>(ExitCode::interrupted));
+}
 
 void set_handler(int signal, void (*handler)(int), int flags) {
   struct sigaction action {};
@@ -24,6 +41,13 @@ void set_handler(int signal, void (*handler)(int), int flags) {
 
 }  // namespace
 
+void expect_signals(bool is_speaker) {
+  writes_a_line = is_speaker ? 1 : 0;
+  std::signal(SIGXFSZ, SIG_IGN);  // write() then fails with EFBIG
+  handler_without_watch = &end_at_once;
+  for (const int signal : {SIGINT, SIGTERM}) set_handler(signal, handler_without_watch, 0);
+}
+
 InterruptWatch::InterruptWatch(bool heeded) : heeded_(heeded) {
   if (watch_count++ > 0) return;
   interrupt_asked = 0;
@@ -33,7 +57,7 @@ InterruptWatch::InterruptWatch(bool heeded) : heeded_(heeded) {
 
 InterruptWatch::~InterruptWatch() {
   if (--watch_count > 0) return;
-  for (const int signal : {SIGINT, SIGTERM}) set_handler(signal, SIG_DFL, 0);
+  for (const int signal : {SIGINT, SIGTERM}) set_handler(signal, handler_without_watch, 0);
 }
 
 bool InterruptWatch::asked() const { return heeded_ && interrupt_asked != 0; }

@@ -1,8 +1,14 @@
 #pragma once
 
-// SIGINT and SIGTERM as a request to stop, which the run notices at its next outer iteration.
+// SIGINT and SIGTERM: a request to stop where somebody looks at it, and the end with a message elsewhere.
 
 namespace cg2d {
+
+/// From this call on, which comes before MPI starts, a signal ends the process with a line on stderr and the exit
+/// code 75, unless there is an InterruptWatch. Files that are being written leave nothing behind: they have no
+/// names yet, see OutputFile. A file that grows beyond its limit (ulimit -f) is an error of writing, no signal.
+/// is_speaker: whether the line is written; one rank is enough.
+void expect_signals(bool is_speaker);
 
 /// Catches SIGINT and SIGTERM during its lifetime; a second signal of the same kind ends the process at
 /// once.

@@ -4,9 +4,11 @@
 
 #include <cstdio>
 #include <exception>
+#include <functional>
 #include <memory>
 #include <new>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -24,9 +26,15 @@ std::optional<std::string> default_profile_path();
 /// when it cannot be read.
 std::optional<std::string> text_of_file(const std::string& path);
 
-/// Writes to a temporary file beside the target and renames it over the target in commit(); without commit()
-/// nothing remains. A target that is no regular file (a pipe, a device) is written directly; an empty path is
-/// standard output.
+/// The file that a path leads to through symbolic links, which may be missing: to be replaced or opened without
+/// following links any more. Throws RunError (cannot_create) at a link of another user, neither this one, nor
+/// root, nor the owner of the folder: it could lead to any file of this user (as fs.protected_symlinks, proc(5)).
+std::string output_target(const std::string& path);
+
+/// Writes to a file without a name and gives it that of the target in commit(); without commit() nothing remains,
+/// after a kill neither. File systems that have no such files get a temporary one beside the target, which a kill
+/// leaves. A target that is there keeps its permissions. One that is no regular file (a pipe, a device) is
+/// written directly; an empty path is standard output.
 class OutputFile {
  public:
   /// Throws RunError (cannot_create) when the file can't be made, so that a run fails before it computes for
@@ -44,12 +52,30 @@ class OutputFile {
   void commit();
 
  private:
+  void open_beside();
+  void keep_permissions() const;
+  void put_in_place();
   [[noreturn]] void fail() const;
 
   std::string path_;
-  std::string temporary_path_;  // empty: written directly
+  bool is_in_place_ = true;     // written directly, or committed
+  std::string temporary_path_;  // empty: the file has no name yet, or is in place
   std::FILE* file_ = nullptr;
 };
+
+/// Replaces the text of a file by that which `make` makes of it, reading it anew. Locked against other processes
+/// that do the same, on file systems with locks: of two additions none is lost. Throws RunError, that of `make`
+/// and of rendered(), too.
+void update_file(const std::string& path, const std::function<std::string()>& make);
+
+/// A file that an option names; the path is empty where it is not given.
+struct FileOption {
+  std::string option;
+  std::string path;
+};
+/// Throws InputError when two options name the same file, through links, too: one would silently replace the
+/// other. Devices and pipes may be shared.
+void require_different_files(std::span<const FileOption> options);
 
 /// Returns the text that `make` makes of results, locally. Any exception of `make` other than RunError and
 /// std::bad_alloc is a defect, and thrown as RunError (internal), so that every rank learns the reason.

@@ -4,54 +4,14 @@
 
 #include <algorithm>
 #include <cstring>
-#include <fstream>
 #include <limits>
-#include <optional>
-#include <sstream>
 #include <string>
 
+#include "cg/base/control_group.hpp"
 #include "kernels/page_buffer.hpp"
 
 namespace cg2d {
 namespace {
-
-/// The number after `key` in a file of lines "key number ..."; an empty key takes the first number of the
-/// file.
-std::optional<std::int64_t> number_in_file(const std::string& path, const std::string& key) {
-  std::ifstream file(path);
-  for (std::string line; std::getline(file, line);) {
-    if (!line.starts_with(key)) continue;
-    std::istringstream rest(line.substr(key.size()));
-    std::int64_t number = 0;
-    if (rest >> number) return number;
-  }
-  return std::nullopt;
-}
-
-/// Bytes that the control group still allows. Reads only the process's own group, by both versions of the
-/// interface.
-std::optional<std::int64_t> cgroup_available_bytes() {
-  std::ifstream groups("/proc/self/cgroup");
-  std::optional<std::int64_t> least;
-  for (std::string line; std::getline(groups, line);) {
-    const auto first = line.find(':');
-    const auto second = line.find(':', first + 1);
-    if (first == std::string::npos || second == std::string::npos) continue;
-    const std::string controllers = line.substr(first + 1, second - first - 1);
-    const std::string path = line.substr(second + 1);
-    std::optional<std::int64_t> limit;
-    std::optional<std::int64_t> used;
-    if (controllers.empty()) {
-      limit = number_in_file("/sys/fs/cgroup" + path + "/memory.max", "");
-      used = number_in_file("/sys/fs/cgroup" + path + "/memory.current", "");
-    } else if (controllers == "memory") {
-      limit = number_in_file("/sys/fs/cgroup/memory" + path + "/memory.limit_in_bytes", "");
-      used = number_in_file("/sys/fs/cgroup/memory" + path + "/memory.usage_in_bytes", "");
-    }
-    if (limit && used) least = std::min(least.value_or(*limit - *used), *limit - *used);
-  }
-  return least;
-}
 
 /// A size from the summary of this process's memory map.
 std::int64_t mapped_bytes(const std::string& key) {
@@ -83,7 +43,7 @@ std::int64_t available_memory_bytes() {
   constexpr std::int64_t kibibyte = 1024;
   auto available = std::numeric_limits<std::int64_t>::max();
   if (const auto free = number_in_file("/proc/meminfo", "MemAvailable:")) available = *free * kibibyte;
-  if (const auto allowed = cgroup_available_bytes())
+  if (const auto allowed = control_group_limits().available_bytes)
     available = std::min(available, std::max<std::int64_t>(0, *allowed));
   rlimit limit{};
   if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {

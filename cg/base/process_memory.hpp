@@ -20,7 +20,7 @@ std::int64_t peak_resident_bytes();
 std::int64_t resident_bytes();
 std::int64_t huge_page_bytes();
 
-/// The least of free memory, cgroup limit and address space limit of this process, bytes.
+/// The least of free memory, of what the control groups allow, and of the address space limit, bytes.
 std::int64_t available_memory_bytes();
 
 /// Zeroed memory. From 64 KiB on it has pages of its own, which no thread has touched; from 2 MiB on it

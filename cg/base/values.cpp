@@ -6,6 +6,7 @@
 #include <array>
 #include <cctype>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "cg/base/errors.hpp"
@@ -38,16 +39,29 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 
 }  // namespace
 
-std::optional<comm::ProcessGrid> grid_from(std::string_view text) {
+comm::ProcessGrid grid_of(std::int64_t columns, std::int64_t rows) {
+  constexpr std::int64_t most = std::numeric_limits<int>::max();
+  const bool is_grid = columns >= 1 && rows >= 1 && columns <= most && rows <= most;
+  if (!is_grid || columns * rows > most)
+    throw InputError(
+        fmt::format("a grid of {} x {} ranks is not valid: it must have 1 ... {}", columns, rows, most));
+  return {.columns = static_cast<int>(columns), .rows = static_cast<int>(rows)};
+}
+
+std::optional<comm::ProcessGrid> grid_from(std::string_view text, std::string_view other_words) {
   if (text == "auto") return std::nullopt;
   const auto cross = text.find('x');
   const auto columns = positive_integer(text.substr(0, cross));
   const auto rows = cross == std::string_view::npos ? std::nullopt : positive_integer(text.substr(cross + 1));
   if (!columns || !rows) {
-    throw InputError(fmt::format(
-        "--grid {}: must be PXxPY (columns x rows of ranks), such as 2x4, or auto, or rule", text));
+    throw InputError(
+        fmt::format("--grid {}: must be PXxPY (columns x rows of ranks), such as 2x4{}", text, other_words));
   }
-  return comm::ProcessGrid{.columns = *columns, .rows = *rows};
+  try {
+    return grid_of(*columns, *rows);
+  } catch (const InputError& error) {
+    throw InputError(fmt::format("--grid {}: {}", text, error.what()));
+  }
 }
 
 void require_known(const std::string& option, const std::string& value,

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -56,8 +57,11 @@ std::optional<Value> value_in(std::span<const NamedValue<Value>> table, std::str
   return row == table.end() ? std::nullopt : std::optional(row->value);
 }
 
-/// "2x4" -> 2 columns, 4 rows; "auto" -> nothing. Throws InputError.
-std::optional<comm::ProcessGrid> grid_from(std::string_view text);
+/// Throws InputError when there is no such grid: both must be at least 1, and MPI must have numbers for the ranks.
+comm::ProcessGrid grid_of(std::int64_t columns, std::int64_t rows);
+/// "2x4" -> 2 columns, 4 rows; "auto" -> nothing. Throws InputError that names the grids and `other_words` as
+/// valid.
+std::optional<comm::ProcessGrid> grid_from(std::string_view text, std::string_view other_words = "");
 /// Every grid of that many ranks, for messages.
 std::string valid_grids(int rank_count);
 /// Throws InputError that lists the valid grids when the grid is of another number of ranks.
@@ -77,6 +81,16 @@ void require_not_negative(const std::string& option, const std::optional<int>& v
 
 /// More threads than any processor runs. The OpenMP library crashes on much larger numbers.
 inline constexpr int most_threads = 1024;
+
+/// A byte count, or the sum of two, at least 0; the largest number there is for anything greater.
+inline std::int64_t saturated(double byte_count) {
+  constexpr auto most = std::numeric_limits<std::int64_t>::max();
+  return byte_count < static_cast<double>(most) ? static_cast<std::int64_t>(byte_count) : most;
+}
+inline std::int64_t saturated_sum(std::int64_t a, std::int64_t b) {
+  constexpr auto most = std::numeric_limits<std::int64_t>::max();
+  return a > most - b ? most : a + b;
+}
 
 /// "12.3 MB", decimal units.
 std::string format_bytes(std::int64_t byte_count);

@@ -6,13 +6,16 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <functional>
 #include <new>
 #include <optional>
 #include <string>
 
 #include "cg/base/errors.hpp"
+#include "cg/base/interrupt.hpp"
 #include "cg/base/progress.hpp"
+#include "cg/base/values.hpp"
 #include "cg/commands/exit_watch.hpp"
 #include "cg/commands/launcher_check.hpp"
 #include "cg/commands/subcommand.hpp"
@@ -35,6 +38,7 @@ void say_error(int rank, const std::string& text) {
 [[noreturn]] void abort_all(ExitCode code, const std::string& text) {
   cg2d::say_on_stderr(text);
   std::fflush(nullptr);
+  cg2d::wait_for_readers_of_stderr();
   MPI_Abort(MPI_COMM_WORLD, static_cast<int>(code));
   std::_Exit(static_cast<int>(code));
 }
@@ -61,6 +65,15 @@ void require_same_arguments(int argument_count, char** arguments, cg2d::comm::Ra
     throw cg2d::InputError("the ranks were started with different arguments; start all with the same");
 }
 
+/// The number that the launcher gave to this rank, before MPI says so; 0 without a launcher that does.
+int rank_of_launcher() {
+  for (const auto* const name : {"PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID"}) {
+    // NOLINTNEXTLINE(concurrency-mt-unsafe): nothing in the program sets a variable
+    if (const char* const text = std::getenv(name)) return cg2d::number_from<int>(text).value_or(0);
+  }
+  return 0;
+}
+
 ExitCode run_program(int argument_count, char** arguments, cg2d::comm::RankGroup& group) {
   const auto launcher = cg2d::ranks_of_launcher();
   if (launcher && group.size() == 1) {
@@ -77,6 +90,7 @@ ExitCode run_program(int argument_count, char** arguments, cg2d::comm::RankGroup
 /// All of the program but the start and the end of MPI. Returns on every rank, or on none.
 ExitCode run_on_all_ranks(int argument_count, char** arguments) {
   cg2d::comm::RankGroup group(MPI_COMM_WORLD);
+  cg2d::expect_signals(group.rank() == 0);
   try {
     return run_program(argument_count, arguments, group);
   } catch (const cg2d::RunError& error) {  // thrown on every rank alike
@@ -117,6 +131,7 @@ int main(int argument_count, char** arguments) {
   try {
     cg2d::let_threads_sleep_if_crowded(argument_count, arguments);
     std::optional<cg2d::ExitWatch> watch;  // goes after the session, whose end it watches
+    cg2d::expect_signals(rank_of_launcher() == 0);
     const cg2d::comm::MpiSession session(argument_count, arguments);
     cg2d::keep_blas_on_one_thread();
     return static_cast<int>(part(run_on_all_ranks(argument_count, arguments), watch));

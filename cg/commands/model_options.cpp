@@ -70,6 +70,8 @@ ModelOptions model_options_from(const ModelArguments& arguments) {
     options.rank_counts.push_back(*count);
   }
   options.grids = named_grids("model", arguments.grids);
+  for (const auto& grid : options.grids)
+    require_within("--grid " + grid.name() + ": its ranks", grid.rank_count(), most_modelled_ranks);
   require_known("--format", options.format, {"text", "json"});
   return options;
 }

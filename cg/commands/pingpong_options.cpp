@@ -86,7 +86,7 @@ PingPongOptions pingpong_options_from(const PingPongArguments& arguments) {
   for (const auto& name : transfers.methods) require_known("--methods", name, pingpong_method_names());
   options.problem = problem_class(arguments.class_letter);
   options.configuration = configuration_from(arguments.axes);
-  if (const auto grid = grid_from(arguments.grid)) options.configuration.grid = *grid;
+  if (const auto grid = grid_from(arguments.grid, ", or auto")) options.configuration.grid = *grid;
   require_known("--format", options.format, pingpong_format_names());
   return options;
 }

@@ -169,7 +169,8 @@ RunOptions options_from(const RunArguments& arguments) {
   RunOptions options = arguments.options;
   options.configuration = configuration_from(arguments.axes);
   options.open_grid.tries_grids = arguments.grid != "rule";
-  if (const auto grid = options.open_grid.tries_grids ? grid_from(arguments.grid) : std::nullopt)
+  if (const auto grid =
+          options.open_grid.tries_grids ? grid_from(arguments.grid, ", or auto, or rule") : std::nullopt)
     options.configuration.grid = *grid;
   options.bind = bind_mode_from(arguments.bind);
   options.time_phases = !arguments.no_phases;

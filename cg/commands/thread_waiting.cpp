@@ -13,6 +13,7 @@
 #include <system_error>
 #include <vector>
 
+#include "cg/base/control_group.hpp"
 #include "cg/solver/configuration.hpp"
 
 namespace cg2d {
@@ -36,7 +37,7 @@ int largest_of_list(std::string_view list) {
   return largest;
 }
 
-/// Processors that this process or its parent may run on. A launcher may run on all that its ranks have
+/// Processors that this process or its parent may run on, and that a quota of time pays for. A launcher may run on all that its ranks have
 /// together, also where it has bound each rank to some of them.
 int processors_of_launcher() {
   cpu_set_t own;
@@ -46,7 +47,8 @@ int processors_of_launcher() {
   sched_getaffinity(0, sizeof(own), &own);
   sched_getaffinity(getppid(), sizeof(parent), &parent);
   CPU_OR(&own, &own, &parent);
-  return CPU_COUNT(&own);
+  const auto quota = control_group_limits().processors.value_or(CPU_COUNT(&own));
+  return std::min(CPU_COUNT(&own), std::max(1, static_cast<int>(quota)));
 }
 
 bool user_has_set_waiting() {

@@ -15,6 +15,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "cg/base/control_group.hpp"
 #include "cg/base/json_values.hpp"
 #include "cg/base/process_memory.hpp"
 #include "cg/base/values.hpp"
@@ -95,6 +96,14 @@ std::string processor_model(hwloc_topology_t topology) {
   return model == nullptr ? "unknown" : model;
 }
 
+/// A quota of 2 processors on 4 cores is worth 2 cores: of ranks that wait for each other no more should spin.
+void apply_quota(NodeInfo& node) {
+  const auto quota = control_group_limits().processors;
+  if (!quota || *quota >= node.core_count) return;
+  node.processor_quota = *quota;
+  node.core_count = std::max(1, static_cast<int>(*quota));
+}
+
 NodeInfo inspect_node(const std::string& host, const std::vector<std::string>& masks) {
   NodeInfo node;
   node.host = host;
@@ -112,12 +121,15 @@ NodeInfo inspect_node(const std::string& host, const std::vector<std::string>& m
     node.processor = "unknown";
     node.core_count = static_cast<int>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)));
   }
+  apply_quota(node);
   return node;
 }
 
 std::string encode(const NodeInfo& node) {
-  nlohmann::ordered_json json{
-      {"processor", node.processor}, {"core_count", node.core_count}, {"available", node.available_bytes}};
+  nlohmann::ordered_json json{{"processor", node.processor},
+                              {"core_count", node.core_count},
+                              {"quota", node.processor_quota},
+                              {"available", node.available_bytes}};
   json["cores"] = node.cores;
   json["governor"] = value_or_null(node.governor);
   json["numa_nodes"] = value_or_null(node.numa_nodes);
@@ -137,6 +149,7 @@ void decode(const std::string& text, NodeInfo& node) {
   const auto json = nlohmann::json::parse(text);
   node.processor = json.at("processor");
   node.core_count = json.at("core_count");
+  node.processor_quota = json.at("quota");
   node.cores = json.at("cores").get<std::vector<std::string>>();
   node.available_bytes = json.at("available");
   read_known(json.at("governor"), node.governor);

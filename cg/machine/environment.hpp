@@ -30,10 +30,13 @@ struct NodeInfo {
   std::string host;       ///< tells nodes apart; results show the name
   std::string name;       ///< "node 0", or that of the host where the user asks for it
   std::string processor;  ///< model name
-  int core_count = 0;     ///< cores that the node's ranks may run on, all masks together
+  /// Cores that the node's ranks may run on, all masks together, and no more than a quota pays for.
+  int core_count = 0;
   int rank_count = 0;
   /// The logical processors of each of these cores, as lists; neighbours in the topology are neighbours here.
   std::vector<std::string> cores{};
+  /// A control group's quota of processor time, in processors, where it is less than the cores; otherwise 0.
+  double processor_quota = 0.0;
   std::vector<CacheInfo> caches;  ///< data and unified caches
   std::int64_t available_bytes =
       0;  ///< memory that the ranks may still take: free, and within the limit of their cgroup

@@ -205,7 +205,7 @@ std::optional<Machine> machine_named(const Machine& machine, std::string_view na
 
 Machine parse_machine(std::string_view text) {
   try {
-    const auto json = Json::parse(text);
+    const auto json = json_from(text);
     if (!json.is_object()) throw InputError("a machine description must be a JSON object");
     if (json.value("schema_version", Json()) != machine_version)
       throw InputError(fmt::format("\"schema_version\" must be {}", machine_version));

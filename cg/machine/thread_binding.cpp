@@ -14,6 +14,8 @@
 #include <sstream>
 #include <utility>
 
+#include "cg/base/agreement.hpp"
+#include "cg/base/errors.hpp"
 #include "cg/base/values.hpp"
 
 namespace cg2d {
@@ -169,9 +171,24 @@ std::string describe_binding(const BindingResult& result) {
   return text;
 }
 
+namespace {
+
+/// Collective. Throws RunError where OpenMP would start fewer threads than the results would name.
+void require_threads(comm::RankGroup& group, int thread_count) {
+  omp_set_dynamic(0);  // OMP_DYNAMIC: fewer threads where the system is busy
+  agree_on(group, [&] {
+    if (omp_get_thread_limit() >= thread_count) return;
+    throw RunError(ExitCode::unavailable, fmt::format("--threads {}: OMP_THREAD_LIMIT allows {} on rank {}",
+                                                      thread_count, omp_get_thread_limit(), group.rank()));
+  });
+}
+
+}  // namespace
+
 ThreadBinding::ThreadBinding(comm::RankGroup& group, const Environment& environment, BindMode mode,
                              int thread_count)
     : thread_count_(thread_count), earlier_(allowed_processors()) {
+  require_threads(group, thread_count);
   const bool openmp_binds = group.maximum(std::int64_t{omp_get_proc_bind() != omp_proc_bind_false}) != 0;
   if (mode == BindMode::none) {
     result_.why_not = "not asked for (--bind none)";

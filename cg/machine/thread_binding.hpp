@@ -55,7 +55,8 @@ std::string describe_binding(const BindingResult& result);
 /// creates the threads, so everything that threads inherit (counters) must be set up before.
 class ThreadBinding {
  public:
-  /// Collective over the ranks that work. The environment is the group's. Throws MpiError.
+  /// Collective over the ranks that work. The environment is the group's. Throws MpiError, and RunError
+  /// (unavailable) where OpenMP does not grant that many threads.
   ThreadBinding(comm::RankGroup& group, const Environment& environment, BindMode mode, int thread_count);
   ~ThreadBinding();
   ThreadBinding(const ThreadBinding&) = delete;

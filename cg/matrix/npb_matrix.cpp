@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "cg/base/values.hpp"
 #include "cg/matrix/block_assembler.hpp"
 #include "cg/matrix/matrix_source.hpp"
 #include "cg/matrix/npb_vectors.hpp"
@@ -180,8 +181,8 @@ SourcePlan NpbSource::plan(const comm::BlockLayout& layout) const {
     ++strip_count;
   }
   const double vector_bytes =
-      (12.0 * (problem_.nonzer + 1) + 12.0) * static_cast<double>(problem_.n) / grid.rank_count();
-  return {.working_bytes = static_cast<std::int64_t>(vector_bytes + strip_bytes(problem_, grid, strip_count)),
+      (12.0 * (problem_.nonzer + 1.0) + 12.0) * static_cast<double>(problem_.n) / grid.rank_count();
+  return {.working_bytes = saturated(vector_bytes + strip_bytes(problem_, grid, strip_count)),
           .strip_count = strip_count};
 }
 

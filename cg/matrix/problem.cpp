@@ -59,7 +59,7 @@ void check_problem(const Problem& problem) {
 }
 
 double official_flop_count(const Problem& problem) {
-  const double row = static_cast<double>(problem.nonzer) * (problem.nonzer + 1);
+  const double row = static_cast<double>(problem.nonzer) * (problem.nonzer + 1.0);
   return 2.0 * problem.niter * static_cast<double>(problem.n) *
          (3.0 + row + cg_steps_per_solve * (5.0 + row) + 3.0);
 }
@@ -76,7 +76,7 @@ double expected_nonzero_count(const Problem& problem) {
   // spread over n * (n - 1) entries, so an entry is hit by a Poisson number of them.
   const auto n = static_cast<double>(problem.n);
   if (problem.n == 1) return 1.0;
-  const double pairs_per_row = static_cast<double>(problem.nonzer) * (problem.nonzer + 1);
+  const double pairs_per_row = static_cast<double>(problem.nonzer) * (problem.nonzer + 1.0);
   return n + n * (n - 1.0) * -std::expm1(-pairs_per_row / (n - 1.0));
 }
 

@@ -34,7 +34,7 @@ PlanTotals add_up(const PlannedRun& run) {
   for (int rank = 0; rank < layout.grid().rank_count(); ++rank) {
     const auto memory = plan_memory(run.source, run.configuration, layout, rank);
     if (memory.total_bytes() > totals.largest.total_bytes()) totals.largest = memory;
-    totals.memory_bytes += memory.total_bytes();
+    totals.memory_bytes = saturated_sum(totals.memory_bytes, memory.total_bytes());
     const auto traffic = plan_traffic(layout, rank, run.configuration.sum_form, mirrored);
     if (traffic.total().byte_count >= totals.busiest.total().byte_count) totals.busiest = traffic;
     totals.all_traffic += traffic.total();
@@ -43,7 +43,8 @@ PlanTotals add_up(const PlannedRun& run) {
     if (piece.size() > totals.largest_piece.size()) totals.largest_piece = piece;
     if (run.environment != nullptr) {
       const auto node = run.environment->ranks[static_cast<std::size_t>(rank)].node;
-      totals.node_bytes[static_cast<std::size_t>(node)] += memory.total_bytes();
+      auto& bytes = totals.node_bytes[static_cast<std::size_t>(node)];
+      bytes = saturated_sum(bytes, memory.total_bytes());
     }
   }
   return totals;

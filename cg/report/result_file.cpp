@@ -49,17 +49,22 @@ std::string maker_from(const Json& program, const Json& environment) {
                   environment.at("compiler").get<std::string>(), environment.at("flags").get<std::string>(),
                   environment.at("mpi").get<std::string>(), node.at("processor").get<std::string>());
   for (const auto& cache : node.at("caches"))
-    text += fmt::format(", L{} {}", cache.at("level").get<int>(), cache.at("bytes").get<std::int64_t>());
+    text +=
+        fmt::format(", L{} {}", integer_at<int>(cache, "level"), integer_at<std::int64_t>(cache, "bytes"));
   return text_in_json(text);
 }
 
 /// The problem's name; for a class its letter alone.
 std::string problem_name_from(const Json& problem) {
   return problem_name({.class_name = problem.at("class").get<std::string>(),
-                       .n = problem.at("n").get<std::int64_t>(),
-                       .nonzer = problem.at("nonzer").get<int>(),
-                       .niter = problem.at("niter").get<int>(),
+                       .n = integer_at<std::int64_t>(problem, "n"),
+                       .nonzer = integer_at<int>(problem, "nonzer"),
+                       .niter = integer_at<int>(problem, "niter"),
                        .shift = problem.at("shift").get<double>()});
+}
+
+comm::ProcessGrid grid_from(const Json& json) {
+  return grid_of(integer_at<int>(json, "columns"), integer_at<int>(json, "rows"));
 }
 
 /// The configuration that was asked for. A sweep notes it, since the report of a failed run does not have it.
@@ -68,14 +73,13 @@ ConfiguredProblem asked_from(const Json& run) {
   auto& configuration = asked.configuration;
   if (run.contains("sweep")) {
     const auto& noted = run.at("sweep").at("configuration");
-    configuration.grid = {.columns = noted.at("columns").get<int>(), .rows = noted.at("rows").get<int>()};
+    configuration.grid = grid_from(noted);
     read_axes(noted, configuration);
     return asked;
   }
   const auto& configured = run.at("configuration");
   if (configured.is_null()) return asked;
-  configuration.grid = {.columns = configured.at("grid").at("columns").get<int>(),
-                        .rows = configured.at("grid").at("rows").get<int>()};
+  configuration.grid = grid_from(configured.at("grid"));
   read_axes(configured, configuration);
   if (configured.at("tuning").at("kernel_by") != "asked for") configuration.kernel = automatic_choice;
   return asked;
@@ -107,6 +111,8 @@ std::optional<PhaseSeconds> phases_from(const Json& phases) {
 std::optional<PredictedTimes> prediction_from(const Json& run) {
   if (!run.contains("prediction") || run.at("prediction").is_null()) return std::nullopt;
   const auto& prediction = run.at("prediction");
+  // Earlier programs wrote predictions without end, which JSON has no numbers for.
+  if (prediction.at("total_s").is_null()) return std::nullopt;
   return PredictedTimes{
       .total_s = prediction.at("total_s").get<double>(),
       .phases_s = phases_by_name(prediction.at("phases"), [](const Json& phase) { return phase; })};
@@ -133,7 +139,7 @@ std::vector<ResultRecord> records_of_lines(std::string_view text, LinesOf source
     const auto end = text.find('\n');
     ++number;
     try {
-      const auto run = Json::parse(text.substr(0, end));
+      const auto run = json_from(text.substr(0, end));
       records.push_back(record_from(run));
       records.back().place = fmt::format("{}", number);
       if (source == LinesOf::a_sweep && !run.contains("sweep"))
@@ -149,7 +155,15 @@ std::vector<ResultRecord> records_of_lines(std::string_view text, LinesOf source
   return records;
 }
 
-bool is_single_run(const Json& json) { return json.is_object() && !json.contains("sweep"); }
+/// Whether the text is one JSON object, whole, and not a sweep's. Throws InputError, see json_from().
+bool is_single_run(std::string_view text) {
+  try {
+    const auto json = json_from(text);
+    return json.is_object() && !json.contains("sweep");
+  } catch (const nlohmann::json::exception&) {
+    return false;
+  }
+}
 
 /// Whether a text without an end of line can be the first line of a killed sweep. A foreign file must not be
 /// taken for that, since it would be dropped.
@@ -202,9 +216,11 @@ ResultRecord record_from(const Json& run) {
   record.asked = asked_from(run);
   record.status = run.at("status").get<std::string>();
   record.reason = text_in_json(run.at("reason").get<std::string>());
-  record.exit_code = run.at("exit_code").get<int>();
+  record.exit_code = integer_at<int>(run, "exit_code");
+  if (!is_exit_code(record.exit_code))
+    throw InputError(fmt::format("its exit_code is {}, which cg2d never ends with", record.exit_code));
   record.maker = maker_from(run.at("program"), run.at("environment"));
-  record.n = run.at("problem").at("n").get<std::int64_t>();
+  record.n = integer_at<std::int64_t>(run.at("problem"), "n");
   if (!run.at("configuration").is_null())
     record.kernel_used = run.at("configuration").at("kernel").get<std::string>();
   if (!run.at("result").is_null()) {
@@ -221,7 +237,7 @@ ResultRecord record_from(const Json& run) {
     const auto& sweep = run.at("sweep");
     record.is_in_sweep = true;
     record.attempt = sweep.value("attempt", 1);
-    record.round = sweep.at("round").get<int>();
+    record.round = integer_at<int>(sweep, "round");
     record.duration_s = sweep.at("duration_s").get<double>();
     record.session = sweep.value("session", std::string());
     record.sitting = sweep.value("sitting", 1);
@@ -236,9 +252,9 @@ std::size_t complete_lines(std::string_view text) {
 
 std::vector<ResultRecord> parse_results(std::string_view text) {
   // One object: over many lines, as cg2d run writes it, or made compact.
-  if (const auto whole = Json::parse(text, nullptr, false); is_single_run(whole)) {
+  if (is_single_run(text)) {
     try {
-      return {record_from(whole)};
+      return {record_from(json_from(text))};
     } catch (const nlohmann::json::exception& error) {
       throw InputError(fmt::format("no result of cg2d ({})", plain_text(error)));
     }
@@ -250,7 +266,7 @@ std::vector<ResultRecord> parse_sweep(std::string_view text) {
   const auto rest = text.substr(complete_lines(text));
   // The key "sweep" is the last one of a line: a complete object without it is not a sweep's.
   for (const auto part : {text, rest}) {
-    if (is_single_run(Json::parse(part, nullptr, false))) throw InputError(std::string(single_run_complaint));
+    if (is_single_run(part)) throw InputError(std::string(single_run_complaint));
   }
   if (rest.size() == text.size() && !is_part_of_sweep_line(rest))
     throw InputError("it was not written by a sweep");
@@ -262,6 +278,7 @@ std::vector<ResultRecord> read_results(const std::string& path) {
     const auto text = text_of_file(path);
     if (!text) throw InputError("there is no such file");
     auto records = parse_results(*text);
+    if (records.empty()) throw InputError("it holds no result");
     for (auto& record : records) {
       record.place = record.place.empty() ? path : path + ":" + record.place;
       // The lines of a file from before sessions were recorded are those of one sweep.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <utility>
 
@@ -69,6 +70,12 @@ void BenchmarkRun::prepare() {
     report_.warnings.push_back(fmt::format("ranks x threads ({} x {}) exceed the cores: expect slow threads",
                                            group_.size(), thread_count));
   }
+  for (const auto& node : report_.environment->nodes) {
+    if (node.processor_quota > 0.0)
+      report_.warnings.push_back(
+          fmt::format("a control group allows the time of {:.3g} processors on {}: {} used as such",
+                      node.processor_quota, node.host, format_count(node.core_count, "core")));
+  }
   const int rank_count = options_.planned_ranks > 0 ? options_.planned_ranks : group_.size();
   const auto grid = resolve_grid(options_, rank_count);
   report_.profile = load_profile(options_.profile, *report_.environment, group_);
@@ -103,7 +110,13 @@ void BenchmarkRun::load_machine() {
 void BenchmarkRun::predict_phases() {
   if (!machine_) return;
   if (!machine_->has_kernel(configuration().kernel)) return;
-  report_.prediction = predict(*machine_, source_->facts(), configuration(), options_.problem.niter);
+  auto prediction = predict(*machine_, source_->facts(), configuration(), options_.problem.niter);
+  if (std::isfinite(prediction.total_s())) {
+    report_.prediction = std::move(prediction);
+  } else {
+    report_.warnings.push_back(
+        fmt::format("no prediction: by the description of {} the run never ends", machine_->name));
+  }
 }
 
 ChosenKernel BenchmarkRun::kernel_for(const comm::ProcessGrid& grid) const {
@@ -342,7 +355,7 @@ void BenchmarkRun::prepare_counters() {
 /// The untimed first iteration, which touches every page and every path, and all repetitions. False: it ended
 /// early.
 bool BenchmarkRun::iterate(SteppedSolver& solver, RegionMeasurement& measurement) {
-  const InterruptWatch watch(options_.stops_when_asked);
+  const auto& watch = watch_.emplace(options_.stops_when_asked);
   solver.reset();
   if (const auto first = solver.outer_step(watch.asked()); must_stop(first)) {
     end_early({first}, "the untimed first iteration");

@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "cg/base/interrupt.hpp"
 #include "cg/base/progress.hpp"
 #include "cg/machine/environment.hpp"
 #include "cg/machine/machine_description.hpp"
@@ -85,6 +86,8 @@ class BenchmarkRun {
   std::vector<std::string> wanted_events_;     ///< and groups of events
   std::optional<QuietMeter> quiet_;
   std::unique_ptr<EventCounters> counters_;
+  /// From the first iteration on, until the results are written: they are not given up for a late signal.
+  std::optional<InterruptWatch> watch_;
   std::optional<ThreadBinding> binding_;
   std::vector<TraceEvent> trace_events_;
   std::optional<RankTrace> trace_;

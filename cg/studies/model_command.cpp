@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -225,30 +226,36 @@ class MachineFile {
     std::error_code ignored;
     if (options.machine.empty())
       std::filesystem::create_directories(std::filesystem::path(path_).parent_path(), ignored);
-    try {
-      const auto text = text_of_file(path_);
-      if (text && !text->empty()) known_ = parse_machine(*text);
-    } catch (const InputError& error) {
-      throw InputError(fmt::format(
-          "--machine {}: is there, and no machine description: {}; name another file or remove it", path_,
-          error.what()));
-    }
+    static_cast<void>(read());
     const OutputFile writable(path_);
   }
 
   [[nodiscard]] const std::string& path() const { return path_; }
 
-  /// Descriptions of other machines and other numbers of ranks are kept.
-  void add(const MachineDescription& condition) {
-    known_.put(condition);
-    OutputFile file(path_);
-    file.write(rendered([&] { return format_machine(known_); }));
-    file.commit();
+  /// Descriptions of other machines and other numbers of ranks are kept, those that other processes add at the
+  /// same time among them.
+  void add(const MachineDescription& condition) const {
+    update_file(path_, [&] {
+      auto known = read();
+      known.put(condition);
+      return format_machine(known);
+    });
   }
 
  private:
+  [[nodiscard]] Machine read() const {
+    try {
+      const auto text = text_of_file(path_);
+      if (!text || text->empty()) return {};
+      return parse_machine(*text);
+    } catch (const InputError& error) {
+      throw InputError(fmt::format(
+          "--machine {}: is there, and no machine description: {}; name another file or remove it", path_,
+          error.what()));
+    }
+  }
+
   std::string path_;
-  Machine known_;
 };
 
 std::string network_line(std::string_view transport, const NetworkCost& network) {
@@ -288,10 +295,13 @@ ExitCode calibrate_machine(const ModelOptions& options, comm::RankGroup& group) 
   const ThreadBinding binding(group, environment, BindMode::automatic, options.configuration.thread_count);
   const auto profile = load_profile({}, environment, group);
   std::optional<MachineFile> file;
-  const auto output = open_output(options.output, group);
   agree_on(group, [&] {
-    if (group.rank() == 0) file.emplace(options);
+    if (group.rank() != 0) return;
+    file.emplace(options);
+    require_different_files(std::array{FileOption{"the machine description", file->path()},
+                                       FileOption{"--output", options.output}});
   });
+  const auto output = open_output(options.output, group);
   std::vector<std::unique_ptr<MatrixSource>> sources;
   for (const auto& problem : options.problems) sources.push_back(default_source().make(problem));
   const Configuration configuration{.thread_count = options.configuration.thread_count};

@@ -75,7 +75,8 @@ SweepFile::SweepFile(std::string path, bool fresh, const std::string& maker) : p
 SweepFile::~SweepFile() { close(descriptor_); }
 
 void SweepFile::open() {
-  descriptor_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+  descriptor_ =
+      ::open(output_target(path_).c_str(), O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0666);
   if (descriptor_ < 0) cannot_open(path_, errno);
   struct stat status {};
   if (fstat(descriptor_, &status) != 0) cannot_open(path_, errno);

@@ -20,21 +20,21 @@ ProfileFile::ProfileFile(const ProfileSource& source) {
   } else {
     throw InputError("no place for the profile: neither XDG_CACHE_HOME nor HOME is set; give --profile FILE");
   }
-  known_ = read();
+  static_cast<void>(read());
   const OutputFile writable(path_);
 }
 
-void ProfileFile::add(const std::string& processor, const ProcessorProfile& found) {
-  auto& mine = known_[processor];
-  mine.critical_vector_length = found.critical_vector_length;
-  mine.curve = found.curve;
-  for (const auto& tuned : found.cases) mine.put(tuned);
-  write();
+void ProfileFile::add(const std::string& processor, const ProcessorProfile& found) const {
+  update([&](TuningProfile& known) {
+    auto& mine = known[processor];
+    mine.critical_vector_length = found.critical_vector_length;
+    mine.curve = found.curve;
+    for (const auto& tuned : found.cases) mine.put(tuned);
+  });
 }
 
-void ProfileFile::add(const std::string& processor, const TransportCase& found) {
-  known_[processor].put(found);
-  write();
+void ProfileFile::add(const std::string& processor, const TransportCase& found) const {
+  update([&](TuningProfile& known) { known[processor].put(found); });
 }
 
 TuningProfile ProfileFile::read() const {
@@ -49,10 +49,13 @@ TuningProfile ProfileFile::read() const {
   }
 }
 
-void ProfileFile::write() const {
-  OutputFile file(path_);
-  file.write(rendered([&] { return format_profile(known_); }));
-  file.commit();
+/// Another process may have added to the file meanwhile.
+void ProfileFile::update(const std::function<void(TuningProfile&)>& change) const {
+  update_file(path_, [&] {
+    auto known = read();
+    change(known);
+    return format_profile(known);
+  });
 }
 
 }  // namespace cg2d

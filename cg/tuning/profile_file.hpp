@@ -2,6 +2,7 @@
 
 // The file of the tuning profile, to which results are added.
 
+#include <functional>
 #include <string>
 
 #include "cg/tuning/kernel_choice.hpp"
@@ -19,16 +20,16 @@ class ProfileFile {
 
   [[nodiscard]] const std::string& path() const { return path_; }
 
-  /// These add to the file: other processors stay, and so do other cases of this one. They throw RunError.
-  void add(const std::string& processor, const ProcessorProfile& found);
-  void add(const std::string& processor, const TransportCase& found);
+  /// These add to the file: other processors stay, and so do other cases of this one, those that other processes
+  /// add at the same time among them. They throw RunError.
+  void add(const std::string& processor, const ProcessorProfile& found) const;
+  void add(const std::string& processor, const TransportCase& found) const;
 
  private:
   [[nodiscard]] TuningProfile read() const;
-  void write() const;
+  void update(const std::function<void(TuningProfile&)>& change) const;
 
   std::string path_;
-  TuningProfile known_;
 };
 
 }  // namespace cg2d

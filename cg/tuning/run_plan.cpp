@@ -80,9 +80,10 @@ MemoryPlan plan_memory(const MatrixSource& source, const Configuration& configur
   const auto piece = layout.piece(layout.column_piece_of(rank));
   MemoryPlan plan;
   const auto strips = strip_cost(configuration, layout, rank);
-  plan.block_bytes = static_cast<std::int64_t>(peak_bytes_per_nonzero(kernel, strips.copied_share) *
-                                               expected_block_nonzeros(source.facts(), rows, columns)) +
-                     static_cast<std::int64_t>(sizeof(std::int64_t)) * (rows.size() + 1) * (1 + strips.count);
+  plan.block_bytes =
+      saturated_sum(saturated(peak_bytes_per_nonzero(kernel, strips.copied_share) *
+                              expected_block_nonzeros(source.facts(), rows, columns)),
+                    static_cast<std::int64_t>(sizeof(std::int64_t)) * (rows.size() + 1) * (1 + strips.count));
   constexpr std::int64_t solver_pieces = 4;  // x, z, r, and q where it has to move
   std::int64_t elements = columns.size() + rows.size() + solver_pieces * piece.size() +
                           received_to_add(comm::summation_schedule(layout, rank, configuration.sum_form),
@@ -149,7 +150,7 @@ void check_memory(const MatrixSource& source, const Configuration& configuration
     for (std::size_t rank = 0; rank < environment.ranks.size(); ++rank) {
       if (environment.ranks[rank].node != static_cast<int>(node)) continue;
       const auto bytes = plan_memory(source, configuration, layout, static_cast<int>(rank)).total_bytes();
-      needed += bytes;
+      needed = saturated_sum(needed, bytes);
       largest = std::max(largest, bytes);
     }
     const auto& info = environment.nodes[node];

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "cg/base/values.hpp"
 #include "cg/machine/environment.hpp"
 #include "cg/matrix/matrix_facts.hpp"
 #include "cg/matrix/matrix_source.hpp"
@@ -21,7 +22,9 @@ struct MemoryPlan {
   std::int64_t block_bytes = 0;    ///< the expected block, and the format made from it
   std::int64_t vector_bytes = 0;   ///< pieces, column block, row block, buffers for messages
   std::int64_t working_bytes = 0;  ///< beside the block while it is made
-  [[nodiscard]] std::int64_t total_bytes() const { return block_bytes + vector_bytes + working_bytes; }
+  [[nodiscard]] std::int64_t total_bytes() const {
+    return saturated_sum(saturated_sum(block_bytes, vector_bytes), working_bytes);
+  }
 };
 
 /// The kernel that a plan counts with: the one named, or the default one where it is still to be chosen.

@@ -43,6 +43,7 @@ void describe(JsonFields& json, MatrixKey& matrix, Configuration& configuration)
   json.object("grid", [&](JsonFields& inner) {
     inner.count("columns", configuration.grid.columns, 1);
     inner.count("rows", configuration.grid.rows, 1);
+    static_cast<void>(grid_of(configuration.grid.columns, configuration.grid.rows));
   });
   json.count("threads", configuration.thread_count, 1);
 }
@@ -156,7 +157,7 @@ void ProcessorProfile::put(TransportCase timed) {
 
 TuningProfile parse_profile(std::string_view text) {
   try {
-    const auto json = Json::parse(text);
+    const auto json = json_from(text);
     if (json.at("schema_version") != profile_version) {
       throw InputError(
           fmt::format("it has version {}, not {}", json_text(json.at("schema_version")), profile_version));

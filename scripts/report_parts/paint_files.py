@@ -43,6 +43,7 @@ def load_matplotlib():
             "legend.frameon": False,
             "svg.fonttype": "none",  # text stays text
             "svg.hashsalt": "cg2d",
+            "text.parse_math": False,  # names may have dollar signs
         }
     )
     return matplotlib

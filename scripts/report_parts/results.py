@@ -1,13 +1,13 @@
 """Reads results: of cg2d run, of a sweep (JSON Lines), of cg2d tune, and of the benchmarks."""
 
 import dataclasses
-import json
 import math
 import pathlib
 import statistics
 
 from . import quiet, verdict
 from .errors import BAD_DATA, NO_INPUT, ReportError
+from .json_input import json_from, result_schema
 from .style import PHASE_COLOURS
 from .versions import SCHEMA_VERSIONS, upgraded
 
@@ -83,7 +83,7 @@ def read_text(path):
 
 def read_json(path):
     try:
-        return json.loads(read_text(path))
+        return json_from(read_text(path))
     except ValueError as error:
         raise ReportError(BAD_DATA, f"{path}: not JSON: {error}") from None
 
@@ -92,7 +92,7 @@ def documents_of(path, notes):
     """(place, document) of a single result or of JSON Lines. A sweep that was killed may leave a last line that is cut off."""
     text = read_text(path)
     try:
-        document = json.loads(text)
+        document = json_from(text)
         is_line = isinstance(document, dict) and "sweep" in document
         return [(f"{path}:1" if is_line else str(path), document)]
     except ValueError as error:
@@ -101,7 +101,7 @@ def documents_of(path, notes):
     found = []
     for number, line in lines:
         try:
-            found.append((f"{path}:{number}", json.loads(line)))
+            found.append((f"{path}:{number}", json_from(line)))
         except ValueError:
             if not found:
                 raise ReportError(BAD_DATA, f"{path}: neither JSON nor JSON Lines: {whole_error}") from None
@@ -181,6 +181,8 @@ def check_roofline(roofline):
 
 def check_finished(place, document):
     """Checks that a finished run has all keys that the figures need."""
+    if complaint := result_schema().complaint(document):
+        raise ReportError(BAD_DATA, f"{place}: not a result as in cg/report/run_result.schema.json: {complaint}")
     try:
         document = upgraded(document)
         run = Run(place, document)
@@ -189,7 +191,7 @@ def check_finished(place, document):
         if not document["environment"]["nodes"]:
             raise ValueError
         return run
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
+    except (ArithmeticError, AttributeError, KeyError, TypeError, ValueError) as error:
         what = f"no {error}" if isinstance(error, KeyError) else "a value is out of range"
         raise ReportError(BAD_DATA, f"{place}: not a result as in cg/report/run_result.schema.json: {what}") from None
 

@@ -2,10 +2,14 @@
 
 #include "cg/base/output_file.hpp"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -122,6 +126,113 @@ TEST_F(OutputFileTest, IsReadableForWhomTheMaskSays) {
   struct stat status {};
   ASSERT_EQ(stat(path("result.json").c_str(), &status), 0);
   EXPECT_EQ(status.st_mode & 0777U, 0640U);
+}
+
+TEST_F(OutputFileTest, AFileThatIsThereKeepsItsPermissions) {
+  for (const mode_t permissions : {0600U, 0644U, 0640U}) {
+    std::ofstream(path("result.json")) << "the old one";
+    chmod(path("result.json").c_str(), permissions);
+    const mode_t mask = umask(0);
+    OutputFile(path("result.json")).commit();
+    umask(mask);
+    struct stat status {};
+    ASSERT_EQ(stat(path("result.json").c_str(), &status), 0);
+    EXPECT_EQ(status.st_mode & 0777U, permissions);
+  }
+}
+
+TEST_F(OutputFileTest, OwnLinksAreFollowed) {
+  fs::create_directory(path("folder"));
+  fs::create_symlink("folder/result.json", path("link"));  // its target is not there yet
+  fs::create_symlink("link", path("second_link"));
+  {
+    OutputFile file(path("second_link"));
+    file.write("text");
+    file.commit();
+  }
+  EXPECT_EQ(content(path("folder/result.json")), "text");
+  EXPECT_TRUE(fs::is_symlink(path("link")));
+  fs::create_symlink("loop", path("loop"));
+  EXPECT_EQ(error_of([&] { OutputFile file(path("loop")); }, path("loop")), ExitCode::cannot_create);
+}
+
+TEST_F(OutputFileTest, LinksOfOtherUsersAreNotFollowed) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can make links of other users";
+  std::ofstream(path("precious")) << "text";
+  fs::create_symlink(path("precious"), path("link"));
+  constexpr uid_t nobody = 65534;
+  ASSERT_EQ(lchown(path("link").c_str(), nobody, nobody), 0);
+  EXPECT_EQ(error_of([&] { OutputFile file(path("link")); }, path("link")), ExitCode::cannot_create);
+  EXPECT_EQ(content(path("precious")), "text");
+  ASSERT_EQ(chown(folder_.c_str(), nobody, nobody), 0);  // the owner of the folder decides
+  OutputFile(path("link")).commit();
+  EXPECT_EQ(content(path("precious")), "");
+}
+
+/// Whether this folder's file system has files without names.
+bool has_unnamed_files(const fs::path& folder) {
+  const int descriptor = open(folder.c_str(), O_TMPFILE | O_RDWR, 0600);
+  if (descriptor >= 0) close(descriptor);
+  return descriptor >= 0;
+}
+
+TEST_F(OutputFileTest, AKillLeavesNothing) {
+  if (!has_unnamed_files(folder_)) GTEST_SKIP() << "this file system has no files without names";
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    OutputFile file(path("result.json"));
+    file.write(std::string(100'000, 'x'));
+    kill(getpid(), SIGKILL);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFSIGNALED(status));
+  EXPECT_EQ(names(), std::vector<std::string>{});
+}
+
+TEST_F(OutputFileTest, OfAdditionsOfSeveralProcessesNoneIsLost) {
+  constexpr int process_count = 4;
+  constexpr int additions = 25;
+  std::vector<pid_t> children;
+  for (int k = 0; k < process_count; ++k) {
+    children.push_back(fork());
+    ASSERT_GE(children.back(), 0);
+    if (children.back() != 0) continue;
+    for (int addition = 0; addition < additions; ++addition)
+      update_file(path("log"), [&] { return text_of_file(path("log")).value_or("") + "x"; });
+    _exit(0);
+  }
+  for (const auto child : children) {
+    int status = -1;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+  }
+  EXPECT_EQ(content(path("log")), std::string(process_count * additions, 'x'));
+  EXPECT_EQ(names(), std::vector<std::string>{"log"});
+}
+
+TEST_F(OutputFileTest, TheSameFileTwiceIsRefused) {
+  const auto are_refused = [&](const std::string& a, const std::string& b) {
+    try {
+      require_different_files(
+          std::vector<FileOption>{{"--output", a}, {"--profile", path("other")}, {"--trace", b}});
+    } catch (const InputError& error) {
+      EXPECT_NE(std::string(error.what()).find("--output and --trace"), std::string::npos) << error.what();
+      return true;
+    }
+    return false;
+  };
+  EXPECT_TRUE(are_refused(path("a"), path("a")));
+  EXPECT_TRUE(are_refused(path("a"), path("./b/../a")));
+  EXPECT_FALSE(are_refused(path("a"), path("b")));
+  EXPECT_FALSE(are_refused("", ""));
+  EXPECT_FALSE(are_refused("/dev/null", "/dev/null"));
+  std::ofstream(path("a")) << "text";
+  fs::create_symlink("a", path("link"));
+  fs::create_hard_link(path("a"), path("second"));
+  EXPECT_TRUE(are_refused(path("a"), path("link")));
+  EXPECT_TRUE(are_refused(path("second"), path("a")));
 }
 
 TEST_F(OutputFileTest, AMissingFolderCannotBeCreatedIn) {

@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "cg/base/errors.hpp"
+
 namespace cg2d {
 namespace {
 
@@ -76,6 +78,25 @@ TEST(NearestNameTest, IsTheOneWithTheFewestWrongLetters) {
   EXPECT_EQ(nearest_name("bandwidth", names), "");
   EXPECT_EQ(nearest_name("", names), "");
   EXPECT_EQ(nearest_name("x", {}), "");
+}
+
+TEST(SaturatedTest, NothingOverflows) {
+  constexpr auto most = std::numeric_limits<std::int64_t>::max();
+  EXPECT_EQ(saturated(12.9), 12);
+  EXPECT_EQ(saturated(9.3e18), most);
+  EXPECT_EQ(saturated(std::nan("")), most);
+  EXPECT_EQ(saturated_sum(1, 2), 3);
+  EXPECT_EQ(saturated_sum(most, 0), most);
+  EXPECT_EQ(saturated_sum(most, 1), most);
+  EXPECT_EQ(saturated_sum(most, most), most);
+}
+
+TEST(GridTest, ItsRanksHaveNumbers) {
+  EXPECT_EQ(grid_from("3x5"), (comm::ProcessGrid{.columns = 3, .rows = 5}));
+  EXPECT_EQ(grid_of(65536, 32767).rank_count(), 2147418112);
+  for (const auto* const text : {"65536x65536", "2147483647x2", "0x1", "-1x-1", "rule"})
+    EXPECT_THROW(grid_from(text), InputError) << text;
+  EXPECT_THROW(grid_of(std::int64_t{1} << 62, 4), InputError);
 }
 
 }  // namespace

@@ -132,7 +132,7 @@ class Usage(ErrorTest):
                 self.assertTrue(self.assert_fails(outcome, USAGE, f"--grid {grid}").endswith(f": {valid}"), outcome)
 
     def test_a_grid_whose_product_overflows_does_not_match(self):
-        self.assert_fails(run_program(1, "run", "--class", "S", "--grid", "65536x65536"), USAGE, "valid", "1x1")
+        self.assert_fails(run_program(1, "run", "--class", "S", "--grid", "65536x65536"), USAGE, "--grid 65536x65536", "valid")
 
     def test_columns_that_do_not_divide_list_the_valid_grids(self):
         for rank_count, columns, valid in (

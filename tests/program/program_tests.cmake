@@ -80,6 +80,10 @@ cg2d_add_program_test(export_mtx_test SCRIPT program/export_mtx_test.py TIMEOUT 
 cg2d_add_program_test(launcher_test SCRIPT program/launcher_test.py TIMEOUT 300)
 cg2d_add_program_test(several_hosts_test ALONE SCRIPT program/several_hosts_test.py TIMEOUT 600)
 set_tests_properties(several_hosts_test PROPERTIES SKIP_RETURN_CODE 77)
+cg2d_add_program_test(hostile_surroundings_test SCRIPT program/hostile_surroundings_test.py TIMEOUT 600)
+# Random inputs and kills: samples of the large numbers for which these tests have options.
+cg2d_add_program_test(fuzz_test SCRIPT program/fuzz_test.py LABELS thorough TIMEOUT 600)
+cg2d_add_program_test(kill_test ALONE SCRIPT program/kill_test.py LABELS thorough TIMEOUT 600)
 
 if(CG2D_BUILD_BENCH)
   cg2d_add_program_test(bench_figures_test SCRIPT scripts/bench_figures_test.py LABELS thorough TIMEOUT 300)

@@ -101,6 +101,28 @@ class Readers(ReportParts):
             self.refusal(BAD_DATA, why, results.read_results, [self.file(text)])
         self.refusal(NO_INPUT, "No such file", results.read_results, [self.folder / "none"])
 
+    def test_texts_that_no_program_writes(self):
+        text = json.dumps(self.sweep[0])
+        for wrong, why in (
+            ("[" * 100_000 + "]" * 100_000, "nested in more than 100 levels"),
+            (text.replace('"outer_steps": [', '"outer_steps": [{"step": "one", "zeta": [], "rnorm": {}}, '), "outer_steps.0"),
+            (text.replace('"outer_steps": [', '"outer_steps": [null, '), "outer_steps.0"),
+            (text.replace('"class": "S"', '"class": "$x$"'), "problem.class"),
+            (text.replace('"time_s": ', '"time_s": 1e999, "other": '), "out of range"),
+            (text.replace('"cg_steps": ', '"cg_steps": NaN, "other": '), "not JSON|neither JSON"),
+        ):
+            self.refusal(BAD_DATA, why, results.read_results, [self.file(wrong)])
+
+    def test_halves_of_characters_and_dollar_signs_are_drawn(self):
+        lines = [copy.deepcopy(document) for document in self.sweep]
+        for document in lines:
+            document["configuration"]["kernel"] = "\ud800 $k$ $"
+            document["environment"]["nodes"][0]["processor"] = "$\\frac$ \udfff"
+        path = write_lines(self.folder / "sweep.jsonl", lines)
+        self.assertIn("\\ud800", path.read_text())
+        outcome = run_command([sys.executable, PROJECT / "scripts/report", path, "-o", self.folder / "page.html"])
+        self.assertEqual(outcome.exit_code, SUCCESS, outcome)
+
     def test_numbers_that_cannot_be(self):
         def wrong(change):
             document = copy.deepcopy(self.sweep[0])

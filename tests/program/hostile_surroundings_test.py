@@ -1,0 +1,263 @@
+"""Limits of the system, other processes, signals, and options that contradict each other: the program ends with the right
+code and one line, and changes no file that it refuses."""
+
+import json
+import os
+import pathlib
+import resource
+import signal
+import stat
+import subprocess
+import sys
+import tempfile
+import threading
+import unittest
+
+from program_runner import (
+    CANNOT_CREATE,
+    CANNOT_WRITE,
+    INTERRUPTED,
+    MEMORY,
+    PROGRAM,
+    PROJECT,
+    SUCCESS,
+    UNAVAILABLE,
+    USAGE,
+    BackgroundRun,
+    ProgramTest,
+    launch_words,
+    run_command,
+    run_program,
+)
+
+BAD_DATA = 65
+DEEP = "[" * 100_000 + "]" * 100_000
+
+
+class InFolder(ProgramTest):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def file(self, name, text=None):
+        path = self.folder / name
+        if text is not None:
+            path.write_text(text)
+        return path
+
+    def names(self):
+        return sorted(path.name for path in self.folder.iterdir())
+
+    def assert_refused(self, code, pattern, outcome):
+        self.assertEqual(outcome.exit_code, code, outcome)
+        (line,) = outcome.error_lines()
+        self.assertRegex(line, pattern)
+
+
+class Inputs(InFolder):
+    def test_texts_that_are_nested_deeply(self):
+        for text in (DEEP, '{"a":' * 100_000, '{"schema_version":1,"conditions":' + DEEP + "}"):
+            deep = self.file("deep.json", text)
+            for words in (
+                ("run", "--class", "S", "--profile", deep),
+                ("tune", "--class", "S", "--profile", deep),
+                ("model", "--machine", deep),
+                ("model", "--calibrate", "--class", "S", "--machine", deep),
+                ("sweep", "--class", "S", "--output", deep),
+                ("sweep", "--show", deep),
+                ("export", deep),
+                ("compare", deep, deep),
+            ):
+                self.assert_refused(USAGE, r"nested in more than 100 levels|is no result", run_program(0, *words))
+            self.assertEqual(deep.read_text(), text)
+
+    def test_report_of_texts_that_are_nested_deeply(self):
+        deep = self.file("deep.json", DEEP)
+        page = self.file("page.html")
+        self.assert_refused(
+            BAD_DATA, "nested in more than 100 levels", run_command([sys.executable, PROJECT / "scripts/report", deep, "-o", page])
+        )
+        self.assertFalse(page.exists())
+
+    def test_a_single_result_is_never_the_file_of_a_sweep(self):
+        file = self.file("run.json")
+        self.run_well(0, "run", "--class", "S", "--format", "json", "--output", file)
+        compact = self.file("compact.json", json.dumps(json.loads(file.read_text())))
+        line = self.file("line.json", compact.read_text() + "\n")
+        for path in (file, compact, line):
+            text = path.read_text()
+            for _ in range(2):
+                self.assert_refused(USAGE, "single run", run_program(0, "sweep", "--class", "S", "--output", path))
+                self.assertEqual(path.read_text(), text)
+
+    def test_files_without_results(self):
+        empty = self.file("empty.json", "")
+        output = self.file("output.csv")
+        self.assert_refused(USAGE, "holds no result", run_program(0, "export", empty, "--output", output))
+        self.assert_refused(USAGE, "holds no result", run_program(0, "sweep", "--show", empty))
+        self.assertEqual(self.names(), ["empty.json"])
+
+    def test_exit_codes_of_a_file_are_those_of_the_program(self):
+        file = self.file("sweep.jsonl")
+        self.run_well(0, "sweep", "--class", "S", "--repeat", "1", "--output", file)
+        self.file("sweep.jsonl", file.read_text().replace('"exit_code":0', '"exit_code":42'))
+        self.assert_refused(USAGE, "exit_code is 42", run_program(0, "sweep", "--show", file))
+
+    def test_a_prediction_without_end_is_none(self):
+        """A finished run has a result that can be read, whatever the machine's description says."""
+        file = self.file("run.json")
+        self.run_well(0, "run", "--class", "S", "--format", "json", "--output", file)
+        document = json.loads(file.read_text())
+        phases = {phase: None for phase in document["phases"]["ranks"][0]["phases"]}
+        document["prediction"] = {"machine": "made up", "total_s": None, "phases": phases}
+        self.file("run.json", json.dumps(document))
+        self.run_well(0, "export", file)
+        self.run_well(0, "compare", file, file)
+
+
+class Options(InFolder):
+    def test_grids_that_no_machine_has(self):
+        for grid in ("65536x65536", "2147483647x2147483647", "1048577x1"):
+            self.assert_refused(USAGE, f"grid", run_program(0, "model", "--machine", "cp-pacs", "--grid", grid))
+        self.assert_refused(USAGE, "65536", run_program(0, "run", "--class", "S", "--grid", "65536x65536"))
+
+    def test_words_that_a_command_refuses_are_not_named_as_valid(self):
+        for command, valid in (("run", ["auto", "rule"]), ("pingpong", ["auto"]), ("model", []), ("tune", [])):
+            outcome = run_program(0, command, "--class", "S", "--grid", "ruler")
+            self.assert_refused(USAGE, "--grid ruler: must be PXxPY", outcome)
+            for word in ("auto", "rule"):
+                self.assertEqual(f"or {word}" in outcome.stderr, word in valid, outcome)
+
+    def test_estimates_do_not_overflow(self):
+        words = ["run", "--n", "2147483647", "--nonzer", "2147483647", "--shift", "10", "--niter", "1"]
+        plan = self.run_well(0, *words, "--dry-run", "--format", "json").document()["plan"]
+        self.assertFalse(plan["fits"])
+        self.assertGreater(plan["memory_bytes"], 9e18)
+        self.assertTrue(all(count >= 0 for count in plan["memory_per_rank_bytes"].values()), plan)
+        self.assertNotIn("-", self.run_well(0, *words, "--dry-run", "--kernel", "scalar").stdout.split("Memory")[1][:200])
+        self.assert_refused(MEMORY, "not enough memory", run_program(0, *words))
+
+    def test_one_file_for_two_outputs(self):
+        run = ["run", "--class", "S", "--format", "json"]
+        one, link = self.file("one"), self.file("link")
+        link.symlink_to("one")
+        for words in (("--trace", one), ("--export-mtx", one), ("--profile", one), ("--trace", self.folder / "." / "one")):
+            self.assert_refused(USAGE, "name the same file", run_program(0, *run, "--output", one, *words))
+        self.assert_refused(USAGE, "name the same file", run_program(0, *run, "--trace", one, "--export-mtx", link))
+        self.assertEqual(self.names(), ["link"])
+        self.run_well(0, *run, "--output", "/dev/null", "--export-mtx", "/dev/null")
+
+    def test_an_output_keeps_its_mode(self):
+        output = self.file("run.json", "the old one")
+        output.chmod(0o600)
+        self.run_well(0, "run", "--class", "S", "--output", output)
+        self.assertEqual(stat.S_IMODE(output.stat().st_mode), 0o600)
+        self.assertIn("SUCCESSFUL", output.read_text())
+
+    @unittest.skipUnless(os.geteuid() == 0, "only root can make links of other users")
+    def test_links_of_other_users_are_refused(self):
+        precious = self.file("precious", "")
+        link = self.file("link")
+        link.symlink_to(precious)
+        os.chown(link, 65534, 65534, follow_symlinks=False)
+        for words in (("run", "--class", "S"), ("sweep", "--class", "S")):
+            self.assert_refused(CANNOT_CREATE, "link of another user", run_program(0, *words, "--output", link))
+        self.assertEqual(precious.read_text(), "")
+
+
+def limited(limit, value):
+    return lambda: resource.setrlimit(limit, (value, value))
+
+
+class Limits(InFolder):
+    def test_a_file_size_limit_is_an_error_of_writing(self):
+        # MPI has files of its own, of 4.3 MB.
+        command = [PROGRAM, "run", "--class", "W", "--export-mtx", str(self.file("matrix.mtx"))]
+        limit = limited(resource.RLIMIT_FSIZE, 6_000_000)
+        ended = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, preexec_fn=limit)
+        self.assertEqual(ended.returncode, CANNOT_WRITE, ended)
+        self.assertRegex(ended.stderr, "cannot write .*File too large")
+        self.assertEqual(self.names(), [])
+
+    def test_openmp_grants_fewer_threads(self):
+        surroundings = {**os.environ, "OMP_THREAD_LIMIT": "2", "OMP_DYNAMIC": "true"}
+        outcome = run_program(0, "run", "--class", "S", "--threads", "4", env=surroundings)
+        self.assert_refused(UNAVAILABLE, "--threads 4: OMP_THREAD_LIMIT allows 2", outcome)
+        self.run_well(0, "run", "--class", "S", "--threads", "2", env=surroundings)
+
+    def test_quotas_and_limits_of_control_groups(self):
+        """In a name space where /sys/fs/cgroup is made up."""
+        groups = self.folder / "groups"
+        groups.mkdir()
+        for name, text in (
+            ("cpu.max", "200000 100000"),
+            ("memory.max", "3000000000"),
+            ("memory.current", "2900000000"),
+            ("memory.stat", "inactive_file 2000000000"),
+        ):
+            (groups / name).write_text(text + "\n")
+        mount = ["unshare", "--mount", "sh", "-c", 'mount --bind "$0" /sys/fs/cgroup && exec "$@"', str(groups)]
+        if subprocess.run([*mount, "true"], capture_output=True, check=False).returncode != 0:
+            self.skipTest("name spaces cannot be made here")
+        cores = len(os.sched_getaffinity(0))
+        words = ["run", "--class", "S", "--format", "json"]
+        outcome = run_command([*mount, *launch_words(3), PROGRAM, *words])
+        self.assertEqual(outcome.exit_code, SUCCESS, outcome)
+        document = outcome.document()
+        self.assertEqual(document["environment"]["nodes"][0]["cores"], min(cores, 2))
+        self.assertEqual(document["environment"]["waiting"], "yield")
+        if cores > 2:
+            self.assertIn("time of 2 processors", " ".join(document["warnings"]))
+        (groups / "memory.stat").write_text("inactive_file 0\n")
+        outcome = run_command([*mount, PROGRAM, "run", "--class", "B"])
+        self.assert_refused(MEMORY, "100 MB are available", outcome)
+
+
+class OtherProcesses(InFolder):
+    def test_two_that_tune_at_once(self):
+        profile = self.file("profile.json")
+        commands = [("tune", "--class", "S", "--grid", "1x1", "--threads", threads, "--profile", profile) for threads in "12"]
+        threads = [threading.Thread(target=self.run_well, args=(0, *words)) for words in commands]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        (processor,) = json.loads(profile.read_text())["processors"].values()
+        self.assertEqual(sorted(case["threads"] for case in processor["cases"]), [1, 2])
+        self.assertEqual(self.names(), ["profile.json"])
+
+
+class Signals(InFolder):
+    def signalled(self, rank_count, number):
+        output = self.file("result.json")
+        words = ["run", "--class", "C", "--format", "json", "--output", output, "--trace", self.file("trace.json")]
+        with BackgroundRun(rank_count, *words) as run:
+            run.wait_for("generating class C")
+            for process in run.ranks() or [run.launcher]:
+                os.kill(process, number)
+            outcome = run.finish()
+        self.assertEqual(outcome.exit_code, INTERRUPTED, outcome)
+        return [line for line in outcome.stderr.splitlines() if line.startswith("cg2d: interrupted by a signal")]
+
+    def test_before_the_timed_region(self):
+        for number in (signal.SIGINT, signal.SIGTERM):
+            for rank_count in (0, 2):
+                self.assertEqual(len(self.signalled(rank_count, number)), 1)
+                self.assertEqual(self.names(), [])
+
+
+class Aborts(InFolder):
+    def test_the_message_of_a_rank_that_aborts_arrives(self):
+        """A rank that runs out of memory while the others do not know takes them all along."""
+        for _ in range(8):
+            with BackgroundRun(2, "run", "--class", "B", "--grid", "1x2") as run:
+                run.wait_for("generating class B")
+                resource.prlimit(run.ranks()[-1], resource.RLIMIT_AS, (1 << 20, 1 << 20))
+                outcome = run.finish()
+            self.assertEqual(outcome.exit_code, MEMORY, outcome)
+            self.assertRegex(outcome.stderr, r"cg2d: out of memory on rank \d")
+
+
+if __name__ == "__main__":
+    unittest.main()
