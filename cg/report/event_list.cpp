@@ -15,7 +15,6 @@
 namespace cg2d {
 namespace {
 
-
 struct FamilyRow {
   EventFamily family;
   std::string_view title;

@@ -12,7 +12,6 @@
 namespace cg2d {
 namespace {
 
-
 Json range_json(const RankRange& range) { return {{"minimum", range.minimum}, {"maximum", range.maximum}}; }
 
 Json range_or_null(const std::optional<RankRange>& range) {
