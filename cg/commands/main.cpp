@@ -51,7 +51,7 @@ ExitCode run_program(int argument_count, char** arguments, cg2d::comm::RankGroup
 
 int main(int argument_count, char** arguments) {
   try {
-    cg2d::let_threads_sleep_if_crowded(argument_count, arguments);
+    cg2d::bound_thread_waiting(argument_count, arguments);
     const cg2d::comm::MpiSession session(argument_count, arguments);
     cg2d::keep_blas_on_one_thread();
     cg2d::comm::RankGroup group(MPI_COMM_WORLD);
