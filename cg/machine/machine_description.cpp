@@ -209,6 +209,7 @@ MachineDescription description_from(const Section& top) {
     const auto calibrated = top.section("calibrated");
     machine.calibrated_ranks = calibrated.count("ranks", 1);
     machine.calibrated_threads = calibrated.count("threads", 1);
+    machine.measured = record_in(calibrated.json);
   }
   return machine;
 }
@@ -256,6 +257,8 @@ Json json_of(const MachineDescription& machine) {
   if (machine.clock_hz > 0.0) json["clock_hz"] = machine.clock_hz;
   if (machine.calibrated_ranks > 0)
     json["calibrated"] = {{"ranks", machine.calibrated_ranks}, {"threads", machine.calibrated_threads}};
+  if (machine.calibrated_ranks > 0 && !machine.measured.date.empty())
+    json["calibrated"]["measured"] = json_of(machine.measured);
   json["network"] = {{"start_up_s", network.start_up_s},
                      {"bytes_per_s", network.bytes_per_s},
                      {"add_seconds_per_element", network.add_s_per_element},

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cg/timing/measurement_quality.hpp"
 #include "comm/schedule.hpp"
 
 namespace cg2d {
@@ -105,6 +106,7 @@ struct MachineDescription {
   int calibrated_ranks = 0;
   int calibrated_threads = 0;
   std::vector<TransportCost> transports{};  ///< the others; empty if not known
+  MeasurementRecord measured{};             ///< of a calibration
 
   /// The same machine through another transport: with its network where it is known, else unchanged.
   [[nodiscard]] MachineDescription through(std::string_view transport) const;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "cg/base/sample.hpp"
+#include "cg/timing/measurement_quality.hpp"
 
 namespace cg2d {
 namespace {
@@ -78,12 +79,19 @@ std::vector<std::vector<double>> race_turns(comm::RankGroup& group,
   return turns;
 }
 
+RaceResult race_with_spread(comm::RankGroup& group, std::span<const std::function<void()>> works,
+                            const RaceLimits& limits) {
+  RaceResult result;
+  for (auto& seconds : race_turns(group, works, limits)) {
+    result.spread = std::max(result.spread, spread_of_repeats(seconds));
+    result.medians.push_back(sample_of(std::move(seconds)).median);
+  }
+  return result;
+}
+
 std::vector<double> race(comm::RankGroup& group, std::span<const std::function<void()>> works,
                          const RaceLimits& limits) {
-  std::vector<double> medians;
-  for (auto& seconds : race_turns(group, works, limits))
-    medians.push_back(sample_of(std::move(seconds)).median);
-  return medians;
+  return race_with_spread(group, works, limits).medians;
 }
 
 }  // namespace cg2d

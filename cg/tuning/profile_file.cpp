@@ -20,7 +20,7 @@ ProfileFile::ProfileFile(const ProfileSource& source) {
   } else {
     throw InputError("no place for the profile: neither XDG_CACHE_HOME nor HOME is set; give --profile FILE");
   }
-  known_ = read();
+  known_ = read_profile(path_);
   const OutputFile writable(path_);
 }
 
@@ -28,6 +28,7 @@ void ProfileFile::add(const std::string& processor, const ProcessorProfile& foun
   auto& mine = known_[processor];
   mine.critical_vector_length = found.critical_vector_length;
   mine.curve = found.curve;
+  mine.measured = found.measured;
   for (const auto& tuned : found.cases) mine.put(tuned);
   write();
 }
@@ -37,15 +38,21 @@ void ProfileFile::add(const std::string& processor, const TransportCase& found) 
   write();
 }
 
-TuningProfile ProfileFile::read() const {
+int ProfileFile::remove(const std::string& name) {
+  const int count = remove_measurements(known_, name);
+  if (count > 0) write();
+  return count;
+}
+
+TuningProfile read_profile(const std::string& path) {
   try {
-    const auto text = text_of_file(path_);
+    const auto text = text_of_file(path);
     if (!text || text->empty()) return {};
     return parse_profile(*text);
   } catch (const InputError& error) {
     throw InputError(
-        fmt::format("--profile {}: is there, and no tuning profile: {}; name another file or remove it",
-                    path_, error.what()));
+        fmt::format("--profile {}: is there, and no tuning profile: {}; name another file or remove it", path,
+                    error.what()));
   }
 }
 

@@ -9,6 +9,9 @@
 
 namespace cg2d {
 
+/// The profile in a file, an empty one where there is none. Throws InputError for a file that is no profile.
+TuningProfile read_profile(const std::string& path);
+
 /// The file, for one process: the constructor finds out whether it can be written, before anything is
 /// measured.
 class ProfileFile {
@@ -22,9 +25,11 @@ class ProfileFile {
   /// These add to the file: other processors stay, and so do other cases of this one. They throw RunError.
   void add(const std::string& processor, const ProcessorProfile& found);
   void add(const std::string& processor, const TransportCase& found);
+  /// Removes the processor of that name, else the cases of the matrix of that name on all processors. Returns
+  /// the number of measurements removed; 0: the file stays as it is. Throws RunError.
+  int remove(const std::string& name);
 
  private:
-  [[nodiscard]] TuningProfile read() const;
   void write() const;
 
   std::string path_;
