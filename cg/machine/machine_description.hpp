@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cg/timing/measurement_quality.hpp"
+#include "cg/machine/measurement_record.hpp"
 #include "comm/schedule.hpp"
 
 namespace cg2d {

@@ -4,37 +4,10 @@
 #include <sys/resource.h>
 
 #include <algorithm>
-#include <array>
-#include <cmath>
-#include <ctime>
+#include <cstddef>
 #include <fstream>
-#include <nlohmann/json.hpp>
-#include <optional>
-
-#include "cg/base/errors.hpp"
 
 namespace cg2d {
-namespace {
-
-using Json = nlohmann::ordered_json;
-
-constexpr const char* date_format = "%Y-%m-%dT%H:%M:%SZ";
-
-/// Seconds since 1970; empty for a text that is no date.
-std::optional<std::time_t> seconds_of(const std::string& date) {
-  std::tm parts{};
-  const char* const end = strptime(date.c_str(), date_format, &parts);
-  if (end == nullptr || *end != '\0') return std::nullopt;
-  return timegm(&parts);
-}
-
-double number_in(const Json& json, const char* key) {
-  const auto value = json.at(key).get<double>();
-  if (!std::isfinite(value) || value < 0.0) throw InputError(fmt::format("{} is out of range", key));
-  return value;
-}
-
-}  // namespace
 
 double spread_of_repeats(std::vector<double> seconds) {
   constexpr std::size_t fewest = 4;
@@ -103,56 +76,6 @@ QualityWatch::ProcessorTicks QualityWatch::processor_ticks() {
     if (column == columns - 1) ticks.stolen = value;
   }
   return ticks;
-}
-
-Json json_of(const MeasurementRecord& record) {
-  Json json{{"date", record.date},
-            {"attempts", record.attempts},
-            {"switches_per_s", record.quality.switches_per_s},
-            {"steal_share", record.quality.steal_share},
-            {"spread", record.quality.spread}};
-  if (!record.disturbance.empty()) json["disturbance"] = record.disturbance;
-  return json;
-}
-
-MeasurementRecord record_in(const Json& json) {
-  if (!json.contains("measured")) return {};
-  const auto& measured = json.at("measured");
-  MeasurementRecord record{.date = measured.at("date").get<std::string>(),
-                           .attempts = measured.at("attempts").get<int>(),
-                           .quality = {.switches_per_s = number_in(measured, "switches_per_s"),
-                                       .steal_share = number_in(measured, "steal_share"),
-                                       .spread = number_in(measured, "spread")},
-                           .disturbance = measured.value("disturbance", std::string())};
-  if (!seconds_of(record.date)) throw InputError("date is out of range");
-  return record;
-}
-
-std::string date_now() {
-  const std::time_t now = std::time(nullptr);
-  std::tm parts{};
-  gmtime_r(&now, &parts);
-  std::array<char, 32> text{};
-  return {text.data(), std::strftime(text.data(), text.size(), date_format, &parts)};
-}
-
-std::string describe(const MeasurementRecord& record) {
-  if (record.date.empty()) return "of unknown date";
-  constexpr std::size_t day_length = 10;
-  const auto text = fmt::format("measured {}", record.date.substr(0, day_length));
-  return record.disturbance.empty() ? text : fmt::format("{}, disturbed: {}", text, record.disturbance);
-}
-
-std::string remark_on(const MeasurementRecord& record, const std::string& now) {
-  if (!record.disturbance.empty()) return describe(record);
-  // Half a year: kernels of the system, firmware and compilers change the figures a few times a year.
-  constexpr double most_days = 180.0;
-  constexpr double seconds_per_day = 86'400.0;
-  const auto begin = seconds_of(record.date);
-  const auto end = seconds_of(now);
-  if (!begin || !end) return {};
-  const double days = std::difftime(*end, *begin) / seconds_per_day;
-  return days > most_days ? fmt::format("{}, {:.0f} days ago", describe(record), days) : std::string();
 }
 
 }  // namespace cg2d

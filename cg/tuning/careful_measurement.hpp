@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "cg/timing/measurement_quality.hpp"
+#include "cg/machine/measurement_record.hpp"
 #include "comm/rank_group.hpp"
 
 namespace cg2d {

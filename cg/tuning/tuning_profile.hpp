@@ -10,9 +10,9 @@
 #include <string_view>
 #include <vector>
 
+#include "cg/machine/measurement_record.hpp"
 #include "cg/matrix/matrix_facts.hpp"
 #include "cg/solver/configuration.hpp"
-#include "cg/timing/measurement_quality.hpp"
 #include "comm/waiter.hpp"
 #include "kernels/spmv.hpp"
 
