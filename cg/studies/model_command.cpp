@@ -303,8 +303,7 @@ ExitCode calibrate_machine(const ModelOptions& options, comm::RankGroup& group) 
   const std::function<void(const std::string&)> say = [&](const std::string& stage) { progress.say(stage); };
   auto calibration = measure_carefully(
       group,
-      {.thread_count = configuration.thread_count,
-       .ranks_share_cores = environment.oversubscribed,
+      {.ranks_share_cores = environment.oversubscribed,
        .keeps_disturbed = options.keeps_disturbed,
        .say = say},
       "--calibrate",

@@ -98,8 +98,7 @@ ExitCode measure_profile(const TuneOptions& options, comm::RankGroup& group) {
   print(head_text(environment, options, group.size()));
   const std::function<void(const std::string&)> say = [&](const std::string& stage) { progress.say(stage); };
   const int thread_count = options.configuration.thread_count;
-  const CarefulConfig careful{.thread_count = thread_count,
-                              .ranks_share_cores = environment.oversubscribed,
+  const CarefulConfig careful{.ranks_share_cores = environment.oversubscribed,
                               .keeps_disturbed = options.keeps_disturbed || !options.profile.is_used,
                               .say = say};
   progress.say("rows of one length");

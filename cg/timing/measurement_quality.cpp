@@ -2,10 +2,13 @@
 
 #include <fmt/format.h>
 #include <sys/resource.h>
+#include <sys/time.h>
 
 #include <algorithm>
 #include <cstddef>
 #include <fstream>
+
+#include "cg/base/sample.hpp"
 
 namespace cg2d {
 
@@ -20,8 +23,8 @@ double spread_of_repeats(std::vector<double> seconds) {
 }
 
 std::string why_disturbed(const MeasurementQuality& quality, bool ranks_share_cores) {
-  // Beside one busy process a thread loses its processor some 200 times a second, for about 3 ms each (Linux
-  // 6.18, 4 cores). 25 times are 7 % of its time; a quiet machine has fewer than 5.
+  // Beside one busy process a thread loses its processor 300 times in a second of its own time, for about 3 ms
+  // each (Linux 6.18, 4 cores). 25 times are 7 % of the time; a quiet machine has fewer than 5.
   constexpr double most_switches_per_s = 25.0;
   constexpr double most_steal_share = 0.05;
   // A quiet machine's quartiles lie 1 to 10 % apart, and 20 % where virtual machines share its caches.
@@ -29,7 +32,8 @@ std::string why_disturbed(const MeasurementQuality& quality, bool ranks_share_co
   constexpr double percent = 100.0;
   if (!ranks_share_cores && quality.switches_per_s > most_switches_per_s) {
     return fmt::format(
-        "other processes took a thread's processor {:.0f} times a second (at most {:.0f} are taken for "
+        "other processes took a thread's processor {:.0f} times in a second of computing (at most {:.0f} are "
+        "taken for "
         "quiet)",
         quality.switches_per_s, most_switches_per_s);
   }
@@ -44,22 +48,28 @@ std::string why_disturbed(const MeasurementQuality& quality, bool ranks_share_co
   return {};
 }
 
-QualityWatch::QualityWatch() : first_switches_(involuntary_switches()), first_ticks_(processor_ticks()) {}
+QualityWatch::QualityWatch() : first_usage_(usage()), first_ticks_(processor_ticks()) {}
 
-MeasurementQuality QualityWatch::quality(comm::RankGroup& group, int thread_count, double spread) const {
-  const auto switches = static_cast<double>(involuntary_switches() - first_switches_);
+MeasurementQuality QualityWatch::quality(comm::RankGroup& group, double spread) const {
+  constexpr double least_s = 1e-3;
+  const auto last = usage();
+  const auto switches = static_cast<double>(last.involuntary_switches - first_usage_.involuntary_switches);
+  const double computed_s = std::max(last.computed_s - first_usage_.computed_s, least_s);
   const auto now = processor_ticks();
   const auto ticks = static_cast<double>(std::max<std::int64_t>(now.all - first_ticks_.all, 1));
-  return {.switches_per_s = group.maximum(switches / thread_count / std::max(watch_.seconds(), 1e-3)),
+  return {.switches_per_s = group.maximum(switches / computed_s),
           .steal_share = group.maximum(static_cast<double>(now.stolen - first_ticks_.stolen) / ticks),
           .spread = group.maximum(spread)};
 }
 
-/// Of all threads of this process.
-std::int64_t QualityWatch::involuntary_switches() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  return usage.ru_nivcsw;
+QualityWatch::Usage QualityWatch::usage() {
+  rusage used{};
+  getrusage(RUSAGE_SELF, &used);
+  const auto seconds_of = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
+  };
+  return {.computed_s = seconds_of(used.ru_utime) + seconds_of(used.ru_stime),
+          .involuntary_switches = used.ru_nivcsw};
 }
 
 /// The first line of /proc/stat (proc(5)): user, nice, system, idle, iowait, irq, softirq, steal. Zeros where

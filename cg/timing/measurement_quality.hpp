@@ -6,15 +6,14 @@
 #include <string>
 #include <vector>
 
-#include "cg/base/sample.hpp"
 #include "comm/rank_group.hpp"
 
 namespace cg2d {
 
 /// The machine's quiet during a measurement, and how well its repeats agree.
 struct MeasurementQuality {
-  /// Involuntary context switches per second and thread, of the rank that had most: another process took its
-  /// processor.
+  /// Involuntary context switches per second of computing, of the rank that had most: another process took its
+  /// processor. Not per second of the clock: the more processes there are, the less often a thread runs.
   double switches_per_s = 0.0;
   double steal_share = 0.0;  ///< share of the processors' time that the hypervisor took, of the worst node
   double spread = 0.0;       ///< of the repeats that spread most, see spread_of_repeats()
@@ -31,20 +30,24 @@ std::string why_disturbed(const MeasurementQuality& quality, bool ranks_share_co
 class QualityWatch {
  public:
   QualityWatch();
-  /// Collective; the same answer on every rank. thread_count: of each rank.
-  [[nodiscard]] MeasurementQuality quality(comm::RankGroup& group, int thread_count, double spread) const;
+  /// Collective; the same answer on every rank.
+  [[nodiscard]] MeasurementQuality quality(comm::RankGroup& group, double spread) const;
 
  private:
+  /// Of all threads of this process.
+  struct Usage {
+    double computed_s = 0.0;
+    std::int64_t involuntary_switches = 0;
+  };
   /// Ticks of all processors of the node.
   struct ProcessorTicks {
     std::int64_t all = 0;
     std::int64_t stolen = 0;
   };
-  static std::int64_t involuntary_switches();
+  static Usage usage();
   static ProcessorTicks processor_ticks();
 
-  Stopwatch watch_;
-  std::int64_t first_switches_;
+  Usage first_usage_;
   ProcessorTicks first_ticks_;
 };
 

@@ -14,7 +14,6 @@ namespace cg2d {
 
 /// The conditions of a measurement.
 struct CarefulConfig {
-  int thread_count = 1;            ///< of each rank
   bool ranks_share_cores = false;  ///< see why_disturbed()
   bool keeps_disturbed = false;    ///< the user wants the result whatever other processes do
   const std::function<void(const std::string&)>& say;  ///< gets a line per repetition
@@ -47,7 +46,7 @@ auto measure_carefully(comm::RankGroup& group, const CarefulConfig& config, cons
     ++record.attempts;
     const QualityWatch watch;
     auto result = measure();
-    record.quality = watch.quality(group, config.thread_count, result.spread);
+    record.quality = watch.quality(group, result.spread);
     if (detail::accepts(group, config, what, why_unphysical(result), record))
       return {.result = std::move(result), .record = std::move(record)};
   }

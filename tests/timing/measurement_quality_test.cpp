@@ -15,7 +15,7 @@ TEST(SpreadOfRepeatsTest, IsThatOfTheQuartiles) {
 
 TEST(WhyDisturbedTest, NamesWhatTookTheProcessor) {
   EXPECT_EQ(why_disturbed({.switches_per_s = 4.0, .steal_share = 0.01, .spread = 0.1}, false), "");
-  EXPECT_NE(why_disturbed({.switches_per_s = 180.0}, false).find("180 times a second"), std::string::npos);
+  EXPECT_NE(why_disturbed({.switches_per_s = 180.0}, false).find("180 times in a second"), std::string::npos);
   EXPECT_NE(why_disturbed({.steal_share = 0.2}, false).find("hypervisor took 20 %"), std::string::npos);
   EXPECT_NE(why_disturbed({.spread = 0.5}, false).find("50 % apart"), std::string::npos);
 }
