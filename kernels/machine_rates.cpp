@@ -52,61 +52,32 @@ SumLoop widest_loop() {
   return &sum_portable;
 }
 
-/// The numbers that one thread reads: integers, so that every sum is exact.
-struct Part {
-  double* numbers = nullptr;
-  std::size_t count = 0;
-  double expected_sum = 0.0;  // of one pass
-  double sum = 0.0;           // of one batch
-
-  void write() {
-    constexpr std::size_t period = 7;
-    for (std::size_t k = 0; k < count; ++k) {
-      numbers[k] = static_cast<double>(k % period);
-      expected_sum += numbers[k];
-    }
-  }
-  void read(SumLoop loop, int pass_count) {
-    sum = 0.0;
-    for (int pass = 0; pass < pass_count; ++pass) sum += loop(numbers, count);
-  }
-};
-
-std::vector<Part> split(PageBuffer<double>& numbers, int part_count) {
-  const std::size_t count = numbers.size() / static_cast<std::size_t>(part_count);
-  std::vector<Part> parts;
-  parts.reserve(static_cast<std::size_t>(part_count));
-  for (int part = 0; part < part_count; ++part)
-    parts.push_back({.numbers = numbers.data() + static_cast<std::size_t>(part) * count, .count = count});
-  return parts;
-}
-
 // ---------------------------------------------------------------- arithmetic rate
 
 // Enough for two units with a latency of four or five clocks; they and two constants fit into 16 registers.
 constexpr std::size_t chains = 12;
-constexpr std::int64_t steps_per_batch = 200'000;
+constexpr std::int64_t steps_per_pass = 200'000;
 constexpr std::int64_t flops_per_element = 2;
 
-/// The result of one thread in one batch.
+/// The result of one thread.
 struct ChainResult {
   double sum = 0.0;  // 2 for every element of every chain
   std::int64_t element_count = 0;
 };
-using ChainLoop = ChainResult (*)(double factor, double addend);
+using ChainLoop = ChainResult (*)(double factor, double addend, std::int64_t step_count);
 
 // Computes x := factor x + addend again and again. The chains begin with different numbers: otherwise a
 // compiler could make one chain do for all. A macro, because an attribute cannot be a template argument.
 // NOLINTNEXTLINE(cppcoreguidelines-macro-usage)
 #define CG2D_CHAIN_LOOP(function, attribute, vector_byte_count)                                 \
-  attribute ChainResult function(double factor, double addend) {                                \
+  attribute ChainResult function(double factor, double addend, std::int64_t step_count) {       \
     using Vector [[gnu::vector_size(vector_byte_count)]] = double;                              \
     constexpr std::size_t lanes = sizeof(Vector) / sizeof(double);                              \
     const Vector factors = Vector{} + factor;                                                   \
     const Vector addends = Vector{} + addend;                                                   \
     Vector values[chains];                                                                      \
     for (std::size_t k = 0; k < chains; ++k) values[k] = Vector{} + static_cast<double>(k);     \
-    for (std::int64_t step = 0; step < steps_per_batch; ++step)                                 \
+    for (std::int64_t step = 0; step < step_count; ++step)                                      \
       for (std::size_t k = 0; k < chains; ++k) values[k] = values[k] * factors + addends;       \
     ChainResult result{.sum = 0.0, .element_count = static_cast<std::int64_t>(chains * lanes)}; \
     for (const auto& value : values)                                                            \
@@ -142,65 +113,74 @@ double ReadBandwidth::at(std::int64_t byte_count) {
 
 double ReadBandwidth::measure(std::int64_t byte_count) const {
   constexpr int batch_count = 16;
-  constexpr std::int64_t batch_byte_count = std::int64_t{1} << 25;  // far longer than the barrier after it
-  const auto threads = static_cast<std::size_t>(thread_count_);
-  const std::size_t steps =
-      static_cast<std::size_t>(byte_count) / (sizeof(double) * doubles_per_step * threads);
-  PageBuffer<double> numbers(std::max<std::size_t>(steps, 1) * doubles_per_step * threads);
-  const auto read_byte_count = static_cast<std::int64_t>(numbers.size() * sizeof(double));
-  const int pass_count = static_cast<int>(std::max<std::int64_t>(batch_byte_count / read_byte_count, 1));
-
-  auto parts = split(numbers, thread_count_);
-  const SumLoop loop = widest_loop();
+  constexpr std::int64_t batch_byte_count = std::int64_t{1}
+                                            << 25;  // far longer than a barrier of the threads
+  ReadWork work(thread_count_, byte_count);
+  const auto pass_count = std::max<std::int64_t>(batch_byte_count / work.byte_count(), 1);
   double shortest_s = std::numeric_limits<double>::infinity();
   bool is_right = true;
-#pragma omp parallel num_threads(thread_count_) if (thread_count_ > 1)
-  {
-#pragma omp for schedule(static, 1)
-    for (int part = 0; part < thread_count_; ++part) parts[static_cast<std::size_t>(part)].write();
-    for (int batch = 0; batch < batch_count; ++batch) {
-      const auto start = std::chrono::steady_clock::now();
-#pragma omp for schedule(static, 1)
-      for (int part = 0; part < thread_count_; ++part)
-        parts[static_cast<std::size_t>(part)].read(loop, pass_count);
-#pragma omp single
-      {
-        shortest_s = std::min(
-            shortest_s, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
-        for (const auto& part : parts) is_right = is_right && part.sum == part.expected_sum * pass_count;
-      }
-    }
+  for (int batch = 0; batch < batch_count; ++batch) {
+    const auto start = std::chrono::steady_clock::now();
+    is_right = work.read(pass_count) && is_right;
+    shortest_s =
+        std::min(shortest_s, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
   }
   if (!is_right) throw std::runtime_error("the loop that measures the read bandwidth has a wrong sum");
   constexpr double bytes_per_gigabyte = 1e9;
-  return static_cast<double>(read_byte_count) * pass_count / shortest_s / bytes_per_gigabyte;
+  return static_cast<double>(work.byte_count() * pass_count) / shortest_s / bytes_per_gigabyte;
 }
 
-double arithmetic_rate(int thread_count) {
-  constexpr int batch_count = 8;
+ReadWork::ReadWork(int thread_count, std::int64_t byte_count) {
+  const auto threads = static_cast<std::size_t>(thread_count);
+  const std::size_t steps =
+      static_cast<std::size_t>(byte_count) / (sizeof(double) * doubles_per_step * threads);
+  const std::size_t count = std::max<std::size_t>(steps, 1) * doubles_per_step;  // of each thread
+  numbers_ = PageBuffer<double>(count * threads);
+  for (std::size_t part = 0; part < threads; ++part)
+    parts_.push_back({.numbers = numbers_.data() + part * count, .count = count});
+#pragma omp parallel for num_threads(thread_count) schedule(static, 1) if (thread_count > 1)
+  for (int index = 0; index < thread_count; ++index) {
+    auto& part = parts_[static_cast<std::size_t>(index)];
+    constexpr std::size_t period = 7;
+    for (std::size_t k = 0; k < part.count; ++k) {
+      part.numbers[k] = static_cast<double>(k % period);
+      part.expected_sum += part.numbers[k];
+    }
+  }
+}
+
+bool ReadWork::read(std::int64_t pass_count) {
+  const SumLoop loop = widest_loop();
+  const int thread_count = static_cast<int>(parts_.size());
+  // The same schedule as that of writing: each thread reads its own part.
+#pragma omp parallel for num_threads(thread_count) schedule(static, 1) if (thread_count > 1)
+  for (int index = 0; index < thread_count; ++index) {
+    auto& part = parts_[static_cast<std::size_t>(index)];
+    double sum = 0.0;
+    for (std::int64_t pass = 0; pass < pass_count; ++pass) sum += loop(part.numbers, part.count);
+    part.sum = sum;
+  }
+  return std::ranges::all_of(parts_, [&](const auto& part) {
+    return part.sum == part.expected_sum * static_cast<double>(pass_count);
+  });
+}
+
+std::int64_t ArithmeticWork::flop_count() const {
+  return widest_chain()(0.0, 0.0, 1).element_count * steps_per_pass * flops_per_element * thread_count_;
+}
+
+bool ArithmeticWork::compute(std::int64_t pass_count) const {
   constexpr double factor = 0.5;
   constexpr double addend = 1.0;
   constexpr double fixed_point = addend / (1.0 - factor);
   const ChainLoop loop = widest_chain();
-  std::vector<ChainResult> results(static_cast<std::size_t>(thread_count));
-  double shortest_s = std::numeric_limits<double>::infinity();
-  for (int batch = 0; batch < batch_count; ++batch) {
-    const auto start = std::chrono::steady_clock::now();
-#pragma omp parallel for num_threads(thread_count) schedule(static, 1) if (thread_count > 1)
-    for (int thread = 0; thread < thread_count; ++thread)
-      results[static_cast<std::size_t>(thread)] = loop(factor, addend);
-    shortest_s =
-        std::min(shortest_s, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
-  }
-  std::int64_t element_count = 0;
-  for (const auto& result : results) {
-    if (result.sum != fixed_point * static_cast<double>(result.element_count))
-      throw std::runtime_error("the loop that measures the arithmetic rate has a wrong result");
-    element_count += result.element_count;
-  }
-  constexpr double flops_per_gigaflop = 1e9;
-  return static_cast<double>(element_count * steps_per_batch * flops_per_element) / shortest_s /
-         flops_per_gigaflop;
+  std::vector<ChainResult> results(static_cast<std::size_t>(thread_count_));
+#pragma omp parallel for num_threads(thread_count_) schedule(static, 1) if (thread_count_ > 1)
+  for (int thread = 0; thread < thread_count_; ++thread)
+    results[static_cast<std::size_t>(thread)] = loop(factor, addend, pass_count * steps_per_pass);
+  return std::ranges::all_of(results, [](const auto& result) {
+    return result.sum == fixed_point * static_cast<double>(result.element_count);
+  });
 }
 
 }  // namespace cg2d::kernels

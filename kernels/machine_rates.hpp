@@ -4,19 +4,48 @@
 
 #include <cstdint>
 #include <map>
+#include <vector>
+
+#include "kernels/page_buffer.hpp"
 
 namespace cg2d::kernels {
 
-/// Measures the read bandwidth by summing up doubles, and keeps the rates that it has measured.
+/// Doubles in huge pages that several threads sum up again and again; they stay in the smallest cache that
+/// holds them.
+class ReadWork {
+ public:
+  /// thread_count: OpenMP threads, >= 1; each reads the part that it wrote first. byte_count is rounded down
+  /// to a few hundred bytes of each thread, at least one such step. Throws std::bad_alloc.
+  ReadWork(int thread_count, std::int64_t byte_count);
+
+  /// Bytes of one pass.
+  [[nodiscard]] std::int64_t byte_count() const {
+    return static_cast<std::int64_t>(numbers_.size() * sizeof(double));
+  }
+  /// Reads all of them `pass_count` times. False if a sum is wrong.
+  [[nodiscard]] bool read(std::int64_t pass_count);
+
+ private:
+  /// The numbers that one thread reads: integers, so that every sum is exact.
+  struct Part {
+    double* numbers = nullptr;
+    std::size_t count = 0;
+    double expected_sum = 0.0;  // of one pass
+    double sum = 0.0;           // of one batch
+  };
+  PageBuffer<double> numbers_;
+  std::vector<Part> parts_;
+};
+
+/// Measures the read bandwidth by ReadWork, and keeps the rates that it has measured.
 class ReadBandwidth {
  public:
-  /// thread_count: OpenMP threads, >= 1; each reads the part that it wrote first.
+  /// thread_count: OpenMP threads, >= 1.
   explicit ReadBandwidth(int thread_count) : thread_count_(thread_count) {}
 
-  /// GB/s (10^9 bytes) of reading `byte_count` bytes in huge pages again and again; they stay in the smallest
-  /// cache that holds them. Returns the best of several batches of passes. byte_count is rounded to a power
-  /// of 2^(1/4), and each such size is measured once. Cost: 0.5 to 4 GB of reading. Throws
-  /// std::runtime_error if a sum is wrong, std::bad_alloc.
+  /// GB/s (10^9 bytes) of reading `byte_count` bytes again and again: the best of several batches of passes.
+  /// byte_count is rounded to a power of 2^(1/4), and each such size is measured once. Cost: 0.5 to 4 GB of
+  /// reading. Throws std::runtime_error if a sum is wrong, std::bad_alloc.
   double at(std::int64_t byte_count);
 
  private:
@@ -26,9 +55,19 @@ class ReadBandwidth {
   std::map<long, double> measured_;  // GB/s by the size's exponent, in quarters
 };
 
-/// Gflop/s (10^9 multiplications and additions per second) in double precision of `thread_count` OpenMP
-/// threads together, by the widest fused multiply-adds that the processor has, all in registers; the best of
-/// several batches. Cost: some milliseconds. Throws std::runtime_error if a result is wrong.
-double arithmetic_rate(int thread_count);
+/// Multiplications and additions in double precision of `thread_count` OpenMP threads together, by the widest
+/// fused multiply-adds that the processor has, all in registers.
+class ArithmeticWork {
+ public:
+  explicit ArithmeticWork(int thread_count) : thread_count_(thread_count) {}
+
+  /// Multiplications and additions of one pass.
+  [[nodiscard]] std::int64_t flop_count() const;
+  /// Computes `pass_count` passes, a fraction of a millisecond each. False if a result is wrong.
+  [[nodiscard]] bool compute(std::int64_t pass_count) const;
+
+ private:
+  int thread_count_;
+};
 
 }  // namespace cg2d::kernels

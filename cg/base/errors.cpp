@@ -8,7 +8,7 @@ namespace cg2d {
 
 namespace {
 
-constexpr std::array<std::pair<ExitCode, std::string_view>, 12> names{
+constexpr std::array<std::pair<ExitCode, std::string_view>, 12> code_names{
     {{ExitCode::success, "success"},
      {ExitCode::regression, "regression"},
      {ExitCode::undecided, "undecided"},
@@ -25,11 +25,12 @@ constexpr std::array<std::pair<ExitCode, std::string_view>, 12> names{
 }  // namespace
 
 std::string_view status_name(ExitCode code) {
-  return std::ranges::find(names, code, &std::pair<ExitCode, std::string_view>::first)->second;
+  return std::ranges::find(code_names, code, &std::pair<ExitCode, std::string_view>::first)->second;
 }
 
 bool is_exit_code(int code) {
-  return std::ranges::any_of(names, [&](const auto& row) { return static_cast<int>(row.first) == code; });
+  return std::ranges::any_of(code_names,
+                             [&](const auto& row) { return static_cast<int>(row.first) == code; });
 }
 
 }  // namespace cg2d

@@ -10,16 +10,17 @@ namespace cg2d {
 
 /// Exit codes of the program, those of sysexits.h where it has one. Every rank ends with the same.
 enum class ExitCode {
-  success = 0,               ///< verified, or finished where there is nothing to verify against
-  regression = 1,            ///< cg2d compare found something that became slower
-  undecided = 2,             ///< cg2d compare found none, and cannot exclude one: too few or too noisy rounds
-  usage = 64,                ///< bad option, bad problem, grid that does not match the ranks
-  unavailable = 69,          ///< a kernel, transport, ... requested by name can't serve on this machine
-  internal = 70,             ///< a defect of cg2d
-  memory = 71,               ///< not enough memory
-  cannot_create = 73,        ///< output file cannot be created
-  cannot_write = 74,         ///< output cannot be written to its end
-  interrupted = 75,          ///< SIGINT or SIGTERM
+  success = 0,         ///< verified, or finished where there is nothing to verify against
+  regression = 1,      ///< cg2d compare found something that became slower
+  undecided = 2,       ///< cg2d compare found none, and cannot exclude one: too few or too noisy rounds
+  usage = 64,          ///< bad option, bad problem, grid that does not match the ranks
+  unavailable = 69,    ///< a kernel, transport, ... requested by name can't serve on this machine
+  internal = 70,       ///< a defect of cg2d
+  memory = 71,         ///< not enough memory
+  cannot_create = 73,  ///< output file cannot be created
+  cannot_write = 74,   ///< output cannot be written to its end
+  interrupted = 75,    ///< SIGINT or SIGTERM
+  try_again = 75,      ///< a measurement that other load on the machine disturbed; not the code of a run
   verification_failed = 82,  ///< zeta differs from the reference
   not_finite = 84,           ///< NaN or infinity in the computation
 };

@@ -129,7 +129,7 @@ ExitCode part(ExitCode code, std::optional<cg2d::ExitWatch>& watch) {
 
 int main(int argument_count, char** arguments) {
   try {
-    cg2d::let_threads_sleep_if_crowded(argument_count, arguments);
+    cg2d::bound_thread_waiting(argument_count, arguments);
     std::optional<cg2d::ExitWatch> watch;  // goes after the session, whose end it watches
     cg2d::expect_signals(rank_of_launcher() == 0);
     const cg2d::comm::MpiSession session(argument_count, arguments);

@@ -45,6 +45,8 @@ void add_model_options(CLI::App& parser, ModelArguments& arguments) {
       "--calibrate", options.calibrates,
       "measure this machine with the ranks that run, and write its description (to --machine FILE)");
   add_axis_option(parser, "threads", arguments.axes, "with --calibrate: threads of each rank");
+  parser.add_flag("--keep-disturbed", options.keeps_disturbed,
+                  "with --calibrate: save also what was measured beside other load; runs that use it say so");
   parser.add_flag("--progress", options.progress, "progress on stderr (a terminal gets it anyway)");
   parser.add_option("--format", options.format, "text or json");
   add_file_option(parser, "--output", options.output, "write the result to FILE");

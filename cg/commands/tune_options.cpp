@@ -31,12 +31,21 @@ void add_tune_options(CLI::App& tune, TuneArguments& arguments) {
   add_profile_options(tune, options.profile,
                       {.profile = "file for the result instead of the default one",
                        .no_profile = "write no profile: only print"});
+  tune.add_flag("--keep-disturbed", options.keeps_disturbed,
+                "save also what was measured beside other load; runs that use it say so");
+  tune.add_flag("--list", options.lists, "measure nothing: print the contents of the profile");
+  tune.add_option("--remove", options.removes,
+                  "measure nothing: remove a processor, or the cases of a matrix, as --list names them")
+      ->type_name("NAME");
   tune.add_flag("--progress", options.progress, "progress on stderr (a terminal gets it anyway)");
 }
 
 TuneOptions tune_options_from(const TuneArguments& arguments) {
   TuneOptions options = arguments.options;
   check_profile(options.profile);
+  if (options.lists && options.removes) throw InputError("--list and --remove do not go together");
+  if ((options.lists || options.removes) && !options.profile.is_used)
+    throw InputError("--list and --remove are about the profile; leave --no-profile out");
   options.problems = problem_classes(arguments.class_letters, {"A"});
   options.grids = named_grids("tune", arguments.grids);
   options.configuration = configuration_from(arguments.axes);

@@ -107,6 +107,7 @@ void describe(JsonFields& json, MachineDescription& machine) {
     json.object("calibrated", [&](JsonFields& inner) {
       inner.count("ranks", machine.calibrated_ranks, 1);
       inner.count("threads", machine.calibrated_threads, 1);
+      describe(inner, machine.measured);
     });
   }
   json.object("network", [&](JsonFields& inner) {

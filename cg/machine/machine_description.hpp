@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cg/machine/measurement_record.hpp"
 #include "comm/schedule.hpp"
 
 namespace cg2d {
@@ -103,6 +104,7 @@ struct MachineDescription {
   int calibrated_ranks = 0;
   int calibrated_threads = 0;
   std::vector<TransportCost> transports{};  ///< the others; empty if not known
+  MeasurementRecord measured{};             ///< of a calibration
 
   /// The same machine through another transport: with its network where it is known, else unchanged.
   [[nodiscard]] MachineDescription through(std::string_view transport) const;

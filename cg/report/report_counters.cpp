@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "cg/base/json_values.hpp"
+#include "cg/base/values.hpp"
 #include "cg/run/roofline.hpp"
 #include "cg/timing/papi_library.hpp"
 
@@ -127,8 +128,23 @@ MachineLimits sum_of_limits(const RunReport& report) {
     sum.matrix_bytes_per_s += rank.limits.matrix_bytes_per_s;
     sum.vector_bytes_per_s += rank.limits.vector_bytes_per_s;
     sum.flops_per_s += rank.limits.flops_per_s;
+    sum.matrix_footprint_bytes += rank.limits.matrix_footprint_bytes;
+    sum.vector_footprint_bytes += rank.limits.vector_footprint_bytes;
   }
   return sum;
+}
+
+using Footprint = std::int64_t MachineLimits::*;
+
+std::int64_t largest_footprint(const RunReport& report, Footprint footprint) {
+  std::int64_t largest = 0;
+  for (const auto& rank : report.ranks) largest = std::max(largest, rank.limits.*footprint);
+  return largest;
+}
+
+nlohmann::ordered_json footprint_json(const RunReport& report, const MachineLimits& sum,
+                                      Footprint footprint) {
+  return {{"rank", largest_footprint(report, footprint)}, {"total", sum.*footprint}};
 }
 
 }  // namespace
@@ -250,8 +266,12 @@ std::string roofline_text(const RunReport& report) {
   const auto limits = sum_of_limits(report);
   std::string text = fmt::format(
       "\n Limits, all ranks at once: {:.1f} GB/s over the matrices, {:.1f} GB/s over the vectors, "
-      "{:.1f} Gflop/s\n {:<15} {:>12} {:>12} {:>9} {:>9} {:>12} {:>12} {:>9}\n",
-      limits.matrix_bytes_per_s / giga, limits.vector_bytes_per_s / giga, limits.flops_per_s / giga, "phase",
+      "{:.1f} Gflop/s\n measured with {} of matrix and {} of vectors on a rank, {} and {} in all\n"
+      " {:<15} {:>12} {:>12} {:>9} {:>9} {:>12} {:>12} {:>9}\n",
+      limits.matrix_bytes_per_s / giga, limits.vector_bytes_per_s / giga, limits.flops_per_s / giga,
+      format_bytes(largest_footprint(report, &MachineLimits::matrix_footprint_bytes)),
+      format_bytes(largest_footprint(report, &MachineLimits::vector_footprint_bytes)),
+      format_bytes(limits.matrix_footprint_bytes), format_bytes(limits.vector_footprint_bytes), "phase",
       "bytes", "flops", "GB/s", "Gflop/s", "limit us", "measured us", "share");
   const double steps = cg_step_count(report);
   const auto rank_count = static_cast<double>(report.ranks.size());
@@ -287,6 +307,8 @@ Json roofline_json(const RunReport& report) {
   return {{"matrix_bytes_per_s", limits.matrix_bytes_per_s},
           {"vector_bytes_per_s", limits.vector_bytes_per_s},
           {"flops_per_s", limits.flops_per_s},
+          {"matrix_footprint_bytes", footprint_json(report, limits, &MachineLimits::matrix_footprint_bytes)},
+          {"vector_footprint_bytes", footprint_json(report, limits, &MachineLimits::vector_footprint_bytes)},
           {"phases", std::move(phases)}};
 }
 

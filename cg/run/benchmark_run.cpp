@@ -285,6 +285,26 @@ void BenchmarkRun::choose() {
   report_.binding = binding_->result();
   if (!grid_shortlist_.grids.empty()) try_grids();
   predict_phases();
+  remark_on_measurements();
+}
+
+/// One line for an old or poor profile or calibration that this run uses.
+void BenchmarkRun::remark_on_measurements() {
+  const auto now = date_now();
+  const auto& choice = report_.kernel_choice;
+  const bool uses_profile =
+      choice.kernel_origin == ChoiceOrigin::profile || choice.tuning_origin == ChoiceOrigin::profile;
+  if (uses_profile) {
+    const auto remark =
+        remark_on(report_.profile.processor->record_for(source_->facts().key, configuration()), now);
+    if (!remark.empty())
+      report_.warnings.push_back(fmt::format("the profile is {}; cg2d tune renews it", remark));
+  }
+  if (!report_.prediction) return;
+  if (const auto remark = remark_on(machine_->measured, now); !remark.empty()) {
+    report_.warnings.push_back(
+        fmt::format("the calibration is {}; cg2d model --calibrate renews it", remark));
+  }
 }
 
 /// The communicator of the transport that was named, or that wins the trial.

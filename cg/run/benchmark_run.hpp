@@ -50,6 +50,7 @@ class BenchmarkRun {
  private:
   void load_machine();
   void predict_phases();
+  void remark_on_measurements();
   void check_choices();
   [[nodiscard]] const Configuration& configuration() const { return report_.configuration; }
   void take_grid(const comm::ProcessGrid& grid);

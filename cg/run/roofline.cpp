@@ -1,8 +1,11 @@
 #include "cg/run/roofline.hpp"
 
 #include <algorithm>
+#include <optional>
 
+#include "cg/base/agreement.hpp"
 #include "cg/run/run_report.hpp"
+#include "cg/timing/common_batches.hpp"
 #include "kernels/machine_rates.hpp"
 
 namespace cg2d {
@@ -52,16 +55,21 @@ PhaseWork local_work(const PhaseRow& phase, const RankResult& rank, const RankTi
 
 MachineLimits measure_limits(comm::RankGroup& group, int thread_count, std::int64_t matrix_bytes,
                              std::int64_t vector_bytes) {
-  constexpr double bytes_per_gigabyte = 1e9;
   constexpr std::int64_t least_bytes = 4096;  // of a rank without rows
   MachineLimits limits;
-  kernels::ReadBandwidth bandwidth(thread_count);
-  group.barrier();
-  limits.matrix_bytes_per_s = bytes_per_gigabyte * bandwidth.at(std::max(matrix_bytes, least_bytes));
-  group.barrier();
-  limits.vector_bytes_per_s = bytes_per_gigabyte * bandwidth.at(std::max(vector_bytes, least_bytes));
-  group.barrier();
-  limits.flops_per_s = bytes_per_gigabyte * kernels::arithmetic_rate(thread_count);
+  const auto read_rate = [&](std::int64_t byte_count, std::int64_t& footprint_bytes) {
+    std::optional<kernels::ReadWork> reading;
+    agree_on(group, [&] { reading.emplace(thread_count, std::max(byte_count, least_bytes)); });
+    footprint_bytes = reading->byte_count();
+    return static_cast<double>(footprint_bytes) *
+           common_pass_rate(group, [&](std::int64_t pass_count) { return reading->read(pass_count); });
+  };
+  limits.matrix_bytes_per_s = read_rate(matrix_bytes, limits.matrix_footprint_bytes);
+  limits.vector_bytes_per_s = read_rate(vector_bytes, limits.vector_footprint_bytes);
+  const kernels::ArithmeticWork arithmetic(thread_count);
+  limits.flops_per_s =
+      static_cast<double>(arithmetic.flop_count()) *
+      common_pass_rate(group, [&](std::int64_t pass_count) { return arithmetic.compute(pass_count); });
   return limits;
 }
 

@@ -15,16 +15,19 @@ struct RankTimes;
 
 /// The limits of one rank while all ranks work.
 struct MachineLimits {
-  double matrix_bytes_per_s = 0.0;  ///< reading as many bytes as the rank's matrix has, over and over
-  double vector_bytes_per_s = 0.0;  ///< the same with the rank's vectors
-  double flops_per_s = 0.0;         ///< fused multiply-adds in registers
+  double matrix_bytes_per_s = 0.0;          ///< reading as many bytes as the rank's matrix has, over and over
+  double vector_bytes_per_s = 0.0;          ///< the same with the rank's vectors
+  double flops_per_s = 0.0;                 ///< fused multiply-adds in registers
+  std::int64_t matrix_footprint_bytes = 0;  ///< bytes that matrix_bytes_per_s was measured with
+  std::int64_t vector_footprint_bytes = 0;  ///< likewise
 
   /// False if no time was measured.
   [[nodiscard]] bool are_known() const { return flops_per_s > 0.0; }
 };
 
-/// Measures on all ranks at the same time, since they share caches and memory in a run, too. matrix_bytes,
-/// vector_bytes: this rank's footprints. Collective. Cost: about a second. Throws std::bad_alloc.
+/// Measures on all ranks at the same time, since they share caches and memory in a run, too: a batch of all
+/// ranks ends with the slowest one, see common_pass_rate(). matrix_bytes, vector_bytes: this rank's
+/// footprints. Collective. Cost: about a second. Throws RunError (on every rank alike).
 MachineLimits measure_limits(comm::RankGroup& group, int thread_count, std::int64_t matrix_bytes,
                              std::int64_t vector_bytes);
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -20,10 +21,12 @@
 #include "cg/machine/environment.hpp"
 #include "cg/machine/machine_description.hpp"
 #include "cg/machine/performance_model.hpp"
+#include "cg/machine/physical_bounds.hpp"
 #include "cg/machine/thread_binding.hpp"
 #include "cg/report/report_counters.hpp"
 #include "cg/timing/cycle_counter.hpp"
 #include "cg/tuning/calibration.hpp"
+#include "cg/tuning/careful_measurement.hpp"
 #include "cg/tuning/kernel_choice.hpp"
 #include "cg/tuning/tuning_profile.hpp"
 
@@ -284,6 +287,8 @@ std::string calibration_text(const MachineDescription& machine, const std::strin
                           100.0 * shape.waiting_share);
     }
   }
+  if (!machine.measured.disturbance.empty())
+    text += fmt::format("\n Disturbed: {}\n", machine.measured.disturbance);
   return text + fmt::format("\n Written to {}; cg2d model and cg2d run use it\n", path);
 }
 
@@ -305,10 +310,24 @@ ExitCode calibrate_machine(const ModelOptions& options, comm::RankGroup& group) 
   std::vector<std::unique_ptr<MatrixSource>> sources;
   for (const auto& problem : options.problems) sources.push_back(default_source().make(problem));
   const Configuration configuration{.thread_count = options.configuration.thread_count};
-  const auto machine = calibrate(
+  const std::function<void(const std::string&)> say = [&](const std::string& stage) { progress.say(stage); };
+  auto calibration = measure_carefully(
       group,
-      {.sources = sources, .configuration = configuration, .environment = environment, .profile = profile},
-      [&](const std::string& stage) { progress.say(stage); });
+      {.ranks_share_cores = environment.oversubscribed,
+       .keeps_disturbed = options.keeps_disturbed,
+       .say = say},
+      "--calibrate",
+      [&] {
+        return calibrate(group,
+                         {.sources = sources,
+                          .configuration = configuration,
+                          .environment = environment,
+                          .profile = profile},
+                         say);
+      },
+      [](const auto& result) { return why_unphysical(result.machine); });
+  auto machine = std::move(calibration.result.machine);
+  machine.measured = std::move(calibration.record);
   agree_on(group, [&] {
     if (file) file->add(machine);
   });

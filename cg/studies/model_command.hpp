@@ -25,6 +25,7 @@ struct ModelOptions {
   std::string format = "text";
   std::string output;
   bool calibrates = false;
+  bool keeps_disturbed = false;  ///< with calibrates: saves what was measured beside other load
   bool progress = false;
 };
 

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <functional>
 #include <optional>
+#include <utility>
 
 #include "cg/base/agreement.hpp"
 #include "cg/base/output_file.hpp"
@@ -10,6 +12,8 @@
 #include "cg/base/values.hpp"
 #include "cg/machine/environment.hpp"
 #include "cg/matrix/matrix_source.hpp"
+#include "cg/studies/profile_contents.hpp"
+#include "cg/tuning/careful_measurement.hpp"
 #include "cg/tuning/profile_file.hpp"
 #include "cg/tuning/tune_measure.hpp"
 #include "cg/tuning/tuning_profile.hpp"
@@ -35,11 +39,17 @@ std::string head_text(const Environment& environment, const TuneOptions& options
                      format_count(options.configuration.thread_count, "thread"));
 }
 
+/// A line for a measurement that other load disturbed; nothing for a good one.
+std::string disturbance_text(const MeasurementRecord& record) {
+  return record.disturbance.empty() ? "" : fmt::format(" Disturbed: {}\n", record.disturbance);
+}
+
 std::string curve_text(const ProcessorProfile& profile, int critical_vector_length) {
   std::string text = fmt::format("\n Rows of one length, plain CSR: ns per nonzero\n {:>10} {:>10} {:>10}\n",
                                  "row length", "scalar", "vectors");
   for (const auto& point : profile.curve)
     text += fmt::format(" {:>10} {:>10.3f} {:>10.3f}\n", point.row_length, point.scalar_ns, point.vector_ns);
+  text += disturbance_text(profile.measured);
   if (critical_vector_length == never_in_vectors)
     return text + " Critical vector length: none; the scalar loop is faster on every length here\n";
   return text + fmt::format(" Critical vector length: {}; from there on vectors are faster\n",
@@ -59,12 +69,10 @@ std::string case_text(const TunedCase& tuned) {
         setting_text(kernel.tuning.prefetch_distance), setting_text(kernel.tuning.block_width));
   }
   if (!tuned.verdict.empty()) text += fmt::format(" {}\n", tuned.verdict);
-  return text;
+  return text + disturbance_text(tuned.measured);
 }
 
-}  // namespace
-
-ExitCode tune(const TuneOptions& options, comm::RankGroup& group) {
+ExitCode measure_profile(const TuneOptions& options, comm::RankGroup& group) {
   const Progress progress(options.progress, group.rank());
   const auto grids = resolve_grids(options, group.size());
   const auto environment = inspect_environment(group, options.configuration.thread_count);
@@ -83,9 +91,18 @@ ExitCode tune(const TuneOptions& options, comm::RankGroup& group) {
   };
 
   print(head_text(environment, options, group.size()));
+  const std::function<void(const std::string&)> say = [&](const std::string& stage) { progress.say(stage); };
+  const int thread_count = options.configuration.thread_count;
+  const CarefulConfig careful{.ranks_share_cores = environment.oversubscribed,
+                              .keeps_disturbed = options.keeps_disturbed || !options.profile.is_used,
+                              .say = say};
   progress.say("rows of one length");
   ProcessorProfile found;
-  found.curve = measure_row_lengths(group, options.configuration.thread_count);
+  auto curve = measure_carefully(
+      group, careful, "rows of one length", [&] { return measure_row_lengths(group, thread_count); },
+      [&](const auto& result) { return why_unphysical(result.points, thread_count); });
+  found.curve = std::move(curve.result.points);
+  found.measured = std::move(curve.record);
   const int critical_vector_length = critical_vector_length_of(found.curve);
   found.critical_vector_length = critical_vector_length;
   print(curve_text(found, critical_vector_length));
@@ -98,8 +115,12 @@ ExitCode tune(const TuneOptions& options, comm::RankGroup& group) {
       const CaseConfig config{.configuration = configuration,
                               .shift = problem.shift,
                               .critical_vector_length = critical_vector_length};
-      found.cases.push_back(
-          measure_case(group, *source, config, [&](const std::string& stage) { progress.say(stage); }));
+      auto measured = measure_carefully(
+          group, careful, fmt::format("class {}, grid {}", problem.class_name, grid.name()),
+          [&] { return measure_case(group, *source, config, say); },
+          [](const auto& result) { return why_unphysical(result.tuned); });
+      found.cases.push_back(std::move(measured.result.tuned));
+      found.cases.back().measured = std::move(measured.record);
       print(case_text(found.cases.back()));
     }
   }
@@ -109,6 +130,14 @@ ExitCode tune(const TuneOptions& options, comm::RankGroup& group) {
   print(file ? fmt::format("\n Profile written to {}; cg2d run uses it\n", file->path())
              : std::string("\n No profile written (--no-profile)\n"));
   return ExitCode::success;
+}
+
+}  // namespace
+
+ExitCode tune(const TuneOptions& options, comm::RankGroup& group) {
+  if (options.lists) return list_profile(options.profile, group);
+  if (options.removes) return remove_from_profile(options.profile, *options.removes, group);
+  return measure_profile(options, group);
 }
 
 }  // namespace cg2d

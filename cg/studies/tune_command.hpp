@@ -2,6 +2,8 @@
 
 // `cg2d tune`: from measurements to a table and a profile.
 
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "cg/base/errors.hpp"
@@ -20,12 +22,17 @@ struct TuneOptions {
   std::vector<comm::ProcessGrid> grids;  ///< empty: every grid of the ranks
   Configuration configuration;           ///< of every case, without grid and kernel
   BindMode bind = BindMode::automatic;
-  ProfileSource profile;  ///< where the result goes; unused: nowhere
+  ProfileSource profile;         ///< where the result goes; unused: nowhere
+  bool keeps_disturbed = false;  ///< saves what was measured beside other load; runs that use it say so
+  bool lists = false;            ///< measures nothing, prints the contents of the profile
+  std::optional<std::string>
+      removes;            ///< measures nothing, removes this processor or matrix from the profile
   bool progress = false;  ///< asked for; a terminal gets it anyway
 };
 
-/// Measures, prints, and keeps the result in the profile, whose other contents stay. Collective; the same
-/// code on every rank. Throws RunError (on every rank alike), MpiError, std::bad_alloc.
+/// Measures, prints, and keeps the result in the profile, whose other contents stay; or lists or edits the
+/// profile. Collective; the same code on every rank. Throws RunError (on every rank alike; with code 75 for
+/// measurements that were disturbed or make no sense), MpiError, std::bad_alloc.
 ExitCode tune(const TuneOptions& options, comm::RankGroup& group);
 
 }  // namespace cg2d

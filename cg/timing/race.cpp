@@ -10,6 +10,7 @@
 
 #include "cg/base/paired_comparison.hpp"
 #include "cg/base/sample.hpp"
+#include "cg/timing/measurement_quality.hpp"
 
 namespace cg2d {
 namespace {
@@ -81,12 +82,19 @@ std::vector<std::vector<double>> race_turns(comm::RankGroup& group,
   return turns;
 }
 
+RaceResult race_with_spread(comm::RankGroup& group, std::span<const std::function<void()>> works,
+                            const RaceLimits& limits) {
+  RaceResult result;
+  for (auto& seconds : race_turns(group, works, limits)) {
+    result.spread = std::max(result.spread, spread_of_repeats(seconds));
+    result.medians.push_back(sample_of(std::move(seconds)).median);
+  }
+  return result;
+}
+
 std::vector<double> race(comm::RankGroup& group, std::span<const std::function<void()>> works,
                          const RaceLimits& limits) {
-  std::vector<double> medians;
-  for (auto& seconds : race_turns(group, works, limits))
-    medians.push_back(sample_of(std::move(seconds)).median);
-  return medians;
+  return race_with_spread(group, works, limits).medians;
 }
 
 std::string race_verdict(std::span<const std::vector<double>> turns, std::span<const std::string> names) {

@@ -36,7 +36,15 @@ std::vector<std::function<void()>> calls_of(const std::vector<std::unique_ptr<Ob
 std::vector<std::vector<double>> race_turns(comm::RankGroup& group,
                                             std::span<const std::function<void()>> works,
                                             const RaceLimits& limits);
-/// Median seconds of one call of each work. Collective; the same answer on every rank.
+/// Median seconds of one call of each work, and the spread of the turns that spread most (see
+/// spread_of_repeats()). Collective; the same answer on every rank.
+struct RaceResult {
+  std::vector<double> medians;
+  double spread = 0.0;
+};
+RaceResult race_with_spread(comm::RankGroup& group, std::span<const std::function<void()>> works,
+                            const RaceLimits& limits);
+/// The medians alone.
 std::vector<double> race(comm::RankGroup& group, std::span<const std::function<void()>> works,
                          const RaceLimits& limits);
 

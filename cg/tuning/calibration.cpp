@@ -109,6 +109,7 @@ std::vector<double> measure_additions(comm::RankGroup& group, Transports transpo
 struct StepTimes {
   PhaseSeconds phases{};
   PhaseSeconds waiting{};
+  double spread = 0.0;  // of typical_times(): of the totals
 
   [[nodiscard]] double total_s() const { return std::accumulate(phases.begin(), phases.end(), 0.0); }
 };
@@ -131,10 +132,12 @@ std::vector<StepTimes> times_of_steps(comm::RankGroup& group, const std::vector<
 /// happen on a machine once in a while are no part of it.
 StepTimes typical_times(comm::RankGroup& group, const std::vector<PhaseRecords>& my_steps) {
   auto steps = times_of_steps(group, my_steps);
+  std::vector<double> totals;
+  for (const auto& step : steps) totals.push_back(step.total_s());
   std::ranges::sort(steps, {}, &StepTimes::total_s);
   constexpr std::size_t slow_part = 10;
   steps.resize(steps.size() - steps.size() / slow_part);
-  StepTimes times;
+  StepTimes times{.spread = spread_of_repeats(std::move(totals))};
   for (const auto& step : steps) {
     for (std::size_t phase = 0; phase < phase_count; ++phase) {
       times.phases[phase] += step.phases[phase] / static_cast<double>(steps.size());
@@ -386,8 +389,8 @@ std::vector<KernelCost> kernels_from(comm::RankGroup& group, int thread_count,
 
 }  // namespace
 
-MachineDescription calibrate(comm::RankGroup& group, const CalibrationConfig& config,
-                             const std::function<void(const std::string&)>& say) {
+CalibrationResult calibrate(comm::RankGroup& group, const CalibrationConfig& config,
+                            const std::function<void(const std::string&)>& say) {
   if (group.size() < 2)
     throw InputError("--calibrate measures messages: start it on at least 2 ranks, by mpiexec -n 2");
   const int thread_count = config.configuration.thread_count;
@@ -402,7 +405,9 @@ MachineDescription calibrate(comm::RankGroup& group, const CalibrationConfig& co
   machine.vectors = vectors_from(group, thread_count, cases, machine.network);
   say("row lengths");
   machine.kernels = kernels_from(group, thread_count, cases, machine);
-  return machine;
+  double spread = 0.0;
+  for (const auto& measured : cases) spread = std::max(spread, measured.times.spread);
+  return {.machine = std::move(machine), .spread = spread};
 }
 
 }  // namespace cg2d

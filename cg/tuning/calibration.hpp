@@ -24,12 +24,18 @@ struct CalibrationConfig {
   const LoadedProfile& profile;  ///< for the kernel and its settings
 };
 
+/// A description with the spread of the outer steps that it comes from (see MeasurementQuality).
+struct CalibrationResult {
+  MachineDescription machine;
+  double spread = 0.0;
+};
+
 /// Measures products, vector operations and long messages in outer steps of the benchmark itself, on all
 /// grids in turns, timed by phase, with the kernel that choose_kernel() takes. Measures short messages and
 /// additions in collections and sums by themselves. Both for each transport that can serve, the default one
 /// on all grids, the others on one. `say` gets a line per stage. Collective, at least 2 ranks. Throws
 /// InputError, RunError, MpiError, std::bad_alloc.
-MachineDescription calibrate(comm::RankGroup& group, const CalibrationConfig& config,
-                             const std::function<void(const std::string&)>& say);
+CalibrationResult calibrate(comm::RankGroup& group, const CalibrationConfig& config,
+                            const std::function<void(const std::string&)>& say);
 
 }  // namespace cg2d

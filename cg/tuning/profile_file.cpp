@@ -20,7 +20,7 @@ ProfileFile::ProfileFile(const ProfileSource& source) {
   } else {
     throw InputError("no place for the profile: neither XDG_CACHE_HOME nor HOME is set; give --profile FILE");
   }
-  static_cast<void>(read());
+  static_cast<void>(read_profile(path_));
   const OutputFile writable(path_);
 }
 
@@ -29,6 +29,7 @@ void ProfileFile::add(const std::string& processor, const ProcessorProfile& foun
     auto& mine = known[processor];
     mine.critical_vector_length = found.critical_vector_length;
     mine.curve = found.curve;
+    mine.measured = found.measured;
     for (const auto& tuned : found.cases) mine.put(tuned);
   });
 }
@@ -37,22 +38,30 @@ void ProfileFile::add(const std::string& processor, const TransportCase& found) 
   update([&](TuningProfile& known) { known[processor].put(found); });
 }
 
-TuningProfile ProfileFile::read() const {
+int ProfileFile::remove(const std::string& name) const {
+  auto seen = read_profile(path_);
+  if (remove_measurements(seen, name) == 0) return 0;
+  int count = 0;
+  update([&](TuningProfile& known) { count = remove_measurements(known, name); });
+  return count;
+}
+
+TuningProfile read_profile(const std::string& path) {
   try {
-    const auto text = text_of_file(path_);
+    const auto text = text_of_file(path);
     if (!text || text->empty()) return {};
     return parse_profile(*text);
   } catch (const InputError& error) {
     throw InputError(
-        fmt::format("--profile {}: is there, and no tuning profile: {}; name another file or remove it",
-                    path_, error.what()));
+        fmt::format("--profile {}: is there, and no tuning profile: {}; name another file or remove it", path,
+                    error.what()));
   }
 }
 
 /// Another process may have added to the file meanwhile.
 void ProfileFile::update(const std::function<void(TuningProfile&)>& change) const {
   update_file(path_, [&] {
-    auto known = read();
+    auto known = read_profile(path_);
     change(known);
     return format_profile(known);
   });

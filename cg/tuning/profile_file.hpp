@@ -10,6 +10,9 @@
 
 namespace cg2d {
 
+/// The profile in a file, an empty one where there is none. Throws InputError for a file that is no profile.
+TuningProfile read_profile(const std::string& path);
+
 /// The file, for one process: the constructor finds out whether it can be written, before anything is
 /// measured.
 class ProfileFile {
@@ -25,8 +28,11 @@ class ProfileFile {
   void add(const std::string& processor, const ProcessorProfile& found) const;
   void add(const std::string& processor, const TransportCase& found) const;
 
+  /// Removes the processor of that name, else the cases of the matrix of that name on all processors. Returns
+  /// the number of measurements removed; 0: the file stays as it is. Throws RunError.
+  int remove(const std::string& name) const;
+
  private:
-  [[nodiscard]] TuningProfile read() const;
   void update(const std::function<void(TuningProfile&)>& change) const;
 
   std::string path_;

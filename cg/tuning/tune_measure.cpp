@@ -209,10 +209,10 @@ kernels::CsrBlock constant_rows_block(std::int64_t row_length, std::int64_t row_
   return block;
 }
 
-std::vector<RowLengthPoint> measure_row_lengths(comm::RankGroup& group, int thread_count) {
+RowLengthCurve measure_row_lengths(comm::RankGroup& group, int thread_count) {
   const auto& scalar = kernels::reference_kernel(kernels::Storage::whole);
   const auto& vectors = kernels::critical_length_kernel();
-  std::vector<RowLengthPoint> curve;
+  RowLengthCurve curve;
   for (const int length : curve_row_lengths) {
     const auto block = curve_block(length);
     std::vector<std::unique_ptr<LocalProduct>> products;
@@ -222,10 +222,12 @@ std::vector<RowLengthPoint> measure_row_lengths(comm::RankGroup& group, int thre
                                                           kernels::Tuning{.critical_vector_length = 0}));
       }
     });
-    const auto seconds =
-        race(group, calls_of(products, &LocalProduct::multiply), {.budget_s = 0.1, .hopeless_factor = 10.0});
+    const auto timed = race_with_spread(group, calls_of(products, &LocalProduct::multiply),
+                                        {.budget_s = 0.1, .hopeless_factor = 10.0});
     const double ns = 1e9 / static_cast<double>(block.nonzero_count());
-    curve.push_back({.row_length = length, .scalar_ns = ns * seconds[0], .vector_ns = ns * seconds[1]});
+    curve.points.push_back(
+        {.row_length = length, .scalar_ns = ns * timed.medians[0], .vector_ns = ns * timed.medians[1]});
+    curve.spread = std::max(curve.spread, timed.spread);
   }
   return curve;
 }
@@ -249,8 +251,8 @@ std::vector<RowLengthCost> measure_row_lengths_of(comm::RankGroup& group, const 
   return curve;
 }
 
-TunedCase measure_case(comm::RankGroup& group, const MatrixSource& source, const CaseConfig& config,
-                       const std::function<void(const std::string&)>& say) {
+CaseResult measure_case(comm::RankGroup& group, const MatrixSource& source, const CaseConfig& config,
+                        const std::function<void(const std::string&)>& say) {
   const auto& configuration = config.configuration;
   const auto& grid = configuration.grid;
   const auto layout = make_layout(source.facts(), configuration);
@@ -289,9 +291,11 @@ TunedCase measure_case(comm::RankGroup& group, const MatrixSource& source, const
   require_agreement(contestants, kernels);
   for (std::size_t k = 0; k < kernels.size(); ++k)
     tuned.kernels[k].step_s = sample_of(turns[k]).median / cg_steps_per_solve;
+  double spread = 0.0;
+  for (const auto& seconds : turns) spread = std::max(spread, spread_of_repeats(seconds));
   tuned.verdict = race_verdict(turns, names_of(tuned.kernels));
   std::ranges::stable_sort(tuned.kernels, {}, &TunedKernel::step_s);
-  return tuned;
+  return {.tuned = std::move(tuned), .spread = spread};
 }
 
 }  // namespace cg2d

@@ -24,7 +24,11 @@ kernels::CsrBlock constant_rows_block(std::int64_t row_length, std::int64_t row_
                                       std::int64_t column_count);
 
 /// The curve of ns per nonzero over row length. Collective.
-std::vector<RowLengthPoint> measure_row_lengths(comm::RankGroup& group, int thread_count);
+struct RowLengthCurve {
+  std::vector<RowLengthPoint> points;
+  double spread = 0.0;  ///< see MeasurementQuality
+};
+RowLengthCurve measure_row_lengths(comm::RankGroup& group, int thread_count);
 
 /// The curve of one kernel, by the length of the whole rows, even where half of them is stored. Collective.
 /// Throws RunError, std::bad_alloc.
@@ -38,10 +42,16 @@ struct CaseConfig {
   int critical_vector_length = 0;      ///< the search for a kernel's own one begins there
 };
 
+/// A case with the spread of its CG steps.
+struct CaseResult {
+  TunedCase tuned;
+  double spread = 0.0;
+};
+
 /// All kernels on one matrix and grid: first the settings of each on a sample of the block, then CG steps of
 /// all in turns. `say` gets a line per stage. Collective. Throws RunError when the memory does not suffice or
 /// the kernels disagree.
-TunedCase measure_case(comm::RankGroup& group, const MatrixSource& source, const CaseConfig& config,
-                       const std::function<void(const std::string&)>& say);
+CaseResult measure_case(comm::RankGroup& group, const MatrixSource& source, const CaseConfig& config,
+                        const std::function<void(const std::string&)>& say);
 
 }  // namespace cg2d

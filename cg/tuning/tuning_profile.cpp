@@ -12,6 +12,8 @@
 
 #include "cg/base/errors.hpp"
 #include "cg/base/json_fields.hpp"
+#include "cg/base/values.hpp"
+#include "cg/machine/physical_bounds.hpp"
 
 namespace cg2d {
 namespace {
@@ -64,6 +66,7 @@ void describe(JsonFields& json, TunedCase& tuned) {
   describe(json, tuned.matrix, tuned.configuration);
   json.positive("nonzeros_per_rank", tuned.nonzeros_per_rank);
   json.list("kernels", tuned.kernels, 1, [](auto& inner, auto& kernel) { describe(inner, kernel); });
+  describe(json, tuned.measured);
 }
 
 void describe(JsonFields& json, TransportCase& timed) {
@@ -86,6 +89,7 @@ void describe(JsonFields& json, ProcessorProfile& processor) {
   const bool has_transports = json.has("transports", !processor.transports.empty());
   if (json.has("critical_vector_length", processor.knows_kernels()) || !has_transports) {
     json.count("critical_vector_length", processor.critical_vector_length, 0);
+    describe(json, processor.measured);
     json.list("row_lengths", processor.curve, 0, [](JsonFields& inner, RowLengthPoint& point) {
       inner.count("row_length", point.row_length, 1);
       inner.positive("scalar_ns_per_nonzero", point.scalar_ns);
@@ -107,6 +111,38 @@ int critical_vector_length_of(const std::vector<RowLengthPoint>& curve) {
   return length;
 }
 
+std::string why_unphysical(const std::vector<RowLengthPoint>& curve, int thread_count) {
+  constexpr double clearly_faster = 0.9;
+  constexpr int much_longer =
+      4;  // nearby lengths may differ: 11 fills two vectors of 8 worse than 8 fills one
+  int first_win = 0;
+  for (const auto& [length, scalar_ns, vector_ns] : curve) {
+    for (const double ns : {scalar_ns, vector_ns}) {
+      if (ns * 1e-9 * thread_count >= PhysicalBounds::least_element_s &&
+          ns * 1e-9 <= PhysicalBounds::most_element_s)
+        continue;
+      return fmt::format("{:.4g} ns per nonzero on rows of {} are beyond what a machine can do", ns, length);
+    }
+    if (first_win == 0 && vector_ns < clearly_faster * scalar_ns) first_win = length;
+    if (first_win > 0 && length >= much_longer * first_win && vector_ns > scalar_ns) {
+      return fmt::format("vectors are faster on rows of {} and slower on rows of {}: there is no crossing",
+                         first_win, length);
+    }
+  }
+  return {};
+}
+
+std::string why_unphysical(const TunedCase& tuned) {
+  const double least_s =
+      PhysicalBounds::least_element_s * tuned.nonzeros_per_rank / tuned.configuration.thread_count;
+  for (const auto& kernel : tuned.kernels) {
+    if (kernel.step_s >= least_s) continue;
+    return fmt::format("{}: {:.4g} s for a CG step are beyond what a machine can do", kernel.name,
+                       kernel.step_s);
+  }
+  return {};
+}
+
 std::string_view wait_mode_name(comm::WaitMode mode) { return name_in(wait_mode_table, mode); }
 
 bool TunedCase::is_about(const MatrixKey& its_matrix, const Configuration& its_configuration) const {
@@ -119,6 +155,12 @@ const TunedCase* ProcessorProfile::find_case(const MatrixKey& matrix,
   const auto found =
       std::ranges::find_if(cases, [&](const auto& tuned) { return tuned.is_about(matrix, configuration); });
   return found == cases.end() ? nullptr : &*found;
+}
+
+const MeasurementRecord& ProcessorProfile::record_for(const MatrixKey& matrix,
+                                                      const Configuration& configuration) const {
+  const auto* const tuned = find_case(matrix, configuration);
+  return tuned != nullptr ? tuned->measured : measured;
 }
 
 std::optional<kernels::Tuning> ProcessorProfile::nearest_tuning(std::string_view kernel,
@@ -153,6 +195,22 @@ void ProcessorProfile::put(TransportCase timed) {
   } else {
     *same = std::move(timed);
   }
+}
+
+int remove_measurements(TuningProfile& profile, const std::string& name) {
+  if (const auto found = profile.find(name); found != profile.end()) {
+    const auto& processor = found->second;
+    const auto count = processor.cases.size() + processor.transports.size() + processor.knows_kernels();
+    profile.erase(found);
+    return static_cast<int>(count);
+  }
+  std::size_t count = 0;
+  for (auto& [_, processor] : profile) {
+    count += std::erase_if(processor.cases, [&](const auto& tuned) { return tuned.matrix.name == name; });
+    count += std::erase_if(processor.transports,
+                           [&](const auto& timed) { return timed.conditions.matrix.name == name; });
+  }
+  return static_cast<int>(count);
 }
 
 TuningProfile parse_profile(std::string_view text) {

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cg/machine/measurement_record.hpp"
 #include "cg/matrix/matrix_facts.hpp"
 #include "cg/solver/configuration.hpp"
 #include "comm/waiter.hpp"
@@ -30,6 +31,11 @@ struct RowLengthPoint {
 /// The shortest row length from which the vector loop is never slower; never_in_vectors if there is none.
 int critical_vector_length_of(const std::vector<RowLengthPoint>& curve);
 
+/// One phrase for a curve that makes no sense, empty for a good one: a time beyond PhysicalBounds, or vectors
+/// that are clearly faster on some rows and slower on much longer ones, so that the critical vector length is
+/// that of a disturbed point. thread_count: of each rank. Vectors that never pay are no fault.
+std::string why_unphysical(const std::vector<RowLengthPoint>& curve, int thread_count);
+
 /// One kernel with its best settings, and the time of a CG step with them, messages included.
 struct TunedKernel {
   std::string name;
@@ -44,9 +50,14 @@ struct TunedCase {
   double nonzeros_per_rank = 0.0;
   std::vector<TunedKernel> kernels{};  ///< the fastest first, at least one
   std::string verdict{};               ///< how sure that is: race_verdict(); not in the file
+  MeasurementRecord measured{};
 
   [[nodiscard]] bool is_about(const MatrixKey& its_matrix, const Configuration& its_configuration) const;
 };
+
+/// One phrase for a case that makes no sense, empty for a good one: a step takes less than the arithmetic of
+/// its product.
+std::string why_unphysical(const TunedCase& tuned);
 
 /// The conditions under which transports are compared: all that changes what a CG step sends, or where it
 /// goes. Two are equal when their transports are comparable.
@@ -81,6 +92,7 @@ struct ProcessorProfile {
   std::vector<RowLengthPoint> curve;
   std::vector<TunedCase> cases;
   std::vector<TransportCase> transports;
+  MeasurementRecord measured{};  ///< of the curve
 
   /// Whether cg2d tune has measured here; else the profile has no data of kernels.
   [[nodiscard]] bool knows_kernels() const { return critical_vector_length.has_value(); }
@@ -89,6 +101,10 @@ struct ProcessorProfile {
   /// The settings of a kernel in the case whose blocks are nearest in size; empty if no case has it.
   [[nodiscard]] std::optional<kernels::Tuning> nearest_tuning(std::string_view kernel,
                                                               double nonzeros_per_rank) const;
+  /// How the figures were measured that a run of this matrix and configuration uses: those of its case, else
+  /// of the curve.
+  [[nodiscard]] const MeasurementRecord& record_for(const MatrixKey& matrix,
+                                                    const Configuration& configuration) const;
   /// Replaces the case of the same matrix, grid and number of threads, or adds one.
   void put(TunedCase tuned);
   /// Replaces the case of the same conditions, or adds one.
@@ -97,6 +113,10 @@ struct ProcessorProfile {
 
 /// Profiles by the name of the processor, see common_processor().
 using TuningProfile = std::map<std::string, ProcessorProfile>;
+
+/// Removes the processor of that name, or, where there is none, the cases of the matrix of that name on all
+/// processors. Returns the number of measurements removed: curves, cases of kernels, cases of transports.
+int remove_measurements(TuningProfile& profile, const std::string& name);
 
 /// Throws InputError, without the name of the file, when the text is no profile of this version. Keys that
 /// later programs added (transports) may be missing.

@@ -7,6 +7,7 @@ from .results import PHASES
 from .studies import grid_name
 
 GIGA = 1e9
+MEGA = 1e6
 # More grids beside each other are too small to read.
 MOST_GRIDS = 6
 
@@ -56,17 +57,24 @@ def phase_tip(run, phase):
     )
 
 
+def footprint_text(limits, key):
+    """" (2 MB on a rank, 8 MB in all)": what a bandwidth was measured with; nothing where an earlier program did not say."""
+    if key not in limits:
+        return ""
+    return f" ({limits[key]['rank'] / MEGA:.3g} MB on a rank, {limits[key]['total'] / MEGA:.3g} MB in all)"
+
+
 def roofs(limits, left, right):
     """Lines of the two bandwidths up to the ridge, and of the arithmetic."""
     flops_per_s = limits["flops_per_s"]
     lines = []
-    for word, key, phase, is_dashed in (
-        ("matrix", "matrix_bytes_per_s", "multiply", False),
-        ("vectors", "vector_bytes_per_s", "vector_updates", True),
+    for word, key, footprint, phase, is_dashed in (
+        ("matrix", "matrix_bytes_per_s", "matrix_footprint_bytes", "multiply", False),
+        ("vectors", "vector_bytes_per_s", "vector_footprint_bytes", "vector_updates", True),
     ):
         bandwidth = limits[key]
         ridge = min(flops_per_s / bandwidth, right)
-        text = f"{bandwidth / GIGA:.3g} GB/s over the {word}"
+        text = f"{bandwidth / GIGA:.3g} GB/s over the {word}{footprint_text(limits, footprint)}"
         ends = [left, ridge]
         lines.append(
             Line(
@@ -136,7 +144,8 @@ def roofline(material):
     if panels:
         note = (
             "Phases with flops under the roofs of the same run, for the fastest grid that was run with --roofline; the "
-            "limit of the product is the bandwidth over the matrix, that of every other phase the bandwidth over the vectors. "
+            "limit of the product is the bandwidth over the matrix, that of every other phase the bandwidth over the vectors, each "
+            "read by all ranks at the same time from as many bytes as their matrices and vectors have. "
             "Share: the least time that bytes and flops allow, over the time measured. A share above 100 % means that data "
             "were still in a cache. "
         )

@@ -50,7 +50,7 @@ class ForeignPathTest(ProgramTest):
     def test_profile_and_trace(self):
         profile = self.folder / "profile.json"
         trace = self.folder / "trace.json"
-        outcome = self.run_here("tune", "--class", "S", "--profile", profile)
+        outcome = self.run_here("tune", "--class", "S", "--profile", profile, "--keep-disturbed")
         self.assertIn(f"Profile written to {profile}", outcome.stdout)
         json.loads(profile.read_text())
         result = self.run_for_json("run", "--class", "S", "--profile", profile, "--trace", trace)

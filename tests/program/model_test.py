@@ -7,7 +7,7 @@ import re
 import tempfile
 import unittest
 
-from program_runner import CANNOT_CREATE, SUCCESS, USAGE, ProgramTest, run_program
+from program_runner import CANNOT_CREATE, SUCCESS, USAGE, ProgramTest, run_program, run_until_physical
 
 PHASES = ["collection", "multiply", "summation", "shuffle", "dot", "vector_updates"]
 PAPER = ("model", "--machine", "cp-pacs")
@@ -86,7 +86,9 @@ class CalibrationTest(ProgramTest):
         """One calibration for all tests."""
         cls.cache = tempfile.TemporaryDirectory()
         cls.environment = {"env": {**os.environ, "XDG_CACHE_HOME": cls.cache.name}}
-        cls.calibration = run_program(2, "model", "--calibrate", "--class", "S,W", **cls.environment)
+        cls.calibration = run_until_physical(
+            2, "model", "--calibrate", "--class", "S,W", "--keep-disturbed", **cls.environment
+        )
         cls.place = pathlib.Path(cls.cache.name) / "cg2d" / "machine.json"
 
     @classmethod
@@ -97,7 +99,9 @@ class CalibrationTest(ProgramTest):
         self.assertEqual(self.calibration.exit_code, SUCCESS, self.calibration)
         self.assertIn(f"Written to {self.place}", self.calibration.stdout)
         (condition,) = json.loads(self.place.read_text())["conditions"]
-        self.assertEqual(condition["calibrated"], {"ranks": 2, "threads": 1})
+        calibrated = condition["calibrated"]
+        self.assertEqual((calibrated["ranks"], calibrated["threads"]), (2, 1))
+        self.assertRegex(calibrated["measured"]["date"], r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$")
         shapes = [shape for kernel in condition["kernels"] for shape in kernel["shapes"]]
         self.assertEqual(sorted({shape["rows"] for shape in shapes}), [700, 1400, 3500, 7000])
 

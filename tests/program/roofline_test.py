@@ -40,6 +40,20 @@ class Roofline(JsonTest):
                 self.assert_close(phase["limit_s"], limit, 1e-9)
                 self.assert_close(phase["share"] * phase["measured_s"], limit, 1e-9)
 
+    def test_the_footprints_are_those_of_all_ranks(self):
+        """Each limit says how many bytes it was read from: as many as the matrix and five vectors have."""
+        document, roofline = self.roofline_of(2, "--grid", "1x2", "--kernel", "scalar", "--bind", "none")
+        if roofline is None:
+            self.skipTest("two ranks share cores here")
+        ranks = document["setup"]["ranks"]
+        # A rank reads whole steps of 512 bytes, at least 4096 bytes.
+        for footprint, sizes in (
+            (roofline["matrix_footprint_bytes"], [rank["block_bytes"] for rank in ranks]),
+            (roofline["vector_footprint_bytes"], [5 * DOUBLE * document["problem"]["n"] // 2] * 2),
+        ):
+            read = [size // 512 * 512 for size in sizes]
+            self.assertEqual(footprint, {"rank": max(read), "total": sum(read)})
+
     def test_ranks_that_share_cores_have_no_limits_of_their_own(self):
         document, _ = self.roofline_of(1)
         cores = sum(node["cores"] for node in document["environment"]["nodes"])
@@ -50,6 +64,7 @@ class Roofline(JsonTest):
     def test_text(self):
         text = self.run_well(1, "run", "--class", "S", "--roofline").stdout
         self.assertIn(" Limits, all ranks at once: ", text)
+        self.assertRegex(text, r"measured with .*B of matrix and .*B of vectors on a rank, .*B and .*B in all")
         self.assertNotIn("Limits", self.run_well(1, "run", "--class", "S").stdout)
 
     def test_needs_phases(self):

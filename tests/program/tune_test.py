@@ -7,7 +7,7 @@ import tempfile
 import unittest
 
 from program_facts import CLASS_S_ZETA
-from program_runner import CANNOT_CREATE, SUCCESS, USAGE, ProgramTest, run_program
+from program_runner import CANNOT_CREATE, SUCCESS, USAGE, ProgramTest, run_program, run_until_physical
 
 
 
@@ -17,7 +17,9 @@ class TuneTest(ProgramTest):
         """One tuning for all tests: it takes seconds."""
         cls.folder = tempfile.TemporaryDirectory()
         cls.profile = pathlib.Path(cls.folder.name) / "profile.json"
-        cls.tuning = run_program(2, "tune", "--class", "S,W", "--grid", "1x2", "--profile", cls.profile)
+        cls.tuning = run_until_physical(
+            2, "tune", "--class", "S,W", "--grid", "1x2", "--profile", cls.profile, "--keep-disturbed"
+        )
 
     @classmethod
     def tearDownClass(cls):
@@ -145,7 +147,8 @@ class TuneTest(ProgramTest):
             document["processors"]["Another one"] = next(iter(document["processors"].values()))
 
         path = self.write_changed("grown.json", add_a_processor)
-        self.run_well(1, "tune", "--class", "S", "--profile", path)
+        outcome = run_until_physical(1, "tune", "--class", "S", "--profile", path, "--keep-disturbed")
+        self.assertEqual(outcome.exit_code, SUCCESS, outcome)
         processors = json.loads(path.read_text())["processors"]
         self.assertEqual(len(processors), 2)
         here = next(cases for name, cases in processors.items() if name != "Another one")["cases"]
@@ -153,8 +156,74 @@ class TuneTest(ProgramTest):
         self.assertEqual(grids, [("S", 2), ("W", 2), ("S", 1)])
 
     def test_no_profile_is_written_when_none_is_wanted(self):
-        outcome = self.run_well(1, "tune", "--class", "S", "--no-profile")
+        outcome = run_until_physical(1, "tune", "--class", "S", "--no-profile")
+        self.assertEqual(outcome.exit_code, SUCCESS, outcome)
         self.assertIn("No profile written", outcome.stdout)
+
+    def test_the_profile_says_how_it_was_measured(self):
+        processor = self.processor()
+        for measured in (processor["measured"], *(case["measured"] for case in processor["cases"])):
+            self.assertRegex(measured["date"], r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$")
+            self.assertGreaterEqual(measured["attempts"], 1)
+            self.assertLessEqual({"switches_per_s", "steal_share", "spread"}, set(measured))
+
+    def warnings_with(self, change):
+        """Warnings of a run about a profile whose cases were measured otherwise."""
+
+        def change_all(document):
+            for processor in document["processors"].values():
+                for case in processor["cases"]:
+                    change(case)
+
+        path = self.write_changed("remarks.json", change_all)
+        document = self.document_of(2, "run", "--class", "S", "--grid", "1x2", "--profile", path)
+        return [warning for warning in document["warnings"] if "cg2d tune renews it" in warning]
+
+    def test_a_run_says_that_its_profile_is_old_or_poor(self):
+        def measured(**values):
+            def change(case):
+                case["measured"].pop("disturbance", None)
+                case["measured"].update(values)
+
+            return change
+
+        (old,) = self.warnings_with(measured(date="2020-01-02T03:04:05Z"))
+        self.assertRegex(old, r"the profile is measured 2020-01-02, \d+ days ago")
+        (poor,) = self.warnings_with(measured(disturbance="a busy day"))
+        self.assertIn("disturbed: a busy day", poor)
+        self.assertEqual(self.warnings_with(measured()), [])
+        # Profiles of earlier programs are read; nothing is known of them.
+        self.assertEqual(self.warnings_with(lambda case: case.pop("measured")), [])
+
+    def test_the_contents_are_listed(self):
+        text = self.run_well(1, "tune", "--list", "--profile", self.profile).stdout
+        (processor,) = json.loads(self.profile.read_text())["processors"]
+        self.assertIn(processor, text)
+        for words in ("critical vector length", "S, grid 1x2, 1 thread: kernel", "W, grid 1x2, 1 thread: kernel"):
+            self.assertRegex(text, words + r".*measured \d{4}-")
+
+    def test_contents_are_removed(self):
+        path = self.write_changed("shrunk.json", lambda document: None)
+        self.assertIn("1 measurement of S removed", self.run_well(1, "tune", "--remove", "S", "--profile", path).stdout)
+        self.assertEqual([case["class"] for case in self.processor(path)["cases"]], ["W"])
+        before = path.read_text()
+        outcome = run_program(2, "tune", "--remove", "Z80", "--profile", path)
+        self.assertEqual(outcome.exit_code, USAGE, outcome)
+        self.assertIn("it has W on", outcome.stderr)
+        self.assertEqual(path.read_text(), before)
+        (name,) = json.loads(before)["processors"]
+        self.run_well(1, "tune", "--remove", name, "--profile", path)
+        self.assertEqual(json.loads(path.read_text())["processors"], {})
+
+    def test_list_and_remove_need_a_profile(self):
+        missing = pathlib.Path(self.folder.name) / "missing.json"
+        for arguments in (["--list"], ["--remove", "S"]):
+            self.assertEqual(run_program(0, "tune", *arguments, "--no-profile").exit_code, USAGE)
+            outcome = run_program(0, "tune", *arguments, "--profile", missing)
+            self.assertEqual(outcome.exit_code, USAGE, outcome)
+            self.assertIn(f"no profile at {missing}", outcome.stderr)
+        self.assertFalse(missing.exists())
+        self.assertEqual(run_program(0, "tune", "--list", "--remove", "S").exit_code, USAGE)
 
 
 if __name__ == "__main__":

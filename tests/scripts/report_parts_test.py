@@ -367,11 +367,12 @@ class Figures(ReportParts):
         rank_count, cases = figures_roofline.roofline_cases(study)
         panel = figures_roofline.roofline_panel(study, rank_count, cases[0])
         lines = {line.name: line for line in panel.lines}
+        matrix_roof = "8 GB/s over the matrix (2 MB on a rank, 4 MB in all)"
         self.assertEqual(
             list(lines),
             [
                 "multiply", "dot", "vector updates",
-                "8 GB/s over the matrix", "16 GB/s over the vectors", "32 Gflop/s of arithmetic",
+                matrix_roof, "16 GB/s over the vectors (0.05 MB on a rank, 0.1 MB in all)", "32 Gflop/s of arithmetic",
             ],
         )  # fmt: skip
         # Gflop/s of all ranks; the tip has the share.
@@ -379,8 +380,13 @@ class Figures(ReportParts):
         self.assertAlmostEqual(lines["multiply"].y[0], rank_count * 1.5e6 / 2e-3 / 1e9)
         self.assertIn("50 % of the limit", lines["multiply"].tips[0])
         # The bandwidth meets the arithmetic at the ridge.
-        self.assertEqual((lines["8 GB/s over the matrix"].x[1], lines["8 GB/s over the matrix"].y[1]), (4.0, 32.0))
+        self.assertEqual((lines[matrix_roof].x[1], lines[matrix_roof].y[1]), (4.0, 32.0))
         self.assertEqual(lines["32 Gflop/s of arithmetic"].x[0], 2.0)
+
+    def test_a_roof_of_an_earlier_program_has_no_footprint(self):
+        limits = {"matrix_bytes_per_s": 8e9, "vector_bytes_per_s": 16e9, "flops_per_s": 32e9}
+        names = [line.name for line in figures_roofline.roofs(limits, 0.1, 10.0)]
+        self.assertEqual(names, ["8 GB/s over the matrix", "16 GB/s over the vectors", "32 Gflop/s of arithmetic"])
 
     def test_shares_of_the_limit(self):
         (study,) = self.material(with_rooflines(self.sweep)).studies

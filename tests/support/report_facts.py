@@ -107,7 +107,9 @@ def with_rooflines(documents):
             phases[phase]["flops"] = flops
         phases["shuffle"] = dict.fromkeys(phases["shuffle"], 0.0)
         document["roofline"] = {
-            "matrix_bytes_per_s": 8e9, "vector_bytes_per_s": 16e9, "flops_per_s": 32e9, "phases": phases,
+            "matrix_bytes_per_s": 8e9, "vector_bytes_per_s": 16e9, "flops_per_s": 32e9,
+            "matrix_footprint_bytes": {"rank": 2_000_000, "total": 4_000_000},
+            "vector_footprint_bytes": {"rank": 50_000, "total": 100_000}, "phases": phases,
         }  # fmt: skip
     return changed
 

@@ -52,7 +52,7 @@ TEST(RaceTest, EveryRankCallsEveryWorkEquallyOften) {
 }
 
 TEST(MeasureRowLengthsTest, GivesACurveWithTheSameCrossoverOnEveryRank) {
-  const auto curve = measure_row_lengths(group(), 1);
+  const auto curve = measure_row_lengths(group(), 1).points;
   ASSERT_GT(curve.size(), 10U);
   for (std::size_t k = 0; k < curve.size(); ++k) {
     EXPECT_TRUE(curve[k].scalar_ns > 0.0 && curve[k].vector_ns > 0.0);
@@ -72,7 +72,7 @@ TEST(MeasureCaseTest, RanksEveryKernelAndTheyAgree) {
   const CaseConfig config{
       .configuration = configuration, .shift = problem.shift, .critical_vector_length = 16};
   int stages = 0;
-  const auto tuned = measure_case(group(), *source, config, [&](const std::string&) { ++stages; });
+  const auto tuned = measure_case(group(), *source, config, [&](const std::string&) { ++stages; }).tuned;
   EXPECT_TRUE(tuned.is_about(source->facts().key, configuration));
   EXPECT_EQ(tuned.kernels.size(), kernels::kernel_table().size());
   EXPECT_EQ(stages, static_cast<int>(kernels::kernel_table().size()) + 1);

@@ -238,5 +238,56 @@ TEST(DefaultProfilePathTest, FollowsTheBaseDirectorySpecification) {
   EXPECT_EQ(default_profile_path(), std::nullopt);
 }
 
+TEST(UnphysicalCurveTest, PoisonedCurvesAreNamed) {
+  // Vectors win from 16 on, and the last point was disturbed: the critical vector length would be "none".
+  const std::vector<RowLengthPoint> disturbed{
+      {8, 1.1, 1.5}, {16, 1.1, 0.9}, {32, 1.0, 0.7}, {91, 1.1, 0.7}, {183, 1.0, 4.1}};
+  EXPECT_EQ(critical_vector_length_of(disturbed), never_in_vectors);
+  EXPECT_NE(why_unphysical(disturbed, 1).find("slower on rows of 183"), std::string::npos);
+  EXPECT_NE(why_unphysical({{8, 0.0, 1.5}}, 1), "");
+  EXPECT_NE(why_unphysical({{8, 1.0, 5000.0}}, 1), "");
+}
+
+TEST(UnphysicalCurveTest, MachinesMayDiffer) {
+  EXPECT_EQ(why_unphysical({{8, 1.1, 1.5}, {16, 1.1, 0.9}, {183, 1.0, 0.6}}, 1), "");
+  EXPECT_EQ(why_unphysical({{8, 1.1, 1.5}, {16, 1.1, 1.4}, {183, 1.0, 1.2}}, 1), "") << "vectors never pay";
+  EXPECT_EQ(why_unphysical({{8, 1.1, 0.9}, {11, 1.1, 1.2}, {16, 1.1, 0.8}}, 1), "") << "11 fills 8 + 3 lanes";
+}
+
+TEST(UnphysicalCaseTest, AStepTakesAtLeastItsArithmetic) {
+  auto tuned = case_of(*find_class("S"), {.columns = 1, .rows = 2}, "sell", 512);
+  EXPECT_EQ(why_unphysical(tuned), "");
+  tuned.kernels.front().step_s = 1e-9;
+  EXPECT_NE(why_unphysical(tuned).find("sell"), std::string::npos);
+}
+
+TEST(TuningProfileTest, KeepsHowItWasMeasured) {
+  auto profile = example();
+  const MeasurementRecord record{.date = "2026-11-22T12:30:00Z", .attempts = 2, .disturbance = "busy"};
+  auto& other = profile.at("Some processor, L1 32.8 kB");
+  other.measured = {.date = "2026-01-02T03:04:05Z", .attempts = 1};
+  other.cases.front().measured = record;
+  const auto read = parse_profile(format_profile(profile)).at("Some processor, L1 32.8 kB");
+  const auto& its_case = read.cases.front();
+  EXPECT_EQ(read.record_for(its_case.matrix, its_case.configuration).disturbance, "busy");
+  EXPECT_EQ(read.record_for(its_case.matrix, {.grid = {.columns = 7, .rows = 1}}).date,
+            "2026-01-02T03:04:05Z")
+      << "settings of other cases: the date of the curve";
+  EXPECT_EQ(parse_profile(format_profile(example())).begin()->second.measured.date, "")
+      << "a file of an earlier program";
+}
+
+TEST(RemoveMeasurementsTest, OfAProcessorOrOfAMatrix) {
+  auto profile = example();
+  profile.begin()->second.put(timed_transports({.columns = 1, .rows = 2}, 1e-5));
+  EXPECT_EQ(remove_measurements(profile, "no such name"), 0);
+  EXPECT_EQ(profile.size(), 2U);
+  EXPECT_EQ(remove_measurements(profile, "S"), 2) << "a case of kernels and one of transports";
+  const auto& some = profile.at("Some processor, L1 32.8 kB");
+  EXPECT_EQ(some.cases.size(), 1U);
+  EXPECT_EQ(remove_measurements(profile, "Some processor, L1 32.8 kB"), 2) << "the curve and class B";
+  EXPECT_EQ(profile.size(), 1U);
+}
+
 }  // namespace
 }  // namespace cg2d

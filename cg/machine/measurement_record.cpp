@@ -1,0 +1,70 @@
+#include "cg/machine/measurement_record.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cstddef>
+#include <ctime>
+#include <optional>
+
+#include "cg/base/errors.hpp"
+
+namespace cg2d {
+namespace {
+
+constexpr const char* date_format = "%Y-%m-%dT%H:%M:%SZ";
+
+/// Seconds since 1970; empty for a text that is no date.
+std::optional<std::time_t> seconds_of(const std::string& date) {
+  std::tm parts{};
+  const char* const end = strptime(date.c_str(), date_format, &parts);
+  if (end == nullptr || *end != '\0') return std::nullopt;
+  return timegm(&parts);
+}
+
+}  // namespace
+
+void describe(JsonFields& json, MeasurementRecord& record) {
+  if (!json.has("measured", !record.date.empty())) return;
+  json.object("measured", [&](JsonFields& inner) {
+    inner.text("date", record.date);
+    if (!seconds_of(record.date)) {
+      throw InputError(fmt::format("{} is \"{}\": a date as 2026-11-22T12:30:00Z is needed",
+                                   inner.where("date"), record.date));
+    }
+    inner.count("attempts", record.attempts, 0);
+    inner.number("switches_per_s", record.quality.switches_per_s);
+    inner.number("steal_share", record.quality.steal_share);
+    inner.number("spread", record.quality.spread);
+    if (inner.has("disturbance", !record.disturbance.empty())) inner.text("disturbance", record.disturbance);
+  });
+}
+
+std::string date_now() {
+  const std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  gmtime_r(&now, &parts);
+  std::array<char, 32> text{};
+  return {text.data(), std::strftime(text.data(), text.size(), date_format, &parts)};
+}
+
+std::string describe(const MeasurementRecord& record) {
+  if (record.date.empty()) return "of unknown date";
+  constexpr std::size_t day_length = 10;
+  const auto text = fmt::format("measured {}", record.date.substr(0, day_length));
+  return record.disturbance.empty() ? text : fmt::format("{}, disturbed: {}", text, record.disturbance);
+}
+
+std::string remark_on(const MeasurementRecord& record, const std::string& now) {
+  if (!record.disturbance.empty()) return describe(record);
+  // Half a year: kernels of the system, firmware and compilers change the figures a few times a year.
+  constexpr double most_days = 180.0;
+  constexpr double seconds_per_day = 86'400.0;
+  const auto begin = seconds_of(record.date);
+  const auto end = seconds_of(now);
+  if (!begin || !end) return {};
+  const double days = std::difftime(*end, *begin) / seconds_per_day;
+  return days > most_days ? fmt::format("{}, {:.0f} days ago", describe(record), days) : std::string();
+}
+
+}  // namespace cg2d

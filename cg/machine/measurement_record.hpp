@@ -1,0 +1,33 @@
+#pragma once
+
+// The quality and date of measurements that files keep for later runs.
+
+#include <string>
+
+#include "cg/base/json_fields.hpp"
+#include "cg/timing/measurement_quality.hpp"
+
+namespace cg2d {
+
+/// What a file keeps beside a measurement.
+struct MeasurementRecord {
+  /// UTC, "2026-11-22T12:30:00Z"; empty where an earlier program measured: nothing is known.
+  std::string date{};
+  int attempts = 0;  ///< the last one counts
+  MeasurementQuality quality{};
+  std::string disturbance{};  ///< why_disturbed(), where the user kept it nevertheless
+};
+
+/// The member "measured", where there is one. Reading throws InputError.
+void describe(JsonFields& json, MeasurementRecord& record);
+
+/// The time now, as MeasurementRecord::date.
+std::string date_now();
+
+/// "measured 2026-11-22", with the disturbance and the age where they matter; "of unknown date".
+std::string describe(const MeasurementRecord& record);
+/// One phrase for a run that uses the measurement; empty if it is neither old nor poor, and where nothing is
+/// known. now: as date_now().
+std::string remark_on(const MeasurementRecord& record, const std::string& now);
+
+}  // namespace cg2d

@@ -1,0 +1,106 @@
+#include "cg/studies/profile_contents.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <functional>
+#include <optional>
+#include <set>
+
+#include "cg/base/agreement.hpp"
+#include "cg/base/output_file.hpp"
+#include "cg/base/values.hpp"
+#include "cg/tuning/profile_file.hpp"
+
+namespace cg2d {
+namespace {
+
+std::string conditions_text(const MatrixKey& matrix, const Configuration& configuration) {
+  return fmt::format("{}, grid {}, {}", matrix.name, configuration.grid.name(),
+                     format_count(configuration.thread_count, "thread"));
+}
+
+std::string processor_text(const ProcessorProfile& processor) {
+  std::string text;
+  if (processor.knows_kernels()) {
+    const int length = *processor.critical_vector_length;
+    text += fmt::format("   critical vector length {}, {}\n",
+                        length == never_in_vectors ? "none" : fmt::format("{}", length),
+                        describe(processor.measured));
+  }
+  for (const auto& tuned : processor.cases) {
+    text += fmt::format("   {}: kernel {}, {}\n", conditions_text(tuned.matrix, tuned.configuration),
+                        tuned.kernels.front().name, describe(tuned.measured));
+  }
+  for (const auto& timed : processor.transports) {
+    text += fmt::format("   {}, kernel {}: transport {}\n",
+                        conditions_text(timed.conditions.matrix, timed.conditions.configuration),
+                        timed.conditions.configuration.kernel, timed.transports.front().name);
+  }
+  return text;
+}
+
+/// "S, W on AMD EPYC, L1 32.8 kB; nothing on Another": the names that can be removed.
+std::string names_text(const TuningProfile& profile) {
+  std::string text;
+  for (const auto& [name, processor] : profile) {
+    std::set<std::string> matrices;
+    for (const auto& tuned : processor.cases) matrices.insert(tuned.matrix.name);
+    for (const auto& timed : processor.transports) matrices.insert(timed.conditions.matrix.name);
+    text += fmt::format("{}{} on {}", text.empty() ? "" : "; ",
+                        matrices.empty() ? "nothing" : fmt::format("{}", fmt::join(matrices, ", ")), name);
+  }
+  return text.empty() ? "nothing" : text;
+}
+
+/// The file that is there. Throws InputError.
+std::string place_of(const ProfileSource& source) {
+  const auto path = source.path.empty() ? default_profile_path() : std::optional(source.path);
+  if (!path) {
+    throw InputError("no place for the profile: neither XDG_CACHE_HOME nor HOME is set; give --profile FILE");
+  }
+  if (!text_of_file(*path)) throw InputError(fmt::format("no profile at {}; cg2d tune makes one", *path));
+  return *path;
+}
+
+/// Does the work on rank 0 and prints its text. Collective.
+ExitCode print_from_rank_0(comm::RankGroup& group, const std::function<std::string()>& work) {
+  agree_on(group, [&] {
+    if (group.rank() != 0) return;
+    OutputFile output("");
+    output.write(work());
+    output.commit();
+  });
+  return ExitCode::success;
+}
+
+}  // namespace
+
+std::string contents_text(const TuningProfile& profile) {
+  std::string text;
+  for (const auto& [name, processor] : profile)
+    text += fmt::format(" {}\n{}", name, processor_text(processor));
+  return text.empty() ? " nothing\n" : text;
+}
+
+ExitCode list_profile(const ProfileSource& source, comm::RankGroup& group) {
+  return print_from_rank_0(group, [&] {
+    const auto path = place_of(source);
+    return fmt::format("\n cg2d tune --list - {}\n\n{}", path, contents_text(read_profile(path)));
+  });
+}
+
+ExitCode remove_from_profile(const ProfileSource& source, const std::string& name, comm::RankGroup& group) {
+  return print_from_rank_0(group, [&] {
+    const ProfileSource there{.path = place_of(source)};
+    const auto count = ProfileFile(there).remove(name);
+    if (count == 0) {
+      throw InputError(
+          fmt::format("--remove {}: {} has neither a processor nor a matrix of that name; it has {}", name,
+                      there.path, names_text(read_profile(there.path))));
+    }
+    return fmt::format(" {} of {} removed from {}\n", format_count(count, "measurement"), name, there.path);
+  });
+}
+
+}  // namespace cg2d

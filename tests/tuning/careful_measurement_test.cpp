@@ -1,0 +1,78 @@
+// Measurements are taken again, then refused. Results are made up; only those of `keeps_disturbed` do not
+// depend on how busy the tests' machine is.
+
+#include "cg/tuning/careful_measurement.hpp"
+
+#include <gtest/gtest.h>
+
+#include "cg/base/errors.hpp"
+#include "tests/support/mpi_test.hpp"
+
+namespace cg2d {
+namespace {
+
+struct MadeUp {
+  int number = 0;
+  double spread = 0.0;
+};
+
+class CarefulMeasurementTest : public testing::Test {
+ protected:
+  /// The number of measurements is the result's; good_from: the first number that makes sense.
+  Careful<MadeUp> measure(bool keeps_disturbed, int good_from, double spread = 0.0) {
+    return measure_carefully(
+        test::group(), {.keeps_disturbed = keeps_disturbed, .say = say_}, "made-up numbers",
+        [&] { return MadeUp{.number = ++count_, .spread = spread}; },
+        [&](const MadeUp& result) {
+          return std::string(result.number < good_from ? "a rate is negative" : "");
+        });
+  }
+  /// Code and message of a refusal.
+  void expect_refusal(bool keeps_disturbed, int good_from, double spread, const std::string& words) {
+    count_ = 0;
+    try {
+      static_cast<void>(measure(keeps_disturbed, good_from, spread));
+      ADD_FAILURE() << "not refused: " << words;
+    } catch (const RunError& error) {
+      EXPECT_EQ(error.code(), ExitCode::try_again);
+      EXPECT_NE(std::string(error.what()).find(words), std::string::npos) << error.what();
+      EXPECT_EQ(count_, 3);
+    }
+  }
+
+  int count_ = 0;
+  int lines_ = 0;
+  std::function<void(const std::string&)> say_ = [this](const std::string&) { ++lines_; };
+};
+
+TEST_F(CarefulMeasurementTest, IsTakenAgainUntilItMakesSense) {
+  const auto careful = measure(true, 3);
+  EXPECT_EQ(careful.result.number, 3);
+  EXPECT_EQ(careful.record.attempts, 3);
+  EXPECT_EQ(lines_, 2) << "each repetition is said, with its reason";
+  EXPECT_FALSE(careful.record.date.empty());
+}
+
+TEST_F(CarefulMeasurementTest, WhatMakesNoSenseIsRefusedWhateverTheUserKeeps) {
+  expect_refusal(true, 99, 0.0, "a rate is negative");
+  expect_refusal(false, 99, 0.0, "a rate is negative");
+}
+
+TEST_F(CarefulMeasurementTest, WhatWasDisturbedIsRefused) {
+  expect_refusal(false, 0, 0.9, "--keep-disturbed");
+}
+
+TEST_F(CarefulMeasurementTest, WhatWasDisturbedIsKeptWithTheReason) {
+  const auto careful = measure(true, 0, 0.9);
+  EXPECT_EQ(careful.record.attempts, 1);
+  EXPECT_FALSE(careful.record.disturbance.empty());
+}
+
+// Ranks may differ in the last bits of their results; if each went by its own, some would wait for ever.
+TEST_F(CarefulMeasurementTest, RanksGoByRank0) {
+  const bool is_first = test::group().rank() == 0;
+  EXPECT_EQ(measure(true, is_first ? 2 : 99).record.attempts, 2);
+}
+
+}  // namespace
+}  // namespace cg2d
