@@ -65,11 +65,11 @@ ExitCode run_program(int argument_count, char** arguments, cg2d::comm::RankGroup
 int main(int argument_count, char** arguments) {
   try {
     cg2d::let_threads_sleep_if_crowded(argument_count, arguments);
-    cg2d::expect_signals(rank_of_launcher() == 0);
+    cg2d::expect_signals(cg2d::SignalEnd::by_the_signal, rank_of_launcher() == 0);
     const cg2d::comm::MpiSession session(argument_count, arguments);
     cg2d::keep_blas_on_one_thread();
     cg2d::comm::RankGroup group(MPI_COMM_WORLD);
-    cg2d::expect_signals(group.rank() == 0);
+    cg2d::expect_signals(cg2d::SignalEnd::by_exit_code, group.rank() == 0);
     try {
       return static_cast<int>(run_program(argument_count, arguments, group));
     } catch (const cg2d::RunError& error) {  // thrown on every rank alike

@@ -65,13 +65,14 @@ def kill_once(draw, words, rank_count, folder):
             os.kill(target, number)
         except ProcessLookupError:
             pass
+    whom = "the launcher" if rank_count and targets == [process.pid] else f"{len(targets)} of {max(1, rank_count)} ranks"
+    what = f"{signal.Signals(number).name} to {whom} after {delay_s:.2f} s"
     try:
         process.communicate(timeout=ENDING_S)
     except subprocess.TimeoutExpired:
         kill_all(process)
-        raise Complaint("hangs after the signal") from None
-    whom = "the launcher" if rank_count and targets == [process.pid] else f"{len(targets)} of {max(1, rank_count)} ranks"
-    return f"{signal.Signals(number).name} to {whom} after {delay_s:.2f} s"
+        raise Complaint(f"hangs after {what}") from None
+    return what
 
 
 def check_files(folder):
