@@ -59,6 +59,10 @@ def kill_once(draw, words, rank_count, folder):
     time.sleep(delay_s)
     number = draw.choice(SIGNALS)
     ranks = program_processes(process.pid) if rank_count else []
+    while rank_count and not ranks and process.poll() is None:
+        # MPICH's mpiexec itself may hang when it is killed while it starts its ranks.
+        time.sleep(0.005)
+        ranks = program_processes(process.pid)
     targets = draw.choice(([process.pid], ranks, ranks[:1], ranks[-1:])) or [process.pid]
     for target in targets:
         try:
