@@ -25,9 +25,19 @@ void (*handler_without_watch)(int) = SIG_DFL;
 
 extern "C" void note_interrupt(int) { interrupt_asked = 1; }
 
-extern "C" void end_at_once(int) {
+void say_interrupted() {
   constexpr std::string_view line = "cg2d: interrupted by a signal before there was a result\n";
   if (writes_a_line != 0) static_cast<void>(!write(STDERR_FILENO, line.data(), line.size()));
+}
+
+extern "C" void end_by_signal(int signal) {
+  say_interrupted();
+  std::signal(signal, SIG_DFL);
+  std::raise(signal);  // waits until the handler returns
+}
+
+extern "C" void end_by_exit_code(int) {
+  say_interrupted();
   _exit(static_cast<int>(ExitCode::interrupted));
 }
 
@@ -41,10 +51,10 @@ void set_handler(int signal, void (*handler)(int), int flags) {
 
 }  // namespace
 
-void expect_signals(bool is_speaker) {
+void expect_signals(SignalEnd end, bool is_speaker) {
   writes_a_line = is_speaker ? 1 : 0;
   std::signal(SIGXFSZ, SIG_IGN);  // write() then fails with EFBIG
-  handler_without_watch = &end_at_once;
+  handler_without_watch = end == SignalEnd::by_the_signal ? &end_by_signal : &end_by_exit_code;
   for (const int signal : {SIGINT, SIGTERM}) set_handler(signal, handler_without_watch, 0);
 }
 

@@ -4,11 +4,15 @@
 
 namespace cg2d {
 
-/// From this call on, which comes before MPI starts, a signal ends the process with a line on stderr and the exit
-/// code 75, unless there is an InterruptWatch. Files that are being written leave nothing behind: they have no
-/// names yet, see OutputFile. A file that grows beyond its limit (ulimit -f) is an error of writing, no signal.
-/// is_speaker: whether the line is written; one rank is enough.
-void expect_signals(bool is_speaker);
+/// How a signal ends a process that nobody watches. A launcher takes a rank that exits before MPI has started for
+/// one that has no business with MPI, and lets the others wait for it: there the signal itself must end it.
+enum class SignalEnd { by_the_signal, by_exit_code };
+
+/// From this call on, which comes before MPI starts, and again when it has started, a signal ends the process with
+/// a line on stderr, unless there is an InterruptWatch. Files that are being written leave nothing behind: they
+/// have no names yet, see OutputFile. A file that grows beyond its limit (ulimit -f) is an error of writing, no
+/// signal. is_speaker: whether the line is written; one rank is enough.
+void expect_signals(SignalEnd end, bool is_speaker);
 
 /// Catches SIGINT and SIGTERM during its lifetime; a second signal of the same kind ends the process at
 /// once.

@@ -90,7 +90,7 @@ ExitCode run_program(int argument_count, char** arguments, cg2d::comm::RankGroup
 /// All of the program but the start and the end of MPI. Returns on every rank, or on none.
 ExitCode run_on_all_ranks(int argument_count, char** arguments) {
   cg2d::comm::RankGroup group(MPI_COMM_WORLD);
-  cg2d::expect_signals(group.rank() == 0);
+  cg2d::expect_signals(cg2d::SignalEnd::by_exit_code, group.rank() == 0);
   try {
     return run_program(argument_count, arguments, group);
   } catch (const cg2d::RunError& error) {  // thrown on every rank alike
@@ -131,7 +131,7 @@ int main(int argument_count, char** arguments) {
   try {
     cg2d::bound_thread_waiting(argument_count, arguments);
     std::optional<cg2d::ExitWatch> watch;  // goes after the session, whose end it watches
-    cg2d::expect_signals(rank_of_launcher() == 0);
+    cg2d::expect_signals(cg2d::SignalEnd::by_the_signal, rank_of_launcher() == 0);
     const cg2d::comm::MpiSession session(argument_count, arguments);
     cg2d::keep_blas_on_one_thread();
     return static_cast<int>(part(run_on_all_ranks(argument_count, arguments), watch));

@@ -19,7 +19,7 @@
 #include "cg/report/report.hpp"
 #include "cg/run/benchmark_run.hpp"
 #include "cg/studies/sweep_file.hpp"
-#include "cg/studies/sweep_rounds.hpp"
+#include "cg/studies/sweep_plan.hpp"
 #include "cg/studies/sweep_table.hpp"
 #include "cg/tuning/kernel_choice.hpp"
 

@@ -10,6 +10,7 @@
 
 #include "cg/matrix/problem.hpp"
 #include "cg/report/result_file.hpp"
+#include "cg/report/run_verdict.hpp"
 #include "cg/solver/configuration.hpp"
 #include "comm/block_layout.hpp"
 
@@ -74,5 +75,12 @@ class RunDurations {
   std::map<std::string, Sum> by_problem_;
   Sum all_;
 };
+
+/// The configurations that a verdict on these records leaves open, by open_alternatives(), each once.
+std::vector<ConfiguredProblem> open_configurations(const std::vector<ResultRecord>& records,
+                                                   double precision);
+
+/// The next block of rounds for these configurations: see rounds_after_next_block().
+RoundRange added_rounds(const std::vector<ResultRecord>& records, const std::vector<ConfiguredProblem>& open);
 
 }  // namespace cg2d

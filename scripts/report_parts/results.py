@@ -181,10 +181,10 @@ def check_roofline(roofline):
 
 def check_finished(place, document):
     """Checks that a finished run has all keys that the figures need."""
-    if complaint := result_schema().complaint(document):
-        raise ReportError(BAD_DATA, f"{place}: not a result as in cg/report/run_result.schema.json: {complaint}")
     try:
         document = upgraded(document)
+        if complaint := result_schema().complaint(document):
+            raise ReportError(BAD_DATA, f"{place}: not a result as in cg/report/run_result.schema.json: {complaint}")
         run = Run(place, document)
         check_keys(document)
         check_numbers(run)

@@ -59,19 +59,24 @@ def kill_once(draw, words, rank_count, folder):
     time.sleep(delay_s)
     number = draw.choice(SIGNALS)
     ranks = program_processes(process.pid) if rank_count else []
+    while rank_count and not ranks and process.poll() is None:
+        # MPICH's mpiexec itself may hang when it is killed while it starts its ranks.
+        time.sleep(0.005)
+        ranks = program_processes(process.pid)
     targets = draw.choice(([process.pid], ranks, ranks[:1], ranks[-1:])) or [process.pid]
     for target in targets:
         try:
             os.kill(target, number)
         except ProcessLookupError:
             pass
+    whom = "the launcher" if rank_count and targets == [process.pid] else f"{len(targets)} of {max(1, rank_count)} ranks"
+    what = f"{signal.Signals(number).name} to {whom} after {delay_s:.2f} s"
     try:
         process.communicate(timeout=ENDING_S)
     except subprocess.TimeoutExpired:
         kill_all(process)
-        raise Complaint("hangs after the signal") from None
-    whom = "the launcher" if rank_count and targets == [process.pid] else f"{len(targets)} of {max(1, rank_count)} ranks"
-    return f"{signal.Signals(number).name} to {whom} after {delay_s:.2f} s"
+        raise Complaint(f"hangs after {what}") from None
+    return what
 
 
 def check_files(folder):

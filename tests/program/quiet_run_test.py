@@ -184,7 +184,7 @@ class Origin(QuietTest):
         self.bound(1, *words, "--repeat", "2")
         self.assertTrue(file.read_text().startswith(old))
         self.assertEqual([json.loads(text)["schema_version"] for text in file.read_text().splitlines()], [1, 2])
-        self.bound(0, "compare", file, file)
+        self.bound(0, "export", file)
 
 
 if __name__ == "__main__":

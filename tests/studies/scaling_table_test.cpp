@@ -143,7 +143,7 @@ TEST(ScalingTableTest, DisturbedRunsAreMarkedAndNamed) {
   study.runs[2].disturbance = "a compiler";
   EXPECT_EQ(rows_of(study)[2].disturbed_count(), 1);
   const auto text = scaling_format("text").write(study);
-  expect_in(text, "1.000*!\n");
+  expect_in(text, "1.000~!\n");
   expect_in(
       text,
       "  Disturbed (!): 2 cores, shared-memory ranks, shared, 2 x 1, 1 of 1 run, in round 1: a compiler\n");

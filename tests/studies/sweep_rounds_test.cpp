@@ -1,6 +1,6 @@
 // The rounds that --until-sure adds, and 200 simulated sweeps that end when it is sure.
 
-#include "cg/studies/sweep_rounds.hpp"
+#include "cg/studies/sweep_plan.hpp"
 
 #include <gtest/gtest.h>
 

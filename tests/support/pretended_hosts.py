@@ -1,6 +1,7 @@
 """Several hosts on this machine: namespaces for network, processes, memory and names, joined by a bridge. Ranks of
 different ones reach each other by TCP only, as on a cluster with Ethernet. Needs root, iproute2 and MPICH's launcher."""
 
+import itertools
 import os
 import pathlib
 import shutil
@@ -40,12 +41,16 @@ def why_not():
 
 
 class PretendedHosts:
-    """A context; afterwards nothing is left of the hosts."""
+    """A context; afterwards nothing is left of the hosts. The system removes devices later than it says, so each has names of
+    its own."""
+
+    _numbers = itertools.count()
 
     def __init__(self, host_count):
         self._hosts = range(1, host_count + 1)
-        self._name = f"cg{os.getpid() % 100000}"
-        self._network = f"10.{200 + os.getpid() % 50}.{os.getpid() // 50 % 250}"
+        number = next(self._numbers)
+        self._name = f"cg{os.getpid() % 100000}{chr(ord('a') + number % 26)}"
+        self._network = f"10.{200 + os.getpid() % 50}.{(os.getpid() // 50 + number) % 250}"
 
     def __enter__(self):
         self._folder = tempfile.TemporaryDirectory()

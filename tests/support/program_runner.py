@@ -79,12 +79,12 @@ def factorizations(rank_count):
 def descendants(process_id):
     """Ids of all processes below one. Ranks are in sessions of their own, so a process group does not hold them."""
     found = []
-    for task in pathlib.Path(f"/proc/{process_id}/task").glob("*/children"):
-        try:
-            children = [int(word) for word in task.read_text().split()]
-        except OSError:  # the process ended meanwhile
-            continue
-        for child in children:
+    try:
+        tasks = [path.read_text() for path in pathlib.Path(f"/proc/{process_id}/task").glob("*/children")]
+    except OSError:  # the process, or a thread of it, ended meanwhile
+        tasks = []
+    for children in tasks:
+        for child in map(int, children.split()):
             found += [child, *descendants(child)]
     return found
 
