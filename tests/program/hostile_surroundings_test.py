@@ -216,7 +216,8 @@ class Limits(InFolder):
 class OtherProcesses(InFolder):
     def test_two_that_tune_at_once(self):
         profile = self.file("profile.json")
-        commands = [("tune", "--class", "S", "--grid", "1x1", "--threads", threads, "--profile", profile) for threads in "12"]
+        words = ("tune", "--class", "S", "--grid", "1x1", "--profile", profile, "--keep-disturbed")
+        commands = [(*words, "--threads", threads) for threads in "12"]
         threads = [threading.Thread(target=self.run_well, args=(0, *words)) for words in commands]
         for thread in threads:
             thread.start()
