@@ -68,8 +68,6 @@ class MirroredExchange {
   virtual ~MirroredExchange() = default;
   MirroredExchange(const MirroredExchange&) = delete;
   MirroredExchange& operator=(const MirroredExchange&) = delete;
-  MirroredExchange(MirroredExchange&&) = delete;
-  MirroredExchange& operator=(MirroredExchange&&) = delete;
 
   /// Row block i of p, layout.row_block(i).size() doubles; whole after collect_rows().
   [[nodiscard]] virtual std::span<const double> row_block() const = 0;
@@ -105,7 +103,6 @@ class [[nodiscard]] Collection {
   Collection(const Collection&) = delete;
   Collection& operator=(const Collection&) = delete;
   Collection(Collection&& other) noexcept;
-  Collection& operator=(Collection&&) = delete;
 
   /// Returns when column_block() is whole in the ranges of the parts 0 ... part. Throws MpiError.
   void wait_for_part(std::size_t part);
@@ -149,8 +146,6 @@ class Communicator {
   virtual ~Communicator() = default;
   Communicator(const Communicator&) = delete;
   Communicator& operator=(const Communicator&) = delete;
-  Communicator(Communicator&&) = delete;
-  Communicator& operator=(Communicator&&) = delete;
 
   /// The transport's name, as in the table.
   [[nodiscard]] virtual std::string_view name() const = 0;

@@ -43,8 +43,6 @@ class OwnedPart {
   ~OwnedPart();
   OwnedPart(const OwnedPart&) = delete;
   OwnedPart& operator=(const OwnedPart&) = delete;
-  OwnedPart(OwnedPart&&) = delete;
-  OwnedPart& operator=(OwnedPart&&) = delete;
 
   [[nodiscard]] const PartNotice& notice() const { return notice_; }
 

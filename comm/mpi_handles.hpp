@@ -42,8 +42,6 @@ class MpiSession {
   ~MpiSession();
   MpiSession(const MpiSession&) = delete;
   MpiSession& operator=(const MpiSession&) = delete;
-  MpiSession(MpiSession&&) = delete;
-  MpiSession& operator=(MpiSession&&) = delete;
 };
 
 /// One MPI handle, owned: move-only, freed by `Free` when it goes.

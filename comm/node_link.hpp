@@ -28,8 +28,6 @@ class NodeMessages {
   virtual ~NodeMessages() = default;
   NodeMessages(const NodeMessages&) = delete;
   NodeMessages& operator=(const NodeMessages&) = delete;
-  NodeMessages(NodeMessages&&) = delete;
-  NodeMessages& operator=(NodeMessages&&) = delete;
 
   /// From here on messages may write to the buffers.
   virtual void start_receives() = 0;
@@ -46,8 +44,6 @@ class NodeLink {
   virtual ~NodeLink() = default;
   NodeLink(const NodeLink&) = delete;
   NodeLink& operator=(const NodeLink&) = delete;
-  NodeLink(NodeLink&&) = delete;
-  NodeLink& operator=(NodeLink&&) = delete;
 
   virtual std::unique_ptr<NodeMessages> prepare(Operation operation, const std::vector<NodeMessage>& sends,
                                                 const std::vector<NodeMessage>& receives) = 0;

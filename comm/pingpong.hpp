@@ -49,8 +49,6 @@ class PingPong {
   virtual ~PingPong() = default;
   PingPong(const PingPong&) = delete;
   PingPong& operator=(const PingPong&) = delete;
-  PingPong(PingPong&&) = delete;
-  PingPong& operator=(PingPong&&) = delete;
 
   /// The memory that send() of that method moves; written by the caller. Long enough for the largest shape.
   [[nodiscard]] virtual std::span<std::byte> outgoing(std::size_t method) = 0;

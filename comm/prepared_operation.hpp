@@ -21,8 +21,6 @@ class PreparedOperation {
   virtual ~PreparedOperation() = default;
   PreparedOperation(const PreparedOperation&) = delete;
   PreparedOperation& operator=(const PreparedOperation&) = delete;
-  PreparedOperation(PreparedOperation&&) = delete;
-  PreparedOperation& operator=(PreparedOperation&&) = delete;
 
   /// Throws MpiError.
   virtual void run() = 0;
@@ -73,8 +71,6 @@ class OperationMaker {
   virtual ~OperationMaker() = default;
   OperationMaker(const OperationMaker&) = delete;
   OperationMaker& operator=(const OperationMaker&) = delete;
-  OperationMaker(OperationMaker&&) = delete;
-  OperationMaker& operator=(OperationMaker&&) = delete;
 
   /// Memory that the transport can reach, which lives as long as the maker. Its contents are unspecified.
   virtual std::span<double> allocate(std::size_t count) = 0;

@@ -33,8 +33,6 @@ class PutPort {
   virtual ~PutPort() = default;
   PutPort(const PutPort&) = delete;
   PutPort& operator=(const PutPort&) = delete;
-  PutPort(PutPort&&) = delete;
-  PutPort& operator=(PutPort&&) = delete;
 
   /// This rank's memory, which the others can write; zeros at first.
   [[nodiscard]] virtual std::span<double> memory() = 0;

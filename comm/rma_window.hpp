@@ -32,8 +32,6 @@ class RmaWindow {
   ~RmaWindow();
   RmaWindow(const RmaWindow&) = delete;
   RmaWindow& operator=(const RmaWindow&) = delete;
-  RmaWindow(RmaWindow&&) = delete;
-  RmaWindow& operator=(RmaWindow&&) = delete;
 
   [[nodiscard]] int ranks_per_node() const { return ranks_per_node_; }
   /// This rank's part.

@@ -40,8 +40,6 @@ class SharedSegment {
   ~SharedSegment() = default;
   SharedSegment(const SharedSegment&) = delete;
   SharedSegment& operator=(const SharedSegment&) = delete;
-  SharedSegment(SharedSegment&&) = delete;
-  SharedSegment& operator=(SharedSegment&&) = delete;
 
   /// Whether all of these ranks have all parts; if not, none has any.
   [[nodiscard]] bool is_there() const { return !parts_.empty(); }

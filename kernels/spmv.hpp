@@ -63,8 +63,6 @@ class SpmvKernel {
   virtual ~SpmvKernel() = default;
   SpmvKernel(const SpmvKernel&) = delete;
   SpmvKernel& operator=(const SpmvKernel&) = delete;
-  SpmvKernel(SpmvKernel&&) = delete;
-  SpmvKernel& operator=(SpmvKernel&&) = delete;
 
   /// The kernel's name, as in the table.
   [[nodiscard]] virtual std::string_view name() const = 0;
