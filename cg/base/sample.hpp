@@ -41,6 +41,7 @@ Sample sample_of(std::vector<double> values);
 template <typename Run, typename TimeOf>
 const Run& median_run_of(const std::vector<Run>& runs, const TimeOf& time_of) {
   std::vector<const Run*> order;
+  order.reserve(runs.size());
   for (const auto& run : runs) order.push_back(&run);
   std::ranges::stable_sort(order, {}, [&](const Run* run) { return std::invoke(time_of, *run); });
   return *order[(order.size() - 1) / 2];

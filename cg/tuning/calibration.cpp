@@ -133,6 +133,7 @@ std::vector<StepTimes> times_of_steps(comm::RankGroup& group, const std::vector<
 StepTimes typical_times(comm::RankGroup& group, const std::vector<PhaseRecords>& my_steps) {
   auto steps = times_of_steps(group, my_steps);
   std::vector<double> totals;
+  totals.reserve(steps.size());
   for (const auto& step : steps) totals.push_back(step.total_s());
   std::ranges::sort(steps, {}, &StepTimes::total_s);
   constexpr std::size_t slow_part = 10;
