@@ -253,7 +253,11 @@ class Aborts(InFolder):
         for _ in range(8):
             with BackgroundRun(2, "run", "--class", "B", "--grid", "1x2") as run:
                 run.wait_for("generating class B")
-                resource.prlimit(run.ranks()[-1], resource.RLIMIT_AS, (1 << 20, 1 << 20))
+                rank = run.ranks()[-1]
+                pages = int(pathlib.Path(f"/proc/{rank}/statm").read_text().split()[0])
+                # Room for the stack, which would end the rank by a signal, and not for its block.
+                limit = pages * resource.getpagesize() + (16 << 20)
+                resource.prlimit(rank, resource.RLIMIT_AS, (limit, limit))
                 outcome = run.finish()
             self.assertEqual(outcome.exit_code, MEMORY, outcome)
             self.assertRegex(outcome.stderr, r"cg2d: out of memory on rank \d")
