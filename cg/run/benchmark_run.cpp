@@ -74,7 +74,7 @@ void BenchmarkRun::prepare() {
     if (node.processor_quota > 0.0)
       report_.warnings.push_back(
           fmt::format("a control group allows the time of {:.3g} processors on {}: {} used as such",
-                      node.processor_quota, node.host, format_count(node.core_count, "core")));
+                      node.processor_quota, node.name, format_count(node.core_count, "core")));
   }
   const int rank_count = options_.planned_ranks > 0 ? options_.planned_ranks : group_.size();
   const auto grid = resolve_grid(options_, rank_count);

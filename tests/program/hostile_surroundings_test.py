@@ -207,7 +207,7 @@ class Limits(InFolder):
         self.assertEqual(document["environment"]["nodes"][0]["cores"], min(cores, 2))
         self.assertEqual(document["environment"]["waiting"], "yield")
         if cores > 2:
-            self.assertIn("time of 2 processors", " ".join(document["warnings"]))
+            self.assertIn("time of 2 processors on node 0:", " ".join(document["warnings"]))
         (groups / "memory.stat").write_text("inactive_file 0\n")
         outcome = run_command([*mount, PROGRAM, "run", "--class", "B"])
         self.assert_refused(MEMORY, "100 MB are available", outcome)
