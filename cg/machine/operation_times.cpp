@@ -89,7 +89,8 @@ class CheckedSum {
 std::vector<Sample> race_samples(comm::RankGroup& group, std::span<const std::function<void()>> works,
                                  const RaceLimits& limits) {
   std::vector<Sample> samples;
-  for (auto& seconds : race_turns(group, works, limits)) samples.push_back(sample_of(std::move(seconds)));
+  auto result = race(group, works, limits);
+  for (auto& seconds : result.turns) samples.push_back(sample_of(std::move(seconds)));
   return samples;
 }
 

@@ -202,7 +202,7 @@ class PairRace {
       works.emplace_back([&method, shape] { method.round_trip(shape); });
     }
     require_right(shape);
-    auto turns = race_turns(pair_, works, race_limits);
+    auto turns = race(pair_, works, race_limits).turns;
     require_right(shape);
     for (std::size_t k = 0; k < methods_.size(); ++k) {
       for (double& seconds : turns[k]) seconds /= 2.0 * static_cast<double>(shape.count);

@@ -57,9 +57,21 @@ struct Runner {
 
 }  // namespace
 
-std::vector<std::vector<double>> race_turns(comm::RankGroup& group,
-                                            std::span<const std::function<void()>> works,
-                                            const RaceLimits& limits) {
+std::vector<double> RaceResult::medians() const {
+  std::vector<double> medians;
+  medians.reserve(turns.size());
+  for (const auto& seconds : turns) medians.push_back(sample_of(seconds).median);
+  return medians;
+}
+
+double RaceResult::spread() const {
+  double most = 0.0;
+  for (const auto& seconds : turns) most = std::max(most, spread_of_repeats(seconds));
+  return most;
+}
+
+RaceResult race(comm::RankGroup& group, std::span<const std::function<void()>> works,
+                const RaceLimits& limits) {
   std::vector<Runner> runners;
   runners.reserve(works.size());
   double best_s = std::numeric_limits<double>::infinity();
@@ -76,25 +88,10 @@ std::vector<std::vector<double>> race_turns(comm::RankGroup& group,
       spent_s += runner.take_turn(group, limits.shortest_turn_s);
     }
   }
-  std::vector<std::vector<double>> turns;
-  turns.reserve(runners.size());
-  for (auto& runner : runners) turns.push_back(std::move(runner.seconds));
-  return turns;
-}
-
-RaceResult race_with_spread(comm::RankGroup& group, std::span<const std::function<void()>> works,
-                            const RaceLimits& limits) {
   RaceResult result;
-  for (auto& seconds : race_turns(group, works, limits)) {
-    result.spread = std::max(result.spread, spread_of_repeats(seconds));
-    result.medians.push_back(sample_of(std::move(seconds)).median);
-  }
+  result.turns.reserve(runners.size());
+  for (auto& runner : runners) result.turns.push_back(std::move(runner.seconds));
   return result;
-}
-
-std::vector<double> race(comm::RankGroup& group, std::span<const std::function<void()>> works,
-                         const RaceLimits& limits) {
-  return race_with_spread(group, works, limits).medians;
 }
 
 std::string race_verdict(std::span<const std::vector<double>> turns, std::span<const std::string> names) {

@@ -31,22 +31,18 @@ std::vector<std::function<void()>> calls_of(const std::vector<std::unique_ptr<Ob
   return works;
 }
 
-/// Seconds of one call of each work, turn by turn; at least one turn. Collective; the same answer on every
-/// rank.
-std::vector<std::vector<double>> race_turns(comm::RankGroup& group,
-                                            std::span<const std::function<void()>> works,
-                                            const RaceLimits& limits);
-/// Median seconds of one call of each work, and the spread of the turns that spread most (see
-/// spread_of_repeats()). Collective; the same answer on every rank.
+/// Seconds of one call of each work, turn by turn; at least one turn.
 struct RaceResult {
-  std::vector<double> medians;
-  double spread = 0.0;
+  std::vector<std::vector<double>> turns;
+
+  /// Of each work.
+  [[nodiscard]] std::vector<double> medians() const;
+  /// Of the turns that spread most: see spread_of_repeats().
+  [[nodiscard]] double spread() const;
 };
-RaceResult race_with_spread(comm::RankGroup& group, std::span<const std::function<void()>> works,
-                            const RaceLimits& limits);
-/// The medians alone.
-std::vector<double> race(comm::RankGroup& group, std::span<const std::function<void()>> works,
-                         const RaceLimits& limits);
+/// Collective; the same answer on every rank.
+RaceResult race(comm::RankGroup& group, std::span<const std::function<void()>> works,
+                const RaceLimits& limits);
 
 /// How sure it is which of these works is fastest, by their turns: "put is better than shared by 5 % (2 ... 7
 /// %)" or "put is not distinguishable from shared". Hopeless works, which have one turn while others have more,

@@ -23,7 +23,7 @@ namespace {
 /// Seconds of one call, the median of several turns, of the slowest rank.
 double seconds_of(comm::RankGroup& group, const std::function<void()>& work) {
   const std::array works{work};
-  return race(group, works, {.fewest_rounds = 7, .budget_s = 0.05}).front();
+  return race(group, works, {.fewest_rounds = 7, .budget_s = 0.05}).medians().front();
 }
 
 comm::BlockLayout one_column(std::int64_t piece_size, int ranks) {

@@ -126,14 +126,15 @@ GridTrial try_grids(comm::RankGroup& group, const GridTrialConfig& config, const
   }
   constexpr RaceLimits limits{
       .fewest_rounds = 1, .most_rounds = 9, .budget_s = 0.5, .hopeless_factor = 1.3, .shortest_turn_s = 1e-3};
-  const auto turns = race_turns(group, calls_of(contestants, &GridSolver::iterate), limits);
+  const auto result = race(group, calls_of(contestants, &GridSolver::iterate), limits);
+  const auto seconds = result.medians();
   std::vector<std::string> names;
   for (std::size_t k = 0; k < grids.size(); ++k) {
     names.push_back(grids[k].name());
-    trial.tried.push_back({.grid = grids[k], .step_s = sample_of(turns[k]).median / cg_steps_per_solve});
+    trial.tried.push_back({.grid = grids[k], .step_s = seconds[k] / cg_steps_per_solve});
   }
   trial.best = std::ranges::min_element(trial.tried, {}, &TriedGrid::step_s)->grid;
-  trial.verdict = race_verdict(turns, names);
+  trial.verdict = race_verdict(result.turns, names);
   trial.duration_s = group.maximum(watch.seconds());
   return trial;
 }

@@ -83,12 +83,13 @@ std::vector<TimedTransport> race_transports(comm::RankGroup& group, const Transp
     contestants.push_back(std::move(contestant));
     timed.push_back({.name = std::string(transport->name), .step_s = 0.0});
   }
-  const auto turns = race_turns(group, calls_of(contestants, &TransportContestant::iterate), transport_race);
+  const auto result = race(group, calls_of(contestants, &TransportContestant::iterate), transport_race);
+  const auto seconds = result.medians();
   for (std::size_t k = 0; k < timed.size(); ++k) {
     require_same_zeta(*contestants[k], timed[k].name, zeta);
-    timed[k].step_s = sample_of(turns[k]).median / cg_steps_per_solve;
+    timed[k].step_s = seconds[k] / cg_steps_per_solve;
   }
-  if (!turns.empty()) trial.verdict = race_verdict(turns, names_of(timed));
+  if (!timed.empty()) trial.verdict = race_verdict(result.turns, names_of(timed));
   return timed;
 }
 

@@ -85,7 +85,7 @@ class SettingSearch {
       }
     });
     const auto seconds =
-        race(group_, calls_of(products, &LocalProduct::multiply), {.budget_s = search_budget_s});
+        race(group_, calls_of(products, &LocalProduct::multiply), {.budget_s = search_budget_s}).medians();
     const auto best = std::ranges::min_element(seconds) - seconds.begin();
     if (seconds[static_cast<std::size_t>(best)] < clearly_faster * seconds.front())
       tuning_.*setting = candidates[static_cast<std::size_t>(best)];
@@ -222,12 +222,13 @@ RowLengthCurve measure_row_lengths(comm::RankGroup& group, int thread_count) {
                                                           kernels::Tuning{.critical_vector_length = 0}));
       }
     });
-    const auto timed = race_with_spread(group, calls_of(products, &LocalProduct::multiply),
-                                        {.budget_s = 0.1, .hopeless_factor = 10.0});
+    const auto result =
+        race(group, calls_of(products, &LocalProduct::multiply), {.budget_s = 0.1, .hopeless_factor = 10.0});
+    const auto seconds = result.medians();
     const double ns = 1e9 / static_cast<double>(block.nonzero_count());
     curve.points.push_back(
-        {.row_length = length, .scalar_ns = ns * timed.medians[0], .vector_ns = ns * timed.medians[1]});
-    curve.spread = std::max(curve.spread, timed.spread);
+        {.row_length = length, .scalar_ns = ns * seconds[0], .vector_ns = ns * seconds[1]});
+    curve.spread = std::max(curve.spread, result.spread());
   }
   return curve;
 }
@@ -244,7 +245,7 @@ std::vector<RowLengthCost> measure_row_lengths_of(comm::RankGroup& group, const 
       products.push_back(std::make_unique<LocalProduct>(kernel, std::move(block), thread_count, tuning));
     });
     const double seconds =
-        race(group, calls_of(products, &LocalProduct::multiply), {.budget_s = 0.05}).front();
+        race(group, calls_of(products, &LocalProduct::multiply), {.budget_s = 0.05}).medians().front();
     curve.push_back({.row_length = static_cast<double>(stored_times * length),
                      .seconds_per_nonzero = seconds / nonzero_count});
   }
@@ -286,16 +287,14 @@ CaseResult measure_case(comm::RankGroup& group, const MatrixSource& source, cons
   say(fmt::format("class {}, grid {}: CG steps of {} kernels", tuned.matrix.name, grid.name(),
                   kernels.size()));
   constexpr double race_budget_s = 12.0;
-  const auto turns = race_turns(group, calls_of(contestants, &Contestant::iterate),
-                                {.fewest_rounds = 3, .budget_s = race_budget_s});
+  const auto result = race(group, calls_of(contestants, &Contestant::iterate),
+                           {.fewest_rounds = 3, .budget_s = race_budget_s});
   require_agreement(contestants, kernels);
-  for (std::size_t k = 0; k < kernels.size(); ++k)
-    tuned.kernels[k].step_s = sample_of(turns[k]).median / cg_steps_per_solve;
-  double spread = 0.0;
-  for (const auto& seconds : turns) spread = std::max(spread, spread_of_repeats(seconds));
-  tuned.verdict = race_verdict(turns, names_of(tuned.kernels));
+  const auto seconds = result.medians();
+  for (std::size_t k = 0; k < kernels.size(); ++k) tuned.kernels[k].step_s = seconds[k] / cg_steps_per_solve;
+  tuned.verdict = race_verdict(result.turns, names_of(tuned.kernels));
   std::ranges::stable_sort(tuned.kernels, {}, &TunedKernel::step_s);
-  return {.tuned = std::move(tuned), .spread = spread};
+  return {.tuned = std::move(tuned), .spread = result.spread()};
 }
 
 }  // namespace cg2d
