@@ -140,8 +140,8 @@ SoftwareCounters::SoftwareCounters(const std::vector<std::string>& event_names, 
 }
 
 SoftwareCounters::~SoftwareCounters() {
-  for (const int file : files_) {
-    if (file != from_account) close(file);
+  for (const auto& source : sources_) {
+    if (source.file != from_account) close(source.file);
   }
 }
 
@@ -158,34 +158,35 @@ void SoftwareCounters::open(const std::string& event_name) {
   const int file = has_account && event.is_clock ? from_account : open_event(event, *modes);
   if (file < 0 && !has_account) return refuse(why_not_opened(errno));
   event_names_.push_back(event_name);
-  files_.push_back(file);
+  sources_.push_back({.event = &event, .file = file});
   reads_account_ = reads_account_ || file == from_account;
 }
 
 void SoftwareCounters::read(std::span<std::int64_t> values) const noexcept {
   const auto usage = reads_account_ ? system_usage(scope_) : SystemUsage{};
-  for (std::size_t event = 0; event < files_.size(); ++event) {
-    if (files_[event] == from_account) {
-      values[event] = usage_of(event_names_[event], usage).value_or(0);
+  for (std::size_t k = 0; k < sources_.size(); ++k) {
+    const auto& [event, file] = sources_[k];
+    if (file == from_account) {
+      values[k] = event->in_usage(usage).value_or(0);
     } else {
       // A read of an event that is open returns its 8 bytes; otherwise the value would stand still, which the
       // comparison with the system's account shows.
-      static_cast<void>(::read(files_[event], &values[event], sizeof values[event]) == sizeof values[event]);
+      static_cast<void>(::read(file, &values[k], sizeof values[k]) == sizeof values[k]);
     }
   }
 }
 
 void SoftwareCounters::refuse_what_counts_wrong() {
-  std::vector<std::int64_t> before(files_.size());
-  trial_counts_.resize(files_.size());
+  std::vector<std::int64_t> before(sources_.size());
+  trial_counts_.resize(sources_.size());
   const auto usage_before = system_usage(scope_);
   read(before);
   const auto migrations = raise_events();
   read(trial_counts_);
   const auto usage = system_usage(scope_) - usage_before;
-  for (std::size_t event = files_.size(); event-- > 0;) {
+  for (std::size_t event = sources_.size(); event-- > 0;) {
     trial_counts_[event] -= before[event];
-    const auto& row = *find_software_event(event_names_[event]);
+    const auto& row = *sources_[event].event;
     auto raised = row.in_usage(usage);
     if (raised) raised = std::max(*raised, *row.in_usage(least_raised));
     if (row.number == PERF_COUNT_SW_CPU_MIGRATIONS) raised = migrations;
@@ -196,9 +197,9 @@ void SoftwareCounters::refuse_what_counts_wrong() {
 
 void SoftwareCounters::refuse(std::size_t event, const std::string& reason) {
   refused_.push_back({.name = event_names_[event], .reason = reason});
-  if (files_[event] != from_account) close(files_[event]);
+  if (sources_[event].file != from_account) close(sources_[event].file);
   const auto place = static_cast<std::ptrdiff_t>(event);
-  files_.erase(files_.begin() + place);
+  sources_.erase(sources_.begin() + place);
   event_names_.erase(event_names_.begin() + place);
   trial_counts_.erase(trial_counts_.begin() + place);
 }

@@ -43,9 +43,15 @@ class SoftwareCounters {
   void refuse_what_counts_wrong();
   void refuse(std::size_t event, const std::string& reason);
 
+  /// The origin of one event's values.
+  struct Source {
+    const SoftwareEvent* event;  ///< its row
+    int file;                    ///< from_account: there is none
+  };
+
   std::vector<std::string> event_names_;
   UsageScope scope_;
-  std::vector<int> files_;  ///< one per event; from_account: there is none
+  std::vector<Source> sources_;  ///< one per event
   bool reads_account_ = false;
   std::vector<std::int64_t> trial_counts_;
   std::vector<RefusedEvent> refused_;
