@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "cg/base/control_group.hpp"
 #include "cg/base/errors.hpp"
 
 namespace cg2d {
@@ -71,6 +72,10 @@ std::vector<std::string> event_names_from(const std::string& text, std::string_v
         fmt::format("{}: {} events; at most {} can be counted", origin, names.size(), most_counted_events));
   }
   return names;
+}
+
+std::optional<std::int64_t> perf_event_paranoid() {
+  return number_in_file("/proc/sys/kernel/perf_event_paranoid", "");
 }
 
 std::string refusal_text(const std::vector<RefusedEvent>& refused) {

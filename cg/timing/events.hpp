@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,6 +36,9 @@ EventNameParts parts_of(std::string_view event_name);
 
 /// "A,B" -> A, B. Throws InputError (naming `origin`) for an empty name, one given twice, or too many.
 std::vector<std::string> event_names_from(const std::string& text, std::string_view origin);
+
+/// kernel.perf_event_paranoid: how much the kernel forbids its users to count; empty where it does not say.
+std::optional<std::int64_t> perf_event_paranoid();
 
 /// An event that cannot be counted here.
 struct RefusedEvent {

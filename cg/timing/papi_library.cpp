@@ -3,9 +3,8 @@
 #include <fmt/format.h>
 #include <papi.h>
 
-#include <fstream>
-
 #include "cg/base/errors.hpp"
+#include "cg/timing/events.hpp"
 
 namespace cg2d {
 
@@ -26,10 +25,8 @@ std::string why_papi_is_disabled() {
 }
 
 std::string counting_remedy() {
-  std::ifstream file("/proc/sys/kernel/perf_event_paranoid");
-  int paranoid = 0;
-  const bool is_known = static_cast<bool>(file >> paranoid);
-  const std::string setting = is_known ? fmt::format("kernel.perf_event_paranoid is {}", paranoid)
+  const auto paranoid = perf_event_paranoid();
+  const std::string setting = paranoid ? fmt::format("kernel.perf_event_paranoid is {}", *paranoid)
                                        : std::string("kernel.perf_event_paranoid is not there");
   const auto* hardware = PAPI_get_hardware_info();
   if (hardware != nullptr && hardware->virtualized != 0) {
@@ -39,7 +36,7 @@ std::string counting_remedy() {
         setting);
   }
   constexpr int most_paranoid_that_counts = 2;
-  if (!is_known || paranoid > most_paranoid_that_counts)
+  if (!paranoid || *paranoid > most_paranoid_that_counts)
     return fmt::format("{}: set it to 2 or less (sysctl kernel.perf_event_paranoid=2)", setting);
   return fmt::format("this processor or its driver has no such counter ({})", setting);
 }

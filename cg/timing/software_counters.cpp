@@ -12,7 +12,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
-#include <fstream>
 
 namespace cg2d {
 namespace {
@@ -62,14 +61,13 @@ int open_event(const SoftwareEvent& event, Modes modes) {
 
 std::string why_not_opened(int error) {
   if (error != EACCES && error != EPERM) return fmt::format("the kernel: {}", std::strerror(error));
-  std::ifstream file("/proc/sys/kernel/perf_event_paranoid");
-  int paranoid = 0;
+  const auto paranoid = perf_event_paranoid();
   constexpr int most_paranoid_that_counts_the_kernel = 1;
-  if (file >> paranoid && paranoid > most_paranoid_that_counts_the_kernel) {
+  if (paranoid && *paranoid > most_paranoid_that_counts_the_kernel) {
     return fmt::format(
         "it happens in the kernel, and kernel.perf_event_paranoid is {}: set it to 1 or less (sysctl "
         "kernel.perf_event_paranoid=1), or give the program CAP_PERFMON",
-        paranoid);
+        *paranoid);
   }
   return "the system forbids perf_event_open: a container's seccomp profile may do so";
 }
