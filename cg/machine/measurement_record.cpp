@@ -1,8 +1,8 @@
 #include "cg/machine/measurement_record.hpp"
 
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 
-#include <array>
 #include <cstddef>
 #include <ctime>
 #include <optional>
@@ -12,12 +12,10 @@
 namespace cg2d {
 namespace {
 
-constexpr const char* date_format = "%Y-%m-%dT%H:%M:%SZ";
-
 /// Seconds since 1970; empty for a text that is no date.
 std::optional<std::time_t> seconds_of(const std::string& date) {
   std::tm parts{};
-  const char* const end = strptime(date.c_str(), date_format, &parts);
+  const char* const end = strptime(date.c_str(), "%Y-%m-%dT%H:%M:%SZ", &parts);
   if (end == nullptr || *end != '\0') return std::nullopt;
   return timegm(&parts);
 }
@@ -40,13 +38,7 @@ void describe(JsonFields& json, MeasurementRecord& record) {
   });
 }
 
-std::string date_now() {
-  const std::time_t now = std::time(nullptr);
-  std::tm parts{};
-  gmtime_r(&now, &parts);
-  std::array<char, 32> text{};
-  return {text.data(), std::strftime(text.data(), text.size(), date_format, &parts)};
-}
+std::string date_now() { return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr))); }
 
 std::string describe(const MeasurementRecord& record) {
   if (record.date.empty()) return "of unknown date";

@@ -1,7 +1,6 @@
 #include "cg/studies/sweep_file.hpp"
 
 #include <fcntl.h>
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -10,13 +9,13 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <ctime>
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "cg/base/errors.hpp"
 #include "cg/base/json_values.hpp"
 #include "cg/base/output_file.hpp"
+#include "cg/machine/measurement_record.hpp"
 
 namespace cg2d {
 namespace {
@@ -105,7 +104,7 @@ void SweepFile::require_maker(const std::string& maker) const {
 void SweepFile::begin_sitting() {
   if (records_.empty()) {
     // Unique among the sweeps that one report may get.
-    session_ = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}-{}", fmt::gmtime(std::time(nullptr)), getpid());
+    session_ = fmt::format("{}-{}", date_now(), getpid());
     return;
   }
   session_ = records_.front().session;
