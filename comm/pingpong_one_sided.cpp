@@ -63,8 +63,6 @@ class OpenWindow {
   }
   OpenWindow(const OpenWindow&) = delete;
   OpenWindow& operator=(const OpenWindow&) = delete;
-  OpenWindow(OpenWindow&&) = delete;
-  OpenWindow& operator=(OpenWindow&&) = delete;
 
   [[nodiscard]] std::byte* memory() const { return memory_; }
   [[nodiscard]] MPI_Win handle() const { return window_; }

@@ -63,8 +63,6 @@ class SignalPause {
   ~SignalPause() { pthread_sigmask(SIG_SETMASK, &earlier_, nullptr); }
   SignalPause(const SignalPause&) = delete;
   SignalPause& operator=(const SignalPause&) = delete;
-  SignalPause(SignalPause&&) = delete;
-  SignalPause& operator=(SignalPause&&) = delete;
 
  private:
   sigset_t earlier_{};
@@ -88,8 +86,6 @@ class FolderLock {
   }
   FolderLock(const FolderLock&) = delete;
   FolderLock& operator=(const FolderLock&) = delete;
-  FolderLock(FolderLock&&) = delete;
-  FolderLock& operator=(FolderLock&&) = delete;
 
  private:
   int descriptor_;

@@ -24,8 +24,6 @@ class ExitWatch {
   ~ExitWatch();
   ExitWatch(const ExitWatch&) = delete;
   ExitWatch& operator=(const ExitWatch&) = delete;
-  ExitWatch(ExitWatch&&) = delete;
-  ExitWatch& operator=(ExitWatch&&) = delete;
 
  private:
   void leave_after(std::chrono::milliseconds limit);

@@ -37,8 +37,6 @@ class SweepFile {
   ~SweepFile();
   SweepFile(const SweepFile&) = delete;
   SweepFile& operator=(const SweepFile&) = delete;
-  SweepFile(SweepFile&&) = delete;
-  SweepFile& operator=(SweepFile&&) = delete;
 
   /// The records that it had when it was opened, and those appended since.
   [[nodiscard]] const std::vector<ResultRecord>& records() const { return records_; }

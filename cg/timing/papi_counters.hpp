@@ -20,8 +20,6 @@ class PapiCounters {
   ~PapiCounters();
   PapiCounters(const PapiCounters&) = delete;
   PapiCounters& operator=(const PapiCounters&) = delete;
-  PapiCounters(PapiCounters&&) = delete;
-  PapiCounters& operator=(PapiCounters&&) = delete;
 
   [[nodiscard]] const std::vector<std::string>& event_names() const { return event_names_; }
   [[nodiscard]] const std::vector<RefusedEvent>& refused() const { return refused_; }

@@ -25,8 +25,6 @@ class SoftwareCounters {
   ~SoftwareCounters();
   SoftwareCounters(const SoftwareCounters&) = delete;
   SoftwareCounters& operator=(const SoftwareCounters&) = delete;
-  SoftwareCounters(SoftwareCounters&&) = delete;
-  SoftwareCounters& operator=(SoftwareCounters&&) = delete;
 
   /// The events that are counted, in the order asked for.
   [[nodiscard]] const std::vector<std::string>& event_names() const { return event_names_; }

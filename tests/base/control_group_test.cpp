@@ -23,8 +23,6 @@ class ControlGroupTest : public testing::Test {
   ~ControlGroupTest() override { fs::remove_all(folder_); }
   ControlGroupTest(const ControlGroupTest&) = delete;
   ControlGroupTest& operator=(const ControlGroupTest&) = delete;
-  ControlGroupTest(ControlGroupTest&&) = delete;
-  ControlGroupTest& operator=(ControlGroupTest&&) = delete;
 
   void write(const std::string& name, const std::string& text) const {
     const auto path = folder_ / name;

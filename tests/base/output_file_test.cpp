@@ -37,8 +37,6 @@ class OutputFileTest : public testing::Test {
   ~OutputFileTest() override { fs::remove_all(folder_); }
   OutputFileTest(const OutputFileTest&) = delete;
   OutputFileTest& operator=(const OutputFileTest&) = delete;
-  OutputFileTest(OutputFileTest&&) = delete;
-  OutputFileTest& operator=(OutputFileTest&&) = delete;
 
   [[nodiscard]] std::string path(const std::string& name) const { return folder_ / name; }
 

@@ -36,8 +36,6 @@ class Part {
   ~Part() { ::operator delete(bytes_, page); }
   Part(const Part&) = delete;
   Part& operator=(const Part&) = delete;
-  Part(Part&&) = delete;
-  Part& operator=(Part&&) = delete;
 
   [[nodiscard]] std::byte* data() const { return bytes_; }
 

@@ -65,8 +65,6 @@ class TouchRecorder {
   }
   TouchRecorder(const TouchRecorder&) = delete;
   TouchRecorder& operator=(const TouchRecorder&) = delete;
-  TouchRecorder(TouchRecorder&&) = delete;
-  TouchRecorder& operator=(TouchRecorder&&) = delete;
 
   /// Number of the touching thread in its team, for every page.
   [[nodiscard]] std::vector<int> threads() const { return {threads_.begin(), threads_.end()}; }

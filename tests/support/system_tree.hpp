@@ -25,8 +25,6 @@ class SystemTree {
   }
   SystemTree(const SystemTree&) = delete;
   SystemTree& operator=(const SystemTree&) = delete;
-  SystemTree(SystemTree&&) = delete;
-  SystemTree& operator=(SystemTree&&) = delete;
 
   /// path: "proc/stat", "sys/devices/...".
   void write(const std::string& path, const std::string& text) const {

@@ -207,8 +207,6 @@ class Variable {
   ~Variable() { set(before_ ? before_->c_str() : nullptr); }
   Variable(const Variable&) = delete;
   Variable& operator=(const Variable&) = delete;
-  Variable(Variable&&) = delete;
-  Variable& operator=(Variable&&) = delete;
 
  private:
   void set(const char* value) const {
