@@ -18,8 +18,8 @@
 #include "cg/base/control_group.hpp"
 #include "cg/base/json_values.hpp"
 #include "cg/base/process_memory.hpp"
+#include "cg/base/system_files.hpp"
 #include "cg/base/values.hpp"
-#include "cg/machine/system_files.hpp"
 
 namespace cg2d {
 namespace {

@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "cg/base/system_files.hpp"
 #include "cg/machine/environment.hpp"
-#include "cg/machine/system_files.hpp"
 
 namespace cg2d {
 

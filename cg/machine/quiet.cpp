@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -38,18 +37,6 @@ double fixed_loop_s() {
   }
   return least_s;
 }
-
-double seconds(const timeval& time) {
-  return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
-}
-
-rusage own_usage() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  return usage;
-}
-
-double cpu_seconds(const rusage& usage) { return seconds(usage.ru_utime) + seconds(usage.ru_stime); }
 
 /// The largest growth of a thread's waiting. Each time that a thread gets a processor may be the end of a
 /// sleep, and waking takes up to 0.1 ms without any other process: that much of each is left out.
@@ -230,17 +217,15 @@ void QuietMeter::begin() {
   mine_.loop_before_s = fixed_loop_s();
   if (reads_node_) node_before_ = read_node_times(folders_);
   delays_before_ = read_thread_delays(folders_);
-  const auto usage = own_usage();
-  switches_before_ = usage.ru_nivcsw;
-  cpu_before_s_ = cpu_seconds(usage);
+  usage_before_ = system_usage(UsageScope::process);
   region_ = Stopwatch();
 }
 
 void QuietMeter::end() {
   mine_.region_s = region_.seconds();
-  const auto usage = own_usage();
-  mine_.involuntary_switches = usage.ru_nivcsw - switches_before_;
-  mine_.cpu_s = cpu_seconds(usage) - cpu_before_s_;
+  const auto usage = system_usage(UsageScope::process) - usage_before_;
+  mine_.involuntary_switches = usage.involuntary_switches;
+  mine_.cpu_s = usage.processor_s();
   mine_.most_delay_s = most_growth_s(delays_before_, read_thread_delays(folders_));
   if (reads_node_) note_node();
   mine_.loop_after_s = fixed_loop_s();

@@ -31,8 +31,9 @@
 #include <vector>
 
 #include "cg/base/sample.hpp"
+#include "cg/base/system_files.hpp"
+#include "cg/base/system_usage.hpp"
 #include "cg/machine/environment.hpp"
-#include "cg/machine/system_files.hpp"
 #include "comm/rank_group.hpp"
 
 namespace cg2d {
@@ -120,8 +121,7 @@ class QuietMeter {
   bool reads_node_;
   RankQuiet mine_;
   // At the beginning of the region.
-  std::int64_t switches_before_ = 0;
-  double cpu_before_s_ = 0.0;
+  SystemUsage usage_before_;
   std::map<int, ThreadDelay> delays_before_;
   NodeTimes node_before_;
   Stopwatch region_;

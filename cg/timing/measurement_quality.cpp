@@ -1,12 +1,10 @@
 #include "cg/timing/measurement_quality.hpp"
 
 #include <fmt/format.h>
-#include <sys/resource.h>
-#include <sys/time.h>
 
 #include <algorithm>
 #include <cstddef>
-#include <fstream>
+#include <utility>
 
 #include "cg/base/sample.hpp"
 
@@ -48,44 +46,21 @@ std::string why_disturbed(const MeasurementQuality& quality, bool ranks_share_co
   return {};
 }
 
-QualityWatch::QualityWatch() : first_usage_(usage()), first_ticks_(processor_ticks()) {}
+QualityWatch::QualityWatch(SystemFolders folders)
+    : folders_(std::move(folders)),
+      first_usage_(system_usage(UsageScope::process)),
+      first_times_(read_node_times(folders_)) {}
 
 MeasurementQuality QualityWatch::quality(comm::RankGroup& group, double spread) const {
   constexpr double least_s = 1e-3;
-  const auto last = usage();
-  const auto switches = static_cast<double>(last.involuntary_switches - first_usage_.involuntary_switches);
-  const double computed_s = std::max(last.computed_s - first_usage_.computed_s, least_s);
-  const auto now = processor_ticks();
-  const auto ticks = static_cast<double>(std::max<std::int64_t>(now.all - first_ticks_.all, 1));
-  return {.switches_per_s = group.maximum(switches / computed_s),
-          .steal_share = group.maximum(static_cast<double>(now.stolen - first_ticks_.stolen) / ticks),
+  const auto usage = system_usage(UsageScope::process) - first_usage_;
+  const auto switches = static_cast<double>(usage.involuntary_switches);
+  const auto times = read_node_times(folders_);
+  const double total_s = times.total_s - first_times_.total_s;
+  const double steal_s = times.total_steal_s - first_times_.total_steal_s;
+  return {.switches_per_s = group.maximum(switches / std::max(usage.processor_s(), least_s)),
+          .steal_share = group.maximum(total_s > 0.0 ? steal_s / total_s : 0.0),
           .spread = group.maximum(spread)};
-}
-
-QualityWatch::Usage QualityWatch::usage() {
-  rusage used{};
-  getrusage(RUSAGE_SELF, &used);
-  const auto seconds_of = [](const timeval& time) {
-    return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
-  };
-  return {.computed_s = seconds_of(used.ru_utime) + seconds_of(used.ru_stime),
-          .involuntary_switches = used.ru_nivcsw};
-}
-
-/// The first line of /proc/stat (proc(5)): user, nice, system, idle, iowait, irq, softirq, steal. Zeros where
-/// there is none.
-QualityWatch::ProcessorTicks QualityWatch::processor_ticks() {
-  constexpr int columns = 8;
-  std::ifstream file("/proc/stat");
-  std::string label;
-  file >> label;
-  ProcessorTicks ticks;
-  std::int64_t value = 0;
-  for (int column = 0; column < columns && file >> value; ++column) {
-    ticks.all += value;
-    if (column == columns - 1) ticks.stolen = value;
-  }
-  return ticks;
 }
 
 }  // namespace cg2d

@@ -2,10 +2,11 @@
 
 // How good a measurement is: how quiet the machine was meanwhile, and how well its repeats agree.
 
-#include <cstdint>
 #include <string>
 #include <vector>
 
+#include "cg/base/system_files.hpp"
+#include "cg/base/system_usage.hpp"
 #include "comm/rank_group.hpp"
 
 namespace cg2d {
@@ -29,26 +30,14 @@ std::string why_disturbed(const MeasurementQuality& quality, bool ranks_share_co
 /// Watches the machine from its construction on.
 class QualityWatch {
  public:
-  QualityWatch();
+  explicit QualityWatch(SystemFolders folders = {});
   /// Collective; the same answer on every rank.
   [[nodiscard]] MeasurementQuality quality(comm::RankGroup& group, double spread) const;
 
  private:
-  /// Of all threads of this process.
-  struct Usage {
-    double computed_s = 0.0;
-    std::int64_t involuntary_switches = 0;
-  };
-  /// Ticks of all processors of the node.
-  struct ProcessorTicks {
-    std::int64_t all = 0;
-    std::int64_t stolen = 0;
-  };
-  static Usage usage();
-  static ProcessorTicks processor_ticks();
-
-  Usage first_usage_;
-  ProcessorTicks first_ticks_;
+  SystemFolders folders_;
+  SystemUsage first_usage_;
+  NodeTimes first_times_;
 };
 
 }  // namespace cg2d

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cg/base/system_usage.hpp"
 #include "cg/timing/events.hpp"
 #include "cg/timing/software_events.hpp"
 

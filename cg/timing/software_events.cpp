@@ -3,12 +3,10 @@
 #include <fmt/format.h>
 #include <linux/perf_event.h>
 #include <strings.h>
-#include <sys/resource.h>
 
 #include <algorithm>
 #include <array>
 #include <cstdlib>
-#include <ctime>
 
 namespace cg2d {
 namespace {
@@ -71,31 +69,7 @@ bool has_word(std::string_view words, std::string_view word) {
   return false;
 }
 
-std::int64_t nanoseconds_of(clockid_t clock) {
-  timespec time{};
-  clock_gettime(clock, &time);
-  constexpr std::int64_t nanoseconds_per_s = 1'000'000'000;
-  return time.tv_sec * nanoseconds_per_s + time.tv_nsec;
-}
-
 }  // namespace
-
-SystemUsage system_usage(UsageScope scope) {
-  const bool is_thread = scope == UsageScope::thread;
-  rusage usage{};
-  getrusage(is_thread ? RUSAGE_THREAD : RUSAGE_SELF, &usage);
-  return {.switches = usage.ru_nvcsw + usage.ru_nivcsw,
-          .minor_faults = usage.ru_minflt,
-          .major_faults = usage.ru_majflt,
-          .processor_ns = nanoseconds_of(is_thread ? CLOCK_THREAD_CPUTIME_ID : CLOCK_PROCESS_CPUTIME_ID)};
-}
-
-SystemUsage operator-(const SystemUsage& later, const SystemUsage& earlier) {
-  return {.switches = later.switches - earlier.switches,
-          .minor_faults = later.minor_faults - earlier.minor_faults,
-          .major_faults = later.major_faults - earlier.major_faults,
-          .processor_ns = later.processor_ns - earlier.processor_ns};
-}
 
 std::span<const SoftwareEvent> software_event_table() { return software_events; }
 

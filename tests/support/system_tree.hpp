@@ -8,7 +8,7 @@
 #include <fstream>
 #include <string>
 
-#include "cg/machine/system_files.hpp"
+#include "cg/base/system_files.hpp"
 
 namespace cg2d::test {
 
