@@ -151,6 +151,10 @@ std::string sweep_verdict_json(const std::vector<ResultRecord>& records) {
   Json left_out = Json::array();
   for (const auto& run : verdicts.left_out)
     left_out.push_back({{"place", run.place}, {"key", run.key}, {"reason", run.reason}});
+  Json replaced = Json::array();
+  for (const auto& record : records) {
+    if (record.is_replaced) replaced.push_back(record.place);
+  }
   return json_text({{"schema_version", verdict_schema_version},
                     {"program", program_json()},
                     {"test",
@@ -159,7 +163,8 @@ std::string sweep_verdict_json(const std::vector<ResultRecord>& records) {
                       {"least_claimed_gain", least_claimed_gain}}},
                     {"grids", std::move(grids)},
                     {"choices", std::move(choices)},
-                    {"left_out", std::move(left_out)}},
+                    {"left_out", std::move(left_out)},
+                    {"replaced", std::move(replaced)}},
                    2) +
          "\n";
 }

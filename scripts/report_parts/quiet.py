@@ -1,5 +1,7 @@
 """The quiet of the machine: which times other work disturbed, and which runs were repeated for that."""
 
+import collections
+
 
 def disturbances_of(document):
     """Why each repeat of a result was disturbed, "" for a quiet one; results of schema_version 1 do not say."""
@@ -9,30 +11,13 @@ def disturbances_of(document):
     return reasons if len(reasons) == len(times_s) else [""] * len(times_s)
 
 
-def without_replaced(path, documents, notes):
-    """Leaves out the runs of a sweep that a later attempt of their round replaces: [(place, document)]."""
-
-    def place_in_sweep(document):
-        """(round of a configuration, attempt), or None for a single run."""
-        sweep = document.get("sweep") if isinstance(document, dict) else None
-        if not isinstance(sweep, dict):
-            return None
-        attempt = sweep.get("attempt")
-        return (str(sweep.get("key")), str(sweep.get("round"))), attempt if isinstance(attempt, int) else 1
-
-    last = {}
-    for found in filter(None, (place_in_sweep(document) for _, document in documents)):
-        last[found[0]] = max(last.get(found[0], 1), found[1])
-
-    def is_replaced(document):
-        found = place_in_sweep(document)
-        return found is not None and found[1] < last[found[0]]
-
-    kept = [(place, document) for place, document in documents if not is_replaced(document)]
-    if count := len(documents) - len(kept):
-        runs = "1 disturbed run that was repeated is" if count == 1 else f"{count} disturbed runs that were repeated are"
-        notes.append(f"{path}: {runs} left out; the last attempt of a round counts")
-    return kept
+def without_replaced(runs, replaced, notes):
+    """The runs without those at these places, which cg2d names; one note for each file that had some."""
+    left_out = collections.Counter(run.source.rpartition(":")[0] for run in runs if run.source in replaced)
+    for path, count in left_out.items():
+        were = "1 disturbed run that was repeated is" if count == 1 else f"{count} disturbed runs that were repeated are"
+        notes.append(f"{path}: {were} left out; the last attempt of a round counts")
+    return [run for run in runs if run.source not in replaced]
 
 
 def disturbed_count(reasons):

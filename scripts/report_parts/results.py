@@ -217,12 +217,12 @@ def read_results(paths, program=None):
     runs, notes, files = [], [], []
     for path in paths:
         documents = documents_of(path, notes)
-        standing = quiet.without_replaced(path, documents, notes)
-        runs += [run for place, document in standing if (run := read_run(place, document, notes))]
+        runs += [run for place, document in documents if (run := read_run(place, document, notes))]
         files.append([(place, document) for place, document in documents if document["status"] != "planned"])
     if not runs:
         raise ReportError(BAD_DATA, f"{', '.join(map(str, paths))}: no finished run ({notes[0]})")
-    return Results(runs, notes, verdict.verdicts_on(files, verdict.find_program(program)))
+    verdicts = verdict.verdicts_on(files, verdict.find_program(program))
+    return Results(quiet.without_replaced(runs, set(verdicts["replaced"]), notes), notes, verdicts)
 
 
 def read_profile(path):

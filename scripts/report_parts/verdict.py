@@ -59,7 +59,7 @@ def ask(program, names):
         for path, name in names.items():
             reason = reason.replace(str(path), name)
         raise ReportError(BAD_DATA, f"{program} refuses the results: {reason}")
-    if answer.get("schema_version") != SCHEMA_VERSION:
+    if answer.get("schema_version") != SCHEMA_VERSION or "replaced" not in answer:
         raise ReportError(UNAVAILABLE, f"{program}: its verdicts are of another version; build cg2d and this script together")
     return answer
 
@@ -71,6 +71,7 @@ def with_places(answer, places):
             cell["runs"] = [places[place] for place in cell["runs"]]
     for run in answer["left_out"]:
         run["place"] = places[run["place"]]
+    answer["replaced"] = [places[place] for place in answer["replaced"]]
     return answer
 
 

@@ -126,6 +126,20 @@ class SweepTest(ProgramTest):
         self.assertEqual((left_out["place"], left_out["reason"]), (str(counted), "it ran with --papi"))
         self.assertIn("Left out, 1 run: it ran with --papi: S 1x1 ", text)
 
+    def test_the_verdict_names_the_runs_that_were_repeated(self):
+        self.assertEqual(self.sweep(2, "--repeat", "2").exit_code, SUCCESS)
+        words = ["sweep", "--show", self.file, "--format", "json"]
+        self.assertEqual(json.loads(self.run_well(0, *words).stdout)["replaced"], [])
+        again = lines_of(self.file)[1]
+        again["sweep"]["attempt"] = 2
+        with self.file.open("a") as file:
+            file.write(json.dumps(again) + "\n")
+        verdicts = json.loads(self.run_well(0, *words).stdout)
+        jsonschema.Draft202012Validator(json.loads(VERDICT_SCHEMA.read_text())).validate(verdicts)
+        self.assertEqual(verdicts["replaced"], [f"{self.file}:2"])
+        compared = [place for row in verdicts["grids"] for cell in row["cells"] for place in cell["runs"]]
+        self.assertEqual(sorted(compared), [f"{self.file}:{line}" for line in (1, 3, 4, 5)])
+
     def test_until_sure_adds_rounds_of_what_is_undecided(self):
         words = ["--ranks", "1,2", "--repeat", "2", "--until-sure", "2%"]
         outcome = self.sweep(2, *words, "--budget", "0")
