@@ -1,8 +1,11 @@
 // The program: MPI, command line, and every ending.
 
 #include <fmt/format.h>
+#include <omp.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -10,6 +13,7 @@
 #include <functional>
 #include <new>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "cg/base/errors.hpp"
@@ -74,6 +78,23 @@ int rank_of_launcher() {
   return 0;
 }
 
+/// Starts OpenMP on every rank; those with the same process id do so one after another, in rank order.
+/// LLVM's library registers its process at its first call, in /dev/shm by process id and user. Ranks in
+/// containers of their own that share /dev/shm may agree in both. A rank that finds the other's registration
+/// half-written ends with "OMP: Error #15: ... found unknown library already initialized" (LLVM 14).
+/// Collective. Cost: one gather, and a barrier for each rank with the same process id.
+void start_openmp(cg2d::comm::RankGroup& group) {
+  const std::array own{std::int64_t{getpid()}};
+  const auto process_ids = group.gather_all(std::span<const std::int64_t>(own));
+  const auto turn = std::count_if(process_ids.begin(), process_ids.begin() + group.rank(),
+                                  [&](const auto& other) { return other.front() == own.front(); });
+  const auto last_turn = group.maximum(std::int64_t{turn});
+  for (std::int64_t now = 0; now <= last_turn; ++now) {
+    if (now == turn) omp_get_max_threads();
+    group.barrier();
+  }
+}
+
 ExitCode run_program(int argument_count, char** arguments, cg2d::comm::RankGroup& group) {
   const auto launcher = cg2d::ranks_of_launcher();
   if (launcher && group.size() == 1) {
@@ -84,6 +105,7 @@ ExitCode run_program(int argument_count, char** arguments, cg2d::comm::RankGroup
     return ExitCode::unavailable;
   }
   require_same_arguments(argument_count, arguments, group);
+  start_openmp(group);
   return cg2d::parse_command_line(argument_count, arguments)(group);
 }
 
