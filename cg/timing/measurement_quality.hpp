@@ -34,7 +34,7 @@ class QualityWatch {
   [[nodiscard]] MeasurementQuality quality(comm::RankGroup& group, double spread) const;
 
  private:
-  /// Of all threads of this process.
+  /// The sums over all threads of this process.
   struct Usage {
     double computed_s = 0.0;
     std::int64_t involuntary_switches = 0;

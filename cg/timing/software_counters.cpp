@@ -119,7 +119,7 @@ std::int64_t migrate() {
   return moves;
 }
 
-/// What the trial certainly makes.
+/// The trial raises at least these.
 constexpr SystemUsage least_raised{
     .switches = trial_naps, .minor_faults = trial_pages, .major_faults = 0, .processor_ns = trial_spin_ns};
 

@@ -30,7 +30,7 @@ enum class UsageScope { thread, process };
 SystemUsage system_usage(UsageScope scope);
 SystemUsage operator-(const SystemUsage& later, const SystemUsage& earlier);
 
-/// What the account has of an event; nothing where it has no such figure.
+/// Reads the figure of an event from the account; nothing where the account has none.
 using UsageFigure = std::optional<std::int64_t> (*)(const SystemUsage&);
 
 struct SoftwareEvent {
