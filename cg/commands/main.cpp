@@ -19,9 +19,8 @@
 #include "cg/base/errors.hpp"
 #include "cg/base/interrupt.hpp"
 #include "cg/base/progress.hpp"
-#include "cg/base/values.hpp"
 #include "cg/commands/exit_watch.hpp"
-#include "cg/commands/launcher_check.hpp"
+#include "cg/commands/launcher_ranks.hpp"
 #include "cg/commands/subcommand.hpp"
 #include "cg/commands/thread_waiting.hpp"
 #include "cg/solver/vector_ops.hpp"
@@ -67,15 +66,6 @@ void require_same_arguments(int argument_count, char** arguments, cg2d::comm::Ra
   const auto hash = static_cast<std::int64_t>(std::hash<std::string>{}(all) >> 1);
   if (group.minimum(hash) != group.maximum(hash))
     throw cg2d::InputError("the ranks were started with different arguments; start all with the same");
-}
-
-/// The number that the launcher gave to this rank, before MPI says so; 0 without a launcher that does.
-int rank_of_launcher() {
-  for (const auto* const name : {"PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID"}) {
-    // NOLINTNEXTLINE(concurrency-mt-unsafe): nothing in the program sets a variable
-    if (const char* const text = std::getenv(name)) return cg2d::number_from<int>(text).value_or(0);
-  }
-  return 0;
 }
 
 /// Starts OpenMP on every rank; those with the same process id do so one after another, in rank order.
@@ -153,7 +143,7 @@ int main(int argument_count, char** arguments) {
   try {
     cg2d::bound_thread_waiting(argument_count, arguments);
     std::optional<cg2d::ExitWatch> watch;  // goes after the session, whose end it watches
-    cg2d::expect_signals(cg2d::SignalEnd::by_the_signal, rank_of_launcher() == 0);
+    cg2d::expect_signals(cg2d::SignalEnd::by_the_signal, cg2d::rank_of_launcher() == 0);
     const cg2d::comm::MpiSession session(argument_count, arguments);
     cg2d::keep_blas_on_one_thread();
     return static_cast<int>(part(run_on_all_ranks(argument_count, arguments), watch));
