@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "cg/base/errors.hpp"
+#include "support/temporary_folder.hpp"
 
 namespace cg2d {
 namespace {
@@ -30,21 +31,11 @@ namespace fs = std::filesystem;
 /// A folder of its own for each test.
 class OutputFileTest : public testing::Test {
  protected:
-  OutputFileTest() {
-    std::string pattern = testing::TempDir() + "cg2d_output_XXXXXX";
-    folder_ = mkdtemp(pattern.data());
-  }
-  ~OutputFileTest() override { fs::remove_all(folder_); }
-  OutputFileTest(const OutputFileTest&) = delete;
-  OutputFileTest& operator=(const OutputFileTest&) = delete;
-  OutputFileTest(OutputFileTest&&) = delete;
-  OutputFileTest& operator=(OutputFileTest&&) = delete;
-
-  [[nodiscard]] std::string path(const std::string& name) const { return folder_ / name; }
+  [[nodiscard]] std::string path(const std::string& name) const { return folder_.path(name); }
 
   [[nodiscard]] std::vector<std::string> names() const {
     std::vector<std::string> found;
-    for (const auto& entry : fs::directory_iterator(folder_)) found.push_back(entry.path().filename());
+    for (const auto& entry : fs::directory_iterator(folder_.path())) found.push_back(entry.path().filename());
     std::ranges::sort(found);
     return found;
   }
@@ -55,7 +46,7 @@ class OutputFileTest : public testing::Test {
     return text.str();
   }
 
-  fs::path folder_;
+  test::TemporaryFolder folder_;
 };
 
 /// The exit code of the RunError that the action throws, and whether its text names the path.
@@ -164,7 +155,7 @@ TEST_F(OutputFileTest, LinksOfOtherUsersAreNotFollowed) {
   ASSERT_EQ(lchown(path("link").c_str(), nobody, nobody), 0);
   EXPECT_EQ(error_of([&] { OutputFile file(path("link")); }, path("link")), ExitCode::cannot_create);
   EXPECT_EQ(content(path("precious")), "text");
-  ASSERT_EQ(chown(folder_.c_str(), nobody, nobody), 0);  // the owner of the folder decides
+  ASSERT_EQ(chown(folder_.path().c_str(), nobody, nobody), 0);  // the owner of the folder decides
   OutputFile(path("link")).commit();
   EXPECT_EQ(content(path("precious")), "");
 }
@@ -177,7 +168,7 @@ bool has_unnamed_files(const fs::path& folder) {
 }
 
 TEST_F(OutputFileTest, AKillLeavesNothing) {
-  if (!has_unnamed_files(folder_)) GTEST_SKIP() << "this file system has no files without names";
+  if (!has_unnamed_files(folder_.path())) GTEST_SKIP() << "this file system has no files without names";
   const pid_t child = fork();
   ASSERT_GE(child, 0);
   if (child == 0) {
