@@ -125,8 +125,8 @@ class BufferedCommunicator final : public Communicator, private MirroredExchange
     int row = 0;
     int column = 0;
 
-    [[nodiscard]] GroupTask over_column(Operation operation, Schedule schedule, std::span<double> block,
-                                        SumForm form = SumForm::reduce_scatter) const {
+    [[nodiscard]] BlockCollective over_column(Operation operation, Schedule schedule, std::span<double> block,
+                                              SumForm form = SumForm::reduce_scatter) const {
       return {.operation = operation,
               .form = form,
               .schedule = std::move(schedule),
@@ -135,8 +135,8 @@ class BufferedCommunicator final : public Communicator, private MirroredExchange
               .member = row,
               .block = block};
     }
-    [[nodiscard]] GroupTask over_row(Operation operation, Schedule schedule, std::span<double> block,
-                                     SumForm form = SumForm::reduce_scatter) const {
+    [[nodiscard]] BlockCollective over_row(Operation operation, Schedule schedule, std::span<double> block,
+                                           SumForm form = SumForm::reduce_scatter) const {
       return {.operation = operation,
               .form = form,
               .schedule = std::move(schedule),

@@ -17,7 +17,7 @@
 
 namespace cg2d::comm {
 
-/// What all ranks know when they part.
+/// The same on all ranks when they part.
 struct LastCodes {
   std::int64_t largest = 0;
   bool on_several_hosts = false;

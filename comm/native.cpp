@@ -31,14 +31,14 @@ struct Cut {
 template <typename Prepared>
 class Collective : public Prepared {
  public:
-  Collective(RankGroup& group, TrafficCounts& sent, const GroupTask& task)
+  Collective(RankGroup& group, TrafficCounts& sent, const BlockCollective& collective)
       : group_(group),
         sent_(sent),
-        operation_(task.operation),
-        communicator_(group.part(task.ranks)),
-        block_(task.block),
-        own_(task.pieces.piece(task.member)),
-        cut_(task.pieces) {}
+        operation_(collective.operation),
+        communicator_(group.part(collective.ranks)),
+        block_(collective.block),
+        own_(collective.pieces.piece(collective.member)),
+        cut_(collective.pieces) {}
 
   void run() override {
     if (cut_.counts.size() == 1) return;
@@ -112,9 +112,9 @@ class AllGather final : public Collective<PreparedGather> {
 
 class ReduceScatter final : public Collective<PreparedOperation> {
  public:
-  ReduceScatter(RankGroup& group, TrafficCounts& sent, const GroupTask& task,
+  ReduceScatter(RankGroup& group, TrafficCounts& sent, const BlockCollective& collective,
                 std::pmr::memory_resource& memory)
-      : Collective(group, sent, task), sum_(memory, static_cast<std::size_t>(own().size())) {}
+      : Collective(group, sent, collective), sum_(memory, static_cast<std::size_t>(own().size())) {}
 
  protected:
   MPI_Request start() override {
@@ -153,23 +153,23 @@ class AllReduce final : public Collective<PreparedOperation> {
 /// One message each way: no collective of MPI does this.
 class Exchange final : public PreparedOperation {
  public:
-  Exchange(RankGroup& group, TrafficCounts& sent, const MoveTask& task)
-      : group_(group), sent_(sent), task_(task) {}
+  Exchange(RankGroup& group, TrafficCounts& sent, const PieceExchange& pieces)
+      : group_(group), sent_(sent), pieces_(pieces) {}
 
   void run() override {
-    if (task_.sent.empty() && task_.received.empty()) return;
+    if (pieces_.sent.empty() && pieces_.received.empty()) return;
     std::array<MPI_Request, 2> requests{MPI_REQUEST_NULL, MPI_REQUEST_NULL};
-    const int tag = static_cast<int>(task_.operation);
-    if (!task_.received.empty()) {
-      check(MPI_Irecv(task_.received.data(), int_count(std::ssize(task_.received)), MPI_DOUBLE, task_.source,
-                      tag, group_.handle(), &requests[0]),
+    const int tag = static_cast<int>(pieces_.operation);
+    if (!pieces_.received.empty()) {
+      check(MPI_Irecv(pieces_.received.data(), int_count(std::ssize(pieces_.received)), MPI_DOUBLE,
+                      pieces_.source, tag, group_.handle(), &requests[0]),
             "MPI_Irecv");
     }
-    if (!task_.sent.empty()) {
-      check(MPI_Isend(task_.sent.data(), int_count(std::ssize(task_.sent)), MPI_DOUBLE, task_.destination,
-                      tag, group_.handle(), &requests[1]),
+    if (!pieces_.sent.empty()) {
+      check(MPI_Isend(pieces_.sent.data(), int_count(std::ssize(pieces_.sent)), MPI_DOUBLE,
+                      pieces_.destination, tag, group_.handle(), &requests[1]),
             "MPI_Isend");
-      sent_.add(task_.operation, static_cast<std::int64_t>(task_.sent.size_bytes()));
+      sent_.add(pieces_.operation, static_cast<std::int64_t>(pieces_.sent.size_bytes()));
     }
     group_.waiter().wait_all(requests);
   }
@@ -177,7 +177,7 @@ class Exchange final : public PreparedOperation {
  private:
   RankGroup& group_;
   TrafficCounts& sent_;
-  MoveTask task_;
+  PieceExchange pieces_;
 };
 
 class NativeOperations final : public OperationMaker {
@@ -188,15 +188,16 @@ class NativeOperations final : public OperationMaker {
   std::span<double> allocate(std::size_t count) override {
     return buffers_.emplace_back(memory_, count).span();
   }
-  std::unique_ptr<PreparedGather> gather(const GroupTask& task) override {
-    return std::make_unique<AllGather>(group_, sent_, task);
+  std::unique_ptr<PreparedGather> gather(const BlockCollective& collective) override {
+    return std::make_unique<AllGather>(group_, sent_, collective);
   }
-  std::unique_ptr<PreparedOperation> sum(const GroupTask& task) override {
-    if (task.form == SumForm::whole_block) return std::make_unique<AllReduce>(group_, sent_, task);
-    return std::make_unique<ReduceScatter>(group_, sent_, task, memory_);
+  std::unique_ptr<PreparedOperation> sum(const BlockCollective& collective) override {
+    if (collective.form == SumForm::whole_block)
+      return std::make_unique<AllReduce>(group_, sent_, collective);
+    return std::make_unique<ReduceScatter>(group_, sent_, collective, memory_);
   }
-  std::unique_ptr<PreparedOperation> move(const MoveTask& task) override {
-    return std::make_unique<Exchange>(group_, sent_, task);
+  std::unique_ptr<PreparedOperation> move(const PieceExchange& pieces) override {
+    return std::make_unique<Exchange>(group_, sent_, pieces);
   }
 
  private:

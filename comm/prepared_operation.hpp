@@ -43,8 +43,8 @@ class PreparedGather : public PreparedOperation {
   virtual void finish() = 0;
 };
 
-/// A block of pieces, one piece per member of a group of ranks.
-struct GroupTask {
+/// A collective operation over a block of pieces, one piece per member of a group of ranks.
+struct BlockCollective {
   Operation operation;  ///< its messages are counted as this one's
   SumForm form;         ///< of a sum
   Schedule schedule;    ///< this member's
@@ -55,7 +55,7 @@ struct GroupTask {
 };
 
 /// One piece to another rank, and one from a rank. Either may be empty: then nothing is sent or received.
-struct MoveTask {
+struct PieceExchange {
   Operation operation;
   std::span<double> sent;
   int destination = 0;
@@ -75,11 +75,11 @@ class OperationMaker {
   /// Memory that the transport can reach, which lives as long as the maker. Its contents are unspecified.
   virtual std::span<double> allocate(std::size_t count) = 0;
   /// From each member's own piece to all pieces of the block.
-  virtual std::unique_ptr<PreparedGather> gather(const GroupTask& task) = 0;
+  virtual std::unique_ptr<PreparedGather> gather(const BlockCollective& collective) = 0;
   /// From partial sums of the whole block to the sum of this member's piece, or of the whole block, as the
   /// form says.
-  virtual std::unique_ptr<PreparedOperation> sum(const GroupTask& task) = 0;
-  virtual std::unique_ptr<PreparedOperation> move(const MoveTask& task) = 0;
+  virtual std::unique_ptr<PreparedOperation> sum(const BlockCollective& collective) = 0;
+  virtual std::unique_ptr<PreparedOperation> move(const PieceExchange& pieces) = 0;
 };
 
 /// Adds packed[0], packed[1], ... to the elements of the ranges of the block, range after range.

@@ -132,9 +132,15 @@ class MpiPutOperations final : public OperationMaker {
       : port_(group, element_count, ranks_per_node), operations_(port_, group.rank(), sent) {}
 
   std::span<double> allocate(std::size_t count) override { return operations_.allocate(count); }
-  std::unique_ptr<PreparedGather> gather(const GroupTask& task) override { return operations_.gather(task); }
-  std::unique_ptr<PreparedOperation> sum(const GroupTask& task) override { return operations_.sum(task); }
-  std::unique_ptr<PreparedOperation> move(const MoveTask& task) override { return operations_.move(task); }
+  std::unique_ptr<PreparedGather> gather(const BlockCollective& collective) override {
+    return operations_.gather(collective);
+  }
+  std::unique_ptr<PreparedOperation> sum(const BlockCollective& collective) override {
+    return operations_.sum(collective);
+  }
+  std::unique_ptr<PreparedOperation> move(const PieceExchange& pieces) override {
+    return operations_.move(pieces);
+  }
 
  private:
   MpiPutPort port_;

@@ -149,57 +149,64 @@ class SlotExchange {
 /// Two turns where an operation takes turns, else one.
 std::size_t turns_of(Operation operation) { return operation == Operation::dot ? 2 : 1; }
 
-int rank_of(const GroupTask& task, int member) { return task.ranks[static_cast<std::size_t>(member)]; }
+int rank_of(const BlockCollective& collective, int member) {
+  return collective.ranks[static_cast<std::size_t>(member)];
+}
 
 /// Room for the message of one step, and the slot for its sender.
-Arrival make_arrival(Shared& shared, const GroupTask& task, const ScheduleStep& planned, PutSlot& slot) {
+Arrival make_arrival(Shared& shared, const BlockCollective& collective, const ScheduleStep& planned,
+                     PutSlot& slot) {
   const bool is_added = planned.combine == Combine::add;
-  const auto count = task.pieces.element_count(planned.received);
+  const auto count = collective.pieces.element_count(planned.received);
   Arrival arrival{.expected = true, .flag = give_away(shared, 1), .targets = {}, .buffer = {}};
-  slot = {.sender = rank_of(task, planned.receive_from),
-          .offset = is_added ? give_away(shared, count) : offset_of(shared, task.block),
+  slot = {.sender = rank_of(collective, planned.receive_from),
+          .offset = is_added ? give_away(shared, count) : offset_of(shared, collective.block),
           .is_block = is_added ? 0 : 1,
           .flag = arrival.flag};
   if (is_added) {
-    arrival.targets = task.pieces.ranges(planned.received);
+    arrival.targets = collective.pieces.ranges(planned.received);
     arrival.buffer =
         shared.port.memory().subspan(static_cast<std::size_t>(slot.offset), static_cast<std::size_t>(count));
   }
   return arrival;
 }
 
-PutMessage make_message(const GroupTask& task, const ScheduleStep& planned, const PutSlot& slot) {
-  PutMessage message{.partner = rank_of(task, planned.send_to), .ranges = {}, .flag = slot.flag};
+PutMessage make_message(const BlockCollective& collective, const ScheduleStep& planned, const PutSlot& slot) {
+  PutMessage message{.partner = rank_of(collective, planned.send_to), .ranges = {}, .flag = slot.flag};
   std::int64_t packed = slot.offset;
-  for (const auto& range : task.pieces.ranges(planned.sent)) {
-    message.ranges.push_back({.source = task.block.subspan(static_cast<std::size_t>(range.begin),
-                                                           static_cast<std::size_t>(range.size())),
+  for (const auto& range : collective.pieces.ranges(planned.sent)) {
+    message.ranges.push_back({.source = collective.block.subspan(static_cast<std::size_t>(range.begin),
+                                                                 static_cast<std::size_t>(range.size())),
                               .target = slot.is_block != 0 ? slot.offset + range.begin : packed});
     packed += range.size();
   }
-  message.byte_count = task.pieces.element_count(planned.sent) * static_cast<std::int64_t>(sizeof(double));
+  message.byte_count =
+      collective.pieces.element_count(planned.sent) * static_cast<std::int64_t>(sizeof(double));
   return message;
 }
 
-std::unique_ptr<PreparedGather> make_steps(Shared& shared, const GroupTask& task) {
+std::unique_ptr<PreparedGather> make_steps(Shared& shared, const BlockCollective& collective) {
   std::vector<PutStep> steps;
   std::vector<PutSlot> slots;
-  const auto turns = turns_of(task.operation);
-  for (const auto& planned : task.schedule.steps) {
+  const auto turns = turns_of(collective.operation);
+  for (const auto& planned : collective.schedule.steps) {
     auto& step = steps.emplace_back();
-    if (planned.receive_from == ScheduleStep::no_partner || task.pieces.element_count(planned.received) == 0)
+    if (planned.receive_from == ScheduleStep::no_partner ||
+        collective.pieces.element_count(planned.received) == 0)
       continue;
     for (std::size_t turn = 0; turn < turns; ++turn)
-      step.receive[turn] = make_arrival(shared, task, planned, slots.emplace_back());
+      step.receive[turn] = make_arrival(shared, collective, planned, slots.emplace_back());
   }
   SlotExchange exchange(shared, slots);
   for (std::size_t k = 0; k < steps.size(); ++k) {
-    const auto& planned = task.schedule.steps[k];
-    if (planned.send_to == ScheduleStep::no_partner || task.pieces.element_count(planned.sent) == 0) continue;
+    const auto& planned = collective.schedule.steps[k];
+    if (planned.send_to == ScheduleStep::no_partner || collective.pieces.element_count(planned.sent) == 0)
+      continue;
     for (std::size_t turn = 0; turn < turns; ++turn)
-      steps[k].send[turn] = make_message(task, planned, exchange.next(rank_of(task, planned.send_to)));
+      steps[k].send[turn] =
+          make_message(collective, planned, exchange.next(rank_of(collective, planned.send_to)));
   }
-  return std::make_unique<PutSteps>(shared, task.operation, task.block, std::move(steps));
+  return std::make_unique<PutSteps>(shared, collective.operation, collective.block, std::move(steps));
 }
 
 /// Elements that the receives of a schedule take beside the block.
@@ -246,31 +253,33 @@ std::span<double> PutOperations::allocate(std::size_t count) {
   return shared_.port.memory().subspan(static_cast<std::size_t>(offset), count);
 }
 
-std::unique_ptr<PreparedGather> PutOperations::gather(const GroupTask& task) {
-  return make_steps(shared_, task);
+std::unique_ptr<PreparedGather> PutOperations::gather(const BlockCollective& collective) {
+  return make_steps(shared_, collective);
 }
 
-std::unique_ptr<PreparedOperation> PutOperations::sum(const GroupTask& task) { return gather(task); }
+std::unique_ptr<PreparedOperation> PutOperations::sum(const BlockCollective& collective) {
+  return gather(collective);
+}
 
-std::unique_ptr<PreparedOperation> PutOperations::move(const MoveTask& task) {
+std::unique_ptr<PreparedOperation> PutOperations::move(const PieceExchange& pieces) {
   std::vector<PutStep> steps(1);
   std::vector<PutSlot> slots;
-  if (!task.received.empty()) {
-    slots.push_back({.sender = task.source,
-                     .offset = offset_of(shared_, task.received),
+  if (!pieces.received.empty()) {
+    slots.push_back({.sender = pieces.source,
+                     .offset = offset_of(shared_, pieces.received),
                      .is_block = 0,
                      .flag = give_away(shared_, 1)});
     steps[0].receive[0] = {.expected = true, .flag = slots.back().flag, .targets = {}, .buffer = {}};
   }
   SlotExchange exchange(shared_, slots);
-  if (!task.sent.empty()) {
-    const auto& slot = exchange.next(task.destination);
-    steps[0].send[0] = {.partner = task.destination,
-                        .ranges = {{.source = task.sent, .target = slot.offset}},
+  if (!pieces.sent.empty()) {
+    const auto& slot = exchange.next(pieces.destination);
+    steps[0].send[0] = {.partner = pieces.destination,
+                        .ranges = {{.source = pieces.sent, .target = slot.offset}},
                         .flag = slot.flag,
-                        .byte_count = static_cast<std::int64_t>(task.sent.size_bytes())};
+                        .byte_count = static_cast<std::int64_t>(pieces.sent.size_bytes())};
   }
-  return std::make_unique<PutSteps>(shared_, task.operation, std::span<double>(), std::move(steps));
+  return std::make_unique<PutSteps>(shared_, pieces.operation, std::span<double>(), std::move(steps));
 }
 
 }  // namespace cg2d::comm

@@ -78,9 +78,9 @@ class PutOperations final : public OperationMaker {
   PutOperations(PutPort& port, int rank, TrafficCounts& sent);
 
   std::span<double> allocate(std::size_t count) override;
-  std::unique_ptr<PreparedGather> gather(const GroupTask& task) override;
-  std::unique_ptr<PreparedOperation> sum(const GroupTask& task) override;
-  std::unique_ptr<PreparedOperation> move(const MoveTask& task) override;
+  std::unique_ptr<PreparedGather> gather(const BlockCollective& collective) override;
+  std::unique_ptr<PreparedOperation> sum(const BlockCollective& collective) override;
+  std::unique_ptr<PreparedOperation> move(const PieceExchange& pieces) override;
 
   /// The state that all operations of a communicator share.
   struct Shared {

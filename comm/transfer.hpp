@@ -89,10 +89,11 @@ class Endpoint {
   std::unique_ptr<Doorbells> bells_;  // only where waiting ranks yield
 };
 
-/// The steps of task.schedule as persistent messages, run one after the other; buffers for what they add come
-/// from `memory`. For transports that need such an operation beside their own. The endpoint and the memory
-/// must outlive it. Collective over the members.
-std::unique_ptr<PreparedOperation> make_scheduled_steps(const Endpoint& endpoint, const GroupTask& task,
+/// The steps of collective.schedule as persistent messages, run one after the other; buffers for what they add
+/// come from `memory`. For transports that need such an operation beside their own. The endpoint and the
+/// memory must outlive it. Collective over the members.
+std::unique_ptr<PreparedOperation> make_scheduled_steps(const Endpoint& endpoint,
+                                                        const BlockCollective& collective,
                                                         std::pmr::memory_resource& memory);
 
 }  // namespace cg2d::comm

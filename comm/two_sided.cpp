@@ -18,26 +18,28 @@ struct Step {
   std::vector<IndexRange> targets;  // where in the block the scratch is added; empty: received in place
 };
 
-std::vector<Step> steps_of(const Endpoint& endpoint, const GroupTask& task,
+std::vector<Step> steps_of(const Endpoint& endpoint, const BlockCollective& collective,
                            std::pmr::memory_resource& memory) {
   const auto communicator = endpoint.handle();
   std::vector<Step> steps;
-  for (const auto& planned : task.schedule.steps) {
+  for (const auto& planned : collective.schedule.steps) {
     Step step;
-    const auto rank_of = [&](int member) { return task.ranks[static_cast<std::size_t>(member)]; };
-    if (planned.send_to != ScheduleStep::no_partner && task.pieces.element_count(planned.sent) > 0) {
-      step.send = Transfer::send(communicator, task.block, task.pieces.ranges(planned.sent),
-                                 rank_of(planned.send_to), task.operation);
+    const auto rank_of = [&](int member) { return collective.ranks[static_cast<std::size_t>(member)]; };
+    if (planned.send_to != ScheduleStep::no_partner && collective.pieces.element_count(planned.sent) > 0) {
+      step.send = Transfer::send(communicator, collective.block, collective.pieces.ranges(planned.sent),
+                                 rank_of(planned.send_to), collective.operation);
     }
-    if (planned.receive_from != ScheduleStep::no_partner && task.pieces.element_count(planned.received) > 0) {
-      auto ranges = task.pieces.ranges(planned.received);
+    if (planned.receive_from != ScheduleStep::no_partner &&
+        collective.pieces.element_count(planned.received) > 0) {
+      auto ranges = collective.pieces.ranges(planned.received);
       if (planned.combine == Combine::place) {
-        step.receive = Transfer::receive(communicator, task.block, ranges, rank_of(planned.receive_from),
-                                         task.operation);
+        step.receive = Transfer::receive(communicator, collective.block, ranges,
+                                         rank_of(planned.receive_from), collective.operation);
       } else {
-        step.scratch = Buffer(memory, static_cast<std::size_t>(task.pieces.element_count(planned.received)));
+        step.scratch =
+            Buffer(memory, static_cast<std::size_t>(collective.pieces.element_count(planned.received)));
         step.receive = Transfer::receive(communicator, step.scratch.span(), whole(step.scratch.span()),
-                                         rank_of(planned.receive_from), task.operation);
+                                         rank_of(planned.receive_from), collective.operation);
         step.targets = std::move(ranges);
       }
     }
@@ -49,11 +51,12 @@ std::vector<Step> steps_of(const Endpoint& endpoint, const GroupTask& task,
 /// The steps of a schedule, one after the other.
 class ScheduledSteps final : public PreparedGather {
  public:
-  ScheduledSteps(const Endpoint& endpoint, const GroupTask& task, std::pmr::memory_resource& memory)
+  ScheduledSteps(const Endpoint& endpoint, const BlockCollective& collective,
+                 std::pmr::memory_resource& memory)
       : endpoint_(endpoint),
-        operation_(task.operation),
-        block_(task.block),
-        steps_(steps_of(endpoint, task, memory)) {}
+        operation_(collective.operation),
+        block_(collective.block),
+        steps_(steps_of(endpoint, collective, memory)) {}
 
   void run() override {
     // Receives that are added have buffers of their own, so they are all posted ahead. Receives in place are
@@ -109,14 +112,16 @@ class ScheduledSteps final : public PreparedGather {
 
 class Move final : public PreparedOperation {
  public:
-  Move(const Endpoint& endpoint, const MoveTask& task) : endpoint_(endpoint), operation_(task.operation) {
+  Move(const Endpoint& endpoint, const PieceExchange& pieces)
+      : endpoint_(endpoint), operation_(pieces.operation) {
     const auto communicator = endpoint.handle();
-    if (!task.sent.empty()) {
-      send_ = Transfer::send(communicator, task.sent, whole(task.sent), task.destination, task.operation);
+    if (!pieces.sent.empty()) {
+      send_ =
+          Transfer::send(communicator, pieces.sent, whole(pieces.sent), pieces.destination, pieces.operation);
     }
-    if (!task.received.empty()) {
-      receive_ =
-          Transfer::receive(communicator, task.received, whole(task.received), task.source, task.operation);
+    if (!pieces.received.empty()) {
+      receive_ = Transfer::receive(communicator, pieces.received, whole(pieces.received), pieces.source,
+                                   pieces.operation);
     }
   }
 
@@ -141,12 +146,14 @@ class TwoSidedOperations final : public OperationMaker {
   std::span<double> allocate(std::size_t count) override {
     return buffers_.emplace_back(memory_, count).span();
   }
-  std::unique_ptr<PreparedGather> gather(const GroupTask& task) override {
-    return std::make_unique<ScheduledSteps>(endpoint_, task, memory_);
+  std::unique_ptr<PreparedGather> gather(const BlockCollective& collective) override {
+    return std::make_unique<ScheduledSteps>(endpoint_, collective, memory_);
   }
-  std::unique_ptr<PreparedOperation> sum(const GroupTask& task) override { return gather(task); }
-  std::unique_ptr<PreparedOperation> move(const MoveTask& task) override {
-    return std::make_unique<Move>(endpoint_, task);
+  std::unique_ptr<PreparedOperation> sum(const BlockCollective& collective) override {
+    return gather(collective);
+  }
+  std::unique_ptr<PreparedOperation> move(const PieceExchange& pieces) override {
+    return std::make_unique<Move>(endpoint_, pieces);
   }
 
  private:
@@ -157,9 +164,10 @@ class TwoSidedOperations final : public OperationMaker {
 
 }  // namespace
 
-std::unique_ptr<PreparedOperation> make_scheduled_steps(const Endpoint& endpoint, const GroupTask& task,
+std::unique_ptr<PreparedOperation> make_scheduled_steps(const Endpoint& endpoint,
+                                                        const BlockCollective& collective,
                                                         std::pmr::memory_resource& memory) {
-  return std::make_unique<ScheduledSteps>(endpoint, task, memory);
+  return std::make_unique<ScheduledSteps>(endpoint, collective, memory);
 }
 
 TransportRow two_sided_transport() {

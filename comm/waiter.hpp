@@ -15,8 +15,9 @@ enum class WaitMode {
   /// The rank has a core to itself, as far as it can see: it polls at once. After a while it yields, and then
   /// takes naps, since other programs, or ranks of a host that shares the cores, may want that core.
   spin,
-  /// Ranks outnumber the cores that they may run on: a rank gives the processor away. It sleeps where the
-  /// other rank can wake it, and calls sched_yield after every poll in vain where it cannot.
+  /// Ranks outnumber the cores that they may run on: a rank gives the processor away. After some polls in vain
+  /// it sleeps where the other rank can wake it; where none can, it calls sched_yield a few times and then
+  /// takes naps.
   yield,
   /// The other ranks are busy with work that must not be disturbed: a rank sleeps between two polls, longer
   /// as the wait gets longer. It notices the end late, by a tenth of the wait and 10 ms at most.

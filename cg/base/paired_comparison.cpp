@@ -91,7 +91,7 @@ double median_seconds(const RoundTimes& times) {
   return sample_of(std::move(seconds)).median;
 }
 
-/// Of the paired rounds; where there are none, of the medians.
+/// The median ratio of the paired rounds; the ratio of the medians where no round is paired.
 double median_ratio(const RoundTimes& slower, const RoundTimes& faster) {
   auto ratios = paired_ratios(slower, faster);
   if (ratios.empty()) return median_seconds(slower) / median_seconds(faster);

@@ -1,8 +1,11 @@
 // The program: MPI, command line, and every ending.
 
 #include <fmt/format.h>
+#include <omp.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -10,14 +13,14 @@
 #include <functional>
 #include <new>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "cg/base/errors.hpp"
 #include "cg/base/interrupt.hpp"
 #include "cg/base/progress.hpp"
-#include "cg/base/values.hpp"
 #include "cg/commands/exit_watch.hpp"
-#include "cg/commands/launcher_check.hpp"
+#include "cg/commands/launcher_ranks.hpp"
 #include "cg/commands/subcommand.hpp"
 #include "cg/commands/thread_waiting.hpp"
 #include "cg/solver/vector_ops.hpp"
@@ -65,13 +68,21 @@ void require_same_arguments(int argument_count, char** arguments, cg2d::comm::Ra
     throw cg2d::InputError("the ranks were started with different arguments; start all with the same");
 }
 
-/// The number that the launcher gave to this rank, before MPI says so; 0 without a launcher that does.
-int rank_of_launcher() {
-  for (const auto* const name : {"PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID"}) {
-    // NOLINTNEXTLINE(concurrency-mt-unsafe): nothing in the program sets a variable
-    if (const char* const text = std::getenv(name)) return cg2d::number_from<int>(text).value_or(0);
+/// Starts OpenMP on every rank; those with the same process id do so one after another, in rank order.
+/// LLVM's library registers its process at its first call, in /dev/shm by process id and user. Ranks in
+/// containers of their own that share /dev/shm may agree in both. A rank that finds the other's registration
+/// half-written ends with "OMP: Error #15: ... found unknown library already initialized" (LLVM 14).
+/// Collective. Cost: one gather, and a barrier for each rank with the same process id.
+void start_openmp(cg2d::comm::RankGroup& group) {
+  const std::array own{std::int64_t{getpid()}};
+  const auto process_ids = group.gather_all(std::span<const std::int64_t>(own));
+  const auto turn = std::count_if(process_ids.begin(), process_ids.begin() + group.rank(),
+                                  [&](const auto& other) { return other.front() == own.front(); });
+  const auto last_turn = group.maximum(std::int64_t{turn});
+  for (std::int64_t now = 0; now <= last_turn; ++now) {
+    if (now == turn) omp_get_max_threads();
+    group.barrier();
   }
-  return 0;
 }
 
 ExitCode run_program(int argument_count, char** arguments, cg2d::comm::RankGroup& group) {
@@ -84,6 +95,7 @@ ExitCode run_program(int argument_count, char** arguments, cg2d::comm::RankGroup
     return ExitCode::unavailable;
   }
   require_same_arguments(argument_count, arguments, group);
+  start_openmp(group);
   return cg2d::parse_command_line(argument_count, arguments)(group);
 }
 
@@ -131,7 +143,7 @@ int main(int argument_count, char** arguments) {
   try {
     cg2d::bound_thread_waiting(argument_count, arguments);
     std::optional<cg2d::ExitWatch> watch;  // goes after the session, whose end it watches
-    cg2d::expect_signals(cg2d::SignalEnd::by_the_signal, rank_of_launcher() == 0);
+    cg2d::expect_signals(cg2d::SignalEnd::by_the_signal, cg2d::rank_of_launcher() == 0);
     const cg2d::comm::MpiSession session(argument_count, arguments);
     cg2d::keep_blas_on_one_thread();
     return static_cast<int>(part(run_on_all_ranks(argument_count, arguments), watch));

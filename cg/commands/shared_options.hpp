@@ -1,6 +1,7 @@
 #pragma once
 
-// Options that several subcommands have, the validators of their values, and the checks that need the parsed values.
+// Options that several subcommands have, the validators of their values, and the checks that need the parsed
+// values.
 
 #include <fmt/format.h>
 

@@ -31,7 +31,7 @@ struct SweepArguments {
   SweepOptions options;
 };
 
-/// Of --show.
+/// The formats that --show takes.
 std::vector<std::string> verdict_formats() { return {"text", "json"}; }
 
 void add_sweep_options(CLI::App& sweep, SweepArguments& arguments) {

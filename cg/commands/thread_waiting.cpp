@@ -37,8 +37,8 @@ int largest_of_list(std::string_view list) {
   return largest;
 }
 
-/// Processors that this process or its parent may run on, and that a quota of time pays for. A launcher may run on all that its ranks have
-/// together, also where it has bound each rank to some of them.
+/// Processors that this process or its parent may run on, and that a quota of time pays for. The parent may be
+/// the launcher, which may run on all processors of its ranks where it has bound each rank to some of them.
 int processors_of_launcher() {
   cpu_set_t own;
   cpu_set_t parent;
@@ -92,18 +92,19 @@ struct WaitSetting {
 // Threads that outnumber the processors sleep at once: a spinning one keeps a computing one from running.
 constexpr std::array sleeping{WaitSetting{.name = "OMP_WAIT_POLICY", .value = "passive"}};
 
-// Others spin for about as long as it takes to wake a thread that sleeps, and then sleep: so a wait costs at
-// most twice the best (Karlin, Li, Manasse and Owicki, "Empirical studies of competitive spinning for a
-// shared-memory multiprocessor", SOSP 1991, section 2), and a thread whose partner has lost its processor to
-// another process gives its own away. A turn of GCC's loop is one pause: 26 ns on Zen 4, so 0.1 ms, where
-// GCC's own default of 300000 turns is 8 ms, twice a slice of the scheduler. LLVM's library counts in whole
-// milliseconds, by default 200.
-// Zen 4, 2 cores, 2026-11-22, class A on 1 x 2 threads, in turns, medians: quiet 0.1147 s by GCC's default,
-// 0.1163, 0.1142, 0.1151, 0.1146, 0.1164 with 1000, 2000, 5000, 10000, 20000 turns (noise), 0.2204 passive.
-// Beside one busy process per core 1.104 s by GCC's default, 0.395, 0.433, 0.635 with 1000, 10000, 100000
-// turns, 0.572 passive.
-// With 4000 turns, 31 and 11 pairs in turns against GCC's default: quiet 0.1061 and 0.1062 s, loaded 0.251 and
-// 0.448 s.
+// Others spin for about as long as it takes to wake a thread that sleeps, and then sleep: a wait costs at most
+// twice the best (Karlin, Li, Manasse and Owicki, "Empirical studies of competitive spinning for a
+// shared-memory multiprocessor", SOSP 1991, section 2), and a thread whose partner has lost its processor
+// gives its own away. A turn of GCC's loop takes 26 ns on Zen 4, so 4000 turns 0.1 ms. GCC's default takes
+// 8 ms, twice a slice of the scheduler. LLVM's library counts in whole milliseconds, by default 200.
+// Zen 4, 2 cores, 2026-11-22, class A on 1 x 2 threads, in turns, medians in s; loaded: one busy process per
+// core; second table: 31 (quiet) and 11 (loaded) pairs:
+//   turns   passive  1000    2000    5000    10000   20000   100000  300000 (default)
+//   quiet   0.2204   0.1163  0.1142  0.1151  0.1146  0.1164          0.1147
+//   loaded  0.572    0.395                   0.433           0.635   1.104
+//   turns   4000    300000 (default)
+//   quiet   0.1061  0.1062
+//   loaded  0.251   0.448
 constexpr std::array spinning_shortly{WaitSetting{.name = "GOMP_SPINCOUNT", .value = "4000"},
                                       WaitSetting{.name = "KMP_BLOCKTIME", .value = "1"}};
 

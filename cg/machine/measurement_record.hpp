@@ -9,7 +9,7 @@
 
 namespace cg2d {
 
-/// What a file keeps beside a measurement.
+/// The circumstances of a measurement, kept in its file.
 struct MeasurementRecord {
   /// UTC, "2026-11-22T12:30:00Z"; empty where an earlier program measured: nothing is known.
   std::string date{};

@@ -3,7 +3,7 @@
 namespace cg2d {
 namespace {
 
-/// Of x86-64 and of most AArch64 processors.
+/// The line length of x86-64 and of most AArch64 processors.
 constexpr double bytes_per_line = 64.0;
 
 // clang-format off

@@ -46,7 +46,7 @@ std::string spread_text(const Sample& sample) {
   return sample.count > 1 ? fmt::format("{:.0f} %", 100.0 * sample.spread()) : "";
 }
 
-/// Of the best way, and of those that may be as good.
+/// Marks the best way (*), and those that may be as good (~).
 std::string_view mark_of(const ScalingRow& row) {
   if (!row.may_be_best) return " ";
   return row.is_decided ? "*" : "~";

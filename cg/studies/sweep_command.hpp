@@ -31,8 +31,7 @@ struct SweepOptions {
 /// Makes the runs that the file does not have yet, appends a line for each, adds rounds of what is undecided
 /// if it was asked to, and prints the tables of the file. A disturbed run is repeated at the end of its round;
 /// every attempt is a line. Collective. The exit code is that of the first failed run, or `interrupted`.
-/// Throws RunError on
-/// every rank alike.
+/// Throws RunError on every rank alike.
 ExitCode sweep(const SweepOptions& options, comm::RankGroup& group);
 
 }  // namespace cg2d

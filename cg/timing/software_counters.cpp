@@ -117,7 +117,7 @@ std::int64_t migrate() {
   return moves;
 }
 
-/// What the trial certainly makes.
+/// The trial raises at least these.
 constexpr SystemUsage least_raised{
     .switches = trial_naps, .minor_faults = trial_pages, .processor_ns = trial_spin_ns};
 

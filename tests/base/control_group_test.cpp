@@ -4,18 +4,16 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <string>
+
+#include "support/temporary_folder.hpp"
 
 namespace cg2d {
 namespace {
 
-namespace fs = std::filesystem;
-
 class ControlGroupTest : public testing::Test {
  protected:
+<<<<<<< HEAD
   ControlGroupTest() {
     std::string pattern = testing::TempDir() + "cg2d_groups_XXXXXX";
     folder_ = mkdtemp(pattern.data());
@@ -29,15 +27,17 @@ class ControlGroupTest : public testing::Test {
     fs::create_directories(path.parent_path());
     std::ofstream(path) << text << '\n';
   }
+=======
+  void write(const std::string& name, const std::string& text) const { folder_.write(name, text + '\n'); }
+>>>>>>> mend2
 
   /// The limits of a process that is in these groups.
   [[nodiscard]] ControlGroupLimits limits(const std::string& membership) const {
     write("membership", membership);
-    return control_group_limits(
-        {.membership = (folder_ / "membership").string(), .root = (folder_ / "root").string()});
+    return control_group_limits({.membership = folder_.path("membership"), .root = folder_.path("root")});
   }
 
-  fs::path folder_;
+  test::TemporaryFolder folder_;
 };
 
 TEST_F(ControlGroupTest, NoFilesAreNoLimits) {

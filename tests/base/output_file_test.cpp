@@ -10,7 +10,6 @@
 
 #include <algorithm>
 #include <csignal>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <new>
@@ -21,6 +20,7 @@
 #include <vector>
 
 #include "cg/base/errors.hpp"
+#include "support/temporary_folder.hpp"
 
 namespace cg2d {
 namespace {
@@ -30,6 +30,7 @@ namespace fs = std::filesystem;
 /// A folder of its own for each test.
 class OutputFileTest : public testing::Test {
  protected:
+<<<<<<< HEAD
   OutputFileTest() {
     std::string pattern = testing::TempDir() + "cg2d_output_XXXXXX";
     folder_ = mkdtemp(pattern.data());
@@ -39,10 +40,13 @@ class OutputFileTest : public testing::Test {
   OutputFileTest& operator=(const OutputFileTest&) = delete;
 
   [[nodiscard]] std::string path(const std::string& name) const { return folder_ / name; }
+=======
+  [[nodiscard]] std::string path(const std::string& name) const { return folder_.path(name); }
+>>>>>>> mend2
 
   [[nodiscard]] std::vector<std::string> names() const {
     std::vector<std::string> found;
-    for (const auto& entry : fs::directory_iterator(folder_)) found.push_back(entry.path().filename());
+    for (const auto& entry : fs::directory_iterator(folder_.path())) found.push_back(entry.path().filename());
     std::ranges::sort(found);
     return found;
   }
@@ -53,7 +57,7 @@ class OutputFileTest : public testing::Test {
     return text.str();
   }
 
-  fs::path folder_;
+  test::TemporaryFolder folder_;
 };
 
 /// The exit code of the RunError that the action throws, and whether its text names the path.
@@ -162,7 +166,7 @@ TEST_F(OutputFileTest, LinksOfOtherUsersAreNotFollowed) {
   ASSERT_EQ(lchown(path("link").c_str(), nobody, nobody), 0);
   EXPECT_EQ(error_of([&] { OutputFile file(path("link")); }, path("link")), ExitCode::cannot_create);
   EXPECT_EQ(content(path("precious")), "text");
-  ASSERT_EQ(chown(folder_.c_str(), nobody, nobody), 0);  // the owner of the folder decides
+  ASSERT_EQ(chown(folder_.path().c_str(), nobody, nobody), 0);  // the owner of the folder decides
   OutputFile(path("link")).commit();
   EXPECT_EQ(content(path("precious")), "");
 }
@@ -175,7 +179,7 @@ bool has_unnamed_files(const fs::path& folder) {
 }
 
 TEST_F(OutputFileTest, AKillLeavesNothing) {
-  if (!has_unnamed_files(folder_)) GTEST_SKIP() << "this file system has no files without names";
+  if (!has_unnamed_files(folder_.path())) GTEST_SKIP() << "this file system has no files without names";
   const pid_t child = fork();
   ASSERT_GE(child, 0);
   if (child == 0) {

@@ -102,20 +102,22 @@ class PutRank {
     partial_ = operations_.allocate(block_size);
     ring_ = operations_.allocate(index(piece_of(rank_).size()));
     scalar_ = operations_.allocate(1);
-    const auto task = [&](Operation operation, Schedule schedule, std::span<double> block) {
-      return GroupTask{.operation = operation,
-                       .form = form,
-                       .schedule = std::move(schedule),
-                       .pieces = pieces,
-                       .ranks = all_ranks(),
-                       .member = rank,
-                       .block = block};
+    const auto collective = [&](Operation operation, Schedule schedule, std::span<double> block) {
+      return BlockCollective{.operation = operation,
+                             .form = form,
+                             .schedule = std::move(schedule),
+                             .pieces = pieces,
+                             .ranks = all_ranks(),
+                             .member = rank,
+                             .block = block};
     };
-    collect_ = operations_.gather(task(Operation::collect, all_gather_schedule(rank_count_, rank), operand_));
-    sum_ = operations_.sum(task(Operation::sum,
-                                form == SumForm::whole_block ? all_reduce_schedule(rank_count_, rank)
-                                                             : reduce_scatter_schedule(rank_count_, rank),
-                                partial_));
+    collect_ =
+        operations_.gather(collective(Operation::collect, all_gather_schedule(rank_count_, rank), operand_));
+    sum_ =
+        operations_.sum(collective(Operation::sum,
+                                   form == SumForm::whole_block ? all_reduce_schedule(rank_count_, rank)
+                                                                : reduce_scatter_schedule(rank_count_, rank),
+                                   partial_));
     const int next = (rank + 1) % rank_count_;
     const int previous = (rank + rank_count_ - 1) % rank_count_;
     // Each rank's own piece, which is as long as that of the rank that it goes to.

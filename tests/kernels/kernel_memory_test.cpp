@@ -11,6 +11,7 @@
 #include "kernels/csr_block.hpp"
 #include "kernels/spmv.hpp"
 #include "support/process_memory.hpp"
+#include "support/random_blocks.hpp"
 
 namespace cg2d::kernels {
 namespace {
@@ -20,26 +21,7 @@ using test::reset_peak;
 using test::resident_bytes_now;
 
 /// 33.7 MB: rows of 200 entries, about as many in every column block.
-CsrBlock large_csr() {
-  constexpr std::int64_t row_count = 14'000;
-  constexpr std::int64_t row_length = 200;
-  constexpr std::int64_t column_step = 70;
-  constexpr auto nonzero_count = static_cast<std::size_t>(row_count * row_length);
-  CsrBlock block{.row_count = row_count,
-                 .column_count = row_length * column_step,
-                 .row_starts = PageBuffer<std::int64_t>(row_count + 1),
-                 .columns = PageBuffer<std::int32_t>(nonzero_count),
-                 .values = PageBuffer<double>(nonzero_count)};
-  std::size_t entry = 0;
-  for (std::int64_t row = 0; row < row_count; ++row) {
-    for (std::int64_t k = 0; k < row_length; ++k, ++entry) {
-      block.columns[entry] = static_cast<std::int32_t>(k * column_step + (row * 31 + k * 17) % column_step);
-      block.values[entry] = static_cast<double>(1 + entry % 9);
-    }
-    block.row_starts[static_cast<std::size_t>(row) + 1] = static_cast<std::int64_t>(entry);
-  }
-  return block;
-}
+CsrBlock large_csr() { return test::even_csr_block(14'000, 14'000, 200); }
 
 /// All sizes are relative to the resident memory before the block was made.
 struct Footprint {

@@ -9,6 +9,7 @@
 #include "cg/solver/block_product.hpp"
 #include "cg/tuning/run_plan.hpp"
 #include "support/process_memory.hpp"
+#include "support/random_blocks.hpp"
 
 namespace cg2d {
 namespace {
@@ -17,27 +18,8 @@ constexpr std::int64_t order = 14'000;
 constexpr int nonzer =
     20;  // expected are 20 * 21 entries of a row, less those that meet: about as many as here
 
-/// About 33 MB: the rows of one of two process rows, 400 entries each, evenly over the columns.
-kernels::CsrBlock large_block() {
-  constexpr std::int64_t row_count = order / 2;
-  constexpr std::int64_t row_length = 400;
-  constexpr std::int64_t column_step = order / row_length;
-  constexpr auto nonzero_count = static_cast<std::size_t>(row_count * row_length);
-  kernels::CsrBlock block{.row_count = row_count,
-                          .column_count = order,
-                          .row_starts = kernels::PageBuffer<std::int64_t>(row_count + 1),
-                          .columns = kernels::PageBuffer<std::int32_t>(nonzero_count),
-                          .values = kernels::PageBuffer<double>(nonzero_count)};
-  std::size_t entry = 0;
-  for (std::int64_t row = 0; row < row_count; ++row) {
-    for (std::int64_t k = 0; k < row_length; ++k, ++entry) {
-      block.columns[entry] = static_cast<std::int32_t>(k * column_step + (row * 31 + k * 17) % column_step);
-      block.values[entry] = static_cast<double>(1 + entry % 9);
-    }
-    block.row_starts[static_cast<std::size_t>(row) + 1] = static_cast<std::int64_t>(entry);
-  }
-  return block;
-}
+/// About 33 MB: the rows of one of two process rows, 400 entries each.
+kernels::CsrBlock large_csr() { return test::even_csr_block(order / 2, order, 400); }
 
 std::int64_t planned_block_bytes(const kernels::KernelRow& kernel, const comm::BlockLayout& layout,
                                  bool overlaps) {
@@ -57,7 +39,7 @@ TEST(OverlapMemoryTest, StripsTakeWhatThePlanSays) {
     if (!kernel.why_unavailable().empty()) continue;
     SCOPED_TRACE(kernel.name);
     const auto before = test::resident_bytes_now();
-    auto block = large_block();
+    auto block = large_csr();
     const auto csr_bytes = block.byte_count();
     EXPECT_TRUE(test::reset_peak());
     const auto product = make_overlapped_product(kernel, std::move(block), layout, 0, {});

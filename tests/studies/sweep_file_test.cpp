@@ -4,7 +4,6 @@
 
 #include <gtest/gtest.h>
 
-#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <string>
@@ -12,6 +11,7 @@
 #include "cg/base/errors.hpp"
 #include "cg/base/sample.hpp"
 #include "support/result_records.hpp"
+#include "support/temporary_folder.hpp"
 
 namespace cg2d {
 namespace {
@@ -24,13 +24,6 @@ const std::string maker = "this program and machine";
 
 class SweepFileTest : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string pattern = (std::filesystem::temp_directory_path() / "cg2d-sweep-XXXXXX").string();
-    folder_ = mkdtemp(pattern.data());
-    path_ = (folder_ / "sweep.jsonl").string();
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
   void put(const std::string& text) const { std::ofstream(path_) << text; }
   [[nodiscard]] std::string text() const {
     std::ostringstream all;
@@ -47,8 +40,8 @@ class SweepFileTest : public testing::Test {
     return {};
   }
 
-  std::filesystem::path folder_;
-  std::string path_;
+  test::TemporaryFolder folder_;
+  std::string path_ = folder_.path("sweep.jsonl");
 };
 
 TEST_F(SweepFileTest, KeepsWhatIsAppended) {
@@ -159,7 +152,7 @@ TEST_F(SweepFileTest, TwoSweepsDoNotShareAFile) {
 TEST_F(SweepFileTest, WhatIsNoFileIsRefused) {
   path_ = "/dev/null";
   EXPECT_NE(complaint().find("no regular file"), std::string::npos) << complaint();
-  path_ = (folder_ / "missing" / "file").string();
+  path_ = folder_.path("missing/file");
   EXPECT_NE(complaint().find("No such file"), std::string::npos) << complaint();
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// Blocks of every awkward shape, for the contracts of the kernels.
+// Blocks of every awkward shape, for the contracts of the kernels, and large ones.
 
 #include <algorithm>
 #include <cmath>
@@ -78,6 +78,29 @@ class BlockMaker {
   std::mt19937_64 random_;
   int shape_;
 };
+
+/// Rows of the same number of entries, evenly over the columns, whose number is a multiple of it. Made without
+/// other memory of its size.
+inline kernels::CsrBlock even_csr_block(std::int64_t row_count, std::int64_t column_count,
+                                        std::int64_t row_length) {
+  const auto column_step = column_count / row_length;
+  const auto nonzero_count = static_cast<std::size_t>(row_count * row_length);
+  kernels::CsrBlock block{
+      .row_count = row_count,
+      .column_count = column_count,
+      .row_starts = kernels::PageBuffer<std::int64_t>(static_cast<std::size_t>(row_count) + 1),
+      .columns = kernels::PageBuffer<std::int32_t>(nonzero_count),
+      .values = kernels::PageBuffer<double>(nonzero_count)};
+  std::size_t entry = 0;
+  for (std::int64_t row = 0; row < row_count; ++row) {
+    for (std::int64_t k = 0; k < row_length; ++k, ++entry) {
+      block.columns[entry] = static_cast<std::int32_t>(k * column_step + (row * 31 + k * 17) % column_step);
+      block.values[entry] = static_cast<double>(1 + entry % 9);
+    }
+    block.row_starts[static_cast<std::size_t>(row) + 1] = static_cast<std::int64_t>(entry);
+  }
+  return block;
+}
 
 /// Several column blocks and windows of rows of the formats that have such, the last ones not full; rows are
 /// dense at the borders of the blocks.

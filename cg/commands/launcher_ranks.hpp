@@ -1,6 +1,6 @@
 #pragma once
 
-// Programs that the launcher of another MPI started.
+// The ranks as the launcher's environment numbers them, known before MPI is.
 
 #include <optional>
 
@@ -11,6 +11,9 @@ struct LauncherRanks {
   int rank = 0;
   int size = 1;
 };
+
+/// The number that the launcher gave to this process; 0 without a launcher that does.
+int rank_of_launcher();
 
 /// The numbers in the environment that a launcher of several ranks gave this process; nothing where there is
 /// none. An MPI that knows one rank only is then not that launcher's, and each of its processes would make
