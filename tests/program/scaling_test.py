@@ -127,6 +127,13 @@ class Strong(ScalingTest):
         self.assertEqual(len(re.findall(r"~[ !]?\n", outcome.stdout)), 3, outcome)
         self.assertRegex(outcome.stdout, r"(?m)^  2 cores: .* is not distinguishable from .* \(take --rounds \d+\)$")
 
+    def test_by_default_it_makes_as_many_rounds_as_a_verdict_needs(self):
+        document = self.valid_document(2, "--niter", "1")
+        self.assertEqual(document["options"]["rounds"], 8, "three ways on two cores")
+        self.assertEqual({len(way["rounds"]) for way in document["ways"]}, {8})
+        document = self.valid_document(1, "--niter", "1")
+        self.assertEqual(document["options"]["rounds"], 3, "one way")
+
     def test_until_sure_adds_rounds_of_what_is_undecided(self):
         words = ("--rounds", "1", "--cores", "1,2", "--until-sure", "2%")
         document = self.valid_document(2, *words, "--budget", "2s")
