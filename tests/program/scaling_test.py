@@ -198,6 +198,7 @@ class Weak(ScalingTest):
         self.assertEqual(document["scaling"], "weak")
         base = document["ways"][0]["figures"]
         for way in document["ways"]:
+            self.assertIsNone(way["figures"]["spread"], "one round has none")
             self.assertEqual(way["n"], 1400 * way["cores"])
             self.assert_close(way["figures"]["efficiency"], base["median_s"] / way["figures"]["median_s"], 1e-12)
         self.assertEqual([one["n"] for one in document["verification"]], [1400, 2800, 5600])
