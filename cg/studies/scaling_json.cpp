@@ -10,7 +10,7 @@
 namespace cg2d {
 namespace {
 
-constexpr int scaling_schema_version = 2;
+constexpr int scaling_schema_version = 3;
 
 Json machine_json(const std::optional<Environment>& seen) {
   if (!seen) return nullptr;
