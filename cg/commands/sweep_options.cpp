@@ -45,6 +45,7 @@ void add_sweep_options(CLI::App& sweep, SweepArguments& arguments) {
                   "process columns, such as 1,2,4; all that divide the ranks if not given");
   add_axis_lists(sweep, axes.values);
   add_profile_options(sweep, options.common.profile, profile_is_used());
+  add_keep_disturbed_option(sweep, options.common.profile);
   add_bind_option(sweep, arguments.bind);
   add_memory_limit_option(sweep, options.common.memory_limit_bytes);
   add_number_option(
