@@ -98,6 +98,12 @@ double median_ratio(const RoundTimes& slower, const RoundTimes& faster) {
   return sample_of(std::move(ratios)).median;
 }
 
+/// The part of wrong_verdict_probability that each comparison of the best one with another gets: two alternatives
+/// or more.
+double tail_probability_of(std::size_t alternative_count) {
+  return wrong_verdict_probability / static_cast<double>(alternative_count - 1);
+}
+
 /// The alternative that the others beat least.
 std::size_t candidate_of(std::span<const RoundTimes> alternatives) {
   std::size_t candidate = 0;
@@ -222,7 +228,7 @@ BestVerdict find_best(std::span<const RoundTimes> alternatives) {
   verdict.next = verdict.candidate;
   verdict.against.resize(alternatives.size());
   if (alternatives.size() == 1) return verdict;
-  const double tail_probability = wrong_verdict_probability / static_cast<double>(alternatives.size() - 1);
+  const double tail_probability = tail_probability_of(alternatives.size());
   constexpr double bound = 1.0 + least_claimed_gain;
   const auto& candidate = alternatives[verdict.candidate];
   int rounds = 0;
@@ -258,10 +264,14 @@ std::vector<std::size_t> open_alternatives(const BestVerdict& verdict, double pr
   return open;
 }
 
+int rounds_for_verdict(std::size_t alternative_count) {
+  constexpr int first_look = 3;
+  return alternative_count < 2 ? first_look : fewest_rounds(tail_probability_of(alternative_count));
+}
+
 int rounds_after_next_block(int round_count, std::size_t alternative_count) {
-  const auto comparisons = static_cast<double>(std::max<std::size_t>(2, alternative_count) - 1);
   return std::max({round_count + 2, round_count + round_count / 2,
-                   fewest_rounds(wrong_verdict_probability / comparisons)});
+                   rounds_for_verdict(std::max<std::size_t>(2, alternative_count))});
 }
 
 std::string gain_text(const RatioInterval& ratio) {

@@ -91,6 +91,10 @@ struct BestVerdict {
 /// measurements. Cost: alternatives^2 * rounds.
 BestVerdict find_best(std::span<const RoundTimes> alternatives);
 
+/// The fewest rounds in which find_best() can decide between so many alternatives: 7 for two, 8 for three, 9 for four
+/// to six. A single alternative is in no question: it gets a median of three.
+int rounds_for_verdict(std::size_t alternative_count);
+
 /// Rounds are added until every verdict is decided, or what is open is known to be within `precision` (0.02: 2 %)
 /// of the best, or the time is spent.
 struct UntilSure {

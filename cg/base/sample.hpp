@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstddef>
 #include <functional>
+#include <optional>
 #include <vector>
 
 namespace cg2d {
@@ -29,8 +30,11 @@ struct Sample {
   double minimum = 0.0;
   double maximum = 0.0;
   std::size_t count = 0;
-  /// (maximum - minimum) / median: "spread" in every table and file of the program.
-  [[nodiscard]] double spread() const { return (maximum - minimum) / median; }
+  /// (maximum - minimum) / median: "spread" in every table and file of the program. A single value has none.
+  [[nodiscard]] std::optional<double> spread() const {
+    if (count < 2) return std::nullopt;
+    return (maximum - minimum) / median;
+  }
 };
 
 /// values: at least one.

@@ -75,6 +75,7 @@ void add_grid_options(CLI::App& run, RunArguments& arguments) {
   add_number_option(run, "--block-width", tuning.block_width,
                     "columns of a kernel's column blocks: a power of 2");
   add_profile_options(run, options.profile, profile_is_used());
+  add_keep_disturbed_option(run, options.profile);
   add_bind_option(run, arguments.bind);
 }
 

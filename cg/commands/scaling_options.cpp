@@ -36,7 +36,8 @@ void add_scaling_options(CLI::App& scaling, ScalingArguments& arguments) {
   add_profile_options(scaling, options.common.profile, profile_is_used());
   add_memory_limit_option(scaling, options.common.memory_limit_bytes);
   add_axis_option(scaling, "ranks_per_node", arguments.axes);
-  add_number_option(scaling, "--rounds", options.round_count, "runs of each way, in turns; 3 if not given");
+  add_number_option(scaling, "--rounds", options.round_count,
+                    "runs of each way, in turns; as many as the verdict needs if not given");
   add_host_name_option(scaling, options.common.names_hosts);
   add_until_sure_options(scaling, arguments.until_sure, "the best way");
   add_format_option(scaling, options.format, names_of(scaling_format_table()));
@@ -64,7 +65,7 @@ ScalingOptions scaling_options_from(const ScalingArguments& arguments) {
   options.common.configuration = configuration_from(arguments.axes);
   static_cast<void>(crossed({}, {{"transport", options.transports}}));  // they are checked by that
   options.transports = without_repeats(options.transports);
-  require_within("--rounds", options.round_count, most);
+  if (options.round_count) require_within("--rounds", *options.round_count, most);
   options.until_sure = until_sure_from(arguments.until_sure);
   require_known("--format", options.format, names_of(scaling_format_table()));
   check_profile(options.common.profile);

@@ -125,6 +125,11 @@ void add_profile_options(CLI::App& parser, ProfileSource& profile, const Profile
       "--no-profile", [&profile] { profile.is_used = false; }, texts.no_profile);
 }
 
+void add_keep_disturbed_option(CLI::App& parser, ProfileSource& profile) {
+  parser.add_flag("--keep-disturbed", profile.keeps_disturbed,
+                  "with --transport auto: keep its measurement also where other load disturbed it");
+}
+
 void add_memory_limit_option(CLI::App& parser, std::int64_t& bytes) {
   parser.add_option("--memory-limit", bytes, "memory that a node's ranks may take, such as 8GB or 512MiB")
       ->transform(byte_count())

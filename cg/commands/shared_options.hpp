@@ -83,6 +83,8 @@ struct ProfileOptionTexts {
 /// For subcommands that run the benchmark.
 ProfileOptionTexts profile_is_used();
 void add_profile_options(CLI::App& parser, ProfileSource& profile, const ProfileOptionTexts& texts);
+/// --keep-disturbed, for subcommands whose runs may measure transports.
+void add_keep_disturbed_option(CLI::App& parser, ProfileSource& profile);
 /// --memory-limit SIZE.
 void add_memory_limit_option(CLI::App& parser, std::int64_t& bytes);
 

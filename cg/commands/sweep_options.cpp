@@ -45,10 +45,12 @@ void add_sweep_options(CLI::App& sweep, SweepArguments& arguments) {
                   "process columns, such as 1,2,4; all that divide the ranks if not given");
   add_axis_lists(sweep, axes.values);
   add_profile_options(sweep, options.common.profile, profile_is_used());
+  add_keep_disturbed_option(sweep, options.common.profile);
   add_bind_option(sweep, arguments.bind);
   add_memory_limit_option(sweep, options.common.memory_limit_bytes);
-  add_number_option(sweep, "--repeat", options.round_count,
-                    "rounds: runs of each configuration; 3 if not given");
+  add_number_option(
+      sweep, "--repeat", options.round_count,
+      "rounds: runs of each configuration; as many as a verdict on these grids needs if not given");
   add_number_option(
       sweep, "--retries", options.most_retries,
       "repetitions of a run that was disturbed by other work on the machine; 2 if not given, 8 at most");
@@ -93,7 +95,7 @@ SweepOptions sweep_options_from(const SweepArguments& arguments) {
   SweepOptions options = arguments.options;
   options.axes.problems = problems_from(arguments);
   options.common.bind = bind_mode_from(arguments.bind);
-  require_within("--repeat", options.round_count, std::numeric_limits<int>::max());
+  if (options.round_count) require_within("--repeat", *options.round_count, std::numeric_limits<int>::max());
   if (options.most_retries < 0 || options.most_retries > most_sweep_retries) {
     throw InputError(
         fmt::format("--retries {}: must be within 0 ... {}", options.most_retries, most_sweep_retries));

@@ -116,7 +116,7 @@ Json result_json(const RunReport& report) {
            {{"count", times.count},
             {"minimum_s", times.minimum},
             {"maximum_s", times.maximum},
-            {"spread", times.spread()},
+            {"spread", value_or_null(times.spread())},
             {"times_s", std::move(times_s)}}}};
 }
 

@@ -160,10 +160,10 @@ std::string own_lines(const RunReport& report) {
   const auto line = [&](std::string_view label, const std::string& value) {
     text += fmt::format(" {:<15} = {}\n", label, value);
   };
-  if (const auto times = repeat_times(report); times.count > 1) {
+  if (const auto times = repeat_times(report); times.spread()) {
     line("Seconds",
          fmt::format("{:.6f} (median of {}; minimum {:.6f}, maximum {:.6f}, spread {:.1f} %)", repeat.time_s,
-                     times.count, times.minimum, times.maximum, 100.0 * times.spread()));
+                     times.count, times.minimum, times.maximum, 100.0 * *times.spread()));
   } else {
     line("Seconds", fmt::format("{:.6f}", repeat.time_s));
   }

@@ -63,8 +63,9 @@ void add_ratios(const std::vector<double>& ratios, std::vector<std::vector<doubl
 
 std::string sample_text(const std::optional<Sample>& sample) {
   if (!sample) return fmt::format("{:>10} {:>7} {:>5}", "failed", "", "");
-  const auto spread = sample->count > 1 ? fmt::format("{:.1f}%", 100.0 * sample->spread()) : std::string();
-  return fmt::format("{:>10.4g} {:>7} {:>5}", sample->median, spread, sample->count);
+  const auto spread = sample->spread();
+  return fmt::format("{:>10.4g} {:>7} {:>5}", sample->median,
+                     spread ? fmt::format("{:.1f}%", 100.0 * *spread) : "", sample->count);
 }
 
 RatioInterval inverse(const RatioInterval& ratio) {

@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <functional>
 #include <utility>
 
 #include "cg/base/agreement.hpp"
@@ -170,6 +171,7 @@ const comm::TransportRow& BenchmarkRun::first_transport() const {
 /// By a trial with the run's own block.
 void BenchmarkRun::choose_transport(const comm::BlockLayout& layout, BlockProduct& product) {
   progress_.say("choosing the transport");
+  const std::function<void(const std::string&)> say = [&](const std::string& line) { progress_.say(line); };
   auto trial = cg2d::choose_transport(group_, {.source = *source_,
                                                .trial = {.layout = layout,
                                                          .configuration = configuration(),
@@ -177,9 +179,15 @@ void BenchmarkRun::choose_transport(const comm::BlockLayout& layout, BlockProduc
                                                          .shift = options_.problem.shift},
                                                .environment = *report_.environment,
                                                .profile = report_.profile,
-                                               .profile_source = options_.profile});
+                                               .profile_source = options_.profile,
+                                               .say = say});
   if (!trial.not_kept_because.empty() && options_.profile.is_used)
     report_.warnings.push_back("the trial of transports is not kept: " + trial.not_kept_because);
+  const auto remark = trial.kept_in.empty() ? std::string() : remark_on(trial.measured, date_now());
+  if (!remark.empty()) {
+    report_.warnings.push_back(fmt::format("the trial of transports was {}; cg2d tune --remove {} renews it",
+                                           remark, source_->facts().key.name));
+  }
   report_.configuration.transport = trial.best;
   report_.transport_trial = std::move(trial);
 }

@@ -102,8 +102,9 @@ std::string sums_text(const PingPongReport& report) {
   if (mpi != report.sums.end()) text += fmt::format(" {:>20}", "of MPI_Allreduce");
   text += "\n";
   for (const auto& sum : report.sums) {
-    text += fmt::format(" {:>15} {:>10.3f} {:>6.0f} %", sum.way, in_microseconds * sum.seconds.median,
-                        100.0 * sum.seconds.spread());
+    const auto spread = sum.seconds.spread();
+    text += fmt::format(" {:>15} {:>10.3f} {:>8}", sum.way, in_microseconds * sum.seconds.median,
+                        spread ? fmt::format("{:.0f} %", 100.0 * *spread) : "");
     if (mpi != report.sums.end())
       text += fmt::format(" {:>18.0f} %", 100.0 * sum.seconds.median / mpi->seconds.median);
     text += "\n";

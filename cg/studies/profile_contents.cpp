@@ -33,9 +33,10 @@ std::string processor_text(const ProcessorProfile& processor) {
                         tuned.kernels.front().name, describe(tuned.measured));
   }
   for (const auto& timed : processor.transports) {
-    text += fmt::format("   {}, kernel {}: transport {}\n",
+    text += fmt::format("   {}, kernel {}: transport {}, {}\n",
                         conditions_text(timed.conditions.matrix, timed.conditions.configuration),
-                        timed.conditions.configuration.kernel, timed.transports.front().name);
+                        timed.conditions.configuration.kernel, timed.transports.front().name,
+                        describe(timed.measured));
   }
   return text;
 }

@@ -66,7 +66,6 @@ class WayComparison {
     study_.weak = options.weak;
     study_.transports = options.transports;
     study_.configuration = options.common.configuration;
-    study_.round_count = options.round_count;
   }
 
   ExitCode execute() {
@@ -96,6 +95,7 @@ class WayComparison {
       study_.provenance = inspect_provenance(*study_.machine, options_.common.names_hosts);
     leave_out_unavailable_transports();
     leave_out_ways_without_room();
+    study_.round_count = options_.round_count.value_or(rounds_for_verdicts(study_.ways));
   }
 
   void warn(const std::string& text) {

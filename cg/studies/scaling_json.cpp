@@ -10,7 +10,7 @@
 namespace cg2d {
 namespace {
 
-constexpr int scaling_schema_version = 2;
+constexpr int scaling_schema_version = 3;
 
 Json machine_json(const std::optional<Environment>& seen) {
   if (!seen) return nullptr;
@@ -52,7 +52,7 @@ Json figures_json(const ScalingRow& row) {
           {"median_s", row.time_s->median},
           {"minimum_s", row.time_s->minimum},
           {"maximum_s", row.time_s->maximum},
-          {"spread", row.time_s->spread()},
+          {"spread", value_or_null(row.time_s->spread())},
           {"mops_total", row.mops_total},
           {"speed_up", value_or_null(row.speed_up)},
           {"efficiency", value_or_null(row.efficiency)},

@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "cg/base/errors.hpp"
+#include "cg/base/paired_comparison.hpp"
 #include "cg/base/values.hpp"
 #include "comm/communicator.hpp"
 
@@ -73,6 +75,14 @@ std::vector<ScalingWay> ways_of(const std::vector<int>& core_counts,
     }
   }
   return ways;
+}
+
+int rounds_for_verdicts(const std::vector<ScalingWay>& ways) {
+  std::map<int, std::size_t> way_counts;
+  for (const auto& way : ways) ++way_counts[way.core_count()];
+  int rounds = rounds_for_verdict(1);
+  for (const auto& [core_count, count] : way_counts) rounds = std::max(rounds, rounds_for_verdict(count));
+  return rounds;
 }
 
 Problem scaled_problem(const Problem& problem, int core_count, bool weak) {

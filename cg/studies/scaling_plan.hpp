@@ -37,6 +37,9 @@ std::vector<int> usual_core_counts(int rank_count);
 std::vector<ScalingWay> ways_of(const std::vector<int>& core_counts,
                                 const std::vector<std::string>& transports, const Configuration& common = {});
 
+/// The fewest rounds after which the verdict on the ways of each number of cores can be decided.
+int rounds_for_verdicts(const std::vector<ScalingWay>& ways);
+
 /// The problem for a number of cores. Strong scaling: the problem as it is. Weak: n grows with the cores, and
 /// on more than one core there is no reference. Throws InputError when n becomes too large.
 Problem scaled_problem(const Problem& problem, int core_count, bool weak);

@@ -43,7 +43,8 @@ std::string transport_cell(const ScalingWay& way) {
 }
 
 std::string spread_text(const Sample& sample) {
-  return sample.count > 1 ? fmt::format("{:.0f} %", 100.0 * sample.spread()) : "";
+  const auto spread = sample.spread();
+  return spread ? fmt::format("{:.0f} %", 100.0 * *spread) : "";
 }
 
 /// Marks the best way (*), and those that may be as good (~).

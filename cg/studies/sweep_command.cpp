@@ -72,7 +72,17 @@ class Sweep {
     if (axes.rank_counts.empty()) axes.rank_counts.push_back(group_.size());
     require_started("--ranks", *std::ranges::max_element(axes.rank_counts), group_.size());
     configurations_ = configurations_of(axes, options_.common.configuration);
-    steps_ = interleaved(configurations_, {.first = 1, .last = options_.round_count});
+    const int needed = rounds_for_verdicts(configurations_);
+    round_count_ = options_.round_count.value_or(needed);
+    steps_ = interleaved(configurations_, {.first = 1, .last = round_count_});
+    progress_.say(fmt::format("{}, {}, {}", format_count(std::ssize(configurations_), "configuration"),
+                              format_count(round_count_, "round"), reason_for_rounds(needed)));
+  }
+
+  [[nodiscard]] std::string reason_for_rounds(int needed) const {
+    if (!options_.round_count) return "as many as a verdict on them needs (--repeat takes another number)";
+    if (round_count_ < needed) return fmt::format("too few for a verdict on them, which needs {}", needed);
+    return "as --repeat asks";
   }
 
   void open_file() {
@@ -203,7 +213,7 @@ class Sweep {
   }
 
   [[nodiscard]] SweepCircumstances circumstances_of(double duration_s) const {
-    return {.round_count = options_.round_count,
+    return {.round_count = round_count_,
             .duration_s = duration_s,
             .session = file_->session(),
             .sitting = file_->sitting()};
@@ -245,6 +255,7 @@ class Sweep {
   FirstRanks first_ranks_;
   Progress progress_;
   std::vector<ConfiguredProblem> configurations_;
+  int round_count_ = 0;
   std::vector<SweepStep> steps_;     ///< still to be made
   std::unique_ptr<SweepFile> file_;  // on rank 0
   RunDurations durations_;

@@ -18,9 +18,9 @@ inline constexpr int most_sweep_retries = 8;
 
 /// The options of `cg2d sweep`.
 struct SweepOptions {
-  SweepAxes axes;     ///< without rank counts: all ranks started
-  RunOptions common;  ///< of every run, except for the axes
-  int round_count = 3;
+  SweepAxes axes;                       ///< without rank counts: all ranks started
+  RunOptions common;                    ///< of every run, except for the axes
+  std::optional<int> round_count;       ///< empty: rounds_for_verdicts()
   int most_retries = 2;                 ///< repetitions of a disturbed run
   std::optional<UntilSure> until_sure;  ///< empty: no rounds are added
   std::string output = "cg2d-sweep.jsonl";

@@ -4,9 +4,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "cg/base/errors.hpp"
+#include "cg/base/paired_comparison.hpp"
 #include "cg/base/values.hpp"
 
 namespace cg2d {
@@ -45,6 +47,16 @@ std::vector<ConfiguredProblem> configurations_of(const SweepAxes& axes, const Co
     }
   }
   return all;
+}
+
+int rounds_for_verdicts(const std::vector<ConfiguredProblem>& configurations) {
+  std::map<std::tuple<std::string, int, int>, std::size_t> alternative_counts;
+  for (const auto& [problem, configuration] : configurations)
+    ++alternative_counts[{problem, configuration.grid.rank_count(), configuration.thread_count}];
+  int rounds = rounds_for_verdict(1);
+  for (const auto& [question, count] : alternative_counts)
+    rounds = std::max(rounds, rounds_for_verdict(count));
+  return rounds;
 }
 
 std::vector<SweepStep> interleaved(const std::vector<ConfiguredProblem>& configurations, RoundRange rounds) {

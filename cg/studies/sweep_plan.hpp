@@ -29,6 +29,10 @@ struct SweepAxes {
 /// with any of the columns, and for a value that its axis does not have.
 std::vector<ConfiguredProblem> configurations_of(const SweepAxes& axes, const Configuration& common = {});
 
+/// The fewest rounds after which every verdict on these configurations can be decided: those of one problem, number
+/// of ranks and number of threads are alternatives of each other.
+int rounds_for_verdicts(const std::vector<ConfiguredProblem>& configurations);
+
 /// One run: a problem with a configuration in one round, from 1 on. Disturbed runs have several attempts.
 struct SweepStep {
   ConfiguredProblem asked;

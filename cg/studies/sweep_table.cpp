@@ -41,8 +41,9 @@ std::string cell_text(const MeasuredConfiguration& cell, const Ranking& ranking)
   if (cell.disturbed_count > 0) marks += '!';
   if (!cell.is_sound()) return fmt::format("failed{:<3}    ", marks);
   const auto sample = sample_of(cell.times_s);
-  const auto spread = sample.count > 1 ? fmt::format("{:>3.0f}%", 100.0 * sample.spread()) : "    ";
-  return fmt::format("{:.4g}{:<3}{}", sample.median, marks, spread);
+  const auto spread = sample.spread();
+  return fmt::format("{:.4g}{:<3}{}", sample.median, marks,
+                     spread ? fmt::format("{:>3.0f}%", 100.0 * *spread) : "    ");
 }
 
 constexpr int cell_width = 16;

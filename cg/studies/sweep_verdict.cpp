@@ -66,7 +66,7 @@ Json times_json(const MeasuredConfiguration& cell) {
           {"median_s", sample.median},
           {"minimum_s", sample.minimum},
           {"maximum_s", sample.maximum},
-          {"spread", sample.count > 1 ? Json(sample.spread()) : Json(nullptr)}};
+          {"spread", value_or_null(sample.spread())}};
 }
 
 Json cell_json(const MeasuredConfiguration& cell, const Ranking& ranking) {

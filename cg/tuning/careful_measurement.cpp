@@ -4,28 +4,37 @@
 
 #include "cg/base/errors.hpp"
 
-namespace cg2d::detail {
+namespace cg2d {
 
-bool accepts(comm::RankGroup& group, const CarefulConfig& config, const std::string& what,
-             const std::string& unphysical, MeasurementRecord& record) {
-  constexpr int most_attempts = 3;
-  const auto fault = group.broadcast(unphysical);
-  const auto disturbance = why_disturbed(record.quality, config.ranks_share_cores);
-  if (fault.empty() && (disturbance.empty() || config.keeps_disturbed)) {
-    record.date = group.broadcast(date_now());
-    record.disturbance = disturbance;
-    return true;
-  }
-  const auto& reason = fault.empty() ? disturbance : fault;
-  if (record.attempts < most_attempts) {
-    config.say(fmt::format("{}: once more, since {}", what, reason));
-    return false;
-  }
-  throw RunError(
-      ExitCode::try_again,
-      fmt::format("{}: measured {} times, and refused: {}; nothing is saved: try again when the "
-                  "machine is quiet{}",
-                  what, record.attempts, reason, fault.empty() ? ", or keep it by --keep-disturbed" : ""));
+std::string Refusal::text(int attempts) const {
+  return fmt::format(
+      "measured {} times, and refused: {}; nothing is saved: try again when the machine is quiet{}", attempts,
+      reason, makes_no_sense ? "" : ", or keep it by --keep-disturbed");
 }
 
-}  // namespace cg2d::detail
+namespace detail {
+
+Refusal judge(comm::RankGroup& group, const CarefulConfig& config, const std::string& unphysical,
+              MeasurementRecord& record) {
+  record.date = group.broadcast(date_now());
+  record.disturbance = why_disturbed(record.quality, config.ranks_share_cores);
+  if (auto fault = group.broadcast(unphysical); !fault.empty())
+    return {.reason = std::move(fault), .makes_no_sense = true};
+  if (config.keeps_disturbed) return {};
+  return {.reason = record.disturbance};
+}
+
+bool measures_again(const CarefulConfig& config, const std::string& what, const Refusal& refusal,
+                    int attempts) {
+  constexpr int most_attempts = 3;
+  if (refusal.reason.empty() || attempts >= most_attempts) return false;
+  config.say(fmt::format("{}: once more, since {}", what, refusal.reason));
+  return true;
+}
+
+void refuse(const std::string& what, const Refusal& refusal, int attempts) {
+  throw RunError(ExitCode::try_again, fmt::format("{}: {}", what, refusal.text(attempts)));
+}
+
+}  // namespace detail
+}  // namespace cg2d

@@ -18,7 +18,8 @@ namespace cg2d {
 /// The place of the profile.
 struct ProfileSource {
   bool is_used = true;
-  std::string path;  ///< empty: the default place
+  std::string path;              ///< empty: the default place
+  bool keeps_disturbed = false;  ///< saves what `cg2d run` measured beside other load
 };
 
 /// The profile of the machine's processor, or why there is none.

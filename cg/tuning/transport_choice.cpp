@@ -17,7 +17,9 @@
 #include "cg/machine/operation_times.hpp"
 #include "cg/solver/communicator_setup.hpp"
 #include "cg/solver/stepped_solver.hpp"
+#include "cg/timing/measurement_quality.hpp"
 #include "cg/timing/race.hpp"
+#include "cg/tuning/careful_measurement.hpp"
 #include "cg/tuning/profile_file.hpp"
 #include "cg/tuning/run_plan.hpp"
 #include "comm/shared_segment.hpp"
@@ -88,6 +90,7 @@ std::vector<TimedTransport> race_transports(comm::RankGroup& group, const Transp
   for (std::size_t k = 0; k < timed.size(); ++k) {
     require_same_zeta(*contestants[k], timed[k].name, zeta);
     timed[k].step_s = seconds[k] / cg_steps_per_solve;
+    trial.spread = std::max(trial.spread, spread_of_repeats(result.turns[k]));
   }
   if (!timed.empty()) trial.verdict = race_verdict(result.turns, names_of(timed));
   return timed;
@@ -124,6 +127,17 @@ TransportConditions conditions_of(comm::RankGroup& group, const TransportChoiceC
                                  .wait_mode = group.waiter().mode()};
   conditions.configuration.transport = automatic_choice;
   return conditions;
+}
+
+std::string why_unphysical(const TransportTrial& trial, const TransportChoiceConfig& config) {
+  const auto& configuration = config.trial.configuration;
+  const double nonzeros_per_thread =
+      config.source.facts().nonzero_count / configuration.grid.rank_count() / configuration.thread_count;
+  for (const auto& one : trial.tried) {
+    if (auto fault = cg2d::why_unphysical(one.name, one.step_s, nonzeros_per_thread); !fault.empty())
+      return fault;
+  }
+  return {};
 }
 
 /// Half of the free memory stays free: the estimate is of one transport's vectors.
@@ -180,6 +194,7 @@ std::optional<TransportTrial> known_transports(comm::RankGroup& group, const Loa
   TransportTrial trial;
   trial.from_profile = true;
   trial.kept_in = profile.path;
+  trial.measured = known->measured;
   for (const auto* transport : available_transports(group, conditions.configuration, trial.skipped)) {
     const auto timed = std::ranges::find(known->transports, transport->name, &TimedTransport::name);
     if (timed == known->transports.end()) return std::nullopt;
@@ -204,7 +219,9 @@ void keep_transports(comm::RankGroup& group, const ProfileSource& source, const 
   if (group.rank() == 0) {
     try {
       ProfileFile file(source);
-      file.add(*processor, TransportCase{.conditions = conditions, .transports = trial.tried});
+      file.add(
+          *processor,
+          TransportCase{.conditions = conditions, .transports = trial.tried, .measured = trial.measured});
       trial.kept_in = file.path();
     } catch (const RunError& error) {
       trial.not_kept_because = error.what();
@@ -219,8 +236,23 @@ TransportTrial choose_transport(comm::RankGroup& group, const TransportChoiceCon
   if (auto known = known_transports(group, config.profile, conditions)) return *std::move(known);
   auto trial_config = config.trial;
   trial_config.has_room_for_all = has_room_for_all(group, config);
-  auto trial = try_transports(group, trial_config);
-  keep_transports(group, config.profile_source, config.environment, conditions, trial);
+  const Stopwatch watch;
+  const auto& source = config.profile_source;
+  auto careful = measure_up_to_three_times(
+      group,
+      {.ranks_share_cores = config.environment.oversubscribed,
+       .keeps_disturbed = source.keeps_disturbed || !source.is_used,
+       .say = config.say},
+      "the trial of transports", [&] { return try_transports(group, trial_config); },
+      [&](const auto& trial) { return why_unphysical(trial, config); });
+  auto trial = std::move(careful.result);
+  trial.measured = std::move(careful.record);
+  trial.duration_s = group.maximum(watch.seconds());
+  if (careful.refusal.reason.empty()) {
+    keep_transports(group, source, config.environment, conditions, trial);
+  } else {
+    trial.not_kept_because = careful.refusal.text(trial.measured.attempts);
+  }
   return trial;
 }
 

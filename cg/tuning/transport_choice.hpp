@@ -3,11 +3,13 @@
 // --transport auto: the choice of the fastest transport for a run, by the tuning profile or by a short
 // measurement whose result the profile keeps.
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "cg/machine/environment.hpp"
+#include "cg/machine/measurement_record.hpp"
 #include "cg/matrix/matrix_source.hpp"
 #include "cg/solver/block_product.hpp"
 #include "cg/solver/configuration.hpp"
@@ -30,7 +32,9 @@ struct TransportTrial {
   bool from_profile = false;            ///< nothing was measured now
   std::vector<TimedTransport> tried{};  ///< the fastest first, whenever it was measured
   std::vector<SkippedTransport> skipped{};
-  double duration_s = 0.0;         ///< 0 without a measurement
+  double duration_s = 0.0;         ///< of all attempts; 0 without a measurement
+  double spread = 0.0;             ///< of the last attempt, see MeasurementQuality
+  MeasurementRecord measured{};    ///< whenever it was measured
   std::string kept_in{};           ///< the profile that has the result; empty: none
   std::string not_kept_because{};  ///< one phrase; empty where kept
   std::string
@@ -73,10 +77,12 @@ struct TransportChoiceConfig {
   const Environment& environment;
   const LoadedProfile& profile;
   const ProfileSource& profile_source;
+  const std::function<void(const std::string&)>& say;  ///< gets a line per repetition of the measurement
 };
 
-/// From the profile if it has all times, else measured and kept there. Collective; the same answer on every
-/// rank. Throws as try_transports().
+/// From the profile if it has all times, else measured and kept there. A measurement that was disturbed or makes
+/// no sense is taken again, up to three times in all, and then not kept; its fastest transport is the choice all
+/// the same. Collective; the same answer on every rank. Throws as try_transports().
 TransportTrial choose_transport(comm::RankGroup& group, const TransportChoiceConfig& config);
 
 }  // namespace cg2d

@@ -82,6 +82,7 @@ void describe(JsonFields& json, TransportCase& timed) {
     inner.text("name", transport.name);
     inner.positive("step_s", transport.step_s);
   });
+  describe(json, timed.measured);
 }
 
 /// A processor with kernels (the results of cg2d tune), transports, or both.
@@ -132,13 +133,16 @@ std::string why_unphysical(const std::vector<RowLengthPoint>& curve, int thread_
   return {};
 }
 
+std::string why_unphysical(std::string_view name, double step_s, double nonzeros_per_thread) {
+  if (step_s >= PhysicalBounds::least_element_s * nonzeros_per_thread) return {};
+  return fmt::format("{}: {:.4g} s for a CG step are beyond what a machine can do", name, step_s);
+}
+
 std::string why_unphysical(const TunedCase& tuned) {
-  const double least_s =
-      PhysicalBounds::least_element_s * tuned.nonzeros_per_rank / tuned.configuration.thread_count;
+  const double nonzeros_per_thread = tuned.nonzeros_per_rank / tuned.configuration.thread_count;
   for (const auto& kernel : tuned.kernels) {
-    if (kernel.step_s >= least_s) continue;
-    return fmt::format("{}: {:.4g} s for a CG step are beyond what a machine can do", kernel.name,
-                       kernel.step_s);
+    if (auto fault = why_unphysical(kernel.name, kernel.step_s, nonzeros_per_thread); !fault.empty())
+      return fault;
   }
   return {};
 }

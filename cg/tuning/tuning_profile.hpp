@@ -55,8 +55,10 @@ struct TunedCase {
   [[nodiscard]] bool is_about(const MatrixKey& its_matrix, const Configuration& its_configuration) const;
 };
 
-/// One phrase for a case that makes no sense, empty for a good one: a step takes less than the arithmetic of
-/// its product.
+/// One phrase for the time of a CG step that is less than the arithmetic of its product takes, empty for a good
+/// one. name: of its kernel or transport.
+std::string why_unphysical(std::string_view name, double step_s, double nonzeros_per_thread);
+/// The same for all kernels of a case.
 std::string why_unphysical(const TunedCase& tuned);
 
 /// The conditions under which transports are compared: all that changes what a CG step sends, or where it
@@ -81,6 +83,7 @@ struct TimedTransport {
 struct TransportCase {
   TransportConditions conditions{};
   std::vector<TimedTransport> transports{};  ///< at least one
+  MeasurementRecord measured{};
 };
 
 /// "spin", "yield" or "sleep".

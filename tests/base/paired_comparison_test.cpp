@@ -30,6 +30,22 @@ TEST(PairedComparisonTest, TheIntervalIsOfOrderStatistics) {
   EXPECT_DOUBLE_EQ(two_percent.high, 1.8);
 }
 
+TEST(PairedComparisonTest, AsManyRoundsAsAVerdictNeedsDecideAndOneLessDoesNot) {
+  EXPECT_EQ(rounds_for_verdict(1), 3);
+  EXPECT_EQ(rounds_for_verdict(2), 7);
+  EXPECT_EQ(rounds_for_verdict(3), 8);
+  EXPECT_EQ(rounds_for_verdict(6), 9);
+  for (const std::size_t count : {2U, 3U, 6U, 40U}) {
+    for (const int missing : {0, 1}) {
+      std::vector<RoundTimes> alternatives(count);
+      for (int round = 0; round < rounds_for_verdict(count) - missing; ++round) {
+        for (std::size_t k = 0; k < count; ++k) alternatives[k].emplace(round, k == 0 ? 1.0 : 2.0);
+      }
+      EXPECT_EQ(find_best(alternatives).is_decided(), missing == 0) << count << " alternatives";
+    }
+  }
+}
+
 TEST(PairedComparisonTest, FewRoundsHaveNoInterval) {
   EXPECT_EQ(fewest_rounds(0.025), 6);
   EXPECT_EQ(fewest_rounds(wrong_verdict_probability), 7);

@@ -63,7 +63,7 @@ OPTIONS = {
             "--cvl": SMALL, "--prefetch": SMALL, "--block-width": SMALL, "--export-mtx": ("new", "output"), "--repeat": ("1", "2"),
             "--no-phases": None, "--papi": ("perf::TASK-CLOCK", "x,y", ","), "--papi-multiplex": None, "--papi-strict": None,
             "--trace": ("new", "output"), "--trace-steps": SMALL, "--ranks": ("1", "6", "1000"), "--list-kernels": None,
-            "--list-transports": None},
+            "--list-transports": None, "--keep-disturbed": None},
     "sweep": {**PROBLEM, **CONFIGURATION, **INPUT, "--px": SMALL, "--repeat": ("1",), "--show": FILES, "--fresh": None},
     "scaling": {**PROBLEM, **INPUT, "--cores": ("1", "1,2"), "--weak": None, "--rounds": ("1",), "--kernel": KERNELS,
                 "--transport": TRANSPORTS, **OUTPUT},
@@ -258,7 +258,7 @@ class Material:
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / "profile.json"
             for words in (("tune", "--class", "S", "--grid", "1x1"), ("run", "--class", "S", "--transport", "auto")):
-                assert run_program(0, *words, "--profile", path).exit_code == 0
+                assert run_program(0, *words, "--profile", path, "--keep-disturbed").exit_code == 0
             return json.loads(path.read_text())
 
     @staticmethod

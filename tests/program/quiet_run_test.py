@@ -113,6 +113,21 @@ class Disturbed(QuietTest):
         self.assertIs(run["disturbed"], True)
         self.assertNotEqual(run["disturbance"], "")
 
+    def test_a_trial_of_transports_is_not_kept(self):
+        profile = self.folder / "profile.json"
+        words = ("run", *PROBLEM, "--grid", "1x1", "--transport", "auto", "--profile", profile, "--format", "json")
+        with busy_process(self.core):
+            refused = self.bound(1, *words).document()
+            self.assertFalse(profile.exists())
+            kept = self.bound(1, *words, "--keep-disturbed").document()
+        trial = refused["configuration"]["transport_trial"]
+        self.assertIsNone(trial["kept_in"])
+        self.assertRegex(trial["not_kept_because"], r"^measured 3 times, and refused: .*--keep-disturbed$")
+        self.assertIn("the trial of transports is not kept: " + trial["not_kept_because"], refused["warnings"])
+        self.assertEqual(kept["configuration"]["transport_trial"]["kept_in"], str(profile))
+        (processor,) = json.loads(profile.read_text())["processors"].values()
+        self.assertIn("disturbance", processor["transports"][0]["measured"])
+
     def test_retries_are_few(self):
         for number in ("-1", "9"):
             outcome = run_command([PROGRAM, "sweep", "--class", "S", "--retries", number, "--output", self.folder / "x"])

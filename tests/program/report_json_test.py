@@ -460,6 +460,7 @@ class Repeats(SchemaTest):
     def test_one_is_its_own_median(self):
         result = self.valid_document_of(2, "run", "--class", "S")["result"]
         self.assertEqual(result["repeats"]["times_s"], [result["time_s"]])
+        self.assertIsNone(result["repeats"]["spread"], "a spread of 0 would say that repetitions agree")
 
 
 if __name__ == "__main__":

@@ -82,6 +82,7 @@ class ScalingTest(ProgramTest):
 class Strong(ScalingTest):
     def test_every_way_runs_in_every_round(self):
         document = self.valid_document(4, "--rounds", "2")
+        self.assertEqual(document["schema_version"], 3, "is_best is by paired rounds")
         self.assertEqual(document["scaling"], "strong")
         self.assertEqual(document["options"]["cores"], [1, 2, 4])
         self.assertEqual(places_of(document), [ONE_CORE, *TWO_CORES, *FOUR_CORES])
@@ -126,6 +127,13 @@ class Strong(ScalingTest):
         self.assertEqual(len(re.findall(r" 1\.000\*[ !]?\n", outcome.stdout)), 1, outcome)
         self.assertEqual(len(re.findall(r"~[ !]?\n", outcome.stdout)), 3, outcome)
         self.assertRegex(outcome.stdout, r"(?m)^  2 cores: .* is not distinguishable from .* \(take --rounds \d+\)$")
+
+    def test_by_default_it_makes_as_many_rounds_as_a_verdict_needs(self):
+        document = self.valid_document(2, "--niter", "1")
+        self.assertEqual(document["options"]["rounds"], 8, "three ways on two cores")
+        self.assertEqual({len(way["rounds"]) for way in document["ways"]}, {8})
+        document = self.valid_document(1, "--niter", "1")
+        self.assertEqual(document["options"]["rounds"], 3, "one way")
 
     def test_until_sure_adds_rounds_of_what_is_undecided(self):
         words = ("--rounds", "1", "--cores", "1,2", "--until-sure", "2%")
@@ -191,6 +199,7 @@ class Weak(ScalingTest):
         self.assertEqual(document["scaling"], "weak")
         base = document["ways"][0]["figures"]
         for way in document["ways"]:
+            self.assertIsNone(way["figures"]["spread"], "one round has none")
             self.assertEqual(way["n"], 1400 * way["cores"])
             self.assert_close(way["figures"]["efficiency"], base["median_s"] / way["figures"]["median_s"], 1e-12)
         self.assertEqual([one["n"] for one in document["verification"]], [1400, 2800, 5600])

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cg/base/errors.hpp"
+#include "cg/base/paired_comparison.hpp"
 
 namespace cg2d {
 namespace {
@@ -49,6 +50,15 @@ TEST(ScalingPlanTest, CoreCountsDoubleUpToTheRanks) {
 
 TEST(ScalingPlanTest, OneCoreIsUsedInOneWay) {
   EXPECT_EQ(labels_of({1}, {"two-sided", "shared"}), (std::vector<std::string>{"1 core, one core, 1 x 1"}));
+}
+
+TEST(ScalingPlanTest, RoundsForVerdictsAreThoseOfTheMostWays) {
+  const auto rounds = [](const std::vector<int>& core_counts) {
+    return rounds_for_verdicts(ways_of(core_counts, {"two-sided", "shared"}));
+  };
+  EXPECT_EQ(rounds({1}), rounds_for_verdict(1));
+  EXPECT_EQ(rounds({1, 2}), rounds_for_verdict(3));
+  EXPECT_EQ(rounds({1, 2, 4}), rounds_for_verdict(5));
 }
 
 TEST(ScalingPlanTest, TwoCoresAreRanksOrThreads) {

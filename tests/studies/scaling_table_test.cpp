@@ -114,7 +114,7 @@ TEST(ScalingTableTest, RoundsGiveMedianAndSpread) {
   study.runs.back().shares.moving = 0.5;
   const auto rows = rows_of(study);
   EXPECT_DOUBLE_EQ(rows[0].time_s.value().median, 2.0);
-  EXPECT_DOUBLE_EQ(rows[0].time_s.value().spread(), 1.0);
+  EXPECT_DOUBLE_EQ(rows[0].time_s.value().spread().value(), 1.0);
   EXPECT_EQ(rows[0].median_run.round, 3);
   expect_in(scaling_format("text").write(study), "2.000000  100 %");
   expect_in(scaling_format("text").write(study), "50.0 %");

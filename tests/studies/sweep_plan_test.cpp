@@ -102,6 +102,18 @@ TEST(SweepPlanTest, AProblemOfItsOwnIsNamedByItsNumbers) {
             "U(n 1400, nonzer 7, shift 10.5, niter 15) 1x2 auto two-sided 1 thread");
 }
 
+TEST(SweepPlanTest, RoundsForVerdictsAreThoseOfTheLargestQuestion) {
+  EXPECT_EQ(rounds_for_verdicts(configurations_of(axes_of({1}))), rounds_for_verdict(1));
+  // Two questions of two and three grids.
+  EXPECT_EQ(rounds_for_verdicts(configurations_of(axes_of({2, 4}))), rounds_for_verdict(3));
+  auto axes = axes_of({2});
+  axes.values = {{"kernel", {"scalar", "sell"}}};
+  EXPECT_EQ(rounds_for_verdicts(configurations_of(axes)), rounds_for_verdict(4))
+      << "all of one number of ranks";
+  axes.values = {{"threads", {"1", "2"}}};
+  EXPECT_EQ(rounds_for_verdicts(configurations_of(axes)), rounds_for_verdict(2)) << "no verdict over threads";
+}
+
 TEST(SweepPlanTest, RoundsAreInterleaved) {
   const auto configurations = configurations_of(axes_of({2}));
   std::vector<std::string> order;

@@ -68,6 +68,22 @@ TEST_F(CarefulMeasurementTest, WhatWasDisturbedIsKeptWithTheReason) {
   EXPECT_FALSE(careful.record.disturbance.empty());
 }
 
+TEST_F(CarefulMeasurementTest, AMeasurementWithoutWhichThereIsAWayIsReturnedWithItsRefusal) {
+  const auto measure = [&](bool keeps_disturbed, const std::string& fault) {
+    return measure_up_to_three_times(
+        test::group(), {.keeps_disturbed = keeps_disturbed, .say = say_}, "made-up numbers",
+        [&] { return MadeUp{.number = ++count_, .spread = 0.9}; }, [&](const MadeUp&) { return fault; });
+  };
+  const auto disturbed = measure(false, "");
+  EXPECT_EQ(disturbed.result.number, 3) << "the last one";
+  EXPECT_EQ(disturbed.refusal.reason, disturbed.record.disturbance);
+  EXPECT_NE(disturbed.refusal.text(3).find("--keep-disturbed"), std::string::npos);
+  EXPECT_EQ(measure(true, "").refusal.reason, "");
+  const auto senseless = measure(true, "a rate is negative");
+  EXPECT_EQ(senseless.refusal.reason, "a rate is negative");
+  EXPECT_EQ(senseless.refusal.text(3).find("--keep-disturbed"), std::string::npos) << "that would not help";
+}
+
 // Ranks may differ in the last bits of their results; if each went by its own, some would wait for ever.
 TEST_F(CarefulMeasurementTest, RanksGoByRank0) {
   const bool is_first = test::group().rank() == 0;

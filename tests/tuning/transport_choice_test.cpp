@@ -161,6 +161,8 @@ TEST(KeepTransportsTest, TheNextRunFindsThem) {
   const ProfileSource source{.is_used = true, .path = (folder / "profile.json").string()};
   const auto environment = inspect_environment(group(), 1);
   TransportTrial trial{.best = "two-sided", .tried = case_of(conditions_of()).transports};
+  trial.measured = {
+      .date = "2026-11-22T12:30:00Z", .attempts = 2, .quality = {.spread = 0.2}, .disturbance = "a busy day"};
   keep_transports(group(), source, environment, conditions_of(), trial);
   EXPECT_EQ(trial.kept_in, source.path);
   EXPECT_EQ(trial.not_kept_because, "");
@@ -170,6 +172,10 @@ TEST(KeepTransportsTest, TheNextRunFindsThem) {
   const auto known = known_transports(group(), profile, conditions_of());
   ASSERT_TRUE(known.has_value());
   EXPECT_EQ(known->best, available_names().back());
+  EXPECT_EQ(known->measured.date, trial.measured.date);
+  EXPECT_EQ(known->measured.attempts, 2);
+  EXPECT_EQ(known->measured.quality.spread, 0.2);
+  EXPECT_EQ(known->measured.disturbance, "a busy day");
 
   // A file that is not a profile is left unchanged.
   const ProfileSource broken{.is_used = true, .path = (folder / "broken.json").string()};
