@@ -35,27 +35,9 @@ class QualityWatch {
   [[nodiscard]] MeasurementQuality quality(comm::RankGroup& group, double spread) const;
 
  private:
-<<<<<<< HEAD
   SystemFolders folders_;
   SystemUsage first_usage_;
   NodeTimes first_times_;
-=======
-  /// The sums over all threads of this process.
-  struct Usage {
-    double computed_s = 0.0;
-    std::int64_t involuntary_switches = 0;
-  };
-  /// Ticks of all processors of the node.
-  struct ProcessorTicks {
-    std::int64_t all = 0;
-    std::int64_t stolen = 0;
-  };
-  static Usage usage();
-  static ProcessorTicks processor_ticks();
-
-  Usage first_usage_;
-  ProcessorTicks first_ticks_;
->>>>>>> mend2
 };
 
 }  // namespace cg2d

@@ -19,23 +19,7 @@
 
 namespace cg2d {
 
-<<<<<<< HEAD
-/// What the account has of an event; nothing where it has no such figure.
-=======
-/// The system's own account, as getrusage and the clocks of processor time have it.
-struct SystemUsage {
-  std::int64_t switches = 0;  ///< voluntary and involuntary
-  std::int64_t minor_faults = 0;
-  std::int64_t major_faults = 0;
-  std::int64_t processor_ns = 0;
-};
-/// The threads that an account is about.
-enum class UsageScope { thread, process };
-SystemUsage system_usage(UsageScope scope);
-SystemUsage operator-(const SystemUsage& later, const SystemUsage& earlier);
-
 /// Reads the figure of an event from the account; nothing where the account has none.
->>>>>>> mend2
 using UsageFigure = std::optional<std::int64_t> (*)(const SystemUsage&);
 
 struct SoftwareEvent {

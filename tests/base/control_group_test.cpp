@@ -13,23 +13,7 @@ namespace {
 
 class ControlGroupTest : public testing::Test {
  protected:
-<<<<<<< HEAD
-  ControlGroupTest() {
-    std::string pattern = testing::TempDir() + "cg2d_groups_XXXXXX";
-    folder_ = mkdtemp(pattern.data());
-  }
-  ~ControlGroupTest() override { fs::remove_all(folder_); }
-  ControlGroupTest(const ControlGroupTest&) = delete;
-  ControlGroupTest& operator=(const ControlGroupTest&) = delete;
-
-  void write(const std::string& name, const std::string& text) const {
-    const auto path = folder_ / name;
-    fs::create_directories(path.parent_path());
-    std::ofstream(path) << text << '\n';
-  }
-=======
   void write(const std::string& name, const std::string& text) const { folder_.write(name, text + '\n'); }
->>>>>>> mend2
 
   /// The limits of a process that is in these groups.
   [[nodiscard]] ControlGroupLimits limits(const std::string& membership) const {

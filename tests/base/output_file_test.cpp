@@ -30,19 +30,7 @@ namespace fs = std::filesystem;
 /// A folder of its own for each test.
 class OutputFileTest : public testing::Test {
  protected:
-<<<<<<< HEAD
-  OutputFileTest() {
-    std::string pattern = testing::TempDir() + "cg2d_output_XXXXXX";
-    folder_ = mkdtemp(pattern.data());
-  }
-  ~OutputFileTest() override { fs::remove_all(folder_); }
-  OutputFileTest(const OutputFileTest&) = delete;
-  OutputFileTest& operator=(const OutputFileTest&) = delete;
-
-  [[nodiscard]] std::string path(const std::string& name) const { return folder_ / name; }
-=======
   [[nodiscard]] std::string path(const std::string& name) const { return folder_.path(name); }
->>>>>>> mend2
 
   [[nodiscard]] std::vector<std::string> names() const {
     std::vector<std::string> found;
