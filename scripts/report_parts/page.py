@@ -170,9 +170,12 @@ def panel_html(panel):
 def figure_html(row, figure):
     width = " single" if len(figure.panels) == 1 else ""
     inner = "\n".join(panel_html(panel) for panel in figure.panels)
+    below = ""
+    if figure.table:
+        below = f"<h3>{escape(figure.table.title)}</h3>{table(figure.table.heads, figure.table.rows, figure.table.numbers)}"
     return (
         f'<section id="{row.name}"><h2>{escape(row.title)}</h2><p class="note">{escape(figure.note)}</p>'
-        f'<div class="panels{width}">{inner}</div></section>'
+        f'<div class="panels{width}">{inner}</div>{below}</section>'
     )
 
 

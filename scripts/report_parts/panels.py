@@ -91,8 +91,19 @@ class HeatPanel:
 
 
 @dataclasses.dataclass
+class Table:
+    """rows: texts, as many as heads; numbers: indices of the columns that are right-aligned."""
+
+    title: str
+    heads: list
+    rows: list
+    numbers: range
+
+
+@dataclasses.dataclass
 class Figure:
-    """note: one or two sentences, how to read it."""
+    """note: one or two sentences, how to read it. table: stands below the panels on the page; files have none."""
 
     panels: list
     note: str
+    table: Table | None = None

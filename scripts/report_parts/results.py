@@ -163,8 +163,13 @@ def check_keys(document):
             document["prediction"]["phases"][phase] + 0
     if document.get("roofline"):
         check_roofline(document["roofline"])
-    for event in (document.get("counters") or {"events": []})["events"]:
+    counters = document.get("counters") or {"events": []}
+    for figure in counters.get("figures", []):
+        figure["description"] + ""
+        (figure["phases"]["multiply"] or 0) + 0
+    for event in counters["events"]:
         event["name"], event["kind"]
+        (event.get("per_nonzero") or 0) + 0
         for counted in event["phases"].values():
             for key in ("minimum", "mean", "maximum", "total"):
                 counted[key] + 0

@@ -265,7 +265,7 @@ class Material:
     def _machine():
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / "machine.json"
-            assert run_program(2, "model", "--calibrate", "--class", "S", "--machine", path).exit_code == 0
+            assert run_program(2, "model", "--calibrate", "--class", "S", "--machine", path, "--keep-disturbed").exit_code == 0
             return json.loads(path.read_text())
 
 

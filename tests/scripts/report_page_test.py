@@ -20,6 +20,7 @@ from report_facts import (
     as_class_b,
     real_sweep,
     with_counters,
+    with_figures,
     with_predictions,
     with_rooflines,
     with_second_kernel,
@@ -156,12 +157,15 @@ class ReportPage(unittest.TestCase):
         bench.write_text(json.dumps(BENCH))
         # One run of class B, so that a figure of it and panels of several problems are there.
         runs = self.sweep + as_class_b(self.sweep[:1])
-        documents = with_second_kernel(with_rooflines(with_counters(with_predictions(runs))))
+        documents = with_second_kernel(with_rooflines(with_figures(with_counters(with_predictions(runs)))))
         page = self.make("all", documents, "--profile", profile, "--bench", bench)
         self.open(page)
         self.assert_figures(page, [row.name for row in FIGURES])
         self.assertEqual(self.find(".missing li[id]"), [])
         self.assertIn("Test <processor>", [head.text for head in self.find("#row-length h3")])
+        heads = [cell.text for cell in self.find("#counters .scroll th")]
+        self.assertEqual(heads[2:], ["instructions per core cycle", "flops per nonzero", "PAPI_L3_TCM per nonzero"])
+        self.assertIn("1.23", [cell.text for cell in self.find("#counters .scroll td.number")])
         self.assert_tips_answer()
 
     def test_it_fits_a_narrow_window(self):

@@ -19,6 +19,7 @@ from report_facts import (
     real_sweep,
     simulated_sweep,
     with_counters,
+    with_figures,
     with_kernel,
     with_predictions,
     with_rooflines,
@@ -142,6 +143,7 @@ class Readers(ReportParts):
         wrong(lambda document: document.update(prediction={"machine": "test", "total_s": 1.0}))
         wrong(lambda document: document.update(roofline={"flops_per_s": 1.0}))
         wrong(lambda document: document.update(counters={"events": [{"name": "perf::TASK-CLOCK"}]}))
+        wrong(lambda document: document.update(counters={"events": [], "figures": [{"description": "x", "phases": {}}]}))
 
     def test_runs_that_did_not_finish_are_noted(self):
         refused = run_program(2, "run", "--class", "S", "--grid", "3x3", "--format", "json").document()
@@ -417,6 +419,18 @@ class Figures(ReportParts):
         figure = figures_counters.counters(material)
         names = [bars.name for bars in figure.panels[0].bars]
         self.assertEqual(names, [f"1x1 {alone['configuration']['kernel']}", "1x1 test"])
+
+    def test_what_the_program_made_of_counts_is_a_table_of_kernels(self):
+        (counted,) = with_counters(self.sweep[:1])
+        (alone,) = with_figures([counted])
+        figure = figures_counters.counters(self.material([*self.sweep, alone, with_kernel(counted, "test")]))
+        table = figure.table
+        self.assertEqual(table.heads[2:], ["instructions per core cycle", "flops per nonzero", "PAPI_L3_TCM per nonzero"])
+        self.assertEqual([row[2:] for row in table.rows], [["1.23", "", "0.0625"], ["", "", ""]])
+        self.assertEqual([row[0] for row in table.rows], ["1x1", "1x1"])
+        self.assertIn(alone["configuration"]["kernel"], table.rows[0][1])
+        self.assertTrue(table.rows[1][1].startswith("test, "), table.rows[1])
+        self.assertIsNone(figures_counters.counters(self.material([*self.sweep, counted])).table, "nothing was made of the clock")
 
     def test_events_that_are_not_drawn_are_named(self):
         documents = with_counters([d for d in self.sweep if d["configuration"]["ranks"] > 1][:3])

@@ -98,6 +98,25 @@ def with_counters(documents):
     return changed
 
 
+def with_figures(documents):
+    """Documents of with_counters(), as if cycles, instructions and misses had been counted: figures of two phases."""
+    changed = copy.deepcopy(documents)
+    for document in changed:
+        counters = document["counters"]
+        values = {"minimum": 1.0, "mean": 1.0, "maximum": 1.0, "total": 1.0}
+        phases = {phase: dict(values) for phase in PHASES}
+        counters["events"].append({"name": "PAPI_L3_TCM", "kind": "misses", "per_nonzero": 0.0625, "phases": phases})
+        none = dict.fromkeys(PHASES)
+        counters["figures"] = [
+            {"name": name, "description": description, "events": ["PAPI_TOT_CYC"], "phases": none | phases}
+            for name, description, phases in (
+                ("instructions_per_cycle", "instructions per core cycle", {"multiply": 1.2345, "dot": 2.5}),
+                ("flops_per_nonzero", "flops per nonzero", {}),
+            )
+        ]
+    return changed
+
+
 def with_rooflines(documents):
     """Limits of the machine, and phases that reach half of theirs; the shuffle has nothing to do."""
     changed = copy.deepcopy(documents)
