@@ -91,12 +91,16 @@ def check_files(folder):
 
 
 def check_sweep_goes_on(rank_count, folder):
-    """To its end, with every run once."""
+    """To its end, with every run once; one that other load disturbed has several attempts."""
     outcome = run_program(rank_count, *COMMANDS["sweep"], cwd=folder)
     if outcome.exit_code != SUCCESS:
         raise Complaint(f"the sweep does not go on: {outcome}")
     lines = [json.loads(line) for line in (folder / "sweep.jsonl").read_text().splitlines()]
-    found = sorted((line["configuration"]["grid"]["name"], line["sweep"]["round"]) for line in lines)
+    places = [(line["configuration"]["grid"]["name"], line["sweep"]) for line in lines]
+    attempts = [(grid, place["round"], place.get("attempt", 1)) for grid, place in places]
+    if len(set(attempts)) < len(attempts):
+        raise Complaint(f"the sweep has attempts twice: {sorted(attempts)}")
+    found = sorted({(grid, number) for grid, number, _ in attempts})
     grids = [f"{columns}x{rows}" for columns, rows in factorizations(max(1, rank_count))]
     if found != sorted((grid, number) for grid in grids for number in range(1, 5)):
         raise Complaint(f"the sweep has {found}")
