@@ -1,5 +1,7 @@
 #include "cg/commands/exit_watch.hpp"
 
+#include <pthread.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -22,10 +24,24 @@ void remove_names_of_shared_memory() {
   }
 }
 
+// A signal that nothing else here uses.
+int holding_signal() { return SIGRTMAX - 1; }
+
+extern "C" void hold(int /*signal*/) {
+  for (;;) pause();
+}
+
+/// Stops a thread for good, wherever it is.
+void hold_thread(pthread_t thread) {
+  struct sigaction action {};
+  action.sa_handler = &hold;
+  if (sigaction(holding_signal(), &action, nullptr) == 0) pthread_kill(thread, holding_signal());
+}
+
 }  // namespace
 
 ExitWatch::ExitWatch(ExitCode code, std::chrono::milliseconds limit, std::string last_words)
-    : code_(code), last_words_(std::move(last_words)) {
+    : code_(code), last_words_(std::move(last_words)), watched_(pthread_self()) {
   try {
     thread_ = std::thread([this, limit] { leave_after(limit); });
   } catch (const std::system_error&) {  // no room for a thread: the end is not watched
@@ -46,6 +62,9 @@ void ExitWatch::leave_after(std::chrono::milliseconds limit) {
   if (changed_.wait_for(lock, limit, [this] { return is_over_; })) return;
   if (!last_words_.empty()) say_on_stderr(last_words_);
   remove_names_of_shared_memory();
+  // Last of all, since the thread may hold a lock of the allocator.
+  hold_thread(watched_);
+  std::this_thread::sleep_for(holding_time);
   std::_Exit(static_cast<int>(code_));
 }
 

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <cstdio>
 #include <thread>
 
 namespace cg2d {
@@ -20,6 +21,19 @@ TEST(ExitWatch, LeavesWithTheCodeAndTheLastWordsWhenTheTimeIsOver) {
         std::this_thread::sleep_for(std::chrono::minutes(1));
       },
       testing::ExitedWithCode(82), "^cg2d: left without it\n$");
+}
+
+TEST(ExitWatch, HoldsTheWatchedThreadBeforeItLeaves) {
+  testing::GTEST_FLAG(death_test_style) = "threadsafe";
+  EXPECT_EXIT(
+      {
+        const ExitWatch watch(ExitCode::success, milliseconds(20), "left without it");
+        // Long after the limit, and well before the process leaves.
+        std::this_thread::sleep_for(milliseconds(20) + ExitWatch::holding_time / 2);
+        std::fputs("the thread goes on\n", stderr);
+        std::this_thread::sleep_for(std::chrono::minutes(1));
+      },
+      testing::ExitedWithCode(0), "^cg2d: left without it\n$");
 }
 
 TEST(ExitWatch, DoesNothingWhenItGoesInTime) {
