@@ -1,9 +1,9 @@
 #include "cg/commands/exit_watch.hpp"
 
 #include <pthread.h>
-#include <signal.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdlib>
 #include <fstream>
 #include <system_error>
