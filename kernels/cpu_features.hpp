@@ -11,7 +11,7 @@
 namespace cg2d::kernels {
 
 /// The instruction sets for which kernels have loops, from the one that runs everywhere to the widest; fma
-/// stands for 128-bit registers and fused multiply-adds, without gathers.
+/// stands for fused multiply-adds without gathers.
 enum class InstructionSet { portable, fma, avx2, avx512 };
 inline constexpr std::array all_instruction_sets{InstructionSet::portable, InstructionSet::fma,
                                                  InstructionSet::avx2, InstructionSet::avx512};
@@ -20,7 +20,7 @@ inline constexpr std::array all_instruction_sets{InstructionSet::portable, Instr
 InstructionSet widest_instruction_set();
 
 /// The set whose loops are fastest where the operand is gathered: fma on AMD's processors, whose gathers are
-/// slower than single loads (measured on Zen 4), else the widest set.
+/// slower than single loads (measured on Zen 4 and Zen 5), else the widest set.
 InstructionSet fastest_gathering_instruction_set();
 
 std::string_view name_of(InstructionSet set);

@@ -95,34 +95,34 @@ CG2D_SELL_LOOP(multiply_portable, , multiply_chunk_portable)
 
 #if defined(__x86_64__)
 
-// Takes the lanes in pairs. On Zen 4 a core loads two floating-point operands per clock, whatever their
-// width: loading two values at once, and one multiply-add for both, is a tenth faster than scalar lanes
-// (2026-11: class A 0.374 -> 0.334, class B 0.508 -> 0.477 ns per nonzero). Four lanes per register need more
-// merging and gain less (0.357, 0.482); a gather is slowest (0.43, 0.54).
+// Four elements of p, loaded one by one. A core loads two floating-point operands per clock, whatever their
+// width, so four values are loaded at once. ns per nonzero of classes S, A and B, one thread:
+//   Zen 5, 2026-11: four lanes per register 0.229 0.259 0.37, two lanes 0.254 0.281 0.37,
+//     gathers of four 0.40 (A) 0.46 (B), of eight 0.53 0.61
+//   Zen 4, 2026-11: four lanes 0.289 (A) 0.455 (B), two lanes 0.312 0.474
+CG2D_FMA inline __attribute__((always_inline)) __m256d four_of(const double* p, std::uint64_t columns) {
+  return _mm256_set_m128d(two_of(p, column_at<2>(columns), column_at<3>(columns)),
+                          two_of(p, column_at<0>(columns), column_at<1>(columns)));
+}
+
 CG2D_FMA inline __attribute__((always_inline)) void multiply_chunk_fma(const Chunk& chunk) {
   const double* values = chunk.values;
   const std::uint16_t* columns = chunk.columns;
   const double* p = chunk.p;
-  __m128d sum01 = _mm_setzero_pd();
-  __m128d sum23 = _mm_setzero_pd();
-  __m128d sum45 = _mm_setzero_pd();
-  __m128d sum67 = _mm_setzero_pd();
+  __m256d sums0123 = _mm256_setzero_pd();
+  __m256d sums4567 = _mm256_setzero_pd();
   for (std::uint32_t step = 0; step < chunk.steps; ++step, values += lanes, columns += lanes) {
     prefetch_entries(values, columns, chunk.prefetch_distance);
     std::uint64_t low = 0;
     std::uint64_t high = 0;
     std::memcpy(&low, columns, sizeof(low));
     std::memcpy(&high, columns + 4, sizeof(high));
-    sum01 = _mm_fmadd_pd(_mm_loadu_pd(values), two_of(p, column_at<0>(low), column_at<1>(low)), sum01);
-    sum23 = _mm_fmadd_pd(_mm_loadu_pd(values + 2), two_of(p, column_at<2>(low), column_at<3>(low)), sum23);
-    sum45 = _mm_fmadd_pd(_mm_loadu_pd(values + 4), two_of(p, column_at<0>(high), column_at<1>(high)), sum45);
-    sum67 = _mm_fmadd_pd(_mm_loadu_pd(values + 6), two_of(p, column_at<2>(high), column_at<3>(high)), sum67);
+    sums0123 = _mm256_fmadd_pd(_mm256_loadu_pd(values), four_of(p, low), sums0123);
+    sums4567 = _mm256_fmadd_pd(_mm256_loadu_pd(values + 4), four_of(p, high), sums4567);
   }
   double sums[lanes];
-  _mm_storeu_pd(sums, sum01);
-  _mm_storeu_pd(sums + 2, sum23);
-  _mm_storeu_pd(sums + 4, sum45);
-  _mm_storeu_pd(sums + 6, sum67);
+  _mm256_storeu_pd(sums, sums0123);
+  _mm256_storeu_pd(sums + 4, sums4567);
   add_to_rows(chunk, sums);
 }
 CG2D_SELL_LOOP(multiply_fma, CG2D_FMA, multiply_chunk_fma)
