@@ -13,6 +13,9 @@ namespace {
 // Shorter vectors are not worth a parallel region: about 1 us against 0.1 ns per element and operand.
 constexpr std::size_t shortest_for_threads = 8192;
 
+// Of y: 8 kB, and as many of x.
+constexpr std::size_t cached_elements = 1024;
+
 /// One call: `vector_count` vectors read or written, `flop_count` operations per element.
 VectorWork work_on(std::size_t size, std::int64_t vector_count, std::int64_t flop_count) {
   const auto count = static_cast<std::int64_t>(size);
@@ -64,7 +67,13 @@ void VectorOps::add_scaled(double a, std::span<const double> x, std::span<double
 void VectorOps::scale_and_add(std::span<const double> x, double b, std::span<double> y) {
   update_work_ = update_work_ + work_on(y.size(), 3, 2);
   on_parts(x.size(), [&](std::size_t, std::size_t begin, std::size_t size) {
-    cblas_daxpby(comm::int_count(size), 1.0, x.data() + begin, 1, b, y.data() + begin, 1);
+    // OpenBLAS's daxpby has no loop for vector registers: 0.28 ns per element, these two 0.16 to 0.21 on pieces
+    // that stay in the first-level cache between them (Zen 5, 2026-11).
+    for (std::size_t done = 0; done < size; done += cached_elements) {
+      const int count = comm::int_count(std::min(cached_elements, size - done));
+      cblas_dscal(count, b, y.data() + begin + done, 1);
+      cblas_daxpy(count, 1.0, x.data() + begin + done, 1, y.data() + begin + done, 1);
+    }
   });
 }
 
