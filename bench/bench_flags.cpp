@@ -1,5 +1,8 @@
 #include "bench/bench_flags.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <charconv>
 #include <cstdio>
 #include <exception>
@@ -22,6 +25,13 @@ std::string Flags::take(std::string_view name, std::string_view otherwise) {
     return true;
   });
   return value;
+}
+
+std::string Flags::take_choice(std::string_view name, std::initializer_list<std::string_view> words) {
+  auto word = take(name, *words.begin());
+  if (std::ranges::find(words, word) == words.end())
+    throw InputError(fmt::format("--{}={}: must be one of {}", name, word, fmt::join(words, ", ")));
+  return word;
 }
 
 std::optional<int> Flags::take_number(std::string_view name, int least) {

@@ -2,6 +2,7 @@
 
 // The few flags of the measuring programs: --name=value, taken out before Google Benchmark reads the rest.
 
+#include <initializer_list>
 #include <optional>
 #include <span>
 #include <string>
@@ -20,6 +21,8 @@ class Flags {
 
   /// Takes "--<name>=<value>" out and returns its value, or `otherwise`; the last one counts.
   std::string take(std::string_view name, std::string_view otherwise);
+  /// The same for one of some words; the first one is taken if none is given. Throws InputError.
+  std::string take_choice(std::string_view name, std::initializer_list<std::string_view> words);
   /// The same for a whole number >= 1. Throws InputError.
   int take_count(std::string_view name, int otherwise);
   /// The same for the letters of problem classes, such as "SWA". Throws InputError.

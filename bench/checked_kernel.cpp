@@ -31,10 +31,18 @@ bool can_serve(const kernels::KernelRow& row) {
 
 }  // namespace
 
-std::vector<KernelConfig> kernel_configs(const kernels::KernelOptions& options) {
+std::vector<KernelConfig> kernel_configs(const kernels::KernelOptions& options, bool has_all_loops) {
   std::vector<KernelConfig> configs;
   for (const auto& row : kernels::kernel_table()) {
-    if (can_serve(row)) configs.push_back({.label = std::string(row.name), .row = &row, .options = options});
+    if (!can_serve(row)) continue;
+    configs.push_back({.label = std::string(row.name), .row = &row, .options = options});
+    if (!has_all_loops) continue;
+    for (const auto set : row.instruction_sets) {
+      if (set == row.preferred_instruction_set) continue;
+      auto& config = configs.emplace_back(configs.back());
+      config.label = std::string(row.name) + ":" + std::string(name_of(set));
+      config.options.instruction_set = set;
+    }
   }
   return configs;
 }

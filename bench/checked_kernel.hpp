@@ -28,8 +28,9 @@ struct KernelConfig {
   kernels::KernelOptions options{};
 };
 
-/// All kernels that this processor can run, in the order of the table. Lists the others on stderr.
-std::vector<KernelConfig> kernel_configs(const kernels::KernelOptions& options);
+/// All kernels that this processor can run, in the order of the table: each with its preferred loop, and with
+/// its other ones as "<kernel>:<instruction set>" if all are wanted. Lists the others on stderr.
+std::vector<KernelConfig> kernel_configs(const kernels::KernelOptions& options, bool has_all_loops = false);
 
 /// The result that a product must have, and the error that another order of the additions may make.
 class ExpectedSums {

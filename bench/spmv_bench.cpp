@@ -60,7 +60,8 @@ int run(Flags& flags) {
   const auto problems = flags.take_classes("SWA");
   const int thread_count = flags.take_count("threads", 1);
   const auto configs =
-      cg2d::bench::kernel_configs({.thread_count = thread_count, .tuning = flags.take_tuning()});
+      cg2d::bench::kernel_configs({.thread_count = thread_count, .tuning = flags.take_tuning()},
+                                  flags.take_choice("loops", {"preferred", "all"}) == "all");
   VectorStore vectors;
   Workbench workbench(thread_count);
   for (const auto& problem : problems) {

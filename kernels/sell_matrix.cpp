@@ -1,6 +1,7 @@
 #include "kernels/sell_matrix.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cassert>
 
@@ -8,6 +9,8 @@
 
 namespace cg2d::kernels {
 namespace {
+
+constexpr std::size_t max_lanes = 8;
 
 std::int64_t parts_of(std::int64_t total, std::int64_t part) { return (total + part - 1) / part; }
 
@@ -72,10 +75,89 @@ class WindowSorter {
   std::vector<std::uint16_t> ordered_;
 };
 
-/// The position of the next chunk of a column block.
+/// The rows of one chunk, with their entries in its column block.
+struct ChunkRows {
+  std::span<const std::uint16_t> rows;                // of the window, at most as many as there are lanes
+  std::array<std::int64_t, max_lanes> first_entry{};  // in the block, of each row
+  std::array<std::uint32_t, max_lanes> length{};      // of each row, falling
+};
+
+/// Says which entry of a chunk stands in which step and lane.
+class ChunkArranger {
+ public:
+  ChunkArranger(const CsrBlock& block, const SellShape& shape) : block_(block), shape_(shape) {}
+
+  /// Lays the entries out in order, and moves those that would meet another one of the same column in a lane
+  /// that must be distinct. Returns the number of steps: more than the longest row has entries where moving
+  /// within the row does not help.
+  std::uint32_t arrange(const ChunkRows& chunk) {
+    step_count_ = chunk.length[0];
+    entries_.assign(static_cast<std::size_t>(step_count_ * shape_.lanes), no_entry);
+    for (std::size_t lane = 0; lane < chunk.rows.size(); ++lane) {
+      for (std::uint32_t step = 0; step < chunk.length[lane]; ++step)
+        entry(step, lane) = chunk.first_entry[lane] + step;
+      if (shape_.distinct != DistinctLanes::none) part_from_lanes_before(lane);
+    }
+    return step_count_;
+  }
+
+  static constexpr std::int64_t no_entry = -1;
+  [[nodiscard]] std::int64_t entry_at(std::uint32_t step, std::size_t lane) const {
+    return entries_[static_cast<std::size_t>(step * shape_.lanes) + lane];
+  }
+
+ private:
+  std::int64_t& entry(std::uint32_t step, std::size_t lane) {
+    return entries_[static_cast<std::size_t>(step * shape_.lanes) + lane];
+  }
+
+  [[nodiscard]] bool must_differ(std::size_t lane, std::size_t other) const {
+    return shape_.distinct == DistinctLanes::all || other == (lane ^ 2U);
+  }
+
+  [[nodiscard]] bool meets_lanes_before(std::uint32_t step, std::size_t lane) const {
+    const auto column = column_of(entry_at(step, lane));
+    if (column < 0) return false;
+    for (std::size_t other = 0; other < lane; ++other) {
+      if (must_differ(lane, other) && column == column_of(entry_at(step, other))) return true;
+    }
+    return false;
+  }
+
+  [[nodiscard]] std::int64_t column_of(std::int64_t entry) const {
+    return entry == no_entry ? -1 : block_.columns[static_cast<std::size_t>(entry)];
+  }
+
+  void part_from_lanes_before(std::size_t lane) {
+    for (std::uint32_t step = 0; step < step_count_; ++step) {
+      if (!meets_lanes_before(step, lane) || changes_places(step, lane)) continue;
+      entries_.resize(entries_.size() + static_cast<std::size_t>(shape_.lanes), no_entry);
+      std::swap(entry(step, lane), entry(step_count_++, lane));
+    }
+  }
+
+  /// Swaps the entry with one of another step of its lane, if then both meet nothing.
+  bool changes_places(std::uint32_t step, std::size_t lane) {
+    for (std::uint32_t other = 0; other < step_count_; ++other) {
+      if (other == step) continue;
+      std::swap(entry(step, lane), entry(other, lane));
+      if (!meets_lanes_before(step, lane) && !meets_lanes_before(other, lane)) return true;
+      std::swap(entry(step, lane), entry(other, lane));
+    }
+    return false;
+  }
+
+  const CsrBlock& block_;
+  const SellShape& shape_;
+  std::uint32_t step_count_ = 0;
+  std::vector<std::int64_t> entries_;  // by step, then lane
+};
+
+/// The position of the next chunk of a column block, and of the positions of its window.
 struct Place {
   std::int64_t chunk = 0;
   std::int64_t step = 0;
+  std::int64_t position = 0;
 };
 
 /// Makes one part: counts the entries, allocates, and fills in the entries.
@@ -84,6 +166,7 @@ class PartMaker {
   PartMaker(const CsrBlock& block, std::int64_t first_row, std::int64_t last_row, const SellShape& shape)
       : block_(block),
         sorter_(block, shape, parts_of(block.column_count, shape.block_width)),
+        arranger_(block, part_.shape),
         lanes_(static_cast<std::size_t>(shape.lanes)) {
     part_.shape = shape;
     part_.first_row = first_row;
@@ -93,119 +176,158 @@ class PartMaker {
   }
 
   SellPart make() {
-    const auto places = plan();
+    auto places = plan();
     fill(places);
     return std::move(part_);
   }
 
  private:
-  [[nodiscard]] std::int64_t window_begin(std::int64_t window) const {
-    return part_.first_row + window * part_.shape.window_rows;
-  }
-  [[nodiscard]] std::int64_t window_end(std::int64_t window) const {
-    return std::min(part_.first_row + part_.row_count, window_begin(window + 1));
-  }
   [[nodiscard]] std::size_t cell(std::int64_t column_block, std::int64_t window) const {
     return static_cast<std::size_t>(column_block * part_.window_count + window);
+  }
+
+  /// Calls visit(chunk, column block, window) for every chunk: window by window, and in each block by block.
+  template <typename Visitor>
+  void for_each_chunk(const Visitor& visit) {
+    std::vector<std::int64_t> next_entry(static_cast<std::size_t>(part_.shape.window_rows));
+    for (std::int64_t window = 0; window < part_.window_count; ++window) {
+      const std::int64_t begin = part_.first_row + window * part_.shape.window_rows;
+      const std::int64_t end = std::min(part_.first_row + part_.row_count, begin + part_.shape.window_rows);
+      sorter_.count(begin, end);
+      std::copy(block_.row_starts.data() + begin, block_.row_starts.data() + end, next_entry.begin());
+      for (std::int64_t column_block = 0; column_block < part_.block_count; ++column_block) {
+        const auto rows = sorter_.rows_by_length(column_block);
+        for (std::size_t first = 0; first < rows.size(); first += lanes_) {
+          ChunkRows chunk{.rows = rows.subspan(first, std::min(lanes_, rows.size() - first))};
+          for (std::size_t lane = 0; lane < chunk.rows.size(); ++lane) {
+            auto& entry = next_entry[chunk.rows[lane]];
+            chunk.first_entry[lane] = entry;
+            chunk.length[lane] = sorter_.length(column_block, chunk.rows[lane]);
+            entry += chunk.length[lane];
+          }
+          visit(chunk, column_block, window);
+        }
+      }
+    }
   }
 
   /// Allocates the arrays, and returns the place of every window's first chunk.
   std::vector<Place> plan() {
     std::vector<Place> places(static_cast<std::size_t>(part_.block_count * part_.window_count) + 1);
-    for (std::int64_t window = 0; window < part_.window_count; ++window) {
-      sorter_.count(window_begin(window), window_end(window));
-      for (std::int64_t column_block = 0; column_block < part_.block_count; ++column_block) {
-        auto& size = places[cell(column_block, window)];
-        const auto rows = sorter_.rows_by_length(column_block);
-        for (std::size_t first = 0; first < rows.size(); first += lanes_) {
-          ++size.chunk;
-          size.step += sorter_.length(column_block, rows[first]);
-        }
-      }
-    }
+    for_each_chunk([&](const ChunkRows& chunk, std::int64_t column_block, std::int64_t window) {
+      auto& size = places[cell(column_block, window)];
+      ++size.chunk;
+      size.step += arranger_.arrange(chunk);
+      size.position = part_.shape.has_positions ? part_.shape.window_rows : 0;
+    });
     Place next;
     part_.first_chunk.reserve(places.size());
     for (auto& place : places) {
       const Place size = place;
       place = next;
       part_.first_chunk.push_back(next.chunk);
-      next = {.chunk = next.chunk + size.chunk, .step = next.step + size.step};
+      next = {.chunk = next.chunk + size.chunk,
+              .step = next.step + size.step,
+              .position = next.position + size.position};
     }
-    for (std::int64_t column_block = 0; column_block <= part_.block_count; ++column_block)
+    for (std::int64_t column_block = 0; column_block <= part_.block_count; ++column_block) {
       part_.first_step.push_back(places[cell(column_block, 0)].step);
+      part_.first_position.push_back(places[cell(column_block, 0)].position);
+    }
     part_.values = PageBuffer<double>(static_cast<std::size_t>(next.step) * lanes_);
     part_.columns = PageBuffer<std::uint16_t>(static_cast<std::size_t>(next.step) * lanes_);
     part_.rows = PageBuffer<std::uint16_t>(static_cast<std::size_t>(next.chunk) * lanes_);
     part_.steps = PageBuffer<std::uint32_t>(static_cast<std::size_t>(next.chunk));
+    part_.positions = PageBuffer<std::uint16_t>(static_cast<std::size_t>(next.position));
+    std::ranges::fill(part_.positions.span(), static_cast<std::uint16_t>(part_.shape.spare_position()));
     return places;
   }
 
-  void fill(const std::vector<Place>& places) {
-    std::vector<std::int64_t> next_entry(static_cast<std::size_t>(part_.shape.window_rows));
-    for (std::int64_t window = 0; window < part_.window_count; ++window) {
-      const std::int64_t begin = window_begin(window);
-      sorter_.count(begin, window_end(window));
-      for (std::int64_t row = begin; row < window_end(window); ++row) {
-        next_entry[static_cast<std::size_t>(row - begin)] = block_.row_starts[static_cast<std::size_t>(row)];
-      }
-      for (std::int64_t column_block = 0; column_block < part_.block_count; ++column_block) {
-        Place place = places[cell(column_block, window)];
-        const auto rows = sorter_.rows_by_length(column_block);
-        for (std::size_t first = 0; first < rows.size(); first += lanes_) {
-          fill_chunk(rows.subspan(first, std::min(lanes_, rows.size() - first)), column_block, place,
-                     next_entry);
-        }
-      }
+  /// Fills in all chunks; moves every place to the end of its window.
+  void fill(std::vector<Place>& places) {
+    for_each_chunk([&](const ChunkRows& chunk, std::int64_t column_block, std::int64_t window) {
+      auto& place = places[cell(column_block, window)];
+      if (part_.shape.has_positions) fill_positions(chunk, place, first_chunk_of(column_block, window));
+      fill_chunk(chunk, column_block, place);
+    });
+  }
+
+  [[nodiscard]] std::int64_t first_chunk_of(std::int64_t column_block, std::int64_t window) const {
+    return part_.first_chunk[cell(column_block, window)];
+  }
+
+  void fill_positions(const ChunkRows& chunk, const Place& place, std::int64_t first_chunk) {
+    for (std::size_t lane = 0; lane < chunk.rows.size(); ++lane) {
+      part_.positions[static_cast<std::size_t>(place.position) + chunk.rows[lane]] =
+          static_cast<std::uint16_t>((place.chunk - first_chunk) * part_.shape.lanes +
+                                     static_cast<std::int64_t>(lane));
     }
   }
 
-  /// Fills one chunk. Lanes without a row repeat the first lane's row and first column with zeros.
-  void fill_chunk(std::span<const std::uint16_t> rows, std::int64_t column_block, Place& place,
-                  std::vector<std::int64_t>& next_entry) {
-    const std::uint32_t step_count = sorter_.length(column_block, rows.front());
-    const auto first_column = static_cast<std::int32_t>(column_block * part_.shape.block_width);
+  /// Fills one chunk. Lanes without a row repeat the first lane's row.
+  void fill_chunk(const ChunkRows& chunk, std::int64_t column_block, Place& place) {
+    const std::uint32_t step_count = arranger_.arrange(chunk);
     part_.steps[static_cast<std::size_t>(place.chunk)] = step_count;
     for (std::size_t lane = 0; lane < lanes_; ++lane) {
-      const bool has_row = lane < rows.size();
-      const auto row = has_row ? rows[lane] : rows.front();
+      const auto row = lane < chunk.rows.size() ? chunk.rows[lane] : chunk.rows.front();
       part_.rows[static_cast<std::size_t>(place.chunk) * lanes_ + lane] = row;
-      const std::uint32_t length = has_row ? sorter_.length(column_block, row) : 0;
-      auto entry = static_cast<std::size_t>(next_entry[row]);
-      auto target = static_cast<std::size_t>(place.step) * lanes_ + lane;
-      std::uint16_t column = part_.columns[static_cast<std::size_t>(place.step) * lanes_];
-      for (std::uint32_t step = 0; step < length; ++step, ++entry, target += lanes_) {
-        column = static_cast<std::uint16_t>(block_.columns[entry] - first_column);
-        part_.values[target] = block_.values[entry];
-        part_.columns[target] = column;
-      }
-      // The zeros are multiplied by an element of p that the row needs anyway, so that no infinity of another
-      // element enters the sum.
-      for (std::uint32_t step = length; step < step_count; ++step, target += lanes_)
-        part_.columns[target] = column;
-      if (has_row) next_entry[row] += length;
+      fill_lane(lane, column_block * part_.shape.block_width,
+                {part_.values.data() + place.step * part_.shape.lanes,
+                 part_.columns.data() + place.step * part_.shape.lanes},
+                step_count);
     }
     ++place.chunk;
     place.step += step_count;
   }
 
+  /// The entries of a chunk.
+  struct ChunkEntries {
+    double* values;
+    std::uint16_t* columns;
+  };
+
+  /// Fills one lane. A step without an entry is a zero; it is multiplied by an element of p that the row needs
+  /// anyway, so that no infinity of another element enters the sum, or by a spare element, which is zero.
+  void fill_lane(std::size_t lane, std::int64_t first_column, ChunkEntries target, std::uint32_t step_count) {
+    auto column = part_.shape.distinct == DistinctLanes::none
+                      ? target.columns[0]
+                      : static_cast<std::uint16_t>(part_.shape.spare_column(static_cast<std::int64_t>(lane)));
+    for (std::uint32_t step = 0; step < step_count; ++step) {
+      const auto place = step * lanes_ + lane;
+      const auto entry = arranger_.entry_at(step, lane);
+      if (entry == ChunkArranger::no_entry) {
+        target.columns[place] = column;
+        continue;
+      }
+      const auto index = static_cast<std::size_t>(entry);
+      target.columns[place] = static_cast<std::uint16_t>(block_.columns[index] - first_column);
+      target.values[place] = block_.values[index];
+      if (part_.shape.distinct == DistinctLanes::none) column = target.columns[place];
+    }
+  }
+
   const CsrBlock& block_;
   WindowSorter sorter_;
-  std::size_t lanes_;
   SellPart part_;
+  ChunkArranger arranger_;
+  std::size_t lanes_;
 };
 
 }  // namespace
 
 std::int64_t SellPart::byte_count() const {
-  return static_cast<std::int64_t>(values.size() * sizeof(double) + columns.size() * sizeof(std::uint16_t) +
-                                   rows.size() * sizeof(std::uint16_t) +
-                                   steps.size() * sizeof(std::uint32_t) +
-                                   (first_chunk.size() + first_step.size()) * sizeof(std::int64_t));
+  return static_cast<std::int64_t>(
+      values.size() * sizeof(double) + columns.size() * sizeof(std::uint16_t) +
+      (rows.size() + positions.size()) * sizeof(std::uint16_t) + steps.size() * sizeof(std::uint32_t) +
+      (first_chunk.size() + first_step.size() + first_position.size()) * sizeof(std::int64_t));
 }
 
 std::vector<SellPart> sell_parts(const CsrBlock& block, int thread_count, const SellShape& shape) {
   assert(std::has_single_bit(static_cast<std::uint64_t>(shape.block_width)) && shape.block_width <= 1 << 16);
   assert(0 < shape.window_rows && shape.window_rows <= 1 << 16);
+  assert(0 < shape.lanes && shape.lanes <= static_cast<std::int64_t>(max_lanes));
+  assert(shape.distinct == DistinctLanes::none || shape.block_width <= 1 << 15);
+  assert(!shape.has_positions || shape.window_rows <= 1 << 15);
   return make_parts<SellPart>(block, thread_count, [&](const RowRange& rows) {
     return PartMaker(block, rows.begin, rows.end, shape).make();
   });

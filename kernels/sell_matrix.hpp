@@ -21,10 +21,16 @@
 //     step 1                 b         e              0          a shorter row is filled up with zeros
 //     step 2                 c         0              0          as many steps as the longest row has entries
 //
+//   window, its rows:      row 0     row 1    ...              `positions`: where a row's sum stands when the
+//                            5         0      ...               sums of the window's chunks are laid side by side
+//
 // Columns are cut into blocks of block_width, so that a block's part of p stays in the first-level cache and
 // a column within the block takes 16 bits. Rows are cut into windows: in each window of each block they are
 // sorted by falling length, so that the rows of a chunk have about the same length, and rows without an entry
 // in the block are left out. Order in memory: block by block, window by window, chunk by chunk, step by step.
+//
+// Half storage also adds to sums over the columns. Lanes that do so at once must not meet in a column, so
+// entries of a lane may change places, and now and then a chunk gets one more step (DistinctLanes).
 //
 // Source: M. Kreutzer, G. Hager, G. Wellein, H. Fehske, A. R. Bishop, SIAM J. Sci. Comput. 36(5), 2014
 // (SELL-C-sigma).
@@ -37,11 +43,22 @@
 
 namespace cg2d::kernels {
 
-/// All three are powers of two; block_width and window_rows are at most 2^16.
+/// The lanes that never have the same column in one step: none are kept apart; lanes l and l + 2 of each four;
+/// all lanes of the chunk.
+enum class DistinctLanes { none, pairs, all };
+
+/// The three sizes are powers of two; block_width and window_rows are at most 2^16, with distinct lanes 2^15.
 struct SellShape {
   std::int64_t lanes = 8;  // C: rows of a chunk
   std::int64_t block_width = 2048;
   std::int64_t window_rows = 512;
+  DistinctLanes distinct = DistinctLanes::none;
+  bool has_positions = false;
+
+  /// The column of a lane without an entry, if lanes are distinct: a spare one after the block's columns.
+  [[nodiscard]] std::int64_t spare_column(std::int64_t lane) const { return block_width + lane; }
+  /// The position of a row without an entry in the block: the one after those of all chunks.
+  [[nodiscard]] std::int64_t spare_position() const { return window_rows + lanes; }
 };
 
 /// The consecutive rows of a block that one thread multiplies.
@@ -55,8 +72,10 @@ struct SellPart {
   PageBuffer<std::uint16_t> columns;      // shape.lanes per step, counted from the block's first column
   PageBuffer<std::uint16_t> rows;         // shape.lanes per chunk, counted from the window's first row
   PageBuffer<std::uint32_t> steps;        // the number of steps of each chunk
+  PageBuffer<std::uint16_t> positions;    // shape.window_rows per window with chunks, if the shape has them
   std::vector<std::int64_t> first_chunk;  // of each window, block by block, and the end
   std::vector<std::int64_t> first_step;   // of each block, and the end
+  std::vector<std::int64_t> first_position;  // of each block, and the end
 
   /// Bytes that one product reads.
   [[nodiscard]] std::int64_t byte_count() const;

@@ -13,6 +13,7 @@ KernelRow csr_short_kernel();
 KernelRow sell_kernel();
 KernelRow symmetric_scalar_kernel();
 KernelRow symmetric_kernel();
+KernelRow symmetric_distinct_kernel();
 
 namespace {
 
@@ -28,8 +29,8 @@ const KernelRow* first_row(const Predicate& is_wanted) {
 
 std::span<const KernelRow> kernel_table() {
   static const std::array table{
-      scalar_kernel(), csr_simd_kernel(),         csr_short_kernel(),
-      sell_kernel(),   symmetric_scalar_kernel(), symmetric_kernel(),
+      scalar_kernel(),           csr_simd_kernel(),           csr_short_kernel(), sell_kernel(),
+      symmetric_scalar_kernel(), symmetric_distinct_kernel(), symmetric_kernel(),
   };
   return table;
 }

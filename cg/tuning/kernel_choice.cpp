@@ -137,11 +137,11 @@ std::string_view choice_origin_name(ChoiceOrigin origin) {
 
 const kernels::KernelRow& built_in_kernel(const MatrixFacts& matrix, const comm::ProcessGrid& grid,
                                           bool ranks_oversubscribed) {
-  // Zen 4, 2 cores, 32 MB L3, 2026-11: symmetric storage wins where SELL's 10 bytes per nonzero come from
-  // memory, by 5 and 10 % on 1 rank (classes B and C: 13.7 and 36 million nonzeros), by 13 and 0 % on 2 ranks
-  // (class C, 1x2 and 2x1); it loses 10 to 40 % below (S, W, A), and 1 and 13 % on class B on 2 ranks (6.9
-  // million on each).
-  constexpr double worthwhile_nonzeros = 1e7;
+  // Zen 5, 4 cores, 32 MB L3, 2026-11, time with `symmetric-distinct` over that with `sell`: 0.80, 0.86 and 0.84
+  // on one rank with 1, 2 and 4 threads (class A, 1.9 million nonzeros), 1.00 and 1.02 with 0.9 million on each
+  // of several ranks (A on 1x2 and 2x1), 0.93 to 1.19 with 0.5 million (A on 4 ranks), 0.62 with 6.9 million (B
+  // on 1x2), 0.72 with 3.4 million (B on 2x2): on several ranks it sends twice the messages.
+  constexpr double worthwhile_nonzeros = 1.5e6;
   const bool is_half = !ranks_oversubscribed && nonzeros_per_rank(matrix, grid) >= worthwhile_nonzeros;
   return kernels::default_kernel(is_half ? kernels::Storage::half : kernels::Storage::whole);
 }

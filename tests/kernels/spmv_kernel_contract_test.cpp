@@ -453,6 +453,7 @@ TEST(SingleKernelTest, LoopsForTheProcessorsInstructions) {
     EXPECT_EQ(kernel_named(name).instruction_sets, all) << name;
   const bool has_fma = widest_instruction_set() >= InstructionSet::fma;
   EXPECT_EQ(kernel_named("symmetric").instruction_sets.size(), has_fma ? 2 : 1);
+  EXPECT_EQ(kernel_named("symmetric-distinct").instruction_sets.size(), all.size() - (has_fma ? 1 : 0));
 }
 
 TEST(SingleKernelTest, PreferredLoops) {
@@ -461,6 +462,15 @@ TEST(SingleKernelTest, PreferredLoops) {
   EXPECT_EQ(preferred("csr-simd"), widest_instruction_set());
   EXPECT_EQ(preferred("csr-short"), preferred("csr-simd"));
   EXPECT_EQ(preferred("symmetric"), kernel_named("symmetric").instruction_sets.back());
+  // Where gathers are slow, two lanes per register; scatters are slower still.
+  const bool gathers = fastest_gathering_instruction_set() != InstructionSet::fma;
+  EXPECT_EQ(preferred("symmetric-distinct"), gathers ? widest_instruction_set() : InstructionSet::avx2);
+}
+
+TEST(SingleKernelTest, TheDefaultOfHalfStorageHasALoopForTheProcessor) {
+  const auto& row = default_kernel(Storage::half);
+  const bool is_portable = widest_instruction_set() == InstructionSet::portable;
+  EXPECT_EQ(row.name, is_portable ? "symmetric" : "symmetric-distinct");
 }
 
 TEST(SingleKernelTest, CsrShortTakesTenBytesPerNonzeroAndFourPerRowAndColumnBlock) {

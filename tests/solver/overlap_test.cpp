@@ -61,7 +61,7 @@ TEST(OverlapTest, EveryKernelHasTheOfficialZetas) {
 
 TEST(OverlapTest, WithThreads) {
   for_every_grid([](const comm::BlockLayout& layout) {
-    for (const std::string_view name : {"sell", "csr-simd", "symmetric"}) {
+    for (const std::string_view name : {"sell", "csr-simd", "symmetric-distinct"}) {
       SCOPED_TRACE("kernel " + std::string(name));
       const SolverConfig config{.kernel = &kernels::kernel_named(name), .thread_count = 2, .overlaps = true};
       const auto zetas = zetas_of(test::solve(short_problem(), layout, config));
@@ -78,7 +78,8 @@ TEST(OverlapTest, StripsInShares) {
   problem.niter = 1;
   const auto grids = comm::factorizations(group().size());
   std::size_t turn = 0;
-  for (const std::string_view name : {"sell", "csr-simd", "csr-short", "symmetric", "symmetric-scalar"}) {
+  for (const std::string_view name :
+       {"sell", "csr-simd", "csr-short", "symmetric", "symmetric-distinct", "symmetric-scalar"}) {
     ++turn;
     for (std::size_t k = 0; k < grids.size(); ++k) {
       if (!test::is_thorough() && turn % grids.size() != k) continue;

@@ -106,17 +106,19 @@ TEST(KernelChoiceTest, AProblemOfTheSamePatternIsTheSameCase) {
             ChoiceOrigin::built_in_rule);
 }
 
-TEST(BuiltInKernelTest, SymmetricStorageWhereBlocksComeFromMemory) {
-  const auto& kernel = built_in_kernel(class_facts("B"), {.columns = 1, .rows = 1}, false);
+TEST(BuiltInKernelTest, SymmetricStorageWhereBlocksAreLarge) {
+  const comm::ProcessGrid one{.columns = 1, .rows = 1};
+  const auto& kernel = built_in_kernel(class_facts("A"), one, false);
   EXPECT_TRUE(kernel.stores_half());
   EXPECT_TRUE(kernel.is_default);
+  EXPECT_FALSE(built_in_kernel(class_facts("W"), one, false).stores_half());
+  const comm::ProcessGrid four{.columns = 2, .rows = 2};
+  EXPECT_FALSE(built_in_kernel(class_facts("A"), four, false).stores_half());
+  EXPECT_TRUE(built_in_kernel(class_facts("B"), four, false).stores_half());
 }
 
-TEST(BuiltInKernelTest, WholeBlocksWhereCachesHoldThemOrRanksShareCores) {
-  EXPECT_FALSE(built_in_kernel(class_facts("A"), {.columns = 1, .rows = 1}, false).stores_half());
-  const comm::ProcessGrid grid{.columns = 4, .rows = 4};
-  EXPECT_TRUE(built_in_kernel(class_facts("D"), grid, false).stores_half());
-  EXPECT_FALSE(built_in_kernel(class_facts("D"), grid, true).stores_half());
+TEST(BuiltInKernelTest, WholeBlocksWhereRanksShareCores) {
+  EXPECT_FALSE(built_in_kernel(class_facts("B"), {.columns = 2, .rows = 2}, true).stores_half());
 }
 
 }  // namespace

@@ -1,0 +1,157 @@
+// The format SELL: every entry once, lanes that must be distinct, and the positions of the rows' sums.
+
+#include "kernels/sell_matrix.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "support/random_blocks.hpp"
+
+namespace cg2d::kernels {
+namespace {
+
+using test::BlockMaker;
+using test::Rows;
+using Entries = std::map<std::pair<std::int64_t, std::int64_t>, double>;  // by row and column
+
+constexpr SellShape small_shape{.lanes = 8, .block_width = 64, .window_rows = 16, .has_positions = true};
+
+SellShape shape_with(DistinctLanes distinct) {
+  auto shape = small_shape;
+  shape.distinct = distinct;
+  return shape;
+}
+
+bool must_differ(DistinctLanes distinct, std::int64_t lane, std::int64_t other) {
+  return distinct == DistinctLanes::all || (distinct == DistinctLanes::pairs && (lane ^ other) == 2);
+}
+
+/// Walks through a part as the kernels do, and checks what it meets.
+class PartReader {
+ public:
+  explicit PartReader(const SellPart& part) : part_(part), shape_(part.shape) {}
+
+  Entries read() {
+    for (std::int64_t block = 0; block < part_.block_count; ++block) {
+      EXPECT_EQ(part_.first_step[static_cast<std::size_t>(block)], step_);
+      EXPECT_EQ(part_.first_position[static_cast<std::size_t>(block)], position_);
+      for (std::int64_t window = 0; window < part_.window_count; ++window) read_window(block, window);
+    }
+    EXPECT_EQ(part_.first_step.back(), step_);
+    EXPECT_EQ(part_.first_position.back(), position_);
+    EXPECT_EQ(static_cast<std::size_t>(step_ * shape_.lanes), part_.values.size());
+    return std::move(entries_);
+  }
+
+  [[nodiscard]] std::int64_t steps() const { return step_; }
+
+ private:
+  void read_window(std::int64_t block, std::int64_t window) {
+    const auto cell = static_cast<std::size_t>(block * part_.window_count + window);
+    const auto first = part_.first_chunk[cell];
+    const auto last = part_.first_chunk[cell + 1];
+    if (first == last) return;
+    std::map<std::int64_t, std::int64_t> position_of_row;
+    for (auto chunk = first; chunk < last; ++chunk) {
+      for (std::int64_t lane = 0; lane < shape_.lanes; ++lane)
+        position_of_row.try_emplace(row_of(chunk, lane), (chunk - first) * shape_.lanes + lane);
+      read_chunk(chunk, block, window);
+    }
+    for (std::int64_t row = 0; row < shape_.window_rows; ++row) {
+      const auto known = position_of_row.find(row);
+      EXPECT_EQ(part_.positions[static_cast<std::size_t>(position_ + row)],
+                known == position_of_row.end() ? shape_.spare_position() : known->second);
+    }
+    position_ += shape_.window_rows;
+  }
+
+  void read_chunk(std::int64_t chunk, std::int64_t block, std::int64_t window) {
+    for (std::uint32_t k = 0; k < part_.steps[static_cast<std::size_t>(chunk)]; ++k, ++step_) {
+      for (std::int64_t lane = 0; lane < shape_.lanes; ++lane) {
+        const auto column = column_at(lane);
+        for (std::int64_t other = 0; other < lane; ++other) {
+          if (!must_differ(shape_.distinct, lane, other)) continue;
+          EXPECT_NE(column, column_at(other));
+        }
+        const double value = part_.values[static_cast<std::size_t>(step_ * shape_.lanes + lane)];
+        if (value == 0.0) continue;  // an empty lane
+        EXPECT_LT(column, shape_.block_width);
+        const auto row = part_.first_row + window * shape_.window_rows + row_of(chunk, lane);
+        EXPECT_TRUE(entries_.try_emplace({row, block * shape_.block_width + column}, value).second)
+            << "row " << row << " has the column twice";
+      }
+    }
+  }
+
+  [[nodiscard]] std::int64_t row_of(std::int64_t chunk, std::int64_t lane) const {
+    return part_.rows[static_cast<std::size_t>(chunk * shape_.lanes + lane)];
+  }
+  [[nodiscard]] std::int64_t column_at(std::int64_t lane) const {
+    return part_.columns[static_cast<std::size_t>(step_ * shape_.lanes + lane)];
+  }
+
+  const SellPart& part_;
+  const SellShape& shape_;
+  std::int64_t step_ = 0;
+  std::int64_t position_ = 0;
+  Entries entries_;
+};
+
+Entries entries_of(const Rows& rows) {
+  Entries entries;
+  for (std::size_t row = 0; row < rows.size(); ++row) {
+    for (const auto& entry : rows[row])
+      entries.emplace(std::pair(static_cast<std::int64_t>(row), static_cast<std::int64_t>(entry.column)),
+                      entry.value);
+  }
+  return entries;
+}
+
+class SellMatrixTest : public testing::TestWithParam<DistinctLanes> {};
+
+TEST_P(SellMatrixTest, HoldsEveryEntryOnceInLanesThatAreDistinct) {
+  constexpr int block_count = 64;
+  for (int number = 0; number < block_count; ++number) {
+    SCOPED_TRACE("block " + std::to_string(number));
+    const auto block = BlockMaker(number).make();
+    for (const int thread_count : {1, 3}) {
+      Entries found;
+      for (const auto& part : sell_parts(block.csr(), thread_count, shape_with(GetParam())))
+        found.merge(PartReader(part).read());
+      EXPECT_EQ(found, entries_of(block.rows));
+    }
+  }
+}
+
+// All rows have the same columns: lanes can only be distinct in another order, and with fewer columns than
+// lanes only in more steps.
+TEST_P(SellMatrixTest, EqualRowsArePutInAnotherOrder) {
+  for (const std::int32_t column_count : {1, 3, 8, 40}) {
+    SCOPED_TRACE(std::to_string(column_count) + " columns");
+    Rows rows(16);
+    for (auto& row : rows) {
+      for (std::int32_t column = 0; column < column_count; ++column)
+        row.push_back({.column = column, .value = 1.0 + column});
+    }
+    const auto parts = sell_parts(CsrBlock::from_rows(column_count, rows), 1, shape_with(GetParam()));
+    PartReader reader(parts.front());
+    EXPECT_EQ(reader.read(), entries_of(rows));
+    const std::int64_t chunks = 2;
+    const std::int64_t lanes_apart = GetParam() == DistinctLanes::all     ? small_shape.lanes
+                                     : GetParam() == DistinctLanes::pairs ? 2
+                                                                          : 1;
+    EXPECT_GE(reader.steps(), chunks * std::max<std::int64_t>(column_count, lanes_apart));
+    EXPECT_LE(reader.steps(), chunks * (column_count + lanes_apart));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Lanes, SellMatrixTest,
+                         testing::Values(DistinctLanes::none, DistinctLanes::pairs, DistinctLanes::all));
+
+}  // namespace
+}  // namespace cg2d::kernels
