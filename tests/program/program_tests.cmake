@@ -91,6 +91,8 @@ if(CG2D_BUILD_BENCH)
     TEST bench_figures_test
     APPEND
     PROPERTY ENVIRONMENT CG2D_SPMV_BENCH=$<TARGET_FILE:spmv_bench> CG2D_ROW_LENGTH_BENCH=$<TARGET_FILE:row_length_bench>)
+  # It takes both programs from the build folder.
+  cg2d_add_program_test(regression_test SCRIPT scripts/regression_test.py LABELS thorough TIMEOUT 300)
 endif()
 
 # The sanitizers are not installed with the library, and a consumer would not link without them.
