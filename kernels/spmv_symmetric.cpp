@@ -13,7 +13,18 @@ namespace cg2d::kernels {
 namespace {
 namespace symmetric {
 
-using namespace symmetric_sell;
+using symmetric_sell::add_window;
+using symmetric_sell::Chunk;
+using symmetric_sell::ColumnPair;
+using symmetric_sell::default_prefetch_distance;
+using symmetric_sell::Kernel;
+using symmetric_sell::lanes;
+using symmetric_sell::load_pairs;
+using symmetric_sell::Loop;
+using symmetric_sell::PartBlocks;
+using symmetric_sell::PartLoop;
+using symmetric_sell::PartOperands;
+using symmetric_sell::store_sums;
 
 constexpr int default_block_width = 8192;
 constexpr std::int64_t window_rows = 2048;

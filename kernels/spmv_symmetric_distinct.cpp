@@ -11,7 +11,17 @@ namespace cg2d::kernels {
 namespace {
 namespace symmetric_distinct {
 
-using namespace symmetric_sell;
+using symmetric_sell::add_window;
+using symmetric_sell::Chunk;
+using symmetric_sell::ColumnPair;
+using symmetric_sell::default_prefetch_distance;
+using symmetric_sell::Kernel;
+using symmetric_sell::lanes;
+using symmetric_sell::load_pairs;
+using symmetric_sell::Loop;
+using symmetric_sell::PartBlocks;
+using symmetric_sell::PartOperands;
+using symmetric_sell::store_sums;
 
 constexpr int default_block_width = 2048;
 constexpr int widest_block = 1 << 14;
