@@ -5,26 +5,21 @@
 #include <ctime>
 
 namespace cg2d {
-namespace {
-
-std::int64_t nanoseconds_of(clockid_t clock) {
+std::int64_t processor_ns(UsageScope scope) {
   timespec time{};
-  clock_gettime(clock, &time);
+  clock_gettime(scope == UsageScope::thread ? CLOCK_THREAD_CPUTIME_ID : CLOCK_PROCESS_CPUTIME_ID, &time);
   constexpr std::int64_t nanoseconds_per_s = 1'000'000'000;
   return time.tv_sec * nanoseconds_per_s + time.tv_nsec;
 }
 
-}  // namespace
-
 SystemUsage system_usage(UsageScope scope) {
-  const bool is_thread = scope == UsageScope::thread;
   rusage usage{};
-  getrusage(is_thread ? RUSAGE_THREAD : RUSAGE_SELF, &usage);
+  getrusage(scope == UsageScope::thread ? RUSAGE_THREAD : RUSAGE_SELF, &usage);
   return {.switches = usage.ru_nvcsw + usage.ru_nivcsw,
           .involuntary_switches = usage.ru_nivcsw,
           .minor_faults = usage.ru_minflt,
           .major_faults = usage.ru_majflt,
-          .processor_ns = nanoseconds_of(is_thread ? CLOCK_THREAD_CPUTIME_ID : CLOCK_PROCESS_CPUTIME_ID)};
+          .processor_ns = cg2d::processor_ns(scope)};
 }
 
 SystemUsage operator-(const SystemUsage& later, const SystemUsage& earlier) {

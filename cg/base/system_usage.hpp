@@ -20,6 +20,8 @@ struct SystemUsage {
 enum class UsageScope { thread, process };
 /// Cost: two system calls.
 SystemUsage system_usage(UsageScope scope);
+/// SystemUsage::processor_ns alone. Cost: one system call.
+std::int64_t processor_ns(UsageScope scope);
 /// The usage of an interval.
 SystemUsage operator-(const SystemUsage& later, const SystemUsage& earlier);
 

@@ -4,7 +4,6 @@
 #include <linux/perf_event.h>
 #include <sched.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,16 +15,10 @@
 namespace cg2d {
 namespace {
 
-/// The modes in which an event is counted.
-struct Modes {
-  bool user = true;
-  bool kernel = true;
-};
-
 /// ":u", ":k", ":u=1:k=0" and the like, as PAPI has them; nothing: the text is something else.
-std::optional<Modes> modes_from(std::string_view masks) {
-  if (masks.empty()) return Modes{};
-  Modes modes{.user = false, .kernel = false};
+std::optional<CountedModes> modes_from(std::string_view masks) {
+  if (masks.empty()) return CountedModes{};
+  CountedModes modes{.user = false, .kernel = false};
   while (!masks.empty()) {
     masks.remove_prefix(1);
     const auto end = std::min(masks.find(':'), masks.size());
@@ -38,38 +31,6 @@ std::optional<Modes> modes_from(std::string_view masks) {
     masks.remove_prefix(end);
   }
   return modes;
-}
-
-constexpr int from_account = -1;
-
-/// A file that counts, or -1 with errno.
-int open_event(const SoftwareEvent& event, Modes modes) {
-  perf_event_attr attributes{};
-  attributes.type = PERF_TYPE_SOFTWARE;
-  attributes.size = sizeof attributes;
-  attributes.config = event.number;
-  attributes.inherit = 1;
-  attributes.exclude_user = modes.user ? 0 : 1;
-  attributes.exclude_kernel = modes.kernel ? 0 : 1;
-  attributes.exclude_hv = 1;
-  constexpr int this_thread = 0;
-  constexpr int any_core = -1;
-  constexpr int no_group = -1;  // the kernel reads no group of inherited events at once
-  return static_cast<int>(
-      syscall(SYS_perf_event_open, &attributes, this_thread, any_core, no_group, PERF_FLAG_FD_CLOEXEC));
-}
-
-std::string why_not_opened(int error) {
-  if (error != EACCES && error != EPERM) return fmt::format("the kernel: {}", std::strerror(error));
-  const auto paranoid = perf_event_paranoid();
-  constexpr int most_paranoid_that_counts_the_kernel = 1;
-  if (paranoid && *paranoid > most_paranoid_that_counts_the_kernel) {
-    return fmt::format(
-        "it happens in the kernel, and kernel.perf_event_paranoid is {}: set it to 1 or less (sysctl "
-        "kernel.perf_event_paranoid=1), or give the program CAP_PERFMON",
-        *paranoid);
-  }
-  return "the system forbids perf_event_open: a container's seccomp profile may do so";
 }
 
 constexpr int trial_pages = 32;
@@ -132,15 +93,9 @@ std::int64_t raise_events() {
 }  // namespace
 
 SoftwareCounters::SoftwareCounters(const std::vector<std::string>& event_names, UsageScope scope)
-    : scope_(scope) {
+    : scope_(scope), kernel_(scope) {
   for (const auto& name : event_names) open(name);
   refuse_what_counts_wrong();
-}
-
-SoftwareCounters::~SoftwareCounters() {
-  for (const auto& source : sources_) {
-    if (source.file != from_account) close(source.file);
-  }
 }
 
 void SoftwareCounters::open(const std::string& event_name) {
@@ -153,24 +108,28 @@ void SoftwareCounters::open(const std::string& event_name) {
   const auto modes = modes_from(masks);
   if (!modes) return refuse("software events have the masks u and k only, such as :u=1:k=1");
   const bool has_account = masks.empty() && event.in_usage({}).has_value();
-  const int file = has_account && event.is_clock ? from_account : open_event(event, *modes);
-  if (file < 0 && !has_account) return refuse(why_not_opened(errno));
+  std::optional<std::size_t> place;
+  if (has_account && event.is_clock) {
+    has_clock_ = true;
+  } else if (kernel_.add(event.number, *modes)) {
+    place = kernel_.size() - 1;
+  } else if (has_account) {
+    reads_account_ = true;
+  } else {
+    return refuse(why_not_opened(errno));
+  }
   event_names_.push_back(event_name);
-  sources_.push_back({.event = &event, .file = file});
-  reads_account_ = reads_account_ || file == from_account;
+  sources_.push_back({.event = &event, .place = place});
 }
 
 void SoftwareCounters::read(std::span<std::int64_t> values) const noexcept {
-  const auto usage = reads_account_ ? system_usage(scope_) : SystemUsage{};
+  CounterValues counts{};
+  kernel_.read(counts);
+  const auto usage = reads_account_ ? system_usage(scope_)
+                                    : SystemUsage{.processor_ns = has_clock_ ? processor_ns(scope_) : 0};
   for (std::size_t k = 0; k < sources_.size(); ++k) {
-    const auto& [event, file] = sources_[k];
-    if (file == from_account) {
-      values[k] = event->in_usage(usage).value_or(0);
-    } else {
-      // A read of an event that is open returns its 8 bytes; otherwise the value would stand still, which the
-      // comparison with the system's account shows.
-      static_cast<void>(::read(file, &values[k], sizeof values[k]) == sizeof values[k]);
-    }
+    const auto& [event, place] = sources_[k];
+    values[k] = place ? counts[*place] : event->in_usage(usage).value_or(0);
   }
 }
 
@@ -195,7 +154,6 @@ void SoftwareCounters::refuse_what_counts_wrong() {
 
 void SoftwareCounters::refuse(std::size_t event, const std::string& reason) {
   refused_.push_back({.name = event_names_[event], .reason = reason});
-  if (sources_[event].file != from_account) close(sources_[event].file);
   const auto place = static_cast<std::ptrdiff_t>(event);
   sources_.erase(sources_.begin() + place);
   event_names_.erase(event_names_.begin() + place);
