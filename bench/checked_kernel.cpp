@@ -38,7 +38,7 @@ std::vector<KernelConfig> kernel_configs(const kernels::KernelOptions& options, 
     configs.push_back({.label = std::string(row.name), .row = &row, .options = options});
     if (!has_all_loops) continue;
     for (const auto set : row.instruction_sets) {
-      if (set == row.preferred_instruction_set) continue;
+      if (set == row.preferred_instruction_set()) continue;
       auto& config = configs.emplace_back(configs.back());
       config.label = std::string(row.name) + ":" + std::string(name_of(set));
       config.options.instruction_set = set;

@@ -51,8 +51,8 @@ std::vector<InstructionSet> of_this_processor(std::span<const InstructionSet> se
 
 InstructionSet choose_instruction_set(const std::optional<InstructionSet>& wanted,
                                       const std::vector<InstructionSet>& available,
-                                      InstructionSet preferred) {
-  if (!wanted) return preferred;
+                                      InstructionSet (*preferred)()) {
+  if (!wanted) return preferred();
   if (std::ranges::find(available, *wanted) == available.end()) {
     throw std::invalid_argument("no loop for " + std::string(name_of(*wanted)) + " on this processor");
   }

@@ -118,8 +118,8 @@ struct KernelRow {
   Tuning defaults{};
   std::vector<InstructionSet>
       instruction_sets{};  ///< of the loops that run on this processor, narrowest first
-  /// The one of these that the kernel takes by itself.
-  InstructionSet preferred_instruction_set = InstructionSet::portable;
+  /// The one of these that the kernel takes by itself; the same at every call. The first call may measure.
+  InstructionSet (*preferred_instruction_set)() = [] { return InstructionSet::portable; };
   /// The reason why the kernel cannot serve on this processor; empty when it can.
   std::string (*why_unavailable)() = [] { return std::string(); };
   /// Makes a kernel, and takes the block over: with half storage, the half of it that is stored. Throws

@@ -109,7 +109,7 @@ class CsrShortKernel final : public SpmvKernel {
  public:
   CsrShortKernel(const CsrBlock& block, const KernelOptions& options)
       : set_(choose_instruction_set(options.instruction_set, csr_instruction_sets(),
-                                    preferred_csr_instruction_set())),
+                                    preferred_csr_instruction_set)),
         loop_(csr_loop_for<const std::uint32_t*, std::uint16_t>(set_)),
         settings_(csr_loop_config(options.tuning, defaults)),
         block_width_(options.tuning.block_width.value_or(*defaults.block_width)),
@@ -163,7 +163,7 @@ KernelRow csr_short_kernel() {
       .converts = true,
       .defaults = csr_short::defaults,
       .instruction_sets = csr_instruction_sets(),
-      .preferred_instruction_set = preferred_csr_instruction_set(),
+      .preferred_instruction_set = preferred_csr_instruction_set,
       .make = [](CsrBlock block, const KernelOptions& options) -> std::unique_ptr<SpmvKernel> {
         return std::make_unique<csr_short::CsrShortKernel>(block, options);
       },

@@ -27,8 +27,8 @@ CsrRows<RowLengths, std::int32_t> rows_of(const CsrBlock& block, const CsrRowOpe
 }
 
 std::unique_ptr<SpmvKernel> make(CsrBlock block, const KernelOptions& options) {
-  const auto set = choose_instruction_set(options.instruction_set, csr_instruction_sets(),
-                                          preferred_csr_instruction_set());
+  const auto set =
+      choose_instruction_set(options.instruction_set, csr_instruction_sets(), preferred_csr_instruction_set);
   const auto loop = csr_loop_for<RowLengths, std::int32_t>(set);
   const auto settings = csr_loop_config(options.tuning, defaults);
   const auto multiply_rows = [=](const CsrBlock& rows_block, const CsrRowOperands& operands) {
@@ -49,7 +49,7 @@ KernelRow csr_simd_kernel() {
       .bytes_per_nonzero = 12.0,
       .defaults = csr_simd::defaults,
       .instruction_sets = csr_instruction_sets(),
-      .preferred_instruction_set = preferred_csr_instruction_set(),
+      .preferred_instruction_set = preferred_csr_instruction_set,
       .make = &csr_simd::make,
   };
 }

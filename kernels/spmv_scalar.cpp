@@ -29,7 +29,7 @@ KernelRow scalar_kernel() {
       .instruction_sets = {InstructionSet::portable},
       .make = [](CsrBlock block, const KernelOptions& options) -> std::unique_ptr<SpmvKernel> {
         const auto set = choose_instruction_set(options.instruction_set, {InstructionSet::portable},
-                                                InstructionSet::portable);
+                                                [] { return InstructionSet::portable; });
         return std::make_unique<CsrRowsKernel>("scalar", name_of(set), &multiply_rows, std::move(block),
                                                options.thread_count);
       },

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "kernels/cpu_features.hpp"
+#include "kernels/loop_choice.hpp"
 #include "kernels/sell_matrix.hpp"
 #include "kernels/simd.hpp"
 #include "kernels/spmv.hpp"
@@ -188,11 +189,12 @@ SellShape shape_for(const KernelOptions& options) {
           .window_rows = window_rows};
 }
 
+InstructionSet preferred_instruction_set();
+
 class SellKernel final : public SpmvKernel {
  public:
   SellKernel(const CsrBlock& block, const KernelOptions& options)
-      : set_(choose_instruction_set(options.instruction_set, instruction_sets(),
-                                    fastest_gathering_instruction_set())),
+      : set_(choose_instruction_set(options.instruction_set, instruction_sets(), preferred_instruction_set)),
         loop_(loop_for(set_)),
         prefetch_distance_(options.tuning.prefetch_distance.value_or(default_prefetch_distance)),
         parts_(sell_parts(block, options.thread_count, shape_for(options))) {}
@@ -229,6 +231,15 @@ class SellKernel final : public SpmvKernel {
   std::vector<SellPart> parts_;  // one per thread
 };
 
+std::unique_ptr<SpmvKernel> make(CsrBlock block, const KernelOptions& options) {
+  return std::make_unique<SellKernel>(block, options);
+}
+
+InstructionSet preferred_instruction_set() {
+  static const auto fastest = fastest_loop(make, instruction_sets(), fastest_gathering_instruction_set());
+  return fastest;
+}
+
 }  // namespace sell
 }  // namespace
 
@@ -243,10 +254,8 @@ KernelRow sell_kernel() {
       .defaults = {.prefetch_distance = sell::default_prefetch_distance,
                    .block_width = sell::default_block_width},
       .instruction_sets = sell::instruction_sets(),
-      .preferred_instruction_set = fastest_gathering_instruction_set(),
-      .make = [](CsrBlock block, const KernelOptions& options) -> std::unique_ptr<SpmvKernel> {
-        return std::make_unique<sell::SellKernel>(block, options);
-      },
+      .preferred_instruction_set = sell::preferred_instruction_set,
+      .make = sell::make,
   };
 }
 

@@ -120,9 +120,11 @@ PartLoop loop_for(InstructionSet set) {
   return &multiply_portable;
 }
 
+InstructionSet preferred_instruction_set() { return instruction_sets().back(); }
+
 std::unique_ptr<SpmvKernel> make(CsrBlock block, const KernelOptions& options) {
   const auto set =
-      choose_instruction_set(options.instruction_set, instruction_sets(), instruction_sets().back());
+      choose_instruction_set(options.instruction_set, instruction_sets(), preferred_instruction_set);
   const Loop loop{.multiply = loop_for(set),
                   .shape = {.lanes = lanes,
                             .block_width = options.tuning.block_width.value_or(default_block_width),
@@ -146,7 +148,7 @@ KernelRow symmetric_kernel() {
       .defaults = {.prefetch_distance = symmetric_sell::default_prefetch_distance,
                    .block_width = symmetric::default_block_width},
       .instruction_sets = symmetric::instruction_sets(),
-      .preferred_instruction_set = symmetric::instruction_sets().back(),
+      .preferred_instruction_set = symmetric::preferred_instruction_set,
       .make = symmetric::make,
   };
 }

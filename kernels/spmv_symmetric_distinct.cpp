@@ -5,6 +5,7 @@
 #include <array>
 #include <cstring>
 
+#include "kernels/loop_choice.hpp"
 #include "kernels/symmetric_sell.hpp"
 
 namespace cg2d::kernels {
@@ -140,12 +141,6 @@ std::vector<InstructionSet> instruction_sets() {
   return of_this_processor(sets);
 }
 
-/// Scatters are worse than gathers where those are slow.
-InstructionSet preferred_instruction_set() {
-  const auto fastest = fastest_gathering_instruction_set();
-  return fastest == InstructionSet::fma ? InstructionSet::avx2 : fastest;
-}
-
 Loop loop_for(InstructionSet set, const Tuning& tuning) {
   SellShape shape{.lanes = lanes,
                   .block_width = std::min(tuning.block_width.value_or(default_block_width), widest_block),
@@ -161,10 +156,22 @@ Loop loop_for(InstructionSet set, const Tuning& tuning) {
   return {.multiply = &multiply_portable, .shape = shape};
 }
 
+InstructionSet preferred_instruction_set();
+
 std::unique_ptr<SpmvKernel> make(CsrBlock block, const KernelOptions& options) {
   const auto set =
-      choose_instruction_set(options.instruction_set, instruction_sets(), preferred_instruction_set());
+      choose_instruction_set(options.instruction_set, instruction_sets(), preferred_instruction_set);
   return std::make_unique<Kernel>("symmetric-distinct", set, loop_for(set, options.tuning), block, options);
+}
+
+/// Scatters are worse than gathers where those are slow.
+InstructionSet preferred_instruction_set() {
+  static const auto fastest = [] {
+    const auto gathering = fastest_gathering_instruction_set();
+    return fastest_loop(make, instruction_sets(),
+                        gathering == InstructionSet::fma ? InstructionSet::avx2 : gathering);
+  }();
+  return fastest;
 }
 
 }  // namespace symmetric_distinct
@@ -176,13 +183,13 @@ KernelRow symmetric_distinct_kernel() {
       .description =
           "symmetric storage; SELL-8-1024 in column blocks, 16-bit columns, lanes with distinct columns",
       .storage = Storage::half,
-      .is_default = symmetric_distinct::preferred_instruction_set() != InstructionSet::portable,
+      .is_default = widest_instruction_set() != InstructionSet::portable,
       .bytes_per_nonzero = 5.6,
       .converts = true,
       .defaults = {.prefetch_distance = symmetric_sell::default_prefetch_distance,
                    .block_width = symmetric_distinct::default_block_width},
       .instruction_sets = symmetric_distinct::instruction_sets(),
-      .preferred_instruction_set = symmetric_distinct::preferred_instruction_set(),
+      .preferred_instruction_set = symmetric_distinct::preferred_instruction_set,
       .make = symmetric_distinct::make,
   };
 }

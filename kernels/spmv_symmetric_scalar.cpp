@@ -71,8 +71,8 @@ class Kernel final : public SpmvKernel {
 };
 
 std::unique_ptr<SpmvKernel> make(CsrBlock block, const KernelOptions& options) {
-  const auto set =
-      choose_instruction_set(options.instruction_set, {InstructionSet::portable}, InstructionSet::portable);
+  const auto set = choose_instruction_set(options.instruction_set, {InstructionSet::portable},
+                                          [] { return InstructionSet::portable; });
   return std::make_unique<Kernel>(name_of(set), std::move(block), options.thread_count);
 }
 

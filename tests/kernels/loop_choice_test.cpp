@@ -1,0 +1,72 @@
+// The choice among loops: the fastest one by far, else the one that is expected.
+
+#include "kernels/loop_choice.hpp"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+
+namespace cg2d::kernels {
+namespace {
+
+/// Multiplies nothing; takes some time.
+class SlowKernel final : public SpmvKernel {
+ public:
+  SlowKernel(InstructionSet set, std::chrono::microseconds time) : set_(set), time_(time) {}
+
+  [[nodiscard]] std::string_view name() const override { return "slow"; }
+  [[nodiscard]] std::string_view instruction_set() const override { return name_of(set_); }
+  [[nodiscard]] std::int64_t matrix_byte_count() const override { return 0; }
+  void multiply(const Operands& operands, const ProductMode& /*mode*/) override {
+    EXPECT_EQ(operands.p_columns.size(), operands.q_columns.size());
+    EXPECT_EQ(operands.p_rows.size(), operands.q_rows.size());
+    const auto end = std::chrono::steady_clock::now() + time_;
+    while (std::chrono::steady_clock::now() < end) {
+    }
+  }
+
+ private:
+  InstructionSet set_;
+  std::chrono::microseconds time_;
+};
+
+/// Much slower than others: whatever else this machine does, one of 16 rounds tells them apart.
+std::unique_ptr<SpmvKernel> make_with_slow_gathers(CsrBlock block, const KernelOptions& options) {
+  EXPECT_GT(block.nonzero_count(), 0);
+  const bool is_slow = *options.instruction_set >= InstructionSet::avx2;
+  return std::make_unique<SlowKernel>(*options.instruction_set,
+                                      std::chrono::microseconds(is_slow ? 300 : 20));
+}
+
+std::unique_ptr<SpmvKernel> make_alike(CsrBlock /*block*/, const KernelOptions& options) {
+  return std::make_unique<SlowKernel>(*options.instruction_set, std::chrono::microseconds(20));
+}
+
+std::unique_ptr<SpmvKernel> make_none(CsrBlock /*block*/, const KernelOptions& /*options*/) {
+  ADD_FAILURE() << "there is nothing to choose";
+  return nullptr;
+}
+
+TEST(FastestLoopTest, TakesTheFasterOneAgainstExpectation) {
+  const std::vector sets{InstructionSet::fma, InstructionSet::avx512};
+  EXPECT_EQ(fastest_loop(make_with_slow_gathers, sets, InstructionSet::avx512), InstructionSet::fma);
+  EXPECT_EQ(fastest_loop(make_with_slow_gathers, sets, InstructionSet::fma), InstructionSet::fma);
+}
+
+TEST(FastestLoopTest, StaysWithTheExpectedOneAmongEquals) {
+  const std::vector<InstructionSet> sets(all_instruction_sets.begin(), all_instruction_sets.end());
+  for (const auto expected : sets) EXPECT_EQ(fastest_loop(make_alike, sets, expected), expected);
+}
+
+TEST(FastestLoopTest, TakesAnotherOneWhereTheExpectedOneIsMissing) {
+  const std::vector sets{InstructionSet::portable, InstructionSet::avx2};
+  EXPECT_EQ(fastest_loop(make_with_slow_gathers, sets, InstructionSet::avx512), InstructionSet::portable);
+}
+
+TEST(FastestLoopTest, MeasuresNothingWhereThereIsOneLoop) {
+  EXPECT_EQ(fastest_loop(make_none, {InstructionSet::portable}, InstructionSet::portable),
+            InstructionSet::portable);
+}
+
+}  // namespace
+}  // namespace cg2d::kernels
