@@ -272,7 +272,7 @@ void BenchmarkRun::perform() {
   if (is_traced) measurement.record_trace(options_.trace.step_count, product->part_count());
   if (iterate(solver, measurement)) verify();
 
-  if (phase_counters) mine_.clocks_per_reading = phase_counters->measure_clocks_per_reading();
+  if (phase_counters) mine_.clocks_per_reading = phase_counters->clocks_per_reading();
   mine_.clocks_per_scope = solver.timer().measure_clocks_per_scope();
   mine_.ticks_per_second = calibration.ticks_per_second();
   mine_.product_bytes = product->matrix_byte_count() + product_vector_bytes(*communicator);

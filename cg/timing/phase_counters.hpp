@@ -22,22 +22,31 @@ struct RankCounts {
   SystemUsage usage;  ///< of the region, by the system's own account
 };
 
+/// Clocks of each phase since the last reading.
+using PhaseClocks = std::array<std::uint64_t, phase_count>;
+
+/// `count` events shared among phases in proportion to their clocks. The longest phase gets what rounding down
+/// leaves, so the shares add up, and a few rare events belong to it. No clocks: the first phase gets all.
+std::array<std::int64_t, phase_count> shared_events(std::int64_t count, const PhaseClocks& clocks);
+
 /// Adds up events of phases. One reading per phase, after it: reading is a system call, and a second one per
-/// phase would double the cost. None after a phase that is much shorter than a reading, such as the shuffle
-/// of a rank whose piece stays with it. Events that have not been read are counted with the next phase, as
-/// are those between two phases, a few scalar instructions; leave_out() keeps the rest from them. Not
-/// thread-safe.
+/// phase would double the cost. None after a phase that is shorter than a few readings: events since the last
+/// reading are shared among the phases since then, by their clocks. That misses little of rare events, which make
+/// a phase long (a switch, a migration), and of processor time; it evens out the rates of the processor's events.
+/// Events between two phases, a few scalar instructions, count with the next one; leave_out() keeps the rest from
+/// them. Not thread-safe.
 class PhaseCounters final : public PhaseObserver {
  public:
-  explicit PhaseCounters(EventCounters& counters) : counters_(counters) {}
+  /// Measures what a reading costs. Cost: 400 readings.
+  explicit PhaseCounters(EventCounters& counters);
 
   /// Forgets what has been counted; the region begins.
   void begin_region();
-  /// Events since the last reading belong to this phase, or to the next one if this one was short.
+  /// Reads, unless this phase was short.
   void after_phase(Phase phase, std::uint64_t begin_clocks, std::uint64_t end_clocks) override {
-    if (end_clocks - begin_clocks < fewest_clocks) return;
-    add_since_last(counts_.phases[index_of(phase)]);
-    ++counts_.reading_count;
+    const auto clocks = end_clocks - begin_clocks;
+    unread_[index_of(phase)] += clocks;
+    if (clocks >= fewest_clocks_) share_events_since_last();
   }
   /// Events since the last reading belong to no phase.
   void leave_out();
@@ -45,17 +54,20 @@ class PhaseCounters final : public PhaseObserver {
   void end_region();
   [[nodiscard]] const RankCounts& counts() const { return counts_; }
 
-  /// A reading by a system call takes some 2000 to 3000.
-  static constexpr std::uint64_t fewest_clocks = 1000;
-
+  /// Of a phase that is read by itself.
+  [[nodiscard]] std::uint64_t fewest_clocks() const { return fewest_clocks_; }
   /// Reference clocks that one reading costs, the smallest mean of several batches.
-  [[nodiscard]] double measure_clocks_per_reading();
+  [[nodiscard]] double clocks_per_reading() const { return clocks_per_reading_; }
 
  private:
-  void add_since_last(CounterValues& sums);
+  [[nodiscard]] double measure_clocks_per_reading();
+  void share_events_since_last();
 
   EventCounters& counters_;
+  double clocks_per_reading_;
+  std::uint64_t fewest_clocks_;
   SystemUsage first_usage_;
+  PhaseClocks unread_{};
   RankCounts counts_;
   CounterValues first_{};
   CounterValues last_{};
