@@ -62,10 +62,12 @@ CsrBlock block_of_rows(int length, std::int64_t byte_count) {
   return block;
 }
 
-/// As if the block lay above the diagonal. Its first column is so far from the border of a tile that half of
-/// the columns are kept even where the block is no higher than one tile.
+/// As if the block lay above the diagonal, in a layout of one column block whose tiles have the size of the
+/// grid's. Its first column is so far from the border of a tile that half of the columns are kept even where the
+/// block is no higher than one tile.
 void keep_half_of_tiles(CsrBlock& block) {
-  const cg2d::HalfStorageRule rule(matrix_size, grid);
+  const cg2d::HalfStorageRule rule(
+      cg2d::comm::BlockLayout::even(matrix_size, {.columns = 1, .rows = grid.columns}));
   const std::int64_t tile = rule.tile_size();
   const std::int64_t first_column =
       (block.row_count / tile + 1) * tile + (tile - block.column_count % tile) / 2;

@@ -3,6 +3,7 @@
 // Symmetric storage: the rule that keeps one entry of each mirrored pair.
 
 #include <cstdint>
+#include <vector>
 
 #include "comm/block_layout.hpp"
 #include "kernels/csr_block.hpp"
@@ -13,24 +14,38 @@ namespace cg2d {
 /// A rule that every rank can evaluate for every entry, and that halves every block evenly: the matrix is cut
 /// into square tiles, tiles off the diagonal are kept like the fields of a chessboard, those of one colour
 /// above the diagonal and those of the other below, and a tile on the diagonal keeps its upper triangle. The
-/// rule keeps tiles, not single entries, so that a kernel finds as many entries of a row side by side as in
-/// the whole matrix.
+/// rule keeps tiles, not single entries, and the tiles begin anew at every column block of the layout: so a
+/// kernel, whose column blocks do so, too, finds as many entries of a row side by side as in the whole matrix.
+/// The last tile before a column block ends is smaller, rows alike.
 class HalfStorageRule {
  public:
-  HalfStorageRule(std::int64_t n, const comm::ProcessGrid& grid);
+  explicit HalfStorageRule(const comm::BlockLayout& layout);
 
-  /// Exactly one of (row, column) and (column, row) is kept, or both are the same; global numbers.
+  /// A global row or column, with the number of its tile.
+  struct Position {
+    std::int64_t index;
+    std::int64_t tile;  ///< never falling with the index
+  };
+  /// Cost: log Px.
+  [[nodiscard]] Position position_of(std::int64_t index) const;
+
+  /// Exactly one of (row, column) and (column, row) is kept, or both are the same.
+  [[nodiscard]] static bool keeps(const Position& row, const Position& column) {
+    if (row.tile == column.tile) return row.index <= column.index;
+    return (row.tile < column.tile) == ((row.tile + column.tile) % 2 == 0);
+  }
+  /// The same for global numbers.
   [[nodiscard]] bool keeps(std::int64_t row, std::int64_t column) const {
-    const std::int64_t tile_row = row >> tile_shift_;
-    const std::int64_t tile_column = column >> tile_shift_;
-    if (tile_row == tile_column) return row <= column;
-    return (tile_row < tile_column) == ((tile_row + tile_column) % 2 == 0);
+    return keeps(position_of(row), position_of(column));
   }
 
+  /// Rows and columns of all tiles but the last ones of the column blocks.
   [[nodiscard]] std::int64_t tile_size() const { return std::int64_t{1} << tile_shift_; }
 
  private:
   int tile_shift_;
+  std::int64_t tiles_per_block_ = 0;
+  std::vector<std::int64_t> block_starts_;  // of each column block
 };
 
 /// Drops the entries that the rule does not keep from the block rows x columns of a symmetric matrix, in

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -13,11 +14,15 @@
 namespace cg2d {
 namespace {
 
+HalfStorageRule rule_of(std::int64_t n, const comm::ProcessGrid& grid) {
+  return HalfStorageRule(comm::BlockLayout::even(n, grid));
+}
+
 TEST(HalfStorageRuleTest, KeepsOneOfEachPairAndTheDiagonal) {
   for (const std::int64_t n : {1, 2, 7, 64, 150}) {
     for (const comm::ProcessGrid grid :
          {comm::ProcessGrid{.columns = 1, .rows = 1}, {.columns = 3, .rows = 2}}) {
-      const HalfStorageRule rule(n, grid);
+      const auto rule = rule_of(n, grid);
       for (std::int64_t row = 0; row < n; ++row) {
         EXPECT_TRUE(rule.keeps(row, row));
         for (std::int64_t column = 0; column < row; ++column) {
@@ -32,7 +37,7 @@ TEST(HalfStorageRuleTest, HalvesEveryBlockEvenly) {
   constexpr std::int64_t n = 1400;
   test::for_every_grid([](const comm::ProcessGrid& grid) {
     const auto layout = comm::BlockLayout::even(n, grid);
-    const HalfStorageRule rule(n, grid);
+    const HalfStorageRule rule(layout);
     for (int rank = 0; rank < grid.rank_count(); ++rank) {
       const auto rows = layout.row_block(grid.row_of(rank));
       const auto columns = layout.column_block(grid.column_of(rank));
@@ -48,16 +53,66 @@ TEST(HalfStorageRuleTest, HalvesEveryBlockEvenly) {
   });
 }
 
+/// With tiles as wide as the kernels' column blocks, of which few fit into a block of the grid.
+TEST(HalfStorageRuleTest, HalvesEveryBlockOfTheClassesEvenly) {
+  constexpr std::int64_t n = 75'000;
+  constexpr std::int64_t sampled = 32;  // every 32nd row and column
+  for (const comm::ProcessGrid grid : {comm::ProcessGrid{.columns = 1, .rows = 18},
+                                       {.columns = 18, .rows = 1},
+                                       {.columns = 4, .rows = 1},
+                                       {.columns = 4, .rows = 4},
+                                       {.columns = 6, .rows = 3}}) {
+    const auto layout = comm::BlockLayout::even(n, grid);
+    const HalfStorageRule rule(layout);
+    for (int rank = 0; rank < grid.rank_count(); ++rank) {
+      std::int64_t kept = 0;
+      std::int64_t count = 0;
+      const auto rows = layout.row_block(grid.row_of(rank));
+      const auto columns = layout.column_block(grid.column_of(rank));
+      for (auto row = rows.begin; row < rows.end; row += sampled) {
+        for (auto column = columns.begin; column < columns.end; column += sampled, ++count)
+          kept += rule.keeps(row, column) ? 1 : 0;
+      }
+      EXPECT_NEAR(2.0 * static_cast<double>(kept) / static_cast<double>(count), 1.0, 0.05)
+          << "grid " << grid.name() << ", rank " << rank;
+    }
+  }
+}
+
 TEST(HalfStorageRuleTest, TilesAreAsLargeAsEvenBlocksAllow) {
-  EXPECT_EQ(HalfStorageRule(150'000, {.columns = 1, .rows = 1}).tile_size(), 8192);
-  EXPECT_EQ(HalfStorageRule(75'000, {.columns = 2, .rows = 1}).tile_size(), 4096);
-  EXPECT_EQ(HalfStorageRule(1400, {.columns = 36, .rows = 1}).tile_size(), 4);
-  EXPECT_EQ(HalfStorageRule(1, {.columns = 36, .rows = 1}).tile_size(), 1);
+  EXPECT_EQ(rule_of(150'000, {.columns = 1, .rows = 1}).tile_size(), 8192);
+  EXPECT_EQ(rule_of(75'000, {.columns = 2, .rows = 1}).tile_size(), 4096);
+  EXPECT_EQ(rule_of(1400, {.columns = 36, .rows = 1}).tile_size(), 4);
+  EXPECT_EQ(rule_of(1, {.columns = 36, .rows = 1}).tile_size(), 1);
+  // No narrower than a kernel's column blocks, where two fit into the blocks of the grid.
+  EXPECT_EQ(rule_of(75'000, {.columns = 4, .rows = 4}).tile_size(), 2048);
+  EXPECT_EQ(rule_of(75'000, {.columns = 1, .rows = 36}).tile_size(), 256);
+}
+
+/// Kernels cut the rank's columns into column blocks, from the first one on: a tile that began elsewhere would
+/// cut their rows short.
+TEST(HalfStorageRuleTest, TilesBeginWithEveryColumnBlock) {
+  const auto n = std::int64_t{75'000};
+  for (const comm::ProcessGrid grid :
+       {comm::ProcessGrid{.columns = 4, .rows = 1}, {.columns = 3, .rows = 2}}) {
+    const auto layout = comm::BlockLayout::even(n, grid);
+    const HalfStorageRule rule(layout);
+    std::int64_t tile_before = -1;
+    for (int process_column = 0; process_column < grid.columns; ++process_column) {
+      const auto block = layout.column_block(process_column);
+      for (auto begin = block.begin; begin < block.end; begin += rule.tile_size()) {
+        const auto last = std::min(begin + rule.tile_size(), block.end) - 1;
+        EXPECT_GT(rule.position_of(begin).tile, tile_before) << grid.name() << ", column " << begin;
+        EXPECT_EQ(rule.position_of(last).tile, rule.position_of(begin).tile) << grid.name();
+        tile_before = rule.position_of(begin).tile;
+      }
+    }
+  }
 }
 
 TEST(KeepHalfTest, DropsTheMirrorsAndHalvesTheDiagonal) {
   // Rows 2 and 3, columns 1 ... 3 of a matrix of order 4, in tiles of 1: a chessboard.
-  const HalfStorageRule rule(4, {.columns = 1, .rows = 1});
+  const auto rule = rule_of(4, {.columns = 1, .rows = 1});
   ASSERT_EQ(rule.tile_size(), 1);
   auto block = kernels::CsrBlock::from_rows(
       3, {{{.column = 0, .value = 21.0}, {.column = 1, .value = 22.0}, {.column = 2, .value = 23.0}},
@@ -75,7 +130,7 @@ TEST(KeepHalfTest, DropsTheMirrorsAndHalvesTheDiagonal) {
 }
 
 TEST(KeepHalfTest, EmptyBlocks) {
-  const HalfStorageRule rule(4, {.columns = 2, .rows = 2});
+  const auto rule = rule_of(4, {.columns = 2, .rows = 2});
   auto block = kernels::CsrBlock::from_rows(0, {});
   keep_half(block, {.begin = 0, .end = 0}, {.begin = 0, .end = 0}, rule);
   EXPECT_EQ(block.nonzero_count(), 0);
