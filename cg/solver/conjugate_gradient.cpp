@@ -44,8 +44,7 @@ void ConjugateGradient::step(CgState& state, std::span<double> x, std::span<doub
   state.alpha = state.rho == 0.0 ? 0.0 : state.rho / state.curvature;
   std::span<const double> preconditioned;
   vectors_.update([&](VectorOps& local) {
-    local.add_scaled(state.alpha, p, x);
-    local.add_scaled(-state.alpha, q, r_);
+    local.step_along(state.alpha, p, q, x, r_);
     preconditioned = preconditioner_.apply(r_, local);
   });
   const double rho_before = state.rho;

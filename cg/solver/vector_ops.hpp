@@ -44,6 +44,9 @@ class VectorOps {
   [[nodiscard]] double dot(std::span<const double> x, std::span<const double> y);
   /// y := y + a x
   void add_scaled(double a, std::span<const double> x, std::span<double> y);
+  /// x := x + a p and r := r - a q, a solver's step along p. Counts as two operations; threads start once.
+  void step_along(double a, std::span<const double> p, std::span<const double> q, std::span<double> x,
+                  std::span<double> r);
   /// y := x + b y
   void scale_and_add(std::span<const double> x, double b, std::span<double> y);
   /// z := (x1 y1, ..., xn yn)

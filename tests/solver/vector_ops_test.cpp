@@ -100,6 +100,25 @@ TEST_P(VectorOpsTest, AddScaled) {
   }
 }
 
+TEST_P(VectorOpsTest, StepAlongIsTwoUpdates) {
+  for (const auto size : sizes) {
+    const auto p = awkward(size, 22);
+    const auto q = awkward(size, 23);
+    auto x = awkward(size, 24);
+    auto r = awkward(size, 25);
+    auto expected_x = x;
+    auto expected_r = r;
+    const auto before = ops_.update_work();
+    ops_.add_scaled(0.3, p, expected_x);
+    ops_.add_scaled(-0.3, q, expected_r);
+    const auto between = ops_.update_work();
+    ops_.step_along(0.3, p, q, x, r);
+    EXPECT_TRUE(test::same_bits(x, expected_x)) << "size " << size;
+    EXPECT_TRUE(test::same_bits(r, expected_r)) << "size " << size;
+    EXPECT_EQ(ops_.update_work() - between, between - before) << "size " << size;
+  }
+}
+
 TEST_P(VectorOpsTest, ScaleAndAdd) {
   for (const auto size : sizes) {
     const auto x = integers(size, 8);
