@@ -63,8 +63,8 @@ CsrBlock block_of_rows(int length, std::int64_t byte_count) {
 }
 
 /// As if the block lay above the diagonal, in a layout of one column block whose tiles have the size of the
-/// grid's. Its first column is so far from the border of a tile that half of the columns are kept even where the
-/// block is no higher than one tile.
+/// grid's. Its first column is so far from the border of a tile that half of the columns are kept even where
+/// the block is no higher than one tile.
 void keep_half_of_tiles(CsrBlock& block) {
   const cg2d::HalfStorageRule rule(
       cg2d::comm::BlockLayout::even(matrix_size, {.columns = 1, .rows = grid.columns}));

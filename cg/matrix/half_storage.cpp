@@ -10,9 +10,9 @@ namespace {
 /// A tile is no narrower than the column blocks of the kernels, so that these find rows of full length, unless
 /// blocks of the grid are too small for two such tiles; and small enough for some tiles in every block.
 ///
-/// Product of symmetric-distinct, class B, ns per nonzero, one core of a Zen 5, in turns, 2026-11: grids 1x8 and
-/// 1x16 0.28 with tiles of 2048, 0.325 with 1024 and 512 (an eighth of a block). Larger tiles than 2048 make no
-/// fewer chunks, and halve blocks less evenly (1x16: 2.8 and 3.7 % with 4096 and 8192 instead of 0.9).
+/// Product of symmetric-distinct, class B, ns per nonzero, one core of a Zen 5, in turns, 2026-11: grids 1x8
+/// and 1x16 0.28 with tiles of 2048, 0.325 with 1024 and 512 (an eighth of a block). Larger tiles than 2048
+/// make no fewer chunks, and halve blocks less evenly (1x16: 2.8 and 3.7 % with 4096 and 8192 instead of 0.9).
 int tile_shift_for(std::int64_t n, const comm::ProcessGrid& grid) {
   constexpr std::int64_t largest_tile = 8192;
   constexpr std::int64_t column_block = 2048;
@@ -29,7 +29,7 @@ int tile_shift_for(std::int64_t n, const comm::ProcessGrid& grid) {
 HalfStorageRule::HalfStorageRule(const comm::BlockLayout& layout)
     : tile_shift_(tile_shift_for(layout.size(), layout.grid())) {
   // Tiles that begin at 0 only, and straddle the kernel's column blocks on grids of several process columns:
-  // 0.32 ns per nonzero instead of 0.28 (4x1, as above), and 18 % more chunks on the busiest rank than in the mean.
+  // 0.32 ns per nonzero instead of 0.28 (4x1, as above), and 18 % more chunks on the busiest rank than the mean.
   for (int process_column = 0; process_column < layout.grid().columns; ++process_column) {
     const auto block = layout.column_block(process_column);
     block_starts_.push_back(block.begin);
