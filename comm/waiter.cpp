@@ -26,9 +26,6 @@ constexpr microseconds spin_and_yield_time{200};
 // Looks before the clock is read for the first time: most waits are over by then.
 constexpr std::int64_t looks_without_clock = 32;
 
-// A rank that shares its core gives way at once, and naps soon where no partner can ring.
-constexpr std::int64_t yields_before_nap = 20;
-
 // Several messages may have come with one ring, and one poll takes only a few of them out of MPI's queues
 // (UCX begins with one and takes more while it finds more).
 constexpr std::int64_t polls_per_ring = 8;
@@ -85,7 +82,7 @@ void Pauses::pause(bool is_memory) {
   ++looks_;
   if (mode_ == WaitMode::sleep) return nap();
   if (mode_ == WaitMode::yield) {
-    if (looks_ > yields_before_nap) return nap();
+    if (looks_ > yields_before_rest) return nap();
     sched_yield();
     return;
   }

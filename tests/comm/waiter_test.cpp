@@ -3,6 +3,7 @@
 #include "comm/waiter.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <atomic>
@@ -53,6 +54,22 @@ TEST(Waiter, AShortWaitIsNotProlonged) {
     shortest = std::min(shortest, std::chrono::steady_clock::now() - start);
   }
   EXPECT_LT(shortest, std::chrono::microseconds(20));
+}
+
+/// Times that this thread went to sleep, yields not counted.
+long sleep_count() {
+  rusage usage{};
+  getrusage(RUSAGE_THREAD, &usage);
+  return usage.ru_nvcsw;
+}
+
+TEST(Waiter, ARankThatCanBeWokenTakesNoNapsBefore) {
+  // Naps end by timers, so ranks that nap interrupt those that they wait for on the same core.
+  Waiter waiter(WaitMode::yield);
+  bool is_woken = false;
+  const auto before = sleep_count();
+  waiter.wait_until([&] { return is_woken; }, [&] { is_woken = true; });
+  EXPECT_EQ(sleep_count(), before);
 }
 
 }  // namespace
