@@ -39,6 +39,9 @@ ProcessorSet common_processors(const ProcessorSet& left, const ProcessorSet& rig
   return both;
 }
 
+constexpr const char* overlapping_masks =
+    "the launcher lets ranks run on overlapping, but different processors";
+
 /// Binds the calling thread, by the system's own call: hwloc's would need the topology on every rank.
 bool may_run_on(const ProcessorSet& processors) {
   cpu_set_t mask;
@@ -104,7 +107,7 @@ CoreAssignment assign_all(const Environment& environment, int thread_count) {
   CoreAssignment all;
   all.ranks.resize(environment.ranks.size());
   for (const auto& node : nodes_of(environment)) {
-    auto assignment = assign_cores(node.host, thread_count);
+    auto assignment = thread_count == 1 ? share_cores(node.host) : assign_cores(node.host, thread_count);
     if (!assignment.why_not.empty()) return assignment;
     for (std::size_t k = 0; k < node.ranks.size(); ++k)
       all.ranks[node.ranks[k]] = std::move(assignment.ranks[k]);
@@ -135,12 +138,9 @@ BindMode bind_mode_from(const std::string& name) {
 }
 
 CoreAssignment assign_cores(const HostCores& host, int thread_count) {
-  CoreAssignment assignment;
   const auto groups = groups_of(host);
-  if (masks_overlap(groups)) {
-    assignment.why_not = "the launcher lets ranks run on overlapping, but different processors";
-    return assignment;
-  }
+  if (masks_overlap(groups)) return {.ranks = {}, .why_not = overlapping_masks};
+  CoreAssignment assignment;
   assignment.ranks.resize(host.masks.size());
   const auto threads = static_cast<std::size_t>(thread_count);
   for (const auto& [mask, group] : groups) {
@@ -161,10 +161,26 @@ CoreAssignment assign_cores(const HostCores& host, int thread_count) {
   return assignment;
 }
 
+CoreAssignment share_cores(const HostCores& host) {
+  const auto groups = groups_of(host);
+  if (masks_overlap(groups)) return {.ranks = {}, .why_not = overlapping_masks};
+  CoreAssignment assignment;
+  assignment.ranks.resize(host.masks.size());
+  for (const auto& [mask, group] : groups) {
+    const auto rank_count = group.ranks.size();
+    if (group.cores.size() < 2 || rank_count < 2 * group.cores.size())
+      return {.ranks = {}, .why_not = "one thread per rank"};
+    for (std::size_t k = 0; k < rank_count; ++k)
+      assignment.ranks[group.ranks[k]] = {group.cores[group.cores.size() * k / rank_count]};
+  }
+  return assignment;
+}
+
 std::string describe_binding(const BindingResult& result) {
   if (!result.is_bound) return "none: " + result.why_not;
   constexpr std::size_t most_ranks = 4;
-  std::string text = "each thread to a core of its own: ";
+  std::string text = result.shares_cores ? "each rank to a core that it shares with others: "
+                                         : "each thread to a core of its own: ";
   for (std::size_t rank = 0; rank < std::min(most_ranks, result.ranks.size()); ++rank)
     text += fmt::format("{}rank {} on {}", rank > 0 ? "; " : "", rank, fmt::join(result.ranks[rank], " "));
   if (result.ranks.size() > most_ranks) text += fmt::format("; ... of {} ranks", result.ranks.size());
@@ -192,8 +208,6 @@ ThreadBinding::ThreadBinding(comm::RankGroup& group, const Environment& environm
   const bool openmp_binds = group.maximum(std::int64_t{omp_get_proc_bind() != omp_proc_bind_false}) != 0;
   if (mode == BindMode::none) {
     result_.why_not = "not asked for (--bind none)";
-  } else if (thread_count == 1) {
-    result_.why_not = "one thread per rank";
   } else if (openmp_binds) {
     result_.why_not = "OpenMP binds the threads itself (OMP_PROC_BIND)";
   } else {
@@ -204,6 +218,7 @@ ThreadBinding::ThreadBinding(comm::RankGroup& group, const Environment& environm
       result_.why_not = "the system refused it to another rank";
     result_.why_not = group.broadcast(result_.why_not);
     result_.is_bound = result_.why_not.empty();
+    result_.shares_cores = result_.is_bound && thread_count == 1;
     if (!result_.is_bound) release();
   }
   for (const auto& text : group.gather_all(lines_of_threads(thread_count)))

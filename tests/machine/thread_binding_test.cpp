@@ -116,6 +116,48 @@ TEST(AssignCoresTest, NothingWhereMasksOverlap) {
   EXPECT_EQ(assignment.why_not, "the launcher lets ranks run on overlapping, but different processors");
 }
 
+TEST(ShareCoresTest, EachCoreGetsAsManyRanksAndNeighboursShareOne) {
+  const std::vector<ProcessorSet> masks(5, first_processors(4));
+  const auto assignment = share_cores({.cores = cores_of(2, 2), .masks = masks});
+  EXPECT_EQ(assignment.why_not, "");
+  ASSERT_EQ(assignment.ranks.size(), 5U);
+  // A rank has both processors of its core.
+  for (const std::size_t rank : {0U, 1U, 2U}) EXPECT_EQ(assignment.ranks[rank], (Threads{{0, 2}})) << rank;
+  for (const std::size_t rank : {3U, 4U}) EXPECT_EQ(assignment.ranks[rank], (Threads{{1, 3}})) << rank;
+}
+
+TEST(ShareCoresTest, MasksOfTheLauncherAreRespected) {
+  const ProcessorSet low{0, 1};
+  const ProcessorSet high{2, 3};
+  const auto assignment =
+      share_cores({.cores = cores_of(4, 1), .masks = {high, low, high, low, high, low, high, low}});
+  ASSERT_EQ(assignment.ranks.size(), 8U);
+  EXPECT_EQ(assignment.ranks[0], (Threads{{2}}));
+  EXPECT_EQ(assignment.ranks[1], (Threads{{0}}));
+  EXPECT_EQ(assignment.ranks[6], (Threads{{3}}));
+  EXPECT_EQ(assignment.ranks[7], (Threads{{1}}));
+}
+
+TEST(ShareCoresTest, NothingWhereTheSystemMustPlaceThem) {
+  const auto why_not = [](int core_count, const std::vector<ProcessorSet>& masks) {
+    return share_cores({.cores = cores_of(core_count, 1), .masks = masks}).why_not;
+  };
+  const auto two = first_processors(2);
+  // Three on two cores: the system can let each of them have a core for a while.
+  EXPECT_EQ(why_not(2, {two, two, two}), "one thread per rank");
+  EXPECT_EQ(why_not(2, {two}), "one thread per rank");
+  // The launcher has bound them already.
+  EXPECT_EQ(why_not(2, {{0}, {0}, {0}, {1}, {1}, {1}}), "one thread per rank");
+  EXPECT_EQ(why_not(3, {two, two, two, two, {1, 2}}),
+            "the launcher lets ranks run on overlapping, but different processors");
+}
+
+TEST(DescribeBindingTest, SharedCoresAreNotCalledCoresOfTheirOwn) {
+  EXPECT_EQ(
+      describe_binding({.is_bound = true, .shares_cores = true, .why_not = "", .ranks = {{"0"}, {"0"}}}),
+      "each rank to a core that it shares with others: rank 0 on 0; rank 1 on 0");
+}
+
 TEST(DescribeBindingTest, OneLineAlsoForManyRanks) {
   BindingResult facts{.is_bound = true, .why_not = "", .ranks = {{"0", "1"}, {"2", "3"}}};
   EXPECT_EQ(describe_binding(facts), "each thread to a core of its own: rank 0 on 0 1; rank 1 on 2 3");

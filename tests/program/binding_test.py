@@ -62,6 +62,20 @@ class BindingTest(ProgramTest):
                 warned = any("exceed the cores" in warning for warning in document["warnings"])
                 self.assertEqual(warned, thread_count > 1 and rank_count * thread_count > node["cores"])
 
+    def test_ranks_that_outnumber_the_cores_share_them_evenly(self):
+        allowed = os.sched_getaffinity(0)
+        self.addCleanup(os.sched_setaffinity, 0, allowed)
+        os.sched_setaffinity(0, set(sorted(allowed)[:2]))
+        environment = self.document_of(6, "run", "--class", "S", "--grid", "2x3")["environment"]
+        used = [frozenset(processors_of(rank["threads"][0])) for rank in environment["binding"]]
+        cores = environment["nodes"][0]["cores"]
+        self.assertEqual(environment["thread_binding"]["is_bound"], cores == 2, environment["thread_binding"])
+        if cores == 2:
+            self.assertEqual([used.count(one) for one in used], 6 * [3])
+            self.assertEqual(len(set(used[:3])), 1, "neighbours share a core")
+        free = self.document_of(6, "run", "--class", "S", "--grid", "2x3", "--bind", "none")["environment"]
+        self.assertFalse(free["thread_binding"]["is_bound"])
+
     def test_none_binds_nothing(self):
         document = self.document_of(1, "run", "--class", "S", "--threads", "2", "--bind", "none")
         self.assertEqual(
