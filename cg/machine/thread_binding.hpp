@@ -9,10 +9,10 @@
 // away from a busy core (two programs that bind would both begin with the first core).
 //
 // Ranks of one thread that outnumber the cores at least two to one are bound, too, the same number to each
-// core. They wait for each other some thousand times a second, and the system, which places each of them
-// anew when it wakes, leaves one core idle while ranks queue on another. Class A, 16 ranks on 2 cores (AMD
-// EPYC Zen 5, virtual machine, 2026-11), bound against not bound, seconds: shared 1x16 0.18 and 0.21, 4x4 0.25
-// and 0.30; two-sided 4x4 0.52 and 0.71. Waking an idle core takes 27 to 32 us there, a switch on one core 2.7.
+// core. Class A, 16 ranks on 2 cores (AMD EPYC Zen 5, virtual machine, 2026-11), bound against not bound,
+// seconds: shared 1x16 0.18 and 0.21, 4x4 0.25 and 0.30; two-sided 4x4 0.52 and 0.71. The cause was not
+// measured; a likely one is that the system, which places a rank anew when it wakes, lets a core go idle:
+// waking a rank on an idle core takes 27 to 32 us there, on the same core 2.7.
 
 #include <string>
 #include <vector>
