@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "cg/base/agreement.hpp"
-#include "cg/base/values.hpp"
+#include "cg/files/cached_matrix.hpp"
 #include "cg/files/line_blocks.hpp"
 #include "cg/files/market_text.hpp"
 
@@ -15,6 +15,12 @@ namespace cg2d {
 namespace {
 
 constexpr std::int64_t nowhere = std::numeric_limits<std::int64_t>::max();
+
+/// The name of a file without its folders.
+std::string name_of(const std::string& path) {
+  const auto slash = path.rfind('/');
+  return slash == std::string::npos ? path : path.substr(slash + 1);
+}
 
 /// The first line that a rank could not parse.
 struct Fault {
@@ -66,7 +72,7 @@ class MarketReading {
   MarketReading(const MatrixFileOptions& options, comm::RankGroup& group)
       : options_(options), group_(group), agreement_(group) {}
 
-  StoredMatrix read() {
+  std::unique_ptr<StoredMatrix> read() {
     agreement_.attempt([&] { located_ = read_market_header(options_.path); });
     agreement_.reach();
     agree_on(group_, [&] { require_square(); });
@@ -76,9 +82,7 @@ class MarketReading {
     auto store = collector.finish();
     agreement_.reach();
     require_complete();
-    const auto slash = options_.path.rfind('/');
-    const auto name = slash == std::string::npos ? options_.path : options_.path.substr(slash + 1);
-    return {std::move(store), name, permutation_, group_};
+    return std::make_unique<StoredMatrix>(std::move(store), name_of(options_.path), permutation_, group_);
   }
 
  private:
@@ -169,8 +173,23 @@ class MarketReading {
 
 }  // namespace
 
-StoredMatrix read_matrix(const MatrixFileOptions& options, comm::RankGroup& group) {
+std::unique_ptr<StoredMatrix> read_market_matrix(const MatrixFileOptions& options, comm::RankGroup& group) {
   return MarketReading(options, group).read();
+}
+
+std::unique_ptr<SystemMatrix> open_matrix(const MatrixFileOptions& options, comm::RankGroup& group) {
+  bool is_cache = false;
+  agree_on(group, [&] { is_cache = is_cache_file(options.path); });
+  if (!is_cache) return read_market_matrix(options, group);
+  auto cached = std::make_unique<CachedMatrix>(options.path, name_of(options.path), group);
+  if (!options.permutation_seed) return cached;
+  const RandomPermutation permutation(cached->order(), *options.permutation_seed);
+  EntryCollector collector(cached->order(), group);
+  Agreement agreement(group);
+  agreement.attempt([&] { cached->add_share(collector, permutation, group.rank(), group.size()); });
+  auto store = collector.finish();
+  agreement.reach();
+  return std::make_unique<StoredMatrix>(std::move(store), name_of(options.path), permutation, group);
 }
 
 }  // namespace cg2d

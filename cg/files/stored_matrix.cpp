@@ -8,7 +8,6 @@
 #include <cstring>
 #include <functional>
 #include <limits>
-#include <map>
 #include <utility>
 
 #include "cg/base/errors.hpp"
@@ -103,8 +102,11 @@ StoredMatrix::StoredMatrix(EntryStore store, std::string name, std::optional<Ran
     : store_(std::move(store)), name_(std::move(name)), permutation_(permutation) {
   survey();
   nonzero_count_ = group.sum(store_.entry_count());
-  is_symmetric_ = sum_of_words(group, asymmetry_hash_) == 0;
-  facts_ = count_facts(group);
+  std::vector<std::uint32_t> lengths;
+  for_each_row([&](std::int64_t /*row*/, std::size_t local) { lengths.push_back(row_lengths_[local]); });
+  facts_ = facts_of_rows({.name = name_, .order = order()}, lengths, pattern_sum_, group);
+  pattern_sum_ = sum_of_words(group, pattern_sum_);
+  asymmetry_sum_ = sum_of_words(group, asymmetry_sum_);
 }
 
 /// One pass over all entries. A pair of mirrored entries that are equal leaves nothing in the sum of asymmetry:
@@ -120,36 +122,16 @@ void StoredMatrix::survey() {
       for (std::size_t k = 0; k < part.columns.size(); ++k) {
         const std::int64_t column = part.columns[k];
         const auto place = mixed_bits(pair_of(std::min(part.row, column), std::max(part.row, column)));
-        pattern_hash_ += place;
+        pattern_sum_ += place;
         if (column == part.row) {
           diagonal_[local] = part.values[k];
         } else if (part.values[k] != 0.0) {
           const auto entry = mixed_bits(place ^ std::bit_cast<std::uint64_t>(part.values[k]));
-          asymmetry_hash_ += column < part.row ? entry : -entry;
+          asymmetry_sum_ += column < part.row ? entry : -entry;
         }
       }
     });
   }
-}
-
-MatrixFacts StoredMatrix::count_facts(comm::RankGroup& group) const {
-  std::map<std::uint32_t, std::int64_t> rows_of_length;
-  for_each_row([&](std::int64_t /*row*/, std::size_t local) { ++rows_of_length[row_lengths_[local]]; });
-  std::vector<std::int64_t> pairs;
-  for (const auto& [length, count] : rows_of_length) pairs.insert(pairs.end(), {length, count});
-  std::vector<std::int64_t> counts;
-  for (const auto& theirs : group.gather_all(std::span<const std::int64_t>(pairs))) {
-    for (std::size_t k = 0; k < theirs.size(); k += 2) {
-      const auto length = static_cast<std::size_t>(theirs[k]);
-      counts.resize(std::max(counts.size(), length + 1));
-      counts[length] += theirs[k + 1];
-    }
-  }
-  return counted_facts(
-      {.name = name_,
-       .order = order(),
-       .pattern_hash = mixed_bits(sum_of_words(group, pattern_hash_) ^ static_cast<std::uint64_t>(order()))},
-      counts);
 }
 
 // ---------------------------------------------------------------- checks
@@ -168,18 +150,10 @@ struct DifferentPair {
   }
 };
 
-template <typename T>
-T least_of_all(comm::RankGroup& group, const T& mine) {
-  T least = mine;
-  for (const auto& theirs : group.gather_all(std::span<const T>(&mine, 1)))
-    least = std::min(least, theirs[0]);
-  return least;
-}
-
 }  // namespace
 
 void StoredMatrix::require_symmetric(comm::RankGroup& group) const {
-  if (is_symmetric_) return;
+  if (asymmetry_sum_ == 0) return;
   DifferentPair first;
   // An entry (row, column) of another rank, and the own entry at its mirrored place.
   const auto compare = [&](std::int64_t row, std::int64_t column, double value) {
@@ -210,7 +184,8 @@ void StoredMatrix::require_symmetric(comm::RankGroup& group) const {
     });
   }
   rounds.finish();
-  first = least_of_all(group, first);
+  for (const auto& theirs : group.gather_all(std::span<const DifferentPair>(&first, 1)))
+    first = std::min(first, theirs.front());
   throw RunError(
       ExitCode::bad_data,
       fmt::format("{}: not symmetric: entry ({}, {}) is {}, entry ({}, {}) is {}; conjugate gradients "
@@ -220,23 +195,12 @@ void StoredMatrix::require_symmetric(comm::RankGroup& group) const {
 }
 
 void StoredMatrix::require_positive_diagonal(comm::RankGroup& group) const {
-  constexpr auto none = std::numeric_limits<std::int64_t>::max();
-  std::pair<std::int64_t, double> first{none, 0.0};
+  DiagonalEntry lowest{.row = order()};
   for_each_row([&](std::int64_t row, std::size_t local) {
-    if (!(diagonal_[local] > 0.0)) first = std::min(first, std::pair(original(row), diagonal_[local]));
+    if (!(diagonal_[local] > 0.0) && original(row) < lowest.row)
+      lowest = {.row = original(row), .value = diagonal_[local]};
   });
-  struct Found {
-    std::int64_t row;
-    double value;
-    bool operator<(const Found& other) const { return row < other.row; }
-  };
-  const auto least = least_of_all(group, Found{.row = first.first, .value = first.second});
-  if (least.row == none) return;
-  throw RunError(
-      ExitCode::not_positive_definite,
-      fmt::format("{}: not positive definite: the diagonal entry of row {} is {}; it must be greater "
-                  "than 0 (if -A is meant, change the sign of A and b)",
-                  name_, least.row + 1, least.value));
+  require_no_such_row(name_, order(), lowest, group);
 }
 
 HugePageVector StoredMatrix::diagonal(const comm::BlockLayout& layout, comm::RankGroup& group) const {
@@ -269,7 +233,7 @@ std::vector<std::int64_t> StoredMatrix::balanced_piece_starts(int piece_count, c
     if (deal.owner_of(row) != store_.rank()) continue;
     double weight_before = before[static_cast<std::size_t>(bucket)];
     const auto end = std::min(row + deal.rows_per_bucket(), order());
-    // As BlockLayout::weighted(): the first index whose middle of weight lies beyond the goal.
+    // As in a weighted layout: the first index whose middle of weight lies beyond the goal.
     for (; row < end && weight_before + 0.5 * row_lengths_[local_row(row)] < goal; ++row)
       weight_before += row_lengths_[local_row(row)];
     own_borders.insert(own_borders.end(), {k, row});

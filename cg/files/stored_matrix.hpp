@@ -13,8 +13,8 @@
 #include "cg/base/process_memory.hpp"
 #include "cg/files/entry_store.hpp"
 #include "cg/files/permutation.hpp"
+#include "cg/files/system_matrix.hpp"
 #include "cg/matrix/matrix_facts.hpp"
-#include "cg/matrix/matrix_source.hpp"
 #include "comm/block_layout.hpp"
 #include "comm/rank_group.hpp"
 #include "kernels/csr_block.hpp"
@@ -41,9 +41,8 @@ class EntryCollector {
   std::unique_ptr<Rounds> rounds_;
 };
 
-/// The sealed rows of a square matrix. Holds no reference to the group. Collective: making it, build(), take(), the
-/// checks and everything that gets a group.
-class StoredMatrix final : public MatrixSource {
+/// A matrix whose sealed rows the ranks hold. Holds no reference to the group. Making it is collective.
+class StoredMatrix final : public SystemMatrix {
  public:
   /// name: for people, such as that of the file. permutation: the order in which rows and columns were stored;
   /// messages name the original ones.
@@ -54,39 +53,32 @@ class StoredMatrix final : public MatrixSource {
   [[nodiscard]] SourcePlan plan(const comm::BlockLayout& layout) const override;
   [[nodiscard]] SourcedBlock build(const comm::BlockLayout& layout, comm::RankGroup& group,
                                    int thread_count) const override;
-  /// The same as build(), and the last: the rows are given back to the system while the block grows, so that
-  /// both together take little more than one. Afterwards there are no rows.
-  [[nodiscard]] kernels::CsrBlock take(const comm::BlockLayout& layout, comm::RankGroup& group);
-
-  /// Throws RunError (bad_data) that names the first pair of entries that differ, and both values. Cost: nothing,
-  /// since mixed sums of both triangles were compared when the matrix was made; only where they differ a search for
-  /// each entry. Two different triangles pass with a probability of 2^-64.
-  void require_symmetric(comm::RankGroup& group) const;
-  /// Throws RunError (not_positive_definite) that names the first row without a positive diagonal entry.
-  void require_positive_diagonal(comm::RankGroup& group) const;
-
-  /// This rank's piece of the diagonal.
-  [[nodiscard]] HugePageVector diagonal(const comm::BlockLayout& layout, comm::RankGroup& group) const;
-  /// Borders of pieces of about equal numbers of nonzeros, as BlockLayout::weighted() cuts by the lengths of the
-  /// rows; no rank holds all of these.
+  /// The rows are given back to the system while the block grows, so that both together take little more than one.
+  [[nodiscard]] kernels::CsrBlock take(const comm::BlockLayout& layout, comm::RankGroup& group) override;
+  /// Cost: nothing, since mixed sums of both triangles were compared when the matrix was made; only where they differ
+  /// a search for each entry. Two different triangles pass with a probability of 2^-64.
+  void require_symmetric(comm::RankGroup& group) const override;
+  void require_positive_diagonal(comm::RankGroup& group) const override;
+  [[nodiscard]] HugePageVector diagonal(const comm::BlockLayout& layout,
+                                        comm::RankGroup& group) const override;
+  /// No rank holds the lengths of all rows.
   [[nodiscard]] std::vector<std::int64_t> balanced_piece_starts(int piece_count,
-                                                                comm::RankGroup& group) const;
-  /// The cut that make_layout() takes from now on; empty: equal numbers of rows.
-  void set_piece_starts(std::vector<std::int64_t> piece_starts) {
+                                                                comm::RankGroup& group) const override;
+  void set_piece_starts(std::vector<std::int64_t> piece_starts) override {
     facts_.piece_starts = std::move(piece_starts);
   }
-  /// The nonzeros of each rank's block in a layout.
   [[nodiscard]] std::vector<std::int64_t> nonzeros_of_blocks(const comm::BlockLayout& layout,
-                                                             comm::RankGroup& group) const;
+                                                             comm::RankGroup& group) const override;
 
-  [[nodiscard]] std::int64_t order() const { return store_.deal().order(); }
-  [[nodiscard]] std::int64_t nonzero_count() const { return nonzero_count_; }
+  [[nodiscard]] std::int64_t order() const override { return store_.deal().order(); }
+  [[nodiscard]] std::int64_t nonzero_count() const override { return nonzero_count_; }
+  [[nodiscard]] const std::optional<RandomPermutation>& permutation() const override { return permutation_; }
+  /// The sum over all entries of all ranks from which the hash of the facts' key follows.
+  [[nodiscard]] std::uint64_t pattern_sum() const { return pattern_sum_; }
   [[nodiscard]] const EntryStore& store() const { return store_; }
-  [[nodiscard]] const std::optional<RandomPermutation>& permutation() const { return permutation_; }
 
  private:
   void survey();
-  [[nodiscard]] MatrixFacts count_facts(comm::RankGroup& group) const;
   [[nodiscard]] std::size_t local_row(std::int64_t row) const {
     const auto& deal = store_.deal();
     const auto within = row - deal.first_row_of(deal.bucket_of(row));
@@ -105,10 +97,9 @@ class StoredMatrix final : public MatrixSource {
   std::optional<RandomPermutation> permutation_;
   std::vector<std::uint32_t> row_lengths_;  // of this rank's rows, by their local numbers
   std::vector<double> diagonal_;            // likewise
-  std::uint64_t pattern_hash_ = 0;          // of this rank's entries
-  std::uint64_t asymmetry_hash_ = 0;        // likewise; the sum over all ranks of a symmetric matrix is 0
+  std::uint64_t pattern_sum_ = 0;           // over the entries of all ranks
+  std::uint64_t asymmetry_sum_ = 0;         // likewise: 0 for a symmetric matrix
   std::int64_t nonzero_count_ = 0;          // of all ranks
-  bool is_symmetric_ = false;
   MatrixFacts facts_;
 };
 

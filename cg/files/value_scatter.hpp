@@ -55,20 +55,20 @@ class RangeOwners {
 };
 
 /// Sends elements to their owners: produce(put) calls put(index, value) for each element that this rank has.
-/// Returns this rank's range; elements that nobody puts are 0. Collective. Throws MpiError, std::bad_alloc.
+/// Returns this rank's range; elements that nobody puts are 0, those that are put twice are summed. Collective. Throws MpiError, std::bad_alloc.
 template <typename Produce>
 HugePageVector scattered(const RangeOwners& owners, comm::RankGroup& group, const Produce& produce) {
   const auto mine = owners.range_of(group.rank());
   HugePageVector values(static_cast<std::size_t>(mine.size()));
   const auto receive = [&](std::span<const std::uint64_t> words) {
     for (std::size_t k = 0; k < words.size(); k += 2)
-      values[static_cast<std::size_t>(words[k]) - static_cast<std::size_t>(mine.begin)] =
+      values[static_cast<std::size_t>(words[k]) - static_cast<std::size_t>(mine.begin)] +=
           std::bit_cast<double>(words[k + 1]);
   };
   WordRounds rounds(group, receive);
   produce([&](std::int64_t index, double value) {
     if (mine.contains(index)) {
-      values[static_cast<std::size_t>(index - mine.begin)] = value;
+      values[static_cast<std::size_t>(index - mine.begin)] += value;
       return;
     }
     auto& buffer = rounds.to(owners.owner_of(index), 2);

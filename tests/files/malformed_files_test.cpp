@@ -210,7 +210,7 @@ class MalformedFilesTest : public testing::Test {
     group().barrier();
     std::string message;
     try {
-      read_matrix({.path = path_}, group());
+      static_cast<void>(read_market_matrix({.path = path_}, group()));
       message = "no error";
     } catch (const RunError& error) {
       EXPECT_EQ(error.code(), ExitCode::bad_data);

@@ -60,7 +60,7 @@ class MatrixFileTest : public testing::Test {
     group().barrier();
     auto all_options = options;
     all_options.path = path_;
-    return entries_of(read_matrix(all_options, group()));
+    return entries_of(*read_market_matrix(all_options, group()));
   }
 
   std::string path_;

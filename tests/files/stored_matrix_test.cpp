@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <memory>
 #include <random>
 #include <string>
 #include <utility>
@@ -53,12 +54,12 @@ Reference summed(const std::vector<Entry>& entries) {
 }
 
 /// Every rank adds each P-th entry.
-StoredMatrix stored(std::int64_t n, const std::vector<Entry>& entries) {
+std::unique_ptr<StoredMatrix> stored(std::int64_t n, const std::vector<Entry>& entries) {
   EntryCollector collector(n, group());
   for (std::size_t k = static_cast<std::size_t>(group().rank()); k < entries.size();
        k += static_cast<std::size_t>(group().size()))
     collector.add(entries[k].place.first, entries[k].place.second, entries[k].value);
-  return {collector.finish(), "test", std::nullopt, group()};
+  return std::make_unique<StoredMatrix>(collector.finish(), "test", std::nullopt, group());
 }
 
 /// The block holds what the matrix has there, columns rising, and nothing else.
@@ -91,20 +92,20 @@ TEST(StoredMatrixTest, GivesTheBlocksOfEveryGridAndCut) {
   for (const std::int64_t n : {1, 2, 7, 97, 1400}) {
     const auto entries = symmetric_entries(n);
     const auto reference = summed(entries);
-    auto matrix = stored(n, entries);
-    EXPECT_EQ(matrix.nonzero_count(), std::ssize(reference));
+    const auto matrix = stored(n, entries);
+    EXPECT_EQ(matrix->nonzero_count(), std::ssize(reference));
     for (const auto& grid : comm::factorizations(group().size())) {
       for (const auto& named : test::layouts_of(n, grid)) {
         SCOPED_TRACE(test::describe(named));
-        expect_block(matrix.build(named.layout, group(), 1).block, named.layout, reference);
-        const auto counts = matrix.nonzeros_of_blocks(named.layout, group());
+        expect_block(matrix->build(named.layout, group(), 1).block, named.layout, reference);
+        const auto counts = matrix->nonzeros_of_blocks(named.layout, group());
         EXPECT_EQ(counts[static_cast<std::size_t>(group().rank())],
-                  matrix.build(named.layout, group(), 1).block.nonzero_count());
+                  matrix->build(named.layout, group(), 1).block.nonzero_count());
       }
     }
     const auto last = test::layouts_of(n, comm::factorizations(group().size()).front()).front().layout;
-    expect_block(matrix.take(last, group()), last, reference);
-    EXPECT_EQ(matrix.store().entry_count(), 0) << "the rows are gone";
+    expect_block(matrix->take(last, group()), last, reference);
+    EXPECT_EQ(matrix->store().entry_count(), 0) << "the rows are gone";
   }
 }
 
@@ -122,7 +123,7 @@ TEST(StoredMatrixTest, RowsLongerThanAMessageAndAChunkComeWhole) {
   const auto matrix = stored(n, entries);
   for (const auto& grid : comm::factorizations(group().size())) {
     const auto layout = comm::BlockLayout::even(n, grid);
-    expect_block(matrix.build(layout, group(), 1).block, layout, reference);
+    expect_block(matrix->build(layout, group(), 1).block, layout, reference);
   }
 }
 
@@ -132,7 +133,7 @@ TEST(StoredMatrixTest, SumsDoNotDependOnTheOrderOfArrival) {
   const auto layout = comm::BlockLayout::even(2, comm::factorizations(group().size()).front());
   for (int k = 0; k < 3; ++k) {
     std::rotate(entries.begin(), entries.begin() + 1, entries.begin() + 3);
-    const auto diagonal = stored(2, entries).diagonal(layout, group());
+    const auto diagonal = stored(2, entries)->diagonal(layout, group());
     const auto piece = layout.piece(layout.column_piece_of(group().rank()));
     if (piece.contains(0)) {
       EXPECT_EQ(diagonal[0], -1e16 + 1.0 + 1e16);
@@ -148,7 +149,7 @@ TEST(StoredMatrixTest, TheDiagonalComesToTheOwnersOfPieces) {
   for (const auto& grid : comm::factorizations(group().size())) {
     for (const auto& named : test::layouts_of(n, grid)) {
       SCOPED_TRACE(test::describe(named));
-      const auto diagonal = matrix.diagonal(named.layout, group());
+      const auto diagonal = matrix->diagonal(named.layout, group());
       const auto piece = named.layout.piece(named.layout.column_piece_of(group().rank()));
       EXPECT_EQ(std::ssize(diagonal), piece.size());
       for (std::int64_t k = piece.begin; k < piece.end; ++k) {
@@ -167,7 +168,7 @@ TEST(StoredMatrixTest, BalancedPiecesAreThoseOfTheWeightedLayout) {
     std::vector<std::int64_t> lengths(static_cast<std::size_t>(n));
     for (const auto& [place, value] : summed(entries)) ++lengths[static_cast<std::size_t>(place.first)];
     const auto matrix = stored(n, entries);
-    const auto starts = matrix.balanced_piece_starts(group().size(), group());
+    const auto starts = matrix->balanced_piece_starts(group().size(), group());
     const comm::ProcessGrid grid{.columns = 1, .rows = group().size()};
     const auto expected = comm::BlockLayout::weighted(lengths, grid);
     for (int k = 0; k < group().size(); ++k)
@@ -179,14 +180,14 @@ TEST(StoredMatrixTest, BalancedPiecesAreThoseOfTheWeightedLayout) {
 TEST(StoredMatrixTest, TheFirstPairThatDiffersIsNamedWithBothValues) {
   constexpr std::int64_t n = 300;
   auto entries = symmetric_entries(n);
-  stored(n, entries).require_symmetric(group());
+  stored(n, entries)->require_symmetric(group());
   // Changed twice, far from each other; the later one has one entry only.
   entries.push_back({{250, 3}, 1000.0});
   const double lower = summed(entries)[{201, 77}];
   entries.push_back({{77, 201}, 0.125});
   const double upper = summed(entries)[{77, 201}];
   try {
-    stored(n, entries).require_symmetric(group());
+    stored(n, entries)->require_symmetric(group());
     ADD_FAILURE() << "passed";
   } catch (const RunError& error) {
     EXPECT_EQ(error.code(), ExitCode::bad_data);
@@ -199,13 +200,13 @@ TEST(StoredMatrixTest, TheFirstPairThatDiffersIsNamedWithBothValues) {
 
 TEST(StoredMatrixTest, StoredZerosNeedNoPartner) {
   const std::vector<Entry> entries{{{0, 0}, 1.0}, {{1, 1}, 1.0}, {{0, 1}, 0.0}};
-  EXPECT_NO_THROW(stored(2, entries).require_symmetric(group()));
+  EXPECT_NO_THROW(stored(2, entries)->require_symmetric(group()));
 }
 
 TEST(StoredMatrixTest, TheFirstRowWithoutAPositiveDiagonalIsNamed) {
   const std::vector<Entry> entries{{{0, 0}, 1.0}, {{1, 1}, 2.0}, {{2, 2}, -3.0}, {{4, 4}, 1.0}};
   try {
-    stored(5, entries).require_positive_diagonal(group());
+    stored(5, entries)->require_positive_diagonal(group());
     ADD_FAILURE() << "passed";
   } catch (const RunError& error) {
     EXPECT_EQ(error.code(), ExitCode::not_positive_definite);
@@ -217,14 +218,14 @@ TEST(StoredMatrixTest, TheFirstRowWithoutAPositiveDiagonalIsNamed) {
 
 TEST(StoredMatrixTest, TheFactsAreThoseOfTheRows) {
   const std::vector<Entry> entries{{{0, 0}, 1.0}, {{1, 1}, 2.0}, {{0, 1}, 1.0}, {{1, 0}, 1.0}, {{2, 2}, 1.0}};
-  const auto facts = stored(4, entries).facts();
+  const auto facts = stored(4, entries)->facts();
   EXPECT_EQ(facts.key.order, 4);
   EXPECT_EQ(facts.key.name, "test");
   EXPECT_DOUBLE_EQ(facts.nonzero_count, 5.0);
   EXPECT_EQ(facts.row_lengths(1).share, (std::vector<double>{0.25, 0.25, 0.5}));
   auto other = entries;
   other.back().place = {3, 3};
-  EXPECT_FALSE(stored(4, other).facts().key == facts.key) << "nonzeros in other places";
+  EXPECT_FALSE(stored(4, other)->facts().key == facts.key) << "nonzeros in other places";
 }
 
 TEST(RandomPermutationTest, IsAPermutationWithItsInverse) {
