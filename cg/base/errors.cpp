@@ -8,17 +8,20 @@ namespace cg2d {
 
 namespace {
 
-constexpr std::array<std::pair<ExitCode, std::string_view>, 12> code_names{
+constexpr std::array<std::pair<ExitCode, std::string_view>, 15> code_names{
     {{ExitCode::success, "success"},
      {ExitCode::regression, "regression"},
      {ExitCode::undecided, "undecided"},
      {ExitCode::usage, "usage-error"},
+     {ExitCode::bad_data, "bad-data"},
      {ExitCode::unavailable, "unavailable"},
      {ExitCode::internal, "internal-error"},
      {ExitCode::memory, "not-enough-memory"},
      {ExitCode::cannot_create, "cannot-create-output"},
      {ExitCode::cannot_write, "cannot-write-output"},
      {ExitCode::interrupted, "interrupted"},
+     {ExitCode::not_positive_definite, "not-positive-definite"},
+     {ExitCode::not_converged, "not-converged"},
      {ExitCode::verification_failed, "verification-failed"},
      {ExitCode::not_finite, "not-finite"}}};
 

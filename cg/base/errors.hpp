@@ -14,6 +14,7 @@ enum class ExitCode {
   regression = 1,      ///< cg2d compare found something that became slower
   undecided = 2,       ///< cg2d compare found none, and cannot exclude one: too few or too noisy rounds
   usage = 64,          ///< bad option, bad problem, grid that does not match the ranks
+  bad_data = 65,       ///< a file that is not what it should be, or a matrix that is not symmetric
   unavailable = 69,    ///< a kernel, transport, ... requested by name can't serve on this machine
   internal = 70,       ///< a defect of cg2d
   memory = 71,         ///< not enough memory
@@ -21,6 +22,8 @@ enum class ExitCode {
   cannot_write = 74,   ///< output cannot be written to its end
   interrupted = 75,    ///< SIGINT or SIGTERM
   try_again = 75,      ///< a measurement that other load on the machine disturbed; not the code of a run
+  not_positive_definite = 80,  ///< the matrix of `cg2d solve`
+  not_converged = 81,        ///< `cg2d solve`: the limit of iterations, or stagnation
   verification_failed = 82,  ///< zeta differs from the reference
   not_finite = 84,           ///< NaN or infinity in the computation
 };

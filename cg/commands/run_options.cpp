@@ -102,10 +102,7 @@ void add_plan_options(CLI::App& run, RunArguments& arguments) {
 
 void check_options(const RunOptions& options) {
   require_known("--format", options.format, names_of(report_format_table()));
-  require_not_negative("--cvl", options.tuning.critical_vector_length);
-  require_not_negative("--prefetch", options.tuning.prefetch_distance);
-  if (const auto width = options.tuning.block_width; width && !kernels::is_block_width(*width))
-    throw InputError(fmt::format("--block-width {}: must be a power of two within 64 ... 65536", *width));
+  check_tuning(options.tuning);
   require_within("--repeat", options.repeat_count, std::numeric_limits<int>::max());
   if (options.configuration.has_grid() && options.open_grid.columns)
     throw InputError("--px and --grid both name a grid: give one of them");

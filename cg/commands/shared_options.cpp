@@ -169,6 +169,13 @@ void add_host_name_option(CLI::App& parser, bool& names_hosts) {
                   "name hosts in the result; otherwise they are node 0, node 1, ...");
 }
 
+void check_tuning(const kernels::Tuning& tuning) {
+  require_not_negative("--cvl", tuning.critical_vector_length);
+  require_not_negative("--prefetch", tuning.prefetch_distance);
+  if (const auto width = tuning.block_width; width && !kernels::is_block_width(*width))
+    throw InputError(fmt::format("--block-width {}: must be a power of two within 64 ... 65536", *width));
+}
+
 void check_profile(const ProfileSource& profile) {
   if (!profile.is_used && !profile.path.empty())
     throw InputError("--no-profile and --profile contradict each other: give one of them");

@@ -107,6 +107,9 @@ void add_bind_option(CLI::App& parser, std::string& word);
 /// --hostname.
 void add_host_name_option(CLI::App& parser, bool& names_hosts);
 
+/// Throws InputError for settings of a kernel that are out of range.
+void check_tuning(const kernels::Tuning& tuning);
+
 /// Throws InputError for a profile that is named and not to be used.
 void check_profile(const ProfileSource& profile);
 

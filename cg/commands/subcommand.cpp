@@ -45,6 +45,8 @@ struct Candidate {
 
 // Rows, each defined in its own file.
 SubcommandRow run_subcommand();
+SubcommandRow solve_subcommand();
+SubcommandRow convert_subcommand();
 SubcommandRow tune_subcommand();
 SubcommandRow sweep_subcommand();
 SubcommandRow scaling_subcommand();
@@ -55,9 +57,10 @@ SubcommandRow compare_subcommand();
 SubcommandRow export_subcommand();
 
 std::span<const SubcommandRow> subcommand_table() {
-  static const std::array table{run_subcommand(),      tune_subcommand(),    sweep_subcommand(),
-                                compare_subcommand(),  export_subcommand(),  model_subcommand(),
-                                pingpong_subcommand(), scaling_subcommand(), events_subcommand()};
+  static const std::array table{run_subcommand(),     solve_subcommand(), convert_subcommand(),
+                                tune_subcommand(),    sweep_subcommand(), compare_subcommand(),
+                                export_subcommand(),  model_subcommand(), pingpong_subcommand(),
+                                scaling_subcommand(), events_subcommand()};
   return table;
 }
 

@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "cg/matrix/problem.hpp"
 #include "cg/matrix/row_lengths.hpp"
@@ -33,6 +34,9 @@ struct MatrixFacts {
   double nonzero_count = 0.0;  ///< of the whole matrix, expected or counted
   /// The expected rows of blocks of 1 / column_block_count of the columns.
   std::function<RowLengthDistribution(int column_block_count)> row_lengths{};
+  /// Borders of the pieces of this matrix, for as many pieces as there are ranks; empty: pieces of equal numbers
+  /// of rows.
+  std::vector<std::int64_t> piece_starts{};
 };
 
 /// The key of an NPB matrix. Where class_name is no class with these numbers, the name becomes "U(n 1400,

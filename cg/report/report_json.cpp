@@ -5,6 +5,7 @@
 
 #include "cg/base/json_values.hpp"
 #include "cg/report/build_info.hpp"
+#include "cg/report/phase_table.hpp"
 #include "cg/report/report.hpp"
 #include "cg/report/report_counters.hpp"
 #include "cg/report/report_origin.hpp"
@@ -131,45 +132,6 @@ Json outer_steps_json(const RunReport& report) {
   return json;
 }
 
-Json phases_json(const RunReport& report) {
-  const auto& repeat = median_repeat(report);
-  Json ranks = Json::array();
-  for (std::size_t rank = 0; rank < repeat.ranks.size(); ++rank) {
-    const auto& times = repeat.ranks[rank];
-    Json phases = Json::object();
-    for (std::size_t index = 0; index < phase_count; ++index) {
-      const auto& record = times.phases[index];
-      comm::Traffic sent;
-      if (const auto operation = operation_of(phase_at(index)))
-        sent = times.sent[static_cast<std::size_t>(*operation)];
-      phases[std::string(phase_name(phase_at(index)))] = {
-          {"clocks", record.clocks},
-          {"seconds", static_cast<double>(record.clocks) / report.ranks[rank].ticks_per_second},
-          {"waited_clocks", record.waited_clocks},
-          {"calls", record.calls},
-          {"messages", sent.message_count},
-          {"bytes", sent.byte_count}};
-    }
-    if (report.configuration.overlaps) {
-      const auto hidden = times.phases[static_cast<std::size_t>(Phase::collection)].hidden_clocks;
-      phases[std::string(phase_name(Phase::collection))]["hidden_clocks"] = hidden;
-    }
-    ranks.push_back({{"rank", rank},
-                     {"process_column", report.configuration.grid.column_of(static_cast<int>(rank))},
-                     {"process_row", report.configuration.grid.row_of(static_cast<int>(rank))},
-                     {"region_clocks", times.region_clocks},
-                     {"region_s", times.region_s},
-                     {"clocks_per_second", report.ranks[rank].ticks_per_second},
-                     {"phases", std::move(phases)}});
-  }
-  return {{"counter", cycle_counter_name()},
-          {"counter_is_invariant", cycle_counter_is_invariant()},
-          {"cg_steps", static_cast<std::int64_t>(report.problem.niter) * cg_steps_per_solve},
-          {"coverage", phase_coverage(repeat)},
-          {"timing_share", timing_share(report, repeat)},
-          {"ranks", std::move(ranks)}};
-}
-
 Json row_lengths_json(const RowLengths& lengths) {
   return {{"critical_vector_length", lengths.critical_vector_length},
           {"rows", lengths.row_count},
@@ -273,7 +235,7 @@ Json report_json(const RunReport& report) {
             {"result", has_result ? result_json(report) : Json(nullptr)},
             {"quiet", quiet_json(report)},
             {"outer_steps", outer_steps_json(report)},
-            {"phases", has_result && report.phases_timed ? phases_json(report) : Json(nullptr)},
+            {"phases", has_result && report.phases_timed ? phase_table_json(phases_of(report)) : Json(nullptr)},
             {"roofline", has_result ? roofline_json(report) : Json(nullptr)},
             {"counters", has_result ? counters_json(report) : Json(nullptr)}};
   if (report.prediction && has_result) json["prediction"] = prediction_json(*report.prediction);

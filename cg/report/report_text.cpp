@@ -7,6 +7,7 @@
 #include <iterator>
 
 #include "cg/base/values.hpp"
+#include "cg/report/phase_table.hpp"
 #include "cg/report/report.hpp"
 #include "cg/report/report_counters.hpp"
 #include "cg/report/report_origin.hpp"
@@ -218,85 +219,6 @@ std::string own_lines(const RunReport& report) {
   return text + origin_lines(report);
 }
 
-/// A row of the phase table: means over the ranks for one CG step; predicted: for the whole run.
-struct RowMeans {
-  double waited = 0.0;
-  double hidden = 0.0;
-  double messages = 0.0;
-  double bytes = 0.0;
-  double predicted_s = 0.0;
-
-  RowMeans& operator+=(const RowMeans& other) {
-    waited += other.waited;
-    hidden += other.hidden;
-    messages += other.messages;
-    bytes += other.bytes;
-    predicted_s += other.predicted_s;
-    return *this;
-  }
-};
-
-std::string phase_lines(const RunReport& report) {
-  const auto& repeat = median_repeat(report);
-  const auto rank_count = repeat.ranks.size();
-  const double steps = cg_step_count(report);
-  double region_mean = 0.0;
-  for (const auto& rank : repeat.ranks)
-    region_mean += static_cast<double>(rank.region_clocks) / static_cast<double>(rank_count);
-
-  std::string text = fmt::format(
-      " Phases: reference clocks per CG step ({}, {:.3f} GHz), over the ranks\n"
-      " {:<15} {:>7} {:>12} {:>12} {:>12} {:>9} {:>12}{} {:>9} {:>12}{}\n",
-      cycle_counter_name(), report.ranks.front().ticks_per_second / 1e9, "phase", "share", "minimum", "mean",
-      "maximum", "imbalance", "waiting", report.configuration.overlaps ? "       hidden" : "", "messages",
-      "bytes", report.prediction ? "    predicted" : "");
-  const auto mean = [&](auto count) {
-    return static_cast<double>(count) / steps / static_cast<double>(rank_count);
-  };
-  std::vector<double> clocks(rank_count);
-  std::vector<double> sums(rank_count, 0.0);
-  RowMeans all;
-  const auto row = [&](std::string_view name, const Spread& spread, const RowMeans& means) {
-    text += fmt::format(
-        " {:<15} {:>5.1f} % {:>12.0f} {:>12.0f} {:>12.0f} {:>7.1f} % {:>12.0f}{} {:>9.2f} {:>12.0f}{}\n",
-        name, 100.0 * spread.mean * steps / region_mean, spread.minimum, spread.mean, spread.maximum,
-        100.0 * spread.imbalance(), means.waited,
-        report.configuration.overlaps ? fmt::format(" {:>12.0f}", means.hidden) : "", means.messages,
-        means.bytes,
-        report.prediction
-            ? fmt::format(" {:>12.0f}", means.predicted_s * report.ranks.front().ticks_per_second / steps)
-            : "");
-  };
-  for (std::size_t index = 0; index < phase_count; ++index) {
-    RowMeans means;
-    if (report.prediction) means.predicted_s = report.prediction->phases[index];
-    const auto operation = operation_of(phase_at(index));
-    for (std::size_t rank = 0; rank < rank_count; ++rank) {
-      const auto& times = repeat.ranks[rank];
-      clocks[rank] = static_cast<double>(times.phases[index].clocks) / steps;
-      sums[rank] += clocks[rank];
-      means.waited += mean(times.phases[index].waited_clocks);
-      means.hidden += mean(times.phases[index].hidden_clocks);
-      if (!operation) continue;
-      const auto& sent = times.sent[static_cast<std::size_t>(*operation)];
-      means.messages += mean(sent.message_count);
-      means.bytes += mean(sent.byte_count);
-    }
-    row(phase_name(phase_at(index)), spread_of(clocks), means);
-    all += means;
-  }
-  row("all phases", spread_of(sums), all);
-  if (report.configuration.overlaps)
-    text += " hidden (mean clocks) = multiply while parts of the collection were under way: saved at most\n";
-  text += fmt::format(
-      " imbalance = maximum/mean - 1; waiting (mean clocks) is part of its phase; messages and bytes sent "
-      "per rank (mean)\n"
-      " Phases cover {:.2f} % of the timed region; timing them took {:.3f} % ({:.0f} clocks per scope)\n",
-      100.0 * phase_coverage(repeat), 100.0 * timing_share(report, repeat),
-      report.ranks.front().clocks_per_scope);
-  return text;
-}
-
 std::string write_text(const RunReport& report) {
   std::string text = "\n\n cg2d - NAS Parallel Benchmark CG on a virtual grid of ranks\n\n";
   if (!report.unfinished.empty()) text += fmt::format(" NOT COMPLETED: {}\n", report.reason);
@@ -307,7 +229,7 @@ std::string write_text(const RunReport& report) {
     text += own_lines(report);
     if (report.phases_timed) {
       text += '\n';
-      text += phase_lines(report);
+      text += phase_table_text(phases_of(report));
       text += roofline_text(report);
       text += counters_text(report);
     }

@@ -99,11 +99,11 @@ double phase_coverage(const RepeatReport& repeat) {
   });
 }
 
-double timing_share(const RunReport& report, const RepeatReport& repeat) {
+double timing_share(std::span<const RankResult> ranks, const RepeatReport& repeat) {
   return mean_over_ranks(repeat, [&](std::size_t rank, const RankTimes& times) {
     std::uint64_t readings = times.wait_count;
     for (const auto& record : times.phases) readings += record.calls;
-    return static_cast<double>(readings) * report.ranks[rank].clocks_per_scope /
+    return static_cast<double>(readings) * ranks[rank].clocks_per_scope /
            static_cast<double>(times.region_clocks);
   });
 }

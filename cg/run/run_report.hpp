@@ -150,6 +150,6 @@ Spread spread_of(std::span<const double> values);
 /// Share of the timed region that the phases cover, mean over ranks.
 double phase_coverage(const RepeatReport& repeat);
 /// Share of the timed region that reading the counter took, mean over ranks.
-double timing_share(const RunReport& report, const RepeatReport& repeat);
+double timing_share(std::span<const RankResult> ranks, const RepeatReport& repeat);
 
 }  // namespace cg2d

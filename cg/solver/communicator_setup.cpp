@@ -10,6 +10,7 @@
 namespace cg2d {
 
 comm::BlockLayout make_layout(const MatrixFacts& matrix, const Configuration& configuration) {
+  if (!matrix.piece_starts.empty()) return {configuration.grid, matrix.piece_starts};
   return equal_pieces(matrix.key.order, configuration.grid);
 }
 

@@ -13,8 +13,9 @@
 
 namespace cg2d {
 
-/// The cut of a matrix for a configuration, whose grid must be known: pieces of equal numbers of rows. Local,
-/// and the same on every rank. Throws std::invalid_argument for an empty grid.
+/// The cut of a matrix for a configuration, whose grid must be known: the pieces that its facts name, or else
+/// pieces of equal numbers of rows. Local, and the same on every rank. Throws std::invalid_argument for an empty
+/// grid, and for facts that name pieces for another number of ranks.
 comm::BlockLayout make_layout(const MatrixFacts& matrix, const Configuration& configuration);
 
 /// The cut of vectors that belong to no matrix, as measurements of messages move them: equal pieces.

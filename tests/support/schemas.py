@@ -1,4 +1,4 @@
-"""Validators for the results of studies, whose schemas refer to that of a run."""
+"""Validators for the results of studies and solves, whose schemas refer to that of a run."""
 
 import json
 
@@ -8,8 +8,13 @@ from program_runner import PROJECT, SCHEMA
 
 
 def study_validator(name):
-    """name: of a schema in cg/studies. That of a run is beside it where both are installed."""
-    path = PROJECT / "cg" / "studies" / name
+    """name: of a schema in cg/studies."""
+    return validator_of("studies", name)
+
+
+def validator_of(room, name):
+    """A schema beside which that of a run lies where both are installed."""
+    path = PROJECT / "cg" / room / name
     schema = json.loads(path.read_text())
     jsonschema.Draft202012Validator.check_schema(schema)
     beside = {path.with_name(SCHEMA.name).as_uri(): json.loads(SCHEMA.read_text())}

@@ -1,0 +1,63 @@
+// The command line of `cg2d convert`.
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <array>
+#include <string>
+
+#include "cg/base/output_file.hpp"
+#include "cg/base/progress.hpp"
+#include "cg/commands/shared_options.hpp"
+#include "cg/commands/subcommand.hpp"
+#include "cg/files/cached_matrix.hpp"
+#include "cg/files/matrix_file.hpp"
+
+namespace cg2d {
+namespace {
+
+struct ConvertOptions {
+  std::string source;
+  std::string target;
+  bool progress = false;  ///< asked for; a terminal gets it anyway
+};
+
+/// All ranks read and write. Collective.
+ExitCode convert(const ConvertOptions& options, comm::RankGroup& group) {
+  agree_on(group, [&] {
+    if (group.rank() == 0)
+      require_different_files(
+          std::array{FileOption{"FILE", options.source}, FileOption{"TARGET", options.target}});
+  });
+  const Progress progress(options.progress, group.rank());
+  progress.say(fmt::format("reading {}", options.source));
+  const auto matrix = read_market_matrix({.path = options.source}, group);
+  matrix->require_symmetric(group);
+  progress.say(fmt::format("writing {} nonzeros to {}", matrix->nonzero_count(), options.target));
+  write_cache(*matrix, options.target, group);
+  return ExitCode::success;
+}
+
+void add_convert_options(CLI::App& parser, ConvertOptions& options) {
+  parser.add_option("FILE", options.source, "matrix: Matrix Market, plain or compressed by gzip or zstd")
+      ->required()
+      ->check(file_name());
+  parser.add_option("TARGET", options.target, "the same matrix in binary form, such as A.cg2d")
+      ->required()
+      ->check(file_name());
+  parser.add_flag("--progress", options.progress, "progress on stderr (a terminal gets it anyway)");
+}
+
+Action convert_action(const ConvertOptions& options) {
+  return [options](comm::RankGroup& group) { return convert(options, group); };
+}
+
+}  // namespace
+
+SubcommandRow convert_subcommand() {
+  return {.name = "convert",
+          .description = "write a matrix in binary form, which cg2d solve reads much faster",
+          .declare = subcommand_with<ConvertOptions, add_convert_options, convert_action>};
+}
+
+}  // namespace cg2d

@@ -1,0 +1,387 @@
+#include "cg/files/cached_matrix.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <functional>
+#include <utility>
+
+#include "cg/base/agreement.hpp"
+#include "cg/base/output_file.hpp"
+#include "cg/files/crc32c.hpp"
+#include "cg/files/value_scatter.hpp"
+
+namespace cg2d {
+namespace {
+
+constexpr std::int64_t window_entries = std::int64_t{1} << 20;  // 12 MB at a time
+
+comm::IndexRange share_of(std::int64_t count, int rank, int rank_count) {
+  return {.begin = count * rank / rank_count, .end = count * (rank + 1) / rank_count};
+}
+
+// ---------------------------------------------------------------- writing
+
+/// A file that all ranks write, under a temporary name until it is complete.
+class SharedOutput {
+ public:
+  SharedOutput(std::string path, comm::RankGroup& group) : path_(std::move(path)), group_(group) {
+    agree_on(group, [&] {
+      if (group.rank() == 0) create();
+    });
+    temporary_path_ = group.broadcast(temporary_path_);
+    agree_on(group, [&] {
+      if (group.rank() != 0) descriptor_ = ::open(temporary_path_.c_str(), O_RDWR | O_CLOEXEC);
+      if (descriptor_ < 0) fail(ExitCode::cannot_create);
+    });
+  }
+  ~SharedOutput() {
+    if (descriptor_ >= 0) ::close(descriptor_);
+    if (group_.rank() == 0 && !is_in_place_) ::unlink(temporary_path_.c_str());
+  }
+  SharedOutput(const SharedOutput&) = delete;
+  SharedOutput& operator=(const SharedOutput&) = delete;
+
+  template <typename T>
+  void write(std::int64_t position, std::span<const T> values) const {
+    auto bytes = std::as_bytes(values);
+    while (!bytes.empty()) {
+      const auto count = ::pwrite(descriptor_, bytes.data(), bytes.size(), static_cast<off_t>(position));
+      if (count < 0 && errno == EINTR) continue;
+      if (count <= 0) fail(ExitCode::cannot_write);
+      bytes = bytes.subspan(static_cast<std::size_t>(count));
+      position += count;
+    }
+  }
+  void read(std::int64_t position, std::span<std::byte> bytes) const {
+    if (::pread(descriptor_, bytes.data(), bytes.size(), static_cast<off_t>(position)) != std::ssize(bytes))
+      fail(ExitCode::cannot_write);
+  }
+  /// On rank 0, when all ranks have written.
+  void put_in_place() {
+    if (::fsync(descriptor_) != 0 || std::rename(temporary_path_.c_str(), path_.c_str()) != 0)
+      fail(ExitCode::cannot_write);
+    is_in_place_ = true;
+  }
+
+ private:
+  void create() {
+    path_ = output_target(path_);
+    temporary_path_ = path_ + ".XXXXXX";
+    descriptor_ = ::mkostemp(temporary_path_.data(), O_CLOEXEC);
+    if (descriptor_ < 0) fail(ExitCode::cannot_create);
+    const mode_t mask = ::umask(0);
+    ::umask(mask);
+    constexpr mode_t usual_permissions = 0666;
+    ::fchmod(descriptor_, usual_permissions & ~mask);
+  }
+  [[noreturn]] void fail(ExitCode code) const {
+    throw RunError(
+        code, fmt::format("{}: cannot be {}: {}", path_,
+                          code == ExitCode::cannot_create ? "created" : "written", std::strerror(errno)));
+  }
+
+  std::string path_;
+  comm::RankGroup& group_;
+  std::string temporary_path_;
+  int descriptor_ = -1;
+  bool is_in_place_ = false;
+};
+
+/// This rank's rows, bucket by bucket, at their places.
+void write_rows(const StoredMatrix& matrix, const CacheLayout& layout, const SharedOutput& output,
+                std::span<const std::int64_t> bucket_starts) {
+  const auto& store = matrix.store();
+  const auto& deal = store.deal();
+  std::vector<std::int64_t> row_starts;
+  std::vector<double> diagonal;
+  std::vector<double> values;
+  std::vector<std::int32_t> columns;
+  for (std::size_t bucket = 0; bucket < store.bucket_count(); ++bucket) {
+    const auto first_row = store.first_row(bucket);
+    const auto row_count = std::min(deal.rows_per_bucket(), deal.order() - first_row);
+    const auto start = bucket_starts[static_cast<std::size_t>(deal.bucket_of(first_row))];
+    row_starts.assign(static_cast<std::size_t>(row_count), 0);
+    diagonal.assign(static_cast<std::size_t>(row_count), 0.0);
+    values.clear();
+    columns.clear();
+    store.for_each_part(bucket, [&](const EntryStore::RowPart& part) {
+      const auto row = static_cast<std::size_t>(part.row - first_row);
+      row_starts[row] += std::ssize(part.columns);
+      for (std::size_t k = 0; k < part.columns.size(); ++k) {
+        if (part.columns[k] == part.row) diagonal[row] = part.values[k];
+      }
+      values.insert(values.end(), part.values.begin(), part.values.end());
+      columns.insert(columns.end(), part.columns.begin(), part.columns.end());
+    });
+    std::int64_t next = start;
+    for (auto& row_start : row_starts) row_start = std::exchange(next, next + row_start);
+    output.write<std::int64_t>(layout.row_starts + 8 * first_row, row_starts);
+    output.write<double>(layout.diagonal + 8 * first_row, diagonal);
+    output.write<double>(layout.values + 8 * start, values);
+    output.write<std::int32_t>(layout.columns + 4 * start, columns);
+  }
+}
+
+/// The nonzeros before each bucket.
+std::vector<std::int64_t> bucket_starts_of(const EntryStore& store, comm::RankGroup& group) {
+  std::vector<std::int64_t> own(store.bucket_count());
+  for (std::size_t bucket = 0; bucket < own.size(); ++bucket)
+    store.for_each_part(bucket,
+                        [&](const EntryStore::RowPart& part) { own[bucket] += std::ssize(part.columns); });
+  const auto all = group.gather_all(std::span<const std::int64_t>(own));
+  const auto& deal = store.deal();
+  std::vector<std::int64_t> starts{0};
+  for (std::int64_t bucket = 0; bucket < deal.bucket_count(); ++bucket) {
+    const auto row = deal.first_row_of(bucket);
+    starts.push_back(starts.back() + all[static_cast<std::size_t>(deal.owner_of(row))][deal.place_of(row)]);
+  }
+  return starts;
+}
+
+std::vector<std::uint32_t> checksums_of(const CacheLayout& layout, const comm::IndexRange& chunks,
+                                        const SharedOutput& output) {
+  std::vector<std::uint32_t> checksums;
+  std::vector<std::byte> bytes;
+  for (auto chunk = chunks.begin; chunk < chunks.end; ++chunk) {
+    const auto begin = CacheLayout::data_begin + chunk * CacheLayout::chunk_bytes;
+    bytes.resize(static_cast<std::size_t>(std::min(CacheLayout::chunk_bytes, layout.data_end - begin)));
+    output.read(begin, bytes);
+    checksums.push_back(crc32c(bytes));
+  }
+  return checksums;
+}
+
+// ---------------------------------------------------------------- reading
+
+/// Reads entries first ... end-1 in windows: visit(first, columns, values). `with_values`: otherwise none are read.
+template <typename Visit>
+void for_each_window(const CacheReader& reader, const comm::IndexRange& entries, bool with_values,
+                     const Visit& visit) {
+  std::vector<std::int32_t> columns;
+  std::vector<double> values;
+  for (auto first = entries.begin; first < entries.end; first += window_entries) {
+    const auto count = static_cast<std::size_t>(std::min(window_entries, entries.end - first));
+    columns.resize(count);
+    reader.read_columns(first, columns);
+    if (with_values) {
+      values.resize(count);
+      reader.read_values(first, values);
+    }
+    visit(first, std::span<const std::int32_t>(columns), std::span<const double>(values));
+  }
+}
+
+/// Rows of a block, whose columns are all taken: both arrays are read to their places.
+kernels::CsrBlock read_whole_rows(const CacheReader& reader, const comm::IndexRange& rows,
+                                  std::int64_t column_count) {
+  const auto row_count = static_cast<std::size_t>(rows.size());
+  kernels::CsrBlock block{.row_count = rows.size(),
+                          .column_count = column_count,
+                          .row_starts = kernels::PageBuffer<std::int64_t>(row_count + 1),
+                          .columns = {},
+                          .values = {}};
+  reader.read_row_starts(rows.begin, block.row_starts.span());
+  const auto first = block.row_starts[0];
+  for (auto& start : block.row_starts.span()) start -= first;
+  const auto count = static_cast<std::size_t>(block.row_starts[row_count]);
+  block.columns = kernels::PageBuffer<std::int32_t>(count);
+  block.values = kernels::PageBuffer<double>(count);
+  reader.read_columns(first, block.columns.span());
+  reader.read_values(first, block.values.span());
+  return block;
+}
+
+/// The entries of some columns. Room is reserved for all, and taken by those that are there.
+kernels::CsrBlock read_columns_of_rows(const CacheReader& reader, const comm::IndexRange& rows,
+                                       const comm::IndexRange& columns) {
+  const auto row_count = static_cast<std::size_t>(rows.size());
+  std::vector<std::int64_t> starts(row_count + 1);
+  reader.read_row_starts(rows.begin, starts);
+  const auto count = static_cast<std::size_t>(starts.back() - starts.front());
+  kernels::CsrBlock block{.row_count = rows.size(),
+                          .column_count = columns.size(),
+                          .row_starts = kernels::PageBuffer<std::int64_t>(row_count + 1),
+                          .columns = kernels::PageBuffer<std::int32_t>(count),
+                          .values = kernels::PageBuffer<double>(count)};
+  std::size_t row = 0;
+  std::size_t kept = 0;
+  const auto keep = [&](std::int64_t first, std::span<const std::int32_t> window_columns,
+                        std::span<const double> window_values) {
+    for (std::size_t k = 0; k < window_columns.size(); ++k) {
+      for (; first + static_cast<std::int64_t>(k) >= starts[row + 1]; ++row)
+        block.row_starts[row + 1] = static_cast<std::int64_t>(kept);
+      if (!columns.contains(window_columns[k])) continue;
+      block.columns[kept] = static_cast<std::int32_t>(window_columns[k] - columns.begin);
+      block.values[kept] = window_values[k];
+      ++kept;
+    }
+  };
+  for_each_window(reader, {.begin = starts.front(), .end = starts.back()}, true, keep);
+  for (; row < row_count; ++row) block.row_starts[row + 1] = static_cast<std::int64_t>(kept);
+  block.columns.resize(kept);
+  block.values.resize(kept);
+  return block;
+}
+
+}  // namespace
+
+void write_cache(const StoredMatrix& matrix, const std::string& path, comm::RankGroup& group) {
+  CacheHeader header{
+      .order = matrix.order(), .nonzero_count = matrix.nonzero_count(), .pattern_sum = matrix.pattern_sum()};
+  const CacheLayout layout(header);
+  SharedOutput output(path, group);
+  const auto bucket_starts = bucket_starts_of(matrix.store(), group);
+  agree_on(group, [&] {
+    write_rows(matrix, layout, output, bucket_starts);
+    if (group.rank() == 0)
+      output.write<std::int64_t>(layout.row_starts + 8 * header.order, std::span(&header.nonzero_count, 1));
+  });
+  group.barrier();
+  std::vector<std::uint32_t> own;
+  agree_on(group, [&] {
+    own = checksums_of(layout, share_of(layout.chunk_count, group.rank(), group.size()), output);
+  });
+  std::vector<std::uint32_t> all;
+  for (const auto& theirs : group.gather_all(std::span<const std::uint32_t>(own)))
+    all.insert(all.end(), theirs.begin(), theirs.end());
+  header.checksum_of_checksums = crc32c(std::as_bytes(std::span(all)));
+  header.checksum = checksum_of(header);
+  agree_on(group, [&] {
+    if (group.rank() != 0) return;
+    output.write<std::uint32_t>(layout.data_end, all);
+    output.write<CacheHeader>(0, std::span(&header, 1));
+    output.put_in_place();
+  });
+}
+
+CachedMatrix::CachedMatrix(const std::string& path, std::string name, comm::RankGroup& group) {
+  std::vector<std::uint32_t> lengths;
+  agree_on(group, [&] {
+    reader_ = std::make_unique<CacheReader>(path);
+    const auto rows = share_of(order(), group.rank(), group.size());
+    std::vector<std::int64_t> starts(static_cast<std::size_t>(rows.size()) + 1);
+    reader_->read_row_starts(rows.begin, starts);
+    for (std::size_t k = 1; k < starts.size(); ++k)
+      lengths.push_back(static_cast<std::uint32_t>(starts[k] - starts[k - 1]));
+  });
+  facts_ = facts_of_rows({.name = std::move(name), .order = order()}, lengths,
+                         group.rank() == 0 ? reader_->header().pattern_sum : 0, group);
+}
+
+SourcePlan CachedMatrix::plan(const comm::BlockLayout& /*layout*/) const {
+  return {.working_bytes = 2 * 12 * window_entries, .strip_count = 1};
+}
+
+SourcedBlock CachedMatrix::build(const comm::BlockLayout& layout, comm::RankGroup& group,
+                                 int /*thread_count*/) const {
+  const auto rows = layout.row_block(layout.grid().row_of(group.rank()));
+  const auto columns = layout.column_block(layout.grid().column_of(group.rank()));
+  SourcedBlock result;
+  agree_on(group, [&] {
+    result.block = layout.grid().columns == 1 ? read_whole_rows(*reader_, rows, columns.size())
+                                              : read_columns_of_rows(*reader_, rows, columns);
+  });
+  return result;
+}
+
+kernels::CsrBlock CachedMatrix::take(const comm::BlockLayout& layout, comm::RankGroup& group) {
+  return build(layout, group, 1).block;
+}
+
+void CachedMatrix::require_positive_diagonal(comm::RankGroup& group) const {
+  const auto rows = share_of(order(), group.rank(), group.size());
+  std::vector<double> diagonal(static_cast<std::size_t>(rows.size()));
+  agree_on(group, [&] { reader_->read_diagonal(rows.begin, diagonal); });
+  const auto found = std::ranges::find_if(diagonal, [](double value) { return !(value > 0.0); });
+  const bool is_found = found != diagonal.end();
+  require_no_such_row(
+      facts_.key.name, order(),
+      {.row = is_found ? rows.begin + (found - diagonal.begin()) : order(), .value = is_found ? *found : 0.0},
+      group);
+}
+
+HugePageVector CachedMatrix::diagonal(const comm::BlockLayout& layout, comm::RankGroup& group) const {
+  const auto piece = layout.piece(layout.column_piece_of(group.rank()));
+  HugePageVector values(static_cast<std::size_t>(piece.size()));
+  agree_on(group, [&] { reader_->read_diagonal(piece.begin, values); });
+  return values;
+}
+
+/// Every rank searches the row starts for every border, in the file.
+std::vector<std::int64_t> CachedMatrix::balanced_piece_starts(int piece_count, comm::RankGroup& group) const {
+  std::vector<std::int64_t> starts{0};
+  agree_on(group, [&] {
+    for (int k = 1; k < piece_count; ++k) {
+      const double goal = static_cast<double>(nonzero_count()) * k / piece_count;
+      std::int64_t low = 0;
+      std::int64_t high = order();
+      while (low < high) {  // the first row whose middle of weight lies beyond the goal
+        const auto row = low + (high - low) / 2;
+        const auto begin = static_cast<double>(reader_->row_start(row));
+        const auto end = static_cast<double>(reader_->row_start(row + 1));
+        if (begin + 0.5 * (end - begin) < goal) {
+          low = row + 1;
+        } else {
+          high = row;
+        }
+      }
+      starts.push_back(low);
+    }
+    starts.push_back(order());
+  });
+  return starts;
+}
+
+std::vector<std::int64_t> CachedMatrix::nonzeros_of_blocks(const comm::BlockLayout& layout,
+                                                           comm::RankGroup& group) const {
+  const auto grid = layout.grid();
+  std::vector<std::int64_t> counts(static_cast<std::size_t>(grid.rank_count()));
+  agree_on(group, [&] {
+    const auto own = share_of(nonzero_count(), group.rank(), group.size());
+    for (int process_row = 0; process_row < grid.rows; ++process_row) {
+      const auto rows = layout.row_block(process_row);
+      const comm::IndexRange entries{.begin = std::max(own.begin, reader_->row_start(rows.begin)),
+                                     .end = std::min(own.end, reader_->row_start(rows.end))};
+      auto* const row_counts = counts.data() + grid.rank_at(process_row, 0);
+      if (grid.columns == 1) {
+        *row_counts += std::max<std::int64_t>(entries.size(), 0);
+        continue;
+      }
+      for_each_window(
+          *reader_, entries, false,
+          [&](std::int64_t /*first*/, std::span<const std::int32_t> columns, std::span<const double>) {
+            for (const auto column : columns) ++row_counts[layout.column_block_of(column)];
+          });
+    }
+  });
+  std::vector<std::int64_t> sums(counts.size());
+  for (const auto& theirs : group.gather_all(std::span<const std::int64_t>(counts)))
+    std::ranges::transform(sums, theirs, sums.begin(), std::plus<>());
+  return sums;
+}
+
+void CachedMatrix::add_share(EntryCollector& collector, const RandomPermutation& permutation, int rank,
+                             int rank_count) const {
+  const auto rows = share_of(order(), rank, rank_count);
+  std::vector<std::int64_t> starts(static_cast<std::size_t>(rows.size()) + 1);
+  reader_->read_row_starts(rows.begin, starts);
+  std::size_t row = 0;
+  for_each_window(
+      *reader_, {.begin = starts.front(), .end = starts.back()}, true,
+      [&](std::int64_t first, std::span<const std::int32_t> columns, std::span<const double> values) {
+        for (std::size_t k = 0; k < columns.size(); ++k) {
+          while (first + static_cast<std::int64_t>(k) >= starts[row + 1]) ++row;
+          collector.add(permutation(rows.begin + static_cast<std::int64_t>(row)), permutation(columns[k]),
+                        values[k]);
+        }
+      });
+}
+
+}  // namespace cg2d

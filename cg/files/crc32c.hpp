@@ -1,0 +1,15 @@
+#pragma once
+
+// CRC-32C (Castagnoli), the checksum of iSCSI (RFC 3720, appendix B.4) and of file systems.
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace cg2d {
+
+/// The checksum of the bytes that gave `before`, and of these after them; begin with 0. Cost: 8 bytes in about 3
+/// clocks where the processor has the instruction (SSE 4.2), else a table step per byte.
+std::uint32_t crc32c(std::span<const std::byte> bytes, std::uint32_t before = 0);
+
+}  // namespace cg2d

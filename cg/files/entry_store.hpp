@@ -1,0 +1,159 @@
+#pragma once
+
+// The rows of a matrix whose order of arrival nobody knows: a rank's share of them, kept in little more memory
+// than the entries take. No MPI.
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "kernels/page_buffer.hpp"
+
+namespace cg2d {
+
+/// Deals rows out to ranks: buckets of 2^k consecutive rows, in turns, so that neither a dense corner of the
+/// matrix nor the order of a file lands on one rank.
+class RowDeal {
+ public:
+  RowDeal(std::int64_t order, int rank_count);
+
+  [[nodiscard]] std::int64_t order() const { return order_; }
+  [[nodiscard]] int rank_count() const { return rank_count_; }
+  [[nodiscard]] std::int64_t bucket_count() const { return (order_ + rows_per_bucket() - 1) >> shift_; }
+  [[nodiscard]] std::int64_t rows_per_bucket() const { return std::int64_t{1} << shift_; }
+  [[nodiscard]] std::int64_t bucket_of(std::int64_t row) const { return row >> shift_; }
+  [[nodiscard]] std::int64_t first_row_of(std::int64_t bucket) const { return bucket << shift_; }
+  [[nodiscard]] int owner_of(std::int64_t row) const {
+    return owners_[static_cast<std::size_t>(row >> shift_)];
+  }
+  /// The number of a bucket among its owner's.
+  [[nodiscard]] std::size_t place_of(std::int64_t row) const {
+    return places_[static_cast<std::size_t>(row >> shift_)];
+  }
+
+ private:
+  std::int64_t order_;
+  int rank_count_;
+  int shift_;
+  std::vector<std::int32_t> owners_;   // of each bucket: a division per entry would cost more
+  std::vector<std::uint32_t> places_;  // likewise
+};
+
+/// One rank's rows. Entries come one by one in any order; seal() puts them in order and sums those that are there
+/// twice; afterwards they are read row by row. Memory: 14 bytes per entry, in chunks that are given back to the
+/// system one after the other, and half a chunk per bucket. Throws std::bad_alloc.
+class EntryStore {
+ public:
+  EntryStore(const RowDeal& deal, int rank);
+
+  [[nodiscard]] const RowDeal& deal() const { return deal_; }
+  [[nodiscard]] int rank() const { return rank_; }
+  [[nodiscard]] std::int64_t entry_count() const;
+
+  /// row: one of this rank's.
+  void add(std::int64_t row, std::int32_t column, double value) {
+    Bucket& bucket = buckets_[deal_.place_of(row)];
+    if (bucket.fill == Chunk::capacity) open_chunk(bucket);
+    const Chunk chunk(bucket.open);
+    chunk.values()[bucket.fill] = value;
+    chunk.columns()[bucket.fill] = column;
+    chunk.rows()[bucket.fill] = static_cast<std::uint16_t>(row - bucket.first_row);
+    ++bucket.fill;
+  }
+
+  /// Rows in rising order, columns in rising order within each, every place once. Cost: one pass over the
+  /// entries, bucket by bucket.
+  void seal();
+
+  /// A part of a row: all of it, or as much as lies together.
+  struct RowPart {
+    std::int64_t row = 0;
+    std::int64_t first = 0;  ///< the number of the part's first entry within its row
+    std::span<const std::int32_t> columns{};
+    std::span<const double> values{};
+  };
+  /// The number of this rank's buckets; after seal() they are visited one by one, rows rising.
+  [[nodiscard]] std::size_t bucket_count() const { return buckets_.size(); }
+  [[nodiscard]] std::int64_t first_row(std::size_t bucket) const { return buckets_[bucket].first_row; }
+  /// Calls visit(RowPart) for every part of every row of a bucket, in their order; empty rows have none.
+  template <typename Visit>
+  void for_each_part(std::size_t bucket, Visit&& visit) const;
+  /// Gives the memory of a bucket back; it is empty afterwards.
+  void drop(std::size_t bucket);
+  /// The value at a place of a sealed row of this rank; empty where there is no entry. Cost: a search.
+  [[nodiscard]] std::optional<double> value_at(std::int64_t row, std::int32_t column) const;
+
+ private:
+  /// Values, then columns, then rows relative to the bucket.
+  class Chunk {
+   public:
+    static constexpr std::size_t byte_count = std::size_t{1} << 16;
+    static constexpr std::size_t capacity = byte_count / 14 / 8 * 8;
+
+    explicit Chunk(std::byte* begin) : begin_(begin) {}
+    [[nodiscard]] double* values() const { return reinterpret_cast<double*>(begin_); }
+    [[nodiscard]] std::int32_t* columns() const {
+      return reinterpret_cast<std::int32_t*>(begin_ + capacity * sizeof(double));
+    }
+    [[nodiscard]] std::uint16_t* rows() const {
+      return reinterpret_cast<std::uint16_t*>(begin_ + capacity * (sizeof(double) + sizeof(std::int32_t)));
+    }
+
+   private:
+    std::byte* begin_;
+  };
+
+  /// All chunks but the last one are full.
+  struct Bucket {
+    std::int64_t first_row = 0;
+    std::byte* open = nullptr;           // the last chunk
+    std::size_t fill = Chunk::capacity;  // entries in it; without a chunk it counts as full
+    std::vector<std::byte*> chunks{};
+
+    [[nodiscard]] std::size_t entry_count() const {
+      return chunks.empty() ? 0 : (chunks.size() - 1) * Chunk::capacity + fill;
+    }
+    [[nodiscard]] std::size_t entries_in(std::size_t chunk) const {
+      return chunk + 1 == chunks.size() ? fill : Chunk::capacity;
+    }
+  };
+  class BucketSorter;
+
+  void open_chunk(Bucket& bucket);
+  void close_chunk(std::byte* chunk);
+  void shrink(Bucket& bucket, std::size_t entry_count);
+
+  RowDeal deal_;
+  int rank_;
+  std::vector<Bucket> buckets_;
+  std::vector<kernels::PageBuffer<std::byte>> slabs_;
+  std::vector<std::byte*> free_chunks_;
+};
+
+template <typename Visit>
+void EntryStore::for_each_part(std::size_t bucket_number, Visit&& visit) const {
+  const Bucket& bucket = buckets_[bucket_number];
+  std::int64_t row_before = -1;
+  std::int64_t first = 0;
+  for (std::size_t c = 0; c < bucket.chunks.size(); ++c) {
+    const Chunk chunk(bucket.chunks[c]);
+    const std::size_t count = bucket.entries_in(c);
+    for (std::size_t begin = 0; begin < count;) {
+      const auto row = chunk.rows()[begin];
+      std::size_t end = begin + 1;
+      while (end < count && chunk.rows()[end] == row) ++end;
+      first = row == row_before ? first : 0;
+      visit(RowPart{.row = bucket.first_row + row,
+                    .first = first,
+                    .columns = {chunk.columns() + begin, end - begin},
+                    .values = {chunk.values() + begin, end - begin}});
+      first += static_cast<std::int64_t>(end - begin);
+      row_before = row;
+      begin = end;
+    }
+  }
+}
+
+}  // namespace cg2d

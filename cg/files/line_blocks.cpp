@@ -1,0 +1,151 @@
+#include "cg/files/line_blocks.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <utility>
+
+namespace cg2d {
+namespace {
+
+constexpr std::int64_t whole_file = std::numeric_limits<std::int64_t>::max();
+
+/// Calls visit(line, offset) for every line of the file until it returns false.
+template <typename Visit>
+void for_each_line(const std::string& path, const Visit& visit) {
+  LineBlocks blocks(open_source(path));
+  blocks.start(0, whole_file);
+  for (auto block = blocks.next(); !block.empty(); block = blocks.next()) {
+    for (std::size_t begin = 0; begin < block.size();) {
+      const auto end = block.find('\n', begin);
+      if (!visit(block.substr(begin, end - begin), blocks.offset() + static_cast<std::int64_t>(begin)))
+        return;
+      begin = end + 1;
+    }
+  }
+}
+
+bool is_blank(std::string_view line) { return line.find_first_not_of(" \t\r") == std::string_view::npos; }
+
+}  // namespace
+
+LineBlocks::LineBlocks(std::unique_ptr<ByteSource> source)
+    : source_(std::move(source)), buffer_(block_bytes + 4 * most_line_bytes + 1) {}
+
+void LineBlocks::start(std::int64_t begin, std::int64_t end) {
+  filled_ = 0;
+  handed_out_ = 0;
+  end_ = end;
+  // A line that begins before the range belongs to another one, unless it ends just before it.
+  source_->skip_to(std::max<std::int64_t>(begin - 1, 0));
+  offset_ = source_->position();
+  if (begin > 0) skip_rest_of_line();
+}
+
+void LineBlocks::skip_rest_of_line() {
+  while (read_more(most_line_bytes)) {
+    const auto* const found = static_cast<const char*>(std::memchr(buffer_.data(), '\n', filled_));
+    handed_out_ = found == nullptr ? filled_ : static_cast<std::size_t>(found - buffer_.data()) + 1;
+    if (found != nullptr || offset_ + static_cast<std::int64_t>(filled_) >= end_) return;
+    offset_ += static_cast<std::int64_t>(filled_);
+    filled_ = 0;
+    handed_out_ = 0;
+  }
+}
+
+/// False at the end of the file.
+bool LineBlocks::read_more(std::size_t byte_count) {
+  const auto room = std::min(byte_count, buffer_.size() - 1 - filled_);  // one is left for a line feed
+  const auto count = source_->read(std::span(buffer_).subspan(filled_, room));
+  filled_ += count;
+  at_end_of_file_ = count < room;
+  return count > 0;
+}
+
+/// The number of bytes in the buffer up to the end of the last line that may be handed out; 0: more is needed.
+std::size_t LineBlocks::end_of_block(bool is_complete) const {
+  if (is_complete) {
+    const auto last_begin = static_cast<std::size_t>(std::max<std::int64_t>(end_ - 1 - offset_, 0));
+    const auto* const found =
+        static_cast<const char*>(std::memchr(buffer_.data() + last_begin, '\n', filled_ - last_begin));
+    return found == nullptr ? 0 : static_cast<std::size_t>(found - buffer_.data()) + 1;
+  }
+  const auto* const found = static_cast<const char*>(memrchr(buffer_.data(), '\n', filled_));
+  return found == nullptr ? 0 : static_cast<std::size_t>(found - buffer_.data()) + 1;
+}
+
+std::string_view LineBlocks::next() {
+  std::memmove(buffer_.data(), buffer_.data() + handed_out_, filled_ - handed_out_);
+  filled_ -= handed_out_;
+  offset_ += static_cast<std::int64_t>(handed_out_);
+  handed_out_ = 0;
+  if (offset_ >= end_) return {};
+  const auto range_left = static_cast<std::uint64_t>(end_ - offset_);
+  // Room is left for the rest of the last line.
+  const std::size_t room = block_bytes + most_line_bytes - std::min(filled_, block_bytes);
+  if (filled_ < range_left && !at_end_of_file_)
+    read_more(std::min(room, static_cast<std::size_t>(range_left - filled_)));
+  while (true) {
+    const bool is_complete = filled_ >= range_left;
+    handed_out_ = end_of_block(is_complete);
+    if (handed_out_ > 0) break;
+    if (at_end_of_file_) {
+      if (filled_ == 0) return {};
+      buffer_[filled_++] = '\n';
+      handed_out_ = filled_;
+      break;
+    }
+    if (filled_ > most_line_bytes && (!is_complete || filled_ - range_left > most_line_bytes)) {
+      handed_out_ = end_of_block(false);  // the lines before the long one come first
+      if (handed_out_ > 0) break;
+      throw TextFault(offset_, fmt::format("found a line of more than {} bytes, expected a shorter one",
+                                           most_line_bytes));
+    }
+    read_more(most_line_bytes);
+  }
+  return {buffer_.data(), handed_out_};
+}
+
+LocatedHeader read_market_header(const std::string& path) {
+  MarketHeaderParser parser;
+  LocatedHeader located;
+  bool is_complete = false;
+  try {
+    for_each_line(path, [&](std::string_view line, std::int64_t offset) {
+      is_complete = parser.take(line);
+      ++located.line_count;
+      located.body_offset = offset + static_cast<std::int64_t>(line.size()) + 1;
+      return !is_complete;
+    });
+    if (!is_complete) throw parser.end_fault();
+  } catch (const TextFault& fault) {
+    throw FileError(path, located.line_count + 1, fault.what());
+  }
+  located.header = parser.header();
+  return located;
+}
+
+LocatedLine locate_line(const std::string& path, std::int64_t offset, std::int64_t allowed_count) {
+  const auto body_offset = read_market_header(path).body_offset;
+  LocatedLine located{.number = 0, .is_surplus = false};
+  std::int64_t entry_count = 0;
+  bool is_found = false;
+  try {
+    for_each_line(path, [&](std::string_view line, std::int64_t begin) {
+      ++located.number;
+      if (begin >= body_offset && !is_blank(line)) ++entry_count;
+      located.is_surplus = entry_count > allowed_count && begin < offset;
+      is_found = located.is_surplus || begin >= offset;
+      return !is_found;
+    });
+  } catch (const TextFault&) {
+    // A line that is too long: it begins after the last that was found.
+    is_found = false;
+  }
+  if (!is_found) ++located.number;
+  return located;
+}
+
+}  // namespace cg2d

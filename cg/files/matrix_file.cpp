@@ -1,0 +1,195 @@
+#include "cg/files/matrix_file.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "cg/base/agreement.hpp"
+#include "cg/files/cached_matrix.hpp"
+#include "cg/files/line_blocks.hpp"
+#include "cg/files/market_text.hpp"
+
+namespace cg2d {
+namespace {
+
+constexpr std::int64_t nowhere = std::numeric_limits<std::int64_t>::max();
+
+/// The name of a file without its folders.
+std::string name_of(const std::string& path) {
+  const auto slash = path.rfind('/');
+  return slash == std::string::npos ? path : path.substr(slash + 1);
+}
+
+/// The first line that a rank could not parse.
+struct Fault {
+  std::int64_t offset = nowhere;
+  std::string message{};
+};
+
+/// This rank's parts of the content after the header, one after the other.
+class Shares {
+ public:
+  Shares(const ByteSource& source, std::int64_t body_offset, const comm::RankGroup& group) {
+    const std::int64_t rank = group.rank();
+    const std::int64_t rank_count = group.size();
+    if (source.can_be_cut()) {
+      const auto size = std::max<std::int64_t>(source.size() - body_offset, 0);
+      next_ = {.begin = body_offset + size * rank / rank_count,
+               .end = body_offset + size * (rank + 1) / rank_count};
+      stride_ = size + 1;  // beyond the end
+    } else if (rank_count == 1) {
+      next_ = {.begin = body_offset, .end = nowhere};
+      stride_ = 0;
+    } else {
+      // Parts much longer than a line: a reader may go beyond the end of one by a line.
+      constexpr std::int64_t part_bytes = std::int64_t{1} << 22;
+      next_ = {.begin = body_offset + rank * part_bytes, .end = body_offset + (rank + 1) * part_bytes};
+      stride_ = rank_count * part_bytes;
+    }
+  }
+
+  /// Starts the next part; false after the last.
+  bool start_next(LineBlocks& blocks) {
+    if (is_started_ && (blocks.at_end_of_file() || stride_ == 0)) return false;
+    blocks.start(next_.begin, next_.end);
+    next_ = {.begin = next_.begin + stride_, .end = next_.end + stride_};
+    if (blocks.source().can_be_cut()) stride_ = 0;
+    is_started_ = true;
+    return true;
+  }
+
+ private:
+  comm::IndexRange next_;
+  std::int64_t stride_ = 0;
+  bool is_started_ = false;
+};
+
+/// One reading of a Matrix Market file.
+class MarketReading {
+ public:
+  MarketReading(const MatrixFileOptions& options, comm::RankGroup& group)
+      : options_(options), group_(group), agreement_(group) {}
+
+  std::unique_ptr<StoredMatrix> read() {
+    agreement_.attempt([&] { located_ = read_market_header(options_.path); });
+    agreement_.reach();
+    agree_on(group_, [&] { require_square(); });
+    if (options_.permutation_seed) permutation_.emplace(header().row_count, *options_.permutation_seed);
+    EntryCollector collector(header().row_count, group_);
+    agreement_.attempt([&] { parse_share(collector); });
+    auto store = collector.finish();
+    agreement_.reach();
+    require_complete();
+    return std::make_unique<StoredMatrix>(std::move(store), name_of(options_.path), permutation_, group_);
+  }
+
+ private:
+  [[nodiscard]] const MarketHeader& header() const { return located_.header; }
+
+  void require_square() const {
+    const auto& path = options_.path;
+    if (header().form == MarketForm::array) {
+      throw FileError(path, 1, "found \"array\", expected coordinate, the form of sparse matrices");
+    }
+    if (header().row_count != header().column_count) {
+      throw FileError(path, located_.line_count,
+                      fmt::format("found {} rows and {} columns, expected a square matrix",
+                                  header().row_count, header().column_count));
+    }
+  }
+
+  /// Parses until the end of the share or the first fault. Takes part in exchanges meanwhile.
+  void parse_share(EntryCollector& collector) {
+    LineBlocks blocks(open_source(options_.path));
+    Shares shares(blocks.source(), located_.body_offset, group_);
+    try {
+      while (shares.start_next(blocks)) {
+        for (auto lines = blocks.next(); !lines.empty(); lines = blocks.next()) {
+          parse_lines(lines, blocks, collector);
+          if (fault_.offset != nowhere) return;
+        }
+      }
+    } catch (const TextFault& fault) {  // a line that is too long
+      fault_ = {.offset = fault.offset(), .message = fault.what()};
+    }
+  }
+
+  void parse_lines(std::string_view lines, const LineBlocks& blocks, EntryCollector& collector) {
+    const bool is_mirrored = header().symmetry == MarketSymmetry::symmetric;
+    const auto add = [&](const MatrixEntry& entry) {
+      ++entry_count_;
+      const std::int64_t row = permutation_ ? (*permutation_)(entry.row) : entry.row;
+      const std::int64_t column = permutation_ ? (*permutation_)(entry.column) : entry.column;
+      collector.add(row, column, entry.value);
+      if (is_mirrored && row != column) collector.add(column, row, entry.value);
+    };
+    try {
+      EntryParser(header()).parse(lines, add);
+    } catch (const TextFault& fault) {
+      fault_ = {.offset = blocks.offset() + fault.offset(), .message = fault.what()};
+    }
+    if (options_.progress && blocks.source().can_be_cut())
+      options_.progress(static_cast<double>(blocks.offset() - located_.body_offset) * group_.size() /
+                        static_cast<double>(blocks.source().size()));
+  }
+
+  /// Throws the first fault of the file, whichever rank has met it.
+  void require_complete() {
+    const auto offset = group_.minimum(fault_.offset);
+    const auto entry_count = group_.sum(entry_count_);
+    if (offset == nowhere && entry_count == header().line_count) return;
+    const auto messages = group_.gather_all(fault_.offset == offset ? fault_.message : std::string());
+    agree_on(group_, [&] {
+      if (group_.rank() == 0) throw_fault(offset, *std::ranges::max_element(messages), entry_count);
+    });
+  }
+
+  [[noreturn]] void throw_fault(std::int64_t offset, const std::string& message,
+                                std::int64_t entry_count) const {
+    const auto line = locate_line(options_.path, offset, header().line_count);
+    if (line.is_surplus) {
+      throw FileError(options_.path, line.number,
+                      fmt::format("found one more entry, expected the end of the file after the {} that are "
+                                  "announced",
+                                  header().line_count));
+    }
+    if (offset != nowhere) throw FileError(options_.path, line.number, message);
+    throw FileError(options_.path, line.number,
+                    fmt::format("found the end of the file after {}, expected the {} that are announced",
+                                entry_count == 1 ? "1 entry" : fmt::format("{} entries", entry_count),
+                                header().line_count));
+  }
+
+  const MatrixFileOptions& options_;
+  comm::RankGroup& group_;
+  Agreement agreement_;
+  LocatedHeader located_;
+  std::optional<RandomPermutation> permutation_;
+  std::int64_t entry_count_ = 0;
+  Fault fault_;
+};
+
+}  // namespace
+
+std::unique_ptr<StoredMatrix> read_market_matrix(const MatrixFileOptions& options, comm::RankGroup& group) {
+  return MarketReading(options, group).read();
+}
+
+std::unique_ptr<SystemMatrix> open_matrix(const MatrixFileOptions& options, comm::RankGroup& group) {
+  bool is_cache = false;
+  agree_on(group, [&] { is_cache = is_cache_file(options.path); });
+  if (!is_cache) return read_market_matrix(options, group);
+  auto cached = std::make_unique<CachedMatrix>(options.path, name_of(options.path), group);
+  if (!options.permutation_seed) return cached;
+  const RandomPermutation permutation(cached->order(), *options.permutation_seed);
+  EntryCollector collector(cached->order(), group);
+  Agreement agreement(group);
+  agreement.attempt([&] { cached->add_share(collector, permutation, group.rank(), group.size()); });
+  auto store = collector.finish();
+  agreement.reach();
+  return std::make_unique<StoredMatrix>(std::move(store), name_of(options.path), permutation, group);
+}
+
+}  // namespace cg2d

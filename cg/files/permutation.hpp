@@ -1,0 +1,40 @@
+#pragma once
+
+// A random order of 0 ... n-1 that takes no memory.
+
+#include <array>
+#include <cstdint>
+
+namespace cg2d {
+
+/// A permutation of 0 ... size-1 by a key: a Feistel network over the next even power of two, walked until it is
+/// within the range (Black, Rogaway: Ciphers with Arbitrary Finite Domains, CT-RSA 2002). Every rank computes any
+/// place of it, forward and backward. Cost: four rounds, on average up to four times over.
+class RandomPermutation {
+ public:
+  /// size: 1 ... 2^31 - 1.
+  RandomPermutation(std::int64_t size, std::uint64_t seed);
+
+  [[nodiscard]] std::int64_t operator()(std::int64_t index) const;
+  [[nodiscard]] std::int64_t inverse(std::int64_t index) const;
+
+ private:
+  static constexpr int round_count = 4;
+  [[nodiscard]] std::uint64_t round(std::uint64_t half, int number) const;
+
+  std::int64_t size_;
+  int half_bits_;
+  std::uint64_t half_mask_;
+  std::array<std::uint64_t, round_count> keys_{};
+};
+
+/// A mixer of 64 bits in which every input bit changes every output bit: the finalizer of MurmurHash3.
+constexpr std::uint64_t mixed_bits(std::uint64_t bits) {
+  bits ^= bits >> 33;
+  bits *= 0xff51afd7ed558ccdU;
+  bits ^= bits >> 33;
+  bits *= 0xc4ceb9fe1a85ec53U;
+  return bits ^ (bits >> 33);
+}
+
+}  // namespace cg2d

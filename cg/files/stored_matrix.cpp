@@ -1,0 +1,452 @@
+#include "cg/files/stored_matrix.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstring>
+#include <functional>
+#include <limits>
+#include <utility>
+
+#include "cg/base/errors.hpp"
+#include "cg/files/value_scatter.hpp"
+#include "cg/files/word_rounds.hpp"
+
+namespace cg2d {
+namespace {
+
+constexpr std::uint64_t pair_of(std::int64_t high, std::int64_t low) {
+  return (static_cast<std::uint64_t>(high) << 32U) | static_cast<std::uint32_t>(low);
+}
+constexpr std::int64_t high_of(std::uint64_t pair) { return static_cast<std::int64_t>(pair >> 32U); }
+constexpr std::int64_t low_of(std::uint64_t pair) { return static_cast<std::int64_t>(pair & 0xffffffffU); }
+
+/// The sum of a number of 64 bits over all ranks, modulo 2^64.
+std::uint64_t sum_of_words(comm::RankGroup& group, std::uint64_t word) {
+  return static_cast<std::uint64_t>(group.sum(static_cast<std::int64_t>(word)));
+}
+
+/// Borders of row blocks or of column blocks, to find the block of an index.
+class Borders {
+ public:
+  template <typename RangeOf>
+  Borders(int count, const RangeOf& range_of) {
+    for (int k = 0; k < count; ++k) begins_.push_back(range_of(k).begin);
+    begins_.push_back(range_of(count - 1).end);
+  }
+  [[nodiscard]] int block_of(std::int64_t index) const {
+    return static_cast<int>(std::upper_bound(begins_.begin(), begins_.end(), index) - begins_.begin()) - 1;
+  }
+  [[nodiscard]] std::int64_t begin_of(int block) const { return begins_[static_cast<std::size_t>(block)]; }
+  [[nodiscard]] std::int64_t end_of(int block) const { return begins_[static_cast<std::size_t>(block) + 1]; }
+
+ private:
+  std::vector<std::int64_t> begins_;
+};
+
+}  // namespace
+
+// ---------------------------------------------------------------- collection
+
+struct EntryCollector::Rounds {
+  using Receive = std::function<void(std::span<const std::uint64_t>)>;
+  int rank;
+  WordRounds<Receive> words;
+};
+
+EntryCollector::EntryCollector(std::int64_t order, comm::RankGroup& group)
+    : store_(RowDeal(order, group.size()), group.rank()) {
+  const Rounds::Receive receive = [this](std::span<const std::uint64_t> words) {
+    for (std::size_t k = 0; k < words.size(); k += 2) {
+      store_.add(high_of(words[k]), static_cast<std::int32_t>(low_of(words[k])),
+                 std::bit_cast<double>(words[k + 1]));
+    }
+  };
+  rounds_ = std::make_unique<Rounds>(Rounds{.rank = group.rank(), .words = {group, receive}});
+}
+
+EntryCollector::~EntryCollector() = default;
+
+void EntryCollector::add(std::int64_t row, std::int64_t column, double value) {
+  const int owner = store_.deal().owner_of(row);
+  if (owner == rounds_->rank) {
+    store_.add(row, static_cast<std::int32_t>(column), value);
+    return;
+  }
+  auto& buffer = rounds_->words.to(owner, 2);
+  buffer.push_back(pair_of(row, column));
+  buffer.push_back(std::bit_cast<std::uint64_t>(value));
+}
+
+EntryStore EntryCollector::finish() {
+  rounds_->words.finish();
+  store_.seal();
+  return std::move(store_);
+}
+
+// ---------------------------------------------------------------- survey
+
+template <typename Visit>
+void StoredMatrix::for_each_row(const Visit& visit) const {
+  for (std::size_t bucket = 0; bucket < store_.bucket_count(); ++bucket) {
+    const auto first = store_.first_row(bucket);
+    const auto end = std::min(first + store_.deal().rows_per_bucket(), order());
+    for (std::int64_t row = first; row < end; ++row) visit(row, local_row(row));
+  }
+}
+
+StoredMatrix::StoredMatrix(EntryStore store, std::string name, std::optional<RandomPermutation> permutation,
+                           comm::RankGroup& group)
+    : store_(std::move(store)), name_(std::move(name)), permutation_(permutation) {
+  survey();
+  nonzero_count_ = group.sum(store_.entry_count());
+  std::vector<std::uint32_t> lengths;
+  for_each_row([&](std::int64_t /*row*/, std::size_t local) { lengths.push_back(row_lengths_[local]); });
+  facts_ = facts_of_rows({.name = name_, .order = order()}, lengths, pattern_sum_, group);
+  pattern_sum_ = sum_of_words(group, pattern_sum_);
+  asymmetry_sum_ = sum_of_words(group, asymmetry_sum_);
+}
+
+/// One pass over all entries. A pair of mirrored entries that are equal leaves nothing in the sum of asymmetry:
+/// one is added, the other one taken off. Zeros that are stored count as if they were not.
+void StoredMatrix::survey() {
+  const auto row_count = store_.bucket_count() * static_cast<std::size_t>(store_.deal().rows_per_bucket());
+  row_lengths_.resize(row_count);
+  diagonal_.resize(row_count);
+  for (std::size_t bucket = 0; bucket < store_.bucket_count(); ++bucket) {
+    store_.for_each_part(bucket, [&](const EntryStore::RowPart& part) {
+      const auto local = local_row(part.row);
+      row_lengths_[local] += static_cast<std::uint32_t>(part.columns.size());
+      for (std::size_t k = 0; k < part.columns.size(); ++k) {
+        const std::int64_t column = part.columns[k];
+        const auto place = mixed_bits(pair_of(std::min(part.row, column), std::max(part.row, column)));
+        pattern_sum_ += place;
+        if (column == part.row) {
+          diagonal_[local] = part.values[k];
+        } else if (part.values[k] != 0.0) {
+          const auto entry = mixed_bits(place ^ std::bit_cast<std::uint64_t>(part.values[k]));
+          asymmetry_sum_ += column < part.row ? entry : -entry;
+        }
+      }
+    });
+  }
+}
+
+// ---------------------------------------------------------------- checks
+
+namespace {
+
+/// Two entries that should be equal; indices from 0, row > column.
+struct DifferentPair {
+  std::int64_t row = std::numeric_limits<std::int64_t>::max();
+  std::int64_t column = 0;
+  double lower = 0.0;  // the entry (row, column)
+  double upper = 0.0;  // the entry (column, row)
+
+  friend bool operator<(const DifferentPair& left, const DifferentPair& right) {
+    return std::pair(left.row, left.column) < std::pair(right.row, right.column);
+  }
+};
+
+}  // namespace
+
+void StoredMatrix::require_symmetric(comm::RankGroup& group) const {
+  if (asymmetry_sum_ == 0) return;
+  DifferentPair first;
+  // An entry (row, column) of another rank, and the own entry at its mirrored place.
+  const auto compare = [&](std::int64_t row, std::int64_t column, double value) {
+    const double mirrored = store_.value_at(column, static_cast<std::int32_t>(row)).value_or(0.0);
+    if (mirrored == value) return;
+    const auto i = original(row);
+    const auto j = original(column);
+    first = std::min(first, i > j ? DifferentPair{.row = i, .column = j, .lower = value, .upper = mirrored}
+                                  : DifferentPair{.row = j, .column = i, .lower = mirrored, .upper = value});
+  };
+  const auto receive = [&](std::span<const std::uint64_t> words) {
+    for (std::size_t k = 0; k < words.size(); k += 2)
+      compare(high_of(words[k]), low_of(words[k]), std::bit_cast<double>(words[k + 1]));
+  };
+  WordRounds rounds(group, receive);
+  for (std::size_t bucket = 0; bucket < store_.bucket_count(); ++bucket) {
+    store_.for_each_part(bucket, [&](const EntryStore::RowPart& part) {
+      for (std::size_t k = 0; k < part.columns.size(); ++k) {
+        const int owner = store_.deal().owner_of(part.columns[k]);
+        if (owner == store_.rank()) {
+          compare(part.row, part.columns[k], part.values[k]);
+          continue;
+        }
+        auto& buffer = rounds.to(owner, 2);
+        buffer.push_back(pair_of(part.row, part.columns[k]));
+        buffer.push_back(std::bit_cast<std::uint64_t>(part.values[k]));
+      }
+    });
+  }
+  rounds.finish();
+  for (const auto& theirs : group.gather_all(std::span<const DifferentPair>(&first, 1)))
+    first = std::min(first, theirs.front());
+  throw RunError(
+      ExitCode::bad_data,
+      fmt::format("{}: not symmetric: entry ({}, {}) is {}, entry ({}, {}) is {}; conjugate gradients "
+                  "need equal ones",
+                  name_, first.row + 1, first.column + 1, first.lower, first.column + 1, first.row + 1,
+                  first.upper));
+}
+
+void StoredMatrix::require_positive_diagonal(comm::RankGroup& group) const {
+  DiagonalEntry lowest{.row = order()};
+  for_each_row([&](std::int64_t row, std::size_t local) {
+    if (!(diagonal_[local] > 0.0) && original(row) < lowest.row)
+      lowest = {.row = original(row), .value = diagonal_[local]};
+  });
+  require_no_such_row(name_, order(), lowest, group);
+}
+
+HugePageVector StoredMatrix::diagonal(const comm::BlockLayout& layout, comm::RankGroup& group) const {
+  return scattered(RangeOwners::pieces_of(layout), group, [&](const auto& put) {
+    for_each_row([&](std::int64_t row, std::size_t local) { put(row, diagonal_[local]); });
+  });
+}
+
+// ---------------------------------------------------------------- cuts
+
+std::vector<std::int64_t> StoredMatrix::balanced_piece_starts(int piece_count, comm::RankGroup& group) const {
+  const auto& deal = store_.deal();
+  std::vector<std::int64_t> own_sums(store_.bucket_count());
+  for_each_row(
+      [&](std::int64_t row, std::size_t local) { own_sums[deal.place_of(row)] += row_lengths_[local]; });
+  const auto all_sums = group.gather_all(std::span<const std::int64_t>(own_sums));
+  std::vector<double> before{0.0};  // nonzeros before each bucket
+  for (std::int64_t bucket = 0; bucket < deal.bucket_count(); ++bucket) {
+    const auto first = deal.first_row_of(bucket);
+    const auto sum = all_sums[static_cast<std::size_t>(deal.owner_of(first))][deal.place_of(first)];
+    before.push_back(before.back() + static_cast<double>(sum));
+  }
+  std::vector<std::int64_t> own_borders;  // pairs: number, place
+  for (int k = 1; k < piece_count; ++k) {
+    const double goal = static_cast<double>(nonzero_count_) * k / piece_count;
+    const auto bucket =
+        std::min<std::int64_t>(std::lower_bound(before.begin() + 1, before.end(), goal) - before.begin() - 1,
+                               deal.bucket_count() - 1);
+    auto row = deal.first_row_of(bucket);
+    if (deal.owner_of(row) != store_.rank()) continue;
+    double weight_before = before[static_cast<std::size_t>(bucket)];
+    const auto end = std::min(row + deal.rows_per_bucket(), order());
+    // As in a weighted layout: the first index whose middle of weight lies beyond the goal.
+    for (; row < end && weight_before + 0.5 * row_lengths_[local_row(row)] < goal; ++row)
+      weight_before += row_lengths_[local_row(row)];
+    own_borders.insert(own_borders.end(), {k, row});
+  }
+  std::vector<std::int64_t> starts(static_cast<std::size_t>(piece_count) + 1);
+  starts.back() = order();
+  for (const auto& theirs : group.gather_all(std::span<const std::int64_t>(own_borders))) {
+    for (std::size_t k = 0; k < theirs.size(); k += 2)
+      starts[static_cast<std::size_t>(theirs[k])] = theirs[k + 1];
+  }
+  return starts;
+}
+
+std::vector<std::int64_t> StoredMatrix::nonzeros_of_blocks(const comm::BlockLayout& layout,
+                                                           comm::RankGroup& group) const {
+  const auto grid = layout.grid();
+  const Borders rows(grid.rows, [&](int k) { return layout.row_block(k); });
+  const Borders columns(grid.columns, [&](int k) { return layout.column_block(k); });
+  std::vector<std::int64_t> counts(static_cast<std::size_t>(grid.rank_count()));
+  for (std::size_t bucket = 0; bucket < store_.bucket_count(); ++bucket) {
+    store_.for_each_part(bucket, [&](const EntryStore::RowPart& part) {
+      const int process_row = rows.block_of(part.row);
+      for (auto begin = part.columns.begin(); begin != part.columns.end();) {
+        const int process_column = columns.block_of(*begin);
+        const auto end = std::lower_bound(begin, part.columns.end(), columns.end_of(process_column));
+        counts[static_cast<std::size_t>(grid.rank_at(process_row, process_column))] += end - begin;
+        begin = end;
+      }
+    });
+  }
+  std::vector<std::int64_t> sums(counts.size());
+  for (const auto& theirs : group.gather_all(std::span<const std::int64_t>(counts)))
+    std::ranges::transform(sums, theirs, sums.begin(), std::plus<>());
+  return sums;
+}
+
+// ---------------------------------------------------------------- blocks
+
+namespace {
+
+/// Makes this rank's block of a layout, in two rounds: lengths of the block's rows, so that the block is allocated
+/// as it is, then their entries, each to its place.
+class BlockBuilder {
+ public:
+  BlockBuilder(const EntryStore& store, const comm::BlockLayout& layout, comm::RankGroup& group)
+      : store_(store),
+        grid_(layout.grid()),
+        group_(group),
+        rows_(grid_.rows, [&](int k) { return layout.row_block(k); }),
+        columns_(grid_.columns, [&](int k) { return layout.column_block(k); }) {
+    const auto row_count = layout.row_block(grid_.row_of(group.rank())).size();
+    block_.row_count = row_count;
+    block_.column_count = layout.column_block(grid_.column_of(group.rank())).size();
+    block_.row_starts = kernels::PageBuffer<std::int64_t>(static_cast<std::size_t>(row_count) + 1);
+  }
+
+  /// after_bucket(bucket): called when a bucket's entries have left.
+  template <typename AfterBucket>
+  kernels::CsrBlock build(const AfterBucket& after_bucket) {
+    count();
+    for (std::int64_t row = 0; row < block_.row_count; ++row)
+      block_.row_starts[static_cast<std::size_t>(row) + 1] +=
+          block_.row_starts[static_cast<std::size_t>(row)];
+    const auto entry_count = static_cast<std::size_t>(block_.nonzero_count());
+    block_.columns = kernels::PageBuffer<std::int32_t>(entry_count);
+    block_.values = kernels::PageBuffer<double>(entry_count);
+    send_entries(after_bucket);
+    return std::move(block_);
+  }
+
+ private:
+  /// Entries of a row that lie in one column block.
+  struct Run {
+    int owner;
+    std::int64_t row;     // within the block
+    std::int64_t first;   // the number of the run's first entry within the block's row
+    std::int64_t origin;  // the first column of the block
+    std::span<const std::int32_t> columns;
+    std::span<const double> values;
+  };
+
+  /// Cuts the rows of a bucket at the borders of the column blocks.
+  template <typename Visit>
+  void for_each_run(std::size_t bucket, const Visit& visit) {
+    std::int64_t first = 0;
+    int column_before = -1;
+    store_.for_each_part(bucket, [&](const EntryStore::RowPart& part) {
+      if (part.first == 0) column_before = -1;
+      const int process_row = rows_.block_of(part.row);
+      for (std::size_t begin = 0; begin < part.columns.size();) {
+        const int process_column = columns_.block_of(part.columns[begin]);
+        const auto border = columns_.end_of(process_column);
+        std::size_t end = begin + 1;
+        while (end < part.columns.size() && end - begin < longest_run && part.columns[end] < border) ++end;
+        first = process_column == column_before ? first : 0;
+        visit(Run{.owner = grid_.rank_at(process_row, process_column),
+                  .row = part.row - rows_.begin_of(process_row),
+                  .first = first,
+                  .origin = columns_.begin_of(process_column),
+                  .columns = part.columns.subspan(begin, end - begin),
+                  .values = part.values.subspan(begin, end - begin)});
+        first += static_cast<std::int64_t>(end - begin);
+        column_before = process_column;
+        begin = end;
+      }
+    });
+  }
+
+  void count() {
+    const auto add = [&](std::int64_t row, std::int64_t length) {
+      block_.row_starts[static_cast<std::size_t>(row) + 1] += length;
+    };
+    const auto receive = [&](std::span<const std::uint64_t> words) {
+      for (const auto word : words) add(high_of(word), low_of(word));
+    };
+    WordRounds rounds(group_, receive);
+    for (std::size_t bucket = 0; bucket < store_.bucket_count(); ++bucket) {
+      for_each_run(bucket, [&](const Run& run) {
+        const auto length = static_cast<std::int64_t>(run.columns.size());
+        if (run.owner == group_.rank()) {
+          add(run.row, length);
+        } else {
+          rounds.to(run.owner, 1).push_back(pair_of(run.row, length));
+        }
+      });
+    }
+    rounds.finish();
+  }
+
+  template <typename AfterBucket>
+  void send_entries(const AfterBucket& after_bucket) {
+    const auto receive = [this](std::span<const std::uint64_t> words) { take(words); };
+    WordRounds rounds(group_, receive);
+    for (std::size_t bucket = 0; bucket < store_.bucket_count(); ++bucket) {
+      for_each_run(bucket, [&](const Run& run) {
+        if (run.owner == group_.rank()) {
+          place(run);
+        } else {
+          append(run, rounds.to(run.owner, word_count(run.columns.size())));
+        }
+      });
+      after_bucket(bucket);
+    }
+    rounds.finish();
+  }
+
+  void place(const Run& run) {
+    const auto begin =
+        static_cast<std::size_t>(block_.row_starts[static_cast<std::size_t>(run.row)] + run.first);
+    const auto origin = static_cast<std::int32_t>(run.origin);
+    std::ranges::transform(run.columns, block_.columns.data() + begin,
+                           [origin](std::int32_t column) { return column - origin; });
+    std::ranges::copy(run.values, block_.values.data() + begin);
+  }
+
+  // A message: row and length, the number of the first entry, columns two by two, values.
+  static constexpr std::size_t header_words = 2;
+  static constexpr std::size_t longest_run = 4096;
+  static std::size_t word_count(std::size_t entry_count) {
+    return header_words + (entry_count + 1) / 2 + entry_count;
+  }
+
+  static void append(const Run& run, std::vector<std::uint64_t>& words) {
+    const auto entry_count = run.columns.size();
+    const auto begin = words.size();
+    words.resize(begin + word_count(entry_count));
+    words[begin] = pair_of(run.row, static_cast<std::int64_t>(entry_count));
+    words[begin + 1] = static_cast<std::uint64_t>(run.first);
+    auto* place = reinterpret_cast<char*>(words.data() + begin + header_words);
+    for (std::size_t k = 0; k < entry_count; ++k, place += sizeof(std::int32_t)) {
+      const auto column = static_cast<std::int32_t>(run.columns[k] - run.origin);
+      std::memcpy(place, &column, sizeof(column));
+    }
+    std::memcpy(words.data() + words.size() - entry_count, run.values.data(), run.values.size_bytes());
+  }
+
+  void take(std::span<const std::uint64_t> words) {
+    while (!words.empty()) {
+      const auto entry_count = static_cast<std::size_t>(low_of(words[0]));
+      const auto begin =
+          static_cast<std::size_t>(block_.row_starts[static_cast<std::size_t>(high_of(words[0]))]) +
+          static_cast<std::size_t>(words[1]);
+      std::memcpy(block_.columns.data() + begin, words.data() + header_words,
+                  entry_count * sizeof(std::int32_t));
+      const auto size = word_count(entry_count);
+      std::memcpy(block_.values.data() + begin, words.data() + size - entry_count,
+                  entry_count * sizeof(double));
+      words = words.subspan(size);
+    }
+  }
+
+  const EntryStore& store_;
+  comm::ProcessGrid grid_;
+  comm::RankGroup& group_;
+  Borders rows_;
+  Borders columns_;
+  kernels::CsrBlock block_;
+};
+
+}  // namespace
+
+SourcePlan StoredMatrix::plan(const comm::BlockLayout& /*layout*/) const {
+  constexpr std::int64_t message_bytes = std::int64_t{64} << 20;
+  return {.working_bytes = message_bytes, .strip_count = 1};
+}
+
+SourcedBlock StoredMatrix::build(const comm::BlockLayout& layout, comm::RankGroup& group,
+                                 int /*thread_count*/) const {
+  return {.block = BlockBuilder(store_, layout, group).build([](std::size_t) {}), .facts = {}};
+}
+
+kernels::CsrBlock StoredMatrix::take(const comm::BlockLayout& layout, comm::RankGroup& group) {
+  return BlockBuilder(store_, layout, group).build([this](std::size_t bucket) { store_.drop(bucket); });
+}
+
+}  // namespace cg2d

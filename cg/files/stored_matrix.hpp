@@ -1,0 +1,106 @@
+#pragma once
+
+// A user's own matrix: its rows, distributed over the ranks, from which blocks are made for any grid.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cg/base/process_memory.hpp"
+#include "cg/files/entry_store.hpp"
+#include "cg/files/permutation.hpp"
+#include "cg/files/system_matrix.hpp"
+#include "cg/matrix/matrix_facts.hpp"
+#include "comm/block_layout.hpp"
+#include "comm/rank_group.hpp"
+#include "kernels/csr_block.hpp"
+
+namespace cg2d {
+
+/// Brings entries to the ranks that store their rows. Every rank adds any entries, in any order and any number;
+/// then all call finish(). Entries of the same place are summed.
+class EntryCollector {
+ public:
+  EntryCollector(std::int64_t order, comm::RankGroup& group);
+  ~EntryCollector();
+  EntryCollector(const EntryCollector&) = delete;
+  EntryCollector& operator=(const EntryCollector&) = delete;
+
+  /// row, column: 0 ... order - 1. May exchange with the other ranks. Throws MpiError, std::bad_alloc.
+  void add(std::int64_t row, std::int64_t column, double value);
+  /// Collective, once. Throws MpiError, std::bad_alloc.
+  EntryStore finish();
+
+ private:
+  struct Rounds;
+  EntryStore store_;
+  std::unique_ptr<Rounds> rounds_;
+};
+
+/// A matrix whose sealed rows the ranks hold. Holds no reference to the group. Making it is collective.
+class StoredMatrix final : public SystemMatrix {
+ public:
+  /// name: for people, such as that of the file. permutation: the order in which rows and columns were stored;
+  /// messages name the original ones.
+  StoredMatrix(EntryStore store, std::string name, std::optional<RandomPermutation> permutation,
+               comm::RankGroup& group);
+
+  [[nodiscard]] const MatrixFacts& facts() const override { return facts_; }
+  [[nodiscard]] SourcePlan plan(const comm::BlockLayout& layout) const override;
+  [[nodiscard]] SourcedBlock build(const comm::BlockLayout& layout, comm::RankGroup& group,
+                                   int thread_count) const override;
+  /// The rows are given back to the system while the block grows, so that both together take little more than one.
+  [[nodiscard]] kernels::CsrBlock take(const comm::BlockLayout& layout, comm::RankGroup& group) override;
+  /// Cost: nothing, since mixed sums of both triangles were compared when the matrix was made; only where they differ
+  /// a search for each entry. Two different triangles pass with a probability of 2^-64.
+  void require_symmetric(comm::RankGroup& group) const override;
+  void require_positive_diagonal(comm::RankGroup& group) const override;
+  [[nodiscard]] HugePageVector diagonal(const comm::BlockLayout& layout,
+                                        comm::RankGroup& group) const override;
+  /// No rank holds the lengths of all rows.
+  [[nodiscard]] std::vector<std::int64_t> balanced_piece_starts(int piece_count,
+                                                                comm::RankGroup& group) const override;
+  void set_piece_starts(std::vector<std::int64_t> piece_starts) override {
+    facts_.piece_starts = std::move(piece_starts);
+  }
+  [[nodiscard]] std::vector<std::int64_t> nonzeros_of_blocks(const comm::BlockLayout& layout,
+                                                             comm::RankGroup& group) const override;
+
+  [[nodiscard]] std::int64_t order() const override { return store_.deal().order(); }
+  [[nodiscard]] std::int64_t nonzero_count() const override { return nonzero_count_; }
+  [[nodiscard]] const std::optional<RandomPermutation>& permutation() const override { return permutation_; }
+  /// The sum over all entries of all ranks from which the hash of the facts' key follows.
+  [[nodiscard]] std::uint64_t pattern_sum() const { return pattern_sum_; }
+  [[nodiscard]] const EntryStore& store() const { return store_; }
+
+ private:
+  void survey();
+  [[nodiscard]] std::size_t local_row(std::int64_t row) const {
+    const auto& deal = store_.deal();
+    const auto within = row - deal.first_row_of(deal.bucket_of(row));
+    return deal.place_of(row) * static_cast<std::size_t>(deal.rows_per_bucket()) +
+           static_cast<std::size_t>(within);
+  }
+  /// Calls visit(global row, local row) for every row of this rank.
+  template <typename Visit>
+  void for_each_row(const Visit& visit) const;
+  [[nodiscard]] std::int64_t original(std::int64_t row) const {
+    return permutation_ ? permutation_->inverse(row) : row;
+  }
+
+  EntryStore store_;
+  std::string name_;
+  std::optional<RandomPermutation> permutation_;
+  std::vector<std::uint32_t> row_lengths_;  // of this rank's rows, by their local numbers
+  std::vector<double> diagonal_;            // likewise
+  std::uint64_t pattern_sum_ = 0;           // over the entries of all ranks
+  std::uint64_t asymmetry_sum_ = 0;         // likewise: 0 for a symmetric matrix
+  std::int64_t nonzero_count_ = 0;          // of all ranks
+  MatrixFacts facts_;
+};
+
+}  // namespace cg2d

@@ -1,0 +1,48 @@
+#include "cg/files/system_matrix.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "cg/base/errors.hpp"
+
+namespace cg2d {
+
+MatrixFacts facts_of_rows(const MatrixKey& key, std::span<const std::uint32_t> row_lengths,
+                          std::uint64_t pattern_sum, comm::RankGroup& group) {
+  std::map<std::uint32_t, std::int64_t> rows_of_length;
+  for (const auto length : row_lengths) ++rows_of_length[length];
+  std::vector<std::int64_t> pairs;
+  for (const auto& [length, count] : rows_of_length) pairs.insert(pairs.end(), {length, count});
+  std::vector<std::int64_t> counts;
+  for (const auto& theirs : group.gather_all(std::span<const std::int64_t>(pairs))) {
+    for (std::size_t k = 0; k < theirs.size(); k += 2) {
+      const auto length = static_cast<std::size_t>(theirs[k]);
+      counts.resize(std::max(counts.size(), length + 1));
+      counts[length] += theirs[k + 1];
+    }
+  }
+  auto whole_key = key;
+  const auto sum = static_cast<std::uint64_t>(group.sum(static_cast<std::int64_t>(pattern_sum)));
+  whole_key.pattern_hash = mixed_bits(sum ^ static_cast<std::uint64_t>(key.order));
+  return counted_facts(whole_key, counts);
+}
+
+void require_no_such_row(const std::string& name, std::int64_t order, const DiagonalEntry& lowest,
+                         comm::RankGroup& group) {
+  auto first = lowest;
+  for (const auto& theirs : group.gather_all(std::span<const DiagonalEntry>(&lowest, 1))) {
+    if (theirs.front().row < first.row) first = theirs.front();
+  }
+  if (first.row >= order) return;
+  throw RunError(
+      ExitCode::not_positive_definite,
+      fmt::format("{}: not positive definite: the diagonal entry of row {} is {}; it must be greater than 0 "
+                  "(if -A is meant, change the sign of A and b)",
+                  name, first.row + 1, first.value));
+}
+
+}  // namespace cg2d

@@ -1,0 +1,184 @@
+#include "cg/files/vector_file.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <limits>
+#include <string_view>
+
+#include "cg/base/agreement.hpp"
+#include "cg/base/output_file.hpp"
+#include "cg/files/line_blocks.hpp"
+#include "cg/files/market_text.hpp"
+#include "cg/files/value_scatter.hpp"
+
+namespace cg2d {
+namespace {
+
+constexpr std::int64_t no_line = std::numeric_limits<std::int64_t>::max();
+
+std::int64_t stored_index(const VectorPlace& place, std::int64_t index) {
+  return place.permutation ? (*place.permutation)(index) : index;
+}
+
+/// One reading of a file.
+class VectorReading {
+ public:
+  VectorReading(const std::string& path, const VectorPlace& place, comm::RankGroup& group)
+      : path_(path), place_(place), group_(group) {}
+
+  HugePageVector read() {
+    Agreement agreement(group_);
+    agreement.attempt([&] {
+      located_ = read_market_header(path_);
+      require_size();
+    });
+    agreement.reach();
+    const auto count = located_.header.line_count;
+    own_lines_ = {.begin = count * group_.rank() / group_.size(),
+                  .end = count * (group_.rank() + 1) / group_.size()};
+    auto piece = scattered(RangeOwners::pieces_of(place_.layout), group_,
+                           [&](const auto& put) { agreement.attempt([&] { parse(put); }); });
+    agreement.reach();
+    throw_first_fault();
+    return piece;
+  }
+
+ private:
+  void require_size() const {
+    const auto& header = located_.header;
+    const auto n = place_.layout.size();
+    if (header.row_count == n && header.column_count == 1) return;
+    throw FileError(
+        path_, located_.line_count,
+        fmt::format("found {} rows and {} columns, expected {} rows and 1 column, as the matrix needs",
+                    header.row_count, header.column_count, n));
+  }
+
+  /// Goes through all lines, and parses this rank's. Stops at its first fault, and at the end.
+  template <typename Put>
+  void parse(const Put& put) {
+    LineBlocks blocks(open_source(path_));
+    blocks.start(located_.body_offset, no_line);
+    std::int64_t line_number = located_.line_count;
+    try {
+      for (auto lines = blocks.next(); !lines.empty(); lines = blocks.next()) {
+        for (std::size_t begin = 0; begin < lines.size();) {
+          const auto end = lines.find('\n', begin);
+          ++line_number;
+          take_line(lines.substr(begin, end - begin), put);
+          begin = end + 1;
+        }
+      }
+      ++line_number;
+      require_all_lines();
+    } catch (const TextFault& fault) {
+      fault_line_ = std::max(line_number, located_.line_count + 1);
+      fault_ = fault.what();
+    }
+  }
+
+  template <typename Put>
+  void take_line(std::string_view line, const Put& put) {
+    if (line.find_first_not_of(" \t\r") == std::string_view::npos) return;
+    const auto index = line_index_++;
+    const auto& header = located_.header;
+    if (index == header.line_count) {
+      throw TextFault(0,
+                      fmt::format("found one more value, expected the end of the file after the {} that are "
+                                  "announced",
+                                  header.line_count));
+    }
+    if (!own_lines_.contains(index)) return;
+    if (header.form == MarketForm::array) {
+      put(stored_index(place_, index), *parse_value_line(line, header));
+    } else {
+      const auto entry = *parse_entry_line(line, header);
+      put(stored_index(place_, entry.row), entry.value);
+    }
+  }
+
+  void require_all_lines() const {
+    if (line_index_ == located_.header.line_count) return;
+    throw TextFault(0, fmt::format("found the end of the file after {}, expected the {} that are announced",
+                                   line_index_ == 1 ? "1 value" : fmt::format("{} values", line_index_),
+                                   located_.header.line_count));
+  }
+
+  void throw_first_fault() {
+    const auto first = group_.minimum(fault_line_);
+    if (first == no_line) return;
+    const auto messages = group_.gather_all(fault_line_ == first ? fault_ : std::string());
+    throw FileError(path_, first, *std::ranges::max_element(messages));
+  }
+
+  const std::string& path_;
+  const VectorPlace& place_;
+  comm::RankGroup& group_;
+  LocatedHeader located_;
+  comm::IndexRange own_lines_;
+  std::int64_t line_index_ = 0;  // lines with a value so far
+  std::int64_t fault_line_ = no_line;
+  std::string fault_;
+};
+
+/// The lines of the values from `begin` on, about part_bytes long.
+std::string next_lines(std::span<const double> values, std::size_t& begin) {
+  constexpr std::size_t part_bytes = std::size_t{4} << 20;
+  fmt::memory_buffer text;
+  for (; begin < values.size() && text.size() < part_bytes; ++begin)
+    fmt::format_to(std::back_inserter(text), "{}\n", values[begin]);
+  return fmt::to_string(text);
+}
+
+}  // namespace
+
+HugePageVector read_vector(const std::string& path, const VectorPlace& place, comm::RankGroup& group) {
+  return VectorReading(path, place, group).read();
+}
+
+HugePageVector random_vector(std::uint64_t seed, const VectorPlace& place, int rank) {
+  const auto piece = place.layout.piece(place.layout.column_piece_of(rank));
+  HugePageVector values(static_cast<std::size_t>(piece.size()));
+  for (std::int64_t k = piece.begin; k < piece.end; ++k) {
+    const auto index = static_cast<std::uint64_t>(place.permutation ? place.permutation->inverse(k) : k);
+    const auto bits = mixed_bits(mixed_bits(seed) + index);
+    values[static_cast<std::size_t>(k - piece.begin)] =
+        (static_cast<double>(bits >> 12U) + 0.5) * 0x1p-51 - 1.0;
+  }
+  return values;
+}
+
+void write_vector(std::span<const double> piece, const VectorPlace& place, const std::string& title,
+                  comm::RankGroup& group, OutputFile* file) {
+  const auto n = place.layout.size();
+  const auto begin = place.layout.piece(place.layout.column_piece_of(group.rank())).begin;
+  const auto values = scattered(RangeOwners::equal_shares(n, group.size()), group, [&](const auto& put) {
+    for (std::size_t k = 0; k < piece.size(); ++k) {
+      const auto index = begin + static_cast<std::int64_t>(k);
+      put(place.permutation ? place.permutation->inverse(index) : index, piece[k]);
+    }
+  });
+  Agreement agreement(group);
+  std::size_t done = 0;
+  if (group.rank() != 0) {
+    for (auto part = next_lines(values, done);; part = next_lines(values, done)) {
+      group.send_text(part, 0);
+      if (part.empty()) break;
+    }
+    agreement.reach();
+    return;
+  }
+  const auto write = [&](const std::string& text) { agreement.attempt([&] { file->write(text); }); };
+  write(fmt::format("%%MatrixMarket matrix array real general\n% {}\n{} 1\n", title, n));
+  for (auto part = next_lines(values, done); !part.empty(); part = next_lines(values, done)) write(part);
+  // After a failure the others' parts are received all the same, since they are sent.
+  for (int rank = 1; rank < group.size(); ++rank) {
+    for (auto part = group.receive_text(rank); !part.empty(); part = group.receive_text(rank)) write(part);
+  }
+  agreement.attempt([&] { file->commit(); });
+  agreement.reach();
+}
+
+}  // namespace cg2d

@@ -1,0 +1,141 @@
+#include "cg/report/phase_table.hpp"
+
+#include <fmt/format.h>
+
+#include <vector>
+
+#include "cg/base/json_values.hpp"
+#include "cg/run/run_report.hpp"
+
+namespace cg2d {
+namespace {
+
+/// A row of the phase table: means over the ranks for one CG step; predicted: for the whole run.
+struct RowMeans {
+  double waited = 0.0;
+  double hidden = 0.0;
+  double messages = 0.0;
+  double bytes = 0.0;
+  double predicted_s = 0.0;
+
+  RowMeans& operator+=(const RowMeans& other) {
+    waited += other.waited;
+    hidden += other.hidden;
+    messages += other.messages;
+    bytes += other.bytes;
+    predicted_s += other.predicted_s;
+    return *this;
+  }
+};
+
+}  // namespace
+
+std::string phase_table_text(const PhaseFigures& figures) {
+  const auto& repeat = figures.repeat;
+  const auto rank_count = repeat.ranks.size();
+  const double steps = figures.step_count;
+  double region_mean = 0.0;
+  for (const auto& rank : repeat.ranks)
+    region_mean += static_cast<double>(rank.region_clocks) / static_cast<double>(rank_count);
+
+  std::string text = fmt::format(
+      " Phases: reference clocks per CG step ({}, {:.3f} GHz), over the ranks\n"
+      " {:<15} {:>7} {:>12} {:>12} {:>12} {:>9} {:>12}{} {:>9} {:>12}{}\n",
+      cycle_counter_name(), figures.ranks.front().ticks_per_second / 1e9, "phase", "share", "minimum", "mean",
+      "maximum", "imbalance", "waiting", figures.configuration.overlaps ? "       hidden" : "", "messages",
+      "bytes", figures.prediction ? "    predicted" : "");
+  const auto mean = [&](auto count) {
+    return static_cast<double>(count) / steps / static_cast<double>(rank_count);
+  };
+  std::vector<double> clocks(rank_count);
+  std::vector<double> sums(rank_count, 0.0);
+  RowMeans all;
+  const auto row = [&](std::string_view name, const Spread& spread, const RowMeans& means) {
+    text += fmt::format(
+        " {:<15} {:>5.1f} % {:>12.0f} {:>12.0f} {:>12.0f} {:>7.1f} % {:>12.0f}{} {:>9.2f} {:>12.0f}{}\n",
+        name, 100.0 * spread.mean * steps / region_mean, spread.minimum, spread.mean, spread.maximum,
+        100.0 * spread.imbalance(), means.waited,
+        figures.configuration.overlaps ? fmt::format(" {:>12.0f}", means.hidden) : "", means.messages,
+        means.bytes,
+        figures.prediction
+            ? fmt::format(" {:>12.0f}", means.predicted_s * figures.ranks.front().ticks_per_second / steps)
+            : "");
+  };
+  for (std::size_t index = 0; index < phase_count; ++index) {
+    RowMeans means;
+    if (figures.prediction) means.predicted_s = figures.prediction->phases[index];
+    const auto operation = operation_of(phase_at(index));
+    for (std::size_t rank = 0; rank < rank_count; ++rank) {
+      const auto& times = repeat.ranks[rank];
+      clocks[rank] = static_cast<double>(times.phases[index].clocks) / steps;
+      sums[rank] += clocks[rank];
+      means.waited += mean(times.phases[index].waited_clocks);
+      means.hidden += mean(times.phases[index].hidden_clocks);
+      if (!operation) continue;
+      const auto& sent = times.sent[static_cast<std::size_t>(*operation)];
+      means.messages += mean(sent.message_count);
+      means.bytes += mean(sent.byte_count);
+    }
+    row(phase_name(phase_at(index)), spread_of(clocks), means);
+    all += means;
+  }
+  row("all phases", spread_of(sums), all);
+  if (figures.configuration.overlaps)
+    text += " hidden (mean clocks) = multiply while parts of the collection were under way: saved at most\n";
+  text += fmt::format(
+      " imbalance = maximum/mean - 1; waiting (mean clocks) is part of its phase; messages and bytes sent "
+      "per rank (mean)\n"
+      " Phases cover {:.2f} % of the timed region; timing them took {:.3f} % ({:.0f} clocks per scope)\n",
+      100.0 * phase_coverage(repeat), 100.0 * timing_share(figures.ranks, repeat),
+      figures.ranks.front().clocks_per_scope);
+  return text;
+}
+
+Json phase_table_json(const PhaseFigures& figures) {
+  const auto& repeat = figures.repeat;
+  Json ranks = Json::array();
+  for (std::size_t rank = 0; rank < repeat.ranks.size(); ++rank) {
+    const auto& times = repeat.ranks[rank];
+    Json phases = Json::object();
+    for (std::size_t index = 0; index < phase_count; ++index) {
+      const auto& record = times.phases[index];
+      comm::Traffic sent;
+      if (const auto operation = operation_of(phase_at(index)))
+        sent = times.sent[static_cast<std::size_t>(*operation)];
+      phases[std::string(phase_name(phase_at(index)))] = {
+          {"clocks", record.clocks},
+          {"seconds", static_cast<double>(record.clocks) / figures.ranks[rank].ticks_per_second},
+          {"waited_clocks", record.waited_clocks},
+          {"calls", record.calls},
+          {"messages", sent.message_count},
+          {"bytes", sent.byte_count}};
+    }
+    if (figures.configuration.overlaps) {
+      const auto hidden = times.phases[static_cast<std::size_t>(Phase::collection)].hidden_clocks;
+      phases[std::string(phase_name(Phase::collection))]["hidden_clocks"] = hidden;
+    }
+    ranks.push_back({{"rank", rank},
+                     {"process_column", figures.configuration.grid.column_of(static_cast<int>(rank))},
+                     {"process_row", figures.configuration.grid.row_of(static_cast<int>(rank))},
+                     {"region_clocks", times.region_clocks},
+                     {"region_s", times.region_s},
+                     {"clocks_per_second", figures.ranks[rank].ticks_per_second},
+                     {"phases", std::move(phases)}});
+  }
+  return {{"counter", cycle_counter_name()},
+          {"counter_is_invariant", cycle_counter_is_invariant()},
+          {"cg_steps", static_cast<std::int64_t>(figures.step_count)},
+          {"coverage", phase_coverage(repeat)},
+          {"timing_share", timing_share(figures.ranks, repeat)},
+          {"ranks", std::move(ranks)}};
+}
+
+PhaseFigures phases_of(const RunReport& report) {
+  return {.configuration = report.configuration,
+          .repeat = median_repeat(report),
+          .ranks = report.ranks,
+          .step_count = cg_step_count(report),
+          .prediction = report.prediction ? &*report.prediction : nullptr};
+}
+
+}  // namespace cg2d

@@ -1,0 +1,32 @@
+#pragma once
+
+// The phase table of a report: clocks per CG step, waiting, messages, as text and as JSON.
+
+#include <nlohmann/json_fwd.hpp>
+#include <span>
+#include <string>
+
+namespace cg2d {
+
+struct Configuration;
+struct Prediction;
+struct RankResult;
+struct RepeatReport;
+struct RunReport;
+
+/// Holds references: what it is made of must outlive it.
+struct PhaseFigures {
+  const Configuration& configuration;
+  const RepeatReport& repeat;         ///< the region whose phases were timed
+  std::span<const RankResult> ranks;  ///< with the clocks' frequency and the costs of timing
+  double step_count = 0.0;            ///< CG steps of the region
+  const Prediction* prediction = nullptr;
+};
+/// The phases of the repetition that a run reports.
+PhaseFigures phases_of(const RunReport& report);
+
+std::string phase_table_text(const PhaseFigures& figures);
+/// As "phases" in run_result.schema.json.
+nlohmann::ordered_json phase_table_json(const PhaseFigures& figures);
+
+}  // namespace cg2d

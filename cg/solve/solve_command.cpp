@@ -1,0 +1,58 @@
+#include "cg/solve/solve_command.hpp"
+
+#include <array>
+#include <exception>
+#include <memory>
+
+#include "cg/base/output_file.hpp"
+#include "cg/base/progress.hpp"
+#include "cg/solve/solve_report.hpp"
+#include "cg/solve/solve_run.hpp"
+
+namespace cg2d {
+namespace {
+
+/// Programs that read results get one for a solve that could not start, too, if it can be written.
+void write_error_report(const SystemOptions& options, const SolveReport& report,
+                        std::unique_ptr<OutputFile> output) {
+  const auto& format = solve_format(options.format);
+  if (!format.writes_errors) return;
+  try {
+    if (!output) output = std::make_unique<OutputFile>(options.output);
+    output->write(format.write(options, report));
+    output->commit();
+  } catch (const std::exception&) {
+    // The error that is being reported comes first.
+  }
+}
+
+}  // namespace
+
+ExitCode solve_system(const SystemOptions& options, comm::RankGroup& group) {
+  agree_on(group, [&] {
+    if (group.rank() != 0) return;
+    require_different_files(std::array{FileOption{"--output", options.output},
+                                       FileOption{"--solution", options.solution_path},
+                                       FileOption{"FILE", options.matrix_path}});
+  });
+  const Progress progress(options.progress, group.rank());
+  SolveRun run(options, group, progress);
+  std::unique_ptr<OutputFile> output;
+  try {
+    run.prepare();
+    output = open_output(options.output, group);
+    std::unique_ptr<OutputFile> solution;
+    if (!options.solution_path.empty()) solution = open_output(options.solution_path, group);
+    run.perform(solution.get());
+  } catch (const RunError& error) {
+    run.note_failure(error);
+    if (group.rank() == 0) write_error_report(options, run.report(), std::move(output));
+    throw;
+  }
+  const auto& report = run.report();
+  write_output(output.get(), group, [&] { return solve_format(options.format).write(options, report); });
+  if (group.rank() == 0 && report.code != ExitCode::success) say_on_stderr(report.reason);
+  return report.code;
+}
+
+}  // namespace cg2d

@@ -1,0 +1,133 @@
+// The report of a solve for programs. Its schema is solve_result.schema.json beside this file.
+
+#include <nlohmann/json.hpp>
+
+#include "cg/base/json_values.hpp"
+#include "cg/report/phase_table.hpp"
+#include "cg/report/report.hpp"
+#include "cg/report/report_origin.hpp"
+#include "cg/report/result_file.hpp"
+#include "cg/solve/solve_report.hpp"
+
+namespace cg2d {
+namespace {
+
+Json environment_of(const SolveReport& report) {
+  if (!report.environment) return nullptr;
+  auto json = environment_json(*report.environment);
+  json["waiting"] = wait_mode_name(report.wait_mode);
+  json["thread_binding"] = nullptr;
+  if (report.binding) {
+    json["thread_binding"] = {{"is_bound", report.binding->is_bound}, {"why_not", report.binding->why_not}};
+    for (std::size_t rank = 0; rank < report.binding->ranks.size(); ++rank)
+      json["binding"][rank]["threads"] = report.binding->ranks[rank];
+  }
+  return json;
+}
+
+Json system_json(const SystemOptions& options) {
+  return {{"matrix", options.matrix_path},
+          {"right_hand_side", vector_text(options.right_hand_side)},
+          {"first_guess", vector_text(options.first_guess)},
+          {"relative_tolerance", options.relative_tolerance},
+          {"absolute_tolerance", options.absolute_tolerance},
+          {"most_iterations", options.most_iterations},
+          {"preconditioner", options.preconditioner},
+          {"cut", cut_text(options)}};
+}
+
+Json balance_json(const BlockBalance& balance) {
+  return {{"largest", balance.largest}, {"mean", balance.mean}, {"imbalance", balance.imbalance()}};
+}
+
+Json setup_json(const SystemOptions& options, const SolveReport& report) {
+  const auto& matrix = *report.matrix;
+  Json ranks = Json::array();
+  for (std::size_t rank = 0; rank < report.ranks.size(); ++rank) {
+    const auto& figures = report.ranks[rank];
+    ranks.push_back({{"rank", rank},
+                     {"nonzeros", figures.nonzero_count},
+                     {"csr_bytes", figures.csr_bytes},
+                     {"block_bytes", figures.block_bytes},
+                     {"peak_bytes", figures.peak_bytes}});
+  }
+  return {{"name", matrix.name},
+          {"n", matrix.order},
+          {"nonzero_count", matrix.nonzero_count},
+          {"read_s", matrix.read_s},
+          {"distribute_s", matrix.distribute_s},
+          {"conversion_s", matrix.conversion_s},
+          {"balance", balance_json(matrix.balance)},
+          {options.cut == MatrixCut::nonzeros ? "balance_of_even_pieces" : "balance_by_nonzeros",
+           balance_json(matrix.other_balance)},
+          {"ranks", std::move(ranks)}};
+}
+
+Json configuration_json(const SolveReport& report) {
+  const auto& grid = report.configuration.grid;
+  Json json{{"ranks", grid.rank_count()},
+            {"grid",
+             {{"name", grid.name()},
+              {"columns", grid.columns},
+              {"rows", grid.rows},
+              {"automatic", report.grid_is_automatic}}}};
+  put_axes(json, report.configuration, AxesIn::a_report);
+  json["symmetric_storage"] = report.is_symmetric;
+  json["instruction_set"] = report.instruction_set;
+  if (report.grid_trial) {
+    Json tried = Json::array();
+    for (const auto& one : report.grid_trial->tried)
+      tried.push_back({{"grid", one.grid.name()}, {"step_s", one.step_s}});
+    json["grid"]["trial"] = {{"shortlist_by", report.grid_trial->shortlist_by},
+                             {"tried", std::move(tried)},
+                             {"duration_s", report.grid_trial->duration_s},
+                             {"skipped_because", report.grid_trial->skipped_because}};
+  }
+  return json;
+}
+
+Json result_json(const SolveReport& report) {
+  const auto& solution = *report.solution;
+  Json history = Json::array();
+  for (const double norm : solution.history) history.push_back(number_or_null(norm));
+  return {{"end", name_of(solution.end)},
+          {"iterations", solution.iteration_count},
+          {"restarts", solution.restart_count},
+          {"right_hand_side_norm", number_or_null(solution.right_hand_side_norm)},
+          {"target_norm", number_or_null(solution.target_norm)},
+          {"first_residual_norm", number_or_null(solution.first_residual_norm)},
+          {"recursive_residual_norm", number_or_null(solution.recursive_residual_norm)},
+          {"residual_norm", number_or_null(solution.residual_norm)},
+          {"time_s", report.repeat.time_s},
+          {"history", std::move(history)}};
+}
+
+std::string write_json(const SystemOptions& options, const SolveReport& report) {
+  const bool has_phases = report.solution && report.solution->iteration_count > 0;
+  const Json json{
+      {"schema_version", solve_schema_version},
+      {"program", program_json()},
+      {"status", status_name(report.code)},
+      {"reason", report.reason},
+      {"exit_code", static_cast<int>(report.code)},
+      {"warnings", report.warnings},
+      {"system", system_json(options)},
+      {"provenance", report.provenance ? provenance_json(*report.provenance) : Json(nullptr)},
+      {"environment", environment_of(report)},
+      {"configuration", report.is_resolved ? configuration_json(report) : Json(nullptr)},
+      {"setup", report.ranks.empty() ? Json(nullptr) : setup_json(options, report)},
+      {"result", report.solution ? result_json(report) : Json(nullptr)},
+      {"phases", has_phases
+                     ? phase_table_json({.configuration = report.configuration,
+                                         .repeat = report.repeat,
+                                         .ranks = report.ranks,
+                                         .step_count = static_cast<double>(report.solution->iteration_count)})
+                     : Json(nullptr)}};
+  return json_text(json, 2) + "\n";
+}
+
+}  // namespace
+
+SolveFormat json_solve_format() { return {.name = "json", .write = &write_json, .writes_errors = true}; }
+
+}  // namespace cg2d

@@ -1,0 +1,58 @@
+#pragma once
+
+// The options of `cg2d solve`.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "cg/machine/thread_binding.hpp"
+#include "cg/run/run_options.hpp"
+#include "cg/solver/configuration.hpp"
+#include "cg/solver/preconditioner.hpp"
+#include "cg/tuning/kernel_choice.hpp"
+#include "kernels/spmv.hpp"
+
+namespace cg2d {
+
+/// The cut of the matrix into pieces.
+enum class MatrixCut { nonzeros, even, random };
+
+/// A vector that is read or made.
+struct VectorOption {
+  enum class Kind { zeros, ones, random, file };
+  Kind kind = Kind::zeros;
+  std::uint64_t seed = 0;
+  std::string path{};
+};
+/// "ones", "zeros", "random:SEED" or the name of a file. Throws InputError, which names the option.
+VectorOption vector_option_from(const std::string& option, const std::string& text);
+
+struct SystemOptions {
+  std::string matrix_path;
+  MatrixCut cut = MatrixCut::nonzeros;
+  std::uint64_t permutation_seed = 0;  ///< with MatrixCut::random
+  VectorOption right_hand_side{.kind = VectorOption::Kind::ones};
+  VectorOption first_guess{};
+  double relative_tolerance = 1e-8;  ///< of || b ||
+  double absolute_tolerance = 0.0;   ///< the larger of both counts
+  int most_iterations = 10'000;
+  std::string preconditioner{preconditioner_table().front().name};
+  std::string solution_path;  ///< empty: not written
+  bool monitors = false;      ///< a line on stderr per iteration
+
+  Configuration configuration;  ///< as asked for: grid and kernel may be open
+  OpenGridOptions open_grid;
+  kernels::Tuning tuning;
+  ProfileSource profile;
+  BindMode bind = BindMode::automatic;
+  std::int64_t memory_limit_bytes = 0;  ///< of a node; 0: all that is free there
+  std::string format = "text";
+  std::string output;  ///< of the report; empty: standard output
+  bool names_hosts = false;
+  bool progress = false;  ///< asked for; a terminal gets it anyway
+
+  [[nodiscard]] bool leaves_grid_open() const { return !configuration.has_grid() && !open_grid.columns; }
+};
+
+}  // namespace cg2d

@@ -1,0 +1,77 @@
+#pragma once
+
+// The result of `cg2d solve`, and its formats.
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cg/run/run_report.hpp"
+#include "cg/solve/solution_loop.hpp"
+#include "cg/solve/solve_options.hpp"
+
+namespace cg2d {
+
+inline constexpr int solve_schema_version = 1;
+
+/// The largest and the mean number of nonzeros of a rank's block.
+struct BlockBalance {
+  std::int64_t largest = 0;
+  double mean = 0.0;
+  [[nodiscard]] double imbalance() const {
+    return mean > 0.0 ? static_cast<double>(largest) / mean - 1.0 : 0.0;
+  }
+};
+BlockBalance balance_of(std::span<const std::int64_t> nonzeros);
+
+struct MatrixResult {
+  std::string name;
+  std::int64_t order = 0;
+  std::int64_t nonzero_count = 0;
+  double read_s = 0.0;        ///< from the first byte to rows that are checked
+  double distribute_s = 0.0;  ///< from the rows to blocks
+  double conversion_s = 0.0;  ///< from the blocks to kernels that are ready
+  BlockBalance balance;
+  BlockBalance other_balance;  ///< of even pieces, or, where these are taken, of pieces by nonzeros
+};
+
+struct SolveReport {
+  ExitCode code = ExitCode::success;
+  std::string reason;  ///< one line, empty on success
+  std::vector<std::string> warnings;
+  Configuration configuration;
+  bool is_resolved = false;  ///< no value of the configuration is open any more
+  bool grid_is_automatic = false;
+  std::optional<GridTrial> grid_trial;
+  ChosenKernel kernel_choice;
+  LoadedProfile profile;
+  bool is_symmetric = false;  ///< the kernel stores one entry of each mirrored pair
+  std::string instruction_set;
+  std::optional<Environment> environment;
+  std::optional<Provenance> provenance;  ///< on rank 0
+  comm::WaitMode wait_mode = comm::WaitMode::spin;
+  std::optional<BindingResult> binding;
+  std::optional<MatrixResult> matrix;  ///< once it is read
+  std::optional<Solution> solution;
+  RepeatReport repeat;  ///< times and phases of the solve
+  std::vector<RankResult> ranks;
+};
+
+/// One format; a new one is one file that defines a row, and its entry in the table.
+struct SolveFormat {
+  std::string_view name;
+  std::string (*write)(const SystemOptions& options, const SolveReport& report);
+  bool writes_errors;  ///< whether a solve that could not start is reported in this format
+};
+std::span<const SolveFormat> solve_format_table();
+const SolveFormat& solve_format(std::string_view name);
+
+/// "nonzeros", "even" or "random:7".
+std::string cut_text(const SystemOptions& options);
+/// As the command line takes it.
+std::string vector_text(const VectorOption& option);
+
+}  // namespace cg2d

@@ -1,0 +1,109 @@
+// The report of a solve for people.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "cg/base/values.hpp"
+#include "cg/report/phase_table.hpp"
+#include "cg/report/report_origin.hpp"
+#include "cg/solve/solve_report.hpp"
+
+namespace cg2d {
+namespace {
+
+std::string solution_lines(const SystemOptions& options, const Solution& solution) {
+  std::string text;
+  const auto line = [&](std::string_view label, const std::string& value) {
+    text += fmt::format(" {:<15} = {}\n", label, value);
+  };
+  line("Ended", solution.end == SolutionEnd::converged || solution.end == SolutionEnd::zero_right_hand_side
+                    ? std::string(name_of(solution.end))
+                    : fmt::format("{}: {}", name_of(solution.end), solution.reason()));
+  line("Iterations",
+       fmt::format("{}{}", solution.iteration_count,
+                   solution.restart_count > 0
+                       ? fmt::format(", with {}", format_count(solution.restart_count, "restart"))
+                       : ""));
+  line("Residual",
+       fmt::format("{:.6e} = || b - A x ||, computed anew; {:.6e} by the recurrence; target {:.6e}",
+                   solution.residual_norm, solution.recursive_residual_norm, solution.target_norm));
+  line("|| b ||", fmt::format("{:.6e}; first residual {:.6e}", solution.right_hand_side_norm,
+                              solution.first_residual_norm));
+  line("Right-hand side", vector_text(options.right_hand_side));
+  line("Preconditioner", options.preconditioner);
+  return text;
+}
+
+std::string matrix_lines(const SystemOptions& options, const MatrixResult& matrix) {
+  std::string text;
+  const auto line = [&](std::string_view label, const std::string& value) {
+    text += fmt::format(" {:<15} = {}\n", label, value);
+  };
+  line("Matrix", fmt::format("{}, n {}, {} nonzeros", matrix.name, matrix.order, matrix.nonzero_count));
+  line("Cut", fmt::format("{}; nonzeros of the blocks: largest {}, imbalance {:.1f} % ({} pieces: {:.1f} %)",
+                          cut_text(options), matrix.balance.largest, 100.0 * matrix.balance.imbalance(),
+                          options.cut == MatrixCut::nonzeros ? "even" : "nonzeros",
+                          100.0 * matrix.other_balance.imbalance()));
+  line("Set-up", fmt::format("{:.6f} s to read, {:.6f} s to distribute, {:.6f} s to convert", matrix.read_s,
+                             matrix.distribute_s, matrix.conversion_s));
+  return text;
+}
+
+std::string configuration_lines(const SolveReport& report) {
+  const auto& configuration = report.configuration;
+  std::string text;
+  const auto line = [&](std::string_view label, const std::string& value) {
+    text += fmt::format(" {:<15} = {}\n", label, value);
+  };
+  line("Grid", fmt::format("{} (Px x Py: {}, {}{})", configuration.grid.name(),
+                           format_count(configuration.grid.columns, "process column"),
+                           format_count(configuration.grid.rows, "process row"),
+                           report.grid_is_automatic ? ", chosen by auto" : ""));
+  if (report.grid_trial) line("Grid trial", describe_trial(*report.grid_trial));
+  line("Transport", fmt::format("{}, sum {}, waiting ranks {}{}", configuration.transport,
+                                sum_form_name(configuration.sum_form), wait_mode_name(report.wait_mode),
+                                configuration.overlaps ? ", overlap on" : ""));
+  line("Kernel",
+       fmt::format(
+           "{} ({}), {}{}", configuration.kernel, report.instruction_set,
+           report.kernel_choice.kernel_origin == ChoiceOrigin::asked_for
+               ? "asked for"
+               : fmt::format("chosen by auto ({})", choice_origin_name(report.kernel_choice.kernel_origin)),
+           report.is_symmetric ? ", symmetric storage: one entry of each mirrored pair" : ""));
+  line("Threads", fmt::format("{} per rank", configuration.thread_count));
+  if (report.binding) line("Binding", describe_binding(*report.binding));
+  const auto& largest = *std::ranges::max_element(report.ranks, {}, &RankResult::peak_bytes);
+  line("Peak memory", fmt::format("{} on the largest rank, whose block has {}",
+                                  format_bytes(largest.peak_bytes), format_bytes(largest.block_bytes)));
+  if (report.provenance) {
+    line("Date", report.provenance->time);
+    line("Command", command_text(report.provenance->command));
+    line("Commit", commit_text(*report.provenance));
+  }
+  return text;
+}
+
+std::string write_text(const SystemOptions& options, const SolveReport& report) {
+  std::string text = "\n cg2d - conjugate gradients on a virtual grid of ranks\n\n";
+  const auto& solution = *report.solution;
+  text += solution_lines(options, solution);
+  text += fmt::format(" {:<15} = {:.6f}\n", "Seconds", report.repeat.time_s);
+  text += matrix_lines(options, *report.matrix);
+  text += configuration_lines(report);
+  if (solution.iteration_count > 0) {
+    text += '\n';
+    text += phase_table_text({.configuration = report.configuration,
+                              .repeat = report.repeat,
+                              .ranks = report.ranks,
+                              .step_count = static_cast<double>(solution.iteration_count)});
+  }
+  for (const auto& warning : report.warnings) text += fmt::format(" Warning: {}\n", warning);
+  return text;
+}
+
+}  // namespace
+
+SolveFormat text_solve_format() { return {.name = "text", .write = &write_text, .writes_errors = false}; }
+
+}  // namespace cg2d

@@ -1,0 +1,202 @@
+// The binary form of a matrix: the same blocks as from its rows, and no block from a file that is damaged anywhere.
+
+#include "cg/files/cached_matrix.hpp"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cg/files/crc32c.hpp"
+#include "cg/files/matrix_file.hpp"
+#include "support/layouts.hpp"
+#include "support/mpi_test.hpp"
+
+namespace cg2d {
+namespace {
+
+using test::group;
+
+/// Symmetric, with a dense first row, rows of many lengths and, for n >= 3, an empty one.
+std::unique_ptr<StoredMatrix> made_matrix(std::int64_t n) {
+  EntryCollector collector(n, group());
+  for (std::int64_t row = group().rank(); row < n; row += group().size()) {
+    if (n >= 3 && row == n / 2) continue;
+    collector.add(row, row, 4.0 + static_cast<double>(row));
+    for (std::int64_t column = 0; column < row; column += 1 + row % 7 * (column > 0 ? 5 : 1)) {
+      if (n >= 3 && column == n / 2) continue;
+      const double value = -1.0 / static_cast<double>(row + column + 1);
+      collector.add(row, column, value);
+      collector.add(column, row, value);
+    }
+  }
+  return std::make_unique<StoredMatrix>(collector.finish(), "made", std::nullopt, group());
+}
+
+bool are_equal(const kernels::CsrBlock& left, const kernels::CsrBlock& right) {
+  return left.row_count == right.row_count && left.column_count == right.column_count &&
+         std::ranges::equal(left.row_starts.span(), right.row_starts.span()) &&
+         std::ranges::equal(left.columns.span(), right.columns.span()) &&
+         std::ranges::equal(left.values.span(), right.values.span());
+}
+
+class CachedMatrixTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    path_ = group().broadcast(testing::TempDir() + "cg2d_cache_" + std::to_string(getpid()) + ".cg2d");
+  }
+  void TearDown() override {
+    group().barrier();
+    if (group().rank() == 0) std::filesystem::remove(path_);
+  }
+
+  [[nodiscard]] std::string content() const {
+    std::ifstream file(path_, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  }
+  void replace_content(const std::string& content) const {
+    group().barrier();
+    if (group().rank() == 0) std::ofstream(path_, std::ios::binary) << content;
+    group().barrier();
+  }
+  /// The message, after the name of the file, of opening it and reading all blocks.
+  [[nodiscard]] std::string message_of_reading() const {
+    try {
+      const CachedMatrix matrix(path_, "made", group());
+      const comm::ProcessGrid grid{.columns = 1, .rows = group().size()};
+      static_cast<void>(matrix.build(comm::BlockLayout::even(matrix.order(), grid), group(), 1));
+      matrix.require_positive_diagonal(group());
+      return "no error";
+    } catch (const RunError& error) {
+      EXPECT_EQ(error.code(), ExitCode::bad_data);
+      return std::string(error.what()).substr(path_.size());
+    }
+  }
+
+  std::string path_;
+};
+
+TEST_F(CachedMatrixTest, GivesTheBlocksOfTheRowsOnEveryGridAndCut) {
+  for (const std::int64_t n : {1, 2, 97, 3000}) {
+    const auto stored = made_matrix(n);
+    write_cache(*stored, path_, group());
+    CachedMatrix cached(path_, "made", group());
+    EXPECT_EQ(cached.nonzero_count(), stored->nonzero_count());
+    EXPECT_TRUE(cached.facts().key == stored->facts().key);
+    EXPECT_EQ(cached.facts().row_lengths(1).share, stored->facts().row_lengths(1).share);
+    EXPECT_EQ(cached.balanced_piece_starts(group().size(), group()),
+              stored->balanced_piece_starts(group().size(), group()));
+    for (const auto& grid : comm::factorizations(group().size())) {
+      for (const auto& named : test::layouts_of(n, grid)) {
+        SCOPED_TRACE(test::describe(named));
+        EXPECT_TRUE(are_equal(cached.build(named.layout, group(), 1).block,
+                              stored->build(named.layout, group(), 1).block));
+        EXPECT_EQ(cached.diagonal(named.layout, group()), stored->diagonal(named.layout, group()));
+        EXPECT_EQ(cached.nonzeros_of_blocks(named.layout, group()),
+                  stored->nonzeros_of_blocks(named.layout, group()));
+      }
+    }
+  }
+}
+
+TEST_F(CachedMatrixTest, EveryByteIsTheSameFromAnyNumberOfRanks) {
+  write_cache(*made_matrix(500), path_, group());
+  // A change of the layout that changes this number changes the version, too.
+  const auto bytes = content();
+  EXPECT_EQ(crc32c(std::as_bytes(std::span(bytes))), 0xa06594f1U);
+}
+
+TEST_F(CachedMatrixTest, ARandomOrderIsThatOfTheRows) {
+  write_cache(*made_matrix(200), path_, group());
+  const auto matrix = open_matrix({.path = path_, .permutation_seed = 3}, group());
+  const auto layout = comm::BlockLayout::even(200, comm::factorizations(group().size()).front());
+  const auto diagonal = matrix->diagonal(layout, group());
+  const auto piece = layout.piece(layout.column_piece_of(group().rank()));
+  for (std::int64_t k = piece.begin; k < piece.end; ++k) {
+    const auto row = RandomPermutation(200, 3).inverse(k);
+    EXPECT_EQ(diagonal[static_cast<std::size_t>(k - piece.begin)],
+              row == 100 ? 0.0 : 4.0 + static_cast<double>(row));
+  }
+}
+
+TEST_F(CachedMatrixTest, NoFileIsLeftWhereTheNameCannotBeTaken) {
+  const auto matrix = made_matrix(3);
+  try {
+    write_cache(*matrix, path_ + ".none/A.cg2d", group());
+    ADD_FAILURE() << "written";
+  } catch (const RunError& error) {
+    EXPECT_EQ(error.code(), ExitCode::cannot_create);
+  }
+}
+
+TEST_F(CachedMatrixTest, DamagedFilesAreRefused) {
+  write_cache(*made_matrix(3000), path_, group());
+  const auto good = content();
+  const auto with = [&](std::size_t position, std::string_view bytes) {
+    auto changed = good;
+    changed.replace(position, bytes.size(), bytes);
+    return changed;
+  };
+  const std::string header = ": found a damaged header, expected one that meets its checksum";
+  const auto flipped = [&](std::size_t position) {
+    auto changed = good;
+    changed[position] = static_cast<char>(changed[position] ^ 0x10);
+    return changed;
+  };
+  const CacheReader reader(path_);
+  const CacheLayout layout(reader.header());
+  struct Case {
+    std::string name;
+    std::string content;
+    std::string message;  ///< its begin
+  };
+  const std::vector<Case> cases{
+      {"empty", "", ": found 0 bytes, expected a header of 48"},
+      {"truncated header", good.substr(0, 20), ": found 20 bytes, expected a header of 48"},
+      {"header only", good.substr(0, 48), ": found 48 bytes, expected "},
+      {"truncated data", good.substr(0, good.size() / 2), ": found "},
+      {"one byte too many", good + "x", ": found "},
+      {"other magic", with(0, "CG3D"), R"(: found "CG3DMTX\x0a", expected a matrix in binary form)"},
+      {"other version", with(8, std::string_view("\x02\x00\x00\x00", 4)),
+       ": found version 2, expected 1; make it anew by cg2d convert"},
+      {"other order of bytes", with(12, std::string_view("\x01\x02\x03\x04", 4)),
+       ": found another order of bytes, expected a file that was made on such a machine as this"},
+      {"order", flipped(16), header},
+      {"number of nonzeros", flipped(24), header},
+      {"checksum of the header", flipped(44), header},
+      {"row starts", flipped(static_cast<std::size_t>(layout.row_starts) + 8),
+       ": found damaged data in bytes 4096 to "},
+      {"diagonal", flipped(static_cast<std::size_t>(layout.diagonal)),
+       ": found damaged data in bytes 4096 to "},
+      {"values", flipped(static_cast<std::size_t>(layout.values) + 100'000),
+       ": found damaged data in bytes "},
+      {"columns", flipped(static_cast<std::size_t>(layout.data_end) - 1), ": found damaged data in bytes "},
+      {"checksums", flipped(static_cast<std::size_t>(layout.data_end)),
+       ": found damaged checksums, expected those of the header"},
+  };
+  for (const auto& one : cases) {
+    SCOPED_TRACE(one.name);
+    replace_content(one.content);
+    EXPECT_EQ(message_of_reading().substr(0, one.message.size()), one.message);
+  }
+}
+
+TEST(Crc32cTest, ChecksumsOfTheStandard) {
+  const auto checksum = [](std::string_view text) { return crc32c(std::as_bytes(std::span(text))); };
+  EXPECT_EQ(checksum("123456789"), 0xe3069283U);
+  EXPECT_EQ(checksum(std::string(32, '\0')), 0x8a9136aaU) << "RFC 3720, B.4";
+  EXPECT_EQ(checksum(std::string(32, '\xff')), 0x62a8ab43U) << "RFC 3720, B.4";
+  const std::string_view text = "a text of some length, in two parts";
+  EXPECT_EQ(crc32c(std::as_bytes(std::span(text.substr(11))), checksum(text.substr(0, 11))), checksum(text));
+}
+
+}  // namespace
+}  // namespace cg2d

@@ -1,0 +1,250 @@
+// Entries of a user's matrix on their way to blocks: every grid and cut against a matrix that is summed in a map.
+
+#include "cg/files/stored_matrix.hpp"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <memory>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cg/base/errors.hpp"
+#include "support/layouts.hpp"
+#include "support/mpi_test.hpp"
+
+namespace cg2d {
+namespace {
+
+using test::group;
+
+using Place = std::pair<std::int64_t, std::int64_t>;
+using Reference = std::map<Place, double>;
+
+struct Entry {
+  Place place;
+  double value;
+};
+
+/// Symmetric, with a dense row, empty rows where n allows it, and places that come several times. Values are
+/// multiples of 1/8: their sums are exact in any order.
+std::vector<Entry> symmetric_entries(std::int64_t n) {
+  std::mt19937_64 random(static_cast<std::uint64_t>(n) + 18);
+  const auto below = [&](std::int64_t bound) {
+    return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(bound));
+  };
+  std::vector<Entry> entries;
+  const auto add = [&](std::int64_t row, std::int64_t column, double value) {
+    entries.push_back({{row, column}, value});
+    if (row != column) entries.push_back({{column, row}, value});
+  };
+  for (std::int64_t k = 0; k < 5 * n; ++k) add(below(n), below(n), static_cast<double>(1 + below(64)) / 8.0);
+  const auto dense = below(n);
+  for (std::int64_t column = 0; column < n; ++column) add(dense, column, 0.5);
+  std::shuffle(entries.begin(), entries.end(), random);
+  return entries;
+}
+
+Reference summed(const std::vector<Entry>& entries) {
+  Reference sums;
+  for (const auto& entry : entries) sums[entry.place] += entry.value;
+  return sums;
+}
+
+/// Every rank adds each P-th entry.
+std::unique_ptr<StoredMatrix> stored(std::int64_t n, const std::vector<Entry>& entries) {
+  EntryCollector collector(n, group());
+  for (std::size_t k = static_cast<std::size_t>(group().rank()); k < entries.size();
+       k += static_cast<std::size_t>(group().size()))
+    collector.add(entries[k].place.first, entries[k].place.second, entries[k].value);
+  return std::make_unique<StoredMatrix>(collector.finish(), "test", std::nullopt, group());
+}
+
+/// The block holds what the matrix has there, columns rising, and nothing else.
+void expect_block(const kernels::CsrBlock& block, const comm::BlockLayout& layout,
+                  const Reference& reference) {
+  const auto rows = layout.row_block(layout.grid().row_of(group().rank()));
+  const auto columns = layout.column_block(layout.grid().column_of(group().rank()));
+  EXPECT_EQ(block.row_count, rows.size());
+  EXPECT_EQ(block.column_count, columns.size());
+  Reference mine;
+  for (const auto& [place, value] : reference) {
+    if (rows.contains(place.first) && columns.contains(place.second)) mine[place] = value;
+  }
+  Reference found;
+  for (std::int64_t row = 0; row < block.row_count; ++row) {
+    std::int64_t column_before = -1;
+    for (auto k = block.row_starts[static_cast<std::size_t>(row)];
+         k < block.row_starts[static_cast<std::size_t>(row) + 1]; ++k) {
+      const auto column = block.columns[static_cast<std::size_t>(k)];
+      EXPECT_LT(column_before, column);
+      column_before = column;
+      found[{rows.begin + row, columns.begin + column}] = block.values[static_cast<std::size_t>(k)];
+    }
+  }
+  EXPECT_EQ(block.nonzero_count(), std::ssize(found));
+  EXPECT_TRUE(found == mine);
+}
+
+TEST(StoredMatrixTest, GivesTheBlocksOfEveryGridAndCut) {
+  for (const std::int64_t n : {1, 2, 7, 97, 1400}) {
+    const auto entries = symmetric_entries(n);
+    const auto reference = summed(entries);
+    const auto matrix = stored(n, entries);
+    EXPECT_EQ(matrix->nonzero_count(), std::ssize(reference));
+    for (const auto& grid : comm::factorizations(group().size())) {
+      for (const auto& named : test::layouts_of(n, grid)) {
+        SCOPED_TRACE(test::describe(named));
+        expect_block(matrix->build(named.layout, group(), 1).block, named.layout, reference);
+        const auto counts = matrix->nonzeros_of_blocks(named.layout, group());
+        EXPECT_EQ(counts[static_cast<std::size_t>(group().rank())],
+                  matrix->build(named.layout, group(), 1).block.nonzero_count());
+      }
+    }
+    const auto last = test::layouts_of(n, comm::factorizations(group().size()).front()).front().layout;
+    expect_block(matrix->take(last, group()), last, reference);
+    EXPECT_EQ(matrix->store().entry_count(), 0) << "the rows are gone";
+  }
+}
+
+TEST(StoredMatrixTest, RowsLongerThanAMessageAndAChunkComeWhole) {
+  constexpr std::int64_t n = 40'000;  // a chunk has 4680 entries, a message 4096, a round 65536 words
+  std::vector<Entry> entries;
+  for (std::int64_t k = 0; k < n; ++k) {
+    entries.push_back({{k, k}, 2.0});
+    if (k != 17) {
+      entries.push_back({{17, k}, 0.25});
+      entries.push_back({{k, 17}, 0.25});
+    }
+  }
+  const auto reference = summed(entries);
+  const auto matrix = stored(n, entries);
+  for (const auto& grid : comm::factorizations(group().size())) {
+    const auto layout = comm::BlockLayout::even(n, grid);
+    expect_block(matrix->build(layout, group(), 1).block, layout, reference);
+  }
+}
+
+TEST(StoredMatrixTest, SumsDoNotDependOnTheOrderOfArrival) {
+  // 1e16 + 1 - 1e16 is 0 or 1, as it is added.
+  std::vector<Entry> entries{{{0, 0}, 1e16}, {{0, 0}, 1.0}, {{0, 0}, -1e16}, {{1, 1}, 1.0}};
+  const auto layout = comm::BlockLayout::even(2, comm::factorizations(group().size()).front());
+  for (int k = 0; k < 3; ++k) {
+    std::rotate(entries.begin(), entries.begin() + 1, entries.begin() + 3);
+    const auto diagonal = stored(2, entries)->diagonal(layout, group());
+    const auto piece = layout.piece(layout.column_piece_of(group().rank()));
+    if (piece.contains(0)) {
+      EXPECT_EQ(diagonal[0], -1e16 + 1.0 + 1e16);
+    }
+  }
+}
+
+TEST(StoredMatrixTest, TheDiagonalComesToTheOwnersOfPieces) {
+  constexpr std::int64_t n = 97;
+  const auto entries = symmetric_entries(n);
+  const auto reference = summed(entries);
+  const auto matrix = stored(n, entries);
+  for (const auto& grid : comm::factorizations(group().size())) {
+    for (const auto& named : test::layouts_of(n, grid)) {
+      SCOPED_TRACE(test::describe(named));
+      const auto diagonal = matrix->diagonal(named.layout, group());
+      const auto piece = named.layout.piece(named.layout.column_piece_of(group().rank()));
+      EXPECT_EQ(std::ssize(diagonal), piece.size());
+      for (std::int64_t k = piece.begin; k < piece.end; ++k) {
+        const auto found = reference.find({k, k});
+        EXPECT_EQ(diagonal[static_cast<std::size_t>(k - piece.begin)],
+                  found == reference.end() ? 0.0 : found->second);
+      }
+    }
+  }
+}
+
+TEST(StoredMatrixTest, BalancedPiecesAreThoseOfTheWeightedLayout) {
+  for (const std::int64_t n : {1, 5, 97, 1400, 20'000}) {
+    SCOPED_TRACE(n);
+    const auto entries = symmetric_entries(n);
+    std::vector<std::int64_t> lengths(static_cast<std::size_t>(n));
+    for (const auto& [place, value] : summed(entries)) ++lengths[static_cast<std::size_t>(place.first)];
+    const auto matrix = stored(n, entries);
+    const auto starts = matrix->balanced_piece_starts(group().size(), group());
+    const comm::ProcessGrid grid{.columns = 1, .rows = group().size()};
+    const auto expected = comm::BlockLayout::weighted(lengths, grid);
+    for (int k = 0; k < group().size(); ++k)
+      EXPECT_EQ(starts[static_cast<std::size_t>(k)], expected.piece(k).begin);
+    EXPECT_EQ(starts.back(), n);
+  }
+}
+
+TEST(StoredMatrixTest, TheFirstPairThatDiffersIsNamedWithBothValues) {
+  constexpr std::int64_t n = 300;
+  auto entries = symmetric_entries(n);
+  stored(n, entries)->require_symmetric(group());
+  // Changed twice, far from each other; the later one has one entry only.
+  entries.push_back({{250, 3}, 1000.0});
+  const double lower = summed(entries)[{201, 77}];
+  entries.push_back({{77, 201}, 0.125});
+  const double upper = summed(entries)[{77, 201}];
+  try {
+    stored(n, entries)->require_symmetric(group());
+    ADD_FAILURE() << "passed";
+  } catch (const RunError& error) {
+    EXPECT_EQ(error.code(), ExitCode::bad_data);
+    std::ostringstream text;
+    text << "test: not symmetric: entry (202, 78) is " << lower << ", entry (78, 202) is " << upper
+         << "; conjugate gradients need equal ones";
+    EXPECT_EQ(error.what(), text.str());
+  }
+}
+
+TEST(StoredMatrixTest, StoredZerosNeedNoPartner) {
+  const std::vector<Entry> entries{{{0, 0}, 1.0}, {{1, 1}, 1.0}, {{0, 1}, 0.0}};
+  EXPECT_NO_THROW(stored(2, entries)->require_symmetric(group()));
+}
+
+TEST(StoredMatrixTest, TheFirstRowWithoutAPositiveDiagonalIsNamed) {
+  const std::vector<Entry> entries{{{0, 0}, 1.0}, {{1, 1}, 2.0}, {{2, 2}, -3.0}, {{4, 4}, 1.0}};
+  try {
+    stored(5, entries)->require_positive_diagonal(group());
+    ADD_FAILURE() << "passed";
+  } catch (const RunError& error) {
+    EXPECT_EQ(error.code(), ExitCode::not_positive_definite);
+    EXPECT_EQ(error.what(),
+              std::string("test: not positive definite: the diagonal entry of row 3 is -3; it must be "
+                          "greater than 0 (if -A is meant, change the sign of A and b)"));
+  }
+}
+
+TEST(StoredMatrixTest, TheFactsAreThoseOfTheRows) {
+  const std::vector<Entry> entries{{{0, 0}, 1.0}, {{1, 1}, 2.0}, {{0, 1}, 1.0}, {{1, 0}, 1.0}, {{2, 2}, 1.0}};
+  const auto facts = stored(4, entries)->facts();
+  EXPECT_EQ(facts.key.order, 4);
+  EXPECT_EQ(facts.key.name, "test");
+  EXPECT_DOUBLE_EQ(facts.nonzero_count, 5.0);
+  EXPECT_EQ(facts.row_lengths(1).share, (std::vector<double>{0.25, 0.25, 0.5}));
+  auto other = entries;
+  other.back().place = {3, 3};
+  EXPECT_FALSE(stored(4, other)->facts().key == facts.key) << "nonzeros in other places";
+}
+
+TEST(RandomPermutationTest, IsAPermutationWithItsInverse) {
+  for (const std::int64_t size : {1, 2, 3, 64, 1000}) {
+    const RandomPermutation permutation(size, 7);
+    std::vector<bool> is_taken(static_cast<std::size_t>(size));
+    std::int64_t moved_count = 0;
+    for (std::int64_t k = 0; k < size; ++k) {
+      const auto image = permutation(k);
+      EXPECT_FALSE(is_taken.at(static_cast<std::size_t>(image)));
+      is_taken[static_cast<std::size_t>(image)] = true;
+      EXPECT_EQ(permutation.inverse(image), k);
+      moved_count += image != k ? 1 : 0;
+    }
+    // A random permutation leaves one index in its place, on average.
+    EXPECT_GE(moved_count, size - 10);
+    EXPECT_NE(permutation(0), RandomPermutation(1000, 8)(0)) << "another seed, another order";
+  }
+}
+
+}  // namespace
+}  // namespace cg2d

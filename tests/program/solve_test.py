@@ -1,0 +1,335 @@
+"""cg2d solve: a user's own system, from files to a solution, on every grid; how it ends, always with a name."""
+
+import gzip
+import json
+import math
+import pathlib
+import tempfile
+import unittest
+
+from program_runner import CANNOT_CREATE, NOT_FINITE, SUCCESS, USAGE, ProgramTest, factorizations, run_program
+from schemas import validator_of
+
+BAD_DATA, NOT_POSITIVE_DEFINITE, NOT_CONVERGED = 65, 80, 81
+
+
+def poisson(side):
+    """The 5-point Laplacian on side x side points: {(row, column): value}, lower triangle, from 0."""
+    entries = {}
+    for row in range(side * side):
+        entries[row, row] = 4.0
+        if row % side:
+            entries[row, row - 1] = -1.0
+        if row >= side:
+            entries[row, row - side] = -1.0
+    return entries
+
+
+def matrix_text(n, entries, symmetry="symmetric"):
+    lines = [f"{row + 1} {column + 1} {value!r}" for (row, column), value in entries.items()]
+    return "\n".join([f"%%MatrixMarket matrix coordinate real {symmetry}", f"{n} {n} {len(lines)}", *lines]) + "\n"
+
+
+def vector_text(values):
+    return "\n".join(["%%MatrixMarket matrix array real general", f"{len(values)} 1", *map(repr, values)]) + "\n"
+
+
+def values_of(path):
+    header, *rest = path.read_text().splitlines()
+    assert header == "%%MatrixMarket matrix array real general", header
+    sizes, *values = [line for line in rest if not line.startswith("%")]
+    assert sizes == f"{len(values)} 1", sizes
+    return [float(value) for value in values]
+
+
+def residual_norm(entries, x, b):
+    """|| b - A x || for a lower triangle."""
+    rest = list(b)
+    for (row, column), value in entries.items():
+        rest[row] -= value * x[column]
+        if row != column:
+            rest[column] -= value * x[row]
+    return math.sqrt(math.fsum(value * value for value in rest))
+
+
+class SolveTest(ProgramTest):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="cg2d-solve-")
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def file(self, name, content):
+        path = self.folder / name
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return path
+
+    def solve(self, rank_count, *arguments):
+        return run_program(rank_count, "solve", *arguments)
+
+    def report_of(self, rank_count, *arguments, code=SUCCESS):
+        outcome = self.solve(rank_count, *arguments, "--format", "json")
+        self.assertEqual(outcome.exit_code, code, outcome)
+        document = outcome.document()
+        validator_of("solve", "solve_result.schema.json").validate(document)
+        self.assertEqual(document["exit_code"], code)
+        return document
+
+
+class Solutions(SolveTest):
+    SIDE = 12
+
+    def setUp(self):
+        super().setUp()
+        self.entries = poisson(self.SIDE)
+        self.n = self.SIDE**2
+        self.matrix = self.file("A.mtx", matrix_text(self.n, self.entries))
+        self.b = [math.sin(k) for k in range(self.n)]
+        self.rhs = self.file("b.mtx", vector_text(self.b))
+
+    def expect_solution(self, path, b, tolerance):
+        norm = math.sqrt(math.fsum(value * value for value in b))
+        # The program's own residual met the tolerance; another order of additions changes the last digits.
+        self.assertLessEqual(residual_norm(self.entries, values_of(path), b), 1.001 * tolerance * norm)
+
+    def test_x_solves_the_system_on_every_grid_cut_and_preconditioner(self):
+        for rank_count in (1, 2, 3, 4):
+            for columns, rows in factorizations(rank_count):
+                for cut in ("nonzeros", "even", "random:7"):
+                    for name in ("identity", "jacobi"):
+                        with self.subTest(grid=f"{columns}x{rows}", cut=cut, preconditioner=name):
+                            x = self.folder / "x.mtx"
+                            report = self.report_of(
+                                rank_count, self.matrix, "--rhs", self.rhs, "-o", x, "--grid", f"{columns}x{rows}",
+                                "--cut", cut, "--preconditioner", name, "--rtol", "1e-10"
+                            )
+                            self.assertEqual(report["result"]["end"], "converged")
+                            self.assertEqual(report["setup"]["nonzero_count"], 2 * len(self.entries) - self.n)
+                            self.expect_solution(x, self.b, 1e-10)
+                            x.unlink()
+
+    def test_kernels_transports_overlap_and_threads(self):
+        for options in (
+            ["--kernel", "symmetric"],
+            ["--kernel", "sell"],
+            ["--transport", "put"],
+            ["--transport", "shared"],
+            ["--overlap", "on"],
+            ["--threads", "2"],
+            ["--sum", "whole-block"],
+        ):
+            with self.subTest(options=options):
+                x = self.folder / "x.mtx"
+                self.report_of(4, self.matrix, "--rhs", self.rhs, "-o", x, "--grid", "2x2", *options)
+                self.expect_solution(x, self.b, 1e-8)
+
+    def test_the_grid_is_found_by_trial(self):
+        report = self.report_of(4, self.matrix)
+        self.assertTrue(report["configuration"]["grid"]["automatic"])
+        self.assertIn("trial", report["configuration"]["grid"])
+
+    def test_the_same_iterations_from_any_spelling_of_the_matrix(self):
+        plain = self.report_of(2, self.matrix, "--grid", "1x2")["result"]
+        both = {**self.entries, **{(column, row): value for (row, column), value in self.entries.items()}}
+        general = self.file("general.mtx", matrix_text(self.n, both, "general"))
+        packed = self.file("A.mtx.gz", gzip.compress(self.matrix.read_bytes()))
+        for path in (general, packed):
+            with self.subTest(path=path.name):
+                result = self.report_of(2, path, "--grid", "1x2")["result"]
+                self.assertEqual(result["history"], plain["history"], "the same bits")
+
+    def test_a_first_guess_is_used(self):
+        x = self.folder / "x.mtx"
+        first = self.report_of(2, self.matrix, "--rhs", self.rhs, "-o", x, "--rtol", "1e-9")["result"]
+        again = self.report_of(2, self.matrix, "--rhs", self.rhs, "--x0", x, "--rtol", "1e-8")["result"]
+        self.assertGreater(first["iterations"], 5)
+        self.assertEqual(again["iterations"], 0)
+        self.assertEqual(again["end"], "converged")
+
+    def test_random_right_hand_sides_do_not_depend_on_the_grid(self):
+        norms = set()
+        for rank_count, grid in ((1, "1x1"), (3, "3x1"), (4, "2x2")):
+            result = self.report_of(rank_count, self.matrix, "--rhs", "random:5", "--grid", grid)["result"]
+            norms.add(round(result["right_hand_side_norm"], 12))
+        self.assertEqual(len(norms), 1)
+        # n numbers evenly spread over (-1, 1): about sqrt(n / 3), here within 20 %.
+        self.assertAlmostEqual(norms.pop() / math.sqrt(self.n / 3), 1.0, delta=0.2)
+
+    def test_the_history_begins_before_the_first_iteration(self):
+        result = self.report_of(1, self.matrix)["result"]
+        self.assertEqual(len(result["history"]), result["iterations"] + 1)
+        self.assertEqual(result["history"][0], result["first_residual_norm"])
+        self.assert_close(result["history"][-1], result["recursive_residual_norm"], 1e-15)
+
+    def test_text_says_the_end_and_has_the_phase_table(self):
+        outcome = self.solve(2, self.matrix, "--monitor")
+        self.assertEqual(outcome.exit_code, SUCCESS, outcome)
+        self.assertIn(" Ended           = converged\n", outcome.stdout)
+        self.assertRegex(outcome.stdout, r"\n Cut +=.* nonzeros; nonzeros of the blocks: largest \d+, imbalance".replace(".* ", " "))
+        self.assertIn(" Phases: reference clocks per CG step", outcome.stdout)
+        self.assertIn("cg2d: iteration 1: residual ", outcome.stderr)
+
+    def test_the_report_goes_to_a_file(self):
+        report = self.folder / "report.json"
+        self.assertEqual(self.solve(1, self.matrix, "--format", "json", "--output", report).exit_code, SUCCESS)
+        self.assertEqual(json.loads(report.read_text())["result"]["end"], "converged")
+
+
+class BinaryForm(SolveTest):
+    def setUp(self):
+        super().setUp()
+        self.matrix = self.file("A.mtx", matrix_text(144, poisson(12)))
+        self.cache = self.folder / "A.cg2d"
+
+    def test_it_gives_the_same_bits_on_every_grid(self):
+        for writers in (1, 3):
+            self.assertEqual(run_program(writers, "convert", self.matrix, self.cache).exit_code, SUCCESS)
+            self.assertEqual([path.name for path in self.folder.glob("A.cg2d*")], ["A.cg2d"])
+            for rank_count in (1, 2, 4):
+                for columns, rows in factorizations(rank_count):
+                    for cut in ("nonzeros", "random:3"):
+                        with self.subTest(writers=writers, grid=f"{columns}x{rows}", cut=cut):
+                            options = ("--grid", f"{columns}x{rows}", "--cut", cut, "--rhs", "random:1")
+                            text = self.report_of(rank_count, self.matrix, *options)
+                            binary = self.report_of(rank_count, self.cache, *options)
+                            self.assertEqual(binary["result"]["history"], text["result"]["history"])
+                            self.assertEqual(binary["setup"]["balance"], text["setup"]["balance"])
+
+    def test_unsymmetric_matrices_are_not_converted(self):
+        matrix = self.file("U.mtx", matrix_text(2, {(0, 0): 1.0, (1, 1): 1.0, (1, 0): 0.5}, "general"))
+        outcome = run_program(2, "convert", matrix, self.cache)
+        self.assertEqual(outcome.exit_code, BAD_DATA)
+        self.assertEqual(
+            outcome.error_lines(),
+            ["cg2d: U.mtx: not symmetric: entry (2, 1) is 0.5, entry (1, 2) is 0; conjugate gradients need equal ones"],
+        )
+        self.assertFalse(self.cache.exists())
+
+    def test_a_damaged_file_ends_with_one_line(self):
+        self.assertEqual(run_program(1, "convert", self.matrix, self.cache).exit_code, SUCCESS)
+        content = bytearray(self.cache.read_bytes())
+        content[5000] ^= 1
+        self.cache.write_bytes(content)
+        outcome = self.solve(3, self.cache)
+        self.assertEqual(outcome.exit_code, BAD_DATA)
+        self.assertRegex("\n".join(outcome.error_lines()), r"^cg2d: .*A\.cg2d: found damaged data in bytes 4096 to \d+, expected .*$")
+
+
+class Ends(SolveTest):
+    def expect_end(self, end, code, entries, n, *options, pattern="^$"):
+        matrix = self.file("A.mtx", matrix_text(n, entries))
+        for rank_count in (1, 2, 3):
+            with self.subTest(ranks=rank_count):
+                report = self.report_of(rank_count, matrix, *options, code=code)
+                self.assertEqual(report["result"]["end"], end)
+                self.assertRegex(report["reason"], pattern)
+                outcome = self.solve(rank_count, matrix, *options)
+                self.assertEqual(outcome.exit_code, code)
+                self.assertEqual(outcome.error_lines(), [f"cg2d: {report['reason']}"] if code else [])
+
+    def test_right_hand_side_of_zeros(self):
+        b = self.file("b.mtx", vector_text([0.0] * 4))
+        self.expect_end("zero-right-hand-side", SUCCESS, poisson(2), 4, "--rhs", b)
+
+    def test_iteration_limit(self):
+        self.expect_end(
+            "iteration-limit", NOT_CONVERGED, poisson(9), 81, "--max-iterations", "3", "--rhs", "random:1",
+            pattern="^not converged: after 3 iterations the residual is .*--max-iterations.*would help$",
+        )
+
+    def test_stagnation_names_both_residuals(self):
+        # Rounding alone leaves a residual of about 1e-16 of the product's terms.
+        self.expect_end(
+            "stagnated", NOT_CONVERGED, poisson(20), 400, "--rtol", "1e-18", "--rhs", "random:1", "--px", "1",
+            pattern="^stagnated after .* the recurrence says .* computed anew .*--rtol would help$",
+        )
+
+    def test_indefinite_with_a_positive_diagonal(self):
+        self.expect_end(
+            "not-positive-definite", NOT_POSITIVE_DEFINITE, {(0, 0): 1.0, (1, 0): 3.0, (1, 1): 1.0, (2, 2): 1.0}, 3,
+            "--rhs", "random:3", pattern="^not positive definite: p . A p is -.* in iteration [123]; ",
+        )
+
+    def test_singular_in_the_first_step(self):
+        b = self.file("b.mtx", vector_text([1.0, -1.0]))
+        self.expect_end(
+            "not-positive-definite", NOT_POSITIVE_DEFINITE, {(0, 0): 1.0, (1, 0): 1.0, (1, 1): 1.0}, 2, "--rhs", b,
+            pattern="in iteration 1; ",
+        )
+
+    def test_numbers_beyond_double_precision(self):
+        self.expect_end(
+            "not-finite", NOT_FINITE, {(0, 0): 1e308, (1, 0): 1e307, (1, 1): 1e308}, 2, pattern="NaN or infinit"
+        )
+
+
+class Refusals(SolveTest):
+    def expect_line(self, code, line, *arguments):
+        for rank_count in (1, 2, 3):
+            with self.subTest(ranks=rank_count):
+                outcome = self.solve(rank_count, *arguments)
+                self.assertEqual(outcome.exit_code, code, outcome)
+                self.assertEqual(outcome.error_lines(), [f"cg2d: {line}"])
+        report = self.report_of(2, *arguments, code=code)
+        self.assertEqual(report["reason"], line)
+
+    def test_unsymmetric(self):
+        matrix = self.file("A.mtx", matrix_text(3, {(0, 0): 1.0, (1, 1): 1.0, (2, 2): 1.0, (2, 0): 0.5, (0, 2): 0.25}, "general"))
+        self.expect_line(
+            BAD_DATA,
+            "A.mtx: not symmetric: entry (3, 1) is 0.5, entry (1, 3) is 0.25; conjugate gradients need equal ones",
+            matrix,
+        )
+
+    def test_diagonal_that_is_not_positive(self):
+        matrix = self.file("A.mtx", matrix_text(3, {(0, 0): 1.0, (1, 1): -2.0, (2, 2): 1.0}))
+        self.expect_line(
+            NOT_POSITIVE_DEFINITE,
+            "A.mtx: not positive definite: the diagonal entry of row 2 is -2; it must be greater than 0 (if -A is meant, "
+            "change the sign of A and b)",
+            matrix,
+        )
+
+    def test_files_that_are_no_matrix_or_vector(self):
+        matrix = self.file("A.mtx", matrix_text(4, poisson(2)))
+        bad = self.file("bad.mtx", "%%MatrixMarket matrix coordinate real symmetric\n2 2 1\n1 1 x\n")
+        self.expect_line(BAD_DATA, f'{bad}:3: found "x", expected a finite number', bad)
+        none = self.folder / "none.mtx"
+        self.expect_line(BAD_DATA, f"{none}: found no such file, expected a file to read", none)
+        head = "%%MatrixMarket matrix array real general\n"
+        for name, text, message in (
+            ("other length", head + "3 1\n1\n2\n3\n", ":2: found 3 rows and 1 columns, expected 4 rows and 1 column, as the matrix needs"),
+            ("two columns", head + "4 2\n", ":2: found 4 rows and 2 columns, expected 4 rows and 1 column, as the matrix needs"),
+            ("fewer", head + "4 1\n1\n2\n3\n", ":6: found the end of the file after 3 values, expected the 4 that are announced"),
+            ("more", head + "4 1\n1\n2\n3\n4\n\n5\n", ":8: found one more value, expected the end of the file after the 4 that are announced"),
+            ("no number", head + "% a\n4 1\n1\n2\n3\nz\n", ':7: found "z", expected a finite number'),
+            ("two on a line", head + "4 1\n1\n2 3\n4\n5\n", ':4: found "3" after 1 numbers, expected one value'),
+            ("late comment", head + "4 1\n1\n% b\n2\n3\n4\n", ":4: found a comment, expected a value: comments stand before the line of sizes"),
+        ):
+            with self.subTest(name):
+                vector = self.file("b.mtx", text)
+                self.expect_line(BAD_DATA, f"{vector}{message}", matrix, "--rhs", vector)
+
+    def test_options(self):
+        matrix = self.file("A.mtx", matrix_text(4, poisson(2)))
+        for arguments, message in (
+            (["--preconditioner", "ilu"], "--preconditioner ilu: unknown; valid: "),
+            (["--cut", "half"], "--cut half: unknown; valid: nonzeros, even, random:SEED"),
+            (["--rhs", "random:x"], "--rhs random:x: the seed must be a whole number up to 18446744073709551615, as in random:1"),
+            (["--rtol", "-1"], "--rtol -1: must not be negative"),
+            (["--max-iterations", "0"], "--max-iterations 0: "),
+            (["--grid", "3x3"], "--grid 3x3: "),
+            (["--transport", "auto"], "--transport auto: cg2d solve takes a transport by its name"),
+        ):
+            with self.subTest(arguments=arguments):
+                outcome = self.solve(1, matrix, *arguments)
+                self.assertEqual(outcome.exit_code, USAGE, outcome)
+                self.assertIn(f"cg2d: {message}", outcome.stderr)
+
+    def test_a_solution_that_cannot_be_written_is_known_before_the_solve(self):
+        matrix = self.file("A.mtx", matrix_text(4, poisson(2)))
+        outcome = self.solve(2, matrix, "-o", self.folder / "no" / "x.mtx")
+        self.assertEqual(outcome.exit_code, CANNOT_CREATE, outcome)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
