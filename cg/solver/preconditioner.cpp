@@ -11,8 +11,8 @@ PreconditionerRow jacobi_preconditioner();
 namespace {
 
 PreconditionerRow identity_preconditioner() {
-  return {.name = "identity",
-          .description = "none: M = 1",
+  return {.name = "none",
+          .description = "M = 1",
           .make = [](const PreconditionerInput& /*input*/) -> std::unique_ptr<Preconditioner> {
             return std::make_unique<IdentityPreconditioner>();
           }};

@@ -5,29 +5,36 @@
 
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "cg/base/interface.hpp"
+#include "cg/solver/distributed_vectors.hpp"
 #include "cg/solver/linear_operator.hpp"
-#include "cg/solver/vector_ops.hpp"
 
 namespace cg2d {
 
-/// Symmetric and, as A, definite. Local: it sends nothing, and works on this rank's pieces.
+/// Symmetric and, as A, definite. Needs no sum over ranks. All answers are the same on every rank.
 class Preconditioner : public Interface {
  public:
-  /// M = 1, the same answer on every rank: then r . M^-1 r is r . r, and one dot product is enough.
+  /// M = 1: then r . M^-1 r is r . r, and one dot product is enough.
   [[nodiscard]] virtual bool is_identity() const { return false; }
-  /// M^-1 r on this rank's piece, valid until the next call; may be r itself. Called within the phase of the
-  /// vector updates, to which its work is counted where it is done through `vectors`.
-  virtual std::span<const double> apply(std::span<const double> r, VectorOps& vectors) = 0;
+  /// apply() multiplies with A, and so overwrites the operator's operand and result.
+  [[nodiscard]] virtual bool uses_products() const { return false; }
+  /// M^-1 r on this rank's piece, valid until the next call; may be r itself. Collective where it
+  /// uses_products(). Called outside of all phases; its own work belongs to the phase of the vector updates.
+  virtual std::span<const double> apply(std::span<const double> r, DistributedVectors& vectors) = 0;
+  /// One line for the user on how it was made, such as a shift that was needed; empty: as usual.
+  [[nodiscard]] virtual std::string remark() const { return {}; }
 };
 
 /// M = 1. Copies nothing and computes nothing.
 class IdentityPreconditioner final : public Preconditioner {
  public:
   [[nodiscard]] bool is_identity() const override { return true; }
-  std::span<const double> apply(std::span<const double> r, VectorOps& /*vectors*/) override { return r; }
+  std::span<const double> apply(std::span<const double> r, DistributedVectors& /*vectors*/) override {
+    return r;
+  }
 };
 
 /// The input of every row's make().
