@@ -9,7 +9,7 @@
 
 #include "cg/base/errors.hpp"
 #include "cg/base/process_memory.hpp"
-#include "cg/solver/preconditioner.hpp"
+#include "cg/preconditioners/preconditioner_table.hpp"
 
 namespace cg2d {
 namespace {
