@@ -1,8 +1,32 @@
-#include "cg/solver/classic_recurrence.hpp"
+// CG as Hestenes and Stiefel wrote it, with the order of operations of conj_grad in the NAS benchmark.
 
 #include <array>
+#include <memory>
+#include <optional>
+#include <span>
+
+#include "cg/base/process_memory.hpp"
+#include "cg/solver/cg_variant.hpp"
 
 namespace cg2d {
+namespace {
+
+/// Two sums over all ranks per step, and one product. The direction p lies in the operator's operand, unless
+/// the preconditioner needs that for products of its own.
+class ClassicRecurrence final : public CgRecurrence {
+ public:
+  explicit ClassicRecurrence(const CgParts& parts);
+
+  void begin(CgState& state) override;
+  std::optional<SolveEnd> step(CgState& state, const LinearSystem& system, const StopRule& stop) override;
+
+ private:
+  void multiply();
+  void take_products(CgState& state, std::span<const double> preconditioned);
+
+  HugePageVector own_direction_;
+  std::span<double> p_;
+};
 
 ClassicRecurrence::ClassicRecurrence(const CgParts& parts)
     : CgRecurrence(parts), own_direction_(preconditioner_.uses_products() ? matrix_.local_size() : 0) {}
@@ -56,6 +80,17 @@ void ClassicRecurrence::take_products(CgState& state, std::span<const double> pr
   });
   state.rho = both[0];
   state.residual_square = both[1];
+}
+
+}  // namespace
+
+CgVariantRow classic_variant() {
+  return {.name = "classic",
+          .description = "two sums over all ranks per step, as in the benchmark",
+          .sums_per_step = 2,
+          .make = [](const CgParts& parts) -> std::unique_ptr<CgRecurrence> {
+            return std::make_unique<ClassicRecurrence>(parts);
+          }};
 }
 
 }  // namespace cg2d

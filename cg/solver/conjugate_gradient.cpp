@@ -12,7 +12,7 @@ namespace cg2d {
 class ConjugateGradient::Run {
  public:
   Run(ConjugateGradient& solver, const LinearSystem& system, const StopRule& stop)
-      : solver_(solver), recurrence_(solver.recurrence_), system_(system), stop_(stop) {}
+      : solver_(solver), recurrence_(*solver.recurrence_), system_(system), stop_(stop) {}
 
   SolveResult from_zero() {
     solver_.vectors_.update([&](VectorOps& local) {
@@ -111,8 +111,8 @@ bool ConjugateGradient::observers_stop(const CgState& state) {
 }
 
 double ConjugateGradient::residual_norm(std::span<const double> b, std::span<const double> x) {
-  recurrence_.recompute_residual(b, x);
-  const auto r = recurrence_.residual();
+  recurrence_->recompute_residual(b, x);
+  const auto r = recurrence_->residual();
   return std::sqrt(vectors_.dot(r, r));
 }
 

@@ -2,10 +2,12 @@
 
 // Conjugate gradients on any LinearOperator, with any Preconditioner and StopRule.
 
+#include <memory>
 #include <span>
 #include <vector>
 
-#include "cg/solver/classic_recurrence.hpp"
+#include "cg/solver/cg_recurrence.hpp"
+#include "cg/solver/cg_variant.hpp"
 #include "cg/solver/distributed_vectors.hpp"
 #include "cg/solver/linear_operator.hpp"
 #include "cg/solver/preconditioner.hpp"
@@ -22,7 +24,7 @@ struct SolveResult {
   double recurrence_residual_norm = 0.0;
 };
 
-/// Calls per solve of `step_count` steps without preconditioner. The performance model counts with them;
+/// Calls per solve of `step_count` steps of the classic form without preconditioner. The performance model counts with them;
 /// tests/solver/call_counts_test.cpp holds them against real solves.
 struct SolveCalls {
   int step_count = 0;
@@ -45,8 +47,10 @@ struct ResidualCalls {
 /// the same numbers, to the bit, on every rank.
 class ConjugateGradient {
  public:
-  ConjugateGradient(LinearOperator& matrix, Preconditioner& preconditioner, DistributedVectors& vectors)
-      : vectors_(vectors), matrix_(matrix), recurrence_({matrix, preconditioner, vectors}) {}
+  /// The classic form of CG, or another row of the table.
+  ConjugateGradient(LinearOperator& matrix, Preconditioner& preconditioner, DistributedVectors& vectors,
+                    const CgVariantRow& variant = cg_variant_table().front())
+      : vectors_(vectors), matrix_(matrix), recurrence_(variant.make({matrix, preconditioner, vectors})) {}
 
   /// x := about A^-1 b, from x = 0. b, x: this rank's pieces; they do not overlap. A must be definite;
   /// positive or negative makes no difference unless to the stop rule. Cost: as SolveCalls says, and one
@@ -71,7 +75,7 @@ class ConjugateGradient {
   DistributedVectors& vectors_;
   LinearOperator& matrix_;
   std::vector<StepObserver*> observers_;
-  ClassicRecurrence recurrence_;
+  std::unique_ptr<CgRecurrence> recurrence_;
 };
 
 }  // namespace cg2d

@@ -63,7 +63,7 @@ SystemSolveResult solve(LinearOperator& matrix, std::span<const double> b, std::
   require_pieces(matrix, b, x);
   PhaseTimer no_timer;
   DistributedVectors vectors(matrix, no_timer, options.thread_count);
-  ConjugateGradient conjugate_gradient(matrix, options.preconditioner, vectors);
+  ConjugateGradient conjugate_gradient(matrix, options.preconditioner, vectors, options.variant);
   for (auto* observer : options.observers) conjugate_gradient.add(*observer);
   const auto solved = options.starts_from_x ? conjugate_gradient.solve_from(b, x, options.stop)
                                             : conjugate_gradient.solve(b, x, options.stop);

@@ -18,13 +18,14 @@ struct SolveOptions {
   Preconditioner& preconditioner;
   std::span<StepObserver* const> observers{};  ///< told of every step, in this order
   int thread_count = 1;                        ///< for the vector operations
-  bool starts_from_x = false;                  ///< x holds a guess; else the solve begins with zeros
+  const CgVariantRow& variant = cg_variant_table().front();
+  bool starts_from_x = false;  ///< x holds a guess; else the solve begins with zeros
 };
 
 /// x := about A^-1 b for a definite A. b, x: this rank's pieces, matrix.local_size() doubles each; they do
 /// not overlap. Collective over the operator's ranks; the same result on every rank. Throws InputError, on
 /// every rank alike, where a piece has another length. Cost: one product per step, and one for each time that
-/// the residual is recomputed: once where all goes well; one or two vectors are allocated. x after
+/// the residual is recomputed: once where all goes well; one to seven vectors are allocated. x after
 /// SolveEnd::not_positive_definite is that of the last completed step, after not_finite it means nothing.
 ///
 ///   MyOperator matrix;  // implements LinearOperator
