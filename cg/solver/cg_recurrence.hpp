@@ -1,9 +1,12 @@
 #pragma once
 
-// The recurrence of conjugate gradients: what a step computes, apart from when the steps end.
+// The recurrence of conjugate gradients: the computation of a step, apart from when the steps end; and the table of
+// its forms.
 
+#include <memory>
 #include <optional>
 #include <span>
+#include <string_view>
 
 #include "cg/base/interface.hpp"
 #include "cg/base/process_memory.hpp"
@@ -56,5 +59,18 @@ class CgRecurrence : public Interface {
   DistributedVectors& vectors_;
   HugePageVector r_;
 };
+
+/// One form of CG. A new one is one file that defines its row, and its entry in cg_variant_table().
+struct CgVariantRow {
+  std::string_view name;
+  std::string_view description;
+  int sums_per_step = 0;  ///< over all ranks
+  std::unique_ptr<CgRecurrence> (*make)(const CgParts& parts) = nullptr;
+};
+
+/// All forms; the first one is the classic one, which the benchmark's rules prescribe.
+std::span<const CgVariantRow> cg_variant_table();
+/// The row of that name, or nullptr.
+const CgVariantRow* find_cg_variant(std::string_view name);
 
 }  // namespace cg2d

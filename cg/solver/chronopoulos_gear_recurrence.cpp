@@ -2,11 +2,11 @@
 // which are summed together after the product.
 
 #include <array>
+#include <memory>
 #include <optional>
 #include <span>
 
 #include "cg/base/process_memory.hpp"
-#include "cg/solver/cg_variant.hpp"
 #include "cg/solver/one_sum_recurrence.hpp"
 
 namespace cg2d {

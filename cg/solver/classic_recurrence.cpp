@@ -6,7 +6,7 @@
 #include <span>
 
 #include "cg/base/process_memory.hpp"
-#include "cg/solver/cg_variant.hpp"
+#include "cg/solver/cg_recurrence.hpp"
 
 namespace cg2d {
 namespace {

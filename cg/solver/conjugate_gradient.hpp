@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "cg/solver/cg_recurrence.hpp"
-#include "cg/solver/cg_variant.hpp"
 #include "cg/solver/distributed_vectors.hpp"
 #include "cg/solver/linear_operator.hpp"
 #include "cg/solver/preconditioner.hpp"

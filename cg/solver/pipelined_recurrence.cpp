@@ -7,7 +7,6 @@
 #include <span>
 
 #include "cg/base/process_memory.hpp"
-#include "cg/solver/cg_variant.hpp"
 #include "cg/solver/one_sum_recurrence.hpp"
 
 namespace cg2d {
