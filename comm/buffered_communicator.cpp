@@ -89,11 +89,9 @@ class BufferedCommunicator final : public Communicator, private MirroredExchange
   }
   void shuffle() override { shuffle_->run(); }
   void sum_scalars(std::span<double> values) override {
-    assert(!is_collecting() && !values.empty() && values.size() <= largest_scalar_count);
-    auto& prepared = scalar_sums_[values.size() - 1];
-    std::copy(values.begin(), values.end(), prepared.values.begin());
-    prepared.operation->run();
-    std::copy_n(prepared.values.begin(), values.size(), values.begin());
+    assert(!is_collecting() && !is_summing_scalars());
+    prepared_sum(values).operation->run();
+    take_sums(values);
   }
 
  protected:
@@ -101,6 +99,11 @@ class BufferedCommunicator final : public Communicator, private MirroredExchange
   void wait_for_collected(std::size_t part) override { collect_->wait_for_part(part); }
   void progress_collection() override { collect_->progress(); }
   void finish_collection() override { collect_->finish(); }
+  void start_scalar_sum(std::span<double> values) override { prepared_sum(values).operation->begin_run(); }
+  void finish_scalar_sum(std::span<double> values) override {
+    scalar_sums_[values.size() - 1].operation->end_run();
+    take_sums(values);
+  }
 
  private:
   [[nodiscard]] std::span<const double> row_block() const override {
@@ -147,10 +150,21 @@ class BufferedCommunicator final : public Communicator, private MirroredExchange
     }
   };
 
-  struct ScalarSum {
+  struct ScalarSums {
     std::span<double> values;
     std::unique_ptr<PreparedOperation> operation;
   };
+
+  /// The sum of so many values, with these as this rank's.
+  ScalarSums& prepared_sum(std::span<const double> values) {
+    assert(!values.empty() && values.size() <= largest_scalar_count);
+    auto& prepared = scalar_sums_[values.size() - 1];
+    std::copy(values.begin(), values.end(), prepared.values.begin());
+    return prepared;
+  }
+  void take_sums(std::span<double> values) const {
+    std::copy_n(scalar_sums_[values.size() - 1].values.begin(), values.size(), values.begin());
+  }
 
   void make_shuffle(const BlockLayout& layout) {
     const int rank = group_.rank();
@@ -215,7 +229,7 @@ class BufferedCommunicator final : public Communicator, private MirroredExchange
   std::unique_ptr<PreparedGather> collect_;
   std::unique_ptr<PreparedOperation> sum_;
   std::unique_ptr<PreparedOperation> shuffle_;
-  std::array<ScalarSum, largest_scalar_count> scalar_sums_;
+  std::array<ScalarSums, largest_scalar_count> scalar_sums_;
 
   // Only when mirrored.
   std::span<double> row_block_;

@@ -68,4 +68,24 @@ void Collection::finish() {
   is_finished_ = true;
 }
 
+ScalarSum::ScalarSum(Communicator& communicator, std::span<double> values)
+    : communicator_(communicator), values_(values), exception_count_(std::uncaught_exceptions()) {
+  assert(!communicator.is_summing_scalars_ && "the last sum of scalars was not finished");
+  // Set afterwards: a transport may complete the sum here, by a sum_scalars().
+  communicator.start_scalar_sum(values);
+  communicator.is_summing_scalars_ = true;
+}
+
+ScalarSum::~ScalarSum() {
+  assert((is_finished_ || std::uncaught_exceptions() > exception_count_) &&
+         "a sum of scalars goes without finish()");
+}
+
+void ScalarSum::finish() {
+  assert(!is_finished_);
+  communicator_.finish_scalar_sum(values_);
+  communicator_.is_summing_scalars_ = false;
+  is_finished_ = true;
+}
+
 }  // namespace cg2d::comm

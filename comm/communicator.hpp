@@ -119,6 +119,30 @@ class [[nodiscard]] Collection {
   bool is_finished_ = false;
 };
 
+/// A sum of scalars that is under way: see Communicator::begin_sum_scalars(). It lives on the stack, or in the
+/// object that waits for it, and allocates nothing.
+///
+/// 1. finish() ends it, once; then the values are the sums. One that goes without it is a bug (asserted), unless
+///    an exception is on its way: then the communicator is of no more use.
+/// 2. Until finish() no other sum of scalars begins; all other operations may run.
+class [[nodiscard]] ScalarSum {
+ public:
+  /// values: as in sum_scalars(). They must live until finish().
+  ScalarSum(Communicator& communicator, std::span<double> values);
+  ~ScalarSum();
+  ScalarSum(const ScalarSum&) = delete;
+  ScalarSum& operator=(const ScalarSum&) = delete;
+
+  /// Returns when the sums are on this rank. Throws MpiError.
+  void finish();
+
+ private:
+  Communicator& communicator_;
+  std::span<double> values_;
+  [[maybe_unused]] int exception_count_;
+  bool is_finished_ = false;
+};
+
 /// Moves the pieces of one layout. Buffers and requests are made once, by the constructors of the
 /// implementations. Not thread-safe.
 ///
@@ -133,7 +157,8 @@ class [[nodiscard]] Collection {
 ///    partial() are called again before their memory is written again. They wait for the readers where there
 ///    may be some.
 /// 3. A sum_scalars() on all ranks ends all reading of what was written before it. Where one lies between two
-///    uses of a buffer, piece() and partial() need not be called again.
+///    uses of a buffer, piece() and partial() need not be called again. One that began earlier and is finished
+///    in between does not count.
 /// 4. After piece() the contents of column_block() and row_block() are unspecified; so are those of partial()
 ///    after sum().
 /// 5. The same calls with the same values give the same bits in every run.
@@ -171,6 +196,9 @@ class Communicator {
   /// Sums at most largest_scalar_count numbers over all ranks: the same bits on every rank. Cost:
   /// dot_traffic().
   virtual void sum_scalars(std::span<double> values) = 0;
+  /// The same with other operations in between, the same ones on all ranks: the same bits. How far it gets
+  /// meanwhile is the transport's affair; one that cannot do better completes it here. Cost: dot_traffic().
+  ScalarSum begin_sum_scalars(std::span<double> values) { return {*this, values}; }
 
   /// The second direction; nullptr unless the communicator was made with CommunicatorOptions::mirrored.
   [[nodiscard]] virtual MirroredExchange* mirror() { return nullptr; }
@@ -182,20 +210,26 @@ class Communicator {
 
  protected:
   [[nodiscard]] TrafficCounts& sent_counts() { return sent_; }
-  /// Whether a Collection is under way.
+  /// Whether a Collection, or a ScalarSum, is under way.
   [[nodiscard]] bool is_collecting() const { return is_collecting_; }
+  [[nodiscard]] bool is_summing_scalars() const { return is_summing_scalars_; }
 
   /// The members of Collection, as the transport has them; called in the order that its invariants say.
   virtual void start_collection() = 0;
   virtual void wait_for_collected(std::size_t part) = 0;
   virtual void progress_collection() {}
   virtual void finish_collection() = 0;
+  /// Those of ScalarSum.
+  virtual void start_scalar_sum(std::span<double> values) { sum_scalars(values); }
+  virtual void finish_scalar_sum(std::span<double> /*values*/) {}
 
  private:
   friend class Collection;
+  friend class ScalarSum;
 
   TrafficCounts sent_;
   bool is_collecting_ = false;
+  bool is_summing_scalars_ = false;
 };
 
 /// The options of a communicator, beside its layout.

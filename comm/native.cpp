@@ -41,8 +41,12 @@ class Collective : public Prepared {
         cut_(collective.pieces) {}
 
   void run() override {
+    begin_run();
+    end_run();
+  }
+  void begin_run() override { start_and_count(); }
+  void end_run() override {
     if (cut_.counts.size() == 1) return;
-    start_and_count();
     wait();
     unpack();
   }

@@ -24,6 +24,10 @@ class PreparedOperation {
 
   /// Throws MpiError.
   virtual void run() = 0;
+  /// The same in two halves, with other operations between them; an operation that cannot do so runs in the
+  /// first one. The first half waits for nobody where it can. Each throws MpiError.
+  virtual void begin_run() { run(); }
+  virtual void end_run() {}
 };
 
 /// A gather that can also be run in parts, those of collection_parts(): begin(), wait_for_part() in rising

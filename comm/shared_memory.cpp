@@ -21,6 +21,7 @@
 // 2. Without a sum_scalars() in between, piece() and partial() wait until every rank of this node says that
 //    it has read (RankControl: a number of its own for each kind of operation).
 // 3. So does a rank before it lets a message into the node's memory. Readers on other nodes have copies.
+//    A sum that is in two halves ends the reading of what was written before it began (ScalarSumCounts).
 // 4. Numbers of sum_scalars() have two slots, in turns: a rank that writes sum n + 2 has come through sum n +
 //    1, which all have begun, so all have come through sum n.
 
@@ -113,28 +114,8 @@ class SharedMemory final : public Communicator, private MirroredExchange {
   }
   void shuffle() override {}  // the sum was made where it belongs
   void sum_scalars(std::span<double> values) override {
-    assert(!is_collecting() && !values.empty() && values.size() <= largest_scalar_count);
-    finish_reading_operand();
-    const auto turn = static_cast<std::size_t>(scalar_sums_ % 2);
-    ++scalar_sums_;
-    std::ranges::copy(values, slot_of(stand_.place(), turn).values.begin());
-    announce_numbers(turn);
-    if (place_.nodes.node_count() == 1) {
-      wait_for_numbers(turn);
-      add_local_numbers(turn, values);
-      return;
-    }
-    auto& control = areas_.node_control();
-    auto& sums = control.scalar_sums[turn].values;
-    if (stand_.place() == 0) {
-      wait_for_numbers(turn);
-      add_local_numbers(turn, std::span(node_sum_values_).first(values.size()));
-      node_sums_[values.size() - 1]->run();
-      std::copy_n(node_sum_values_.begin(), values.size(), sums.begin());
-      control.scalars_summed.add_one(1);
-    }
-    control.scalars_summed.wait_for(scalar_sums_, place_.waiter);
-    std::copy_n(sums.begin(), values.size(), values.begin());
+    start_scalar_sum(values);
+    finish_scalar_sum(values);
   }
 
  protected:
@@ -143,7 +124,7 @@ class SharedMemory final : public Communicator, private MirroredExchange {
     if (exchange_ && exchange_->carries()) wait_for_readers_of_operand();
     ++collections_;
     reads_operand_ = true;
-    scalars_at_collection_ = scalar_sums_;
+    scalars_at_collection_ = scalar_sums_.begun;
     areas_.operand_ready(column_).add_one(local_count(column_));
     has_all_pieces_ = false;
     if (!exchange_) return;
@@ -165,8 +146,25 @@ class SharedMemory final : public Communicator, private MirroredExchange {
     exchange_->wait_until_arrived(collections_);
     exchange_->wait_for_sends();
   }
+  void start_scalar_sum(std::span<double> values) override {
+    assert(!is_collecting() && !is_summing_scalars());
+    assert(!values.empty() && values.size() <= largest_scalar_count);
+    finish_reading_operand();
+    const auto turn = turn_of(scalar_sums_.begun);
+    ++scalar_sums_.begun;
+    std::ranges::copy(values, slot_of(stand_.place(), turn).values.begin());
+    announce_numbers(turn);
+  }
+  void finish_scalar_sum(std::span<double> values) override {
+    add_numbers(turn_of(scalar_sums_.finished), values);
+    ++scalar_sums_.finished;
+  }
 
  private:
+  static std::size_t turn_of(std::uint64_t earlier_sums) {
+    return static_cast<std::size_t>(earlier_sums % 2);
+  }
+
   [[nodiscard]] std::span<const double> row_block() const override {
     return part_of_operand(layout_.row_block(row_));
   }
@@ -232,7 +230,7 @@ class SharedMemory final : public Communicator, private MirroredExchange {
     areas_.control(stand_.place()).operands_done.store(collections_, std::memory_order_release);
   }
   void wait_for_readers_of_operand() {
-    if (scalar_sums_ > scalars_at_collection_) return;
+    if (scalar_sums_.finished > scalars_at_collection_) return;
     wait_until_all_are_done(
         stand_, collections_,
         [](const RankControl& control) -> const auto& { return control.operands_done; });
@@ -242,19 +240,37 @@ class SharedMemory final : public Communicator, private MirroredExchange {
     return areas_.control(place).scalars[turn];
   }
   [[nodiscard]] int local_rank_count() const { return static_cast<int>(stand_.local_ranks().size()); }
+  void add_numbers(std::size_t turn, std::span<double> values) {
+    if (place_.nodes.node_count() == 1) {
+      wait_for_numbers(turn);
+      add_local_numbers(turn, values);
+      return;
+    }
+    auto& control = areas_.node_control();
+    auto& sums = control.scalar_sums[turn].values;
+    if (stand_.place() == 0) {
+      wait_for_numbers(turn);
+      add_local_numbers(turn, std::span(node_sum_values_).first(values.size()));
+      node_sums_[values.size() - 1]->run();
+      std::copy_n(node_sum_values_.begin(), values.size(), sums.begin());
+      control.scalars_summed.add_one(1);
+    }
+    control.scalars_summed.wait_for(scalar_sums_.begun, place_.waiter);
+    std::copy_n(sums.begin(), values.size(), values.begin());
+  }
   /// Only a counter wakes a rank that sleeps. Ranks that do not sleep look at each slot: that costs one
   /// transfer of a cache line, a counter costs three (to count, to see the count, to fetch the numbers).
   void announce_numbers(std::size_t turn) {
     if (place_.ranks_sleep) {
       areas_.node_control().scalars_ready.add_one(static_cast<std::uint64_t>(local_rank_count()));
     } else {
-      slot_of(stand_.place(), turn).sum_number.store(scalar_sums_, std::memory_order_release);
+      slot_of(stand_.place(), turn).sum_number.store(scalar_sums_.begun, std::memory_order_release);
     }
   }
   void wait_for_numbers(std::size_t turn) {
     if (place_.ranks_sleep) {
       const auto ranks = static_cast<std::uint64_t>(local_rank_count());
-      areas_.node_control().scalars_ready.wait_for(ranks * scalar_sums_, place_.waiter);
+      areas_.node_control().scalars_ready.wait_for(ranks * scalar_sums_.begun, place_.waiter);
       return;
     }
     int place = 0;
@@ -264,7 +280,7 @@ class SharedMemory final : public Communicator, private MirroredExchange {
     });
   }
   [[nodiscard]] bool has_numbers(int place, std::size_t turn) const {
-    return slot_of(place, turn).sum_number.load(std::memory_order_acquire) == scalar_sums_;
+    return slot_of(place, turn).sum_number.load(std::memory_order_acquire) == scalar_sums_.begun;
   }
   void add_local_numbers(std::size_t turn, std::span<double> sums) {
     for (std::size_t k = 0; k < sums.size(); ++k) {
@@ -294,8 +310,8 @@ class SharedMemory final : public Communicator, private MirroredExchange {
   std::vector<std::unique_ptr<PreparedOperation>> node_sums_;  // by count, on the first rank of each node
 
   std::uint64_t collections_ = 0;
-  std::uint64_t scalar_sums_ = 0;
-  std::uint64_t scalars_at_collection_ = 0;  // scalar sums before the last collection
+  ScalarSumCounts scalar_sums_;
+  std::uint64_t scalars_at_collection_ = 0;  // begun before the last collection
   bool reads_operand_ = false;
   bool has_all_pieces_ = true;  // of the last collection
 };

@@ -133,8 +133,8 @@ void SharedSum::wait_for_partials(int group) {
   stand_.areas.partial_ready(over_, group).wait_for(local_count(group) * number_, stand_.waiter);
 }
 
-std::span<double> SharedSum::partial(std::uint64_t scalar_sums) {
-  if (number_ > 0 && scalar_sums == scalars_at_run_) {
+std::span<double> SharedSum::partial(const ScalarSumCounts& scalar_sums) {
+  if (number_ > 0 && scalar_sums.finished <= scalars_at_run_) {
     wait_until_all_are_done(
         stand_, number_, [this](const RankControl& control) -> const auto& {
           return control.sums_done[static_cast<std::size_t>(over_)];
@@ -148,10 +148,10 @@ std::span<const double> SharedSum::result() const {
   return result_.span();
 }
 
-void SharedSum::run(std::uint64_t scalar_sums) {
+void SharedSum::run(const ScalarSumCounts& scalar_sums) {
   if (in_place_) return;
   ++number_;
-  scalars_at_run_ = scalar_sums;
+  scalars_at_run_ = scalar_sums.begun;
   stand_.areas.partial_ready(over_, my_group_).add_one(local_count(my_group_));
   if (exchange_ && exchange_->is_needed()) exchange();
   wait_for_partials(summed_group_);

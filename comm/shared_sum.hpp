@@ -23,10 +23,10 @@ class SharedSum {
   SharedSum(const SharedStand& stand, SummedOver over, NodeLink* link, std::pmr::memory_resource& memory);
 
   /// My partial sums of the whole block. Waits until all ranks of the node have read the last ones, unless
-  /// there was a sum_scalars() since. `scalar_sums`: the number of sum_scalars() so far.
-  [[nodiscard]] std::span<double> partial(std::uint64_t scalar_sums);
+  /// there was a sum_scalars() since.
+  [[nodiscard]] std::span<double> partial(const ScalarSumCounts& scalar_sums);
   [[nodiscard]] std::span<const double> result() const;
-  void run(std::uint64_t scalar_sums);
+  void run(const ScalarSumCounts& scalar_sums);
 
  private:
   /// A part of the sums for other nodes, which this rank adds up.

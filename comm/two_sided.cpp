@@ -59,14 +59,22 @@ class ScheduledSteps final : public PreparedGather {
         steps_(steps_of(endpoint, collective, memory)) {}
 
   void run() override {
+    begin_run();
+    end_run();
+  }
+  /// Starts the first step.
+  void begin_run() override {
     // Receives that are added have buffers of their own, so they are all posted ahead. Receives in place are
     // not: that of the last step of an all-reduce replaces what the steps before it send.
     for (auto& step : steps_) {
       if (!step.targets.empty()) step.receive.start();
     }
-    for (auto& step : steps_) {
-      if (step.targets.empty()) step.receive.start();
-      endpoint_.start_send(operation_, step.send);
+    if (!steps_.empty()) start(steps_.front());
+  }
+  void end_run() override {
+    for (std::size_t k = 0; k < steps_.size(); ++k) {
+      auto& step = steps_[k];
+      if (k > 0) start(step);
       endpoint_.wait_for(step.send, step.receive);
       add_to_ranges(step.scratch.span(), step.targets, block_);
     }
@@ -98,6 +106,10 @@ class ScheduledSteps final : public PreparedGather {
   }
 
  private:
+  void start(Step& step) {
+    if (step.targets.empty()) step.receive.start();
+    endpoint_.start_send(operation_, step.send);
+  }
   /// Starts the send of the first step that has not arrived, which all before it allow.
   void send_next() {
     if (arrived_ < steps_.size()) endpoint_.start_send(operation_, steps_[arrived_].send);

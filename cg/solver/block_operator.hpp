@@ -2,6 +2,7 @@
 
 // q = A p on the whole grid of ranks, as the paper takes it apart.
 
+#include <optional>
 #include <span>
 
 #include "cg/base/process_memory.hpp"
@@ -32,6 +33,11 @@ class BlockOperator final : public LinearOperator {
   }
 
   void sum_over_ranks(std::span<double> values) override { communicator_.sum_scalars(values); }
+  void begin_sum_over_ranks(std::span<double> values) override { sum_.emplace(communicator_, values); }
+  void finish_sum_over_ranks() override {
+    sum_->finish();
+    sum_.reset();
+  }
   /// The additions of the two halves of q.
   [[nodiscard]] VectorWork update_work() const override { return vectors_.update_work(); }
 
@@ -102,6 +108,7 @@ class BlockOperator final : public LinearOperator {
   PhaseTimer& timer_;
   VectorOps vectors_;
   std::size_t local_size_;
+  std::optional<comm::ScalarSum> sum_;  // that is under way
   HugePageVector both_sums_;  // my piece of q, where it is the sum of one over rows and one over columns
 };
 

@@ -1,71 +1,107 @@
 #include "cg/solver/conjugate_gradient.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <optional>
 
 namespace cg2d {
 
+/// One solve.
+class ConjugateGradient::Run {
+ public:
+  Run(ConjugateGradient& solver, const LinearSystem& system, const StopRule& stop)
+      : solver_(solver), recurrence_(*solver.recurrence_), system_(system), stop_(stop) {}
+
+  SolveResult from_zero() {
+    solver_.vectors_.update([&](VectorOps& local) {
+      local.fill(0.0, system_.x);
+      local.copy(system_.b, recurrence_.residual());
+    });
+    recurrence_.begin(state_);
+    state_.right_hand_side_square = state_.residual_square;
+    return finish();
+  }
+
+  SolveResult from_x() {
+    recurrence_.recompute_residual(system_.b, system_.x);
+    recurrence_.begin(state_);
+    state_.right_hand_side_square = solver_.vectors_.dot(system_.b, system_.b);
+    return finish();
+  }
+
+ private:
+  SolveResult finish() {
+    state_.first_residual_square = state_.residual_square;
+    state_.residual_is_recomputed = true;
+    if (state_.right_hand_side_square == 0.0) note_zeros();
+    auto end = stop_.end_of(state_);
+    while (!end) end = step();
+    if (end == SolveEnd::zero_right_hand_side) solve_zeros();
+    if (!state_.residual_is_recomputed) recurrence_norm_ = state_.residual_norm();
+    return {.end = *end, .last = state_, .recurrence_residual_norm = recurrence_norm_};
+  }
+
+  std::optional<SolveEnd> step() {
+    for (auto* observer : solver_.observers_) observer->before_step();
+    if (const auto end = recurrence_.step(state_, system_, stop_)) {
+      return end == SolveEnd::stagnated ? replace_residual() : end;
+    }
+    ++state_.number;
+    state_.residual_is_recomputed = false;
+    const bool must_stop = solver_.observers_stop(state_);
+    auto end = stop_.end_of(state_);
+    if (end == SolveEnd::converged) end = replace_residual();
+    if (must_stop && !end) end = SolveEnd::stopped;
+    return end;
+  }
+
+  /// Asks the stop rule with the recomputed residual, and begins again from it where the solve continues: so
+  /// long as each time at least halves the recomputed residual.
+  std::optional<SolveEnd> replace_residual() {
+    recurrence_norm_ = state_.residual_norm();
+    recurrence_.recompute_residual(system_.b, system_.x);
+    const auto r = recurrence_.residual();
+    state_.residual_square = solver_.vectors_.dot(r, r);
+    state_.residual_is_recomputed = true;
+    if (const auto end = stop_.end_of(state_)) return end;
+    if (state_.residual_norm() > replaced_norm_ / 2.0) return SolveEnd::stagnated;
+    replaced_norm_ = state_.residual_norm();
+    ++state_.replacement_count;
+    recurrence_.begin(state_);
+    return stop_.end_of(state_);
+  }
+
+  /// b . b = 0 may be an underflow.
+  void note_zeros() {
+    std::array<double, 1> nonzeros{
+        static_cast<double>(std::ranges::count_if(system_.b, [](double element) { return element != 0.0; }))};
+    solver_.matrix_.sum_over_ranks(nonzeros);
+    state_.right_hand_side_is_zero = nonzeros[0] == 0.0;
+  }
+
+  void solve_zeros() {
+    solver_.vectors_.outside_of_phases().fill(0.0, system_.x);
+    state_.residual_square = 0.0;
+  }
+
+  ConjugateGradient& solver_;
+  CgRecurrence& recurrence_;
+  LinearSystem system_;
+  const StopRule& stop_;
+  CgState state_;
+  double recurrence_norm_ = 0.0;
+  double replaced_norm_ = std::numeric_limits<double>::infinity();
+};
+
 SolveResult ConjugateGradient::solve(std::span<const double> b, std::span<double> x, const StopRule& stop) {
-  const auto p = matrix_.operand();
-  CgState state = start(b, x, p);
-  std::optional<SolveEnd> end = stop.end_of(state);
-  while (!end) {
-    for (auto* observer : observers_) observer->before_step();
-    step(state, x, p);
-    end = stop.end_of(state);
-    if (observers_stop(state) && !end) end = SolveEnd::stopped;
-  }
-  return {.end = *end, .last = state};
+  return Run(*this, {.b = b, .x = x}, stop).from_zero();
 }
 
-/// x := 0, r := b, p := M^-1 r
-CgState ConjugateGradient::start(std::span<const double> b, std::span<double> x, std::span<double> p) {
-  std::span<const double> preconditioned;
-  vectors_.update([&](VectorOps& local) {
-    local.fill(0.0, x);
-    local.copy(b, r_);
-    preconditioned = preconditioner_.apply(r_, local);
-    local.copy(preconditioned, p);
-  });
-  CgState state;
-  take_products(state, preconditioned);
-  state.first_residual_square = state.residual_square;
-  return state;
-}
-
-/// One step, in the order of conj_grad of the benchmark.
-void ConjugateGradient::step(CgState& state, std::span<double> x, std::span<double> p) {
-  matrix_.apply();
-  const auto q = matrix_.result();
-  state.curvature = vectors_.dot(p, q);
-  state.signs.note(state.curvature);
-  // A residual of exactly zero is a solution: further steps change nothing. (Tiny problems get there.)
-  state.alpha = state.rho == 0.0 ? 0.0 : state.rho / state.curvature;
-  std::span<const double> preconditioned;
-  vectors_.update([&](VectorOps& local) {
-    local.step_along(state.alpha, p, q, x, r_);
-    preconditioned = preconditioner_.apply(r_, local);
-  });
-  const double rho_before = state.rho;
-  take_products(state, preconditioned);
-  state.beta = rho_before == 0.0 ? 0.0 : state.rho / rho_before;
-  vectors_.update([&](VectorOps& local) { local.scale_and_add(preconditioned, state.beta, p); });
-  ++state.number;
-}
-
-/// rho = r . M^-1 r and r . r, which are the same without preconditioner.
-void ConjugateGradient::take_products(CgState& state, std::span<const double> preconditioned) {
-  if (preconditioner_.is_identity()) {
-    state.rho = vectors_.dot(r_, r_);
-    state.residual_square = state.rho;
-    return;
-  }
-  const auto both = vectors_.sums([&](VectorOps& local) {
-    return std::array{local.dot(r_, preconditioned), local.dot(r_, r_)};
-  });
-  state.rho = both[0];
-  state.residual_square = both[1];
+SolveResult ConjugateGradient::solve_from(std::span<const double> b, std::span<double> x,
+                                          const StopRule& stop) {
+  return Run(*this, {.b = b, .x = x}, stop).from_x();
 }
 
 bool ConjugateGradient::observers_stop(const CgState& state) {
@@ -75,14 +111,9 @@ bool ConjugateGradient::observers_stop(const CgState& state) {
 }
 
 double ConjugateGradient::residual_norm(std::span<const double> b, std::span<const double> x) {
-  const auto p = matrix_.operand();
-  vectors_.update([&](VectorOps& local) { local.copy(x, p); });
-  matrix_.apply();
-  vectors_.update([&](VectorOps& local) {
-    local.copy(b, r_);
-    local.add_scaled(-1.0, matrix_.result(), r_);
-  });
-  return std::sqrt(vectors_.dot(r_, r_));
+  recurrence_->recompute_residual(b, x);
+  const auto r = recurrence_->residual();
+  return std::sqrt(vectors_.dot(r, r));
 }
 
 }  // namespace cg2d

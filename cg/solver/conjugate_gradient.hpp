@@ -2,10 +2,11 @@
 
 // Conjugate gradients on any LinearOperator, with any Preconditioner and StopRule.
 
+#include <memory>
 #include <span>
 #include <vector>
 
-#include "cg/base/process_memory.hpp"
+#include "cg/solver/cg_recurrence.hpp"
 #include "cg/solver/distributed_vectors.hpp"
 #include "cg/solver/linear_operator.hpp"
 #include "cg/solver/preconditioner.hpp"
@@ -17,10 +18,12 @@ namespace cg2d {
 /// Result of a solve of A x = b; the same on every rank.
 struct SolveResult {
   SolveEnd end = SolveEnd::step_limit;
-  CgState last;  ///< with the number of steps, and the residual norms by the recurrence
+  CgState last;  ///< with the number of steps
+  /// || b - A x || by the recurrence, where last.residual_is_recomputed: before it was.
+  double recurrence_residual_norm = 0.0;
 };
 
-/// Calls per solve of `step_count` steps without preconditioner. The performance model counts with them;
+/// Calls per solve of `step_count` steps of the classic form without preconditioner. The performance model counts with them;
 /// tests/solver/call_counts_test.cpp holds them against real solves.
 struct SolveCalls {
   int step_count = 0;
@@ -43,12 +46,17 @@ struct ResidualCalls {
 /// the same numbers, to the bit, on every rank.
 class ConjugateGradient {
  public:
-  ConjugateGradient(LinearOperator& matrix, Preconditioner& preconditioner, DistributedVectors& vectors)
-      : matrix_(matrix), preconditioner_(preconditioner), vectors_(vectors), r_(matrix.local_size()) {}
+  /// The classic form of CG, or another row of the table.
+  ConjugateGradient(LinearOperator& matrix, Preconditioner& preconditioner, DistributedVectors& vectors,
+                    const CgVariantRow& variant = cg_variant_table().front())
+      : vectors_(vectors), matrix_(matrix), recurrence_(variant.make({matrix, preconditioner, vectors})) {}
 
   /// x := about A^-1 b, from x = 0. b, x: this rank's pieces; they do not overlap. A must be definite;
-  /// positive or negative makes no difference. Cost: as SolveCalls says; nothing is allocated.
+  /// positive or negative makes no difference unless to the stop rule. Cost: as SolveCalls says, and one
+  /// product and one sum for each time that the stop rule says `converged`; nothing is allocated.
   SolveResult solve(std::span<const double> b, std::span<double> x, const StopRule& stop);
+  /// The same from the x that is given. Cost: one more product and one more sum.
+  SolveResult solve_from(std::span<const double> b, std::span<double> x, const StopRule& stop);
 
   /// || b - A x ||, by one more product.
   [[nodiscard]] double residual_norm(std::span<const double> b, std::span<const double> x);
@@ -59,16 +67,14 @@ class ConjugateGradient {
   void remove(const StepObserver& observer) { std::erase(observers_, &observer); }
 
  private:
-  [[nodiscard]] CgState start(std::span<const double> b, std::span<double> x, std::span<double> p);
-  void step(CgState& state, std::span<double> x, std::span<double> p);
-  void take_products(CgState& state, std::span<const double> preconditioned);
+  class Run;
+
   [[nodiscard]] bool observers_stop(const CgState& state);
 
-  LinearOperator& matrix_;
-  Preconditioner& preconditioner_;
   DistributedVectors& vectors_;
+  LinearOperator& matrix_;
   std::vector<StepObserver*> observers_;
-  HugePageVector r_;
+  std::unique_ptr<CgRecurrence> recurrence_;
 };
 
 }  // namespace cg2d

@@ -28,6 +28,18 @@ class DistributedVectors {
     matrix_.sum_over_ranks(values);
     return values;
   }
+  /// The same in two halves: values := the array that terms(VectorOps&) returns, summed when finish_sums()
+  /// returns. Products may be made in between, other sums not; values must live until then.
+  template <typename Values, typename Terms>
+  void begin_sums(Values& values, const Terms& terms) {
+    const auto timed = timer_.scope(Phase::dot);
+    values = terms(local_);
+    matrix_.begin_sum_over_ranks(values);
+  }
+  void finish_sums() {
+    const auto timed = timer_.scope(Phase::dot);
+    matrix_.finish_sum_over_ranks();
+  }
   /// x . y over all ranks: the same bits on every rank. Collective.
   [[nodiscard]] double dot(std::span<const double> x, std::span<const double> y) {
     return sums([&](VectorOps& local) { return std::array{local.dot(x, y)}; })[0];

@@ -28,6 +28,11 @@ class LinearOperator : public Interface {
   /// Adds each number over all ranks: the same bits on every rank. At most
   /// comm::Communicator::largest_scalar_count numbers. Collective. With one rank there is nothing to do.
   virtual void sum_over_ranks(std::span<double> values) = 0;
+  /// The same in two halves, with products but no other sum between them; the values must live until the second
+  /// one. The operand is as after no sum: operand() is called before it is written again. An operator that can
+  /// do no better sums in the first half.
+  virtual void begin_sum_over_ranks(std::span<double> values) { sum_over_ranks(values); }
+  virtual void finish_sum_over_ranks() {}
 
   /// Vector operations that all products so far needed beside the products themselves.
   [[nodiscard]] virtual VectorWork update_work() const { return {}; }

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <cmath>
+#include <string_view>
 
 #include "cg/base/errors.hpp"
 #include "cg/solver/distributed_vectors.hpp"
@@ -21,6 +23,39 @@ void require_pieces(LinearOperator& matrix, std::span<const double> b, std::span
   }
 }
 
+/// The quantity that ended the solve, in the order in which a step computes them.
+void name_quantity(SystemSolveResult& result, const CgState& last) {
+  const auto note = [&](std::string_view name, double value, int step) {
+    result.quantity = name;
+    result.quantity_value = value;
+    result.quantity_step = step;
+  };
+  const auto is_wrong = [&](double value) {
+    return result.end == SolveEnd::not_finite ? !std::isfinite(value) : value <= 0.0;
+  };
+  if (is_wrong(last.right_hand_side_square) || last.right_hand_side_square < Tolerance::least_square)
+    return note("b . b", last.right_hand_side_square, 0);
+  // x0, A or M is not finite before the first step, or A in the step that did not come to its end.
+  if (is_wrong(last.residual_square)) return note("r . r", last.residual_square, last.number);
+  if (is_wrong(last.rho)) return note("r . M^-1 r", last.rho, last.number);
+  note("p . A p", last.curvature, last.number + 1);
+}
+
+SystemSolveResult result_of(const SolveResult& solved) {
+  const auto& last = solved.last;
+  SystemSolveResult result{.end = solved.end,
+                           .step_count = last.number,
+                           .right_hand_side_norm = last.right_hand_side_norm(),
+                           .first_residual_norm = last.first_residual_norm(),
+                           .residual_norm = solved.recurrence_residual_norm,
+                           .true_residual_norm = last.residual_norm(),
+                           .curvature = last.curvature,
+                           .replacement_count = last.replacement_count};
+  if (result.end == SolveEnd::not_finite || result.end == SolveEnd::not_positive_definite)
+    name_quantity(result, last);
+  return result;
+}
+
 }  // namespace
 
 SystemSolveResult solve(LinearOperator& matrix, std::span<const double> b, std::span<double> x,
@@ -28,14 +63,13 @@ SystemSolveResult solve(LinearOperator& matrix, std::span<const double> b, std::
   require_pieces(matrix, b, x);
   PhaseTimer no_timer;
   DistributedVectors vectors(matrix, no_timer, options.thread_count);
-  ConjugateGradient conjugate_gradient(matrix, options.preconditioner, vectors);
+  ConjugateGradient conjugate_gradient(matrix, options.preconditioner, vectors, options.variant);
   for (auto* observer : options.observers) conjugate_gradient.add(*observer);
-  const auto [end, last] = conjugate_gradient.solve(b, x, options.stop);
-  return {.end = end,
-          .step_count = last.number,
-          .first_residual_norm = last.first_residual_norm(),
-          .residual_norm = last.residual_norm(),
-          .true_residual_norm = conjugate_gradient.residual_norm(b, x)};
+  const auto solved = options.starts_from_x ? conjugate_gradient.solve_from(b, x, options.stop)
+                                            : conjugate_gradient.solve(b, x, options.stop);
+  auto result = result_of(solved);
+  if (!solved.last.residual_is_recomputed) result.true_residual_norm = conjugate_gradient.residual_norm(b, x);
+  return result;
 }
 
 }  // namespace cg2d

@@ -7,6 +7,7 @@
 #include "cg/solver/conjugate_gradient.hpp"
 #include "cg/solver/linear_operator.hpp"
 #include "cg/solver/preconditioner.hpp"
+#include "cg/solver/solve_end.hpp"
 #include "cg/solver/step_observer.hpp"
 #include "cg/solver/stop_rule.hpp"
 
@@ -17,24 +18,20 @@ struct SolveOptions {
   Preconditioner& preconditioner;
   std::span<StepObserver* const> observers{};  ///< told of every step, in this order
   int thread_count = 1;                        ///< for the vector operations
+  const CgVariantRow& variant = cg_variant_table().front();
+  bool starts_from_x = false;  ///< x holds a guess; else the solve begins with zeros
 };
 
-struct SystemSolveResult {
-  SolveEnd end = SolveEnd::step_limit;
-  int step_count = 0;
-  double first_residual_norm = 0.0;  ///< || b ||
-  double residual_norm = 0.0;        ///< || b - A x || by the recurrence, which the stop rule has seen
-  double true_residual_norm = 0.0;   ///< || b - A x || by one more product
-};
-
-/// x := about A^-1 b for a definite A, from x = 0. b, x: this rank's pieces, matrix.local_size() doubles
-/// each; they do not overlap. Collective over the operator's ranks; the same result on every rank. Throws
-/// InputError, on every rank alike, where a piece has another length. Cost: one product per step and one
-/// more; one vector is allocated.
+/// x := about A^-1 b for a definite A. b, x: this rank's pieces, matrix.local_size() doubles each; they do
+/// not overlap. Collective over the operator's ranks; the same result on every rank. Throws InputError, on
+/// every rank alike, where a piece has another length. Cost: one product per step, and one for each time that
+/// the residual is recomputed: once where all goes well; one to seven vectors are allocated. x after
+/// SolveEnd::not_positive_definite is that of the last completed step, after not_finite it means nothing.
 ///
 ///   MyOperator matrix;  // implements LinearOperator
 ///   IdentityPreconditioner none;
-///   const auto result = solve(matrix, b, x, {.stop = RelativeResidual(1e-10, 100), .preconditioner = none});
+///   const auto result = solve(matrix, b, x, {.stop = Tolerance({.relative = 1e-10}), .preconditioner = none});
+///   std::puts(sentence_of(result).c_str());
 SystemSolveResult solve(LinearOperator& matrix, std::span<const double> b, std::span<double> x,
                         const SolveOptions& options);
 

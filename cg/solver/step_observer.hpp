@@ -3,6 +3,7 @@
 // The state of a conjugate gradient solve after each step, and the interface of observers of it.
 
 #include <cmath>
+#include <limits>
 
 #include "cg/base/interface.hpp"
 
@@ -25,19 +26,45 @@ struct CurvatureSigns {
   [[nodiscard]] bool indefinite() const { return saw_positive && saw_negative; }
 };
 
-/// The numbers of A x = b after `number` steps; the same bits on every rank. r = b - A x by the recurrence.
+/// The numbers of A x = b after `number` steps; the same bits on every rank. r = b - A x by the recurrence,
+/// or recomputed.
 struct CgState {
   int number = 0;
   double rho = 0.0;        ///< r . M^-1 r
-  double curvature = 0.0;  ///< p . A p of the last step
+  double curvature = 0.0;  ///< p . A p of the last step, or of the step that begins
   double alpha = 0.0;      ///< the length of the last step along p
   double beta = 0.0;
-  double residual_square = 0.0;        ///< r . r
-  double first_residual_square = 0.0;  ///< before the first step: b . b
+  double residual_square = 0.0;          ///< r . r
+  double first_residual_square = 0.0;    ///< before the first step
+  double right_hand_side_square = 0.0;   ///< b . b
+  bool right_hand_side_is_zero = false;  ///< every element: its square alone may underflow
+  double direction_square = 0.0;         ///< p . M p, which follows from rho and beta
+  double largest_quotient = 0.0;         ///< the largest |p . A p| / p . M p so far
+  int replacement_count = 0;             ///< recomputed residuals from which the recurrence began again
+  bool residual_is_recomputed = false;   ///< r is b - A x itself: no step since
   CurvatureSigns signs;
 
   [[nodiscard]] double residual_norm() const { return std::sqrt(residual_square); }
   [[nodiscard]] double first_residual_norm() const { return std::sqrt(first_residual_square); }
+  [[nodiscard]] double right_hand_side_norm() const { return std::sqrt(right_hand_side_square); }
+
+  /// Notes p . A p of the direction p.
+  void note_curvature(double p_a_p) {
+    curvature = p_a_p;
+    signs.note(p_a_p);
+    if (const double quotient = std::abs(p_a_p) / direction_square; quotient > largest_quotient)
+      largest_quotient = quotient;
+  }
+  /// Notes rho / rho_before, which makes the next direction.
+  void note_beta(double rho_before) {
+    beta = rho_before == 0.0 ? 0.0 : rho / rho_before;
+    direction_square = rho + beta * beta * direction_square;
+  }
+  /// p . A p is positive by more than rounding: within the spectrum of a positive definite M^-1 A whose
+  /// condition number double precision can hold. Then A may be positive definite.
+  [[nodiscard]] bool curvature_is_positive() const {
+    return curvature > std::numeric_limits<double>::epsilon() * largest_quotient * direction_square;
+  }
 };
 
 /// Told of every step of a solve: progress, guards, checkpoints, traces. The time it takes belongs to no

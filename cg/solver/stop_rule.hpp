@@ -2,28 +2,27 @@
 
 // Rules that end a conjugate gradient solve.
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 #include <optional>
 
 #include "cg/base/interface.hpp"
+#include "cg/solver/solve_end.hpp"
 #include "cg/solver/step_observer.hpp"
 
 namespace cg2d {
 
-/// The outcome of a solve.
-enum class SolveEnd {
-  converged,   ///< the residual is as small as it was to be
-  step_limit,  ///< all allowed steps are done
-  indefinite,  ///< p . A p changed its sign: A is not definite
-  not_finite,  ///< numbers became infinite or NaN, or p . A p vanished
-  stopped,     ///< an observer asked for it
-};
-
-/// Asked before every step, with the same state on all ranks, so that all ranks end alike.
+/// Asked with the same state on all ranks, so that all ranks end alike.
 class StopRule : public Interface {
  public:
-  /// The outcome if the solve ends in this state; empty if it continues.
+  /// The outcome if the solve ends in this state; empty if it continues. Asked before every step. `converged`
+  /// by a residual of the recurrence is asked again with the recomputed one, and holds only then.
   [[nodiscard]] virtual std::optional<SolveEnd> end_of(const CgState& state) const = 0;
+  /// The same within a step, when p . A p is known and x has not changed yet.
+  [[nodiscard]] virtual std::optional<SolveEnd> end_within_step(const CgState& /*state*/) const {
+    return std::nullopt;
+  }
 };
 
 /// A fixed number of steps, whatever the numbers are: the rule of the benchmark.
@@ -40,22 +39,50 @@ class FixedSteps final : public StopRule {
   int step_count_;
 };
 
-/// || r || <= tolerance || b ||, or so many steps; ends also where CG cannot succeed.
-class RelativeResidual final : public StopRule {
+/// The numbers of Tolerance.
+struct ToleranceOptions {
+  double relative = 1e-8;  ///< of || b ||
+  double absolute = 0.0;
+  int most_steps = 10'000;
+};
+
+/// || b - A x || <= max(relative || b ||, absolute), or so many steps; ends also where CG cannot succeed: A
+/// or M is not positive definite, or numbers are not finite.
+class Tolerance final : public StopRule {
  public:
-  RelativeResidual(double tolerance, int most_steps) : tolerance_(tolerance), most_steps_(most_steps) {}
+  /// The squares of smaller right-hand sides underflow, or those of residuals that are eps times as large.
+  static constexpr double least_square =
+      std::numeric_limits<double>::min() /
+      (std::numeric_limits<double>::epsilon() * std::numeric_limits<double>::epsilon());
+
+  explicit Tolerance(const ToleranceOptions& options) : options_(options) {}
+
+  /// The norm of the residual that ends a solve.
+  [[nodiscard]] double residual_norm_for(double right_hand_side_norm) const {
+    return std::max(options_.relative * right_hand_side_norm, options_.absolute);
+  }
 
   [[nodiscard]] std::optional<SolveEnd> end_of(const CgState& state) const override {
-    if (!std::isfinite(state.residual_square) || !std::isfinite(state.rho)) return SolveEnd::not_finite;
-    if (state.residual_norm() <= tolerance_ * state.first_residual_norm()) return SolveEnd::converged;
-    if (state.signs.indefinite()) return SolveEnd::indefinite;
-    if (state.number >= most_steps_) return SolveEnd::step_limit;
+    if (state.right_hand_side_is_zero) return SolveEnd::zero_right_hand_side;
+    if (!std::isfinite(state.right_hand_side_square) || !std::isfinite(state.residual_square) ||
+        !std::isfinite(state.rho))
+      return SolveEnd::not_finite;
+    const bool underflows = state.right_hand_side_square < least_square;
+    if (underflows && !(state.residual_norm() < options_.absolute)) return SolveEnd::not_finite;
+    if (state.residual_norm() <= residual_norm_for(state.right_hand_side_norm())) return SolveEnd::converged;
+    if (state.rho <= 0.0) return SolveEnd::not_positive_definite;
+    if (state.number >= options_.most_steps) return SolveEnd::step_limit;
+    return std::nullopt;
+  }
+
+  [[nodiscard]] std::optional<SolveEnd> end_within_step(const CgState& state) const override {
+    if (!std::isfinite(state.curvature)) return SolveEnd::not_finite;
+    if (!state.curvature_is_positive()) return SolveEnd::not_positive_definite;
     return std::nullopt;
   }
 
  private:
-  double tolerance_;
-  int most_steps_;
+  ToleranceOptions options_;
 };
 
 }  // namespace cg2d

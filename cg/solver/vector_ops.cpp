@@ -106,11 +106,37 @@ void VectorOps::add(std::span<const double> x, std::span<const double> y, std::s
   });
 }
 
+void VectorOps::chebyshev_step(double a, double b, const ChebyshevVectors& vectors) {
+  const bool keeps_d = !vectors.d.empty();
+  update_work_ = update_work_ + work_on(vectors.z.size(), keeps_d ? 6 : 5, 5);
+  on_parts(vectors.z.size(), [&](std::size_t, std::size_t begin, std::size_t size) {
+    const double* const r = vectors.r.data() + begin;
+    const double* const q = vectors.q.data() + begin;
+    const double* const last_d = vectors.last_d.data() + begin;
+    double* const z = vectors.z.data() + begin;
+    if (!keeps_d) {
+#pragma omp simd
+      for (std::size_t k = 0; k < size; ++k) z[k] += a * last_d[k] + b * (r[k] - q[k]);
+      return;
+    }
+    double* const d = vectors.d.data() + begin;
+#pragma omp simd
+    for (std::size_t k = 0; k < size; ++k) {
+      const double step = a * last_d[k] + b * (r[k] - q[k]);
+      d[k] = step;
+      z[k] += step;
+    }
+  });
+}
+
 void VectorOps::set_scaled(double a, std::span<const double> x, std::span<double> y) {
   update_work_ = update_work_ + work_on(y.size(), 2, 1);
   on_parts(y.size(), [&](std::size_t, std::size_t begin, std::size_t size) {
-    std::copy_n(x.data() + begin, size, y.data() + begin);
-    cblas_dscal(comm::int_count(size), a, y.data() + begin, 1);
+    for (std::size_t done = 0; done < size; done += cached_elements) {
+      const auto count = std::min(cached_elements, size - done);
+      std::copy_n(x.data() + begin + done, count, y.data() + begin + done);
+      cblas_dscal(static_cast<int>(count), a, y.data() + begin + done, 1);
+    }
   });
 }
 

@@ -53,12 +53,25 @@ class VectorOps {
   void multiply(std::span<const double> x, std::span<const double> y, std::span<double> z);
   /// z := x + y
   void add(std::span<const double> x, std::span<const double> y, std::span<double> z);
+  /// The vectors of a step of Chebyshev's iteration with the residual r - q.
+  struct ChebyshevVectors {
+    std::span<const double> r;
+    std::span<const double> q;
+    std::span<const double> last_d;  ///< d of the last step; may be d, or z where this is the first step
+    std::span<double> d;             ///< empty: it is not wanted any more
+    std::span<double> z;
+  };
+  /// d := a last_d + b (r - q), z := z + d, in one pass.
+  void chebyshev_step(double a, double b, const ChebyshevVectors& vectors);
   /// y := a x
   void set_scaled(double a, std::span<const double> x, std::span<double> y);
   /// y := x
   void copy(std::span<const double> x, std::span<double> y);
   /// y := (a, ..., a)
   void fill(double a, std::span<double> y);
+
+  /// Counts work that a caller has done itself as that of a vector operation.
+  void note_update(const VectorWork& work) { update_work_ = update_work_ + work; }
 
   /// The work of all dot products, and of all other operations, so far.
   [[nodiscard]] const VectorWork& dot_work() const { return dot_work_; }

@@ -361,6 +361,34 @@ TEST(CommunicatorContractTest, ScalarSumsHaveTheSameBitsOnEveryRankAndEveryTime)
   });
 }
 
+/// Nothing else ends the reading of buffers here: piece() and partial() must know that a sum in two halves does
+/// so for what was written before it began alone.
+TEST(CommunicatorContractTest, ScalarSumsInTwoHalvesLetAllOtherOperationsRunInBetween) {
+  for_every_case({97}, [](const Case& current) {
+    const auto communicator = current.make();
+    ProductCheck check(*communicator, current.layout(), group().rank());
+    for (int round = 0; round < 12; ++round) {
+      const std::size_t count = 1 + static_cast<std::size_t>(round) % Communicator::largest_scalar_count;
+      auto whole = awkward_scalars(group().rank(), count, round);
+      communicator->sum_scalars(whole);
+      auto values = awkward_scalars(group().rank(), count, round);
+      if (round % 3 == 0) check.expect_collection(round + 300);
+      auto sum = communicator->begin_sum_scalars(values);
+      check.expect_collection(round);
+      check.expect_sum_and_shuffle(round);
+      if (round % 2 == 0) check.expect_collection_in_parts(round + 100);
+      sum.finish();
+      EXPECT_TRUE(test::same_bits(values, whole));
+      check.expect_collection(round + 200);
+      check.expect_sum_and_shuffle(round + 200);
+    }
+    const auto dots = times(dot_traffic(group().size(), group().rank(), 1), 24);
+    if (current.transport.counts == CountedTraffic::messages) {
+      EXPECT_EQ(communicator->sent(Operation::dot).message_count, dots.message_count);
+    }
+  });
+}
+
 TEST(CommunicatorContractTest, HoldsNothingMirroredUnlessAsked) {
   for_every_case({101}, [](const Case& current) {
     const auto communicator = current.transport.make(

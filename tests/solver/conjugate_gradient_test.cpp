@@ -1,4 +1,4 @@
-// Conjugate gradients on systems of a user's own, serial and distributed, with every preconditioner.
+// Conjugate gradients on systems of a user's own, serial and distributed.
 
 #include "cg/solver/conjugate_gradient.hpp"
 
@@ -8,7 +8,6 @@
 #include <limits>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "cg/base/errors.hpp"
@@ -17,6 +16,7 @@
 #include "cg/solver/solve.hpp"
 #include "support/bits.hpp"
 #include "support/dense_operator.hpp"
+#include "support/dense_systems.hpp"
 #include "support/mpi_test.hpp"
 
 namespace cg2d {
@@ -25,35 +25,14 @@ namespace {
 using test::DenseOperator;
 using test::DenseRows;
 using test::group;
+using test::line_rows;
+using test::negated;
+using test::one_two_three;
 
 /// 4 1 .
 /// 1 3 1
 /// . 1 2
 DenseRows three_rows() { return {{4.0, 1.0, 0.0}, {1.0, 3.0, 1.0}, {0.0, 1.0, 2.0}}; }
-
-/// The second difference on a line, with a diagonal that grows by the factor `growth` from row to row.
-DenseRows line_rows(std::size_t size, double growth) {
-  DenseRows rows(size, std::vector<double>(size));
-  for (std::size_t k = 0; k < size; ++k) {
-    rows[k][k] = 2.0 * std::pow(growth, static_cast<double>(k));
-    if (k > 0) rows[k][k - 1] = -1.0;
-    if (k + 1 < size) rows[k][k + 1] = -1.0;
-  }
-  return rows;
-}
-
-DenseRows negated(DenseRows rows) {
-  for (auto& row : rows) {
-    for (auto& entry : row) entry = -entry;
-  }
-  return rows;
-}
-
-std::vector<double> one_two_three(std::size_t size) {
-  std::vector<double> vector(size);
-  for (std::size_t k = 0; k < size; ++k) vector[k] = static_cast<double>(k + 1);
-  return vector;
-}
 
 struct Solved {
   SystemSolveResult result;
@@ -62,19 +41,17 @@ struct Solved {
 
 /// Solves A x = A (1, 2, 3, ...). Collective.
 Solved solve_rows(DenseOperator& matrix, std::size_t size, const StopRule& stop,
-                  std::string_view preconditioner = "identity",
                   std::span<StepObserver* const> observers = {}) {
   const auto b = matrix.times(one_two_three(size));
   std::vector<double> x(b.size(), std::numeric_limits<double>::quiet_NaN());  // overwritten, never read
-  const auto diagonal = matrix.diagonal();
-  const auto made = find_preconditioner(preconditioner)->make({.matrix = matrix, .diagonal = diagonal});
-  const auto result = solve(matrix, b, x, {.stop = stop, .preconditioner = *made, .observers = observers});
+  IdentityPreconditioner none;
+  const auto result = solve(matrix, b, x, {.stop = stop, .preconditioner = none, .observers = observers});
   return {.result = result, .x = DenseOperator::whole(x)};
 }
 
 TEST(ConjugateGradientTest, SolvesThreeEquationsInThreeSteps) {
   DenseOperator matrix(three_rows());
-  const auto [result, x] = solve_rows(matrix, 3, RelativeResidual(1e-14, 10));
+  const auto [result, x] = solve_rows(matrix, 3, Tolerance({.relative = 1e-14, .most_steps = 10}));
   EXPECT_EQ(result.end, SolveEnd::converged);
   EXPECT_EQ(result.step_count, 3);
   EXPECT_DOUBLE_EQ(result.first_residual_norm, std::sqrt(6.0 * 6.0 + 10.0 * 10.0 + 8.0 * 8.0));
@@ -83,65 +60,38 @@ TEST(ConjugateGradientTest, SolvesThreeEquationsInThreeSteps) {
   for (std::size_t k = 0; k < x.size(); ++k) EXPECT_NEAR(x[k], static_cast<double>(k + 1), 1e-14);
 }
 
-TEST(ConjugateGradientTest, EveryPreconditionerSolvesDefiniteSystemsOfEitherSign) {
+TEST(ConjugateGradientTest, SolvesPositiveDefiniteSystems) {
   constexpr std::size_t size = 23;
   constexpr double tolerance = 1e-12;
-  for (const auto& row : preconditioner_table()) {
-    for (const double growth : {1.0, 1.5}) {
-      for (const bool is_negative : {false, true}) {
-        SCOPED_TRACE(std::string(row.name) + ", growth " + std::to_string(growth) +
-                     (is_negative ? ", negative" : ""));
-        auto rows = line_rows(size, growth);
-        DenseOperator matrix(is_negative ? negated(rows) : rows);
-        const auto [result, x] = solve_rows(matrix, size, RelativeResidual(tolerance, 200), row.name);
-        EXPECT_EQ(result.end, SolveEnd::converged);
-        EXPECT_LE(result.residual_norm, tolerance * result.first_residual_norm);
-        // The recurrence drifts from the residual by some roundings of || A || || x || per step.
-        EXPECT_LE(result.true_residual_norm, 10.0 * tolerance * result.first_residual_norm);
-        if (growth > 1.0) continue;
-        // The condition number is below 250.
-        for (std::size_t k = 0; k < x.size(); ++k)
-          EXPECT_NEAR(x[k], static_cast<double>(k + 1), 1e3 * tolerance * size);
-      }
-    }
-  }
+  DenseOperator matrix(line_rows(size, 1.0));
+  const auto [result, x] = solve_rows(matrix, size, Tolerance({.relative = tolerance, .most_steps = 200}));
+  EXPECT_EQ(result.end, SolveEnd::converged);
+  EXPECT_LE(result.true_residual_norm, tolerance * result.right_hand_side_norm);
+  // The condition number is below 250.
+  for (std::size_t k = 0; k < x.size(); ++k)
+    EXPECT_NEAR(x[k], static_cast<double>(k + 1), 1e3 * tolerance * size);
 }
 
-TEST(ConjugateGradientTest, JacobiTakesFewerStepsOnABadlyScaledDiagonal) {
+TEST(ConjugateGradientTest, FixedStepsSolveNegativeDefiniteSystems) {
   constexpr std::size_t size = 23;
-  DenseOperator matrix(line_rows(size, 2.0));
-  const RelativeResidual stop(1e-10, 1000);
-  const auto plain = solve_rows(matrix, size, stop).result;
-  const auto scaled = solve_rows(matrix, size, stop, "jacobi").result;
-  EXPECT_EQ(plain.end, SolveEnd::converged);
-  EXPECT_EQ(scaled.end, SolveEnd::converged);
-  EXPECT_LT(2 * scaled.step_count, plain.step_count);
+  DenseOperator matrix(negated(line_rows(size, 1.0)));
+  const auto [result, x] = solve_rows(matrix, size, FixedSteps(60));
+  EXPECT_EQ(result.end, SolveEnd::step_limit);
+  for (std::size_t k = 0; k < x.size(); ++k) EXPECT_NEAR(x[k], static_cast<double>(k + 1), 1e-10);
 }
 
 TEST(ConjugateGradientTest, AllRanksGetTheSameBits) {
   DenseOperator matrix(line_rows(17, 1.1));
-  const auto result = solve_rows(matrix, 17, RelativeResidual(1e-8, 100), "jacobi").result;
+  const auto result = solve_rows(matrix, 17, Tolerance({.relative = 1e-8, .most_steps = 100})).result;
   const std::vector<double> numbers{static_cast<double>(result.step_count), result.first_residual_norm,
                                     result.residual_norm, result.true_residual_norm};
   for (const auto& others : group().gather_all(std::span<const double>(numbers)))
     EXPECT_TRUE(test::same_bits(others, numbers));
 }
 
-TEST(ConjugateGradientTest, ARightHandSideOfZerosIsSolvedAtOnce) {
-  DenseOperator matrix(three_rows());
-  const std::vector<double> b(matrix.local_size(), 0.0);
-  std::vector<double> x(matrix.local_size(), 7.0);
-  IdentityPreconditioner none;
-  const auto result = solve(matrix, b, x, {.stop = RelativeResidual(1e-10, 10), .preconditioner = none});
-  EXPECT_EQ(result.end, SolveEnd::converged);
-  EXPECT_EQ(result.step_count, 0);
-  EXPECT_EQ(result.true_residual_norm, 0.0);
-  for (const double element : x) EXPECT_EQ(element, 0.0);
-}
-
 TEST(ConjugateGradientTest, EndsAtTheStepLimit) {
   DenseOperator matrix(line_rows(23, 1.0));
-  const auto limited = solve_rows(matrix, 23, RelativeResidual(1e-12, 4)).result;
+  const auto limited = solve_rows(matrix, 23, Tolerance({.relative = 1e-12, .most_steps = 4})).result;
   EXPECT_EQ(limited.end, SolveEnd::step_limit);
   EXPECT_EQ(limited.step_count, 4);
   // As in the benchmark, steps after the solution change nothing.
@@ -149,17 +99,6 @@ TEST(ConjugateGradientTest, EndsAtTheStepLimit) {
   EXPECT_EQ(fixed.result.end, SolveEnd::step_limit);
   EXPECT_EQ(fixed.result.step_count, 60);
   for (std::size_t k = 0; k < fixed.x.size(); ++k) EXPECT_NEAR(fixed.x[k], static_cast<double>(k + 1), 1e-10);
-}
-
-TEST(ConjugateGradientTest, EndsWhereCgCannotSucceed) {
-  const RelativeResidual stop(1e-12, 100);
-  DenseOperator indefinite({{1.0, 0.0, 0.0}, {0.0, -2.0, 0.0}, {0.0, 0.0, 3.0}});
-  EXPECT_EQ(solve_rows(indefinite, 3, stop).result.end, SolveEnd::indefinite);
-  DenseOperator zero({{0.0, 0.0}, {0.0, 0.0}});
-  const std::vector<double> b(zero.local_size(), 1.0);
-  std::vector<double> x(b.size());
-  IdentityPreconditioner none;
-  EXPECT_EQ(solve(zero, b, x, {.stop = stop, .preconditioner = none}).end, SolveEnd::not_finite);
 }
 
 /// Keeps the numbers of the steps, and asks to stop after one of them.
@@ -188,7 +127,8 @@ TEST(ConjugateGradientTest, ObserversSeeEveryStepAndMayStop) {
   StepList stopping(2);
   StepList watching(100);
   const std::vector<StepObserver*> observers{&stopping, &watching};
-  const auto result = solve_rows(matrix, 23, RelativeResidual(1e-12, 100), "identity", observers).result;
+  const auto result =
+      solve_rows(matrix, 23, Tolerance({.relative = 1e-12, .most_steps = 100}), observers).result;
   EXPECT_EQ(result.end, SolveEnd::stopped);
   EXPECT_EQ(result.step_count, 2);
   for (const auto* list : {&stopping, &watching}) {
@@ -221,55 +161,6 @@ TEST(ConjugateGradientTest, OtherLengthsAreRefusedOnEveryRank) {
   EXPECT_THROW(solve(matrix, b, x, {.stop = FixedSteps(1), .preconditioner = none}), InputError);
 }
 
-// ---------------------------------------------------------------- preconditioners
-
-TEST(PreconditionerTest, TheTableBeginsWithTheIdentityAndFindsItsRows) {
-  DenseOperator matrix(three_rows());
-  const auto diagonal = matrix.diagonal();
-  EXPECT_TRUE(preconditioner_table().front().make({.matrix = matrix, .diagonal = {}})->is_identity());
-  for (const auto& row : preconditioner_table()) {
-    EXPECT_EQ(find_preconditioner(row.name), &row);
-    EXPECT_FALSE(row.description.empty());
-    const bool is_first = &row == &preconditioner_table().front();
-    EXPECT_EQ(row.make({.matrix = matrix, .diagonal = diagonal})->is_identity(), is_first);
-  }
-  EXPECT_EQ(find_preconditioner("none such"), nullptr);
-}
-
-TEST(PreconditionerTest, TheIdentityCopiesNothing) {
-  IdentityPreconditioner none;
-  VectorOps vectors(1);
-  const std::vector<double> r{1.0, 2.0};
-  EXPECT_EQ(none.apply(r, vectors).data(), r.data());
-  EXPECT_EQ(vectors.update_work(), VectorWork{});
-}
-
-TEST(PreconditionerTest, JacobiDividesByTheDiagonalAndCountsItsWork) {
-  DenseOperator matrix(three_rows());
-  const auto diagonal = matrix.diagonal();
-  const auto jacobi = find_preconditioner("jacobi")->make({.matrix = matrix, .diagonal = diagonal});
-  VectorOps vectors(1);
-  const std::vector<double> whole_r{2.0, 6.0, -3.0};
-  const auto scaled = jacobi->apply(matrix.piece_of(whole_r), vectors);
-  EXPECT_EQ(DenseOperator::whole(scaled), (std::vector<double>{0.5, 6.0 * (1.0 / 3.0), -1.5}));
-  EXPECT_EQ(vectors.update_work().call_count, 1);
-}
-
-TEST(PreconditionerTest, ADiagonalThatHasNoInverseIsRefusedOnEveryRank) {
-  DenseOperator matrix(three_rows());
-  for (const auto& row : preconditioner_table()) {
-    if (!row.needs_diagonal) continue;
-    SCOPED_TRACE(std::string(row.name));
-    for (const double unusable :
-         {0.0, std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()}) {
-      auto diagonal = matrix.diagonal();
-      if (group().rank() == 0) diagonal.front() = unusable;
-      EXPECT_THROW(row.make({.matrix = matrix, .diagonal = diagonal}), InputError);
-    }
-    EXPECT_THROW(row.make({.matrix = matrix, .diagonal = {}}), InputError);
-  }
-}
-
 // ---------------------------------------------------------------- the program's own operator
 
 TEST(ConjugateGradientTest, SolvesWithTheBlocksOfEveryGrid) {
@@ -288,9 +179,10 @@ TEST(ConjugateGradientTest, SolvesWithTheBlocksOfEveryGrid) {
     const std::vector<double> b(matrix.local_size(), 1.0);
     std::vector<double> x(matrix.local_size());
     IdentityPreconditioner none;
-    const auto result = solve(matrix, b, x, {.stop = RelativeResidual(1e-10, 1000), .preconditioner = none});
+    const auto result = solve(
+        matrix, b, x, {.stop = Tolerance({.relative = 1e-10, .most_steps = 1000}), .preconditioner = none});
     EXPECT_EQ(result.end, SolveEnd::converged);
-    EXPECT_LE(result.true_residual_norm, 2e-10 * result.first_residual_norm);
+    EXPECT_LE(result.true_residual_norm, 1e-10 * result.first_residual_norm);
     // Another order of additions hardly moves the end.
     if (!step_count) step_count = result.step_count;
     EXPECT_NEAR(result.step_count, *step_count, 1.0);

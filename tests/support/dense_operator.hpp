@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "cg/solver/linear_operator.hpp"
+#include "kernels/csr_block.hpp"
 #include "support/mpi_test.hpp"
 
 namespace cg2d::test {
@@ -66,6 +68,19 @@ class DenseOperator final : public LinearOperator {
     for (std::size_t k = 0; k < p_.size(); ++k) entries.push_back(rows_[begin_ + k][begin_ + k]);
     return entries;
   }
+  /// A in the rows and columns of this rank's piece; zeros are not stored.
+  [[nodiscard]] kernels::CsrBlock diagonal_block() const {
+    std::vector<std::vector<kernels::CsrBlock::Entry>> rows(p_.size());
+    for (std::size_t row = 0; row < p_.size(); ++row) {
+      for (std::size_t column = 0; column < p_.size(); ++column) {
+        const double value = rows_[begin_ + row][begin_ + column];
+        if (value != 0.0) rows[row].push_back({.column = static_cast<std::int32_t>(column), .value = value});
+      }
+    }
+    return kernels::CsrBlock::from_rows(static_cast<std::int64_t>(p_.size()), rows);
+  }
+  /// The global number of this rank's first row.
+  [[nodiscard]] std::int64_t first_row() const { return static_cast<std::int64_t>(begin_); }
   /// This rank's piece of A x, x given whole.
   [[nodiscard]] std::vector<double> times(std::span<const double> x) {
     std::ranges::copy(piece_of(x), p_.begin());

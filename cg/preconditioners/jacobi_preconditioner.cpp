@@ -9,7 +9,7 @@
 
 #include "cg/base/errors.hpp"
 #include "cg/base/process_memory.hpp"
-#include "cg/solver/preconditioner.hpp"
+#include "cg/preconditioners/preconditioner_table.hpp"
 
 namespace cg2d {
 namespace {
@@ -19,8 +19,8 @@ class JacobiPreconditioner final : public Preconditioner {
   explicit JacobiPreconditioner(HugePageVector inverse_diagonal)
       : inverse_diagonal_(std::move(inverse_diagonal)), scaled_(inverse_diagonal_.size()) {}
 
-  std::span<const double> apply(std::span<const double> r, VectorOps& vectors) override {
-    vectors.multiply(inverse_diagonal_, r, scaled_);
+  std::span<const double> apply(std::span<const double> r, DistributedVectors& vectors) override {
+    vectors.update([&](VectorOps& local) { local.multiply(inverse_diagonal_, r, scaled_); });
     return scaled_;
   }
 

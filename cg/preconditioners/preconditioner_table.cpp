@@ -1,4 +1,4 @@
-#include "cg/solver/preconditioner.hpp"
+#include "cg/preconditioners/preconditioner_table.hpp"
 
 #include <algorithm>
 #include <array>
@@ -7,12 +7,14 @@ namespace cg2d {
 
 // Rows, each defined in its own file.
 PreconditionerRow jacobi_preconditioner();
+PreconditionerRow block_jacobi_preconditioner();
+PreconditionerRow chebyshev_preconditioner();
 
 namespace {
 
-PreconditionerRow identity_preconditioner() {
-  return {.name = "identity",
-          .description = "none: M = 1",
+PreconditionerRow no_preconditioner() {
+  return {.name = "none",
+          .description = "M = 1",
           .make = [](const PreconditionerInput& /*input*/) -> std::unique_ptr<Preconditioner> {
             return std::make_unique<IdentityPreconditioner>();
           }};
@@ -21,7 +23,8 @@ PreconditionerRow identity_preconditioner() {
 }  // namespace
 
 std::span<const PreconditionerRow> preconditioner_table() {
-  static const std::array table{identity_preconditioner(), jacobi_preconditioner()};
+  static const std::array table{no_preconditioner(), jacobi_preconditioner(), block_jacobi_preconditioner(),
+                                chebyshev_preconditioner()};
   return table;
 }
 

@@ -1,0 +1,44 @@
+#pragma once
+
+// The part of a distributed matrix that belongs to one piece of the vectors alone: its rows and its columns.
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "cg/base/process_memory.hpp"
+#include "cg/solver/linear_operator.hpp"
+#include "comm/block_layout.hpp"
+#include "comm/rank_group.hpp"
+#include "kernels/csr_block.hpp"
+
+namespace cg2d {
+
+/// The matrix in the rows and columns of this rank's column piece, where its part of the vectors is, numbered
+/// from the first of them. `block`: this rank's whole block (before half of it is dropped).
+///
+/// The diagonal block of piece k lies in row block k / Px and in column block k / Py, so in one block: that of
+/// the rank (k / Px, k / Py), which has the process column of the owner of the piece. On a grid of one process
+/// column it is the owner's own block; on others one message goes to the owner. Collective. Cost: 16 bytes
+/// per entry that moves. Throws MpiError, std::bad_alloc.
+kernels::CsrBlock diagonal_block_of(const kernels::CsrBlock& block, const comm::BlockLayout& layout,
+                                    comm::RankGroup& group);
+
+/// The diagonal of a square block; 0 where an entry is not stored.
+HugePageVector diagonal_of(const kernels::CsrBlock& diagonal_block);
+
+struct DiagonalEntry {
+  std::int64_t global_row = 0;
+  double value = 0.0;
+};
+
+/// The first entry of the whole diagonal that is not positive, the same on every rank: with it A is not
+/// positive definite. Empty where there is none. `first_row`: the global number of the piece's first row.
+/// Collective. Cost: one sum over all ranks, and some 64 more where there is such an entry.
+std::optional<DiagonalEntry> first_not_positive(LinearOperator& matrix, std::span<const double> diagonal,
+                                                std::int64_t first_row);
+/// One sentence for the user.
+std::string sentence_of(const DiagonalEntry& entry);
+
+}  // namespace cg2d

@@ -1,0 +1,53 @@
+#pragma once
+
+// Incomplete Cholesky factors without fill-in, IC(0), of one rank's square block. Local, no MPI.
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include "cg/base/process_memory.hpp"
+#include "cg/solver/vector_ops.hpp"
+#include "kernels/csr_block.hpp"
+
+namespace cg2d {
+
+/// L D L^T near a symmetric positive definite block: L has ones on its diagonal and entries only where the block
+/// has some (Meijerink and van der Vorst 1977). Only the block's lower triangle is read.
+///
+/// Both triangles are stored, row by row, so that both solves add up a row at a time. The entry next to the
+/// diagonal stands apart: a row waits for the one before it, whose element then is still in a register.
+class IncompleteCholesky {
+ public:
+  /// The factors of the block, its diagonal multiplied by 1 + shift; empty where a pivot is not positive, or too
+  /// small for its row. Throws std::bad_alloc.
+  static std::optional<IncompleteCholesky> factorize(const kernels::CsrBlock& block,
+                                                     std::span<const double> diagonal, double shift);
+
+  /// z := (L D L^T)^-1 r. They may be the same.
+  void solve(std::span<const double> r, std::span<double> z) const;
+  /// Memory read and written by a solve, and its operations.
+  [[nodiscard]] VectorWork work() const;
+
+ private:
+  /// Rows of L or of L^T without the diagonal.
+  struct Triangle {
+    kernels::PageBuffer<std::int32_t> lengths;  ///< entries of each row, but for the one next to the diagonal
+    kernels::PageBuffer<std::int32_t> columns;  ///< of these, row after row
+    kernels::PageBuffer<double> values;
+    kernels::PageBuffer<double> next_to_diagonal;  ///< 0 where there is none
+  };
+
+  IncompleteCholesky(Triangle lower, Triangle upper, HugePageVector inverse_pivots)
+      : lower_(std::move(lower)), upper_(std::move(upper)), inverse_pivots_(std::move(inverse_pivots)) {}
+
+  Triangle lower_;
+  Triangle upper_;
+  HugePageVector inverse_pivots_;
+
+  friend class TriangleRows;
+};
+
+}  // namespace cg2d

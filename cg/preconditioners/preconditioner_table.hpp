@@ -1,0 +1,47 @@
+#pragma once
+
+// The table of preconditioners. A new one is one file that defines its row, and its entry in
+// preconditioner_table().
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "cg/solver/linear_operator.hpp"
+#include "cg/solver/preconditioner.hpp"
+#include "kernels/csr_block.hpp"
+
+namespace cg2d {
+
+/// The input of every row's make(). A row takes what it needs, as its properties say.
+struct PreconditionerInput {
+  LinearOperator& matrix;
+  /// This rank's piece of A's diagonal, for rows that need it.
+  std::span<const double> diagonal{};
+  /// A in the rows and columns of this rank's piece, see diagonal_block_of(); for rows that need it.
+  const kernels::CsrBlock* diagonal_block = nullptr;
+  /// The global number of the piece's first row, for messages and for vectors that do not depend on the grid.
+  std::int64_t first_row = 0;
+  int degree = 0;  ///< products with A per application, for rows that have a degree; 0: the row's own
+  int thread_count = 1;
+};
+
+/// One preconditioner, with the properties that callers need before they make one.
+struct PreconditionerRow {
+  std::string_view name;
+  std::string_view description;
+  bool needs_diagonal = false;
+  bool needs_diagonal_block = false;
+  int default_degree = 0;  ///< 0: it has no degree
+  /// Collective over the ranks of the matrix. Throws InputError, on every rank alike, where the input does
+  /// not suffice.
+  std::unique_ptr<Preconditioner> (*make)(const PreconditionerInput& input) = nullptr;
+};
+
+/// All preconditioners; the first one is none, M = 1.
+std::span<const PreconditionerRow> preconditioner_table();
+/// The row of that name, or nullptr.
+const PreconditionerRow* find_preconditioner(std::string_view name);
+
+}  // namespace cg2d

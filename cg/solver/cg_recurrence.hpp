@@ -1,0 +1,76 @@
+#pragma once
+
+// The recurrence of conjugate gradients: the computation of a step, apart from when the steps end; and the table of
+// its forms.
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "cg/base/interface.hpp"
+#include "cg/base/process_memory.hpp"
+#include "cg/solver/distributed_vectors.hpp"
+#include "cg/solver/linear_operator.hpp"
+#include "cg/solver/preconditioner.hpp"
+#include "cg/solver/step_observer.hpp"
+#include "cg/solver/stop_rule.hpp"
+
+namespace cg2d {
+
+/// The parts that a recurrence works with; all must outlive it.
+struct CgParts {
+  LinearOperator& matrix;
+  Preconditioner& preconditioner;
+  DistributedVectors& vectors;
+};
+
+/// A x = b; this rank's pieces, which do not overlap.
+struct LinearSystem {
+  std::span<const double> b;
+  std::span<double> x;
+};
+
+/// One form of CG with its vectors. Every operation is collective over the operator's ranks and gives the same
+/// numbers, to the bit, on every rank.
+class CgRecurrence : public Interface {
+ public:
+  explicit CgRecurrence(const CgParts& parts)
+      : matrix_(parts.matrix),
+        preconditioner_(parts.preconditioner),
+        vectors_(parts.vectors),
+        r_(parts.matrix.local_size()) {}
+
+  /// r; the caller writes b - A x to it before begin().
+  [[nodiscard]] std::span<double> residual() { return r_; }
+  /// r := b - A x, by one product. begin() must follow before the next step().
+  void recompute_residual(std::span<const double> b, std::span<const double> x);
+
+  /// Begins, or begins again, with the direction M^-1 r. Sets rho, residual_square and direction_square.
+  virtual void begin(CgState& state) = 0;
+  /// One step. Returns the end of the solve where `stop` says so within the step: then x is as before it.
+  /// SolveEnd::stagnated says that rounding has spoiled the recurrence: begin again with the recomputed
+  /// residual.
+  virtual std::optional<SolveEnd> step(CgState& state, const LinearSystem& system, const StopRule& stop) = 0;
+
+ protected:
+  LinearOperator& matrix_;
+  Preconditioner& preconditioner_;
+  DistributedVectors& vectors_;
+  HugePageVector r_;
+};
+
+/// One form of CG. A new one is one file that defines its row, and its entry in cg_variant_table().
+struct CgVariantRow {
+  std::string_view name;
+  std::string_view description;
+  int sums_per_step = 0;  ///< over all ranks
+  std::unique_ptr<CgRecurrence> (*make)(const CgParts& parts) = nullptr;
+};
+
+/// All forms; the first one is the classic one, which the benchmark's rules prescribe.
+std::span<const CgVariantRow> cg_variant_table();
+/// The row of that name, or nullptr.
+const CgVariantRow* find_cg_variant(std::string_view name);
+
+}  // namespace cg2d

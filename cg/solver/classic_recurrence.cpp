@@ -1,0 +1,95 @@
+// CG as Hestenes and Stiefel wrote it, with the order of operations of conj_grad in the NAS benchmark.
+
+#include <array>
+#include <memory>
+#include <optional>
+#include <span>
+
+#include "cg/base/process_memory.hpp"
+#include "cg/solver/cg_recurrence.hpp"
+
+namespace cg2d {
+namespace {
+
+/// Two sums over all ranks per step, and one product. The direction p lies in the operator's operand, unless
+/// the preconditioner needs that for products of its own.
+class ClassicRecurrence final : public CgRecurrence {
+ public:
+  explicit ClassicRecurrence(const CgParts& parts);
+
+  void begin(CgState& state) override;
+  std::optional<SolveEnd> step(CgState& state, const LinearSystem& system, const StopRule& stop) override;
+
+ private:
+  void multiply();
+  void take_products(CgState& state, std::span<const double> preconditioned);
+
+  HugePageVector own_direction_;
+  std::span<double> p_;
+};
+
+ClassicRecurrence::ClassicRecurrence(const CgParts& parts)
+    : CgRecurrence(parts), own_direction_(preconditioner_.uses_products() ? matrix_.local_size() : 0) {}
+
+void ClassicRecurrence::begin(CgState& state) {
+  const auto preconditioned = preconditioner_.apply(r_, vectors_);
+  p_ = preconditioner_.uses_products() ? std::span<double>(own_direction_) : matrix_.operand();
+  vectors_.update([&](VectorOps& local) { local.copy(preconditioned, p_); });
+  take_products(state, preconditioned);
+  state.direction_square = state.rho;
+}
+
+std::optional<SolveEnd> ClassicRecurrence::step(CgState& state, const LinearSystem& system,
+                                                const StopRule& stop) {
+  multiply();
+  const auto q = matrix_.result();
+  state.note_curvature(vectors_.dot(p_, q));
+  if (const auto end = stop.end_within_step(state)) return end;
+  // A residual of exactly zero is a solution: further steps change nothing. (Tiny problems get there.)
+  state.alpha = state.rho == 0.0 ? 0.0 : state.rho / state.curvature;
+  vectors_.update([&](VectorOps& local) {
+    local.step_along(state.alpha, p_, q, system.x, r_);
+  });
+  const auto preconditioned = preconditioner_.apply(r_, vectors_);
+  const double rho_before = state.rho;
+  take_products(state, preconditioned);
+  state.note_beta(rho_before);
+  vectors_.update([&](VectorOps& local) { local.scale_and_add(preconditioned, state.beta, p_); });
+  return std::nullopt;
+}
+
+/// The operator's result := A p
+void ClassicRecurrence::multiply() {
+  if (preconditioner_.uses_products()) {
+    const auto operand = matrix_.operand();
+    vectors_.update([&](VectorOps& local) { local.copy(p_, operand); });
+  }
+  matrix_.apply();
+}
+
+/// rho = r . M^-1 r and r . r, which are the same without preconditioner.
+void ClassicRecurrence::take_products(CgState& state, std::span<const double> preconditioned) {
+  if (preconditioner_.is_identity()) {
+    state.rho = vectors_.dot(r_, r_);
+    state.residual_square = state.rho;
+    return;
+  }
+  const auto both = vectors_.sums([&](VectorOps& local) {
+    return std::array{local.dot(r_, preconditioned), local.dot(r_, r_)};
+  });
+  state.rho = both[0];
+  state.residual_square = both[1];
+}
+
+}  // namespace
+
+CgVariantRow classic_variant() {
+  return {.name = "classic",
+          .description = "two sums over all ranks per step, as in the benchmark",
+          .sums_per_step = 2,
+          .make = [](const CgParts& parts) -> std::unique_ptr<CgRecurrence> {
+            return std::make_unique<ClassicRecurrence>(parts);
+          }};
+}
+
+}  // namespace cg2d

@@ -1,0 +1,84 @@
+#include "cg/solver/lanczos.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace cg2d {
+namespace {
+
+/// Solves of more steps than this make room as they go: a step limit may be any number.
+constexpr int most_reserved_steps = 1 << 16;
+
+std::size_t reserved(int most_steps) {
+  return static_cast<std::size_t>(std::clamp(most_steps, 0, most_reserved_steps)) + 1;
+}
+
+}  // namespace
+
+double SpectrumEstimate::predicted_steps(double relative) const {
+  if (step_count == 0 || relative >= 1.0) return 0.0;
+  const double root = std::sqrt(condition_number());
+  if (root <= 1.0) return 1.0;
+  return std::ceil(std::log(2.0 / relative) / std::log1p(2.0 / (root - 1.0)));
+}
+
+LanczosEstimates::LanczosEstimates(int most_steps) { rows_.reserve(reserved(most_steps)); }
+
+bool LanczosEstimates::after_step(const CgState& state) {
+  // Steps after an exact solution, and those of matrices that are not positive definite, tell nothing.
+  if (!(state.alpha > 0.0) || !std::isfinite(state.alpha) || !(state.beta >= 0.0)) return false;
+  const bool begins = rows_.empty() || state.replacement_count != replacement_count_;
+  const double ratio = begins ? 0.0 : last_beta_ / last_alpha_;
+  rows_.push_back(
+      {.diagonal = 1.0 / state.alpha + ratio, .before_square = begins ? 0.0 : ratio / last_alpha_});
+  last_alpha_ = state.alpha;
+  last_beta_ = state.beta;
+  replacement_count_ = state.replacement_count;
+  return false;
+}
+
+SpectrumEstimate LanczosEstimates::estimate() const {
+  if (rows_.empty()) return {};
+  // All eigenvalues are positive, and none is above the largest sum of a row (Gershgorin).
+  double high = 0.0;
+  for (std::size_t k = 0; k < rows_.size(); ++k) {
+    const double after = k + 1 < rows_.size() ? std::sqrt(rows_[k + 1].before_square) : 0.0;
+    high = std::max(high, rows_[k].diagonal + std::sqrt(rows_[k].before_square) + after);
+  }
+  const int count = static_cast<int>(rows_.size());
+  return {.smallest = bisected(0.0, high, 1), .largest = bisected(0.0, high, count), .step_count = count};
+}
+
+/// The number of eigenvalues below the bound: that of negative pivots of T - bound (Sturm's sequence).
+int LanczosEstimates::eigenvalues_below(double bound) const {
+  int count = 0;
+  double pivot = 1.0;
+  for (const auto& row : rows_) {
+    pivot = row.diagonal - bound - row.before_square / pivot;
+    if (pivot == 0.0) pivot = -std::numeric_limits<double>::min();
+    if (pivot < 0.0) ++count;
+  }
+  return count;
+}
+
+/// The eigenvalue below or at which there are `count`.
+double LanczosEstimates::bisected(double low, double high, int count) const {
+  constexpr double accuracy = 1e-12;
+  // 2 ^ -1100 is below every number: the loop ends also for an eigenvalue of zero.
+  for (int halvings = 0; halvings < 1100 && high - low > accuracy * high; ++halvings) {
+    const double middle = low + (high - low) / 2.0;
+    (eigenvalues_below(middle) >= count ? high : low) = middle;
+  }
+  return high;
+}
+
+ResidualHistory::ResidualHistory(int most_steps) { norms_.reserve(reserved(most_steps)); }
+
+bool ResidualHistory::after_step(const CgState& state) {
+  if (norms_.empty()) norms_.push_back(state.first_residual_norm());
+  norms_.push_back(state.residual_norm());
+  return false;
+}
+
+}  // namespace cg2d

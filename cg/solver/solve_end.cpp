@@ -1,0 +1,95 @@
+#include "cg/solver/solve_end.hpp"
+
+#include <fmt/format.h>
+
+#include "cg/base/values.hpp"
+
+namespace cg2d {
+namespace {
+
+std::string steps_of(const SystemSolveResult& result) { return format_count(result.step_count, "step"); }
+
+std::string seen_in(const SystemSolveResult& result) {
+  return result.quantity_step == 0 ? std::string("before the first step")
+                                   : fmt::format("in step {}", result.quantity_step);
+}
+
+std::string not_positive_definite_sentence(const SystemSolveResult& result) {
+  const auto seen = fmt::format("{} is {:.3g} {}", result.quantity, result.quantity_value, seen_in(result));
+  if (result.quantity == "r . M^-1 r") {
+    return fmt::format(
+        "not positive definite: {}; the preconditioner is not: take another one, or none, to see whether the "
+        "matrix is",
+        seen);
+  }
+  return fmt::format(
+      "not positive definite: {}; CG needs a symmetric positive definite matrix: check its signs (solve "
+      "-A x = -b where A is negative definite) and its boundary conditions, or take MINRES or a "
+      "factorization",
+      seen);
+}
+
+std::string not_finite_sentence(const SystemSolveResult& result) {
+  const auto seen = fmt::format("{} is {} {}", result.quantity, result.quantity_value, seen_in(result));
+  if (result.quantity == "b . b") {
+    return fmt::format(
+        "not finite: {}: the right-hand side has NaN, infinity, or numbers whose squares over- or underflow; "
+        "correct or scale it",
+        seen);
+  }
+  return fmt::format(
+      "not finite: {}; look for NaN, infinity or very large numbers in the matrix, or scale it", seen);
+}
+
+}  // namespace
+
+std::string_view name_of(SolveEnd end) {
+  switch (end) {
+    case SolveEnd::converged:
+      return "converged";
+    case SolveEnd::step_limit:
+      return "step_limit";
+    case SolveEnd::stagnated:
+      return "stagnated";
+    case SolveEnd::not_positive_definite:
+      return "not_positive_definite";
+    case SolveEnd::not_finite:
+      return "not_finite";
+    case SolveEnd::zero_right_hand_side:
+      return "zero_right_hand_side";
+    case SolveEnd::stopped:
+      return "stopped";
+  }
+  return {};
+}
+
+std::string sentence_of(const SystemSolveResult& result) {
+  switch (result.end) {
+    case SolveEnd::converged:
+      return fmt::format("converged in {}: || b - A x || is {:.3g}, recomputed", steps_of(result),
+                         result.true_residual_norm);
+    case SolveEnd::step_limit:
+      return fmt::format(
+          "iteration limit: after {} || b - A x || is {:.3g}, recomputed; allow more iterations, or take "
+          "another preconditioner or a larger tolerance",
+          steps_of(result), result.true_residual_norm);
+    case SolveEnd::stagnated:
+      return fmt::format(
+          "stagnated after {}: || b - A x || is {:.3g} by the recurrence and {:.3g} recomputed, which no "
+          "further steps improve; the tolerance is below the accuracy of double precision for this system: "
+          "take a larger one, or scale the matrix",
+          steps_of(result), result.residual_norm, result.true_residual_norm);
+    case SolveEnd::not_positive_definite:
+      return not_positive_definite_sentence(result);
+    case SolveEnd::not_finite:
+      return not_finite_sentence(result);
+    case SolveEnd::zero_right_hand_side:
+      return "the right-hand side is zero, so x = 0";
+    case SolveEnd::stopped:
+      return fmt::format("stopped on request after {}: || b - A x || is {:.3g}, recomputed", steps_of(result),
+                         result.true_residual_norm);
+  }
+  return {};
+}
+
+}  // namespace cg2d

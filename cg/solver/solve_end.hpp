@@ -1,0 +1,46 @@
+#pragma once
+
+// How a solve ends: always with a name, and with a sentence on what would help.
+
+#include <string>
+#include <string_view>
+
+namespace cg2d {
+
+/// The outcome of a solve.
+enum class SolveEnd {
+  converged,              ///< the recomputed residual is as small as it was to be
+  step_limit,             ///< all allowed steps are done
+  stagnated,              ///< the recurrence goes on to smaller residuals, the recomputed one does not follow
+  not_positive_definite,  ///< p . A p or r . M^-1 r was not positive
+  not_finite,             ///< numbers became infinite or NaN, or b . b underflows
+  zero_right_hand_side,   ///< b = 0, so x = 0
+  stopped,                ///< an observer asked for it
+};
+
+/// The name of an end as reports have it, such as "step_limit".
+std::string_view name_of(SolveEnd end);
+
+/// Result of solve(); the same on every rank.
+struct SystemSolveResult {
+  SolveEnd end = SolveEnd::step_limit;
+  int step_count = 0;
+  double right_hand_side_norm = 0.0;  ///< || b ||
+  double first_residual_norm = 0.0;   ///< || b - A x || before the first step
+  /// || b - A x || by the recurrence: with SolveEnd::stagnated and SolveEnd::converged before it was
+  /// recomputed.
+  double residual_norm = 0.0;
+  double true_residual_norm = 0.0;  ///< || b - A x ||, recomputed by one more product
+  double curvature = 0.0;           ///< the last p . A p
+  int replacement_count = 0;        ///< recomputed residuals from which the recurrence began again
+  /// The quantity that ended the solve as not_positive_definite or not_finite, such as "p . A p", its value,
+  /// and the step in which it was seen, from 1; 0: before the first one.
+  std::string_view quantity{};
+  double quantity_value = 0.0;
+  int quantity_step = 0;
+};
+
+/// One sentence for the user: the end with its figures, and what would help.
+std::string sentence_of(const SystemSolveResult& result);
+
+}  // namespace cg2d

@@ -1,0 +1,265 @@
+// All forms of CG: the same solutions, the sums that their rows say, and the same ends.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <random>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cg/preconditioners/diagonal_block.hpp"
+#include "cg/preconditioners/preconditioner_table.hpp"
+#include "cg/solver/block_operator.hpp"
+#include "cg/solver/lanczos.hpp"
+#include "cg/solver/solve.hpp"
+#include "support/dense_operator.hpp"
+#include "support/dense_systems.hpp"
+#include "support/mpi_test.hpp"
+#include "support/stencil_blocks.hpp"
+
+namespace cg2d {
+namespace {
+
+using test::DenseOperator;
+using test::group;
+
+/// Solves A x = b without preconditioner, b given whole. Collective.
+SystemSolveResult solve_rows(const CgVariantRow& variant, const test::DenseRows& rows,
+                             const std::vector<double>& b, const StopRule& stop,
+                             StepObserver* observer = nullptr) {
+  DenseOperator matrix(rows);
+  const auto piece = matrix.piece_of(b);
+  std::vector<double> x(piece.size());
+  IdentityPreconditioner none;
+  std::vector<StepObserver*> observers;
+  if (observer != nullptr) observers.push_back(observer);
+  return solve(matrix, piece, x,
+               {.stop = stop, .preconditioner = none, .observers = observers, .variant = variant});
+}
+
+template <typename Visit>
+void for_every_variant(const Visit& visit) {
+  for (const auto& variant : cg_variant_table()) {
+    SCOPED_TRACE(std::string(variant.name));
+    visit(variant);
+  }
+}
+
+TEST(CgVariantTest, TheTableBeginsWithTheClassicFormAndFindsItsRows) {
+  EXPECT_EQ(cg_variant_table().front().name, "classic");
+  for_every_variant([](const CgVariantRow& variant) {
+    EXPECT_EQ(find_cg_variant(variant.name), &variant);
+    EXPECT_FALSE(variant.description.empty());
+  });
+  EXPECT_EQ(find_cg_variant("none such"), nullptr);
+}
+
+/// Writes down the order of calls.
+class LoggingOperator final : public LinearOperator {
+ public:
+  explicit LoggingOperator(test::DenseRows rows) : exact(std::move(rows)) {}
+  [[nodiscard]] std::size_t local_size() const override { return exact.local_size(); }
+  [[nodiscard]] std::span<double> operand() override { return exact.operand(); }
+  void apply() override {
+    log += 'p';
+    exact.apply();
+  }
+  [[nodiscard]] std::span<const double> result() const override { return exact.result(); }
+  void sum_over_ranks(std::span<double> values) override {
+    log += 's';
+    exact.sum_over_ranks(values);
+  }
+  /// The values are those of the end: a caller that changes or reads them earlier gets wrong results.
+  void begin_sum_over_ranks(std::span<double> values) override {
+    log += '<';
+    sums_.assign(values.begin(), values.end());
+    values_ = values;
+    std::ranges::fill(values, std::numeric_limits<double>::quiet_NaN());
+  }
+  void finish_sum_over_ranks() override {
+    log += '>';
+    exact.sum_over_ranks(sums_);
+    std::ranges::copy(sums_, values_.begin());
+  }
+
+  DenseOperator exact;
+  std::string log;
+
+ private:
+  std::vector<double> sums_;
+  std::span<double> values_;
+};
+
+std::string log_of(const CgVariantRow& variant, int step_count) {
+  LoggingOperator matrix(test::line_rows(23, 1.0));
+  const auto b = matrix.exact.piece_of(test::one_two_three(23));
+  std::vector<double> x(b.size());
+  IdentityPreconditioner none;
+  PhaseTimer timer;
+  DistributedVectors vectors(matrix, timer, 1);
+  ConjugateGradient conjugate_gradient(matrix, none, vectors, variant);
+  static_cast<void>(conjugate_gradient.solve(b, x, FixedSteps(step_count)));
+  return matrix.log;
+}
+
+TEST(CgVariantTest, AStepHasTheSumsOfItsRowAndPipelinedOnesAreUnderWayDuringTheProduct) {
+  EXPECT_EQ(log_of(*find_cg_variant("classic"), 3),
+            "s"
+            "pss"
+            "pss"
+            "pss");
+  EXPECT_EQ(log_of(*find_cg_variant("chronopoulos-gear"), 3),
+            "ps"
+            "ps"
+            "ps"
+            "ps");
+  EXPECT_EQ(log_of(*find_cg_variant("pipelined"), 3),
+            "p<p>"
+            "<p>"
+            "<p>"
+            "<p>");
+  for_every_variant([](const CgVariantRow& variant) {
+    const auto sums = [&](int steps) {
+      const auto log = log_of(variant, steps);
+      return std::ranges::count(log, 's') + std::ranges::count(log, '<');
+    };
+    EXPECT_EQ(sums(20) - sums(10), 10 * variant.sums_per_step);
+  });
+}
+
+TEST(CgVariantTest, ThePipelinedFormReplacesItsVectorsEveryFiftySteps) {
+  const auto& variant = *find_cg_variant("pipelined");
+  const auto products = [&](int steps) { return std::ranges::count(log_of(variant, steps), 'p'); };
+  EXPECT_EQ(products(49) - products(48), 1);
+  EXPECT_EQ(products(50) - products(49), 5);
+  EXPECT_EQ(products(51) - products(50), 1);
+}
+
+TEST(CgVariantTest, AllSolveTheGeneratedSystems) {
+  const int system_count = group().size() == 1 ? 200 : 15;
+  std::mt19937_64 random(11);
+  std::normal_distribution<double> normal;
+  for (int seed = 0; seed < system_count; ++seed) {
+    const std::size_t size = 2 + static_cast<std::size_t>(seed) % 60;
+    const double decades = static_cast<double>(seed % 7);  // condition numbers up to 10^6
+    std::vector<double> eigenvalues;
+    for (std::size_t k = 0; k < size; ++k)
+      eigenvalues.push_back(std::pow(10.0, decades * static_cast<double>(k) / static_cast<double>(size - 1)));
+    const auto rows = test::rows_with_spectrum(eigenvalues, static_cast<unsigned>(seed));
+    std::vector<double> b(size);
+    for (auto& element : b) element = normal(random);
+    for_every_variant([&](const CgVariantRow& variant) {
+      const auto result = solve_rows(variant, rows, b, Tolerance({.relative = 1e-8}));
+      EXPECT_EQ(result.end, SolveEnd::converged) << "system " << seed << ": " << sentence_of(result);
+      EXPECT_LE(result.true_residual_norm, 1e-8 * result.right_hand_side_norm);
+    });
+  }
+}
+
+TEST(CgVariantTest, MatricesThatAreNotPositiveDefiniteAreNamed) {
+  const int system_count = group().size() == 1 ? 60 : 8;
+  for (int seed = 0; seed < system_count; ++seed) {
+    const std::size_t size = 5 + static_cast<std::size_t>(seed) % 31;
+    std::vector<double> eigenvalues;
+    for (std::size_t k = 0; k < size; ++k)
+      eigenvalues.push_back(std::pow(1000.0, static_cast<double>(k) / static_cast<double>(size - 1)));
+    eigenvalues[static_cast<std::size_t>(seed) % size] *= -1.0;
+    const auto rows = test::rows_with_spectrum(eigenvalues, static_cast<unsigned>(seed));
+    for_every_variant([&](const CgVariantRow& variant) {
+      const auto result = solve_rows(variant, rows, test::one_two_three(size), Tolerance({}));
+      EXPECT_EQ(result.end, SolveEnd::not_positive_definite)
+          << "system " << seed << ": " << sentence_of(result);
+      EXPECT_LE(result.quantity_value, 0.0);
+    });
+  }
+}
+
+TEST(CgVariantTest, TheOtherEndsHaveTheirNames) {
+  for_every_variant([](const CgVariantRow& variant) {
+    const auto rows = test::line_rows(60, 1.0);
+    auto b = test::one_two_three(60);
+    EXPECT_EQ(solve_rows(variant, rows, b, Tolerance({.relative = 1e-18})).end, SolveEnd::stagnated);
+    EXPECT_EQ(solve_rows(variant, rows, b, Tolerance({.most_steps = 7})).end, SolveEnd::step_limit);
+    EXPECT_EQ(solve_rows(variant, rows, std::vector<double>(60), Tolerance({})).end,
+              SolveEnd::zero_right_hand_side);
+    b[3] = std::numeric_limits<double>::quiet_NaN();
+    const auto nan = solve_rows(variant, rows, b, Tolerance({}));
+    EXPECT_EQ(nan.end, SolveEnd::not_finite);
+    EXPECT_EQ(nan.quantity, "b . b");
+  });
+}
+
+TEST(CgVariantTest, AllTakeTheStepsOfTheClassicFormAndSeeTheSameSpectrum) {
+  std::vector<int> steps;
+  std::vector<double> condition_numbers;
+  for_every_variant([&](const CgVariantRow& variant) {
+    LanczosEstimates lanczos(100);
+    const auto result = solve_rows(variant, test::line_rows(40, 1.05), test::one_two_three(40),
+                                   Tolerance({.relative = 1e-8}), &lanczos);
+    steps.push_back(result.step_count);
+    condition_numbers.push_back(lanczos.estimate().condition_number());
+  });
+  for (const int count : steps) EXPECT_NEAR(count, steps.front(), 1);
+  for (const double number : condition_numbers)
+    EXPECT_NEAR(number, condition_numbers.front(), 1e-3 * condition_numbers.front());
+}
+
+TEST(CgVariantTest, FixedStepsSolveNegativeDefiniteSystems) {
+  for_every_variant([](const CgVariantRow& variant) {
+    const auto result =
+        solve_rows(variant, test::negated(test::line_rows(23, 1.0)), test::one_two_three(23), FixedSteps(23));
+    EXPECT_LE(result.true_residual_norm, 1e-10 * result.right_hand_side_norm);
+  });
+}
+
+/// One sum of the communicator per step, also where the preconditioner makes products of its own.
+TEST(CgVariantTest, WorksWithEveryTransportGridAndPreconditioner) {
+  const test::Box box{.nx = 9, .ny = 8, .nz = 7};
+  for (const auto& transport : comm::transport_table()) {
+    if (!transport.why_unavailable(group()).empty()) continue;
+    for (const auto& grid : comm::factorizations(group().size())) {
+      const auto layout = comm::BlockLayout::even(box.size(), grid);
+      for (const auto storage : {kernels::Storage::whole, kernels::Storage::half}) {
+        const auto& kernel = kernels::default_kernel(storage);
+        auto block = test::laplace_block(box, layout, group().rank());
+        const auto diagonal_block = diagonal_block_of(block, layout, group());
+        const auto diagonal = diagonal_of(diagonal_block);
+        const auto product = make_block_product(kernel, std::move(block), layout, group().rank(), {});
+        const auto communicator = transport.make(group(), layout, {.mirrored = kernel.stores_half()});
+        PhaseTimer timer;
+        BlockOperator matrix(*communicator, *product, timer, 1);
+        const std::vector<double> b(matrix.local_size(), 1.0);
+        std::vector<double> x(b.size());
+        for (const auto& row : preconditioner_table()) {
+          const auto preconditioner =
+              row.make({.matrix = matrix,
+                        .diagonal = diagonal,
+                        .diagonal_block = &diagonal_block,
+                        .first_row = layout.piece(layout.column_piece_of(group().rank())).begin});
+          for_every_variant([&](const CgVariantRow& variant) {
+            SCOPED_TRACE(std::string(transport.name) + " " + grid.name() + " " + std::string(row.name));
+            const auto sent_before = communicator->sent(comm::Operation::dot).message_count;
+            const auto result = solve(
+                matrix, b, x, {.stop = Tolerance({}), .preconditioner = *preconditioner, .variant = variant});
+            EXPECT_EQ(result.end, SolveEnd::converged) << sentence_of(result);
+            if (transport.counts != comm::CountedTraffic::messages) return;
+            const auto sums =
+                (communicator->sent(comm::Operation::dot).message_count - sent_before) /
+                std::max<std::int64_t>(1, comm::dot_traffic(group().size(), group().rank(), 1).message_count);
+            // Before the first step: the lengths and the first products. At the end: the recomputed residual.
+            const auto expected = result.step_count * variant.sums_per_step + 3;
+            EXPECT_EQ(sums, group().size() == 1 ? 0 : expected);
+          });
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace cg2d

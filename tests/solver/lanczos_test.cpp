@@ -1,0 +1,98 @@
+// Estimates of the spectrum from the steps of CG, compared with spectra that are known.
+
+#include "cg/solver/lanczos.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <numbers>
+#include <vector>
+
+#include "cg/solver/solve.hpp"
+#include "support/dense_operator.hpp"
+#include "support/dense_systems.hpp"
+#include "support/mpi_test.hpp"
+
+namespace cg2d {
+namespace {
+
+using test::DenseOperator;
+
+struct Observed {
+  SystemSolveResult result;
+  SpectrumEstimate spectrum;
+  std::vector<double> norms;
+};
+
+Observed observe(const test::DenseRows& rows, const StopRule& stop) {
+  DenseOperator matrix(rows);
+  const auto b = matrix.piece_of(test::one_two_three(rows.size()));
+  std::vector<double> x(b.size());
+  IdentityPreconditioner none;
+  LanczosEstimates lanczos(100);
+  ResidualHistory history(1);  // too little room is no error
+  const std::vector<StepObserver*> observers{&lanczos, &history};
+  const auto result = solve(matrix, b, x, {.stop = stop, .preconditioner = none, .observers = observers});
+  return {.result = result, .spectrum = lanczos.estimate(), .norms = history.norms()};
+}
+
+TEST(LanczosTest, FindsTheExtremeEigenvaluesOfALine) {
+  constexpr int size = 40;
+  const auto observed = observe(test::line_rows(size, 1.0), Tolerance({.relative = 1e-12}));
+  // 2 - 2 cos(k pi / (size + 1)); this b is orthogonal to no eigenvector.
+  const double angle = std::numbers::pi / (size + 1);
+  EXPECT_EQ(observed.spectrum.step_count, observed.result.step_count);
+  EXPECT_NEAR(observed.spectrum.smallest, 2.0 - 2.0 * std::cos(angle), 1e-9);
+  EXPECT_NEAR(observed.spectrum.largest, 2.0 + 2.0 * std::cos(angle), 1e-9);
+}
+
+TEST(LanczosTest, StaysWithinTheSpectrumAndPredictsEnoughSteps) {
+  std::vector<double> eigenvalues;
+  for (int k = 0; k < 50; ++k) eigenvalues.push_back(std::pow(10.0, 0.08 * k));
+  const double condition_number = eigenvalues.back() / eigenvalues.front();
+  constexpr double tolerance = 1e-8;
+  const auto observed = observe(test::rows_with_spectrum(eigenvalues, 3), Tolerance({.relative = tolerance}));
+  EXPECT_EQ(observed.result.end, SolveEnd::converged);
+  EXPECT_LE(observed.spectrum.condition_number(), condition_number * (1.0 + 1e-9));
+  EXPECT_GE(observed.spectrum.condition_number(), 0.5 * condition_number);
+  // The bound is on the error in the norm of A, and the number of eigenvalues bounds the steps as well: here it
+  // is the estimate of a smooth spectrum, above the real number by less than a factor of ten.
+  EXPECT_GE(observed.spectrum.predicted_steps(tolerance), observed.result.step_count);
+  EXPECT_LE(observed.spectrum.predicted_steps(tolerance), 30 * observed.result.step_count);
+}
+
+TEST(LanczosTest, PredictionsAreThoseOfTheBound) {
+  const SpectrumEstimate hundred{.smallest = 0.5, .largest = 50.0, .step_count = 7};
+  EXPECT_DOUBLE_EQ(hundred.condition_number(), 100.0);
+  // ln(2e6) / ln(11 / 9)
+  EXPECT_DOUBLE_EQ(hundred.predicted_steps(1e-6), 73.0);
+  EXPECT_EQ((SpectrumEstimate{.smallest = 2.0, .largest = 2.0, .step_count = 1}).predicted_steps(1e-6), 1.0);
+  EXPECT_EQ(SpectrumEstimate{}.predicted_steps(1e-6), 0.0);
+}
+
+TEST(LanczosTest, ARestartBeginsABlockOfItsOwn) {
+  // A stagnating solve begins again several times; its estimate stays within the spectrum.
+  constexpr int size = 40;
+  const auto observed = observe(test::line_rows(size, 1.0), Tolerance({.relative = 1e-18}));
+  EXPECT_EQ(observed.result.end, SolveEnd::stagnated);
+  EXPECT_GE(observed.result.replacement_count, 1);
+  const double angle = std::numbers::pi / (size + 1);
+  EXPECT_NEAR(observed.spectrum.smallest, 2.0 - 2.0 * std::cos(angle), 1e-9);
+  EXPECT_NEAR(observed.spectrum.largest, 2.0 + 2.0 * std::cos(angle), 1e-9);
+}
+
+TEST(LanczosTest, StepsThatTellNothingLeaveNoEstimate) {
+  const auto negative = observe(test::negated(test::line_rows(9, 1.0)), FixedSteps(5));
+  EXPECT_EQ(negative.spectrum.step_count, 0);
+  EXPECT_EQ(LanczosEstimates(3).estimate().step_count, 0);
+}
+
+TEST(ResidualHistoryTest, HasTheNormOfEveryStep) {
+  const auto observed = observe(test::line_rows(23, 1.1), Tolerance({.relative = 1e-10}));
+  EXPECT_EQ(observed.norms.size(), static_cast<std::size_t>(observed.result.step_count) + 1);
+  EXPECT_EQ(observed.norms.front(), observed.result.first_residual_norm);
+  EXPECT_EQ(observed.norms.back(), observed.result.residual_norm);
+}
+
+}  // namespace
+}  // namespace cg2d

@@ -1,0 +1,285 @@
+// How solves end: every system with its name, and none called converged that is not.
+
+#include "cg/solver/solve_end.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <random>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "cg/solver/solve.hpp"
+#include "support/dense_operator.hpp"
+#include "support/dense_systems.hpp"
+#include "support/mpi_test.hpp"
+
+namespace cg2d {
+namespace {
+
+using test::DenseOperator;
+using test::DenseRows;
+using test::line_rows;
+using test::negated;
+using test::one_two_three;
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+
+struct Solved {
+  SystemSolveResult result;
+  std::vector<double> x;  ///< this rank's piece
+};
+
+/// Solves A x = b, b given whole. Collective.
+Solved solve_system(LinearOperator& matrix, std::vector<double> b, const ToleranceOptions& tolerance,
+                    Preconditioner* preconditioner = nullptr) {
+  std::vector<double> x(b.size(), 7.0);
+  IdentityPreconditioner none;
+  const auto result = solve(
+      matrix, b, x,
+      {.stop = Tolerance(tolerance), .preconditioner = preconditioner == nullptr ? none : *preconditioner});
+  EXPECT_NE(sentence_of(result), "");
+  return {.result = result, .x = std::move(x)};
+}
+
+Solved solve_rows(const DenseRows& rows, const std::vector<double>& b,
+                  const ToleranceOptions& tolerance = {}) {
+  DenseOperator matrix(rows);
+  return solve_system(matrix, matrix.piece_of(b), tolerance);
+}
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+TEST(SolveEndTest, ConvergenceIsDeclaredFromTheRecomputedResidual) {
+  DenseOperator matrix(line_rows(23, 1.1));
+  const auto result = solve_system(matrix, matrix.piece_of(one_two_three(23)), {.relative = 1e-10}).result;
+  EXPECT_EQ(result.end, SolveEnd::converged);
+  EXPECT_LE(result.true_residual_norm, 1e-10 * result.right_hand_side_norm);
+  EXPECT_LE(result.residual_norm, 1e-10 * result.right_hand_side_norm);
+  EXPECT_EQ(result.replacement_count, 0);
+  // One more product and one more sum than the steps need.
+  EXPECT_EQ(matrix.product_count, result.step_count + 1);
+  EXPECT_EQ(matrix.sum_count, 1 + 2 * result.step_count + 1 + 1);  // and one for the lengths of b and x
+  EXPECT_TRUE(contains(sentence_of(result), "recomputed")) << sentence_of(result);
+}
+
+/// Its products are multiplied by factor_of(number), number from 1.
+class DisturbedOperator final : public LinearOperator {
+ public:
+  DisturbedOperator(DenseRows rows, double (*factor_of)(int number))
+      : exact(std::move(rows)), factor_of_(factor_of), q_(exact.local_size()) {}
+  [[nodiscard]] std::size_t local_size() const override { return exact.local_size(); }
+  [[nodiscard]] std::span<double> operand() override { return exact.operand(); }
+  void apply() override {
+    exact.apply();
+    const double factor = factor_of_(exact.product_count);
+    std::ranges::transform(exact.result(), q_.begin(), [factor](double element) { return factor * element; });
+  }
+  [[nodiscard]] std::span<const double> result() const override { return q_; }
+  void sum_over_ranks(std::span<double> values) override { exact.sum_over_ranks(values); }
+
+  DenseOperator exact;
+
+ private:
+  double (*factor_of_)(int number);
+  std::vector<double> q_;
+};
+
+TEST(SolveEndTest, ARecurrenceThatDriftedGoesOnFromTheRecomputedResidual) {
+  DisturbedOperator matrix(line_rows(23, 1.0), [](int number) { return number <= 5 ? 1.001 : 1.0; });
+  const auto b = matrix.exact.piece_of(one_two_three(23));
+  const auto result = solve_system(matrix, b, {.relative = 1e-10}).result;
+  EXPECT_EQ(result.end, SolveEnd::converged);
+  EXPECT_GE(result.replacement_count, 1);
+  EXPECT_LE(result.true_residual_norm, 1e-10 * result.right_hand_side_norm);
+}
+
+TEST(SolveEndTest, AToleranceBelowTheRoundingStagnates) {
+  const auto [result, x] = solve_rows(line_rows(60, 1.0), one_two_three(60), {.relative = 1e-18});
+  EXPECT_EQ(result.end, SolveEnd::stagnated);
+  const double tolerance = 1e-18 * result.right_hand_side_norm;
+  EXPECT_GT(result.true_residual_norm, tolerance);
+  EXPECT_LE(result.residual_norm, tolerance) << "the recurrence parted from b - A x";
+  EXPECT_LT(result.true_residual_norm, 1e-12 * result.right_hand_side_norm) << "x is as good as it gets";
+  EXPECT_TRUE(contains(sentence_of(result), "recurrence")) << sentence_of(result);
+}
+
+TEST(SolveEndTest, TheStepLimitSaysTheRecomputedResidual) {
+  const auto result = solve_rows(line_rows(23, 1.0), one_two_three(23), {.most_steps = 4}).result;
+  EXPECT_EQ(result.end, SolveEnd::step_limit);
+  EXPECT_EQ(result.step_count, 4);
+  EXPECT_NEAR(result.true_residual_norm, result.residual_norm, 1e-12 * result.right_hand_side_norm);
+  EXPECT_TRUE(contains(sentence_of(result), "iteration limit: after 4 steps")) << sentence_of(result);
+}
+
+TEST(SolveEndTest, ANegativeCurvatureEndsTheStepBeforeXChanges) {
+  const auto [result, x] = solve_rows(negated(line_rows(9, 1.0)), one_two_three(9));
+  EXPECT_EQ(result.end, SolveEnd::not_positive_definite);
+  EXPECT_EQ(result.step_count, 0);
+  EXPECT_EQ(result.quantity, "p . A p");
+  EXPECT_EQ(result.quantity_step, 1);
+  EXPECT_LT(result.quantity_value, 0.0);
+  for (const double element : x) EXPECT_EQ(element, 0.0);
+  EXPECT_TRUE(contains(sentence_of(result), "p . A p is -")) << sentence_of(result);
+  EXPECT_TRUE(contains(sentence_of(result), "in step 1")) << sentence_of(result);
+
+  // The first direction sees a positive mean, the second one the negative eigenvalue.
+  const auto later = solve_rows({{1.0, 0.0, 0.0}, {0.0, -2.0, 0.0}, {0.0, 0.0, 3.0}}, {1.0, 1.0, 1.0}).result;
+  EXPECT_EQ(later.end, SolveEnd::not_positive_definite);
+  EXPECT_EQ(later.quantity_step, 2);
+  EXPECT_EQ(later.step_count, 1);
+}
+
+TEST(SolveEndTest, AZeroMatrixIsNotPositiveDefinite) {
+  const auto result = solve_rows({{0.0, 0.0}, {0.0, 0.0}}, {1.0, 1.0}).result;
+  EXPECT_EQ(result.end, SolveEnd::not_positive_definite);
+  EXPECT_EQ(result.quantity_value, 0.0);
+}
+
+TEST(SolveEndTest, ASingularMatrixIsNotCalledConverged) {
+  // The second difference with free ends: constants are in its null space, and b is not in its range.
+  auto rows = line_rows(30, 1.0);
+  rows.front().front() = 1.0;
+  rows.back().back() = 1.0;
+  const auto result = solve_rows(rows, one_two_three(30)).result;
+  EXPECT_EQ(result.end, SolveEnd::not_positive_definite);
+}
+
+/// M^-1 = -1
+class NegativePreconditioner final : public Preconditioner {
+ public:
+  explicit NegativePreconditioner(std::size_t size) : negative_(size) {}
+  std::span<const double> apply(std::span<const double> r, DistributedVectors& vectors) override {
+    vectors.update([&](VectorOps& local) { local.set_scaled(-1.0, r, negative_); });
+    return negative_;
+  }
+
+ private:
+  std::vector<double> negative_;
+};
+
+TEST(SolveEndTest, APreconditionerThatIsNotPositiveDefiniteIsNamed) {
+  DenseOperator matrix(line_rows(9, 1.0));
+  NegativePreconditioner negative(matrix.local_size());
+  const auto result = solve_system(matrix, matrix.piece_of(one_two_three(9)), {}, &negative).result;
+  EXPECT_EQ(result.end, SolveEnd::not_positive_definite);
+  EXPECT_EQ(result.quantity, "r . M^-1 r");
+  EXPECT_TRUE(contains(sentence_of(result), "the preconditioner is not")) << sentence_of(result);
+}
+
+TEST(SolveEndTest, NumbersThatAreNotFiniteAreNamedWhereTheyAreFirstSeen) {
+  for (const double bad : {nan, infinity, -infinity}) {
+    auto b = one_two_three(9);
+    b[4] = bad;
+    const auto in_b = solve_rows(line_rows(9, 1.0), b).result;
+    EXPECT_EQ(in_b.end, SolveEnd::not_finite);
+    EXPECT_EQ(in_b.quantity, "b . b");
+    EXPECT_EQ(in_b.quantity_step, 0);
+    EXPECT_TRUE(contains(sentence_of(in_b), "before the first step")) << sentence_of(in_b);
+
+    auto rows = line_rows(9, 1.0);
+    rows[3][3] = bad;
+    const auto in_a = solve_rows(rows, one_two_three(9)).result;
+    EXPECT_EQ(in_a.end, SolveEnd::not_finite);
+    EXPECT_EQ(in_a.quantity, "p . A p");
+    EXPECT_EQ(in_a.quantity_step, 1);
+  }
+  DisturbedOperator late(line_rows(9, 1.0), [](int number) { return number == 3 ? nan : 1.0; });
+  const auto result = solve_system(late, late.exact.piece_of(one_two_three(9)), {}).result;
+  EXPECT_EQ(result.end, SolveEnd::not_finite);
+  EXPECT_EQ(result.quantity_step, 3);
+}
+
+TEST(SolveEndTest, RightHandSidesWhoseSquaresLeaveTheRangeAreNotCalledConverged) {
+  for (const double scale : {1e-200, 1e-150, 1e200}) {
+    auto b = one_two_three(9);
+    for (auto& element : b) element *= scale;
+    const auto result = solve_rows(line_rows(9, 1.0), b).result;
+    EXPECT_EQ(result.end, SolveEnd::not_finite) << scale;
+    EXPECT_TRUE(contains(sentence_of(result), "scale")) << sentence_of(result);
+  }
+  // With an absolute tolerance x = 0 is good enough.
+  const auto tiny = solve_rows(line_rows(3, 1.0), {1e-150, 0.0, 0.0}, {.absolute = 1e-100}).result;
+  EXPECT_EQ(tiny.end, SolveEnd::converged);
+  EXPECT_EQ(tiny.step_count, 0);
+}
+
+TEST(SolveEndTest, ARightHandSideOfZerosIsSolvedAtOnce) {
+  for (const bool starts_from_x : {false, true}) {
+    DenseOperator matrix(line_rows(9, 1.0));
+    const std::vector<double> b(matrix.local_size(), 0.0);
+    std::vector<double> x(matrix.local_size(), 7.0);
+    IdentityPreconditioner none;
+    const auto result =
+        solve(matrix, b, x, {.stop = Tolerance({}), .preconditioner = none, .starts_from_x = starts_from_x});
+    EXPECT_EQ(result.end, SolveEnd::zero_right_hand_side);
+    EXPECT_EQ(result.step_count, 0);
+    EXPECT_EQ(result.true_residual_norm, 0.0);
+    for (const double element : x) EXPECT_EQ(element, 0.0);
+    EXPECT_TRUE(contains(sentence_of(result), "x = 0")) << sentence_of(result);
+  }
+}
+
+TEST(SolveEndTest, AGoodGuessNeedsNoStepAndAWrongOneIsNoReference) {
+  DenseOperator matrix(line_rows(9, 1.0));
+  const auto whole = one_two_three(9);
+  const auto b = matrix.times(whole);
+  IdentityPreconditioner none;
+  const Tolerance stop({.relative = 1e-10});
+  auto x = matrix.piece_of(whole);
+  const auto exact = solve(matrix, b, x, {.stop = stop, .preconditioner = none, .starts_from_x = true});
+  EXPECT_EQ(exact.end, SolveEnd::converged);
+  EXPECT_EQ(exact.step_count, 0);
+  // The tolerance is relative to b, not to the residual of the guess.
+  std::ranges::fill(x, 1e9);
+  const auto wrong = solve(matrix, b, x, {.stop = stop, .preconditioner = none, .starts_from_x = true});
+  EXPECT_EQ(wrong.end, SolveEnd::converged);
+  EXPECT_GT(wrong.first_residual_norm, 1e3 * wrong.right_hand_side_norm);
+  EXPECT_LE(wrong.true_residual_norm, 1e-10 * wrong.right_hand_side_norm);
+}
+
+/// Spectra from 1 to 1000 with a random right-hand side, and with some eigenvalues replaced.
+TEST(SolveEndTest, OfGeneratedSystemsNoneThatIsNotPositiveDefiniteIsCalledConverged) {
+  std::mt19937_64 random(7);
+  std::normal_distribution<double> normal;
+  for (unsigned seed = 0; seed < 60; ++seed) {
+    const std::size_t size = 5 + seed % 31;
+    std::vector<double> eigenvalues(size);
+    for (std::size_t k = 0; k < size; ++k)
+      eigenvalues[k] = std::pow(1000.0, static_cast<double>(k) / static_cast<double>(size - 1));
+    std::vector<double> b(size);
+    for (auto& element : b) element = normal(random);
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const auto definite = solve_rows(test::rows_with_spectrum(eigenvalues, seed), b);
+    EXPECT_EQ(definite.result.end, SolveEnd::converged);
+
+    auto indefinite = eigenvalues;
+    indefinite[seed % size] *= -1.0;
+    const auto found = solve_rows(test::rows_with_spectrum(indefinite, seed), b).result;
+    EXPECT_EQ(found.end, SolveEnd::not_positive_definite) << sentence_of(found);
+
+    auto singular = eigenvalues;
+    singular[seed % size] = 0.0;
+    const auto at_singular = solve_rows(test::rows_with_spectrum(singular, seed), b).result;
+    EXPECT_NE(at_singular.end, SolveEnd::converged) << sentence_of(at_singular);
+  }
+}
+
+TEST(SolveEndTest, EveryEndHasItsName) {
+  EXPECT_EQ(name_of(SolveEnd::converged), "converged");
+  EXPECT_EQ(name_of(SolveEnd::step_limit), "step_limit");
+  EXPECT_EQ(name_of(SolveEnd::stagnated), "stagnated");
+  EXPECT_EQ(name_of(SolveEnd::not_positive_definite), "not_positive_definite");
+  EXPECT_EQ(name_of(SolveEnd::not_finite), "not_finite");
+  EXPECT_EQ(name_of(SolveEnd::zero_right_hand_side), "zero_right_hand_side");
+  EXPECT_EQ(name_of(SolveEnd::stopped), "stopped");
+}
+
+}  // namespace
+}  // namespace cg2d
