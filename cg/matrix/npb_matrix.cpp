@@ -205,11 +205,17 @@ SourcedBlock NpbSource::build(const comm::BlockLayout& layout, comm::RankGroup& 
   return {.block = assembler.finish(), .facts = drawn.facts};
 }
 
+std::unique_ptr<MatrixSource> npb_source_from(std::string_view text) {
+  return std::make_unique<NpbSource>(class_from(text));
+}
+
 }  // namespace
 
 SourceRow npb_source() {
   return {.name = "npb",
+          .arguments = "CLASS",
           .description = "the random matrix of the NAS CG benchmark, generated in parallel",
+          .parse = &npb_source_from,
           .make = [](const Problem& problem) -> std::unique_ptr<MatrixSource> {
             return std::make_unique<NpbSource>(problem);
           }};
