@@ -137,7 +137,7 @@ Json phases_json(const RunReport& report) {
   for (std::size_t rank = 0; rank < repeat.ranks.size(); ++rank) {
     const auto& times = repeat.ranks[rank];
     Json phases = Json::object();
-    for (std::size_t index = 0; index < phase_count; ++index) {
+    for (std::size_t index = 0; index < benchmark_phase_count; ++index) {
       const auto& record = times.phases[index];
       comm::Traffic sent;
       if (const auto operation = operation_of(phase_at(index)))

@@ -267,7 +267,7 @@ std::string phase_lines(const RunReport& report) {
             ? fmt::format(" {:>12.0f}", means.predicted_s * report.ranks.front().ticks_per_second / steps)
             : "");
   };
-  for (std::size_t index = 0; index < phase_count; ++index) {
+  for (std::size_t index = 0; index < benchmark_phase_count; ++index) {
     RowMeans means;
     if (report.prediction) means.predicted_s = report.prediction->phases[index];
     const auto operation = operation_of(phase_at(index));

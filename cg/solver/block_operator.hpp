@@ -2,6 +2,7 @@
 
 // q = A p on the whole grid of ranks, as the paper takes it apart.
 
+#include <array>
 #include <span>
 
 #include "cg/base/process_memory.hpp"
@@ -31,6 +32,10 @@ class BlockOperator final : public LinearOperator {
     return product_.is_symmetric() ? std::span<const double>(both_sums_) : communicator_.result();
   }
 
+  [[nodiscard]] std::span<const Phase> phases() const override {
+    static constexpr std::array order{Phase::collection, Phase::multiply, Phase::summation, Phase::shuffle};
+    return order;
+  }
   void sum_over_ranks(std::span<double> values) override { communicator_.sum_scalars(values); }
   /// The additions of the two halves of q.
   [[nodiscard]] VectorWork update_work() const override { return vectors_.update_work(); }
