@@ -68,6 +68,23 @@ inline __attribute__((always_inline)) void compute_full(const StencilLines& all_
   }
 }
 
+template <typename Points>
+void compute_ends(const StencilLines& lines, const LineRun& run, double* q) {
+  const auto point = [&](std::int64_t x, double side) {
+    q[x] = Points::diagonal * lines[middle_line][x] - side - Points::outer(lines, x);
+  };
+  if (run.length == 1) {
+    for (std::int64_t x = 0; run.begins && run.ends && x < run.count; ++x) point(x, 0.0);
+    return;
+  }
+  for (std::int64_t k = 0; k < run.count; ++k) {
+    const auto first = k * run.length;
+    const auto last = first + run.length - 1;
+    if (run.begins) point(first, Points::side(lines, first + 1));
+    if (run.ends) point(last, Points::side(lines, last - 1));
+  }
+}
+
 // The loop is the same for every instruction set, but compiled for each. A macro, because an attribute cannot be
 // a template argument, and a function that has it is not inlined into one without it.
 // NOLINTBEGIN(cppcoreguidelines-macro-usage,bugprone-macro-parentheses): an attribute has no parentheses
@@ -105,6 +122,7 @@ template <typename Points>
 StencilKernel kernel_of(InstructionSet set) {
   return {.diagonal = Points::diagonal,
           .loop = loop_for<Points>(set),
+          .ends = &compute_ends<Points>,
           .outer = &Points::outer,
           .side = &Points::side};
 }

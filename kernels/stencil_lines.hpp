@@ -26,11 +26,24 @@ inline constexpr std::size_t middle_line = stencil_line(0, 0);
 /// ... end-1. The lines are read from begin-1 to end.
 using StencilLoop = void (*)(const StencilLines& lines, std::int64_t begin, std::int64_t end, double* q);
 
+/// Lines of the domain that follow each other in memory, all of them and those around them.
+struct LineRun {
+  std::int64_t length = 0;  ///< of each line
+  std::int64_t count = 0;
+  bool begins = true;  ///< the first point of each line has no neighbour before it
+  bool ends = true;    ///< the last point of each line has no neighbour after it
+};
+
+/// Overwrites the points of q, the first of the run's first line being q[0], that have no neighbour before or after
+/// them. A StencilLoop over a run gives them the neighbours that follow in memory, which are of other lines.
+using EndsLoop = void (*)(const StencilLines& lines, const LineRun& run, double* q);
+
 /// One kind of stencil: diagonal * p(x) - side(x - 1) - side(x + 1) - outer(x), where outer(x) adds up the lines
 /// around the middle one, and side(x) the points that are neighbours of those at x - 1 and x + 1.
 struct StencilKernel {
   double diagonal;
   StencilLoop loop;
+  EndsLoop ends;
   double (*outer)(const StencilLines& lines, std::int64_t x);
   double (*side)(const StencilLines& lines, std::int64_t x);
 
@@ -51,7 +64,7 @@ std::vector<InstructionSet> stencil_instruction_sets();
 class StreamWriter {
  public:
   /// The most numbers of one room().
-  static constexpr std::int64_t largest_room = 512;
+  static constexpr std::int64_t largest_room = 1024;
 
   StreamWriter() = default;
   /// What was written is in memory, and ordered before what this thread writes from now on.

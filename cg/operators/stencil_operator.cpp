@@ -37,6 +37,10 @@ StencilOperator::StencilOperator(const Stencil& stencil, const comm::Box& box, c
   streams_ = options.streams.value_or(product_byte_count() >= least_streamed_bytes);
   points_.set_operand(halo.operand());
   if (box.is_empty()) return;
+  for (std::size_t k = 1; k < inner_.size(); ++k) {
+    const std::int64_t begin = points_.goes_on(k, -1) ? 1 : 0;
+    inner_[k] = {.begin = begin, .end = std::max(begin, box.extent(k) - (points_.goes_on(k, 1) ? 1 : 0))};
+  }
   const bool has_ends = points_.goes_on(0, -1) || points_.goes_on(0, 1);
   for (std::int64_t number = 0; number < box.extent(1) * box.extent(2); ++number) {
     if (has_ends || !is_inner(line_at(number))) boundary_lines_.push_back(number);
@@ -69,11 +73,7 @@ void StencilOperator::apply() {
 }
 
 bool StencilOperator::is_inner(const Line& line) const {
-  const auto needs_halo = [&](std::size_t dimension, std::int64_t place) {
-    return (place == 0 && points_.goes_on(dimension, -1)) ||
-           (place == box().extent(dimension) - 1 && points_.goes_on(dimension, 1));
-  };
-  return !needs_halo(1, line.y) && !needs_halo(2, line.z);
+  return inner_[1].contains(line.y) && inner_[2].contains(line.z);
 }
 
 template <typename Compute>
@@ -82,50 +82,75 @@ void StencilOperator::on_threads(std::int64_t count, const Share& share, const C
   for (int thread = 0; thread < thread_count_; ++thread) {
     const auto mine = part_of_count(count, thread, thread_count_);
     const auto now = part_of_count(mine.size(), share.number, share.count);
-    kernels::StreamWriter writer;
-    for (auto number = mine.begin + now.begin; number < mine.begin + now.end; ++number)
-      compute(number, writer);
+    compute(comm::IndexRange{.begin = mine.begin + now.begin, .end = mine.begin + now.end});
   }
 }
 
 void StencilOperator::compute_interior() {
   if (box().is_empty()) return;
   for (Share share{.number = 0, .count = share_count_}; share.number < share_count_; ++share.number) {
-    on_threads(box().extent(1) * box().extent(2), share,
-               [&](std::int64_t number, kernels::StreamWriter& writer) {
-                 const auto line = line_at(number);
-                 if (is_inner(line)) compute_interior_line(line, writer);
-               });
+    on_threads(inner_[1].size() * inner_[2].size(), share, [&](const comm::IndexRange& numbers) {
+      if (!streams_) return compute_inner_lines(numbers, nullptr);
+      kernels::StreamWriter writer;
+      compute_inner_lines(numbers, &writer);
+    });
     halo_.progress();
   }
 }
 
 void StencilOperator::compute_boundary() {
-  on_threads(std::ssize(boundary_lines_), {}, [&](std::int64_t number, kernels::StreamWriter&) {
-    compute_boundary_line(line_at(boundary_lines_[static_cast<std::size_t>(number)]));
+  on_threads(std::ssize(boundary_lines_), {}, [&](const comm::IndexRange& numbers) {
+    for (auto number = numbers.begin; number < numbers.end; ++number)
+      compute_boundary_line(line_at(boundary_lines_[static_cast<std::size_t>(number)]));
   });
 }
 
-/// The ends are computed here where the domain ends there, too.
-void StencilOperator::compute_interior_line(const Line& line, kernels::StreamWriter& writer) {
-  const auto length = box().extent(0);
-  const bool has_begin = !points_.goes_on(0, -1);
-  const bool has_end = !points_.goes_on(0, 1);
-  const auto lines = lines_around(line);
-  auto* const used_writer = streams_ ? &writer : nullptr;
-  const auto end_point = [&](std::int64_t x) {
-    const double left = x > 0 ? kernel_.side(lines, x - 1) : 0.0;
-    const double right = x + 1 < length ? kernel_.side(lines, x + 1) : 0.0;
-    double* const q = result_at(line, x);
-    *(streams_ ? writer.room(q, 1) : q) = kernel_.point(lines, x, left, right);
-  };
-  if (length == 1) {
-    if (has_begin && has_end) end_point(0);
-    return;
+void StencilOperator::compute_inner_lines(const comm::IndexRange& numbers, kernels::StreamWriter* writer) {
+  const auto most_lines = std::max<std::int64_t>(1, SurroundedBox::longest_run / box().extent(0));
+  const auto last_y = box().extent(1) - 1;
+  for (auto number = numbers.begin; number < numbers.end;) {
+    Line line{.y = inner_[1].begin + number % inner_[1].size(),
+              .z = inner_[2].begin + number / inner_[1].size()};
+    auto left = std::min(numbers.end - number, inner_[1].end - line.y);
+    number += left;
+    while (left > 0) {
+      // The lines beside the first and the last one of a plane do not follow in memory.
+      const bool is_at_edge = line.y == 0 || line.y == last_y;
+      const auto count = is_at_edge ? 1 : std::min({left, most_lines, last_y - line.y});
+      compute_run(line, count, writer);
+      line.y += count;
+      left -= count;
+    }
   }
-  if (has_begin) end_point(0);
-  compute_points(lines, {.begin = 1, .end = length - 1}, result_at(line, 1), used_writer);
-  if (has_end) end_point(length - 1);
+}
+
+/// The ends are computed here where the domain ends there, too; in the others the boundary overwrites what is
+/// written here.
+void StencilOperator::compute_run(const Line& first, std::int64_t count, kernels::StreamWriter* writer) {
+  const auto length = box().extent(0);
+  if (writer != nullptr && length > kernels::StreamWriter::largest_room)
+    return compute_long_line(first, *writer);
+  const auto lines = lines_around(first);
+  double* const q = writer == nullptr ? result_at(first) : writer->room(result_at(first), count * length);
+  if (count * length > 2) kernel_.loop(lines, 1, count * length - 1, q + 1);
+  kernel_.ends(
+      lines,
+      {.length = length, .count = count, .begins = !points_.goes_on(0, -1), .ends = !points_.goes_on(0, 1)},
+      q);
+}
+
+void StencilOperator::compute_long_line(const Line& line, kernels::StreamWriter& writer) {
+  const auto length = box().extent(0);
+  const auto lines = lines_around(line);
+  for (std::int64_t begin = 0; begin < length; begin += kernels::StreamWriter::largest_room) {
+    const auto end = std::min(length, begin + kernels::StreamWriter::largest_room);
+    double* const q = writer.room(result_at(line) + begin, end - begin);
+    const auto first = std::max<std::int64_t>(begin, 1);
+    kernel_.loop(lines, first, std::min(end, length - 1), q + (first - begin));
+    if (begin == 0) q[0] = kernel_.point(lines, 0, 0.0, kernel_.side(lines, 1));
+    if (end == length)
+      q[length - 1 - begin] = kernel_.point(lines, length - 1, kernel_.side(lines, length - 2), 0.0);
+  }
 }
 
 /// All of a line that is not inner; of the others the ends where the domain goes on.
@@ -133,15 +158,15 @@ void StencilOperator::compute_boundary_line(const Line& line) {
   const auto length = box().extent(0);
   const bool is_whole = !is_inner(line);
   const auto lines = lines_around(line);
+  double* const q = result_at(line);
   const auto end_point = [&](std::int64_t x) {
     const double left = x > 0 ? kernel_.side(lines, x - 1) : beyond(-1, line);
     const double right = x + 1 < length ? kernel_.side(lines, x + 1) : beyond(1, line);
-    *result_at(line, x) = kernel_.point(lines, x, left, right);
+    q[x] = kernel_.point(lines, x, left, right);
   };
+  if (is_whole && length > 2) kernel_.loop(lines, 1, length - 1, q + 1);
   if (is_whole || points_.goes_on(0, -1) || (length == 1 && points_.goes_on(0, 1))) end_point(0);
-  if (length == 1) return;
-  if (is_whole) compute_points(lines, {.begin = 1, .end = length - 1}, result_at(line, 1), nullptr);
-  if (is_whole || points_.goes_on(0, 1)) end_point(length - 1);
+  if (length > 1 && (is_whole || points_.goes_on(0, 1))) end_point(length - 1);
 }
 
 kernels::StencilLines StencilOperator::lines_around(const Line& line) const {
@@ -165,20 +190,8 @@ double StencilOperator::beyond(int step, const Line& line) const {
   return sum;
 }
 
-double* StencilOperator::result_at(const Line& line, std::int64_t x) {
-  return q_.data() + x + box().extent(0) * (line.y + box().extent(1) * line.z);
-}
-
-void StencilOperator::compute_points(const kernels::StencilLines& lines, const comm::IndexRange& points,
-                                     double* q, kernels::StreamWriter* writer) const {
-  if (writer == nullptr) {
-    kernel_.loop(lines, points.begin, points.end, q);
-    return;
-  }
-  for (auto begin = points.begin; begin < points.end; begin += kernels::StreamWriter::largest_room) {
-    const auto end = std::min(points.end, begin + kernels::StreamWriter::largest_room);
-    kernel_.loop(lines, begin, end, writer->room(q + (begin - points.begin), end - begin));
-  }
+double* StencilOperator::result_at(const Line& line) {
+  return q_.data() + box().extent(0) * (line.y + box().extent(1) * line.z);
 }
 
 }  // namespace cg2d

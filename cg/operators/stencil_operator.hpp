@@ -84,11 +84,14 @@ class StencilOperator final : public LinearOperator {
 
   void compute_interior();
   void compute_boundary();
-  void compute_interior_line(const Line& line, kernels::StreamWriter& writer);
+  /// Inner lines by their numbers: in runs of lines that follow each other in memory.
+  void compute_inner_lines(const comm::IndexRange& numbers, kernels::StreamWriter* writer);
+  void compute_run(const Line& first, std::int64_t count, kernels::StreamWriter* writer);
+  void compute_long_line(const Line& line, kernels::StreamWriter& writer);
   void compute_boundary_line(const Line& line);
 
-  /// Calls compute(number) for each number of a share of 0 ... count-1, on the threads: each takes the same part of
-  /// all numbers in every share of a product, and of it the share.
+  /// Calls compute(range) for ranges of numbers, on the threads, that together are a share of 0 ... count-1: each
+  /// thread takes the same part of all numbers in every product, and of it the share.
   struct Share {
     std::int64_t number = 0;
     std::int64_t count = 1;
@@ -99,10 +102,7 @@ class StencilOperator final : public LinearOperator {
   [[nodiscard]] kernels::StencilLines lines_around(const Line& line) const;
   /// The neighbours beyond an end of a line; step: -1 or 1.
   [[nodiscard]] double beyond(int step, const Line& line) const;
-  [[nodiscard]] double* result_at(const Line& line, std::int64_t x);
-  /// Points that have both neighbours along x in their line.
-  void compute_points(const kernels::StencilLines& lines, const comm::IndexRange& points, double* q,
-                      kernels::StreamWriter* writer) const;
+  [[nodiscard]] double* result_at(const Line& line);
 
   comm::HaloExchange& halo_;
   comm::Communicator& sums_;
@@ -114,6 +114,8 @@ class StencilOperator final : public LinearOperator {
   int thread_count_;
   bool streams_;
   HugePageVector q_;
+  std::array<comm::IndexRange, comm::dimension_count>
+      inner_{};                               // lines that need no halo, by place along y and z
   std::vector<std::int64_t> boundary_lines_;  // with points that need the halo
   std::int64_t share_count_ = 1;              // of the interior
 };

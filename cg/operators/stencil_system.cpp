@@ -60,8 +60,7 @@ class StencilSystem final : public MatrixFreeSystem {
   [[nodiscard]] static std::unique_ptr<comm::Communicator> make_sums(const MatrixFreeInput& input) {
     const comm::ProcessGrid grid{.columns = 1, .rows = input.group.size()};
     return make_communicator(transport_of(input.configuration, input.group), input.group,
-                             equal_pieces(0, grid),
-                             {.ranks_per_node = input.configuration.ranks_per_node});
+                             equal_pieces(0, grid), {.ranks_per_node = input.configuration.ranks_per_node});
   }
 
   Stencil stencil_;

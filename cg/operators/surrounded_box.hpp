@@ -2,6 +2,7 @@
 
 // The lines of points in and around a rank's box: its own, those of other ranks, and zeros outside of the domain.
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <span>
@@ -16,7 +17,13 @@ namespace cg2d {
 class SurroundedBox {
  public:
   SurroundedBox(const comm::Extents& extents, const comm::Box& box)
-      : extents_(extents), box_(box), zeros_(static_cast<std::size_t>(box.extent(0))) {}
+      : extents_(extents),
+        box_(box),
+        zeros_(static_cast<std::size_t>(std::max(box.extent(0), longest_run))) {}
+
+  /// Lines are followed by the next ones of their plane; outside of the domain by as many zeros as there are points
+  /// in a run of lines, or in one line.
+  static constexpr std::int64_t longest_run = 1024;
 
   [[nodiscard]] const comm::Box& box() const { return box_; }
   /// Whether the domain goes on beyond the box; step: -1 or 1.
