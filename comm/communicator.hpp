@@ -34,11 +34,14 @@
 
 namespace cg2d::comm {
 
+class DomainLayout;
+class HaloExchange;
 class RankGroup;
+struct HaloOptions;
 
-/// The operations of a communicator, for its counts.
-enum class Operation { collect, sum, shuffle, dot };
-inline constexpr int operation_count = 4;
+/// The operations of a communicator, and the exchange of a halo (halo.hpp), for the counts.
+enum class Operation { collect, sum, shuffle, dot, halo };
+inline constexpr int operation_count = 5;
 
 /// Messages and bytes that one rank has sent, by operation.
 class TrafficCounts {
@@ -281,6 +284,10 @@ struct TransportRow {
   /// Collective. The group must outlive the communicator. Throws MpiError.
   std::unique_ptr<Communicator> (*make)(RankGroup& group, const BlockLayout& layout,
                                         const CommunicatorOptions& options) = nullptr;
+  /// The exchange of halos over this transport. Collective. The group must outlive it. Throws MpiError,
+  /// SharedMemoryError.
+  std::unique_ptr<HaloExchange> (*make_halo)(RankGroup& group, const DomainLayout& layout,
+                                             const HaloOptions& options) = nullptr;
 
   [[nodiscard]] bool has(SumForm form) const;
 };

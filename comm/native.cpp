@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "comm/buffer.hpp"
+#include "comm/halo.hpp"
 #include "comm/mpi_handles.hpp"
 #include "comm/prepared_operation.hpp"
 #include "comm/rank_group.hpp"
@@ -229,6 +230,7 @@ TransportRow native_transport() {
                                                                                       *asked.memory);
                                           });
       },
+      .make_halo = &make_native_halo,
   };
 }
 

@@ -10,6 +10,7 @@
 
 #include "comm/doorbells.hpp"
 #include "comm/mpi_handles.hpp"
+#include "comm/put_halo.hpp"
 #include "comm/put_operations.hpp"
 #include "comm/rank_group.hpp"
 #include "comm/rma_window.hpp"
@@ -167,6 +168,12 @@ TransportRow put_transport() {
                             TrafficCounts& sent) -> std::unique_ptr<OperationMaker> {
               return std::make_unique<MpiPutOperations>(ranks, sent, element_count, asked.ranks_per_node);
             });
+      },
+      .make_halo = [](RankGroup& group, const DomainLayout& layout,
+                      const HaloOptions& options) -> std::unique_ptr<HaloExchange> {
+        const auto element_count = put_halo_memory_size(layout, group.rank(), options.shape);
+        auto port = std::make_unique<MpiPutPort>(group, element_count, options.ranks_per_node);
+        return make_put_halo(std::move(port), group.rank(), layout, options);
       },
   };
 }

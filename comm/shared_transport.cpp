@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "comm/schedule.hpp"
+#include "comm/shared_halo.hpp"
 #include "comm/shared_memory.hpp"
 #include "comm/shared_segment.hpp"
 #include "comm/transfer.hpp"
@@ -74,31 +75,56 @@ class MpiNodeLink final : public NodeLink {
   std::pmr::memory_resource& memory_;
 };
 
-std::unique_ptr<Communicator> make_shared(RankGroup& group, const BlockLayout& layout,
-                                          const CommunicatorOptions& options) {
-  const auto nodes = make_node_map(group, options.ranks_per_node);
+/// Memory of the node's ranks, `byte_count` of it this one's, and its parts. Collective.
+struct NodeMemory {
+  std::vector<std::byte*> parts;
+  std::shared_ptr<const void> owner;
+};
+
+NodeMemory make_node_memory(RankGroup& group, const NodeMap& nodes, std::size_t byte_count) {
   const auto& local_ranks = nodes.ranks_of(nodes.node_of(group.rank()));
-  const auto byte_count = shared_part_byte_count(layout, nodes, group.rank(), options);
   const auto segment = std::make_shared<const SharedSegment>(group, local_ranks, byte_count);
   if (group.minimum(segment->is_there() ? 1 : 0) == 0) {
     throw SharedMemoryError(group.sum(static_cast<std::int64_t>(byte_count)));
   }
+  NodeMemory memory{.parts = {}, .owner = segment};
+  for (std::size_t index = 0; index < local_ranks.size(); ++index)
+    memory.parts.push_back(segment->part(index));
+  return memory;
+}
+
+std::unique_ptr<Communicator> make_shared(RankGroup& group, const BlockLayout& layout,
+                                          const CommunicatorOptions& options) {
+  const auto nodes = make_node_map(group, options.ranks_per_node);
+  auto memory = make_node_memory(group, nodes, shared_part_byte_count(layout, nodes, group.rank(), options));
   const bool ranks_sleep = group.maximum(std::int64_t{group.waiter().mode() == WaitMode::yield ? 1 : 0}) == 1;
   SharedPlace place{.rank = group.rank(),
                     .nodes = nodes,
-                    .parts = {},
-                    .memory = segment,
+                    .parts = std::move(memory.parts),
+                    .memory = std::move(memory.owner),
                     .waiter = group.waiter(),
                     .ranks_sleep = ranks_sleep};
-  for (std::size_t index = 0; index < local_ranks.size(); ++index)
-    place.parts.push_back(segment->part(index));
   if (nodes.node_count() > 1) {
     place.make_link = [&group, nodes,
-                       &memory = *options.memory](TrafficCounts& sent) -> std::unique_ptr<NodeLink> {
-      return std::make_unique<MpiNodeLink>(group, nodes, sent, memory);
+                       &buffers = *options.memory](TrafficCounts& sent) -> std::unique_ptr<NodeLink> {
+      return std::make_unique<MpiNodeLink>(group, nodes, sent, buffers);
     };
   }
   return make_shared_communicator(std::move(place), layout, options);
+}
+
+std::unique_ptr<HaloExchange> make_halo(RankGroup& group, const DomainLayout& layout,
+                                        const HaloOptions& options) {
+  auto nodes = make_node_map(group, options.ranks_per_node);
+  auto memory = make_node_memory(group, nodes, shared_halo_byte_count(layout, group.rank()));
+  SharedHaloPlace place{
+      .rank = group.rank(),
+      .nodes = std::move(nodes),
+      .parts = std::move(memory.parts),
+      .memory = std::move(memory.owner),
+      .waiter = group.waiter(),
+      .make_endpoint = [&group](TrafficCounts& sent) { return std::make_unique<Endpoint>(group, sent); }};
+  return make_shared_halo(std::move(place), layout, options);
 }
 
 }  // namespace
@@ -116,6 +142,7 @@ TransportRow shared_transport() {
       .reads_in_place = true,
       .why_unavailable = &why_not_mapped,
       .make = &make_shared,
+      .make_halo = &make_halo,
   };
 }
 

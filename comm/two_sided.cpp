@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "comm/buffer.hpp"
+#include "comm/halo.hpp"
 #include "comm/prepared_operation.hpp"
 #include "comm/transfer.hpp"
 
@@ -197,6 +198,7 @@ TransportRow two_sided_transport() {
                                                                                         *asked.memory);
                                           });
       },
+      .make_halo = &make_two_sided_halo,
   };
 }
 

@@ -18,7 +18,7 @@
 namespace cg2d {
 
 /// Seconds by phase, in the order of Phase.
-using PhaseSeconds = std::array<double, phase_count>;
+using PhaseSeconds = std::array<double, benchmark_phase_count>;
 
 /// The predicted times of one configuration.
 struct Prediction {

@@ -1,17 +1,35 @@
 #include "cg/matrix/matrix_source.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <array>
+#include <string>
+
+#include "cg/base/errors.hpp"
 
 namespace cg2d {
 
 // Each row is defined in the file of its source.
 SourceRow npb_source();
+SourceRow laplace2d_source();
+SourceRow laplace3d_source();
 
 std::span<const SourceRow> source_table() {
-  static const std::array table{npb_source()};
+  static const std::array table{npb_source(), laplace2d_source(), laplace3d_source()};
   return table;
 }
 
 const SourceRow& default_source() { return source_table().front(); }
+
+std::unique_ptr<MatrixSource> source_from(std::string_view text) {
+  const auto table = source_table();
+  const auto row = std::ranges::find(table, text.substr(0, text.find(':')), &SourceRow::name);
+  if (row != table.end()) return row->parse(text);
+  std::string known;
+  for (const auto& other : table)
+    known += fmt::format("{}{}:{}", known.empty() ? "" : ", ", other.name, other.arguments);
+  throw InputError(fmt::format("{}: no such matrix; there are {}", text, known));
+}
 
 }  // namespace cg2d

@@ -49,13 +49,19 @@ class MatrixSource : public Interface {
 /// One kind of matrix. A new one is one file that defines a row, and its entry in the table.
 struct SourceRow {
   std::string_view name;
+  std::string_view arguments;  ///< as texts have them after "name:"
   std::string_view description;
-  /// The matrix of a problem; a source takes the numbers that it needs. Local.
-  std::unique_ptr<MatrixSource> (*make)(const Problem& problem);
+  /// The matrix of a text "name:arguments". Local. Throws InputError: the text, what it must be, what it is.
+  std::unique_ptr<MatrixSource> (*parse)(std::string_view text);
+  /// The matrix of a problem of NAS CG; nullptr in the rows of all other matrices. Local.
+  std::unique_ptr<MatrixSource> (*make)(const Problem& problem) = nullptr;
 };
 
 std::span<const SourceRow> source_table();
 /// The first row of the table: the generator of the NAS CG matrices.
 const SourceRow& default_source();
+/// The matrix of a text: "npb:S", "laplace3d:64x64x64". Local. Throws InputError that names the known
+/// matrices, or what the row says of the arguments.
+std::unique_ptr<MatrixSource> source_from(std::string_view text);
 
 }  // namespace cg2d

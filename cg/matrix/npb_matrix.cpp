@@ -1,6 +1,6 @@
 // The NAS CG matrix, generated in parallel: every rank draws its share of the random vectors, sends each
-// block's owner the parts that meet the block, and sums the parts that it receives. No rank walks the whole
-// stream or sorts more than a row.
+// block's owner the parts that meet the block, and sums the parts that it receives. No rank sorts more than a
+// row.
 
 #include <algorithm>
 #include <cmath>
@@ -9,68 +9,12 @@
 
 #include "cg/base/values.hpp"
 #include "cg/matrix/block_assembler.hpp"
+#include "cg/matrix/drawn_vectors.hpp"
 #include "cg/matrix/matrix_source.hpp"
-#include "cg/matrix/npb_vectors.hpp"
-#include "cg/matrix/random_stream.hpp"
 #include "cg/matrix/vector_parts.hpp"
 
 namespace cg2d {
 namespace {
-
-struct DrawnVectors {
-  SparseVectors vectors;
-  SourceFacts facts;
-};
-
-/// Part number `part` of [0, total), cut into part_count parts that differ in size by one at most.
-comm::IndexRange share_of(std::int64_t total, int part, int part_count) {
-  const auto border = [&](std::int64_t number) {
-    return total / part_count * number + total % part_count * number / part_count;
-  };
-  return {.begin = border(part), .end = border(part + 1)};
-}
-
-SourceFacts stream_facts(const Problem& problem, const StreamShare& share, std::int64_t first_number,
-                         const Rejections& rejections, comm::RankGroup& group) {
-  const std::int64_t last = needed_number_count(problem, rejections) - 1 - first_number;
-  const bool is_mine = 0 <= last && last < share.own_count;
-  const std::int64_t pair_count = group.maximum(is_mine ? pair_of_number(problem, share, last) + 1 : 0);
-  RandomStream stream;
-  stream.jump(1 + 2 * static_cast<std::uint64_t>(pair_count));
-  return {.final_seed = stream.state(),
-          .duplicate_pairs = static_cast<std::int64_t>(rejections.numbers.size()),
-          .out_of_range_pairs = pair_count - needed_number_count(problem, rejections)};
-}
-
-std::vector<Repetition> all_repetitions(const StreamShare& share, std::int64_t first_number,
-                                        std::int64_t window, comm::RankGroup& group) {
-  const auto mine = find_repetitions(share, first_number, window);
-  std::vector<Repetition> all;
-  for (const auto& part : group.gather_all(std::span<const Repetition>(mine)))
-    all.insert(all.end(), part.begin(), part.end());
-  std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.later < b.later; });
-  return all;
-}
-
-DrawnVectors draw_vectors(const Problem& problem, comm::RankGroup& group) {
-  std::int64_t pair_count = estimated_pair_count(problem);
-  std::int64_t window = problem.nonzer + 8;
-  for (;;) {
-    const auto share = draw_share(problem, share_of(pair_count, group.rank(), group.size()), window);
-    const std::int64_t first_number = group.sum_of_lower_ranks(share.own_count);
-    const auto rejections = resolve_rejections(problem, all_repetitions(share, first_number, window, group));
-    // Both estimates hold but once in a lifetime, or for tiny dense problems; every rank sees the same
-    // numbers.
-    if (rejections.longest_vector > window) {
-      window *= 2;
-    } else if (group.sum(share.own_count) < needed_number_count(problem, rejections)) {
-      pair_count += pair_count / 4;
-    } else {
-      return {.vectors = build_vectors(problem, share, first_number, rejections),
-              .facts = stream_facts(problem, share, first_number, rejections, group)};
-    }
-  }
-}
 
 /// The rows of row block `process_row` in strip number `strip`, as global rows.
 comm::IndexRange strip_of(const comm::BlockLayout& layout, int process_row, int strip, int strip_count) {
@@ -205,11 +149,17 @@ SourcedBlock NpbSource::build(const comm::BlockLayout& layout, comm::RankGroup& 
   return {.block = assembler.finish(), .facts = drawn.facts};
 }
 
+std::unique_ptr<MatrixSource> npb_source_from(std::string_view text) {
+  return std::make_unique<NpbSource>(class_from(text));
+}
+
 }  // namespace
 
 SourceRow npb_source() {
   return {.name = "npb",
+          .arguments = "CLASS",
           .description = "the random matrix of the NAS CG benchmark, generated in parallel",
+          .parse = &npb_source_from,
           .make = [](const Problem& problem) -> std::unique_ptr<MatrixSource> {
             return std::make_unique<NpbSource>(problem);
           }};

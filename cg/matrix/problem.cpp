@@ -35,6 +35,16 @@ const Problem* find_class(std::string_view letter) {
   return found == classes.end() ? nullptr : &*found;
 }
 
+const Problem& class_from(std::string_view text) {
+  const auto colon = text.find(':');
+  const auto letter = colon == std::string_view::npos ? std::string_view() : text.substr(colon + 1);
+  if (const auto* const found = find_class(letter)) return *found;
+  std::string known;
+  for (const auto& problem : problem_classes()) known += (known.empty() ? "" : ", ") + problem.class_name;
+  throw InputError(
+      fmt::format("{}: after the colon expected a class out of {}, got '{}'", text, known, letter));
+}
+
 std::string problem_name(const Problem& problem) {
   if (find_class(problem.class_name) != nullptr) return problem.class_name;
   return fmt::format("{}(n {}, nonzer {}, shift {}, niter {})", problem.class_name, problem.n, problem.nonzer,

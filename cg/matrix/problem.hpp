@@ -32,6 +32,8 @@ struct Problem {
 std::span<const Problem> problem_classes();
 /// The class of that letter, in either case; nullptr if there is none.
 const Problem* find_class(std::string_view letter);
+/// The class of a text "npb:S", or any other name before the colon. Throws InputError that lists the classes.
+const Problem& class_from(std::string_view text);
 
 /// The class, or "U(n 1400, nonzer 7, shift 10, niter 15)": different problems have different names.
 std::string problem_name(const Problem& problem);

@@ -38,7 +38,7 @@ std::optional<CounterFigure> figure_of(const FigureRow& row, const CountedEvents
   const auto denominator = find_role(*row.denominator, counted.names);
   if (!denominator) return std::nullopt;
   figure.events.push_back(counted.names[*denominator]);
-  for (std::size_t phase = 0; phase < phase_count; ++phase)
+  for (std::size_t phase = 0; phase < benchmark_phase_count; ++phase)
     figure.phases[phase] = ratio(row.factor * above[phase], counted.totals[*denominator][phase]);
   return figure;
 }

@@ -61,7 +61,7 @@ std::string phase_table_text(const PhaseFigures& figures) {
             ? fmt::format(" {:>12.0f}", means.predicted_s * figures.ranks.front().ticks_per_second / steps)
             : "");
   };
-  for (std::size_t index = 0; index < phase_count; ++index) {
+  for (std::size_t index = 0; index < benchmark_phase_count; ++index) {
     RowMeans means;
     if (figures.prediction) means.predicted_s = figures.prediction->phases[index];
     const auto operation = operation_of(phase_at(index));
@@ -97,7 +97,7 @@ Json phase_table_json(const PhaseFigures& figures) {
   for (std::size_t rank = 0; rank < repeat.ranks.size(); ++rank) {
     const auto& times = repeat.ranks[rank];
     Json phases = Json::object();
-    for (std::size_t index = 0; index < phase_count; ++index) {
+    for (std::size_t index = 0; index < benchmark_phase_count; ++index) {
       const auto& record = times.phases[index];
       comm::Traffic sent;
       if (const auto operation = operation_of(phase_at(index)))

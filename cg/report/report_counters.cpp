@@ -153,7 +153,7 @@ EventTotals event_totals(const RunReport& report, std::size_t event) {
   const auto& repeat = median_repeat(report);
   EventTotals totals;
   double sum = 0.0;
-  for (std::size_t index = 0; index < phase_count; ++index) {
+  for (std::size_t index = 0; index < benchmark_phase_count; ++index) {
     std::vector<double> values;
     for (const auto& rank : repeat.counts) values.push_back(static_cast<double>(rank.phases[index][event]));
     totals.phases[index] = spread_of(values);
@@ -196,7 +196,7 @@ std::string counters_text(const RunReport& report) {
   std::string text =
       fmt::format("\n Events: per CG step, mean over the ranks ({}{})\n {:<28}", threads_text(report),
                   counters.multiplexed ? "; multiplexed: estimates" : "", "event");
-  for (std::size_t index = 0; index < phase_count; ++index)
+  for (std::size_t index = 0; index < benchmark_phase_count; ++index)
     text += fmt::format(" {:>14}", phase_name(phase_at(index)));
   text += fmt::format(" {:>14} {:>16} {:>16} {:>9}\n", "all phases", "region, ranks", "the system has",
                       "coverage");
@@ -249,7 +249,7 @@ std::array<PhaseShare, phase_count> phase_shares(const RunReport& report) {
   for (std::size_t rank = 0; rank < repeat.ranks.size(); ++rank) {
     const auto& facts = report.ranks[rank];
     const auto work = work_of(facts, repeat.ranks[rank]);
-    for (std::size_t index = 0; index < phase_count; ++index) {
+    for (std::size_t index = 0; index < benchmark_phase_count; ++index) {
       auto& share = shares[index];
       share.byte_count += work[index].byte_count / rank_count;
       share.flop_count += work[index].flop_count / rank_count;
@@ -277,7 +277,7 @@ std::string roofline_text(const RunReport& report) {
   const auto rank_count = static_cast<double>(report.ranks.size());
   constexpr double microseconds = 1e6;
   const auto shares = phase_shares(report);
-  for (std::size_t index = 0; index < phase_count; ++index) {
+  for (std::size_t index = 0; index < benchmark_phase_count; ++index) {
     const auto& share = shares[index];
     const double all_ranks_per_s = share.measured_s > 0.0 ? rank_count / share.measured_s : 0.0;
     text += fmt::format(" {:<15} {:>12.0f} {:>12.0f} {:>9.2f} {:>9.3f} {:>12.1f} {:>12.1f} {:>7.1f} %\n",

@@ -15,7 +15,7 @@ namespace cg2d {
 template <typename ValueOf>
 nlohmann::ordered_json json_by_phase(const ValueOf& value_of) {
   auto json = nlohmann::ordered_json::object();
-  for (std::size_t index = 0; index < phase_count; ++index)
+  for (std::size_t index = 0; index < benchmark_phase_count; ++index)
     json[std::string(phase_name(phase_at(index)))] = value_of(index);
   return json;
 }

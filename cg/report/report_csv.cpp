@@ -13,7 +13,7 @@ std::string header() {
       "status,class,n,nonzer,niter,shift,nonzero_count,px,py,ranks,threads,transport,sum_form,kernel,"
       "instruction_set,"
       "repeat,zeta,rnorm,time_s,mops_total,true_mflops";
-  for (std::size_t index = 0; index < phase_count; ++index)
+  for (std::size_t index = 0; index < benchmark_phase_count; ++index)
     text += fmt::format(",{0}_s,{0}_max_s,{0}_waiting_s", phase_name(phase_at(index)));
   return text + ",overlap,collection_hidden_s,disturbed,date,commit\n";
 }
@@ -32,7 +32,7 @@ std::string overlap_cells(const RunReport& report, const RepeatReport& repeat) {
 
 std::string phase_cells(const RunReport& report, const RepeatReport& repeat) {
   std::string text;
-  for (std::size_t index = 0; index < phase_count; ++index) {
+  for (std::size_t index = 0; index < benchmark_phase_count; ++index) {
     if (!report.phases_timed) {
       text += ",,,";
       continue;

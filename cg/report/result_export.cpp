@@ -82,7 +82,7 @@ std::string extra_p_lines(const std::vector<ResultRecord>& records) {
     };
     for (const double time_s : record.times_s) add("total", time_s);
     if (!record.phases_s) continue;
-    for (std::size_t index = 0; index < phase_count; ++index)
+    for (std::size_t index = 0; index < benchmark_phase_count; ++index)
       add(phase_name(phase_at(index)), record.phases_s->at(index));
   }
   return lines;
@@ -95,7 +95,7 @@ std::string csv_lines(const std::vector<ResultRecord>& records) {
       lines += fmt::format(",{}{}", axis.name, axis.name == "kernel" ? ",kernel_used" : "");
   }
   lines += ",round,status,time_s";
-  for (std::size_t index = 0; index < phase_count; ++index)
+  for (std::size_t index = 0; index < benchmark_phase_count; ++index)
     lines += fmt::format(",{}_s", phase_name(phase_at(index)));
   lines += ",predicted_s,attempt,disturbed\n";
   for (const auto& record : records) {
@@ -110,7 +110,7 @@ std::string csv_lines(const std::vector<ResultRecord>& records) {
     }
     lines += fmt::format(",{},{},", record.round, record.status);
     if (record.succeeded()) lines += fmt::format("{:.9g}", sample_of(record.times_s).median);
-    for (std::size_t index = 0; index < phase_count; ++index)
+    for (std::size_t index = 0; index < benchmark_phase_count; ++index)
       lines += record.phases_s ? fmt::format(",{:.9g}", record.phases_s->at(index)) : std::string(",");
     lines += record.prediction ? fmt::format(",{:.9g}", record.prediction->total_s) : std::string(",");
     lines += fmt::format(",{},{}\n", record.attempt, record.is_disturbed() ? "yes" : "no");

@@ -89,7 +89,7 @@ ConfiguredProblem asked_from(const Json& run) {
 template <typename Seconds>
 PhaseSeconds phases_by_name(const Json& phases, const Seconds& seconds_of) {
   PhaseSeconds seconds{};
-  for (std::size_t index = 0; index < phase_count; ++index)
+  for (std::size_t index = 0; index < benchmark_phase_count; ++index)
     seconds.at(index) =
         seconds_of(phases.at(std::string(phase_name(phase_at(index))))).template get<double>();
   return seconds;
@@ -102,7 +102,7 @@ std::optional<PhaseSeconds> phases_from(const Json& phases) {
   for (const auto& rank : ranks) {
     const auto seconds =
         phases_by_name(rank.at("phases"), [](const Json& phase) { return phase.at("seconds"); });
-    for (std::size_t index = 0; index < phase_count; ++index)
+    for (std::size_t index = 0; index < benchmark_phase_count; ++index)
       means.at(index) += seconds.at(index) / static_cast<double>(ranks.size());
   }
   return means;

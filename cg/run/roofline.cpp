@@ -37,6 +37,7 @@ PhaseWork work_from(const VectorWork& work) {
 PhaseWork local_work(const PhaseRow& phase, const RankResult& rank, const RankTimes& times) {
   switch (phase.work) {
     case LocalWork::none:
+    case LocalWork::stencil:  // a run multiplies blocks
       break;
     case LocalWork::product:
       return work_of_products(rank, times);

@@ -2,6 +2,7 @@
 
 // q = A p on the whole grid of ranks, as the paper takes it apart.
 
+#include <array>
 #include <optional>
 #include <span>
 
@@ -32,6 +33,10 @@ class BlockOperator final : public LinearOperator {
     return product_.is_symmetric() ? std::span<const double>(both_sums_) : communicator_.result();
   }
 
+  [[nodiscard]] std::span<const Phase> phases() const override {
+    static constexpr std::array order{Phase::collection, Phase::multiply, Phase::summation, Phase::shuffle};
+    return order;
+  }
   void sum_over_ranks(std::span<double> values) override { communicator_.sum_scalars(values); }
   void begin_sum_over_ranks(std::span<double> values) override { sum_.emplace(communicator_, values); }
   void finish_sum_over_ranks() override {

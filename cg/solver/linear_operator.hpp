@@ -4,9 +4,11 @@
 
 #include <cstddef>
 #include <span>
+#include <string_view>
 
 #include "cg/base/interface.hpp"
 #include "cg/solver/vector_ops.hpp"
+#include "cg/timing/phase.hpp"
 
 namespace cg2d {
 
@@ -33,6 +35,11 @@ class LinearOperator : public Interface {
   /// do no better sums in the first half.
   virtual void begin_sum_over_ranks(std::span<double> values) { sum_over_ranks(values); }
   virtual void finish_sum_over_ranks() {}
+
+  /// The phases that apply() consists of, in their order; none where it is not timed.
+  [[nodiscard]] virtual std::span<const Phase> phases() const { return {}; }
+  /// The rule of the benchmark that a run with this operator breaks; empty where it keeps them.
+  [[nodiscard]] virtual std::string_view why_not_conforming() const { return {}; }
 
   /// Vector operations that all products so far needed beside the products themselves.
   [[nodiscard]] virtual VectorWork update_work() const { return {}; }

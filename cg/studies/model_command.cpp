@@ -113,7 +113,8 @@ std::vector<ProblemModel> model_all(const Machine& machine, const ModelOptions& 
 
 std::string grid_table(const RankCountModel& row, double clock_hz, int product_count) {
   std::string text = fmt::format(" {:<14} {:<12}", "grid", "kernel");
-  for (std::size_t k = 0; k < phase_count; ++k) text += fmt::format(" {:>14}", phase_name(phase_at(k)));
+  for (std::size_t k = 0; k < benchmark_phase_count; ++k)
+    text += fmt::format(" {:>14}", phase_name(phase_at(k)));
   text += fmt::format(" {:>12}", "seconds");
   if (clock_hz > 0.0) text += fmt::format(" {:>18}", "clocks per product");
   text += '\n';

@@ -308,8 +308,8 @@ std::vector<TransportPhases> measure_phases(comm::RankGroup& group, const Usable
   std::vector<TransportPhases> phases;
   for (const auto* transport : transports.available)
     phases.push_back({.transport = std::string(transport->name)});
-  for (const auto& phase : phase_table()) {
-    if (!phase.communicates()) continue;
+  for (std::size_t index = 0; index < communication_phase_count; ++index) {
+    const auto& phase = phase_row(communication_phase_at(index));
     std::vector<TimedOperation> timed;
     for (const auto* transport : transports.available)
       timed.push_back({.transport = *transport,

@@ -70,10 +70,9 @@ std::vector<std::string> pingpong_method_names();
 PairResult measure_pair(comm::RankGroup& group, const RankPair& pair, const TransferOptions& transfers,
                         const Configuration& configuration);
 
-/// The phases of one product that communicate, and the dot product's sum; what a phase of a grid without
-/// partners takes is measured, too.
-inline constexpr auto communication_phase_count =
-    static_cast<std::size_t>(std::ranges::count_if(phase_table(), &PhaseRow::communicates));
+/// The phases of the benchmark that communicate; what a phase of a grid without partners takes is measured, too.
+inline constexpr auto communication_phase_count = static_cast<std::size_t>(std::ranges::count_if(
+    phase_table(), [](const PhaseRow& phase) { return phase.is_of_benchmark && phase.communicates(); }));
 Phase communication_phase_at(std::size_t index);
 
 struct TransportPhases {

@@ -29,7 +29,7 @@ CommunicationShares communication_shares(const RunReport& report) {
   for (const auto& rank : ranks) {
     std::uint64_t clocks = 0;
     std::uint64_t waited_clocks = 0;
-    for (std::size_t index = 0; index < phase_count; ++index) {
+    for (std::size_t index = 0; index < benchmark_phase_count; ++index) {
       if (!operation_of(phase_at(index))) continue;
       clocks += rank.phases.at(index).clocks;
       waited_clocks += rank.phases.at(index).waited_clocks;

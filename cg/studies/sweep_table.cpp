@@ -198,7 +198,7 @@ using PhaseCells = std::vector<std::optional<double>>;
 constexpr std::string_view total_name = "total";
 
 PhaseCells cells_of(const std::optional<PhaseSeconds>& phases, double total) {
-  PhaseCells cells(phase_count);
+  PhaseCells cells(benchmark_phase_count);
   if (phases) std::ranges::copy(*phases, cells.begin());
   cells.emplace_back(total);
   return cells;
@@ -218,7 +218,7 @@ PhaseCells differences_of(const PhaseCells& measured, const PhaseCells& predicte
 std::string line_of(std::string_view grid, std::string_view what, const std::vector<std::string>& texts) {
   std::string line = fmt::format("    {:<9} {:<10}", grid, what);
   for (std::size_t k = 0; k < texts.size(); ++k) {
-    const auto name = k < phase_count ? phase_name(phase_at(k)) : total_name;
+    const auto name = k < benchmark_phase_count ? phase_name(phase_at(k)) : total_name;
     line += fmt::format(" {:>{}}", texts[k], std::max<std::size_t>(name.size(), 10));
   }
   return line + "\n";
@@ -233,7 +233,8 @@ std::vector<std::string> texts_of(const PhaseCells& cells, const Format& format)
 
 std::string head_line() {
   std::vector<std::string> names;
-  for (std::size_t index = 0; index < phase_count; ++index) names.emplace_back(phase_name(phase_at(index)));
+  for (std::size_t index = 0; index < benchmark_phase_count; ++index)
+    names.emplace_back(phase_name(phase_at(index)));
   names.emplace_back(total_name);
   return line_of("grid", "", names);
 }

@@ -1,9 +1,10 @@
 #pragma once
 
-// The phases of one CG step, as the paper takes it apart (Itakura et al. 1998): one table that timers,
-// limits, reports and traces read. A new phase is a value of Phase, its row here, and the code that opens its
-// scope.
+// The phases of one CG step: one table that timers, limits, reports and traces read. First those of the benchmark,
+// as the paper takes a step apart (Itakura et al. 1998); then those of operators that apply another kind of
+// matrix. A new phase is a value of Phase, its row here, and the code that opens its scope.
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -15,12 +16,23 @@
 
 namespace cg2d {
 
-enum class Phase { collection, multiply, summation, shuffle, dot, vector_updates };
+enum class Phase {
+  collection,
+  multiply,
+  summation,
+  shuffle,
+  dot,
+  vector_updates,
+  halo,
+  interior,
+  boundary,
+};
 
 /// The arithmetic of a phase, which it does beside sending and receiving.
 enum class LocalWork {
   none,            ///< it only moves data
   product,         ///< this rank's block times its part of the operand
+  stencil,         ///< a stencil on this rank's points, or a part of them
   additions,       ///< of the elements that arrive
   dot_products,    ///< as VectorOps counts them
   vector_updates,  ///< likewise
@@ -31,11 +43,12 @@ enum class PhaseLimit { matrix_bandwidth, vector_bandwidth };
 
 struct PhaseRow {
   Phase phase;
-  std::string_view name;  ///< as the paper has it; key in every report
+  std::string_view name;  ///< as the paper has it, where it has one; key in every report
   std::string_view description;
   std::optional<comm::Operation> operation;  ///< of the communicator, where the phase consists of one
   LocalWork work;
   PhaseLimit limit;
+  bool is_of_benchmark = true;  ///< a step of the benchmark has it, and so every report of a run
 
   [[nodiscard]] constexpr bool communicates() const { return operation.has_value(); }
 };
@@ -54,10 +67,19 @@ inline constexpr std::array phase_rows{
              comm::Operation::dot, LocalWork::dot_products, PhaseLimit::vector_bandwidth},
     PhaseRow{Phase::vector_updates, "vector_updates", "all other operations on vectors",
              std::nullopt, LocalWork::vector_updates, PhaseLimit::vector_bandwidth},
+    PhaseRow{Phase::halo, "halo", "exchanges the points that stencils read of other ranks",
+             comm::Operation::halo, LocalWork::none, PhaseLimit::vector_bandwidth, false},
+    PhaseRow{Phase::interior, "interior", "applies a stencil to the points that need no other rank's",
+             std::nullopt, LocalWork::stencil, PhaseLimit::vector_bandwidth, false},
+    PhaseRow{Phase::boundary, "boundary", "applies a stencil to all other points",
+             std::nullopt, LocalWork::stencil, PhaseLimit::vector_bandwidth, false},
 };
 // clang-format on
 
 inline constexpr std::size_t phase_count = phase_rows.size();
+/// The number of phases of the benchmark, which are the first of the table: reports of runs have these.
+inline constexpr auto benchmark_phase_count =
+    static_cast<std::size_t>(std::ranges::count_if(phase_rows, &PhaseRow::is_of_benchmark));
 
 /// All phases, in the order of their values.
 constexpr const std::array<PhaseRow, phase_count>& phase_table() { return phase_rows; }
@@ -72,6 +94,8 @@ static_assert(
       return true;
     }(),
     "a row of the phase table stands at the place of another phase");
+static_assert(std::ranges::is_partitioned(phase_rows, &PhaseRow::is_of_benchmark),
+              "the phases of the benchmark are the first of the table");
 
 constexpr std::string_view phase_name(Phase phase) { return phase_row(phase).name; }
 /// The phase of that index, for loops over all of them.

@@ -119,7 +119,7 @@ std::vector<StepTimes> times_of_steps(comm::RankGroup& group, const std::vector<
   std::vector<StepTimes> times(my_steps.size());
   for (const auto& steps : group.gather_all(std::span<const PhaseRecords>(my_steps))) {
     for (std::size_t k = 0; k < times.size(); ++k) {
-      for (std::size_t phase = 0; phase < phase_count; ++phase) {
+      for (std::size_t phase = 0; phase < benchmark_phase_count; ++phase) {
         times[k].phases[phase] += static_cast<double>(steps[k][phase].clocks) / divisor;
         times[k].waiting[phase] += static_cast<double>(steps[k][phase].waited_clocks) / divisor;
       }
@@ -140,7 +140,7 @@ StepTimes typical_times(comm::RankGroup& group, const std::vector<PhaseRecords>&
   steps.resize(steps.size() - steps.size() / slow_part);
   StepTimes times{.spread = spread_of_repeats(std::move(totals))};
   for (const auto& step : steps) {
-    for (std::size_t phase = 0; phase < phase_count; ++phase) {
+    for (std::size_t phase = 0; phase < benchmark_phase_count; ++phase) {
       times.phases[phase] += step.phases[phase] / static_cast<double>(steps.size());
       times.waiting[phase] += step.waiting[phase] / static_cast<double>(steps.size());
     }

@@ -4,12 +4,14 @@
 #include <gtest/gtest.h>
 #include <mpi.h>
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "comm/communicator.hpp"
+#include "comm/halo.hpp"
 #include "support/mpi_test.hpp"
 
 namespace {
@@ -39,6 +41,14 @@ int MPI_Comm_idup(MPI_Comm communicator, MPI_Comm* duplicate, MPI_Request* reque
 }
 int MPI_Comm_create_group(MPI_Comm communicator, MPI_Group members, int tag, MPI_Comm* created) {
   return made("communicator", PMPI_Comm_create_group(communicator, members, tag, created));
+}
+int MPI_Dist_graph_create_adjacent(MPI_Comm communicator, int source_count, const int sources[],
+                                   const int source_weights[], int target_count, const int targets[],
+                                   const int target_weights[], MPI_Info info, int reorder,
+                                   MPI_Comm* created) {
+  return made("communicator",
+              PMPI_Dist_graph_create_adjacent(communicator, source_count, sources, source_weights,
+                                              target_count, targets, target_weights, info, reorder, created));
 }
 int MPI_Comm_free(MPI_Comm* communicator) { return freed("communicator", PMPI_Comm_free(communicator)); }
 
@@ -106,6 +116,13 @@ TEST(MpiLeakTest, TransportsFreeWhatTheyMake) {
           const auto communicator =
               transport.make(group, layout, {.mirrored = true, .ranks_per_node = ranks_per_node});
           run_one_product(*communicator);
+          const DomainLayout domain({5, 4, 3}, best_domain_grid({5, 4, 3}, group.size()));
+          const auto halo = transport.make_halo(
+              group, domain, {.shape = {.has_corners = true}, .ranks_per_node = ranks_per_node});
+          std::ranges::fill(halo->operand(), 1.0);
+          halo->start();
+          halo->finish();
+          halo->done();
           has_made_requests = has_made_requests || live_objects()["persistent request"] > 0;
         }
       }

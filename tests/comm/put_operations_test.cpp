@@ -4,92 +4,19 @@
 
 #include <gtest/gtest.h>
 
-#include <atomic>
-#include <barrier>
 #include <memory>
 #include <numeric>
 #include <span>
-#include <thread>
 #include <vector>
 
 #include "support/late_threads.hpp"
+#include "support/thread_port.hpp"
 
 namespace cg2d::comm {
 namespace {
 
-/// Data that the threads of one test share.
-struct ThreadGroup {
-  explicit ThreadGroup(int rank_count, std::size_t memory_size)
-      : memory(static_cast<std::size_t>(rank_count), std::vector<double>(memory_size)),
-        slots(static_cast<std::size_t>(rank_count)),
-        everybody(rank_count) {}
-
-  std::vector<std::vector<double>> memory;  // by rank
-  std::vector<std::vector<PutSlot>> slots;
-  std::barrier<> everybody;
-  std::atomic<int> barrier_count{0};
-};
-
-/// Writes as late as it may: complete() writes all puts, the first one last.
-class ThreadPort final : public PutPort {
- public:
-  ThreadPort(ThreadGroup& group, int rank) : group_(group), rank_(rank), delays_(rank) {}
-
-  [[nodiscard]] std::span<double> memory() override { return memory_of(rank_); }
-  void put(int rank, std::int64_t offset, std::span<const double> values) override {
-    pending_.push_back({.rank = rank, .offset = offset, .values = values});
-  }
-  void complete(int rank) override {
-    for (auto put = pending_.rbegin(); put != pending_.rend(); ++put) {
-      EXPECT_EQ(put->rank, rank);
-      std::ranges::copy(put->values, memory_of(rank).begin() + put->offset);
-      delays_.maybe();
-    }
-    pending_.clear();
-  }
-  void notify(int rank, std::int64_t flag, std::uint64_t number) override {
-    EXPECT_TRUE(pending_.empty());
-    word(rank, flag).store(number, std::memory_order_release);
-  }
-  void wait_for(std::int64_t flag, std::uint64_t number) override {
-    delays_.maybe();
-    while (word(rank_, flag).load(std::memory_order_acquire) != number) {
-      EXPECT_LT(word(rank_, flag).load(std::memory_order_relaxed), number + 1) << "a sender ran ahead";
-      std::this_thread::yield();
-    }
-  }
-  [[nodiscard]] bool has(std::int64_t flag, std::uint64_t number) override {
-    return word(rank_, flag).load(std::memory_order_acquire) == number;
-  }
-  void wait_for_all() override {
-    group_.everybody.arrive_and_wait();
-    ++group_.barrier_count;
-  }
-  std::vector<std::vector<PutSlot>> gather(const std::vector<PutSlot>& mine) override {
-    group_.slots[static_cast<std::size_t>(rank_)] = mine;
-    group_.everybody.arrive_and_wait();
-    auto all = group_.slots;
-    group_.everybody.arrive_and_wait();
-    return all;
-  }
-
- private:
-  struct Pending {
-    int rank;
-    std::int64_t offset;
-    std::span<const double> values;
-  };
-  std::span<double> memory_of(int rank) { return group_.memory[static_cast<std::size_t>(rank)]; }
-  std::atomic_ref<std::uint64_t> word(int rank, std::int64_t flag) {
-    return std::atomic_ref<std::uint64_t>(
-        reinterpret_cast<std::uint64_t&>(memory_of(rank)[static_cast<std::size_t>(flag)]));
-  }
-
-  ThreadGroup& group_;
-  int rank_;
-  test::Delays delays_;
-  std::vector<Pending> pending_;
-};
+using test::ThreadGroup;
+using test::ThreadPort;
 
 /// A collection and a sum over all ranks, a ring of single pieces, and a sum of scalars.
 class PutRank {

@@ -109,11 +109,11 @@ TEST(ResultCompareTest, Percentages) {
 
 TEST(ResultExportTest, ExtraPGetsALinePerMeasuredValue) {
   auto timed = record_of(2, 1, 1.5);
-  timed.phases_s = std::array<double, phase_count>{0.1, 0.2, 0.3, 0.4, 0.5, 0.6};
+  timed.phases_s = PhaseSeconds{0.1, 0.2, 0.3, 0.4, 0.5, 0.6};
   std::istringstream lines(extra_p_lines({timed, failed_record_of(1, 2, "unavailable")}));
   std::vector<nlohmann::json> all;
   for (std::string line; std::getline(lines, line);) all.push_back(nlohmann::json::parse(line));
-  ASSERT_EQ(all.size(), 1 + phase_count);
+  ASSERT_EQ(all.size(), 1 + benchmark_phase_count);
   const nlohmann::json parameters{{"p", 2}, {"px", 2}};
   EXPECT_EQ(all[0], (nlohmann::json{
                         {"params", parameters}, {"callpath", "total"}, {"metric", "time"}, {"value", 1.5}}));

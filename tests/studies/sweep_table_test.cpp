@@ -140,7 +140,7 @@ ResultRecord predicted_record(int columns, int rows, double time_s, double facto
   auto record = record_of(columns, rows, time_s, round);
   record.phases_s = PhaseSeconds{};
   record.prediction = PredictedTimes{.total_s = factor * time_s, .phases_s = {}};
-  for (std::size_t index = 0; index < phase_count; ++index) {
+  for (std::size_t index = 0; index < benchmark_phase_count; ++index) {
     record.phases_s->at(index) = 0.1 * static_cast<double>(index + 1) * time_s;
     record.prediction->phases_s.at(index) = factor * record.phases_s->at(index);
   }

@@ -1,0 +1,123 @@
+#include "cg/matrix/stencil.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <optional>
+
+#include "cg/base/errors.hpp"
+#include "cg/base/values.hpp"
+
+namespace cg2d {
+namespace {
+
+/// One kind of Laplacian.
+struct StencilKind {
+  std::string_view name;
+  std::string_view arguments;
+  std::string_view example;
+  std::size_t dimension_count;
+  std::array<int, 2> point_counts;  // the usual one first
+};
+
+constexpr std::array stencil_kinds{
+    StencilKind{"laplace2d", "NXxNY", "laplace2d:300x200", 2, {5, 5}},
+    StencilKind{"laplace3d", "NXxNYxNZ or NXxNYxNZ:27", "laplace3d:64x64x64", 3, {7, 27}},
+};
+
+const StencilKind& kind_named(std::string_view text) {
+  const auto name = text.substr(0, text.find(':'));
+  const auto* const found = std::ranges::find(stencil_kinds, name, &StencilKind::name);
+  if (found == stencil_kinds.end()) {
+    throw InputError(
+        fmt::format("{}: no such Laplacian; there are laplace2d:NXxNY and laplace3d:NXxNYxNZ", text));
+  }
+  return *found;
+}
+
+/// The parts of a text between separators.
+std::vector<std::string_view> split(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  for (;;) {
+    const auto end = text.find(separator);
+    parts.push_back(text.substr(0, end));
+    if (end == std::string_view::npos) return parts;
+    text.remove_prefix(end + 1);
+  }
+}
+
+comm::Extents extents_from(std::string_view text, const StencilKind& kind, std::string_view extents_text) {
+  comm::Extents extents{1, 1, 1};
+  const auto parts = split(extents_text, 'x');
+  std::int64_t order = 1;
+  for (std::size_t k = 0; k < parts.size(); ++k) {
+    const auto extent = number_from<std::int64_t>(parts[k]);
+    if (!extent || parts.size() != kind.dimension_count) {
+      throw InputError(fmt::format("{}: after '{}:' expected {}, such as {}, got '{}'", text, kind.name,
+                                   kind.arguments, kind.example, extents_text));
+    }
+    if (*extent < 1) throw InputError(fmt::format("{}: an extent must be at least 1, got {}", text, *extent));
+    if (__builtin_mul_overflow(order, *extent, &order)) {
+      throw InputError(
+          fmt::format("{}: at most {} points, got more", text, std::numeric_limits<std::int64_t>::max()));
+    }
+    extents[k] = *extent;
+  }
+  return extents;
+}
+
+int point_count_from(std::string_view text, const StencilKind& kind, std::string_view count_text) {
+  const auto count = number_from<int>(count_text);
+  if (count && std::ranges::find(kind.point_counts, *count) != kind.point_counts.end()) return *count;
+  const auto [usual, other] = kind.point_counts;
+  throw InputError(fmt::format("{}: {} has {} points, got '{}'", text, kind.name,
+                               usual == other ? std::to_string(usual) : fmt::format("{} or {}", usual, other),
+                               count_text));
+}
+
+}  // namespace
+
+std::string Stencil::name() const {
+  const auto& kind = stencil_kinds[point_count == 5 ? 0 : 1];
+  auto text = fmt::format("{}:{}x{}", kind.name, extents[0], extents[1]);
+  if (kind.dimension_count == 3) text += fmt::format("x{}", extents[2]);
+  if (point_count != kind.point_counts.front()) text += fmt::format(":{}", point_count);
+  return text;
+}
+
+Stencil stencil_from(std::string_view text) {
+  const auto& kind = kind_named(text);
+  const auto parts = split(text, ':');
+  if (parts.size() == 1 || parts.size() > 3) {
+    throw InputError(
+        fmt::format("{}: expected {}:{}, such as {}", text, kind.name, kind.arguments, kind.example));
+  }
+  return {
+      .extents = extents_from(text, kind, parts[1]),
+      .point_count = parts.size() == 2 ? kind.point_counts.front() : point_count_from(text, kind, parts[2])};
+}
+
+std::vector<std::int64_t> rows_by_length(const Stencil& stencil) {
+  // Positions along a dimension that have 0, 1 and 2 neighbours there.
+  const auto positions_of = [](std::int64_t extent) {
+    return extent == 1 ? std::array<std::int64_t, 3>{1, 0, 0} : std::array<std::int64_t, 3>{0, 2, extent - 2};
+  };
+  std::vector<std::int64_t> rows(static_cast<std::size_t>(stencil.point_count) + 1);
+  const auto along_x = positions_of(stencil.extents[0]);
+  const auto along_y = positions_of(stencil.extents[1]);
+  const auto along_z = positions_of(stencil.extents[2]);
+  for (std::size_t x = 0; x < along_x.size(); ++x) {
+    for (std::size_t y = 0; y < along_y.size(); ++y) {
+      for (std::size_t z = 0; z < along_z.size(); ++z) {
+        const auto length = stencil.has_corners() ? (1 + x) * (1 + y) * (1 + z) : 1 + x + y + z;
+        const auto count = along_x[x] * along_y[y] * along_z[z];
+        if (count > 0) rows[length] += count;
+      }
+    }
+  }
+  return rows;
+}
+
+}  // namespace cg2d

@@ -1,0 +1,172 @@
+// Laplacians on a box of points as assembled matrices: every rank makes the entries of its own block, and sends
+// nothing.
+
+#include <fmt/format.h>
+
+#include <array>
+#include <limits>
+#include <memory>
+
+#include "cg/base/errors.hpp"
+#include "cg/matrix/matrix_source.hpp"
+#include "cg/matrix/stencil.hpp"
+
+namespace cg2d {
+namespace {
+
+/// The coordinates of a row, from row to row.
+class PointWalk {
+ public:
+  PointWalk(const comm::Extents& extents, std::int64_t row)
+      : extents_(extents),
+        point_{row % extents[0], row / extents[0] % extents[1], row / (extents[0] * extents[1])} {}
+
+  void next() {
+    if (++point_[0] < extents_[0]) return;
+    point_[0] = 0;
+    if (++point_[1] < extents_[1]) return;
+    point_[1] = 0;
+    ++point_[2];
+  }
+  /// Whether the point one step away along a dimension is in the domain; step: -1, 0 or 1.
+  [[nodiscard]] bool has(std::size_t dimension, std::int64_t step) const {
+    const auto place = point_[dimension] + step;
+    return 0 <= place && place < extents_[dimension];
+  }
+
+ private:
+  comm::Extents extents_;
+  std::array<std::int64_t, comm::dimension_count> point_;
+};
+
+/// The rows of one block, entry by entry.
+class StencilRows {
+ public:
+  StencilRows(const Stencil& stencil, comm::IndexRange columns) : stencil_(stencil), columns_(columns) {}
+
+  /// Calls visit(column, value) for each entry of the row in the block, by rising columns, which count from
+  /// the first of the block.
+  template <typename Visit>
+  void visit_row(std::int64_t row, const PointWalk& point, const Visit& visit) const {
+    constexpr std::array<std::int64_t, 3> steps{-1, 0, 1};
+    for (const auto z : steps) {
+      if (!point.has(2, z)) continue;
+      for (const auto y : steps) {
+        if (!point.has(1, y)) continue;
+        for (const auto x : steps) {
+          if (!point.has(0, x) || !are_neighbours(x, y, z)) continue;
+          const auto column = row + x + stencil_.extents[0] * (y + stencil_.extents[1] * z);
+          if (columns_.contains(column))
+            visit(static_cast<std::int32_t>(column - columns_.begin),
+                  column == row ? stencil_.diagonal() : -1.0);
+        }
+      }
+    }
+  }
+  /// visit_row(row, visit) for all rows of the range.
+  template <typename Visit>
+  void visit_rows(const comm::IndexRange& rows, const Visit& visit) const {
+    PointWalk point(stencil_.extents, rows.begin);
+    for (auto row = rows.begin; row < rows.end; ++row, point.next())
+      visit_row(row, point,
+                [&](std::int32_t column, double value) { visit(row - rows.begin, column, value); });
+  }
+
+ private:
+  [[nodiscard]] bool are_neighbours(std::int64_t x, std::int64_t y, std::int64_t z) const {
+    return stencil_.has_corners() || x * x + y * y + z * z <= 1;
+  }
+
+  Stencil stencil_;
+  comm::IndexRange columns_;
+};
+
+/// Part number `part` of some rows, cut into part_count parts.
+comm::IndexRange rows_of_part(const comm::IndexRange& rows, int part, int part_count) {
+  return {.begin = rows.begin + rows.size() * part / part_count,
+          .end = rows.begin + rows.size() * (part + 1) / part_count};
+}
+
+/// The entries of these rows and columns, made in two passes: one counts, one writes.
+kernels::CsrBlock make_stencil_block(const Stencil& stencil, const comm::IndexRange& rows,
+                                     const comm::IndexRange& columns, int thread_count) {
+  const StencilRows entries(stencil, columns);
+  kernels::CsrBlock block{
+      .row_count = rows.size(),
+      .column_count = columns.size(),
+      .row_starts = kernels::PageBuffer<std::int64_t>(static_cast<std::size_t>(rows.size()) + 1),
+      .columns = {},
+      .values = {}};
+  auto* const starts = block.row_starts.data();
+#pragma omp parallel for num_threads(thread_count) schedule(static, 1)
+  for (int part = 0; part < thread_count; ++part) {
+    const auto mine = rows_of_part(rows, part, thread_count);
+    auto* const counts = starts + 1 + (mine.begin - rows.begin);
+    entries.visit_rows(mine, [&](std::int64_t row, std::int32_t, double) { ++counts[row]; });
+  }
+  for (std::int64_t row = 0; row < rows.size(); ++row) starts[row + 1] += starts[row];
+  const auto nonzero_count = static_cast<std::size_t>(block.nonzero_count());
+  block.columns = kernels::PageBuffer<std::int32_t>(nonzero_count);
+  block.values = kernels::PageBuffer<double>(nonzero_count);
+#pragma omp parallel for num_threads(thread_count) schedule(static, 1)
+  for (int part = 0; part < thread_count; ++part) {
+    const auto mine = rows_of_part(rows, part, thread_count);
+    auto next = static_cast<std::size_t>(starts[mine.begin - rows.begin]);
+    entries.visit_rows(mine, [&](std::int64_t, std::int32_t column, double value) {
+      block.columns[next] = column;
+      block.values[next] = value;
+      ++next;
+    });
+  }
+  return block;
+}
+
+class StencilSource final : public MatrixSource {
+ public:
+  explicit StencilSource(const Stencil& stencil)
+      : stencil_(stencil),
+        facts_(counted_facts(
+            {.name = stencil.name(), .order = stencil.order(), .pattern_hash = hash_of_text(stencil.name())},
+            rows_by_length(stencil))) {}
+
+  [[nodiscard]] const MatrixFacts& facts() const override { return facts_; }
+  [[nodiscard]] SourcePlan plan(const comm::BlockLayout& /*layout*/) const override { return {}; }
+  [[nodiscard]] SourcedBlock build(const comm::BlockLayout& layout, comm::RankGroup& group,
+                                   int thread_count) const override {
+    const auto rows = layout.row_block(layout.grid().row_of(group.rank()));
+    const auto columns = layout.column_block(layout.grid().column_of(group.rank()));
+    return {.block = make_stencil_block(stencil_, rows, columns, thread_count), .facts = {}};
+  }
+
+ private:
+  Stencil stencil_;
+  MatrixFacts facts_;
+};
+
+std::unique_ptr<MatrixSource> stencil_source_from(std::string_view text) {
+  const auto stencil = stencil_from(text);
+  constexpr std::int64_t largest_order = std::numeric_limits<std::int32_t>::max();
+  if (stencil.order() > largest_order) {
+    throw InputError(fmt::format("{}: an assembled matrix has at most {} rows, got {}", text, largest_order,
+                                 stencil.order()));
+  }
+  return std::make_unique<StencilSource>(stencil);
+}
+
+}  // namespace
+
+SourceRow laplace2d_source() {
+  return {.name = "laplace2d",
+          .arguments = "NXxNY",
+          .description = "the Laplacian of 5 points on a rectangle, zero around it",
+          .parse = &stencil_source_from};
+}
+
+SourceRow laplace3d_source() {
+  return {.name = "laplace3d",
+          .arguments = "NXxNYxNZ[:27]",
+          .description = "the Laplacian of 7 (or 27) points on a box, zero around it",
+          .parse = &stencil_source_from};
+}
+
+}  // namespace cg2d

@@ -1,0 +1,103 @@
+// The row of the NAS CG matrix as the sum of outer products that defines it.
+
+#include <fmt/format.h>
+
+#include "cg/base/errors.hpp"
+#include "cg/base/values.hpp"
+#include "cg/matrix/npb_factor.hpp"
+#include "cg/operators/factored_operator.hpp"
+#include "cg/operators/matrix_free.hpp"
+#include "cg/solver/communicator_setup.hpp"
+
+namespace cg2d {
+namespace {
+
+comm::BlockLayout factor_layout(const Problem& problem, const MatrixFreeInput& input) {
+  const auto& asked = input.configuration;
+  const auto grid =
+      asked.has_grid() ? asked.grid : comm::ProcessGrid{.columns = 1, .rows = input.group.size()};
+  require_grid_of(grid, input.group.size());
+  return equal_pieces(problem.n, grid);
+}
+
+/// The kernel for the factors, which are not symmetric.
+const kernels::KernelRow& factor_kernel(const Configuration& configuration) {
+  if (!configuration.has_kernel()) return kernels::default_kernel();
+  require_known("--kernel", configuration.kernel, names_of(kernels::kernel_table()));
+  const auto& row = kernels::kernel_named(configuration.kernel);
+  if (row.stores_half()) {
+    throw InputError(
+        fmt::format("--kernel {}: it stores half of a symmetric matrix; the factors of npb-factored "
+                    "are not symmetric, so take a kernel on whole blocks",
+                    row.name));
+  }
+  return row;
+}
+
+/// One factor on the grid.
+struct Factor {
+  Factor(kernels::CsrBlock block, const comm::BlockLayout& layout, const MatrixFreeInput& input)
+      : communicator(make_communicator(transport_of(input.configuration, input.group), input.group, layout,
+                                       communicator_options(input.configuration, false))),
+        product(product_maker(input.configuration.overlaps)(
+            factor_kernel(input.configuration), std::move(block), layout, input.group.rank(),
+            {.thread_count = input.configuration.thread_count})) {}
+
+  std::unique_ptr<comm::Communicator> communicator;
+  std::unique_ptr<BlockProduct> product;
+};
+
+class FactoredSystem final : public MatrixFreeSystem {
+ public:
+  FactoredSystem(const Problem& problem, const MatrixFreeInput& input)
+      : FactoredSystem(factor_layout(problem, input), problem, input) {}
+
+  [[nodiscard]] LinearOperator& matrix() override { return matrix_; }
+  [[nodiscard]] PhaseTimer& timer() override { return timer_; }
+  [[nodiscard]] const comm::Communicator& communicator() const override { return *transposed_.communicator; }
+  [[nodiscard]] std::int64_t order() const override { return layout_.size(); }
+  [[nodiscard]] std::int64_t row_of(std::size_t element) const override {
+    return layout_.piece(layout_.column_piece_of(rank_)).begin + static_cast<std::int64_t>(element);
+  }
+  [[nodiscard]] std::string cut() const override { return "grid " + layout_.grid().name(); }
+
+ private:
+  FactoredSystem(const comm::BlockLayout& layout, const Problem& problem, const MatrixFreeInput& input)
+      : FactoredSystem(layout, make_npb_factor(problem, layout, input.group), input) {}
+  FactoredSystem(const comm::BlockLayout& layout, NpbFactor parts, const MatrixFreeInput& input)
+      : layout_(layout),
+        rank_(input.group.rank()),
+        transposed_(std::move(parts.transposed), layout, input),
+        factor_(std::move(parts.factor), layout, input),
+        timer_(input.times_phases, *transposed_.communicator),
+        transposed_operator_(*transposed_.communicator, *transposed_.product, timer_,
+                             input.configuration.thread_count),
+        factor_operator_(*factor_.communicator, *factor_.product, timer_, input.configuration.thread_count),
+        matrix_(transposed_operator_, factor_operator_, std::move(parts.weights), parts.diagonal, timer_,
+                input.configuration.thread_count) {}
+
+  comm::BlockLayout layout_;
+  int rank_;
+  Factor transposed_;
+  Factor factor_;
+  PhaseTimer timer_;
+  BlockOperator transposed_operator_;
+  BlockOperator factor_operator_;
+  FactoredOperator matrix_;
+};
+
+}  // namespace
+
+MatrixFreeRow npb_factored_operator() {
+  return {
+      .name = "npb-factored",
+      .arguments = "CLASS",
+      .description =
+          "the matrix of NAS CG as two sparse products, never assembled; against the benchmark's rules",
+      .make = [](std::string_view text, const MatrixFreeInput& input) -> std::unique_ptr<MatrixFreeSystem> {
+        static_cast<void>(factor_kernel(input.configuration));  // before the matrix is made
+        return std::make_unique<FactoredSystem>(class_from(text), input);
+      }};
+}
+
+}  // namespace cg2d

@@ -1,0 +1,68 @@
+#pragma once
+
+// Operators that are applied without an assembled matrix, by their texts: their table, and what they are made with.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "cg/base/interface.hpp"
+#include "cg/solver/configuration.hpp"
+#include "cg/solver/linear_operator.hpp"
+#include "cg/timing/phase_timer.hpp"
+#include "comm/communicator.hpp"
+#include "comm/domain_layout.hpp"
+#include "comm/rank_group.hpp"
+
+namespace cg2d {
+
+/// An operator with all that it needs: exchanges, blocks, clocks.
+class MatrixFreeSystem : public Interface {
+ public:
+  [[nodiscard]] virtual LinearOperator& matrix() = 0;
+  /// The clocks of its phases; off unless they were asked for.
+  [[nodiscard]] virtual PhaseTimer& timer() = 0;
+  /// The communicator of its sums over all ranks.
+  [[nodiscard]] virtual const comm::Communicator& communicator() const = 0;
+  /// The number of rows of the whole matrix.
+  [[nodiscard]] virtual std::int64_t order() const = 0;
+  /// The row of the assembled matrix that an element of this rank's pieces belongs to.
+  [[nodiscard]] virtual std::int64_t row_of(std::size_t element) const = 0;
+  /// The value of all elements of A's diagonal, where it is one value.
+  [[nodiscard]] virtual std::optional<double> diagonal() const { return std::nullopt; }
+  /// The cut among the ranks, for people: "domain 2x1x3", "grid 2x3".
+  [[nodiscard]] virtual std::string cut() const = 0;
+};
+
+/// The input of every row's make().
+struct MatrixFreeInput {
+  comm::RankGroup& group;
+  /// Grid, transport, form of the sum, kernel, threads, overlap, nodes: a row takes those that it has. "auto" stands
+  /// for the default ones.
+  const Configuration& configuration;
+  std::optional<comm::DomainGrid> domain_grid{};  ///< of stencils; empty: the best
+  bool times_phases = false;
+};
+
+/// One kind of operator. A new one is one file that defines a row, and its entry in the table.
+struct MatrixFreeRow {
+  std::string_view name;
+  std::string_view arguments;  ///< as texts have them after "name:"
+  std::string_view description;
+  /// Collective. Throws InputError, on every rank alike, for a bad text and for a configuration that does not go
+  /// with it; RunError, MpiError, std::bad_alloc.
+  std::unique_ptr<MatrixFreeSystem> (*make)(std::string_view text, const MatrixFreeInput& input);
+};
+
+std::span<const MatrixFreeRow> matrix_free_table();
+/// The row of a text "name:arguments", or nullptr.
+const MatrixFreeRow* find_matrix_free(std::string_view text);
+
+/// The transport of a configuration, "auto" being the default one. Throws InputError for an unknown name, and
+/// RunError where it cannot serve here. Collective.
+const comm::TransportRow& transport_of(const Configuration& configuration, comm::RankGroup& group);
+
+}  // namespace cg2d

@@ -1,0 +1,137 @@
+#include "comm/put_halo.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cassert>
+#include <utility>
+#include <vector>
+
+#include "comm/buffer.hpp"
+
+namespace cg2d::comm {
+namespace {
+
+/// Buffers and flags have cache lines of their own, so that polling a flag does not slow down writing data.
+constexpr std::int64_t elements_of_a_line = 8;
+constexpr std::size_t halo_turns = 2;
+
+std::int64_t whole_lines(std::int64_t count) {
+  return (count + elements_of_a_line - 1) / elements_of_a_line * elements_of_a_line;
+}
+
+class PutHalo final : public HaloExchange {
+ public:
+  PutHalo(std::unique_ptr<PutPort> port, int rank, const DomainLayout& layout, const HaloOptions& options)
+      : port_(std::move(port)),
+        box_(layout.box(rank)),
+        operand_(*options.memory, static_cast<std::size_t>(box_.size())) {
+    for (const auto& part : halo_parts(layout, rank, options.shape)) {
+      const auto packed_count = is_consecutive(box_, part.sent) ? 0 : part.sent.size();
+      messages_.push_back(
+          {.part = part, .packed = Buffer(*options.memory, static_cast<std::size_t>(packed_count))});
+    }
+    find_targets(port_->gather(make_room(port_->memory())), rank);
+  }
+
+  [[nodiscard]] std::span<double> operand() override { return operand_.span(); }
+  void start() override;
+  void progress() override;
+  void finish() override;
+  [[nodiscard]] std::span<const HaloView> views() const override { return views_[turn()]; }
+
+ private:
+  /// One part, with what depends on the turn.
+  struct Message {
+    HaloPart part;
+    Buffer packed;                                       // empty: the part is consecutive
+    std::array<std::int64_t, halo_turns> target{};       // offset of the points in the partner's memory
+    std::array<std::int64_t, halo_turns> target_flag{};  // there
+    std::array<std::int64_t, halo_turns> flag{};         // of what this rank receives
+  };
+
+  [[nodiscard]] std::size_t turn() const { return static_cast<std::size_t>(number_ % halo_turns); }
+  /// Gives away room for what is received, as slots for the partners.
+  std::vector<PutSlot> make_room(std::span<double> memory);
+  void find_targets(const std::vector<std::vector<PutSlot>>& slots, int rank);
+
+  std::unique_ptr<PutPort> port_;
+  Box box_;
+  Buffer operand_;
+  std::vector<Message> messages_;
+  std::array<std::vector<HaloView>, halo_turns> views_;
+  std::uint64_t number_ = 0;  // of the exchange
+};
+
+std::vector<PutSlot> PutHalo::make_room(std::span<double> memory) {
+  std::vector<PutSlot> slots;
+  std::int64_t used = 0;
+  for (auto& message : messages_) {
+    for (std::size_t turn = 0; turn < halo_turns; ++turn) {
+      const auto& received = message.part.received;
+      const auto offset = used;
+      used += whole_lines(received.size());
+      message.flag[turn] = used;
+      used += whole_lines(1);
+      assert(used <= std::ssize(memory));
+      slots.push_back({.sender = message.part.partner, .offset = offset, .flag = message.flag[turn]});
+      views_[turn].push_back(HaloView::of(received, memory.data() + offset, received));
+    }
+  }
+  return slots;
+}
+
+void PutHalo::find_targets(const std::vector<std::vector<PutSlot>>& slots, int rank) {
+  for (auto& message : messages_) {
+    const auto& theirs = slots[static_cast<std::size_t>(message.part.partner)];
+    auto slot = std::ranges::find(theirs, rank, &PutSlot::sender);
+    for (std::size_t turn = 0; turn < halo_turns; ++turn, ++slot) {
+      assert(slot != theirs.end() && slot->sender == rank);
+      message.target[turn] = slot->offset;
+      message.target_flag[turn] = slot->flag;
+    }
+  }
+}
+
+void PutHalo::start() {
+  ++number_;
+  for (auto& message : messages_) {
+    const auto& part = message.part;
+    std::span<const double> points = message.packed.span();
+    if (points.empty()) {
+      points = operand_.span().subspan(static_cast<std::size_t>(offset_of_part(box_, part.sent)),
+                                       static_cast<std::size_t>(part.sent.size()));
+    } else {
+      pack_part(operand_.span(), box_, part.sent, message.packed.span());
+    }
+    port_->put(part.partner, message.target[turn()], points);
+    port_->complete(part.partner);
+    port_->notify(part.partner, message.target_flag[turn()], number_);
+    sent_counts().add(Operation::halo, static_cast<std::int64_t>(points.size_bytes()));
+  }
+}
+
+void PutHalo::progress() {
+  for (const auto& message : messages_) {
+    if (!port_->has(message.flag[turn()], number_)) return;
+  }
+}
+
+void PutHalo::finish() {
+  for (const auto& message : messages_) port_->wait_for(message.flag[turn()], number_);
+}
+
+}  // namespace
+
+std::int64_t put_halo_memory_size(const DomainLayout& layout, int rank, const HaloShape& shape) {
+  std::int64_t size = 0;
+  for (const auto& part : halo_parts(layout, rank, shape))
+    size += std::int64_t{halo_turns} * (whole_lines(part.received.size()) + whole_lines(1));
+  return size;
+}
+
+std::unique_ptr<HaloExchange> make_put_halo(std::unique_ptr<PutPort> port, int rank,
+                                            const DomainLayout& layout, const HaloOptions& options) {
+  return std::make_unique<PutHalo>(std::move(port), rank, layout, options);
+}
+
+}  // namespace cg2d::comm

@@ -1,0 +1,199 @@
+#include "kernels/stencil_lines.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+
+#include "kernels/simd.hpp"
+
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
+namespace cg2d::kernels {
+namespace {
+
+/// The places of the lines around the middle one that a stencil reads.
+template <bool HasCorners, std::size_t... Outer>
+struct Neighbours {
+  static constexpr bool has_corners = HasCorners;
+  static constexpr double diagonal = static_cast<double>((HasCorners ? 3 : 1) * sizeof...(Outer) + 2);
+
+  static inline __attribute__((always_inline)) double outer(const StencilLines& lines, std::int64_t x) {
+    return (lines[Outer][x] + ...);
+  }
+  static inline __attribute__((always_inline)) double side(const StencilLines& lines, std::int64_t x) {
+    return HasCorners ? outer(lines, x) + lines[middle_line][x] : lines[middle_line][x];
+  }
+};
+
+using FivePoints = Neighbours<false, stencil_line(-1, 0), stencil_line(1, 0)>;
+using SevenPoints =
+    Neighbours<false, stencil_line(-1, 0), stencil_line(1, 0), stencil_line(0, -1), stencil_line(0, 1)>;
+using TwentySevenPoints =
+    Neighbours<true, stencil_line(-1, -1), stencil_line(0, -1), stencil_line(1, -1), stencil_line(-1, 0),
+               stencil_line(1, 0), stencil_line(-1, 1), stencil_line(0, 1), stencil_line(1, 1)>;
+
+/// Without corners: the neighbours of a point one by one.
+template <typename Points>
+inline __attribute__((always_inline)) void compute_star(const StencilLines& all_lines, std::int64_t begin,
+                                                        std::int64_t end, double* q) {
+  const StencilLines lines = all_lines;  // a local copy: no store to q can change it
+  const double* const middle = lines[middle_line];
+#pragma omp simd
+  for (std::int64_t x = begin; x < end; ++x)
+    q[x - begin] = Points::diagonal * middle[x] - (middle[x - 1] + middle[x + 1]) - Points::outer(lines, x);
+}
+
+/// With corners: the nine points at x once for their three uses, in a buffer that stays in the first-level cache.
+template <typename Points>
+inline __attribute__((always_inline)) void compute_full(const StencilLines& all_lines, std::int64_t begin,
+                                                        std::int64_t end, double* q) {
+  constexpr std::int64_t chunk = 512;
+  const StencilLines lines = all_lines;
+  const double* const middle = lines[middle_line];
+  alignas(64) double outer[chunk + 2];
+  alignas(64) double side[chunk + 2];
+  for (auto first = begin; first < end; first += chunk) {
+    const auto count = std::min(chunk, end - first);
+#pragma omp simd
+    for (std::int64_t k = 0; k < count + 2; ++k) {
+      outer[k] = Points::outer(lines, first - 1 + k);
+      side[k] = outer[k] + middle[first - 1 + k];
+    }
+    double* const target = q + (first - begin);
+#pragma omp simd
+    for (std::int64_t k = 0; k < count; ++k)
+      target[k] = Points::diagonal * middle[first + k] - (side[k] + side[k + 2]) - outer[k + 1];
+  }
+}
+
+template <typename Points>
+void compute_ends(const StencilLines& lines, const LineRun& run, double* q) {
+  const auto point = [&](std::int64_t x, double side) {
+    q[x] = Points::diagonal * lines[middle_line][x] - side - Points::outer(lines, x);
+  };
+  if (run.length == 1) {
+    for (std::int64_t x = 0; run.begins && run.ends && x < run.count; ++x) point(x, 0.0);
+    return;
+  }
+  for (std::int64_t k = 0; k < run.count; ++k) {
+    const auto first = k * run.length;
+    const auto last = first + run.length - 1;
+    if (run.begins) point(first, Points::side(lines, first + 1));
+    if (run.ends) point(last, Points::side(lines, last - 1));
+  }
+}
+
+// The loop is the same for every instruction set, but compiled for each. A macro, because an attribute cannot be
+// a template argument, and a function that has it is not inlined into one without it.
+// NOLINTBEGIN(cppcoreguidelines-macro-usage,bugprone-macro-parentheses): an attribute has no parentheses
+#define CG2D_STENCIL_LOOP(function, attribute)                                                          \
+  template <typename Points>                                                                            \
+  attribute void function(const StencilLines& lines, std::int64_t begin, std::int64_t end, double* q) { \
+    if constexpr (Points::has_corners) {                                                                \
+      compute_full<Points>(lines, begin, end, q);                                                       \
+    } else {                                                                                            \
+      compute_star<Points>(lines, begin, end, q);                                                       \
+    }                                                                                                   \
+  }
+// NOLINTEND(cppcoreguidelines-macro-usage,bugprone-macro-parentheses)
+CG2D_STENCIL_LOOP(stencil_loop_portable, )
+#if defined(__x86_64__)
+CG2D_STENCIL_LOOP(stencil_loop_avx2, CG2D_AVX2)
+CG2D_STENCIL_LOOP(stencil_loop_avx512, CG2D_AVX512)
+#endif
+
+template <typename Points>
+StencilLoop loop_for(InstructionSet set) {
+  switch (set) {
+#if defined(__x86_64__)
+    case InstructionSet::avx512:
+      return &stencil_loop_avx512<Points>;
+    case InstructionSet::avx2:
+      return &stencil_loop_avx2<Points>;
+#endif
+    default:
+      return &stencil_loop_portable<Points>;
+  }
+}
+
+template <typename Points>
+StencilKernel kernel_of(InstructionSet set) {
+  return {.diagonal = Points::diagonal,
+          .loop = loop_for<Points>(set),
+          .ends = &compute_ends<Points>,
+          .outer = &Points::outer,
+          .side = &Points::side};
+}
+
+}  // namespace
+
+std::vector<InstructionSet> stencil_instruction_sets() {
+  constexpr std::array sets{InstructionSet::portable, InstructionSet::avx2, InstructionSet::avx512};
+  return of_this_processor(sets);
+}
+
+StencilKernel stencil_kernel(int point_count, std::optional<InstructionSet> set) {
+  const auto available = stencil_instruction_sets();
+  const auto chosen = choose_instruction_set(set, available, available.back());
+  switch (point_count) {
+    case 5:
+      return kernel_of<FivePoints>(chosen);
+    case 7:
+      return kernel_of<SevenPoints>(chosen);
+    case 27:
+      return kernel_of<TwentySevenPoints>(chosen);
+    default:
+      throw std::invalid_argument("no stencil of " + std::to_string(point_count) + " points");
+  }
+}
+
+double* StreamWriter::room(double* target, std::int64_t count) {
+  if (target != target_ + count_) {
+    write_all();
+    target_ = target;
+  } else if (count_ + count > capacity) {
+    write_lines();
+  }
+  double* const place = buffer_.data() + count_;
+  count_ += count;
+  return place;
+}
+
+void StreamWriter::write_lines() {
+#if defined(__SSE2__)
+  const auto is_at_line = [&](std::int64_t k) {
+    return reinterpret_cast<std::uintptr_t>(target_ + k) % 64 == 0;
+  };
+  std::int64_t done = 0;
+  for (; done < count_ && !is_at_line(done); ++done) target_[done] = buffer_[static_cast<std::size_t>(done)];
+  for (; done + line <= count_; done += line) {
+    for (std::int64_t k = done; k < done + line; k += 2)
+      _mm_stream_pd(target_ + k, _mm_loadu_pd(buffer_.data() + k));
+  }
+  std::copy(buffer_.data() + done, buffer_.data() + count_, buffer_.data());
+  target_ += done;
+  count_ -= done;
+#else
+  write_all();
+#endif
+}
+
+void StreamWriter::write_all() {
+#if defined(__SSE2__)
+  write_lines();
+#endif
+  std::copy_n(buffer_.data(), count_, target_);
+  target_ += count_;
+  count_ = 0;
+}
+
+void StreamWriter::finish() {
+  write_all();
+#if defined(__SSE2__)
+  _mm_sfence();
+#endif
+}
+
+}  // namespace cg2d::kernels

@@ -1,0 +1,138 @@
+// The contract of every transport's halo: every cut in 1, 2 and 3 dimensions of the ranks, wide and narrow, with
+// and without corners, thin and empty boxes.
+
+#include "comm/halo.hpp"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "comm/node_map.hpp"
+#include "comm/rank_group.hpp"
+#include "support/halo_check.hpp"
+#include "support/mpi_test.hpp"
+#include "support/test_extent.hpp"
+
+namespace cg2d::comm {
+namespace {
+
+using test::group;
+using test::HaloCheck;
+
+/// One node, and pretended ones, where the transport tells nodes apart.
+std::vector<int> node_sizes_of(const TransportRow& transport) {
+  if (!transport.tells_nodes_apart || group().size() == 1) return {0};
+  // Waiting inside of MPI takes a time slice where ranks outnumber cores (rma_window.hpp).
+  if (transport.needs_calls_of_target && group().size() > 2) return {0};
+  return {0, 1, 2};
+}
+
+/// Calls visit(transport, options, layout) for all transports of this machine; halos take turns by default.
+template <typename Visit>
+void for_every_case(const Visit& visit) {
+  for (const auto& transport : transport_table()) {
+    if (!transport.why_unavailable(group()).empty()) continue;
+    for (const int ranks_per_node : node_sizes_of(transport)) {
+      int number = 0;
+      test::for_every_halo(group().size(), [&](const DomainLayout& layout, const HaloShape& shape) {
+        if (!test::is_thorough() && ++number % (ranks_per_node == 0 ? 2 : 5) != 0) return;
+        SCOPED_TRACE(std::string(transport.name) + ", " + std::to_string(ranks_per_node) +
+                     " ranks per node, " + test::describe(layout, shape));
+        visit(transport, HaloOptions{.shape = shape, .ranks_per_node = ranks_per_node}, layout);
+      });
+    }
+  }
+}
+
+TEST(HaloContractTest, EveryPointArrivesInEveryRound) {
+  for_every_case([](const TransportRow& transport, const HaloOptions& options, const DomainLayout& layout) {
+    const auto halo = transport.make_halo(group(), layout, options);
+    const HaloCheck check(*halo, layout, group().rank(), options.shape);
+    auto operand = halo->operand();
+    for (int round = 0; round < 6; ++round) {
+      // Either the exchange waits for the readers, or all ranks have come through a sum.
+      if (round % 3 == 2) {
+        static_cast<void>(group().sum(1));
+      } else {
+        operand = halo->operand();
+      }
+      check.write(operand, round);
+      check.expect_exchange(operand, round);
+    }
+  });
+}
+
+/// The parts whose points are sent: inside a node some transports read in place.
+std::vector<HaloPart> parts_that_are_sent(const TransportRow& transport, const HaloOptions& options,
+                                          const DomainLayout& layout) {
+  const auto nodes = make_node_map(group(), options.ranks_per_node);
+  auto parts = halo_parts(layout, group().rank(), options.shape);
+  if (transport.reads_in_place) {
+    std::erase_if(parts, [&](const HaloPart& part) {
+      return nodes.node_of(part.partner) == nodes.node_of(group().rank());
+    });
+  }
+  return parts;
+}
+
+TEST(HaloContractTest, WhatIsSentIsCounted) {
+  constexpr int rounds = 2;
+  for_every_case([](const TransportRow& transport, const HaloOptions& options, const DomainLayout& layout) {
+    const auto halo = transport.make_halo(group(), layout, options);
+    const HaloCheck check(*halo, layout, group().rank(), options.shape);
+    for (int round = 0; round < rounds; ++round) {
+      const auto operand = halo->operand();
+      check.write(operand, round);
+      check.expect_exchange(operand, round);
+    }
+    auto once = halo_traffic(parts_that_are_sent(transport, options, layout));
+    // A collective counts as one call.
+    if (transport.counts == CountedTraffic::calls)
+      once.message_count = std::min<std::int64_t>(once.message_count, 1);
+    EXPECT_EQ(halo->sent(), once + once);
+  });
+}
+
+TEST(HaloContractTest, SeveralExchangesDoNotMixUp) {
+  for (const auto& transport : transport_table()) {
+    if (!transport.why_unavailable(group()).empty()) continue;
+    SCOPED_TRACE(transport.name);
+    const DomainLayout wide({9, 8, 7}, best_domain_grid({9, 8, 7}, group().size()));
+    const DomainLayout thin({2, 30, 1}, best_domain_grid({2, 30, 1}, group().size()));
+    const HaloOptions corners{.shape = {.width = 1, .has_corners = true}};
+    const auto first = transport.make_halo(group(), wide, corners);
+    const auto second = transport.make_halo(group(), thin, corners);
+    const HaloCheck check_first(*first, wide, group().rank(), corners.shape);
+    const HaloCheck check_second(*second, thin, group().rank(), corners.shape);
+    for (int round = 0; round < 4; ++round) {
+      const auto operand = first->operand();
+      const auto other = second->operand();
+      check_first.write(operand, round);
+      check_second.write(other, round + 100);
+      second->start();
+      check_first.expect_exchange(operand, round);
+      second->finish();
+      second->done();
+      check_second.write(second->operand(), round + 200);
+      check_second.expect_exchange(other, round + 200);
+    }
+  }
+}
+
+TEST(HaloContractTest, ASerialHaloIsOfOneRank) {
+  const auto halo = make_serial_halo(DomainLayout({4, 3, 2}, {}), {});
+  EXPECT_EQ(halo->operand().size(), 24U);
+  halo->start();
+  halo->finish();
+  EXPECT_TRUE(halo->views().empty());
+  halo->done();
+  EXPECT_EQ(halo->sent(), Traffic{});
+  EXPECT_THROW(make_serial_halo(DomainLayout({4, 3, 2}, {.parts = {2, 1, 1}}), {}), std::invalid_argument);
+}
+
+}  // namespace
+}  // namespace cg2d::comm

@@ -1,0 +1,102 @@
+// The protocols of halos with threads instead of ranks, late at random: here the thread sanitizer sees both sides
+// of every exchange.
+
+#include <gtest/gtest.h>
+
+#include <barrier>
+#include <cstddef>
+#include <memory>
+#include <new>
+#include <vector>
+
+#include "comm/put_halo.hpp"
+#include "comm/shared_halo.hpp"
+#include "support/halo_check.hpp"
+#include "support/late_threads.hpp"
+#include "support/thread_port.hpp"
+
+namespace cg2d::comm {
+namespace {
+
+using test::HaloCheck;
+
+constexpr HaloShape with_corners{.width = 1, .has_corners = true};
+
+std::vector<DomainLayout> layouts() {
+  return {DomainLayout({6, 1, 1}, {.parts = {3, 1, 1}}), DomainLayout({5, 4, 1}, {.parts = {2, 2, 1}}),
+          DomainLayout({2, 7, 3}, {.parts = {1, 2, 2}}), DomainLayout({2, 3, 1}, {.parts = {4, 1, 1}})};
+}
+
+/// Exchanges in a row, waiting for the readers each time but where all threads have met.
+void exchange(HaloExchange& halo, const DomainLayout& layout, int rank, std::barrier<>& everybody) {
+  const HaloCheck check(halo, layout, rank, with_corners);
+  test::Delays delays(rank);
+  auto operand = halo.operand();
+  const int rounds = test::stress_rounds(20'000);
+  for (int round = 0; round < rounds; ++round) {
+    if (round % 8 == 7) {
+      everybody.arrive_and_wait();
+    } else {
+      operand = halo.operand();
+    }
+    check.write(operand, round);
+    delays.maybe();
+    check.expect_exchange(operand, round);
+  }
+}
+
+TEST(HaloThreadsTest, PutsOfThreadsThatAreLateAtRandom) {
+  for (const auto& layout : layouts()) {
+    const int rank_count = layout.grid().rank_count();
+    constexpr std::size_t memory_size = 1024;
+    test::ThreadGroup group(rank_count, memory_size);
+    std::barrier<> everybody(rank_count);
+    test::run_ranks(rank_count, [&](int rank) {
+      EXPECT_LE(put_halo_memory_size(layout, rank, with_corners), static_cast<std::int64_t>(memory_size));
+      const auto halo = make_put_halo(std::make_unique<test::ThreadPort>(group, rank), rank, layout,
+                                      {.shape = with_corners});
+      exchange(*halo, layout, rank, everybody);
+    });
+    EXPECT_EQ(group.barrier_count, 0);
+  }
+}
+
+/// Zeroed memory on a border of pages.
+struct PageDelete {
+  void operator()(std::byte* bytes) const { ::operator delete (bytes, std::align_val_t{4096}); }
+};
+using Pages = std::unique_ptr<std::byte, PageDelete>;
+
+Pages zeroed_pages(std::size_t byte_count) {
+  Pages pages(static_cast<std::byte*>(::operator new (byte_count, std::align_val_t{4096})));
+  std::fill_n(pages.get(), byte_count, std::byte{0});
+  return pages;
+}
+
+TEST(HaloThreadsTest, ReadersInPlaceThatAreLateAtRandom) {
+  for (const auto mode : {WaitMode::spin, WaitMode::yield}) {
+    for (const auto& layout : layouts()) {
+      const int rank_count = layout.grid().rank_count();
+      std::vector<Pages> memory;
+      std::vector<std::byte*> parts;
+      for (int rank = 0; rank < rank_count; ++rank) {
+        memory.push_back(zeroed_pages(shared_halo_byte_count(layout, rank)));
+        parts.push_back(memory.back().get());
+      }
+      std::barrier<> everybody(rank_count);
+      test::run_ranks(rank_count, [&](int rank) {
+        Waiter waiter(mode);
+        SharedHaloPlace place{.rank = rank,
+                              .nodes = NodeMap(std::vector<int>(static_cast<std::size_t>(rank_count), 0)),
+                              .parts = parts,
+                              .memory = nullptr,
+                              .waiter = waiter};
+        const auto halo = make_shared_halo(std::move(place), layout, {.shape = with_corners});
+        exchange(*halo, layout, rank, everybody);
+      });
+    }
+  }
+}
+
+}  // namespace
+}  // namespace cg2d::comm
