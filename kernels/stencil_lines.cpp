@@ -136,7 +136,8 @@ std::vector<InstructionSet> stencil_instruction_sets() {
 
 StencilKernel stencil_kernel(int point_count, std::optional<InstructionSet> set) {
   const auto available = stencil_instruction_sets();
-  const auto chosen = choose_instruction_set(set, available, available.back());
+  const auto chosen =
+      choose_instruction_set(set, available, [] { return stencil_instruction_sets().back(); });
   switch (point_count) {
     case 5:
       return kernel_of<FivePoints>(chosen);
