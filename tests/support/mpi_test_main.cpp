@@ -25,12 +25,16 @@ class FailurePrinter final : public testing::EmptyTestEventListener {
  public:
   explicit FailurePrinter(int rank) : rank_(rank) {}
 
+  void OnTestStart(const testing::TestInfo& test) override {
+    name_ = std::string(test.test_suite_name()) + "." + test.name();
+  }
+  void OnTestEnd(const testing::TestInfo& /*test*/) override { name_.clear(); }
+
+  /// Called with GoogleTest's lock held: asking it for the current test would wait for ever.
   void OnTestPartResult(const testing::TestPartResult& result) override {
     if (!result.failed()) return;
-    const auto* test = testing::UnitTest::GetInstance()->current_test_info();
-    const std::string name = test == nullptr ? "" : std::string(test->test_suite_name()) + "." + test->name();
     // In one piece, so that the lines of several ranks do not mix.
-    const std::string text = "[ rank " + std::to_string(rank_) + " ] " + name + "\n" +
+    const std::string text = "[ rank " + std::to_string(rank_) + " ] " + name_ + "\n" +
                              (result.file_name() == nullptr ? "?" : result.file_name()) + ":" +
                              std::to_string(result.line_number()) + ": Failure\n" + result.message() + "\n";
     std::fputs(text.c_str(), stderr);
@@ -38,6 +42,7 @@ class FailurePrinter final : public testing::EmptyTestEventListener {
 
  private:
   int rank_;
+  std::string name_;  // of the test that runs
 };
 
 void print_on_rank_0_only(int rank) {
