@@ -18,7 +18,8 @@
 namespace cg2d {
 namespace {
 
-/// Even: beyond the upper bound the polynomial then stays positive.
+/// Even: beyond the upper bound the polynomial then stays positive. Degrees from 2 to 8 take the same time within 10 %
+/// on the Laplacian of 96^3 (measured in README.md).
 constexpr int usual_degree = 4;
 constexpr int lanczos_steps = 20;
 /// The largest eigenvalue is above its estimate, by a percent or two after so many steps.

@@ -28,7 +28,9 @@ class FailurePrinter final : public testing::EmptyTestEventListener {
   void OnTestStart(const testing::TestInfo& test) override {
     name_ = std::string(test.test_suite_name()) + "." + test.name();
   }
-  /// GoogleTest holds a lock meanwhile: asking it for the current test would wait for ever.
+  void OnTestEnd(const testing::TestInfo& /*test*/) override { name_.clear(); }
+
+  /// Called with GoogleTest's lock held: asking it for the current test would wait for ever.
   void OnTestPartResult(const testing::TestPartResult& result) override {
     if (!result.failed()) return;
     // In one piece, so that the lines of several ranks do not mix.
