@@ -149,6 +149,14 @@ StencilKernel stencil_kernel(int point_count, std::optional<InstructionSet> set)
   }
 }
 
+void fetch_ahead(const double* numbers, std::int64_t count) {
+  constexpr std::int64_t numbers_of_a_line = 8;
+  constexpr int for_reading = 0;
+  constexpr int second_level = 2;
+  for (std::int64_t k = 0; k < count; k += numbers_of_a_line)
+    __builtin_prefetch(numbers + k, for_reading, second_level);
+}
+
 double* StreamWriter::room(double* target, std::int64_t count) {
   if (target != target_ + count_) {
     write_all();

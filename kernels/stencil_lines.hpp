@@ -59,6 +59,9 @@ StencilKernel stencil_kernel(int point_count, std::optional<InstructionSet> set 
 /// The sets with loops that this processor has, narrowest first.
 std::vector<InstructionSet> stencil_instruction_sets();
 
+/// Fetches numbers that are read soon into the second-level cache.
+void fetch_ahead(const double* numbers, std::int64_t count);
+
 /// Writes consecutive numbers past the caches, from a small buffer in whole cache lines: so that memory which is
 /// not read again soon is written without being read first. One thread's.
 class StreamWriter {

@@ -32,7 +32,8 @@ class SurroundedBox {
     return step < 0 ? range.begin > 0 : range.end < extents_[dimension];
   }
 
-  void set_operand(std::span<const double> operand) { operand_ = operand.data(); }
+  void set_operand(std::span<const double> operand) { operand_ = operand; }
+  [[nodiscard]] std::span<const double> operand() const { return operand_; }
   /// The halo, of width 1, as the exchange gives it.
   void set_halo(std::span<const comm::HaloView> views);
 
@@ -59,7 +60,7 @@ class SurroundedBox {
   comm::Extents extents_;
   comm::Box box_;
   HugePageVector zeros_;
-  const double* operand_ = nullptr;
+  std::span<const double> operand_;
   std::array<Part, 27> parts_{};  // by step along x, y and z
 };
 
