@@ -6,7 +6,7 @@
 
 #include "kernels/simd.hpp"
 
-#if defined(__SSE2__)
+#if defined(__x86_64__)
 #include <emmintrin.h>
 #endif
 
@@ -157,6 +157,28 @@ StencilKernel stencil_kernel(int point_count, std::optional<InstructionSet> set)
   }
 }
 
+namespace {
+
+#if defined(__x86_64__)
+constexpr std::int64_t numbers_of_line = 8;
+
+void stream_lines_portable(const double* from, double* to, std::int64_t count) {
+  for (std::int64_t k = 0; k < count * numbers_of_line; k += 2) _mm_stream_pd(to + k, _mm_loadu_pd(from + k));
+}
+CG2D_AVX512 void stream_lines_avx512(const double* from, double* to, std::int64_t count) {
+  for (std::int64_t k = 0; k < count * numbers_of_line; k += numbers_of_line)
+    _mm512_stream_pd(to + k, _mm512_loadu_pd(from + k));
+}
+
+/// Writes whole cache lines past the caches.
+void stream_lines(const double* from, double* to, std::int64_t count) {
+  static const bool has_avx512 = widest_instruction_set() == InstructionSet::avx512;
+  (has_avx512 ? stream_lines_avx512 : stream_lines_portable)(from, to, count);
+}
+#endif
+
+}  // namespace
+
 void fetch_ahead(const double* numbers, std::int64_t count) {
   constexpr std::int64_t numbers_of_a_line = 8;
   constexpr int for_reading = 0;
@@ -178,16 +200,15 @@ double* StreamWriter::room(double* target, std::int64_t count) {
 }
 
 void StreamWriter::write_lines() {
-#if defined(__SSE2__)
+#if defined(__x86_64__)
   const auto is_at_line = [&](std::int64_t k) {
     return reinterpret_cast<std::uintptr_t>(target_ + k) % 64 == 0;
   };
   std::int64_t done = 0;
   for (; done < count_ && !is_at_line(done); ++done) target_[done] = buffer_[static_cast<std::size_t>(done)];
-  for (; done + line <= count_; done += line) {
-    for (std::int64_t k = done; k < done + line; k += 2)
-      _mm_stream_pd(target_ + k, _mm_loadu_pd(buffer_.data() + k));
-  }
+  const auto line_count = (count_ - done) / line;
+  stream_lines(buffer_.data() + done, target_ + done, line_count);
+  done += line_count * line;
   std::copy(buffer_.data() + done, buffer_.data() + count_, buffer_.data());
   target_ += done;
   count_ -= done;
@@ -197,7 +218,7 @@ void StreamWriter::write_lines() {
 }
 
 void StreamWriter::write_all() {
-#if defined(__SSE2__)
+#if defined(__x86_64__)
   write_lines();
 #endif
   std::copy_n(buffer_.data(), count_, target_);
@@ -207,7 +228,7 @@ void StreamWriter::write_all() {
 
 void StreamWriter::finish() {
   write_all();
-#if defined(__SSE2__)
+#if defined(__x86_64__)
   _mm_sfence();
 #endif
 }

@@ -12,7 +12,7 @@ constexpr std::int64_t points_per_share = 1 << 16;
 // p and q together; smaller ones may be in the last-level cache when the solver reads q next.
 constexpr std::int64_t least_streamed_bytes = std::int64_t{32} << 20;
 
-// Points of the plane after a line come from memory; they are fetched so far ahead, in such portions, where boxes
+// Points of the plane (in two dimensions: the line) after a line come from memory; they are fetched so far ahead, in such portions, where boxes
 // are large. Loop alone, p and q in memory, Zen 5 (one core of a VM, 2026-11-22), medians of 5 in turns: 128^3 points
 // 1.29 ns per point without, 0.64 with (portions of 256, streamed; stored 1.03 and 0.77). Portions of 1024: 0.76.
 constexpr std::int64_t fetch_distance = 2048;
@@ -167,7 +167,9 @@ void StencilOperator::compute_run(const Line& first, std::int64_t count, kernels
 }
 
 const double* StencilOperator::fetched_ahead(const Line& first, std::int64_t point_count) const {
-  const auto begin = fetch_distance + box().extent(0) * (first.y + box().extent(1) * (first.z + 1));
+  // In two dimensions it is the line after it.
+  const auto lines_ahead = box().extent(2) > 1 ? box().extent(1) : 1;
+  const auto begin = fetch_distance + box().extent(0) * (first.y + box().extent(1) * first.z + lines_ahead);
   const auto operand = points_.operand();
   return begin + point_count <= std::ssize(operand) ? operand.data() + begin : nullptr;
 }
