@@ -18,6 +18,9 @@ constexpr std::int64_t least_streamed_bytes = std::int64_t{32} << 20;
 constexpr std::int64_t fetch_distance = 2048;
 constexpr std::int64_t points_per_fetch = 256;
 
+// p and q together; smaller ones are in the second-level cache.
+constexpr std::int64_t least_fetched_bytes = std::int64_t{2} << 20;
+
 // Three planes of a block of inner lines: half of the second-level cache of most processors.
 constexpr std::int64_t block_bytes = std::int64_t{512} << 10;
 
@@ -152,7 +155,7 @@ void StencilOperator::compute_run(const Line& first, std::int64_t count, kernels
     return compute_long_line(first, *writer);
   const auto lines = lines_around(first);
   const auto total = count * length;
-  const double* const ahead = writer == nullptr ? nullptr : fetched_ahead(first, total);
+  const double* const ahead = fetched_ahead(first, total);
   double* const q = writer == nullptr ? result_at(first) : writer->room(result_at(first), total);
   for (std::int64_t begin = 0; begin < total; begin += points_per_fetch) {
     const auto end = std::min(total, begin + points_per_fetch);
@@ -171,7 +174,8 @@ const double* StencilOperator::fetched_ahead(const Line& first, std::int64_t poi
   const auto lines_ahead = box().extent(2) > 1 ? box().extent(1) : 1;
   const auto begin = fetch_distance + box().extent(0) * (first.y + box().extent(1) * first.z + lines_ahead);
   const auto operand = points_.operand();
-  return begin + point_count <= std::ssize(operand) ? operand.data() + begin : nullptr;
+  const bool is_large = product_byte_count() >= least_fetched_bytes;
+  return is_large && begin + point_count <= std::ssize(operand) ? operand.data() + begin : nullptr;
 }
 
 void StencilOperator::compute_long_line(const Line& line, kernels::StreamWriter& writer) {
