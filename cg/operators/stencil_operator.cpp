@@ -12,8 +12,8 @@ constexpr std::int64_t points_per_share = 1 << 16;
 // p and q together; smaller ones may be in the last-level cache when the solver reads q next.
 constexpr std::int64_t least_streamed_bytes = std::int64_t{32} << 20;
 
-// Points of the plane (in two dimensions: the line) after a line come from memory; they are fetched so far ahead, in such portions, where boxes
-// are large. Loop alone, p and q in memory, Zen 5 (one core of a VM, 2026-11-22), medians of 5 in turns: 128^3 points
+// Points of the plane (in two dimensions: the line) after a line come from memory. Where boxes are large, they are
+// fetched so far ahead, in such portions. Loop alone, p and q in memory, Zen 5 (one core of a VM, 2026-11-22), medians of 5 in turns: 128^3 points
 // 1.29 ns per point without, 0.64 with (portions of 256, streamed; stored 1.03 and 0.77). Portions of 1024: 0.76.
 constexpr std::int64_t fetch_distance = 2048;
 constexpr std::int64_t points_per_fetch = 256;
