@@ -18,7 +18,8 @@ namespace cg2d::kernels {
 inline constexpr int stencil_line_count = 9;
 using StencilLines = std::array<const double*, stencil_line_count>;
 constexpr std::size_t stencil_line(int y_step, int z_step) {
-  return static_cast<std::size_t>(3 * (z_step + 1) + y_step + 1);
+  const int number = 3 * (z_step + 1) + y_step + 1;
+  return static_cast<std::size_t>(number);
 }
 inline constexpr std::size_t middle_line = stencil_line(0, 0);
 
@@ -58,6 +59,9 @@ struct StencilKernel {
 StencilKernel stencil_kernel(int point_count, std::optional<InstructionSet> set = {});
 /// The sets with loops that this processor has, narrowest first.
 std::vector<InstructionSet> stencil_instruction_sets();
+
+/// Fetches numbers that are read soon into the second-level cache.
+void fetch_ahead(const double* numbers, std::int64_t count);
 
 /// Writes consecutive numbers past the caches, from a small buffer in whole cache lines: so that memory which is
 /// not read again soon is written without being read first. One thread's.

@@ -84,9 +84,18 @@ class StencilOperator final : public LinearOperator {
 
   void compute_interior();
   void compute_boundary();
+  /// Inner lines are numbered block by block: so many lines of a plane, then the same ones of the next plane. Three
+  /// planes of a block stay in the second-level cache, and p is read from memory once.
+  struct LineRange {
+    Line first;
+    std::int64_t count;  // that follow in the same plane and block
+  };
+  [[nodiscard]] LineRange inner_lines_from(std::int64_t number) const;
   /// Inner lines by their numbers: in runs of lines that follow each other in memory.
   void compute_inner_lines(const comm::IndexRange& numbers, kernels::StreamWriter* writer);
   void compute_run(const Line& first, std::int64_t count, kernels::StreamWriter* writer);
+  /// Where the points of the plane after a line are fetched ahead from; nullptr: nowhere.
+  [[nodiscard]] const double* fetched_ahead(const Line& first, std::int64_t point_count) const;
   void compute_long_line(const Line& line, kernels::StreamWriter& writer);
   void compute_boundary_line(const Line& line);
 
@@ -113,6 +122,7 @@ class StencilOperator final : public LinearOperator {
   bool has_corners_;
   int thread_count_;
   bool streams_;
+  std::int64_t block_lines_ = 1;  // of a plane in a block of inner lines
   HugePageVector q_;
   std::array<comm::IndexRange, comm::dimension_count>
       inner_{};                               // lines that need no halo, by place along y and z

@@ -19,7 +19,7 @@ void SurroundedBox::set_halo(std::span<const comm::HaloView> views) {
 const double* SurroundedBox::line(std::int64_t y, std::int64_t z) const {
   const int y_step = step_of(1, y);
   const int z_step = step_of(2, z);
-  if (y_step == 0 && z_step == 0) return operand_ + box_.extent(0) * (y + box_.extent(1) * z);
+  if (y_step == 0 && z_step == 0) return operand_.data() + box_.extent(0) * (y + box_.extent(1) * z);
   const auto& part = parts_[index_of(0, y_step, z_step)];
   return part.first == nullptr ? zeros_.data() : part.first + y * part.line_stride + z * part.plane_stride;
 }

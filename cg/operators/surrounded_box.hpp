@@ -32,7 +32,8 @@ class SurroundedBox {
     return step < 0 ? range.begin > 0 : range.end < extents_[dimension];
   }
 
-  void set_operand(std::span<const double> operand) { operand_ = operand.data(); }
+  void set_operand(std::span<const double> operand) { operand_ = operand; }
+  [[nodiscard]] std::span<const double> operand() const { return operand_; }
   /// The halo, of width 1, as the exchange gives it.
   void set_halo(std::span<const comm::HaloView> views);
 
@@ -53,13 +54,14 @@ class SurroundedBox {
     return place < 0 ? -1 : place >= box_.extent(dimension) ? 1 : 0;
   }
   [[nodiscard]] static std::size_t index_of(int x, int y, int z) {
-    return static_cast<std::size_t>(x + 1 + 3 * (y + 1 + 3 * (z + 1)));
+    const int number = x + 1 + 3 * (y + 1 + 3 * (z + 1));
+    return static_cast<std::size_t>(number);
   }
 
   comm::Extents extents_;
   comm::Box box_;
   HugePageVector zeros_;
-  const double* operand_ = nullptr;
+  std::span<const double> operand_;
   std::array<Part, 27> parts_{};  // by step along x, y and z
 };
 

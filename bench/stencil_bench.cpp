@@ -1,0 +1,293 @@
+// Times the product of Laplacians without a matrix, its loops and ways of writing in turns, beside what the machine
+// needs to read p once and write q once, and beside the assembled product. Start it with mpiexec.
+//
+// A batch of products is timed between a barrier and the last one's end, on the slowest rank. Every product is
+// checked before anything is timed.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bench/bench_flags.hpp"
+#include "cg/base/errors.hpp"
+#include "cg/base/process_memory.hpp"
+#include "cg/base/sample.hpp"
+#include "cg/machine/environment.hpp"
+#include "cg/matrix/matrix_source.hpp"
+#include "cg/operators/stencil_operator.hpp"
+#include "cg/solver/block_operator.hpp"
+#include "cg/solver/communicator_setup.hpp"
+#include "comm/mpi_handles.hpp"
+#include "comm/rank_group.hpp"
+#include "kernels/stencil_lines.hpp"
+
+namespace {
+
+using cg2d::Stencil;
+using cg2d::comm::RankGroup;
+using cg2d::kernels::StreamWriter;
+using Clock = std::chrono::steady_clock;
+
+struct BenchOptions {
+  std::vector<std::string> stencils;
+  std::string transport;
+  int thread_count = 1;
+  int batch_count = 0;
+  double batch_seconds = 0.0;
+  bool compares_assembled = false;
+};
+
+/// One thing to time: all ranks do it together.
+struct Work {
+  std::string name;
+  double bytes;  // that one call must move on this rank
+  std::function<void()> call;
+};
+
+struct Timed {
+  const Work* work;
+  cg2d::Sample seconds;  // of one call
+};
+
+/// Times all in turns, batch after batch; of one call on the slowest rank. Collective.
+std::vector<Timed> time_in_turns(RankGroup& group, const std::vector<Work>& works,
+                                 const BenchOptions& options) {
+  std::vector<std::vector<double>> seconds(works.size());
+  const auto time_of = [&](const Work& work, int calls) {
+    group.barrier();
+    const auto begin = Clock::now();
+    for (int k = 0; k < calls; ++k) work.call();
+    const std::chrono::duration<double> elapsed = Clock::now() - begin;
+    return group.maximum(elapsed.count()) / calls;
+  };
+  std::vector<int> calls;
+  for (const auto& work : works) {
+    static_cast<void>(time_of(work, 1));
+    calls.push_back(1 + static_cast<int>(options.batch_seconds / time_of(work, 2)));
+  }
+  for (int batch = 0; batch < options.batch_count; ++batch) {
+    for (std::size_t k = 0; k < works.size(); ++k) seconds[k].push_back(time_of(works[k], calls[k]));
+  }
+  std::vector<Timed> timed;
+  for (std::size_t k = 0; k < works.size(); ++k)
+    timed.push_back({.work = &works[k], .seconds = cg2d::sample_of(seconds[k])});
+  return timed;
+}
+
+/// Reads p and writes q, by each thread in its part.
+void move_all(std::span<const double> p, std::span<double> q, int thread_count, bool streams) {
+  const auto size = static_cast<std::int64_t>(p.size());
+#pragma omp parallel for num_threads(thread_count) schedule(static, 1)
+  for (int thread = 0; thread < thread_count; ++thread) {
+    const auto begin = size * thread / thread_count;
+    const auto end = size * (thread + 1) / thread_count;
+    if (!streams) {
+      std::memcpy(q.data() + begin, p.data() + begin, static_cast<std::size_t>(end - begin) * sizeof(double));
+      continue;
+    }
+    StreamWriter writer;
+    for (auto k = begin; k < end; k += StreamWriter::largest_room) {
+      const auto count = std::min(StreamWriter::largest_room, end - k);
+      std::copy_n(p.data() + k, count, writer.room(q.data() + k, count));
+    }
+  }
+}
+
+/// A stencil with its exchange, in all the ways in which it can be applied.
+class StencilUnderTest {
+ public:
+  StencilUnderTest(const Stencil& stencil, RankGroup& group, const BenchOptions& options)
+      : stencil_(stencil),
+        group_(group),
+        layout_(stencil.extents, cg2d::comm::best_domain_grid(stencil.extents, group.size())),
+        box_(layout_.box(group.rank())),
+        halo_(transport(options).make_halo(
+            group, layout_, {.shape = cg2d::halo_shape(stencil), .memory = &cg2d::page_memory()})),
+        sums_(cg2d::make_communicator(transport(options), group,
+                                      cg2d::comm::BlockLayout::even(0, {.columns = 1, .rows = group.size()}),
+                                      {})),
+        copy_(static_cast<std::size_t>(box_.size())) {
+    for (const auto set : cg2d::kernels::stencil_instruction_sets()) {
+      for (const bool streams : {false, true}) {
+        names_.push_back(fmt::format("{}, {}", cg2d::kernels::name_of(set), streams ? "streamed" : "stored"));
+        operators_.push_back(std::make_unique<cg2d::StencilOperator>(
+            stencil, box_, *halo_, *sums_, timer_,
+            cg2d::StencilOptions{
+                .thread_count = options.thread_count, .streams = streams, .instruction_set = set}));
+      }
+    }
+  }
+
+  [[nodiscard]] const cg2d::comm::DomainLayout& layout() const { return layout_; }
+  [[nodiscard]] double bytes() const { return 16.0 * static_cast<double>(box_.size()); }
+
+  /// The products of ones are the numbers of missing neighbours. Collective.
+  [[nodiscard]] bool all_are_right() {
+    bool is_right = true;
+    for (const auto& matrix : operators_) {
+      std::ranges::fill(matrix->operand(), 1.0);
+      matrix->apply();
+      double sum = 0.0;
+      for (const double value : matrix->result()) sum += value;
+      const auto rows = cg2d::rows_by_length(stencil_);
+      double expected = 0.0;
+      for (std::size_t length = 0; length < rows.size(); ++length)
+        expected += static_cast<double>(rows[length]) * (stencil_.point_count - static_cast<double>(length));
+      is_right = is_right && static_cast<double>(group_.sum(std::llround(sum))) == expected;
+    }
+    return is_right;
+  }
+  void add_works(std::vector<Work>& works, const BenchOptions& options) {
+    for (const bool streams : {false, true}) {
+      works.push_back({.name = streams ? "copy p to q, streamed" : "copy p to q, memcpy",
+                       .bytes = bytes(),
+                       .call = [this, streams, threads = options.thread_count] {
+                         move_all(halo_->operand(), copy_, threads, streams);
+                       }});
+    }
+    for (std::size_t k = 0; k < operators_.size(); ++k) {
+      works.push_back({.name = names_[k], .bytes = bytes(), .call = [this, k] {
+                         static_cast<void>(operators_[k]->operand());
+                         operators_[k]->apply();
+                       }});
+    }
+  }
+
+ private:
+  static const cg2d::comm::TransportRow& transport(const BenchOptions& options) {
+    return *cg2d::comm::find_transport(options.transport);
+  }
+
+  Stencil stencil_;
+  RankGroup& group_;
+  cg2d::comm::DomainLayout layout_;
+  cg2d::comm::Box box_;
+  std::unique_ptr<cg2d::comm::HaloExchange> halo_;
+  std::unique_ptr<cg2d::comm::Communicator> sums_;
+  cg2d::HugePageVector copy_;
+  cg2d::PhaseTimer timer_;
+  std::vector<std::string> names_;
+  std::vector<std::unique_ptr<cg2d::StencilOperator>> operators_;
+};
+
+/// The assembled matrix on process rows.
+class AssembledUnderTest {
+ public:
+  AssembledUnderTest(const std::string& text, RankGroup& group, const BenchOptions& options)
+      : source_(cg2d::source_from(text)),
+        layout_(cg2d::equal_pieces(source_->facts().key.order, {.columns = 1, .rows = group.size()})),
+        communicator_(
+            cg2d::make_communicator(*cg2d::comm::find_transport(options.transport), group, layout_, {})),
+        product_(cg2d::make_block_product(cg2d::kernels::default_kernel(),
+                                          source_->build(layout_, group, options.thread_count).block, layout_,
+                                          group.rank(), {.thread_count = options.thread_count})),
+        operator_(*communicator_, *product_, timer_, options.thread_count) {}
+
+  void add_work(std::vector<Work>& works) {
+    std::ranges::fill(operator_.operand(), 1.0);
+    works.push_back({.name = fmt::format("assembled, {}", product_->kernel().name),
+                     .bytes = static_cast<double>(product_->matrix_byte_count()),
+                     .call = [this] {
+                       static_cast<void>(operator_.operand());
+                       operator_.apply();
+                     }});
+  }
+
+ private:
+  cg2d::PhaseTimer timer_;
+  std::unique_ptr<cg2d::MatrixSource> source_;
+  cg2d::comm::BlockLayout layout_;
+  std::unique_ptr<cg2d::comm::Communicator> communicator_;
+  std::unique_ptr<cg2d::BlockProduct> product_;
+  cg2d::BlockOperator operator_;
+};
+
+/// GB/s of all ranks together.
+double rate_of(RankGroup& group, const Timed& timed) {
+  return static_cast<double>(group.sum(static_cast<std::int64_t>(timed.work->bytes))) / timed.seconds.median /
+         1e9;
+}
+
+void print_table(RankGroup& group, const std::string& text, const StencilUnderTest& stencil,
+                 const std::vector<Timed>& timed) {
+  const double limit = std::max(rate_of(group, timed[0]), rate_of(group, timed[1]));
+  const auto points = static_cast<double>(stencil.layout().size());
+  if (group.rank() == 0)
+    fmt::print("\n{}, domain cut {}\n{:<28} {:>9} {:>8} {:>8}  {}\n", text, stencil.layout().grid().name(),
+               "", "ns/point", "GB/s", "share", "spread of ns/point");
+  for (const auto& row : timed) {
+    const double rate = rate_of(group, row);
+    const auto ns = [&](double seconds) { return 1e9 * seconds / points; };
+    if (group.rank() == 0)
+      fmt::print("{:<28} {:>9.3f} {:>8.1f} {:>7.0f}%  {:.3f} ... {:.3f}\n", row.work->name,
+                 ns(row.seconds.median), rate, 100.0 * rate / limit, ns(row.seconds.minimum),
+                 ns(row.seconds.maximum));
+  }
+}
+
+void time_stencil(const std::string& text, RankGroup& group, const BenchOptions& options) {
+  StencilUnderTest stencil(cg2d::stencil_from(text), group, options);
+  if (!stencil.all_are_right())
+    throw cg2d::RunError(cg2d::ExitCode::internal, fmt::format("wrong result: {}", text));
+  std::vector<Work> works;
+  stencil.add_works(works, options);
+  std::unique_ptr<AssembledUnderTest> assembled;
+  if (options.compares_assembled) {
+    assembled = std::make_unique<AssembledUnderTest>(text, group, options);
+    assembled->add_work(works);
+  }
+  print_table(group, text, stencil, time_in_turns(group, works, options));
+}
+
+std::vector<std::string> words_of(const std::string& list) {
+  std::vector<std::string> words;
+  for (std::size_t begin = 0; begin <= list.size();) {
+    const auto end = std::min(list.find(',', begin), list.size());
+    words.push_back(list.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return words;
+}
+
+void run(int argument_count, char** arguments, RankGroup& group) {
+  cg2d::bench::Flags flags(argument_count, arguments);
+  BenchOptions options;
+  options.stencils = words_of(flags.take("stencils", "laplace3d:128x128x128,laplace3d:256x256x256"));
+  options.transport = flags.take_choice("transport", {"two-sided", "native", "put", "shared"});
+  options.thread_count = flags.take_count("threads", 1);
+  options.batch_count = flags.take_count("batches", 9);
+  options.batch_seconds = 1e-3 * flags.take_count("batch-ms", 50);
+  options.compares_assembled = flags.take_choice("assembled", {"no", "yes"}) == "yes";
+  flags.require_nothing_left();
+  const bool is_crowded = cg2d::inspect_environment(group, options.thread_count).ranks_oversubscribed;
+  group.waiter().set_mode(is_crowded ? cg2d::comm::WaitMode::yield : cg2d::comm::WaitMode::spin);
+  if (group.rank() == 0)
+    fmt::print("{} ranks of {} threads, transport {}\n", group.size(), options.thread_count,
+               options.transport);
+  for (const auto& text : options.stencils) time_stencil(text, group, options);
+}
+
+}  // namespace
+
+int main(int argument_count, char** arguments) {
+  const cg2d::comm::MpiSession session(argument_count, arguments);
+  cg2d::keep_blas_on_one_thread();
+  RankGroup group(MPI_COMM_WORLD);
+  try {
+    run(argument_count, arguments, group);
+  } catch (const cg2d::RunError& error) {  // the same on every rank
+    if (group.rank() == 0) fmt::print(stderr, "stencil_bench: {}\n", error.what());
+    return static_cast<int>(error.code());
+  }
+  return 0;
+}
