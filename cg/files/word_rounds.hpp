@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "comm/rank_group.hpp"
@@ -23,7 +24,7 @@ class WordRounds {
   /// receive(words): takes what one other rank has sent, whole messages.
   WordRounds(comm::RankGroup& group, Receive receive)
       : group_(group),
-        receive_(receive),
+        receive_(std::move(receive)),
         exchange_(group),
         outgoing_(static_cast<std::size_t>(group.size())) {}
 
