@@ -3,32 +3,20 @@
 #include <algorithm>
 #include <bit>
 #include <cstddef>
-#include <limits>
 #include <numeric>
 #include <utility>
 
+#include "comm/long_messages.hpp"
 #include "comm/rma_window.hpp"
+#include "comm/word_exchange.hpp"
 
 namespace cg2d::comm {
 namespace {
 
-constexpr int exchange_tag = 1;
 constexpr int text_size_tag = 2;
 constexpr int text_tag = 3;
 constexpr int part_tag = 4;
 constexpr int word_tag = 5;
-
-// Counts of MPI are ints: longer messages go in parts.
-constexpr std::size_t largest_message = std::size_t{1} << 27;
-
-template <typename Post>
-void post_in_parts(std::size_t count, std::vector<MPI_Request>& requests, const Post& post) {
-  for (std::size_t begin = 0; begin < count; begin += largest_message) {
-    MPI_Request request = MPI_REQUEST_NULL;
-    post(begin, int_count(std::min(largest_message, count - begin)), &request);
-    requests.push_back(request);
-  }
-}
 
 }  // namespace
 
@@ -161,38 +149,10 @@ std::string RankGroup::broadcast(std::string value) {
 
 std::vector<std::vector<std::uint64_t>> RankGroup::exchange(
     std::vector<std::vector<std::uint64_t>> outgoing) {
-  const auto ranks = static_cast<std::size_t>(size_);
-  const auto me = static_cast<std::size_t>(rank_);
-  std::vector<std::int64_t> outgoing_counts(ranks);
-  std::vector<std::int64_t> incoming_counts(ranks);
-  for (std::size_t r = 0; r < ranks; ++r) outgoing_counts[r] = static_cast<std::int64_t>(outgoing[r].size());
-  MPI_Request request = MPI_REQUEST_NULL;
-  check(MPI_Ialltoall(outgoing_counts.data(), 1, MPI_INT64_T, incoming_counts.data(), 1, MPI_INT64_T,
-                      handle(), &request),
-        "MPI_Ialltoall");
-  wait(request);
-
-  std::vector<std::vector<std::uint64_t>> incoming(ranks);
-  std::vector<MPI_Request> requests;
-  for (std::size_t r = 0; r < ranks; ++r) {
-    if (r == me) continue;
-    incoming[r].resize(static_cast<std::size_t>(incoming_counts[r]));
-    post_in_parts(incoming[r].size(), requests, [&](std::size_t begin, int count, MPI_Request* posted) {
-      check(MPI_Irecv(incoming[r].data() + begin, count, MPI_UINT64_T, int_count(r), exchange_tag, handle(),
-                      posted),
-            "MPI_Irecv");
-    });
-  }
-  for (std::size_t step = 1; step < ranks; ++step) {
-    const std::size_t r = (me + step) % ranks;  // not everybody to rank 0 first
-    post_in_parts(outgoing[r].size(), requests, [&](std::size_t begin, int count, MPI_Request* posted) {
-      check(MPI_Isend(outgoing[r].data() + begin, count, MPI_UINT64_T, int_count(r), exchange_tag, handle(),
-                      posted),
-            "MPI_Isend");
-    });
-  }
-  waiter_.wait_all(requests);
-  incoming[me] = std::move(outgoing[me]);
+  WordExchange words(*this);
+  words.exchange(outgoing);
+  auto incoming = words.take_received();
+  incoming[static_cast<std::size_t>(rank_)] = std::move(outgoing[static_cast<std::size_t>(rank_)]);
   return incoming;
 }
 

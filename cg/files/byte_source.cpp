@@ -37,9 +37,9 @@ class PlainSource final : public ByteSource {
 
 }  // namespace
 
-OpenFile::OpenFile(std::string path) : path_(std::move(path)) {
-  // Without O_NONBLOCK a pipe that nobody writes to would hold the process here.
-  descriptor_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+// Without O_NONBLOCK a pipe that nobody writes to would hold the process here.
+OpenFile::OpenFile(std::string path)
+    : path_(std::move(path)), descriptor_(::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
   if (descriptor_ < 0) refuse(path_);
   struct stat status {};
   const bool is_known = ::fstat(descriptor_, &status) == 0;

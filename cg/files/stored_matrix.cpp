@@ -99,9 +99,11 @@ void StoredMatrix::for_each_row(const Visit& visit) const {
 
 StoredMatrix::StoredMatrix(EntryStore store, std::string name, std::optional<RandomPermutation> permutation,
                            comm::RankGroup& group)
-    : store_(std::move(store)), name_(std::move(name)), permutation_(permutation) {
+    : store_(std::move(store)),
+      name_(std::move(name)),
+      permutation_(permutation),
+      nonzero_count_(group.sum(store_.entry_count())) {
   survey();
-  nonzero_count_ = group.sum(store_.entry_count());
   std::vector<std::uint32_t> lengths;
   for_each_row([&](std::int64_t /*row*/, std::size_t local) { lengths.push_back(row_lengths_[local]); });
   facts_ = facts_of_rows({.name = name_, .order = order()}, lengths, pattern_sum_, group);

@@ -6,9 +6,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "comm/rank_group.hpp"
+#include "comm/word_exchange.hpp"
 
 namespace cg2d {
 
@@ -21,7 +23,10 @@ class WordRounds {
  public:
   /// receive(words): takes what one other rank has sent, whole messages.
   WordRounds(comm::RankGroup& group, Receive receive)
-      : group_(group), receive_(receive), outgoing_(static_cast<std::size_t>(group.size())) {}
+      : group_(group),
+        receive_(std::move(receive)),
+        exchange_(group),
+        outgoing_(static_cast<std::size_t>(group.size())) {}
 
   /// The buffer for another rank, with room for a message of that many words, which the caller appends. May
   /// exchange, and so receive, first.
@@ -40,25 +45,26 @@ class WordRounds {
 
  private:
   [[nodiscard]] std::size_t capacity() const {
-    constexpr std::size_t most_words = std::size_t{1} << 16;  // 0.5 MB stay in the cache
-    constexpr std::size_t all_words = std::size_t{1} << 22;   // 32 MB to all ranks, and as many from them
+    constexpr std::size_t most_words = std::size_t{1}
+                                       << 18;  // longer rounds: ranks wait for each other less often
+    constexpr std::size_t all_words = std::size_t{1} << 22;  // 32 MB to all ranks, and as many from them
     return std::max<std::size_t>(1, std::min(most_words, all_words / outgoing_.size()));
   }
 
   /// True while some rank has more.
   bool exchange(bool has_more) {
-    const auto rank_count = outgoing_.size();
-    const auto incoming = group_.exchange(std::move(outgoing_));
-    outgoing_.clear();
-    outgoing_.resize(rank_count);
-    for (const auto& words : incoming) {
-      if (!words.empty()) receive_(std::span<const std::uint64_t>(words));
+    exchange_.exchange(outgoing_);
+    for (auto& words : outgoing_) words.clear();
+    for (int rank = 0; rank < group_.size(); ++rank) {
+      const auto words = exchange_.received_from(rank);
+      if (!words.empty()) receive_(words);
     }
     return group_.maximum(std::int64_t{has_more ? 1 : 0}) > 0;
   }
 
   comm::RankGroup& group_;
   Receive receive_;
+  comm::WordExchange exchange_;
   std::vector<std::vector<std::uint64_t>> outgoing_;
 };
 

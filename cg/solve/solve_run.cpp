@@ -252,16 +252,11 @@ std::unique_ptr<BlockProduct> SolveRun::distribute(const comm::BlockLayout& layo
 HugePageVector SolveRun::make_vector(const VectorOption& option, const comm::BlockLayout& layout) {
   const VectorPlace place{.layout = layout, .permutation = matrix_->permutation()};
   const auto size = static_cast<std::size_t>(layout.piece(layout.column_piece_of(group_.rank())).size());
-  switch (option.kind) {
-    case VectorOption::Kind::file:
-      return read_vector(option.path, place, group_);
-    case VectorOption::Kind::random:
-      return random_vector(option.seed, place, group_.rank());
-    case VectorOption::Kind::ones:
-      return HugePageVector(size, 1.0);
-    default:
-      return HugePageVector(size);
-  }
+  if (option.kind == VectorOption::Kind::file) return read_vector(option.path, place, group_);
+  if (option.kind == VectorOption::Kind::random) return random_vector(option.seed, place, group_.rank());
+  HugePageVector vector(size);
+  if (option.kind == VectorOption::Kind::ones) std::ranges::fill(vector, 1.0);
+  return vector;
 }
 
 void SolveRun::solve(comm::Communicator& communicator, BlockProduct& product, const comm::BlockLayout& layout,
