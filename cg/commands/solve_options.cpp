@@ -61,6 +61,8 @@ void add_method_options(CLI::App& parser, SolveArguments& arguments) {
   add_number_option(parser, "--max-iterations", options.most_iterations, "iterations at most");
   parser.add_option("--preconditioner", options.preconditioner,
                     fmt::format("{}", fmt::join(names_of(preconditioner_table()), ", ")));
+  parser.add_option("--variant", options.variant,
+                    fmt::format("form of CG: {}", fmt::join(names_of(cg_variant_table()), ", ")));
   parser.add_flag("--monitor", options.monitors, "a line on stderr for each iteration");
 }
 
@@ -133,6 +135,7 @@ SystemOptions system_options_from(const SolveArguments& arguments) {
   options.bind = bind_mode_from(arguments.bind);
   require_within("--max-iterations", options.most_iterations, std::numeric_limits<int>::max());
   require_known("--preconditioner", options.preconditioner, names_of(preconditioner_table()));
+  require_known("--variant", options.variant, names_of(cg_variant_table()));
   require_known("--format", options.format, names_of(solve_format_table()));
   check_tuning(options.tuning);
   check_profile(options.profile);

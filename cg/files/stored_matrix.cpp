@@ -197,7 +197,7 @@ void StoredMatrix::require_symmetric(comm::RankGroup& group) const {
 }
 
 void StoredMatrix::require_positive_diagonal(comm::RankGroup& group) const {
-  DiagonalEntry lowest{.row = order()};
+  DiagonalOfRow lowest{.row = order()};
   for_each_row([&](std::int64_t row, std::size_t local) {
     if (!(diagonal_[local] > 0.0) && original(row) < lowest.row)
       lowest = {.row = original(row), .value = diagonal_[local]};

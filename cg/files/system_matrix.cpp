@@ -31,10 +31,10 @@ MatrixFacts facts_of_rows(const MatrixKey& key, std::span<const std::uint32_t> r
   return counted_facts(whole_key, counts);
 }
 
-void require_no_such_row(const std::string& name, std::int64_t order, const DiagonalEntry& lowest,
+void require_no_such_row(const std::string& name, std::int64_t order, const DiagonalOfRow& lowest,
                          comm::RankGroup& group) {
   auto first = lowest;
-  for (const auto& theirs : group.gather_all(std::span<const DiagonalEntry>(&lowest, 1))) {
+  for (const auto& theirs : group.gather_all(std::span<const DiagonalOfRow>(&lowest, 1))) {
     if (theirs.front().row < first.row) first = theirs.front();
   }
   if (first.row >= order) return;

@@ -53,13 +53,13 @@ class SystemMatrix : public MatrixSource {
 MatrixFacts facts_of_rows(const MatrixKey& key, std::span<const std::uint32_t> row_lengths,
                           std::uint64_t pattern_sum, comm::RankGroup& group);
 
-struct DiagonalEntry {
+struct DiagonalOfRow {
   std::int64_t row = 0;  ///< in the original order
   double value = 0.0;
 };
 /// Throws RunError (not_positive_definite) for the lowest of the rows that the ranks name; the order of the matrix:
 /// none. Collective.
-void require_no_such_row(const std::string& name, std::int64_t order, const DiagonalEntry& lowest,
+void require_no_such_row(const std::string& name, std::int64_t order, const DiagonalOfRow& lowest,
                          comm::RankGroup& group);
 
 }  // namespace cg2d

@@ -33,6 +33,7 @@ Json system_json(const SystemOptions& options) {
           {"absolute_tolerance", options.absolute_tolerance},
           {"most_iterations", options.most_iterations},
           {"preconditioner", options.preconditioner},
+          {"variant", options.variant},
           {"cut", cut_text(options)}};
 }
 
@@ -86,24 +87,36 @@ Json configuration_json(const SolveReport& report) {
   return json;
 }
 
+Json spectrum_json(const Solution& solution) {
+  const auto& spectrum = solution.spectrum;
+  if (spectrum.step_count == 0) return nullptr;
+  return {{"smallest", number_or_null(spectrum.smallest)},
+          {"largest", number_or_null(spectrum.largest)},
+          {"condition_number", number_or_null(spectrum.condition_number())},
+          {"predicted_iterations", number_or_null(solution.predicted_steps)}};
+}
+
 Json result_json(const SolveReport& report) {
   const auto& solution = *report.solution;
+  const auto& result = solution.result;
   Json history = Json::array();
   for (const double norm : solution.history) history.push_back(number_or_null(norm));
-  return {{"end", name_of(solution.end)},
-          {"iterations", solution.iteration_count},
-          {"restarts", solution.restart_count},
-          {"right_hand_side_norm", number_or_null(solution.right_hand_side_norm)},
+  return {{"end", name_of(result.end)},
+          {"iterations", result.step_count},
+          {"restarts", result.replacement_count},
+          {"right_hand_side_norm", number_or_null(result.right_hand_side_norm)},
           {"target_norm", number_or_null(solution.target_norm)},
-          {"first_residual_norm", number_or_null(solution.first_residual_norm)},
-          {"recursive_residual_norm", number_or_null(solution.recursive_residual_norm)},
-          {"residual_norm", number_or_null(solution.residual_norm)},
+          {"first_residual_norm", number_or_null(result.first_residual_norm)},
+          {"recursive_residual_norm", number_or_null(solution.recursive_residual_norm())},
+          {"residual_norm", number_or_null(result.true_residual_norm)},
+          {"preconditioner_remark", solution.preconditioner_remark},
+          {"spectrum", spectrum_json(solution)},
           {"time_s", report.repeat.time_s},
           {"history", std::move(history)}};
 }
 
 std::string write_json(const SystemOptions& options, const SolveReport& report) {
-  const bool has_phases = report.solution && report.solution->iteration_count > 0;
+  const bool has_phases = report.solution && report.solution->result.step_count > 0;
   const Json json{
       {"schema_version", solve_schema_version},
       {"program", program_json()},
@@ -117,12 +130,12 @@ std::string write_json(const SystemOptions& options, const SolveReport& report) 
       {"configuration", report.is_resolved ? configuration_json(report) : Json(nullptr)},
       {"setup", report.ranks.empty() ? Json(nullptr) : setup_json(options, report)},
       {"result", report.solution ? result_json(report) : Json(nullptr)},
-      {"phases", has_phases
-                     ? phase_table_json({.configuration = report.configuration,
-                                         .repeat = report.repeat,
-                                         .ranks = report.ranks,
-                                         .step_count = static_cast<double>(report.solution->iteration_count)})
-                     : Json(nullptr)}};
+      {"phases",
+       has_phases ? phase_table_json({.configuration = report.configuration,
+                                      .repeat = report.repeat,
+                                      .ranks = report.ranks,
+                                      .step_count = static_cast<double>(report.solution->result.step_count)})
+                  : Json(nullptr)}};
   return json_text(json, 2) + "\n";
 }
 

@@ -7,9 +7,10 @@
 #include <string>
 
 #include "cg/machine/thread_binding.hpp"
+#include "cg/preconditioners/preconditioner_table.hpp"
 #include "cg/run/run_options.hpp"
+#include "cg/solver/cg_recurrence.hpp"
 #include "cg/solver/configuration.hpp"
-#include "cg/solver/preconditioner.hpp"
 #include "cg/tuning/kernel_choice.hpp"
 #include "kernels/spmv.hpp"
 
@@ -38,8 +39,9 @@ struct SystemOptions {
   double absolute_tolerance = 0.0;   ///< the larger of both counts
   int most_iterations = 10'000;
   std::string preconditioner{preconditioner_table().front().name};
-  std::string solution_path;  ///< empty: not written
-  bool monitors = false;      ///< a line on stderr per iteration
+  std::string variant{cg_variant_table().front().name};  ///< the form of CG
+  std::string solution_path;                             ///< empty: not written
+  bool monitors = false;                                 ///< a line on stderr per iteration
 
   Configuration configuration;  ///< as asked for: grid and kernel may be open
   OpenGridOptions open_grid;

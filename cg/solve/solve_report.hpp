@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "cg/run/run_report.hpp"
-#include "cg/solve/solution_loop.hpp"
+#include "cg/solve/solution.hpp"
 #include "cg/solve/solve_options.hpp"
 
 namespace cg2d {

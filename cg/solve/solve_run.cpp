@@ -11,7 +11,10 @@
 #include "cg/base/sample.hpp"
 #include "cg/files/matrix_file.hpp"
 #include "cg/files/vector_file.hpp"
+#include "cg/preconditioners/diagonal_block.hpp"
+#include "cg/preconditioners/preconditioner_table.hpp"
 #include "cg/solver/communicator_setup.hpp"
+#include "cg/solver/solve.hpp"
 #include "cg/timing/cycle_counter.hpp"
 #include "cg/tuning/run_plan.hpp"
 
@@ -227,10 +230,13 @@ std::unique_ptr<BlockProduct> SolveRun::distribute(const comm::BlockLayout& layo
           ? equal_pieces(matrix_->order(), configuration().grid)
           : comm::BlockLayout(configuration().grid, matrix_->balanced_piece_starts(group_.size(), group_));
   result.other_balance = balance_of(matrix_->nonzeros_of_blocks(other_layout, group_));
-  diagonal_ = matrix_->diagonal(layout, group_);
+  const auto& preconditioner = *find_preconditioner(options_.preconditioner);
+  if (preconditioner.needs_diagonal) diagonal_ = matrix_->diagonal(layout, group_);
   group_.barrier();
   const Stopwatch distribution;
   auto block = matrix_->take(layout, group_);
+  // Now, since a symmetric kernel drops half of the block.
+  if (preconditioner.needs_diagonal_block) diagonal_block_ = diagonal_block_of(block, layout, group_);
   result.distribute_s = group_.maximum(distribution.seconds());
   mine_.nonzero_count = block.nonzero_count();
   mine_.row_lengths = row_lengths(block, report_.kernel_choice.critical_vector_length);
@@ -268,13 +274,22 @@ void SolveRun::solve(comm::Communicator& communicator, BlockProduct& product, co
   BlockOperator matrix(communicator, product, timer, configuration().thread_count);
   DistributedVectors vectors(matrix, timer, configuration().thread_count);
   const auto preconditioner =
-      find_preconditioner(options_.preconditioner)->make({.matrix = matrix, .diagonal = diagonal_});
-  ConjugateGradient conjugate_gradient(matrix, *preconditioner, vectors);
-  const SolutionTarget target{.relative_tolerance = options_.relative_tolerance,
-                              .absolute_tolerance = options_.absolute_tolerance,
-                              .most_iterations = options_.most_iterations};
-  const double target_norm =
-      std::max(target.relative_tolerance * std::sqrt(vectors.dot(b, b)), target.absolute_tolerance);
+      find_preconditioner(options_.preconditioner)
+          ->make({.matrix = matrix,
+                  .diagonal = diagonal_,
+                  .diagonal_block = &diagonal_block_,
+                  .first_row = layout.piece(layout.column_piece_of(group_.rank())).begin,
+                  .thread_count = configuration().thread_count});
+  ConjugateGradient conjugate_gradient(matrix, *preconditioner, vectors, *find_cg_variant(options_.variant));
+  const Tolerance tolerance({.relative = options_.relative_tolerance,
+                             .absolute = options_.absolute_tolerance,
+                             .most_steps = options_.most_iterations});
+  const double b_norm = std::sqrt(vectors.dot(b, b));
+  const double target_norm = tolerance.residual_norm_for(b_norm);
+  ResidualHistory history(options_.most_iterations);
+  LanczosEstimates estimates(options_.most_iterations);
+  conjugate_gradient.add(history);
+  conjugate_gradient.add(estimates);
   SolveProgress says_progress(progress_, target_norm);
   Monitor monitor(group_.rank() == 0);
   conjugate_gradient.add(says_progress);
@@ -291,8 +306,9 @@ void SolveRun::solve(comm::Communicator& communicator, BlockProduct& product, co
   const auto update_work_before = vectors.update_work();
   const Stopwatch stopwatch;
   const auto begin_clocks = read_cycle_counter();
-  report_.solution = solve_to_target(
-      {.matrix = matrix, .conjugate_gradient = conjugate_gradient, .vectors = vectors}, b, x, target);
+  const auto result = cg2d::solve(
+      conjugate_gradient,
+      {.b = b, .x = x, .starts_from_x = options_.first_guess.kind != VectorOption::Kind::zeros}, tolerance);
   times.region_clocks = read_cycle_counter() - begin_clocks;
   times.region_s = stopwatch.seconds();
   times.phases = timer.records();
@@ -312,12 +328,19 @@ void SolveRun::solve(comm::Communicator& communicator, BlockProduct& product, co
   mine_.resident_bytes = resident_bytes();
   mine_.huge_page_bytes = huge_page_bytes();
   report_.ranks = gather_one(group_, mine_);
-  report_.code = exit_code_of(report_.solution->end);
+  const auto spectrum = estimates.estimate();
+  report_.solution = Solution{.result = result,
+                              .target_norm = target_norm,
+                              .history = history.norms(),
+                              .spectrum = spectrum,
+                              .predicted_steps = spectrum.predicted_steps(target_norm / b_norm),
+                              .preconditioner_remark = preconditioner->remark()};
+  report_.code = exit_code_of(result.end);
   report_.reason = report_.solution->reason();
   if (options_.solution_path.empty()) return;
   write_vector(x, {.layout = layout, .permutation = matrix_->permutation()},
                fmt::format("x of A x = b, A {}, {}, residual {:.3e}", report_.matrix->name,
-                           name_of(report_.solution->end), report_.solution->residual_norm),
+                           name_of(result.end), result.true_residual_norm),
                group_, solution_file);
 }
 

@@ -13,6 +13,7 @@
 #include "cg/solve/solve_report.hpp"
 #include "cg/solver/block_operator.hpp"
 #include "comm/rank_group.hpp"
+#include "kernels/csr_block.hpp"
 
 namespace cg2d {
 
@@ -57,7 +58,8 @@ class SolveRun {
   const Progress& progress_;
   SolveReport report_;
   std::unique_ptr<SystemMatrix> matrix_;
-  HugePageVector diagonal_;  ///< this rank's piece
+  HugePageVector diagonal_;           // this rank's piece
+  kernels::CsrBlock diagonal_block_;  // A in the rows and columns of this rank's piece, where it is needed
   RankResult mine_;
   std::optional<ThreadBinding> binding_;
 };

@@ -17,21 +17,29 @@ std::string solution_lines(const SystemOptions& options, const Solution& solutio
   const auto line = [&](std::string_view label, const std::string& value) {
     text += fmt::format(" {:<15} = {}\n", label, value);
   };
-  line("Ended", solution.end == SolutionEnd::converged || solution.end == SolutionEnd::zero_right_hand_side
-                    ? std::string(name_of(solution.end))
-                    : fmt::format("{}: {}", name_of(solution.end), solution.reason()));
+  const auto& result = solution.result;
+  const auto reason = solution.reason();
+  line("Ended", std::string(reason.empty() ? name_of(result.end) : std::string_view(reason)));
   line("Iterations",
-       fmt::format("{}{}", solution.iteration_count,
-                   solution.restart_count > 0
-                       ? fmt::format(", with {}", format_count(solution.restart_count, "restart"))
+       fmt::format("{}{}", result.step_count,
+                   result.replacement_count > 0
+                       ? fmt::format(", with {}", format_count(result.replacement_count, "restart"))
                        : ""));
   line("Residual",
-       fmt::format("{:.6e} = || b - A x ||, computed anew; {:.6e} by the recurrence; target {:.6e}",
-                   solution.residual_norm, solution.recursive_residual_norm, solution.target_norm));
-  line("|| b ||", fmt::format("{:.6e}; first residual {:.6e}", solution.right_hand_side_norm,
-                              solution.first_residual_norm));
+       fmt::format("{:.6e} = || b - A x ||, recomputed; {:.6e} by the recurrence; target {:.6e}",
+                   result.true_residual_norm, solution.recursive_residual_norm(), solution.target_norm));
+  line("|| b ||",
+       fmt::format("{:.6e}; first residual {:.6e}", result.right_hand_side_norm, result.first_residual_norm));
+  if (const auto& spectrum = solution.spectrum; spectrum.step_count > 0) {
+    line("Spectrum",
+         fmt::format("{:.3e} to {:.3e}, condition number at least {:.3e}; predicts {:.0f} iterations",
+                     spectrum.smallest, spectrum.largest, spectrum.condition_number(),
+                     solution.predicted_steps));
+  }
   line("Right-hand side", vector_text(options.right_hand_side));
-  line("Preconditioner", options.preconditioner);
+  const auto& remark = solution.preconditioner_remark;
+  line("Preconditioner", options.preconditioner + (remark.empty() ? "" : ": " + remark));
+  line("Form of CG", options.variant);
   return text;
 }
 
@@ -91,12 +99,12 @@ std::string write_text(const SystemOptions& options, const SolveReport& report) 
   text += fmt::format(" {:<15} = {:.6f}\n", "Seconds", report.repeat.time_s);
   text += matrix_lines(options, *report.matrix);
   text += configuration_lines(report);
-  if (solution.iteration_count > 0) {
+  if (solution.result.step_count > 0) {
     text += '\n';
     text += phase_table_text({.configuration = report.configuration,
                               .repeat = report.repeat,
                               .ranks = report.ranks,
-                              .step_count = static_cast<double>(solution.iteration_count)});
+                              .step_count = static_cast<double>(solution.result.step_count)});
   }
   for (const auto& warning : report.warnings) text += fmt::format(" Warning: {}\n", warning);
   return text;

@@ -58,6 +58,16 @@ SystemSolveResult result_of(const SolveResult& solved) {
 
 }  // namespace
 
+SystemSolveResult solve(ConjugateGradient& conjugate_gradient, const SystemVectors& vectors,
+                        const StopRule& stop) {
+  const auto [b, x, starts_from_x] = vectors;
+  const auto solved =
+      starts_from_x ? conjugate_gradient.solve_from(b, x, stop) : conjugate_gradient.solve(b, x, stop);
+  auto result = result_of(solved);
+  if (!solved.last.residual_is_recomputed) result.true_residual_norm = conjugate_gradient.residual_norm(b, x);
+  return result;
+}
+
 SystemSolveResult solve(LinearOperator& matrix, std::span<const double> b, std::span<double> x,
                         const SolveOptions& options) {
   require_pieces(matrix, b, x);
@@ -65,11 +75,7 @@ SystemSolveResult solve(LinearOperator& matrix, std::span<const double> b, std::
   DistributedVectors vectors(matrix, no_timer, options.thread_count);
   ConjugateGradient conjugate_gradient(matrix, options.preconditioner, vectors, options.variant);
   for (auto* observer : options.observers) conjugate_gradient.add(*observer);
-  const auto solved = options.starts_from_x ? conjugate_gradient.solve_from(b, x, options.stop)
-                                            : conjugate_gradient.solve(b, x, options.stop);
-  auto result = result_of(solved);
-  if (!solved.last.residual_is_recomputed) result.true_residual_norm = conjugate_gradient.residual_norm(b, x);
-  return result;
+  return solve(conjugate_gradient, {.b = b, .x = x, .starts_from_x = options.starts_from_x}, options.stop);
 }
 
 }  // namespace cg2d

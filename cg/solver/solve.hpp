@@ -13,6 +13,18 @@
 
 namespace cg2d {
 
+/// A system and its solution: this rank's pieces, which do not overlap.
+struct SystemVectors {
+  std::span<const double> b;
+  std::span<double> x;
+  bool starts_from_x = false;  ///< x holds a guess; else the solve begins with zeros
+};
+
+/// x := about A^-1 b by a solver that the caller has made, with its observers and clocks; the rest as for
+/// solve() of a whole system, but that nothing is checked.
+SystemSolveResult solve(ConjugateGradient& conjugate_gradient, const SystemVectors& vectors,
+                        const StopRule& stop);
+
 struct SolveOptions {
   const StopRule& stop;
   Preconditioner& preconditioner;

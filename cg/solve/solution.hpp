@@ -1,0 +1,35 @@
+#pragma once
+
+// The outcome of a solve with all that reports say of it.
+
+#include <string>
+#include <vector>
+
+#include "cg/base/errors.hpp"
+#include "cg/solver/lanczos.hpp"
+#include "cg/solver/solve_end.hpp"
+
+namespace cg2d {
+
+/// The code that `cg2d solve` ends with.
+ExitCode exit_code_of(SolveEnd end);
+
+struct Solution {
+  SystemSolveResult result;
+  double target_norm = 0.0;             ///< of the residual
+  std::vector<double> history{};        ///< norms by the recurrence after each step; the first is before it
+  SpectrumEstimate spectrum{};          ///< of M^-1 A
+  double predicted_steps = 0.0;         ///< by the spectrum, to the target; 0: no estimate
+  std::string preconditioner_remark{};  ///< on how it was made; empty: as usual
+
+  /// The norm by the recurrence at the end.
+  [[nodiscard]] double recursive_residual_norm() const {
+    return history.empty() ? result.first_residual_norm : history.back();
+  }
+  /// One line that says what happened and what would help; empty where there is a solution.
+  [[nodiscard]] std::string reason() const {
+    return exit_code_of(result.end) == ExitCode::success ? std::string() : sentence_of(result);
+  }
+};
+
+}  // namespace cg2d
