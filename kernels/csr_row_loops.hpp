@@ -37,9 +37,6 @@ using CsrRowsLoop = void (*)(const CsrRows<Lengths, Column>& rows, const CsrLoop
 /// The sets with a loop here that this processor has: all of this processor's.
 inline std::vector<InstructionSet> csr_instruction_sets() { return of_this_processor(all_instruction_sets); }
 
-/// The set that kernels on CSR rows take by themselves.
-inline InstructionSet preferred_csr_instruction_set() { return widest_instruction_set(); }
-
 /// The settings that were asked for, else the defaults, which have both.
 inline CsrLoopConfig csr_loop_config(const Tuning& tuning, const Tuning& defaults) {
   return {.critical_vector_length = tuning.critical_vector_length.value_or(*defaults.critical_vector_length),

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "kernels/csr_row_loops.hpp"
+#include "kernels/loop_choice.hpp"
 #include "kernels/parallel_parts.hpp"
 
 namespace cg2d::kernels {
@@ -105,11 +106,13 @@ Part make_part(const CsrBlock& block, const RowRange& rows, std::int64_t block_w
   return part;
 }
 
+InstructionSet preferred_instruction_set();
+
 class CsrShortKernel final : public SpmvKernel {
  public:
   CsrShortKernel(const CsrBlock& block, const KernelOptions& options)
       : set_(choose_instruction_set(options.instruction_set, csr_instruction_sets(),
-                                    preferred_csr_instruction_set)),
+                                    preferred_instruction_set)),
         loop_(csr_loop_for<const std::uint32_t*, std::uint16_t>(set_)),
         settings_(csr_loop_config(options.tuning, defaults)),
         block_width_(options.tuning.block_width.value_or(*defaults.block_width)),
@@ -150,6 +153,15 @@ class CsrShortKernel final : public SpmvKernel {
   std::vector<Part> parts_;  // one per thread
 };
 
+std::unique_ptr<SpmvKernel> make(CsrBlock block, const KernelOptions& options) {
+  return std::make_unique<CsrShortKernel>(block, options);
+}
+
+InstructionSet preferred_instruction_set() {
+  static const auto fastest = fastest_loop(make, csr_instruction_sets(), fastest_gathering_instruction_set());
+  return fastest;
+}
+
 }  // namespace csr_short
 }  // namespace
 
@@ -163,10 +175,8 @@ KernelRow csr_short_kernel() {
       .converts = true,
       .defaults = csr_short::defaults,
       .instruction_sets = csr_instruction_sets(),
-      .preferred_instruction_set = preferred_csr_instruction_set,
-      .make = [](CsrBlock block, const KernelOptions& options) -> std::unique_ptr<SpmvKernel> {
-        return std::make_unique<csr_short::CsrShortKernel>(block, options);
-      },
+      .preferred_instruction_set = csr_short::preferred_instruction_set,
+      .make = csr_short::make,
   };
 }
 

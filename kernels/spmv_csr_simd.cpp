@@ -4,6 +4,7 @@
 
 #include "kernels/csr_row_loops.hpp"
 #include "kernels/csr_rows_kernel.hpp"
+#include "kernels/loop_choice.hpp"
 
 namespace cg2d::kernels {
 namespace {
@@ -26,9 +27,11 @@ CsrRows<RowLengths, std::int32_t> rows_of(const CsrBlock& block, const CsrRowOpe
           .are_added = operands.are_added};
 }
 
+InstructionSet preferred_instruction_set();
+
 std::unique_ptr<SpmvKernel> make(CsrBlock block, const KernelOptions& options) {
   const auto set =
-      choose_instruction_set(options.instruction_set, csr_instruction_sets(), preferred_csr_instruction_set);
+      choose_instruction_set(options.instruction_set, csr_instruction_sets(), preferred_instruction_set);
   const auto loop = csr_loop_for<RowLengths, std::int32_t>(set);
   const auto settings = csr_loop_config(options.tuning, defaults);
   const auto multiply_rows = [=](const CsrBlock& rows_block, const CsrRowOperands& operands) {
@@ -36,6 +39,11 @@ std::unique_ptr<SpmvKernel> make(CsrBlock block, const KernelOptions& options) {
   };
   return std::make_unique<CsrRowsKernel>("csr-simd", name_of(set), multiply_rows, std::move(block),
                                          options.thread_count);
+}
+
+InstructionSet preferred_instruction_set() {
+  static const auto fastest = fastest_loop(make, csr_instruction_sets(), fastest_gathering_instruction_set());
+  return fastest;
 }
 
 }  // namespace csr_simd
@@ -49,7 +57,7 @@ KernelRow csr_simd_kernel() {
       .bytes_per_nonzero = 12.0,
       .defaults = csr_simd::defaults,
       .instruction_sets = csr_instruction_sets(),
-      .preferred_instruction_set = preferred_csr_instruction_set,
+      .preferred_instruction_set = csr_simd::preferred_instruction_set,
       .make = &csr_simd::make,
   };
 }

@@ -49,7 +49,7 @@ inline __attribute__((always_inline)) void multiply_chunk_portable(const Chunk& 
   }
   std::copy_n(sums, lanes, chunk.row_sums);
 }
-CG2D_SYMMETRIC_LOOP(multiply_portable, , multiply_chunk_portable)
+CG2D_SYMMETRIC_LOOP(multiply_portable, , multiply_chunk_portable, add_window)
 
 #if defined(__x86_64__)
 /// The elements of p over the rows of two lanes, in one register.
@@ -103,7 +103,7 @@ CG2D_FMA inline __attribute__((always_inline)) void multiply_chunk_fma(const Chu
   _mm_storeu_pd(chunk.row_sums + 4, sums45);
   _mm_storeu_pd(chunk.row_sums + 6, sums67);
 }
-CG2D_SYMMETRIC_LOOP(multiply_fma, CG2D_FMA, multiply_chunk_fma)
+CG2D_SYMMETRIC_LOOP(multiply_fma, CG2D_FMA, multiply_chunk_fma, symmetric_sell::add_window_by_fours)
 #endif
 
 /// The sets with a loop here that this processor has.

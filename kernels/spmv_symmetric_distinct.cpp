@@ -44,7 +44,7 @@ inline __attribute__((always_inline)) void multiply_chunk_portable(const Chunk& 
   }
   std::copy_n(sums, lanes, chunk.row_sums);
 }
-CG2D_SYMMETRIC_LOOP(multiply_portable, , multiply_chunk_portable)
+CG2D_SYMMETRIC_LOOP(multiply_portable, , multiply_chunk_portable, add_window)
 
 #if defined(__x86_64__)
 /// The column pair of the 16-bit column number `Place` in a word.
@@ -110,7 +110,7 @@ CG2D_AVX2 inline __attribute__((always_inline)) void multiply_chunk_avx2(const C
   _mm256_storeu_pd(chunk.row_sums, _mm256_unpacklo_pd(sums02, sums13));
   _mm256_storeu_pd(chunk.row_sums + 4, _mm256_unpacklo_pd(sums46, sums57));
 }
-CG2D_SYMMETRIC_LOOP(multiply_avx2, CG2D_AVX2, multiply_chunk_avx2)
+CG2D_SYMMETRIC_LOOP(multiply_avx2, CG2D_AVX2, multiply_chunk_avx2, symmetric_sell::add_window_by_fours)
 
 CG2D_AVX512 inline __attribute__((always_inline)) void multiply_chunk_avx512(const Chunk& chunk) {
   constexpr __mmask8 all_lanes = 0xff;
@@ -132,7 +132,7 @@ CG2D_AVX512 inline __attribute__((always_inline)) void multiply_chunk_avx512(con
   }
   _mm512_storeu_pd(chunk.row_sums, sums);
 }
-CG2D_SYMMETRIC_LOOP(multiply_avx512, CG2D_AVX512, multiply_chunk_avx512)
+CG2D_SYMMETRIC_LOOP(multiply_avx512, CG2D_AVX512, multiply_chunk_avx512, symmetric_sell::add_window_by_fours)
 #endif
 
 /// The sets with a loop here that this processor has.

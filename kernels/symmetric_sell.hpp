@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <string_view>
 #include <vector>
 
@@ -80,15 +81,35 @@ inline void store_sums(const ColumnPair* pairs, std::int64_t count, double* q) {
   for (std::int64_t k = 0; k < count; ++k) q[k] = pairs[k].q;
 }
 
-inline __attribute__((always_inline)) void add_window(const WindowSums& window) {
-  for (std::int64_t row = 0; row < window.row_count; ++row)
-    window.q_rows[row] += window.row_sums[window.positions[row]];
+inline __attribute__((always_inline)) void add_window_from(std::int64_t row, const WindowSums& window) {
+  for (; row < window.row_count; ++row) window.q_rows[row] += window.row_sums[window.positions[row]];
 }
 
-// The walk is the same for every instruction set; multiply_chunk is not. This is a macro, because an attribute
-// cannot be a template argument, and a function that has it is not inlined into one without it.
+inline __attribute__((always_inline)) void add_window(const WindowSums& window) {
+  add_window_from(0, window);
+}
+
+#if defined(__x86_64__)
+/// Four rows at once: one store instead of four. With some three entries per row of a window (class C) adding them one
+/// by one took a fifth of the product.
+CG2D_AVX2 inline __attribute__((always_inline)) void add_window_by_fours(const WindowSums& window) {
+  std::int64_t row = 0;
+  for (; row + 4 <= window.row_count; row += 4) {
+    std::uint64_t positions = 0;
+    std::memcpy(&positions, window.positions + row, sizeof(positions));
+    const __m128d low = two_of(window.row_sums, column_at<0>(positions), column_at<1>(positions));
+    const __m128d high = two_of(window.row_sums, column_at<2>(positions), column_at<3>(positions));
+    double* q = window.q_rows + row;
+    _mm256_storeu_pd(q, _mm256_add_pd(_mm256_loadu_pd(q), _mm256_set_m128d(high, low)));
+  }
+  add_window_from(row, window);
+}
+#endif
+
+// The walk is the same for every instruction set; multiply_chunk and add_window are not. This is a macro, because an
+// attribute cannot be a template argument, and a function that has it is not inlined into one without it.
 // NOLINTNEXTLINE(cppcoreguidelines-macro-usage)
-#define CG2D_SYMMETRIC_LOOP(function, attribute, multiply_chunk)                                           \
+#define CG2D_SYMMETRIC_LOOP(function, attribute, multiply_chunk, add_window)                               \
   attribute void function(const PartBlocks& range, const PartOperands& operands) {                         \
     const SellPart& part = range.part;                                                                     \
     const std::int64_t* first_chunk = part.first_chunk.data() + range.first_block * part.window_count;     \

@@ -46,7 +46,7 @@ std::string cell_text(const MeasuredConfiguration& cell, const Ranking& ranking)
                      spread ? fmt::format("{:>3.0f}%", 100.0 * *spread) : "    ");
 }
 
-constexpr int cell_width = 16;
+constexpr int cell_width = 17;  // a blank is left beside a spread of 1000 % and more
 
 constexpr std::string_view disturbance_legend =
     "! something else worked on the machine during one of these runs. Of a round that was repeated the last "

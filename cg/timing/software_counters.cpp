@@ -50,7 +50,8 @@ void touch_fresh_pages() {
 
 void nap() {
   for (int k = 0; k < trial_naps; ++k) {
-    // A shorter one may be over before the thread has left its core.
+    // A shorter one may be over before the thread has left its core; even this one, where the core itself waits for
+    // a processor of its host.
     const timespec duration{.tv_sec = 0, .tv_nsec = 20'000};
     nanosleep(&duration, nullptr);
   }
@@ -78,8 +79,8 @@ std::int64_t migrate() {
   return moves;
 }
 
-/// The trial raises at least these.
-constexpr SystemUsage least_raised{
+/// What the trial raises, for an account that says 0.
+constexpr SystemUsage usually_raised{
     .switches = trial_naps, .minor_faults = trial_pages, .processor_ns = trial_spin_ns};
 
 /// Raises some of each event that can be raised cheaply; the number of migrations.
@@ -145,7 +146,7 @@ void SoftwareCounters::refuse_what_counts_wrong() {
     trial_counts_[event] -= before[event];
     const auto& row = *sources_[event].event;
     auto raised = row.in_usage(usage);
-    if (raised) raised = std::max(*raised, *row.in_usage(least_raised));
+    if (raised == 0) raised = row.in_usage(usually_raised);
     if (row.number == PERF_COUNT_SW_CPU_MIGRATIONS) raised = migrations;
     const auto reason = why_wrong(event_names_[event], trial_counts_[event], raised);
     if (!reason.empty()) refuse(event, reason);

@@ -137,11 +137,11 @@ std::string_view choice_origin_name(ChoiceOrigin origin) {
 
 const kernels::KernelRow& built_in_kernel(const MatrixFacts& matrix, const comm::ProcessGrid& grid,
                                           bool ranks_oversubscribed) {
-  // Zen 5, 4 cores, 32 MB L3, 2026-11, time with `symmetric-distinct` over that with `sell`: 0.80, 0.86 and 0.84
-  // on one rank with 1, 2 and 4 threads (class A, 1.9 million nonzeros), 1.00 and 1.02 with 0.9 million on each
-  // of several ranks (A on 1x2 and 2x1), 0.93 to 1.19 with 0.5 million (A on 4 ranks), 0.62 with 6.9 million (B
-  // on 1x2), 0.72 with 3.4 million (B on 2x2): on several ranks it sends twice the messages.
-  constexpr double worthwhile_nonzeros = 1.5e6;
+  // Zen 5, 4 cores, 32 MB L3, 2026-11, time with `symmetric-distinct` over that with `sell`: 0.83 on one rank
+  // (class A, 1.9 million nonzeros), 0.91 with 0.9 million on each of several ranks (A on 2), 0.83 to 1.19 with
+  // 0.5 million (A on 4), 0.68 with 6.9 million (B on 2), 0.81 with 3.4 million (B on 4): on several ranks it
+  // sends twice the messages.
+  constexpr double worthwhile_nonzeros = 0.8e6;
   const bool is_half = !ranks_oversubscribed && nonzeros_per_rank(matrix, grid) >= worthwhile_nonzeros;
   return kernels::default_kernel(is_half ? kernels::Storage::half : kernels::Storage::whole);
 }

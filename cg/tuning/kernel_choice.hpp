@@ -64,7 +64,7 @@ struct KernelChoiceConfig {
 ChosenKernel choose_kernel(const MatrixFacts& matrix, const Configuration& configuration,
                            const KernelChoiceConfig& config);
 
-/// The meaning of "auto" without a profile: symmetric storage where a rank has 1.5 million nonzeros or more
+/// The meaning of "auto" without a profile: symmetric storage where a rank has 0.8 million nonzeros or more
 /// and a core of its own, else the default kernel on whole blocks.
 const kernels::KernelRow& built_in_kernel(const MatrixFacts& matrix, const comm::ProcessGrid& grid,
                                           bool ranks_oversubscribed);

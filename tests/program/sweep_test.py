@@ -51,7 +51,7 @@ def places_in_tables(text):
             ranks = int(row.split()[0])
             # A cell ends with a per cent, below its head: cells are as wide as those.
             ends = [match.end() for match in re.finditer(r"%", row)]
-            places |= {(table[1], ranks, columns[(end - 7) // 16]) for end in ends}
+            places |= {(table[1], ranks, columns[(end - 7) // 17]) for end in ends}
     return places
 
 

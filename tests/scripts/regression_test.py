@@ -8,14 +8,16 @@ import importlib.util
 import json
 import pathlib
 import re
+import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 import jsonschema
 
 from markdown_files import documents
-from program_runner import CANNOT_CREATE, MPIEXEC, PROGRAM, PROJECT, SUCCESS, UNAVAILABLE, USAGE, ProgramTest, run_command
+from program_runner import CANNOT_CREATE, HANG_S, MPIEXEC, PROGRAM, PROJECT, SUCCESS, UNAVAILABLE, USAGE, ProgramTest, run_command
 
 # Those of the script that the program does not have.
 SLOWER, BAD_DATA, NO_INPUT = 1, 65, 66
@@ -25,13 +27,14 @@ PROGRAMS = ("--build-dir", pathlib.Path(PROGRAM).parent, "--mpiexec", MPIEXEC)
 KERNELS = ("scalar", "auto", "sell")
 SHAPES = ((1, 1), (2, 1))  # ranks, threads of each
 ROUNDS = 2
+NITER = 3
 REPETITIONS = 2
 SETTINGS = (
     "--classes", "S", "--threads", "1", "--shapes", ",".join(f"{ranks}x{threads}" for ranks, threads in SHAPES),
-    "--kernels", ",".join(KERNELS), "--rounds", ROUNDS, "--repetitions", REPETITIONS, "--min-time", "0.0001",
+    "--kernels", ",".join(KERNELS), "--rounds", ROUNDS, "--niter", NITER, "--repetitions", REPETITIONS, "--min-time", "0.0001",
 )  # fmt: skip
-# Of class S: nonzeros, and products of the timed region (25 CG steps and a residual in each of 15 outer steps).
-NONZEROS, PRODUCTS = 78148, 390
+# Of class S: nonzeros, and products of the timed region (25 CG steps and a residual in each outer step).
+NONZEROS, PRODUCTS = 78148, 26 * NITER
 
 
 def script_module():
@@ -105,6 +108,9 @@ class Table(RegressionTest):
         described = set(re.findall(r"`(\w+)`", " ".join(row[0] for table in tables for row in table.body())))
         self.assertEqual(described, keys_of(self.schema))
 
+    def test_nothing_but_the_table_is_left(self):
+        self.assertEqual([path.name for path in self.measured.parent.iterdir()], [self.measured.name])
+
     def test_every_cell_is_measured(self):
         products = {(cell["kernel"], cell["threads"]) for cell in self.table["products"] if cell["is_preferred"]}
         self.assertLessEqual({("scalar", 1), ("sell", 1), ("symmetric", 1), ("symmetric-distinct", 1)}, products)
@@ -148,6 +154,21 @@ class Table(RegressionTest):
         jsonschema.Draft202012Validator(self.schema).validate(table)
         nothing = ("--repetitions", "0", "--rounds", "0", "--output", path)
         self.assert_refused(USAGE, "nothing to measure", *PROGRAMS, *SETTINGS, *nothing)
+
+    def test_a_measurement_that_is_killed_keeps_its_rounds(self):
+        path = self.folder / "killed.json"
+        partial = self.folder / "killed.json.partial"
+        words = [*PROGRAMS, *SETTINGS, "--repetitions", 0, "--shapes", "1x1", "--rounds", 9999, "--output", path]
+        command = [sys.executable, BENCH / "regression", *words]
+        with subprocess.Popen([str(word) for word in command], stderr=subprocess.DEVNULL) as measurement:
+            deadline = time.monotonic() + HANG_S
+            while not partial.exists() and time.monotonic() < deadline:
+                time.sleep(0.01)
+            measurement.kill()
+        table = json.loads(partial.read_text())
+        jsonschema.Draft202012Validator(self.schema).validate(table)
+        self.assertGreaterEqual(len(table["runs"][0]["rounds"]), 1)
+        self.assertFalse(path.exists())
 
     def test_the_name_is_that_of_the_processor(self):
         slug = script_module().slug
