@@ -66,6 +66,13 @@ class RankGroup {
     return result;
   }
   [[nodiscard]] std::vector<std::string> gather_all(const std::string& mine);
+  /// One value of every rank, in rank order, on every rank. T must be trivially copyable.
+  template <typename T>
+  [[nodiscard]] std::vector<T> gather_one(const T& mine) {
+    std::vector<T> all;
+    for (const auto& values : gather_all(std::span<const T>(&mine, 1))) all.push_back(values.front());
+    return all;
+  }
 
   /// The value of rank 0, on every rank.
   [[nodiscard]] std::string broadcast(std::string value);

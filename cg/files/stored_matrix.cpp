@@ -186,8 +186,7 @@ void StoredMatrix::require_symmetric(comm::RankGroup& group) const {
     });
   }
   rounds.finish();
-  for (const auto& theirs : group.gather_all(std::span<const DifferentPair>(&first, 1)))
-    first = std::min(first, theirs.front());
+  for (const auto& theirs : group.gather_one(first)) first = std::min(first, theirs);
   throw RunError(
       ExitCode::bad_data,
       fmt::format("{}: not symmetric: entry ({}, {}) is {}, entry ({}, {}) is {}; conjugate gradients "

@@ -33,10 +33,7 @@ MatrixFacts facts_of_rows(const MatrixKey& key, std::span<const std::uint32_t> r
 
 void require_no_such_row(const std::string& name, std::int64_t order, const DiagonalOfRow& lowest,
                          comm::RankGroup& group) {
-  auto first = lowest;
-  for (const auto& theirs : group.gather_all(std::span<const DiagonalOfRow>(&lowest, 1))) {
-    if (theirs.front().row < first.row) first = theirs.front();
-  }
+  const auto first = std::ranges::min(group.gather_one(lowest), {}, &DiagonalOfRow::row);
   if (first.row >= order) return;
   throw RunError(
       ExitCode::not_positive_definite,

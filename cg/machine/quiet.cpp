@@ -249,10 +249,7 @@ void QuietMeter::note_node() {
 }
 
 QuietResult QuietMeter::result() {
-  std::vector<RankQuiet> all;
-  for (const auto& values : group_.gather_all(std::span<const RankQuiet>(&mine_, 1)))
-    all.push_back(values.front());
-  return judge_quiet(all, environment_, thread_count_);
+  return judge_quiet(group_.gather_one(mine_), environment_, thread_count_);
 }
 
 }  // namespace cg2d

@@ -86,9 +86,7 @@ std::string trace_lines(const RankTrace& trace) {
 void write_trace(const RunReport& report, const RankTrace& mine, OutputFile* file, comm::RankGroup& group) {
   const double uncertainty_us = 1e6 * mine.clocks.uncertainty_clocks() /
                                 report.ranks[static_cast<std::size_t>(group.rank())].ticks_per_second;
-  std::vector<double> uncertainties_us;
-  for (const auto& of_rank : group.gather_all(std::span<const double>(&uncertainty_us, 1)))
-    uncertainties_us.push_back(of_rank.front());
+  const auto uncertainties_us = group.gather_one(uncertainty_us);
   const auto my_lines = trace_lines(mine);
   Agreement agreement(group);
   if (group.rank() == 0) {

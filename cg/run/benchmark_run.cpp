@@ -25,13 +25,6 @@
 namespace cg2d {
 namespace {
 
-template <typename T>
-std::vector<T> gather_one(comm::RankGroup& group, const T& mine) {
-  std::vector<T> all;
-  for (const auto& values : group.gather_all(std::span<const T>(&mine, 1))) all.push_back(values.front());
-  return all;
-}
-
 /// Bytes that a product reads of p and writes of q.
 std::int64_t product_vector_bytes(comm::Communicator& communicator) {
   auto bytes = communicator.column_block().size_bytes() + communicator.partial().size_bytes();
@@ -280,7 +273,7 @@ void BenchmarkRun::perform() {
   mine_.resident_bytes = resident_bytes();
   mine_.huge_page_bytes = huge_page_bytes();
   if (options_.measures_limits) measure_limits(*communicator, product->matrix_byte_count());
-  report_.ranks = gather_one(group_, mine_);
+  report_.ranks = group_.gather_one(mine_);
   if (is_traced) keep_trace(measurement);
   note_warnings(solver);
 }
@@ -346,7 +339,7 @@ void BenchmarkRun::measure_limits(comm::Communicator& communicator, std::int64_t
 
 void BenchmarkRun::keep_trace(const RegionMeasurement& measurement) {
   const auto rank = static_cast<std::size_t>(group_.rank());
-  const auto origins = gather_one(group_, measurement.first_mark());
+  const auto origins = group_.gather_one(measurement.first_mark());
   trace_events_.assign(measurement.trace_events().begin(), measurement.trace_events().end());
   trace_ = RankTrace{.events = trace_events_,
                      .clocks = ClockMap(measurement.first_mark(), measurement.last_mark()),
@@ -410,8 +403,8 @@ bool BenchmarkRun::iterate_once(int repeat_number, const InterruptWatch& watch, 
     report_.repeats.push_back(
         {.time_s = group_.maximum(measurement.times().region_s),
          .steps = steps,
-         .ranks = gather_one(group_, measurement.times()),
-         .counts = counters_ ? gather_one(group_, measurement.counts()) : std::vector<RankCounts>{},
+         .ranks = group_.gather_one(measurement.times()),
+         .counts = counters_ ? group_.gather_one(measurement.counts()) : std::vector<RankCounts>{},
          .quiet = quiet_->result()});
   }
   const bool has_more = repeat_number < options_.repeat_count;

@@ -21,13 +21,6 @@
 namespace cg2d {
 namespace {
 
-template <typename T>
-std::vector<T> gather_one(comm::RankGroup& group, const T& mine) {
-  std::vector<T> all;
-  for (const auto& values : group.gather_all(std::span<const T>(&mine, 1))) all.push_back(values.front());
-  return all;
-}
-
 /// A line on stderr for every iteration.
 class Monitor final : public StepObserver {
  public:
@@ -321,13 +314,13 @@ void SolveRun::solve(comm::Communicator& communicator, BlockProduct& product, co
                      .byte_count = sent.byte_count - sent_before[k].byte_count};
   }
   report_.repeat.time_s = group_.maximum(times.region_s);
-  report_.repeat.ranks = gather_one(group_, times);
+  report_.repeat.ranks = group_.gather_one(times);
   mine_.clocks_per_scope = timer.measure_clocks_per_scope();
   mine_.ticks_per_second = calibration.ticks_per_second();
   mine_.peak_bytes = peak_resident_bytes();
   mine_.resident_bytes = resident_bytes();
   mine_.huge_page_bytes = huge_page_bytes();
-  report_.ranks = gather_one(group_, mine_);
+  report_.ranks = group_.gather_one(mine_);
   const auto spectrum = estimates.estimate();
   report_.solution = Solution{.result = result,
                               .target_norm = target_norm,
