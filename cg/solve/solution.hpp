@@ -27,9 +27,7 @@ struct Solution {
     return history.empty() ? result.first_residual_norm : history.back();
   }
   /// One line that says what happened and what would help; empty where there is a solution.
-  [[nodiscard]] std::string reason() const {
-    return exit_code_of(result.end) == ExitCode::success ? std::string() : sentence_of(result);
-  }
+  [[nodiscard]] std::string reason() const;
 };
 
 }  // namespace cg2d

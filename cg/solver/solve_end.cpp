@@ -7,20 +7,23 @@
 namespace cg2d {
 namespace {
 
-std::string steps_of(const SystemSolveResult& result) { return format_count(result.step_count, "step"); }
-
-std::string seen_in(const SystemSolveResult& result) {
-  return result.quantity_step == 0 ? std::string("before the first step")
-                                   : fmt::format("in step {}", result.quantity_step);
+std::string steps_of(const SystemSolveResult& result, const SolveTerms& terms) {
+  return format_count(result.step_count, std::string(terms.step));
 }
 
-std::string not_positive_definite_sentence(const SystemSolveResult& result) {
-  const auto seen = fmt::format("{} is {:.3g} {}", result.quantity, result.quantity_value, seen_in(result));
+std::string seen_in(const SystemSolveResult& result, const SolveTerms& terms) {
+  return result.quantity_step == 0 ? fmt::format("before the first {}", terms.step)
+                                   : fmt::format("in {} {}", terms.step, result.quantity_step);
+}
+
+std::string not_positive_definite_sentence(const SystemSolveResult& result, const SolveTerms& terms) {
+  const auto seen =
+      fmt::format("{} is {:.3g} {}", result.quantity, result.quantity_value, seen_in(result, terms));
   if (result.quantity == "r . M^-1 r") {
     return fmt::format(
-        "not positive definite: {}; the preconditioner is not: take another one, or none, to see whether the "
+        "not positive definite: {}; the preconditioner is not: take another {}, or none, to see whether the "
         "matrix is",
-        seen);
+        seen, terms.preconditioner);
   }
   return fmt::format(
       "not positive definite: {}; CG needs a symmetric positive definite matrix: check its signs (solve "
@@ -29,8 +32,9 @@ std::string not_positive_definite_sentence(const SystemSolveResult& result) {
       seen);
 }
 
-std::string not_finite_sentence(const SystemSolveResult& result) {
-  const auto seen = fmt::format("{} is {} {}", result.quantity, result.quantity_value, seen_in(result));
+std::string not_finite_sentence(const SystemSolveResult& result, const SolveTerms& terms) {
+  const auto seen =
+      fmt::format("{} is {} {}", result.quantity, result.quantity_value, seen_in(result, terms));
   if (result.quantity == "b . b") {
     return fmt::format(
         "not finite: {}: the right-hand side has NaN, infinity, or numbers whose squares over- or underflow; "
@@ -63,31 +67,34 @@ std::string_view name_of(SolveEnd end) {
   return {};
 }
 
-std::string sentence_of(const SystemSolveResult& result) {
+std::string sentence_of(const SystemSolveResult& result, const SolveTerms& terms) {
   switch (result.end) {
     case SolveEnd::converged:
-      return fmt::format("converged in {}: || b - A x || is {:.3g}, recomputed", steps_of(result),
+      return fmt::format("converged in {}: || b - A x || is {:.3g}, recomputed", steps_of(result, terms),
                          result.true_residual_norm);
     case SolveEnd::step_limit:
       return fmt::format(
-          "iteration limit: after {} || b - A x || is {:.3g}, recomputed; allow more iterations, or take "
-          "another preconditioner or a larger tolerance",
-          steps_of(result), result.true_residual_norm);
+          "iteration limit: after {} || b - A x || is {:.3g}, recomputed; raise {}, or take another {} or a "
+          "larger {}",
+          steps_of(result, terms), result.true_residual_norm, terms.step_limit, terms.preconditioner,
+          terms.tolerance);
     case SolveEnd::stagnated:
       return fmt::format(
           "stagnated after {}: || b - A x || is {:.3g} by the recurrence and {:.3g} recomputed, which no "
-          "further steps improve; the tolerance is below the accuracy of double precision for this system: "
-          "take a larger one, or scale the matrix",
-          steps_of(result), result.residual_norm, result.true_residual_norm);
+          "further {}s improve; the tolerance is below the accuracy of double precision for this system: "
+          "take "
+          "a larger {}, or scale the matrix",
+          steps_of(result, terms), result.residual_norm, result.true_residual_norm, terms.step,
+          terms.tolerance);
     case SolveEnd::not_positive_definite:
-      return not_positive_definite_sentence(result);
+      return not_positive_definite_sentence(result, terms);
     case SolveEnd::not_finite:
-      return not_finite_sentence(result);
+      return not_finite_sentence(result, terms);
     case SolveEnd::zero_right_hand_side:
       return "the right-hand side is zero, so x = 0";
     case SolveEnd::stopped:
-      return fmt::format("stopped on request after {}: || b - A x || is {:.3g}, recomputed", steps_of(result),
-                         result.true_residual_norm);
+      return fmt::format("stopped on request after {}: || b - A x || is {:.3g}, recomputed",
+                         steps_of(result, terms), result.true_residual_norm);
   }
   return {};
 }

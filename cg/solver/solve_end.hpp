@@ -40,7 +40,15 @@ struct SystemSolveResult {
   int quantity_step = 0;
 };
 
+/// The names of a solve's options in sentences: those of SolveOptions, unless a program has its own.
+struct SolveTerms {
+  std::string_view step = "step";
+  std::string_view step_limit = "the limit of steps";
+  std::string_view tolerance = "tolerance";
+  std::string_view preconditioner = "preconditioner";
+};
+
 /// One sentence for the user: the end with its figures, and what would help.
-std::string sentence_of(const SystemSolveResult& result);
+std::string sentence_of(const SystemSolveResult& result, const SolveTerms& terms = {});
 
 }  // namespace cg2d

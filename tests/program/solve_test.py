@@ -247,27 +247,27 @@ class Ends(SolveTest):
     def test_iteration_limit(self):
         self.expect_end(
             "step_limit", NOT_CONVERGED, poisson(9), 81, "--max-iterations", "3", "--rhs", "random:1",
-            pattern="^iteration limit: after 3 steps .* recomputed; allow more iterations, .*",
+            pattern="^iteration limit: after 3 iterations .* recomputed; raise --max-iterations, or take another --preconditioner or a larger --rtol or --atol$",
         )
 
     def test_stagnation_names_both_residuals(self):
         # Rounding alone leaves a residual of about 1e-16 of the product's terms.
         self.expect_end(
             "stagnated", NOT_CONVERGED, poisson(20), 400, "--rtol", "1e-18", "--rhs", "random:1", "--px", "1",
-            pattern="^stagnated after .* by the recurrence and .* recomputed, .*take a larger one",
+            pattern="^stagnated after .* by the recurrence and .* recomputed, which no further iterations improve; the tolerance is below .*: take a larger --rtol or --atol, or scale the matrix$",
         )
 
     def test_indefinite_with_a_positive_diagonal(self):
         self.expect_end(
             "not_positive_definite", NOT_POSITIVE_DEFINITE, {(0, 0): 1.0, (1, 0): 3.0, (1, 1): 1.0, (2, 2): 1.0}, 3,
-            "--rhs", "random:3", pattern="^not positive definite: p . A p is -.* in step [123]; ",
+            "--rhs", "random:3", pattern="^not positive definite: p . A p is -.* in iteration [123]; ",
         )
 
     def test_singular_in_the_first_step(self):
         b = self.file("b.mtx", vector_text([1.0, -1.0]))
         self.expect_end(
             "not_positive_definite", NOT_POSITIVE_DEFINITE, {(0, 0): 1.0, (1, 0): 1.0, (1, 1): 1.0}, 2, "--rhs", b,
-            pattern="in step 1; ",
+            pattern="in iteration 1; ",
         )
 
     def test_numbers_beyond_double_precision(self):
