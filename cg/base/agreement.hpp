@@ -27,7 +27,7 @@ class Agreement {
       failure_ = error;
     } catch (const std::bad_alloc&) {
       failure_ = RunError(ExitCode::memory, "out of memory on rank " + std::to_string(group_.rank()) +
-                                                "; take a smaller class or more nodes");
+                                                "; take a smaller matrix or more nodes");
     }
   }
 

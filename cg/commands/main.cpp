@@ -110,7 +110,7 @@ ExitCode run_on_all_ranks(int argument_count, char** arguments) {
     return error.code();
   } catch (const std::bad_alloc&) {
     abort_all(ExitCode::memory,
-              fmt::format("out of memory on rank {}; take a smaller class or more nodes", group.rank()));
+              fmt::format("out of memory on rank {}; take a smaller matrix or more nodes", group.rank()));
   } catch (const std::exception& error) {
     abort_all(ExitCode::internal, fmt::format("defect of cg2d on rank {}: {}", group.rank(), error.what()));
   }

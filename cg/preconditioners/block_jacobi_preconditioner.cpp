@@ -105,10 +105,14 @@ std::unique_ptr<Preconditioner> make_block_jacobi(const PreconditionerInput& inp
 }  // namespace
 
 PreconditionerRow block_jacobi_preconditioner() {
-  return {.name = "block-jacobi",
-          .description = "incomplete Cholesky factors of each rank's own diagonal block",
-          .needs_diagonal_block = true,
-          .make = &make_block_jacobi};
+  return {
+      .name = "block-jacobi",
+      .description = "incomplete Cholesky factors of each rank's own diagonal block",
+      .needs_diagonal_block = true,
+      // Per row: starts, diagonal and pivots of block and triangles, the vectors of a solve. Per nonzero: the
+      // block, both triangles, and these once more in the form in which they are solved.
+      .memory = {.bytes_per_row = 11 * 8, .bytes_per_nonzero = 3 * 12},
+      .make = &make_block_jacobi};
 }
 
 }  // namespace cg2d

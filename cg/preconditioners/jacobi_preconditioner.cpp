@@ -57,7 +57,11 @@ std::unique_ptr<Preconditioner> make_jacobi(const PreconditionerInput& input) {
 }  // namespace
 
 PreconditionerRow jacobi_preconditioner() {
-  return {.name = "jacobi", .description = "the diagonal of A", .needs_diagonal = true, .make = &make_jacobi};
+  return {.name = "jacobi",
+          .description = "the diagonal of A",
+          .needs_diagonal = true,
+          .memory = {.bytes_per_row = 3 * 8},  // the diagonal, its inverse, the result
+          .make = &make_jacobi};
 }
 
 }  // namespace cg2d

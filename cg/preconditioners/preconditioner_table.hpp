@@ -27,6 +27,13 @@ struct PreconditionerInput {
   int thread_count = 1;
 };
 
+/// Memory of a preconditioner on each rank while it is made, at most, with the diagonal or diagonal block that it
+/// needs: for each row of the rank's piece, and for each nonzero in these rows.
+struct PieceMemory {
+  std::int64_t bytes_per_row = 0;
+  std::int64_t bytes_per_nonzero = 0;
+};
+
 /// One preconditioner, with the properties that callers need before they make one.
 struct PreconditionerRow {
   std::string_view name;
@@ -34,6 +41,7 @@ struct PreconditionerRow {
   bool needs_diagonal = false;
   bool needs_diagonal_block = false;
   int default_degree = 0;  ///< 0: it has no degree
+  PieceMemory memory{};
   /// Collective over the ranks of the matrix. Throws InputError, on every rank alike, where the input does
   /// not suffice.
   std::unique_ptr<Preconditioner> (*make)(const PreconditionerInput& input) = nullptr;

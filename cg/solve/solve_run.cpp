@@ -99,7 +99,10 @@ void SolveRun::perform(OutputFile* solution) {
   report_.binding = binding_->result();
   if (report_.grid_is_automatic && options_.open_grid.tries_grids) try_grids();
   const auto layout = make_layout(matrix_->facts(), configuration());
-  agree_on(group_, [&] { check_memory(*matrix_, configuration(), layout, granted_environment()); });
+  agree_on(group_, [&] {
+    check_memory(*matrix_, configuration(), layout, granted_environment(),
+                 find_preconditioner(options_.preconditioner)->memory);
+  });
   const auto product = distribute(layout);
   const auto communicator =
       make_communicator(*comm::find_transport(configuration().transport), group_, layout,

@@ -66,6 +66,17 @@ std::int64_t received_to_add(const comm::Schedule& schedule, const comm::GroupPi
   return count;
 }
 
+/// The rows of a piece are taken to be of mean length, and all of their nonzeros to lie in its columns, as those of
+/// a banded matrix do.
+std::int64_t piece_bytes(const MatrixFacts& matrix, const comm::BlockLayout& layout, int rank,
+                         const PieceMemory& memory) {
+  const auto row_count = static_cast<double>(layout.piece(layout.column_piece_of(rank)).size());
+  const double mean_length =
+      matrix.nonzero_count / static_cast<double>(std::max<std::int64_t>(layout.size(), 1));
+  return saturated(row_count * (static_cast<double>(memory.bytes_per_row) +
+                                mean_length * static_cast<double>(memory.bytes_per_nonzero)));
+}
+
 }  // namespace
 
 const kernels::KernelRow& planned_kernel(const Configuration& configuration) {
@@ -143,13 +154,16 @@ std::vector<comm::ProcessGrid> shortlist_by_rule(const MatrixFacts& matrix,
 }
 
 void check_memory(const MatrixSource& source, const Configuration& configuration,
-                  const comm::BlockLayout& layout, const Environment& environment) {
+                  const comm::BlockLayout& layout, const Environment& environment,
+                  const PieceMemory& beside) {
   for (std::size_t node = 0; node < environment.nodes.size(); ++node) {
     std::int64_t needed = 0;
     std::int64_t largest = 0;
     for (std::size_t rank = 0; rank < environment.ranks.size(); ++rank) {
       if (environment.ranks[rank].node != static_cast<int>(node)) continue;
-      const auto bytes = plan_memory(source, configuration, layout, static_cast<int>(rank)).total_bytes();
+      const auto number = static_cast<int>(rank);
+      const auto bytes = saturated_sum(plan_memory(source, configuration, layout, number).total_bytes(),
+                                       piece_bytes(source.facts(), layout, number, beside));
       needed = saturated_sum(needed, bytes);
       largest = std::max(largest, bytes);
     }
@@ -159,7 +173,7 @@ void check_memory(const MatrixSource& source, const Configuration& configuration
           ExitCode::memory,
           fmt::format(
               "not enough memory on {}: the run needs {} there ({}, up to {} each), {} are available; "
-              "take a smaller class or more nodes",
+              "take a smaller matrix or more nodes",
               info.name, format_bytes(needed), format_count(info.rank_count, "rank"), format_bytes(largest),
               format_bytes(info.available_bytes)));
     }

@@ -9,6 +9,7 @@
 #include "cg/machine/environment.hpp"
 #include "cg/matrix/matrix_facts.hpp"
 #include "cg/matrix/matrix_source.hpp"
+#include "cg/preconditioners/preconditioner_table.hpp"
 #include "cg/solver/configuration.hpp"
 #include "comm/block_layout.hpp"
 #include "comm/communicator.hpp"
@@ -54,9 +55,10 @@ std::vector<comm::ProcessGrid> shortlist_by_rule(const MatrixFacts& matrix,
                                                  const Configuration& configuration, int rank_count,
                                                  std::size_t most);
 
-/// Throws RunError (memory) with the two numbers when some node's ranks need more than the node has. Local:
-/// every rank comes to the same answer.
+/// Throws RunError (memory) with the two numbers when some node's ranks need more than the node has; `beside`: what
+/// they need beside the product and plain CG. Local: every rank comes to the same answer.
 void check_memory(const MatrixSource& source, const Configuration& configuration,
-                  const comm::BlockLayout& layout, const Environment& environment);
+                  const comm::BlockLayout& layout, const Environment& environment,
+                  const PieceMemory& beside = {});
 
 }  // namespace cg2d

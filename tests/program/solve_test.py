@@ -4,10 +4,11 @@ import gzip
 import json
 import math
 import pathlib
+import re
 import tempfile
 import unittest
 
-from program_runner import CANNOT_CREATE, NOT_FINITE, SUCCESS, USAGE, ProgramTest, factorizations, run_program
+from program_runner import CANNOT_CREATE, MEMORY, NOT_FINITE, SUCCESS, USAGE, ProgramTest, factorizations, run_program
 from schemas import validator_of
 
 BAD_DATA, NOT_POSITIVE_DEFINITE, NOT_CONVERGED = 65, 80, 81
@@ -339,6 +340,17 @@ class Refusals(SolveTest):
                 outcome = self.solve(1, matrix, *arguments)
                 self.assertEqual(outcome.exit_code, USAGE, outcome)
                 self.assertIn(f"cg2d: {message}", outcome.stderr)
+
+    def test_the_memory_check_counts_the_preconditioner(self):
+        # 400 rows, 1920 nonzeros: block-jacobi needs 88 bytes for each row and 36 for each nonzero, so 104 kB more.
+        matrix = self.file("A.mtx", matrix_text(400, poisson(20)))
+        needed = {}
+        for name in ("none", "block-jacobi"):
+            outcome = self.solve(1, matrix, "--preconditioner", name, "--memory-limit", "1kB")
+            self.assertEqual(outcome.exit_code, MEMORY, outcome)
+            number, unit = re.search(r"the run needs ([0-9.]+) (kB|MB) there", outcome.stderr).groups()
+            needed[name] = float(number) * {"kB": 1e3, "MB": 1e6}[unit]
+        self.assertAlmostEqual(needed["block-jacobi"] - needed["none"], 88 * 400 + 36 * 1920, delta=1e4)  # the sentence has three digits
 
     def test_a_solution_that_cannot_be_written_is_known_before_the_solve(self):
         matrix = self.file("A.mtx", matrix_text(4, poisson(2)))
