@@ -58,6 +58,7 @@ Json setup_json(const SystemOptions& options, const SolveReport& report) {
           {"read_s", matrix.read_s},
           {"distribute_s", matrix.distribute_s},
           {"conversion_s", matrix.conversion_s},
+          {"preconditioner_s", matrix.preconditioner_s},
           {"balance", balance_json(matrix.balance)},
           {options.cut == MatrixCut::nonzeros ? "balance_of_even_pieces" : "balance_by_nonzeros",
            balance_json(matrix.other_balance)},

@@ -31,9 +31,10 @@ struct MatrixResult {
   std::string name;
   std::int64_t order = 0;
   std::int64_t nonzero_count = 0;
-  double read_s = 0.0;        ///< from the first byte to rows that are checked
-  double distribute_s = 0.0;  ///< from the rows to blocks
-  double conversion_s = 0.0;  ///< from the blocks to kernels that are ready
+  double read_s = 0.0;            ///< from the first byte to rows that are checked
+  double distribute_s = 0.0;      ///< from the rows to blocks
+  double conversion_s = 0.0;      ///< from the blocks to kernels that are ready
+  double preconditioner_s = 0.0;  ///< to make it, from the blocks on
   BlockBalance balance;
   BlockBalance other_balance;  ///< of even pieces, or, where these are taken, of pieces by nonzeros
 };

@@ -231,9 +231,11 @@ std::unique_ptr<BlockProduct> SolveRun::distribute(const comm::BlockLayout& layo
   group_.barrier();
   const Stopwatch distribution;
   auto block = matrix_->take(layout, group_);
-  // Now, since a symmetric kernel drops half of the block.
-  if (preconditioner.needs_diagonal_block) diagonal_block_ = diagonal_block_of(block, layout, group_);
   result.distribute_s = group_.maximum(distribution.seconds());
+  // Now, since a symmetric kernel drops half of the block.
+  const Stopwatch diagonal_parts;
+  if (preconditioner.needs_diagonal_block) diagonal_block_ = diagonal_block_of(block, layout, group_);
+  result.preconditioner_s = group_.maximum(diagonal_parts.seconds());
   mine_.nonzero_count = block.nonzero_count();
   mine_.row_lengths = row_lengths(block, report_.kernel_choice.critical_vector_length);
   mine_.csr_bytes = block.byte_count();
@@ -269,6 +271,7 @@ void SolveRun::solve(comm::Communicator& communicator, BlockProduct& product, co
   PhaseTimer timer(true, communicator);
   BlockOperator matrix(communicator, product, timer, configuration().thread_count);
   DistributedVectors vectors(matrix, timer, configuration().thread_count);
+  const Stopwatch making;
   const auto preconditioner =
       find_preconditioner(options_.preconditioner)
           ->make({.matrix = matrix,
@@ -276,6 +279,8 @@ void SolveRun::solve(comm::Communicator& communicator, BlockProduct& product, co
                   .diagonal_block = &diagonal_block_,
                   .first_row = layout.piece(layout.column_piece_of(group_.rank())).begin,
                   .thread_count = configuration().thread_count});
+  diagonal_block_ = {};  // its factors are made
+  report_.matrix->preconditioner_s += group_.maximum(making.seconds());
   ConjugateGradient conjugate_gradient(matrix, *preconditioner, vectors, *find_cg_variant(options_.variant));
   const Tolerance tolerance({.relative = options_.relative_tolerance,
                              .absolute = options_.absolute_tolerance,

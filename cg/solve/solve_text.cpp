@@ -53,8 +53,10 @@ std::string matrix_lines(const SystemOptions& options, const MatrixResult& matri
                           cut_text(options), matrix.balance.largest, 100.0 * matrix.balance.imbalance(),
                           options.cut == MatrixCut::nonzeros ? "even" : "nonzeros",
                           100.0 * matrix.other_balance.imbalance()));
-  line("Set-up", fmt::format("{:.6f} s to read, {:.6f} s to distribute, {:.6f} s to convert", matrix.read_s,
-                             matrix.distribute_s, matrix.conversion_s));
+  line("Set-up",
+       fmt::format("{:.6f} s to read, {:.6f} s to distribute, {:.6f} s to convert, {:.6f} s for the "
+                   "preconditioner",
+                   matrix.read_s, matrix.distribute_s, matrix.conversion_s, matrix.preconditioner_s));
   return text;
 }
 
