@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
+#include <string_view>
 #include <vector>
 
 #include "cg/base/json_values.hpp"
@@ -28,7 +31,26 @@ struct RowMeans {
   }
 };
 
+std::string_view hidden_legend(const PhaseFigures& figures) {
+  return figures.configuration.overlaps
+             ? " hidden (mean clocks) = multiply while parts of the collection were under way: saved at "
+               "most\n"
+             : " hidden (mean clocks) = interior while the halo was under way: saved at most\n";
+}
+
+/// The phases of the benchmark, then the others of the figures.
+std::vector<Phase> reported_phases(const PhaseFigures& figures) {
+  std::vector<Phase> phases(benchmark_phases.begin(), benchmark_phases.end());
+  std::ranges::copy_if(figures.phases, std::back_inserter(phases),
+                       [](Phase phase) { return !phase_row(phase).is_of_benchmark; });
+  return phases;
+}
+
 }  // namespace
+
+bool PhaseFigures::hides() const {
+  return configuration.overlaps || std::ranges::find(phases, Phase::halo) != phases.end();
+}
 
 std::string phase_table_text(const PhaseFigures& figures) {
   const auto& repeat = figures.repeat;
@@ -42,8 +64,8 @@ std::string phase_table_text(const PhaseFigures& figures) {
       " Phases: reference clocks per CG step ({}, {:.3f} GHz), over the ranks\n"
       " {:<15} {:>7} {:>12} {:>12} {:>12} {:>9} {:>12}{} {:>9} {:>12}{}\n",
       cycle_counter_name(), figures.ranks.front().ticks_per_second / 1e9, "phase", "share", "minimum", "mean",
-      "maximum", "imbalance", "waiting", figures.configuration.overlaps ? "       hidden" : "", "messages",
-      "bytes", figures.prediction ? "    predicted" : "");
+      "maximum", "imbalance", "waiting", figures.hides() ? "       hidden" : "", "messages", "bytes",
+      figures.prediction ? "    predicted" : "");
   const auto mean = [&](auto count) {
     return static_cast<double>(count) / steps / static_cast<double>(rank_count);
   };
@@ -55,16 +77,16 @@ std::string phase_table_text(const PhaseFigures& figures) {
         " {:<15} {:>5.1f} % {:>12.0f} {:>12.0f} {:>12.0f} {:>7.1f} % {:>12.0f}{} {:>9.2f} {:>12.0f}{}\n",
         name, 100.0 * spread.mean * steps / region_mean, spread.minimum, spread.mean, spread.maximum,
         100.0 * spread.imbalance(), means.waited,
-        figures.configuration.overlaps ? fmt::format(" {:>12.0f}", means.hidden) : "", means.messages,
-        means.bytes,
+        figures.hides() ? fmt::format(" {:>12.0f}", means.hidden) : "", means.messages, means.bytes,
         figures.prediction
             ? fmt::format(" {:>12.0f}", means.predicted_s * figures.ranks.front().ticks_per_second / steps)
             : "");
   };
-  for (std::size_t index = 0; index < benchmark_phase_count; ++index) {
+  for (const auto phase : figures.phases) {
+    const auto index = index_of(phase);
     RowMeans means;
     if (figures.prediction) means.predicted_s = figures.prediction->phases[index];
-    const auto operation = operation_of(phase_at(index));
+    const auto operation = operation_of(phase);
     for (std::size_t rank = 0; rank < rank_count; ++rank) {
       const auto& times = repeat.ranks[rank];
       clocks[rank] = static_cast<double>(times.phases[index].clocks) / steps;
@@ -76,12 +98,11 @@ std::string phase_table_text(const PhaseFigures& figures) {
       means.messages += mean(sent.message_count);
       means.bytes += mean(sent.byte_count);
     }
-    row(phase_name(phase_at(index)), spread_of(clocks), means);
+    row(phase_name(phase), spread_of(clocks), means);
     all += means;
   }
   row("all phases", spread_of(sums), all);
-  if (figures.configuration.overlaps)
-    text += " hidden (mean clocks) = multiply while parts of the collection were under way: saved at most\n";
+  if (figures.hides()) text += hidden_legend(figures);
   text += fmt::format(
       " imbalance = maximum/mean - 1; waiting (mean clocks) is part of its phase; messages and bytes sent "
       "per rank (mean)\n"
@@ -97,22 +118,19 @@ Json phase_table_json(const PhaseFigures& figures) {
   for (std::size_t rank = 0; rank < repeat.ranks.size(); ++rank) {
     const auto& times = repeat.ranks[rank];
     Json phases = Json::object();
-    for (std::size_t index = 0; index < benchmark_phase_count; ++index) {
-      const auto& record = times.phases[index];
+    for (const auto phase : reported_phases(figures)) {
+      const auto& record = times.phases[index_of(phase)];
       comm::Traffic sent;
-      if (const auto operation = operation_of(phase_at(index)))
-        sent = times.sent[static_cast<std::size_t>(*operation)];
-      phases[std::string(phase_name(phase_at(index)))] = {
+      if (const auto operation = operation_of(phase)) sent = times.sent[static_cast<std::size_t>(*operation)];
+      phases[std::string(phase_name(phase))] = {
           {"clocks", record.clocks},
           {"seconds", static_cast<double>(record.clocks) / figures.ranks[rank].ticks_per_second},
           {"waited_clocks", record.waited_clocks},
           {"calls", record.calls},
           {"messages", sent.message_count},
           {"bytes", sent.byte_count}};
-    }
-    if (figures.configuration.overlaps) {
-      const auto hidden = times.phases[static_cast<std::size_t>(Phase::collection)].hidden_clocks;
-      phases[std::string(phase_name(Phase::collection))]["hidden_clocks"] = hidden;
+      if (phase == Phase::halo || (phase == Phase::collection && figures.configuration.overlaps))
+        phases[std::string(phase_name(phase))]["hidden_clocks"] = record.hidden_clocks;
     }
     ranks.push_back({{"rank", rank},
                      {"process_column", figures.configuration.grid.column_of(static_cast<int>(rank))},

@@ -6,6 +6,8 @@
 #include <span>
 #include <string>
 
+#include "cg/timing/phase.hpp"
+
 namespace cg2d {
 
 struct Configuration;
@@ -21,6 +23,11 @@ struct PhaseFigures {
   std::span<const RankResult> ranks;  ///< with the clocks' frequency and the costs of timing
   double step_count = 0.0;            ///< CG steps of the region
   const Prediction* prediction = nullptr;
+  std::span<const Phase> phases =
+      benchmark_phases;  ///< of a step; the JSON has those of the benchmark in any case
+
+  /// Whether communication is under way during other phases.
+  [[nodiscard]] bool hides() const;
 };
 /// The phases of the repetition that a run reports.
 PhaseFigures phases_of(const RunReport& report);

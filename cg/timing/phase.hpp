@@ -86,6 +86,13 @@ constexpr const std::array<PhaseRow, phase_count>& phase_table() { return phase_
 constexpr std::size_t index_of(Phase phase) { return static_cast<std::size_t>(phase); }
 constexpr const PhaseRow& phase_row(Phase phase) { return phase_table()[index_of(phase)]; }
 
+/// The phases of the benchmark, in the order of the table.
+inline constexpr auto benchmark_phases = [] {
+  std::array<Phase, benchmark_phase_count> phases{};
+  for (std::size_t index = 0; index < benchmark_phase_count; ++index) phases[index] = phase_rows[index].phase;
+  return phases;
+}();
+
 static_assert(
     [] {
       for (std::size_t index = 0; index < phase_count; ++index) {
