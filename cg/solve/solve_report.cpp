@@ -30,6 +30,14 @@ BlockBalance balance_of(std::span<const std::int64_t> nonzeros) {
           .mean = static_cast<double>(sum) / static_cast<double>(nonzeros.size())};
 }
 
+std::string reason_of(const Solution& solution) {
+  constexpr SolveTerms option_names{.step = "iteration",
+                                    .step_limit = "--max-iterations",
+                                    .tolerance = "--rtol or --atol",
+                                    .preconditioner = "--preconditioner"};
+  return solution.is_solved() ? std::string() : sentence_of(solution.result, option_names);
+}
+
 std::string cut_text(const SystemOptions& options) {
   if (options.cut == MatrixCut::random) return fmt::format("random:{}", options.permutation_seed);
   return options.cut == MatrixCut::even ? "even" : "nonzeros";

@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "cg/library/solution.hpp"
 #include "cg/run/run_report.hpp"
-#include "cg/solve/solution.hpp"
 #include "cg/solve/solve_options.hpp"
 
 namespace cg2d {
@@ -70,6 +70,8 @@ struct SolveFormat {
 std::span<const SolveFormat> solve_format_table();
 const SolveFormat& solve_format(std::string_view name);
 
+/// One line that says what happened and which option would help; empty where there is a solution.
+std::string reason_of(const Solution& solution);
 /// "nonzeros", "even" or "random:7".
 std::string cut_text(const SystemOptions& options);
 /// As the command line takes it.

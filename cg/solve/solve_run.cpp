@@ -337,7 +337,7 @@ void SolveRun::solve(comm::Communicator& communicator, BlockProduct& product, co
                               .predicted_steps = spectrum.predicted_steps(target_norm / b_norm),
                               .preconditioner_remark = preconditioner->remark()};
   report_.code = exit_code_of(result.end);
-  report_.reason = report_.solution->reason();
+  report_.reason = reason_of(*report_.solution);
   if (options_.solution_path.empty()) return;
   write_vector(x, {.layout = layout, .permutation = matrix_->permutation()},
                fmt::format("x of A x = b, A {}, {}, residual {:.3e}", report_.matrix->name,

@@ -18,7 +18,7 @@ std::string solution_lines(const SystemOptions& options, const Solution& solutio
     text += fmt::format(" {:<15} = {}\n", label, value);
   };
   const auto& result = solution.result;
-  const auto reason = solution.reason();
+  const auto reason = reason_of(solution);
   line("Ended", std::string(reason.empty() ? name_of(result.end) : std::string_view(reason)));
   line("Iterations",
        fmt::format("{}{}", result.step_count,

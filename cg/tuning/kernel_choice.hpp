@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "cg/library/built_in_choice.hpp"
 #include "cg/machine/environment.hpp"
 #include "cg/matrix/matrix_facts.hpp"
 #include "cg/solver/configuration.hpp"
@@ -63,10 +64,5 @@ struct KernelChoiceConfig {
 /// built_in_kernel(). Local.
 ChosenKernel choose_kernel(const MatrixFacts& matrix, const Configuration& configuration,
                            const KernelChoiceConfig& config);
-
-/// The meaning of "auto" without a profile: symmetric storage where a rank has 0.8 million nonzeros or more
-/// and a core of its own, else the default kernel on whole blocks.
-const kernels::KernelRow& built_in_kernel(const MatrixFacts& matrix, const comm::ProcessGrid& grid,
-                                          bool ranks_oversubscribed);
 
 }  // namespace cg2d

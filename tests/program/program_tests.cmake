@@ -99,12 +99,13 @@ endif()
 # The sanitizers are not installed with the library, and a consumer would not link without them.
 if(NOT CG2D_SANITIZE)
   cg2d_add_program_test(install_consumer_test ALONE SCRIPT install/install_consumer_test.py TIMEOUT 400)
+  cg2d_add_program_test(library_examples_test ALONE SCRIPT install/library_examples_test.py TIMEOUT 400)
   set(consumer_options
       "-G${CMAKE_GENERATOR}" "-DCMAKE_MAKE_PROGRAM=${CMAKE_MAKE_PROGRAM}" "-DCMAKE_CXX_COMPILER=${CMAKE_CXX_COMPILER}"
       "-DMPI_CXX_COMPILER=${MPI_CXX_COMPILER}" "-DCMAKE_BUILD_TYPE=Release")
   string(REPLACE ";" "\\;" consumer_options "${consumer_options}")
   set_property(
-    TEST install_consumer_test
+    TEST install_consumer_test library_examples_test
     APPEND
     PROPERTY ENVIRONMENT CG2D_CMAKE=${CMAKE_COMMAND} CG2D_BUILD_TREE=${PROJECT_BINARY_DIR}
              "CG2D_CONSUMER_OPTIONS=${consumer_options}")
