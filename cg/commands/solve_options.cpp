@@ -9,8 +9,11 @@
 #include <cmath>
 #include <limits>
 
+#include "cg/base/values.hpp"
 #include "cg/commands/shared_options.hpp"
 #include "cg/commands/subcommand.hpp"
+#include "cg/matrix/matrix_source.hpp"
+#include "cg/operators/matrix_free.hpp"
 #include "cg/solve/solve_command.hpp"
 #include "cg/solve/solve_report.hpp"
 
@@ -28,6 +31,7 @@ struct SolveArguments {
   std::string grid = "auto";
   AxisValues axes;
   std::string bind = "auto";
+  std::string domain;
 };
 
 void add_system_options(CLI::App& parser, SolveArguments& arguments) {
@@ -36,8 +40,13 @@ void add_system_options(CLI::App& parser, SolveArguments& arguments) {
   parser
       .add_option("FILE", options.matrix_path,
                   "matrix: Matrix Market (plain, or compressed by gzip or zstd), or a file of cg2d convert")
-      ->required()
       ->check(file_name());
+  parser.add_option("--operator", options.operator_text,
+                    fmt::format("instead of FILE: {}; applied without a matrix", known_operators()));
+  parser.add_flag("--assembled", options.assembles,
+                  "assemble the matrix of --operator: of a Laplacian, or of npb:CLASS");
+  parser.add_option("--domain", arguments.domain,
+                    "cut of a Laplacian without a matrix: parts along each dimension, as PXxPYxPZ");
   parser.add_option("--rhs", arguments.right_hand_side, "right-hand side: ones, random:SEED or a file")
       ->check(file_name());
   parser.add_option("--x0", arguments.first_guess, "first guess: zeros, ones, random:SEED or a file")
@@ -116,8 +125,44 @@ double tolerance_from(const std::string& option, const std::optional<double>& va
   return value.value_or(usual);
 }
 
+void require_one_matrix(const SystemOptions& options) {
+  if (options.matrix_path.empty() == options.operator_text.empty())
+    throw InputError("cg2d solve takes a matrix: FILE, or --operator, and not both");
+  if (options.operator_text.empty() && options.assembles)
+    throw InputError("--assembled: only with --operator");
+  if (options.operator_text.empty()) return;
+  const auto& text = options.operator_text;
+  try {
+    if (options.assembles) {
+      static_cast<void>(source_from(text));
+    } else {
+      static_cast<void>(matrix_free_row_of(text).size_of(text));
+    }
+  } catch (const InputError& error) {
+    throw InputError(fmt::format("--operator {}", error.what()));
+  }
+}
+
+comm::DomainGrid domain_from(const SystemOptions& options, const std::string& text) {
+  if (!options.is_matrix_free()) throw InputError("--domain: only with --operator, and without --assembled");
+  comm::DomainGrid grid;
+  std::string_view rest = text;
+  for (std::size_t dimension = 0; dimension < comm::dimension_count; ++dimension) {
+    const auto end = rest.find('x');
+    const bool is_last = dimension + 1 == comm::dimension_count;
+    const auto parts = number_from<int>(rest.substr(0, end));
+    if (!parts || *parts < 1 || is_last != (end == std::string_view::npos))
+      throw InputError(fmt::format("--domain {}: must be three positive numbers, as in 1x2x4", text));
+    grid.parts[dimension] = *parts;
+    if (!is_last) rest.remove_prefix(end + 1);
+  }
+  return grid;
+}
+
 SystemOptions system_options_from(const SolveArguments& arguments) {
   SystemOptions options = arguments.options;
+  require_one_matrix(options);
+  if (!arguments.domain.empty()) options.domain_grid = domain_from(options, arguments.domain);
   options.right_hand_side = vector_option_from("--rhs", arguments.right_hand_side);
   options.first_guess = vector_option_from("--x0", arguments.first_guess);
   options.relative_tolerance =

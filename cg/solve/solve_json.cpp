@@ -26,7 +26,8 @@ Json environment_of(const SolveReport& report) {
 }
 
 Json system_json(const SystemOptions& options) {
-  return {{"matrix", options.matrix_path},
+  return {{"matrix", options.matrix_text()},
+          {"is_assembled", !options.is_matrix_free()},
           {"right_hand_side", vector_text(options.right_hand_side)},
           {"first_guess", vector_text(options.first_guess)},
           {"relative_tolerance", options.relative_tolerance},
@@ -52,17 +53,19 @@ Json setup_json(const SystemOptions& options, const SolveReport& report) {
                      {"block_bytes", figures.block_bytes},
                      {"peak_bytes", figures.peak_bytes}});
   }
-  return {{"name", matrix.name},
-          {"n", matrix.order},
-          {"nonzero_count", matrix.nonzero_count},
-          {"read_s", matrix.read_s},
-          {"distribute_s", matrix.distribute_s},
-          {"conversion_s", matrix.conversion_s},
-          {"preconditioner_s", matrix.preconditioner_s},
-          {"balance", balance_json(matrix.balance)},
-          {options.cut == MatrixCut::nonzeros ? "balance_of_even_pieces" : "balance_by_nonzeros",
-           balance_json(matrix.other_balance)},
-          {"ranks", std::move(ranks)}};
+  Json json{{"name", matrix.name},
+            {"n", matrix.order},
+            {"nonzero_count", matrix.nonzero_count},
+            {"read_s", matrix.read_s},
+            {"distribute_s", matrix.distribute_s},
+            {"conversion_s", matrix.conversion_s},
+            {"preconditioner_s", matrix.preconditioner_s},
+            {"ranks", std::move(ranks)}};
+  if (report.matrix_free) return json;
+  json["balance"] = balance_json(matrix.balance);
+  json[options.cut == MatrixCut::nonzeros ? "balance_of_even_pieces" : "balance_by_nonzeros"] =
+      balance_json(matrix.other_balance);
+  return json;
 }
 
 Json configuration_json(const SolveReport& report) {
@@ -76,6 +79,7 @@ Json configuration_json(const SolveReport& report) {
   put_axes(json, report.configuration, AxesIn::a_report);
   json["symmetric_storage"] = report.is_symmetric;
   json["instruction_set"] = report.instruction_set;
+  if (report.matrix_free) json["matrix_free_cut"] = report.matrix_free->cut;
   if (report.grid_trial) {
     Json tried = Json::array();
     for (const auto& one : report.grid_trial->tried)
@@ -118,25 +122,19 @@ Json result_json(const SolveReport& report) {
 
 std::string write_json(const SystemOptions& options, const SolveReport& report) {
   const bool has_phases = report.solution && report.solution->result.step_count > 0;
-  const Json json{
-      {"schema_version", solve_schema_version},
-      {"program", program_json()},
-      {"status", status_name(report.code)},
-      {"reason", report.reason},
-      {"exit_code", static_cast<int>(report.code)},
-      {"warnings", report.warnings},
-      {"system", system_json(options)},
-      {"provenance", report.provenance ? provenance_json(*report.provenance) : Json(nullptr)},
-      {"environment", environment_of(report)},
-      {"configuration", report.is_resolved ? configuration_json(report) : Json(nullptr)},
-      {"setup", report.ranks.empty() ? Json(nullptr) : setup_json(options, report)},
-      {"result", report.solution ? result_json(report) : Json(nullptr)},
-      {"phases",
-       has_phases ? phase_table_json({.configuration = report.configuration,
-                                      .repeat = report.repeat,
-                                      .ranks = report.ranks,
-                                      .step_count = static_cast<double>(report.solution->result.step_count)})
-                  : Json(nullptr)}};
+  const Json json{{"schema_version", solve_schema_version},
+                  {"program", program_json()},
+                  {"status", status_name(report.code)},
+                  {"reason", report.reason},
+                  {"exit_code", static_cast<int>(report.code)},
+                  {"warnings", report.warnings},
+                  {"system", system_json(options)},
+                  {"provenance", report.provenance ? provenance_json(*report.provenance) : Json(nullptr)},
+                  {"environment", environment_of(report)},
+                  {"configuration", report.is_resolved ? configuration_json(report) : Json(nullptr)},
+                  {"setup", report.ranks.empty() ? Json(nullptr) : setup_json(options, report)},
+                  {"result", report.solution ? result_json(report) : Json(nullptr)},
+                  {"phases", has_phases ? phase_table_json(phase_figures(report)) : Json(nullptr)}};
   return json_text(json, 2) + "\n";
 }
 

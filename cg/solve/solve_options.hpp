@@ -12,6 +12,7 @@
 #include "cg/solver/cg_recurrence.hpp"
 #include "cg/solver/configuration.hpp"
 #include "cg/tuning/kernel_choice.hpp"
+#include "comm/domain_layout.hpp"
 #include "kernels/spmv.hpp"
 
 namespace cg2d {
@@ -30,7 +31,10 @@ struct VectorOption {
 VectorOption vector_option_from(const std::string& option, const std::string& text);
 
 struct SystemOptions {
-  std::string matrix_path;
+  std::string matrix_path;                        ///< empty with operator_text
+  std::string operator_text;                      ///< "laplace3d:64x64x64", "npb-factored:S"
+  bool assembles = false;                         ///< the matrix of operator_text
+  std::optional<comm::DomainGrid> domain_grid{};  ///< of stencils without a matrix; empty: the best
   MatrixCut cut = MatrixCut::nonzeros;
   std::uint64_t permutation_seed = 0;  ///< with MatrixCut::random
   VectorOption right_hand_side{.kind = VectorOption::Kind::ones};
@@ -54,6 +58,11 @@ struct SystemOptions {
   bool names_hosts = false;
   bool progress = false;  ///< asked for; a terminal gets it anyway
 
+  /// The file or the operator, as it was given.
+  [[nodiscard]] const std::string& matrix_text() const {
+    return operator_text.empty() ? matrix_path : operator_text;
+  }
+  [[nodiscard]] bool is_matrix_free() const { return !operator_text.empty() && !assembles; }
   [[nodiscard]] bool leaves_grid_open() const { return !configuration.has_grid() && !open_grid.columns; }
 };
 

@@ -35,6 +35,15 @@ std::string cut_text(const SystemOptions& options) {
   return options.cut == MatrixCut::even ? "even" : "nonzeros";
 }
 
+PhaseFigures phase_figures(const SolveReport& report) {
+  PhaseFigures figures{.configuration = report.configuration,
+                       .repeat = report.repeat,
+                       .ranks = report.ranks,
+                       .step_count = static_cast<double>(report.solution->result.step_count)};
+  if (report.matrix_free) figures.phases = report.matrix_free->phases;
+  return figures;
+}
+
 std::string vector_text(const VectorOption& option) {
   switch (option.kind) {
     case VectorOption::Kind::zeros:

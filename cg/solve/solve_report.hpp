@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cg/report/phase_table.hpp"
 #include "cg/run/run_report.hpp"
 #include "cg/solve/solution.hpp"
 #include "cg/solve/solve_options.hpp"
@@ -39,6 +40,12 @@ struct MatrixResult {
   BlockBalance other_balance;  ///< of even pieces, or, where these are taken, of pieces by nonzeros
 };
 
+/// A solve without an assembled matrix.
+struct MatrixFreeResult {
+  std::string cut;              ///< "domain 1x2x2", "grid 2x3"
+  std::vector<Phase> phases{};  ///< of an iteration
+};
+
 struct SolveReport {
   ExitCode code = ExitCode::success;
   std::string reason;  ///< one line, empty on success
@@ -55,7 +62,8 @@ struct SolveReport {
   std::optional<Provenance> provenance;  ///< on rank 0
   comm::WaitMode wait_mode = comm::WaitMode::spin;
   std::optional<BindingResult> binding;
-  std::optional<MatrixResult> matrix;  ///< once it is read
+  std::optional<MatrixResult> matrix;           ///< once it is read or made
+  std::optional<MatrixFreeResult> matrix_free;  ///< unless there is a matrix
   std::optional<Solution> solution;
   RepeatReport repeat;  ///< times and phases of the solve
   std::vector<RankResult> ranks;
@@ -72,6 +80,8 @@ const SolveFormat& solve_format(std::string_view name);
 
 /// "nonzeros", "even" or "random:7".
 std::string cut_text(const SystemOptions& options);
+/// The phases of the table: those of the benchmark, unless there is no matrix.
+PhaseFigures phase_figures(const SolveReport& report);
 /// As the command line takes it.
 std::string vector_text(const VectorOption& option);
 

@@ -3,69 +3,20 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <cmath>
 #include <utility>
 
 #include "cg/base/agreement.hpp"
 #include "cg/base/sample.hpp"
+#include "cg/files/generated_matrix.hpp"
 #include "cg/files/matrix_file.hpp"
-#include "cg/files/vector_file.hpp"
+#include "cg/matrix/matrix_source.hpp"
 #include "cg/preconditioners/diagonal_block.hpp"
 #include "cg/preconditioners/preconditioner_table.hpp"
 #include "cg/solver/communicator_setup.hpp"
-#include "cg/solver/solve.hpp"
 #include "cg/timing/cycle_counter.hpp"
 #include "cg/tuning/run_plan.hpp"
 
 namespace cg2d {
-namespace {
-
-/// A line on stderr for every iteration.
-class Monitor final : public StepObserver {
- public:
-  explicit Monitor(bool speaks) : speaks_(speaks) {}
-  bool after_step(const CgState& state) override {
-    if (speaks_) say_on_stderr(fmt::format("iteration {}: residual {:.6e}", ++count_, state.residual_norm()));
-    return false;
-  }
-
- private:
-  bool speaks_;
-  int count_ = 0;
-};
-
-/// Says about once a second how far a solve is, and how long it may take at the mean rate so far.
-class SolveProgress final : public StepObserver {
- public:
-  SolveProgress(const Progress& progress, double target_norm)
-      : progress_(progress), target_norm_(target_norm) {}
-  bool after_step(const CgState& state) override {
-    ++count_;
-    if (first_norm_ == 0.0) first_norm_ = state.first_residual_norm();
-    constexpr double interval_s = 1.0;
-    if (stopwatch_.seconds() < said_s_ + interval_s) return false;
-    said_s_ = stopwatch_.seconds();
-    const double done = std::log(state.residual_norm() / first_norm_) / std::log(target_norm_ / first_norm_);
-    const auto rest = done > 0.0 && done < 1.0
-                          ? fmt::format(", about {:.0f} s left", said_s_ * (1.0 / done - 1.0))
-                          : std::string();
-    progress_.say(fmt::format("iteration {}: residual {:.3e}, target {:.3e}{}", count_, state.residual_norm(),
-                              target_norm_, rest));
-    return false;
-  }
-
- private:
-  const Progress& progress_;
-  double target_norm_;
-  double first_norm_ = 0.0;
-  double said_s_ = 0.0;
-  int count_ = 0;
-  Stopwatch stopwatch_;
-};
-
-}  // namespace
-
 void SolveRun::note_failure(const RunError& error) {
   report_.code = error.code();
   report_.reason = error.what();
@@ -91,6 +42,8 @@ void SolveRun::prepare() {
 }
 
 void SolveRun::perform(OutputFile* solution) {
+  group_.waiter().set_tick_source(&read_cycle_counter);
+  if (options_.is_matrix_free()) return solve_matrix_free(solution);
   read();
   cut();
   choose_grid();
@@ -110,12 +63,18 @@ void SolveRun::perform(OutputFile* solution) {
   report_.is_resolved = true;
   report_.is_symmetric = product->is_symmetric();
   report_.instruction_set = product->instruction_set();
-  group_.waiter().set_tick_source(&read_cycle_counter);
-  solve(*communicator, *product, layout, solution);
+  PhaseTimer timer(true, *communicator);
+  BlockOperator matrix(*communicator, *product, timer, configuration().thread_count);
+  solve({.matrix = matrix,
+         .timer = timer,
+         .place = place_of(layout, matrix_->permutation(), group_.rank()),
+         .sent = [&](comm::Operation operation) { return communicator->sent(operation); },
+         .first_row = layout.piece(layout.column_piece_of(group_.rank())).begin},
+        solution);
 }
 
 void SolveRun::read() {
-  progress_.say(fmt::format("reading {}", options_.matrix_path));
+  progress_.say(fmt::format("{} {}", options_.assembles ? "generating" : "reading", options_.matrix_text()));
   group_.barrier();
   const Stopwatch stopwatch;
   double said_s = 0.0;
@@ -127,7 +86,12 @@ void SolveRun::read() {
   };
   std::optional<std::uint64_t> seed;
   if (options_.cut == MatrixCut::random) seed = options_.permutation_seed;
-  matrix_ = open_matrix({.path = options_.matrix_path, .permutation_seed = seed, .progress = say}, group_);
+  matrix_ =
+      options_.assembles
+          ? generate_matrix({.text = options_.operator_text, .permutation_seed = seed}, group_)
+          : open_matrix({.path = options_.matrix_path, .permutation_seed = seed, .progress = say}, group_);
+  if (options_.assembles && source_row_of(options_.operator_text).is_negative_definite)
+    report_.warnings.emplace_back("this is no result of the benchmark: -A x = b is solved to a tolerance");
   matrix_->require_symmetric(group_);
   matrix_->require_positive_diagonal(group_);
   auto& result = report_.matrix.emplace();
@@ -145,19 +109,20 @@ void SolveRun::cut() {
     matrix_->set_piece_starts(matrix_->balanced_piece_starts(group_.size(), group_));
 }
 
-void SolveRun::choose_grid() {
-  auto grid = configuration().grid;
-  if (options_.open_grid.columns) {
-    const int columns = *options_.open_grid.columns;
-    if (columns < 1 || group_.size() % columns != 0) {
-      throw InputError(fmt::format("--px {}: does not divide the {}; valid grids (PXxPY): {}", columns,
-                                   format_count(group_.size(), "rank"), valid_grids(group_.size())));
-    }
-    grid = {.columns = columns, .rows = group_.size() / columns};
-  } else if (!configuration().has_grid()) {
-    grid = cg2d::choose_grid(matrix_->facts(), configuration(), group_.size());
+std::optional<comm::ProcessGrid> SolveRun::named_grid() const {
+  if (!options_.open_grid.columns)
+    return configuration().has_grid() ? std::optional(configuration().grid) : std::nullopt;
+  const int columns = *options_.open_grid.columns;
+  if (columns < 1 || group_.size() % columns != 0) {
+    throw InputError(fmt::format("--px {}: does not divide the {}; valid grids (PXxPY): {}", columns,
+                                 format_count(group_.size(), "rank"), valid_grids(group_.size())));
   }
-  take_grid(grid);
+  return comm::ProcessGrid{.columns = columns, .rows = group_.size() / columns};
+}
+
+void SolveRun::choose_grid() {
+  const auto grid = named_grid();
+  take_grid(grid ? *grid : cg2d::choose_grid(matrix_->facts(), configuration(), group_.size()));
 }
 
 void SolveRun::take_grid(const comm::ProcessGrid& grid) {
@@ -251,98 +216,6 @@ std::unique_ptr<BlockProduct> SolveRun::distribute(const comm::BlockLayout& layo
   result.conversion_s = group_.maximum(conversion_s);
   mine_.block_bytes = product->matrix_byte_count();
   return product;
-}
-
-HugePageVector SolveRun::make_vector(const VectorOption& option, const comm::BlockLayout& layout) {
-  const VectorPlace place{.layout = layout, .permutation = matrix_->permutation()};
-  const auto size = static_cast<std::size_t>(layout.piece(layout.column_piece_of(group_.rank())).size());
-  if (option.kind == VectorOption::Kind::file) return read_vector(option.path, place, group_);
-  if (option.kind == VectorOption::Kind::random) return random_vector(option.seed, place, group_.rank());
-  HugePageVector vector(size);
-  if (option.kind == VectorOption::Kind::ones) std::ranges::fill(vector, 1.0);
-  return vector;
-}
-
-void SolveRun::solve(comm::Communicator& communicator, BlockProduct& product, const comm::BlockLayout& layout,
-                     OutputFile* solution_file) {
-  const auto b = make_vector(options_.right_hand_side, layout);
-  auto x = make_vector(options_.first_guess, layout);
-  const CycleCalibration calibration;
-  PhaseTimer timer(true, communicator);
-  BlockOperator matrix(communicator, product, timer, configuration().thread_count);
-  DistributedVectors vectors(matrix, timer, configuration().thread_count);
-  const Stopwatch making;
-  const auto preconditioner =
-      find_preconditioner(options_.preconditioner)
-          ->make({.matrix = matrix,
-                  .diagonal = diagonal_,
-                  .diagonal_block = &diagonal_block_,
-                  .first_row = layout.piece(layout.column_piece_of(group_.rank())).begin,
-                  .thread_count = configuration().thread_count});
-  diagonal_block_ = {};  // its factors are made
-  report_.matrix->preconditioner_s += group_.maximum(making.seconds());
-  ConjugateGradient conjugate_gradient(matrix, *preconditioner, vectors, *find_cg_variant(options_.variant));
-  const Tolerance tolerance({.relative = options_.relative_tolerance,
-                             .absolute = options_.absolute_tolerance,
-                             .most_steps = options_.most_iterations});
-  const double b_norm = std::sqrt(vectors.dot(b, b));
-  const double target_norm = tolerance.residual_norm_for(b_norm);
-  ResidualHistory history(options_.most_iterations);
-  LanczosEstimates estimates(options_.most_iterations);
-  conjugate_gradient.add(history);
-  conjugate_gradient.add(estimates);
-  SolveProgress says_progress(progress_, target_norm);
-  Monitor monitor(group_.rank() == 0);
-  conjugate_gradient.add(says_progress);
-  if (options_.monitors) conjugate_gradient.add(monitor);
-
-  RankTimes times;
-  timer.reset();
-  group_.barrier();
-  std::array<comm::Traffic, comm::operation_count> sent_before{};
-  for (std::size_t k = 0; k < sent_before.size(); ++k)
-    sent_before[k] = communicator.sent(static_cast<comm::Operation>(k));
-  const auto waits_before = group_.waiter().wait_count();
-  const auto dot_work_before = vectors.dot_work();
-  const auto update_work_before = vectors.update_work();
-  const Stopwatch stopwatch;
-  const auto begin_clocks = read_cycle_counter();
-  const auto result = cg2d::solve(
-      conjugate_gradient,
-      {.b = b, .x = x, .starts_from_x = options_.first_guess.kind != VectorOption::Kind::zeros}, tolerance);
-  times.region_clocks = read_cycle_counter() - begin_clocks;
-  times.region_s = stopwatch.seconds();
-  times.phases = timer.records();
-  times.wait_count = group_.waiter().wait_count() - waits_before;
-  times.dot_work = vectors.dot_work() - dot_work_before;
-  times.update_work = vectors.update_work() - update_work_before;
-  for (std::size_t k = 0; k < sent_before.size(); ++k) {
-    const auto& sent = communicator.sent(static_cast<comm::Operation>(k));
-    times.sent[k] = {.message_count = sent.message_count - sent_before[k].message_count,
-                     .byte_count = sent.byte_count - sent_before[k].byte_count};
-  }
-  report_.repeat.time_s = group_.maximum(times.region_s);
-  report_.repeat.ranks = group_.gather_one(times);
-  mine_.clocks_per_scope = timer.measure_clocks_per_scope();
-  mine_.ticks_per_second = calibration.ticks_per_second();
-  mine_.peak_bytes = peak_resident_bytes();
-  mine_.resident_bytes = resident_bytes();
-  mine_.huge_page_bytes = huge_page_bytes();
-  report_.ranks = group_.gather_one(mine_);
-  const auto spectrum = estimates.estimate();
-  report_.solution = Solution{.result = result,
-                              .target_norm = target_norm,
-                              .history = history.norms(),
-                              .spectrum = spectrum,
-                              .predicted_steps = spectrum.predicted_steps(target_norm / b_norm),
-                              .preconditioner_remark = preconditioner->remark()};
-  report_.code = exit_code_of(result.end);
-  report_.reason = report_.solution->reason();
-  if (options_.solution_path.empty()) return;
-  write_vector(x, {.layout = layout, .permutation = matrix_->permutation()},
-               fmt::format("x of A x = b, A {}, {}, residual {:.3e}", report_.matrix->name,
-                           name_of(result.end), result.true_residual_norm),
-               group_, solution_file);
 }
 
 }  // namespace cg2d

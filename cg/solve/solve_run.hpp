@@ -2,13 +2,16 @@
 
 // One solve of a user's system, from options to a complete report.
 
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
-#include <vector>
 
 #include "cg/base/process_memory.hpp"
 #include "cg/base/progress.hpp"
 #include "cg/files/system_matrix.hpp"
+#include "cg/files/vector_file.hpp"
+#include "cg/operators/matrix_free.hpp"
 #include "cg/solve/solve_options.hpp"
 #include "cg/solve/solve_report.hpp"
 #include "cg/solver/block_operator.hpp"
@@ -18,6 +21,15 @@
 namespace cg2d {
 
 class OutputFile;
+
+/// A system that is ready to be solved, however its product is made. Holds references.
+struct ReadySystem {
+  LinearOperator& matrix;
+  PhaseTimer& timer;
+  VectorPlace place;
+  std::function<comm::Traffic(comm::Operation)> sent;  ///< by this rank so far
+  std::int64_t first_row = 0;                          ///< the number of this rank's first element
+};
 
 /// Collective in every operation but the accessors; each throws RunError (on every rank alike), MpiError,
 /// std::bad_alloc, and leaves the report as far as it got. Holds references: options, group and progress must
@@ -42,6 +54,7 @@ class SolveRun {
   [[nodiscard]] const Configuration& configuration() const { return report_.configuration; }
   void read();
   void cut();
+  [[nodiscard]] std::optional<comm::ProcessGrid> named_grid() const;
   void choose_grid();
   void try_grids();
   void take_grid(const comm::ProcessGrid& grid);
@@ -49,9 +62,15 @@ class SolveRun {
   void check_choices() const;
   [[nodiscard]] Environment granted_environment() const;
   std::unique_ptr<BlockProduct> distribute(const comm::BlockLayout& layout);
-  [[nodiscard]] HugePageVector make_vector(const VectorOption& option, const comm::BlockLayout& layout);
-  void solve(comm::Communicator& communicator, BlockProduct& product, const comm::BlockLayout& layout,
-             OutputFile* solution);
+  void solve_matrix_free(OutputFile* solution);
+  void note_matrix_free(MatrixFreeSystem& system);
+  void check_matrix_free(const MatrixFreeRow& row) const;
+  void check_matrix_free_memory(const MatrixFreeSize& size) const;
+
+  [[nodiscard]] HugePageVector make_vector(const VectorOption& option, const VectorPlace& place);
+  [[nodiscard]] std::unique_ptr<Preconditioner> make_preconditioner(const ReadySystem& system);
+  void solve(const ReadySystem& system, OutputFile* solution);
+  void take_times(const RankTimes& times, double clocks_per_scope, double ticks_per_second);
 
   const SystemOptions& options_;
   comm::RankGroup& group_;

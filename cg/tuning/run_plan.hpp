@@ -3,6 +3,7 @@
 // Resources of a run (blocks, memory, messages), computed before anything large is allocated.
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "cg/base/values.hpp"
@@ -55,8 +56,11 @@ std::vector<comm::ProcessGrid> shortlist_by_rule(const MatrixFacts& matrix,
                                                  const Configuration& configuration, int rank_count,
                                                  std::size_t most);
 
-/// Throws RunError (memory) with the two numbers when some node's ranks need more than the node has; `beside`: what
-/// they need beside the product and plain CG. Local: every rank comes to the same answer.
+/// Throws RunError (memory) with the two numbers when some node's ranks need more than the node has. Local: every
+/// rank comes to the same answer.
+void check_memory(const Environment& environment, const std::function<std::int64_t(int rank)>& bytes_of_rank);
+/// The same for a matrix and plain CG; `beside`: what
+/// the ranks need beside these.
 void check_memory(const MatrixSource& source, const Configuration& configuration,
                   const comm::BlockLayout& layout, const Environment& environment,
                   const PieceMemory& beside = {});
