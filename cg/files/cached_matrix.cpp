@@ -276,7 +276,7 @@ CachedMatrix::CachedMatrix(const std::string& path, std::string name, comm::Rank
 }
 
 SourcePlan CachedMatrix::plan(const comm::BlockLayout& /*layout*/) const {
-  return {.working_bytes = 2 * 12 * window_entries, .strip_count = 1};
+  return {.working_bytes = std::int64_t{2} * 12 * window_entries, .strip_count = 1};
 }
 
 SourcedBlock CachedMatrix::build(const comm::BlockLayout& layout, comm::RankGroup& group,
