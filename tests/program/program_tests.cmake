@@ -86,6 +86,12 @@ cg2d_add_program_test(hostile_surroundings_test SCRIPT program/hostile_surroundi
 cg2d_add_program_test(fuzz_test SCRIPT program/fuzz_test.py LABELS thorough TIMEOUT 600)
 cg2d_add_program_test(kill_test ALONE SCRIPT program/kill_test.py LABELS thorough TIMEOUT 600)
 
+cg2d_add_program_test(
+  solve_refused_test
+  SCRIPT program/solve_refused_test.py
+  LABELS thorough
+  TIMEOUT 900)
+
 if(CG2D_BUILD_BENCH)
   cg2d_add_program_test(bench_figures_test SCRIPT scripts/bench_figures_test.py LABELS thorough TIMEOUT 300)
   set_property(
