@@ -60,6 +60,7 @@ InstructionSet fastest_loop(KernelMaker make, const std::vector<InstructionSet>&
                             InstructionSet expected) {
   if (sets.size() == 1) return sets.front();
   std::vector<Candidate> candidates;
+  candidates.reserve(sets.size());
   for (const auto set : sets)
     candidates.push_back({.set = set, .kernel = make(small_block(), {.instruction_set = set})});
   const std::vector<double> p(small_columns, 1.0);
