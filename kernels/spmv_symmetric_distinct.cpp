@@ -15,7 +15,6 @@ namespace symmetric_distinct {
 using symmetric_sell::add_window;
 using symmetric_sell::Chunk;
 using symmetric_sell::ColumnPair;
-using symmetric_sell::default_prefetch_distance;
 using symmetric_sell::Kernel;
 using symmetric_sell::lanes;
 using symmetric_sell::load_pairs;
