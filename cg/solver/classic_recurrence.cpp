@@ -22,6 +22,7 @@ class ClassicRecurrence final : public CgRecurrence {
 
  private:
   void multiply();
+  [[nodiscard]] double curvature();
   void finish_step(CgState& state, const LinearSystem& system);
   void finish_step(CgState& state, const LinearSystem& system, std::span<const double> diagonal);
   void take_products(CgState& state, std::span<const double> preconditioned);
@@ -44,8 +45,7 @@ void ClassicRecurrence::begin(CgState& state) {
 std::optional<SolveEnd> ClassicRecurrence::step(CgState& state, const LinearSystem& system,
                                                 const StopRule& stop) {
   multiply();
-  const auto q = matrix_.result();
-  state.note_curvature(vectors_.dot(p_, q));
+  state.note_curvature(curvature());
   if (const auto end = stop.end_within_step(state)) return end;
   // A residual of exactly zero is a solution: further steps change nothing. (Tiny problems get there.)
   state.alpha = state.rho == 0.0 ? 0.0 : state.rho / state.curvature;
@@ -55,6 +55,13 @@ std::optional<SolveEnd> ClassicRecurrence::step(CgState& state, const LinearSyst
     finish_step(state, system);
   }
   return std::nullopt;
+}
+
+/// p . A p after the product.
+double ClassicRecurrence::curvature() {
+  const auto own = matrix_.own_product();
+  if (!own) return vectors_.dot(p_, matrix_.result());
+  return vectors_.sums([&](VectorOps&) { return std::array{*own}; })[0];
 }
 
 /// From alpha to the next direction.
