@@ -113,7 +113,7 @@ std::array<double, 2> VectorOps::step_residual(double a, std::span<const double>
                                                std::span<double> r) {
   update_work_ = update_work_ + work_on(r.size(), 4, 7);
   return sum_of_parts(r.size(), [&](std::size_t begin, std::size_t size) {
-    std::array<double, cached_elements> scaled;
+    std::array<double, cached_elements> scaled{};
     std::array<double, 2> sums{};
     for_each_piece(begin, size, [&](std::size_t first, std::size_t length) {
       const auto count = static_cast<int>(length);
@@ -141,7 +141,7 @@ void VectorOps::step_and_turn(double a, double b, std::span<const double> d, std
                               std::span<double> p, std::span<double> x) {
   update_work_ = update_work_ + work_on(x.size(), 3, 2) + work_on(p.size(), 3, 3);
   on_parts(x.size(), [&](std::size_t, std::size_t begin, std::size_t size) {
-    std::array<double, cached_elements> z;
+    std::array<double, cached_elements> z{};
     for_each_piece(begin, size, [&](std::size_t first, std::size_t length) {
       std::transform(r.data() + first, r.data() + first + length, d.data() + first, z.begin(),
                      std::multiplies<>());
