@@ -263,6 +263,7 @@ void write_cache(const StoredMatrix& matrix, const std::string& path, comm::Rank
 
 CachedMatrix::CachedMatrix(const std::string& path, std::string name, comm::RankGroup& group) {
   std::vector<std::uint32_t> lengths;
+  require_same_file(path, group);
   agree_on(group, [&] {
     reader_ = std::make_unique<CacheReader>(path);
     const auto rows = share_of(order(), group.rank(), group.size());
