@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -36,15 +37,14 @@ class SharedOutput {
       if (group.rank() == 0) create();
     });
     temporary_path_ = group.broadcast(temporary_path_);
-    agree_on(group, [&] {
-      if (group.rank() != 0) descriptor_ = ::open(temporary_path_.c_str(), O_RDWR | O_CLOEXEC);
-      if (descriptor_ < 0) fail(ExitCode::cannot_create);
-    });
+    try {
+      agree_on(group, [&] { open_on_this_rank(); });
+    } catch (...) {
+      close();  // no destructor runs for an object that was not made
+      throw;
+    }
   }
-  ~SharedOutput() {
-    if (descriptor_ >= 0) ::close(descriptor_);
-    if (group_.rank() == 0 && !is_in_place_) ::unlink(temporary_path_.c_str());
-  }
+  ~SharedOutput() { close(); }
   SharedOutput(const SharedOutput&) = delete;
   SharedOutput& operator=(const SharedOutput&) = delete;
 
@@ -73,6 +73,12 @@ class SharedOutput {
  private:
   void create() {
     path_ = output_target(path_);
+    struct stat status {};
+    if (::stat(path_.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) {
+      throw RunError(ExitCode::cannot_create,
+                     fmt::format("cannot create {}: it is {}; name a file", path_,
+                                 S_ISDIR(status.st_mode) ? "a directory" : "a pipe or a device"));
+    }
     temporary_path_ = path_ + ".XXXXXX";
     descriptor_ = ::mkostemp(temporary_path_.data(), O_CLOEXEC);
     if (descriptor_ < 0) fail(ExitCode::cannot_create);
@@ -80,6 +86,20 @@ class SharedOutput {
     ::umask(mask);
     constexpr mode_t usual_permissions = 0666;
     ::fchmod(descriptor_, usual_permissions & ~mask);
+  }
+  void open_on_this_rank() {
+    if (group_.rank() == 0) return;
+    descriptor_ = ::open(temporary_path_.c_str(), O_RDWR | O_CLOEXEC);
+    if (descriptor_ >= 0) return;
+    throw RunError(
+        ExitCode::cannot_create,
+        fmt::format("cannot create {}: rank {} cannot open what rank 0 has made there ({}); name a "
+                    "file in a folder that all ranks can write",
+                    path_, group_.rank(), std::strerror(errno)));
+  }
+  void close() const {
+    if (descriptor_ >= 0) ::close(descriptor_);
+    if (group_.rank() == 0 && !is_in_place_) ::unlink(temporary_path_.c_str());
   }
   [[noreturn]] void fail(ExitCode code) const {
     throw RunError(
