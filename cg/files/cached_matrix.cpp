@@ -54,19 +54,20 @@ class SharedOutput {
     while (!bytes.empty()) {
       const auto count = ::pwrite(descriptor_, bytes.data(), bytes.size(), static_cast<off_t>(position));
       if (count < 0 && errno == EINTR) continue;
-      if (count <= 0) fail(ExitCode::cannot_write);
+      if (count <= 0) cannot_write(path_);
       bytes = bytes.subspan(static_cast<std::size_t>(count));
       position += count;
     }
   }
   void read(std::int64_t position, std::span<std::byte> bytes) const {
     if (::pread(descriptor_, bytes.data(), bytes.size(), static_cast<off_t>(position)) != std::ssize(bytes))
-      fail(ExitCode::cannot_write);
+      cannot_write(path_);
   }
-  /// On rank 0, when all ranks have written.
+  /// On rank 0, when all ranks have written. The permissions come last: ranks must open the file before.
   void put_in_place() {
+    keep_permissions(path_, descriptor_);
     if (::fsync(descriptor_) != 0 || std::rename(temporary_path_.c_str(), path_.c_str()) != 0)
-      fail(ExitCode::cannot_write);
+      cannot_write(path_);
     is_in_place_ = true;
   }
 
@@ -81,7 +82,7 @@ class SharedOutput {
     }
     temporary_path_ = path_ + ".XXXXXX";
     descriptor_ = ::mkostemp(temporary_path_.data(), O_CLOEXEC);
-    if (descriptor_ < 0) fail(ExitCode::cannot_create);
+    if (descriptor_ < 0) cannot_create(path_);
     const mode_t mask = ::umask(0);
     ::umask(mask);
     constexpr mode_t usual_permissions = 0666;
@@ -100,11 +101,6 @@ class SharedOutput {
   void close() const {
     if (descriptor_ >= 0) ::close(descriptor_);
     if (group_.rank() == 0 && !is_in_place_) ::unlink(temporary_path_.c_str());
-  }
-  [[noreturn]] void fail(ExitCode code) const {
-    throw RunError(
-        code, fmt::format("{}: cannot be {}: {}", path_,
-                          code == ExitCode::cannot_create ? "created" : "written", std::strerror(errno)));
   }
 
   std::string path_;
