@@ -24,6 +24,8 @@ class JacobiPreconditioner final : public Preconditioner {
     return scaled_;
   }
 
+  [[nodiscard]] std::span<const double> inverse_diagonal() const override { return inverse_diagonal_; }
+
  private:
   HugePageVector inverse_diagonal_;
   HugePageVector scaled_;
