@@ -31,9 +31,14 @@ void write_error_report(const SystemOptions& options, const SolveReport& report,
 ExitCode solve_system(const SystemOptions& options, comm::RankGroup& group) {
   agree_on(group, [&] {
     if (group.rank() != 0) return;
-    require_different_files(std::array{FileOption{"--output", options.output},
-                                       FileOption{"--solution", options.solution_path},
-                                       FileOption{"FILE", options.matrix_path}});
+    const FileOption report{"--output", options.output};
+    const FileOption solution{"--solution", options.solution_path};
+    const FileOption right_hand_side{"--rhs", options.right_hand_side.path};
+    require_different_files(std::array{report, solution, FileOption{"FILE", options.matrix_path}});
+    // x may replace the first guess, but not b.
+    require_different_files(std::array{solution, right_hand_side});
+    require_different_files(std::array{report, right_hand_side});
+    require_different_files(std::array{report, FileOption{"--x0", options.first_guess.path}});
   });
   const Progress progress(options.progress, group.rank());
   SolveRun run(options, group, progress);
