@@ -10,6 +10,7 @@
 
 #include "cg/base/errors.hpp"
 #include "cg/report/result_compare.hpp"
+#include "cg/timing/event_groups.hpp"
 
 namespace cg2d {
 namespace {
@@ -251,6 +252,35 @@ Problem problem_from(const std::string& command, const std::string& class_letter
   }
   check_problem(problem);
   return problem;
+}
+
+void add_counter_options(CLI::App& parser, const CounterArguments& arguments) {
+  auto& counters = arguments.counters;
+  parser.option_defaults()->group("Counters and traces");
+  parser
+      .add_option(
+          "--papi", counters.events,
+          fmt::format(
+              "count these events per phase, such as perf::TASK-CLOCK,PAPI_TOT_INS, or groups of them: {} "
+              "(cg2d events lists them; the environment's PAPI_EVENTS if not given)",
+              fmt::join(group_names(), ", ")))
+      ->check(file_name())
+      ->type_name("EVENT[,EVENT...]");
+  parser.add_flag("--papi-multiplex", counters.multiplexed,
+                  "count more events than the processor can at a time: in turns, with estimated totals");
+  parser.add_flag("--papi-strict", counters.strict, "end with 69 if one of the events cannot be counted");
+  parser.add_flag(
+      "--roofline", arguments.measures_limits,
+      "measure the memory bandwidth and flops of this machine, and the share that each phase reaches");
+  add_file_option(parser, "--trace", arguments.trace.path,
+                  "write a time line of every phase to FILE (Chrome-trace JSON)");
+  add_number_option(parser, "--trace-steps", arguments.trace.step_count,
+                    "CG steps in the trace, from the first one on");
+}
+
+void check_counter_options(const CounterOptions& counters, const TraceOptions& trace) {
+  if (!counters.events.empty()) static_cast<void>(event_names_from(counters.events, "--papi"));
+  require_within("--trace-steps", trace.step_count, TraceOptions::most_steps);
 }
 
 }  // namespace cg2d

@@ -6,6 +6,7 @@
 
 #include "cg/base/output_file.hpp"
 #include "cg/base/progress.hpp"
+#include "cg/report/trace_file.hpp"
 #include "cg/solve/solve_report.hpp"
 #include "cg/solve/solve_run.hpp"
 
@@ -26,14 +27,29 @@ void write_error_report(const SystemOptions& options, const SolveReport& report,
   }
 }
 
+void write_trace_of(const SystemOptions& options, const SolveRun& run, OutputFile* file,
+                    comm::RankGroup& group) {
+  const auto& report = run.report();
+  const bool has_grid = !report.matrix_free;
+  write_trace({.environment = *report.environment,
+               .configuration = report.configuration,
+               .ranks = report.ranks,
+               .cut = has_grid ? report.configuration.grid.name() : report.matrix_free->cut,
+               .has_grid = has_grid,
+               .properties = {{"matrix", report.matrix->name},
+                              {"variant", options.variant},
+                              {"preconditioner", options.preconditioner}}},
+              *run.trace(), file, group);
+}
+
 }  // namespace
 
 ExitCode solve_system(const SystemOptions& options, comm::RankGroup& group) {
   agree_on(group, [&] {
     if (group.rank() != 0) return;
-    require_different_files(std::array{FileOption{"--output", options.output},
-                                       FileOption{"--solution", options.solution_path},
-                                       FileOption{"FILE", options.matrix_path}});
+    require_different_files(
+        std::array{FileOption{"--output", options.output}, FileOption{"--solution", options.solution_path},
+                   FileOption{"--trace", options.trace.path}, FileOption{"FILE", options.matrix_path}});
   });
   const Progress progress(options.progress, group.rank());
   SolveRun run(options, group, progress);
@@ -43,7 +59,10 @@ ExitCode solve_system(const SystemOptions& options, comm::RankGroup& group) {
     output = open_output(options.output, group);
     std::unique_ptr<OutputFile> solution;
     if (!options.solution_path.empty()) solution = open_output(options.solution_path, group);
+    std::unique_ptr<OutputFile> trace;
+    if (!options.trace.path.empty()) trace = open_output(options.trace.path, group);
     run.perform(solution.get());
+    if (run.trace()) write_trace_of(options, run, trace.get(), group);
   } catch (const RunError& error) {
     run.note_failure(error);
     if (group.rank() == 0) write_error_report(options, run.report(), std::move(output));

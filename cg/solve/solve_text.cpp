@@ -6,6 +6,7 @@
 
 #include "cg/base/values.hpp"
 #include "cg/report/phase_table.hpp"
+#include "cg/report/report_counters.hpp"
 #include "cg/report/report_origin.hpp"
 #include "cg/solve/solve_report.hpp"
 
@@ -131,7 +132,10 @@ std::string write_text(const SystemOptions& options, const SolveReport& report) 
   text += configuration_lines(report);
   if (solution.result.step_count > 0) {
     text += '\n';
-    text += phase_table_text(phase_figures(report));
+    const auto figures = phase_figures(report);
+    text += phase_table_text(figures);
+    text += roofline_text(figures);
+    text += counters_text(figures);
   }
   for (const auto& warning : report.warnings) text += fmt::format(" Warning: {}\n", warning);
   return text;
