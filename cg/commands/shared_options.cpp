@@ -134,7 +134,8 @@ void add_keep_disturbed_option(CLI::App& parser, ProfileSource& profile) {
 void add_memory_limit_option(CLI::App& parser, std::int64_t& bytes) {
   parser.add_option("--memory-limit", bytes, "memory that a node's ranks may take, such as 8GB or 512MiB")
       ->transform(byte_count())
-      ->type_name("SIZE");
+      ->type_name("SIZE")
+      ->default_str("");  // 0 stands for what is free
 }
 
 void add_format_option(CLI::App& parser, std::string& format, const std::vector<std::string>& names) {
@@ -184,12 +185,14 @@ void check_profile(const ProfileSource& profile) {
 
 void add_axis_option(CLI::App& parser, std::string_view axis, AxisValues& values, const std::string& help) {
   const auto& row = configuration_axis(axis);
-  parser
-      .add_option_function<std::string>(
-          std::string(row.option),
-          [&list = values[std::string(axis)]](const std::string& text) { list = {text}; },
-          help.empty() ? std::string(row.help) : help)
-      ->type_name(type_name_of(row));
+  auto* const option =
+      parser
+          .add_option_function<std::string>(
+              std::string(row.option),
+              [&list = values[std::string(axis)]](const std::string& text) { list = {text}; },
+              help.empty() ? std::string(row.help) : help)
+          ->type_name(type_name_of(row));
+  if (help.empty()) option->default_str(row.print({}));
 }
 
 void add_axis_options(CLI::App& parser, AxisValues& values) {
