@@ -50,6 +50,7 @@ constexpr double most_nonzeros_per_rank = 20e6;
 std::vector<TrialContestant> contestants_of(const GridTrialConfig& config,
                                             std::span<const comm::ProcessGrid> grids) {
   std::vector<TrialContestant> contestants;
+  contestants.reserve(grids.size());
   for (const auto& grid : grids) {
     const auto chosen = config.kernel_for(grid);
     auto configuration = config.configuration;
