@@ -30,7 +30,9 @@ std::string solution_lines(const SystemOptions& options, const Solution& solutio
   const LineWriter line(text);
   const auto& result = solution.result;
   const auto reason = solution.reason();
-  line("Ended", std::string(reason.empty() ? name_of(result.end) : std::string_view(reason)));
+  line("Ended", !reason.empty()                                ? std::string(reason)
+                : result.end == SolveEnd::zero_right_hand_side ? "right-hand side of zeros: x = 0"
+                                                               : std::string(name_of(result.end)));
   line("Iterations",
        fmt::format("{}{}", result.step_count,
                    result.replacement_count > 0
