@@ -25,8 +25,6 @@ struct SolveArguments {
   SystemOptions options;
   std::string right_hand_side = "ones";
   std::string first_guess = "zeros";
-  std::optional<double> relative_tolerance;
-  std::optional<double> absolute_tolerance;
   std::string cut = "nonzeros";
   std::string grid = "auto";
   AxisValues axes;
@@ -63,9 +61,9 @@ void add_system_options(CLI::App& parser, SolveArguments& arguments) {
 void add_method_options(CLI::App& parser, SolveArguments& arguments) {
   auto& options = arguments.options;
   parser.option_defaults()->group("Method");
-  add_number_option(parser, "--rtol", arguments.relative_tolerance,
+  add_number_option(parser, "--rtol", options.relative_tolerance,
                     "tolerance of || b - A x ||, relative to || b ||");
-  add_number_option(parser, "--atol", arguments.absolute_tolerance,
+  add_number_option(parser, "--atol", options.absolute_tolerance,
                     "absolute tolerance; the larger one counts");
   add_number_option(parser, "--max-iterations", options.most_iterations, "iterations at most");
   parser.add_option("--preconditioner", options.preconditioner,
@@ -106,6 +104,8 @@ void add_solve_options(CLI::App& parser, SolveArguments& arguments) {
   add_method_options(parser, arguments);
   add_configuration_options(parser, arguments);
   add_solve_output_options(parser, arguments.options);
+  auto& options = arguments.options;
+  add_counter_options(parser, {options.counters, options.trace, options.measures_limits});
 }
 
 void set_cut(SystemOptions& options, const std::string& text) {
@@ -120,9 +120,8 @@ void set_cut(SystemOptions& options, const std::string& text) {
   options.permutation_seed = random.seed;
 }
 
-double tolerance_from(const std::string& option, const std::optional<double>& value, double usual) {
-  if (value && !(*value >= 0.0)) throw InputError(fmt::format("{} {}: must not be negative", option, *value));
-  return value.value_or(usual);
+void require_tolerance(const std::string& option, double value) {
+  if (!(value >= 0.0)) throw InputError(fmt::format("{} {}: must not be negative", option, value));
 }
 
 void require_one_matrix(const SystemOptions& options) {
@@ -165,10 +164,8 @@ SystemOptions system_options_from(const SolveArguments& arguments) {
   if (!arguments.domain.empty()) options.domain_grid = domain_from(options, arguments.domain);
   options.right_hand_side = vector_option_from("--rhs", arguments.right_hand_side);
   options.first_guess = vector_option_from("--x0", arguments.first_guess);
-  options.relative_tolerance =
-      tolerance_from("--rtol", arguments.relative_tolerance, options.relative_tolerance);
-  options.absolute_tolerance =
-      tolerance_from("--atol", arguments.absolute_tolerance, options.absolute_tolerance);
+  require_tolerance("--rtol", options.relative_tolerance);
+  require_tolerance("--atol", options.absolute_tolerance);
   set_cut(options, arguments.cut);
   options.configuration = configuration_from(arguments.axes);
   options.open_grid.tries_grids = arguments.grid != "rule";
@@ -184,6 +181,7 @@ SystemOptions system_options_from(const SolveArguments& arguments) {
   require_known("--format", options.format, names_of(solve_format_table()));
   check_tuning(options.tuning);
   check_profile(options.profile);
+  check_counter_options(options.counters, options.trace);
   return options;
 }
 

@@ -7,7 +7,8 @@ namespace {
 constexpr SolveTerms option_names{.step = "iteration",
                                   .step_limit = "--max-iterations",
                                   .tolerance = "--rtol or --atol",
-                                  .preconditioner = "--preconditioner"};
+                                  .preconditioner = "--preconditioner",
+                                  .stopped = "interrupted by a signal"};
 
 }  // namespace
 

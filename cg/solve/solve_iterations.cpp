@@ -5,9 +5,12 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <utility>
 
 #include "cg/files/vector_file.hpp"
 #include "cg/preconditioners/preconditioner_table.hpp"
+#include "cg/run/counter_setup.hpp"
+#include "cg/solve/solve_observers.hpp"
 #include "cg/solve/solve_run.hpp"
 #include "cg/solver/solve.hpp"
 #include "cg/timing/cycle_counter.hpp"
@@ -15,89 +18,34 @@
 namespace cg2d {
 namespace {
 
-/// A line on stderr for every iteration.
-class Monitor final : public StepObserver {
+/// Counts the phases of calls.
+class PhaseCount final : public PhaseObserver {
  public:
-  explicit Monitor(bool speaks) : speaks_(speaks) {}
-  bool after_step(const CgState& state) override {
-    if (speaks_) say_on_stderr(fmt::format("iteration {}: residual {:.6e}", ++count_, state.residual_norm()));
-    return false;
-  }
+  void after_phase(Phase /*phase*/, std::uint64_t /*begin*/, std::uint64_t /*end*/) override { ++count_; }
+  [[nodiscard]] std::size_t count() const { return count_; }
 
  private:
-  bool speaks_;
-  int count_ = 0;
+  std::size_t count_ = 0;
 };
 
-/// Says about once a second how far a solve is, and how long it may take at the mean rate so far.
-class SolveProgress final : public StepObserver {
- public:
-  SolveProgress(const Progress& progress, double target_norm)
-      : progress_(progress), target_norm_(target_norm) {}
-  bool after_step(const CgState& state) override {
-    ++count_;
-    if (first_norm_ == 0.0) first_norm_ = state.first_residual_norm();
-    constexpr double interval_s = 1.0;
-    if (stopwatch_.seconds() < said_s_ + interval_s) return false;
-    said_s_ = stopwatch_.seconds();
-    const double done = std::log(state.residual_norm() / first_norm_) / std::log(target_norm_ / first_norm_);
-    const auto rest = done > 0.0 && done < 1.0
-                          ? fmt::format(", about {:.0f} s left", said_s_ * (1.0 / done - 1.0))
-                          : std::string();
-    progress_.say(fmt::format("iteration {}: residual {:.3e}, target {:.3e}{}", count_, state.residual_norm(),
-                              target_norm_, rest));
-    return false;
-  }
+/// Phases of one product, which is made for it. Collective.
+std::size_t phases_of_product(const ReadySystem& system) {
+  PhaseCount count;
+  system.timer.attach(count);
+  std::ranges::fill(system.matrix.operand(), 0.0);
+  system.matrix.apply();
+  system.timer.detach(count);
+  return count.count();
+}
 
- private:
-  const Progress& progress_;
-  double target_norm_;
-  double first_norm_ = 0.0;
-  double said_s_ = 0.0;
-  int count_ = 0;
-  Stopwatch stopwatch_;
-};
-
-/// The counts that grow with a solve; measure() takes their growth since then.
-class RegionClocks {
- public:
-  RegionClocks(comm::RankGroup& group, const ReadySystem& system, const DistributedVectors& vectors)
-      : group_(group), system_(system), vectors_(vectors), before_(counts()) {}
-
-  [[nodiscard]] RankTimes times() const {
-    const auto end_clocks = read_cycle_counter();
-    auto times = counts();
-    times.region_s = stopwatch_.seconds();
-    times.region_clocks = end_clocks - begin_clocks_;
-    times.phases = system_.timer.records();
-    times.wait_count -= before_.wait_count;
-    times.dot_work = times.dot_work - before_.dot_work;
-    times.update_work = times.update_work - before_.update_work;
-    for (std::size_t k = 0; k < times.sent.size(); ++k) {
-      times.sent[k].message_count -= before_.sent[k].message_count;
-      times.sent[k].byte_count -= before_.sent[k].byte_count;
-    }
-    return times;
-  }
-
- private:
-  [[nodiscard]] RankTimes counts() const {
-    RankTimes counts{};
-    counts.wait_count = group_.waiter().wait_count();
-    counts.dot_work = vectors_.dot_work();
-    counts.update_work = vectors_.update_work();
-    for (std::size_t k = 0; k < counts.sent.size(); ++k)
-      counts.sent[k] = system_.sent(static_cast<comm::Operation>(k));
-    return counts;
-  }
-
-  comm::RankGroup& group_;
-  const ReadySystem& system_;
-  const DistributedVectors& vectors_;
-  RankTimes before_;
-  Stopwatch stopwatch_;
-  std::uint64_t begin_clocks_ = read_cycle_counter();
-};
+MeasuredSolver measured_parts(const ReadySystem& system, ConjugateGradient& conjugate_gradient,
+                              const DistributedVectors& vectors) {
+  return {.timer = system.timer,
+          .conjugate_gradient = conjugate_gradient,
+          .sent = system.sent,
+          .dot_work = [&] { return vectors.dot_work(); },
+          .update_work = [&] { return vectors.update_work(); }};
+}
 
 }  // namespace
 
@@ -135,22 +83,23 @@ void SolveRun::solve(const ReadySystem& system, OutputFile* solution_file) {
                              .most_steps = options_.most_iterations});
   const double b_norm = std::sqrt(vectors.dot(b, b));
   const double target_norm = tolerance.residual_norm_for(b_norm);
+  RegionMeasurement measurement(measured_parts(system, conjugate_gradient, vectors), group_);
+  if (counters_) measurement.count_events(phase_counters_.emplace(*counters_));
+  if (!options_.trace.path.empty()) record_trace(measurement, system);
+  const OutsideOfPhases outside = [&](const auto& work) { measurement.outside_of_phases(work); };
   ResidualHistory history(options_.most_iterations);
   LanczosEstimates estimates(options_.most_iterations);
-  conjugate_gradient.add(history);
-  conjugate_gradient.add(estimates);
-  SolveProgress says_progress(progress_, target_norm);
-  Monitor monitor(group_.rank() == 0);
-  conjugate_gradient.add(says_progress);
-  if (options_.monitors) conjugate_gradient.add(monitor);
+  SolveProgress says_progress(progress_, target_norm, outside);
+  Monitor monitor(options_.monitors && group_.rank() == 0, outside);
+  StepInterrupts interrupts(watch_.emplace(), group_, outside);
+  const std::array<StepObserver*, 5> observers{&history, &estimates, &says_progress, &monitor, &interrupts};
 
-  system.timer.reset();
-  group_.barrier();
-  const RegionClocks clocks(group_, system, vectors);
-  const auto result = cg2d::solve(
-      conjugate_gradient,
-      {.b = b, .x = x, .starts_from_x = options_.first_guess.kind != VectorOption::Kind::zeros}, tolerance);
-  take_times(clocks.times(), system.timer.measure_clocks_per_scope(), calibration.ticks_per_second());
+  progress_.say("solving");
+  SystemSolveResult result;
+  measurement.around_solve(observers, [&] {
+    const bool starts_from_x = options_.first_guess.kind != VectorOption::Kind::zeros;
+    result = cg2d::solve(conjugate_gradient, {.b = b, .x = x, .starts_from_x = starts_from_x}, tolerance);
+  });
   const auto spectrum = estimates.estimate();
   report_.solution = Solution{.result = result,
                               .target_norm = target_norm,
@@ -160,6 +109,7 @@ void SolveRun::solve(const ReadySystem& system, OutputFile* solution_file) {
                               .preconditioner_remark = preconditioner->remark()};
   report_.code = exit_code_of(result.end);
   report_.reason = report_.solution->reason();
+  take_times(measurement, system, calibration.ticks_per_second());
   if (options_.solution_path.empty()) return;
   write_vector(x, system.place,
                fmt::format("x of A x = b, A {}, {}, residual {:.3e}", report_.matrix->name,
@@ -167,15 +117,58 @@ void SolveRun::solve(const ReadySystem& system, OutputFile* solution_file) {
                group_, solution_file);
 }
 
-void SolveRun::take_times(const RankTimes& times, double clocks_per_scope, double ticks_per_second) {
-  report_.repeat.time_s = group_.maximum(times.region_s);
-  report_.repeat.ranks = group_.gather_one(times);
-  mine_.clocks_per_scope = clocks_per_scope;
+/// Room for the phases of any form of CG: at most four products, each with as many of the preconditioner, where a
+/// step ends with a recomputed residual and a new beginning; and all sums and updates beside them. Room that is not
+/// used takes no memory.
+void SolveRun::record_trace(RegionMeasurement& measurement, const ReadySystem& system) {
+  constexpr std::size_t products = 4;
+  constexpr std::size_t other_phases = 20;
+  const auto degree = static_cast<std::size_t>(find_preconditioner(options_.preconditioner)->default_degree);
+  const auto events_per_product = (phases_of_product(system) + 1) * (degree + 1) + 2;
+  const int steps = std::min(options_.trace.step_count, options_.most_iterations);
+  measurement.record_trace(TraceRoom{
+      .step_count = options_.trace.step_count,
+      .event_count = static_cast<std::size_t>(steps + 2) * (products * events_per_product + other_phases)});
+}
+
+void SolveRun::take_times(const RegionMeasurement& measurement, const ReadySystem& system,
+                          double ticks_per_second) {
+  report_.repeat.time_s = group_.maximum(measurement.times().region_s);
+  report_.repeat.ranks = group_.gather_one(measurement.times());
+  if (counters_) report_.repeat.counts = group_.gather_one(measurement.counts());
+  mine_.clocks_per_scope = system.timer.measure_clocks_per_scope();
   mine_.ticks_per_second = ticks_per_second;
   mine_.peak_bytes = peak_resident_bytes();
   mine_.resident_bytes = resident_bytes();
   mine_.huge_page_bytes = huge_page_bytes();
+  if (phase_counters_) mine_.clocks_per_reading = phase_counters_->clocks_per_reading();
+  if (options_.measures_limits) measure_limits(system);
   report_.ranks = group_.gather_one(mine_);
+  if (!options_.trace.path.empty()) keep_trace(measurement);
+  if (counters_ && group_.rank() == 0) note_doubts(report_.counters, report_.repeat, report_.warnings);
+}
+
+void SolveRun::measure_limits(const ReadySystem& system) {
+  if (auto reason = why_no_limits(*report_.environment); !reason.empty()) {
+    report_.warnings.push_back(std::move(reason));
+    return;
+  }
+  progress_.say("measuring what this machine can read and compute");
+  const auto vector_bytes =
+      vectors_of_a_step * static_cast<std::int64_t>(system.matrix.local_size() * sizeof(double));
+  mine_.limits = cg2d::measure_limits(group_, configuration().thread_count,
+                                      system.has_matrix ? system.matrix_bytes : vector_bytes, vector_bytes);
+}
+
+void SolveRun::keep_trace(const RegionMeasurement& measurement) {
+  const auto rank = static_cast<std::size_t>(group_.rank());
+  trace_ =
+      measurement.rank_trace(report_.environment->ranks[rank].node, report_.ranks.front().ticks_per_second);
+  trace_events_.assign(trace_->events.begin(), trace_->events.end());
+  trace_->events = trace_events_;
+  trace_->is_of_solve = true;
+  if (const auto dropped = group_.maximum(measurement.dropped_count()); dropped > 0)
+    report_.warnings.push_back(fmt::format("--trace: {} phases of a rank had no room", dropped));
 }
 
 }  // namespace cg2d

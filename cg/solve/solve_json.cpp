@@ -5,6 +5,7 @@
 #include "cg/base/json_values.hpp"
 #include "cg/report/phase_table.hpp"
 #include "cg/report/report.hpp"
+#include "cg/report/report_counters.hpp"
 #include "cg/report/report_origin.hpp"
 #include "cg/report/result_file.hpp"
 #include "cg/solve/solve_report.hpp"
@@ -143,7 +144,9 @@ std::string write_json(const SystemOptions& options, const SolveReport& report) 
                   {"configuration", report.is_resolved ? configuration_json(report) : Json(nullptr)},
                   {"setup", report.ranks.empty() ? Json(nullptr) : setup_json(options, report)},
                   {"result", report.solution ? result_json(report) : Json(nullptr)},
-                  {"phases", has_phases ? phase_table_json(phase_figures(report)) : Json(nullptr)}};
+                  {"phases", has_phases ? phase_table_json(phase_figures(report)) : Json(nullptr)},
+                  {"roofline", has_phases ? roofline_json(phase_figures(report)) : Json(nullptr)},
+                  {"counters", has_phases ? counters_json(phase_figures(report)) : Json(nullptr)}};
   return json_text(json, 2) + "\n";
 }
 

@@ -11,6 +11,8 @@
 #include "cg/run/run_options.hpp"
 #include "cg/solver/cg_recurrence.hpp"
 #include "cg/solver/configuration.hpp"
+#include "cg/timing/phase_counters.hpp"
+#include "cg/timing/phase_trace.hpp"
 #include "cg/tuning/kernel_choice.hpp"
 #include "comm/domain_layout.hpp"
 #include "kernels/spmv.hpp"
@@ -55,6 +57,9 @@ struct SystemOptions {
   std::int64_t memory_limit_bytes = 0;  ///< of a node; 0: all that is free there
   std::string format = "text";
   std::string output;  ///< of the report; empty: standard output
+  CounterOptions counters;
+  TraceOptions trace;
+  bool measures_limits = false;  ///< --roofline
   bool names_hosts = false;
   bool progress = false;  ///< asked for; a terminal gets it anyway
 

@@ -69,6 +69,7 @@ struct SolveReport {
   std::optional<Solution> solution;
   RepeatReport repeat;  ///< times and phases of the solve
   std::vector<RankResult> ranks;
+  CounterResult counters;
 };
 
 /// One format; a new one is one file that defines a row, and its entry in the table.

@@ -12,6 +12,7 @@
 #include "cg/matrix/matrix_source.hpp"
 #include "cg/preconditioners/diagonal_block.hpp"
 #include "cg/preconditioners/preconditioner_table.hpp"
+#include "cg/run/counter_setup.hpp"
 #include "cg/solver/communicator_setup.hpp"
 #include "cg/timing/cycle_counter.hpp"
 #include "cg/tuning/run_plan.hpp"
@@ -24,6 +25,7 @@ void SolveRun::note_failure(const RunError& error) {
 
 void SolveRun::prepare() {
   check_configuration(options_.configuration);
+  wanted_events_ = wanted_events(options_.counters, group_);
   if (!options_.configuration.has_transport())
     throw InputError("--transport auto: cg2d solve takes a transport by its name");
   const int thread_count = configuration().thread_count;
@@ -48,6 +50,7 @@ void SolveRun::perform(OutputFile* solution) {
   cut();
   choose_grid();
   check_choices();
+  prepare_counters();
   binding_.emplace(group_, *report_.environment, options_.bind, configuration().thread_count);
   report_.binding = binding_->result();
   if (report_.kernel_choice.kernel_origin == ChoiceOrigin::built_in_rule) try_kernels();
@@ -66,11 +69,14 @@ void SolveRun::perform(OutputFile* solution) {
   report_.instruction_set = product->instruction_set();
   PhaseTimer timer(true, *communicator);
   BlockOperator matrix(*communicator, *product, timer, configuration().thread_count);
+  mine_.product_work[index_of(Phase::multiply)] =
+      work_of_block_product(*communicator, *product, mine_.nonzero_count);
   solve({.matrix = matrix,
          .timer = timer,
          .place = place_of(layout, matrix_->permutation(), group_.rank()),
          .sent = [&](comm::Operation operation) { return communicator->sent(operation); },
-         .first_row = layout.piece(layout.column_piece_of(group_.rank())).begin},
+         .first_row = layout.piece(layout.column_piece_of(group_.rank())).begin,
+         .matrix_bytes = product->matrix_byte_count()},
         solution);
 }
 
@@ -87,6 +93,7 @@ void SolveRun::read() {
   };
   std::optional<std::uint64_t> seed;
   if (options_.cut == MatrixCut::random) seed = options_.permutation_seed;
+  if (options_.assembles) check_generated_memory();
   matrix_ =
       options_.assembles
           ? generate_matrix({.text = options_.operator_text, .permutation_seed = seed}, group_)
@@ -102,6 +109,18 @@ void SolveRun::read() {
   result.read_s = group_.maximum(stopwatch.seconds());
   progress_.say(
       fmt::format("{} rows, {} nonzeros in {:.3f} s", result.order, result.nonzero_count, result.read_s));
+}
+
+/// The least that a generated matrix takes, before any of it is made: each rank's share of the entries, and the
+/// store that they are sent to. Kernel, vectors and preconditioner are checked when grid and kernel are known.
+void SolveRun::check_generated_memory() const {
+  constexpr double bytes_per_nonzero = 2 * (sizeof(double) + sizeof(std::int32_t));
+  agree_on(group_, [&] {
+    const auto nonzeros = source_from(options_.operator_text)->facts().nonzero_count;
+    check_memory(granted_environment(), [&](int /*rank*/) {
+      return saturated(bytes_per_nonzero * nonzeros / static_cast<double>(group_.size()));
+    });
+  });
 }
 
 /// Random pieces are even ones, too: the order of the rows spreads the nonzeros.
@@ -202,6 +221,14 @@ Environment SolveRun::granted_environment() const {
       node.available_bytes = std::min(node.available_bytes, options_.memory_limit_bytes);
   }
   return granted;
+}
+
+void SolveRun::prepare_counters() {
+  auto counter_options = options_.counters;
+  counter_options.has_threads = configuration().thread_count > 1;
+  counters_ =
+      make_counters(wanted_events_, counter_options, group_,
+                    {.result = report_.counters, .warnings = report_.warnings, .progress = progress_});
 }
 
 /// The rows leave while the blocks grow; afterwards the matrix has none.

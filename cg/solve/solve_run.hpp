@@ -7,11 +7,13 @@
 #include <memory>
 #include <optional>
 
+#include "cg/base/interrupt.hpp"
 #include "cg/base/process_memory.hpp"
 #include "cg/base/progress.hpp"
 #include "cg/files/system_matrix.hpp"
 #include "cg/files/vector_file.hpp"
 #include "cg/operators/matrix_free.hpp"
+#include "cg/run/region_measurement.hpp"
 #include "cg/solve/solve_options.hpp"
 #include "cg/solve/solve_report.hpp"
 #include "cg/solver/block_operator.hpp"
@@ -29,6 +31,8 @@ struct ReadySystem {
   VectorPlace place;
   std::function<comm::Traffic(comm::Operation)> sent;  ///< by this rank so far
   std::int64_t first_row = 0;                          ///< the number of this rank's first element
+  bool has_matrix = true;                              ///< products read more than vectors
+  std::int64_t matrix_bytes = 0;                       ///< that those of this rank read
 };
 
 /// Collective in every operation but the accessors; each throws RunError (on every rank alike), MpiError,
@@ -48,11 +52,14 @@ class SolveRun {
   void perform(OutputFile* solution);
 
   [[nodiscard]] const SolveReport& report() const { return report_; }
+  /// This rank's part of the trace, where one was asked for; valid as long as this.
+  [[nodiscard]] const std::optional<RankTrace>& trace() const { return trace_; }
   void note_failure(const RunError& error);
 
  private:
   [[nodiscard]] const Configuration& configuration() const { return report_.configuration; }
   void read();
+  void check_generated_memory() const;
   void cut();
   [[nodiscard]] std::optional<comm::ProcessGrid> named_grid() const;
   void choose_grid();
@@ -72,7 +79,11 @@ class SolveRun {
   [[nodiscard]] HugePageVector make_vector(const VectorOption& option, const VectorPlace& place);
   [[nodiscard]] std::unique_ptr<Preconditioner> make_preconditioner(const ReadySystem& system);
   void solve(const ReadySystem& system, OutputFile* solution);
-  void take_times(const RankTimes& times, double clocks_per_scope, double ticks_per_second);
+  void prepare_counters();
+  void record_trace(RegionMeasurement& measurement, const ReadySystem& system);
+  void take_times(const RegionMeasurement& measurement, const ReadySystem& system, double ticks_per_second);
+  void measure_limits(const ReadySystem& system);
+  void keep_trace(const RegionMeasurement& measurement);
 
   const SystemOptions& options_;
   comm::RankGroup& group_;
@@ -83,6 +94,13 @@ class SolveRun {
   kernels::CsrBlock diagonal_block_;  // A in the rows and columns of this rank's piece, where it is needed
   RankResult mine_;
   std::optional<ThreadBinding> binding_;
+  std::vector<std::string> wanted_events_;  // and groups of events
+  std::unique_ptr<EventCounters> counters_;
+  std::optional<PhaseCounters> phase_counters_;
+  // From the first iteration on, until the results are written: they are not given up for a late signal.
+  std::optional<InterruptWatch> watch_;
+  std::vector<TraceEvent> trace_events_;
+  std::optional<RankTrace> trace_;
 };
 
 }  // namespace cg2d

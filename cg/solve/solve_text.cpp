@@ -6,6 +6,7 @@
 
 #include "cg/base/values.hpp"
 #include "cg/report/phase_table.hpp"
+#include "cg/report/report_counters.hpp"
 #include "cg/report/report_origin.hpp"
 #include "cg/solve/solve_report.hpp"
 
@@ -29,7 +30,9 @@ std::string solution_lines(const SystemOptions& options, const Solution& solutio
   const LineWriter line(text);
   const auto& result = solution.result;
   const auto reason = solution.reason();
-  line("Ended", std::string(reason.empty() ? name_of(result.end) : std::string_view(reason)));
+  line("Ended", !reason.empty()                                ? std::string(reason)
+                : result.end == SolveEnd::zero_right_hand_side ? "right-hand side of zeros: x = 0"
+                                                               : std::string(name_of(result.end)));
   line("Iterations",
        fmt::format("{}{}", result.step_count,
                    result.replacement_count > 0
@@ -131,7 +134,10 @@ std::string write_text(const SystemOptions& options, const SolveReport& report) 
   text += configuration_lines(report);
   if (solution.result.step_count > 0) {
     text += '\n';
-    text += phase_table_text(phase_figures(report));
+    const auto figures = phase_figures(report);
+    text += phase_table_text(figures);
+    text += roofline_text(figures);
+    text += counters_text(figures);
   }
   for (const auto& warning : report.warnings) text += fmt::format(" Warning: {}\n", warning);
   return text;
