@@ -144,13 +144,19 @@ void SolveRun::solve(const ReadySystem& system, OutputFile* solution_file) {
   conjugate_gradient.add(says_progress);
   if (options_.monitors) conjugate_gradient.add(monitor);
 
+  std::optional<QuietMeter> quiet;
+  if (options_.measures_iterations)
+    quiet.emplace(group_, *report_.environment, configuration().thread_count).begin();
   system.timer.reset();
   group_.barrier();
   const RegionClocks clocks(group_, system, vectors);
   const auto result = cg2d::solve(
       conjugate_gradient,
       {.b = b, .x = x, .starts_from_x = options_.first_guess.kind != VectorOption::Kind::zeros}, tolerance);
-  take_times(clocks.times(), system.timer.measure_clocks_per_scope(), calibration.ticks_per_second());
+  const auto times = clocks.times();
+  if (quiet) quiet->end();
+  if (quiet) report_.quiet = quiet->result();
+  take_times(times, system.timer.measure_clocks_per_scope(), calibration.ticks_per_second());
   const auto spectrum = estimates.estimate();
   report_.solution = Solution{.result = result,
                               .target_norm = target_norm,
@@ -158,8 +164,11 @@ void SolveRun::solve(const ReadySystem& system, OutputFile* solution_file) {
                               .spectrum = spectrum,
                               .predicted_steps = spectrum.predicted_steps(target_norm / b_norm),
                               .preconditioner_remark = preconditioner->remark()};
-  report_.code = exit_code_of(result.end);
-  report_.reason = report_.solution->reason();
+  report_.code =
+      options_.measures_iterations ? exit_code_of_measurement(result.end) : exit_code_of(result.end);
+  report_.reason = options_.measures_iterations
+                       ? report_.solution->reason_of_measurement(options_.most_iterations)
+                       : report_.solution->reason();
   if (options_.solution_path.empty()) return;
   write_vector(x, system.place,
                fmt::format("x of A x = b, A {}, {}, residual {:.3e}", report_.matrix->name,
