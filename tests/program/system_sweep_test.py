@@ -164,7 +164,7 @@ class SystemSweepTest(ProgramTest):
         self.refused(f"--domain: no cut of {LAPLACIAN} into 2 parts is among these", *laplacian, "--domain", "3x1x1")
         self.refused("--cut: only with a matrix: FILE, or --assembled", *laplacian, "--cut", "even")
         self.refused("--cut middle: unknown; valid: nonzeros, even, random:SEED", self.matrix, "--cut", "middle")
-        for option, value in (("--px", "1"), ("--kernel", "csr"), ("--sum", "whole-block")):
+        for option, value in (("--px", "1"), ("--kernel", "sell"), ("--sum", "whole-block")):
             self.refused(f"{option}: {without_matrix}", *laplacian, option, value)
         self.refused("--transport auto: a sweep of a system takes transports by their names", self.matrix, "--transport", "auto")
         self.refused("--assembled: only with --operator", self.matrix, "--assembled")
