@@ -65,7 +65,9 @@ class SolveRun {
   [[nodiscard]] std::optional<comm::ProcessGrid> named_grid() const;
   void choose_grid();
   void try_grids();
+  void try_kernels();
   void take_grid(const comm::ProcessGrid& grid);
+  /// The kernel named, or that of the profile, or that of the trial once it is made, or one that suits any pattern.
   [[nodiscard]] ChosenKernel kernel_for(const comm::ProcessGrid& grid) const;
   void check_choices() const;
   [[nodiscard]] Environment granted_environment() const;
