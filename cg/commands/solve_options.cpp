@@ -108,18 +108,6 @@ void add_solve_options(CLI::App& parser, SolveArguments& arguments) {
   add_counter_options(parser, {options.counters, options.trace, options.measures_limits});
 }
 
-void set_cut(SystemOptions& options, const std::string& text) {
-  if (text == "nonzeros" || text == "even") {
-    options.cut = text == "even" ? MatrixCut::even : MatrixCut::nonzeros;
-    return;
-  }
-  const auto random = vector_option_from("--cut", text);
-  if (random.kind != VectorOption::Kind::random)
-    throw InputError(fmt::format("--cut {}: unknown; valid: nonzeros, even, random:SEED", text));
-  options.cut = MatrixCut::random;
-  options.permutation_seed = random.seed;
-}
-
 void require_tolerance(const std::string& option, double value) {
   if (!(value >= 0.0)) throw InputError(fmt::format("{} {}: must not be negative", option, value));
 }
@@ -144,18 +132,7 @@ void require_one_matrix(const SystemOptions& options) {
 
 comm::DomainGrid domain_from(const SystemOptions& options, const std::string& text) {
   if (!options.is_matrix_free()) throw InputError("--domain: only with --operator, and without --assembled");
-  comm::DomainGrid grid;
-  std::string_view rest = text;
-  for (std::size_t dimension = 0; dimension < comm::dimension_count; ++dimension) {
-    const auto end = rest.find('x');
-    const bool is_last = dimension + 1 == comm::dimension_count;
-    const auto parts = number_from<int>(rest.substr(0, end));
-    if (!parts || *parts < 1 || is_last != (end == std::string_view::npos))
-      throw InputError(fmt::format("--domain {}: must be three positive numbers, as in 1x2x4", text));
-    grid.parts[dimension] = *parts;
-    if (!is_last) rest.remove_prefix(end + 1);
-  }
-  return grid;
+  return domain_grid_from(text);
 }
 
 SystemOptions system_options_from(const SolveArguments& arguments) {

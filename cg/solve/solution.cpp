@@ -1,5 +1,9 @@
 #include "cg/solve/solution.hpp"
 
+#include <fmt/format.h>
+
+#include "cg/base/values.hpp"
+
 namespace cg2d {
 namespace {
 
@@ -14,6 +18,20 @@ constexpr SolveTerms option_names{.step = "iteration",
 
 std::string Solution::reason() const {
   return exit_code_of(result.end) == ExitCode::success ? std::string() : sentence_of(result, option_names);
+}
+
+std::string Solution::reason_of_measurement(int iteration_count) const {
+  const auto code = exit_code_of_measurement(result.end);
+  if (code == ExitCode::success) return {};
+  if (code != ExitCode::usage) return sentence_of(result, option_names);
+  return fmt::format("--iterations {}: the system is solved to rounding after {}; take no more than these",
+                     iteration_count, format_count(result.step_count, "iteration"));
+}
+
+ExitCode exit_code_of_measurement(SolveEnd end) {
+  if (end == SolveEnd::step_limit) return ExitCode::success;
+  const bool is_solved = end == SolveEnd::stagnated || exit_code_of(end) == ExitCode::success;
+  return is_solved ? ExitCode::usage : exit_code_of(end);
 }
 
 ExitCode exit_code_of(SolveEnd end) {

@@ -13,6 +13,8 @@ namespace cg2d {
 
 /// The code that `cg2d solve` ends with.
 ExitCode exit_code_of(SolveEnd end);
+/// The same of a measurement, which is to do all its iterations.
+ExitCode exit_code_of_measurement(SolveEnd end);
 
 struct Solution {
   SystemSolveResult result;
@@ -26,6 +28,8 @@ struct Solution {
   [[nodiscard]] double recursive_residual_norm() const {
     return history.empty() ? result.first_residual_norm : history.back();
   }
+  /// The same of a measurement that was to do so many iterations.
+  [[nodiscard]] std::string reason_of_measurement(int iteration_count) const;
   /// One line that says what happened and what would help; empty where there is a solution.
   [[nodiscard]] std::string reason() const;
 };

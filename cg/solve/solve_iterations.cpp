@@ -94,12 +94,16 @@ void SolveRun::solve(const ReadySystem& system, OutputFile* solution_file) {
   StepInterrupts interrupts(watch_.emplace(), group_, outside);
   const std::array<StepObserver*, 5> observers{&history, &estimates, &says_progress, &monitor, &interrupts};
 
+  std::optional<QuietMeter> quiet;
+  if (options_.measures_iterations)
+    measurement.measure_quiet(quiet.emplace(group_, *report_.environment, configuration().thread_count));
   progress_.say("solving");
   SystemSolveResult result;
   measurement.around_solve(observers, [&] {
     const bool starts_from_x = options_.first_guess.kind != VectorOption::Kind::zeros;
     result = cg2d::solve(conjugate_gradient, {.b = b, .x = x, .starts_from_x = starts_from_x}, tolerance);
   });
+  if (quiet) report_.quiet = quiet->result();
   const auto spectrum = estimates.estimate();
   report_.solution = Solution{.result = result,
                               .target_norm = target_norm,
@@ -107,8 +111,11 @@ void SolveRun::solve(const ReadySystem& system, OutputFile* solution_file) {
                               .spectrum = spectrum,
                               .predicted_steps = spectrum.predicted_steps(target_norm / b_norm),
                               .preconditioner_remark = preconditioner->remark()};
-  report_.code = exit_code_of(result.end);
-  report_.reason = report_.solution->reason();
+  report_.code =
+      options_.measures_iterations ? exit_code_of_measurement(result.end) : exit_code_of(result.end);
+  report_.reason = options_.measures_iterations
+                       ? report_.solution->reason_of_measurement(options_.most_iterations)
+                       : report_.solution->reason();
   take_times(measurement, system, calibration.ticks_per_second());
   if (options_.solution_path.empty()) return;
   write_vector(x, system.place,

@@ -84,4 +84,31 @@ VectorOption vector_option_from(const std::string& option, const std::string& te
   return {.kind = VectorOption::Kind::random, .seed = *seed};
 }
 
+comm::DomainGrid domain_grid_from(std::string_view text) {
+  comm::DomainGrid grid;
+  auto rest = text;
+  for (std::size_t dimension = 0; dimension < comm::dimension_count; ++dimension) {
+    const auto end = rest.find('x');
+    const bool is_last = dimension + 1 == comm::dimension_count;
+    const auto parts = number_from<int>(rest.substr(0, end));
+    if (!parts || *parts < 1 || is_last != (end == std::string_view::npos))
+      throw InputError(fmt::format("--domain {}: must be three positive numbers, as in 1x2x4", text));
+    grid.parts[dimension] = *parts;
+    if (!is_last) rest.remove_prefix(end + 1);
+  }
+  return grid;
+}
+
+void set_cut(SystemOptions& options, const std::string& text) {
+  if (text == "nonzeros" || text == "even") {
+    options.cut = text == "even" ? MatrixCut::even : MatrixCut::nonzeros;
+    return;
+  }
+  const auto random = vector_option_from("--cut", text);
+  if (random.kind != VectorOption::Kind::random)
+    throw InputError(fmt::format("--cut {}: unknown; valid: nonzeros, even, random:SEED", text));
+  options.cut = MatrixCut::random;
+  options.permutation_seed = random.seed;
+}
+
 }  // namespace cg2d

@@ -3,12 +3,14 @@
 // The result of `cg2d solve`, and its formats.
 
 #include <cstdint>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "cg/machine/quiet.hpp"
 #include "cg/report/phase_table.hpp"
 #include "cg/run/run_report.hpp"
 #include "cg/solve/solution.hpp"
@@ -16,8 +18,6 @@
 #include "cg/tuning/kernel_trial.hpp"
 
 namespace cg2d {
-
-inline constexpr int solve_schema_version = 1;
 
 /// The largest and the mean number of nonzeros of a rank's block.
 struct BlockBalance {
@@ -70,6 +70,7 @@ struct SolveReport {
   RepeatReport repeat;  ///< times and phases of the solve
   std::vector<RankResult> ranks;
   CounterResult counters;
+  std::optional<QuietResult> quiet;  ///< of a measurement's timed region
 };
 
 /// One format; a new one is one file that defines a row, and its entry in the table.
@@ -80,6 +81,9 @@ struct SolveFormat {
 };
 std::span<const SolveFormat> solve_format_table();
 const SolveFormat& solve_format(std::string_view name);
+
+/// The object that the format "json" writes.
+nlohmann::ordered_json solve_json(const SystemOptions& options, const SolveReport& report);
 
 /// "nonzeros", "even" or "random:7".
 std::string cut_text(const SystemOptions& options);

@@ -18,6 +18,29 @@
 #include "cg/tuning/run_plan.hpp"
 
 namespace cg2d {
+
+std::unique_ptr<SystemMatrix> read_system(const SystemOptions& options, comm::RankGroup& group,
+                                          const Progress& progress) {
+  progress.say(fmt::format("{} {}", options.assembles ? "generating" : "reading", options.matrix_text()));
+  const Stopwatch stopwatch;
+  double said_s = 0.0;
+  const auto say = [&](double done) {
+    if (stopwatch.seconds() < said_s + 1.0 || done <= 0.0) return;
+    said_s = stopwatch.seconds();
+    progress.say(
+        fmt::format("read {:.0f} %, about {:.0f} s left", 100.0 * done, said_s * (1.0 / done - 1.0)));
+  };
+  std::optional<std::uint64_t> seed;
+  if (options.cut == MatrixCut::random) seed = options.permutation_seed;
+  auto matrix =
+      options.assembles
+          ? generate_matrix({.text = options.operator_text, .permutation_seed = seed}, group)
+          : open_matrix({.path = options.matrix_path, .permutation_seed = seed, .progress = say}, group);
+  matrix->require_symmetric(group);
+  matrix->require_positive_diagonal(group);
+  return matrix;
+}
+
 void SolveRun::note_failure(const RunError& error) {
   report_.code = error.code();
   report_.reason = error.what();
@@ -81,32 +104,19 @@ void SolveRun::perform(OutputFile* solution) {
 }
 
 void SolveRun::read() {
-  progress_.say(fmt::format("{} {}", options_.assembles ? "generating" : "reading", options_.matrix_text()));
   group_.barrier();
   const Stopwatch stopwatch;
-  double said_s = 0.0;
-  const auto say = [&](double done) {
-    if (stopwatch.seconds() < said_s + 1.0 || done <= 0.0) return;
-    said_s = stopwatch.seconds();
-    progress_.say(
-        fmt::format("read {:.0f} %, about {:.0f} s left", 100.0 * done, said_s * (1.0 / done - 1.0)));
-  };
-  std::optional<std::uint64_t> seed;
-  if (options_.cut == MatrixCut::random) seed = options_.permutation_seed;
-  if (options_.assembles) check_generated_memory();
-  matrix_ =
-      options_.assembles
-          ? generate_matrix({.text = options_.operator_text, .permutation_seed = seed}, group_)
-          : open_matrix({.path = options_.matrix_path, .permutation_seed = seed, .progress = say}, group_);
+  if (options_.assembles && kept_ == nullptr) check_generated_memory();
+  if (kept_ == nullptr) read_matrix_ = read_system(options_, group_, progress_);
+  matrix_ = kept_ == nullptr ? read_matrix_.get() : kept_;
   if (options_.assembles && source_row_of(options_.operator_text).is_negative_definite)
     report_.warnings.emplace_back("this is no result of the benchmark: -A x = b is solved to a tolerance");
-  matrix_->require_symmetric(group_);
-  matrix_->require_positive_diagonal(group_);
   auto& result = report_.matrix.emplace();
   result.name = matrix_->facts().key.name;
   result.order = matrix_->order();
   result.nonzero_count = matrix_->nonzero_count();
   result.read_s = group_.maximum(stopwatch.seconds());
+  if (kept_ != nullptr) return;
   progress_.say(
       fmt::format("{} rows, {} nonzeros in {:.3f} s", result.order, result.nonzero_count, result.read_s));
 }
@@ -125,8 +135,9 @@ void SolveRun::check_generated_memory() const {
 
 /// Random pieces are even ones, too: the order of the rows spreads the nonzeros.
 void SolveRun::cut() {
-  if (options_.cut == MatrixCut::nonzeros)
-    matrix_->set_piece_starts(matrix_->balanced_piece_starts(group_.size(), group_));
+  matrix_->set_piece_starts(options_.cut == MatrixCut::nonzeros
+                                ? matrix_->balanced_piece_starts(group_.size(), group_)
+                                : std::vector<std::int64_t>());
 }
 
 std::optional<comm::ProcessGrid> SolveRun::named_grid() const {
@@ -231,7 +242,7 @@ void SolveRun::prepare_counters() {
                     {.result = report_.counters, .warnings = report_.warnings, .progress = progress_});
 }
 
-/// The rows leave while the blocks grow; afterwards the matrix has none.
+/// The rows leave while the blocks grow, and the matrix has none afterwards, unless it is kept.
 std::unique_ptr<BlockProduct> SolveRun::distribute(const comm::BlockLayout& layout) {
   auto& result = *report_.matrix;
   result.balance = balance_of(matrix_->nonzeros_of_blocks(layout, group_));
@@ -244,7 +255,8 @@ std::unique_ptr<BlockProduct> SolveRun::distribute(const comm::BlockLayout& layo
   if (preconditioner.needs_diagonal) diagonal_ = matrix_->diagonal(layout, group_);
   group_.barrier();
   const Stopwatch distribution;
-  auto block = matrix_->take(layout, group_);
+  auto block = kept_ == nullptr ? matrix_->take(layout, group_)
+                                : matrix_->build(layout, group_, configuration().thread_count).block;
   result.distribute_s = group_.maximum(distribution.seconds());
   // Now, since a symmetric kernel drops half of the block.
   const Stopwatch diagonal_parts;

@@ -35,13 +35,21 @@ struct ReadySystem {
   std::int64_t matrix_bytes = 0;                       ///< that those of this rank read
 };
 
+/// Reads or generates the matrix of the options, and checks that it is symmetric with a positive diagonal. Collective.
+/// Throws RunError (on every rank alike), MpiError, std::bad_alloc.
+std::unique_ptr<SystemMatrix> read_system(const SystemOptions& options, comm::RankGroup& group,
+                                          const Progress& progress);
+
 /// Collective in every operation but the accessors; each throws RunError (on every rank alike), MpiError,
 /// std::bad_alloc, and leaves the report as far as it got. Holds references: options, group and progress must
 /// outlive it.
 class SolveRun {
  public:
-  SolveRun(const SystemOptions& options, comm::RankGroup& group, const Progress& progress)
-      : options_(options), group_(group), progress_(progress) {
+  /// kept: the matrix of the options from read_system(), where more than one run uses it; nullptr: the run reads it,
+  /// and gives its rows back while the blocks grow.
+  SolveRun(const SystemOptions& options, comm::RankGroup& group, const Progress& progress,
+           SystemMatrix* kept = nullptr)
+      : options_(options), group_(group), progress_(progress), kept_(kept) {
     report_.configuration = options.configuration;
   }
 
@@ -89,7 +97,9 @@ class SolveRun {
   comm::RankGroup& group_;
   const Progress& progress_;
   SolveReport report_;
-  std::unique_ptr<SystemMatrix> matrix_;
+  SystemMatrix* kept_;
+  std::unique_ptr<SystemMatrix> read_matrix_;
+  SystemMatrix* matrix_ = nullptr;    // one of both
   HugePageVector diagonal_;           // this rank's piece
   kernels::CsrBlock diagonal_block_;  // A in the rows and columns of this rank's piece, where it is needed
   RankResult mine_;

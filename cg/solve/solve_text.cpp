@@ -68,7 +68,7 @@ std::string matrix_lines(const SystemOptions& options, const SolveReport& report
     return text;
   }
   line("Matrix", fmt::format("{}, n {}, {} nonzeros", matrix.name, matrix.order, matrix.nonzero_count));
-  line("Cut", fmt::format("{}; nonzeros of the blocks: largest {}, imbalance {:.1f} % ({} pieces: {:.1f} %)",
+  line("Cut", fmt::format("{}; nonzeros of the blocks: largest {}, imbalance {:.1f} % (cut {}: {:.1f} %)",
                           cut_text(options), matrix.balance.largest, 100.0 * matrix.balance.imbalance(),
                           options.cut == MatrixCut::nonzeros ? "even" : "nonzeros",
                           100.0 * matrix.other_balance.imbalance()));

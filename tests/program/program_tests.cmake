@@ -73,6 +73,8 @@ cg2d_add_program_test(transport_auto_test SCRIPT program/transport_auto_test.py 
 cg2d_add_program_test(report_blocks_test SCRIPT program/report_blocks_test.py TIMEOUT 600)
 cg2d_add_program_test(tune_test SCRIPT program/tune_test.py TIMEOUT 600)
 cg2d_add_program_test(sweep_test SCRIPT program/sweep_test.py TIMEOUT 600)
+cg2d_add_program_test(system_sweep_test SCRIPT program/system_sweep_test.py TIMEOUT 600)
+cg2d_add_program_test(system_scaling_test SCRIPT program/system_scaling_test.py TIMEOUT 300)
 cg2d_add_program_test(scaling_test SCRIPT program/scaling_test.py TIMEOUT 300)
 cg2d_add_program_test(pingpong_program_test ALONE SCRIPT program/pingpong_program_test.py TIMEOUT 300)
 cg2d_add_program_test(model_test SCRIPT program/model_test.py TIMEOUT 300)
