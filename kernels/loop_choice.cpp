@@ -10,9 +10,10 @@
 namespace cg2d::kernels {
 namespace {
 
-constexpr std::int64_t row_count = 512;
-constexpr std::int64_t column_count = 2048;
-constexpr std::int64_t entries_per_row = 16;
+// Of the small block.
+constexpr std::int64_t small_rows = 512;
+constexpr std::int64_t small_columns = 2048;
+constexpr std::int64_t small_row_entries = 16;
 // Interleaved, of 4 us each: other work on the core meets one loop as often as another, and the shortest counts.
 constexpr int round_count = 16;
 constexpr int products_per_round = 2;
@@ -20,23 +21,23 @@ constexpr double worthwhile_share = 0.8;
 
 /// Every row has one entry in each of equal ranges of columns, at a place that looks random.
 CsrBlock small_block() {
-  constexpr std::int64_t range = column_count / entries_per_row;
-  CsrBlock block{.row_count = row_count,
-                 .column_count = column_count,
-                 .row_starts = PageBuffer<std::int64_t>(row_count + 1),
-                 .columns = PageBuffer<std::int32_t>(row_count * entries_per_row),
-                 .values = PageBuffer<double>(row_count * entries_per_row)};
+  constexpr std::int64_t range = small_columns / small_row_entries;
+  CsrBlock block{.row_count = small_rows,
+                 .column_count = small_columns,
+                 .row_starts = PageBuffer<std::int64_t>(small_rows + 1),
+                 .columns = PageBuffer<std::int32_t>(small_rows * small_row_entries),
+                 .values = PageBuffer<double>(small_rows * small_row_entries)};
   std::uint32_t random = 1;
   std::size_t entry = 0;
-  for (std::int64_t row = 0; row < row_count; ++row) {
+  for (std::int64_t row = 0; row < small_rows; ++row) {
     block.row_starts[static_cast<std::size_t>(row)] = static_cast<std::int64_t>(entry);
-    for (std::int64_t k = 0; k < entries_per_row; ++k, ++entry) {
+    for (std::int64_t k = 0; k < small_row_entries; ++k, ++entry) {
       random = random * 1664525U + 1013904223U;  // Numerical Recipes, 2nd ed., section 7.1
       block.columns[entry] = static_cast<std::int32_t>(k * range + (random >> 16) % range);
       block.values[entry] = 1.0;
     }
   }
-  block.row_starts[row_count] = static_cast<std::int64_t>(entry);
+  block.row_starts[small_rows] = static_cast<std::int64_t>(entry);
   return block;
 }
 
@@ -59,13 +60,14 @@ InstructionSet fastest_loop(KernelMaker make, const std::vector<InstructionSet>&
                             InstructionSet expected) {
   if (sets.size() == 1) return sets.front();
   std::vector<Candidate> candidates;
+  candidates.reserve(sets.size());
   for (const auto set : sets)
     candidates.push_back({.set = set, .kernel = make(small_block(), {.instruction_set = set})});
-  const std::vector<double> p(column_count, 1.0);
-  std::vector<double> q_rows(row_count);
-  std::vector<double> q_columns(column_count);
+  const std::vector<double> p(small_columns, 1.0);
+  std::vector<double> q_rows(small_rows);
+  std::vector<double> q_columns(small_columns);
   const Operands operands{
-      .p_columns = p, .p_rows = std::span(p).first(row_count), .q_rows = q_rows, .q_columns = q_columns};
+      .p_columns = p, .p_rows = std::span(p).first(small_rows), .q_rows = q_rows, .q_columns = q_columns};
   for (int round = 0; round < round_count; ++round) {
     for (auto& candidate : candidates)
       candidate.seconds = std::min(candidate.seconds, seconds_of(*candidate.kernel, operands));

@@ -16,7 +16,6 @@ namespace symmetric {
 using symmetric_sell::add_window;
 using symmetric_sell::Chunk;
 using symmetric_sell::ColumnPair;
-using symmetric_sell::default_prefetch_distance;
 using symmetric_sell::Kernel;
 using symmetric_sell::lanes;
 using symmetric_sell::load_pairs;
@@ -143,6 +142,7 @@ KernelRow symmetric_kernel() {
           "symmetric storage: one entry of each mirrored pair; SELL-8-2048 in column blocks, 16-bit columns",
       .storage = Storage::half,
       .is_default = true,
+      .is_tried = true,
       .bytes_per_nonzero = 5.25,
       .converts = true,
       .defaults = {.prefetch_distance = symmetric_sell::default_prefetch_distance,

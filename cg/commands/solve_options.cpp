@@ -9,8 +9,11 @@
 #include <cmath>
 #include <limits>
 
+#include "cg/base/values.hpp"
 #include "cg/commands/shared_options.hpp"
 #include "cg/commands/subcommand.hpp"
+#include "cg/matrix/matrix_source.hpp"
+#include "cg/operators/matrix_free.hpp"
 #include "cg/solve/solve_command.hpp"
 #include "cg/solve/solve_report.hpp"
 
@@ -22,12 +25,11 @@ struct SolveArguments {
   SystemOptions options;
   std::string right_hand_side = "ones";
   std::string first_guess = "zeros";
-  std::optional<double> relative_tolerance;
-  std::optional<double> absolute_tolerance;
   std::string cut = "nonzeros";
   std::string grid = "auto";
   AxisValues axes;
   std::string bind = "auto";
+  std::string domain;
 };
 
 void add_system_options(CLI::App& parser, SolveArguments& arguments) {
@@ -36,8 +38,13 @@ void add_system_options(CLI::App& parser, SolveArguments& arguments) {
   parser
       .add_option("FILE", options.matrix_path,
                   "matrix: Matrix Market (plain, or compressed by gzip or zstd), or a file of cg2d convert")
-      ->required()
       ->check(file_name());
+  parser.add_option("--operator", options.operator_text,
+                    fmt::format("instead of FILE: {}; applied without a matrix", known_operators()));
+  parser.add_flag("--assembled", options.assembles,
+                  "assemble the matrix of --operator: of a Laplacian, or of npb:CLASS");
+  parser.add_option("--domain", arguments.domain,
+                    "cut of a Laplacian without a matrix: parts along each dimension, as PXxPYxPZ");
   parser.add_option("--rhs", arguments.right_hand_side, "right-hand side: ones, random:SEED or a file")
       ->check(file_name());
   parser.add_option("--x0", arguments.first_guess, "first guess: zeros, ones, random:SEED or a file")
@@ -54,9 +61,9 @@ void add_system_options(CLI::App& parser, SolveArguments& arguments) {
 void add_method_options(CLI::App& parser, SolveArguments& arguments) {
   auto& options = arguments.options;
   parser.option_defaults()->group("Method");
-  add_number_option(parser, "--rtol", arguments.relative_tolerance,
+  add_number_option(parser, "--rtol", options.relative_tolerance,
                     "tolerance of || b - A x ||, relative to || b ||");
-  add_number_option(parser, "--atol", arguments.absolute_tolerance,
+  add_number_option(parser, "--atol", options.absolute_tolerance,
                     "absolute tolerance; the larger one counts");
   add_number_option(parser, "--max-iterations", options.most_iterations, "iterations at most");
   parser.add_option("--preconditioner", options.preconditioner,
@@ -97,33 +104,45 @@ void add_solve_options(CLI::App& parser, SolveArguments& arguments) {
   add_method_options(parser, arguments);
   add_configuration_options(parser, arguments);
   add_solve_output_options(parser, arguments.options);
+  auto& options = arguments.options;
+  add_counter_options(parser, {options.counters, options.trace, options.measures_limits});
 }
 
-void set_cut(SystemOptions& options, const std::string& text) {
-  if (text == "nonzeros" || text == "even") {
-    options.cut = text == "even" ? MatrixCut::even : MatrixCut::nonzeros;
-    return;
+void require_tolerance(const std::string& option, double value) {
+  if (!(value >= 0.0)) throw InputError(fmt::format("{} {}: must not be negative", option, value));
+}
+
+void require_one_matrix(const SystemOptions& options) {
+  if (options.matrix_path.empty() == options.operator_text.empty())
+    throw InputError("cg2d solve takes a matrix: FILE, or --operator, and not both");
+  if (options.operator_text.empty() && options.assembles)
+    throw InputError("--assembled: only with --operator");
+  if (options.operator_text.empty()) return;
+  const auto& text = options.operator_text;
+  try {
+    if (options.assembles) {
+      static_cast<void>(source_from(text));
+    } else {
+      static_cast<void>(matrix_free_row_of(text).size_of(text));
+    }
+  } catch (const InputError& error) {
+    throw InputError(fmt::format("--operator {}", error.what()));
   }
-  const auto random = vector_option_from("--cut", text);
-  if (random.kind != VectorOption::Kind::random)
-    throw InputError(fmt::format("--cut {}: unknown; valid: nonzeros, even, random:SEED", text));
-  options.cut = MatrixCut::random;
-  options.permutation_seed = random.seed;
 }
 
-double tolerance_from(const std::string& option, const std::optional<double>& value, double usual) {
-  if (value && !(*value >= 0.0)) throw InputError(fmt::format("{} {}: must not be negative", option, *value));
-  return value.value_or(usual);
+comm::DomainGrid domain_from(const SystemOptions& options, const std::string& text) {
+  if (!options.is_matrix_free()) throw InputError("--domain: only with --operator, and without --assembled");
+  return domain_grid_from(text);
 }
 
 SystemOptions system_options_from(const SolveArguments& arguments) {
   SystemOptions options = arguments.options;
+  require_one_matrix(options);
+  if (!arguments.domain.empty()) options.domain_grid = domain_from(options, arguments.domain);
   options.right_hand_side = vector_option_from("--rhs", arguments.right_hand_side);
   options.first_guess = vector_option_from("--x0", arguments.first_guess);
-  options.relative_tolerance =
-      tolerance_from("--rtol", arguments.relative_tolerance, options.relative_tolerance);
-  options.absolute_tolerance =
-      tolerance_from("--atol", arguments.absolute_tolerance, options.absolute_tolerance);
+  require_tolerance("--rtol", options.relative_tolerance);
+  require_tolerance("--atol", options.absolute_tolerance);
   set_cut(options, arguments.cut);
   options.configuration = configuration_from(arguments.axes);
   options.open_grid.tries_grids = arguments.grid != "rule";
@@ -139,6 +158,7 @@ SystemOptions system_options_from(const SolveArguments& arguments) {
   require_known("--format", options.format, names_of(solve_format_table()));
   check_tuning(options.tuning);
   check_profile(options.profile);
+  check_counter_options(options.counters, options.trace);
   return options;
 }
 

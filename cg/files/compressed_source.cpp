@@ -73,6 +73,8 @@ class GzipSource final : public StreamSource {
     if (inflateInit2(&stream_, gzip_window) != Z_OK) throw std::bad_alloc();
   }
   ~GzipSource() override { inflateEnd(&stream_); }
+  GzipSource(const GzipSource&) = delete;
+  GzipSource& operator=(const GzipSource&) = delete;
 
  private:
   std::size_t decompress(std::span<char> bytes) override {
@@ -121,6 +123,8 @@ class ZstdSource final : public StreamSource {
     if (stream_ == nullptr) throw std::bad_alloc();
   }
   ~ZstdSource() override { ZSTD_freeDStream(stream_); }
+  ZstdSource(const ZstdSource&) = delete;
+  ZstdSource& operator=(const ZstdSource&) = delete;
 
  private:
   std::size_t decompress(std::span<char> bytes) override {

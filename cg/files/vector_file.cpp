@@ -3,9 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <iterator>
 #include <limits>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "cg/base/agreement.hpp"
 #include "cg/base/output_file.hpp"
@@ -18,8 +21,38 @@ namespace {
 
 constexpr std::int64_t no_line = std::numeric_limits<std::int64_t>::max();
 
-std::int64_t stored_index(const VectorPlace& place, std::int64_t index) {
-  return place.permutation ? (*place.permutation)(index) : index;
+/// The elements of a place, of which each rank has an equal share in the order of the rows: every rank asks for its
+/// own, in parts, so that what is sent stays small. Collective.
+HugePageVector fetched(const VectorPlace& place, std::span<const double> share, comm::RankGroup& group) {
+  const auto shares = RangeOwners::equal_shares(place.size, group.size());
+  const auto first_row = shares.range_of(group.rank()).begin;
+  HugePageVector values(place.local_size);
+  constexpr std::size_t part_size = std::size_t{1} << 20;
+  const auto part_count =
+      group.maximum(static_cast<std::int64_t>((values.size() + part_size - 1) / part_size));
+  for (std::int64_t part = 0; part < part_count; ++part) {
+    const auto begin = std::min(values.size(), static_cast<std::size_t>(part) * part_size);
+    const auto end = std::min(values.size(), begin + part_size);
+    std::vector<std::vector<std::uint64_t>> rows(static_cast<std::size_t>(group.size()));
+    std::vector<std::vector<std::size_t>> elements(rows.size());
+    for (auto element = begin; element < end; ++element) {
+      const auto row = place.row_of(element);
+      const auto owner = static_cast<std::size_t>(shares.owner_of(row));
+      rows[owner].push_back(static_cast<std::uint64_t>(row));
+      elements[owner].push_back(element);
+    }
+    auto asked = group.exchange(std::move(rows));
+    for (auto& words : asked) {
+      for (auto& word : words)
+        word = std::bit_cast<std::uint64_t>(share[word - static_cast<std::uint64_t>(first_row)]);
+    }
+    const auto answers = group.exchange(std::move(asked));
+    for (std::size_t rank = 0; rank < answers.size(); ++rank) {
+      for (std::size_t k = 0; k < answers[rank].size(); ++k)
+        values[elements[rank][k]] = std::bit_cast<double>(answers[rank][k]);
+    }
+  }
+  return values;
 }
 
 /// One reading of a file.
@@ -29,6 +62,7 @@ class VectorReading {
       : path_(path), place_(place), group_(group) {}
 
   HugePageVector read() {
+    require_same_file(path_, group_);
     Agreement agreement(group_);
     agreement.attempt([&] {
       located_ = read_market_header(path_);
@@ -38,17 +72,17 @@ class VectorReading {
     const auto count = located_.header.line_count;
     own_lines_ = {.begin = count * group_.rank() / group_.size(),
                   .end = count * (group_.rank() + 1) / group_.size()};
-    auto piece = scattered(RangeOwners::pieces_of(place_.layout), group_,
-                           [&](const auto& put) { agreement.attempt([&] { parse(put); }); });
+    const auto share = scattered(RangeOwners::equal_shares(place_.size, group_.size()), group_,
+                                 [&](const auto& put) { agreement.attempt([&] { parse(put); }); });
     agreement.reach();
     throw_first_fault();
-    return piece;
+    return fetched(place_, share, group_);
   }
 
  private:
   void require_size() const {
     const auto& header = located_.header;
-    const auto n = place_.layout.size();
+    const auto n = place_.size;
     if (header.row_count == n && header.column_count == 1) return;
     throw FileError(
         path_, located_.line_count,
@@ -61,20 +95,19 @@ class VectorReading {
   void parse(const Put& put) {
     LineBlocks blocks(open_source(path_));
     blocks.start(located_.body_offset, no_line);
-    std::int64_t line_number = located_.line_count;
+    std::int64_t line_number = located_.line_count + 1;  // of the line that is next, whole or too long
     try {
       for (auto lines = blocks.next(); !lines.empty(); lines = blocks.next()) {
         for (std::size_t begin = 0; begin < lines.size();) {
           const auto end = lines.find('\n', begin);
-          ++line_number;
           take_line(lines.substr(begin, end - begin), put);
+          ++line_number;
           begin = end + 1;
         }
       }
-      ++line_number;
       require_all_lines();
     } catch (const TextFault& fault) {
-      fault_line_ = std::max(line_number, located_.line_count + 1);
+      fault_line_ = line_number;
       fault_ = fault.what();
     }
   }
@@ -92,10 +125,10 @@ class VectorReading {
     }
     if (!own_lines_.contains(index)) return;
     if (header.form == MarketForm::array) {
-      put(stored_index(place_, index), *parse_value_line(line, header));
+      put(index, *parse_value_line(line, header));
     } else {
       const auto entry = *parse_entry_line(line, header);
-      put(stored_index(place_, entry.row), entry.value);
+      put(entry.row, entry.value);
     }
   }
 
@@ -134,31 +167,35 @@ std::string next_lines(std::span<const double> values, std::size_t& begin) {
 
 }  // namespace
 
+VectorPlace place_of(const comm::BlockLayout& layout, const std::optional<RandomPermutation>& permutation,
+                     int rank) {
+  const auto piece = layout.piece(layout.column_piece_of(rank));
+  return {.size = layout.size(),
+          .local_size = static_cast<std::size_t>(piece.size()),
+          .row_of = [begin = piece.begin, &permutation](std::size_t element) {
+            const auto index = begin + static_cast<std::int64_t>(element);
+            return permutation ? permutation->inverse(index) : index;
+          }};
+}
+
 HugePageVector read_vector(const std::string& path, const VectorPlace& place, comm::RankGroup& group) {
   return VectorReading(path, place, group).read();
 }
 
-HugePageVector random_vector(std::uint64_t seed, const VectorPlace& place, int rank) {
-  const auto piece = place.layout.piece(place.layout.column_piece_of(rank));
-  HugePageVector values(static_cast<std::size_t>(piece.size()));
-  for (std::int64_t k = piece.begin; k < piece.end; ++k) {
-    const auto index = static_cast<std::uint64_t>(place.permutation ? place.permutation->inverse(k) : k);
-    const auto bits = mixed_bits(mixed_bits(seed) + index);
-    values[static_cast<std::size_t>(k - piece.begin)] =
-        (static_cast<double>(bits >> 12U) + 0.5) * 0x1p-51 - 1.0;
+HugePageVector random_vector(std::uint64_t seed, const VectorPlace& place) {
+  HugePageVector values(place.local_size);
+  for (std::size_t element = 0; element < values.size(); ++element) {
+    const auto bits = mixed_bits(mixed_bits(seed) + static_cast<std::uint64_t>(place.row_of(element)));
+    values[element] = (static_cast<double>(bits >> 12U) + 0.5) * 0x1p-51 - 1.0;
   }
   return values;
 }
 
 void write_vector(std::span<const double> piece, const VectorPlace& place, const std::string& title,
                   comm::RankGroup& group, OutputFile* file) {
-  const auto n = place.layout.size();
-  const auto begin = place.layout.piece(place.layout.column_piece_of(group.rank())).begin;
+  const auto n = place.size;
   const auto values = scattered(RangeOwners::equal_shares(n, group.size()), group, [&](const auto& put) {
-    for (std::size_t k = 0; k < piece.size(); ++k) {
-      const auto index = begin + static_cast<std::int64_t>(k);
-      put(place.permutation ? place.permutation->inverse(index) : index, piece[k]);
-    }
+    for (std::size_t k = 0; k < piece.size(); ++k) put(place.row_of(k), piece[k]);
   });
   Agreement agreement(group);
   std::size_t done = 0;

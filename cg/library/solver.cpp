@@ -93,9 +93,7 @@ Configuration resolve(SystemMatrix& matrix, comm::RankGroup& group, const Solver
   configuration.transport = transport_of(configuration, group).name;
   if (!configuration.has_grid())
     configuration.grid = choose_grid(matrix.facts(), configuration, group.size());
-  const bool shares_cores = group.waiter().mode() == comm::WaitMode::yield && group.size() > 1;
-  if (!configuration.has_kernel())
-    configuration.kernel = built_in_kernel(matrix.facts(), configuration.grid, shares_cores).name;
+  if (!configuration.has_kernel()) configuration.kernel = kernels::kernel_for_any_pattern().name;
   agree_on(group, [&] {
     if (const auto reason = kernels::kernel_named(configuration.kernel).why_unavailable(); !reason.empty()) {
       throw RunError(ExitCode::unavailable,
@@ -183,7 +181,7 @@ class Solver::Parts {
   [[nodiscard]] comm::IndexRange rows() const {
     return layout_.piece(layout_.column_piece_of(group_.rank()));
   }
-  [[nodiscard]] VectorPlace place() const { return {.layout = layout_, .permutation = permutation_}; }
+  [[nodiscard]] PiecePlace place() const { return {layout_, permutation_, group_.rank()}; }
   [[nodiscard]] const Configuration& configuration() const { return configuration_; }
   [[nodiscard]] const std::vector<PhaseTime>& phases() const { return phases_; }
   [[nodiscard]] double time_s() const { return time_s_; }
@@ -288,7 +286,7 @@ Solver& Solver::operator=(Solver&&) noexcept = default;
 
 std::size_t Solver::local_size() const { return parts_->local_size(); }
 comm::IndexRange Solver::rows() const { return parts_->rows(); }
-VectorPlace Solver::place() const { return parts_->place(); }
+PiecePlace Solver::place() const { return parts_->place(); }
 const Configuration& Solver::configuration() const { return parts_->configuration(); }
 const std::vector<PhaseTime>& Solver::phases() const { return parts_->phases(); }
 double Solver::time_s() const { return parts_->time_s(); }

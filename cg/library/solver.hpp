@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "cg/files/system_matrix.hpp"
-#include "cg/files/vector_file.hpp"
 #include "cg/library/function_operator.hpp"
 #include "cg/library/solution.hpp"
+#include "cg/library/vectors.hpp"
 #include "cg/solver/configuration.hpp"
 #include "cg/solver/linear_operator.hpp"
 #include "cg/solver/solve.hpp"
@@ -77,7 +77,7 @@ class Solver {
   /// The row that an element of this rank's pieces belongs to, in any case.
   [[nodiscard]] std::int64_t row_of(std::size_t element) const;
   /// The place of vectors, for vectors.hpp and read_vector(). Valid as long as the solver.
-  [[nodiscard]] VectorPlace place() const;
+  [[nodiscard]] PiecePlace place() const;
   /// The choices that were made; for a user's operator its grid is one process column.
   [[nodiscard]] const Configuration& configuration() const;
 

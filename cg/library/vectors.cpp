@@ -13,13 +13,13 @@
 namespace cg2d {
 namespace {
 
-comm::IndexRange own_range(const VectorPlace& place, int rank) {
+comm::IndexRange own_range(const PiecePlace& place, int rank) {
   return place.layout.piece(place.layout.column_piece_of(rank));
 }
 
 }  // namespace
 
-HugePageVector vector_from_elements(std::span<const VectorElement> elements, const VectorPlace& place,
+HugePageVector vector_from_elements(std::span<const VectorElement> elements, const PiecePlace& place,
                                     comm::RankGroup& group) {
   const auto n = place.layout.size();
   agree_on(group, [&] {
@@ -37,7 +37,7 @@ HugePageVector vector_from_elements(std::span<const VectorElement> elements, con
 }
 
 std::vector<double> elements_of(std::span<const double> piece, const comm::IndexRange& rows,
-                                const VectorPlace& place, comm::RankGroup& group) {
+                                const PiecePlace& place, comm::RankGroup& group) {
   const auto mine = own_range(place, group.rank());
   agree_on(group, [&] {
     if (static_cast<std::int64_t>(piece.size()) != mine.size()) {
@@ -79,7 +79,7 @@ std::vector<double> elements_of(std::span<const double> piece, const comm::Index
 }
 
 void save_vector(const std::string& path, std::span<const double> piece, const std::string& title,
-                 const VectorPlace& place, comm::RankGroup& group) {
+                 const PiecePlace& place, comm::RankGroup& group) {
   const auto file = open_output(path, group);
   write_vector(piece, place, title, group, file.get());
 }

@@ -55,11 +55,14 @@ struct SourceRow {
   std::unique_ptr<MatrixSource> (*parse)(std::string_view text);
   /// The matrix of a problem of NAS CG; nullptr in the rows of all other matrices. Local.
   std::unique_ptr<MatrixSource> (*make)(const Problem& problem) = nullptr;
+  bool is_negative_definite = false;  ///< then -A is positive definite, which solves of a system take
 };
 
 std::span<const SourceRow> source_table();
 /// The first row of the table: the generator of the NAS CG matrices.
 const SourceRow& default_source();
+/// The row of a text "name:arguments". Local. Throws InputError that names the known matrices.
+const SourceRow& source_row_of(std::string_view text);
 /// The matrix of a text: "npb:S", "laplace3d:64x64x64". Local. Throws InputError that names the known
 /// matrices, or what the row says of the arguments.
 std::unique_ptr<MatrixSource> source_from(std::string_view text);

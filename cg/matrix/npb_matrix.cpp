@@ -162,7 +162,8 @@ SourceRow npb_source() {
           .parse = &npb_source_from,
           .make = [](const Problem& problem) -> std::unique_ptr<MatrixSource> {
             return std::make_unique<NpbSource>(problem);
-          }};
+          },
+          .is_negative_definite = true};
 }
 
 }  // namespace cg2d

@@ -34,15 +34,39 @@ const kernels::KernelRow& factor_kernel(const Configuration& configuration) {
   return row;
 }
 
+/// The factors of A, or of -A where the sign is to change: those of A with other weights and diagonal.
+NpbFactor signed_factor(const Problem& problem, const comm::BlockLayout& layout,
+                        const MatrixFreeInput& input) {
+  auto parts = make_npb_factor(problem, layout, input.group);
+  if (!input.changes_sign) return parts;
+  for (auto& weight : parts.weights) weight = -weight;
+  parts.diagonal = -parts.diagonal;
+  return parts;
+}
+
+/// V and V^T as they are made, and in the kernel's format; weights and vectors.
+MatrixFreeSize factored_size_of(std::string_view text) {
+  const auto& problem = class_from(text);
+  constexpr std::int64_t bytes_per_entry = 2 * 2 * (sizeof(double) + sizeof(std::int32_t));
+  constexpr std::int64_t vector_bytes = 8 * sizeof(double);
+  return {.order = problem.n, .bytes_per_row = bytes_per_entry * (problem.nonzer + 1) + vector_bytes};
+}
+
 /// One factor on the grid.
 struct Factor {
   Factor(kernels::CsrBlock block, const comm::BlockLayout& layout, const MatrixFreeInput& input)
-      : communicator(make_communicator(transport_of(input.configuration, input.group), input.group, layout,
+      : nonzero_count(block.nonzero_count()),
+        communicator(make_communicator(transport_of(input.configuration, input.group), input.group, layout,
                                        communicator_options(input.configuration, false))),
         product(product_maker(input.configuration.overlaps)(
             factor_kernel(input.configuration), std::move(block), layout, input.group.rank(),
             {.thread_count = input.configuration.thread_count})) {}
 
+  [[nodiscard]] VectorWork work() const {
+    return work_of_block_product(*communicator, *product, nonzero_count);
+  }
+
+  std::int64_t nonzero_count;
   std::unique_ptr<comm::Communicator> communicator;
   std::unique_ptr<BlockProduct> product;
 };
@@ -55,18 +79,33 @@ class FactoredSystem final : public MatrixFreeSystem {
   [[nodiscard]] LinearOperator& matrix() override { return matrix_; }
   [[nodiscard]] PhaseTimer& timer() override { return timer_; }
   [[nodiscard]] const comm::Communicator& communicator() const override { return *transposed_.communicator; }
+  [[nodiscard]] comm::Traffic sent(comm::Operation operation) const override {
+    // Both send dot products only where one is asked to: that with V^T.
+    return transposed_.communicator->sent(operation) + factor_.communicator->sent(operation);
+  }
   [[nodiscard]] std::int64_t order() const override { return layout_.size(); }
   [[nodiscard]] std::int64_t row_of(std::size_t element) const override {
     return layout_.piece(layout_.column_piece_of(rank_)).begin + static_cast<std::int64_t>(element);
   }
+  /// The mean of the two products, which take turns.
+  [[nodiscard]] VectorWork product_work(Phase phase) const override {
+    if (phase != Phase::multiply) return {};
+    const auto both = transposed_.work() + factor_.work();
+    return {.call_count = 1, .byte_count = both.byte_count / 2, .flop_count = both.flop_count / 2};
+  }
+  [[nodiscard]] std::int64_t matrix_byte_count() const override {
+    return transposed_.product->matrix_byte_count() + factor_.product->matrix_byte_count();
+  }
   [[nodiscard]] std::string cut() const override { return "grid " + layout_.grid().name(); }
+  [[nodiscard]] std::string_view kernel() const override { return kernel_; }
 
  private:
   FactoredSystem(const comm::BlockLayout& layout, const Problem& problem, const MatrixFreeInput& input)
-      : FactoredSystem(layout, make_npb_factor(problem, layout, input.group), input) {}
+      : FactoredSystem(layout, signed_factor(problem, layout, input), input) {}
   FactoredSystem(const comm::BlockLayout& layout, NpbFactor parts, const MatrixFreeInput& input)
       : layout_(layout),
         rank_(input.group.rank()),
+        kernel_(factor_kernel(input.configuration).name),
         transposed_(std::move(parts.transposed), layout, input),
         factor_(std::move(parts.factor), layout, input),
         timer_(input.times_phases, *transposed_.communicator),
@@ -78,6 +117,7 @@ class FactoredSystem final : public MatrixFreeSystem {
 
   comm::BlockLayout layout_;
   int rank_;
+  std::string_view kernel_;
   Factor transposed_;
   Factor factor_;
   PhaseTimer timer_;
@@ -94,6 +134,9 @@ MatrixFreeRow npb_factored_operator() {
       .arguments = "CLASS",
       .description =
           "the matrix of NAS CG as two sparse products, never assembled; against the benchmark's rules",
+      .uses_grid = true,
+      .is_negative_definite = true,
+      .size_of = &factored_size_of,
       .make = [](std::string_view text, const MatrixFreeInput& input) -> std::unique_ptr<MatrixFreeSystem> {
         static_cast<void>(factor_kernel(input.configuration));  // before the matrix is made
         return std::make_unique<FactoredSystem>(class_from(text), input);

@@ -26,6 +26,19 @@ const MatrixFreeRow* find_matrix_free(std::string_view text) {
   return row == table.end() ? nullptr : &*row;
 }
 
+std::string known_operators() {
+  std::string known;
+  for (const auto& row : matrix_free_table())
+    known += fmt::format("{}{}:{}", known.empty() ? "" : ", ", row.name, row.arguments);
+  return known;
+}
+
+const MatrixFreeRow& matrix_free_row_of(std::string_view text) {
+  if (const auto* row = find_matrix_free(text)) return *row;
+  throw InputError(
+      fmt::format("{}: no such operator without a matrix; there are {}", text, known_operators()));
+}
+
 const comm::TransportRow& transport_of(const Configuration& configuration, comm::RankGroup& group) {
   const std::string name(configuration.has_transport() ? configuration.transport
                                                        : std::string(comm::default_transport().name));

@@ -27,14 +27,22 @@ class MatrixFreeSystem : public Interface {
   [[nodiscard]] virtual PhaseTimer& timer() = 0;
   /// The communicator of its sums over all ranks.
   [[nodiscard]] virtual const comm::Communicator& communicator() const = 0;
+  /// Messages and bytes that this rank has sent so far for an operation.
+  [[nodiscard]] virtual comm::Traffic sent(comm::Operation operation) const = 0;
   /// The number of rows of the whole matrix.
   [[nodiscard]] virtual std::int64_t order() const = 0;
   /// The row of the assembled matrix that an element of this rank's pieces belongs to.
   [[nodiscard]] virtual std::int64_t row_of(std::size_t element) const = 0;
   /// The value of all elements of A's diagonal, where it is one value.
   [[nodiscard]] virtual std::optional<double> diagonal() const { return std::nullopt; }
+  /// The least work of one product in a phase that multiplies, on this rank; nothing in the others.
+  [[nodiscard]] virtual VectorWork product_work(Phase phase) const = 0;
+  /// Bytes of this rank's factors that products read; 0 for an operator that reads vectors only.
+  [[nodiscard]] virtual std::int64_t matrix_byte_count() const { return 0; }
   /// The cut among the ranks, for people: "domain 2x1x3", "grid 2x3".
   [[nodiscard]] virtual std::string cut() const = 0;
+  /// The loops of its products, for people: the name of a kernel, or "stencil".
+  [[nodiscard]] virtual std::string_view kernel() const = 0;
 };
 
 /// The input of every row's make().
@@ -45,6 +53,13 @@ struct MatrixFreeInput {
   const Configuration& configuration;
   std::optional<comm::DomainGrid> domain_grid{};  ///< of stencils; empty: the best
   bool times_phases = false;
+  bool changes_sign = false;  ///< -A instead of A, for rows that are negative definite
+};
+
+/// What is known of an operator before it is made.
+struct MatrixFreeSize {
+  std::int64_t order = 0;
+  std::int64_t bytes_per_row = 0;  ///< of its parts and its vectors
 };
 
 /// One kind of operator. A new one is one file that defines a row, and its entry in the table.
@@ -52,6 +67,10 @@ struct MatrixFreeRow {
   std::string_view name;
   std::string_view arguments;  ///< as texts have them after "name:"
   std::string_view description;
+  bool uses_grid = false;             ///< Px x Py, and a kernel; else it cuts a domain
+  bool is_negative_definite = false;  ///< then -A is positive definite, which solves of a system take
+  /// Local. Throws InputError for a bad text.
+  MatrixFreeSize (*size_of)(std::string_view text);
   /// Collective. Throws InputError, on every rank alike, for a bad text and for a configuration that does not go
   /// with it; RunError, MpiError, std::bad_alloc.
   std::unique_ptr<MatrixFreeSystem> (*make)(std::string_view text, const MatrixFreeInput& input);
@@ -60,6 +79,10 @@ struct MatrixFreeRow {
 std::span<const MatrixFreeRow> matrix_free_table();
 /// The row of a text "name:arguments", or nullptr.
 const MatrixFreeRow* find_matrix_free(std::string_view text);
+/// The same. Throws InputError that names the known operators.
+const MatrixFreeRow& matrix_free_row_of(std::string_view text);
+/// The rows with their arguments, for messages: "laplace2d:NXxNY, ...".
+std::string known_operators();
 
 /// The transport of a configuration, "auto" being the default one. Throws InputError for an unknown name, and
 /// RunError where it cannot serve here. Collective.

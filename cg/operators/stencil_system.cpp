@@ -36,6 +36,9 @@ class StencilSystem final : public MatrixFreeSystem {
   [[nodiscard]] LinearOperator& matrix() override { return matrix_; }
   [[nodiscard]] PhaseTimer& timer() override { return timer_; }
   [[nodiscard]] const comm::Communicator& communicator() const override { return *sums_; }
+  [[nodiscard]] comm::Traffic sent(comm::Operation operation) const override {
+    return operation == comm::Operation::halo ? halo_->sent() : sums_->sent(operation);
+  }
   [[nodiscard]] std::int64_t order() const override { return stencil_.order(); }
   [[nodiscard]] std::int64_t row_of(std::size_t element) const override {
     const auto& box = matrix_.box();
@@ -46,7 +49,9 @@ class StencilSystem final : public MatrixFreeSystem {
                                   stencil_.extents[1] * (box.ranges[2].begin + line / box.extent(1)));
   }
   [[nodiscard]] std::optional<double> diagonal() const override { return stencil_.diagonal(); }
+  [[nodiscard]] VectorWork product_work(Phase phase) const override { return matrix_.product_work(phase); }
   [[nodiscard]] std::string cut() const override { return "domain " + layout_.grid().name(); }
+  [[nodiscard]] std::string_view kernel() const override { return "stencil"; }
 
  private:
   [[nodiscard]] std::unique_ptr<comm::HaloExchange> make_halo(const MatrixFreeInput& input) const {
@@ -75,12 +80,18 @@ std::unique_ptr<MatrixFreeSystem> make_stencil_system(std::string_view text, con
   return std::make_unique<StencilSystem>(stencil_from(text), input);
 }
 
+/// p with its halo and q.
+MatrixFreeSize stencil_size_of(std::string_view text) {
+  return {.order = stencil_from(text).order(), .bytes_per_row = 3 * sizeof(double)};
+}
+
 }  // namespace
 
 MatrixFreeRow laplace2d_operator() {
   return {.name = "laplace2d",
           .arguments = "NXxNY",
           .description = "the Laplacian of 5 points, by an exchange of halos",
+          .size_of = &stencil_size_of,
           .make = &make_stencil_system};
 }
 
@@ -88,6 +99,7 @@ MatrixFreeRow laplace3d_operator() {
   return {.name = "laplace3d",
           .arguments = "NXxNYxNZ[:27]",
           .description = "the Laplacian of 7 (or 27) points, by an exchange of halos",
+          .size_of = &stencil_size_of,
           .make = &make_stencil_system};
 }
 

@@ -5,6 +5,7 @@
 #include "cg/base/json_values.hpp"
 #include "cg/report/phase_table.hpp"
 #include "cg/report/report.hpp"
+#include "cg/report/report_counters.hpp"
 #include "cg/report/report_origin.hpp"
 #include "cg/report/result_file.hpp"
 #include "cg/solve/solve_report.hpp"
@@ -26,7 +27,8 @@ Json environment_of(const SolveReport& report) {
 }
 
 Json system_json(const SystemOptions& options) {
-  return {{"matrix", options.matrix_path},
+  return {{"matrix", options.matrix_text()},
+          {"is_assembled", !options.is_matrix_free()},
           {"right_hand_side", vector_text(options.right_hand_side)},
           {"first_guess", vector_text(options.first_guess)},
           {"relative_tolerance", options.relative_tolerance},
@@ -52,17 +54,27 @@ Json setup_json(const SystemOptions& options, const SolveReport& report) {
                      {"block_bytes", figures.block_bytes},
                      {"peak_bytes", figures.peak_bytes}});
   }
-  return {{"name", matrix.name},
-          {"n", matrix.order},
-          {"nonzero_count", matrix.nonzero_count},
-          {"read_s", matrix.read_s},
-          {"distribute_s", matrix.distribute_s},
-          {"conversion_s", matrix.conversion_s},
-          {"preconditioner_s", matrix.preconditioner_s},
-          {"balance", balance_json(matrix.balance)},
-          {options.cut == MatrixCut::nonzeros ? "balance_of_even_pieces" : "balance_by_nonzeros",
-           balance_json(matrix.other_balance)},
-          {"ranks", std::move(ranks)}};
+  Json json{{"name", matrix.name},
+            {"n", matrix.order},
+            {"nonzero_count", matrix.nonzero_count},
+            {"read_s", matrix.read_s},
+            {"distribute_s", matrix.distribute_s},
+            {"conversion_s", matrix.conversion_s},
+            {"preconditioner_s", matrix.preconditioner_s},
+            {"ranks", std::move(ranks)}};
+  if (report.matrix_free) return json;
+  json["balance"] = balance_json(matrix.balance);
+  json[options.cut == MatrixCut::nonzeros ? "balance_of_even_pieces" : "balance_by_nonzeros"] =
+      balance_json(matrix.other_balance);
+  return json;
+}
+
+Json kernel_trial_json(const KernelTrial& trial) {
+  Json tried = Json::array();
+  for (const auto& one : trial.tried) tried.push_back({{"kernel", one.name}, {"step_s", one.step_s}});
+  return {{"tried", std::move(tried)},
+          {"duration_s", trial.duration_s},
+          {"skipped_because", trial.skipped_because}};
 }
 
 Json configuration_json(const SolveReport& report) {
@@ -76,6 +88,8 @@ Json configuration_json(const SolveReport& report) {
   put_axes(json, report.configuration, AxesIn::a_report);
   json["symmetric_storage"] = report.is_symmetric;
   json["instruction_set"] = report.instruction_set;
+  if (report.kernel_trial) json["kernel_trial"] = kernel_trial_json(*report.kernel_trial);
+  if (report.matrix_free) json["matrix_free_cut"] = report.matrix_free->cut;
   if (report.grid_trial) {
     Json tried = Json::array();
     for (const auto& one : report.grid_trial->tried)
@@ -117,30 +131,32 @@ Json result_json(const SolveReport& report) {
 }
 
 std::string write_json(const SystemOptions& options, const SolveReport& report) {
-  const bool has_phases = report.solution && report.solution->result.step_count > 0;
-  const Json json{
-      {"schema_version", solve_schema_version},
-      {"program", program_json()},
-      {"status", status_name(report.code)},
-      {"reason", report.reason},
-      {"exit_code", static_cast<int>(report.code)},
-      {"warnings", report.warnings},
-      {"system", system_json(options)},
-      {"provenance", report.provenance ? provenance_json(*report.provenance) : Json(nullptr)},
-      {"environment", environment_of(report)},
-      {"configuration", report.is_resolved ? configuration_json(report) : Json(nullptr)},
-      {"setup", report.ranks.empty() ? Json(nullptr) : setup_json(options, report)},
-      {"result", report.solution ? result_json(report) : Json(nullptr)},
-      {"phases",
-       has_phases ? phase_table_json({.configuration = report.configuration,
-                                      .repeat = report.repeat,
-                                      .ranks = report.ranks,
-                                      .step_count = static_cast<double>(report.solution->result.step_count)})
-                  : Json(nullptr)}};
-  return json_text(json, 2) + "\n";
+  return json_text(solve_json(options, report), 2) + "\n";
 }
 
 }  // namespace
+
+Json solve_json(const SystemOptions& options, const SolveReport& report) {
+  const bool has_phases = report.solution && report.solution->result.step_count > 0;
+  Json json{{"schema_version", solve_schema_version},
+            {"program", program_json()},
+            {"status", status_name(report.code)},
+            {"reason", report.reason},
+            {"exit_code", static_cast<int>(report.code)},
+            {"warnings", report.warnings},
+            {"system", system_json(options)},
+            {"provenance", report.provenance ? provenance_json(*report.provenance) : Json(nullptr)},
+            {"environment", environment_of(report)},
+            {"configuration", report.is_resolved ? configuration_json(report) : Json(nullptr)},
+            {"setup", report.ranks.empty() ? Json(nullptr) : setup_json(options, report)},
+            {"result", report.solution ? result_json(report) : Json(nullptr)},
+            {"phases", has_phases ? phase_table_json(phase_figures(report)) : Json(nullptr)},
+            {"roofline", has_phases ? roofline_json(phase_figures(report)) : Json(nullptr)},
+            {"counters", has_phases ? counters_json(phase_figures(report)) : Json(nullptr)}};
+  if (report.quiet)
+    json["quiet"] = {{"disturbed", report.quiet->is_disturbed()}, {"reason", report.quiet->reason()}};
+  return json;
+}
 
 SolveFormat json_solve_format() { return {.name = "json", .write = &write_json, .writes_errors = true}; }
 

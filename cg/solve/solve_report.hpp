@@ -3,6 +3,7 @@
 // The result of `cg2d solve`, and its formats.
 
 #include <cstdint>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <span>
 #include <string>
@@ -10,12 +11,13 @@
 #include <vector>
 
 #include "cg/library/solution.hpp"
+#include "cg/machine/quiet.hpp"
+#include "cg/report/phase_table.hpp"
 #include "cg/run/run_report.hpp"
 #include "cg/solve/solve_options.hpp"
+#include "cg/tuning/kernel_trial.hpp"
 
 namespace cg2d {
-
-inline constexpr int solve_schema_version = 1;
 
 /// The largest and the mean number of nonzeros of a rank's block.
 struct BlockBalance {
@@ -39,6 +41,12 @@ struct MatrixResult {
   BlockBalance other_balance;  ///< of even pieces, or, where these are taken, of pieces by nonzeros
 };
 
+/// A solve without an assembled matrix.
+struct MatrixFreeResult {
+  std::string cut;              ///< "domain 1x2x2", "grid 2x3"
+  std::vector<Phase> phases{};  ///< of an iteration
+};
+
 struct SolveReport {
   ExitCode code = ExitCode::success;
   std::string reason;  ///< one line, empty on success
@@ -47,6 +55,7 @@ struct SolveReport {
   bool is_resolved = false;  ///< no value of the configuration is open any more
   bool grid_is_automatic = false;
   std::optional<GridTrial> grid_trial;
+  std::optional<KernelTrial> kernel_trial;
   ChosenKernel kernel_choice;
   LoadedProfile profile;
   bool is_symmetric = false;  ///< the kernel stores one entry of each mirrored pair
@@ -55,10 +64,13 @@ struct SolveReport {
   std::optional<Provenance> provenance;  ///< on rank 0
   comm::WaitMode wait_mode = comm::WaitMode::spin;
   std::optional<BindingResult> binding;
-  std::optional<MatrixResult> matrix;  ///< once it is read
+  std::optional<MatrixResult> matrix;           ///< once it is read or made
+  std::optional<MatrixFreeResult> matrix_free;  ///< unless there is a matrix
   std::optional<Solution> solution;
   RepeatReport repeat;  ///< times and phases of the solve
   std::vector<RankResult> ranks;
+  CounterResult counters;
+  std::optional<QuietResult> quiet;  ///< of a measurement's timed region
 };
 
 /// One format; a new one is one file that defines a row, and its entry in the table.
@@ -72,8 +84,17 @@ const SolveFormat& solve_format(std::string_view name);
 
 /// One line that says what happened and which option would help; empty where there is a solution.
 std::string reason_of(const Solution& solution);
+/// The same of a measurement that was to do so many iterations.
+std::string reason_of_measurement(const Solution& solution, int iteration_count);
+/// As exit_code_of(), of a measurement, which is to do all its iterations.
+ExitCode exit_code_of_measurement(SolveEnd end);
+/// The object that the format "json" writes.
+nlohmann::ordered_json solve_json(const SystemOptions& options, const SolveReport& report);
+
 /// "nonzeros", "even" or "random:7".
 std::string cut_text(const SystemOptions& options);
+/// The phases of the table: those of the benchmark, unless there is no matrix.
+PhaseFigures phase_figures(const SolveReport& report);
 /// As the command line takes it.
 std::string vector_text(const VectorOption& option);
 

@@ -2,13 +2,18 @@
 
 // One solve of a user's system, from options to a complete report.
 
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
-#include <vector>
 
+#include "cg/base/interrupt.hpp"
 #include "cg/base/process_memory.hpp"
 #include "cg/base/progress.hpp"
 #include "cg/files/system_matrix.hpp"
+#include "cg/files/vector_file.hpp"
+#include "cg/operators/matrix_free.hpp"
+#include "cg/run/region_measurement.hpp"
 #include "cg/solve/solve_options.hpp"
 #include "cg/solve/solve_report.hpp"
 #include "cg/solver/block_operator.hpp"
@@ -19,13 +24,32 @@ namespace cg2d {
 
 class OutputFile;
 
+/// A system that is ready to be solved, however its product is made. Holds references.
+struct ReadySystem {
+  LinearOperator& matrix;
+  PhaseTimer& timer;
+  VectorPlace place;
+  std::function<comm::Traffic(comm::Operation)> sent;  ///< by this rank so far
+  std::int64_t first_row = 0;                          ///< the number of this rank's first element
+  bool has_matrix = true;                              ///< products read more than vectors
+  std::int64_t matrix_bytes = 0;                       ///< that those of this rank read
+};
+
+/// Reads or generates the matrix of the options, and checks that it is symmetric with a positive diagonal. Collective.
+/// Throws RunError (on every rank alike), MpiError, std::bad_alloc.
+std::unique_ptr<SystemMatrix> read_system(const SystemOptions& options, comm::RankGroup& group,
+                                          const Progress& progress);
+
 /// Collective in every operation but the accessors; each throws RunError (on every rank alike), MpiError,
 /// std::bad_alloc, and leaves the report as far as it got. Holds references: options, group and progress must
 /// outlive it.
 class SolveRun {
  public:
-  SolveRun(const SystemOptions& options, comm::RankGroup& group, const Progress& progress)
-      : options_(options), group_(group), progress_(progress) {
+  /// kept: the matrix of the options from read_system(), where more than one run uses it; nullptr: the run reads it,
+  /// and gives its rows back while the blocks grow.
+  SolveRun(const SystemOptions& options, comm::RankGroup& group, const Progress& progress,
+           SystemMatrix* kept = nullptr)
+      : options_(options), group_(group), progress_(progress), kept_(kept) {
     report_.configuration = options.configuration;
   }
 
@@ -36,32 +60,57 @@ class SolveRun {
   void perform(OutputFile* solution);
 
   [[nodiscard]] const SolveReport& report() const { return report_; }
+  /// This rank's part of the trace, where one was asked for; valid as long as this.
+  [[nodiscard]] const std::optional<RankTrace>& trace() const { return trace_; }
   void note_failure(const RunError& error);
 
  private:
   [[nodiscard]] const Configuration& configuration() const { return report_.configuration; }
   void read();
+  void check_generated_memory() const;
   void cut();
+  [[nodiscard]] std::optional<comm::ProcessGrid> named_grid() const;
   void choose_grid();
   void try_grids();
+  void try_kernels();
   void take_grid(const comm::ProcessGrid& grid);
+  /// The kernel named, or that of the profile, or that of the trial once it is made, or one that suits any pattern.
   [[nodiscard]] ChosenKernel kernel_for(const comm::ProcessGrid& grid) const;
   void check_choices() const;
   [[nodiscard]] Environment granted_environment() const;
   std::unique_ptr<BlockProduct> distribute(const comm::BlockLayout& layout);
-  [[nodiscard]] HugePageVector make_vector(const VectorOption& option, const comm::BlockLayout& layout);
-  void solve(comm::Communicator& communicator, BlockProduct& product, const comm::BlockLayout& layout,
-             OutputFile* solution);
+  void solve_matrix_free(OutputFile* solution);
+  void note_matrix_free(MatrixFreeSystem& system);
+  void check_matrix_free(const MatrixFreeRow& row) const;
+  void check_matrix_free_memory(const MatrixFreeSize& size) const;
+
+  [[nodiscard]] HugePageVector make_vector(const VectorOption& option, const VectorPlace& place);
+  [[nodiscard]] std::unique_ptr<Preconditioner> make_preconditioner(const ReadySystem& system);
+  void solve(const ReadySystem& system, OutputFile* solution);
+  void prepare_counters();
+  void record_trace(RegionMeasurement& measurement, const ReadySystem& system);
+  void take_times(const RegionMeasurement& measurement, const ReadySystem& system, double ticks_per_second);
+  void measure_limits(const ReadySystem& system);
+  void keep_trace(const RegionMeasurement& measurement);
 
   const SystemOptions& options_;
   comm::RankGroup& group_;
   const Progress& progress_;
   SolveReport report_;
-  std::unique_ptr<SystemMatrix> matrix_;
+  SystemMatrix* kept_;
+  std::unique_ptr<SystemMatrix> read_matrix_;
+  SystemMatrix* matrix_ = nullptr;    // one of both
   HugePageVector diagonal_;           // this rank's piece
   kernels::CsrBlock diagonal_block_;  // A in the rows and columns of this rank's piece, where it is needed
   RankResult mine_;
   std::optional<ThreadBinding> binding_;
+  std::vector<std::string> wanted_events_;  // and groups of events
+  std::unique_ptr<EventCounters> counters_;
+  std::optional<PhaseCounters> phase_counters_;
+  // From the first iteration on, until the results are written: they are not given up for a late signal.
+  std::optional<InterruptWatch> watch_;
+  std::vector<TraceEvent> trace_events_;
+  std::optional<RankTrace> trace_;
 };
 
 }  // namespace cg2d

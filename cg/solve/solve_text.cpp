@@ -6,20 +6,33 @@
 
 #include "cg/base/values.hpp"
 #include "cg/report/phase_table.hpp"
+#include "cg/report/report_counters.hpp"
 #include "cg/report/report_origin.hpp"
 #include "cg/solve/solve_report.hpp"
 
 namespace cg2d {
 namespace {
 
+/// Appends lines "label = value" to a text.
+class LineWriter {
+ public:
+  explicit LineWriter(std::string& text) : text_(text) {}
+  void operator()(std::string_view label, std::string_view value) const {
+    text_ += fmt::format(" {:<15} = {}\n", label, value);
+  }
+
+ private:
+  std::string& text_;
+};
+
 std::string solution_lines(const SystemOptions& options, const Solution& solution) {
   std::string text;
-  const auto line = [&](std::string_view label, const std::string& value) {
-    text += fmt::format(" {:<15} = {}\n", label, value);
-  };
+  const LineWriter line(text);
   const auto& result = solution.result;
   const auto reason = reason_of(solution);
-  line("Ended", std::string(reason.empty() ? name_of(result.end) : std::string_view(reason)));
+  line("Ended", !reason.empty()                                ? std::string(reason)
+                : result.end == SolveEnd::zero_right_hand_side ? "right-hand side of zeros: x = 0"
+                                                               : std::string(name_of(result.end)));
   line("Iterations",
        fmt::format("{}{}", result.step_count,
                    result.replacement_count > 0
@@ -43,13 +56,19 @@ std::string solution_lines(const SystemOptions& options, const Solution& solutio
   return text;
 }
 
-std::string matrix_lines(const SystemOptions& options, const MatrixResult& matrix) {
+std::string matrix_lines(const SystemOptions& options, const SolveReport& report) {
+  const auto& matrix = *report.matrix;
   std::string text;
-  const auto line = [&](std::string_view label, const std::string& value) {
-    text += fmt::format(" {:<15} = {}\n", label, value);
-  };
+  const LineWriter line(text);
+  if (report.matrix_free) {
+    line("Operator", fmt::format("{}, n {}, without a matrix", matrix.name, matrix.order));
+    line("Cut", report.matrix_free->cut);
+    line("Set-up", fmt::format("{:.6f} s for the operator, {:.6f} s for the preconditioner",
+                               matrix.conversion_s, matrix.preconditioner_s));
+    return text;
+  }
   line("Matrix", fmt::format("{}, n {}, {} nonzeros", matrix.name, matrix.order, matrix.nonzero_count));
-  line("Cut", fmt::format("{}; nonzeros of the blocks: largest {}, imbalance {:.1f} % ({} pieces: {:.1f} %)",
+  line("Cut", fmt::format("{}; nonzeros of the blocks: largest {}, imbalance {:.1f} % (cut {}: {:.1f} %)",
                           cut_text(options), matrix.balance.largest, 100.0 * matrix.balance.imbalance(),
                           options.cut == MatrixCut::nonzeros ? "even" : "nonzeros",
                           100.0 * matrix.other_balance.imbalance()));
@@ -60,32 +79,44 @@ std::string matrix_lines(const SystemOptions& options, const MatrixResult& matri
   return text;
 }
 
-std::string configuration_lines(const SolveReport& report) {
+std::string grid_lines(const SolveReport& report) {
   const auto& configuration = report.configuration;
   std::string text;
-  const auto line = [&](std::string_view label, const std::string& value) {
-    text += fmt::format(" {:<15} = {}\n", label, value);
-  };
+  const LineWriter line(text);
   line("Grid", fmt::format("{} (Px x Py: {}, {}{})", configuration.grid.name(),
                            format_count(configuration.grid.columns, "process column"),
                            format_count(configuration.grid.rows, "process row"),
                            report.grid_is_automatic ? ", chosen by auto" : ""));
   if (report.grid_trial) line("Grid trial", describe_trial(*report.grid_trial));
+  return text;
+}
+
+std::string kernel_text(const SolveReport& report) {
+  return fmt::format(
+      "{} ({}), {}{}", report.configuration.kernel, report.instruction_set,
+      report.kernel_choice.kernel_origin == ChoiceOrigin::asked_for
+          ? "asked for"
+          : fmt::format("chosen by auto ({})", choice_origin_name(report.kernel_choice.kernel_origin)),
+      report.is_symmetric ? ", symmetric storage: one entry of each mirrored pair" : "");
+}
+
+std::string configuration_lines(const SolveReport& report) {
+  const auto& configuration = report.configuration;
+  std::string text;
+  const LineWriter line(text);
+  if (!report.matrix_free) text += grid_lines(report);
   line("Transport", fmt::format("{}, sum {}, waiting ranks {}{}", configuration.transport,
                                 sum_form_name(configuration.sum_form), wait_mode_name(report.wait_mode),
                                 configuration.overlaps ? ", overlap on" : ""));
-  line("Kernel",
-       fmt::format(
-           "{} ({}), {}{}", configuration.kernel, report.instruction_set,
-           report.kernel_choice.kernel_origin == ChoiceOrigin::asked_for
-               ? "asked for"
-               : fmt::format("chosen by auto ({})", choice_origin_name(report.kernel_choice.kernel_origin)),
-           report.is_symmetric ? ", symmetric storage: one entry of each mirrored pair" : ""));
+  line("Kernel", report.matrix_free ? configuration.kernel : kernel_text(report));
+  if (report.kernel_trial) line("Kernel trial", describe_trial(*report.kernel_trial));
   line("Threads", fmt::format("{} per rank", configuration.thread_count));
   if (report.binding) line("Binding", describe_binding(*report.binding));
   const auto& largest = *std::ranges::max_element(report.ranks, {}, &RankResult::peak_bytes);
-  line("Peak memory", fmt::format("{} on the largest rank, whose block has {}",
-                                  format_bytes(largest.peak_bytes), format_bytes(largest.block_bytes)));
+  const auto block = report.matrix_free
+                         ? std::string()
+                         : fmt::format(", whose block has {}", format_bytes(largest.block_bytes));
+  line("Peak memory", fmt::format("{} on the largest rank{}", format_bytes(largest.peak_bytes), block));
   if (report.provenance) {
     line("Date", report.provenance->time);
     line("Command", command_text(report.provenance->command));
@@ -99,14 +130,14 @@ std::string write_text(const SystemOptions& options, const SolveReport& report) 
   const auto& solution = *report.solution;
   text += solution_lines(options, solution);
   text += fmt::format(" {:<15} = {:.6f}\n", "Seconds", report.repeat.time_s);
-  text += matrix_lines(options, *report.matrix);
+  text += matrix_lines(options, report);
   text += configuration_lines(report);
   if (solution.result.step_count > 0) {
     text += '\n';
-    text += phase_table_text({.configuration = report.configuration,
-                              .repeat = report.repeat,
-                              .ranks = report.ranks,
-                              .step_count = static_cast<double>(solution.result.step_count)});
+    const auto figures = phase_figures(report);
+    text += phase_table_text(figures);
+    text += roofline_text(figures);
+    text += counters_text(figures);
   }
   for (const auto& warning : report.warnings) text += fmt::format(" Warning: {}\n", warning);
   return text;

@@ -64,6 +64,7 @@ class ConjugateGradient::Run {
     recurrence_.recompute_residual(system_.b, system_.x);
     const auto r = recurrence_.residual();
     state_.residual_square = solver_.vectors_.dot(r, r);
+    state_.rho = state_.residual_square;  // that of the recurrence is not of this r; begin() computes it
     state_.residual_is_recomputed = true;
     if (const auto end = stop_.end_of(state_)) return end;
     if (state_.residual_norm() > replaced_norm_ / 2.0) return SolveEnd::stagnated;

@@ -23,7 +23,8 @@ class PipelinedRecurrence final : public OneSumRecurrence {
  public:
   explicit PipelinedRecurrence(const CgParts& parts)
       : OneSumRecurrence(parts),
-        own_u_(parts.preconditioner.is_identity() ? 0 : parts.matrix.local_size()),
+        is_preconditioned_(!parts.preconditioner.is_identity()),
+        own_u_(is_preconditioned_ ? parts.matrix.local_size() : 0),
         own_q_(own_u_.size()),
         w_(parts.matrix.local_size()),
         z_(parts.matrix.local_size()) {}
@@ -35,7 +36,7 @@ class PipelinedRecurrence final : public OneSumRecurrence {
     vectors_.update([&](VectorOps& local) {
       local.copy(u(), p_);
       local.copy(w_, s_);
-      if (!own_q_.empty()) local.copy(m, own_q_);
+      if (is_preconditioned_) local.copy(m, own_q_);
       local.copy(matrix_.result(), z_);
     });
     steps_ = 0;
@@ -46,7 +47,7 @@ class PipelinedRecurrence final : public OneSumRecurrence {
     take_alpha(state);
     vectors_.update([&](VectorOps& local) {
       local.step_along(state.alpha, p_, s_, system.x, r_);
-      if (!own_u_.empty()) local.add_scaled(-state.alpha, own_q_, own_u_);
+      if (is_preconditioned_) local.add_scaled(-state.alpha, own_q_, own_u_);
       local.add_scaled(-state.alpha, z_, w_);
     });
     if (++steps_ % steps_between_replacements == 0) replace_vectors(system);
@@ -54,7 +55,7 @@ class PipelinedRecurrence final : public OneSumRecurrence {
     go_on_with(state, products_);
     vectors_.update([&](VectorOps& local) {
       local.scale_and_add(matrix_.result(), state.beta, z_);
-      if (!own_q_.empty()) local.scale_and_add(m, state.beta, own_q_);
+      if (is_preconditioned_) local.scale_and_add(m, state.beta, own_q_);
       local.scale_and_add(w_, state.beta, s_);
       local.scale_and_add(u(), state.beta, p_);
     });
@@ -62,7 +63,7 @@ class PipelinedRecurrence final : public OneSumRecurrence {
   }
 
  private:
-  [[nodiscard]] std::span<const double> u() const { return own_u_.empty() ? r_ : own_u_; }
+  [[nodiscard]] std::span<const double> u() const { return is_preconditioned_ ? own_u_ : r_; }
 
   /// products_ := the sums; the operator's result := n; m.
   std::span<const double> sum_during_product() {
@@ -78,8 +79,9 @@ class PipelinedRecurrence final : public OneSumRecurrence {
     multiply(u());
     vectors_.update([&](VectorOps& local) { local.copy(matrix_.result(), w_); });
   }
+  /// Also on ranks without elements: applying M^-1 may be collective.
   void precondition(std::span<const double> vector, std::span<double> result) {
-    if (result.empty()) return;
+    if (!is_preconditioned_) return;
     const auto preconditioned = preconditioner_.apply(vector, vectors_);
     vectors_.update([&](VectorOps& local) { local.copy(preconditioned, result); });
   }
@@ -91,10 +93,11 @@ class PipelinedRecurrence final : public OneSumRecurrence {
     multiply(p_);
     vectors_.update([&](VectorOps& local) { local.copy(matrix_.result(), s_); });
     precondition(s_, own_q_);
-    multiply(own_q_.empty() ? s_ : own_q_);
+    multiply(is_preconditioned_ ? own_q_ : s_);
     vectors_.update([&](VectorOps& local) { local.copy(matrix_.result(), z_); });
   }
 
+  bool is_preconditioned_;
   HugePageVector own_u_;  // empty without preconditioner
   HugePageVector own_q_;
   HugePageVector w_;

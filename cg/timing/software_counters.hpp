@@ -42,8 +42,8 @@ class SoftwareCounters {
 
   /// The origin of one event's values.
   struct Source {
-    const SoftwareEvent* event;        ///< its row
-    std::optional<std::size_t> place;  ///< among the kernel's counts; nothing: the system's account
+    const SoftwareEvent* event = nullptr;  ///< its row
+    std::optional<std::size_t> place;      ///< among the kernel's counts; nothing: the system's account
   };
 
   std::vector<std::string> event_names_;

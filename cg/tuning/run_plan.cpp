@@ -109,14 +109,20 @@ MemoryPlan plan_memory(const MatrixSource& source, const Configuration& configur
 void check_memory(const MatrixSource& source, const Configuration& configuration,
                   const comm::BlockLayout& layout, const Environment& environment,
                   const PieceMemory& beside) {
+  check_memory(environment, [&](int rank) {
+    return saturated_sum(plan_memory(source, configuration, layout, rank).total_bytes(),
+                         piece_bytes(source.facts(), layout, rank, beside));
+  });
+}
+
+void check_memory(const Environment& environment,
+                  const std::function<std::int64_t(int rank)>& bytes_of_rank) {
   for (std::size_t node = 0; node < environment.nodes.size(); ++node) {
     std::int64_t needed = 0;
     std::int64_t largest = 0;
     for (std::size_t rank = 0; rank < environment.ranks.size(); ++rank) {
       if (environment.ranks[rank].node != static_cast<int>(node)) continue;
-      const auto number = static_cast<int>(rank);
-      const auto bytes = saturated_sum(plan_memory(source, configuration, layout, number).total_bytes(),
-                                       piece_bytes(source.facts(), layout, number, beside));
+      const auto bytes = bytes_of_rank(static_cast<int>(rank));
       needed = saturated_sum(needed, bytes);
       largest = std::max(largest, bytes);
     }

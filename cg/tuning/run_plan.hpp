@@ -3,6 +3,8 @@
 // Resources of a run (blocks, memory, messages), computed before anything large is allocated.
 
 #include <cstdint>
+#include <functional>
+#include <vector>
 
 #include "cg/base/values.hpp"
 #include "cg/library/built_in_choice.hpp"
@@ -28,8 +30,11 @@ struct MemoryPlan {
 MemoryPlan plan_memory(const MatrixSource& source, const Configuration& configuration,
                        const comm::BlockLayout& layout, int rank);
 
-/// Throws RunError (memory) with the two numbers when some node's ranks need more than the node has; `beside`: what
-/// they need beside the product and plain CG. Local: every rank comes to the same answer.
+/// Throws RunError (memory) with the two numbers when some node's ranks need more than the node has. Local: every
+/// rank comes to the same answer.
+void check_memory(const Environment& environment, const std::function<std::int64_t(int rank)>& bytes_of_rank);
+/// The same for a matrix and plain CG; `beside`: what
+/// the ranks need beside these.
 void check_memory(const MatrixSource& source, const Configuration& configuration,
                   const comm::BlockLayout& layout, const Environment& environment,
                   const PieceMemory& beside = {});

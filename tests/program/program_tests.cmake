@@ -73,11 +73,15 @@ cg2d_add_program_test(transport_auto_test SCRIPT program/transport_auto_test.py 
 cg2d_add_program_test(report_blocks_test SCRIPT program/report_blocks_test.py TIMEOUT 600)
 cg2d_add_program_test(tune_test SCRIPT program/tune_test.py TIMEOUT 600)
 cg2d_add_program_test(sweep_test SCRIPT program/sweep_test.py TIMEOUT 600)
+cg2d_add_program_test(system_sweep_test SCRIPT program/system_sweep_test.py TIMEOUT 600)
+cg2d_add_program_test(system_scaling_test SCRIPT program/system_scaling_test.py TIMEOUT 300)
 cg2d_add_program_test(scaling_test SCRIPT program/scaling_test.py TIMEOUT 300)
 cg2d_add_program_test(pingpong_program_test ALONE SCRIPT program/pingpong_program_test.py TIMEOUT 300)
 cg2d_add_program_test(model_test SCRIPT program/model_test.py TIMEOUT 300)
 cg2d_add_program_test(export_mtx_test SCRIPT program/export_mtx_test.py TIMEOUT 300)
 cg2d_add_program_test(solve_test SCRIPT program/solve_test.py TIMEOUT 600)
+cg2d_add_program_test(solve_odd_files_test SCRIPT program/solve_odd_files_test.py TIMEOUT 600)
+cg2d_add_program_test(solve_measured_test SCRIPT program/solve_measured_test.py TIMEOUT 300)
 cg2d_add_program_test(launcher_test SCRIPT program/launcher_test.py TIMEOUT 300)
 cg2d_add_program_test(several_hosts_test ALONE SCRIPT program/several_hosts_test.py TIMEOUT 600)
 set_tests_properties(several_hosts_test PROPERTIES SKIP_RETURN_CODE 77)
@@ -85,6 +89,12 @@ cg2d_add_program_test(hostile_surroundings_test SCRIPT program/hostile_surroundi
 # Random inputs and kills: samples of the large numbers for which these tests have options.
 cg2d_add_program_test(fuzz_test SCRIPT program/fuzz_test.py LABELS thorough TIMEOUT 600)
 cg2d_add_program_test(kill_test ALONE SCRIPT program/kill_test.py LABELS thorough TIMEOUT 600)
+
+cg2d_add_program_test(
+  solve_refused_test
+  SCRIPT program/solve_refused_test.py
+  LABELS thorough
+  TIMEOUT 900)
 
 if(CG2D_BUILD_BENCH)
   cg2d_add_program_test(bench_figures_test SCRIPT scripts/bench_figures_test.py LABELS thorough TIMEOUT 300)

@@ -189,6 +189,120 @@ class Solutions(SolveTest):
         self.assertEqual(json.loads(report.read_text())["result"]["end"], "converged")
 
 
+class Operators(SolveTest):
+    def solution_of(self, rank_count, text, *options):
+        x = self.folder / "x.mtx"
+        report = self.report_of(rank_count, "--operator", text, "--rtol", "1e-10", "-o", x, *options)
+        values = values_of(x)
+        x.unlink()
+        return report, values
+
+    def expect_near(self, values, expected, relative):
+        largest = max(map(abs, expected))
+        for value, other in zip(values, expected, strict=True):
+            self.assertLessEqual(abs(value - other), relative * largest)
+
+    def test_matrix_free_laplacians_solve_as_the_assembled_ones_on_every_cut(self):
+        for text, cuts in (
+            ("laplace2d:13x11", {1: ["1x1x1"], 2: ["2x1x1", "1x2x1"], 4: ["2x2x1", "4x1x1"]}),
+            ("laplace3d:7x6x5", {3: ["3x1x1", "1x1x3"], 4: ["2x1x2"], 6: ["1x2x3"]}),
+            ("laplace3d:5x6x7:27", {2: ["1x1x2"], 4: ["1x2x2"]}),
+        ):
+            rhs = ("--rhs", "random:9")
+            assembled, expected = self.solution_of(2, text, "--assembled", *rhs)
+            self.assertTrue(assembled["system"]["is_assembled"])
+            # Both errors are at most the condition number, below 100, times rtol.
+            for rank_count, domains in cuts.items():
+                for domain in domains:
+                    with self.subTest(text=text, domain=domain):
+                        report, values = self.solution_of(rank_count, text, "--domain", domain, *rhs)
+                        self.assertEqual(report["configuration"]["matrix_free_cut"], f"domain {domain}")
+                        self.assertLessEqual(abs(report["result"]["iterations"] - assembled["result"]["iterations"]), 1)
+                        self.expect_near(values, expected, 2e-8)
+                        phases = report["phases"]["ranks"][0]["phases"]
+                        products = phases["interior"]["calls"]
+                        # One per iteration, and one for the recomputed residual.
+                        self.assertEqual(products, report["result"]["iterations"] + 1)
+                        self.assertGreaterEqual(phases["boundary"]["calls"], products)
+                        self.assertEqual(phases["multiply"]["calls"], 0)
+                        self.assertEqual(phases["halo"]["messages"] > 0, rank_count > 1)
+
+    def test_vectors_in_files_keep_the_order_of_the_rows(self):
+        text = "laplace3d:5x4x3"
+        b = self.file("b.mtx", vector_text([math.sin(k) for k in range(60)]))
+        _, expected = self.solution_of(1, text, "--assembled", "--rhs", b)
+        for domain in ("4x1x1", "2x2x1", "1x2x2"):
+            with self.subTest(domain=domain):
+                guess = self.file("guess.mtx", vector_text(expected))
+                _, values = self.solution_of(4, text, "--rhs", b, "--domain", domain)
+                self.expect_near(values, expected, 2e-8)
+                report = self.report_of(4, "--operator", text, "--rhs", b, "--domain", domain, "--x0", guess)
+                self.assertEqual(report["result"]["iterations"], 0, "the solution is a perfect first guess")
+
+    def test_preconditioners_and_variants_without_a_matrix(self):
+        _, expected = self.solution_of(1, "laplace2d:20x20", "--assembled")
+        for options in (
+            ["--preconditioner", "jacobi"],
+            ["--preconditioner", "chebyshev"],
+            ["--variant", "pipelined"],
+            ["--variant", "chronopoulos-gear"],
+            ["--transport", "shared"],
+            ["--threads", "2"],
+        ):
+            with self.subTest(options=options):
+                _, values = self.solution_of(2, "laplace2d:20x20", *options)
+                # The condition number is 178.
+                self.expect_near(values, expected, 4e-8)
+
+    def test_the_factored_matrix_is_labelled_everywhere(self):
+        label = "this is no result of the benchmark: "
+        assembled, expected = self.solution_of(2, "npb:S", "--assembled")
+        self.assertTrue(assembled["warnings"][0].startswith(label))
+        for rank_count, grid in ((1, "1x1"), (4, "2x2"), (6, "3x2")):
+            with self.subTest(grid=grid):
+                report, values = self.solution_of(rank_count, "npb-factored:S", "--grid", grid)
+                self.assertEqual(report["warnings"], [label + "the matrix is applied as two sparse products, and never assembled"])
+                self.assertEqual(report["configuration"]["matrix_free_cut"], f"grid {grid}")
+                self.expect_near(values, expected, 1e-8)
+        outcome = self.solve(2, "--operator", "npb-factored:S")
+        self.assertIn(f" Warning: {label}the matrix is applied as two sparse products", outcome.stdout)
+
+    def test_text_has_the_phases_of_the_operator(self):
+        outcome = self.solve(2, "--operator", "laplace3d:9x8x7")
+        self.assertRegex(outcome.stdout, r"\n Operator += laplace3d:9x8x7, n 504, without a matrix\n Cut += domain [12]x[12]x[12]\n")
+        self.assertRegex(outcome.stdout, r"\n halo +.*\n interior +.*\n boundary +.*\n dot +.*\n vector_updates ")
+        self.assertNotIn("\n multiply ", outcome.stdout)
+
+    def test_refusals(self):
+        matrix = self.file("A.mtx", matrix_text(4, poisson(2)))
+        text = "laplace2d:9x9"
+        for arguments, message in (
+            ([], "cg2d solve takes a matrix: FILE, or --operator, and not both"),
+            ([matrix, "--operator", text], "cg2d solve takes a matrix: FILE, or --operator, and not both"),
+            ([matrix, "--assembled"], "--assembled: only with --operator"),
+            ([matrix, "--domain", "1x1x1"], "--domain: only with --operator, and without --assembled"),
+            (["--operator", text, "--domain", "2x1"], "--domain 2x1: must be three positive numbers, as in 1x2x4"),
+            (["--operator", text, "--domain", "1x2x1"], "laplace2d:9x9: the cut 1x2x1 is of 2 ranks, there are 1"),
+            (["--operator", text, "--grid", "1x1"], "--grid: laplace2d without a matrix has neither process columns nor a kernel"),
+            (["--operator", text, "--kernel", "sell"], "--kernel: laplace2d without a matrix"),
+            (["--operator", text, "--cut", "even"], "--cut: laplace2d without a matrix is cut into equal parts"),
+            (["--operator", text, "--preconditioner", "block-jacobi"], "--preconditioner block-jacobi: needs the entries of a matrix; take --assembled"),
+            (["--operator", "npb-factored:S", "--preconditioner", "jacobi"], "--preconditioner jacobi: the diagonal of npb-factored:S is not known"),
+            (["--operator", "npb-factored:S", "--domain", "1x1x1"], "--domain: npb-factored is cut by --grid"),
+            (["--operator", "npb:S"], "--operator npb:S: no such operator without a matrix; there are laplace2d:NXxNY, "),
+            (["--operator", "npb-factored:S", "--assembled"], "--operator npb-factored:S: no such matrix; there are npb:CLASS, "),
+            (["--operator", "laplace3d:3x3"], "--operator laplace3d:3x3: after 'laplace3d:' expected "),
+        ):
+            with self.subTest(arguments=arguments):
+                outcome = self.solve(1, *arguments)
+                self.assertEqual(outcome.exit_code, USAGE, outcome)
+                self.assertIn(f"cg2d: {message}", outcome.stderr)
+
+    def test_more_points_than_memory_are_refused(self):
+        outcome = self.solve(2, "--operator", "laplace3d:90000x90000x90000")
+        self.assertEqual(outcome.exit_code, MEMORY, outcome)
+
+
 class BinaryForm(SolveTest):
     def setUp(self):
         super().setUp()
