@@ -24,6 +24,7 @@
 // NOLINTBEGIN(readability-identifier-naming, cppcoreguidelines-avoid-non-const-global-variables)
 
 struct cg2d_ranks {
+  explicit cg2d_ranks(MPI_Comm communicator) : group(communicator) {}
   cg2d::comm::RankGroup group;
 };
 struct cg2d_matrix {
@@ -91,7 +92,8 @@ int status_of(const Step& step) noexcept {
 
 template <typename... Pointers>
 void require_pointers(const char* function, const Pointers*... pointers) {
-  if (((pointers == nullptr) || ...)) throw InputError(fmt::format("{}: an argument is NULL", function));
+  const bool are_there = (static_cast<bool>(pointers) && ...);
+  if (!are_there) throw InputError(fmt::format("{}: an argument is NULL", function));
 }
 
 /// An array of C, which may be NULL where it has no elements.
@@ -142,7 +144,7 @@ std::span<const double> piece_of(const char* function, const cg2d_solver& solver
 int create_ranks(MPI_Comm communicator, cg2d_ranks** ranks) noexcept {
   return status_of([&] {
     require_pointers("cg2d_ranks_create", ranks);
-    *ranks = std::make_unique<cg2d_ranks>(cg2d::comm::RankGroup(communicator)).release();
+    *ranks = std::make_unique<cg2d_ranks>(communicator).release();
   });
 }
 
