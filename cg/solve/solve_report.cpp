@@ -105,7 +105,8 @@ VectorOption vector_option_from(const std::string& option, const std::string& te
   if (text == "zeros") return {.kind = VectorOption::Kind::zeros};
   if (text == "ones") return {.kind = VectorOption::Kind::ones};
   if (!text.starts_with(random)) return {.kind = VectorOption::Kind::file, .seed = 0, .path = text};
-  const auto seed = number_from<std::uint64_t>(std::string_view(text).substr(random.size()));
+  const std::string_view all = text;
+  const auto seed = number_from<std::uint64_t>(all.substr(random.size()));
   if (!seed) {
     throw InputError(fmt::format("{} {}: the seed must be a whole number up to {}, as in random:1", option,
                                  text, std::numeric_limits<std::uint64_t>::max()));

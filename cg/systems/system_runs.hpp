@@ -37,6 +37,7 @@ class KeptMatrices {
     std::string text;
     int rank_count = 1;
     std::optional<std::uint64_t> seed;
+    // NOLINTNEXTLINE(modernize-use-nullptr): clang-tidy 14 takes the comparison's zero for a pointer
     auto operator<=>(const Key&) const = default;
   };
   std::map<Key, std::unique_ptr<SystemMatrix>> matrices_;

@@ -54,6 +54,7 @@ RoundTimes rounds_of(const SystemScalingRow& row) {
 void rank_rows(std::vector<SystemScalingRow*>& rows) {
   if (rows.empty()) return;
   std::vector<RoundTimes> rounds;
+  rounds.reserve(rows.size());
   for (const auto* row : rows) rounds.push_back(rounds_of(*row));
   const auto verdict = find_best(rounds);
   for (std::size_t k = 0; k < rows.size(); ++k) {

@@ -83,7 +83,7 @@ class SystemRuns final : public SweptRuns {
     auto& rank_counts = options_.axes.rank_counts;
     if (rank_counts.empty()) rank_counts.push_back(group_.size());
     require_started("--ranks", *std::ranges::max_element(rank_counts), group_.size());
-    const auto all = system_configurations(options_);
+    auto all = system_configurations(options_);
     // A file that is no profile, or no matrix, is an error of this command line, not a result of each of its runs.
     static_cast<void>(load_profile(options_.system.profile, inspect_environment(group_, 1), group_));
     agree_on(group_, [&] {
