@@ -19,22 +19,37 @@ std::optional<int> positive_integer(std::string_view text) {
   return value && *value >= 1 ? value : std::nullopt;
 }
 
-/// Single letters to insert, remove or replace so that one text becomes the other (Levenshtein).
+bool same_letter(char a, char b) {
+  return std::tolower(static_cast<unsigned char>(a)) == std::tolower(static_cast<unsigned char>(b));
+}
+
+/// Single letters to insert, remove or replace, and neighbours to exchange, so that one text becomes the other
+/// (optimal string alignment).
 std::size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i + 1;
-    for (std::size_t j = 0; j < b.size(); ++j) {
-      const bool same =
-          std::tolower(static_cast<unsigned char>(a[i])) == std::tolower(static_cast<unsigned char>(b[j]));
-      const std::size_t replaced = diagonal + (same ? 0 : 1);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({replaced, row[j] + 1, diagonal + 1});
+  std::vector<std::vector<std::size_t>> distance(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
+  for (std::size_t i = 0; i <= a.size(); ++i) distance[i][0] = i;
+  std::iota(distance[0].begin(), distance[0].end(), std::size_t{0});
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t replaced = distance[i - 1][j - 1] + (same_letter(a[i - 1], b[j - 1]) ? 0 : 1);
+      distance[i][j] = std::min({replaced, distance[i - 1][j] + 1, distance[i][j - 1] + 1});
+      const bool is_exchange =
+          i > 1 && j > 1 && same_letter(a[i - 1], b[j - 2]) && same_letter(a[i - 2], b[j - 1]);
+      if (is_exchange) distance[i][j] = std::min(distance[i][j], distance[i - 2][j - 2] + 1);
     }
   }
-  return row.back();
+  return distance[a.size()][b.size()];
+}
+
+/// The only name that begins like this; empty where none or several do.
+std::string only_name_with_beginning(std::string_view beginning, const std::vector<std::string>& names) {
+  const auto begins = [&](const std::string& name) {
+    return name.size() > beginning.size() &&
+           std::equal(beginning.begin(), beginning.end(), name.begin(), same_letter);
+  };
+  const auto first = std::find_if(names.begin(), names.end(), begins);
+  if (beginning.empty() || first == names.end()) return {};
+  return std::find_if(first + 1, names.end(), begins) == names.end() ? *first : std::string();
 }
 
 }  // namespace
@@ -54,8 +69,8 @@ std::optional<comm::ProcessGrid> grid_from(std::string_view text, std::string_vi
   const auto columns = positive_integer(text.substr(0, cross));
   const auto rows = cross == std::string_view::npos ? std::nullopt : positive_integer(text.substr(cross + 1));
   if (!columns || !rows) {
-    throw InputError(
-        fmt::format("--grid {}: must be PXxPY (columns x rows of ranks), such as 2x4{}", text, other_words));
+    throw InputError(fmt::format("--grid {}: must be PXxPY (columns x rows of ranks), such as 2x4{}{}", text,
+                                 other_words, did_you_mean(text, {"auto", "rule", "official"})));
   }
   try {
     return grid_of(*columns, *rows);
@@ -67,7 +82,8 @@ std::optional<comm::ProcessGrid> grid_from(std::string_view text, std::string_vi
 void require_known(const std::string& option, const std::string& value,
                    const std::vector<std::string>& known) {
   if (std::find(known.begin(), known.end(), value) != known.end()) return;
-  throw InputError(fmt::format("{} {}: unknown; valid: {}", option, value, fmt::join(known, ", ")));
+  throw InputError(fmt::format("{} {}: unknown; valid: {}{}", option, value, fmt::join(known, ", "),
+                               did_you_mean(value, known)));
 }
 
 std::string valid_grids(int rank_count) {
@@ -83,16 +99,24 @@ void require_grid_of(const comm::ProcessGrid& grid, int rank_count) {
 }
 
 std::string nearest_name(std::string_view name, const std::vector<std::string>& names) {
-  // Two letters in the wrong order are two wrong ones; a third of the letters wrong is another word.
-  std::size_t least = std::max(std::size_t{3}, name.size() / 3 + 1);
+  // In short names one wrong letter is much; a third of the letters wrong is another word.
+  constexpr std::size_t short_size = 4;
+  std::size_t least = (name.size() <= short_size ? 1 : std::max(std::size_t{2}, name.size() / 3)) + 1;
   std::string nearest;
   for (const auto& candidate : names) {
     const auto distance = edit_distance(name, candidate);
-    if (distance >= least) continue;
+    // Texts that have no letter in common are not alike, however short.
+    if (distance >= least || distance == std::max(name.size(), candidate.size())) continue;
     least = distance;
     nearest = candidate;
   }
-  return nearest;
+  return nearest.empty() ? only_name_with_beginning(name, names) : nearest;
+}
+
+std::string did_you_mean(std::string_view name, const std::vector<std::string>& names,
+                         std::string_view prefix) {
+  const auto nearest = nearest_name(name, names);
+  return nearest.empty() ? "" : fmt::format("; did you mean {}{}?", prefix, nearest);
 }
 
 void require_within(const std::string& option, int value, int largest) {

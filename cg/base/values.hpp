@@ -67,11 +67,14 @@ std::string valid_grids(int rank_count);
 /// Throws InputError that lists the valid grids when the grid is of another number of ranks.
 void require_grid_of(const comm::ProcessGrid& grid, int rank_count);
 
-/// Throws InputError that lists the known names.
+/// Throws InputError that lists the known names, and the one that was probably meant.
 void require_known(const std::string& option, const std::string& value,
                    const std::vector<std::string>& known);
-/// The name that is most like `name`, upper and lower case alike; empty: none is near. For "did you mean".
+/// The name that is most like `name`, upper and lower case alike, or the only one that begins so; empty: none is near.
 std::string nearest_name(std::string_view name, const std::vector<std::string>& names);
+/// "; did you mean <prefix><nearest name>?", the end of an error message; empty where no name is near.
+std::string did_you_mean(std::string_view name, const std::vector<std::string>& names,
+                         std::string_view prefix = "");
 /// Throws InputError when the value is not within 1 ... largest.
 void require_within(const std::string& option, int value, int largest);
 /// Throws InputError when fewer ranks were started than the option asks for.

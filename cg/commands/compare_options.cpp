@@ -43,8 +43,8 @@ void add_compare_options(CLI::App& parser, CompareOptions& options) {
       ->required()
       ->check(file_name());
   parser.add_option("B", options.after, "results after")->required()->check(file_name());
-  parser.add_option("--threshold", options.threshold,
-                    "the increase in time that is a regression, such as 5%; 5% if not given");
+  parser.add_option("--threshold", options.threshold, "the increase in time that is a regression")
+      ->type_name("PERCENT");
 }
 
 Action compare_action(const CompareOptions& options) {
@@ -62,6 +62,8 @@ Action compare_action(const CompareOptions& options) {
 SubcommandRow compare_subcommand() {
   return {.name = "compare",
           .description = "compare two results or sweeps, and find the configurations that became slower",
+          .examples = {"cg2d compare before.json after.json",
+                       "cg2d compare before.jsonl after.jsonl --threshold 2%"},
           .declare = subcommand_with<CompareOptions, add_compare_options, compare_action>};
 }
 

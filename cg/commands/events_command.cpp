@@ -33,6 +33,7 @@ Action events_action(const EventsArguments& arguments) {
 SubcommandRow events_subcommand() {
   return {.name = "events",
           .description = "list the events that cg2d run --papi can count on this machine",
+          .examples = {"cg2d events", "cg2d events --all --format json"},
           .declare = subcommand_with<EventsArguments, add_events_options, events_action>};
 }
 

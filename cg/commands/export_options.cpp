@@ -19,6 +19,9 @@ struct ExportOptions {
   std::string output;  ///< empty: standard output
 };
 
+/// JSON Lines for Extra-P, and one line per run.
+std::vector<std::string> export_formats() { return {"csv", "extra-p"}; }
+
 /// Rank 0 reads and writes. Collective.
 ExitCode export_results(const ExportOptions& options, comm::RankGroup& group) {
   std::vector<ResultRecord> records;
@@ -35,21 +38,24 @@ void add_export_options(CLI::App& parser, ExportOptions& options) {
   parser.add_option("FILE", options.files, "results of cg2d run --format json, or of cg2d sweep")
       ->required()
       ->check(file_name());
-  parser.add_option("--format", options.format, "extra-p (JSON Lines) or csv; csv if not given");
-  add_file_option(parser, "--output", options.output, "write to FILE, whole or not at all");
+  add_format_option(parser, options.format, export_formats());
+  add_file_option(parser, "--output", options.output, "write to FILE, whole or not at all")
+      ->default_str("standard output");
 }
 
 Action export_action(const ExportOptions& options) {
-  require_known("--format", options.format, {"extra-p", "csv"});
+  require_known("--format", options.format, export_formats());
   return [options](comm::RankGroup& group) { return export_results(options, group); };
 }
 
 }  // namespace
 
 SubcommandRow export_subcommand() {
-  return {.name = "export",
-          .description = "write results for Extra-P, or as CSV",
-          .declare = subcommand_with<ExportOptions, add_export_options, export_action>};
+  return {
+      .name = "export",
+      .description = "write results for Extra-P, or as CSV",
+      .examples = {"cg2d export sweep.jsonl --output sweep.csv", "cg2d export sweep.jsonl --format extra-p"},
+      .declare = subcommand_with<ExportOptions, add_export_options, export_action>};
 }
 
 }  // namespace cg2d

@@ -16,6 +16,7 @@
 #include <span>
 #include <string>
 
+#include "cg/base/agreement.hpp"
 #include "cg/base/errors.hpp"
 #include "cg/base/interrupt.hpp"
 #include "cg/base/progress.hpp"
@@ -96,7 +97,10 @@ ExitCode run_program(int argument_count, char** arguments, cg2d::comm::RankGroup
   }
   require_same_arguments(argument_count, arguments, group);
   start_openmp(group);
-  return cg2d::parse_command_line(argument_count, arguments)(group);
+  cg2d::Action action;
+  // A file of --config may be unreadable on one rank only.
+  cg2d::agree_on(group, [&] { action = cg2d::parse_command_line(argument_count, arguments); });
+  return action(group);
 }
 
 /// All of the program but the start and the end of MPI. Returns on every rank, or on none.

@@ -1,7 +1,7 @@
 #include "cg/commands/measured_system_options.hpp"
+#include "cg/help/described_option.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <limits>
 
@@ -41,17 +41,20 @@ void add_measured_system_options(CLI::App& parser, MeasuredSystemArguments& argu
       .add_option("FILE", options.matrix_path,
                   "matrix: Matrix Market (plain, or compressed by gzip or zstd), or a file of cg2d convert")
       ->check(file_name());
-  parser.add_option("--operator", options.operator_text,
-                    fmt::format("instead of FILE: {}; applied without a matrix", known_operators()));
+  parser
+      .add_option("--operator", options.operator_text,
+                  fmt::format("instead of FILE: {}; applied without a matrix", known_operators()))
+      ->type_name("NAME:SIZE");
   parser.add_flag("--assembled", options.assembles,
                   "also assemble the matrix of --operator, and compare both forms");
-  add_number_option(parser, "--iterations", arguments.iteration_count,
-                    fmt::format("iterations of CG in a run; {} if not given", usual_iteration_count));
-  parser.add_option("--preconditioner", arguments.preconditioner,
-                    fmt::format("{}", fmt::join(names_of(preconditioner_table()), ", ")));
-  parser.add_option("--variant", arguments.variant,
-                    fmt::format("form of CG: {}", fmt::join(names_of(cg_variant_table()), ", ")));
-  parser.option_defaults()->group("OPTIONS");
+  add_number_option(parser, "--iterations", arguments.iteration_count, "iterations of CG in a run")
+      ->default_str(fmt::format("{}", usual_iteration_count));
+  parser.add_option("--preconditioner", arguments.preconditioner, "makes CG take fewer iterations")
+      ->type_name(type_of_values(names_of(preconditioner_table())))
+      ->default_str(options.preconditioner);
+  parser.add_option("--variant", arguments.variant, "form of CG")
+      ->type_name(type_of_values(names_of(cg_variant_table())))
+      ->default_str(options.variant);
 }
 
 SystemOptions measured_system_from(const std::string& command, const MeasuredSystemArguments& arguments) {

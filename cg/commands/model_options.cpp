@@ -9,6 +9,7 @@
 #include "cg/base/errors.hpp"
 #include "cg/commands/shared_options.hpp"
 #include "cg/commands/subcommand.hpp"
+#include "cg/help/described_option.hpp"
 #include "cg/studies/model_command.hpp"
 
 namespace cg2d {
@@ -23,24 +24,30 @@ struct ModelArguments {
   ModelOptions options;
 };
 
+std::vector<std::string> model_formats() { return {"text", "json"}; }
+
 void add_model_options(CLI::App& parser, ModelArguments& arguments) {
   auto& options = arguments.options;
   parser
-      .add_option(
-          "--machine", options.machine,
-          "a machine that comes with cg2d (cp-pacs) or a description file; this machine's if not given")
+      .add_option("--machine", options.machine,
+                  "a machine that comes with cg2d (cp-pacs) or a description file")
       ->check(file_name())
-      ->type_name("NAME|FILE");
-  add_list_option(parser, "--class", arguments.class_letters,
-                  "classes, such as B or C,D; B if not given, W,A,B with --calibrate");
-  add_list_option(parser, "--ranks", arguments.rank_counts,
-                  "numbers of ranks, such as 1,2,4; those that run if not given")
-      ->type_name("N");
-  add_list_option(parser, "--grid", arguments.grids,
-                  "grids as PXxPY, such as 1x2,2x1; all of the ranks if not given");
-  parser.add_option("--kernel", options.configuration.kernel,
-                    "a kernel of the description instead of its default");
-  add_axis_option(parser, "transport", arguments.axes, "way to move data (cg2d run --list-transports)");
+      ->type_name(type_of_values({"cp-pacs", "FILE"}))
+      ->default_str("this machine's");
+  add_list_option(parser, "--class", arguments.class_letters, "classes, such as B or C,D")
+      ->type_name(type_of_values(class_letters()))
+      ->default_str("B; W,A,B with --calibrate");
+  add_list_option(parser, "--ranks", arguments.rank_counts, "numbers of ranks, such as 1,2,4")
+      ->type_name("N")
+      ->default_str("those that run");
+  add_list_option(parser, "--grid", arguments.grids, "grids, such as 1x2,2x1")
+      ->type_name("PXxPY")
+      ->default_str("all of the ranks");
+  parser.add_option("--kernel", options.configuration.kernel, "a kernel of the description")
+      ->type_name("NAME")
+      ->default_str("the description's");
+  add_axis_option(parser, "transport", arguments.axes,
+                  "how data moves between ranks (cg2d run --list-transports)");
   parser.add_flag(
       "--calibrate", options.calibrates,
       "measure this machine with the ranks that run, and write its description (to --machine FILE)");
@@ -48,8 +55,9 @@ void add_model_options(CLI::App& parser, ModelArguments& arguments) {
   parser.add_flag("--keep-disturbed", options.keeps_disturbed,
                   "with --calibrate: save also what was measured beside other load; runs that use it say so");
   parser.add_flag("--progress", options.progress, "progress on stderr (a terminal gets it anyway)");
-  parser.add_option("--format", options.format, "text or json");
-  add_file_option(parser, "--output", options.output, "write the result to FILE");
+  add_format_option(parser, options.format, model_formats());
+  add_file_option(parser, "--output", options.output, "write the result to FILE")
+      ->default_str("standard output");
 }
 
 ModelOptions model_options_from(const ModelArguments& arguments) {
@@ -74,7 +82,7 @@ ModelOptions model_options_from(const ModelArguments& arguments) {
   options.grids = named_grids("model", arguments.grids);
   for (const auto& grid : options.grids)
     require_within("--grid " + grid.name() + ": its ranks", grid.rank_count(), most_modelled_ranks);
-  require_known("--format", options.format, {"text", "json"});
+  require_known("--format", options.format, model_formats());
   return options;
 }
 
@@ -83,6 +91,8 @@ ModelOptions model_options_from(const ModelArguments& arguments) {
 SubcommandRow model_subcommand() {
   return {.name = "model",
           .description = "predict the time of every phase and grid on a described machine",
+          .examples = {"cg2d model --machine cp-pacs --class A,B --ranks 16",
+                       "cg2d model --machine cp-pacs --class C --ranks 64 --grid 8x8,4x16"},
           .declare = subcommand_with<ModelArguments, add_model_options,
                                      command_action<model_options_from, model, ModelArguments>>};
 }

@@ -1,7 +1,6 @@
 // The command line of `cg2d pingpong`.
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <string>
@@ -10,6 +9,7 @@
 #include "cg/base/errors.hpp"
 #include "cg/commands/shared_options.hpp"
 #include "cg/commands/subcommand.hpp"
+#include "cg/help/described_option.hpp"
 #include "cg/studies/pingpong_command.hpp"
 #include "cg/studies/pingpong_report.hpp"
 
@@ -36,24 +36,28 @@ std::vector<std::int64_t> default_byte_counts() {
 
 void add_pingpong_options(CLI::App& parser, PingPongArguments& arguments) {
   auto& options = arguments.options;
-  add_list_option(parser, "--pairs", arguments.pairs, "pairs of ranks, such as 0:1,0:2; 0:1 if not given")
-      ->type_name("A:B");
-  add_list_option(parser, "--sizes", options.transfers.byte_counts,
-                  "sizes of a variable, such as 8,64kB; powers of 4 from 8 to 8 MiB if not given")
+  add_list_option(parser, "--pairs", arguments.pairs, "pairs of ranks, such as 0:1,0:2")
+      ->type_name("A:B")
+      ->default_str("0:1");
+  add_list_option(parser, "--sizes", options.transfers.byte_counts, "sizes of a variable, such as 8,64kB")
       ->transform(byte_count())
-      ->type_name("SIZE");
-  add_list_option(parser, "--variables", options.transfers.variable_counts,
-                  "variables per synchronization; 1,8 if not given");
-  add_list_option(
-      parser, "--methods", options.transfers.methods,
-      fmt::format("ways to move them; all if not given: {}", fmt::join(pingpong_method_names(), ", ")));
+      ->type_name("SIZE")
+      ->default_str("powers of 4 from 8 to 8MiB");
+  add_list_option(parser, "--variables", options.transfers.variable_counts, "variables per synchronization")
+      ->default_str("1,8");
+  add_list_option(parser, "--methods", options.transfers.methods, "ways to move them")
+      ->type_name(type_of_values(pingpong_method_names()))
+      ->default_str("all");
   add_axis_option(parser, "ranks_per_node", arguments.axes);
-  parser.add_option("--class", arguments.class_letter, "the class whose phases are timed; A if not given");
-  parser.add_option("--grid", arguments.grid, "the grid PXxPY of these; that of the rule if not given");
+  parser.add_option("--class", arguments.class_letter, "the class whose phases are timed")
+      ->type_name(type_of_values(class_letters()));
+  parser.add_option("--grid", arguments.grid, "the grid of these; auto: that of the rule")
+      ->type_name(type_of_values({"auto", "PXxPY"}));
   add_host_name_option(parser, options.names_hosts);
   parser.add_flag("--progress", options.progress, "progress on stderr (a terminal gets it anyway)");
   add_format_option(parser, options.format, pingpong_format_names());
-  add_file_option(parser, "--output", options.output, "write the result to FILE");
+  add_file_option(parser, "--output", options.output, "write the result to FILE")
+      ->default_str("standard output");
 }
 
 RankPair pair_from(const std::string& text) {
@@ -96,6 +100,8 @@ PingPongOptions pingpong_options_from(const PingPongArguments& arguments) {
 SubcommandRow pingpong_subcommand() {
   return {.name = "pingpong",
           .description = "measure messages, puts, gets, shared memory and the phases of every transport",
+          .examples = {"mpiexec -n 2 cg2d pingpong",
+                       "mpiexec -n 2 cg2d pingpong --sizes 8,64kB --methods nonblocking --class S"},
           .declare = subcommand_with<PingPongArguments, add_pingpong_options,
                                      command_action<pingpong_options_from, pingpong, PingPongArguments>>};
 }

@@ -11,6 +11,7 @@
 #include "cg/commands/run_command.hpp"
 #include "cg/commands/shared_options.hpp"
 #include "cg/commands/subcommand.hpp"
+#include "cg/help/described_option.hpp"
 #include "cg/report/report.hpp"
 #include "comm/communicator.hpp"
 #include "kernels/spmv.hpp"
@@ -53,7 +54,9 @@ struct RunArguments {
 
 void add_matrix_options(CLI::App& run, RunArguments& arguments) {
   run.option_defaults()->group("Problem");
-  run.add_option("--class", arguments.class_letter, "problem class: S, W, A, B, C, D, E or F");
+  run.add_option("--class", arguments.class_letter,
+                 "problem class; or all of --n, --nonzer, --shift and --niter")
+      ->type_name(type_of_values(class_letters()));
   add_problem_options(run, arguments.problem);
   add_file_option(run, "--export-mtx", arguments.options.export_mtx,
                   "also write the matrix to FILE (Matrix Market, symmetric)");
@@ -64,15 +67,20 @@ void add_grid_options(CLI::App& run, RunArguments& arguments) {
   auto& tuning = options.tuning;
   run.option_defaults()->group("Grid");
   run.add_option("--grid", arguments.grid,
-                 "grid of ranks as PXxPY (columns x rows), auto (tries the best few), or rule");
-  add_number_option(run, "--px", options.open_grid.columns, "columns of the grid; the rows follow");
+                 "ranks as columns x rows, such as 2x4; auto tries the best few, rule measures nothing")
+      ->type_name(type_of_values({"auto", "rule", "PXxPY"}));
+  add_number_option(run, "--px", options.open_grid.columns, "columns of the grid; the rows follow")
+      ->default_str("those of --grid");
   add_axis_options(run, arguments.axes);
   add_number_option(run, "--cvl", tuning.critical_vector_length,
-                    "critical vector length of the csr kernels: shorter rows take a scalar loop");
+                    "critical vector length of the csr kernels: shorter rows take a scalar loop")
+      ->default_str("the profile's");
   add_number_option(run, "--prefetch", tuning.prefetch_distance,
-                    "how many entries ahead a kernel fetches the matrix");
+                    "how many entries ahead a kernel fetches the matrix")
+      ->default_str("the profile's");
   add_number_option(run, "--block-width", tuning.block_width,
-                    "columns of a kernel's column blocks: a power of 2");
+                    "columns of a kernel's column blocks: a power of 2")
+      ->default_str("the profile's");
   add_profile_options(run, options.profile, profile_is_used());
   add_keep_disturbed_option(run, options.profile);
   add_bind_option(run, arguments.bind);
@@ -82,7 +90,8 @@ void add_output_options(CLI::App& run, RunArguments& arguments) {
   auto& options = arguments.options;
   run.option_defaults()->group("Output");
   add_format_option(run, options.format, names_of(report_format_table()));
-  add_file_option(run, "--output", options.output, "write the result to FILE, whole or not at all");
+  add_file_option(run, "--output", options.output, "write the result to FILE, whole or not at all")
+      ->default_str("standard output");
   add_number_option(run, "--repeat", options.repeat_count, "timed repetitions; the median is reported");
   add_host_name_option(run, options.names_hosts);
   run.add_flag("--no-phases", arguments.no_phases, "do not time the phases");
@@ -93,7 +102,8 @@ void add_plan_options(CLI::App& run, RunArguments& arguments) {
   auto& options = arguments.options;
   run.option_defaults()->group("Plan");
   run.add_flag("--dry-run", options.dry_run, "print the plan (blocks, memory, messages) and exit");
-  add_number_option(run, "--ranks", arguments.planned_ranks, "with --dry-run: plan for that many ranks");
+  add_number_option(run, "--ranks", arguments.planned_ranks, "with --dry-run: plan for that many ranks")
+      ->default_str("those that run");
   add_memory_limit_option(run, options.memory_limit_bytes);
   run.add_flag("--list-kernels", arguments.list_kernels, "list the kernels and exit");
   run.add_flag("--list-transports", arguments.list_transports, "list the transports and exit");
@@ -173,6 +183,8 @@ Action run_action(const RunArguments& arguments) {
 SubcommandRow run_subcommand() {
   return {.name = "run",
           .description = "run NAS CG on a grid of ranks, verify it and time its phases",
+          .examples = {"mpiexec -n 4 cg2d run --class S",
+                       "mpiexec -n 2 cg2d run --class S --grid 1x2 --format json --output result.json"},
           .declare = subcommand_with<RunArguments, add_run_options, run_action>};
 }
 

@@ -11,6 +11,7 @@
 #include "cg/commands/measured_system_options.hpp"
 #include "cg/commands/shared_options.hpp"
 #include "cg/commands/subcommand.hpp"
+#include "cg/help/described_option.hpp"
 #include "cg/studies/scaling_command.hpp"
 #include "cg/studies/scaling_table.hpp"
 #include "cg/systems/system_scaling.hpp"
@@ -30,23 +31,32 @@ struct ScalingArguments {
 
 void add_scaling_options(CLI::App& scaling, ScalingArguments& arguments) {
   auto& options = arguments.options;
-  scaling.add_option("--class", arguments.class_letter, "problem class; A if not given");
+  scaling.option_defaults()->group("Problem");
+  scaling.add_option("--class", arguments.class_letter, "problem class")
+      ->type_name(type_of_values(class_letters()))
+      ->default_str("A");
   add_problem_options(scaling, arguments.problem);
-  add_list_option(scaling, "--cores", options.core_counts,
-                  "numbers of cores, such as 1,2,4; powers of two up to the ranks started if not given");
+  scaling.option_defaults()->group("Ways");
+  add_list_option(scaling, "--cores", options.core_counts, "numbers of cores, such as 1,2,4")
+      ->default_str("powers of two up to the ranks started");
   scaling.add_flag("--weak", options.weak, "weak scaling: n grows with the cores");
   add_list_option(scaling, "--transport", options.transports,
-                  "ways to move data, such as two-sided,shared, which is the default where both can serve");
-  add_axis_option(scaling, "kernel", arguments.axes, "matrix-vector product, or auto");
+                  "how data moves between ranks, such as two-sided,shared")
+      ->type_name(type_of_values(configuration_axis("transport").values()))
+      ->default_str("two-sided,shared where both can serve");
+  add_axis_option(scaling, "kernel", arguments.axes, "matrix-vector product");
   add_profile_options(scaling, options.common.profile, profile_is_used());
   add_memory_limit_option(scaling, options.common.memory_limit_bytes);
   add_axis_option(scaling, "ranks_per_node", arguments.axes);
-  add_number_option(scaling, "--rounds", options.round_count,
-                    "runs of each way, in turns; as many as the verdict needs if not given");
-  add_host_name_option(scaling, options.common.names_hosts);
+  scaling.option_defaults()->group("Rounds");
+  add_number_option(scaling, "--repeat,--rounds", options.round_count, "runs of each way, in turns")
+      ->default_str("as many as the verdict needs");
   add_until_sure_options(scaling, arguments.until_sure, "the best way");
+  scaling.option_defaults()->group("Output");
+  add_host_name_option(scaling, options.common.names_hosts);
   add_format_option(scaling, options.format, names_of(scaling_format_table()));
-  add_file_option(scaling, "--output", options.output, "write the result to FILE, whole or not at all");
+  add_file_option(scaling, "--output", options.output, "write the result to FILE, whole or not at all")
+      ->default_str("standard output");
   scaling.add_flag("--progress", options.progress, "progress on stderr (a terminal gets it anyway)");
   add_measured_system_options(scaling, arguments.system);
 }
@@ -72,7 +82,7 @@ ScalingOptions scaling_options_from(const ScalingArguments& arguments) {
   options.common.configuration = configuration_from(arguments.axes);
   static_cast<void>(crossed({}, {{"transport", options.transports}}));  // they are checked by that
   options.transports = without_repeats(options.transports);
-  if (options.round_count) require_within("--rounds", *options.round_count, most);
+  if (options.round_count) require_within("--repeat", *options.round_count, most);
   options.until_sure = until_sure_from(arguments.until_sure);
   require_known("--format", options.format, names_of(scaling_format_table()));
   check_profile(options.common.profile);
@@ -90,7 +100,7 @@ SystemScalingOptions system_scaling_options_from(const ScalingArguments& argumen
   refuse_given(given_problem_options(!arguments.class_letter.empty(), arguments.problem),
                "not with a system of your own, FILE or --operator");
   refuse_given({{"--until-sure", !arguments.until_sure.precision.empty()}},
-               "not with a system of your own; take --rounds");
+               "not with a system of your own; take --repeat");
   options.system.configuration = configuration_from(arguments.axes);
   if (!options.system.operator_text.empty() && !options.system.assembles)
     refuse_given({{"--kernel", options.system.configuration.has_kernel()}},
@@ -111,7 +121,7 @@ SystemScalingOptions system_scaling_options_from(const ScalingArguments& argumen
   }
   for (const int count : given.core_counts) require_within("--cores", count, most);
   options.rank_counts = given.core_counts;
-  if (given.round_count) require_within("--rounds", *given.round_count, most);
+  if (given.round_count) require_within("--repeat", *given.round_count, most);
   options.round_count = given.round_count;
   require_known("--format", given.format, system_formats());
   options.format = given.format;
@@ -135,6 +145,8 @@ Action scaling_action(const ScalingArguments& arguments) {
 SubcommandRow scaling_subcommand() {
   return {.name = "scaling",
           .description = "compare ranks, shared-memory ranks and threads on the same cores",
+          .examples = {"mpiexec -n 2 cg2d scaling --class S",
+                       "mpiexec -n 2 cg2d scaling --class S --cores 1,2 --repeat 3 --format json"},
           .declare = subcommand_with<ScalingArguments, add_scaling_options, scaling_action>};
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cg/base/errors.hpp"
+#include "cg/help/described_option.hpp"
 #include "cg/report/result_compare.hpp"
 #include "cg/timing/event_groups.hpp"
 
@@ -41,9 +42,9 @@ std::optional<std::int64_t> byte_count_from(std::string text) {
   return static_cast<std::int64_t>(*number * unit);
 }
 
-/// As CLI11 names the types in the help.
+/// The values of an axis, as the help shows them.
 std::string type_name_of(const ConfigurationAxis& axis) {
-  return axis.type == AxisType::number ? "INT" : "TEXT";
+  return axis.values == nullptr ? "N" : type_of_values(axis.values());
 }
 
 /// "90", "90s", "10min", "2h" -> seconds.
@@ -82,10 +83,15 @@ CLI::Validator file_name() {
           ""};
 }
 
+std::vector<std::string> class_letters() {
+  std::vector<std::string> letters;
+  for (const auto& problem : problem_classes()) letters.push_back(problem.class_name);
+  return letters;
+}
+
 Problem problem_class(const std::string& letter) {
   const auto* known = find_class(letter);
-  if (known == nullptr)
-    throw InputError(fmt::format("--class {}: unknown; valid: S, W, A, B, C, D, E, F", letter));
+  if (known == nullptr) require_known("--class", letter, class_letters());
   return *known;
 }
 
@@ -121,7 +127,7 @@ ProfileOptionTexts profile_is_used() {
 }
 
 void add_profile_options(CLI::App& parser, ProfileSource& profile, const ProfileOptionTexts& texts) {
-  add_file_option(parser, "--profile", profile.path, texts.profile);
+  add_file_option(parser, "--profile", profile.path, texts.profile)->default_str("the user's");
   parser.add_flag_callback(
       "--no-profile", [&profile] { profile.is_used = false; }, texts.no_profile);
 }
@@ -135,21 +141,24 @@ void add_memory_limit_option(CLI::App& parser, std::int64_t& bytes) {
   parser.add_option("--memory-limit", bytes, "memory that a node's ranks may take, such as 8GB or 512MiB")
       ->transform(byte_count())
       ->type_name("SIZE")
-      ->default_str("");  // 0 stands for what is free
+      ->default_str("free memory");
 }
 
 void add_format_option(CLI::App& parser, std::string& format, const std::vector<std::string>& names) {
-  parser.add_option("--format", format, fmt::format("{}", fmt::join(names, ", ")));
+  parser.add_option("--format", format, "form of the result")->type_name(type_of_values(names));
 }
 
 void add_until_sure_options(CLI::App& parser, UntilSureArguments& arguments, const std::string& subject) {
-  parser.add_option(
-      "--until-sure", arguments.precision,
-      fmt::format("add rounds until {} is sure, or known to be within this of the others, such as 2%",
-                  subject));
-  parser.add_option(
-      "--budget", arguments.budget,
-      "time for the rounds that --until-sure adds, such as 90s, 10min or 2h; 10min if not given");
+  parser
+      .add_option(
+          "--until-sure", arguments.precision,
+          fmt::format("add rounds until {} is sure, or known to be within this of the others, such as 2%",
+                      subject))
+      ->type_name("PERCENT");
+  parser
+      .add_option("--budget", arguments.budget,
+                  "time for the rounds that --until-sure adds, such as 90s, 10min or 2h")
+      ->type_name("TIME");
 }
 
 std::optional<UntilSure> until_sure_from(const UntilSureArguments& arguments) {
@@ -163,7 +172,10 @@ std::optional<UntilSure> until_sure_from(const UntilSureArguments& arguments) {
 }
 
 void add_bind_option(CLI::App& parser, std::string& word) {
-  parser.add_option("--bind", word, "auto (several threads per rank: each to a core of its own) or none");
+  parser
+      .add_option("--bind", word,
+                  "bind threads to cores; auto: several threads of a rank each to a core of its own")
+      ->type_name(type_of_values({"auto", "none"}));
 }
 
 void add_host_name_option(CLI::App& parser, bool& names_hosts) {
@@ -192,7 +204,7 @@ void add_axis_option(CLI::App& parser, std::string_view axis, AxisValues& values
               [&list = values[std::string(axis)]](const std::string& text) { list = {text}; },
               help.empty() ? std::string(row.help) : help)
           ->type_name(type_name_of(row));
-  if (help.empty()) option->default_str(row.print({}));
+  option->default_str(row.print({}));
 }
 
 void add_axis_options(CLI::App& parser, AxisValues& values) {
@@ -204,7 +216,8 @@ void add_axis_lists(CLI::App& parser, AxisValues& values) {
     if (!axis.is_crossed()) continue;
     parser.add_option(std::string(axis.option), values[std::string(axis.name)], std::string(axis.list_help))
         ->delimiter(',')
-        ->type_name(type_name_of(axis));
+        ->type_name(type_name_of(axis))
+        ->default_str(axis.print({}));
   }
 }
 
@@ -215,12 +228,14 @@ Configuration configuration_from(const AxisValues& values, const Configuration& 
 }
 
 void add_problem_options(CLI::App& parser, ProblemArguments& arguments) {
-  add_number_option(parser, "--n", arguments.n, "order of the matrix, instead of a class or of the class's");
-  add_number_option(parser, "--nonzer", arguments.nonzer, "nonzeros of each random vector");
-  add_number_option(parser, "--shift", arguments.shift, "shift of the diagonal (lambda)");
-  add_number_option(parser, "--niter", arguments.niter, "outer iterations");
-  add_number_option(parser, "--reference", arguments.reference_zeta,
-                    "zeta to verify against, instead of the class's");
+  add_number_option(parser, "--n", arguments.n, "order of the matrix")->default_str("the class's");
+  add_number_option(parser, "--nonzer", arguments.nonzer, "nonzeros of each random vector")
+      ->default_str("the class's");
+  add_number_option(parser, "--shift", arguments.shift, "shift of the diagonal (lambda)")
+      ->default_str("the class's");
+  add_number_option(parser, "--niter", arguments.niter, "outer iterations")->default_str("the class's");
+  add_number_option(parser, "--reference", arguments.reference_zeta, "zeta to verify against")
+      ->default_str("the class's");
 }
 
 Problem problem_from(const std::string& command, const std::string& class_letter,
@@ -265,10 +280,11 @@ void add_counter_options(CLI::App& parser, const CounterArguments& arguments) {
           "--papi", counters.events,
           fmt::format(
               "count these events per phase, such as perf::TASK-CLOCK,PAPI_TOT_INS, or groups of them: {} "
-              "(cg2d events lists them; the environment's PAPI_EVENTS if not given)",
+              "(cg2d events lists them)",
               fmt::join(group_names(), ", ")))
       ->check(file_name())
-      ->type_name("EVENT[,EVENT...]");
+      ->type_name("EVENT,...")
+      ->default_str("PAPI_EVENTS of the environment, or none");
   parser.add_flag("--papi-multiplex", counters.multiplexed,
                   "count more events than the processor can at a time: in turns, with estimated totals");
   parser.add_flag("--papi-strict", counters.strict, "end with 69 if one of the events cannot be counted");

@@ -48,6 +48,8 @@ CLI::Validator byte_count();
 /// Any text but the empty one.
 CLI::Validator file_name();
 
+/// The letters of all classes.
+std::vector<std::string> class_letters();
 /// The class of that letter. Throws InputError.
 Problem problem_class(const std::string& letter);
 /// The classes of these letters; without letters those of `usual`. Throws InputError.
@@ -63,23 +65,26 @@ CLI::Option* add_file_option(CLI::App& parser, const std::string& name, std::str
 template <typename Number>
 CLI::Option* add_number_option(CLI::App& parser, const std::string& name, std::optional<Number>& value,
                                const std::string& help) {
-  return parser.add_option(name, value, help)->transform(decimal<Number>());
+  return parser.add_option(name, value, help)
+      ->transform(decimal<Number>())
+      ->type_name(std::is_integral_v<Number> ? "N" : "X");
 }
 inline CLI::Option* add_number_option(CLI::App& parser, const std::string& name, int& value,
                                       const std::string& help) {
-  return parser.add_option(name, value, help)->transform(decimal<int>());
+  return parser.add_option(name, value, help)->transform(decimal<int>())->type_name("N");
 }
 inline CLI::Option* add_number_option(CLI::App& parser, const std::string& name, double& value,
                                       const std::string& help) {
   return parser.add_option(name, value, help)
       ->transform(decimal<double>())
+      ->type_name("X")
       ->default_str(fmt::format("{}", value));
 }
 template <typename Value>
 CLI::Option* add_list_option(CLI::App& parser, const std::string& name, std::vector<Value>& values,
                              const std::string& help) {
   auto* const option = parser.add_option(name, values, help)->delimiter(',');
-  if constexpr (std::is_same_v<Value, int>) option->transform(decimal<int>());
+  if constexpr (std::is_same_v<Value, int>) option->transform(decimal<int>())->type_name("N");
   return option;
 }
 

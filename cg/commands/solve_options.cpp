@@ -3,7 +3,6 @@
 #include "cg/solve/solve_options.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <cmath>
@@ -12,6 +11,7 @@
 #include "cg/base/values.hpp"
 #include "cg/commands/shared_options.hpp"
 #include "cg/commands/subcommand.hpp"
+#include "cg/help/described_option.hpp"
 #include "cg/matrix/matrix_source.hpp"
 #include "cg/operators/matrix_free.hpp"
 #include "cg/solve/solve_command.hpp"
@@ -39,23 +39,32 @@ void add_system_options(CLI::App& parser, SolveArguments& arguments) {
       .add_option("FILE", options.matrix_path,
                   "matrix: Matrix Market (plain, or compressed by gzip or zstd), or a file of cg2d convert")
       ->check(file_name());
-  parser.add_option("--operator", options.operator_text,
-                    fmt::format("instead of FILE: {}; applied without a matrix", known_operators()));
+  parser
+      .add_option("--operator", options.operator_text,
+                  fmt::format("instead of FILE: {}; applied without a matrix", known_operators()))
+      ->type_name("NAME:SIZE");
   parser.add_flag("--assembled", options.assembles,
                   "assemble the matrix of --operator: of a Laplacian, or of npb:CLASS");
-  parser.add_option("--domain", arguments.domain,
-                    "cut of a Laplacian without a matrix: parts along each dimension, as PXxPYxPZ");
-  parser.add_option("--rhs", arguments.right_hand_side, "right-hand side: ones, random:SEED or a file")
-      ->check(file_name());
-  parser.add_option("--x0", arguments.first_guess, "first guess: zeros, ones, random:SEED or a file")
-      ->check(file_name());
+  parser
+      .add_option("--domain", arguments.domain,
+                  "cut of a Laplacian without a matrix: parts along each dimension")
+      ->type_name("PXxPYxPZ")
+      ->default_str("the smallest surface");
+  parser.add_option("--rhs", arguments.right_hand_side, "right-hand side")
+      ->check(file_name())
+      ->type_name(type_of_values({"ones", "random:SEED", "FILE"}));
+  parser.add_option("--x0", arguments.first_guess, "first guess")
+      ->check(file_name())
+      ->type_name(type_of_values({"zeros", "ones", "random:SEED", "FILE"}));
   parser.add_option("-o,--solution", options.solution_path, "write x to FILE (Matrix Market, array)")
       ->check(file_name())
       ->type_name("FILE");
-  parser.add_option(
-      "--cut", arguments.cut,
-      "pieces of the matrix: nonzeros (equal numbers of them), even (rows) or random:SEED (rows and "
-      "columns in a random order)");
+  parser
+      .add_option(
+          "--cut", arguments.cut,
+          "pieces of the matrix: equal numbers of nonzeros, of rows (even), or of rows and columns in a "
+          "random order")
+      ->type_name(type_of_values({"nonzeros", "even", "random:SEED"}));
 }
 
 void add_method_options(CLI::App& parser, SolveArguments& arguments) {
@@ -66,26 +75,32 @@ void add_method_options(CLI::App& parser, SolveArguments& arguments) {
   add_number_option(parser, "--atol", options.absolute_tolerance,
                     "absolute tolerance; the larger one counts");
   add_number_option(parser, "--max-iterations", options.most_iterations, "iterations at most");
-  parser.add_option("--preconditioner", options.preconditioner,
-                    fmt::format("{}", fmt::join(names_of(preconditioner_table()), ", ")));
-  parser.add_option("--variant", options.variant,
-                    fmt::format("form of CG: {}", fmt::join(names_of(cg_variant_table()), ", ")));
+  parser.add_option("--preconditioner", options.preconditioner, "makes CG take fewer iterations")
+      ->type_name(type_of_values(names_of(preconditioner_table())));
+  parser.add_option("--variant", options.variant, "form of CG")
+      ->type_name(type_of_values(names_of(cg_variant_table())));
   parser.add_flag("--monitor", options.monitors, "a line on stderr for each iteration");
 }
 
 void add_configuration_options(CLI::App& parser, SolveArguments& arguments) {
   auto& options = arguments.options;
   parser.option_defaults()->group("Grid");
-  parser.add_option("--grid", arguments.grid,
-                    "grid of ranks as PXxPY (columns x rows), auto (tries the best few), or rule");
-  add_number_option(parser, "--px", options.open_grid.columns, "columns of the grid; the rows follow");
+  parser
+      .add_option("--grid", arguments.grid,
+                  "ranks as columns x rows, such as 2x4; auto tries the best few, rule measures nothing")
+      ->type_name(type_of_values({"auto", "rule", "PXxPY"}));
+  add_number_option(parser, "--px", options.open_grid.columns, "columns of the grid; the rows follow")
+      ->default_str("those of --grid");
   add_axis_options(parser, arguments.axes);
   add_number_option(parser, "--cvl", options.tuning.critical_vector_length,
-                    "critical vector length of the csr kernels: shorter rows take a scalar loop");
+                    "critical vector length of the csr kernels: shorter rows take a scalar loop")
+      ->default_str("the profile's");
   add_number_option(parser, "--prefetch", options.tuning.prefetch_distance,
-                    "how many entries ahead a kernel fetches the matrix");
+                    "how many entries ahead a kernel fetches the matrix")
+      ->default_str("the profile's");
   add_number_option(parser, "--block-width", options.tuning.block_width,
-                    "columns of a kernel's column blocks: a power of 2");
+                    "columns of a kernel's column blocks: a power of 2")
+      ->default_str("the profile's");
   add_profile_options(parser, options.profile, profile_is_used());
   add_bind_option(parser, arguments.bind);
   add_memory_limit_option(parser, options.memory_limit_bytes);
@@ -94,7 +109,8 @@ void add_configuration_options(CLI::App& parser, SolveArguments& arguments) {
 void add_solve_output_options(CLI::App& parser, SystemOptions& options) {
   parser.option_defaults()->group("Output");
   add_format_option(parser, options.format, names_of(solve_format_table()));
-  add_file_option(parser, "--output", options.output, "write the report to FILE, whole or not at all");
+  add_file_option(parser, "--output", options.output, "write the report to FILE, whole or not at all")
+      ->default_str("standard output");
   add_host_name_option(parser, options.names_hosts);
   parser.add_flag("--progress", options.progress, "progress on stderr (a terminal gets it anyway)");
 }
@@ -165,10 +181,13 @@ SystemOptions system_options_from(const SolveArguments& arguments) {
 }  // namespace
 
 SubcommandRow solve_subcommand() {
-  return {.name = "solve",
-          .description = "solve A x = b for a matrix of your own, by conjugate gradients",
-          .declare = subcommand_with<SolveArguments, add_solve_options,
-                                     command_action<system_options_from, solve_system, SolveArguments>>};
+  return {
+      .name = "solve",
+      .description = "solve A x = b for a matrix of your own, by conjugate gradients",
+      .examples = {"mpiexec -n 4 cg2d solve --operator laplace3d:20x20x20",
+                   "mpiexec -n 2 cg2d solve A.mtx --rhs random:1 --preconditioner jacobi --solution x.mtx"},
+      .declare = subcommand_with<SolveArguments, add_solve_options,
+                                 command_action<system_options_from, solve_system, SolveArguments>>};
 }
 
 }  // namespace cg2d

@@ -4,11 +4,18 @@
 #include <fmt/ranges.h>
 
 #include <array>
+#include <memory>
+#include <span>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "cg/base/output_file.hpp"
 #include "cg/commands/shared_options.hpp"
+#include "cg/help/config_file.hpp"
+#include "cg/help/described_option.hpp"
+#include "cg/help/help_format.hpp"
+#include "cg/help/misspelling.hpp"
 #include "cg/report/build_info.hpp"
 
 namespace cg2d {
@@ -25,16 +32,6 @@ void refuse_line_breaks(int argument_count, const char* const* arguments) {
   }
 }
 
-/// The message about unknown arguments; it names the first of them.
-std::string text_of_unexpected(const CLI::App& app, const CLI::App* parsed) {
-  const auto arguments = app.remaining(true);
-  const std::string first = arguments.empty() ? "argument" : arguments.front();
-  if (parsed != nullptr)
-    return fmt::format("{0}: not an option of cg2d {1} (see cg2d {1} --help)", first, parsed->get_name());
-  return fmt::format("{}: unknown; valid: {}, --help, --version (as in: cg2d run --help)", first,
-                     fmt::join(names_of(subcommand_table()), ", "));
-}
-
 /// The help of an option for a list says what an empty one stands for.
 void leave_out_empty_lists(CLI::App& parser) {
   for (auto* option : parser.get_options([](const CLI::Option*) { return true; })) {
@@ -42,10 +39,17 @@ void leave_out_empty_lists(CLI::App& parser) {
   }
 }
 
+/// The parsed arguments that every command has.
+struct GeneralArguments {
+  std::string config_path;
+  std::string saved_config_path;
+};
+
 /// A row with its parser.
 struct Candidate {
   CLI::App* parser;
   std::function<Action()> action;
+  std::unique_ptr<GeneralArguments> general = std::make_unique<GeneralArguments>();
 };
 
 }  // namespace
@@ -62,14 +66,20 @@ SubcommandRow pingpong_subcommand();
 SubcommandRow events_subcommand();
 SubcommandRow compare_subcommand();
 SubcommandRow export_subcommand();
+SubcommandRow help_subcommand();
+SubcommandRow version_subcommand();
+SubcommandRow completion_subcommand();
 
 std::span<const SubcommandRow> subcommand_table() {
-  static const std::array table{run_subcommand(),     solve_subcommand(), convert_subcommand(),
-                                tune_subcommand(),    sweep_subcommand(), compare_subcommand(),
-                                export_subcommand(),  model_subcommand(), pingpong_subcommand(),
-                                scaling_subcommand(), events_subcommand()};
+  static const std::array table{run_subcommand(),     solve_subcommand(),     convert_subcommand(),
+                                tune_subcommand(),    sweep_subcommand(),     compare_subcommand(),
+                                export_subcommand(),  model_subcommand(),     pingpong_subcommand(),
+                                scaling_subcommand(), events_subcommand(),    help_subcommand(),
+                                version_subcommand(), completion_subcommand()};
   return table;
 }
+
+std::string version_text() { return fmt::format("cg2d {}", build_info::version); }
 
 Action print_text(std::string text) {
   return print_made_text([text = std::move(text)] { return text; });
@@ -82,38 +92,102 @@ Action print_made_text(std::function<std::string()> make) {
   };
 }
 
-Action parse_command_line(int argument_count, const char* const* arguments) {
-  refuse_line_breaks(argument_count, arguments);
-  std::vector<Candidate> candidates;
-  CLI::App app("cg2d: the NAS CG benchmark on any Px x Py grid of ranks", "cg2d");
-  app.set_version_flag("--version", fmt::format("cg2d {}", build_info::version));
-  app.require_subcommand(0, 1);
+namespace {
+
+void add_config_options(CLI::App& parser, GeneralArguments& arguments) {
+  add_file_option(parser, "--config", arguments.config_path,
+                  "options from FILE (TOML); those of the command line override them")
+      ->configurable(false);
+  add_file_option(parser, "--save-config", arguments.saved_config_path,
+                  "also write the options given to FILE, for --config")
+      ->configurable(false);
+}
+
+/// "--config FILE" or "--config=FILE" after the command: read before CLI11 parses, which takes one file for all.
+std::string config_path_in(std::span<const char* const> arguments) {
+  constexpr std::string_view option = "--config";
+  for (std::size_t k = 1; k < arguments.size(); ++k) {
+    const std::string_view argument(arguments[k]);
+    if (argument == option && k + 1 < arguments.size()) return arguments[k + 1];
+    if (argument.starts_with(option) && argument.substr(option.size()).starts_with('='))
+      return std::string(argument.substr(option.size() + 1));
+  }
+  return {};
+}
+
+/// Lets CLI11 read the file of --config, if there is one, as the options of the command that the first argument names.
+void expect_config_file(CLI::App& app, std::span<const char* const> arguments) {
+  const auto path = config_path_in(arguments);
+  const auto* const command = arguments.size() > 1 ? find_command(app, arguments[1]) : nullptr;
+  if (path.empty() || command == nullptr) return;
+  const auto file = std::make_shared<ConfigFile>(*command, path);
+  file->require_readable();
+  app.config_formatter(file);
+  app.set_config("--config", path, "")->group("");
+}
+
+/// The action of a command, which rank 0 writes the options to a file before.
+Action saving(Action action, const std::string& path, std::string text) {
+  if (path.empty()) return action;
+  return [action = std::move(action), path, text = std::move(text)](comm::RankGroup& group) {
+    write_output(open_output(path, group).get(), group, [&] { return text; });
+    return action(group);
+  };
+}
+
+void add_commands(CLI::App& app, std::vector<Candidate>& candidates) {
   candidates.reserve(subcommand_table().size());
   for (const auto& row : subcommand_table()) {
     auto* const parser = app.add_subcommand(std::string(row.name), std::string(row.description));
+    parser->group("Commands");
     parser->option_defaults()->always_capture_default();  // --help shows the defaults
+    parser->footer(fmt::format("Examples:\n  {}", fmt::join(row.examples, "\n  ")));
     candidates.push_back({.parser = parser, .action = row.declare(*parser)});
+    parser->option_defaults()->group("General")->always_capture_default(false);
+    if (row.takes_config) add_config_options(*parser, *candidates.back().general);
+    parser->set_help_flag("-h,--help", "print this help and exit");  // anew, so that it is the last one
     leave_out_empty_lists(*parser);
   }
+}
+
+}  // namespace
+
+Action parse_command_line(int argument_count, const char* const* arguments) {
+  refuse_line_breaks(argument_count, arguments);
+  const std::span given(arguments, static_cast<std::size_t>(argument_count));
+  std::vector<Candidate> candidates;
+  CLI::App app("the NAS CG benchmark on any Px x Py grid of ranks", "cg2d");
+  app.formatter(std::make_shared<HelpFormat>());
+  app.set_help_flag("-h,--help", "print this help and exit");
+  app.set_version_flag("--version", version_text(), "print the version and exit");
+  app.require_subcommand(0, 1);
+  app.footer(
+      "Examples:\n  mpiexec -n 4 cg2d run --class S\n  cg2d help run\n\n"
+      "An option without a value is off unless it is given.");
+  add_commands(app, candidates);
   const auto parsed = [&]() -> const Candidate* {
     for (const auto& candidate : candidates) {
       if (candidate.parser->parsed()) return &candidate;
     }
     return nullptr;
   };
+  const auto parser_of_command = [&] { return parsed() == nullptr ? nullptr : parsed()->parser; };
   try {
+    expect_config_file(app, given);
     app.parse(argument_count, arguments);
   } catch (const CLI::CallForHelp&) {
-    return print_text(parsed() != nullptr ? parsed()->parser->help("cg2d") : app.help());
+    return print_text(help_text(parsed() != nullptr ? *parsed()->parser : app));
   } catch (const CLI::CallForVersion&) {
-    return print_text(fmt::format("cg2d {}\n", build_info::version));
-  } catch (const CLI::ExtrasError&) {
-    throw InputError(text_of_unexpected(app, parsed() != nullptr ? parsed()->parser : nullptr));
+    return print_text(version_text() + "\n");
   } catch (const CLI::ParseError& error) {
+    // An option that is not there may be the reason why another argument is missing or wrong.
+    if (const auto message = unexpected_argument_message(app, parser_of_command()); !message.empty())
+      throw InputError(message);
     throw InputError(fmt::format("{} (see cg2d {} --help)", first_line(error.what()),
                                  parsed() != nullptr ? parsed()->parser->get_name() : "run"));
   }
-  return parsed() != nullptr ? parsed()->action() : print_text(app.help());
+  if (parsed() == nullptr) return print_text(help_text(app));
+  return saving(parsed()->action(), parsed()->general->saved_config_path, config_text(*parsed()->parser));
 }
 
 }  // namespace cg2d

@@ -3,6 +3,7 @@
 // The pattern of every subcommand of the program: declare options, then return the action.
 
 #include <CLI/CLI.hpp>
+#include <array>
 #include <functional>
 #include <memory>
 #include <span>
@@ -17,6 +18,9 @@ namespace cg2d {
 /// The work that a command line asks for: collective, the same exit code on every rank. Throws RunError
 /// (on every rank alike), MpiError, std::bad_alloc.
 using Action = std::function<ExitCode(comm::RankGroup& group)>;
+
+/// "cg2d 0.1.0".
+std::string version_text();
 
 /// Prints a text to standard output, from rank 0.
 Action print_text(std::string text);
@@ -46,7 +50,9 @@ Action command_action(const Arguments& arguments) {
 struct SubcommandRow {
   std::string_view name;
   std::string_view description;
+  std::array<std::string_view, 2> examples;  ///< at the end of its help: command lines that run as they stand
   Subcommand declare;
+  bool takes_config = true;  ///< whether --config and --save-config make sense
 };
 std::span<const SubcommandRow> subcommand_table();
 

@@ -14,6 +14,7 @@
 #include "cg/commands/measured_system_options.hpp"
 #include "cg/commands/shared_options.hpp"
 #include "cg/commands/subcommand.hpp"
+#include "cg/help/described_option.hpp"
 #include "cg/operators/matrix_free.hpp"
 #include "cg/preconditioners/preconditioner_table.hpp"
 #include "cg/report/result_file.hpp"
@@ -47,25 +48,31 @@ void add_sweep_options(CLI::App& sweep, SweepArguments& arguments) {
   auto& options = arguments.options;
   auto& axes = options.axes;
   auto& rounds = options.rounds;
-  add_list_option(sweep, "--class", arguments.class_letters, "classes, such as A or A,B; A if not given");
+  sweep.option_defaults()->group("Problem");
+  add_list_option(sweep, "--class", arguments.class_letters, "classes, such as A or A,B")
+      ->type_name(type_of_values(class_letters()))
+      ->default_str("A");
   add_problem_options(sweep, arguments.problem);
-  add_list_option(sweep, "--ranks", axes.rank_counts,
-                  "rank counts, such as 2,4,8; all ranks started if not given");
-  add_list_option(sweep, "--px", axes.columns,
-                  "process columns, such as 1,2,4; all that divide the ranks if not given");
+  sweep.option_defaults()->group("Grid and configuration");
+  add_list_option(sweep, "--ranks", axes.rank_counts, "rank counts, such as 2,4,8")
+      ->default_str("all ranks started");
+  add_list_option(sweep, "--px", axes.columns, "process columns, such as 1,2,4")
+      ->default_str("all that divide the ranks");
   add_axis_lists(sweep, axes.values);
   add_profile_options(sweep, options.common.profile, profile_is_used());
   add_keep_disturbed_option(sweep, options.common.profile);
   add_bind_option(sweep, arguments.bind);
   add_memory_limit_option(sweep, options.common.memory_limit_bytes);
-  add_number_option(
-      sweep, "--repeat", rounds.round_count,
-      "rounds: runs of each configuration; as many as a verdict on these grids needs if not given");
+  sweep.option_defaults()->group("Rounds");
+  add_number_option(sweep, "--repeat,--rounds", rounds.round_count, "runs of each configuration, in turns")
+      ->default_str("as many as the verdict needs");
   add_number_option(
       sweep, "--retries", rounds.most_retries,
-      "repetitions of a run that was disturbed by other work on the machine; 2 if not given, 8 at most");
-  add_host_name_option(sweep, options.common.names_hosts);
+      fmt::format("repetitions of a run that was disturbed by other work on the machine, {} at most",
+                  most_sweep_retries));
   add_until_sure_options(sweep, arguments.until_sure, "the best grid");
+  sweep.option_defaults()->group("Output");
+  add_host_name_option(sweep, options.common.names_hosts);
   add_file_option(sweep, "--output", rounds.output,
                   "file that gets a line per run; a sweep goes on where it ends");
   sweep.add_flag("--fresh", rounds.fresh, "empty the file first");
@@ -80,10 +87,12 @@ void add_sweep_options(CLI::App& sweep, SweepArguments& arguments) {
   sweep.add_flag("--progress", rounds.progress, "progress on stderr (a terminal gets it anyway)");
   add_measured_system_options(sweep, arguments.system);
   add_list_option(sweep, "--domain", arguments.domains,
-                  "cuts of a Laplacian without a matrix, such as 1x2x2,1x1x4; all if not given");
-  add_list_option(
-      sweep, "--cut", arguments.cuts,
-      "pieces of a matrix: nonzeros, even or random:SEED, or several of them; nonzeros if not given");
+                  "cuts of a Laplacian without a matrix, such as 1x2x2,1x1x4")
+      ->type_name("PXxPYxPZ")
+      ->default_str("all");
+  add_list_option(sweep, "--cut", arguments.cuts, "pieces of a matrix, one or several of these")
+      ->type_name(type_of_values({"nonzeros", "even", "random:SEED"}))
+      ->default_str("nonzeros");
 }
 
 void check_axes(const SweepAxes& axes) {
@@ -215,9 +224,11 @@ Action sweep_action(const SweepArguments& arguments) {
 }  // namespace
 
 SubcommandRow sweep_subcommand() {
-  return {.name = "sweep",
-          .description = "measure every grid in turns, and print which is best",
-          .declare = subcommand_with<SweepArguments, add_sweep_options, sweep_action>};
+  return {
+      .name = "sweep",
+      .description = "measure every grid in turns, and print which is best",
+      .examples = {"mpiexec -n 4 cg2d sweep --class S --output sweep.jsonl", "cg2d sweep --show sweep.jsonl"},
+      .declare = subcommand_with<SweepArguments, add_sweep_options, sweep_action>};
 }
 
 }  // namespace cg2d

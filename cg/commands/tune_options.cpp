@@ -6,6 +6,7 @@
 #include "cg/base/errors.hpp"
 #include "cg/commands/shared_options.hpp"
 #include "cg/commands/subcommand.hpp"
+#include "cg/help/described_option.hpp"
 #include "cg/studies/tune_command.hpp"
 
 namespace cg2d {
@@ -22,12 +23,16 @@ struct TuneArguments {
 
 void add_tune_options(CLI::App& tune, TuneArguments& arguments) {
   auto& options = arguments.options;
-  add_list_option(tune, "--class", arguments.class_letters, "classes, such as A or A,B; A if not given");
-  add_list_option(tune, "--grid", arguments.grids,
-                  "grids as PXxPY, such as 1x2,2x1; all of the ranks if not given");
+  add_list_option(tune, "--class", arguments.class_letters, "classes, such as A or A,B")
+      ->type_name(type_of_values(class_letters()))
+      ->default_str("A");
+  add_list_option(tune, "--grid", arguments.grids, "grids, such as 1x2,2x1")
+      ->type_name("PXxPY")
+      ->default_str("all of the ranks");
   add_axis_option(tune, "threads", arguments.axes);
   add_bind_option(tune, arguments.bind);
-  add_axis_option(tune, "transport", arguments.axes, "way to move data (cg2d run --list-transports)");
+  add_axis_option(tune, "transport", arguments.axes,
+                  "how data moves between ranks (cg2d run --list-transports)");
   add_profile_options(tune, options.profile,
                       {.profile = "file for the result instead of the default one",
                        .no_profile = "write no profile: only print"});
@@ -63,6 +68,8 @@ TuneOptions tune_options_from(const TuneArguments& arguments) {
 SubcommandRow tune_subcommand() {
   return {.name = "tune",
           .description = "find the fastest kernel and its settings on this machine",
+          .examples = {"mpiexec -n 2 cg2d tune --class S",
+                       "mpiexec -n 2 cg2d tune --class S --grid 1x2 --no-profile"},
           .declare = subcommand_with<TuneArguments, add_tune_options,
                                      command_action<tune_options_from, tune, TuneArguments>>};
 }

@@ -35,8 +35,9 @@ std::string known_operators() {
 
 const MatrixFreeRow& matrix_free_row_of(std::string_view text) {
   if (const auto* row = find_matrix_free(text)) return *row;
-  throw InputError(
-      fmt::format("{}: no such operator without a matrix; there are {}", text, known_operators()));
+  throw InputError(fmt::format("{}: no such operator without a matrix; there are {}{}", text,
+                               known_operators(),
+                               did_you_mean(text.substr(0, text.find(':')), names_of(matrix_free_table()))));
 }
 
 const comm::TransportRow& transport_of(const Configuration& configuration, comm::RankGroup& group) {

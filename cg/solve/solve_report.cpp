@@ -136,7 +136,8 @@ void set_cut(SystemOptions& options, const std::string& text) {
   }
   const auto random = vector_option_from("--cut", text);
   if (random.kind != VectorOption::Kind::random)
-    throw InputError(fmt::format("--cut {}: unknown; valid: nonzeros, even, random:SEED", text));
+    throw InputError(fmt::format("--cut {}: unknown; valid: nonzeros, even, random:SEED{}", text,
+                                 did_you_mean(text, {"nonzeros", "even"})));
   options.cut = MatrixCut::random;
   options.permutation_seed = random.seed;
 }

@@ -39,6 +39,13 @@ constexpr std::string_view threads_option = "--threads";
 constexpr std::string_view overlap_option = "--overlap";
 constexpr std::string_view node_option = "--ranks-per-node";
 
+template <auto Table>
+std::vector<std::string> names_or_automatic() {
+  auto names = names_of(Table());
+  names.emplace(names.begin(), automatic_choice);
+  return names;
+}
+
 /// An axis whose value is the name of a row, or automatic_choice. It lacks its help and parse(), which knows
 /// the table.
 template <std::string Configuration::*Name>
@@ -56,8 +63,9 @@ ConfigurationAxis row_axis(std::string_view name, std::string_view option) {
 
 ConfigurationAxis kernel_axis() {
   auto axis = row_axis<&Configuration::kernel>("kernel", kernel_option);
-  axis.help = "matrix-vector product (--list-kernels), or auto";
-  axis.list_help = "kernels, such as auto,sell; auto if not given";
+  axis.values = &names_or_automatic<kernels::kernel_table>;
+  axis.help = "matrix-vector product (cg2d run --list-kernels describes them)";
+  axis.list_help = "matrix-vector products, such as auto,sell";
   axis.parse = [](Configuration& configuration, std::string_view text) {
     require_row_or_automatic(kernel_option, text, kernels::kernel_table());
     configuration.kernel = text;
@@ -67,8 +75,9 @@ ConfigurationAxis kernel_axis() {
 
 ConfigurationAxis transport_axis() {
   auto axis = row_axis<&Configuration::transport>("transport", transport_option);
-  axis.help = "way to move data (--list-transports), or auto";
-  axis.list_help = "ways to move data (cg2d run --list-transports)";
+  axis.values = &names_or_automatic<comm::transport_table>;
+  axis.help = "how data moves between ranks (cg2d run --list-transports); auto measures them";
+  axis.list_help = "how data moves between ranks (cg2d run --list-transports)";
   axis.parse = [](Configuration& configuration, std::string_view text) {
     require_row_or_automatic(transport_option, text, comm::transport_table());
     configuration.transport = text;
@@ -85,7 +94,7 @@ ConfigurationAxis thread_axis() {
       .name = "threads",
       .option = threads_option,
       .help = "threads of each rank",
-      .list_help = "threads of each rank, such as 1,2; 1 if not given",
+      .list_help = "threads of each rank, such as 1,2",
       .type = AxisType::number,
       .parse = &parse_threads,
       .parse_recorded = &parse_threads,
@@ -119,9 +128,10 @@ ConfigurationAxis sum_axis() {
   return {
       .name = "sum_form",
       .option = sum_option,
-      .help = "summation over a process row: reduce-scatter or whole-block (as in the paper)",
-      .list_help = "sums over a process row: reduce-scatter, whole-block",
+      .help = "sum over a process row; whole-block as in the paper",
+      .list_help = "sums over a process row; whole-block as in the paper",
       .type = AxisType::text,
+      .values = [] { return names_of(sum_form_table()); },
       .parse = &parse_sum_form,
       .parse_recorded = &parse_sum_form,
       .print = [](const Configuration& configuration) { return sum_form_name(configuration.sum_form); },
@@ -147,8 +157,12 @@ ConfigurationAxis overlap_axis() {
       .name = "overlap",
       .option = overlap_option,
       .help = "on: multiply the parts of the operand that have arrived while the rest is under way",
-      .list_help = "off, on, or off,on: multiply while the rest is under way",
+      .list_help = "on: multiply what has arrived while the rest is under way; off,on compares",
       .type = AxisType::flag,
+      .values =
+          [] {
+            return std::vector<std::string>{"off", "on"};
+          },
       .parse = &parse_overlap,
       .parse_recorded = &parse_overlap,
       .print = &overlap_text,
@@ -167,7 +181,9 @@ ConfigurationAxis node_axis() {
   return {
       .name = "ranks_per_node",
       .option = node_option,
-      .help = "pretend nodes of so many ranks, to see on one machine what shared and put do on several",
+      .help =
+          "pretend nodes of so many ranks, to see on one machine what shared and put do on several; "
+          "0: the real nodes",
       .type = AxisType::number,
       .parse = &parse_ranks_per_node,
       .parse_recorded = &parse_ranks_per_node,

@@ -50,6 +50,7 @@ struct ConfigurationAxis {
   std::string_view help{};       ///< for one value, in `cg2d run --help`
   std::string_view list_help{};  ///< for a list, where sweeps cross it; empty: they do not
   AxisType type;
+  std::vector<std::string> (*values)() = nullptr;  ///< all that parse() takes; nullptr: numbers
   /// Throws InputError: the option, the text, and the texts that would be valid.
   void (*parse)(Configuration& configuration, std::string_view text) = nullptr;
   /// The same for a value in a file of results, which another version of the program may have written: names

@@ -56,6 +56,9 @@ class InstallConsumer(ProgramTest):
     def test_headers_and_schema_are_there(self):
         for file in ("include/cg2d/cg/solver/solve.hpp", "include/cg2d/comm/communicator.hpp", "include/cg2d/kernels/spmv.hpp"):
             self.assertTrue((self.prefix / file).is_file(), file)
+        for file in ("man/man1/cg2d.1", "man/man1/cg2d-run.1", "bash-completion/completions/cg2d", "zsh/site-functions/_cg2d",
+                     "fish/vendor_completions.d/cg2d.fish"):  # fmt: skip
+            self.assertTrue((self.prefix / "share" / file).stat().st_size > 500, file)
         for schema in ("run_result", "event_list", "pingpong_result", "scaling_result", "sweep_verdict"):
             self.assertTrue((self.prefix / f"share/cg2d/{schema}.schema.json").is_file())
         sources = [path for path in self.prefix.rglob("*") if path.suffix == ".cpp"]

@@ -56,6 +56,7 @@ function(cg2d_add_program_test name)
 endfunction()
 
 cg2d_add_program_test(command_line_test SCRIPT program/command_line_test.py TIMEOUT 600)
+cg2d_add_program_test(help_test SCRIPT program/help_test.py TIMEOUT 600)
 cg2d_add_program_test(report_test SCRIPT program/report_test.py LABELS quick TIMEOUT 600)
 cg2d_add_program_test(report_json_test SCRIPT program/report_json_test.py TIMEOUT 600)
 cg2d_add_program_test(foreign_bytes_test SCRIPT program/foreign_bytes_test.py TIMEOUT 300)

@@ -24,6 +24,9 @@ FOREIGN_OPTIONS = {"--cpus-per-task"}
 SPELLINGS = {"CamelCase", "snake_case"}
 # History: it names things that no longer exist.
 CHANGELOG = "CHANGELOG.md"
+# Options that commands have in common: one table, below a heading with the words "all commands".
+COMMON_OPTIONS = ("--config", "--save-config")
+ALL_COMMANDS = "all commands"
 UNKNOWN_OPTION = "--no-such-option"
 OPTION = r"(?<![\w-])--[a-z][a-z-]*"
 END_OF_COMMAND = re.compile(r"[;|&<>()]+")
@@ -39,17 +42,17 @@ def present_documents():
 @functools.cache
 def subcommands():
     text = run_command([PROGRAM, "--help"]).stdout
-    return re.findall(r"^  ([a-z]+) ", text[text.index("Subcommands:") :], re.MULTILINE)
+    return re.findall(r"^  ([a-z]+)  ", text[text.index("Commands:") :], re.MULTILINE)
 
 
 @functools.cache
 def options_of(subcommand):
     text = run_command([PROGRAM, subcommand, "--help"]).stdout
-    return set(re.findall(r"^  (?:-\w,)?(--[a-z][a-z-]*)", text, re.MULTILINE)) - {"--help"}
+    return set(re.findall(r"^  (?:-\w,)?(--[a-z][a-z-]*)", text, re.MULTILINE)) - {"--help"} - set(COMMON_OPTIONS)
 
 
 def all_options():
-    return set().union(*(options_of(name) for name in subcommands())) | {"--help", "--version"}
+    return set().union(*(options_of(name) for name in subcommands())) | {"--help", "--version", *COMMON_OPTIONS}
 
 
 @functools.cache
@@ -81,6 +84,9 @@ def option_tables():
     for document in present_documents():
         for table in document.tables:
             if table.head() == "option":
+                if any("all commands" in heading for heading in table.headings):
+                    yield table, ALL_COMMANDS
+                    continue
                 named = [re.search(r"`cg2d ([a-z]+)`", heading) for heading in reversed(table.headings)]
                 yield table, next((match[1] for match in named if match), None)
 
@@ -178,7 +184,8 @@ class Size(unittest.TestCase):
 
 class Options(unittest.TestCase):
     def test_every_option_table_says_whose_options_these_are(self):
-        self.assertEqual([table.place for table, subcommand in option_tables() if subcommand not in subcommands()], [])
+        known = {*subcommands(), ALL_COMMANDS}
+        self.assertEqual([table.place for table, subcommand in option_tables() if subcommand not in known], [])
 
     def test_every_option_of_every_subcommand_stands_once(self):
         places = {}
@@ -187,6 +194,7 @@ class Options(unittest.TestCase):
                 for option in re.findall(rf"`({OPTION})", row[0]):
                     places.setdefault((subcommand, option), []).append(table.place)
         expected = {(name, option) for name in subcommands() for option in options_of(name)}
+        expected |= {(ALL_COMMANDS, option) for option in COMMON_OPTIONS}
         self.assertEqual(sorted(expected - set(places)), [], "in no option table")
         self.assertEqual(sorted(set(places) - expected), [], "not an option of the program")
         self.assertEqual({what: where for what, where in places.items() if len(where) > 1}, {}, "in several rows")
@@ -199,7 +207,7 @@ class Options(unittest.TestCase):
                 subcommand = re.match(r"(?:.*/)?cg2d ([a-z]+)", span)
                 script = re.match(r"scripts/[\w.-]+", span)
                 if subcommand and subcommand[1] in subcommands():
-                    known = options_of(subcommand[1])
+                    known = options_of(subcommand[1]) | {"--help", *COMMON_OPTIONS}
                 elif script:
                     known = script_options(script[0]) if "--" in span else set()
                 elif not span.startswith("--"):

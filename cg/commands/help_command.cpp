@@ -1,0 +1,91 @@
+// cg2d help, version and completion: texts about the program itself.
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "cg/base/values.hpp"
+#include "cg/commands/subcommand.hpp"
+#include "cg/help/completion.hpp"
+#include "cg/help/described_option.hpp"
+#include "cg/help/help_format.hpp"
+#include "cg/help/man_page.hpp"
+#include "cg/help/misspelling.hpp"
+
+namespace cg2d {
+namespace {
+
+/// The parsed arguments of `cg2d help`, and the program that it is about.
+struct HelpArguments {
+  const CLI::App* program = nullptr;
+  std::string command;
+  bool man = false;
+};
+
+void add_help_options(CLI::App& parser, HelpArguments& arguments) {
+  arguments.program = parser.get_parent();
+  parser.add_option("COMMAND", arguments.command, "a command of cg2d")
+      ->type_name(type_of_values(names_of(subcommand_table())))
+      ->default_str("the program");
+  parser.add_flag("--man", arguments.man, "print the manual page (roff), as man -l shows it");
+}
+
+Action help_action(const HelpArguments& arguments) {
+  const auto* parser = arguments.program;
+  if (!arguments.command.empty()) parser = find_command(*parser, arguments.command);
+  if (parser == nullptr) throw InputError(unknown_command_message(*arguments.program, arguments.command));
+  return print_text(arguments.man ? man_page(*parser, version_text()) : help_text(*parser));
+}
+
+struct VersionArguments {};
+
+void add_no_options(CLI::App& /*parser*/, VersionArguments& /*arguments*/) {}
+
+Action version_action(const VersionArguments& /*arguments*/) { return print_text(version_text() + "\n"); }
+
+struct CompletionArguments {
+  const CLI::App* program = nullptr;
+  std::string shell;
+};
+
+void add_completion_options(CLI::App& parser, CompletionArguments& arguments) {
+  arguments.program = parser.get_parent();
+  parser.add_option("SHELL", arguments.shell, "the shell that the script is for")
+      ->required()
+      ->type_name(type_of_values(names_of(shell_table())));
+}
+
+Action completion_action(const CompletionArguments& arguments) {
+  require_known("SHELL", arguments.shell, names_of(shell_table()));
+  const auto row = std::ranges::find(shell_table(), arguments.shell, &ShellRow::name);
+  return print_text(row->script(*arguments.program));
+}
+
+}  // namespace
+
+SubcommandRow help_subcommand() {
+  return {.name = "help",
+          .description = "print the help of a command, or its manual page",
+          .examples = {"cg2d help sweep", "cg2d help --man run"},
+          .declare = subcommand_with<HelpArguments, add_help_options, help_action>,
+          .takes_config = false};
+}
+
+SubcommandRow version_subcommand() {
+  return {.name = "version",
+          .description = "print the version",
+          .examples = {"cg2d version", "cg2d --version"},
+          .declare = subcommand_with<VersionArguments, add_no_options, version_action>,
+          .takes_config = false};
+}
+
+SubcommandRow completion_subcommand() {
+  return {.name = "completion",
+          .description = "print a script that completes command lines in a shell",
+          .examples = {"source <(cg2d completion bash)", "cg2d completion zsh > _cg2d"},
+          .declare = subcommand_with<CompletionArguments, add_completion_options, completion_action>,
+          .takes_config = false};
+}
+
+}  // namespace cg2d

@@ -1,0 +1,47 @@
+#pragma once
+
+// An option of a parser as help, man pages and completion show it: one description, read from the parser itself.
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cg2d {
+
+/// The type name of an option with known values: "text|json|csv". Words in capitals stand for values that are not
+/// known by name: "auto|rule|PXxPY".
+std::string type_of_values(const std::vector<std::string>& values);
+
+struct DescribedOption {
+  std::vector<std::string> names;   ///< "-o", "--solution"; "FILE" for an argument without a name
+  std::vector<std::string> values;  ///< known values, and placeholders in capitals; empty: any, or a flag
+  std::string placeholder;          ///< of the value: "FILE", "N"; empty for a flag
+  std::string description;
+  std::string standing;  ///< "required" or "default: X"; empty for a flag, which is off unless given
+  std::string group;
+  bool is_positional = false;
+
+  [[nodiscard]] bool is_flag() const { return placeholder.empty() && !is_positional; }
+  [[nodiscard]] bool takes_file() const;
+  /// The values that may be typed as they stand.
+  [[nodiscard]] std::vector<std::string> literal_values() const;
+  /// "--format text|json|csv", with a placeholder where the values are too long for that.
+  [[nodiscard]] std::string head() const;
+  /// Description, values where head() does not have them, and standing.
+  [[nodiscard]] std::string text() const;
+};
+
+DescribedOption described(const CLI::Option& option);
+/// All options of a parser that its help shows, arguments without a name first.
+std::vector<DescribedOption> described_options(const CLI::App& parser);
+/// Every name with two dashes that the parser takes, those that no help shows, too.
+std::vector<std::string> long_names(const CLI::App& parser, bool with_hidden);
+
+/// The parser of the command of that name; nullptr: there is none.
+const CLI::App* find_command(const CLI::App& program, std::string_view name);
+
+/// Lines of at most `width` columns, each but the first with `indent` blanks before it; lines of the text stay lines.
+std::string wrapped(std::string_view text, std::size_t indent, std::size_t width);
+
+}  // namespace cg2d

@@ -1,0 +1,26 @@
+#pragma once
+
+// The layout of --help: at most 100 columns, defaults or "required", and the values that an option takes.
+
+#include <CLI/CLI.hpp>
+#include <string>
+
+namespace cg2d {
+
+class HelpFormat : public CLI::Formatter {
+ public:
+  static constexpr std::size_t width = 100;
+  /// Where descriptions begin.
+  static constexpr std::size_t text_column = 30;
+
+  std::string make_option(const CLI::Option* option, bool is_positional) const override;
+  std::string make_group(std::string group, bool is_positional,
+                         std::vector<const CLI::Option*> options) const override;
+  std::string make_description(const CLI::App* parser) const override;
+  std::string make_subcommand(const CLI::App* parser) const override;
+};
+
+/// The help of a parser without blank lines in pairs.
+std::string help_text(const CLI::App& parser);
+
+}  // namespace cg2d

@@ -1,0 +1,319 @@
+"""Help, misspelt names, completion, manual pages and files of options, for all commands and options that there are."""
+
+import concurrent.futures
+import functools
+import pathlib
+import random
+import re
+import shlex
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+from program_runner import MPIEXEC, PROGRAM, SUCCESS, TRY_AGAIN, USAGE, ProgramTest, run_command, run_program
+
+MOST_COLUMNS = 100
+TYPO_COUNT = 200
+ENTRY = re.compile(r"(?m)^  (\S.*)\n((?:    .*\n)*)")
+MATRIX = "%%MatrixMarket matrix coordinate real symmetric\n2 2 3\n1 1 2\n2 1 -1\n2 2 2\n"
+
+
+@functools.cache
+def help_of(*command):
+    return run_program(0, *command, "--help").stdout
+
+
+@functools.cache
+def commands():
+    text = help_of()
+    return re.findall(r"(?m)^  ([a-z]+)  ", text[text.index("Commands:") : text.index("Examples:")])
+
+
+@functools.cache
+def entries(command):
+    """Head -> whole text, on one line, of all options and arguments of a command."""
+    text = help_of(command).partition("Examples:")[0]
+    found = {}
+    for first, rest in ENTRY.findall(text):
+        head, _, beside = first.partition("  ")
+        found[head] = " ".join([beside, *rest.split()]).strip()
+    return found
+
+
+def options_of(command):
+    return [match[0] for head in entries(command) for match in [re.search(r"--[a-z][a-z0-9-]*", head)] if match]
+
+
+def values_of(command, option):
+    """The values that the help names, without placeholders."""
+    head, text = next((head, text) for head, text in entries(command).items() if option in re.split("[ ,]", head))
+    listed = re.search(r"; values: (.*?) \(", text)
+    words = listed[1].split(", ") if listed else head.split(" ")[-1].split("|") if "|" in head else []
+    return [word for word in words if len(word) == 1 or word == word.lower()]
+
+
+def examples_of(command):
+    return [line.strip() for line in help_of(command).partition("Examples:\n")[2].splitlines() if line.startswith("  ")]
+
+
+def misspelt(word, generator):
+    """The word with one letter left out, doubled, replaced, or exchanged with the next one, within its last letters."""
+    position = generator.randrange(1, len(word) - 1)
+    letter = word[position]
+    kind = generator.randrange(4)
+    if kind == 0:
+        return word[:position] + word[position + 1 :]
+    if kind == 1:
+        return word[:position] + letter + word[position:]
+    if kind == 2:
+        return word[:position] + ("q" if letter != "q" else "z") + word[position + 1 :]
+    return word[:position] + word[position + 1] + letter + word[position + 2 :]
+
+
+def typos():
+    """(arguments, wrong word, right words) of misspelt commands, options and values, the same ones each time."""
+    generator = random.Random(19)
+    found = []
+    taken = {command: set(options_of(command)) for command in commands()}
+    named = [("run", "--kernel"), ("run", "--transport"), ("run", "--sum"), ("solve", "--preconditioner"), ("solve", "--variant"), ("run", "--format")]
+    system = {"run": ["--class", "S"], "solve": ["--operator", "laplace3d:4x4x4"]}
+    while len(found) < TYPO_COUNT:
+        kind = generator.randrange(5)
+        command = generator.choice(commands())
+        if kind == 0:
+            wrong = misspelt(command, generator)
+            if wrong not in commands():
+                found.append(([wrong], wrong, commands()))
+        elif kind < 4:
+            long_options = [option for option in taken[command] if len(option) > 5]
+            if not long_options:
+                continue
+            wrong = "--" + misspelt(generator.choice(long_options)[2:], generator)
+            if wrong not in taken[command]:
+                found.append(([command, wrong], wrong, sorted(taken[command])))
+        else:
+            command, option = generator.choice(named)
+            right = generator.choice([value for value in values_of(command, option) if len(value) > 3])
+            wrong = misspelt(right, generator)
+            if wrong not in values_of(command, option):
+                found.append(([command, *system[command], option, wrong], wrong, values_of(command, option)))
+    return found
+
+
+class Typos(ProgramTest):
+    def check(self, typo):
+        arguments, wrong, right = typo
+        outcome = run_program(0, *arguments)
+        meant = re.search(r"did you mean (?:cg2d )?([\w-]+)\?", outcome.stderr)
+        one_line = outcome.exit_code == USAGE and len(outcome.stderr.splitlines()) == 1 and outcome.stdout == ""
+        return "" if one_line and wrong in outcome.stderr and meant and meant[1] in right else str(outcome)
+
+    def test_misspelt_words(self):
+        with concurrent.futures.ThreadPoolExecutor(2) as executor:
+            faults = [fault for fault in executor.map(self.check, typos()) if fault]
+        self.assertEqual(faults, [])
+
+    def test_the_nearest_word(self):
+        for arguments, meant in (
+            (["rnu"], "did you mean cg2d run?"),
+            (["--hlep"], "did you mean --help?"),
+            (["help", "swep"], "did you mean cg2d sweep?"),
+            (["run", "--kernal", "sell"], "did you mean --kernel?"),
+            (["run", "--kernal=sell"], "did you mean --kernel?"),
+            (["run", "-kernel", "sell"], "did you mean --kernel?"),
+            (["compare", "--treshold", "5%"], "did you mean --threshold?"),
+            (["run", "--weak"], "cg2d scaling has it"),
+            (["run", "--class", "S", "--papi", "cahce"], "did you mean cache?"),
+            (["run", "--class", "S", "--grid", "auot"], "did you mean auto?"),
+            (["run", "--class", "AA"], "did you mean A?"),
+            (["solve", "--operator", "laplac3d:4x4x4"], "did you mean laplace3d?"),
+            (["solve", "--operator", "laplace3d:4x4x4", "--cut", "evne"], "did you mean even?"),
+        ):
+            with self.subTest(arguments=arguments):
+                outcome = run_program(0, *arguments)
+                self.assertEqual((outcome.exit_code, len(outcome.stderr.splitlines())), (USAGE, 1), outcome)
+                self.assertIn(meant, outcome.stderr)
+
+    def test_a_word_that_is_like_none_gets_no_advice(self):
+        for arguments in (["qqqqqq"], ["run", "--qqqqqq"], ["run", "--class", "S", "--kernel", "qqqqqq"], ["run", "--class", "Z"]):
+            outcome = run_program(0, *arguments)
+            self.assertEqual(outcome.exit_code, USAGE, outcome)
+            self.assertNotIn("did you mean", outcome.stderr)
+
+
+class Help(ProgramTest):
+    def test_help_has_several_forms(self):
+        for command in commands():
+            self.assertEqual(self.run_well(0, "help", command).stdout, help_of(command))
+        for arguments in ([], ["help"]):
+            self.assertEqual(self.run_well(0, *arguments).stdout, help_of())
+        self.assertEqual(self.run_well(0, "version").stdout, self.run_well(0, "--version").stdout)
+
+    def test_width(self):
+        for text in (help_of(), *(help_of(command) for command in commands())):
+            self.assertEqual([line for line in text.splitlines() if len(line) > MOST_COLUMNS], [])
+
+    def test_every_value_has_a_default_or_is_required(self):
+        for command in commands():
+            for head, text in entries(command).items():
+                takes_value = " " in head or head[0].isupper()
+                with self.subTest(command=command, option=head):
+                    self.assertEqual(takes_value, bool(re.search(r"\((default: .+|required)\)$", text)), text)
+
+    def test_values_have_names(self):
+        for command in commands():
+            self.assertIsNone(re.search(r"\b(TEXT|INT|UINT|FLOAT|REQUIRED)\b", help_of(command)), command)
+        self.assertIn("sell", values_of("run", "--kernel"))
+        self.assertEqual(values_of("run", "--format"), ["text", "json", "csv"])
+        self.assertEqual(values_of("scaling", "--class"), list("SWABCDEF"))
+
+    def test_former_names_work_and_are_not_shown(self):
+        self.assertNotIn("--rounds", " ".join(entries("scaling")))
+        outcome = run_program(0, "scaling", "--class", "S", "--rounds", "0")
+        self.assertIn("--repeat 0: must be within", outcome.stderr)
+
+
+class Examples(ProgramTest):
+    def run_example(self, line, folder):
+        words = [PROGRAM if word == "cg2d" else MPIEXEC if word == "mpiexec" else word for word in shlex.split(line, posix=False)]
+        return run_command(["bash", "-c", " ".join(words)], cwd=folder)
+
+    def test_every_command_has_two_that_run(self):
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
+            (folder / "A.mtx").write_text(MATRIX)
+            run_program(1, "run", "--class", "S", "--format", "json", "--output", folder / "before.json")
+            run_program(1, "sweep", "--class", "S", "--repeat", "3", "--output", folder / "before.jsonl")
+            for suffix in ("json", "jsonl"):
+                shutil.copy(folder / f"before.{suffix}", folder / f"after.{suffix}")
+            # Those that others read come first.
+            for command in sorted(commands(), key=lambda name: name != "sweep"):
+                self.assertEqual(len(examples_of(command)), 2, command)
+                for line in examples_of(command):
+                    with self.subTest(example=line):
+                        outcome = self.run_example(line, folder)
+                        # compare may find its few rounds too few; tune refuses what it measures on a busy machine.
+                        others = {"compare": (2,), "tune": (TRY_AGAIN,)}.get(command, ())
+                        self.assertIn(outcome.exit_code, (SUCCESS, *others), outcome)
+
+
+class Completion(ProgramTest):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(cls.folder.cleanup)
+        for shell in ("bash", "zsh", "fish"):
+            (pathlib.Path(cls.folder.name) / shell).write_text(run_program(0, "completion", shell).stdout)
+
+    def completions(self, *words):
+        script = """source ./bash; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _cg2d; printf '%s\\n' "${COMPREPLY[@]}" """
+        outcome = run_command(["bash", "-c", script, "bash", *words], cwd=self.folder.name)
+        self.assertEqual((outcome.exit_code, outcome.stderr), (0, ""), outcome)
+        return outcome.stdout.split()
+
+    def test_shells_take_their_scripts(self):
+        for shell in ("bash", "zsh", "fish"):
+            if shutil.which(shell):
+                outcome = run_command([shell, "-n", shell], cwd=self.folder.name)
+                self.assertEqual((outcome.exit_code, outcome.stderr), (0, ""), outcome)
+
+    def test_names(self):
+        self.assertEqual(self.completions("cg2d", ""), [*commands(), "--help", "--version"])
+        self.assertEqual(self.completions("cg2d", "sw"), ["sweep"])
+        self.assertEqual(self.completions("cg2d", "run", "--ker"), ["--kernel"])
+        self.assertEqual(sorted(self.completions("cg2d", "run", "--ke")), ["--keep-disturbed", "--kernel"])
+        for command in commands():
+            self.assertEqual(set(self.completions("cg2d", command, "--")), set(options_of(command)))
+
+    def test_values(self):
+        self.assertEqual(self.completions("cg2d", "run", "--kernel", "se"), ["sell", "sell-rows"])
+        self.assertEqual(self.completions("cg2d", "run", "--kernel", "=", "sca"), ["scalar"])
+        self.assertEqual(self.completions("cg2d", "sweep", "--kernel", "sell,csr-si"), ["sell,csr-simd"])
+        self.assertEqual(self.completions("cg2d", "solve", "--preconditioner", "che"), ["chebyshev"])
+        self.assertEqual(self.completions("cg2d", "run", "--output", "zs"), ["zsh"])
+        self.assertEqual(self.completions("cg2d", "help", "mod"), ["model"])
+        for command in commands():
+            for option in options_of(command):
+                self.assertEqual(set(self.completions("cg2d", command, option, "")) - {"bash", "zsh", "fish"}, set(values_of(command, option)))
+
+    def test_zsh_and_fish_have_every_option(self):
+        zsh = (pathlib.Path(self.folder.name) / "zsh").read_text()
+        fish = (pathlib.Path(self.folder.name) / "fish").read_text()
+        for command in commands():
+            for option in options_of(command):
+                self.assertRegex(zsh, rf"(?s)    {command}\)\n.*?'{option}[=\[]")
+                self.assertRegex(fish, rf"(?m)^complete -c cg2d -n '__fish_seen_subcommand_from {command}'.* -l {option[2:]} ")
+
+
+class ManualPages(ProgramTest):
+    def test_every_command_has_one(self):
+        for command in ("", *commands()):
+            text = self.run_well(0, "help", "--man", *command.split()).stdout
+            for section in (".TH CG2D", ".SH NAME", ".SH SYNOPSIS", ".SH OPTIONS", ".SH EXAMPLES", ".SH SEE ALSO"):
+                self.assertIn(section, text)
+            if command:
+                for option in options_of(command):
+                    self.assertIn(option.replace("-", "\\-"), text)
+            if shutil.which("groff"):
+                made = subprocess.run(["groff", "-man", "-Tutf8", "-ww"], input=text, capture_output=True, text=True, check=False)
+                self.assertEqual(made.stderr, "", command)
+
+
+class ConfigFiles(ProgramTest):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def write(self, text):
+        (self.folder / "options.toml").write_text(text)
+        return self.folder / "options.toml"
+
+    def test_what_is_saved_is_read_back(self):
+        for arguments in (
+            ["run", "--class", "S", "--grid", "1x2", "--kernel", "sell", "--overlap", "off", "--memory-limit", "8GB", "--no-phases", "--reference", "8.5971775078648"],
+            ["sweep", "--class", "S,W", "--px", "1,2", "--kernel", "sell,scalar", "--repeat", "1", "--output", self.folder / "x.jsonl"],
+            ["solve", "--operator", "laplace3d:4x4x4", "--rtol", "1e-6", "--rhs", "random:3"],
+        ):  # fmt: skip
+            with self.subTest(arguments=arguments):
+                first, second = self.folder / "first.toml", self.folder / "second.toml"
+                self.run_well(2, *arguments, "--save-config", first)
+                self.run_well(2, arguments[0], "--config", first, "--save-config", second)
+                self.assertEqual(first.read_text(), second.read_text())
+                self.assertGreaterEqual(len(first.read_text().splitlines()), len([word for word in arguments if str(word).startswith("--")]))
+
+    def test_the_same_run(self):
+        saved = self.folder / "a.toml"
+        given = ["run", "--class", "S", "--grid", "2x1", "--kernel", "scalar", "--format", "json"]
+        documents = [self.run_well(2, *given, "--save-config", saved).document(), self.run_well(2, "run", "--config", saved).document()]
+        self.assertEqual(*(document["configuration"] for document in documents))
+        self.assertEqual(*(document["zeta"] for document in documents))
+
+    def test_the_command_line_overrides_it(self):
+        path = self.write('class = "S"\nkernel = "sell"\nformat = "json"\n')
+        document = self.run_well(1, "run", "--config", path, "--kernel", "scalar").document()
+        self.assertEqual(document["configuration"]["kernel"], "scalar")
+
+    def test_sections_are_for_one_command(self):
+        path = self.write('[run]\nclass = "S"\nformat = "json"\n[sweep]\nkernl = "sell"\n')
+        self.run_well(1, "run", f"--config={path}")
+
+    def test_faults(self):
+        for text, words in (
+            ('clas = "S"\n', ["clas", "did you mean class?"]),
+            ('[run]\nqqqq = 1\n', ["qqqq", "not an option of cg2d run"]),
+            ('class = "S"\nkernel = "sel"\n', ["did you mean sell?"]),
+            ("", ["is empty"]),
+        ):
+            with self.subTest(text=text):
+                outcome = run_program(2, "run", "--config", self.write(text))
+                self.assertEqual((outcome.exit_code, len(outcome.error_lines())), (USAGE, 1), outcome)
+                for word in words:
+                    self.assertIn(word, outcome.stderr)
+        outcome = run_program(2, "run", "--config", self.folder / "none.toml")
+        self.assertEqual((outcome.exit_code, len(outcome.error_lines())), (USAGE, 1), outcome)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
