@@ -67,8 +67,9 @@ void add_grid_options(CLI::App& run, RunArguments& arguments) {
   auto& tuning = options.tuning;
   run.option_defaults()->group("Grid");
   run.add_option("--grid", arguments.grid,
-                 "ranks as columns x rows, such as 2x4; auto tries the best few, rule measures nothing")
-      ->type_name(type_of_values({"auto", "rule", "PXxPY"}));
+                 "ranks as columns x rows, such as 2x4; auto tries the best few, rule measures "
+                 "nothing, official is that of the official program")
+      ->type_name(type_of_values({"auto", "rule", "official", "PXxPY"}));
   add_number_option(run, "--px", options.open_grid.columns, "columns of the grid; the rows follow")
       ->default_str("those of --grid");
   add_axis_options(run, arguments.axes);
@@ -113,7 +114,7 @@ void check_options(const RunOptions& options) {
   require_known("--format", options.format, names_of(report_format_table()));
   check_tuning(options.tuning);
   require_within("--repeat", options.repeat_count, std::numeric_limits<int>::max());
-  if (options.configuration.has_grid() && options.open_grid.columns)
+  if (options.open_grid.columns && (options.configuration.has_grid() || options.open_grid.is_official))
     throw InputError("--px and --grid both name a grid: give one of them");
   check_profile(options.profile);
   if (options.planned_ranks > 0 && options.memory_limit_bytes > 0) {
@@ -150,10 +151,7 @@ int planned_ranks_from(const RunArguments& arguments) {
 RunOptions options_from(const RunArguments& arguments) {
   RunOptions options = arguments.options;
   options.configuration = configuration_from(arguments.axes);
-  options.open_grid.tries_grids = arguments.grid != "rule";
-  if (const auto grid =
-          options.open_grid.tries_grids ? grid_from(arguments.grid, ", or auto, or rule") : std::nullopt)
-    options.configuration.grid = *grid;
+  set_grid(options, arguments.grid);
   options.bind = bind_mode_from(arguments.bind);
   options.time_phases = !arguments.no_phases;
   options.planned_ranks = planned_ranks_from(arguments);

@@ -48,6 +48,15 @@ CLI::Validator byte_count();
 /// Any text but the empty one.
 CLI::Validator file_name();
 
+/// Puts the value of --grid PXxPY|auto|rule|official into the options of a run or a solve. Throws InputError.
+template <typename Options>
+void set_grid(Options& options, const std::string& text) {
+  options.open_grid.is_official = text == "official";
+  options.open_grid.tries_grids = text == "auto";
+  if (text == "official" || text == "rule") return;
+  if (const auto grid = grid_from(text, ", or auto, rule or official")) options.configuration.grid = *grid;
+}
+
 /// The letters of all classes.
 std::vector<std::string> class_letters();
 /// The class of that letter. Throws InputError.

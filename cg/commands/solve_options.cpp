@@ -87,8 +87,9 @@ void add_configuration_options(CLI::App& parser, SolveArguments& arguments) {
   parser.option_defaults()->group("Grid");
   parser
       .add_option("--grid", arguments.grid,
-                  "ranks as columns x rows, such as 2x4; auto tries the best few, rule measures nothing")
-      ->type_name(type_of_values({"auto", "rule", "PXxPY"}));
+                  "ranks as columns x rows, such as 2x4; auto tries the best few, rule measures "
+                  "nothing, official is that of the official program")
+      ->type_name(type_of_values({"auto", "rule", "official", "PXxPY"}));
   add_number_option(parser, "--px", options.open_grid.columns, "columns of the grid; the rows follow")
       ->default_str("those of --grid");
   add_axis_options(parser, arguments.axes);
@@ -161,11 +162,8 @@ SystemOptions system_options_from(const SolveArguments& arguments) {
   require_tolerance("--atol", options.absolute_tolerance);
   set_cut(options, arguments.cut);
   options.configuration = configuration_from(arguments.axes);
-  options.open_grid.tries_grids = arguments.grid != "rule";
-  if (const auto grid =
-          options.open_grid.tries_grids ? grid_from(arguments.grid, ", or auto, or rule") : std::nullopt)
-    options.configuration.grid = *grid;
-  if (options.configuration.has_grid() && options.open_grid.columns)
+  set_grid(options, arguments.grid);
+  if (options.open_grid.columns && (options.configuration.has_grid() || options.open_grid.is_official))
     throw InputError("--px and --grid both name a grid: give one of them");
   options.bind = bind_mode_from(arguments.bind);
   require_within("--max-iterations", options.most_iterations, std::numeric_limits<int>::max());

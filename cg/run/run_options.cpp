@@ -2,21 +2,44 @@
 
 #include <fmt/format.h>
 
+#include <bit>
+
 #include "cg/base/errors.hpp"
 #include "cg/base/values.hpp"
 #include "cg/tuning/run_plan.hpp"
 
 namespace cg2d {
 
-comm::ProcessGrid resolve_grid(const RunOptions& options, int rank_count) {
-  if (options.open_grid.columns) {
-    const int columns = *options.open_grid.columns;
-    if (columns < 1 || rank_count % columns != 0) {
-      throw InputError(fmt::format("--px {}: does not divide the {}; valid grids (PXxPY): {}", columns,
-                                   format_count(rank_count, "rank"), valid_grids(rank_count)));
-    }
-    return {.columns = columns, .rows = rank_count / columns};
+namespace {
+
+/// As setparams of NPB 3.4 makes it: a power of two, with twice as many columns as rows where it is no square.
+comm::ProcessGrid official_grid(int rank_count) {
+  const auto ranks = static_cast<unsigned>(rank_count);
+  if (!std::has_single_bit(ranks)) {
+    throw InputError(
+        fmt::format("--grid official: the official program has no grid of {}, which is not a power of two; "
+                    "valid grids (PXxPY): {}",
+                    format_count(rank_count, "rank"), valid_grids(rank_count)));
   }
+  const int rows = 1 << ((std::bit_width(ranks) - 1) / 2);
+  return {.columns = rank_count / rows, .rows = rows};
+}
+
+}  // namespace
+
+std::optional<comm::ProcessGrid> grid_named_by(const OpenGridOptions& options, int rank_count) {
+  if (options.is_official) return official_grid(rank_count);
+  if (!options.columns) return std::nullopt;
+  const int columns = *options.columns;
+  if (columns < 1 || rank_count % columns != 0) {
+    throw InputError(fmt::format("--px {}: does not divide the {}; valid grids (PXxPY): {}", columns,
+                                 format_count(rank_count, "rank"), valid_grids(rank_count)));
+  }
+  return comm::ProcessGrid{.columns = columns, .rows = rank_count / columns};
+}
+
+comm::ProcessGrid resolve_grid(const RunOptions& options, int rank_count) {
+  if (const auto named = grid_named_by(options.open_grid, rank_count)) return *named;
   const auto& configuration = options.configuration;
   if (!configuration.has_grid()) return choose_grid(facts_of(options.problem), configuration, rank_count);
   require_grid_of(configuration.grid, rank_count);

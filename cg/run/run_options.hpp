@@ -20,8 +20,16 @@ namespace cg2d {
 /// Options for the choice of a grid that the configuration leaves open.
 struct OpenGridOptions {
   std::optional<int> columns;  ///< --px: the rows follow from the number of ranks
-  bool tries_grids = true;     ///< without --px: measure the best few; else the rule chooses
+  bool is_official = false;    ///< --grid official: that of the official program
+  bool tries_grids = true;     ///< without these: measure the best few; else the rule chooses
+
+  /// Whether these options alone say which grid it is.
+  [[nodiscard]] bool name_a_grid() const { return columns || is_official; }
 };
+
+/// The grid that these options name; empty where they leave it open. Throws InputError where it does not exist for
+/// that many ranks.
+std::optional<comm::ProcessGrid> grid_named_by(const OpenGridOptions& options, int rank_count);
 
 /// The options of `cg2d run`.
 struct RunOptions {
@@ -46,7 +54,9 @@ struct RunOptions {
   bool progress = false;         ///< asked for; a terminal gets it anyway
   std::int64_t memory_limit_bytes = 0;  ///< of a node; 0: all that is free there
 
-  [[nodiscard]] bool leaves_grid_open() const { return !configuration.has_grid() && !open_grid.columns; }
+  [[nodiscard]] bool leaves_grid_open() const {
+    return !configuration.has_grid() && !open_grid.name_a_grid();
+  }
 };
 
 /// The grid to run on, before any trial; throws InputError that lists the valid ones when it does not match

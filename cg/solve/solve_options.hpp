@@ -74,7 +74,7 @@ struct SystemOptions {
     return operator_text.empty() ? matrix_path : operator_text;
   }
   [[nodiscard]] bool is_matrix_free() const { return !operator_text.empty() && !assembles; }
-  [[nodiscard]] bool leaves_grid_open() const { return !configuration.has_grid() && !open_grid.columns; }
+  [[nodiscard]] bool leaves_grid_open() const { return !configuration.has_grid() && !open_grid.name_a_grid(); }
 };
 
 /// Sets the cut of a matrix by its text: "nonzeros", "even" or "random:SEED". Throws InputError, which names --cut.

@@ -141,14 +141,8 @@ void SolveRun::cut() {
 }
 
 std::optional<comm::ProcessGrid> SolveRun::named_grid() const {
-  if (!options_.open_grid.columns)
-    return configuration().has_grid() ? std::optional(configuration().grid) : std::nullopt;
-  const int columns = *options_.open_grid.columns;
-  if (columns < 1 || group_.size() % columns != 0) {
-    throw InputError(fmt::format("--px {}: does not divide the {}; valid grids (PXxPY): {}", columns,
-                                 format_count(group_.size(), "rank"), valid_grids(group_.size())));
-  }
-  return comm::ProcessGrid{.columns = columns, .rows = group_.size() / columns};
+  if (const auto named = grid_named_by(options_.open_grid, group_.size())) return named;
+  return configuration().has_grid() ? std::optional(configuration().grid) : std::nullopt;
 }
 
 void SolveRun::choose_grid() {

@@ -83,7 +83,7 @@ std::string verdicts_of(const ScalingStudy& study) {
     if (ranking.ways.size() < 2) continue;
     std::vector<std::string> names;
     for (const auto& way : ranking.ways) names.push_back(way_name(way));
-    const auto reason = verdict_text(ranking.verdict, names, "--rounds");
+    const auto reason = verdict_text(ranking.verdict, names, "--repeat");
     text += fmt::format("  {}: {} {} {}\n", format_count(ranking.core_count, "core"),
                         names[ranking.verdict.candidate], ranking.verdict.is_decided() ? "is best," : "is",
                         reason);

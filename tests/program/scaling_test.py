@@ -126,7 +126,7 @@ class Strong(ScalingTest):
         # The machine may be busy: then there is a mark.
         self.assertEqual(len(re.findall(r" 1\.000\*[ !]?\n", outcome.stdout)), 1, outcome)
         self.assertEqual(len(re.findall(r"~[ !]?\n", outcome.stdout)), 3, outcome)
-        self.assertRegex(outcome.stdout, r"(?m)^  2 cores: .* is not distinguishable from .* \(take --rounds \d+\)$")
+        self.assertRegex(outcome.stdout, r"(?m)^  2 cores: .* is not distinguishable from .* \(take --repeat \d+\)$")
 
     def test_by_default_it_makes_as_many_rounds_as_a_verdict_needs(self):
         document = self.valid_document(2, "--niter", "1")

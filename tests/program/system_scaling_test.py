@@ -65,7 +65,7 @@ class SystemScalingTest(ProgramTest):
     def test_options_that_make_no_sense(self):
         laplacian = ("--operator", "laplace2d:20x20")
         self.refused("--class: not with a system of your own, FILE or --operator", *laplacian, "--class", "S")
-        self.refused("--until-sure: not with a system of your own; take --rounds", *laplacian, "--until-sure", "2%")
+        self.refused("--until-sure: not with a system of your own; take --repeat", *laplacian, "--until-sure", "2%")
         self.refused("--kernel: only with a matrix: FILE, or --assembled", *laplacian, "--kernel", "sell")
         self.refused("--format csv: unknown; valid: text, json", *laplacian, "--format", "csv")
         self.refused("--iterations: only with a system of your own: FILE or --operator", "--iterations", "5")
