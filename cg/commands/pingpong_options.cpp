@@ -100,7 +100,7 @@ PingPongOptions pingpong_options_from(const PingPongArguments& arguments) {
 SubcommandRow pingpong_subcommand() {
   return {.name = "pingpong",
           .description = "measure messages, puts, gets, shared memory and the phases of every transport",
-          .examples = {"mpiexec -n 2 cg2d pingpong",
+          .examples = {"mpiexec -n 2 cg2d pingpong --class S --pairs 0:1 --sizes 8",
                        "mpiexec -n 2 cg2d pingpong --sizes 8,64kB --methods nonblocking --class S"},
           .declare = subcommand_with<PingPongArguments, add_pingpong_options,
                                      command_action<pingpong_options_from, pingpong, PingPongArguments>>};

@@ -28,11 +28,8 @@ std::string shell_quoted(std::string_view text) {
 std::string bash_case(const std::string& command, const DescribedOption& option) {
   std::vector<std::string> patterns;
   for (const auto& name : option.names) patterns.push_back(fmt::format("{}:{}", command, name));
-  const auto action =
-      option.takes_file()
-          ? std::string("_cg2d_files")
-          : fmt::format("_cg2d_offer {}",
-                        shell_quoted(fmt::format("{}", fmt::join(option.literal_values(), " "))));
+  const auto literal = shell_quoted(fmt::format("{}", fmt::join(option.literal_values(), " ")));
+  const auto action = fmt::format("{} {}", option.takes_file() ? "_cg2d_files" : "_cg2d_offer", literal);
   return fmt::format("    {}) {}; return ;;\n", fmt::join(patterns, " | "), action);
 }
 
@@ -62,10 +59,11 @@ _cg2d_offer() {{
   COMPREPLY=($(compgen -P "$before" -W "$1" -- "${{current##*,}}"))
 }}
 
+# Files, and values out of a list.
 _cg2d_files() {{
   local IFS=$'\n'
   compopt -o filenames 2> /dev/null
-  COMPREPLY=($(compgen -f -- "$current"))
+  COMPREPLY=($(compgen -f -- "$current") $(IFS=' '; compgen -W "$1" -- "$current"))
 }}
 
 _cg2d() {{
@@ -110,8 +108,9 @@ std::string zsh_text(std::string_view text) {
 }
 
 std::string zsh_action(const DescribedOption& option) {
-  if (option.takes_file()) return "_files";
   const auto literal = option.literal_values();
+  if (option.takes_file() && literal.empty()) return "_files";
+  if (option.takes_file()) return fmt::format("{{compadd - {}; _files}}", fmt::join(literal, " "));
   if (literal.empty()) return " ";
   const bool is_list = option.placeholder.ends_with(",...");
   return fmt::format(fmt::runtime(is_list ? "_sequence compadd - {}" : "({})"), fmt::join(literal, " "));
@@ -182,7 +181,7 @@ std::string fish_option(const std::string& command, const DescribedOption& optio
   }
   const auto literal = fmt::format("{}", fmt::join(option.literal_values(), " "));
   if (option.takes_file()) {
-    line += " -r -F";
+    line += literal.empty() ? " -r -F" : " -r -F -a " + fish_quoted(literal);
   } else if (!option.is_flag() || !literal.empty()) {
     line += option.is_positional ? " -f" : " -x";
     if (!literal.empty()) line += " -a " + fish_quoted(literal);

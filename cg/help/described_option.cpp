@@ -42,7 +42,9 @@ std::string type_of_values(const std::vector<std::string>& values) {
 }
 
 bool DescribedOption::takes_file() const {
-  return placeholder.find("FILE") != std::string::npos || (is_positional && names.front() != "COMMAND");
+  const bool is_named = std::find(values.begin(), values.end(), "FILE") != values.end();
+  return is_named || placeholder.find("FILE") != std::string::npos ||
+         (is_positional && names.front() != "COMMAND");
 }
 
 std::vector<std::string> DescribedOption::literal_values() const {

@@ -288,7 +288,7 @@ class ConfigFiles(ProgramTest):
         given = ["run", "--class", "S", "--grid", "2x1", "--kernel", "scalar", "--format", "json"]
         documents = [self.run_well(2, *given, "--save-config", saved).document(), self.run_well(2, "run", "--config", saved).document()]
         self.assertEqual(*(document["configuration"] for document in documents))
-        self.assertEqual(*(document["zeta"] for document in documents))
+        self.assertEqual(*(document["result"]["zeta"] for document in documents))
 
     def test_the_command_line_overrides_it(self):
         path = self.write('class = "S"\nkernel = "sell"\nformat = "json"\n')
