@@ -234,7 +234,7 @@ class Completion(ProgramTest):
         self.assertEqual(self.completions("cg2d", "run", "--output", "zs"), ["zsh"])
         self.assertEqual(self.completions("cg2d", "help", "mod"), ["model"])
         for command in commands():
-            for option in options_of(command):
+            for option in (re.search(r"--[a-z][a-z0-9-]*", head)[0] for head in entries(command) if re.search("--.* ", head)):
                 self.assertEqual(set(self.completions("cg2d", command, option, "")) - {"bash", "zsh", "fish"}, set(values_of(command, option)))
 
     def test_zsh_and_fish_have_every_option(self):
