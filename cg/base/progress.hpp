@@ -28,11 +28,15 @@ inline void wait_for_readers_of_stderr() {
   std::this_thread::sleep_for(100ms);  // from the node's proxy to the launcher itself
 }
 
+/// Who sees progress: those with a terminal, all (--progress), or nobody, who gets no warnings, either (--quiet).
+enum class ProgressMode { on_a_terminal, always, quiet };
+
 class Progress {
  public:
-  /// A terminal gets it without being asked for, too.
-  Progress(bool asked, int rank)
-      : shown_(rank == 0 && (asked || isatty(STDERR_FILENO) == 1)), warns_(rank == 0) {}
+  Progress(ProgressMode mode, int rank)
+      : shown_(rank == 0 && (mode == ProgressMode::always ||
+                             (mode == ProgressMode::on_a_terminal && isatty(STDERR_FILENO) == 1))),
+        warns_(rank == 0 && mode != ProgressMode::quiet) {}
   /// A silent progress, also on a terminal: for callers that print their own.
   struct Silent {};
   explicit Progress(Silent /*tag*/) : shown_(false), warns_(false) {}

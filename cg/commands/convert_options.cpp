@@ -19,7 +19,7 @@ namespace {
 struct ConvertOptions {
   std::string source;
   std::string target;
-  bool progress = false;  ///< asked for; a terminal gets it anyway
+  ProgressMode progress = ProgressMode::on_a_terminal;
 };
 
 /// All ranks read and write. Collective.
@@ -45,7 +45,7 @@ void add_convert_options(CLI::App& parser, ConvertOptions& options) {
   parser.add_option("TARGET", options.target, "the same matrix in binary form, such as A.cg2d")
       ->required()
       ->check(file_name());
-  parser.add_flag("--progress", options.progress, "progress on stderr (a terminal gets it anyway)");
+  add_progress_options(parser, options.progress);
 }
 
 Action convert_action(const ConvertOptions& options) {

@@ -54,7 +54,7 @@ void add_model_options(CLI::App& parser, ModelArguments& arguments) {
   add_axis_option(parser, "threads", arguments.axes, "with --calibrate: threads of each rank");
   parser.add_flag("--keep-disturbed", options.keeps_disturbed,
                   "with --calibrate: save also what was measured beside other load; runs that use it say so");
-  parser.add_flag("--progress", options.progress, "progress on stderr (a terminal gets it anyway)");
+  add_progress_options(parser, options.progress);
   add_format_option(parser, options.format, model_formats());
   add_file_option(parser, "--output", options.output, "write the result to FILE")
       ->default_str("standard output");

@@ -54,7 +54,7 @@ void add_pingpong_options(CLI::App& parser, PingPongArguments& arguments) {
   parser.add_option("--grid", arguments.grid, "the grid of these; auto: that of the rule")
       ->type_name(type_of_values({"auto", "PXxPY"}));
   add_host_name_option(parser, options.names_hosts);
-  parser.add_flag("--progress", options.progress, "progress on stderr (a terminal gets it anyway)");
+  add_progress_options(parser, options.progress);
   add_format_option(parser, options.format, pingpong_format_names());
   add_file_option(parser, "--output", options.output, "write the result to FILE")
       ->default_str("standard output");

@@ -96,7 +96,7 @@ void add_output_options(CLI::App& run, RunArguments& arguments) {
   add_number_option(run, "--repeat", options.repeat_count, "timed repetitions; the median is reported");
   add_host_name_option(run, options.names_hosts);
   run.add_flag("--no-phases", arguments.no_phases, "do not time the phases");
-  run.add_flag("--progress", options.progress, "progress on stderr (a terminal gets it anyway)");
+  add_progress_options(run, options.progress);
 }
 
 void add_plan_options(CLI::App& run, RunArguments& arguments) {

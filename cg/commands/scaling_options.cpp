@@ -57,7 +57,7 @@ void add_scaling_options(CLI::App& scaling, ScalingArguments& arguments) {
   add_format_option(scaling, options.format, names_of(scaling_format_table()));
   add_file_option(scaling, "--output", options.output, "write the result to FILE, whole or not at all")
       ->default_str("standard output");
-  scaling.add_flag("--progress", options.progress, "progress on stderr (a terminal gets it anyway)");
+  add_progress_options(scaling, options.progress);
   add_measured_system_options(scaling, arguments.system);
 }
 

@@ -178,6 +178,17 @@ void add_bind_option(CLI::App& parser, std::string& word) {
       ->type_name(type_of_values({"auto", "none"}));
 }
 
+void add_progress_options(CLI::App& parser, ProgressMode& mode) {
+  auto* const shown = parser.add_flag_callback(
+      "--progress", [&mode] { mode = ProgressMode::always; },
+      "progress on stderr (a terminal gets it anyway)");
+  parser
+      .add_flag_callback(
+          "--quiet", [&mode] { mode = ProgressMode::quiet; },
+          "no progress and no warnings on stderr, only errors")
+      ->excludes(shown);
+}
+
 void add_host_name_option(CLI::App& parser, bool& names_hosts) {
   parser.add_flag("--hostname", names_hosts,
                   "name hosts in the result; otherwise they are node 0, node 1, ...");

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "cg/base/paired_comparison.hpp"
+#include "cg/base/progress.hpp"
 #include "cg/base/values.hpp"
 #include "cg/matrix/problem.hpp"
 #include "cg/solver/configuration.hpp"
@@ -125,6 +126,9 @@ void add_format_option(CLI::App& parser, std::string& format, const std::vector<
 
 /// --bind auto|none, to be read by bind_mode_from().
 void add_bind_option(CLI::App& parser, std::string& word);
+
+/// --progress and --quiet.
+void add_progress_options(CLI::App& parser, ProgressMode& mode);
 
 /// --hostname.
 void add_host_name_option(CLI::App& parser, bool& names_hosts);

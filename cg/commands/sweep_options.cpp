@@ -84,7 +84,7 @@ void add_sweep_options(CLI::App& sweep, SweepArguments& arguments) {
       ->check(file_name())
       ->type_name("FILE");
   add_format_option(sweep, arguments.format, verdict_formats());
-  sweep.add_flag("--progress", rounds.progress, "progress on stderr (a terminal gets it anyway)");
+  add_progress_options(sweep, rounds.progress);
   add_measured_system_options(sweep, arguments.system);
   add_list_option(sweep, "--domain", arguments.domains,
                   "cuts of a Laplacian without a matrix, such as 1x2x2,1x1x4")

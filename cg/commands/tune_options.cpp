@@ -42,7 +42,7 @@ void add_tune_options(CLI::App& tune, TuneArguments& arguments) {
   tune.add_option("--remove", options.removes,
                   "measure nothing: remove a processor, or the cases of a matrix, as --list names them")
       ->type_name("NAME");
-  tune.add_flag("--progress", options.progress, "progress on stderr (a terminal gets it anyway)");
+  add_progress_options(tune, options.progress);
 }
 
 TuneOptions tune_options_from(const TuneArguments& arguments) {

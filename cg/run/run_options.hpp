@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "cg/base/progress.hpp"
 #include "cg/machine/thread_binding.hpp"
 #include "cg/matrix/problem.hpp"
 #include "cg/solver/configuration.hpp"
@@ -51,7 +52,7 @@ struct RunOptions {
   bool measures_limits = false;  ///< --roofline
   bool stops_when_asked = true;  ///< by a signal, at the next outer iteration; else the caller sees to it
   bool names_hosts = false;      ///< --hostname
-  bool progress = false;         ///< asked for; a terminal gets it anyway
+  ProgressMode progress = ProgressMode::on_a_terminal;
   std::int64_t memory_limit_bytes = 0;  ///< of a node; 0: all that is free there
 
   [[nodiscard]] bool leaves_grid_open() const {

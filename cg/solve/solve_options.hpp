@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "cg/base/progress.hpp"
 #include "cg/machine/thread_binding.hpp"
 #include "cg/preconditioners/preconditioner_table.hpp"
 #include "cg/run/run_options.hpp"
@@ -67,14 +68,16 @@ struct SystemOptions {
   TraceOptions trace;
   bool measures_limits = false;  ///< --roofline
   bool names_hosts = false;
-  bool progress = false;  ///< asked for; a terminal gets it anyway
+  ProgressMode progress = ProgressMode::on_a_terminal;
 
   /// The file or the operator, as it was given.
   [[nodiscard]] const std::string& matrix_text() const {
     return operator_text.empty() ? matrix_path : operator_text;
   }
   [[nodiscard]] bool is_matrix_free() const { return !operator_text.empty() && !assembles; }
-  [[nodiscard]] bool leaves_grid_open() const { return !configuration.has_grid() && !open_grid.name_a_grid(); }
+  [[nodiscard]] bool leaves_grid_open() const {
+    return !configuration.has_grid() && !open_grid.name_a_grid();
+  }
 };
 
 /// Sets the cut of a matrix by its text: "nonzeros", "even" or "random:SEED". Throws InputError, which names --cut.

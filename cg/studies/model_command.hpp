@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cg/base/errors.hpp"
+#include "cg/base/progress.hpp"
 #include "cg/matrix/problem.hpp"
 #include "cg/solver/configuration.hpp"
 #include "comm/block_layout.hpp"
@@ -26,7 +27,7 @@ struct ModelOptions {
   std::string output;
   bool calibrates = false;
   bool keeps_disturbed = false;  ///< with calibrates: saves what was measured beside other load
-  bool progress = false;
+  ProgressMode progress = ProgressMode::on_a_terminal;
 };
 
 /// The largest number of ranks that is modelled.

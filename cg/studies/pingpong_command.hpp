@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cg/base/errors.hpp"
+#include "cg/base/progress.hpp"
 #include "cg/matrix/problem.hpp"
 #include "cg/studies/pingpong_measure.hpp"
 #include "comm/rank_group.hpp"
@@ -21,7 +22,7 @@ struct PingPongOptions {
   std::string format = "text";
   std::string output;
   bool names_hosts = false;
-  bool progress = false;  ///< asked for; a terminal gets it anyway
+  ProgressMode progress = ProgressMode::on_a_terminal;
 };
 
 /// The most bytes of a variable and the most variables. Each rank needs that much twice in each of three

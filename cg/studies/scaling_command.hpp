@@ -8,6 +8,7 @@
 
 #include "cg/base/errors.hpp"
 #include "cg/base/paired_comparison.hpp"
+#include "cg/base/progress.hpp"
 #include "cg/matrix/problem.hpp"
 #include "cg/run/run_options.hpp"
 #include "comm/rank_group.hpp"
@@ -24,8 +25,8 @@ struct ScalingOptions {
   std::optional<int> round_count;       ///< empty: rounds_for_verdicts()
   std::optional<UntilSure> until_sure;  ///< empty: no rounds are added
   std::string format = "text";
-  std::string output;     ///< empty: standard output
-  bool progress = false;  ///< asked for; a terminal gets it anyway
+  std::string output;  ///< empty: standard output
+  ProgressMode progress = ProgressMode::on_a_terminal;
 };
 
 /// Runs every way in every round, adds rounds of what is undecided if it was asked to, and writes the

@@ -11,6 +11,7 @@
 #include "cg/base/errors.hpp"
 #include "cg/base/interface.hpp"
 #include "cg/base/paired_comparison.hpp"
+#include "cg/base/progress.hpp"
 #include "cg/run/run_options.hpp"
 #include "cg/studies/sweep_plan.hpp"
 #include "comm/rank_group.hpp"
@@ -27,7 +28,7 @@ struct SweepRounds {
   std::optional<UntilSure> until_sure;  ///< empty: no rounds are added
   std::string output = "cg2d-sweep.jsonl";
   bool fresh = false;
-  bool progress = false;  ///< asked for; a terminal gets it anyway
+  ProgressMode progress = ProgressMode::on_a_terminal;
 };
 
 /// The options of `cg2d sweep` for the benchmark.

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cg/base/errors.hpp"
+#include "cg/base/progress.hpp"
 #include "cg/machine/thread_binding.hpp"
 #include "cg/matrix/problem.hpp"
 #include "cg/solver/configuration.hpp"
@@ -26,8 +27,8 @@ struct TuneOptions {
   bool keeps_disturbed = false;  ///< saves what was measured beside other load; runs that use it say so
   bool lists = false;            ///< measures nothing, prints the contents of the profile
   std::optional<std::string>
-      removes;            ///< measures nothing, removes this processor or matrix from the profile
-  bool progress = false;  ///< asked for; a terminal gets it anyway
+      removes;  ///< measures nothing, removes this processor or matrix from the profile
+  ProgressMode progress = ProgressMode::on_a_terminal;
 };
 
 /// Measures, prints, and keeps the result in the profile, whose other contents stay; or lists or edits the

@@ -8,6 +8,7 @@
 
 #include "cg/base/errors.hpp"
 #include "cg/base/paired_comparison.hpp"
+#include "cg/base/progress.hpp"
 #include "cg/base/sample.hpp"
 #include "cg/solve/solve_options.hpp"
 #include "comm/rank_group.hpp"
@@ -22,8 +23,8 @@ struct SystemScalingOptions {
   std::vector<std::string> transports;  ///< empty: the default one
   std::optional<int> round_count;       ///< empty: as many as a verdict on the forms and transports needs
   std::string format = "text";
-  std::string output;     ///< empty: standard output
-  bool progress = false;  ///< asked for; a terminal gets it anyway
+  std::string output;  ///< empty: standard output
+  ProgressMode progress = ProgressMode::on_a_terminal;
 };
 
 /// The operator for so many ranks. Weak scaling: every extent is multiplied by the parts along it of the cut with the

@@ -315,5 +315,32 @@ class ConfigFiles(ProgramTest):
         self.assertEqual((outcome.exit_code, len(outcome.error_lines())), (USAGE, 1), outcome)
 
 
+class Quiet(ProgramTest):
+    def test_nothing_but_errors(self):
+        run = ["run", "--class", "S", "--format", "csv"]
+        self.assertNotEqual(self.run_well(1, *run, "--progress").stderr, "")
+        self.assertEqual(self.run_well(1, *run, "--quiet").error_lines(), [])
+        outcome = run_program(1, *run, "--quiet", "--grid", "2x2")
+        self.assertEqual((outcome.exit_code, len(outcome.error_lines())), (USAGE, 1), outcome)
+        contradiction = run_program(1, *run, "--quiet", "--progress")
+        self.assertEqual((contradiction.exit_code, len(contradiction.error_lines())), (USAGE, 1), contradiction)
+
+    def test_every_command_that_measures_has_it(self):
+        for command in commands():
+            self.assertEqual("--quiet" in options_of(command), "--progress" in options_of(command), command)
+
+
+class OfficialGrid(ProgramTest):
+    def test_powers_of_two(self):
+        for rank_count, grid in ((1, "1x1"), (2, "2x1"), (4, "2x2"), (8, "4x2")):
+            document = self.document_of(rank_count, "run", "--class", "S", "--grid", "official")
+            self.assertEqual(document["configuration"]["grid"]["name"], grid)
+
+    def test_other_numbers_of_ranks(self):
+        outcome = run_program(3, "run", "--class", "S", "--grid", "official")
+        self.assertEqual((outcome.exit_code, len(outcome.error_lines())), (USAGE, 1), outcome)
+        self.assertIn("valid grids (PXxPY): 1x3, 3x1", outcome.stderr)
+
+
 if __name__ == "__main__":
     unittest.main(verbosity=2)

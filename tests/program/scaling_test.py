@@ -219,7 +219,7 @@ class Refused(ScalingTest):
             (["two"], ["--cores", "two"]),
             (["--transport pigeon", "valid: two-sided"], ["--transport", "pigeon"]),
             (["--kernel abacus", "valid: "], ["--kernel", "abacus"]),
-            (["--rounds 0"], ["--rounds", "0"]),
+            (["--repeat 0"], ["--rounds", "0"]),
             (["--format xml", "text, json, csv"], ["--format", "xml"]),
             (["--class Q"], ["--class", "Q"]),
             (["--weak on 2 cores", "2147483647"], ["--weak", "--n", "2000000000"]),
