@@ -207,7 +207,7 @@ class Plans(Measured):
         for option, default in (("--rtol", "1e-08"), ("--atol", "0"), ("--max-iterations", "10000"),
                                 ("--trace-steps", "100"), ("--preconditioner", "none"), ("--rhs", "ones")):
             with self.subTest(option=option):
-                self.assertTrue(re.search(rf"(?m)^  {option} \w+(=| \[){re.escape(default)}\b", text), text)
+                self.assertTrue(re.search(rf"(?ms)^  {option} \S+\s(?:(?!^  -).)*?\(default: {re.escape(default)}\)", text), text)
 
 
 
