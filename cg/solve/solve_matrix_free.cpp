@@ -23,7 +23,8 @@ void SolveRun::check_matrix_free(const MatrixFreeRow& row) const {
       "{} without a matrix has neither process columns nor a kernel; take "
       "--domain, or --assembled",
       row.name);
-  refuse(!row.uses_grid && (configuration().has_grid() || options_.open_grid.name_a_grid()), "--grid", cuts_domain);
+  refuse(!row.uses_grid && (configuration().has_grid() || options_.open_grid.name_a_grid()), "--grid",
+         cuts_domain);
   refuse(!row.uses_grid && configuration().has_kernel(), "--kernel", cuts_domain);
   refuse(row.uses_grid && options_.domain_grid, "--domain", fmt::format("{} is cut by --grid", row.name));
   refuse(options_.cut != MatrixCut::nonzeros, "--cut",
