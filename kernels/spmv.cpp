@@ -53,6 +53,11 @@ const KernelRow& default_kernel(Storage storage) {
   return *first_row([&](const auto& row) { return row.is_default && row.storage == storage; });
 }
 
+const KernelRow& default_kernel_for_several(Storage storage) {
+  return *first_row(
+      [&](const auto& row) { return row.make_for_several != nullptr && row.storage == storage; });
+}
+
 const KernelRow& critical_length_kernel() {
   return *first_row([](const auto& row) { return row.defaults.critical_vector_length.has_value(); });
 }

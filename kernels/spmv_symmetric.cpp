@@ -7,6 +7,7 @@
 #include <array>
 #include <cstring>
 
+#include "kernels/several_vectors.hpp"
 #include "kernels/symmetric_sell.hpp"
 
 namespace cg2d::kernels {
@@ -149,6 +150,7 @@ KernelRow symmetric_kernel() {
       .instruction_sets = symmetric::instruction_sets(),
       .preferred_instruction_set = symmetric::preferred_instruction_set,
       .make = symmetric::make,
+      .make_for_several = &make_several_symmetric,
   };
 }
 

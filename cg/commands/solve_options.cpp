@@ -49,6 +49,9 @@ void add_system_options(CLI::App& parser, SolveArguments& arguments) {
                     "cut of a Laplacian without a matrix: parts along each dimension, as PXxPYxPZ");
   parser.add_option("--rhs", arguments.right_hand_side, "right-hand side: ones, random:SEED or a file")
       ->check(file_name());
+  add_number_option(parser, "--rhs-count", options.right_hand_side_count,
+                    fmt::format("right-hand sides, solved together: 1 to {} (a file's columns)",
+                                kernels::vector_counts.back()));
   parser.add_option("--x0", arguments.first_guess, "first guess: zeros, ones, random:SEED or a file")
       ->check(file_name());
   parser.add_option("-o,--solution", options.solution_path, "write x to FILE (Matrix Market, array)")
@@ -165,6 +168,8 @@ SystemOptions system_options_from(const SolveArguments& arguments) {
   if (!arguments.domain.empty()) options.domain_grid = domain_from(options, arguments.domain);
   options.right_hand_side = vector_option_from("--rhs", arguments.right_hand_side);
   options.first_guess = vector_option_from("--x0", arguments.first_guess);
+  if (options.right_hand_side_count)
+    require_within("--rhs-count", *options.right_hand_side_count, kernels::vector_counts.back());
   options.relative_tolerance =
       tolerance_from("--rtol", arguments.relative_tolerance, options.relative_tolerance);
   options.absolute_tolerance =

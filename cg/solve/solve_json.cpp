@@ -101,8 +101,7 @@ Json spectrum_json(const Solution& solution) {
           {"predicted_iterations", number_or_null(solution.predicted_steps)}};
 }
 
-Json result_json(const SolveReport& report) {
-  const auto& solution = *report.solution;
+Json solution_json(const Solution& solution) {
   const auto& result = solution.result;
   Json history = Json::array();
   for (const double norm : solution.history) history.push_back(number_or_null(norm));
@@ -116,12 +115,19 @@ Json result_json(const SolveReport& report) {
           {"residual_norm", number_or_null(result.true_residual_norm)},
           {"preconditioner_remark", solution.preconditioner_remark},
           {"spectrum", spectrum_json(solution)},
-          {"time_s", report.repeat.time_s},
           {"history", std::move(history)}};
 }
 
+/// Of several right-hand sides the worst one's end comes first, as that of a single one.
+Json result_json(const SolveReport& report) {
+  auto json = solution_json(*report.solution);
+  json["time_s"] = report.repeat.time_s;
+  for (const auto& solution : report.solutions) json["right_hand_sides"].push_back(solution_json(solution));
+  return json;
+}
+
 std::string write_json(const SystemOptions& options, const SolveReport& report) {
-  const bool has_phases = report.solution && report.solution->result.step_count > 0;
+  const bool has_phases = report.solution && step_count_of(report) > 0;
   const Json json{{"schema_version", solve_schema_version},
                   {"program", program_json()},
                   {"status", status_name(report.code)},

@@ -35,11 +35,17 @@ std::string cut_text(const SystemOptions& options) {
   return options.cut == MatrixCut::even ? "even" : "nonzeros";
 }
 
+int step_count_of(const SolveReport& report) {
+  int count = report.solution->result.step_count;
+  for (const auto& solution : report.solutions) count = std::max(count, solution.result.step_count);
+  return count;
+}
+
 PhaseFigures phase_figures(const SolveReport& report) {
   PhaseFigures figures{.configuration = report.configuration,
                        .repeat = report.repeat,
                        .ranks = report.ranks,
-                       .step_count = static_cast<double>(report.solution->result.step_count)};
+                       .step_count = static_cast<double>(step_count_of(report))};
   if (report.matrix_free) figures.phases = report.matrix_free->phases;
   return figures;
 }

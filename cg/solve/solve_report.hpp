@@ -64,8 +64,10 @@ struct SolveReport {
   std::optional<BindingResult> binding;
   std::optional<MatrixResult> matrix;           ///< once it is read or made
   std::optional<MatrixFreeResult> matrix_free;  ///< unless there is a matrix
-  std::optional<Solution> solution;
-  RepeatReport repeat;  ///< times and phases of the solve
+  int right_hand_side_count = 1;
+  std::optional<Solution> solution;  ///< the one with the worst end, the first of equals
+  std::vector<Solution> solutions;   ///< one of each right-hand side, where there are several
+  RepeatReport repeat;               ///< times and phases of the solve
   std::vector<RankResult> ranks;
 };
 
@@ -80,6 +82,8 @@ const SolveFormat& solve_format(std::string_view name);
 
 /// "nonzeros", "even" or "random:7".
 std::string cut_text(const SystemOptions& options);
+/// Iterations of the whole solve: several right-hand sides iterate together.
+int step_count_of(const SolveReport& report);
 /// The phases of the table: those of the benchmark, unless there is no matrix.
 PhaseFigures phase_figures(const SolveReport& report);
 /// As the command line takes it.

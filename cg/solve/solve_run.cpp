@@ -43,6 +43,7 @@ void SolveRun::prepare() {
 
 void SolveRun::perform(OutputFile* solution) {
   group_.waiter().set_tick_source(&read_cycle_counter);
+  count_right_hand_sides();
   if (options_.is_matrix_free()) return solve_matrix_free(solution);
   read();
   cut();
@@ -52,14 +53,11 @@ void SolveRun::perform(OutputFile* solution) {
   report_.binding = binding_->result();
   if (report_.grid_is_automatic && options_.open_grid.tries_grids) try_grids();
   const auto layout = make_layout(matrix_->facts(), configuration());
-  agree_on(group_, [&] {
-    check_memory(*matrix_, configuration(), layout, granted_environment(),
-                 find_preconditioner(options_.preconditioner)->memory);
-  });
+  check_solve_memory(layout);
   const auto product = distribute(layout);
-  const auto communicator =
-      make_communicator(*comm::find_transport(configuration().transport), group_, layout,
-                        communicator_options(configuration(), product->is_symmetric()));
+  const auto communicator = make_communicator(*comm::find_transport(configuration().transport), group_,
+                                              layout.with_elements_times(vector_count()),
+                                              communicator_options(configuration(), product->is_symmetric()));
   report_.is_resolved = true;
   report_.is_symmetric = product->is_symmetric();
   report_.instruction_set = product->instruction_set();
@@ -69,7 +67,7 @@ void SolveRun::perform(OutputFile* solution) {
          .timer = timer,
          .place = place_of(layout, matrix_->permutation(), group_.rank()),
          .sent = [&](comm::Operation operation) { return communicator->sent(operation); },
-         .first_row = layout.piece(layout.column_piece_of(group_.rank())).begin},
+         .first_row = layout.piece(layout.column_piece_of(group_.rank())).begin * vector_count()},
         solution);
 }
 
@@ -134,10 +132,10 @@ void SolveRun::take_grid(const comm::ProcessGrid& grid) {
 ChosenKernel SolveRun::kernel_for(const comm::ProcessGrid& grid) const {
   auto asked = options_.configuration;
   asked.grid = grid;
-  return choose_kernel(matrix_->facts(), asked,
-                       {.asked = options_.tuning,
-                        .ranks_oversubscribed = report_.environment->ranks_oversubscribed,
-                        .profile = report_.profile});
+  return for_several(choose_kernel(matrix_->facts(), asked,
+                                   {.asked = options_.tuning,
+                                    .ranks_oversubscribed = report_.environment->ranks_oversubscribed,
+                                    .profile = report_.profile}));
 }
 
 void SolveRun::try_grids() {
@@ -210,7 +208,9 @@ std::unique_ptr<BlockProduct> SolveRun::distribute(const comm::BlockLayout& layo
     const Stopwatch conversion;
     product = product_maker(configuration().overlaps)(
         *report_.kernel_choice.kernel, std::move(block), layout, group_.rank(),
-        {.thread_count = configuration().thread_count, .tuning = report_.kernel_choice.tuning});
+        {.thread_count = configuration().thread_count,
+         .tuning = has_several() ? options_.tuning : report_.kernel_choice.tuning,
+         .vector_count = vector_count()});
     conversion_s = conversion.seconds();
   });
   result.conversion_s = group_.maximum(conversion_s);

@@ -57,6 +57,13 @@ class SolveRun {
   [[nodiscard]] std::optional<comm::ProcessGrid> named_grid() const;
   void choose_grid();
   void try_grids();
+  void count_right_hand_sides();
+  void check_several() const;
+  [[nodiscard]] bool has_several() const { return report_.right_hand_side_count > 1; }
+  /// The vectors that the product takes at once: at least as many as there are right-hand sides.
+  [[nodiscard]] int vector_count() const { return kernels::vector_count_for(report_.right_hand_side_count); }
+  [[nodiscard]] ChosenKernel for_several(ChosenKernel choice) const;
+  void check_solve_memory(const comm::BlockLayout& layout) const;
   void take_grid(const comm::ProcessGrid& grid);
   [[nodiscard]] ChosenKernel kernel_for(const comm::ProcessGrid& grid) const;
   void check_choices() const;
@@ -70,6 +77,10 @@ class SolveRun {
   [[nodiscard]] HugePageVector make_vector(const VectorOption& option, const VectorPlace& place);
   [[nodiscard]] std::unique_ptr<Preconditioner> make_preconditioner(const ReadySystem& system);
   void solve(const ReadySystem& system, OutputFile* solution);
+  void solve_several(const ReadySystem& system, OutputFile* solution);
+  [[nodiscard]] HugePageVector make_several(const VectorOption& option, const VectorPlace& place);
+  void expand_diagonal();
+  void take_worst();
   void take_times(const RankTimes& times, double clocks_per_scope, double ticks_per_second);
 
   const SystemOptions& options_;

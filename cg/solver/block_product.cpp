@@ -32,7 +32,7 @@ kernels::CsrBlock take_strip(kernels::CsrBlock& block, const comm::IndexRange& c
 
 BlockProduct::BlockProduct(const kernels::KernelRow& kernel, kernels::CsrBlock block, const Parts& parts,
                            const kernels::KernelOptions& options)
-    : kernel_(kernel) {
+    : kernel_(kernel), vector_count_(options.vector_count) {
   const std::int64_t row_count = block.row_count;
   for (std::size_t part = 0; part < parts.size(); ++part) {
     parts_.emplace_back();
@@ -62,7 +62,8 @@ BlockProduct::BlockProduct(const kernels::KernelRow& kernel, kernels::CsrBlock b
 
 std::unique_ptr<kernels::SpmvKernel> BlockProduct::make_kernel(kernels::CsrBlock block,
                                                                const kernels::KernelOptions& options) {
-  auto kernel = kernel_.make(std::move(block), options);
+  const auto make = options.vector_count == 1 ? kernel_.make : kernel_.make_for_several;
+  auto kernel = make(std::move(block), options);
   instruction_set_ = kernel->instruction_set();
   return kernel;
 }
@@ -85,19 +86,19 @@ void BlockProduct::multiply_part(std::size_t part, comm::Communicator& communica
     if (strip.kernel) {
       multiply_strip(strip, communicator, collection);
     } else if (is_symmetric()) {
-      std::ranges::fill(part_of(communicator.mirror()->column_partial(), strip.columns), 0.0);
+      std::ranges::fill(part_of(communicator.mirror()->column_partial(), elements_of(strip.columns)), 0.0);
     }
   }
 }
 
 void BlockProduct::multiply_strip(const Strip& strip, comm::Communicator& communicator,
                                   comm::Collection* collection) const {
-  kernels::Operands operands{.p_columns = part_of(communicator.column_block(), strip.columns),
+  kernels::Operands operands{.p_columns = part_of(communicator.column_block(), elements_of(strip.columns)),
                              .q_rows = communicator.partial()};
   if (is_symmetric()) {
     auto& mirror = *communicator.mirror();
     operands.p_rows = mirror.row_block();
-    operands.q_columns = part_of(mirror.column_partial(), strip.columns);
+    operands.q_columns = part_of(mirror.column_partial(), elements_of(strip.columns));
   }
   auto mode = strip.mode;
   for (mode.share = 0; mode.share < mode.share_count; ++mode.share) {

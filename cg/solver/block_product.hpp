@@ -36,6 +36,10 @@ class BlockProduct {
   [[nodiscard]] std::int64_t matrix_byte_count() const;
   [[nodiscard]] std::size_t part_count() const { return parts_.size(); }
 
+  /// Vectors that one product takes at once; then the communicator has a layout with so many elements per row
+  /// (comm::BlockLayout::with_elements_times).
+  [[nodiscard]] int vector_count() const { return vector_count_; }
+
   /// The whole product, from the communicator's blocks of p to its partial sums.
   void multiply(comm::Communicator& communicator);
   /// The product with one part of the column block, and with the whole row block where it is symmetric. All
@@ -56,7 +60,12 @@ class BlockProduct {
   void multiply_strip(const Strip& strip, comm::Communicator& communicator,
                       comm::Collection* collection) const;
 
+  [[nodiscard]] comm::IndexRange elements_of(const comm::IndexRange& columns) const {
+    return {.begin = columns.begin * vector_count_, .end = columns.end * vector_count_};
+  }
+
   const kernels::KernelRow& kernel_;
+  int vector_count_;
   std::string_view instruction_set_;  // empty until the first kernel is made
   std::vector<std::vector<Strip>> parts_;
 };

@@ -25,6 +25,9 @@ struct SystemVectors {
 SystemSolveResult solve(ConjugateGradient& conjugate_gradient, const SystemVectors& vectors,
                         const StopRule& stop);
 
+/// The same result with names; without a residual that is recomputed now.
+SystemSolveResult system_result_of(const SolveResult& solved);
+
 struct SolveOptions {
   const StopRule& stop;
   Preconditioner& preconditioner;
