@@ -25,10 +25,11 @@ Json environment_of(const SolveReport& report) {
   return json;
 }
 
-Json system_json(const SystemOptions& options) {
+Json system_json(const SystemOptions& options, const SolveReport& report) {
   return {{"matrix", options.matrix_text()},
           {"is_assembled", !options.is_matrix_free()},
           {"right_hand_side", vector_text(options.right_hand_side)},
+          {"right_hand_side_count", report.right_hand_side_count},
           {"first_guess", vector_text(options.first_guess)},
           {"relative_tolerance", options.relative_tolerance},
           {"absolute_tolerance", options.absolute_tolerance},
@@ -134,7 +135,7 @@ std::string write_json(const SystemOptions& options, const SolveReport& report) 
                   {"reason", report.reason},
                   {"exit_code", static_cast<int>(report.code)},
                   {"warnings", report.warnings},
-                  {"system", system_json(options)},
+                  {"system", system_json(options, report)},
                   {"provenance", report.provenance ? provenance_json(*report.provenance) : Json(nullptr)},
                   {"environment", environment_of(report)},
                   {"configuration", report.is_resolved ? configuration_json(report) : Json(nullptr)},

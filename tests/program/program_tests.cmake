@@ -78,6 +78,7 @@ cg2d_add_program_test(pingpong_program_test ALONE SCRIPT program/pingpong_progra
 cg2d_add_program_test(model_test SCRIPT program/model_test.py TIMEOUT 300)
 cg2d_add_program_test(export_mtx_test SCRIPT program/export_mtx_test.py TIMEOUT 300)
 cg2d_add_program_test(solve_test SCRIPT program/solve_test.py TIMEOUT 600)
+cg2d_add_program_test(solve_several_test SCRIPT program/solve_several_test.py TIMEOUT 600)
 cg2d_add_program_test(launcher_test SCRIPT program/launcher_test.py TIMEOUT 300)
 cg2d_add_program_test(several_hosts_test ALONE SCRIPT program/several_hosts_test.py TIMEOUT 600)
 set_tests_properties(several_hosts_test PROPERTIES SKIP_RETURN_CODE 77)

@@ -1,0 +1,223 @@
+"""cg2d solve with several right-hand sides: the same x as one after the other, in one pass, each with its own end."""
+
+import math
+import pathlib
+import tempfile
+import unittest
+
+from program_runner import SUCCESS, USAGE, ProgramTest, factorizations, run_program
+from schemas import validator_of
+
+BAD_DATA, NOT_CONVERGED, NOT_FINITE = 65, 81, 84
+SIDE = 11
+N = SIDE * SIDE
+MATRIX = ("--operator", f"laplace2d:{SIDE}x{SIDE}", "--assembled")
+
+
+def columns_text(columns):
+    values = [repr(value) for column in columns for value in column]
+    return "\n".join(["%%MatrixMarket matrix array real general", f"{len(columns[0])} {len(columns)}", *values]) + "\n"
+
+
+def columns_of(path):
+    sizes, *values = [line for line in path.read_text().splitlines() if not line.startswith("%")]
+    row_count, column_count = map(int, sizes.split())
+    assert len(values) == row_count * column_count, sizes
+    values = list(map(float, values))
+    return [values[k * row_count : (k + 1) * row_count] for k in range(column_count)]
+
+
+class SeveralTest(ProgramTest):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="cg2d-several-")
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.x = self.folder / "x.mtx"
+
+    def columns_file(self, columns, name="b.mtx"):
+        path = self.folder / name
+        path.write_text(columns_text(columns))
+        return path
+
+    def report_of(self, rank_count, *arguments, code=SUCCESS):
+        outcome = run_program(rank_count, "solve", *arguments, "--format", "json")
+        self.assertEqual(outcome.exit_code, code, outcome)
+        document = outcome.document()
+        validator_of("solve", "solve_result.schema.json").validate(document)
+        return document
+
+    def solution_of(self, rank_count, *arguments):
+        report = self.report_of(rank_count, *MATRIX, "-o", self.x, "--rtol", "1e-10", *arguments)
+        columns = columns_of(self.x)
+        self.x.unlink()
+        return report, columns
+
+    def expect_near(self, values, expected):
+        # The residuals are at most 1e-10 of b; the condition number is below 100.
+        largest = max(map(abs, expected))
+        for value, other in zip(values, expected, strict=True):
+            self.assertLessEqual(abs(value - other), 2e-8 * largest)
+
+
+class Solutions(SeveralTest):
+    def setUp(self):
+        super().setUp()
+        self.b = [[math.sin((number + 1) * k + number) for k in range(N)] for number in range(5)]
+        self.rhs = self.columns_file(self.b)
+        self.singles = []
+        for column in self.b:
+            report, x = self.solution_of(1, "--rhs", self.columns_file([column], "one.mtx"))
+            self.singles.append((report["result"], x[0]))
+
+    def expect_singles(self, report, columns):
+        results = report["result"]["right_hand_sides"]
+        self.assertEqual(len(results), len(self.singles))
+        for result, x, (single, single_x) in zip(results, columns, self.singles, strict=True):
+            self.assertEqual(result["end"], "converged")
+            self.assert_close(result["right_hand_side_norm"], single["right_hand_side_norm"], 1e-13)
+            self.assertEqual(len(result["history"]), result["iterations"] + 1)
+            self.expect_near(x, single_x)
+
+    def test_x_is_that_of_single_solves_on_every_grid(self):
+        for rank_count in (1, 2, 3, 4, 6):
+            for columns, rows in factorizations(rank_count):
+                for kernel in ("symmetric", "csr-simd"):
+                    with self.subTest(grid=f"{columns}x{rows}", kernel=kernel):
+                        report, x = self.solution_of(
+                            rank_count, "--rhs", self.rhs, "--grid", f"{columns}x{rows}", "--kernel", kernel
+                        )
+                        self.expect_singles(report, x)
+                        for result, (single, _) in zip(report["result"]["right_hand_sides"], self.singles):
+                            self.assertLessEqual(abs(result["iterations"] - single["iterations"]), 1)
+
+    def test_preconditioners_cuts_transports_and_threads(self):
+        for options in (
+            ("--preconditioner", "jacobi"),
+            ("--preconditioner", "chebyshev"),
+            ("--cut", "random:3"),
+            ("--cut", "even", "--transport", "put"),
+            ("--transport", "shared"),
+            ("--transport", "shared", "--ranks-per-node", "2"),
+            ("--transport", "native"),
+            ("--threads", "2", "--kernel", "symmetric"),
+            ("--sum", "whole-block"),
+            ("--x0", "ones"),
+            ("--rhs-count", "5"),
+        ):
+            with self.subTest(options=options):
+                self.expect_singles(*self.solution_of(4, "--rhs", self.rhs, "--grid", "2x2", *options))
+
+    def test_the_solution_is_a_perfect_first_guess(self):
+        _, columns = self.solution_of(2, "--rhs", self.rhs)
+        guess = self.columns_file(columns, "guess.mtx")
+        report = self.report_of(2, *MATRIX, "--rhs", self.rhs, "--x0", guess)
+        self.assertEqual([result["iterations"] for result in report["result"]["right_hand_sides"]], [0] * 5)
+
+    def test_random_ones_differ_and_the_first_is_that_of_a_single_solve(self):
+        single, single_x = self.solution_of(2, "--rhs", "random:5")
+        report, columns = self.solution_of(2, "--rhs", "random:5", "--rhs-count", "3")
+        self.assertEqual(report["system"]["right_hand_side_count"], 3)
+        self.expect_near(columns[0], single_x[0])
+        norms = {round(result["right_hand_side_norm"], 9) for result in report["result"]["right_hand_sides"]}
+        self.assertEqual(len(norms), 3)
+
+    def test_more_right_hand_sides_send_no_more_messages(self):
+        # A fixed number of iterations: --rtol 0 is never met.
+        fixed = ("--rhs", "random:1", "--rtol", "0", "--max-iterations", "9", "--grid", "2x3")
+        for kernel in ("symmetric", "csr-simd"):
+            for preconditioner in ("none", "jacobi"):
+                messages = {}
+                for count in (1, 2, 8, 16):
+                    report = self.report_of(
+                        6, *MATRIX, *fixed, "--kernel", kernel, "--preconditioner", preconditioner, "--rhs-count", count,
+                        code=NOT_CONVERGED,
+                    )
+                    messages[count] = [
+                        {name: phase["messages"] for name, phase in rank["phases"].items() if name != "dot"}
+                        for rank in report["phases"]["ranks"]
+                    ]
+                    dots = [rank["phases"]["dot"]["messages"] for rank in report["phases"]["ranks"]]
+                    # Several systems have one sum more than a single one, of b . b before the first iteration.
+                    messages[count].append(dots if count > 1 else None)
+                with self.subTest(kernel=kernel, preconditioner=preconditioner):
+                    self.assertEqual(messages[2], messages[8])
+                    self.assertEqual(messages[8], messages[16])
+                    self.assertEqual(messages[1][:-1], messages[8][:-1])
+
+    def test_text_has_a_row_for_each(self):
+        outcome = run_program(2, "solve", *MATRIX, "--rhs", "random:1", "--rhs-count", "3", "--monitor")
+        self.assertEqual(outcome.exit_code, SUCCESS, outcome)
+        for number in (1, 2, 3):
+            self.assertRegex(outcome.stdout, rf"\n +{number}  converged +\d+ ")
+        self.assertIn("cg2d: right-hand side 3, iteration 1: residual ", outcome.stderr)
+
+
+class Ends(SeveralTest):
+    def test_each_ends_by_itself_and_the_worst_gives_the_code(self):
+        smooth = [math.sin(math.pi * (k // SIDE + 1) / (SIDE + 1)) * math.sin(math.pi * (k % SIDE + 1) / (SIDE + 1)) for k in range(N)]
+        rough = [math.sin(k * k) for k in range(N)]
+        rhs = self.columns_file([smooth, [0.0] * N, rough])
+        report = self.report_of(
+            4, *MATRIX, "--rhs", rhs, "--x0", "ones", "--max-iterations", "60", "-o", self.x, "--rtol", "1e-9"
+        )
+        ends = [result["end"] for result in report["result"]["right_hand_sides"]]
+        self.assertEqual(ends, ["converged", "zero_right_hand_side", "converged"])
+        self.assertEqual(columns_of(self.x)[1], [0.0] * N)
+        # An eigenvector from x = 0 takes one step; the others go on.
+        report = self.report_of(4, *MATRIX, "--rhs", rhs, "--max-iterations", "3", code=NOT_CONVERGED)
+        ends = [(result["end"], result["iterations"]) for result in report["result"]["right_hand_sides"]]
+        self.assertEqual(ends, [("converged", 1), ("zero_right_hand_side", 0), ("step_limit", 3)])
+        self.assertEqual(report["result"]["end"], "step_limit")
+        self.assertRegex(report["reason"], "^right-hand side 3 of 3: iteration limit")
+
+    def test_not_a_number_in_one_leaves_the_others_alone(self):
+        good = [math.sin(k) for k in range(N)]
+        huge = [1e200 * value for value in good]
+        rhs = self.columns_file([good, huge])
+        report = self.report_of(2, *MATRIX, "--rhs", rhs, code=NOT_FINITE)
+        ends = [result["end"] for result in report["result"]["right_hand_sides"]]
+        self.assertEqual(ends, ["converged", "not_finite"])
+        self.assertRegex(report["reason"], "^right-hand side 2 of 2: not finite: b . b")
+
+    def test_a_tolerance_beyond_double_precision_stagnates(self):
+        report = self.report_of(
+            2, *MATRIX, "--rhs", "random:1", "--rhs-count", "3", "--rtol", "1e-17", code=NOT_CONVERGED
+        )
+        ends = {result["end"] for result in report["result"]["right_hand_sides"]}
+        self.assertEqual(ends, {"stagnated"})
+
+
+class Refusals(SeveralTest):
+    def expect_line(self, code, line, *arguments):
+        outcome = run_program(2, "solve", *arguments)
+        self.assertEqual(outcome.exit_code, code, outcome)
+        self.assertRegex(outcome.stderr.splitlines()[0], f"^cg2d: (solve: )?{line}")
+        self.assertEqual(outcome.stdout, "")
+
+    def test_options_that_take_one(self):
+        eight = ("--rhs-count", "8")
+        random = (*eight, "--rhs", "random:1")
+        for line, arguments in (
+            ("8 right-hand sides: --rhs ones makes them all the same", (*MATRIX, *eight)),
+            ("8 right-hand sides: they need a matrix", (*MATRIX[:2], *random)),
+            ("8 right-hand sides: --variant pipelined takes one", (*MATRIX, *random, "--variant", "pipelined")),
+            ("8 right-hand sides: --overlap on takes one", (*MATRIX, *random, "--overlap", "on")),
+            ("8 right-hand sides: --preconditioner block-jacobi takes one", (*MATRIX, *random, "--preconditioner", "block-jacobi")),
+            ("8 right-hand sides: --kernel sell takes one; take one of csr-simd, symmetric", (*MATRIX, *random, "--kernel", "sell")),
+            ("--rhs-count 0", (*MATRIX, "--rhs-count", "0")),
+            ("--rhs-count 17", (*MATRIX, "--rhs-count", "17")),
+        ):
+            with self.subTest(line=line):
+                self.expect_line(USAGE, line, *arguments)
+
+    def test_files_with_another_number_of_columns(self):
+        two = self.columns_file([[1.0] * N] * 2)
+        many = self.columns_file([[1.0] * N] * 17, "many.mtx")
+        found = f"found {N} rows and 2 columns, expected {N} rows and"
+        self.expect_line(BAD_DATA, f".*b.mtx:2: {found} 3 columns", *MATRIX, "--rhs", two, "--rhs-count", "3")
+        self.expect_line(BAD_DATA, f".*b.mtx:2: {found} 1 column,", *MATRIX, "--rhs", two, "--rhs-count", "1")
+        self.expect_line(BAD_DATA, ".*many.mtx: found 17 columns, expected 1 to 16", *MATRIX, "--rhs", many)
+
+
+if __name__ == "__main__":
+    unittest.main()
