@@ -30,7 +30,7 @@ namespace cg2d::kernels {
 /// halves are added.
 enum class Storage { whole, half };
 
-/// The numbers of vectors that a kernel for several takes; fewer are filled up.
+/// The numbers of vectors that kernels for several take; fewer are filled up.
 inline constexpr std::array vector_counts{2, 4, 8, 16};
 /// The least number of vectors, 1 or one of vector_counts, that has room for `count`; 0: there is none.
 constexpr int vector_count_for(int count) {
