@@ -23,6 +23,7 @@ class WindowSorter {
         shift_(std::countr_zero(static_cast<std::uint64_t>(shape.block_width))),
         window_rows_(static_cast<std::size_t>(shape.window_rows)),
         lengths_(static_cast<std::size_t>(block_count) * window_rows_),
+        entry_counts_(static_cast<std::size_t>(block_count)),
         // A row has at most one entry per column of a block.
         bucket_ends_(static_cast<std::size_t>(shape.block_width) + 2) {
     ordered_.reserve(window_rows_);
@@ -30,13 +31,15 @@ class WindowSorter {
 
   /// Takes the rows [first_row, last_row) as the window.
   void count(std::int64_t first_row, std::int64_t last_row) {
-    std::fill(lengths_.begin(), lengths_.end(), 0U);
+    clear();
     row_count_ = static_cast<std::size_t>(last_row - first_row);
     for (std::size_t row = 0; row < row_count_; ++row) {
       const auto r = static_cast<std::size_t>(first_row) + row;
       for (auto k = static_cast<std::size_t>(block_.row_starts[r]);
            k < static_cast<std::size_t>(block_.row_starts[r + 1]); ++k) {
-        ++lengths_[(static_cast<std::size_t>(block_.columns[k]) >> shift_) * window_rows_ + row];
+        const auto column_block = static_cast<std::size_t>(block_.columns[k]) >> shift_;
+        ++lengths_[column_block * window_rows_ + row];
+        ++entry_counts_[column_block];
       }
     }
   }
@@ -47,6 +50,7 @@ class WindowSorter {
 
   /// The rows of the window with entries in the column block, longest first, rows of equal length in order.
   std::span<const std::uint16_t> rows_by_length(std::int64_t column_block) {
+    if (entry_counts_[static_cast<std::size_t>(column_block)] == 0) return {};
     const auto* lengths = lengths_.data() + static_cast<std::size_t>(column_block) * window_rows_;
     const auto longest = *std::max_element(lengths, lengths + row_count_);
     std::fill_n(bucket_ends_.begin(), longest + 2, 0U);
@@ -66,11 +70,21 @@ class WindowSorter {
   }
 
  private:
+  /// Only blocks with entries: of a mesh, a window has entries in few of many.
+  void clear() {
+    for (std::size_t column_block = 0; column_block < entry_counts_.size(); ++column_block) {
+      if (entry_counts_[column_block] == 0) continue;
+      std::fill_n(lengths_.data() + column_block * window_rows_, window_rows_, 0U);
+      entry_counts_[column_block] = 0;
+    }
+  }
+
   const CsrBlock& block_;
   int shift_;
   std::size_t window_rows_;
   std::size_t row_count_ = 0;
-  std::vector<std::uint32_t> lengths_;  // by column block, then row
+  std::vector<std::uint32_t> lengths_;       // by column block, then row
+  std::vector<std::uint32_t> entry_counts_;  // of each column block; a window has less than 2^32 entries
   std::vector<std::uint32_t> bucket_ends_;
   std::vector<std::uint16_t> ordered_;
 };

@@ -11,6 +11,7 @@ KernelRow scalar_kernel();
 KernelRow csr_simd_kernel();
 KernelRow csr_short_kernel();
 KernelRow sell_kernel();
+KernelRow sell_rows_kernel();
 KernelRow symmetric_scalar_kernel();
 KernelRow symmetric_kernel();
 KernelRow symmetric_distinct_kernel();
@@ -29,8 +30,8 @@ const KernelRow* first_row(const Predicate& is_wanted) {
 
 std::span<const KernelRow> kernel_table() {
   static const std::array table{
-      scalar_kernel(),           csr_simd_kernel(),           csr_short_kernel(), sell_kernel(),
-      symmetric_scalar_kernel(), symmetric_distinct_kernel(), symmetric_kernel(),
+      scalar_kernel(),    csr_simd_kernel(),         csr_short_kernel(),          sell_kernel(),
+      sell_rows_kernel(), symmetric_scalar_kernel(), symmetric_distinct_kernel(), symmetric_kernel(),
   };
   return table;
 }
@@ -56,6 +57,10 @@ const KernelRow& default_kernel(Storage storage) {
 const KernelRow& default_kernel_for_several(Storage storage) {
   return *first_row(
       [&](const auto& row) { return row.make_for_several != nullptr && row.storage == storage; });
+}
+
+const KernelRow& kernel_for_any_pattern() {
+  return *first_row([](const auto& row) { return row.suits_any_pattern; });
 }
 
 const KernelRow& critical_length_kernel() {

@@ -126,6 +126,10 @@ struct KernelRow {
   bool is_reference = false;
   /// The first row with this flag of each storage is what --kernel auto means where that storage is wanted.
   bool is_default = false;
+  /// Tried on a matrix of a user's: one of these is fast, whatever the pattern.
+  bool is_tried = false;
+  /// Never slow on any pattern. The first row with this flag is taken where nothing is tried.
+  bool suits_any_pattern = false;
   /// Bytes of matrix data per nonzero of the whole matrix that a product moves, about. With half storage an
   /// entry and its mirror are two nonzeros.
   double bytes_per_nonzero = 0.0;
@@ -159,6 +163,8 @@ const KernelRow& reference_kernel(Storage storage);
 const KernelRow& default_kernel(Storage storage = Storage::whole);
 /// The kernel of a storage that is taken for several vectors when none is asked for; it serves on every processor.
 const KernelRow& default_kernel_for_several(Storage storage);
+/// The kernel for a matrix of which nothing but its size is known; it serves on every processor.
+const KernelRow& kernel_for_any_pattern();
 /// The kernel on which the critical vector length of a machine is measured: the first one that has it.
 const KernelRow& critical_length_kernel();
 

@@ -249,6 +249,7 @@ KernelRow sell_kernel() {
       .description =
           "SELL-8-512 in column blocks, 16-bit columns: rows as lanes, the operand in the first-level cache",
       .is_default = true,
+      .is_tried = true,
       .bytes_per_nonzero = 10.5,
       .converts = true,
       .defaults = {.prefetch_distance = sell::default_prefetch_distance,

@@ -143,6 +143,7 @@ KernelRow symmetric_kernel() {
           "symmetric storage: one entry of each mirrored pair; SELL-8-2048 in column blocks, 16-bit columns",
       .storage = Storage::half,
       .is_default = true,
+      .is_tried = true,
       .bytes_per_nonzero = 5.25,
       .converts = true,
       .defaults = {.prefetch_distance = symmetric_sell::default_prefetch_distance,

@@ -183,6 +183,7 @@ KernelRow symmetric_distinct_kernel() {
           "symmetric storage; SELL-8-1024 in column blocks, 16-bit columns, lanes with distinct columns",
       .storage = Storage::half,
       .is_default = widest_instruction_set() != InstructionSet::portable,
+      .is_tried = widest_instruction_set() != InstructionSet::portable,
       .bytes_per_nonzero = 5.6,
       .converts = true,
       .defaults = {.prefetch_distance = symmetric_sell::default_prefetch_distance,

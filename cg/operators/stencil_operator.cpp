@@ -1,5 +1,7 @@
 #include "cg/operators/stencil_operator.hpp"
 
+#include <cblas.h>
+
 #include <algorithm>
 
 namespace cg2d {
@@ -45,7 +47,8 @@ StencilOperator::StencilOperator(const Stencil& stencil, const comm::Box& box, c
       point_count_(stencil.point_count),
       has_corners_(stencil.has_corners()),
       thread_count_(options.thread_count),
-      q_(static_cast<std::size_t>(box.size())) {
+      q_(static_cast<std::size_t>(box.size())),
+      products_(static_cast<std::size_t>(options.thread_count)) {
   streams_ = options.streams.value_or(product_byte_count() >= least_streamed_bytes);
   points_.set_operand(halo.operand());
   if (box.is_empty()) return;
@@ -69,6 +72,7 @@ std::span<const Phase> StencilOperator::phases() const {
 }
 
 void StencilOperator::apply() {
+  std::ranges::fill(products_, ThreadSum{});
   {
     const auto timed = timer_.scope(Phase::halo);
     halo_.start();
@@ -87,36 +91,51 @@ void StencilOperator::apply() {
   halo_.done();
 }
 
+std::optional<double> StencilOperator::own_product() const {
+  if (points_.goes_on(0, -1) || points_.goes_on(0, 1)) return std::nullopt;
+  double sum = 0.0;
+  for (const auto& product : products_) sum += product.value;
+  return sum;
+}
+
+void StencilOperator::add_product(ThreadSum& sum, const Line& first, std::int64_t point_count,
+                                  const double* q) const {
+  const double* const p = points_.line(first.y, first.z);
+  sum.value += cblas_ddot(static_cast<int>(point_count), p, 1, q, 1);
+}
+
 bool StencilOperator::is_inner(const Line& line) const {
   return inner_[1].contains(line.y) && inner_[2].contains(line.z);
 }
 
 template <typename Compute>
-void StencilOperator::on_threads(std::int64_t count, const Share& share, const Compute& compute) const {
+void StencilOperator::on_threads(std::int64_t count, const Share& share, const Compute& compute) {
 #pragma omp parallel for num_threads(thread_count_) schedule(static, 1) if (thread_count_ > 1)
   for (int thread = 0; thread < thread_count_; ++thread) {
     const auto mine = part_of_count(count, thread, thread_count_);
     const auto now = part_of_count(mine.size(), share.number, share.count);
-    compute(comm::IndexRange{.begin = mine.begin + now.begin, .end = mine.begin + now.end});
+    compute(comm::IndexRange{.begin = mine.begin + now.begin, .end = mine.begin + now.end},
+            products_[static_cast<std::size_t>(thread)]);
   }
 }
 
 void StencilOperator::compute_interior() {
   if (box().is_empty()) return;
   for (Share share{.number = 0, .count = share_count_}; share.number < share_count_; ++share.number) {
-    on_threads(inner_[1].size() * inner_[2].size(), share, [&](const comm::IndexRange& numbers) {
-      if (!streams_) return compute_inner_lines(numbers, nullptr);
-      kernels::StreamWriter writer;
-      compute_inner_lines(numbers, &writer);
-    });
+    on_threads(inner_[1].size() * inner_[2].size(), share,
+               [&](const comm::IndexRange& numbers, ThreadSum& sum) {
+                 if (!streams_) return compute_inner_lines(numbers, sum, nullptr);
+                 kernels::StreamWriter writer;
+                 compute_inner_lines(numbers, sum, &writer);
+               });
     halo_.progress();
   }
 }
 
 void StencilOperator::compute_boundary() {
-  on_threads(std::ssize(boundary_lines_), {}, [&](const comm::IndexRange& numbers) {
+  on_threads(std::ssize(boundary_lines_), {}, [&](const comm::IndexRange& numbers, ThreadSum& sum) {
     for (auto number = numbers.begin; number < numbers.end; ++number)
-      compute_boundary_line(line_at(boundary_lines_[static_cast<std::size_t>(number)]));
+      compute_boundary_line(line_at(boundary_lines_[static_cast<std::size_t>(number)]), sum);
   });
 }
 
@@ -129,7 +148,8 @@ StencilOperator::LineRange StencilOperator::inner_lines_from(std::int64_t number
           .count = lines - place % lines};
 }
 
-void StencilOperator::compute_inner_lines(const comm::IndexRange& numbers, kernels::StreamWriter* writer) {
+void StencilOperator::compute_inner_lines(const comm::IndexRange& numbers, ThreadSum& sum,
+                                          kernels::StreamWriter* writer) {
   const auto most_lines = std::max<std::int64_t>(1, SurroundedBox::longest_run / box().extent(0));
   const auto last_y = box().extent(1) - 1;
   for (auto number = numbers.begin; number < numbers.end;) {
@@ -140,7 +160,7 @@ void StencilOperator::compute_inner_lines(const comm::IndexRange& numbers, kerne
       // The lines beside the first and the last one of a plane do not follow in memory.
       const bool is_at_edge = line.y == 0 || line.y == last_y;
       const auto count = is_at_edge ? 1 : std::min({left, most_lines, last_y - line.y});
-      compute_run(line, count, writer);
+      compute_run(line, count, sum, writer);
       line.y += count;
       left -= count;
     }
@@ -149,10 +169,11 @@ void StencilOperator::compute_inner_lines(const comm::IndexRange& numbers, kerne
 
 /// The ends are computed here where the domain ends there, too; in the others the boundary overwrites what is
 /// written here.
-void StencilOperator::compute_run(const Line& first, std::int64_t count, kernels::StreamWriter* writer) {
+void StencilOperator::compute_run(const Line& first, std::int64_t count, ThreadSum& sum,
+                                  kernels::StreamWriter* writer) {
   const auto length = box().extent(0);
   if (writer != nullptr && length > kernels::StreamWriter::largest_room)
-    return compute_long_line(first, *writer);
+    return compute_long_line(first, sum, *writer);
   const auto lines = lines_around(first);
   const auto total = count * length;
   const double* const ahead = fetched_ahead(first, total);
@@ -167,6 +188,7 @@ void StencilOperator::compute_run(const Line& first, std::int64_t count, kernels
       lines,
       {.length = length, .count = count, .begins = !points_.goes_on(0, -1), .ends = !points_.goes_on(0, 1)},
       q);
+  add_product(sum, first, total, q);
 }
 
 const double* StencilOperator::fetched_ahead(const Line& first, std::int64_t point_count) const {
@@ -178,7 +200,7 @@ const double* StencilOperator::fetched_ahead(const Line& first, std::int64_t poi
   return is_large && begin + point_count <= std::ssize(operand) ? operand.data() + begin : nullptr;
 }
 
-void StencilOperator::compute_long_line(const Line& line, kernels::StreamWriter& writer) {
+void StencilOperator::compute_long_line(const Line& line, ThreadSum& sum, kernels::StreamWriter& writer) {
   const auto length = box().extent(0);
   const auto lines = lines_around(line);
   const double* const ahead = fetched_ahead(line, length);
@@ -191,11 +213,12 @@ void StencilOperator::compute_long_line(const Line& line, kernels::StreamWriter&
     if (begin == 0) q[0] = kernel_.point(lines, 0, 0.0, kernel_.side(lines, 1));
     if (end == length)
       q[length - 1 - begin] = kernel_.point(lines, length - 1, kernel_.side(lines, length - 2), 0.0);
+    sum.value += cblas_ddot(static_cast<int>(end - begin), lines[kernels::middle_line] + begin, 1, q, 1);
   }
 }
 
 /// All of a line that is not inner; of the others the ends where the domain goes on.
-void StencilOperator::compute_boundary_line(const Line& line) {
+void StencilOperator::compute_boundary_line(const Line& line, ThreadSum& sum) {
   const auto length = box().extent(0);
   const bool is_whole = !is_inner(line);
   const auto lines = lines_around(line);
@@ -208,6 +231,7 @@ void StencilOperator::compute_boundary_line(const Line& line) {
   if (is_whole && length > 2) kernel_.loop(lines, 1, length - 1, q + 1);
   if (is_whole || points_.goes_on(0, -1) || (length == 1 && points_.goes_on(0, 1))) end_point(0);
   if (length > 1 && (is_whole || points_.goes_on(0, 1))) end_point(length - 1);
+  add_product(sum, line, length, q);
 }
 
 kernels::StencilLines StencilOperator::lines_around(const Line& line) const {

@@ -55,6 +55,8 @@ class StencilOperator final : public LinearOperator {
   [[nodiscard]] std::span<double> operand() override { return halo_.operand(); }
   void apply() override;
   [[nodiscard]] std::span<const double> result() const override { return q_; }
+  /// While the points of a line are in the first-level cache; not where the domain is cut along x.
+  [[nodiscard]] std::optional<double> own_product() const override;
   void sum_over_ranks(std::span<double> values) override { sums_.sum_scalars(values); }
   [[nodiscard]] std::span<const Phase> phases() const override;
 
@@ -82,6 +84,13 @@ class StencilOperator final : public LinearOperator {
   /// Whether the lines around it are all in this rank's box, or outside of the domain.
   [[nodiscard]] bool is_inner(const Line& line) const;
 
+  /// p . q of the points of a thread; a cache line apart from the others'.
+  struct alignas(64) ThreadSum {
+    double value = 0.0;
+  };
+  /// Adds the points of lines that follow each other in memory; q: where they are now.
+  void add_product(ThreadSum& sum, const Line& first, std::int64_t point_count, const double* q) const;
+
   void compute_interior();
   void compute_boundary();
   /// Inner lines are numbered block by block: so many lines of a plane, then the same ones of the next plane. Three
@@ -92,21 +101,21 @@ class StencilOperator final : public LinearOperator {
   };
   [[nodiscard]] LineRange inner_lines_from(std::int64_t number) const;
   /// Inner lines by their numbers: in runs of lines that follow each other in memory.
-  void compute_inner_lines(const comm::IndexRange& numbers, kernels::StreamWriter* writer);
-  void compute_run(const Line& first, std::int64_t count, kernels::StreamWriter* writer);
+  void compute_inner_lines(const comm::IndexRange& numbers, ThreadSum& sum, kernels::StreamWriter* writer);
+  void compute_run(const Line& first, std::int64_t count, ThreadSum& sum, kernels::StreamWriter* writer);
   /// Where the points of the plane after a line are fetched ahead from; nullptr: nowhere.
   [[nodiscard]] const double* fetched_ahead(const Line& first, std::int64_t point_count) const;
-  void compute_long_line(const Line& line, kernels::StreamWriter& writer);
-  void compute_boundary_line(const Line& line);
+  void compute_long_line(const Line& line, ThreadSum& sum, kernels::StreamWriter& writer);
+  void compute_boundary_line(const Line& line, ThreadSum& sum);
 
-  /// Calls compute(range) for ranges of numbers, on the threads, that together are a share of 0 ... count-1: each
+  /// Calls compute(range, sum of the thread) for ranges of numbers, on the threads, that together are a share of 0 ... count-1: each
   /// thread takes the same part of all numbers in every product, and of it the share.
   struct Share {
     std::int64_t number = 0;
     std::int64_t count = 1;
   };
   template <typename Compute>
-  void on_threads(std::int64_t count, const Share& share, const Compute& compute) const;
+  void on_threads(std::int64_t count, const Share& share, const Compute& compute);
 
   [[nodiscard]] kernels::StencilLines lines_around(const Line& line) const;
   /// The neighbours beyond an end of a line; step: -1 or 1.
@@ -128,6 +137,7 @@ class StencilOperator final : public LinearOperator {
       inner_{};                               // lines that need no halo, by place along y and z
   std::vector<std::int64_t> boundary_lines_;  // with points that need the halo
   std::int64_t share_count_ = 1;              // of the interior
+  std::vector<ThreadSum> products_;           // of the last apply()
 };
 
 }  // namespace cg2d

@@ -24,6 +24,8 @@ class JacobiPreconditioner final : public Preconditioner {
     return scaled_;
   }
 
+  [[nodiscard]] std::span<const double> inverse_diagonal() const override { return inverse_diagonal_; }
+
  private:
   HugePageVector inverse_diagonal_;
   HugePageVector scaled_;
@@ -60,7 +62,7 @@ PreconditionerRow jacobi_preconditioner() {
   return {.name = "jacobi",
           .description = "the diagonal of A",
           .needs_diagonal = true,
-          .memory = {.bytes_per_row = 3 * 8},  // the diagonal, its inverse, the result
+          .memory = {.bytes_per_row = std::int64_t{3} * 8},  // the diagonal, its inverse, the result
           .make = &make_jacobi};
 }
 

@@ -69,6 +69,14 @@ Json setup_json(const SystemOptions& options, const SolveReport& report) {
   return json;
 }
 
+Json kernel_trial_json(const KernelTrial& trial) {
+  Json tried = Json::array();
+  for (const auto& one : trial.tried) tried.push_back({{"kernel", one.name}, {"step_s", one.step_s}});
+  return {{"tried", std::move(tried)},
+          {"duration_s", trial.duration_s},
+          {"skipped_because", trial.skipped_because}};
+}
+
 Json configuration_json(const SolveReport& report) {
   const auto& grid = report.configuration.grid;
   Json json{{"ranks", grid.rank_count()},
@@ -80,6 +88,7 @@ Json configuration_json(const SolveReport& report) {
   put_axes(json, report.configuration, AxesIn::a_report);
   json["symmetric_storage"] = report.is_symmetric;
   json["instruction_set"] = report.instruction_set;
+  if (report.kernel_trial) json["kernel_trial"] = kernel_trial_json(*report.kernel_trial);
   if (report.matrix_free) json["matrix_free_cut"] = report.matrix_free->cut;
   if (report.grid_trial) {
     Json tried = Json::array();

@@ -13,6 +13,7 @@
 #include "cg/run/run_report.hpp"
 #include "cg/solve/solution.hpp"
 #include "cg/solve/solve_options.hpp"
+#include "cg/tuning/kernel_trial.hpp"
 
 namespace cg2d {
 
@@ -54,6 +55,7 @@ struct SolveReport {
   bool is_resolved = false;  ///< no value of the configuration is open any more
   bool grid_is_automatic = false;
   std::optional<GridTrial> grid_trial;
+  std::optional<KernelTrial> kernel_trial;
   ChosenKernel kernel_choice;
   LoadedProfile profile;
   bool is_symmetric = false;  ///< the kernel stores one entry of each mirrored pair

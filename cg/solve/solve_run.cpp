@@ -51,6 +51,7 @@ void SolveRun::perform(OutputFile* solution) {
   check_choices();
   binding_.emplace(group_, *report_.environment, options_.bind, configuration().thread_count);
   report_.binding = binding_->result();
+  if (report_.kernel_choice.kernel_origin == ChoiceOrigin::built_in_rule && !has_several()) try_kernels();
   if (report_.grid_is_automatic && options_.open_grid.tries_grids) try_grids();
   const auto layout = make_layout(matrix_->facts(), configuration());
   check_solve_memory(layout);
@@ -130,12 +131,34 @@ void SolveRun::take_grid(const comm::ProcessGrid& grid) {
 }
 
 ChosenKernel SolveRun::kernel_for(const comm::ProcessGrid& grid) const {
+  const auto choose = [&](const Configuration& asked) {
+    return choose_kernel(matrix_->facts(), asked,
+                         {.asked = options_.tuning,
+                          .ranks_oversubscribed = report_.environment->ranks_oversubscribed,
+                          .profile = report_.profile});
+  };
   auto asked = options_.configuration;
   asked.grid = grid;
-  return for_several(choose_kernel(matrix_->facts(), asked,
-                                   {.asked = options_.tuning,
-                                    .ranks_oversubscribed = report_.environment->ranks_oversubscribed,
-                                    .profile = report_.profile}));
+  if (has_several()) return for_several(choose(asked));
+  const auto choice = choose(asked);
+  if (choice.kernel_origin != ChoiceOrigin::built_in_rule) return choice;
+  // The rule is for the benchmark's matrix.
+  asked.kernel = report_.kernel_trial ? report_.kernel_trial->best : kernels::kernel_for_any_pattern().name;
+  auto own_choice = choose(asked);
+  const bool was_tried = report_.kernel_trial && report_.kernel_trial->skipped_because.empty();
+  own_choice.kernel_origin = was_tried ? ChoiceOrigin::trial : ChoiceOrigin::built_in_rule;
+  return own_choice;
+}
+
+/// On the grid that is most promising.
+void SolveRun::try_kernels() {
+  progress_.say("trying kernels");
+  const auto environment = granted_environment();
+  report_.kernel_trial = cg2d::try_kernels(group_, {.source = *matrix_,
+                                                    .configuration = configuration(),
+                                                    .environment = environment,
+                                                    .asked = options_.tuning});
+  take_grid(configuration().grid);
 }
 
 void SolveRun::try_grids() {

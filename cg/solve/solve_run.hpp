@@ -64,7 +64,9 @@ class SolveRun {
   [[nodiscard]] int vector_count() const { return kernels::vector_count_for(report_.right_hand_side_count); }
   [[nodiscard]] ChosenKernel for_several(ChosenKernel choice) const;
   void check_solve_memory(const comm::BlockLayout& layout) const;
+  void try_kernels();
   void take_grid(const comm::ProcessGrid& grid);
+  /// The kernel named, or that of the profile, or that of the trial once it is made, or one that suits any pattern.
   [[nodiscard]] ChosenKernel kernel_for(const comm::ProcessGrid& grid) const;
   void check_choices() const;
   [[nodiscard]] Environment granted_environment() const;

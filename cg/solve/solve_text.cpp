@@ -129,6 +129,7 @@ std::string configuration_lines(const SolveReport& report) {
                                 sum_form_name(configuration.sum_form), wait_mode_name(report.wait_mode),
                                 configuration.overlaps ? ", overlap on" : ""));
   line("Kernel", report.matrix_free ? configuration.kernel : kernel_text(report));
+  if (report.kernel_trial) line("Kernel trial", describe_trial(*report.kernel_trial));
   line("Threads", fmt::format("{} per rank", configuration.thread_count));
   if (report.binding) line("Binding", describe_binding(*report.binding));
   const auto& largest = *std::ranges::max_element(report.ranks, {}, &RankResult::peak_bytes);

@@ -22,6 +22,9 @@ class ClassicRecurrence final : public CgRecurrence {
 
  private:
   void multiply();
+  [[nodiscard]] double curvature();
+  void finish_step(CgState& state, const LinearSystem& system);
+  void finish_step(CgState& state, const LinearSystem& system, std::span<const double> diagonal);
   void take_products(CgState& state, std::span<const double> preconditioned);
 
   HugePageVector own_direction_;
@@ -42,20 +45,49 @@ void ClassicRecurrence::begin(CgState& state) {
 std::optional<SolveEnd> ClassicRecurrence::step(CgState& state, const LinearSystem& system,
                                                 const StopRule& stop) {
   multiply();
-  const auto q = matrix_.result();
-  state.note_curvature(vectors_.dot(p_, q));
+  state.note_curvature(curvature());
   if (const auto end = stop.end_within_step(state)) return end;
   // A residual of exactly zero is a solution: further steps change nothing. (Tiny problems get there.)
   state.alpha = state.rho == 0.0 ? 0.0 : state.rho / state.curvature;
-  vectors_.update([&](VectorOps& local) {
-    local.step_along(state.alpha, p_, q, system.x, r_);
-  });
+  if (const auto diagonal = preconditioner_.inverse_diagonal(); !diagonal.empty()) {
+    finish_step(state, system, diagonal);
+  } else {
+    finish_step(state, system);
+  }
+  return std::nullopt;
+}
+
+/// p . A p after the product.
+double ClassicRecurrence::curvature() {
+  const auto own = matrix_.own_product();
+  if (!own) return vectors_.dot(p_, matrix_.result());
+  return vectors_.sums([&](VectorOps&) { return std::array{*own}; })[0];
+}
+
+/// From alpha to the next direction.
+void ClassicRecurrence::finish_step(CgState& state, const LinearSystem& system) {
+  vectors_.update([&](VectorOps& local) { local.add_scaled(-state.alpha, matrix_.result(), r_); });
   const auto preconditioned = preconditioner_.apply(r_, vectors_);
   const double rho_before = state.rho;
   take_products(state, preconditioned);
   state.note_beta(rho_before);
-  vectors_.update([&](VectorOps& local) { local.scale_and_add(preconditioned, state.beta, p_); });
-  return std::nullopt;
+  vectors_.update(
+      [&](VectorOps& local) { local.step_and_turn(state.alpha, state.beta, preconditioned, p_, system.x); });
+}
+
+/// The same in two passes over the vectors, which makes a difference where they are in memory.
+void ClassicRecurrence::finish_step(CgState& state, const LinearSystem& system,
+                                    std::span<const double> diagonal) {
+  std::array<double, 2> products{};
+  vectors_.update(
+      [&](VectorOps& local) { products = local.step_residual(state.alpha, matrix_.result(), diagonal, r_); });
+  const double rho_before = state.rho;
+  const auto summed = vectors_.sums([&](VectorOps&) { return products; });
+  state.rho = summed[0];
+  state.residual_square = summed[1];
+  state.note_beta(rho_before);
+  vectors_.update(
+      [&](VectorOps& local) { local.step_and_turn(state.alpha, state.beta, diagonal, r_, p_, system.x); });
 }
 
 /// The operator's result := A p

@@ -3,6 +3,7 @@
 // The interface of q = A p that conjugate gradients work with, whatever A is made of.
 
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -27,6 +28,8 @@ class LinearOperator : public Interface {
   virtual void apply() = 0;
   /// This rank's piece of q, local_size() doubles, valid until the next apply().
   [[nodiscard]] virtual std::span<const double> result() const = 0;
+  /// p . q of this rank's piece, where the last apply() has computed it by the way; else empty.
+  [[nodiscard]] virtual std::optional<double> own_product() const { return std::nullopt; }
   /// Adds each number over all ranks: the same bits on every rank. As many numbers as one of
   /// comm::Communicator::scalar_counts says. Collective. With one rank there is nothing to do.
   virtual void sum_over_ranks(std::span<double> values) = 0;

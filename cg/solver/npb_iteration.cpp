@@ -38,6 +38,10 @@ OuterStep NpbIteration::outer_step(double shift, bool asks_to_stop) {
   return step;
 }
 
+void NpbIteration::cg_steps(int count) {
+  static_cast<void>(conjugate_gradient_.solve(x_, z_, FixedSteps(count)));
+}
+
 std::vector<OuterStep> NpbIteration::iterate(double shift, int outer_step_count,
                                              std::span<OuterStepObserver* const> observers) {
   std::vector<OuterStep> steps;

@@ -67,6 +67,9 @@ class NpbIteration {
   /// asks_to_stop: of this rank; it travels with the sums that are there anyway.
   OuterStep outer_step(double shift, bool asks_to_stop);
 
+  /// So many CG steps of an outer iteration, for timing; x stays as it is.
+  void cg_steps(int count);
+
   /// At most that many outer iterations; ends early after one that must_stop().
   std::vector<OuterStep> iterate(double shift, int outer_step_count,
                                  std::span<OuterStepObserver* const> observers);

@@ -50,6 +50,14 @@ class VectorOps {
   /// x := x + a p and r := r - a q, a solver's step along p. Counts as two operations; threads start once.
   void step_along(double a, std::span<const double> p, std::span<const double> q, std::span<double> x,
                   std::span<double> r);
+  /// r := r - a q; returns {r . D r, r . r} for the diagonal d of D, in the same pass over the vectors.
+  [[nodiscard]] std::array<double, 2> step_residual(double a, std::span<const double> q,
+                                                    std::span<const double> d, std::span<double> r);
+  /// x := x + a p, then p := z + b p: the end of a step and its next direction, p read once. Counts as two operations.
+  void step_and_turn(double a, double b, std::span<const double> z, std::span<double> p, std::span<double> x);
+  /// The same with z = D r for the diagonal d of D.
+  void step_and_turn(double a, double b, std::span<const double> d, std::span<const double> r,
+                     std::span<double> p, std::span<double> x);
   /// y := x + b y
   void scale_and_add(std::span<const double> x, double b, std::span<double> y);
   /// z := (x1 y1, ..., xn yn)
@@ -103,22 +111,24 @@ class VectorOps {
  private:
   template <typename Work>
   void on_parts(std::size_t size, const Work& work) const;
+  template <typename Sums>
+  std::array<double, 2> sum_of_parts(std::size_t size, const Sums& sums);
   template <typename Work>
   void on_rows(std::size_t size, std::size_t vector_count, const Work& work) const;
 
   static constexpr std::size_t most_vectors = 16;
-  struct alignas(64) PartialSums {
+  struct alignas(64) PartialSumsOfSeveral {
     std::array<double, most_vectors> values{};
   };
 
   /// One per thread, a cache line apart; added in the order of the parts.
-  struct alignas(64) PartialSum {
-    double value = 0.0;
+  struct alignas(64) PartialSums {
+    std::array<double, 2> values{};
   };
 
   int thread_count_;
-  std::vector<PartialSum> partial_sums_;
-  std::vector<PartialSums> partial_sums_of_several_;
+  std::vector<PartialSums> partial_sums_;
+  std::vector<PartialSumsOfSeveral> partial_sums_of_several_;
   VectorWork dot_work_;
   VectorWork update_work_;
 };

@@ -46,47 +46,55 @@ std::vector<comm::ProcessGrid> shortlist_by_model(const ShortlistConfig& config,
 // Larger blocks take seconds to generate, and seconds for each outer iteration.
 constexpr double most_nonzeros_per_rank = 20e6;
 
-/// The configuration with one of the grids and its kernel.
-Configuration on_grid(const GridTrialConfig& config, const comm::ProcessGrid& grid,
-                      const ChosenKernel& chosen) {
-  auto configuration = config.configuration;
-  configuration.grid = grid;
-  configuration.kernel = chosen.kernel->name;
-  return configuration;
+/// Each grid of the shortlist with its kernel.
+std::vector<TrialContestant> contestants_of(const GridTrialConfig& config,
+                                            std::span<const comm::ProcessGrid> grids) {
+  std::vector<TrialContestant> contestants;
+  contestants.reserve(grids.size());
+  for (const auto& grid : grids) {
+    const auto chosen = config.kernel_for(grid);
+    auto configuration = config.configuration;
+    configuration.grid = grid;
+    configuration.kernel = chosen.kernel->name;
+    contestants.push_back({.configuration = configuration, .kernel = chosen});
+  }
+  return contestants;
 }
 
-/// Approximate bytes that a rank needs for the trial: its blocks on all grids at once.
-std::int64_t bytes_of_rank(const GridTrialConfig& config, std::span<const comm::ProcessGrid> grids,
+/// Approximate bytes that a rank needs for the trial: all its blocks at once.
+std::int64_t bytes_of_rank(const MatrixSource& source, std::span<const TrialContestant> contestants,
                            int rank) {
   std::int64_t bytes = 0;
-  for (const auto& grid : grids) {
-    const auto configuration = on_grid(config, grid, config.kernel_for(grid));
-    const auto layout = make_layout(config.source.facts(), configuration);
-    bytes += plan_memory(config.source, configuration, layout, rank).total_bytes();
+  for (const auto& [configuration, kernel] : contestants) {
+    const auto layout = make_layout(source.facts(), configuration);
+    bytes += plan_memory(source, configuration, layout, rank).total_bytes();
   }
   return bytes;
 }
 
-/// The reason against a trial, the same on every rank; empty if there is to be one.
-std::string why_skipped(const GridTrialConfig& config, std::span<const comm::ProcessGrid> grids) {
-  if (grids.size() == 1) return "there is only one grid to try";
-  const auto& environment = config.environment;
+}  // namespace
+
+std::string why_no_trial(const MatrixSource& source, const Environment& environment,
+                         std::span<const TrialContestant> contestants, std::string_view things) {
+  if (contestants.size() == 1) {
+    auto one = std::string(things);
+    one.pop_back();
+    return fmt::format("there is only one {} to try", one);
+  }
   const auto rank_count = static_cast<double>(environment.ranks.size());
-  if (const double nonzeros = config.source.facts().nonzero_count / rank_count;
-      nonzeros > most_nonzeros_per_rank) {
+  if (const double nonzeros = source.facts().nonzero_count / rank_count; nonzeros > most_nonzeros_per_rank) {
     return fmt::format("{:.3g} million nonzeros per rank would take too long", nonzeros / 1e6);
   }
   for (const auto& node : environment.nodes) {
-    const auto bytes = bytes_of_rank(config, grids, 0) * node.rank_count;
-    // Half of it stays free: the estimate is for one grid, with nothing else in the process.
-    if (bytes > node.available_bytes / 2)
-      return fmt::format("the blocks of {} grids would take {} on {}", grids.size(), format_bytes(bytes),
-                         node.name);
+    const auto bytes = bytes_of_rank(source, contestants, 0) * node.rank_count;
+    // Half of it stays free: the estimate is for one block, with nothing else in the process.
+    if (bytes > node.available_bytes / 2) {
+      return fmt::format("the blocks of {} {} would take {} on {}", contestants.size(), things,
+                         format_bytes(bytes), node.name);
+    }
   }
   return {};
 }
-
-}  // namespace
 
 GridShortlist make_grid_shortlist(comm::RankGroup& group, const ShortlistConfig& config) {
   std::vector<comm::ProcessGrid> by_model;
@@ -115,15 +123,14 @@ GridTrial try_grids(comm::RankGroup& group, const GridTrialConfig& config, const
   GridTrial trial;
   trial.best = grids.front();
   trial.shortlist_by = shortlist.made_by;
-  trial.skipped_because = why_skipped(config, grids);
+  const auto shortlisted = contestants_of(config, grids);
+  trial.skipped_because = why_no_trial(config.source, config.environment, shortlisted, "grids");
   if (!trial.skipped_because.empty()) return trial;
 
   const Stopwatch watch;
   std::vector<std::unique_ptr<GridSolver>> contestants;
-  for (const auto& grid : grids) {
-    const auto chosen = config.kernel_for(grid);
-    contestants.push_back(GridSolver::make(group, config.source, on_grid(config, grid, chosen), chosen));
-  }
+  for (const auto& [configuration, kernel] : shortlisted)
+    contestants.push_back(GridSolver::make(group, config.source, configuration, kernel));
   constexpr RaceLimits limits{
       .fewest_rounds = 1, .most_rounds = 9, .budget_s = 0.5, .hopeless_factor = 1.3, .shortest_turn_s = 1e-3};
   const auto result = race(group, calls_of(contestants, &GridSolver::iterate), limits);

@@ -4,7 +4,9 @@
 
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cg/machine/environment.hpp"
@@ -67,6 +69,17 @@ struct GridTrialConfig {
   /// The kernel for a grid.
   std::function<ChosenKernel(const comm::ProcessGrid&)> kernel_for;
 };
+
+/// One combination of a trial, with everything known.
+struct TrialContestant {
+  Configuration configuration;
+  ChosenKernel kernel;
+};
+
+/// The reason against a trial of these with all their blocks in memory at once: one phrase, the same on every rank; empty if
+/// there is to be one. things: what they are, such as "grids".
+std::string why_no_trial(const MatrixSource& source, const Environment& environment,
+                         std::span<const TrialContestant> contestants, std::string_view things);
 
 /// Runs some CG steps on every grid of the shortlist, in turns, and takes the fastest. The blocks of all of
 /// them are in memory at once: where these are too large, or there is nothing to choose from, the first of

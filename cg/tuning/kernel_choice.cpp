@@ -129,6 +129,8 @@ std::string_view choice_origin_name(ChoiceOrigin origin) {
       return "asked for";
     case ChoiceOrigin::profile:
       return "profile";
+    case ChoiceOrigin::trial:
+      return "trial";
     case ChoiceOrigin::built_in_rule:
       break;
   }

@@ -38,7 +38,7 @@ std::optional<std::string> common_processor(const Environment& environment);
 LoadedProfile load_profile(const ProfileSource& source, const Environment& environment,
                            comm::RankGroup& group);
 
-enum class ChoiceOrigin { asked_for, profile, built_in_rule };
+enum class ChoiceOrigin { asked_for, profile, trial, built_in_rule };
 std::string_view choice_origin_name(ChoiceOrigin origin);
 
 struct ChosenKernel {

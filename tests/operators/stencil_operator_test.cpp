@@ -74,12 +74,21 @@ void expect_product(MatrixFreeSystem& system, const Stencil& stencil, const std:
   const double bound =
       4.0 * stencil.point_count * std::numeric_limits<double>::epsilon() * (2.0 * stencil.diagonal());
   double largest_error = 0.0;
+  double dot = 0.0;
+  double magnitude = 0.0;
   for (std::size_t k = 0; k < q.size(); ++k) {
+    dot += p[k] * q[k];
+    magnitude += std::abs(p[k] * q[k]);
     largest_error =
         std::max(largest_error, std::abs(q[k] - expected[static_cast<std::size_t>(system.row_of(k))]));
     EXPECT_EQ(p[k], element(system.row_of(k)));
   }
   EXPECT_LE(largest_error, bound);
+  // The bound of two sums of as many products, each in its own order (Higham 2002, section 3.1).
+  if (const auto own = matrix.own_product()) {
+    EXPECT_LE(std::abs(*own - dot),
+              2.0 * static_cast<double>(q.size()) * std::numeric_limits<double>::epsilon() * magnitude);
+  }
   EXPECT_EQ(group().sum(static_cast<std::int64_t>(q.size())), stencil.order());
 }
 
@@ -119,6 +128,17 @@ TEST(StencilOperatorTest, EqualsTheAssembledProductOnEveryCut) {
       EXPECT_EQ(system->order(), stencil.order());
       for (int round = 0; round < 3; ++round) expect_product(*system, stencil, expected);
     });
+  }
+}
+
+TEST(StencilOperatorTest, GivesTheDotProductUnlessTheDomainIsCutAlongX) {
+  for (const auto& grid : comm::domain_grids(group().size())) {
+    SCOPED_TRACE(grid.name());
+    const auto system =
+        find_matrix_free("laplace3d:12x11x10")
+            ->make("laplace3d:12x11x10", {.group = group(), .configuration = {}, .domain_grid = grid});
+    system->matrix().apply();
+    EXPECT_EQ(system->matrix().own_product().has_value(), grid.parts[0] == 1);
   }
 }
 

@@ -51,7 +51,7 @@ USAGE_ERRORS = (
     (["run", "--class", "S", "--grid", "99999999999x1"], ["--grid 99999999999x1", "PXxPY"]),
     (["run", "--class", "S", "--px", "1.5"], ["--px", "1.5", "whole number"]),
     (["run", "--class", "S", "--px", "1", "--grid", "1x1"], ["--px", "--grid", "one of them"]),
-    (["run", "--class", "S", "--kernel", "magic"], ["--kernel magic", "scalar, csr-simd, csr-short, sell"]),
+    (["run", "--class", "S", "--kernel", "magic"], ["--kernel magic", "scalar, csr-simd, csr-short, sell, sell-rows"]),
     (["run", "--class", "S", "--transport", "pigeon"], ["--transport pigeon", "two-sided"]),
     (["run", "--class", "S", "--format", "xml"], ["--format xml", "text, json, csv"]),
     (["run", "--class", "S", "--sum", "tree"], ["--sum tree", "reduce-scatter, whole-block"]),

@@ -46,7 +46,7 @@ ODD = ("", " ", "-", "--", "-1", "0", "1e400", "nan", "inf", "999999999999999999
        "$x$", "1,", ",", "a,b", "1x", "x1", "0x0", "1x1", "2x1", "65536x65536", "auto", "rule", "none", "S", "/", "/dev/null", "1:0",
        "0:0", "-0:1", "é" * 300, "1" * 400, "0.5GB", "9e99PB", "5%", "-5%", "[", "{}", "@file", "=", "\t")  # fmt: skip
 SMALL = ("1", "2", "3", "7", "16", "64", "100")
-KERNELS = ("auto", "scalar", "csr-simd", "csr-short", "sell", "symmetric", "symmetric-distinct",
+KERNELS = ("auto", "scalar", "csr-simd", "csr-short", "sell", "sell-rows", "symmetric", "symmetric-distinct",
            "symmetric-scalar")
 TRANSPORTS = ("auto", "two-sided", "native", "put", "shared")
 FILES = ("result.json", "sweep.jsonl", "profile.json", "machine.json", "missing", "new", "no/folder", ".")

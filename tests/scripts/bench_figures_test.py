@@ -96,7 +96,7 @@ class BenchFigures(ProgramTest):
         self.assertLessEqual({"Class S", "whole", "1x16", "8x2"}, set(self.text_of("roofline.svg")))
 
     def test_every_kernel_is_measured(self):
-        tables = {"scalar", "csr-simd", "csr-short", "sell", "symmetric-scalar", "symmetric-distinct", "symmetric"}
+        tables = {"scalar", "csr-simd", "csr-short", "sell", "sell-rows", "symmetric-scalar", "symmetric-distinct", "symmetric"}
         self.assertLessEqual(tables, kernels_of(self.spmv))
         with_length = {"csr-simd", "csr-short"}
         lines = {f"{kernel}-cvl{length}" for kernel in with_length for length in (0, 50)}

@@ -131,8 +131,10 @@ TEST(CallCountsTest, AnOuterStepMovesTheBytesOfItsCalls) {
     const auto updates = run.iteration.update_work() - updates_before;
     const auto vector_bytes = static_cast<std::int64_t>(run.matrix.local_size() * sizeof(double));
     EXPECT_EQ(run.iteration.dot_work().byte_count, 2 * vector_bytes * OuterStepCalls::local_dots);
-    // Three vectors per call, but for one fill (one vector), and four copies and the scaling (two vectors).
-    const auto vectors = 3 * OuterStepCalls::updates(run.product->is_symmetric()) - 2 - 5;
+    // Three vectors per call, but for one fill (one vector), and four copies and the scaling (two vectors); p is read once for
+    // the end of a step and its next direction.
+    const auto vectors =
+        3 * OuterStepCalls::updates(run.product->is_symmetric()) - 2 - 5 - cg_steps_per_solve;
     EXPECT_EQ(updates.byte_count, vectors * vector_bytes);
   });
 }

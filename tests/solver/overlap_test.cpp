@@ -78,8 +78,8 @@ TEST(OverlapTest, StripsInShares) {
   problem.niter = 1;
   const auto grids = comm::factorizations(group().size());
   std::size_t turn = 0;
-  for (const std::string_view name :
-       {"sell", "csr-simd", "csr-short", "symmetric", "symmetric-distinct", "symmetric-scalar"}) {
+  for (const std::string_view name : {"sell", "sell-rows", "csr-simd", "csr-short", "symmetric",
+                                      "symmetric-distinct", "symmetric-scalar"}) {
     ++turn;
     for (std::size_t k = 0; k < grids.size(); ++k) {
       if (!test::is_thorough() && turn % grids.size() != k) continue;

@@ -195,6 +195,50 @@ TEST_P(VectorOpsTest, CountsWhatItMovesAndComputes) {
             (VectorWork{.call_count = 1, .byte_count = 2 * 8 * 1009, .flop_count = 1009}));
 }
 
+TEST_P(VectorOpsTest, StepAndTurnIsTwoUpdates) {
+  for (const auto size : sizes) {
+    const auto z = awkward(size, 32);
+    auto p = awkward(size, 33);
+    auto x = awkward(size, 34);
+    auto expected_p = p;
+    auto expected_x = x;
+    ops_.add_scaled(0.3, p, expected_x);
+    ops_.scale_and_add(z, -0.7, expected_p);
+    const auto before = ops_.update_work();
+    ops_.step_and_turn(0.3, -0.7, z, p, x);
+    EXPECT_TRUE(test::same_bits(x, expected_x)) << "size " << size;
+    EXPECT_TRUE(test::same_bits(p, expected_p)) << "size " << size;
+    const auto elements = static_cast<std::int64_t>(size);
+    EXPECT_EQ(ops_.update_work() - before,
+              (VectorWork{.call_count = 2, .byte_count = 5 * 8 * elements, .flop_count = 4 * elements}));
+  }
+}
+
+TEST_P(VectorOpsTest, OperationsWithADiagonalAreTheSeparateOnes) {
+  for (const auto size : sizes) {
+    const auto d = integers(size, 35);
+    const auto q = integers(size, 36);
+    auto r = integers(size, 37);
+    auto p = awkward(size, 38);
+    auto x = awkward(size, 39);
+    auto expected_r = r;
+    std::vector<double> z(size);
+    ops_.add_scaled(-2.0, q, expected_r);
+    ops_.multiply(d, expected_r, z);
+    // All of it is exact but x and p, whose bits are those of the same operations.
+    const auto sums = ops_.step_residual(2.0, q, d, r);
+    EXPECT_EQ(r, expected_r) << "size " << size;
+    EXPECT_EQ(sums[0], ops_.dot(expected_r, z)) << "size " << size;
+    EXPECT_EQ(sums[1], ops_.dot(expected_r, expected_r)) << "size " << size;
+    auto expected_p = p;
+    auto expected_x = x;
+    ops_.step_and_turn(0.3, -0.7, z, expected_p, expected_x);
+    ops_.step_and_turn(0.3, -0.7, d, r, p, x);
+    EXPECT_TRUE(test::same_bits(x, expected_x)) << "size " << size;
+    EXPECT_TRUE(test::same_bits(p, expected_p)) << "size " << size;
+  }
+}
+
 TEST_P(VectorOpsTest, CountsEachVectorThatAnUpdateReadsOrWrites) {
   const std::size_t size = 1009;
   const auto x = integers(size, 17);

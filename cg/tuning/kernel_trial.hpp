@@ -1,0 +1,47 @@
+#pragma once
+
+// The choice of the fastest of a few kernels for a user's matrix, by a short measurement before the solve. Of the benchmark's
+// matrix a rule knows enough (built_in_kernel()); another one may have any pattern.
+
+#include <string>
+#include <vector>
+
+#include "cg/tuning/grid_trial.hpp"
+#include "cg/tuning/kernel_choice.hpp"
+#include "comm/rank_group.hpp"
+
+namespace cg2d {
+
+/// One kernel with its time.
+struct TriedKernel {
+  std::string name;
+  double step_s = 0.0;  ///< median of a CG step, the slowest rank's
+};
+
+/// The result of a trial.
+struct KernelTrial {
+  std::string best;
+  std::vector<TriedKernel> tried;  ///< in the order of the table; empty without a trial
+  double duration_s = 0.0;         ///< of the whole trial, with the making of the formats
+  std::string skipped_because;     ///< one phrase; empty with a trial
+  std::string verdict;             ///< how sure the choice is: race_verdict()
+};
+
+/// One line for people: the kernels with their times, or why none was tried.
+std::string describe_trial(const KernelTrial& trial);
+
+/// A solve whose kernel is to be found.
+struct KernelTrialConfig {
+  const MatrixSource& source;
+  const Configuration& configuration;  ///< grid and transport must be known
+  const Environment& environment;
+  const kernels::Tuning& asked;  ///< settings from the command line
+};
+
+/// Runs a few CG steps with each kernel that the table says to try, in turns, and takes the fastest. With half storage
+/// only where each rank has a core of its own. All formats are in memory at once: where these are too large,
+/// kernels::kernel_for_any_pattern() is taken without a trial. Cost: the block is made once for each kernel, and converted.
+/// Collective; the same answer on every rank. Throws RunError, MpiError.
+KernelTrial try_kernels(comm::RankGroup& group, const KernelTrialConfig& config);
+
+}  // namespace cg2d
