@@ -15,9 +15,8 @@
 
 namespace cg2d::kernels {
 
-/// Kernels for KernelOptions::vector_count vectors: KernelRow::make_for_several of the rows that have one.
+/// A kernel for KernelOptions::vector_count vectors: KernelRow::make_for_several of the row csr-simd.
 std::unique_ptr<SpmvKernel> make_several_csr(CsrBlock block, const KernelOptions& options);
-std::unique_ptr<SpmvKernel> make_several_symmetric(CsrBlock block, const KernelOptions& options);
 
 namespace several {
 

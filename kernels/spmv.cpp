@@ -54,9 +54,8 @@ const KernelRow& default_kernel(Storage storage) {
   return *first_row([&](const auto& row) { return row.is_default && row.storage == storage; });
 }
 
-const KernelRow& default_kernel_for_several(Storage storage) {
-  return *first_row(
-      [&](const auto& row) { return row.make_for_several != nullptr && row.storage == storage; });
+const KernelRow& default_kernel_for_several() {
+  return *first_row([](const auto& row) { return row.make_for_several != nullptr; });
 }
 
 const KernelRow& kernel_for_any_pattern() {

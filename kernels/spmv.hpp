@@ -161,8 +161,8 @@ const KernelRow& kernel_named(std::string_view name);
 const KernelRow& reference_kernel(Storage storage);
 /// The kernel that is taken for a storage when none is asked for; it serves on every processor.
 const KernelRow& default_kernel(Storage storage = Storage::whole);
-/// The kernel of a storage that is taken for several vectors when none is asked for; it serves on every processor.
-const KernelRow& default_kernel_for_several(Storage storage);
+/// The kernel that is taken for several vectors when none is asked for; it serves on every processor.
+const KernelRow& default_kernel_for_several();
 /// The kernel for a matrix of which nothing but its size is known; it serves on every processor.
 const KernelRow& kernel_for_any_pattern();
 /// The kernel on which the critical vector length of a machine is measured: the first one that has it.

@@ -23,9 +23,9 @@ enum class ExitCode {
   interrupted = 75,    ///< SIGINT or SIGTERM
   try_again = 75,      ///< a measurement that other load on the machine disturbed; not the code of a run
   not_positive_definite = 80,  ///< the matrix of `cg2d solve`
-  not_converged = 81,        ///< `cg2d solve`: the limit of iterations, or stagnation
-  verification_failed = 82,  ///< zeta differs from the reference
-  not_finite = 84,           ///< NaN or infinity in the computation
+  not_converged = 81,          ///< `cg2d solve`: the limit of iterations, or stagnation
+  verification_failed = 82,    ///< zeta differs from the reference
+  not_finite = 84,             ///< NaN or infinity in the computation
 };
 
 /// The word for an exit code in `status` of the JSON output.

@@ -19,17 +19,23 @@
 #include <utility>
 
 namespace cg2d {
+
+void cannot_create(const std::string& path) {
+  throw RunError(ExitCode::cannot_create,
+                 fmt::format("cannot create {}: {}; name a file in a folder that can be written", path,
+                             std::strerror(errno)));
+}
+
+void cannot_write(const std::string& path) {
+  throw RunError(ExitCode::cannot_write,
+                 fmt::format("cannot write {}: {}; is the disk full?", path, std::strerror(errno)));
+}
+
 namespace {
 
 bool is_special(const std::string& path) {
   struct stat status {};
   return stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode);
-}
-
-[[noreturn]] void cannot_create(const std::string& path) {
-  throw RunError(ExitCode::cannot_create,
-                 fmt::format("cannot create {}: {}; name a file in a folder that can be written", path,
-                             std::strerror(errno)));
 }
 
 std::string folder_of(const std::string& path) {
@@ -190,16 +196,15 @@ void OutputFile::open_beside() {
   if (descriptor < 0) cannot_create(path_);
   file_ = fdopen(descriptor, "w");
   is_in_place_ = false;
-  keep_permissions();
+  keep_permissions(path_, fileno(file_));
 }
 
-/// Root keeps the owner of a file, too.
-void OutputFile::keep_permissions() const {
+void keep_permissions(const std::string& target, int descriptor) {
   constexpr mode_t permissions = 0777;
   struct stat status {};
-  if (lstat(path_.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return;
-  if (geteuid() == 0) static_cast<void>(!fchown(fileno(file_), status.st_uid, status.st_gid));
-  fchmod(fileno(file_), status.st_mode & permissions);
+  if (lstat(target.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return;
+  if (geteuid() == 0) static_cast<void>(!fchown(descriptor, status.st_uid, status.st_gid));
+  fchmod(descriptor, status.st_mode & permissions);
 }
 
 OutputFile::~OutputFile() {
@@ -207,11 +212,7 @@ OutputFile::~OutputFile() {
   if (!temporary_path_.empty()) unlink(temporary_path_.c_str());
 }
 
-void OutputFile::fail() const {
-  throw RunError(ExitCode::cannot_write,
-                 fmt::format("cannot write {}: {}; is the disk full?",
-                             path_.empty() ? "standard output" : path_, std::strerror(errno)));
-}
+void OutputFile::fail() const { cannot_write(path_.empty() ? "standard output" : path_); }
 
 void OutputFile::write(std::string_view text) {
   if (std::fwrite(text.data(), 1, text.size(), file_) != text.size()) fail();

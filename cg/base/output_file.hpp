@@ -31,6 +31,13 @@ std::optional<std::string> text_of_file(const std::string& path);
 /// root, nor the owner of the folder: it could lead to any file of this user (as fs.protected_symlinks, proc(5)).
 std::string output_target(const std::string& path);
 
+/// Gives a file that is to replace the target its permissions; root also its owner. Nothing without a target.
+void keep_permissions(const std::string& target, int descriptor);
+
+/// Throw RunError (cannot_create, cannot_write) with the reason in errno.
+[[noreturn]] void cannot_create(const std::string& path);
+[[noreturn]] void cannot_write(const std::string& path);
+
 /// Writes to a file without a name and gives it that of the target in commit(); without commit() nothing remains,
 /// after a kill neither. File systems that have no such files get a temporary one beside the target, which a kill
 /// leaves. A target that is there keeps its permissions. One that is no regular file (a pipe, a device) is
@@ -51,7 +58,6 @@ class OutputFile {
 
  private:
   void open_beside();
-  void keep_permissions() const;
   void put_in_place();
   [[noreturn]] void fail() const;
 

@@ -12,7 +12,6 @@
 #include "cg/commands/shared_options.hpp"
 #include "cg/commands/subcommand.hpp"
 #include "cg/report/report.hpp"
-#include "cg/timing/event_groups.hpp"
 #include "comm/communicator.hpp"
 #include "kernels/spmv.hpp"
 
@@ -117,40 +116,15 @@ void check_options(const RunOptions& options) {
   }
 }
 
-void add_counter_options(CLI::App& run, RunOptions& options) {
-  auto& counters = options.counters;
-  run.option_defaults()->group("Counters and traces");
-  run.add_option(
-         "--papi", counters.events,
-         fmt::format(
-             "count these events per phase, such as perf::TASK-CLOCK,PAPI_TOT_INS, or groups of them: {} "
-             "(cg2d events lists them; the environment's PAPI_EVENTS if not given)",
-             fmt::join(group_names(), ", ")))
-      ->check(file_name())
-      ->type_name("EVENT[,EVENT...]");
-  run.add_flag("--papi-multiplex", counters.multiplexed,
-               "count more events than the processor can at a time: in turns, with estimated totals");
-  run.add_flag("--papi-strict", counters.strict, "end with 69 if one of the events cannot be counted");
-  run.add_flag(
-      "--roofline", options.measures_limits,
-      "measure the memory bandwidth and flops of this machine, and the share that each phase reaches");
-  add_file_option(run, "--trace", options.trace.path,
-                  "write a time line of every phase to FILE (Chrome-trace JSON)");
-  add_number_option(run, "--trace-steps", options.trace.step_count,
-                    "CG steps in the trace, from the first one on");
-}
-
-void check_counter_options(const RunOptions& options) {
+void check_phase_options(const RunOptions& options) {
   const auto& trace = options.trace;
-  if (!options.counters.events.empty()) {
-    static_cast<void>(event_names_from(options.counters.events, "--papi"));
-    if (!options.time_phases) throw InputError("--papi: events are counted per phase; leave --no-phases out");
-  }
+  check_counter_options(options.counters, trace);
+  if (!options.counters.events.empty() && !options.time_phases)
+    throw InputError("--papi: events are counted per phase; leave --no-phases out");
   if (options.measures_limits && !options.time_phases)
     throw InputError("--roofline: it compares the phases with their limits; leave --no-phases out");
   if (!trace.path.empty() && !options.time_phases)
     throw InputError("--trace: a trace consists of the phases; leave --no-phases out");
-  require_within("--trace-steps", trace.step_count, TraceOptions::most_steps);
 }
 
 int planned_ranks_from(const RunArguments& arguments) {
@@ -175,7 +149,7 @@ RunOptions options_from(const RunArguments& arguments) {
   options.planned_ranks = planned_ranks_from(arguments);
   options.problem = problem_from("run", arguments.class_letter, arguments.problem);
   check_options(options);
-  check_counter_options(options);
+  check_phase_options(options);
   return options;
 }
 
@@ -183,7 +157,8 @@ void add_run_options(CLI::App& run, RunArguments& arguments) {
   add_matrix_options(run, arguments);
   add_grid_options(run, arguments);
   add_output_options(run, arguments);
-  add_counter_options(run, arguments.options);
+  add_counter_options(
+      run, {arguments.options.counters, arguments.options.trace, arguments.options.measures_limits});
   add_plan_options(run, arguments);
 }
 

@@ -1,15 +1,19 @@
 // The command line of `cg2d scaling`.
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <limits>
 #include <string>
 #include <vector>
 
+#include "cg/commands/measured_system_options.hpp"
 #include "cg/commands/shared_options.hpp"
 #include "cg/commands/subcommand.hpp"
 #include "cg/studies/scaling_command.hpp"
 #include "cg/studies/scaling_table.hpp"
+#include "cg/systems/system_scaling.hpp"
 
 namespace cg2d {
 namespace {
@@ -18,6 +22,7 @@ namespace {
 struct ScalingArguments {
   std::string class_letter;
   ProblemArguments problem;
+  MeasuredSystemArguments system;
   AxisValues axes;
   UntilSureArguments until_sure;
   ScalingOptions options;
@@ -43,6 +48,7 @@ void add_scaling_options(CLI::App& scaling, ScalingArguments& arguments) {
   add_format_option(scaling, options.format, names_of(scaling_format_table()));
   add_file_option(scaling, "--output", options.output, "write the result to FILE, whole or not at all");
   scaling.add_flag("--progress", options.progress, "progress on stderr (a terminal gets it anyway)");
+  add_measured_system_options(scaling, arguments.system);
 }
 
 /// Each name once, in the order given.
@@ -55,6 +61,7 @@ std::vector<std::string> without_repeats(const std::vector<std::string>& names) 
 }
 
 ScalingOptions scaling_options_from(const ScalingArguments& arguments) {
+  refuse_system_options(arguments.system, {});
   constexpr int most = std::numeric_limits<int>::max();
   ScalingOptions options = arguments.options;
   const bool is_whole_problem = arguments.class_letter.empty() && arguments.problem.has_any();
@@ -72,13 +79,63 @@ ScalingOptions scaling_options_from(const ScalingArguments& arguments) {
   return options;
 }
 
+/// The formats of the scaling of a system.
+std::vector<std::string> system_formats() { return {"text", "json"}; }
+
+SystemScalingOptions system_scaling_options_from(const ScalingArguments& arguments) {
+  constexpr int most = std::numeric_limits<int>::max();
+  const auto& given = arguments.options;
+  SystemScalingOptions options;
+  options.system = measured_system_from("scaling", arguments.system);
+  refuse_given(given_problem_options(!arguments.class_letter.empty(), arguments.problem),
+               "not with a system of your own, FILE or --operator");
+  refuse_given({{"--until-sure", !arguments.until_sure.precision.empty()}},
+               "not with a system of your own; take --rounds");
+  options.system.configuration = configuration_from(arguments.axes);
+  if (!options.system.operator_text.empty() && !options.system.assembles)
+    refuse_given({{"--kernel", options.system.configuration.has_kernel()}},
+                 "only with a matrix: FILE, or --assembled");
+  static_cast<void>(crossed({}, {{"transport", given.transports}}));  // they are checked by that
+  options.transports = without_repeats(given.transports);
+  if (std::ranges::find(options.transports, automatic_choice) != options.transports.end())
+    throw InputError("--transport auto: the scaling of a system takes transports by their names");
+  options.weak = given.weak;
+  if (options.weak && options.system.operator_text.empty())
+    throw InputError("--weak: a file has one size; take --operator with a Laplacian");
+  if (options.weak) {
+    try {
+      static_cast<void>(scaled_operator(options.system.operator_text, 1, true));
+    } catch (const InputError& error) {
+      throw InputError(fmt::format("--weak: {}", error.what()));
+    }
+  }
+  for (const int count : given.core_counts) require_within("--cores", count, most);
+  options.rank_counts = given.core_counts;
+  if (given.round_count) require_within("--rounds", *given.round_count, most);
+  options.round_count = given.round_count;
+  require_known("--format", given.format, system_formats());
+  options.format = given.format;
+  options.output = given.output;
+  options.progress = given.progress;
+  options.system.profile = given.common.profile;
+  options.system.memory_limit_bytes = given.common.memory_limit_bytes;
+  options.system.names_hosts = given.common.names_hosts;
+  check_profile(options.system.profile);
+  return options;
+}
+
+Action scaling_action(const ScalingArguments& arguments) {
+  if (arguments.system.has_system())
+    return command_action<system_scaling_options_from, scale_system>(arguments);
+  return command_action<scaling_options_from, compare_ways>(arguments);
+}
+
 }  // namespace
 
 SubcommandRow scaling_subcommand() {
   return {.name = "scaling",
           .description = "compare ranks, shared-memory ranks and threads on the same cores",
-          .declare = subcommand_with<ScalingArguments, add_scaling_options,
-                                     command_action<scaling_options_from, compare_ways, ScalingArguments>>};
+          .declare = subcommand_with<ScalingArguments, add_scaling_options, scaling_action>};
 }
 
 }  // namespace cg2d

@@ -10,6 +10,7 @@
 
 #include "cg/base/errors.hpp"
 #include "cg/report/result_compare.hpp"
+#include "cg/timing/event_groups.hpp"
 
 namespace cg2d {
 namespace {
@@ -133,7 +134,8 @@ void add_keep_disturbed_option(CLI::App& parser, ProfileSource& profile) {
 void add_memory_limit_option(CLI::App& parser, std::int64_t& bytes) {
   parser.add_option("--memory-limit", bytes, "memory that a node's ranks may take, such as 8GB or 512MiB")
       ->transform(byte_count())
-      ->type_name("SIZE");
+      ->type_name("SIZE")
+      ->default_str("");  // 0 stands for what is free
 }
 
 void add_format_option(CLI::App& parser, std::string& format, const std::vector<std::string>& names) {
@@ -183,12 +185,14 @@ void check_profile(const ProfileSource& profile) {
 
 void add_axis_option(CLI::App& parser, std::string_view axis, AxisValues& values, const std::string& help) {
   const auto& row = configuration_axis(axis);
-  parser
-      .add_option_function<std::string>(
-          std::string(row.option),
-          [&list = values[std::string(axis)]](const std::string& text) { list = {text}; },
-          help.empty() ? std::string(row.help) : help)
-      ->type_name(type_name_of(row));
+  auto* const option =
+      parser
+          .add_option_function<std::string>(
+              std::string(row.option),
+              [&list = values[std::string(axis)]](const std::string& text) { list = {text}; },
+              help.empty() ? std::string(row.help) : help)
+          ->type_name(type_name_of(row));
+  if (help.empty()) option->default_str(row.print({}));
 }
 
 void add_axis_options(CLI::App& parser, AxisValues& values) {
@@ -251,6 +255,35 @@ Problem problem_from(const std::string& command, const std::string& class_letter
   }
   check_problem(problem);
   return problem;
+}
+
+void add_counter_options(CLI::App& parser, const CounterArguments& arguments) {
+  auto& counters = arguments.counters;
+  parser.option_defaults()->group("Counters and traces");
+  parser
+      .add_option(
+          "--papi", counters.events,
+          fmt::format(
+              "count these events per phase, such as perf::TASK-CLOCK,PAPI_TOT_INS, or groups of them: {} "
+              "(cg2d events lists them; the environment's PAPI_EVENTS if not given)",
+              fmt::join(group_names(), ", ")))
+      ->check(file_name())
+      ->type_name("EVENT[,EVENT...]");
+  parser.add_flag("--papi-multiplex", counters.multiplexed,
+                  "count more events than the processor can at a time: in turns, with estimated totals");
+  parser.add_flag("--papi-strict", counters.strict, "end with 69 if one of the events cannot be counted");
+  parser.add_flag(
+      "--roofline", arguments.measures_limits,
+      "measure the memory bandwidth and flops of this machine, and the share that each phase reaches");
+  add_file_option(parser, "--trace", arguments.trace.path,
+                  "write a time line of every phase to FILE (Chrome-trace JSON)");
+  add_number_option(parser, "--trace-steps", arguments.trace.step_count,
+                    "CG steps in the trace, from the first one on");
+}
+
+void check_counter_options(const CounterOptions& counters, const TraceOptions& trace) {
+  if (!counters.events.empty()) static_cast<void>(event_names_from(counters.events, "--papi"));
+  require_within("--trace-steps", trace.step_count, TraceOptions::most_steps);
 }
 
 }  // namespace cg2d

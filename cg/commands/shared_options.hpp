@@ -18,6 +18,8 @@
 #include "cg/base/values.hpp"
 #include "cg/matrix/problem.hpp"
 #include "cg/solver/configuration.hpp"
+#include "cg/timing/phase_counters.hpp"
+#include "cg/timing/phase_trace.hpp"
 #include "cg/tuning/kernel_choice.hpp"
 
 namespace cg2d {
@@ -67,6 +69,12 @@ inline CLI::Option* add_number_option(CLI::App& parser, const std::string& name,
                                       const std::string& help) {
   return parser.add_option(name, value, help)->transform(decimal<int>());
 }
+inline CLI::Option* add_number_option(CLI::App& parser, const std::string& name, double& value,
+                                      const std::string& help) {
+  return parser.add_option(name, value, help)
+      ->transform(decimal<double>())
+      ->default_str(fmt::format("{}", value));
+}
 template <typename Value>
 CLI::Option* add_list_option(CLI::App& parser, const std::string& name, std::vector<Value>& values,
                              const std::string& help) {
@@ -106,6 +114,17 @@ void add_bind_option(CLI::App& parser, std::string& word);
 
 /// --hostname.
 void add_host_name_option(CLI::App& parser, bool& names_hosts);
+
+/// The values of the options for counters, limits and traces.
+struct CounterArguments {
+  CounterOptions& counters;
+  TraceOptions& trace;
+  bool& measures_limits;
+};
+/// --papi, --papi-multiplex, --papi-strict, --roofline, --trace and --trace-steps.
+void add_counter_options(CLI::App& parser, const CounterArguments& arguments);
+/// Throws InputError for texts that are no events, and for steps out of range.
+void check_counter_options(const CounterOptions& counters, const TraceOptions& trace);
 
 /// Throws InputError for settings of a kernel that are out of range.
 void check_tuning(const kernels::Tuning& tuning);

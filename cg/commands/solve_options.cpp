@@ -25,8 +25,6 @@ struct SolveArguments {
   SystemOptions options;
   std::string right_hand_side = "ones";
   std::string first_guess = "zeros";
-  std::optional<double> relative_tolerance;
-  std::optional<double> absolute_tolerance;
   std::string cut = "nonzeros";
   std::string grid = "auto";
   AxisValues axes;
@@ -66,9 +64,9 @@ void add_system_options(CLI::App& parser, SolveArguments& arguments) {
 void add_method_options(CLI::App& parser, SolveArguments& arguments) {
   auto& options = arguments.options;
   parser.option_defaults()->group("Method");
-  add_number_option(parser, "--rtol", arguments.relative_tolerance,
+  add_number_option(parser, "--rtol", options.relative_tolerance,
                     "tolerance of || b - A x ||, relative to || b ||");
-  add_number_option(parser, "--atol", arguments.absolute_tolerance,
+  add_number_option(parser, "--atol", options.absolute_tolerance,
                     "absolute tolerance; the larger one counts");
   add_number_option(parser, "--max-iterations", options.most_iterations, "iterations at most");
   parser.add_option("--preconditioner", options.preconditioner,
@@ -109,23 +107,12 @@ void add_solve_options(CLI::App& parser, SolveArguments& arguments) {
   add_method_options(parser, arguments);
   add_configuration_options(parser, arguments);
   add_solve_output_options(parser, arguments.options);
+  auto& options = arguments.options;
+  add_counter_options(parser, {options.counters, options.trace, options.measures_limits});
 }
 
-void set_cut(SystemOptions& options, const std::string& text) {
-  if (text == "nonzeros" || text == "even") {
-    options.cut = text == "even" ? MatrixCut::even : MatrixCut::nonzeros;
-    return;
-  }
-  const auto random = vector_option_from("--cut", text);
-  if (random.kind != VectorOption::Kind::random)
-    throw InputError(fmt::format("--cut {}: unknown; valid: nonzeros, even, random:SEED", text));
-  options.cut = MatrixCut::random;
-  options.permutation_seed = random.seed;
-}
-
-double tolerance_from(const std::string& option, const std::optional<double>& value, double usual) {
-  if (value && !(*value >= 0.0)) throw InputError(fmt::format("{} {}: must not be negative", option, *value));
-  return value.value_or(usual);
+void require_tolerance(const std::string& option, double value) {
+  if (!(value >= 0.0)) throw InputError(fmt::format("{} {}: must not be negative", option, value));
 }
 
 void require_one_matrix(const SystemOptions& options) {
@@ -148,18 +135,7 @@ void require_one_matrix(const SystemOptions& options) {
 
 comm::DomainGrid domain_from(const SystemOptions& options, const std::string& text) {
   if (!options.is_matrix_free()) throw InputError("--domain: only with --operator, and without --assembled");
-  comm::DomainGrid grid;
-  std::string_view rest = text;
-  for (std::size_t dimension = 0; dimension < comm::dimension_count; ++dimension) {
-    const auto end = rest.find('x');
-    const bool is_last = dimension + 1 == comm::dimension_count;
-    const auto parts = number_from<int>(rest.substr(0, end));
-    if (!parts || *parts < 1 || is_last != (end == std::string_view::npos))
-      throw InputError(fmt::format("--domain {}: must be three positive numbers, as in 1x2x4", text));
-    grid.parts[dimension] = *parts;
-    if (!is_last) rest.remove_prefix(end + 1);
-  }
-  return grid;
+  return domain_grid_from(text);
 }
 
 SystemOptions system_options_from(const SolveArguments& arguments) {
@@ -170,10 +146,8 @@ SystemOptions system_options_from(const SolveArguments& arguments) {
   options.first_guess = vector_option_from("--x0", arguments.first_guess);
   if (options.right_hand_side_count)
     require_within("--rhs-count", *options.right_hand_side_count, kernels::vector_counts.back());
-  options.relative_tolerance =
-      tolerance_from("--rtol", arguments.relative_tolerance, options.relative_tolerance);
-  options.absolute_tolerance =
-      tolerance_from("--atol", arguments.absolute_tolerance, options.absolute_tolerance);
+  require_tolerance("--rtol", options.relative_tolerance);
+  require_tolerance("--atol", options.absolute_tolerance);
   set_cut(options, arguments.cut);
   options.configuration = configuration_from(arguments.axes);
   options.open_grid.tries_grids = arguments.grid != "rule";
@@ -189,6 +163,7 @@ SystemOptions system_options_from(const SolveArguments& arguments) {
   require_known("--format", options.format, names_of(solve_format_table()));
   check_tuning(options.tuning);
   check_profile(options.profile);
+  check_counter_options(options.counters, options.trace);
   return options;
 }
 

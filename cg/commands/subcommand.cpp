@@ -35,6 +35,13 @@ std::string text_of_unexpected(const CLI::App& app, const CLI::App* parsed) {
                      fmt::join(names_of(subcommand_table()), ", "));
 }
 
+/// The help of an option for a list says what an empty one stands for.
+void leave_out_empty_lists(CLI::App& parser) {
+  for (auto* option : parser.get_options([](const CLI::Option*) { return true; })) {
+    if (option->get_default_str() == "[]") option->default_str("");
+  }
+}
+
 /// A row with its parser.
 struct Candidate {
   CLI::App* parser;
@@ -84,7 +91,9 @@ Action parse_command_line(int argument_count, const char* const* arguments) {
   candidates.reserve(subcommand_table().size());
   for (const auto& row : subcommand_table()) {
     auto* const parser = app.add_subcommand(std::string(row.name), std::string(row.description));
+    parser->option_defaults()->always_capture_default();  // --help shows the defaults
     candidates.push_back({.parser = parser, .action = row.declare(*parser)});
+    leave_out_empty_lists(*parser);
   }
   const auto parsed = [&]() -> const Candidate* {
     for (const auto& candidate : candidates) {

@@ -4,18 +4,24 @@
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <limits>
 #include <string>
 #include <vector>
 
 #include "cg/base/errors.hpp"
 #include "cg/base/values.hpp"
+#include "cg/commands/measured_system_options.hpp"
 #include "cg/commands/shared_options.hpp"
 #include "cg/commands/subcommand.hpp"
+#include "cg/operators/matrix_free.hpp"
+#include "cg/preconditioners/preconditioner_table.hpp"
 #include "cg/report/result_file.hpp"
+#include "cg/solve/solve_report.hpp"
 #include "cg/studies/sweep_command.hpp"
 #include "cg/studies/sweep_table.hpp"
 #include "cg/studies/sweep_verdict.hpp"
+#include "cg/systems/system_sweep.hpp"
 
 namespace cg2d {
 namespace {
@@ -24,6 +30,9 @@ namespace {
 struct SweepArguments {
   std::vector<std::string> class_letters;
   ProblemArguments problem;
+  MeasuredSystemArguments system;
+  std::vector<std::string> domains;
+  std::vector<std::string> cuts;
   std::string bind = "auto";
   UntilSureArguments until_sure;
   std::vector<std::string> shown_files;
@@ -37,6 +46,7 @@ std::vector<std::string> verdict_formats() { return {"text", "json"}; }
 void add_sweep_options(CLI::App& sweep, SweepArguments& arguments) {
   auto& options = arguments.options;
   auto& axes = options.axes;
+  auto& rounds = options.rounds;
   add_list_option(sweep, "--class", arguments.class_letters, "classes, such as A or A,B; A if not given");
   add_problem_options(sweep, arguments.problem);
   add_list_option(sweep, "--ranks", axes.rank_counts,
@@ -49,16 +59,16 @@ void add_sweep_options(CLI::App& sweep, SweepArguments& arguments) {
   add_bind_option(sweep, arguments.bind);
   add_memory_limit_option(sweep, options.common.memory_limit_bytes);
   add_number_option(
-      sweep, "--repeat", options.round_count,
+      sweep, "--repeat", rounds.round_count,
       "rounds: runs of each configuration; as many as a verdict on these grids needs if not given");
   add_number_option(
-      sweep, "--retries", options.most_retries,
+      sweep, "--retries", rounds.most_retries,
       "repetitions of a run that was disturbed by other work on the machine; 2 if not given, 8 at most");
   add_host_name_option(sweep, options.common.names_hosts);
   add_until_sure_options(sweep, arguments.until_sure, "the best grid");
-  add_file_option(sweep, "--output", options.output,
+  add_file_option(sweep, "--output", rounds.output,
                   "file that gets a line per run; a sweep goes on where it ends");
-  sweep.add_flag("--fresh", options.fresh, "empty the file first");
+  sweep.add_flag("--fresh", rounds.fresh, "empty the file first");
   sweep
       .add_option("--show", arguments.shown_files,
                   "print the tables of a file, and run nothing; may be given several times")
@@ -67,7 +77,13 @@ void add_sweep_options(CLI::App& sweep, SweepArguments& arguments) {
       ->check(file_name())
       ->type_name("FILE");
   add_format_option(sweep, arguments.format, verdict_formats());
-  sweep.add_flag("--progress", options.progress, "progress on stderr (a terminal gets it anyway)");
+  sweep.add_flag("--progress", rounds.progress, "progress on stderr (a terminal gets it anyway)");
+  add_measured_system_options(sweep, arguments.system);
+  add_list_option(sweep, "--domain", arguments.domains,
+                  "cuts of a Laplacian without a matrix, such as 1x2x2,1x1x4; all if not given");
+  add_list_option(
+      sweep, "--cut", arguments.cuts,
+      "pieces of a matrix: nonzeros, even or random:SEED, or several of them; nonzeros if not given");
 }
 
 void check_axes(const SweepAxes& axes) {
@@ -91,18 +107,94 @@ std::vector<Problem> problems_from(const SweepArguments& arguments) {
   return problem_classes(letters, {"A"});
 }
 
+/// The rounds of either kind of sweep.
+SweepRounds rounds_from(const SweepArguments& arguments) {
+  SweepRounds rounds = arguments.options.rounds;
+  if (rounds.round_count) require_within("--repeat", *rounds.round_count, std::numeric_limits<int>::max());
+  if (rounds.most_retries < 0 || rounds.most_retries > most_sweep_retries) {
+    throw InputError(
+        fmt::format("--retries {}: must be within 0 ... {}", rounds.most_retries, most_sweep_retries));
+  }
+  rounds.until_sure = until_sure_from(arguments.until_sure);
+  return rounds;
+}
+
 SweepOptions sweep_options_from(const SweepArguments& arguments) {
+  refuse_system_options(arguments.system,
+                        {{"--domain", !arguments.domains.empty()}, {"--cut", !arguments.cuts.empty()}});
   SweepOptions options = arguments.options;
   options.axes.problems = problems_from(arguments);
   options.common.bind = bind_mode_from(arguments.bind);
-  if (options.round_count) require_within("--repeat", *options.round_count, std::numeric_limits<int>::max());
-  if (options.most_retries < 0 || options.most_retries > most_sweep_retries) {
-    throw InputError(
-        fmt::format("--retries {}: must be within 0 ... {}", options.most_retries, most_sweep_retries));
-  }
-  options.until_sure = until_sure_from(arguments.until_sure);
+  options.rounds = rounds_from(arguments);
   check_axes(options.axes);
   check_profile(options.common.profile);
+  return options;
+}
+
+bool has_values(const AxisValues& values, std::string_view axis) {
+  const auto found = values.find(axis);
+  return found != values.end() && !found->second.empty();
+}
+
+/// Options that a system of this kind does not have.
+void refuse_what_the_system_lacks(const SweepArguments& arguments, const SystemOptions& system) {
+  const auto& axes = arguments.options.axes;
+  refuse_given(given_problem_options(!arguments.class_letters.empty(), arguments.problem),
+               "not with a system of your own, FILE or --operator");
+  refuse_given({{"--keep-disturbed", arguments.options.common.profile.keeps_disturbed}},
+               "the runs of a system measure no transports");
+  const auto* const row = system.operator_text.empty() ? nullptr : find_matrix_free(system.operator_text);
+  const bool cuts_domain = row != nullptr && !row->uses_grid;
+  const bool has_matrix = system.operator_text.empty() || system.assembles;
+  if (!cuts_domain)
+    refuse_given({{"--domain", !arguments.domains.empty()}},
+                 "only with a Laplacian, which is cut as a domain");
+  if (!has_matrix)
+    refuse_given({{"--cut", !arguments.cuts.empty()}}, "only with a matrix: FILE, or --assembled");
+  if (cuts_domain && !has_matrix) {
+    refuse_given(
+        {{"--px", !axes.columns.empty()},
+         {"--kernel", has_values(axes.values, "kernel")},
+         {"--sum", has_values(axes.values, "sum_form")}},
+        fmt::format("{} without a matrix is cut by --domain; take --assembled for grids, too", row->name));
+  }
+  if (find_preconditioner(system.preconditioner)->needs_diagonal_block && row != nullptr)
+    throw InputError(fmt::format(
+        "--preconditioner {}: needs the entries of a matrix, which --operator without one has not",
+        system.preconditioner));
+}
+
+void require_named_transports(const AxisValues& values) {
+  const auto transports = values.find("transport");
+  if (transports != values.end() &&
+      std::ranges::find(transports->second, automatic_choice) != transports->second.end())
+    throw InputError("--transport auto: a sweep of a system takes transports by their names");
+}
+
+SystemSweepOptions system_sweep_options_from(const SweepArguments& arguments) {
+  SystemSweepOptions options;
+  options.system = measured_system_from("sweep", arguments.system);
+  refuse_what_the_system_lacks(arguments, options.system);
+  const auto& axes = arguments.options.axes;
+  check_axes(axes);
+  require_named_transports(axes.values);
+  options.axes.rank_counts = axes.rank_counts;
+  options.axes.columns = axes.columns;
+  options.axes.values = axes.values;
+  for (const auto& text : arguments.domains) options.axes.domains.push_back(domain_grid_from(text));
+  options.axes.cuts = arguments.cuts;
+  if (options.axes.cuts.empty()) options.axes.cuts.push_back(cut_text(options.system));
+  for (const auto& text : options.axes.cuts) {
+    SystemOptions checked;
+    set_cut(checked, text);
+  }
+  const auto& common = arguments.options.common;
+  options.system.profile = common.profile;
+  options.system.memory_limit_bytes = common.memory_limit_bytes;
+  options.system.names_hosts = common.names_hosts;
+  options.system.bind = bind_mode_from(arguments.bind);
+  check_profile(options.system.profile);
+  options.rounds = rounds_from(arguments);
   return options;
 }
 
@@ -115,6 +207,8 @@ Action sweep_action(const SweepArguments& arguments) {
     });
   }
   if (arguments.format == "json") throw InputError("--format json: goes with --show only");
+  if (arguments.system.has_system())
+    return command_action<system_sweep_options_from, sweep_system>(arguments);
   return command_action<sweep_options_from, sweep>(arguments);
 }
 

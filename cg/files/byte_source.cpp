@@ -4,8 +4,12 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 #include <utility>
+#include <vector>
 
+#include "cg/base/agreement.hpp"
+#include "cg/files/crc32c.hpp"
 #include "cg/files/open_file.hpp"
 
 namespace cg2d {
@@ -71,6 +75,8 @@ std::size_t OpenFile::read_at(std::int64_t position, std::span<char> bytes) cons
 std::unique_ptr<ByteSource> open_source(const std::string& path) {
   constexpr std::array<char, 2> gzip_magic{'\x1f', '\x8b'};
   constexpr std::array<char, 4> zstd_magic{'\x28', '\xb5', '\x2f', '\xfd'};
+  // Of 16 magic numbers of frames to be skipped (RFC 8878, 3.1.2) the one that pzstd begins its files with.
+  constexpr std::array<char, 4> skippable_magic{'\x50', '\x2a', '\x4d', '\x18'};
   auto file = std::make_unique<OpenFile>(path);
   std::array<char, 4> first{};
   const auto count = file->read_at(0, first);
@@ -78,8 +84,31 @@ std::unique_ptr<ByteSource> open_source(const std::string& path) {
     return count >= magic.size() && std::equal(magic.begin(), magic.end(), first.begin());
   };
   if (begins_with(gzip_magic)) return gzip_source(std::move(file));
-  if (begins_with(zstd_magic)) return zstd_source(std::move(file));
+  if (begins_with(zstd_magic) || begins_with(skippable_magic)) return zstd_source(std::move(file));
   return std::make_unique<PlainSource>(std::move(file));
+}
+
+void require_same_file(const std::string& path, comm::RankGroup& group) {
+  constexpr std::size_t compared_bytes = std::size_t{1} << 20;
+  struct Fingerprint {
+    std::int64_t size = 0;
+    std::int64_t checksum = 0;
+    bool operator==(const Fingerprint&) const = default;
+  } own;
+  agree_on(group, [&] {
+    const OpenFile file(path);
+    std::vector<char> first(compared_bytes);
+    const auto count = file.read_at(0, first);
+    own = {.size = file.size(), .checksum = crc32c(std::as_bytes(std::span(first).first(count)))};
+  });
+  const auto all = group.gather_one(own);
+  const auto other =
+      std::ranges::find_if(all, [&](const auto& fingerprint) { return !(fingerprint == all.front()); });
+  if (other == all.end()) return;
+  throw FileError(path,
+                  fmt::format("found another content on rank {} than on rank 0, expected the same file on "
+                              "every node",
+                              other - all.begin()));
 }
 
 }  // namespace cg2d

@@ -10,6 +10,7 @@
 
 #include "cg/base/errors.hpp"
 #include "cg/base/interface.hpp"
+#include "comm/rank_group.hpp"
 
 namespace cg2d {
 
@@ -38,5 +39,9 @@ class ByteSource : public Interface {
 
 /// Opens a regular file. The first bytes tell whether it is compressed, not the name.
 std::unique_ptr<ByteSource> open_source(const std::string& path);
+
+/// Throws FileError on every rank where the ranks find different files under this name, as on nodes with folders of
+/// their own: by the sizes and the first MiB. Collective.
+void require_same_file(const std::string& path, comm::RankGroup& group);
 
 }  // namespace cg2d

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -36,15 +37,14 @@ class SharedOutput {
       if (group.rank() == 0) create();
     });
     temporary_path_ = group.broadcast(temporary_path_);
-    agree_on(group, [&] {
-      if (group.rank() != 0) descriptor_ = ::open(temporary_path_.c_str(), O_RDWR | O_CLOEXEC);
-      if (descriptor_ < 0) fail(ExitCode::cannot_create);
-    });
+    try {
+      agree_on(group, [&] { open_on_this_rank(); });
+    } catch (...) {
+      close();  // no destructor runs for an object that was not made
+      throw;
+    }
   }
-  ~SharedOutput() {
-    if (descriptor_ >= 0) ::close(descriptor_);
-    if (group_.rank() == 0 && !is_in_place_) ::unlink(temporary_path_.c_str());
-  }
+  ~SharedOutput() { close(); }
   SharedOutput(const SharedOutput&) = delete;
   SharedOutput& operator=(const SharedOutput&) = delete;
 
@@ -54,37 +54,53 @@ class SharedOutput {
     while (!bytes.empty()) {
       const auto count = ::pwrite(descriptor_, bytes.data(), bytes.size(), static_cast<off_t>(position));
       if (count < 0 && errno == EINTR) continue;
-      if (count <= 0) fail(ExitCode::cannot_write);
+      if (count <= 0) cannot_write(path_);
       bytes = bytes.subspan(static_cast<std::size_t>(count));
       position += count;
     }
   }
   void read(std::int64_t position, std::span<std::byte> bytes) const {
     if (::pread(descriptor_, bytes.data(), bytes.size(), static_cast<off_t>(position)) != std::ssize(bytes))
-      fail(ExitCode::cannot_write);
+      cannot_write(path_);
   }
-  /// On rank 0, when all ranks have written.
+  /// On rank 0, when all ranks have written. The permissions come last: ranks must open the file before.
   void put_in_place() {
+    keep_permissions(path_, descriptor_);
     if (::fsync(descriptor_) != 0 || std::rename(temporary_path_.c_str(), path_.c_str()) != 0)
-      fail(ExitCode::cannot_write);
+      cannot_write(path_);
     is_in_place_ = true;
   }
 
  private:
   void create() {
     path_ = output_target(path_);
+    struct stat status {};
+    if (::stat(path_.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) {
+      throw RunError(ExitCode::cannot_create,
+                     fmt::format("cannot create {}: it is {}; name a file", path_,
+                                 S_ISDIR(status.st_mode) ? "a directory" : "a pipe or a device"));
+    }
     temporary_path_ = path_ + ".XXXXXX";
     descriptor_ = ::mkostemp(temporary_path_.data(), O_CLOEXEC);
-    if (descriptor_ < 0) fail(ExitCode::cannot_create);
+    if (descriptor_ < 0) cannot_create(path_);
     const mode_t mask = ::umask(0);
     ::umask(mask);
     constexpr mode_t usual_permissions = 0666;
     ::fchmod(descriptor_, usual_permissions & ~mask);
   }
-  [[noreturn]] void fail(ExitCode code) const {
+  void open_on_this_rank() {
+    if (group_.rank() == 0) return;
+    descriptor_ = ::open(temporary_path_.c_str(), O_RDWR | O_CLOEXEC);
+    if (descriptor_ >= 0) return;
     throw RunError(
-        code, fmt::format("{}: cannot be {}: {}", path_,
-                          code == ExitCode::cannot_create ? "created" : "written", std::strerror(errno)));
+        ExitCode::cannot_create,
+        fmt::format("cannot create {}: rank {} cannot open what rank 0 has made there ({}); name a "
+                    "file in a folder that all ranks can write",
+                    path_, group_.rank(), std::strerror(errno)));
+  }
+  void close() const {
+    if (descriptor_ >= 0) ::close(descriptor_);
+    if (group_.rank() == 0 && !is_in_place_) ::unlink(temporary_path_.c_str());
   }
 
   std::string path_;
@@ -263,6 +279,7 @@ void write_cache(const StoredMatrix& matrix, const std::string& path, comm::Rank
 
 CachedMatrix::CachedMatrix(const std::string& path, std::string name, comm::RankGroup& group) {
   std::vector<std::uint32_t> lengths;
+  require_same_file(path, group);
   agree_on(group, [&] {
     reader_ = std::make_unique<CacheReader>(path);
     const auto rows = share_of(order(), group.rank(), group.size());

@@ -22,6 +22,11 @@ std::unique_ptr<SystemMatrix> generate_matrix(const GeneratedMatrixOptions& opti
   const auto source = source_from(options.text);
   const auto order = source->facts().key.order;
   const auto layout = layout_of_rows(order, group.size());
+  const auto nonzeros = static_cast<std::int64_t>(source->facts().nonzero_count);
+  const auto block_bytes = 12 * nonzeros + 8 * order;  // made first, and then stored
+  require_memory(
+      options.text,
+      stored_bytes(order, nonzeros) + block_bytes + group.size() * source->plan(layout).working_bytes, group);
   const auto first_row = layout.row_block(group.rank()).begin;
   const auto block = source->build(layout, group, 1).block;
   const double sign = source_row_of(options.text).is_negative_definite ? -1.0 : 1.0;

@@ -73,9 +73,11 @@ class MarketReading {
       : options_(options), group_(group), agreement_(group) {}
 
   std::unique_ptr<StoredMatrix> read() {
+    require_same_file(options_.path, group_);
     agreement_.attempt([&] { located_ = read_market_header(options_.path); });
     agreement_.reach();
     agree_on(group_, [&] { require_square(); });
+    require_memory(options_.path, stored_bytes(header().row_count, most_entries()), group_);
     if (options_.permutation_seed) permutation_.emplace(header().row_count, *options_.permutation_seed);
     EntryCollector collector(header().row_count, group_);
     agreement_.attempt([&] { parse_share(collector); });
@@ -98,6 +100,16 @@ class MarketReading {
                       fmt::format("found {} rows and {} columns, expected a square matrix",
                                   header().row_count, header().column_count));
     }
+  }
+
+  /// The entries that are announced, with those that symmetry adds, but no more than the bytes of the file can hold;
+  /// 0 where these are not known. A file may announce anything.
+  [[nodiscard]] std::int64_t most_entries() const {
+    constexpr std::int64_t shortest_line = 4;  // "1 1" and its end
+    const auto lines = std::min(
+        header().line_count, std::max<std::int64_t>(open_source(options_.path)->size(), 0) / shortest_line);
+    if (header().symmetry == MarketSymmetry::general) return lines;
+    return lines + std::max<std::int64_t>(lines - header().row_count, 0);  // the diagonal has no mirror
   }
 
   /// Parses until the end of the share or the first fault. Takes part in exchanges meanwhile.

@@ -10,9 +10,12 @@
 #include <limits>
 #include <utility>
 
+#include "cg/base/agreement.hpp"
 #include "cg/base/errors.hpp"
+#include "cg/base/values.hpp"
 #include "cg/files/value_scatter.hpp"
 #include "cg/files/word_rounds.hpp"
+#include "comm/node_map.hpp"
 
 namespace cg2d {
 namespace {
@@ -84,6 +87,30 @@ EntryStore EntryCollector::finish() {
   rounds_->words.finish();
   store_.seal();
   return std::move(store_);
+}
+
+// ---------------------------------------------------------------- memory
+
+std::int64_t stored_bytes(std::int64_t order, std::int64_t entry_count) {
+  constexpr std::int64_t bytes_per_entry = 14;
+  constexpr std::int64_t bytes_per_row = 18;  // measured: lengths, in two orders, and the diagonal
+  return bytes_per_entry * entry_count + bytes_per_row * order;
+}
+
+void require_memory(const std::string& name, std::int64_t bytes_of_all_ranks, comm::RankGroup& group) {
+  const auto nodes = comm::make_node_map(group, 0);
+  agree_on(group, [&] {
+    const auto rank_count = std::ssize(nodes.ranks_of(nodes.node_of(group.rank())));
+    const auto needed = bytes_of_all_ranks / group.size() * rank_count;
+    const auto available = available_memory_bytes();
+    if (needed <= available) return;
+    throw RunError(
+        ExitCode::memory,
+        fmt::format("{}: not enough memory: storing its rows takes {} on the node of rank {} ({}), {} "
+                    "are available; take more nodes",
+                    name, format_bytes(needed), group.rank(), format_count(rank_count, "rank"),
+                    format_bytes(available)));
+  });
 }
 
 // ---------------------------------------------------------------- survey

@@ -41,6 +41,12 @@ class EntryCollector {
   std::unique_ptr<Rounds> rounds_;
 };
 
+/// Bytes that a matrix takes on all ranks together while it is stored, without the buffers of messages.
+std::int64_t stored_bytes(std::int64_t order, std::int64_t entry_count);
+/// Throws RunError (memory) on every rank where a node has less free memory than its share of these bytes: before the
+/// system ends a rank, which says nothing. Collective.
+void require_memory(const std::string& name, std::int64_t bytes_of_all_ranks, comm::RankGroup& group);
+
 /// A matrix whose sealed rows the ranks hold. Holds no reference to the group. Making it is collective.
 class StoredMatrix final : public SystemMatrix {
  public:

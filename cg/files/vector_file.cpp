@@ -62,6 +62,7 @@ class VectorReading {
       : path_(path), place_(place), group_(group) {}
 
   HugePageVector read() {
+    require_same_file(path_, group_);
     Agreement agreement(group_);
     agreement.attempt([&] {
       located_ = read_market_header(path_);
@@ -99,20 +100,19 @@ class VectorReading {
   void parse(const Put& put) {
     LineBlocks blocks(open_source(path_));
     blocks.start(located_.body_offset, no_line);
-    std::int64_t line_number = located_.line_count;
+    std::int64_t line_number = located_.line_count + 1;  // of the line that is next, whole or too long
     try {
       for (auto lines = blocks.next(); !lines.empty(); lines = blocks.next()) {
         for (std::size_t begin = 0; begin < lines.size();) {
           const auto end = lines.find('\n', begin);
-          ++line_number;
           take_line(lines.substr(begin, end - begin), put);
+          ++line_number;
           begin = end + 1;
         }
       }
-      ++line_number;
       require_all_lines();
     } catch (const TextFault& fault) {
-      fault_line_ = std::max(line_number, located_.line_count + 1);
+      fault_line_ = line_number;
       fault_ = fault.what();
     }
   }
@@ -186,6 +186,7 @@ VectorPlace place_of(const comm::BlockLayout& layout, const std::optional<Random
 }
 
 VectorPlace place_of_several(const VectorPlace& place, int column_count) {
+  if (column_count == 1) return place;
   const auto count = static_cast<std::size_t>(column_count);
   return {.size = place.size * column_count,
           .local_size = place.local_size * count,
@@ -197,6 +198,7 @@ VectorPlace place_of_several(const VectorPlace& place, int column_count) {
 }
 
 std::int64_t column_count_of(const std::string& path, comm::RankGroup& group) {
+  require_same_file(path, group);
   std::int64_t count = 0;
   Agreement agreement(group);
   agreement.attempt([&] { count = read_market_header(path).header.column_count; });

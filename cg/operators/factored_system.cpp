@@ -55,12 +55,18 @@ MatrixFreeSize factored_size_of(std::string_view text) {
 /// One factor on the grid.
 struct Factor {
   Factor(kernels::CsrBlock block, const comm::BlockLayout& layout, const MatrixFreeInput& input)
-      : communicator(make_communicator(transport_of(input.configuration, input.group), input.group, layout,
+      : nonzero_count(block.nonzero_count()),
+        communicator(make_communicator(transport_of(input.configuration, input.group), input.group, layout,
                                        communicator_options(input.configuration, false))),
         product(product_maker(input.configuration.overlaps)(
             factor_kernel(input.configuration), std::move(block), layout, input.group.rank(),
             {.thread_count = input.configuration.thread_count})) {}
 
+  [[nodiscard]] VectorWork work() const {
+    return work_of_block_product(*communicator, *product, nonzero_count);
+  }
+
+  std::int64_t nonzero_count;
   std::unique_ptr<comm::Communicator> communicator;
   std::unique_ptr<BlockProduct> product;
 };
@@ -80,6 +86,15 @@ class FactoredSystem final : public MatrixFreeSystem {
   [[nodiscard]] std::int64_t order() const override { return layout_.size(); }
   [[nodiscard]] std::int64_t row_of(std::size_t element) const override {
     return layout_.piece(layout_.column_piece_of(rank_)).begin + static_cast<std::int64_t>(element);
+  }
+  /// The mean of the two products, which take turns.
+  [[nodiscard]] VectorWork product_work(Phase phase) const override {
+    if (phase != Phase::multiply) return {};
+    const auto both = transposed_.work() + factor_.work();
+    return {.call_count = 1, .byte_count = both.byte_count / 2, .flop_count = both.flop_count / 2};
+  }
+  [[nodiscard]] std::int64_t matrix_byte_count() const override {
+    return transposed_.product->matrix_byte_count() + factor_.product->matrix_byte_count();
   }
   [[nodiscard]] std::string cut() const override { return "grid " + layout_.grid().name(); }
   [[nodiscard]] std::string_view kernel() const override { return kernel_; }

@@ -35,6 +35,10 @@ class MatrixFreeSystem : public Interface {
   [[nodiscard]] virtual std::int64_t row_of(std::size_t element) const = 0;
   /// The value of all elements of A's diagonal, where it is one value.
   [[nodiscard]] virtual std::optional<double> diagonal() const { return std::nullopt; }
+  /// The least work of one product in a phase that multiplies, on this rank; nothing in the others.
+  [[nodiscard]] virtual VectorWork product_work(Phase phase) const = 0;
+  /// Bytes of this rank's factors that products read; 0 for an operator that reads vectors only.
+  [[nodiscard]] virtual std::int64_t matrix_byte_count() const { return 0; }
   /// The cut among the ranks, for people: "domain 2x1x3", "grid 2x3".
   [[nodiscard]] virtual std::string cut() const = 0;
   /// The loops of its products, for people: the name of a kernel, or "stencil".

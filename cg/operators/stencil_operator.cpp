@@ -71,6 +71,16 @@ std::span<const Phase> StencilOperator::phases() const {
   return order;
 }
 
+/// Ends of inner lines that the boundary computes count with the interior, which has their lines.
+VectorWork StencilOperator::product_work(Phase phase) const {
+  const auto all = static_cast<std::int64_t>(q_.size());
+  const auto inner = all > 0 ? inner_[1].size() * inner_[2].size() * box().extent(0) : 0;
+  const auto points = phase == Phase::interior ? inner : phase == Phase::boundary ? all - inner : 0;
+  return {.call_count = points > 0 ? 1 : 0,
+          .byte_count = 2 * points * static_cast<std::int64_t>(sizeof(double)),
+          .flop_count = points * point_count_};
+}
+
 void StencilOperator::apply() {
   std::ranges::fill(products_, ThreadSum{});
   {

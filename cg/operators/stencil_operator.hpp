@@ -71,6 +71,8 @@ class StencilOperator final : public LinearOperator {
   [[nodiscard]] std::int64_t product_flop_count() const {
     return static_cast<std::int64_t>(q_.size()) * point_count_;
   }
+  /// The same for the points of one phase, interior or boundary; nothing for others.
+  [[nodiscard]] VectorWork product_work(Phase phase) const;
 
  private:
   /// A line of points along x, by its place in the box.

@@ -38,15 +38,14 @@ std::string_view hidden_legend(const PhaseFigures& figures) {
              : " hidden (mean clocks) = interior while the halo was under way: saved at most\n";
 }
 
-/// The phases of the benchmark, then the others of the figures.
-std::vector<Phase> reported_phases(const PhaseFigures& figures) {
-  std::vector<Phase> phases(benchmark_phases.begin(), benchmark_phases.end());
-  std::ranges::copy_if(figures.phases, std::back_inserter(phases),
-                       [](Phase phase) { return !phase_row(phase).is_of_benchmark; });
-  return phases;
-}
-
 }  // namespace
+
+std::vector<Phase> PhaseFigures::reported_phases() const {
+  std::vector<Phase> all(benchmark_phases.begin(), benchmark_phases.end());
+  std::ranges::copy_if(phases, std::back_inserter(all),
+                       [](Phase phase) { return !phase_row(phase).is_of_benchmark; });
+  return all;
+}
 
 bool PhaseFigures::hides() const {
   return configuration.overlaps || std::ranges::find(phases, Phase::halo) != phases.end();
@@ -118,7 +117,7 @@ Json phase_table_json(const PhaseFigures& figures) {
   for (std::size_t rank = 0; rank < repeat.ranks.size(); ++rank) {
     const auto& times = repeat.ranks[rank];
     Json phases = Json::object();
-    for (const auto phase : reported_phases(figures)) {
+    for (const auto phase : figures.reported_phases()) {
       const auto& record = times.phases[index_of(phase)];
       comm::Traffic sent;
       if (const auto operation = operation_of(phase)) sent = times.sent[static_cast<std::size_t>(*operation)];
@@ -153,7 +152,10 @@ PhaseFigures phases_of(const RunReport& report) {
           .repeat = median_repeat(report),
           .ranks = report.ranks,
           .step_count = cg_step_count(report),
-          .prediction = report.prediction ? &*report.prediction : nullptr};
+          .prediction = report.prediction ? &*report.prediction : nullptr,
+          .counters = &report.counters,
+          .nonzeros_multiplied = static_cast<double>(report.problem.niter) * OuterStepCalls::products *
+                                 static_cast<double>(report.nonzero_count)};
 }
 
 }  // namespace cg2d

@@ -5,12 +5,14 @@
 #include <nlohmann/json_fwd.hpp>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "cg/timing/phase.hpp"
 
 namespace cg2d {
 
 struct Configuration;
+struct CounterResult;
 struct Prediction;
 struct RankResult;
 struct RepeatReport;
@@ -26,6 +28,11 @@ struct PhaseFigures {
   std::span<const Phase> phases =
       benchmark_phases;  ///< of a step; the JSON has those of the benchmark in any case
 
+  const CounterResult* counters = nullptr;  ///< of the events that were counted in the region
+  double nonzeros_multiplied = 0.0;  ///< by all products of the region, all ranks; 0: there is no matrix
+
+  /// The phases of the benchmark, then the others of a step, as the JSON has them.
+  [[nodiscard]] std::vector<Phase> reported_phases() const;
   /// Whether communication is under way during other phases.
   [[nodiscard]] bool hides() const;
 };

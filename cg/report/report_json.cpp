@@ -221,23 +221,24 @@ Json environment_json(const Environment& environment) {
 
 Json report_json(const RunReport& report) {
   const bool has_result = !report.repeats.empty();
-  Json json{{"schema_version", result_schema_version},
-            {"program", program_json()},
-            {"status", status_name(report.code)},
-            {"reason", report.reason},
-            {"exit_code", static_cast<int>(report.code)},
-            {"warnings", report.warnings},
-            {"problem", problem_of(report)},
-            {"provenance", report.provenance ? provenance_json(*report.provenance) : Json(nullptr)},
-            {"environment", environment_of(report)},
-            {"configuration", report.is_resolved ? configuration_json(report) : Json(nullptr)},
-            {"setup", report.ranks.empty() ? Json(nullptr) : setup_json(report)},
-            {"result", has_result ? result_json(report) : Json(nullptr)},
-            {"quiet", quiet_json(report)},
-            {"outer_steps", outer_steps_json(report)},
-            {"phases", has_result && report.phases_timed ? phase_table_json(phases_of(report)) : Json(nullptr)},
-            {"roofline", has_result ? roofline_json(report) : Json(nullptr)},
-            {"counters", has_result ? counters_json(report) : Json(nullptr)}};
+  Json json{
+      {"schema_version", result_schema_version},
+      {"program", program_json()},
+      {"status", status_name(report.code)},
+      {"reason", report.reason},
+      {"exit_code", static_cast<int>(report.code)},
+      {"warnings", report.warnings},
+      {"problem", problem_of(report)},
+      {"provenance", report.provenance ? provenance_json(*report.provenance) : Json(nullptr)},
+      {"environment", environment_of(report)},
+      {"configuration", report.is_resolved ? configuration_json(report) : Json(nullptr)},
+      {"setup", report.ranks.empty() ? Json(nullptr) : setup_json(report)},
+      {"result", has_result ? result_json(report) : Json(nullptr)},
+      {"quiet", quiet_json(report)},
+      {"outer_steps", outer_steps_json(report)},
+      {"phases", has_result && report.phases_timed ? phase_table_json(phases_of(report)) : Json(nullptr)},
+      {"roofline", has_result && report.phases_timed ? roofline_json(phases_of(report)) : Json(nullptr)},
+      {"counters", has_result ? counters_json(phases_of(report)) : Json(nullptr)}};
   if (report.prediction && has_result) json["prediction"] = prediction_json(*report.prediction);
   return json;
 }

@@ -229,9 +229,10 @@ std::string write_text(const RunReport& report) {
     text += own_lines(report);
     if (report.phases_timed) {
       text += '\n';
-      text += phase_table_text(phases_of(report));
-      text += roofline_text(report);
-      text += counters_text(report);
+      const auto figures = phases_of(report);
+      text += phase_table_text(figures);
+      text += roofline_text(figures);
+      text += counters_text(figures);
     }
   }
   if (const auto warning = disturbance_warning(report); !warning.empty())

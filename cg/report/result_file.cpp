@@ -7,6 +7,7 @@
 #include <array>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <utility>
 
 #include "cg/base/errors.hpp"
@@ -15,7 +16,9 @@
 #include "cg/base/sample.hpp"
 #include "cg/base/values.hpp"
 #include "cg/matrix/problem.hpp"
+#include "cg/preconditioners/preconditioner_table.hpp"
 #include "cg/report/report.hpp"
+#include "cg/solver/cg_recurrence.hpp"
 
 namespace cg2d {
 namespace {
@@ -65,6 +68,17 @@ std::string problem_name_from(const Json& problem) {
 
 comm::ProcessGrid grid_from(const Json& json) {
   return grid_of(integer_at<int>(json, "columns"), integer_at<int>(json, "rows"));
+}
+
+/// That of a system: a sweep notes the cut, too.
+ConfiguredProblem asked_of_system(const Json& run) {
+  const auto& noted = run.at("sweep").at("configuration");
+  ConfiguredProblem asked{.problem = text_in_json(system_name(run.at("system"))),
+                          .cut = text_in_json(noted.at("cut").get<std::string>())};
+  if (asked.cut.empty()) throw InputError("its cut is empty");
+  asked.configuration.grid = grid_from(noted);
+  read_axes(noted, asked.configuration);
+  return asked;
 }
 
 /// The configuration that was asked for. A sweep notes it, since the report of a failed run does not have it.
@@ -206,33 +220,89 @@ void mark_replaced(std::vector<ResultRecord>& records) {
   for (auto& record : records) record.is_replaced = record.attempt < last_attempts.at(round_of(record));
 }
 
-ResultRecord record_from(const Json& run) {
+std::string ConfiguredProblem::arrangement() const {
+  if (!cuts_domain()) return configuration.grid.name();
+  return cut.substr(std::min(cut.size(), domain_cut.size() + 1));
+}
+
+ConfiguredProblem ConfiguredProblem::without_arrangement() const {
+  auto common = *this;
+  common.configuration.grid = {.columns = 0, .rows = 0};
+  if (cuts_domain()) common.cut = domain_cut;
+  return common;
+}
+
+std::string ConfiguredProblem::choices() const {
+  const auto text = configuration_key(configuration);
+  if (!is_system()) return text;
+  return cuts_domain() ? cut + text.substr(configuration.grid.name().size()) : text + ", cut " + cut;
+}
+
+std::string system_name(const Json& system) {
+  auto text = fmt::format("{}, {}", system.at("matrix").get<std::string>(),
+                          format_count(integer_at<std::int64_t>(system, "most_iterations"), "iteration"));
+  const auto add_unusual = [&](const char* key, std::string_view usual) {
+    if (const auto name = system.at(key).get<std::string>(); name != usual) text += ", " + name;
+  };
+  add_unusual("preconditioner", preconditioner_table().front().name);
+  add_unusual("variant", cg_variant_table().front().name);
+  return text;
+}
+
+namespace {
+
+void require_version(const Json& run, std::span<const int> known_versions) {
   const auto& version = run.at("schema_version");
-  if (std::ranges::none_of(read_versions, [&](int known) { return version == known; })) {
-    throw InputError(fmt::format("its schema_version is {}, not one of {}", json_text(version),
-                                 fmt::join(read_versions, ", ")));
-  }
-  ResultRecord record;
+  if (std::ranges::any_of(known_versions, [&](int known) { return version == known; })) return;
+  throw InputError(fmt::format("its schema_version is {}, not one of {}", json_text(version),
+                               fmt::join(known_versions, ", ")));
+}
+
+/// Sets the part that only results of the benchmark have.
+void read_benchmark(const Json& run, ResultRecord& record) {
+  require_version(run, read_versions);
   record.asked = asked_from(run);
+  record.n = integer_at<std::int64_t>(run.at("problem"), "n");
+  if (!run.at("result").is_null())
+    record.times_s = run.at("result").at("repeats").at("times_s").get<std::vector<double>>();
+  record.phases_s = phases_from(run.at("phases"));
+  record.prediction = prediction_from(run);
+}
+
+/// The same of a system.
+void read_system(const Json& run, ResultRecord& record) {
+  require_version(run, std::array{solve_schema_version});
+  if (!run.contains("sweep")) throw InputError("it is a result of cg2d solve, and not one of a sweep");
+  record.asked = asked_of_system(run);
+  if (!run.at("setup").is_null()) record.n = integer_at<std::int64_t>(run.at("setup"), "n");
+  if (run.at("result").is_null()) return;
+  record.times_s = {run.at("result").at("time_s").get<double>()};
+  record.iteration_count = integer_at<int>(run.at("result"), "iterations");
+}
+
+}  // namespace
+
+ResultRecord record_from(const Json& run) {
+  ResultRecord record;
+  const bool is_system = run.contains("system");
+  if (is_system) {
+    read_system(run, record);
+  } else {
+    read_benchmark(run, record);
+  }
   record.status = run.at("status").get<std::string>();
   record.reason = text_in_json(run.at("reason").get<std::string>());
   record.exit_code = integer_at<int>(run, "exit_code");
   if (!is_exit_code(record.exit_code))
     throw InputError(fmt::format("its exit_code is {}, which cg2d never ends with", record.exit_code));
   record.maker = maker_from(run.at("program"), run.at("environment"));
-  record.n = integer_at<std::int64_t>(run.at("problem"), "n");
   if (!run.at("configuration").is_null())
     record.kernel_used = run.at("configuration").at("kernel").get<std::string>();
-  if (!run.at("result").is_null()) {
-    record.times_s = run.at("result").at("repeats").at("times_s").get<std::vector<double>>();
-    record.time_s = run.at("result").at("time_s").get<double>();
-  }
-  record.phases_s = phases_from(run.at("phases"));
-  record.prediction = prediction_from(run);
+  if (!run.at("result").is_null()) record.time_s = run.at("result").at("time_s").get<double>();
   if (run.contains("quiet") && !run.at("quiet").is_null())
     record.disturbance = text_in_json(run.at("quiet").at("reason").get<std::string>());
   record.slowed_by = slowing_option(run);
-  record.conditions = record.maker + (record.phases_s ? "" : ", phases not timed");
+  record.conditions = record.maker + (record.phases_s || is_system ? "" : ", phases not timed");
   if (run.contains("sweep")) {
     const auto& sweep = run.at("sweep");
     record.is_in_sweep = true;

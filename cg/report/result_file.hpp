@@ -23,13 +23,33 @@ void put_axes(nlohmann::ordered_json& json, const Configuration& configuration, 
 /// for a value that the axis cannot have.
 void read_axes(const nlohmann::ordered_json& json, Configuration& configuration);
 
+/// The version of the results of `cg2d solve`, which sweeps of a system hold, too.
+inline constexpr int solve_schema_version = 1;
+
+/// The beginning of the cut of a system without a matrix whose domain is cut: "domain 1x2x2".
+inline constexpr std::string_view domain_cut = "domain";
+
+/// The cut of the NAS matrix that is applied by its factors.
+inline constexpr std::string_view factor_cut = "factors";
+
 /// One problem with one configuration: the run that a sweep makes and that results are compared by.
 struct ConfiguredProblem {
-  std::string problem;  ///< by problem_name()
+  std::string problem;  ///< by problem_name(); of a system by system_name()
   Configuration configuration{};
+  /// Of a system, else empty: "nonzeros", "even" or "random:7" for a matrix, "domain 1x2x2" or "factors" without
+  /// one. A domain that is still to be cut: "domain".
+  std::string cut{};
 
+  [[nodiscard]] bool is_system() const { return !cut.empty(); }
+  [[nodiscard]] bool cuts_domain() const { return cut.starts_with(domain_cut); }
+  /// The arrangement of the ranks: the grid, "2x4", or the parts of the domain, "1x2x2".
+  [[nodiscard]] std::string arrangement() const;
+  /// The same problem and choices with the arrangement left open.
+  [[nodiscard]] ConfiguredProblem without_arrangement() const;
+  /// All but the problem: "2x4 auto two-sided 1 thread".
+  [[nodiscard]] std::string choices() const;
   /// Its unique text: "A 2x4 auto two-sided 1 thread".
-  [[nodiscard]] std::string key() const { return problem + " " + configuration_key(configuration); }
+  [[nodiscard]] std::string key() const { return problem + " " + choices(); }
   friend bool operator==(const ConfiguredProblem&, const ConfiguredProblem&) = default;
 };
 
@@ -53,6 +73,7 @@ struct ResultRecord {
   int exit_code = 0;
   std::string kernel_used;      ///< the kernel that ran; empty if the run ended before it was known
   std::int64_t n = 0;           ///< order of the matrix
+  int iteration_count = 0;      ///< of CG in the timed region, of a system; 0 for the benchmark
   std::vector<double> times_s;  ///< of the timed repetitions; empty if the run failed
   double time_s = 0.0;          ///< of the repetition that the run reports, the median one
   /// Seconds of that repetition, means over the ranks; empty if phases were not timed.
@@ -73,7 +94,11 @@ struct ResultRecord {
   [[nodiscard]] bool is_disturbed() const { return !disturbance.empty(); }
 };
 
-/// The record of a result as report_json() makes it, with the key "sweep" in a sweep. Throws InputError, and
+/// The name of a system in sweeps and their results, from the part "system" of a result: runs of the same name do
+/// the same work. "A.mtx, 100 iterations", then preconditioner and form of CG where these are not the usual ones.
+std::string system_name(const nlohmann::ordered_json& system);
+
+/// The record of a result as report_json() or solve_json() makes it, with the key "sweep" in a sweep. Throws InputError, and
 /// the JSON library's exceptions where keys are missing.
 ResultRecord record_from(const nlohmann::ordered_json& run);
 

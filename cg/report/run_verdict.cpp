@@ -43,12 +43,6 @@ Session greatest_session(const std::vector<const ResultRecord*>& runs) {
   return greatest;
 }
 
-/// The configuration whose grid is left open: that of a table.
-ConfiguredProblem without_grid(ConfiguredProblem asked) {
-  asked.configuration.grid = {};
-  return asked;
-}
-
 int rank_count_of(const ConfiguredProblem& asked) { return asked.configuration.grid.rank_count(); }
 
 /// The runs of the grids of one row of a table.
@@ -62,7 +56,7 @@ struct RowRuns {
 std::vector<RowRuns> rows_of(const std::vector<const ResultRecord*>& runs) {
   std::vector<RowRuns> rows;
   for (const auto* run : runs) {
-    auto common = without_grid(run->asked);
+    auto common = run->asked.without_arrangement();
     const int rank_count = rank_count_of(run->asked);
     auto row = std::ranges::find_if(
         rows, [&](const auto& known) { return known.rank_count == rank_count && known.common == common; });
@@ -140,7 +134,8 @@ ComparableRuns comparable_runs(const std::vector<ResultRecord>& records) {
   RoundNumbers numbers;
   for (const auto& record : records) {
     const auto row = std::ranges::find_if(rows, [&](const auto& known) {
-      return known.rank_count == rank_count_of(record.asked) && known.common == without_grid(record.asked);
+      return known.rank_count == rank_count_of(record.asked) &&
+             known.common == record.asked.without_arrangement();
     });
     const auto reason = why_left_out(record, row == rows.end() ? nullptr : &*row);
     if (reason.empty()) {
@@ -193,7 +188,7 @@ RunVerdicts verdicts_of(const std::vector<ResultRecord>& records) {
   RunVerdicts verdicts;
   verdicts.left_out = std::move(comparable.left_out);
   for (const auto& measured : comparable.configurations) {
-    auto common = without_grid(measured.asked);
+    auto common = measured.asked.without_arrangement();
     const int rank_count = rank_count_of(measured.asked);
     auto row = std::ranges::find_if(verdicts.grids, [&](const auto& known) {
       return known.rank_count == rank_count && known.common == common;
@@ -208,8 +203,9 @@ RunVerdicts verdicts_of(const std::vector<ResultRecord>& records) {
   std::map<std::tuple<std::string, int, int>, std::vector<MeasuredConfiguration>> choices;
   std::vector<std::tuple<std::string, int, int>> order;
   for (auto& row : verdicts.grids) {
-    std::ranges::stable_sort(row.cells, {},
-                             [](const auto& cell) { return cell.asked.configuration.grid.columns; });
+    std::ranges::stable_sort(row.cells, {}, [](const auto& cell) {
+      return std::pair(cell.asked.configuration.grid.columns, cell.asked.cut);
+    });
     row.ranking = rank_by_time(row.cells);
     const std::tuple key{row.common.problem, row.rank_count, row.common.configuration.thread_count};
     auto& cells = choices[key];

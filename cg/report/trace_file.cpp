@@ -15,21 +15,23 @@ namespace {
 constexpr double nanoseconds_per_second = 1e9;
 constexpr double nanoseconds_per_microsecond = 1e3;
 
-std::string bar_name(const TraceEvent& event) {
+std::string bar_name(const TraceEvent& event, bool is_of_solve) {
   if (event.kind == TraceEvent::cg_step) return fmt::format("CG step {}", event.number + 1);
+  if (event.kind == TraceEvent::outer_iteration && is_of_solve) return "solve";
   if (event.kind == TraceEvent::outer_iteration) return fmt::format("outer iteration {}", event.number + 1);
   return std::string(phase_name(phase_at(static_cast<std::size_t>(event.kind))));
 }
 
-std::string_view bar_category(const TraceEvent& event) {
+std::string_view bar_category(const TraceEvent& event, bool is_of_solve) {
   if (event.kind == TraceEvent::cg_step) return "cg_step";
+  if (event.kind == TraceEvent::outer_iteration && is_of_solve) return "solve";
   return event.kind == TraceEvent::outer_iteration ? "outer_iteration" : "phase";
 }
 
 /// The beginning of the file: properties of the run, names of nodes and ranks. The bars follow it.
-std::string trace_head(const RunReport& report, std::span<const double> uncertainties_us) {
+std::string trace_head(const TraceOrigin& origin, std::span<const double> uncertainties_us) {
   Json names = Json::array();
-  const auto& environment = *report.environment;
+  const auto& environment = origin.environment;
   for (std::size_t node = 0; node < environment.nodes.size(); ++node) {
     names.push_back({{"name", "process_name"},
                      {"ph", "M"},
@@ -42,25 +44,27 @@ std::string trace_head(const RunReport& report, std::span<const double> uncertai
                      {"ph", "M"},
                      {"pid", environment.ranks[rank].node},
                      {"tid", rank},
-                     {"args",
-                      {{"name", fmt::format("rank {} (column {}, row {})", rank,
-                                            report.configuration.grid.column_of(number),
-                                            report.configuration.grid.row_of(number))}}}});
+                     {"args", {{"name", origin.rank_name(number)}}}});
   }
-  const Json facts{{"program", "cg2d"},
-                   {"version", build_info::version},
-                   {"class", report.problem.class_name},
-                   {"grid", report.configuration.grid.name()},
-                   {"kernel", report.configuration.kernel},
-                   {"transport", report.configuration.transport},
-                   {"repetition", 1},
-                   {"clock_uncertainty_us", uncertainties_us}};
+  Json facts{{"program", "cg2d"}, {"version", build_info::version}};
+  for (const auto& [key, value] : origin.properties) facts[key] = value;
+  facts["grid"] = origin.cut;
+  facts["kernel"] = origin.configuration.kernel;
+  facts["transport"] = origin.configuration.transport;
+  facts["repetition"] = 1;
+  facts["clock_uncertainty_us"] = uncertainties_us;
   const auto list = json_text(names);
   return fmt::format("{{\"displayTimeUnit\":\"ns\",\n\"otherData\":{},\n\"traceEvents\":{}", json_text(facts),
                      list.substr(0, list.size() - 1));
 }
 
 }  // namespace
+
+std::string TraceOrigin::rank_name(int rank) const {
+  if (!has_grid) return fmt::format("rank {}", rank);
+  return fmt::format("rank {} (column {}, row {})", rank, configuration.grid.column_of(rank),
+                     configuration.grid.row_of(rank));
+}
 
 std::string trace_lines(const RankTrace& trace) {
   const double nanoseconds_per_clock = nanoseconds_per_second / trace.ticks_per_second;
@@ -77,21 +81,22 @@ std::string trace_lines(const RankTrace& trace) {
     text += fmt::format(
         ",\n{{\"name\":\"{}\",\"cat\":\"{}\",\"ph\":\"X\",\"ts\":{:.3f},\"dur\":{:.3f},\"pid\":{},\"tid\":{}}"
         "}",
-        bar_name(event), bar_category(event), begin_ns / nanoseconds_per_microsecond,
-        length_ns / nanoseconds_per_microsecond, trace.node, trace.rank);
+        bar_name(event, trace.is_of_solve), bar_category(event, trace.is_of_solve),
+        begin_ns / nanoseconds_per_microsecond, length_ns / nanoseconds_per_microsecond, trace.node,
+        trace.rank);
   }
   return text;
 }
 
-void write_trace(const RunReport& report, const RankTrace& mine, OutputFile* file, comm::RankGroup& group) {
+void write_trace(const TraceOrigin& origin, const RankTrace& mine, OutputFile* file, comm::RankGroup& group) {
   const double uncertainty_us = 1e6 * mine.clocks.uncertainty_clocks() /
-                                report.ranks[static_cast<std::size_t>(group.rank())].ticks_per_second;
+                                origin.ranks[static_cast<std::size_t>(group.rank())].ticks_per_second;
   const auto uncertainties_us = group.gather_one(uncertainty_us);
   const auto my_lines = trace_lines(mine);
   Agreement agreement(group);
   if (group.rank() == 0) {
     agreement.attempt(
-        [&] { file->write(rendered([&] { return trace_head(report, uncertainties_us); }) + my_lines); });
+        [&] { file->write(rendered([&] { return trace_head(origin, uncertainties_us); }) + my_lines); });
     for (int rank = 1; rank < group.size(); ++rank) {
       const auto lines = group.receive_text(rank);  // also after a failure: the rank sends it
       agreement.attempt([&] { file->write(lines); });

@@ -2,7 +2,10 @@
 
 // A trace as a file that trace viewers open: Chrome's Trace Event Format, for Perfetto and others.
 
+#include <span>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "cg/base/output_file.hpp"
 #include "cg/run/run_report.hpp"
@@ -15,8 +18,21 @@ namespace cg2d {
 /// the nanosecond, pid: node, tid: rank.
 std::string trace_lines(const RankTrace& trace);
 
+/// The run or solve that a trace is of: all that the head of its file says.
+struct TraceOrigin {
+  const Environment& environment;
+  const Configuration& configuration;
+  std::span<const RankResult> ranks;
+  std::string cut;       ///< the grid, or the cut of a domain
+  bool has_grid = true;  ///< ranks have a process column and a process row
+  std::vector<std::pair<std::string, std::string>> properties;  ///< others: "class", "matrix"
+
+  /// "rank 3 (column 1, row 1)", or without the place.
+  [[nodiscard]] std::string rank_name(int rank) const;
+};
+
 /// Rank 0 receives the text of one rank after the other, and commits the file (null on the other ranks).
 /// Collective. Throws RunError.
-void write_trace(const RunReport& report, const RankTrace& mine, OutputFile* file, comm::RankGroup& group);
+void write_trace(const TraceOrigin& origin, const RankTrace& mine, OutputFile* file, comm::RankGroup& group);
 
 }  // namespace cg2d

@@ -17,27 +17,14 @@
 #include "cg/machine/performance_model.hpp"
 #include "cg/matrix/matrix_market.hpp"
 #include "cg/matrix/row_lengths.hpp"
+#include "cg/run/counter_setup.hpp"
 #include "cg/solver/block_product.hpp"
 #include "cg/solver/communicator_setup.hpp"
 #include "cg/timing/phase_counters.hpp"
 #include "cg/tuning/run_plan.hpp"
 
 namespace cg2d {
-namespace {
-
-/// Bytes that a product reads of p and writes of q.
-std::int64_t product_vector_bytes(comm::Communicator& communicator) {
-  auto bytes = communicator.column_block().size_bytes() + communicator.partial().size_bytes();
-  if (auto* const mirror = communicator.mirror()) {
-    bytes += mirror->column_partial().size_bytes();
-    // With one process column the row block may be the piece itself, which the column block holds.
-    const bool is_held = mirror->row_block().data() == communicator.piece().data();
-    if (!is_held) bytes += mirror->row_block().size_bytes();
-  }
-  return static_cast<std::int64_t>(bytes);
-}
-
-}  // namespace
+namespace {}  // namespace
 
 BenchmarkRun::BenchmarkRun(const RunOptions& options, comm::RankGroup& group, const Progress& progress)
     : options_(options), group_(group), progress_(progress), source_(default_source().make(options.problem)) {
@@ -258,7 +245,7 @@ void BenchmarkRun::perform() {
   SteppedSolver solver(*communicator, *product, configuration().thread_count, options_.problem.shift,
                        options_.time_phases);
   std::optional<PhaseCounters> phase_counters;
-  RegionMeasurement measurement(solver, *communicator, group_);
+  RegionMeasurement measurement(measured_parts(solver, *communicator), group_);
   measurement.measure_quiet(quiet_.emplace(group_, *report_.environment, configuration().thread_count));
   if (counters_) measurement.count_events(phase_counters.emplace(*counters_));
   const bool is_traced = !options_.trace.path.empty();
@@ -268,7 +255,8 @@ void BenchmarkRun::perform() {
   if (phase_counters) mine_.clocks_per_reading = phase_counters->clocks_per_reading();
   mine_.clocks_per_scope = solver.timer().measure_clocks_per_scope();
   mine_.ticks_per_second = calibration.ticks_per_second();
-  mine_.product_bytes = product->matrix_byte_count() + product_vector_bytes(*communicator);
+  mine_.product_work[index_of(Phase::multiply)] =
+      work_of_block_product(*communicator, *product, mine_.nonzero_count);
   mine_.peak_bytes = peak_resident_bytes();
   mine_.resident_bytes = resident_bytes();
   mine_.huge_page_bytes = huge_page_bytes();
@@ -322,16 +310,12 @@ std::unique_ptr<comm::Communicator> BenchmarkRun::connect(const comm::BlockLayou
   return communicator;
 }
 
-/// Not where ranks share cores: the limit of each would depend on what the others do at that moment.
 void BenchmarkRun::measure_limits(comm::Communicator& communicator, std::int64_t matrix_bytes) {
-  if (report_.environment->ranks_oversubscribed) {
-    report_.warnings.emplace_back(
-        "--roofline: not measured, since ranks outnumber cores and each one's limit would change with the "
-        "others; start no more ranks than cores");
+  if (auto reason = why_no_limits(*report_.environment); !reason.empty()) {
+    report_.warnings.push_back(std::move(reason));
     return;
   }
   progress_.say("measuring what this machine can read and compute");
-  constexpr std::int64_t vectors_of_a_step = 5;  // x or q, z, r, p, and p again
   mine_.limits =
       cg2d::measure_limits(group_, configuration().thread_count, matrix_bytes,
                            vectors_of_a_step * static_cast<std::int64_t>(communicator.piece().size_bytes()));
@@ -339,14 +323,10 @@ void BenchmarkRun::measure_limits(comm::Communicator& communicator, std::int64_t
 
 void BenchmarkRun::keep_trace(const RegionMeasurement& measurement) {
   const auto rank = static_cast<std::size_t>(group_.rank());
-  const auto origins = group_.gather_one(measurement.first_mark());
-  trace_events_.assign(measurement.trace_events().begin(), measurement.trace_events().end());
-  trace_ = RankTrace{.events = trace_events_,
-                     .clocks = ClockMap(measurement.first_mark(), measurement.last_mark()),
-                     .origin_clocks = origins.front().reference_clocks,
-                     .ticks_per_second = report_.ranks.front().ticks_per_second,
-                     .rank = group_.rank(),
-                     .node = report_.environment->ranks[rank].node};
+  trace_ =
+      measurement.rank_trace(report_.environment->ranks[rank].node, report_.ranks.front().ticks_per_second);
+  trace_events_.assign(trace_->events.begin(), trace_->events.end());
+  trace_->events = trace_events_;
 }
 
 /// The counters are made before this rank's first threads, which inherit them.
@@ -359,18 +339,9 @@ void BenchmarkRun::prepare_counters() {
   }
   auto counter_options = options_.counters;
   counter_options.has_threads = configuration().thread_count > 1;
-  auto setup = set_up_counters(wanted_events_, counter_options, group_);
-  report_.counters.asked = setup.asked;
-  report_.counters.refused = setup.refused;
-  report_.counters.multiplexed = options_.counters.multiplexed;
-  if (!setup.refused.empty()) {
-    report_.warnings.push_back("--papi: " + refusal_text(setup.refused));
-    progress_.warn(report_.warnings.back());
-  }
-  if (!setup.counters || setup.counters->event_names().empty()) return;
-  counters_ = std::move(setup.counters);
-  report_.counters.counted = counters_->event_names();
-  report_.counters.counts_all_threads = counters_->counts_all_threads();
+  counters_ =
+      make_counters(wanted_events_, counter_options, group_,
+                    {.result = report_.counters, .warnings = report_.warnings, .progress = progress_});
 }
 
 /// The untimed first iteration, which touches every page and every path, and all repetitions. False: it ended
@@ -437,15 +408,8 @@ void BenchmarkRun::note_warnings(SteppedSolver& solver) {
     report_.warnings.emplace_back(
         "the cycle counter is not invariant here: clocks follow the core's frequency");
   }
-  if (counters_ && group_.rank() == 0 && !report_.repeats.empty()) note_counter_warnings();
-}
-
-/// Counts that contradict the system's own account, or that stand still, are no result.
-void BenchmarkRun::note_counter_warnings() {
-  for (std::size_t event = 0; event < report_.counters.counted.size(); ++event) {
-    auto doubt = doubt_about(report_, event);
-    if (!doubt.empty()) report_.warnings.push_back("--papi: " + std::move(doubt));
-  }
+  if (counters_ && group_.rank() == 0 && !report_.repeats.empty())
+    note_doubts(report_.counters, median_repeat(report_), report_.warnings);
 }
 
 /// The verdict on complete repetitions.

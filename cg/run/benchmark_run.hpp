@@ -66,7 +66,6 @@ class BenchmarkRun {
   std::unique_ptr<BlockProduct> convert(kernels::CsrBlock block, const comm::BlockLayout& layout);
   std::unique_ptr<comm::Communicator> connect(const comm::BlockLayout& layout, BlockProduct& product);
   void prepare_counters();
-  void note_counter_warnings();
   bool iterate(SteppedSolver& solver, RegionMeasurement& measurement);
   bool iterate_once(int repeat_number, const InterruptWatch& watch, SteppedSolver& solver,
                     RegionMeasurement& measurement);

@@ -5,17 +5,26 @@
 
 namespace cg2d {
 
+MeasuredSolver measured_parts(SteppedSolver& solver, const comm::Communicator& communicator) {
+  auto& iteration = solver.iteration();
+  return {.timer = solver.timer(),
+          .observers = iteration.conjugate_gradient().observers(),
+          .sent = [&](comm::Operation operation) { return communicator.sent(operation); },
+          .dot_work = [&] { return iteration.dot_work(); },
+          .update_work = [&] { return iteration.update_work(); }};
+}
+
 /// Removes its observer at the end, also if a region has thrown.
 RegionMeasurement::~RegionMeasurement() {
-  if (counters_ != nullptr) solver_.timer().detach(*counters_);
+  if (counters_ != nullptr) solver_.timer.detach(*counters_);
   if (!trace_) return;
-  solver_.timer().detach(*trace_);
-  solver_.iteration().conjugate_gradient().remove(*trace_bars_);
+  solver_.timer.detach(*trace_);
+  solver_.observers.remove(*trace_bars_);
 }
 
 void RegionMeasurement::count_events(PhaseCounters& counters) {
   counters_ = &counters;
-  solver_.timer().attach(counters);
+  solver_.timer.attach(counters);
   counter_pause_.emplace(counters);
 }
 
@@ -26,38 +35,72 @@ void RegionMeasurement::record_trace(int step_count, std::size_t product_parts) 
 
 std::vector<OuterStep> RegionMeasurement::around(
     Observers observers, const std::function<std::vector<OuterStep>(Observers)>& region) {
-  solver_.timer().reset();
   const bool is_traced = begin_trace();
   const auto all_observers = with_own(observers, is_traced);
+  std::vector<OuterStep> steps;
+  measure([&] { steps = region(all_observers); });
+  if (is_traced) end_trace();
+  return steps;
+}
+
+void RegionMeasurement::around_solve(std::span<StepObserver* const> observers,
+                                     const std::function<void()>& solve) {
+  const bool is_traced = begin_trace();
+  for (auto* observer : observers) solver_.observers.add(*observer);
+  measure([&] {
+    if (is_traced) trace_bars_->before_outer_step();
+    solve();
+    if (is_traced) trace_bars_->end_outer_step();
+  });
+  for (const auto* observer : observers) solver_.observers.remove(*observer);
+  if (is_traced) end_trace();
+}
+
+void RegionMeasurement::outside_of_phases(const std::function<void()>& work) {
+  if (counters_ == nullptr) return work();
+  counters_->read_now();
+  work();
+  counters_->leave_out();
+}
+
+void RegionMeasurement::measure(const std::function<void()>& region) {
+  solver_.timer.reset();
   if (quiet_ != nullptr) quiet_->begin();
   group_.barrier();
   const Totals before = totals();
   if (counters_ != nullptr) counters_->begin_region();
   const Stopwatch stopwatch;
   const std::uint64_t start_clocks = read_cycle_counter();
-  auto steps = region(all_observers);
+  region();
   times_.region_clocks = read_cycle_counter() - start_clocks;
   times_.region_s = stopwatch.seconds();
   if (counters_ != nullptr) counters_->end_region();
   if (quiet_ != nullptr) quiet_->end();
-  if (is_traced) end_trace();
   note_growth_since(before);
-  return steps;
+}
+
+RankTrace RegionMeasurement::rank_trace(int node, double ticks_per_second) const {
+  return {.events = trace_->events(),
+          .clocks = ClockMap(first_mark_, last_mark_),
+          .origin_clocks = group_.gather_one(first_mark_).front().reference_clocks,
+          .ticks_per_second = ticks_per_second,
+          .rank = group_.rank(),
+          .node = node};
 }
 
 RegionMeasurement::Totals RegionMeasurement::totals() const {
   Totals now{.sent = {},
              .wait_count = group_.waiter().wait_count(),
-             .dot_work = solver_.iteration().dot_work(),
-             .update_work = solver_.iteration().update_work()};
+             .dot_work = solver_.dot_work(),
+             .update_work = solver_.update_work()};
   for (std::size_t k = 0; k < now.sent.size(); ++k)
-    now.sent[k] = communicator_.sent(static_cast<comm::Operation>(k));
+    now.sent[k] = solver_.sent(static_cast<comm::Operation>(k));
   return now;
 }
 
 void RegionMeasurement::note_growth_since(const Totals& before) {
   const Totals now = totals();
-  times_.phases = solver_.timer().records();
+  times_.phases = solver_.timer.records();
   times_.wait_count = now.wait_count - before.wait_count;
   times_.dot_work = now.dot_work - before.dot_work;
   times_.update_work = now.update_work - before.update_work;
@@ -65,6 +108,11 @@ void RegionMeasurement::note_growth_since(const Totals& before) {
     times_.sent[k] = {.message_count = now.sent[k].message_count - before.sent[k].message_count,
                       .byte_count = now.sent[k].byte_count - before.sent[k].byte_count};
   }
+}
+
+void RegionMeasurement::record_trace(const TraceRoom& room) {
+  trace_.emplace(room);
+  trace_bars_.emplace(*trace_);
 }
 
 /// The trace's bars enclose no other observer's work; the counters leave all of it out.
@@ -80,15 +128,15 @@ std::vector<OuterStepObserver*> RegionMeasurement::with_own(Observers observers,
 bool RegionMeasurement::begin_trace() {
   if (!trace_ || !trace_->events().empty()) return false;
   first_mark_ = take_clock_mark(group_);
-  solver_.timer().attach(*trace_);
-  solver_.iteration().conjugate_gradient().add(*trace_bars_);
+  solver_.timer.attach(*trace_);
+  solver_.observers.add(*trace_bars_);
   return true;
 }
 
 void RegionMeasurement::end_trace() {
   trace_->close();
-  solver_.timer().detach(*trace_);
-  solver_.iteration().conjugate_gradient().remove(*trace_bars_);
+  solver_.timer.detach(*trace_);
+  solver_.observers.remove(*trace_bars_);
   last_mark_ = take_clock_mark(group_);
 }
 

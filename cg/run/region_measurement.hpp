@@ -1,7 +1,7 @@
 #pragma once
 
 // The measurement of a timed region: clocks, phases, traffic, vector work, counted events and a trace, around
-// any callable that runs outer iterations.
+// any callable that runs outer iterations of the benchmark, or one solve of a system.
 
 #include <array>
 #include <cstddef>
@@ -9,6 +9,7 @@
 #include <functional>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "cg/machine/quiet.hpp"
@@ -23,12 +24,23 @@
 
 namespace cg2d {
 
-/// Measures regions in which one solver works, one after the other. Holds references: solver, communicator
-/// and group must outlive it.
+/// The parts of a solver that a measurement reads, and observes.
+struct MeasuredSolver {
+  PhaseTimer& timer;
+  StepObservers& observers;                            ///< of all its steps
+  std::function<comm::Traffic(comm::Operation)> sent;  ///< by this rank so far
+  std::function<VectorWork()> dot_work;                ///< so far, as the next one
+  std::function<VectorWork()> update_work;
+};
+/// Those of the benchmark's iteration.
+MeasuredSolver measured_parts(SteppedSolver& solver, const comm::Communicator& communicator);
+
+/// Measures regions in which one solver works, one after the other. Holds references: the solver's parts and the
+/// group must outlive it.
 class RegionMeasurement {
  public:
-  RegionMeasurement(SteppedSolver& solver, const comm::Communicator& communicator, comm::RankGroup& group)
-      : solver_(solver), communicator_(communicator), group_(group) {}
+  RegionMeasurement(MeasuredSolver solver, comm::RankGroup& group)
+      : solver_(std::move(solver)), group_(group) {}
   ~RegionMeasurement();
   RegionMeasurement(const RegionMeasurement&) = delete;
   RegionMeasurement& operator=(const RegionMeasurement&) = delete;
@@ -37,8 +49,11 @@ class RegionMeasurement {
   void count_events(PhaseCounters& counters);
   /// Measures the machine's quiet in each region. The meter must outlive this.
   void measure_quiet(QuietMeter& meter) { quiet_ = &meter; }
-  /// Traces that many CG steps of the first region. product_parts: as BlockProduct::part_count().
+  /// Traces that many CG steps of the first region, outer iterations of the benchmark. product_parts: as
+  /// BlockProduct::part_count().
   void record_trace(int step_count, std::size_t product_parts);
+  /// The same for one solve.
+  void record_trace(const TraceRoom& room);
 
   using Observers = std::span<OuterStepObserver* const>;
   /// region(observers) runs outer iterations, and tells the observers of each: those given here, between
@@ -47,13 +62,22 @@ class RegionMeasurement {
   std::vector<OuterStep> around(Observers observers,
                                 const std::function<std::vector<OuterStep>(Observers)>& region);
 
+  /// solve() runs one solve; its observers of steps are told in this order. Collective: the ranks begin together.
+  /// Throws what the region throws, and MpiError.
+  void around_solve(std::span<StepObserver* const> observers, const std::function<void()>& solve);
+  /// Work of an observer, such as a line on stderr, whose events belong to no phase.
+  void outside_of_phases(const std::function<void()>& work);
+
   /// The results of the last region.
   [[nodiscard]] const RankTimes& times() const { return times_; }
   [[nodiscard]] const RankCounts& counts() const { return counters_->counts(); }
   /// The trace of the first region; only after record_trace().
   [[nodiscard]] std::span<const TraceEvent> trace_events() const { return trace_->events(); }
-  [[nodiscard]] const ClockMark& first_mark() const { return first_mark_; }
-  [[nodiscard]] const ClockMark& last_mark() const { return last_mark_; }
+  /// Events that had no room in it.
+  [[nodiscard]] std::int64_t dropped_count() const { return trace_->dropped_count(); }
+  /// This rank's part of the trace, whose events stay here. node: of this rank; ticks_per_second: rank 0's.
+  /// Collective.
+  [[nodiscard]] RankTrace rank_trace(int node, double ticks_per_second) const;
 
  private:
   /// Counts that only grow.
@@ -63,14 +87,14 @@ class RegionMeasurement {
     VectorWork dot_work;
     VectorWork update_work;
   };
+  void measure(const std::function<void()>& region);
   [[nodiscard]] Totals totals() const;
   void note_growth_since(const Totals& before);
   [[nodiscard]] std::vector<OuterStepObserver*> with_own(Observers observers, bool is_traced);
   bool begin_trace();
   void end_trace();
 
-  SteppedSolver& solver_;
-  const comm::Communicator& communicator_;
+  MeasuredSolver solver_;
   comm::RankGroup& group_;
   RankTimes times_{};
   QuietMeter* quiet_ = nullptr;

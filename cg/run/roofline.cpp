@@ -20,27 +20,28 @@ double message_bytes(const RankTimes& times, const PhaseRow& phase) {
          static_cast<double>(times.sent[static_cast<std::size_t>(*phase.operation)].byte_count);
 }
 
-PhaseWork work_of_products(const RankResult& rank, const RankTimes& times) {
-  // Each product is summed once; it may multiply in several parts.
-  const auto product_count = static_cast<double>(times.phases[index_of(Phase::summation)].calls);
-  constexpr double flops_per_nonzero = 2.0;
-  return {.byte_count = product_count * static_cast<double>(rank.product_bytes),
-          .flop_count = product_count * flops_per_nonzero * static_cast<double>(rank.nonzero_count)};
-}
-
 PhaseWork work_from(const VectorWork& work) {
   return {.byte_count = static_cast<double>(work.byte_count),
           .flop_count = static_cast<double>(work.flop_count)};
+}
+
+/// The work of a phase in all products; `counted`: a phase with one call per product.
+PhaseWork work_of_products(Phase phase, Phase counted, const RankResult& rank, const RankTimes& times) {
+  const auto product_count = static_cast<double>(times.phases[index_of(counted)].calls);
+  const auto work = work_from(rank.product_work[index_of(phase)]);
+  return {.byte_count = product_count * work.byte_count, .flop_count = product_count * work.flop_count};
 }
 
 /// The arithmetic of a phase, and the memory that it touches beside messages.
 PhaseWork local_work(const PhaseRow& phase, const RankResult& rank, const RankTimes& times) {
   switch (phase.work) {
     case LocalWork::none:
-    case LocalWork::stencil:  // a run multiplies blocks
       break;
+    case LocalWork::stencil:
+      return work_of_products(phase.phase, phase.phase, rank, times);
     case LocalWork::product:
-      return work_of_products(rank, times);
+      // Each product is summed once; it may multiply in several parts.
+      return work_of_products(phase.phase, Phase::summation, rank, times);
     case LocalWork::additions:
       // Every element that arrives is added: as many as were sent, but for uneven pieces.
       return {.flop_count = message_bytes(times, phase) / (read_and_written * sizeof(double))};
@@ -72,6 +73,12 @@ MachineLimits measure_limits(comm::RankGroup& group, int thread_count, std::int6
       static_cast<double>(arithmetic.flop_count()) *
       common_pass_rate(group, [&](std::int64_t pass_count) { return arithmetic.compute(pass_count); });
   return limits;
+}
+
+std::string why_no_limits(const Environment& environment) {
+  if (!environment.ranks_oversubscribed) return {};
+  return "--roofline: not measured, since ranks outnumber cores and each one's limit would change with the "
+         "others; start no more ranks than cores";
 }
 
 std::array<PhaseWork, phase_count> work_of(const RankResult& rank, const RankTimes& times) {

@@ -49,9 +49,9 @@ std::optional<double> account_of(const RepeatReport& repeat, std::string_view ev
   return sum;
 }
 
-std::string doubt_about(const RunReport& report, std::size_t event) {
-  const auto& name = report.counters.counted[event];
-  const auto& counts = median_repeat(report).counts;
+std::string doubt_about(const CounterResult& counters, const RepeatReport& repeat, std::size_t event) {
+  const auto& name = counters.counted[event];
+  const auto& counts = repeat.counts;
   bool counted_any = false;
   for (std::size_t rank = 0; rank < counts.size(); ++rank) {
     const auto counted = counts[rank].region[event];

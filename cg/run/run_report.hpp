@@ -67,8 +67,9 @@ struct RankResult {
   double ticks_per_second = 0.0;
   double clocks_per_scope = 0.0;
   double clocks_per_reading = 0.0;  ///< of the counters
-  /// Bytes that one product must move: the matrix, and vectors over its rows and columns.
-  std::int64_t product_bytes = 0;
+  /// The least work of one product in each phase that multiplies: the matrix, where there is one, and vectors
+  /// over its rows and columns.
+  std::array<VectorWork, phase_count> product_work{};
   MachineLimits limits;  ///< with --roofline
 };
 
@@ -119,9 +120,9 @@ struct RunReport {
 
 /// The system's own account of an event in the region, all ranks; nothing where it has no such figure.
 std::optional<double> account_of(const RepeatReport& repeat, std::string_view event_name);
-/// Why the counts of an event in the repetition reported are not to be trusted: they contradict the system's
-/// account by more than 2 %, or nothing was counted and nothing says that this is right. Empty: no doubt.
-std::string doubt_about(const RunReport& report, std::size_t event);
+/// Why the counts of an event in a repetition are not to be trusted: they contradict the system's account by more
+/// than 2 %, or nothing was counted and nothing says that this is right. Empty: no doubt.
+std::string doubt_about(const CounterResult& counters, const RepeatReport& repeat, std::size_t event);
 /// Why times of a report are disturbed, in one line: of all repeats. Empty where none is.
 std::string disturbance(const RunReport& report);
 

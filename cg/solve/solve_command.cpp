@@ -6,6 +6,7 @@
 
 #include "cg/base/output_file.hpp"
 #include "cg/base/progress.hpp"
+#include "cg/report/trace_file.hpp"
 #include "cg/solve/solve_report.hpp"
 #include "cg/solve/solve_run.hpp"
 
@@ -26,14 +27,37 @@ void write_error_report(const SystemOptions& options, const SolveReport& report,
   }
 }
 
+void write_trace_of(const SystemOptions& options, const SolveRun& run, OutputFile* file,
+                    comm::RankGroup& group) {
+  const auto& report = run.report();
+  const bool has_grid = !report.matrix_free;
+  write_trace({.environment = *report.environment,
+               .configuration = report.configuration,
+               .ranks = report.ranks,
+               .cut = has_grid ? report.configuration.grid.name() : report.matrix_free->cut,
+               .has_grid = has_grid,
+               .properties = {{"matrix", report.matrix->name},
+                              {"variant", options.variant},
+                              {"preconditioner", options.preconditioner}}},
+              *run.trace(), file, group);
+}
+
 }  // namespace
 
 ExitCode solve_system(const SystemOptions& options, comm::RankGroup& group) {
   agree_on(group, [&] {
     if (group.rank() != 0) return;
-    require_different_files(std::array{FileOption{"--output", options.output},
-                                       FileOption{"--solution", options.solution_path},
-                                       FileOption{"FILE", options.matrix_path}});
+    const FileOption report{"--output", options.output};
+    const FileOption solution{"--solution", options.solution_path};
+    const FileOption trace{"--trace", options.trace.path};
+    const FileOption right_hand_side{"--rhs", options.right_hand_side.path};
+    require_different_files(std::array{report, solution, trace, FileOption{"FILE", options.matrix_path}});
+    // x may replace the first guess, but not b.
+    require_different_files(std::array{solution, right_hand_side});
+    for (const auto& output : {report, trace}) {
+      require_different_files(std::array{output, right_hand_side});
+      require_different_files(std::array{output, FileOption{"--x0", options.first_guess.path}});
+    }
   });
   const Progress progress(options.progress, group.rank());
   SolveRun run(options, group, progress);
@@ -43,7 +67,10 @@ ExitCode solve_system(const SystemOptions& options, comm::RankGroup& group) {
     output = open_output(options.output, group);
     std::unique_ptr<OutputFile> solution;
     if (!options.solution_path.empty()) solution = open_output(options.solution_path, group);
+    std::unique_ptr<OutputFile> trace;
+    if (!options.trace.path.empty()) trace = open_output(options.trace.path, group);
     run.perform(solution.get());
+    if (run.trace()) write_trace_of(options, run, trace.get(), group);
   } catch (const RunError& error) {
     run.note_failure(error);
     if (group.rank() == 0) write_error_report(options, run.report(), std::move(output));

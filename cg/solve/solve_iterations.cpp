@@ -5,15 +5,61 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <utility>
 
 #include "cg/files/vector_file.hpp"
 #include "cg/preconditioners/preconditioner_table.hpp"
+#include "cg/run/counter_setup.hpp"
 #include "cg/solve/solve_observers.hpp"
 #include "cg/solve/solve_run.hpp"
-#include "cg/solver/solve.hpp"
+#include "cg/solver/several_systems.hpp"
 #include "cg/timing/cycle_counter.hpp"
 
 namespace cg2d {
+namespace {
+
+/// Counts the phases of calls.
+class PhaseCount final : public PhaseObserver {
+ public:
+  void after_phase(Phase /*phase*/, std::uint64_t /*begin*/, std::uint64_t /*end*/) override { ++count_; }
+  [[nodiscard]] std::size_t count() const { return count_; }
+
+ private:
+  std::size_t count_ = 0;
+};
+
+/// Phases of one product, which is made for it. Collective.
+std::size_t phases_of_product(const ReadySystem& system) {
+  PhaseCount count;
+  system.timer.attach(count);
+  std::ranges::fill(system.matrix.operand(), 0.0);
+  system.matrix.apply();
+  system.timer.detach(count);
+  return count.count();
+}
+
+MeasuredSolver measured_parts(const ReadySystem& system, SystemSolver& solver,
+                              const DistributedVectors& vectors) {
+  return {.timer = system.timer,
+          .observers = solver.observers(),
+          .sent = system.sent,
+          .dot_work = [&] { return vectors.dot_work(); },
+          .update_work = [&] { return vectors.update_work(); }};
+}
+
+Solution solution_of(const SystemSolveResult& result, const SystemObservers& observers,
+                     const Tolerance& tolerance) {
+  const double target_norm = tolerance.residual_norm_for(result.right_hand_side_norm);
+  const auto spectrum = observers.estimates.estimate();
+  return {.result = result,
+          .target_norm = target_norm,
+          .history = observers.history.norms(),
+          .spectrum = spectrum,
+          .predicted_steps = spectrum.predicted_steps(target_norm / result.right_hand_side_norm)};
+}
+
+}  // namespace
+
 HugePageVector SolveRun::make_vector(const VectorOption& option, const VectorPlace& place) {
   if (option.kind == VectorOption::Kind::file) return read_vector(option.path, place, group_);
   if (option.kind == VectorOption::Kind::random) return random_vector(option.seed, place);
@@ -24,6 +70,7 @@ HugePageVector SolveRun::make_vector(const VectorOption& option, const VectorPla
 
 std::unique_ptr<Preconditioner> SolveRun::make_preconditioner(const ReadySystem& system) {
   const Stopwatch making;
+  expand_diagonal();
   auto preconditioner = find_preconditioner(options_.preconditioner)
                             ->make({.matrix = system.matrix,
                                     .diagonal = diagonal_,
@@ -36,52 +83,97 @@ std::unique_ptr<Preconditioner> SolveRun::make_preconditioner(const ReadySystem&
 }
 
 void SolveRun::solve(const ReadySystem& system, OutputFile* solution_file) {
-  if (has_several()) return solve_several(system, solution_file);
-  const auto b = make_vector(options_.right_hand_side, system.place);
-  auto x = make_vector(options_.first_guess, system.place);
+  const auto place = place_of_several(system.place, report_.right_hand_side_count);
+  const auto b = make_vectors(options_.right_hand_side, place);
+  auto x = make_vectors(options_.first_guess, place);
   const CycleCalibration calibration;
   DistributedVectors vectors(system.matrix, system.timer, configuration().thread_count);
   const auto preconditioner = make_preconditioner(system);
-  ConjugateGradient conjugate_gradient(system.matrix, *preconditioner, vectors,
-                                       *find_cg_variant(options_.variant));
+  const auto solver = make_system_solver({system.matrix, *preconditioner, vectors},
+                                         *find_cg_variant(options_.variant), vector_count());
   const Tolerance tolerance({.relative = options_.relative_tolerance,
                              .absolute = options_.absolute_tolerance,
                              .most_steps = options_.most_iterations});
-  SystemObservers observers({.most_steps = options_.most_iterations,
-                             .progress = progress_,
-                             .target_norm = tolerance.residual_norm_for(std::sqrt(vectors.dot(b, b))),
-                             .monitors = group_.rank() == 0});
-  conjugate_gradient.add(observers.history);
-  conjugate_gradient.add(observers.estimates);
-  conjugate_gradient.add(observers.progress);
-  if (options_.monitors) conjugate_gradient.add(observers.monitor);
+  RegionMeasurement measurement(measured_parts(system, *solver, vectors), group_);
+  if (counters_) measurement.count_events(phase_counters_.emplace(*counters_));
+  if (!options_.trace.path.empty()) record_trace(measurement, system);
+  const OutsideOfPhases outside = [&](const auto& work) { measurement.outside_of_phases(work); };
+  auto observers = observe_systems(*solver, outside);
+  SolveProgress says_progress(progress_, tolerance, outside);
+  StepInterrupts interrupts(watch_.emplace(), group_, outside);
+  const std::array<StepObserver*, 2> common_observers{&says_progress, &interrupts};
 
-  system.timer.reset();
-  group_.barrier();
-  const RegionClocks clocks(group_, system, vectors);
-  const auto result = cg2d::solve(
-      conjugate_gradient,
-      {.b = b, .x = x, .starts_from_x = options_.first_guess.kind != VectorOption::Kind::zeros}, tolerance);
-  take_times(clocks.times(), system.timer.measure_clocks_per_scope(), calibration.ticks_per_second());
-  report_.solution = solution_of(result, observers, *preconditioner);
-  report_.code = exit_code_of(result.end);
-  report_.reason = report_.solution->reason();
-  if (options_.solution_path.empty()) return;
-  write_vector(x, system.place,
-               fmt::format("x of A x = b, A {}, {}, residual {:.3e}", report_.matrix->name,
-                           name_of(result.end), result.true_residual_norm),
-               group_, solution_file);
+  std::optional<QuietMeter> quiet;
+  if (options_.measures_iterations)
+    measurement.measure_quiet(quiet.emplace(group_, *report_.environment, configuration().thread_count));
+  progress_.say("solving");
+  std::vector<SystemSolveResult> results;
+  measurement.around_solve(common_observers, [&] {
+    const bool starts_from_x = options_.first_guess.kind != VectorOption::Kind::zeros;
+    results = solver->solve({.b = b, .x = x, .starts_from_x = starts_from_x}, tolerance);
+  });
+  if (quiet) report_.quiet = quiet->result();
+  std::vector<Solution> solutions;
+  for (std::size_t k = 0; k < observers.size(); ++k)
+    solutions.push_back(solution_of(results[k], observers[k], tolerance));
+  for (auto& solution : solutions) solution.preconditioner_remark = preconditioner->remark();
+  take_solutions(std::move(solutions));
+  take_times(measurement, system, calibration.ticks_per_second());
+  if (!options_.solution_path.empty()) write_solution(x, place, solution_file);
 }
 
-void SolveRun::take_times(const RankTimes& times, double clocks_per_scope, double ticks_per_second) {
-  report_.repeat.time_s = group_.maximum(times.region_s);
-  report_.repeat.ranks = group_.gather_one(times);
-  mine_.clocks_per_scope = clocks_per_scope;
+/// Room for the phases of any form of CG: at most four products, each with as many of the preconditioner, where a
+/// step ends with a recomputed residual and a new beginning; and all sums and updates beside them. Room that is not
+/// used takes no memory.
+void SolveRun::record_trace(RegionMeasurement& measurement, const ReadySystem& system) {
+  constexpr std::size_t products = 4;
+  constexpr std::size_t other_phases = 20;
+  const auto degree = static_cast<std::size_t>(find_preconditioner(options_.preconditioner)->default_degree);
+  const auto events_per_product = (phases_of_product(system) + 1) * (degree + 1) + 2;
+  const int steps = std::min(options_.trace.step_count, options_.most_iterations);
+  measurement.record_trace(TraceRoom{
+      .step_count = options_.trace.step_count,
+      .event_count = static_cast<std::size_t>(steps + 2) * (products * events_per_product + other_phases)});
+}
+
+void SolveRun::take_times(const RegionMeasurement& measurement, const ReadySystem& system,
+                          double ticks_per_second) {
+  report_.repeat.time_s = group_.maximum(measurement.times().region_s);
+  report_.repeat.ranks = group_.gather_one(measurement.times());
+  if (counters_) report_.repeat.counts = group_.gather_one(measurement.counts());
+  mine_.clocks_per_scope = system.timer.measure_clocks_per_scope();
   mine_.ticks_per_second = ticks_per_second;
   mine_.peak_bytes = peak_resident_bytes();
   mine_.resident_bytes = resident_bytes();
   mine_.huge_page_bytes = huge_page_bytes();
+  if (phase_counters_) mine_.clocks_per_reading = phase_counters_->clocks_per_reading();
+  if (options_.measures_limits) measure_limits(system);
   report_.ranks = group_.gather_one(mine_);
+  if (!options_.trace.path.empty()) keep_trace(measurement);
+  if (counters_ && group_.rank() == 0) note_doubts(report_.counters, report_.repeat, report_.warnings);
+}
+
+void SolveRun::measure_limits(const ReadySystem& system) {
+  if (auto reason = why_no_limits(*report_.environment); !reason.empty()) {
+    report_.warnings.push_back(std::move(reason));
+    return;
+  }
+  progress_.say("measuring what this machine can read and compute");
+  const auto vector_bytes =
+      vectors_of_a_step * static_cast<std::int64_t>(system.matrix.local_size() * sizeof(double));
+  mine_.limits = cg2d::measure_limits(group_, configuration().thread_count,
+                                      system.has_matrix ? system.matrix_bytes : vector_bytes, vector_bytes);
+}
+
+void SolveRun::keep_trace(const RegionMeasurement& measurement) {
+  const auto rank = static_cast<std::size_t>(group_.rank());
+  trace_ =
+      measurement.rank_trace(report_.environment->ranks[rank].node, report_.ranks.front().ticks_per_second);
+  trace_events_.assign(trace_->events.begin(), trace_->events.end());
+  trace_->events = trace_events_;
+  trace_->is_of_solve = true;
+  if (const auto dropped = group_.maximum(measurement.dropped_count()); dropped > 0)
+    report_.warnings.push_back(fmt::format("--trace: {} phases of a rank had no room", dropped));
 }
 
 }  // namespace cg2d

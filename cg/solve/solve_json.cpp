@@ -5,6 +5,7 @@
 #include "cg/base/json_values.hpp"
 #include "cg/report/phase_table.hpp"
 #include "cg/report/report.hpp"
+#include "cg/report/report_counters.hpp"
 #include "cg/report/report_origin.hpp"
 #include "cg/report/result_file.hpp"
 #include "cg/solve/solve_report.hpp"
@@ -137,24 +138,32 @@ Json result_json(const SolveReport& report) {
 }
 
 std::string write_json(const SystemOptions& options, const SolveReport& report) {
-  const bool has_phases = report.solution && step_count_of(report) > 0;
-  const Json json{{"schema_version", solve_schema_version},
-                  {"program", program_json()},
-                  {"status", status_name(report.code)},
-                  {"reason", report.reason},
-                  {"exit_code", static_cast<int>(report.code)},
-                  {"warnings", report.warnings},
-                  {"system", system_json(options, report)},
-                  {"provenance", report.provenance ? provenance_json(*report.provenance) : Json(nullptr)},
-                  {"environment", environment_of(report)},
-                  {"configuration", report.is_resolved ? configuration_json(report) : Json(nullptr)},
-                  {"setup", report.ranks.empty() ? Json(nullptr) : setup_json(options, report)},
-                  {"result", report.solution ? result_json(report) : Json(nullptr)},
-                  {"phases", has_phases ? phase_table_json(phase_figures(report)) : Json(nullptr)}};
-  return json_text(json, 2) + "\n";
+  return json_text(solve_json(options, report), 2) + "\n";
 }
 
 }  // namespace
+
+Json solve_json(const SystemOptions& options, const SolveReport& report) {
+  const bool has_phases = report.solution && step_count_of(report) > 0;
+  Json json{{"schema_version", solve_schema_version},
+            {"program", program_json()},
+            {"status", status_name(report.code)},
+            {"reason", report.reason},
+            {"exit_code", static_cast<int>(report.code)},
+            {"warnings", report.warnings},
+            {"system", system_json(options, report)},
+            {"provenance", report.provenance ? provenance_json(*report.provenance) : Json(nullptr)},
+            {"environment", environment_of(report)},
+            {"configuration", report.is_resolved ? configuration_json(report) : Json(nullptr)},
+            {"setup", report.ranks.empty() ? Json(nullptr) : setup_json(options, report)},
+            {"result", report.solution ? result_json(report) : Json(nullptr)},
+            {"phases", has_phases ? phase_table_json(phase_figures(report)) : Json(nullptr)},
+            {"roofline", has_phases ? roofline_json(phase_figures(report)) : Json(nullptr)},
+            {"counters", has_phases ? counters_json(phase_figures(report)) : Json(nullptr)}};
+  if (report.quiet)
+    json["quiet"] = {{"disturbed", report.quiet->is_disturbed()}, {"reason", report.quiet->reason()}};
+  return json;
+}
 
 SolveFormat json_solve_format() { return {.name = "json", .write = &write_json, .writes_errors = true}; }
 

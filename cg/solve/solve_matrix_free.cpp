@@ -49,6 +49,7 @@ void SolveRun::solve_matrix_free(OutputFile* solution) {
   check_matrix_free(row);
   const auto size = row.size_of(text);
   agree_on(group_, [&] { check_matrix_free_memory(size); });
+  prepare_counters();
   report_.grid_is_automatic = false;
   report_.configuration.grid = named_grid().value_or(comm::ProcessGrid{.columns = 1, .rows = group_.size()});
   binding_.emplace(group_, *report_.environment, options_.bind, configuration().thread_count);
@@ -79,7 +80,9 @@ void SolveRun::solve_matrix_free(OutputFile* solution) {
                    .local_size = local_size,
                    .row_of = [&](std::size_t element) { return system->row_of(element); }},
          .sent = [&](comm::Operation operation) { return system->sent(operation); },
-         .first_row = group_.sum_of_lower_ranks(static_cast<std::int64_t>(local_size))},
+         .first_row = group_.sum_of_lower_ranks(static_cast<std::int64_t>(local_size)),
+         .has_matrix = row.uses_grid,
+         .matrix_bytes = system->matrix_byte_count()},
         solution);
 }
 
@@ -89,6 +92,7 @@ void SolveRun::note_matrix_free(MatrixFreeSystem& system) {
   auto& result = report_.matrix_free.emplace();
   result.cut = system.cut();
   const auto phases = system.matrix().phases();
+  for (const auto phase : phases) mine_.product_work[index_of(phase)] = system.product_work(phase);
   result.phases.assign(phases.begin(), phases.end());
   result.phases.insert(result.phases.end(), {Phase::dot, Phase::vector_updates});
   if (const auto why_not = system.matrix().why_not_conforming(); !why_not.empty())

@@ -1,142 +1,164 @@
 #pragma once
 
-// The observers and clocks of a solve's iterations.
+// The observers of a solve's steps: lines for people, and requests to stop.
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <functional>
+#include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "cg/base/interrupt.hpp"
 #include "cg/base/progress.hpp"
-#include "cg/run/region_measurement.hpp"
-#include "cg/solve/solve_run.hpp"
+#include "cg/base/sample.hpp"
 #include "cg/solver/lanczos.hpp"
+#include "cg/solver/step_observer.hpp"
 #include "cg/solver/stop_rule.hpp"
-#include "cg/timing/cycle_counter.hpp"
+#include "comm/rank_group.hpp"
 
 namespace cg2d {
+
+/// Runs an observer's work so that its events count for no phase.
+using OutsideOfPhases = std::function<void(const std::function<void()>&)>;
+
+/// The number of steps that are left, by the slope of the logarithm of the smallest residual over the second half
+/// of the steps so far.
+class ResidualSlope {
+ public:
+  /// quotient: of the residual and the target, at which it is 1.
+  void note(double quotient) {
+    const double now = std::log(quotient);
+    smallest_.push_back(smallest_.empty() ? now : std::min(smallest_.back(), now));
+  }
+  /// Nothing before there is a slope, and where residuals do not become smaller.
+  [[nodiscard]] std::optional<double> steps_left() const {
+    if (smallest_.size() < 4) return std::nullopt;
+    const auto half = smallest_.size() / 2;
+    const double slope =
+        (smallest_.back() - smallest_[half]) / static_cast<double>(smallest_.size() - 1 - half);
+    if (!(slope < 0.0) || !std::isfinite(slope)) return std::nullopt;
+    return std::max(0.0, std::ceil(-smallest_.back() / slope));
+  }
+
+ private:
+  std::vector<double> smallest_;
+};
 
 /// A line on stderr for every iteration.
 class Monitor final : public StepObserver {
  public:
-  explicit Monitor(bool speaks, std::string name = {}) : speaks_(speaks), name_(std::move(name)) {}
+  /// name: of the system, before each line.
+  Monitor(bool speaks, std::string name, OutsideOfPhases outside)
+      : speaks_(speaks), name_(std::move(name)), outside_(std::move(outside)) {}
   bool after_step(const CgState& state) override {
-    if (speaks_)
-      say_on_stderr(fmt::format("{}iteration {}: residual {:.6e}", name_, ++count_, state.residual_norm()));
+    ++count_;
+    if (!speaks_) return false;
+    outside_([&] {
+      say_on_stderr(fmt::format("{}iteration {}: residual {:.6e}", name_, count_, state.residual_norm()));
+    });
     return false;
   }
 
  private:
   bool speaks_;
-  std::string name_;  // of the system, where there are several
+  std::string name_;
+  OutsideOfPhases outside_;
   int count_ = 0;
 };
 
 /// Says about once a second how far a solve is, and how long it may take at the mean rate so far.
 class SolveProgress final : public StepObserver {
  public:
-  SolveProgress(const Progress& progress, double target_norm)
-      : progress_(progress), target_norm_(target_norm) {}
+  SolveProgress(const Progress& progress, const Tolerance& tolerance, OutsideOfPhases outside)
+      : progress_(progress), tolerance_(tolerance), outside_(std::move(outside)) {}
   bool after_step(const CgState& state) override {
     ++count_;
-    if (first_norm_ == 0.0) first_norm_ = state.first_residual_norm();
+    const double target_norm = tolerance_.residual_norm_for(state.right_hand_side_norm());
+    slope_.note(state.residual_norm() / target_norm);
     constexpr double interval_s = 1.0;
-    if (stopwatch_.seconds() < said_s_ + interval_s) return false;
-    said_s_ = stopwatch_.seconds();
-    const double done = std::log(state.residual_norm() / first_norm_) / std::log(target_norm_ / first_norm_);
-    const auto rest = done > 0.0 && done < 1.0
-                          ? fmt::format(", about {:.0f} s left", said_s_ * (1.0 / done - 1.0))
-                          : std::string();
-    progress_.say(fmt::format("iteration {}: residual {:.3e}, target {:.3e}{}", count_, state.residual_norm(),
-                              target_norm_, rest));
+    const double now_s = stopwatch_.seconds();
+    if (now_s < said_s_ + interval_s) return false;
+    said_s_ = now_s;
+    outside_([&] {
+      progress_.say(fmt::format("iteration {}: residual {:.3e}, target {:.3e}{}", count_,
+                                state.residual_norm(), target_norm, rest(now_s)));
+    });
     return false;
   }
 
  private:
+  [[nodiscard]] std::string rest(double now_s) const {
+    const auto steps = slope_.steps_left();
+    if (!steps) return {};
+    return fmt::format(", about {:.0f} iterations and {:.0f} s left", *steps, *steps * now_s / count_);
+  }
+
   const Progress& progress_;
-  double target_norm_;
-  double first_norm_ = 0.0;
+  const Tolerance& tolerance_;
+  OutsideOfPhases outside_;
+  ResidualSlope slope_;  // of quotients of residual and target: several systems have targets of their own
   double said_s_ = 0.0;
   int count_ = 0;
   Stopwatch stopwatch_;
 };
 
-/// The counts that grow with a solve; measure() takes their growth since then.
-class RegionClocks {
- public:
-  RegionClocks(comm::RankGroup& group, const ReadySystem& system, const DistributedVectors& vectors)
-      : group_(group), system_(system), vectors_(vectors), before_(counts()) {}
-
-  [[nodiscard]] RankTimes times() const {
-    const auto end_clocks = read_cycle_counter();
-    auto times = counts();
-    times.region_s = stopwatch_.seconds();
-    times.region_clocks = end_clocks - begin_clocks_;
-    times.phases = system_.timer.records();
-    times.wait_count -= before_.wait_count;
-    times.dot_work = times.dot_work - before_.dot_work;
-    times.update_work = times.update_work - before_.update_work;
-    for (std::size_t k = 0; k < times.sent.size(); ++k) {
-      times.sent[k].message_count -= before_.sent[k].message_count;
-      times.sent[k].byte_count -= before_.sent[k].byte_count;
-    }
-    return times;
-  }
-
- private:
-  [[nodiscard]] RankTimes counts() const {
-    RankTimes counts{};
-    counts.wait_count = group_.waiter().wait_count();
-    counts.dot_work = vectors_.dot_work();
-    counts.update_work = vectors_.update_work();
-    for (std::size_t k = 0; k < counts.sent.size(); ++k)
-      counts.sent[k] = system_.sent(static_cast<comm::Operation>(k));
-    return counts;
-  }
-
-  comm::RankGroup& group_;
-  const ReadySystem& system_;
-  const DistributedVectors& vectors_;
-  RankTimes before_;
-  Stopwatch stopwatch_;
-  std::uint64_t begin_clocks_ = read_cycle_counter();
-};
-
-struct SystemObserversConfig {
-  int most_steps;
-  const Progress& progress;
-  double target_norm;  ///< of the residual
-  bool monitors;       ///< this rank speaks
-  std::string name{};  ///< of the system, before each line of the monitor
-};
-
 /// The observers of one system.
 struct SystemObservers {
-  explicit SystemObservers(const SystemObserversConfig& config)
-      : target_norm(config.target_norm),
-        history(config.most_steps),
-        estimates(config.most_steps),
-        progress(config.progress, config.target_norm),
-        monitor(config.monitors, config.name) {}
+  /// The other parameters: as for the monitor.
+  SystemObservers(int most_steps, bool speaks, const std::string& name, const OutsideOfPhases& outside)
+      : history(most_steps), estimates(most_steps), monitor(speaks, name, outside) {}
 
-  double target_norm;
+  /// They must not move any more.
+  void add_to(StepObservers& observers) {
+    observers.add(history);
+    observers.add(estimates);
+    observers.add(monitor);
+  }
+
   ResidualHistory history;
   LanczosEstimates estimates;
-  SolveProgress progress;
   Monitor monitor;
 };
 
-/// The outcome of a solve with what its observers saw.
-inline Solution solution_of(const SystemSolveResult& result, const SystemObservers& observers,
-                            const Preconditioner& preconditioner) {
-  const auto spectrum = observers.estimates.estimate();
-  return {.result = result,
-          .target_norm = observers.target_norm,
-          .history = observers.history.norms(),
-          .spectrum = spectrum,
-          .predicted_steps = spectrum.predicted_steps(observers.target_norm / result.right_hand_side_norm),
-          .preconditioner_remark = preconditioner.remark()};
-}
+/// Requests to stop when a signal has reached any rank. The ranks agree on it by a message of their own: after
+/// steps 1, 2, 4, ..., and then about ten times a second, by the slowest rank's clock, so that all ask at the same
+/// steps.
+class StepInterrupts final : public StepObserver {
+ public:
+  StepInterrupts(const InterruptWatch& watch, comm::RankGroup& group, OutsideOfPhases outside)
+      : watch_(watch), group_(group), outside_(std::move(outside)) {}
+
+  bool after_step(const CgState& /*state*/) override {
+    if (++count_ < next_check_) return false;
+    bool asked = false;
+    outside_([&] { asked = ask(); });
+    return asked;
+  }
+
+ private:
+  [[nodiscard]] bool ask() {
+    constexpr double interval_s = 0.1;
+    // A request is a time that no solve takes: one message for both.
+    constexpr double request_s = 1e30;
+    const double common_s = group_.maximum(watch_.asked() ? request_s : stopwatch_.seconds());
+    if (common_s >= request_s) return true;
+    const double steps = common_s > 0.0 ? interval_s * static_cast<double>(count_) / common_s : 1.0;
+    const auto most = static_cast<double>(count_);
+    next_check_ = count_ + std::max<std::int64_t>(1, static_cast<std::int64_t>(std::min(most, steps)));
+    return false;
+  }
+
+  const InterruptWatch& watch_;
+  comm::RankGroup& group_;
+  OutsideOfPhases outside_;
+  std::int64_t count_ = 0;
+  std::int64_t next_check_ = 1;
+  Stopwatch stopwatch_;
+};
 
 }  // namespace cg2d

@@ -5,12 +5,15 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "cg/machine/thread_binding.hpp"
 #include "cg/preconditioners/preconditioner_table.hpp"
 #include "cg/run/run_options.hpp"
 #include "cg/solver/cg_recurrence.hpp"
 #include "cg/solver/configuration.hpp"
+#include "cg/timing/phase_counters.hpp"
+#include "cg/timing/phase_trace.hpp"
 #include "cg/tuning/kernel_choice.hpp"
 #include "comm/domain_layout.hpp"
 #include "kernels/spmv.hpp"
@@ -30,6 +33,9 @@ struct VectorOption {
 /// "ones", "zeros", "random:SEED" or the name of a file. Throws InputError, which names the option.
 VectorOption vector_option_from(const std::string& option, const std::string& text);
 
+/// "1x2x4". Throws InputError, which names --domain.
+comm::DomainGrid domain_grid_from(std::string_view text);
+
 struct SystemOptions {
   std::string matrix_path;                        ///< empty with operator_text
   std::string operator_text;                      ///< "laplace3d:64x64x64", "npb-factored:S"
@@ -43,6 +49,8 @@ struct SystemOptions {
   double relative_tolerance = 1e-8;            ///< of || b ||
   double absolute_tolerance = 0.0;             ///< the larger of both counts
   int most_iterations = 10'000;
+  /// For measurements: all of most_iterations are done, and a system that is solved earlier is refused.
+  bool measures_iterations = false;
   std::string preconditioner{preconditioner_table().front().name};
   std::string variant{cg_variant_table().front().name};  ///< the form of CG
   std::string solution_path;                             ///< empty: not written
@@ -56,6 +64,9 @@ struct SystemOptions {
   std::int64_t memory_limit_bytes = 0;  ///< of a node; 0: all that is free there
   std::string format = "text";
   std::string output;  ///< of the report; empty: standard output
+  CounterOptions counters;
+  TraceOptions trace;
+  bool measures_limits = false;  ///< --roofline
   bool names_hosts = false;
   bool progress = false;  ///< asked for; a terminal gets it anyway
 
@@ -66,5 +77,8 @@ struct SystemOptions {
   [[nodiscard]] bool is_matrix_free() const { return !operator_text.empty() && !assembles; }
   [[nodiscard]] bool leaves_grid_open() const { return !configuration.has_grid() && !open_grid.columns; }
 };
+
+/// Sets the cut of a matrix by its text: "nonzeros", "even" or "random:SEED". Throws InputError, which names --cut.
+void set_cut(SystemOptions& options, const std::string& text);
 
 }  // namespace cg2d

@@ -30,6 +30,35 @@ BlockBalance balance_of(std::span<const std::int64_t> nonzeros) {
           .mean = static_cast<double>(sum) / static_cast<double>(nonzeros.size())};
 }
 
+namespace {
+
+/// As the command line names them.
+constexpr SolveTerms option_names{.step = "iteration",
+                                  .step_limit = "--max-iterations",
+                                  .tolerance = "--rtol or --atol",
+                                  .preconditioner = "--preconditioner",
+                                  .stopped = "interrupted by a signal"};
+
+}  // namespace
+
+std::string reason_of(const Solution& solution) {
+  return solution.is_solved() ? std::string() : sentence_of(solution.result, option_names);
+}
+
+std::string reason_of_measurement(const Solution& solution, int iteration_count) {
+  const auto code = exit_code_of_measurement(solution.result.end);
+  if (code == ExitCode::success) return {};
+  if (code != ExitCode::usage) return sentence_of(solution.result, option_names);
+  return fmt::format("--iterations {}: the system is solved to rounding after {}; take no more than these",
+                     iteration_count, format_count(solution.result.step_count, "iteration"));
+}
+
+ExitCode exit_code_of_measurement(SolveEnd end) {
+  if (end == SolveEnd::step_limit) return ExitCode::success;
+  const bool is_solved = end == SolveEnd::stagnated || exit_code_of(end) == ExitCode::success;
+  return is_solved ? ExitCode::usage : exit_code_of(end);
+}
+
 std::string cut_text(const SystemOptions& options) {
   if (options.cut == MatrixCut::random) return fmt::format("random:{}", options.permutation_seed);
   return options.cut == MatrixCut::even ? "even" : "nonzeros";
@@ -41,11 +70,26 @@ int step_count_of(const SolveReport& report) {
   return count;
 }
 
+namespace {
+
+/// By all vectors together. Each product of an assembled matrix is summed once; only there are its nonzeros those of
+/// the system.
+double nonzeros_multiplied(const SolveReport& report) {
+  if (report.matrix_free || report.repeat.ranks.empty()) return 0.0;
+  const auto& times = report.repeat.ranks.front();
+  return static_cast<double>(times.phases[index_of(Phase::summation)].calls) *
+         static_cast<double>(report.matrix->nonzero_count) * report.right_hand_side_count;
+}
+
+}  // namespace
+
 PhaseFigures phase_figures(const SolveReport& report) {
   PhaseFigures figures{.configuration = report.configuration,
                        .repeat = report.repeat,
                        .ranks = report.ranks,
-                       .step_count = static_cast<double>(step_count_of(report))};
+                       .step_count = static_cast<double>(step_count_of(report)),
+                       .counters = &report.counters,
+                       .nonzeros_multiplied = nonzeros_multiplied(report)};
   if (report.matrix_free) figures.phases = report.matrix_free->phases;
   return figures;
 }
@@ -68,12 +112,40 @@ VectorOption vector_option_from(const std::string& option, const std::string& te
   if (text == "zeros") return {.kind = VectorOption::Kind::zeros};
   if (text == "ones") return {.kind = VectorOption::Kind::ones};
   if (!text.starts_with(random)) return {.kind = VectorOption::Kind::file, .seed = 0, .path = text};
-  const auto seed = number_from<std::uint64_t>(std::string_view(text).substr(random.size()));
+  const std::string_view all = text;
+  const auto seed = number_from<std::uint64_t>(all.substr(random.size()));
   if (!seed) {
     throw InputError(fmt::format("{} {}: the seed must be a whole number up to {}, as in random:1", option,
                                  text, std::numeric_limits<std::uint64_t>::max()));
   }
   return {.kind = VectorOption::Kind::random, .seed = *seed};
+}
+
+comm::DomainGrid domain_grid_from(std::string_view text) {
+  comm::DomainGrid grid;
+  auto rest = text;
+  for (std::size_t dimension = 0; dimension < comm::dimension_count; ++dimension) {
+    const auto end = rest.find('x');
+    const bool is_last = dimension + 1 == comm::dimension_count;
+    const auto parts = number_from<int>(rest.substr(0, end));
+    if (!parts || *parts < 1 || is_last != (end == std::string_view::npos))
+      throw InputError(fmt::format("--domain {}: must be three positive numbers, as in 1x2x4", text));
+    grid.parts[dimension] = *parts;
+    if (!is_last) rest.remove_prefix(end + 1);
+  }
+  return grid;
+}
+
+void set_cut(SystemOptions& options, const std::string& text) {
+  if (text == "nonzeros" || text == "even") {
+    options.cut = text == "even" ? MatrixCut::even : MatrixCut::nonzeros;
+    return;
+  }
+  const auto random = vector_option_from("--cut", text);
+  if (random.kind != VectorOption::Kind::random)
+    throw InputError(fmt::format("--cut {}: unknown; valid: nonzeros, even, random:SEED", text));
+  options.cut = MatrixCut::random;
+  options.permutation_seed = random.seed;
 }
 
 }  // namespace cg2d

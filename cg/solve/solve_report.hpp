@@ -3,21 +3,21 @@
 // The result of `cg2d solve`, and its formats.
 
 #include <cstdint>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "cg/library/solution.hpp"
+#include "cg/machine/quiet.hpp"
 #include "cg/report/phase_table.hpp"
 #include "cg/run/run_report.hpp"
-#include "cg/solve/solution.hpp"
 #include "cg/solve/solve_options.hpp"
 #include "cg/tuning/kernel_trial.hpp"
 
 namespace cg2d {
-
-inline constexpr int solve_schema_version = 1;
 
 /// The largest and the mean number of nonzeros of a rank's block.
 struct BlockBalance {
@@ -71,6 +71,8 @@ struct SolveReport {
   std::vector<Solution> solutions;   ///< one of each right-hand side, where there are several
   RepeatReport repeat;               ///< times and phases of the solve
   std::vector<RankResult> ranks;
+  CounterResult counters;
+  std::optional<QuietResult> quiet;  ///< of a measurement's timed region
 };
 
 /// One format; a new one is one file that defines a row, and its entry in the table.
@@ -81,6 +83,15 @@ struct SolveFormat {
 };
 std::span<const SolveFormat> solve_format_table();
 const SolveFormat& solve_format(std::string_view name);
+
+/// One line that says what happened and which option would help; empty where there is a solution.
+std::string reason_of(const Solution& solution);
+/// The same of a measurement that was to do so many iterations.
+std::string reason_of_measurement(const Solution& solution, int iteration_count);
+/// As exit_code_of(), of a measurement, which is to do all its iterations.
+ExitCode exit_code_of_measurement(SolveEnd end);
+/// The object that the format "json" writes.
+nlohmann::ordered_json solve_json(const SystemOptions& options, const SolveReport& report);
 
 /// "nonzeros", "even" or "random:7".
 std::string cut_text(const SystemOptions& options);

@@ -12,11 +12,35 @@
 #include "cg/matrix/matrix_source.hpp"
 #include "cg/preconditioners/diagonal_block.hpp"
 #include "cg/preconditioners/preconditioner_table.hpp"
+#include "cg/run/counter_setup.hpp"
 #include "cg/solver/communicator_setup.hpp"
 #include "cg/timing/cycle_counter.hpp"
 #include "cg/tuning/run_plan.hpp"
 
 namespace cg2d {
+
+std::unique_ptr<SystemMatrix> read_system(const SystemOptions& options, comm::RankGroup& group,
+                                          const Progress& progress) {
+  progress.say(fmt::format("{} {}", options.assembles ? "generating" : "reading", options.matrix_text()));
+  const Stopwatch stopwatch;
+  double said_s = 0.0;
+  const auto say = [&](double done) {
+    if (stopwatch.seconds() < said_s + 1.0 || done <= 0.0) return;
+    said_s = stopwatch.seconds();
+    progress.say(
+        fmt::format("read {:.0f} %, about {:.0f} s left", 100.0 * done, said_s * (1.0 / done - 1.0)));
+  };
+  std::optional<std::uint64_t> seed;
+  if (options.cut == MatrixCut::random) seed = options.permutation_seed;
+  auto matrix =
+      options.assembles
+          ? generate_matrix({.text = options.operator_text, .permutation_seed = seed}, group)
+          : open_matrix({.path = options.matrix_path, .permutation_seed = seed, .progress = say}, group);
+  matrix->require_symmetric(group);
+  matrix->require_positive_diagonal(group);
+  return matrix;
+}
+
 void SolveRun::note_failure(const RunError& error) {
   report_.code = error.code();
   report_.reason = error.what();
@@ -24,6 +48,7 @@ void SolveRun::note_failure(const RunError& error) {
 
 void SolveRun::prepare() {
   check_configuration(options_.configuration);
+  wanted_events_ = wanted_events(options_.counters, group_);
   if (!options_.configuration.has_transport())
     throw InputError("--transport auto: cg2d solve takes a transport by its name");
   const int thread_count = configuration().thread_count;
@@ -49,9 +74,10 @@ void SolveRun::perform(OutputFile* solution) {
   cut();
   choose_grid();
   check_choices();
+  prepare_counters();
   binding_.emplace(group_, *report_.environment, options_.bind, configuration().thread_count);
   report_.binding = binding_->result();
-  if (report_.kernel_choice.kernel_origin == ChoiceOrigin::built_in_rule && !has_several()) try_kernels();
+  if (report_.kernel_choice.kernel_origin == ChoiceOrigin::built_in_rule) try_kernels();
   if (report_.grid_is_automatic && options_.open_grid.tries_grids) try_grids();
   const auto layout = make_layout(matrix_->facts(), configuration());
   check_solve_memory(layout);
@@ -64,48 +90,52 @@ void SolveRun::perform(OutputFile* solution) {
   report_.instruction_set = product->instruction_set();
   PhaseTimer timer(true, *communicator);
   BlockOperator matrix(*communicator, *product, timer, configuration().thread_count);
+  mine_.product_work[index_of(Phase::multiply)] =
+      work_of_block_product(*communicator, *product, mine_.nonzero_count);
   solve({.matrix = matrix,
          .timer = timer,
          .place = place_of(layout, matrix_->permutation(), group_.rank()),
          .sent = [&](comm::Operation operation) { return communicator->sent(operation); },
-         .first_row = layout.piece(layout.column_piece_of(group_.rank())).begin * vector_count()},
+         .first_row = layout.piece(layout.column_piece_of(group_.rank())).begin * vector_count(),
+         .matrix_bytes = product->matrix_byte_count()},
         solution);
 }
 
 void SolveRun::read() {
-  progress_.say(fmt::format("{} {}", options_.assembles ? "generating" : "reading", options_.matrix_text()));
   group_.barrier();
   const Stopwatch stopwatch;
-  double said_s = 0.0;
-  const auto say = [&](double done) {
-    if (stopwatch.seconds() < said_s + 1.0 || done <= 0.0) return;
-    said_s = stopwatch.seconds();
-    progress_.say(
-        fmt::format("read {:.0f} %, about {:.0f} s left", 100.0 * done, said_s * (1.0 / done - 1.0)));
-  };
-  std::optional<std::uint64_t> seed;
-  if (options_.cut == MatrixCut::random) seed = options_.permutation_seed;
-  matrix_ =
-      options_.assembles
-          ? generate_matrix({.text = options_.operator_text, .permutation_seed = seed}, group_)
-          : open_matrix({.path = options_.matrix_path, .permutation_seed = seed, .progress = say}, group_);
+  if (options_.assembles && kept_ == nullptr) check_generated_memory();
+  if (kept_ == nullptr) read_matrix_ = read_system(options_, group_, progress_);
+  matrix_ = kept_ == nullptr ? read_matrix_.get() : kept_;
   if (options_.assembles && source_row_of(options_.operator_text).is_negative_definite)
     report_.warnings.emplace_back("this is no result of the benchmark: -A x = b is solved to a tolerance");
-  matrix_->require_symmetric(group_);
-  matrix_->require_positive_diagonal(group_);
   auto& result = report_.matrix.emplace();
   result.name = matrix_->facts().key.name;
   result.order = matrix_->order();
   result.nonzero_count = matrix_->nonzero_count();
   result.read_s = group_.maximum(stopwatch.seconds());
+  if (kept_ != nullptr) return;
   progress_.say(
       fmt::format("{} rows, {} nonzeros in {:.3f} s", result.order, result.nonzero_count, result.read_s));
 }
 
+/// The least that a generated matrix takes, before any of it is made: each rank's share of the entries, and the
+/// store that they are sent to. Kernel, vectors and preconditioner are checked when grid and kernel are known.
+void SolveRun::check_generated_memory() const {
+  constexpr double bytes_per_nonzero = 2 * (sizeof(double) + sizeof(std::int32_t));
+  agree_on(group_, [&] {
+    const auto nonzeros = source_from(options_.operator_text)->facts().nonzero_count;
+    check_memory(granted_environment(), [&](int /*rank*/) {
+      return saturated(bytes_per_nonzero * nonzeros / static_cast<double>(group_.size()));
+    });
+  });
+}
+
 /// Random pieces are even ones, too: the order of the rows spreads the nonzeros.
 void SolveRun::cut() {
-  if (options_.cut == MatrixCut::nonzeros)
-    matrix_->set_piece_starts(matrix_->balanced_piece_starts(group_.size(), group_));
+  matrix_->set_piece_starts(options_.cut == MatrixCut::nonzeros
+                                ? matrix_->balanced_piece_starts(group_.size(), group_)
+                                : std::vector<std::int64_t>());
 }
 
 std::optional<comm::ProcessGrid> SolveRun::named_grid() const {
@@ -132,6 +162,7 @@ void SolveRun::take_grid(const comm::ProcessGrid& grid) {
 
 ChosenKernel SolveRun::kernel_for(const comm::ProcessGrid& grid) const {
   const auto choose = [&](const Configuration& asked) {
+    if (has_several()) return choose_kernel_for_several(asked, options_.tuning, vector_count());
     return choose_kernel(matrix_->facts(), asked,
                          {.asked = options_.tuning,
                           .ranks_oversubscribed = report_.environment->ranks_oversubscribed,
@@ -139,11 +170,14 @@ ChosenKernel SolveRun::kernel_for(const comm::ProcessGrid& grid) const {
   };
   auto asked = options_.configuration;
   asked.grid = grid;
-  if (has_several()) return for_several(choose(asked));
   const auto choice = choose(asked);
   if (choice.kernel_origin != ChoiceOrigin::built_in_rule) return choice;
   // The rule is for the benchmark's matrix.
-  asked.kernel = report_.kernel_trial ? report_.kernel_trial->best : kernels::kernel_for_any_pattern().name;
+  if (report_.kernel_trial) {
+    asked.kernel = report_.kernel_trial->best;
+  } else if (!has_several()) {
+    asked.kernel = kernels::kernel_for_any_pattern().name;
+  }
   auto own_choice = choose(asked);
   const bool was_tried = report_.kernel_trial && report_.kernel_trial->skipped_because.empty();
   own_choice.kernel_origin = was_tried ? ChoiceOrigin::trial : ChoiceOrigin::built_in_rule;
@@ -157,7 +191,8 @@ void SolveRun::try_kernels() {
   report_.kernel_trial = cg2d::try_kernels(group_, {.source = *matrix_,
                                                     .configuration = configuration(),
                                                     .environment = environment,
-                                                    .asked = options_.tuning});
+                                                    .asked = options_.tuning,
+                                                    .vector_count = vector_count()});
   take_grid(configuration().grid);
 }
 
@@ -203,7 +238,15 @@ Environment SolveRun::granted_environment() const {
   return granted;
 }
 
-/// The rows leave while the blocks grow; afterwards the matrix has none.
+void SolveRun::prepare_counters() {
+  auto counter_options = options_.counters;
+  counter_options.has_threads = configuration().thread_count > 1;
+  counters_ =
+      make_counters(wanted_events_, counter_options, group_,
+                    {.result = report_.counters, .warnings = report_.warnings, .progress = progress_});
+}
+
+/// The rows leave while the blocks grow, and the matrix has none afterwards, unless it is kept.
 std::unique_ptr<BlockProduct> SolveRun::distribute(const comm::BlockLayout& layout) {
   auto& result = *report_.matrix;
   result.balance = balance_of(matrix_->nonzeros_of_blocks(layout, group_));
@@ -216,7 +259,8 @@ std::unique_ptr<BlockProduct> SolveRun::distribute(const comm::BlockLayout& layo
   if (preconditioner.needs_diagonal) diagonal_ = matrix_->diagonal(layout, group_);
   group_.barrier();
   const Stopwatch distribution;
-  auto block = matrix_->take(layout, group_);
+  auto block = kept_ == nullptr ? matrix_->take(layout, group_)
+                                : matrix_->build(layout, group_, configuration().thread_count).block;
   result.distribute_s = group_.maximum(distribution.seconds());
   // Now, since a symmetric kernel drops half of the block.
   const Stopwatch diagonal_parts;
@@ -229,11 +273,11 @@ std::unique_ptr<BlockProduct> SolveRun::distribute(const comm::BlockLayout& layo
   double conversion_s = 0.0;
   agree_on(group_, [&] {
     const Stopwatch conversion;
-    product = product_maker(configuration().overlaps)(
-        *report_.kernel_choice.kernel, std::move(block), layout, group_.rank(),
-        {.thread_count = configuration().thread_count,
-         .tuning = has_several() ? options_.tuning : report_.kernel_choice.tuning,
-         .vector_count = vector_count()});
+    product = product_maker(configuration().overlaps)(*report_.kernel_choice.kernel, std::move(block), layout,
+                                                      group_.rank(),
+                                                      {.thread_count = configuration().thread_count,
+                                                       .tuning = report_.kernel_choice.tuning,
+                                                       .vector_count = report_.kernel_choice.vector_count});
     conversion_s = conversion.seconds();
   });
   result.conversion_s = group_.maximum(conversion_s);

@@ -3,18 +3,25 @@
 // One solve of a user's system, from options to a complete report.
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
+#include <vector>
 
+#include "cg/base/interrupt.hpp"
 #include "cg/base/process_memory.hpp"
 #include "cg/base/progress.hpp"
 #include "cg/files/system_matrix.hpp"
 #include "cg/files/vector_file.hpp"
 #include "cg/operators/matrix_free.hpp"
+#include "cg/run/region_measurement.hpp"
+#include "cg/solve/solve_observers.hpp"
 #include "cg/solve/solve_options.hpp"
 #include "cg/solve/solve_report.hpp"
 #include "cg/solver/block_operator.hpp"
+#include "cg/solver/solve.hpp"
 #include "comm/rank_group.hpp"
 #include "kernels/csr_block.hpp"
 
@@ -29,15 +36,25 @@ struct ReadySystem {
   VectorPlace place;
   std::function<comm::Traffic(comm::Operation)> sent;  ///< by this rank so far
   std::int64_t first_row = 0;                          ///< the number of this rank's first element
+  bool has_matrix = true;                              ///< products read more than vectors
+  std::int64_t matrix_bytes = 0;                       ///< that those of this rank read
 };
+
+/// Reads or generates the matrix of the options, and checks that it is symmetric with a positive diagonal. Collective.
+/// Throws RunError (on every rank alike), MpiError, std::bad_alloc.
+std::unique_ptr<SystemMatrix> read_system(const SystemOptions& options, comm::RankGroup& group,
+                                          const Progress& progress);
 
 /// Collective in every operation but the accessors; each throws RunError (on every rank alike), MpiError,
 /// std::bad_alloc, and leaves the report as far as it got. Holds references: options, group and progress must
 /// outlive it.
 class SolveRun {
  public:
-  SolveRun(const SystemOptions& options, comm::RankGroup& group, const Progress& progress)
-      : options_(options), group_(group), progress_(progress) {
+  /// kept: the matrix of the options from read_system(), where more than one run uses it; nullptr: the run reads it,
+  /// and gives its rows back while the blocks grow.
+  SolveRun(const SystemOptions& options, comm::RankGroup& group, const Progress& progress,
+           SystemMatrix* kept = nullptr)
+      : options_(options), group_(group), progress_(progress), kept_(kept) {
     report_.configuration = options.configuration;
   }
 
@@ -48,11 +65,14 @@ class SolveRun {
   void perform(OutputFile* solution);
 
   [[nodiscard]] const SolveReport& report() const { return report_; }
+  /// This rank's part of the trace, where one was asked for; valid as long as this.
+  [[nodiscard]] const std::optional<RankTrace>& trace() const { return trace_; }
   void note_failure(const RunError& error);
 
  private:
   [[nodiscard]] const Configuration& configuration() const { return report_.configuration; }
   void read();
+  void check_generated_memory() const;
   void cut();
   [[nodiscard]] std::optional<comm::ProcessGrid> named_grid() const;
   void choose_grid();
@@ -62,7 +82,6 @@ class SolveRun {
   [[nodiscard]] bool has_several() const { return report_.right_hand_side_count > 1; }
   /// The vectors that the product takes at once: at least as many as there are right-hand sides.
   [[nodiscard]] int vector_count() const { return kernels::vector_count_for(report_.right_hand_side_count); }
-  [[nodiscard]] ChosenKernel for_several(ChosenKernel choice) const;
   void check_solve_memory(const comm::BlockLayout& layout) const;
   void try_kernels();
   void take_grid(const comm::ProcessGrid& grid);
@@ -78,22 +97,37 @@ class SolveRun {
 
   [[nodiscard]] HugePageVector make_vector(const VectorOption& option, const VectorPlace& place);
   [[nodiscard]] std::unique_ptr<Preconditioner> make_preconditioner(const ReadySystem& system);
-  void solve(const ReadySystem& system, OutputFile* solution);
-  void solve_several(const ReadySystem& system, OutputFile* solution);
-  [[nodiscard]] HugePageVector make_several(const VectorOption& option, const VectorPlace& place);
+  [[nodiscard]] HugePageVector make_vectors(const VectorOption& option, const VectorPlace& place);
   void expand_diagonal();
-  void take_worst();
-  void take_times(const RankTimes& times, double clocks_per_scope, double ticks_per_second);
+  [[nodiscard]] std::deque<SystemObservers> observe_systems(SystemSolver& solver,
+                                                            const OutsideOfPhases& outside);
+  void solve(const ReadySystem& system, OutputFile* solution);
+  void take_solutions(std::vector<Solution> solutions);
+  void write_solution(std::span<const double> x, const VectorPlace& place, OutputFile* file);
+  void prepare_counters();
+  void record_trace(RegionMeasurement& measurement, const ReadySystem& system);
+  void take_times(const RegionMeasurement& measurement, const ReadySystem& system, double ticks_per_second);
+  void measure_limits(const ReadySystem& system);
+  void keep_trace(const RegionMeasurement& measurement);
 
   const SystemOptions& options_;
   comm::RankGroup& group_;
   const Progress& progress_;
   SolveReport report_;
-  std::unique_ptr<SystemMatrix> matrix_;
+  SystemMatrix* kept_;
+  std::unique_ptr<SystemMatrix> read_matrix_;
+  SystemMatrix* matrix_ = nullptr;    // one of both
   HugePageVector diagonal_;           // this rank's piece
   kernels::CsrBlock diagonal_block_;  // A in the rows and columns of this rank's piece, where it is needed
   RankResult mine_;
   std::optional<ThreadBinding> binding_;
+  std::vector<std::string> wanted_events_;  // and groups of events
+  std::unique_ptr<EventCounters> counters_;
+  std::optional<PhaseCounters> phase_counters_;
+  // From the first iteration on, until the results are written: they are not given up for a late signal.
+  std::optional<InterruptWatch> watch_;
+  std::vector<TraceEvent> trace_events_;
+  std::optional<RankTrace> trace_;
 };
 
 }  // namespace cg2d

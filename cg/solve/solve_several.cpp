@@ -1,18 +1,16 @@
-// Several right-hand sides at once: their number, what goes with them, and their iterations.
+// The right-hand sides of a solve, one or several at once: their number, the options that go with several, their
+// vectors and solutions.
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
-#include <cmath>
-#include <deque>
+#include <utility>
 
 #include "cg/files/vector_file.hpp"
 #include "cg/preconditioners/preconditioner_table.hpp"
 #include "cg/solve/solve_observers.hpp"
 #include "cg/solve/solve_run.hpp"
-#include "cg/solver/several_systems.hpp"
-#include "cg/timing/cycle_counter.hpp"
 #include "cg/tuning/run_plan.hpp"
 
 namespace cg2d {
@@ -21,23 +19,27 @@ namespace {
 constexpr int most_right_hand_sides = kernels::vector_counts.back();
 
 /// The first vectors of each row of `wide` := those of `narrow`; the others stay zero.
-HugePageVector filled_up(std::span<const double> narrow, std::size_t count, std::size_t wide_count) {
+HugePageVector filled_up(std::span<const double> narrow, int narrow_count, int vector_count) {
+  const auto count = static_cast<std::size_t>(narrow_count);
+  const auto wide_count = static_cast<std::size_t>(vector_count);
   HugePageVector wide(narrow.size() / count * wide_count);
   for (std::size_t k = 0; k < narrow.size(); ++k) wide[k / count * wide_count + k % count] = narrow[k];
   return wide;
 }
 
-HugePageVector cut_down(std::span<const double> wide, std::size_t wide_count, std::size_t count) {
+HugePageVector cut_down(std::span<const double> wide, int vector_count, int narrow_count) {
+  const auto count = static_cast<std::size_t>(narrow_count);
+  const auto wide_count = static_cast<std::size_t>(vector_count);
   HugePageVector narrow(wide.size() / wide_count * count);
   for (std::size_t k = 0; k < narrow.size(); ++k) narrow[k] = wide[k / count * wide_count + k % count];
   return narrow;
 }
 
 /// The higher the worse.
-int severity(const Solution& solution) {
+std::ptrdiff_t severity_of(ExitCode code) {
   constexpr std::array rising{ExitCode::success, ExitCode::interrupted, ExitCode::not_converged,
                               ExitCode::not_positive_definite, ExitCode::not_finite};
-  return static_cast<int>(std::ranges::find(rising, exit_code_of(solution.result.end)) - rising.begin());
+  return std::ranges::find(rising, code) - rising.begin();
 }
 
 std::string names_of_kernels_for_several() {
@@ -91,17 +93,6 @@ void SolveRun::check_several() const {
       fmt::format("--kernel {} takes one; take one of {}", asked.kernel, names_of_kernels_for_several()));
 }
 
-/// Where the kernel is open: one on whole blocks. Half storage halves what is read of the matrix, but goes through the
-/// rows' vectors once per column block: class B with 8, ms per iteration, 48.9 against 19.1 (Zen 5, 2026-11).
-ChosenKernel SolveRun::for_several(ChosenKernel choice) const {
-  if (choice.kernel_origin == ChoiceOrigin::asked_for) return choice;
-  choice.kernel = &kernels::default_kernel_for_several(kernels::Storage::whole);
-  choice.tuning = choice.kernel->defaults;
-  choice.kernel_origin = ChoiceOrigin::built_in_rule;
-  choice.tuning_origin = ChoiceOrigin::built_in_rule;
-  return choice;
-}
-
 void SolveRun::check_solve_memory(const comm::BlockLayout& layout) const {
   const auto& preconditioner = find_preconditioner(options_.preconditioner)->memory;
   agree_on(group_, [&] {
@@ -116,75 +107,69 @@ void SolveRun::check_solve_memory(const comm::BlockLayout& layout) const {
   });
 }
 
-HugePageVector SolveRun::make_several(const VectorOption& option, const VectorPlace& place) {
-  return filled_up(make_vector(option, place), static_cast<std::size_t>(place.column_count),
-                   static_cast<std::size_t>(vector_count()));
+HugePageVector SolveRun::make_vectors(const VectorOption& option, const VectorPlace& place) {
+  auto vectors = make_vector(option, place);
+  return has_several() ? filled_up(vectors, report_.right_hand_side_count, vector_count())
+                       : std::move(vectors);
 }
 
 /// One copy of each entry per vector, as the preconditioner sees one long vector.
 void SolveRun::expand_diagonal() {
+  if (!has_several()) return;
   const auto count = static_cast<std::size_t>(vector_count());
   HugePageVector wide(diagonal_.size() * count);
   for (std::size_t k = 0; k < wide.size(); ++k) wide[k] = diagonal_[k / count];
   diagonal_ = std::move(wide);
 }
 
-void SolveRun::solve_several(const ReadySystem& system, OutputFile* solution_file) {
-  const auto count = report_.right_hand_side_count;
-  const auto place = place_of_several(system.place, count);
-  const auto b = make_several(options_.right_hand_side, place);
-  auto x = make_several(options_.first_guess, place);
-  const CycleCalibration calibration;
-  DistributedVectors vectors(system.matrix, system.timer, configuration().thread_count);
-  expand_diagonal();
-  const auto preconditioner = make_preconditioner(system);
-  SeveralSystems systems({system.matrix, *preconditioner, vectors}, vector_count());
-  const Tolerance tolerance({.relative = options_.relative_tolerance,
-                             .absolute = options_.absolute_tolerance,
-                             .most_steps = options_.most_iterations});
-  std::vector<double> squares(static_cast<std::size_t>(vector_count()));
-  vectors.sums_into(squares, [&](VectorOps& local) { local.dots(b, b, squares); });
-  std::deque<SystemObservers> observers;  // which do not move
-  for (int number = 0; number < count; ++number) {
-    auto& own = observers.emplace_back(SystemObserversConfig{
-        .most_steps = options_.most_iterations,
-        .progress = progress_,
-        .target_norm = tolerance.residual_norm_for(std::sqrt(squares[static_cast<std::size_t>(number)])),
-        .monitors = options_.monitors && group_.rank() == 0,
-        .name = fmt::format("right-hand side {}, ", number + 1)});
-    systems.add(number, own.history);
-    systems.add(number, own.estimates);
-    if (number == 0) systems.add(number, own.progress);
-    if (options_.monitors) systems.add(number, own.monitor);
+/// The observers do not move as long as the solver works.
+std::deque<SystemObservers> SolveRun::observe_systems(SystemSolver& solver, const OutsideOfPhases& outside) {
+  const bool speaks = options_.monitors && group_.rank() == 0;
+  std::deque<SystemObservers> observers;
+  for (int number = 0; number < report_.right_hand_side_count; ++number) {
+    const auto name = has_several() ? fmt::format("right-hand side {}, ", number + 1) : std::string();
+    observers.emplace_back(options_.most_iterations, speaks, name, outside)
+        .add_to(solver.observers_of(number));
   }
-
-  system.timer.reset();
-  group_.barrier();
-  const RegionClocks clocks(group_, system, vectors);
-  const auto results = systems.solve(
-      {.b = b, .x = x, .starts_from_x = options_.first_guess.kind != VectorOption::Kind::zeros}, tolerance);
-  take_times(clocks.times(), system.timer.measure_clocks_per_scope(), calibration.ticks_per_second());
-  for (std::size_t k = 0; k < observers.size(); ++k)
-    report_.solutions.push_back(solution_of(results[k], observers[k], *preconditioner));
-  take_worst();
-  if (options_.solution_path.empty()) return;
-  write_vector(cut_down(x, static_cast<std::size_t>(vector_count()), static_cast<std::size_t>(count)), place,
-               fmt::format("x of A x = b for {} right-hand sides, A {}, {}", count, report_.matrix->name,
-                           name_of(report_.solution->result.end)),
-               group_, solution_file);
+  return observers;
 }
 
 /// The exit code and the reason are those of the worst end, and the first of equals.
-void SolveRun::take_worst() {
-  const auto& solutions = report_.solutions;
+void SolveRun::take_solutions(std::vector<Solution> solutions) {
+  const bool measures = options_.measures_iterations;
+  const auto code_of = [&](const Solution& one) {
+    return measures ? exit_code_of_measurement(one.result.end) : exit_code_of(one.result.end);
+  };
+  const auto severity = [&](const Solution& one) { return severity_of(code_of(one)); };
   const auto worst = std::ranges::max_element(solutions, {}, severity);
   report_.solution = *worst;
-  report_.code = exit_code_of(worst->result.end);
-  if (report_.code == ExitCode::success) return;
-  const auto others = std::ranges::count_if(solutions, [](const auto& one) { return severity(one) > 0; }) - 1;
-  report_.reason = fmt::format(
-      "right-hand side {} of {}{}: {}", worst - solutions.begin() + 1, solutions.size(),
-      others > 0 ? fmt::format(", and {} more without a solution", others) : std::string(), worst->reason());
+  report_.code = code_of(*worst);
+  report_.reason = measures ? reason_of_measurement(*worst, options_.most_iterations) : reason_of(*worst);
+  if (!has_several()) return;
+  if (report_.code != ExitCode::success) {
+    const auto others =
+        std::ranges::count_if(solutions, [&](const auto& one) { return severity(one) > 0; }) - 1;
+    report_.reason = fmt::format(
+        "right-hand side {} of {}{}: {}", worst - solutions.begin() + 1, solutions.size(),
+        others > 0 ? fmt::format(", and {} more without a solution", others) : "", report_.reason);
+  }
+  report_.solutions = std::move(solutions);
+}
+
+void SolveRun::write_solution(std::span<const double> x, const VectorPlace& place, OutputFile* file) {
+  const auto& result = report_.solution->result;
+  const auto& name = report_.matrix->name;
+  if (!has_several()) {
+    return write_vector(x, place,
+                        fmt::format("x of A x = b, A {}, {}, residual {:.3e}", name, name_of(result.end),
+                                    result.true_residual_norm),
+                        group_, file);
+  }
+  const auto count = report_.right_hand_side_count;
+  write_vector(
+      cut_down(x, vector_count(), count), place,
+      fmt::format("x of A x = b for {} right-hand sides, A {}, {}", count, name, name_of(result.end)), group_,
+      file);
 }
 
 }  // namespace cg2d

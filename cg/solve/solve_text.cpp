@@ -6,6 +6,7 @@
 
 #include "cg/base/values.hpp"
 #include "cg/report/phase_table.hpp"
+#include "cg/report/report_counters.hpp"
 #include "cg/report/report_origin.hpp"
 #include "cg/solve/solve_report.hpp"
 
@@ -28,8 +29,10 @@ std::string solution_lines(const SystemOptions& options, const Solution& solutio
   std::string text;
   const LineWriter line(text);
   const auto& result = solution.result;
-  const auto reason = solution.reason();
-  line("Ended", std::string(reason.empty() ? name_of(result.end) : std::string_view(reason)));
+  const auto reason = reason_of(solution);
+  line("Ended", !reason.empty()                                ? std::string(reason)
+                : result.end == SolveEnd::zero_right_hand_side ? "right-hand side of zeros: x = 0"
+                                                               : std::string(name_of(result.end)));
   line("Iterations",
        fmt::format("{}{}", result.step_count,
                    result.replacement_count > 0
@@ -88,7 +91,7 @@ std::string matrix_lines(const SystemOptions& options, const SolveReport& report
     return text;
   }
   line("Matrix", fmt::format("{}, n {}, {} nonzeros", matrix.name, matrix.order, matrix.nonzero_count));
-  line("Cut", fmt::format("{}; nonzeros of the blocks: largest {}, imbalance {:.1f} % ({} pieces: {:.1f} %)",
+  line("Cut", fmt::format("{}; nonzeros of the blocks: largest {}, imbalance {:.1f} % (cut {}: {:.1f} %)",
                           cut_text(options), matrix.balance.largest, 100.0 * matrix.balance.imbalance(),
                           options.cut == MatrixCut::nonzeros ? "even" : "nonzeros",
                           100.0 * matrix.other_balance.imbalance()));
@@ -154,7 +157,10 @@ std::string write_text(const SystemOptions& options, const SolveReport& report) 
   text += configuration_lines(report);
   if (step_count_of(report) > 0) {
     text += '\n';
-    text += phase_table_text(phase_figures(report));
+    const auto figures = phase_figures(report);
+    text += phase_table_text(figures);
+    text += roofline_text(figures);
+    text += counters_text(figures);
   }
   for (const auto& warning : report.warnings) text += fmt::format(" Warning: {}\n", warning);
   return text;

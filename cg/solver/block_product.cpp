@@ -124,4 +124,28 @@ std::unique_ptr<BlockProduct> make_overlapped_product(const kernels::KernelRow& 
                                         options);
 }
 
+namespace {
+
+/// Bytes that a product reads of p and writes of q.
+std::int64_t product_vector_bytes(comm::Communicator& communicator) {
+  auto bytes = communicator.column_block().size_bytes() + communicator.partial().size_bytes();
+  if (auto* const mirror = communicator.mirror()) {
+    bytes += mirror->column_partial().size_bytes();
+    // With one process column the row block may be the piece itself, which the column block holds.
+    const bool is_held = mirror->row_block().data() == communicator.piece().data();
+    if (!is_held) bytes += mirror->row_block().size_bytes();
+  }
+  return static_cast<std::int64_t>(bytes);
+}
+
+}  // namespace
+
+VectorWork work_of_block_product(comm::Communicator& communicator, const BlockProduct& product,
+                                 std::int64_t nonzero_count) {
+  constexpr std::int64_t flops_per_nonzero = 2;
+  return {.call_count = 1,
+          .byte_count = product.matrix_byte_count() + product_vector_bytes(communicator),
+          .flop_count = flops_per_nonzero * nonzero_count * product.vector_count()};
+}
+
 }  // namespace cg2d

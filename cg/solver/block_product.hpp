@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cg/solver/vector_ops.hpp"
 #include "comm/block_layout.hpp"
 #include "comm/communicator.hpp"
 #include "kernels/csr_block.hpp"
@@ -90,5 +91,10 @@ std::unique_ptr<BlockProduct> make_overlapped_product(const kernels::KernelRow& 
 
 /// The one of the two for a configuration.
 inline auto product_maker(bool overlaps) { return overlaps ? &make_overlapped_product : &make_block_product; }
+
+/// The least work of one product of a rank's block: the matrix, p and q; a multiplication and an addition for each
+/// nonzero and vector.
+VectorWork work_of_block_product(comm::Communicator& communicator, const BlockProduct& product,
+                                 std::int64_t nonzero_count);
 
 }  // namespace cg2d

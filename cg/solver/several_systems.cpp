@@ -2,29 +2,51 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 namespace cg2d {
+namespace {
+
+class OneSystem final : public SystemSolver {
+ public:
+  OneSystem(const CgParts& parts, const CgVariantRow& variant)
+      : conjugate_gradient_(parts.matrix, parts.preconditioner, parts.vectors, variant) {}
+
+  [[nodiscard]] StepObservers& observers() override { return conjugate_gradient_.observers(); }
+  [[nodiscard]] StepObservers& observers_of(int /*system*/) override { return own_observers_; }
+  std::vector<SystemSolveResult> solve(const SystemVectors& vectors, const StopRule& stop) override {
+    observers().add(own_observers_);
+    const auto result = cg2d::solve(conjugate_gradient_, vectors, stop);
+    observers().remove(own_observers_);
+    return {result};
+  }
+
+ private:
+  ConjugateGradient conjugate_gradient_;
+  StepObservers own_observers_;
+};
+
+}  // namespace
+
+std::unique_ptr<SystemSolver> make_system_solver(const CgParts& parts, const CgVariantRow& variant,
+                                                 int vector_count) {
+  if (vector_count == 1) return std::make_unique<OneSystem>(parts, variant);
+  return std::make_unique<SeveralSystems>(parts, vector_count);
+}
 
 SeveralSystems::SeveralSystems(const CgParts& parts, int vector_count)
     : matrix_(parts.matrix),
       preconditioner_(parts.preconditioner),
       vectors_(parts.vectors),
-      systems_(static_cast<std::size_t>(vector_count),
-               System{.state = {},
-                      .end = {},
-                      .replaced_norm = std::numeric_limits<double>::infinity(),
-                      .observers = {}}),
+      systems_(static_cast<std::size_t>(vector_count)),
       r_(parts.matrix.local_size()),
       kept_direction_(parts.matrix.local_size()) {}
 
 std::vector<SystemSolveResult> SeveralSystems::solve(const SystemVectors& vectors, const StopRule& stop) {
   begin(vectors, stop);
   while (goes_on()) {
+    observers_.before_step();
     for (auto& system : systems_) {
-      for (auto* observer : system.observers) {
-        if (!system.end) observer->before_step();
-      }
+      if (!system.end) system.observers.before_step();
     }
     step(vectors.x, stop);
     if (std::ranges::any_of(systems_, &System::seems_converged)) replace_residuals(vectors, stop);
@@ -85,15 +107,11 @@ void SeveralSystems::step(std::span<double> x, const StopRule& stop) {
   take_products(preconditioned);
   for (std::size_t k = 0; k < systems_.size(); ++k) {
     auto& system = systems_[k];
-    if (!system.end) {
-      system.state.note_beta(beta_[k]);
-      beta_[k] = system.state.beta;
-      note_step(system, stop);
-    } else {
-      beta_[k] = 0.0;
-    }
+    if (!system.end) system.state.note_beta(beta_[k]);
+    beta_[k] = system.end ? 0.0 : system.state.beta;
   }
   vectors_.update([&](VectorOps& local) { local.scale_and_add_each(preconditioned, numbers(beta_), p_); });
+  note_step(stop);
 }
 
 void SeveralSystems::note_curvatures(const StopRule& stop) {
@@ -112,15 +130,33 @@ void SeveralSystems::note_curvatures(const StopRule& stop) {
   }
 }
 
-void SeveralSystems::note_step(System& system, const StopRule& stop) {
-  ++system.state.number;
-  system.state.residual_is_recomputed = false;
-  bool must_stop = false;
-  for (auto* observer : system.observers) must_stop |= observer->after_step(system.state);
-  const auto end = stop.end_of(system.state);
-  system.seems_converged = end == SolveEnd::converged;
-  if (system.seems_converged) return;
-  system.end = must_stop && !end ? SolveEnd::stopped : end;
+void SeveralSystems::note_step(const StopRule& stop) {
+  for (auto& system : systems_) {
+    if (system.end) continue;
+    ++system.state.number;
+    system.state.residual_is_recomputed = false;
+  }
+  const bool all_must_stop = tell_of_step();
+  for (auto& system : systems_) {
+    if (system.end) continue;
+    system.must_stop = system.observers.after_step(system.state) || all_must_stop;
+    const auto end = stop.end_of(system.state);
+    system.seems_converged = end == SolveEnd::converged;
+    if (!system.seems_converged) system.end = system.must_stop && !end ? SolveEnd::stopped : end;
+  }
+}
+
+/// Tells the observers of all systems, with the state of the one that is farthest from its solution. Nothing is said
+/// of a step within which all have ended. True where they ask to stop.
+bool SeveralSystems::tell_of_step() {
+  const System* farthest = nullptr;
+  const auto quotient = [](const System& system) {
+    return system.state.residual_square / system.state.right_hand_side_square;
+  };
+  for (const auto& system : systems_) {
+    if (!system.end && (farthest == nullptr || quotient(system) > quotient(*farthest))) farthest = &system;
+  }
+  return farthest != nullptr && observers_.after_step(farthest->state);
 }
 
 /// Asks the stop rule with the recomputed residuals of the systems that seem to have converged, and begins these
@@ -164,6 +200,7 @@ void SeveralSystems::restart(const StopRule& stop) {
     system.seems_converged = false;
     system.state.direction_square = system.state.rho;
     system.end = stop.end_of(system.state);
+    if (system.must_stop && !system.end) system.end = SolveEnd::stopped;
   }
 }
 
@@ -203,11 +240,11 @@ void SeveralSystems::take_residual_squares() {
   const auto squares = numbers(alpha_);
   vectors_.sums_into(squares, [&](VectorOps& local) { local.dots(r_, r_, squares); });
   for (std::size_t k = 0; k < systems_.size(); ++k) {
-    auto& [state, end, recurrence_norm, replaced_norm, seems_converged, observers] = systems_[k];
-    if (!seems_converged) continue;
-    recurrence_norm = state.residual_norm();
-    state.residual_square = squares[k];
-    state.residual_is_recomputed = true;
+    auto& system = systems_[k];
+    if (!system.seems_converged) continue;
+    system.recurrence_norm = system.state.residual_norm();
+    system.state.residual_square = squares[k];
+    system.state.residual_is_recomputed = true;
   }
 }
 

@@ -4,6 +4,8 @@
 // message where a single system sends one.
 
 #include <array>
+#include <limits>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -20,19 +22,21 @@ namespace cg2d {
 /// of one row next to each other, one of each system. Each system has its own numbers, and ends by itself: from then
 /// on its x does not change any more. Holds references: all must outlive it. Every operation is collective over the
 /// operator's ranks and gives the same numbers, to the bit, on every rank.
-class SeveralSystems {
+class SeveralSystems final : public SystemSolver {
  public:
   /// vector_count: one of kernels::vector_counts. The preconditioner works on vectors of all systems.
   SeveralSystems(const CgParts& parts, int vector_count);
 
-  /// Tells the observer of every step of one system. It must outlive the solve.
-  void add(int system, StepObserver& observer) { system_of(system).observers.push_back(&observer); }
+  [[nodiscard]] StepObservers& observers() override { return observers_; }
+  [[nodiscard]] StepObservers& observers_of(int system) override {
+    return systems_[static_cast<std::size_t>(system)].observers;
+  }
 
   /// x := about A^-1 b for every system. The lengths are those of the operator's pieces. Systems whose right-hand
   /// side is zero end at once. Cost: one product and two sums per step, and one product and one sum for each step in
   /// which a system seems to have converged, and for those that did not; nothing is allocated in a step. Once: not to
   /// be called again.
-  std::vector<SystemSolveResult> solve(const SystemVectors& vectors, const StopRule& stop);
+  std::vector<SystemSolveResult> solve(const SystemVectors& vectors, const StopRule& stop) override;
 
  private:
   static constexpr std::size_t most_systems = kernels::vector_counts.back();
@@ -41,11 +45,11 @@ class SeveralSystems {
     CgState state;
     std::optional<SolveEnd> end;
     double recurrence_norm = 0.0;
-    double replaced_norm;
+    double replaced_norm = std::numeric_limits<double>::infinity();
     bool seems_converged = false;
-    std::vector<StepObserver*> observers;
+    bool must_stop = false;
+    StepObservers observers;
   };
-  [[nodiscard]] System& system_of(int number) { return systems_[static_cast<std::size_t>(number)]; }
   [[nodiscard]] std::span<double> numbers(std::array<double, most_systems>& values) const {
     return std::span(values).first(systems_.size());
   }
@@ -55,7 +59,8 @@ class SeveralSystems {
   [[nodiscard]] bool goes_on() const;
   void step(std::span<double> x, const StopRule& stop);
   void note_curvatures(const StopRule& stop);
-  void note_step(System& system, const StopRule& stop);
+  void note_step(const StopRule& stop);
+  bool tell_of_step();
   void replace_residuals(const SystemVectors& vectors, const StopRule& stop);
   void judge_replaced(System& system, const StopRule& stop);
   void restart(const StopRule& stop);
@@ -70,6 +75,7 @@ class SeveralSystems {
   Preconditioner& preconditioner_;
   DistributedVectors& vectors_;
   std::vector<System> systems_;
+  StepObservers observers_;
   HugePageVector r_;
   HugePageVector kept_direction_;  // p itself, or p while the operand is x
   std::span<double> p_;
@@ -79,5 +85,10 @@ class SeveralSystems {
   std::array<double, most_systems> taken_{};
   std::array<double, 2 * most_systems> sums_{};  // rho, if it is not r . r, and r . r
 };
+
+/// The solver of one system by a form of CG, or, with a vector_count of 2 or more, that of so many systems: by the
+/// classic form, whatever `variant` is.
+std::unique_ptr<SystemSolver> make_system_solver(const CgParts& parts, const CgVariantRow& variant,
+                                                 int vector_count);
 
 }  // namespace cg2d

@@ -74,7 +74,7 @@ SystemSolveResult solve(LinearOperator& matrix, std::span<const double> b, std::
   PhaseTimer no_timer;
   DistributedVectors vectors(matrix, no_timer, options.thread_count);
   ConjugateGradient conjugate_gradient(matrix, options.preconditioner, vectors, options.variant);
-  for (auto* observer : options.observers) conjugate_gradient.add(*observer);
+  for (auto* observer : options.observers) conjugate_gradient.observers().add(*observer);
   return solve(conjugate_gradient, {.b = b, .x = x, .starts_from_x = options.starts_from_x}, options.stop);
 }
 

@@ -93,7 +93,7 @@ std::string sentence_of(const SystemSolveResult& result, const SolveTerms& terms
     case SolveEnd::zero_right_hand_side:
       return "the right-hand side is zero, so x = 0";
     case SolveEnd::stopped:
-      return fmt::format("stopped on request after {}: || b - A x || is {:.3g}, recomputed",
+      return fmt::format("{} after {}: || b - A x || is {:.3g}, recomputed", terms.stopped,
                          steps_of(result, terms), result.true_residual_norm);
   }
   return {};

@@ -46,6 +46,7 @@ struct SolveTerms {
   std::string_view step_limit = "the limit of steps";
   std::string_view tolerance = "tolerance";
   std::string_view preconditioner = "preconditioner";
+  std::string_view stopped = "stopped on request";
 };
 
 /// One sentence for the user: the end with its figures, and what would help.

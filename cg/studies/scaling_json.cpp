@@ -12,15 +12,6 @@ namespace {
 
 constexpr int scaling_schema_version = 3;
 
-Json machine_json(const std::optional<Environment>& seen) {
-  if (!seen) return nullptr;
-  const auto environment = environment_json(*seen);
-  Json machine = Json::object();
-  for (const auto* key : {"mpi", "blas", "compiler", "flags", "build_type", "nodes", "binding"})
-    machine[key] = environment.at(key);
-  return machine;
-}
-
 Json options_json(const ScalingStudy& study) {
   return {{"problem", problem_json(study.problem)},
           {"cores", study.core_counts},
@@ -115,6 +106,15 @@ std::string write_scaling_json(const ScalingStudy& study) {
 }
 
 }  // namespace
+
+Json machine_json(const std::optional<Environment>& seen) {
+  if (!seen) return nullptr;
+  const auto environment = environment_json(*seen);
+  Json machine = Json::object();
+  for (const auto* key : {"mpi", "blas", "compiler", "flags", "build_type", "nodes", "binding"})
+    machine[key] = environment.at(key);
+  return machine;
+}
 
 ScalingFormat json_scaling_format() { return {.name = "json", .write = &write_scaling_json}; }
 

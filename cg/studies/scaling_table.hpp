@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <span>
 #include <string>
@@ -117,6 +118,9 @@ struct ScalingVerdict {
   std::string reason;  ///< one line, empty on success
 };
 ScalingVerdict verdict_on(const ScalingStudy& study);
+
+/// The machine as results of scaling describe it; null where it was not inspected.
+nlohmann::ordered_json machine_json(const std::optional<Environment>& seen);
 
 /// One format; a new one is a function that makes a row, and its entry in the table.
 struct ScalingFormat {

@@ -26,14 +26,6 @@
 namespace cg2d {
 namespace {
 
-RunOptions run_options_for(const SweepOptions& sweep, const ConfiguredProblem& asked) {
-  RunOptions options = sweep.common;
-  options.problem = *std::ranges::find(sweep.axes.problems, asked.problem, &problem_name);
-  options.configuration = asked.configuration;
-  options.stops_when_asked = false;
-  return options;
-}
-
 /// "1 h 02 min", "3 min 05 s", "12 s".
 std::string format_duration(double seconds) {
   const auto whole = std::llround(seconds);
@@ -49,8 +41,12 @@ bool contains(const std::vector<ConfiguredProblem>& all, const ConfiguredProblem
 /// One sweep. Ranks that take no part in a run sleep in the agreement that follows it.
 class Sweep {
  public:
-  Sweep(const SweepOptions& options, comm::RankGroup& group)
-      : options_(options), group_(group), first_ranks_(group), progress_(options.progress, group.rank()) {
+  Sweep(const SweepRounds& options, SweptRuns& runs, comm::RankGroup& group)
+      : options_(options),
+        runs_(runs),
+        group_(group),
+        first_ranks_(group),
+        progress_(options.progress, group.rank()) {
     group_.waiter().set_mode(comm::WaitMode::sleep);
   }
 
@@ -68,10 +64,7 @@ class Sweep {
 
  private:
   void plan() {
-    auto axes = options_.axes;
-    if (axes.rank_counts.empty()) axes.rank_counts.push_back(group_.size());
-    require_started("--ranks", *std::ranges::max_element(axes.rank_counts), group_.size());
-    configurations_ = configurations_of(axes, options_.common.configuration);
+    configurations_ = runs_.configurations();
     const int needed = rounds_for_verdicts(configurations_);
     round_count_ = options_.round_count.value_or(needed);
     steps_ = interleaved(configurations_, {.first = 1, .last = round_count_});
@@ -87,8 +80,6 @@ class Sweep {
 
   void open_file() {
     const auto environment = inspect_environment(group_, 1);
-    // A file that is no profile is an error of this command line, not a result of each of its runs.
-    static_cast<void>(load_profile(options_.common.profile, environment, group_));
     agree_on(group_, [&] {
       if (group_.rank() != 0) return;
       const auto maker = rendered([&] { return maker_of(environment); });
@@ -193,18 +184,16 @@ class Sweep {
 
   void perform(std::size_t index) {
     const auto step = steps_[index];
-    const auto options = run_options_for(options_, step.asked);
     const Stopwatch watch;
-    RunReport report;
+    std::function<nlohmann::ordered_json()> make_result;
     if (auto* const group = first_ranks_.of(step.asked.configuration.grid.rank_count()))
-      report = complete_run(options, *group);
+      make_result = runs_.perform(step.asked, *group);
     const double duration_s = watch.seconds();
     std::int64_t repeats = 0;
     agree_on(group_, [&] {
       if (group_.rank() != 0) return;
       // A run that fails is a result, too.
-      file_->append(
-          rendered([&] { return sweep_json(report_json(report), step, circumstances_of(duration_s)); }));
+      file_->append(rendered([&] { return sweep_json(make_result(), step, circumstances_of(duration_s)); }));
       note(file_->records().back());
       repeats = must_repeat(file_->records().back()) ? 1 : 0;
       tell(index);
@@ -250,7 +239,8 @@ class Sweep {
     return static_cast<ExitCode>(group_.maximum(code));
   }
 
-  const SweepOptions& options_;
+  const SweepRounds& options_;
+  SweptRuns& runs_;
   comm::RankGroup& group_;
   FirstRanks first_ranks_;
   Progress progress_;
@@ -261,10 +251,44 @@ class Sweep {
   RunDurations durations_;
 };
 
+/// Complete runs of the benchmark.
+class BenchmarkRuns final : public SweptRuns {
+ public:
+  BenchmarkRuns(const SweepOptions& options, comm::RankGroup& group) : options_(options), group_(group) {}
+
+  std::vector<ConfiguredProblem> configurations() override {
+    auto axes = options_.axes;
+    if (axes.rank_counts.empty()) axes.rank_counts.push_back(group_.size());
+    require_started("--ranks", *std::ranges::max_element(axes.rank_counts), group_.size());
+    auto configurations = configurations_of(axes, options_.common.configuration);
+    // A file that is no profile is an error of this command line, not a result of each of its runs.
+    static_cast<void>(load_profile(options_.common.profile, inspect_environment(group_, 1), group_));
+    return configurations;
+  }
+
+  std::function<nlohmann::ordered_json()> perform(const ConfiguredProblem& asked,
+                                                  comm::RankGroup& group) override {
+    RunOptions options = options_.common;
+    options.problem = *std::ranges::find(options_.axes.problems, asked.problem, &problem_name);
+    options.configuration = asked.configuration;
+    options.stops_when_asked = false;
+    return [report = complete_run(options, group)] { return report_json(report); };
+  }
+
+ private:
+  const SweepOptions& options_;
+  comm::RankGroup& group_;
+};
+
 }  // namespace
 
+ExitCode sweep_rounds(const SweepRounds& options, SweptRuns& runs, comm::RankGroup& group) {
+  return Sweep(options, runs, group).execute();
+}
+
 ExitCode sweep(const SweepOptions& options, comm::RankGroup& group) {
-  return Sweep(options, group).execute();
+  BenchmarkRuns runs(options, group);
+  return sweep_rounds(options.rounds, runs, group);
 }
 
 }  // namespace cg2d

@@ -2,10 +2,14 @@
 
 // `cg2d sweep`: complete runs on every grid, in turns, one line of a file for each.
 
+#include <functional>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "cg/base/errors.hpp"
+#include "cg/base/interface.hpp"
 #include "cg/base/paired_comparison.hpp"
 #include "cg/run/run_options.hpp"
 #include "cg/studies/sweep_plan.hpp"
@@ -16,10 +20,8 @@ namespace cg2d {
 /// The machine is not quiet enough for a run that was disturbed so many times.
 inline constexpr int most_sweep_retries = 8;
 
-/// The options of `cg2d sweep`.
-struct SweepOptions {
-  SweepAxes axes;                       ///< without rank counts: all ranks started
-  RunOptions common;                    ///< of every run, except for the axes
+/// The options of the rounds of a sweep, whatever it runs.
+struct SweepRounds {
   std::optional<int> round_count;       ///< empty: rounds_for_verdicts()
   int most_retries = 2;                 ///< repetitions of a disturbed run
   std::optional<UntilSure> until_sure;  ///< empty: no rounds are added
@@ -27,6 +29,28 @@ struct SweepOptions {
   bool fresh = false;
   bool progress = false;  ///< asked for; a terminal gets it anyway
 };
+
+/// The options of `cg2d sweep` for the benchmark.
+struct SweepOptions {
+  SweepAxes axes;     ///< without rank counts: all ranks started
+  RunOptions common;  ///< of every run, except for the axes
+  SweepRounds rounds;
+};
+
+/// Runs that a sweep makes in turns.
+class SweptRuns : public Interface {
+ public:
+  /// Each once; their numbers of ranks are within those started. Collective over all ranks, once, before any run. Throws
+  /// RunError on every rank alike.
+  [[nodiscard]] virtual std::vector<ConfiguredProblem> configurations() = 0;
+  /// One complete run, failed ones included. Returns the maker of its result, as of report_json() or solve_json(), which
+  /// rank 0 calls. Collective over `group`, the ranks of the configuration. Throws MpiError.
+  virtual std::function<nlohmann::ordered_json()> perform(const ConfiguredProblem& asked,
+                                                          comm::RankGroup& group) = 0;
+};
+
+/// Makes the runs that the file does not have yet, in rounds. The rest as for sweep().
+ExitCode sweep_rounds(const SweepRounds& options, SweptRuns& runs, comm::RankGroup& group);
 
 /// Makes the runs that the file does not have yet, appends a line for each, adds rounds of what is undecided
 /// if it was asked to, and prints the tables of the file. A disturbed run is repeated at the end of its round;

@@ -36,8 +36,14 @@ namespace {
 nlohmann::ordered_json sweep_json(nlohmann::ordered_json run, const SweepStep& step,
                                   const SweepCircumstances& circumstances) {
   const auto& grid = step.asked.configuration.grid;
-  nlohmann::ordered_json asked{
-      {"class", run.at("problem").at("class")}, {"columns", grid.columns}, {"rows", grid.rows}};
+  nlohmann::ordered_json asked;
+  if (step.asked.is_system()) {
+    asked["cut"] = step.asked.cut;
+  } else {
+    asked["class"] = run.at("problem").at("class");
+  }
+  asked["columns"] = grid.columns;
+  asked["rows"] = grid.rows;
   put_axes(asked, step.asked.configuration, AxesIn::a_sweep);
   run["sweep"] = {{"key", step.asked.key()},
                   {"round", step.round},

@@ -21,7 +21,7 @@ struct SweepCircumstances {
   int sitting = 1;          ///< the call of cg2d sweep that made the run
 };
 
-/// The result of a step as a sweep's file holds it. run: of report_json(); gets the key "sweep".
+/// The result of a step as a sweep's file holds it. run: of report_json() or solve_json(); gets the key "sweep".
 nlohmann::ordered_json sweep_json(nlohmann::ordered_json run, const SweepStep& step,
                                   const SweepCircumstances& circumstances);
 /// The same as one line of the file, with its end.

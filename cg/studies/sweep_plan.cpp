@@ -31,19 +31,28 @@ std::vector<comm::ProcessGrid> wanted_grids(int rank_count, const std::vector<in
 
 }  // namespace
 
-std::vector<ConfiguredProblem> configurations_of(const SweepAxes& axes, const Configuration& common) {
+std::vector<Configuration> configurations_on_grids(const SweepAxes& axes, const Configuration& common) {
   const auto of_a_grid = crossed(common, axes.values);
-  std::vector<ConfiguredProblem> all;
-  const auto add = [&](const Problem& problem, const comm::ProcessGrid& grid) {
-    for (const auto& configuration : of_a_grid) {
-      ConfiguredProblem one{.problem = problem_name(problem), .configuration = configuration};
-      one.configuration.grid = grid;
-      if (std::ranges::find(all, one) == all.end()) all.push_back(std::move(one));
-    }
+  std::vector<Configuration> all;
+  const auto add = [&](Configuration one, const comm::ProcessGrid& grid) {
+    one.grid = grid;
+    if (std::ranges::find(all, one) == all.end()) all.push_back(std::move(one));
   };
+  for (const int rank_count : axes.rank_counts) {
+    for (const auto& grid : wanted_grids(rank_count, axes.columns)) {
+      for (const auto& configuration : of_a_grid) add(configuration, grid);
+    }
+  }
+  return all;
+}
+
+std::vector<ConfiguredProblem> configurations_of(const SweepAxes& axes, const Configuration& common) {
+  const auto configurations = configurations_on_grids(axes, common);
+  std::vector<ConfiguredProblem> all;
   for (const auto& problem : axes.problems) {
-    for (const int rank_count : axes.rank_counts) {
-      for (const auto& grid : wanted_grids(rank_count, axes.columns)) add(problem, grid);
+    for (const auto& configuration : configurations) {
+      ConfiguredProblem one{.problem = problem_name(problem), .configuration = configuration};
+      if (std::ranges::find(all, one) == all.end()) all.push_back(std::move(one));
     }
   }
   return all;
@@ -51,8 +60,10 @@ std::vector<ConfiguredProblem> configurations_of(const SweepAxes& axes, const Co
 
 int rounds_for_verdicts(const std::vector<ConfiguredProblem>& configurations) {
   std::map<std::tuple<std::string, int, int>, std::size_t> alternative_counts;
-  for (const auto& [problem, configuration] : configurations)
-    ++alternative_counts[{problem, configuration.grid.rank_count(), configuration.thread_count}];
+  for (const auto& one : configurations) {
+    const auto& configuration = one.configuration;
+    ++alternative_counts[{one.problem, configuration.grid.rank_count(), configuration.thread_count}];
+  }
   int rounds = rounds_for_verdict(1);
   for (const auto& [question, count] : alternative_counts)
     rounds = std::max(rounds, rounds_for_verdict(count));
@@ -81,6 +92,11 @@ std::optional<comm::ProcessGrid> official_grid(int rank_count) {
   comm::ProcessGrid grid{.columns = 1, .rows = 1};
   while (grid.rank_count() < rank_count) (grid.columns > grid.rows ? grid.rows : grid.columns) *= 2;
   return grid.rank_count() == rank_count ? std::optional(grid) : std::nullopt;
+}
+
+bool is_official(const ConfiguredProblem& asked) {
+  const auto& grid = asked.configuration.grid;
+  return !asked.is_system() && official_grid(grid.rank_count()) == grid;
 }
 
 void RunDurations::add(const ConfiguredProblem& asked, double seconds) {

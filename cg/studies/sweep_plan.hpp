@@ -24,6 +24,10 @@ struct SweepAxes {
   AxisValues values;         ///< of the other axes, by name
 };
 
+/// Every configuration on every grid: rank counts outermost, then grids, and the other axes. The rest as for
+/// configurations_of().
+std::vector<Configuration> configurations_on_grids(const SweepAxes& axes, const Configuration& common);
+
 /// Every problem with every configuration once: problems outermost, then rank counts, grids, and the other
 /// axes. An axis without values stays as it is in `common`. Throws InputError when a rank count has no grid
 /// with any of the columns, and for a value that its axis does not have.
@@ -59,6 +63,9 @@ std::vector<SweepStep> interleaved(const std::vector<ConfiguredProblem>& configu
 /// It takes as many process columns as rows, or twice as many (its npcols, which are the column blocks of the
 /// matrix: our Px).
 std::optional<comm::ProcessGrid> official_grid(int rank_count);
+
+/// Whether the configuration has the official program's grid. Systems have no official program.
+bool is_official(const ConfiguredProblem& asked);
 
 /// Seconds that runs took as a whole, set-up included, by the key of their configuration.
 class RunDurations {

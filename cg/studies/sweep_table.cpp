@@ -34,10 +34,9 @@ std::vector<Table> tables_of(std::vector<GridVerdict> verdicts) {
 }
 
 std::string cell_text(const MeasuredConfiguration& cell, const Ranking& ranking) {
-  const auto& grid = cell.asked.configuration.grid;
   std::string marks;
   if (ranking.may_be_best(cell.asked)) marks += ranking.is_decided() ? '*' : '~';
-  if (official_grid(grid.rank_count()) == grid) marks += 'o';
+  if (is_official(cell.asked)) marks += 'o';
   if (cell.disturbed_count > 0) marks += '!';
   if (!cell.is_sound()) return fmt::format("failed{:<3}    ", marks);
   const auto sample = sample_of(cell.times_s);
@@ -77,9 +76,16 @@ NamedAxes axes_worth_naming(const std::vector<Table>& tables) {
   return axes;
 }
 
+std::string cut_title(const ConfiguredProblem& common) {
+  if (common.cuts_domain()) return "without a matrix, by the cut of the domain";
+  return common.cut == factor_cut ? std::string("without a matrix") : "cut " + common.cut;
+}
+
 /// The threads come last: "..., 2 threads per rank".
 std::string title_of(const Table& table, const NamedAxes& axes) {
-  std::string text = "Class " + table.common.problem;
+  const auto& common = table.common;
+  auto text = common.is_system() ? fmt::format("{}, {}", common.problem, cut_title(common))
+                                 : "Class " + common.problem;
   std::string threads;
   for (const auto* axis : axes) {
     const auto part = ", " + axis->title(table.common.configuration);
@@ -99,8 +105,22 @@ std::set<int> columns_of(const Table& table) {
   return all;
 }
 
+/// One line per cut of a domain.
+std::string lines_of_domain(const Table& table) {
+  std::string lines = fmt::format("{:>6}   {:<12}{:>{}}\n", "P", "Px x Py x Pz", "seconds", cell_width - 7);
+  for (const auto& row : table.rows) {
+    for (const auto& cell : row.cells) {
+      const auto line = fmt::format("{:>6}   {:<12}{:>{}}", row.rank_count, cell.asked.arrangement(),
+                                    cell_text(cell, row.ranking), cell_width);
+      lines += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
+    }
+  }
+  return lines;
+}
+
 /// One line per rank count.
 std::string lines_of(const Table& table) {
+  if (table.common.cuts_domain()) return lines_of_domain(table);
   const auto all_columns = columns_of(table);
   std::string lines = "     P";
   for (const int columns : all_columns)
@@ -128,8 +148,7 @@ std::string failures_of(const Table& table) {
   for (const auto& row : table.rows) {
     for (const auto& cell : row.cells) {
       if (cell.statuses.empty()) continue;
-      text += fmt::format("  Failed: {}, {} of {}: {}: {}\n", cell.asked.configuration.grid.name(),
-                          cell.statuses.size(),
+      text += fmt::format("  Failed: {}, {} of {}: {}: {}\n", cell.asked.arrangement(), cell.statuses.size(),
                           format_count(std::ssize(cell.statuses) + std::ssize(cell.times_s), "run"),
                           cell.statuses.front(), cell.reason);
     }
@@ -143,8 +162,8 @@ std::string disturbances_of(const Table& table) {
   for (const auto& row : table.rows) {
     for (const auto& cell : row.cells) {
       if (cell.disturbed_count == 0 && cell.replaced_count == 0) continue;
-      text += fmt::format("  Disturbed: {}, {} of {}; {} more were repeated\n",
-                          cell.asked.configuration.grid.name(), cell.disturbed_count,
+      text += fmt::format("  Disturbed: {}, {} of {}; {} more were repeated\n", cell.asked.arrangement(),
+                          cell.disturbed_count,
                           format_count(std::ssize(cell.runs) + std::ssize(cell.statuses), "run"),
                           cell.replaced_count);
     }
@@ -171,8 +190,11 @@ std::string choice_text(const ChoiceVerdict& choice, const std::vector<GridVerdi
            row.common.configuration.thread_count == choice.thread_count;
   });
   if (table_count < 2) return {};
-  return fmt::format("  Class {}, P = {}, {} per rank: {}.\n", choice.problem, choice.rank_count,
-                     format_count(choice.thread_count, "thread"), choice_verdict_text(choice));
+  const bool is_system =
+      choice.ranking.candidate() != nullptr && choice.ranking.candidate()->asked.is_system();
+  return fmt::format("  {}{}, P = {}, {} per rank: {}.\n", is_system ? "" : "Class ", choice.problem,
+                     choice.rank_count, format_count(choice.thread_count, "thread"),
+                     choice_verdict_text(choice));
 }
 
 std::string choices_text(const RunVerdicts& verdicts) {
@@ -261,10 +283,14 @@ std::string sweep_tables(const std::vector<ResultRecord>& records) {
     text += table_text(table, axes);
   }
   if (text.empty()) return "No results.\n" + left_out_text(verdicts.left_out);
+  const bool has_benchmark =
+      std::ranges::any_of(records, [](const auto& record) { return !record.asked.is_system(); });
   const bool is_disturbed = std::ranges::any_of(records, &ResultRecord::is_disturbed);
   return text + choices_text(verdicts) + left_out_text(verdicts.left_out) +
          "\nSeconds are medians; the per cent are the spread, (maximum - minimum) / median. * the best grid "
-         "of its ranks,\n~ not distinguishable from the best one, o the grid of the official program. Px: "
+         "of its ranks,\n~ not distinguishable from the best one" +
+         (has_benchmark ? ", o the grid of the official program" : "") +
+         ". Px: "
          "process columns. In\nparentheses: the interval of the ratio of paired rounds, by the sign test; a "
          "wrong best in at most 1 of 100 sweeps.\n" +
          std::string(is_disturbed ? disturbance_legend : "");

@@ -18,14 +18,22 @@ using Json = nlohmann::ordered_json;
 
 constexpr int verdict_schema_version = 1;
 
+/// " (0.873 ms per iteration)" of a system.
+std::string iteration_text(const MeasuredConfiguration& measured, double time_s) {
+  if (!measured.asked.is_system()) return {};
+  return fmt::format(" ({:.4g} ms per iteration)", 1e3 * time_s / measured.runs.front().iteration_count);
+}
+
 /// names: those of the alternatives. Nothing succeeded: nothing.
 std::string ranking_text(const Ranking& ranking, const std::vector<std::string>& names) {
   if (ranking.candidate() == nullptr) return {};
   const double time_s = sample_of(ranking.candidate()->times_s).median;
   const auto reason = verdict_text(ranking.verdict, names, "--repeat");
-  if (!ranking.is_decided()) return fmt::format("{} with {:.4g} s is {}", names.front(), time_s, reason);
-  return fmt::format("best is {} with {:.4g} s{}{}", names.front(), time_s, reason.empty() ? "" : ", ",
-                     reason);
+  const auto per_iteration = iteration_text(*ranking.candidate(), time_s);
+  if (!ranking.is_decided())
+    return fmt::format("{} with {:.4g} s{} is {}", names.front(), time_s, per_iteration, reason);
+  return fmt::format("best is {} with {:.4g} s{}{}{}", names.front(), time_s, per_iteration,
+                     reason.empty() ? "" : ", ", reason);
 }
 
 /// The official grid beside the best one.
@@ -62,11 +70,13 @@ Json against_best_json(const Ranking& ranking, const ConfiguredProblem& asked) {
 Json times_json(const MeasuredConfiguration& cell) {
   if (!cell.is_sound()) return nullptr;
   const auto sample = sample_of(cell.times_s);
-  return {{"count", sample.count},
-          {"median_s", sample.median},
-          {"minimum_s", sample.minimum},
-          {"maximum_s", sample.maximum},
-          {"spread", value_or_null(sample.spread())}};
+  Json json{{"count", sample.count},
+            {"median_s", sample.median},
+            {"minimum_s", sample.minimum},
+            {"maximum_s", sample.maximum},
+            {"spread", value_or_null(sample.spread())}};
+  if (cell.asked.is_system()) json["iteration_s"] = sample.median / cell.runs.front().iteration_count;
+  return json;
 }
 
 Json cell_json(const MeasuredConfiguration& cell, const Ranking& ranking) {
@@ -75,19 +85,21 @@ Json cell_json(const MeasuredConfiguration& cell, const Ranking& ranking) {
   put_axes(configuration, cell.asked.configuration, AxesIn::a_report);
   Json runs = Json::array();
   for (const auto& run : cell.runs) runs.push_back(run.place);
-  return {{"key", cell.asked.key()},
-          {"grid", grid.name()},
-          {"columns", grid.columns},
-          {"rows", grid.rows},
-          {"is_official", official_grid(grid.rank_count()) == grid},
-          {"configuration", std::move(configuration)},
-          {"kernel_used", cell.kernel_used},
-          {"status", cell.statuses.empty() ? "success" : cell.statuses.front()},
-          {"reason", cell.reason},
-          {"runs", std::move(runs)},
-          {"times", times_json(cell)},
-          {"may_be_best", ranking.may_be_best(cell.asked)},
-          {"against_best", against_best_json(ranking, cell.asked)}};
+  Json json{{"key", cell.asked.key()},
+            {"grid", cell.asked.arrangement()},
+            {"columns", grid.columns},
+            {"rows", grid.rows},
+            {"is_official", is_official(cell.asked)},
+            {"configuration", std::move(configuration)},
+            {"kernel_used", cell.kernel_used},
+            {"status", cell.statuses.empty() ? "success" : cell.statuses.front()},
+            {"reason", cell.reason},
+            {"runs", std::move(runs)},
+            {"times", times_json(cell)},
+            {"may_be_best", ranking.may_be_best(cell.asked)},
+            {"against_best", against_best_json(ranking, cell.asked)}};
+  if (cell.asked.is_system()) json["cut"] = cell.asked.cut;
+  return json;
 }
 
 Json verdict_json(const Ranking& ranking, const std::string& text) {
@@ -106,11 +118,13 @@ Json verdict_json(const Ranking& ranking, const std::string& text) {
 Json grid_json(const GridVerdict& row) {
   Json cells = Json::array();
   for (const auto& cell : row.cells) cells.push_back(cell_json(cell, row.ranking));
-  return {{"problem", row.common.problem},
-          {"ranks", row.rank_count},
-          {"threads", row.common.configuration.thread_count},
-          {"verdict", verdict_json(row.ranking, grid_verdict_text(row))},
-          {"cells", std::move(cells)}};
+  Json json{{"problem", row.common.problem},
+            {"ranks", row.rank_count},
+            {"threads", row.common.configuration.thread_count},
+            {"verdict", verdict_json(row.ranking, grid_verdict_text(row))},
+            {"cells", std::move(cells)}};
+  if (row.common.is_system()) json["cut"] = row.common.cut;
+  return json;
 }
 
 Json choice_json(const ChoiceVerdict& choice) {
@@ -130,15 +144,15 @@ Json choice_json(const ChoiceVerdict& choice) {
 std::string grid_verdict_text(const GridVerdict& row) {
   if (row.ranking.candidate() == nullptr) return "no grid succeeded";
   std::vector<std::string> names;
-  for (const auto& one : row.ranking.alternatives) names.push_back(one.asked.configuration.grid.name());
-  return ranking_text(row.ranking, names) + "; " + official_text(row);
+  for (const auto& one : row.ranking.alternatives) names.push_back(one.asked.arrangement());
+  const auto text = ranking_text(row.ranking, names);
+  return row.common.is_system() ? text : text + "; " + official_text(row);
 }
 
 std::string choice_verdict_text(const ChoiceVerdict& choice) {
   if (choice.ranking.candidate() == nullptr) return "nothing succeeded";
   std::vector<std::string> names;
-  for (const auto& one : choice.ranking.alternatives)
-    names.push_back(configuration_key(one.asked.configuration));
+  for (const auto& one : choice.ranking.alternatives) names.push_back(one.asked.choices());
   return ranking_text(choice.ranking, names);
 }
 

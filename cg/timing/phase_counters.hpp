@@ -48,6 +48,8 @@ class PhaseCounters final : public PhaseObserver {
     unread_[index_of(phase)] += clocks;
     if (clocks >= fewest_clocks_) share_events_since_last();
   }
+  /// Reads, so that events until now belong to the phases since the last reading.
+  void read_now() { share_events_since_last(); }
   /// Events since the last reading belong to no phase.
   void leave_out();
   /// The region ends. Events since the last reading belong to no phase.

@@ -60,11 +60,14 @@ double ClockMap::reference_clocks_since(std::uint64_t origin, std::uint64_t loca
 }
 
 PhaseTrace::PhaseTrace(int step_count, std::size_t product_parts)
-    : step_count_(step_count),
-      capacity_(static_cast<std::size_t>(step_count) *
-                    (events_per_step + events_per_part * (product_parts - 1)) +
-                (static_cast<std::size_t>(step_count) / cg_steps_per_solve + 2) *
-                    (events_per_outer_iteration + events_per_part * (product_parts - 1))) {
+    : PhaseTrace(TraceRoom{
+          .step_count = step_count,
+          .event_count = static_cast<std::size_t>(step_count) *
+                             (events_per_step + events_per_part * (product_parts - 1)) +
+                         (static_cast<std::size_t>(step_count) / cg_steps_per_solve + 2) *
+                             (events_per_outer_iteration + events_per_part * (product_parts - 1))}) {}
+
+PhaseTrace::PhaseTrace(const TraceRoom& room) : step_count_(room.step_count), capacity_(room.event_count) {
   events_.reserve(capacity_);
 }
 

@@ -73,12 +73,19 @@ struct TraceEvent {
   std::int32_t number = 0;  ///< of the CG step, over all outer iterations, or of the outer iteration; from 0
 };
 
+/// Room for a trace: steps that are recorded, and events that all of them have at most.
+struct TraceRoom {
+  int step_count = 0;
+  std::size_t event_count = 0;
+};
+
 /// Records until that many CG steps have ended; nothing is allocated after the constructor, and at most
 /// capacity() events are kept. Not thread-safe.
 class PhaseTrace final : public PhaseObserver {
  public:
   /// product_parts: the number of parts in which a product multiplies.
   explicit PhaseTrace(int step_count, std::size_t product_parts = 1);
+  explicit PhaseTrace(const TraceRoom& room);
 
   /// The most events of one CG step with a product in one part: nine phases (BlockOperator::apply() up to
   /// five, ConjugateGradient four), its own bar, and two to spare.
@@ -124,6 +131,7 @@ struct RankTrace {
   double ticks_per_second = 0.0;    ///< rank 0's
   int rank = 0;
   int node = 0;
+  bool is_of_solve = false;  ///< the bar around the steps is one solve, no outer iteration of the benchmark
 };
 
 }  // namespace cg2d

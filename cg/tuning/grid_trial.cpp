@@ -67,7 +67,8 @@ std::int64_t bytes_of_rank(const MatrixSource& source, std::span<const TrialCont
   std::int64_t bytes = 0;
   for (const auto& [configuration, kernel] : contestants) {
     const auto layout = make_layout(source.facts(), configuration);
-    bytes += plan_memory(source, configuration, layout, rank).total_bytes();
+    const auto plan = plan_memory(source, configuration, layout, rank);
+    bytes += plan.total_bytes() + (kernel.vector_count - 1) * plan.vector_bytes;
   }
   return bytes;
 }

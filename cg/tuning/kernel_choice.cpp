@@ -33,10 +33,6 @@ FoundText find_text(const std::string& path, bool was_named) {
   }
 }
 
-double nonzeros_per_rank(const MatrixFacts& matrix, const comm::ProcessGrid& grid) {
-  return matrix.nonzero_count / grid.rank_count();
-}
-
 /// The profile's settings of a kernel: those of this very case, else those of the nearest one.
 std::optional<kernels::Tuning> tuning_in(const ProcessorProfile& profile, std::string_view kernel,
                                          const MatrixFacts& matrix, const Configuration& configuration) {
@@ -137,15 +133,16 @@ std::string_view choice_origin_name(ChoiceOrigin origin) {
   return "built-in rule";
 }
 
-const kernels::KernelRow& built_in_kernel(const MatrixFacts& matrix, const comm::ProcessGrid& grid,
-                                          bool ranks_oversubscribed) {
-  // Zen 5, 4 cores, 32 MB L3, 2026-11, time with `symmetric-distinct` over that with `sell`: 0.83 on one rank
-  // (class A, 1.9 million nonzeros), 0.91 with 0.9 million on each of several ranks (A on 2), 0.83 to 1.19 with
-  // 0.5 million (A on 4), 0.68 with 6.9 million (B on 2), 0.81 with 3.4 million (B on 4): on several ranks it
-  // sends twice the messages.
-  constexpr double worthwhile_nonzeros = 0.8e6;
-  const bool is_half = !ranks_oversubscribed && nonzeros_per_rank(matrix, grid) >= worthwhile_nonzeros;
-  return kernels::default_kernel(is_half ? kernels::Storage::half : kernels::Storage::whole);
+ChosenKernel choose_kernel_for_several(const Configuration& configuration, const kernels::Tuning& asked,
+                                       int vector_count) {
+  ChosenKernel choice{.tuning = asked, .vector_count = vector_count};
+  const bool is_asked_for = configuration.has_kernel();
+  choice.kernel =
+      is_asked_for ? &kernels::kernel_named(configuration.kernel) : &kernels::default_kernel_for_several();
+  if (is_asked_for) choice.kernel_origin = ChoiceOrigin::asked_for;
+  choice.critical_vector_length = asked.critical_vector_length.value_or(
+      *kernels::critical_length_kernel().defaults.critical_vector_length);
+  return choice;
 }
 
 ChosenKernel choose_kernel(const MatrixFacts& matrix, const Configuration& configuration,

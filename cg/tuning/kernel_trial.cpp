@@ -13,20 +13,30 @@
 namespace cg2d {
 namespace {
 
+ChosenKernel chosen_for(const Configuration& configuration, const KernelTrialConfig& config) {
+  if (config.vector_count > 1)
+    return choose_kernel_for_several(configuration, config.asked, config.vector_count);
+  const LoadedProfile none;
+  return choose_kernel(config.source.facts(), configuration, {.asked = config.asked, .profile = none});
+}
+
 /// One contestant for each kernel that is to be tried.
 std::vector<TrialContestant> contestants_of(const KernelTrialConfig& config) {
   std::vector<TrialContestant> contestants;
   for (const auto& row : kernels::kernel_table()) {
+    const bool is_tried = config.vector_count > 1 ? row.make_for_several != nullptr : row.is_tried;
     const bool may_serve = !row.stores_half() || !config.environment.ranks_oversubscribed;
-    if (!row.is_tried || !may_serve || !row.why_unavailable().empty()) continue;
+    if (!is_tried || !may_serve || !row.why_unavailable().empty()) continue;
     auto configuration = config.configuration;
     configuration.kernel = row.name;
-    const LoadedProfile none;
-    contestants.push_back({.configuration = configuration,
-                           .kernel = choose_kernel(config.source.facts(), configuration,
-                                                   {.asked = config.asked, .profile = none})});
+    contestants.push_back({.configuration = configuration, .kernel = chosen_for(configuration, config)});
   }
   return contestants;
+}
+
+/// The one that is taken unless another one is clearly faster.
+const kernels::KernelRow& usual_kernel(const KernelTrialConfig& config) {
+  return config.vector_count > 1 ? kernels::default_kernel_for_several() : kernels::kernel_for_any_pattern();
 }
 
 /// The reason against a trial; empty if there is to be one.
@@ -39,10 +49,10 @@ std::string why_none(const KernelTrialConfig& config, std::span<const TrialConte
   return why_no_trial(config.source, config.environment, contestants, "kernels");
 }
 
-/// The kernel for any pattern, unless another one takes less than 0.95 of its time: so the choice, and with it the order of
+/// The usual kernel, unless another one takes less than 0.95 of its time: so the choice, and with it the order of
 /// additions, is the same in most runs.
-std::string best_of(std::span<const TriedKernel> tried) {
-  const auto usual = std::ranges::find(tried, kernels::kernel_for_any_pattern().name, &TriedKernel::name);
+std::string best_of(std::span<const TriedKernel> tried, const KernelTrialConfig& config) {
+  const auto usual = std::ranges::find(tried, usual_kernel(config).name, &TriedKernel::name);
   const auto fastest = std::ranges::min_element(tried, {}, &TriedKernel::step_s);
   return fastest->step_s < 0.95 * usual->step_s ? fastest->name : usual->name;
 }
@@ -60,7 +70,7 @@ std::string describe_trial(const KernelTrial& trial) {
 
 KernelTrial try_kernels(comm::RankGroup& group, const KernelTrialConfig& config) {
   KernelTrial trial;
-  trial.best = kernels::kernel_for_any_pattern().name;
+  trial.best = usual_kernel(config).name;
   const auto contestants = contestants_of(config);
   trial.skipped_because = why_none(config, contestants);
   if (!trial.skipped_because.empty()) return trial;
@@ -78,7 +88,7 @@ KernelTrial try_kernels(comm::RankGroup& group, const KernelTrialConfig& config)
   const auto seconds = result.medians();
   for (std::size_t k = 0; k < names.size(); ++k)
     trial.tried.push_back({.name = names[k], .step_s = seconds[k] / GridSolver::few_steps});
-  trial.best = best_of(trial.tried);
+  trial.best = best_of(trial.tried, config);
   trial.verdict = race_verdict(result.turns, names);
   trial.duration_s = group.maximum(watch.seconds());
   return trial;

@@ -79,10 +79,6 @@ std::int64_t piece_bytes(const MatrixFacts& matrix, const comm::BlockLayout& lay
 
 }  // namespace
 
-const kernels::KernelRow& planned_kernel(const Configuration& configuration) {
-  return configuration.has_kernel() ? kernels::kernel_named(configuration.kernel) : kernels::default_kernel();
-}
-
 MemoryPlan plan_memory(const MatrixSource& source, const Configuration& configuration,
                        const comm::BlockLayout& layout, int rank) {
   const auto& kernel = planned_kernel(configuration);
@@ -108,49 +104,6 @@ MemoryPlan plan_memory(const MatrixSource& source, const Configuration& configur
   plan.vector_bytes = double_bytes * elements;
   plan.working_bytes = source.plan(layout).working_bytes;
   return plan;
-}
-
-StepTraffic plan_traffic(const comm::BlockLayout& layout, int rank, comm::SumForm form, bool mirrored) {
-  const auto one_dot = comm::dot_traffic(layout.grid().rank_count(), rank, 1);
-  StepTraffic traffic{.collection = comm::collection_traffic(layout, rank),
-                      .summation = comm::summation_traffic(layout, rank, form),
-                      .shuffle = comm::shuffle_traffic(layout, rank),
-                      .dot = one_dot + one_dot};
-  if (mirrored) {
-    traffic.collection += comm::mirrored_collection_traffic(layout, rank);
-    traffic.summation += comm::mirrored_summation_traffic(layout, rank, form);
-    traffic.shuffle += comm::mirrored_shuffle_traffic(layout, rank);
-  }
-  return traffic;
-}
-
-comm::ProcessGrid choose_grid(const MatrixFacts& matrix, const Configuration& configuration, int rank_count) {
-  return shortlist_by_rule(matrix, configuration, rank_count, 1).front();
-}
-
-std::vector<comm::ProcessGrid> shortlist_by_rule(const MatrixFacts& matrix,
-                                                 const Configuration& configuration, int rank_count,
-                                                 std::size_t most) {
-  const bool mirrored = planned_kernel(configuration).stores_half();
-  std::vector<std::pair<std::int64_t, comm::ProcessGrid>> by_cost;
-  for (const auto& grid : comm::factorizations(rank_count)) {
-    auto on_grid = configuration;
-    on_grid.grid = grid;
-    const auto layout = make_layout(matrix, on_grid);
-    std::int64_t cost = 0;
-    // Even pieces differ by one element at most, so any rank represents all; but ranks 0 and P-1 keep their
-    // piece in every shuffle, so it must be another one where there is one.
-    for (int rank = 0; rank < std::min(rank_count, 2); ++rank) {
-      const auto traffic = plan_traffic(layout, rank, configuration.sum_form, mirrored).total();
-      cost = std::max(cost, traffic.byte_count + start_up_bytes * traffic.message_count);
-    }
-    by_cost.emplace_back(cost, grid);
-  }
-  // The sort is stable: of equals the smallest Px stays first.
-  std::ranges::stable_sort(by_cost, {}, &std::pair<std::int64_t, comm::ProcessGrid>::first);
-  std::vector<comm::ProcessGrid> grids;
-  for (std::size_t k = 0; k < std::min(most, by_cost.size()); ++k) grids.push_back(by_cost[k].second);
-  return grids;
 }
 
 void check_memory(const MatrixSource& source, const Configuration& configuration,

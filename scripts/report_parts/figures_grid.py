@@ -27,7 +27,8 @@ def case_tip(case, *more):
 def marks_of(study, rank_count, case):
     """Labels of the best grid, or of those that may be, and of the official one."""
     mark = case.mark if len(study.cases[rank_count]) > 1 else ""
-    official = "official" if case.grid == official_grid(rank_count) else ""
+    is_official = case.grid == official_grid(rank_count) and "system" not in study.problem
+    official = "official" if is_official else ""
     return [word for word in (mark, official) if word]
 
 

@@ -81,6 +81,7 @@ def verdict_row(study, rank_count, table):
     configuration = first["configuration"]
     settings = f"{first['kernel_used']}, {configuration['transport']}, {configuration['sum_form']}"
     settings += ", overlap" if configuration["overlap"] else ""
+    settings += f", {table['cut']}" if "cut" in table else ""
     return (
         study.name, rank_count, grids if table["verdict"]["best"] else f"one of {grids}", seconds(times["median_s"]), spread,
         times["count"], table["verdict"]["text"], settings,

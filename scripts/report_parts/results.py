@@ -5,7 +5,7 @@ import math
 import pathlib
 import statistics
 
-from . import quiet, verdict
+from . import quiet, systems, verdict
 from .errors import BAD_DATA, NO_INPUT, ReportError
 from .json_input import json_from, result_schema
 from .style import PHASE_COLOURS
@@ -50,6 +50,8 @@ class Run:
     @property
     def cg_steps(self):
         phases = self.document["phases"]
+        if "system" in self.problem:
+            return self.document["result"]["iterations"]
         return phases["cg_steps"] if phases else 25 * self.problem["niter"]
 
     def rank_phases(self):
@@ -201,16 +203,32 @@ def check_finished(place, document):
         raise ReportError(BAD_DATA, f"{place}: not a result as in cg/report/run_result.schema.json: {what}") from None
 
 
+def check_finished_system(place, document):
+    """The same for a line of a sweep of a system."""
+    where = "not a line of cg2d sweep as in cg/solve/solve_result.schema.json"
+    try:
+        run = Run(place, systems.as_run(document))
+        check_keys(run.document)
+        check_numbers(run)
+        if not document["environment"]["nodes"]:
+            raise ValueError
+        return run
+    except (ArithmeticError, AttributeError, KeyError, TypeError, ValueError) as error:
+        what = f"no {error}" if isinstance(error, KeyError) else "a value is out of range"
+        raise ReportError(BAD_DATA, f"{place}: {where}: {what}") from None
+
+
 def read_run(place, document, notes):
     """A finished run, or None, with a note, for anything else."""
     if not isinstance(document, dict) or "status" not in document or "schema_version" not in document:
         raise ReportError(BAD_DATA, f"{place}: not a result of cg2d run --format json or of cg2d sweep")
     version = document["schema_version"]
-    if version not in SCHEMA_VERSIONS:
-        known = " and ".join(map(str, SCHEMA_VERSIONS))
+    versions = (systems.SCHEMA_VERSION,) if systems.is_system(document) else SCHEMA_VERSIONS
+    if version not in versions:
+        known = " and ".join(map(str, versions))
         raise ReportError(BAD_DATA, f"{place}: schema_version is {version!r}; this report reads {known}")
     if document["status"] in ("success", "verification-failed"):
-        return check_finished(place, document)
+        return check_finished_system(place, document) if systems.is_system(document) else check_finished(place, document)
     reason = document.get("reason") or "a plan has no times"
     notes.append(f"{place}: left out, {document['status']}: {reason}")
     return None

@@ -62,7 +62,8 @@ class Case:
     def settings(self):
         configuration = self.runs[0].configuration
         overlap = ", overlap" if configuration.get("overlap") else ""
-        return f"{configuration['kernel']}, {configuration['transport']}, {configuration['sum_form']}{overlap}"
+        settings = f"{configuration['kernel']}, {configuration['transport']}, {configuration['sum_form']}{overlap}"
+        return f"{configuration['cut']}, {settings}" if "cut" in configuration else settings
 
 
 @dataclasses.dataclass
@@ -119,10 +120,12 @@ class Study:
 
 
 def problem_key(problem):
-    return problem["n"], problem["nonzer"], problem["niter"], problem["shift"]
+    return problem["n"], problem["nonzer"], problem["niter"], problem["shift"], problem.get("system", "")
 
 
 def problem_name(problem):
+    if "system" in problem:
+        return problem["system"]
     if problem["class"] != "U":
         return f"class {problem['class']}"
     return f"n {problem['n']}, nonzer {problem['nonzer']}, niter {problem['niter']}, shift {problem['shift']:g}"
@@ -134,7 +137,7 @@ def case_key(run):
     return (
         *problem_key(run.problem), configuration["threads"], configuration["ranks"], run.grid,
         configuration["kernel"], configuration["transport"], configuration["sum_form"],
-        configuration.get("overlap", False),
+        configuration.get("overlap", False), configuration.get("cut", ""),
     )  # fmt: skip
 
 

@@ -3,6 +3,7 @@
 #include "cg/files/cached_matrix.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -19,6 +20,7 @@
 #include "cg/files/matrix_file.hpp"
 #include "support/layouts.hpp"
 #include "support/mpi_test.hpp"
+#include "support/test_extent.hpp"
 
 namespace cg2d {
 namespace {
@@ -134,6 +136,93 @@ TEST_F(CachedMatrixTest, NoFileIsLeftWhereTheNameCannotBeTaken) {
     ADD_FAILURE() << "written";
   } catch (const RunError& error) {
     EXPECT_EQ(error.code(), ExitCode::cannot_create);
+  }
+}
+
+TEST_F(CachedMatrixTest, PipesDevicesAndFoldersAreNotReplaced) {
+  const auto matrix = made_matrix(3);
+  const auto refusal = [&](const std::string& path) -> std::string {
+    group().barrier();
+    try {
+      write_cache(*matrix, path, group());
+      return "written";
+    } catch (const RunError& error) {
+      EXPECT_EQ(error.code(), ExitCode::cannot_create);
+      return error.what();
+    }
+  };
+  const auto link = path_ + ".link";
+  if (group().rank() == 0) {
+    EXPECT_EQ(mkfifo(path_.c_str(), S_IRUSR | S_IWUSR), 0);
+    std::filesystem::create_symlink(path_, link);
+  }
+  const auto message = "cannot create " + path_ + ": it is a pipe or a device; name a file";
+  EXPECT_EQ(refusal(path_), message);
+  EXPECT_EQ(refusal(link), message);
+  EXPECT_TRUE(std::filesystem::is_fifo(path_));
+  EXPECT_EQ(refusal(testing::TempDir() + "."),
+            "cannot create " + testing::TempDir() + ".: it is a directory; name a file");
+  group().barrier();
+  if (group().rank() == 0) std::filesystem::remove(link);
+}
+
+TEST_F(CachedMatrixTest, AFileThatIsReplacedKeepsItsPermissions) {
+  const auto matrix = made_matrix(3);
+  constexpr auto owner_reads = std::filesystem::perms::owner_read;
+  if (group().rank() == 0) {
+    std::ofstream(path_) << "old";
+    std::filesystem::permissions(path_, owner_reads);
+  }
+  group().barrier();
+  write_cache(*matrix, path_, group());
+  EXPECT_EQ(std::filesystem::status(path_).permissions(), owner_reads);
+  EXPECT_EQ(content().substr(0, 8), "CG2DMTX\n");
+}
+
+TEST_F(CachedMatrixTest, NothingIsLeftWhereRanksHaveDifferentFolders) {
+  if (group().size() == 1) GTEST_SKIP() << "one rank sees one folder";
+  const auto matrix = made_matrix(3);
+  const std::filesystem::path folder = path_ + "." + std::to_string(group().rank() % 2);
+  std::filesystem::create_directory(folder);
+  const auto before = std::filesystem::current_path();
+  group().barrier();
+  std::filesystem::current_path(folder);
+  try {
+    write_cache(*matrix, "A.cg2d", group());
+    ADD_FAILURE() << "written";
+  } catch (const RunError& error) {
+    EXPECT_EQ(error.code(), ExitCode::cannot_create);
+    EXPECT_EQ(std::string(error.what()),
+              "cannot create A.cg2d: rank 1 cannot open what rank 0 has made there (No such file or "
+              "directory); name a file in a folder that all ranks can write");
+  }
+  group().barrier();
+  EXPECT_TRUE(std::filesystem::is_empty(folder));
+  std::filesystem::current_path(before);
+  group().barrier();
+  if (group().rank() < 2) std::filesystem::remove_all(folder);
+}
+
+TEST_F(CachedMatrixTest, AFileThatEndsAnywhereOrHasAnotherBitInItsHeaderIsRefused) {
+  write_cache(*made_matrix(97), path_, group());
+  const auto good = content();
+  static_cast<void>(CachedMatrix(path_, "made", group()));
+  const auto expect_refusal = [&](const std::string& changed) {
+    replace_content(changed);
+    EXPECT_EQ(message_of_reading().substr(0, 8), ": found ");
+  };
+  const std::size_t stride = test::is_thorough() ? 29 : 397;
+  for (std::size_t size = 0; size < good.size(); size += size < 60 ? 1 : stride) {
+    SCOPED_TRACE(std::to_string(size) + " bytes");
+    expect_refusal(good.substr(0, size));
+  }
+  for (std::size_t position = 0; position < sizeof(CacheHeader); ++position) {
+    for (int bit = 0; bit < 8; bit += test::is_thorough() ? 1 : 5) {
+      SCOPED_TRACE("bit " + std::to_string(bit) + " of byte " + std::to_string(position));
+      auto changed = good;
+      changed[position] = static_cast<char>(static_cast<unsigned char>(changed[position]) ^ (1U << bit));
+      expect_refusal(changed);
+    }
   }
 }
 

@@ -10,7 +10,9 @@
 #include <vector>
 
 #include "cg/base/errors.hpp"
+#include "cg/base/process_memory.hpp"
 #include "cg/files/matrix_file.hpp"
+#include "cg/files/vector_file.hpp"
 #include "support/compressed_text.hpp"
 #include "support/mpi_test.hpp"
 
@@ -196,6 +198,58 @@ std::vector<MalformedFile> malformed_streams() {
   };
 }
 
+/// Right-hand sides and first guesses for a matrix of order 3.
+std::vector<MalformedFile> malformed_vectors() {
+  const std::string array = "%%MatrixMarket matrix array real general\n";
+  const std::string whole = "%%MatrixMarket matrix array integer general\n3 1\n";
+  const std::string sparse = "%%MatrixMarket matrix coordinate real general\n";
+  const auto gzip = test::gzip(array + "3 1\n1\n2\n3\n");
+  return {
+      {"empty", "", ":1: found an empty file, " + banner_line},
+      {"numbers only", "1\n2\n3\n", R"(:1: found "1", )" + banner_line},
+      {"banner only", array, ":2: found the end of the file, expected the line of sizes"},
+      {"one size", array + "3\n", ":2: found 1 of 2 numbers, expected 2 sizes: rows and columns"},
+      {"three sizes", array + "3 1 3\n",
+       R"(:2: found "3" after 2 numbers, expected 2 sizes: rows and columns)"},
+      {"other length", array + "4 1\n",
+       ":2: found 4 rows and 1 columns, expected 3 rows and 1 column, as the matrix needs"},
+      {"two columns", array + "3 2\n",
+       ":2: found 3 rows and 2 columns, expected 3 rows and 1 column, as the matrix needs"},
+      {"a row", array + "1 3\n",
+       ":2: found 1 rows and 3 columns, expected 3 rows and 1 column, as the matrix needs"},
+      {"rows of 2^63", array + "9223372036854775808 1\n",
+       R"(:2: found "9223372036854775808", expected the number of rows (1 to 2147483647))"},
+      {"no values", array + "3 1\n",
+       ":3: found the end of the file after 0 values, expected the 3 that are announced"},
+      {"fewer values", array + "3 1\n1\n2",
+       ":5: found the end of the file after 2 values, expected the 3 that are announced"},
+      {"more values", array + "3 1\n1\n2\n3\n\n4\n",
+       ":7: found one more value, expected the end of the file after the 3 that are announced"},
+      {"no number", array + "3 1\n1\nx\n3\n", R"(:4: found "x", expected a finite number)"},
+      {"NaN", array + "3 1\n1\n2\nnan\n", R"(:5: found "nan", expected a finite number)"},
+      {"infinity", array + "3 1\ninf\n2\n3\n", R"(:3: found "inf", expected a finite number)"},
+      {"overflow", array + "3 1\n1\n-1e309\n3\n", R"(:4: found "-1e309", expected a finite number)"},
+      {"two on a line", array + "3 1\n1 2\n3\n", R"(:3: found "2" after 1 numbers, expected one value)"},
+      {"late comment", array + "3 1\n1\n% b\n2\n3\n",
+       ":4: found a comment, expected a value: comments stand before the line of sizes"},
+      {"no whole number", whole + "1\n2.5\n3\n", R"(:4: found "2.5", expected a whole number of 64 bits)"},
+      {"row 0", sparse + "3 1 1\n0 1 5\n", R"(:3: found "0", expected a row (1 to 3))"},
+      {"row too large", sparse + "3 1 1\n4 1 5\n", R"(:3: found "4", expected a row (1 to 3))"},
+      {"column 2", sparse + "3 1 1\n1 2 5\n", R"(:3: found "2", expected a column (1 to 1))"},
+      {"no value", sparse + "3 1 1\n1 1\n", ":3: found 2 of 3 numbers, expected row, column and value"},
+      {"fewer entries", sparse + "3 1 2\n1 1 5\n",
+       ":4: found the end of the file after 1 value, expected the 2 that are announced"},
+      {"entries of 2^62", sparse + "3 1 4611686018427387904\n1 1 5\n",
+       ":4: found the end of the file after 1 value, expected the 4611686018427387904 that are announced"},
+      {"truncated gzip", gzip.substr(0, gzip.size() - 1),
+       ": found a gzip file that ends too early, expected a whole one"},
+      {"zero byte", array + std::string("3 1\n1\n2\0\n3\n", 11),
+       R"(:4: found "2\x00", expected a finite number)"},
+      {"long line", array + "3 1\n1\n" + std::string(3'000'000, ' ') + "2\n3\n",
+       ":4: found a line of more than 65536 bytes, expected a shorter one"},
+  };
+}
+
 class MalformedFilesTest : public testing::Test {
  protected:
   void SetUp() override {
@@ -206,11 +260,12 @@ class MalformedFilesTest : public testing::Test {
     if (group().rank() == 0) std::filesystem::remove_all(path_);
   }
 
-  [[nodiscard]] std::string message_of_reading() const {
+  template <typename Read>
+  [[nodiscard]] std::string message_of(const Read& read) const {
     group().barrier();
     std::string message;
     try {
-      static_cast<void>(read_market_matrix({.path = path_}, group()));
+      read();
       message = "no error";
     } catch (const RunError& error) {
       EXPECT_EQ(error.code(), ExitCode::bad_data);
@@ -219,13 +274,25 @@ class MalformedFilesTest : public testing::Test {
     group().barrier();
     return message;
   }
+  [[nodiscard]] std::string message_of_reading() const {
+    return message_of([&] { static_cast<void>(read_market_matrix({.path = path_}, group())); });
+  }
+  /// As a vector of 3 elements, which lie on the last rank.
+  [[nodiscard]] std::string message_of_reading_a_vector() const {
+    const VectorPlace place{.size = 3,
+                            .local_size = group().rank() + 1 == group().size() ? std::size_t{3} : 0,
+                            .row_of = [](std::size_t element) { return static_cast<std::int64_t>(element); }};
+    return message_of([&] { static_cast<void>(read_vector(path_, place, group())); });
+  }
+  void write(const std::string& content) const {
+    if (group().rank() == 0) std::ofstream(path_, std::ios::binary) << content;
+  }
 
-  /// `exact`: the message is all of it, not its begin.
-  void expect_messages(const std::vector<MalformedFile>& files) const {
+  void expect_messages(const std::vector<MalformedFile>& files, bool are_vectors = false) const {
     for (const auto& file : files) {
       SCOPED_TRACE(file.name);
-      if (group().rank() == 0) std::ofstream(path_, std::ios::binary) << file.content;
-      const auto message = message_of_reading();
+      write(file.content);
+      const auto message = are_vectors ? message_of_reading_a_vector() : message_of_reading();
       EXPECT_EQ(message.substr(0, path_.size() + file.message.size()), path_ + file.message);
       if (file.name != "damaged zstd") {  // zstd's own words differ between versions
         EXPECT_EQ(message, path_ + file.message);
@@ -237,12 +304,90 @@ class MalformedFilesTest : public testing::Test {
 };
 
 TEST_F(MalformedFilesTest, ThereAreManyOfThem) {
-  EXPECT_GE(malformed_headers().size() + malformed_entries().size() + malformed_streams().size(), 80U);
+  EXPECT_GE(malformed_headers().size() + malformed_entries().size() + malformed_streams().size() +
+                malformed_vectors().size(),
+            100U);
 }
 
 TEST_F(MalformedFilesTest, Headers) { expect_messages(malformed_headers()); }
 TEST_F(MalformedFilesTest, Entries) { expect_messages(malformed_entries()); }
 TEST_F(MalformedFilesTest, Streams) { expect_messages(malformed_streams()); }
+
+TEST_F(MalformedFilesTest, Vectors) { expect_messages(malformed_vectors(), true); }
+
+TEST_F(MalformedFilesTest, CompressedFilesThatEndAnywhereOrGoOn) {
+  const std::string matrix = general + "3 3 2\n1 1 1\n2 2 2\n";
+  const std::string vector = "%%MatrixMarket matrix array real general\n3 1\n1\n2\n3\n";
+  for (const bool is_vector : {false, true}) {
+    const auto& text = is_vector ? vector : matrix;
+    const auto read = [&] { return is_vector ? message_of_reading_a_vector() : message_of_reading(); };
+    for (const std::string name : {"gzip", "zstd"}) {
+      const auto whole = name == "gzip" ? test::gzip(text) : test::zstd(text);
+      write(whole);
+      EXPECT_EQ(read(), "no error");
+      for (std::size_t size = 0; size < whole.size(); ++size) {
+        SCOPED_TRACE(name + ", " + std::to_string(size) + " bytes");
+        write(whole.substr(0, size));
+        const auto message = read();
+        // Shorter ones have no magic number.
+        const std::size_t magic_size = name == "gzip" ? 2 : 4;
+        if (size >= magic_size) {
+          EXPECT_EQ(message, path_ + ": found a " + name + " file that ends too early, expected a whole one");
+        } else {
+          EXPECT_EQ(message.substr(0, path_.size() + 10), path_ + ":1: found ");
+        }
+      }
+      for (const std::string& tail : {std::string(1, '\0'), std::string(600, '\0'), std::string("\n"), text,
+                                      std::string("\x1f"), std::string("\x28\xb5\x2f")}) {
+        SCOPED_TRACE(name + ", tail of " + std::to_string(tail.size()) + " bytes");
+        write(whole + tail);
+        EXPECT_EQ(read().substr(0, path_.size() + 8), path_ + ": found ");
+      }
+      for (std::size_t position = 0; position < whole.size(); ++position) {
+        // Bits of a header that mean nothing for the content may be anything; the content may not change.
+        auto changed = whole;
+        changed[position] = static_cast<char>(changed[position] ^ 0x20);
+        write(changed);
+        const auto message = read();
+        EXPECT_TRUE(message == "no error" || message.starts_with(path_ + ":")) << name << " " << position;
+      }
+    }
+  }
+}
+
+TEST_F(MalformedFilesTest, RanksThatFindDifferentFilesSaySo) {
+  if (group().size() == 1) GTEST_SKIP() << "one rank sees one file";
+  const std::string small = general + "3 3 1\n1 1 1\n";
+  const std::string expected =
+      ": found another content on rank 1 than on rank 0, expected the same file on every node";
+  const bool is_odd = group().rank() == 1;
+  const auto own_path = path_ + (is_odd ? ".odd" : "");
+  for (const auto& other : {small + "\n", general + "9 9 1\n1 1 1\n", general + "3 3 1\n2 1 1\n",
+                            general + "2000000000 2000000000 1\n1 1 1\n", test::gzip(small),
+                            std::string("CG2DMTX\nand no more")}) {
+    for (const bool are_swapped : {false, true}) {
+      group().barrier();
+      std::ofstream(own_path, std::ios::binary) << (is_odd != are_swapped ? other : small);
+      EXPECT_EQ(message_of([&] { static_cast<void>(open_matrix({.path = own_path}, group())); }),
+                own_path + expected);
+    }
+  }
+  if (is_odd) std::filesystem::remove(own_path);
+}
+
+TEST_F(MalformedFilesTest, MoreRowsThanMemoryAreRefusedBeforeTheyAreMade) {
+  if (available_memory_bytes() > stored_bytes(2'147'483'647, 1)) GTEST_SKIP() << "they fit";
+  write(banner + "2147483647 2147483647 1\n1 1 1\n");
+  group().barrier();
+  try {
+    static_cast<void>(read_market_matrix({.path = path_}, group()));
+    ADD_FAILURE() << "no error";
+  } catch (const RunError& error) {
+    EXPECT_EQ(error.code(), ExitCode::memory);
+    EXPECT_EQ(std::string(error.what()).substr(0, path_.size() + 54),
+              path_ + ": not enough memory: storing its rows takes 38.7 GB on");
+  }
+}
 
 TEST_F(MalformedFilesTest, LinesAreCountedFromTheBeginOfTheFileOnEveryRank) {
   // The fault lies in the share of each rank in turn, in a file of several blocks.
@@ -284,12 +429,17 @@ TEST_F(MalformedFilesTest, Pipe) {
 }
 
 TEST_F(MalformedFilesTest, NoPermission) {
-  if (geteuid() == 0) GTEST_SKIP() << "root may read everything";
   if (group().rank() == 0) {
     std::ofstream(path_) << banner;
     std::filesystem::permissions(path_, std::filesystem::perms::none);
   }
-  EXPECT_EQ(message_of_reading(), path_ + ": found Permission denied, expected a file to read");
+  group().barrier();
+  const bool is_root = geteuid() == 0;  // who may read everything
+  constexpr uid_t nobody = 65534;
+  EXPECT_TRUE(!is_root || seteuid(nobody) == 0);
+  const auto message = message_of_reading();
+  EXPECT_TRUE(!is_root || seteuid(0) == 0);
+  EXPECT_EQ(message, path_ + ": found Permission denied, expected a file to read");
 }
 
 }  // namespace

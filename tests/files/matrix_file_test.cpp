@@ -95,6 +95,19 @@ TEST_F(MatrixFileTest, EverySpellingOfOneMatrix) {
   EXPECT_EQ(read(test::zstd(symmetric) + test::zstd(entries)), expected) << "two frames";
 }
 
+TEST_F(MatrixFileTest, CompressedInSeveralParts) {
+  const Entries expected{{{0, 0}, 4.0}, {{1, 1}, 3.0}};
+  const std::string text = "%%MatrixMarket matrix coordinate real symmetric\n2 2 2\n1 1 4\n2 2 3\n";
+  const std::string skipped("\x50\x2a\x4d\x18\x04\0\0\0abcd", 12);  // as pzstd begins its files
+  for (const std::size_t cut : {std::size_t{0}, std::size_t{1}, std::size_t{60}, text.size()}) {
+    const auto first = text.substr(0, cut);
+    const auto second = text.substr(cut);
+    EXPECT_EQ(read(test::gzip(first) + test::gzip("") + test::gzip(second)), expected) << cut;
+    EXPECT_EQ(read(test::zstd(first) + test::zstd(second)), expected) << cut;
+    EXPECT_EQ(read(skipped + test::zstd(first) + skipped + test::zstd(second) + skipped), expected) << cut;
+  }
+}
+
 TEST_F(MatrixFileTest, IntegersAndPatterns) {
   const Entries integers{{{0, 0}, 7.0}, {{1, 0}, -2.0}, {{0, 1}, -2.0}};
   EXPECT_EQ(read("%%MatrixMarket matrix coordinate integer symmetric\n2 2 2\n1 1 7\n2 1 -2\n"), integers);

@@ -228,6 +228,17 @@ TEST(StoredMatrixTest, TheFactsAreThoseOfTheRows) {
   EXPECT_FALSE(stored(4, other)->facts().key == facts.key) << "nonzeros in other places";
 }
 
+TEST(StoredMatrixTest, MemoryThatIsNotThereIsNamedOnEveryRank) {
+  require_memory("A.mtx", stored_bytes(1000, 5000), group());
+  try {
+    require_memory("A.mtx", std::int64_t{1} << 61, group());
+    ADD_FAILURE() << "no error";
+  } catch (const RunError& error) {
+    EXPECT_EQ(error.code(), ExitCode::memory);
+    EXPECT_EQ(std::string(error.what()).substr(0, 47), "A.mtx: not enough memory: storing its rows take");
+  }
+}
+
 TEST(RandomPermutationTest, IsAPermutationWithItsInverse) {
   for (const std::int64_t size : {1, 2, 3, 64, 1000}) {
     const RandomPermutation permutation(size, 7);

@@ -123,7 +123,6 @@ TEST(SeveralVectorsTest, OtherNumbersOfVectorsAreRefused) {
   const auto block = random_block({.row_count = 3, .column_count = 3, .density = 1.0}, random);
   for (const int count : {0, 1, 3, 32}) {
     EXPECT_THROW(make_several_csr(block.copy(), {.vector_count = count}), std::invalid_argument);
-    EXPECT_THROW(make_several_symmetric(block.copy(), {.vector_count = count}), std::invalid_argument);
   }
 }
 
@@ -135,9 +134,9 @@ TEST(SeveralVectorsTest, FewerVectorsAreFilledUp) {
   EXPECT_EQ(vector_count_for(17), 0);
 }
 
-TEST(SeveralVectorsTest, BothStoragesHaveAKernelForThem) {
-  for (const auto storage : {Storage::whole, Storage::half})
-    EXPECT_EQ(default_kernel_for_several(storage).storage, storage);
+TEST(SeveralVectorsTest, TheDefaultKernelTakesThem) {
+  EXPECT_NE(default_kernel_for_several().make_for_several, nullptr);
+  EXPECT_TRUE(default_kernel_for_several().why_unavailable().empty());
 }
 
 }  // namespace

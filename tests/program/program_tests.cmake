@@ -73,12 +73,16 @@ cg2d_add_program_test(transport_auto_test SCRIPT program/transport_auto_test.py 
 cg2d_add_program_test(report_blocks_test SCRIPT program/report_blocks_test.py TIMEOUT 600)
 cg2d_add_program_test(tune_test SCRIPT program/tune_test.py TIMEOUT 600)
 cg2d_add_program_test(sweep_test SCRIPT program/sweep_test.py TIMEOUT 600)
+cg2d_add_program_test(system_sweep_test SCRIPT program/system_sweep_test.py TIMEOUT 600)
+cg2d_add_program_test(system_scaling_test SCRIPT program/system_scaling_test.py TIMEOUT 300)
 cg2d_add_program_test(scaling_test SCRIPT program/scaling_test.py TIMEOUT 300)
 cg2d_add_program_test(pingpong_program_test ALONE SCRIPT program/pingpong_program_test.py TIMEOUT 300)
 cg2d_add_program_test(model_test SCRIPT program/model_test.py TIMEOUT 300)
 cg2d_add_program_test(export_mtx_test SCRIPT program/export_mtx_test.py TIMEOUT 300)
 cg2d_add_program_test(solve_test SCRIPT program/solve_test.py TIMEOUT 600)
 cg2d_add_program_test(solve_several_test SCRIPT program/solve_several_test.py TIMEOUT 600)
+cg2d_add_program_test(solve_odd_files_test SCRIPT program/solve_odd_files_test.py TIMEOUT 600)
+cg2d_add_program_test(solve_measured_test SCRIPT program/solve_measured_test.py TIMEOUT 300)
 cg2d_add_program_test(launcher_test SCRIPT program/launcher_test.py TIMEOUT 300)
 cg2d_add_program_test(several_hosts_test ALONE SCRIPT program/several_hosts_test.py TIMEOUT 600)
 set_tests_properties(several_hosts_test PROPERTIES SKIP_RETURN_CODE 77)
@@ -106,12 +110,13 @@ endif()
 # The sanitizers are not installed with the library, and a consumer would not link without them.
 if(NOT CG2D_SANITIZE)
   cg2d_add_program_test(install_consumer_test ALONE SCRIPT install/install_consumer_test.py TIMEOUT 400)
+  cg2d_add_program_test(library_examples_test ALONE SCRIPT install/library_examples_test.py TIMEOUT 400)
   set(consumer_options
       "-G${CMAKE_GENERATOR}" "-DCMAKE_MAKE_PROGRAM=${CMAKE_MAKE_PROGRAM}" "-DCMAKE_CXX_COMPILER=${CMAKE_CXX_COMPILER}"
       "-DMPI_CXX_COMPILER=${MPI_CXX_COMPILER}" "-DCMAKE_BUILD_TYPE=Release")
   string(REPLACE ";" "\\;" consumer_options "${consumer_options}")
   set_property(
-    TEST install_consumer_test
+    TEST install_consumer_test library_examples_test
     APPEND
     PROPERTY ENVIRONMENT CG2D_CMAKE=${CMAKE_COMMAND} CG2D_BUILD_TREE=${PROJECT_BINARY_DIR}
              "CG2D_CONSUMER_OPTIONS=${consumer_options}")

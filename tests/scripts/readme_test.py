@@ -292,6 +292,8 @@ class References(unittest.TestCase):
         missing = []
         for document in present_documents():
             names = re.findall(rf"(?<![\w/.$-])(?:{'|'.join(FOLDERS)})/[\w./<>*-]*[\w*>]", "\n".join(document.lines))
+            # An include ends with the ">" that stands for nothing else without a "<".
+            names = [name if "<" in name else name.rstrip(">") for name in names]
             missing += [f"{document.name}: {name}" for name in names if not self.is_there(name)]
             for name in document.code_spans():
                 is_source = re.fullmatch(r"\w+\.[hc]pp", name)

@@ -190,7 +190,7 @@ TEST(CallCountsTest, ATraceHasRoomForAllEventsOfItsSteps) {
     PhaseTrace trace(outer_steps * cg_steps_per_solve, run.product->part_count());
     TraceBars bars(trace);
     run.timer.attach(trace);
-    run.iteration.conjugate_gradient().add(bars);
+    run.iteration.conjugate_gradient().observers().add(bars);
     const std::array<OuterStepObserver*, 1> observers{&bars};
     static_cast<void>(run.iteration.iterate(run.problem.shift, outer_steps, observers));
     EXPECT_EQ(trace.dropped_count(), 0);

@@ -21,6 +21,7 @@
 #include "support/dense_systems.hpp"
 #include "support/mpi_test.hpp"
 #include "support/stencil_blocks.hpp"
+#include "support/test_extent.hpp"
 
 namespace cg2d {
 namespace {
@@ -28,18 +29,20 @@ namespace {
 using test::DenseOperator;
 using test::group;
 
-/// Solves A x = b without preconditioner, b given whole. Collective.
+/// Solves A x = b without preconditioner, b given whole, and the solution, too, where it is asked for. Collective.
 SystemSolveResult solve_rows(const CgVariantRow& variant, const test::DenseRows& rows,
                              const std::vector<double>& b, const StopRule& stop,
-                             StepObserver* observer = nullptr) {
+                             StepObserver* observer = nullptr, std::vector<double>* solution = nullptr) {
   DenseOperator matrix(rows);
   const auto piece = matrix.piece_of(b);
   std::vector<double> x(piece.size());
   IdentityPreconditioner none;
   std::vector<StepObserver*> observers;
   if (observer != nullptr) observers.push_back(observer);
-  return solve(matrix, piece, x,
-               {.stop = stop, .preconditioner = none, .observers = observers, .variant = variant});
+  const auto result = solve(
+      matrix, piece, x, {.stop = stop, .preconditioner = none, .observers = observers, .variant = variant});
+  if (solution != nullptr) *solution = DenseOperator::whole(x);
+  return result;
 }
 
 template <typename Visit>
@@ -140,8 +143,26 @@ TEST(CgVariantTest, ThePipelinedFormReplacesItsVectorsEveryFiftySteps) {
   EXPECT_EQ(products(51) - products(50), 1);
 }
 
+/// || b - A x ||, from all rows on every rank: no sum and no product of the solver's own. x: whole.
+double dense_residual_norm(const test::DenseRows& rows, const std::vector<double>& x,
+                           const std::vector<double>& b) {
+  double square = 0.0;
+  for (std::size_t row = 0; row < rows.size(); ++row) {
+    double rest = b[row];
+    for (std::size_t column = 0; column < x.size(); ++column) rest -= rows[row][column] * x[column];
+    square += rest * rest;
+  }
+  return std::sqrt(square);
+}
+
+double norm_of_difference(const std::vector<double>& left, const std::vector<double>& right) {
+  double square = 0.0;
+  for (std::size_t k = 0; k < left.size(); ++k) square += (left[k] - right[k]) * (left[k] - right[k]);
+  return std::sqrt(square);
+}
+
 TEST(CgVariantTest, AllSolveTheGeneratedSystems) {
-  const int system_count = group().size() == 1 ? 200 : 15;
+  const int system_count = group().size() == 1 ? 200 : test::by_extent(15, 200);
   std::mt19937_64 random(11);
   std::normal_distribution<double> normal;
   for (int seed = 0; seed < system_count; ++seed) {
@@ -153,10 +174,19 @@ TEST(CgVariantTest, AllSolveTheGeneratedSystems) {
     const auto rows = test::rows_with_spectrum(eigenvalues, static_cast<unsigned>(seed));
     std::vector<double> b(size);
     for (auto& element : b) element = normal(random);
+    constexpr double tolerance = 1e-8;
+    std::vector<double> classic_x;
     for_every_variant([&](const CgVariantRow& variant) {
-      const auto result = solve_rows(variant, rows, b, Tolerance({.relative = 1e-8}));
+      std::vector<double> x;
+      const auto result = solve_rows(variant, rows, b, Tolerance({.relative = tolerance}), nullptr, &x);
       EXPECT_EQ(result.end, SolveEnd::converged) << "system " << seed << ": " << sentence_of(result);
-      EXPECT_LE(result.true_residual_norm, 1e-8 * result.right_hand_side_norm);
+      EXPECT_LE(result.true_residual_norm, tolerance * result.right_hand_side_norm);
+      // Another order of additions: below 1e-14 of the largest product, whatever the condition number is here.
+      const double allowed = 1.001 * tolerance * result.right_hand_side_norm;
+      EXPECT_LE(dense_residual_norm(rows, x, b), allowed) << "system " << seed;
+      if (classic_x.empty()) classic_x = x;
+      // The smallest eigenvalue is 1, so no error is longer than its residual.
+      EXPECT_LE(norm_of_difference(x, classic_x), 2.0 * allowed) << "system " << seed;
     });
   }
 }
@@ -191,6 +221,21 @@ TEST(CgVariantTest, TheOtherEndsHaveTheirNames) {
     const auto nan = solve_rows(variant, rows, b, Tolerance({}));
     EXPECT_EQ(nan.end, SolveEnd::not_finite);
     EXPECT_EQ(nan.quantity, "b . b");
+  });
+}
+
+/// The residuals of the recurrence go on towards numbers whose squares are zero: no sign of anything but a tolerance that
+/// nothing meets.
+TEST(CgVariantTest, AToleranceOfZeroStagnatesOrIsMetExactly) {
+  for_every_variant([](const CgVariantRow& variant) {
+    for (const std::size_t size : {1, 2, 9, 40}) {
+      const auto result = solve_rows(variant, test::line_rows(size, 1.0), test::one_two_three(size),
+                                     Tolerance({.relative = 0.0}));
+      SCOPED_TRACE(std::to_string(size) + ": " + sentence_of(result));
+      EXPECT_TRUE(result.end == SolveEnd::stagnated || result.end == SolveEnd::converged);
+      EXPECT_EQ(result.end == SolveEnd::converged, result.true_residual_norm == 0.0);
+      EXPECT_LE(result.true_residual_norm, 1e-12 * result.right_hand_side_norm);
+    }
   });
 }
 

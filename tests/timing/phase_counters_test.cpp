@@ -67,7 +67,7 @@ RunReport two_ranks(std::vector<std::string> names) {
 
 TEST(EventTotalsTest, MergesTheRanks) {
   const auto report = two_ranks({"PAPI_L2_TCM"});
-  const auto totals = event_totals(report, 0);
+  const auto totals = event_totals(phases_of(report), 0);
   const auto multiply = static_cast<std::size_t>(Phase::multiply);
   EXPECT_EQ(totals.phases[multiply].minimum, 2.0);
   EXPECT_EQ(totals.phases[multiply].mean, 3.0);
@@ -76,18 +76,19 @@ TEST(EventTotalsTest, MergesTheRanks) {
   EXPECT_EQ(totals.region_total, 12.0);
   EXPECT_DOUBLE_EQ(totals.coverage.value_or(0.0), 8.0 / 12.0);
   // 6 misses in 26 products of 3 nonzeros.
-  EXPECT_DOUBLE_EQ(per_nonzero(report, totals), 6.0 / (26.0 * 3.0));
-  EXPECT_DOUBLE_EQ(reading_share(report, report.repeats.front()), 50 * 20.0 / 10'000.0);
+  EXPECT_DOUBLE_EQ(per_nonzero(phases_of(report), totals), 6.0 / (26.0 * 3.0));
+  EXPECT_DOUBLE_EQ(reading_share(phases_of(report)), 50 * 20.0 / 10'000.0);
 }
 
 TEST(EventTotalsTest, NothingCountedHasNoCoverage) {
   auto report = two_ranks({"PAPI_L2_TCM"});
   for (auto& counts : report.repeats.front().counts) counts = {};
-  EXPECT_FALSE(event_totals(report, 0).coverage.has_value());
+  EXPECT_FALSE(event_totals(phases_of(report), 0).coverage.has_value());
 }
 
 TEST(EventTotalsTest, FiguresAreOfAllRanks) {
-  const auto figures = counter_figures(counted_events(two_ranks({"PAPI_TOT_INS", "PAPI_TOT_CYC"})));
+  const auto report = two_ranks({"PAPI_TOT_INS", "PAPI_TOT_CYC"});
+  const auto figures = counter_figures(counted_events(phases_of(report)));
   ASSERT_EQ(figures.size(), 1U);
   EXPECT_DOUBLE_EQ(figures.front().phases[index_of(Phase::multiply)].value_or(0.0), 6.0 / 20.0);
 }
@@ -96,18 +97,21 @@ TEST(DoubtTest, CountsThatContradictTheSystemsAccount) {
   auto report = two_ranks({"perf::CONTEXT-SWITCHES"});
   auto& counts = report.repeats.front().counts;
   for (auto& rank : counts) rank.usage.switches = rank.region[0];
-  EXPECT_EQ(doubt_about(report, 0), "");
-  EXPECT_EQ(event_totals(report, 0).account, 12.0);
+  EXPECT_EQ(doubt_about(report.counters, report.repeats.front(), 0), "");
+  EXPECT_EQ(event_totals(phases_of(report), 0).account, 12.0);
   counts[1].usage.switches = 30'000;
-  EXPECT_NE(doubt_about(report, 0).find("rank 1, but the system has 30000"), std::string::npos);
+  EXPECT_NE(doubt_about(report.counters, report.repeats.front(), 0).find("rank 1, but the system has 30000"),
+            std::string::npos);
 }
 
 TEST(DoubtTest, EventsThatStandStill) {
   auto report = two_ranks({"PAPI_L2_TCM", "perf::CPU-MIGRATIONS"});
-  EXPECT_EQ(doubt_about(report, 0), "");
+  EXPECT_EQ(doubt_about(report.counters, report.repeats.front(), 0), "");
   for (auto& rank : report.repeats.front().counts) rank.region = {};
-  EXPECT_NE(doubt_about(report, 0).find("PAPI_L2_TCM counted nothing"), std::string::npos);
-  EXPECT_EQ(doubt_about(report, 1), "");  // has been tried before the run; there were none
+  EXPECT_NE(doubt_about(report.counters, report.repeats.front(), 0).find("PAPI_L2_TCM counted nothing"),
+            std::string::npos);
+  EXPECT_EQ(doubt_about(report.counters, report.repeats.front(), 1),
+            "");  // has been tried before the run; there were none
 }
 
 PhaseClocks clocks_of(std::uint64_t multiply, std::uint64_t dot) {

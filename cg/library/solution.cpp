@@ -1,19 +1,6 @@
-#include "cg/solve/solution.hpp"
+#include "cg/library/solution.hpp"
 
 namespace cg2d {
-namespace {
-
-/// As the command line names them.
-constexpr SolveTerms option_names{.step = "iteration",
-                                  .step_limit = "--max-iterations",
-                                  .tolerance = "--rtol or --atol",
-                                  .preconditioner = "--preconditioner"};
-
-}  // namespace
-
-std::string Solution::reason() const {
-  return exit_code_of(result.end) == ExitCode::success ? std::string() : sentence_of(result, option_names);
-}
 
 ExitCode exit_code_of(SolveEnd end) {
   switch (end) {

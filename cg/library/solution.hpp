@@ -11,9 +11,10 @@
 
 namespace cg2d {
 
-/// The code that `cg2d solve` ends with.
+/// The code that `cg2d solve` ends with, and the status of a solve in the C interface.
 ExitCode exit_code_of(SolveEnd end);
 
+/// The same on every rank.
 struct Solution {
   SystemSolveResult result;
   double target_norm = 0.0;             ///< of the residual
@@ -26,8 +27,8 @@ struct Solution {
   [[nodiscard]] double recursive_residual_norm() const {
     return history.empty() ? result.first_residual_norm : history.back();
   }
-  /// One line that says what happened and what would help; empty where there is a solution.
-  [[nodiscard]] std::string reason() const;
+  /// There is an x that meets the tolerance: converged, or b = 0.
+  [[nodiscard]] bool is_solved() const { return exit_code_of(result.end) == ExitCode::success; }
 };
 
 }  // namespace cg2d

@@ -1,0 +1,396 @@
+// The C interface: handles hold the objects of the C++ interface, and exceptions become statuses.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <exception>
+#include <memory>
+#include <new>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cg/base/errors.hpp"
+#include "cg/base/values.hpp"
+#include "cg/library/cg2d.h"
+#include "cg/library/layout.hpp"
+#include "cg/library/matrix.hpp"
+#include "cg/library/solver.hpp"
+#include "cg/library/vectors.hpp"
+#include "cg/library/version.hpp"
+
+// Names of C, and a last error for each thread, as errno.
+// NOLINTBEGIN(readability-identifier-naming, cppcoreguidelines-avoid-non-const-global-variables)
+
+struct cg2d_ranks {
+  explicit cg2d_ranks(MPI_Comm communicator) : group(communicator) {}
+  cg2d::comm::RankGroup group;
+};
+struct cg2d_matrix {
+  std::unique_ptr<cg2d::SystemMatrix> matrix;
+};
+struct cg2d_options {
+  cg2d::SolverOptions options;
+};
+struct cg2d_solver {
+  cg2d::comm::RankGroup& group;
+  std::unique_ptr<cg2d::FunctionOperator> product{};  // of the user, where there is one
+  std::optional<cg2d::Solver> solver{};
+  cg2d::Solution solution{};
+  bool has_solved = false;
+  std::string end{};
+  std::string sentence{};
+  std::vector<std::string> phase_names{};  // with an end that C sees
+};
+
+namespace {
+
+using cg2d::ExitCode;
+using cg2d::InputError;
+using cg2d::RunError;
+
+thread_local std::string last_error;
+
+static_assert(CG2D_USAGE == static_cast<int>(ExitCode::usage));
+static_assert(CG2D_BAD_DATA == static_cast<int>(ExitCode::bad_data));
+static_assert(CG2D_UNAVAILABLE == static_cast<int>(ExitCode::unavailable));
+static_assert(CG2D_INTERNAL == static_cast<int>(ExitCode::internal));
+static_assert(CG2D_MEMORY == static_cast<int>(ExitCode::memory));
+static_assert(CG2D_CANNOT_CREATE == static_cast<int>(ExitCode::cannot_create));
+static_assert(CG2D_CANNOT_WRITE == static_cast<int>(ExitCode::cannot_write));
+static_assert(CG2D_NOT_POSITIVE_DEFINITE == static_cast<int>(ExitCode::not_positive_definite));
+static_assert(CG2D_NOT_CONVERGED == static_cast<int>(ExitCode::not_converged));
+static_assert(CG2D_NOT_FINITE == static_cast<int>(ExitCode::not_finite));
+
+int failed(ExitCode code, const char* reason) noexcept {
+  try {
+    last_error = reason;
+  } catch (const std::bad_alloc&) {
+    last_error.clear();
+  }
+  return static_cast<int>(code);
+}
+
+/// Runs a step; its exception becomes the status.
+template <typename Step>
+int status_of(const Step& step) noexcept {
+  try {
+    last_error.clear();
+    step();
+    return CG2D_SUCCESS;
+  } catch (const RunError& error) {
+    return failed(error.code(), error.what());
+  } catch (const std::bad_alloc&) {
+    return failed(ExitCode::memory, "out of memory");
+  } catch (const std::exception& error) {
+    return failed(ExitCode::internal, error.what());
+  } catch (...) {
+    return failed(ExitCode::internal, "an unknown exception");
+  }
+}
+
+template <typename... Pointers>
+void require_pointers(const char* function, const Pointers*... pointers) {
+  const bool are_there = (static_cast<bool>(pointers) && ...);
+  if (!are_there) throw InputError(fmt::format("{}: an argument is NULL", function));
+}
+
+/// An array of C, which may be NULL where it has no elements.
+template <typename Element>
+std::span<Element> array_of(const char* function, Element* elements, std::int64_t count) {
+  if (count < 0) throw InputError(fmt::format("{}: a count is negative: {}", function, count));
+  if (elements == nullptr && count > 0) throw InputError(fmt::format("{}: an array is NULL", function));
+  return {elements, static_cast<std::size_t>(count)};
+}
+
+cg2d::SolverOptions options_from(const cg2d_options* options) {
+  return options == nullptr ? cg2d::SolverOptions{} : options->options;
+}
+
+bool is_on(const std::string& name, const std::string& value) {
+  cg2d::require_known(name, value, {"off", "on"});
+  return value == "on";
+}
+
+void set_option(cg2d::SolverOptions& options, const std::string& name, const std::string& value) {
+  if (name == "preconditioner") {
+    options.preconditioner = value;
+  } else if (name == "variant") {
+    options.variant = value;
+  } else if (name == "cut") {
+    cg2d::require_known(name, value, {"nonzeros", "even"});
+    options.cuts_by_nonzeros = value == "nonzeros";
+  } else if (name == "phases") {
+    options.times_phases = is_on(name, value);
+  } else if (name == "grid") {
+    options.configuration.grid = cg2d::grid_from(value, "auto").value_or(cg2d::comm::ProcessGrid{0, 0});
+  } else {
+    std::vector<std::string> known{"grid", "preconditioner", "variant", "cut", "phases"};
+    const auto axes = cg2d::names_of(cg2d::configuration_axes());
+    known.insert(known.end(), axes.begin(), axes.end());
+    cg2d::require_known("option", name, known);
+    cg2d::configuration_axis(name).parse(options.configuration, value);
+  }
+}
+
+std::span<double> piece_of(const char* function, const cg2d_solver& solver, double* piece) {
+  return array_of(function, piece, static_cast<std::int64_t>(solver.solver->local_size()));
+}
+std::span<const double> piece_of(const char* function, const cg2d_solver& solver, const double* piece) {
+  return array_of(function, piece, static_cast<std::int64_t>(solver.solver->local_size()));
+}
+
+int create_ranks(MPI_Comm communicator, cg2d_ranks** ranks) noexcept {
+  return status_of([&] {
+    require_pointers("cg2d_ranks_create", ranks);
+    *ranks = std::make_unique<cg2d_ranks>(communicator).release();
+  });
+}
+
+}  // namespace
+
+const char* cg2d_version() { return cg2d::version.data(); }
+const char* cg2d_last_error() { return last_error.c_str(); }
+
+// ---------------------------------------------------------------- ranks
+
+int cg2d_ranks_create(MPI_Comm communicator, cg2d_ranks** ranks) { return create_ranks(communicator, ranks); }
+int cg2d_ranks_create_fortran(MPI_Fint communicator, cg2d_ranks** ranks) {
+  return create_ranks(MPI_Comm_f2c(communicator), ranks);
+}
+void cg2d_ranks_free(cg2d_ranks* ranks) { const std::unique_ptr<cg2d_ranks> owned(ranks); }
+
+// ---------------------------------------------------------------- matrices
+
+int cg2d_matrix_from_file(cg2d_ranks* ranks, const char* path, cg2d_matrix** matrix) {
+  return status_of([&] {
+    require_pointers("cg2d_matrix_from_file", ranks, path, matrix);
+    *matrix =
+        std::make_unique<cg2d_matrix>(cg2d_matrix{cg2d::matrix_from_file(path, ranks->group)}).release();
+  });
+}
+
+int cg2d_matrix_from_triples(cg2d_ranks* ranks, std::int64_t order, std::int64_t entry_count,
+                             const std::int64_t* rows, const std::int64_t* columns, const double* values,
+                             cg2d_matrix** matrix) {
+  return status_of([&] {
+    constexpr auto function = "cg2d_matrix_from_triples";
+    require_pointers(function, ranks, matrix);
+    const auto row_span = array_of(function, rows, entry_count);
+    const auto column_span = array_of(function, columns, entry_count);
+    const auto value_span = array_of(function, values, entry_count);
+    cg2d::MatrixBuilder builder(order, ranks->group);
+    for (std::size_t k = 0; k < row_span.size(); ++k) builder.add(row_span[k], column_span[k], value_span[k]);
+    *matrix = std::make_unique<cg2d_matrix>(cg2d_matrix{builder.finish()}).release();
+  });
+}
+
+int cg2d_matrix_from_rows(cg2d_ranks* ranks, std::int64_t order, std::int64_t first_row,
+                          std::int64_t row_count, const std::int64_t* row_starts, const std::int64_t* columns,
+                          const double* values, cg2d_matrix** matrix) {
+  return status_of([&] {
+    constexpr auto function = "cg2d_matrix_from_rows";
+    require_pointers(function, ranks, matrix);
+    cg2d::MatrixRows own{.first_row = first_row};
+    if (row_count != 0) {
+      own.row_starts = array_of(function, row_starts, row_count < 0 ? row_count : row_count + 1);
+      own.columns = array_of(function, columns, own.row_starts.back());
+      own.values = array_of(function, values, own.row_starts.back());
+    }
+    *matrix = std::make_unique<cg2d_matrix>(cg2d_matrix{cg2d::matrix_from_rows(order, own, ranks->group)})
+                  .release();
+  });
+}
+
+void cg2d_matrix_free(cg2d_matrix* matrix) { const std::unique_ptr<cg2d_matrix> owned(matrix); }
+
+// ---------------------------------------------------------------- options
+
+int cg2d_options_create(cg2d_options** options) {
+  return status_of([&] {
+    require_pointers("cg2d_options_create", options);
+    *options = std::make_unique<cg2d_options>().release();
+  });
+}
+
+int cg2d_options_set(cg2d_options* options, const char* name, const char* value) {
+  return status_of([&] {
+    require_pointers("cg2d_options_set", options, name, value);
+    set_option(options->options, name, value);
+  });
+}
+
+int cg2d_options_set_own_rows(cg2d_options* options, cg2d_ranks* ranks, std::int64_t own_row_count) {
+  return status_of([&] {
+    require_pointers("cg2d_options_set_own_rows", options, ranks);
+    auto& grid = options->options.configuration.grid;
+    if (!options->options.configuration.has_grid()) grid = {.columns = 1, .rows = ranks->group.size()};
+    options->options.piece_starts = cg2d::piece_starts_of(own_row_count, grid, ranks->group);
+  });
+}
+
+void cg2d_options_free(cg2d_options* options) { const std::unique_ptr<cg2d_options> owned(options); }
+
+// ---------------------------------------------------------------- solvers
+
+int cg2d_solver_create(cg2d_ranks* ranks, cg2d_matrix** matrix, const cg2d_options* options,
+                       cg2d_solver** solver) {
+  return status_of([&] {
+    constexpr auto function = "cg2d_solver_create";
+    require_pointers(function, ranks, matrix, solver);
+    require_pointers(function, *matrix);
+    const std::unique_ptr<cg2d_matrix> taken(std::exchange(*matrix, nullptr));
+    auto made = std::make_unique<cg2d_solver>(cg2d_solver{.group = ranks->group});
+    made->solver.emplace(std::move(taken->matrix), ranks->group, options_from(options));
+    *solver = made.release();
+  });
+}
+
+int cg2d_solver_create_for_product(cg2d_ranks* ranks, std::int64_t local_size, cg2d_product product,
+                                   void* context, const double* diagonal, const cg2d_options* options,
+                                   cg2d_solver** solver) {
+  return status_of([&] {
+    constexpr auto function = "cg2d_solver_create_for_product";
+    require_pointers(function, ranks, solver);
+    if (product == nullptr) throw InputError(fmt::format("{}: an argument is NULL", function));
+    if (local_size < 0) throw InputError(fmt::format("{}: local_size is negative: {}", function, local_size));
+    const auto multiply = [=](std::span<const double> p, std::span<double> q) {
+      if (const int status = product(local_size, p.data(), q.data(), context); status != 0)
+        throw InputError(fmt::format("it returned {}", status));
+    };
+    auto own_options = options_from(options);
+    if (diagonal != nullptr) own_options.diagonal = array_of(function, diagonal, local_size);
+    auto made = std::make_unique<cg2d_solver>(cg2d_solver{.group = ranks->group});
+    made->product = std::make_unique<cg2d::FunctionOperator>(static_cast<std::size_t>(local_size), multiply,
+                                                             ranks->group);
+    made->solver.emplace(*made->product, ranks->group, own_options);
+    *solver = made.release();
+  });
+}
+
+void cg2d_solver_free(cg2d_solver* solver) { const std::unique_ptr<cg2d_solver> owned(solver); }
+
+std::int64_t cg2d_solver_local_size(const cg2d_solver* solver) {
+  return static_cast<std::int64_t>(solver->solver->local_size());
+}
+std::int64_t cg2d_solver_first_row(const cg2d_solver* solver) { return solver->solver->rows().begin; }
+
+// ---------------------------------------------------------------- vectors
+
+int cg2d_vector_from_elements(cg2d_solver* solver, std::int64_t element_count, const std::int64_t* rows,
+                              const double* values, double* piece) {
+  return status_of([&] {
+    constexpr auto function = "cg2d_vector_from_elements";
+    require_pointers(function, solver);
+    const auto row_span = array_of(function, rows, element_count);
+    const auto value_span = array_of(function, values, element_count);
+    std::vector<cg2d::VectorElement> elements(row_span.size());
+    for (std::size_t k = 0; k < elements.size(); ++k)
+      elements[k] = {.row = row_span[k], .value = value_span[k]};
+    const auto made = cg2d::vector_from_elements(elements, solver->solver->place(), solver->group);
+    std::ranges::copy(made, piece_of(function, *solver, piece).begin());
+  });
+}
+
+int cg2d_elements_of(cg2d_solver* solver, const double* piece, std::int64_t begin, std::int64_t end,
+                     double* values) {
+  return status_of([&] {
+    constexpr auto function = "cg2d_elements_of";
+    require_pointers(function, solver);
+    const auto found = cg2d::elements_of(piece_of(function, *solver, piece), {.begin = begin, .end = end},
+                                         solver->solver->place(), solver->group);
+    std::ranges::copy(found, array_of(function, values, end - begin).begin());
+  });
+}
+
+int cg2d_vector_read(cg2d_solver* solver, const char* path, double* piece) {
+  return status_of([&] {
+    constexpr auto function = "cg2d_vector_read";
+    require_pointers(function, solver, path);
+    const auto made = cg2d::read_vector(path, solver->solver->place(), solver->group);
+    std::ranges::copy(made, piece_of(function, *solver, piece).begin());
+  });
+}
+
+int cg2d_vector_write(cg2d_solver* solver, const char* path, const double* piece) {
+  return status_of([&] {
+    constexpr auto function = "cg2d_vector_write";
+    require_pointers(function, solver, path);
+    cg2d::save_vector(path, piece_of(function, *solver, piece), "vector", solver->solver->place(),
+                      solver->group);
+  });
+}
+
+// ---------------------------------------------------------------- solving
+
+int cg2d_solve(cg2d_solver* solver, const double* b, double* x, const cg2d_tolerance* tolerance) {
+  auto end = ExitCode::success;
+  const int status = status_of([&] {
+    constexpr auto function = "cg2d_solve";
+    require_pointers(function, solver);
+    cg2d::ToleranceOptions stop;
+    if (tolerance != nullptr)
+      stop = {.relative = tolerance->relative,
+              .absolute = tolerance->absolute,
+              .most_steps = tolerance->most_steps};
+    solver->solution =
+        solver->solver->solve({.b = piece_of(function, *solver, b),
+                               .x = piece_of(function, *solver, x),
+                               .starts_from_x = tolerance != nullptr && tolerance->starts_from_x != 0},
+                              stop);
+    solver->has_solved = true;
+    solver->end = cg2d::name_of(solver->solution.result.end);
+    solver->sentence = cg2d::sentence_of(solver->solution.result);
+    solver->phase_names.clear();
+    for (const auto& phase : solver->solver->phases()) solver->phase_names.emplace_back(phase.name);
+    end = cg2d::exit_code_of(solver->solution.result.end);
+  });
+  if (status != CG2D_SUCCESS || end == ExitCode::success) return status;
+  return failed(end, solver->sentence.c_str());
+}
+
+void cg2d_solver_result(const cg2d_solver* solver, cg2d_result* result) {
+  *result = {};
+  if (!solver->has_solved) return;
+  const auto& solution = solver->solution;
+  *result = {.step_count = solution.result.step_count,
+             .right_hand_side_norm = solution.result.right_hand_side_norm,
+             .first_residual_norm = solution.result.first_residual_norm,
+             .residual_norm = solution.result.residual_norm,
+             .true_residual_norm = solution.result.true_residual_norm,
+             .target_norm = solution.target_norm,
+             .smallest_eigenvalue = solution.spectrum.smallest,
+             .largest_eigenvalue = solution.spectrum.largest,
+             .predicted_steps = solution.predicted_steps,
+             .time_s = solver->solver->time_s()};
+}
+
+const char* cg2d_solver_end(const cg2d_solver* solver) { return solver->end.c_str(); }
+const char* cg2d_solver_sentence(const cg2d_solver* solver) { return solver->sentence.c_str(); }
+
+const double* cg2d_solver_history(const cg2d_solver* solver, std::int64_t* count) {
+  *count = static_cast<std::int64_t>(solver->solution.history.size());
+  return solver->solution.history.data();
+}
+
+std::int64_t cg2d_solver_phase_count(const cg2d_solver* solver) {
+  return static_cast<std::int64_t>(solver->phase_names.size());
+}
+
+int cg2d_solver_phase(const cg2d_solver* solver, std::int64_t index, cg2d_phase* phase) {
+  return status_of([&] {
+    require_pointers("cg2d_solver_phase", solver, phase);
+    const auto count = cg2d_solver_phase_count(solver);
+    if (index < 0 || index >= count)
+      throw InputError(fmt::format("cg2d_solver_phase: {}: there are {} phases", index, count));
+    const auto number = static_cast<std::size_t>(index);
+    const auto& found = solver->solver->phases()[number];
+    *phase = {.name = solver->phase_names[number].c_str(),
+              .time_s = found.time_s,
+              .waited_s = found.waited_s,
+              .call_count = found.call_count};
+  });
+}
+
+// NOLINTEND(readability-identifier-naming, cppcoreguidelines-avoid-non-const-global-variables)

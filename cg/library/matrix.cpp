@@ -1,0 +1,110 @@
+#include "cg/library/matrix.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "cg/base/errors.hpp"
+#include "cg/files/market_text.hpp"
+#include "cg/files/matrix_file.hpp"
+
+namespace cg2d {
+namespace {
+
+/// For people: these matrices have no file.
+constexpr auto assembled_name = "assembled";
+
+void require_order(std::int64_t order, comm::RankGroup& group) {
+  const auto smallest = group.minimum(order);
+  const auto largest = group.maximum(order);
+  if (smallest != largest) {
+    throw InputError(fmt::format(
+        "matrix: the ranks give different orders, from {} to {}; all must give the same", smallest, largest));
+  }
+  if (order < 1 || order > largest_order)
+    throw InputError(fmt::format("matrix: order {}: must be within 1 ... {}", order, largest_order));
+}
+
+/// Throws InputError.
+void require_consistent(const MatrixRows& rows, int rank) {
+  const auto refuse = [rank](const std::string& reason) {
+    throw InputError(fmt::format("matrix: the rows of rank {}: {}", rank, reason));
+  };
+  if (rows.columns.size() != rows.values.size())
+    refuse(fmt::format("{} columns, but {} values", rows.columns.size(), rows.values.size()));
+  if (rows.row_starts.empty()) {
+    if (!rows.columns.empty()) refuse(fmt::format("{} entries, but no row_starts", rows.columns.size()));
+    return;
+  }
+  if (rows.row_starts.front() != 0)
+    refuse(fmt::format("row_starts begins with {}, must begin with 0", rows.row_starts.front()));
+  for (std::size_t k = 1; k < rows.row_starts.size(); ++k) {
+    if (rows.row_starts[k] < rows.row_starts[k - 1])
+      refuse(fmt::format("row_starts falls from {} to {} after row {}", rows.row_starts[k - 1],
+                         rows.row_starts[k], rows.first_row + static_cast<std::int64_t>(k) - 1));
+  }
+  if (rows.row_starts.back() != static_cast<std::int64_t>(rows.columns.size()))
+    refuse(fmt::format("row_starts ends with {}, but there are {} entries", rows.row_starts.back(),
+                       rows.columns.size()));
+}
+
+}  // namespace
+
+MatrixBuilder::MatrixBuilder(std::int64_t order, comm::RankGroup& group)
+    : order_(order), group_(group), agreement_(group) {
+  require_order(order, group);
+  agreement_.attempt([&] { collector_.emplace(order, group); });
+  agreement_.reach();
+}
+
+void MatrixBuilder::require_valid(const MatrixTriple& triple) const {
+  const auto is_inside = [this](std::int64_t index) { return 0 <= index && index < order_; };
+  if (!is_inside(triple.row) || !is_inside(triple.column)) {
+    throw InputError(fmt::format("matrix: entry ({}, {}) of rank {}: row and column must be within 0 ... {}",
+                                 triple.row, triple.column, group_.rank(), order_ - 1));
+  }
+  if (!std::isfinite(triple.value)) {
+    throw InputError(fmt::format("matrix: entry ({}, {}) of rank {}: {} is no finite number", triple.row,
+                                 triple.column, group_.rank(), triple.value));
+  }
+}
+
+void MatrixBuilder::add(const MatrixTriple& triple) {
+  agreement_.attempt([&] {
+    require_valid(triple);
+    collector_->add(triple.row, triple.column, triple.value);
+  });
+}
+
+std::unique_ptr<SystemMatrix> MatrixBuilder::finish() {
+  auto store = collector_->finish();
+  agreement_.reach();
+  return std::make_unique<StoredMatrix>(std::move(store), assembled_name, std::nullopt, group_);
+}
+
+std::unique_ptr<SystemMatrix> matrix_from_triples(std::int64_t order, std::span<const MatrixTriple> triples,
+                                                  comm::RankGroup& group) {
+  MatrixBuilder builder(order, group);
+  for (const auto& triple : triples) builder.add(triple);
+  return builder.finish();
+}
+
+std::unique_ptr<SystemMatrix> matrix_from_rows(std::int64_t order, const MatrixRows& rows,
+                                               comm::RankGroup& group) {
+  agree_on(group, [&] { require_consistent(rows, group.rank()); });
+  MatrixBuilder builder(order, group);
+  for (std::size_t k = 1; k < rows.row_starts.size(); ++k) {
+    const auto row = rows.first_row + static_cast<std::int64_t>(k) - 1;
+    for (auto entry = rows.row_starts[k - 1]; entry < rows.row_starts[k]; ++entry) {
+      const auto at = static_cast<std::size_t>(entry);
+      builder.add(row, rows.columns[at], rows.values[at]);
+    }
+  }
+  return builder.finish();
+}
+
+std::unique_ptr<SystemMatrix> matrix_from_file(const std::string& path, comm::RankGroup& group) {
+  return open_matrix({.path = path}, group);
+}
+
+}  // namespace cg2d

@@ -1,0 +1,319 @@
+#include "cg/library/solver.hpp"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <optional>
+#include <utility>
+
+#include "cg/base/agreement.hpp"
+#include "cg/base/errors.hpp"
+#include "cg/library/built_in_choice.hpp"
+#include "cg/operators/matrix_free.hpp"
+#include "cg/preconditioners/diagonal_block.hpp"
+#include "cg/preconditioners/preconditioner_table.hpp"
+#include "cg/solver/block_operator.hpp"
+#include "cg/solver/block_product.hpp"
+#include "cg/solver/communicator_setup.hpp"
+#include "cg/solver/lanczos.hpp"
+#include "cg/timing/cycle_counter.hpp"
+
+namespace cg2d {
+namespace {
+
+/// Times the products of an operator that has no phases of its own as one phase.
+class TimedOperator final : public LinearOperator {
+ public:
+  TimedOperator(LinearOperator& matrix, PhaseTimer& timer) : matrix_(matrix), timer_(timer) {}
+
+  [[nodiscard]] std::size_t local_size() const override { return matrix_.local_size(); }
+  [[nodiscard]] std::span<double> operand() override { return matrix_.operand(); }
+  void apply() override {
+    const auto timed = timer_.scope(Phase::multiply);
+    matrix_.apply();
+  }
+  [[nodiscard]] std::span<const double> result() const override { return matrix_.result(); }
+  void sum_over_ranks(std::span<double> values) override { matrix_.sum_over_ranks(values); }
+  void begin_sum_over_ranks(std::span<double> values) override { matrix_.begin_sum_over_ranks(values); }
+  void finish_sum_over_ranks() override { matrix_.finish_sum_over_ranks(); }
+  [[nodiscard]] VectorWork update_work() const override { return matrix_.update_work(); }
+
+ private:
+  LinearOperator& matrix_;
+  PhaseTimer& timer_;
+};
+
+/// Throws InputError where the ranks have different options: they would wait for each other for ever.
+void require_same(const SolverOptions& options, comm::RankGroup& group) {
+  auto key = fmt::format("{} {} {} {} {}", configuration_key(options.configuration), options.preconditioner,
+                         options.variant, options.cuts_by_nonzeros, options.times_phases);
+  for (const auto start : options.piece_starts) key += fmt::format(" {}", start);
+  constexpr std::uint64_t sign_bit = std::uint64_t{1} << 63U;
+  const auto hash = static_cast<std::int64_t>(hash_of_text(key) & ~sign_bit);
+  if (group.minimum(hash) != group.maximum(hash))
+    throw InputError("solver: the ranks have different options; all must give the same");
+}
+
+void check_options(const SolverOptions& options, comm::RankGroup& group) {
+  require_same(options, group);
+  agree_on(group, [&] {
+    const auto& configuration = options.configuration;
+    require_known("preconditioner", options.preconditioner, names_of(preconditioner_table()));
+    require_known("variant", options.variant, names_of(cg_variant_table()));
+    if (configuration.has_kernel())
+      require_known("kernel", configuration.kernel, names_of(kernels::kernel_table()));
+    require_within("threads", configuration.thread_count, most_threads);
+    check_configuration(configuration);
+    if (configuration.has_grid()) require_grid_of(configuration.grid, group.size());
+  });
+}
+
+void check_piece_starts(const std::vector<std::int64_t>& starts, std::int64_t order, int rank_count) {
+  const bool fit = starts.size() == static_cast<std::size_t>(rank_count) + 1 && starts.front() == 0 &&
+                   starts.back() == order && std::ranges::is_sorted(starts);
+  if (!fit) {
+    throw InputError(
+        fmt::format("solver: piece_starts must be {} numbers that rise from 0 to {}", rank_count + 1, order));
+  }
+}
+
+/// The cut and all open choices.
+Configuration resolve(SystemMatrix& matrix, comm::RankGroup& group, const SolverOptions& options) {
+  auto configuration = options.configuration;
+  if (!options.piece_starts.empty()) {
+    check_piece_starts(options.piece_starts, matrix.order(), group.size());
+    if (!configuration.has_grid()) configuration.grid = {.columns = 1, .rows = group.size()};
+    matrix.set_piece_starts(options.piece_starts);
+  } else if (options.cuts_by_nonzeros && !matrix.permutation()) {
+    matrix.set_piece_starts(matrix.balanced_piece_starts(group.size(), group));
+  }
+  configuration.transport = transport_of(configuration, group).name;
+  if (!configuration.has_grid())
+    configuration.grid = choose_grid(matrix.facts(), configuration, group.size());
+  if (!configuration.has_kernel()) configuration.kernel = kernels::kernel_for_any_pattern().name;
+  agree_on(group, [&] {
+    if (const auto reason = kernels::kernel_named(configuration.kernel).why_unavailable(); !reason.empty()) {
+      throw RunError(ExitCode::unavailable,
+                     fmt::format("kernel {}: {} (rank {})", configuration.kernel, reason, group.rank()));
+    }
+  });
+  return configuration;
+}
+
+/// One piece per rank, as long as the rank's vectors.
+comm::BlockLayout layout_of(const LinearOperator& matrix, comm::RankGroup& group) {
+  const auto sizes = group.gather_one(static_cast<std::int64_t>(matrix.local_size()));
+  std::vector<std::int64_t> starts{0};
+  for (const auto size : sizes) starts.push_back(starts.back() + size);
+  return {{.columns = 1, .rows = group.size()}, std::move(starts)};
+}
+
+}  // namespace
+
+/// Everything that a solver consists of, in the order in which it is made.
+class Solver::Parts {
+ public:
+  Parts(std::unique_ptr<SystemMatrix> matrix, comm::RankGroup& group, const SolverOptions& options)
+      : group_(group),
+        configuration_(prepare(*matrix, group, options)),
+        layout_(make_layout(matrix->facts(), configuration_)),
+        permutation_(matrix->permutation()) {
+    const auto& row = *find_preconditioner(options.preconditioner);
+    HugePageVector diagonal;
+    if (row.needs_diagonal) diagonal = matrix->diagonal(layout_, group);
+    auto block = matrix->take(layout_, group);
+    matrix.reset();
+    kernels::CsrBlock diagonal_block;  // now, since a symmetric kernel drops half of the block
+    if (row.needs_diagonal_block) diagonal_block = diagonal_block_of(block, layout_, group);
+    agree_on(group, [&] {
+      product_ = product_maker(configuration_.overlaps)(kernels::kernel_named(configuration_.kernel),
+                                                        std::move(block), layout_, group.rank(),
+                                                        {.thread_count = configuration_.thread_count});
+    });
+    communicator_ = make_communicator(*comm::find_transport(configuration_.transport), group, layout_,
+                                      communicator_options(configuration_, product_->is_symmetric()));
+    timer_.emplace(options.times_phases, *communicator_);
+    operator_ =
+        std::make_unique<BlockOperator>(*communicator_, *product_, *timer_, configuration_.thread_count);
+    prepare_solves(options, {.matrix = *operator_, .diagonal = diagonal, .diagonal_block = &diagonal_block});
+  }
+
+  Parts(LinearOperator& matrix, FunctionOperator* function, comm::RankGroup& group,
+        const SolverOptions& options)
+      : group_(group),
+        configuration_(options.configuration),
+        layout_((check_options(options, group), layout_of(matrix, group))),
+        function_(function) {
+    configuration_.grid = layout_.grid();
+    require_no_matrix_needed(options.preconditioner);
+    // Its clock tells waiting from working; the operator has its own exchanges.
+    communicator_ = make_communicator(comm::default_transport(), group, equal_pieces(0, layout_.grid()), {});
+    timer_.emplace(options.times_phases, *communicator_);
+    operator_ = std::make_unique<TimedOperator>(matrix, *timer_);
+    prepare_solves(options, {.matrix = *operator_, .diagonal = options.diagonal});
+  }
+
+  Solution solve(const SystemVectors& vectors, const StopRule& stop, int most_steps) {
+    require_pieces(vectors);
+    ResidualHistory history(most_steps);
+    LanczosEstimates estimates(most_steps);
+    const Observed observed(conjugate_gradient_->observers(), {&history, &estimates});
+    timer_->reset();
+    group_.barrier();
+    const auto begin = std::chrono::steady_clock::now();
+    const auto result = cg2d::solve(*conjugate_gradient_, vectors, stop);
+    const std::chrono::duration<double> duration = std::chrono::steady_clock::now() - begin;
+    if (function_ != nullptr) function_->throw_failure();
+    time_s_ = group_.maximum(duration.count());
+    note_phases();
+    return {.result = result,
+            .history = history.norms(),
+            .spectrum = estimates.estimate(),
+            .preconditioner_remark = preconditioner_->remark()};
+  }
+
+  void add(StepObserver& observer) { conjugate_gradient_->observers().add(observer); }
+
+  [[nodiscard]] std::size_t local_size() const { return operator_->local_size(); }
+  [[nodiscard]] comm::IndexRange rows() const {
+    return layout_.piece(layout_.column_piece_of(group_.rank()));
+  }
+  [[nodiscard]] PiecePlace place() const { return {layout_, permutation_, group_.rank()}; }
+  [[nodiscard]] const Configuration& configuration() const { return configuration_; }
+  [[nodiscard]] const std::vector<PhaseTime>& phases() const { return phases_; }
+  [[nodiscard]] double time_s() const { return time_s_; }
+
+ private:
+  /// Observers of one solve: removed when it ends, by an exception, too.
+  class Observed {
+   public:
+    Observed(StepObservers& all, std::vector<StepObserver*> observers)
+        : all_(all), observers_(std::move(observers)) {
+      for (auto* observer : observers_) all_.add(*observer);
+    }
+    ~Observed() {
+      for (auto* observer : observers_) all_.remove(*observer);
+    }
+    Observed(const Observed&) = delete;
+    Observed& operator=(const Observed&) = delete;
+
+   private:
+    StepObservers& all_;
+    std::vector<StepObserver*> observers_;
+  };
+
+  static Configuration prepare(SystemMatrix& matrix, comm::RankGroup& group, const SolverOptions& options) {
+    check_options(options, group);
+    matrix.require_symmetric(group);
+    matrix.require_positive_diagonal(group);
+    return resolve(matrix, group, options);
+  }
+
+  static void require_no_matrix_needed(const std::string& preconditioner) {
+    if (!find_preconditioner(preconditioner)->needs_diagonal_block) return;
+    std::string valid;
+    for (const auto& row : preconditioner_table()) {
+      if (!row.needs_diagonal_block) valid += fmt::format("{}{}", valid.empty() ? "" : ", ", row.name);
+    }
+    throw InputError(
+        fmt::format("solver: the preconditioner {} needs the entries of the matrix, which an operator "
+                    "does not have; valid: {}",
+                    preconditioner, valid));
+  }
+
+  void prepare_solves(const SolverOptions& options, PreconditionerInput input) {
+    if (options.times_phases) group_.waiter().set_tick_source(&read_cycle_counter);
+    vectors_.emplace(*operator_, *timer_, configuration_.thread_count);
+    input.first_row = rows().begin;
+    input.thread_count = configuration_.thread_count;
+    preconditioner_ = find_preconditioner(options.preconditioner)->make(input);
+    conjugate_gradient_.emplace(*operator_, *preconditioner_, *vectors_, *find_cg_variant(options.variant));
+  }
+
+  void require_pieces(const SystemVectors& vectors) {
+    agree_on(group_, [&] {
+      for (const auto size : {vectors.b.size(), vectors.x.size()}) {
+        if (size != local_size()) {
+          throw InputError(fmt::format("solver: b and x have {} elements each on rank {}, got {} and {}",
+                                       local_size(), group_.rank(), vectors.b.size(), vectors.x.size()));
+        }
+      }
+    });
+  }
+
+  void note_phases() {
+    phases_.clear();
+    const double ticks_per_second = calibration_.ticks_per_second();
+    for (const auto& row : phase_table()) {
+      const auto& record = timer_->records()[index_of(row.phase)];
+      if (record.calls == 0) continue;
+      phases_.push_back({.name = row.name,
+                         .time_s = static_cast<double>(record.clocks) / ticks_per_second,
+                         .waited_s = static_cast<double>(record.waited_clocks) / ticks_per_second,
+                         .call_count = static_cast<std::int64_t>(record.calls)});
+    }
+  }
+
+  comm::RankGroup& group_;
+  Configuration configuration_;
+  comm::BlockLayout layout_;
+  std::optional<RandomPermutation> permutation_{};
+  FunctionOperator* function_ = nullptr;  // the user's, where it is one
+  std::unique_ptr<BlockProduct> product_{};
+  std::unique_ptr<comm::Communicator> communicator_{};
+  std::optional<PhaseTimer> timer_{};
+  std::unique_ptr<LinearOperator> operator_{};
+  std::optional<DistributedVectors> vectors_{};
+  std::unique_ptr<Preconditioner> preconditioner_{};
+  std::optional<ConjugateGradient> conjugate_gradient_{};
+  CycleCalibration calibration_{};
+  std::vector<PhaseTime> phases_{};
+  double time_s_ = 0.0;
+};
+
+Solver::Solver(std::unique_ptr<SystemMatrix> matrix, comm::RankGroup& group, const SolverOptions& options)
+    : parts_(std::make_unique<Parts>(std::move(matrix), group, options)) {}
+Solver::Solver(LinearOperator& matrix, comm::RankGroup& group, const SolverOptions& options)
+    : parts_(std::make_unique<Parts>(matrix, nullptr, group, options)) {}
+Solver::Solver(FunctionOperator& matrix, comm::RankGroup& group, const SolverOptions& options)
+    : parts_(std::make_unique<Parts>(matrix, &matrix, group, options)) {}
+Solver::~Solver() = default;
+Solver::Solver(Solver&&) noexcept = default;
+Solver& Solver::operator=(Solver&&) noexcept = default;
+
+std::size_t Solver::local_size() const { return parts_->local_size(); }
+comm::IndexRange Solver::rows() const { return parts_->rows(); }
+PiecePlace Solver::place() const { return parts_->place(); }
+const Configuration& Solver::configuration() const { return parts_->configuration(); }
+const std::vector<PhaseTime>& Solver::phases() const { return parts_->phases(); }
+double Solver::time_s() const { return parts_->time_s(); }
+void Solver::add(StepObserver& observer) { parts_->add(observer); }
+
+std::int64_t Solver::row_of(std::size_t element) const {
+  const auto index = rows().begin + static_cast<std::int64_t>(element);
+  const auto& permutation = place().permutation;
+  return permutation ? permutation->inverse(index) : index;
+}
+
+Solution Solver::solve(std::span<const double> b, std::span<double> x, const ToleranceOptions& tolerance) {
+  return solve({.b = b, .x = x}, tolerance);
+}
+
+Solution Solver::solve(const SystemVectors& vectors, const ToleranceOptions& tolerance) {
+  const Tolerance stop(tolerance);
+  auto solution = parts_->solve(vectors, stop, tolerance.most_steps);
+  const double b_norm = solution.result.right_hand_side_norm;
+  solution.target_norm = stop.residual_norm_for(b_norm);
+  if (b_norm > 0.0)
+    solution.predicted_steps = solution.spectrum.predicted_steps(solution.target_norm / b_norm);
+  return solution;
+}
+
+Solution Solver::solve(const SystemVectors& vectors, const StopRule& stop) {
+  return parts_->solve(vectors, stop, std::numeric_limits<int>::max());
+}
+
+}  // namespace cg2d

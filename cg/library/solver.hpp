@@ -1,0 +1,106 @@
+#pragma once
+
+// Solves A x = b on several ranks, for any number of right-hand sides.
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cg/files/system_matrix.hpp"
+#include "cg/library/function_operator.hpp"
+#include "cg/library/solution.hpp"
+#include "cg/library/vectors.hpp"
+#include "cg/solver/configuration.hpp"
+#include "cg/solver/linear_operator.hpp"
+#include "cg/solver/solve.hpp"
+#include "cg/solver/stop_rule.hpp"
+#include "comm/block_layout.hpp"
+#include "comm/rank_group.hpp"
+
+namespace cg2d {
+
+/// The same on every rank, but for the diagonal.
+struct SolverOptions {
+  /// Grid (0 x 0: the one that sends least), kernel ("auto": by a built-in rule), transport, threads, overlap. A
+  /// user's operator takes the threads only, for the vector operations.
+  Configuration configuration{};
+  std::string preconditioner =
+      "none";                       ///< "jacobi", "block-jacobi", "chebyshev"; preconditioner_table() has all
+  std::string variant = "classic";  ///< the form of CG; cg_variant_table() has all
+  bool cuts_by_nonzeros = true;     ///< pieces of equal numbers of nonzeros; else of rows
+  /// Own borders of the pieces instead, see piece_starts_of(); empty: none.
+  std::vector<std::int64_t> piece_starts{};
+  /// This rank's piece of the diagonal of a user's operator, for preconditioners that need it; read when the
+  /// solver is made.
+  std::span<const double> diagonal{};
+  bool times_phases = true;  ///< two readings of a clock per phase
+};
+
+/// The time of one phase of a solve on this rank.
+struct PhaseTime {
+  std::string_view name;  ///< as cg/timing/phase.hpp has it
+  double time_s = 0.0;
+  double waited_s = 0.0;  ///< of these, waiting for other ranks
+  std::int64_t call_count = 0;
+};
+
+/// Matrix, grid, kernel, communicator and preconditioner, ready to solve. Holds a reference to the group. Making it and
+/// solving is collective over the group; accessors are local. Everything throws RunError on every rank alike, MpiError,
+/// std::bad_alloc. Not thread-safe.
+///
+///   Solver solver(matrix_from_file("A.mtx", ranks), ranks, {.preconditioner = "jacobi"});
+///   std::vector<double> b(solver.local_size(), 1.0), x(solver.local_size());
+///   const auto solution = solver.solve(b, x, {.relative = 1e-10});
+class Solver {
+ public:
+  /// Takes the matrix over. Throws RunError: bad_data where A is not symmetric, with the first pair that differs;
+  /// not_positive_definite where a diagonal entry is not positive; usage for a bad option; unavailable, memory.
+  Solver(std::unique_ptr<SystemMatrix> matrix, comm::RankGroup& group, const SolverOptions& options = {});
+  /// For a user's operator, which must outlive the solver. Preconditioners that need the matrix itself are refused.
+  Solver(LinearOperator& matrix, comm::RankGroup& group, const SolverOptions& options = {});
+  /// The same; an exception of the product ends the solve with a RunError on every rank.
+  Solver(FunctionOperator& matrix, comm::RankGroup& group, const SolverOptions& options = {});
+  ~Solver();
+  Solver(Solver&&) noexcept;
+  Solver& operator=(Solver&&) noexcept;
+  Solver(const Solver&) = delete;
+  Solver& operator=(const Solver&) = delete;
+
+  /// Elements of this rank's piece of every vector; may be 0.
+  [[nodiscard]] std::size_t local_size() const;
+  /// The rows that this rank's pieces belong to, in their order, unless the matrix was read in a random order.
+  [[nodiscard]] comm::IndexRange rows() const;
+  /// The row that an element of this rank's pieces belongs to, in any case.
+  [[nodiscard]] std::int64_t row_of(std::size_t element) const;
+  /// The place of vectors, for vectors.hpp and read_vector(). Valid as long as the solver.
+  [[nodiscard]] PiecePlace place() const;
+  /// The choices that were made; for a user's operator its grid is one process column.
+  [[nodiscard]] const Configuration& configuration() const;
+
+  /// x := about A^-1 b, from x = 0. b, x: this rank's pieces; they do not overlap. How it ended is in the solution;
+  /// only what hinders it from being tried is an exception.
+  Solution solve(std::span<const double> b, std::span<double> x, const ToleranceOptions& tolerance = {});
+  /// The same, from the x that is given where vectors.starts_from_x.
+  Solution solve(const SystemVectors& vectors, const ToleranceOptions& tolerance = {});
+  /// The same with a rule of the caller's. The solution has no target_norm and no predicted_steps.
+  Solution solve(const SystemVectors& vectors, const StopRule& stop);
+
+  /// Tells the observer of every step from now on; it must outlive the solver.
+  void add(StepObserver& observer);
+
+  /// The phases of the last solve, in the order of the phase table; those without calls are left out. Empty before
+  /// the first solve, and without times_phases.
+  [[nodiscard]] const std::vector<PhaseTime>& phases() const;
+  /// Seconds that the last solve took, on the slowest rank.
+  [[nodiscard]] double time_s() const;
+
+ private:
+  class Parts;
+  std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace cg2d

@@ -1,0 +1,47 @@
+#include "cg/systems/system_runs.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include "cg/base/json_values.hpp"
+#include "cg/report/result_file.hpp"
+#include "cg/solve/solve_run.hpp"
+
+namespace cg2d {
+
+SystemOptions measured_system(SystemOptions options, int iteration_count) {
+  // Far below what rounding leaves, and its square is still a normal number: subnormal ones are slow.
+  options.relative_tolerance = 1e-100;
+  options.absolute_tolerance = 0.0;
+  options.most_iterations = iteration_count;
+  options.measures_iterations = true;
+  return options;
+}
+
+std::string system_name_of(const SystemOptions& options) {
+  // As files have it: bytes that are no text are replaced there.
+  return text_in_json(system_name(json_from(json_text(solve_json(options, {}).at("system")))));
+}
+
+SystemMatrix* KeptMatrices::of(const SystemOptions& options, comm::RankGroup& group,
+                               const Progress& progress) {
+  if (options.is_matrix_free()) return nullptr;
+  Key key{.text = options.matrix_text(), .rank_count = group.size(), .seed = std::nullopt};
+  if (options.cut == MatrixCut::random) key.seed = options.permutation_seed;
+  auto& matrix = matrices_[key];
+  if (!matrix) matrix = read_system(options, group, progress);
+  return matrix.get();
+}
+
+SolveReport measure_system(const SystemOptions& options, comm::RankGroup& group, SystemMatrix* kept) {
+  const Progress silent{Progress::Silent{}};
+  SolveRun run(options, group, silent, kept);
+  try {
+    run.prepare();
+    run.perform(nullptr);
+  } catch (const RunError& error) {
+    run.note_failure(error);
+  }
+  return run.report();
+}
+
+}  // namespace cg2d

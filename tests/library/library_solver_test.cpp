@@ -1,0 +1,309 @@
+// Solver: every choice of grid, kernel, preconditioner and form on the same system; operators; errors alike on all ranks.
+
+#include <gtest/gtest.h>
+#include <mpi.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "cg/base/errors.hpp"
+#include "cg/files/matrix_file.hpp"
+#include "cg/library/layout.hpp"
+#include "cg/library/matrix.hpp"
+#include "cg/library/solver.hpp"
+#include "cg/library/vectors.hpp"
+#include "cg/preconditioners/preconditioner_table.hpp"
+#include "kernels/spmv.hpp"
+#include "support/line_system.hpp"
+#include "support/mpi_test.hpp"
+#include "support/temporary_folder.hpp"
+
+namespace cg2d {
+namespace {
+
+using test::group;
+
+constexpr std::int64_t order = 601;
+
+/// All entries come from rank 0.
+std::unique_ptr<SystemMatrix> line() {
+  return matrix_from_triples(order, test::line_triples(order, 0, group().rank() == 0 ? order : 0), group());
+}
+
+std::vector<double> right_hand_side(const Solver& solver) {
+  std::vector<double> b(solver.local_size());
+  for (std::size_t k = 0; k < b.size(); ++k) b[k] = test::line_times_ramp(order, solver.row_of(k));
+  return b;
+}
+
+/// The condition number is below 17: errors stay below 17 * 1e-12 of the norm, which is below 601^1.5.
+void expect_ramp(const Solver& solver, const std::vector<double>& x) {
+  for (std::size_t k = 0; k < x.size(); ++k)
+    EXPECT_NEAR(x[k], static_cast<double>(solver.row_of(k) + 1), 17e-12 * 15000.0);
+}
+
+Solution expect_solved(const SolverOptions& options) {
+  Solver solver(line(), group(), options);
+  const auto b = right_hand_side(solver);
+  std::vector<double> x(solver.local_size());
+  auto solution = solver.solve(b, x, {.relative = 1e-12});
+  EXPECT_EQ(solution.result.end, SolveEnd::converged);
+  EXPECT_LE(solution.result.true_residual_norm, solution.target_norm);
+  expect_ramp(solver, x);
+  return solution;
+}
+
+void expect_error_on_all(const std::string& part, ExitCode code, const std::function<void()>& step) {
+  std::string message;
+  auto found = ExitCode::success;
+  try {
+    step();
+  } catch (const RunError& error) {
+    message = error.what();
+    found = error.code();
+  }
+  EXPECT_EQ(found, code) << message;
+  for (const auto& other : group().gather_all(message)) {
+    EXPECT_EQ(other, message);
+    EXPECT_NE(other.find(part), std::string::npos) << other;
+  }
+}
+
+TEST(LibrarySolver, EveryGridAndKernel) {
+  for (const auto& grid : comm::factorizations(group().size())) {
+    for (const auto& kernel : kernels::kernel_table()) {
+      if (!kernel.why_unavailable().empty()) continue;
+      SolverOptions options;
+      options.configuration.grid = grid;
+      options.configuration.kernel = kernel.name;
+      options.configuration.overlaps = grid.columns % 2 == 0;
+      expect_solved(options);
+    }
+  }
+}
+
+TEST(LibrarySolver, EveryPreconditionerAndForm) {
+  for (const auto& preconditioner : preconditioner_table()) {
+    for (const auto& variant : cg_variant_table()) {
+      const auto solution = expect_solved(
+          {.preconditioner = std::string(preconditioner.name), .variant = std::string(variant.name)});
+      EXPECT_GT(solution.spectrum.smallest, 0.0);
+      EXPECT_GT(solution.predicted_steps, 0.0);
+    }
+  }
+}
+
+TEST(LibrarySolver, EveryCut) {
+  expect_solved({.cuts_by_nonzeros = false});
+  const comm::ProcessGrid grid{.columns = group().size() % 2 == 0 ? 2 : 1,
+                               .rows = group().size() % 2 == 0 ? group().size() / 2 : group().size()};
+  // A few rows each, and all that are left over on the last rank.
+  const bool is_last = group().rank() + 1 == group().size();
+  const std::int64_t few = is_last ? 0 : 10 + group().rank();
+  const std::int64_t left_over = order - group().sum(few);
+  const std::int64_t own = is_last ? left_over : few;
+  SolverOptions options;
+  options.configuration.grid = grid;
+  options.piece_starts = piece_starts_of(own, grid, group());
+  Solver solver(line(), group(), options);
+  EXPECT_EQ(static_cast<std::int64_t>(solver.local_size()), own);
+  expect_solved(options);
+}
+
+TEST(LibrarySolver, HistoryAndPhases) {
+  Solver solver(line(), group());
+  EXPECT_TRUE(solver.phases().empty());
+  const auto b = right_hand_side(solver);
+  std::vector<double> x(solver.local_size());
+  for (int repeat = 0; repeat < 2; ++repeat) {
+    const auto solution = solver.solve(b, x);
+    // Each solve has a history of its own: the first residual is b, since x begins with zeros.
+    ASSERT_EQ(solution.history.size(), static_cast<std::size_t>(solution.result.step_count) + 1);
+    EXPECT_DOUBLE_EQ(solution.history.front(), solution.result.right_hand_side_norm);
+    EXPECT_LE(solution.history.back(), solution.target_norm);
+    EXPECT_GT(solver.time_s(), 0.0);
+    const auto multiply = std::ranges::find(solver.phases(), "multiply", &PhaseTime::name);
+    ASSERT_NE(multiply, solver.phases().end());
+    // One product per step, and one for the recomputed residual.
+    EXPECT_EQ(multiply->call_count, solution.result.step_count + 1);
+    for (const auto& phase : solver.phases()) {
+      EXPECT_GE(phase.time_s, phase.waited_s);
+      EXPECT_LE(phase.time_s, solver.time_s());
+    }
+  }
+  Solver untimed(line(), group(), {.times_phases = false});
+  static_cast<void>(untimed.solve(b, x));
+  EXPECT_TRUE(untimed.phases().empty());
+}
+
+TEST(LibrarySolver, StartsFromAGuessAndTakesAnyRule) {
+  Solver solver(line(), group());
+  const auto b = right_hand_side(solver);
+  std::vector<double> x(solver.local_size());
+  const auto first = solver.solve({.b = b, .x = x}, FixedSteps(7));
+  EXPECT_EQ(first.result.end, SolveEnd::step_limit);
+  EXPECT_EQ(first.result.step_count, 7);
+  EXPECT_EQ(first.target_norm, 0.0);
+  const auto second =
+      solver.solve({.b = b, .x = x, .starts_from_x = true}, ToleranceOptions{.relative = 1e-12});
+  EXPECT_EQ(second.result.end, SolveEnd::converged);
+  EXPECT_LT(second.history.front(), first.history.front());
+  expect_ramp(solver, x);
+}
+
+/// Stops after three steps.
+class Impatient final : public StepObserver {
+ public:
+  bool after_step(const CgState& state) override { return state.number >= 3; }
+};
+
+TEST(LibrarySolver, ObserversMayStop) {
+  Solver solver(line(), group());
+  Impatient impatient;
+  solver.add(impatient);
+  std::vector<double> x(solver.local_size());
+  const auto solution = solver.solve(right_hand_side(solver), x);
+  EXPECT_EQ(solution.result.end, SolveEnd::stopped);
+  EXPECT_EQ(solution.history.size(), 4U);
+}
+
+TEST(LibrarySolver, VectorsGoToTheirOwnersAndBack) {
+  for (const bool is_random : {false, true}) {
+    const test::TemporaryFolder folder;
+    // A file, since only files are read in a random order; every rank reads the one of rank 0.
+    folder.write("A.mtx", "%%MatrixMarket matrix coordinate real general\n3 3 3\n1 1 1\n2 2 2\n3 3 4\n");
+    const auto path = group().broadcast(folder.path("A.mtx"));
+    auto matrix = open_matrix(
+        {.path = path, .permutation_seed = is_random ? std::optional<std::uint64_t>(5) : std::nullopt},
+        group());
+    Solver solver(std::move(matrix), group());
+    // Each rank gives element 1; rank 0 the others.
+    std::vector<VectorElement> elements{{.row = 1, .value = 2.0}};
+    if (group().rank() == 0)
+      elements.insert(elements.end(), {{.row = 2, .value = 8.0}, {.row = 0, .value = 3.0}});
+    const auto b = vector_from_elements(elements, solver.place(), group());
+    std::vector<double> x(solver.local_size());
+    EXPECT_TRUE(solver.solve(b, x).is_solved());
+    // Each rank asks for another range; the last one for all.
+    const std::int64_t begin = group().rank() + 1 == group().size() ? 0 : group().rank() % 3;
+    const auto found = elements_of(x, {.begin = begin, .end = 3}, solver.place(), group());
+    const std::vector<double> expected{3.0, static_cast<double>(group().size()), 2.0};
+    ASSERT_EQ(static_cast<std::int64_t>(found.size()), 3 - begin);
+    for (std::size_t k = 0; k < found.size(); ++k)
+      EXPECT_NEAR(found[k], expected[k + static_cast<std::size_t>(begin)], 1e-7);
+    const auto x_path = group().broadcast(folder.path("x.mtx"));
+    save_vector(x_path, x, "x", solver.place(), group());
+    const auto again = read_vector(x_path, solver.place(), group());
+    EXPECT_TRUE(std::ranges::equal(again, x));
+    group().barrier();  // rank 0's folder goes
+  }
+}
+
+/// The neighbours of a line that is cut into consecutive parts, by messages.
+FunctionOperator line_operator(std::size_t local_size) {
+  return {local_size,
+          [](std::span<const double> p, std::span<double> q) {
+            const int left = group().rank() == 0 ? MPI_PROC_NULL : group().rank() - 1;
+            const int right = group().rank() + 1 == group().size() ? MPI_PROC_NULL : group().rank() + 1;
+            double before = 0.0;
+            double after = 0.0;
+            MPI_Sendrecv(&p.front(), 1, MPI_DOUBLE, left, 0, &after, 1, MPI_DOUBLE, right, 0, MPI_COMM_WORLD,
+                         MPI_STATUS_IGNORE);
+            MPI_Sendrecv(&p.back(), 1, MPI_DOUBLE, right, 1, &before, 1, MPI_DOUBLE, left, 1, MPI_COMM_WORLD,
+                         MPI_STATUS_IGNORE);
+            for (std::size_t k = 0; k < p.size(); ++k) {
+              q[k] = (2.0 + test::line_shift) * p[k] - (k > 0 ? p[k - 1] : before) -
+                     (k + 1 < p.size() ? p[k + 1] : after);
+            }
+          },
+          group()};
+}
+
+TEST(LibrarySolver, OwnOperatorsWithEveryPreconditionerThatNeedsNoEntries) {
+  const std::int64_t begin = order * group().rank() / group().size();
+  const std::int64_t end = order * (group().rank() + 1) / group().size();
+  auto matrix = line_operator(static_cast<std::size_t>(end - begin));
+  const std::vector<double> diagonal(matrix.local_size(), 2.0 + test::line_shift);
+  for (const auto& row : preconditioner_table()) {
+    const SolverOptions options{.preconditioner = std::string(row.name), .diagonal = diagonal};
+    if (row.needs_diagonal_block) {
+      expect_error_on_all("needs the entries of the matrix", ExitCode::usage,
+                          [&] { const Solver solver(matrix, group(), options); });
+      continue;
+    }
+    Solver solver(matrix, group(), options);
+    EXPECT_EQ(solver.rows(), (comm::IndexRange{.begin = begin, .end = end}));
+    std::vector<double> x(solver.local_size());
+    const auto solution = solver.solve(right_hand_side(solver), x, {.relative = 1e-12});
+    EXPECT_EQ(solution.result.end, SolveEnd::converged);
+    expect_ramp(solver, x);
+    const auto multiply = std::ranges::find(solver.phases(), "multiply", &PhaseTime::name);
+    EXPECT_NE(multiply, solver.phases().end());
+  }
+}
+
+TEST(LibrarySolver, AProductThatThrowsOnOneRankIsAnErrorOnAll) {
+  int product_count = 0;
+  FunctionOperator matrix(
+      5,
+      [&](std::span<const double> p, std::span<double> q) {
+        if (++product_count == 3 && group().rank() + 1 == group().size())
+          throw std::runtime_error("no coffee");
+        for (std::size_t k = 0; k < p.size(); ++k) q[k] = static_cast<double>(k + 1) * p[k];
+      },
+      group());
+  Solver solver(matrix, group());
+  const std::vector<double> b(5, 1.0);
+  std::vector<double> x(5);
+  expect_error_on_all(
+      "the user's product failed on rank " + std::to_string(group().size() - 1) + ": no coffee",
+      ExitCode::usage, [&] { static_cast<void>(solver.solve(b, x)); });
+  // The failure is forgotten.
+  EXPECT_TRUE(solver.solve(b, x).is_solved());
+}
+
+TEST(LibrarySolver, BadOptionsAreErrorsOnAllRanks) {
+  const auto refuse = [](const std::string& part, const SolverOptions& options) {
+    expect_error_on_all(part, ExitCode::usage, [&] { const Solver solver(line(), group(), options); });
+  };
+  refuse("preconditioner", {.preconditioner = "jakobi"});
+  refuse("variant", {.variant = "modern"});
+  refuse("piece_starts must be", {.piece_starts = {0, 1, 2, 3, 4, 5, 6, 7, 8, order}});
+  SolverOptions options;
+  options.configuration.kernel = "cell";
+  refuse("kernel", options);
+  options = {};
+  options.configuration.grid = {.columns = 5, .rows = 7};
+  refuse("grid", options);
+  options = {};
+  options.configuration.thread_count = 0;
+  refuse("threads", options);
+  if (group().size() > 1)
+    refuse("different options", {.variant = group().rank() == 0 ? "classic" : "pipelined"});
+}
+
+TEST(LibrarySolver, PiecesOfAnotherLengthAreErrorsOnAllRanks) {
+  Solver solver(line(), group());
+  const bool is_wrong = group().rank() + 1 == group().size();
+  const std::vector<double> b(solver.local_size() + (is_wrong ? 1 : 0), 1.0);
+  std::vector<double> x(solver.local_size());
+  expect_error_on_all("solver: b and x have", ExitCode::usage,
+                      [&] { static_cast<void>(solver.solve(b, x)); });
+  const auto place = solver.place();
+  expect_error_on_all("vector: the piece of rank", ExitCode::usage,
+                      [&] { static_cast<void>(elements_of(b, {}, place, group())); });
+  expect_error_on_all("must be within 0 ... 600", ExitCode::usage, [&] {
+    static_cast<void>(elements_of(x, {.begin = 0, .end = is_wrong ? order + 1 : 1}, place, group()));
+  });
+  expect_error_on_all("vector: element 601", ExitCode::usage, [&] {
+    const std::vector<VectorElement> elements{{.row = is_wrong ? order : 0, .value = 1.0}};
+    static_cast<void>(vector_from_elements(elements, place, group()));
+  });
+}
+
+}  // namespace
+}  // namespace cg2d

@@ -1,0 +1,162 @@
+// A user's own matrix: from triples and rows of all ranks, against each other and by its product; bad entries of one rank
+// are errors on all.
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <functional>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "cg/base/errors.hpp"
+#include "cg/library/matrix.hpp"
+#include "cg/library/solver.hpp"
+#include "cg/library/vectors.hpp"
+#include "support/line_system.hpp"
+#include "support/mpi_test.hpp"
+
+namespace cg2d {
+namespace {
+
+using test::group;
+
+/// The message of the error that every rank gets; empty: there was none.
+std::string error_of(const std::function<void()>& step) {
+  try {
+    step();
+  } catch (const RunError& error) {
+    return error.what();
+  }
+  return {};
+}
+
+void expect_same_error(const std::string& expected, const std::function<void()>& step) {
+  const auto messages = group().gather_all(error_of(step));
+  for (const auto& message : messages) EXPECT_EQ(message, expected);
+}
+
+/// Solves for the ramp 1, 2, 3, ..., and compares every element.
+void expect_line(std::unique_ptr<SystemMatrix> matrix, std::int64_t order) {
+  EXPECT_EQ(matrix->order(), order);
+  EXPECT_EQ(matrix->nonzero_count(), 3 * order - 2);
+  Solver solver(std::move(matrix), group());
+  std::vector<double> b(solver.local_size());
+  std::vector<double> x(solver.local_size());
+  for (std::size_t k = 0; k < b.size(); ++k) b[k] = test::line_times_ramp(order, solver.row_of(k));
+  const auto solution = solver.solve(b, x, {.relative = 1e-13});
+  EXPECT_EQ(solution.result.end, SolveEnd::converged);
+  // The condition number is below 17, so the error is below 17 * 1e-13 of the largest element, and some rounding.
+  for (std::size_t k = 0; k < x.size(); ++k)
+    EXPECT_NEAR(x[k], static_cast<double>(solver.row_of(k) + 1), 1e-11 * static_cast<double>(order));
+}
+
+TEST(OwnMatrix, TriplesFindTheirOwners) {
+  for (const std::int64_t order : {1, 2, 7, 100, 9000}) {
+    // Dealt out in turns, so that nearly none is where it belongs.
+    const auto all = test::line_triples(order, 0, order);
+    std::vector<MatrixTriple> mine;
+    for (auto k = static_cast<std::size_t>(group().rank()); k < all.size();
+         k += static_cast<std::size_t>(group().size()))
+      mine.push_back(all[k]);
+    expect_line(matrix_from_triples(order, mine, group()), order);
+  }
+}
+
+TEST(OwnMatrix, TriplesOfTheSamePlaceAreSummed) {
+  constexpr std::int64_t order = 50;
+  // Every rank gives all of them, with a share of the value: the sum is exact for shares that are powers of two.
+  MatrixBuilder builder(order, group());
+  const int share_count = group().size() == 3 || group().size() == 6 ? 1 : group().size();
+  for (auto triple : test::line_triples(order, 0, order)) {
+    triple.value /= share_count;
+    if (group().rank() < share_count) builder.add(triple);
+  }
+  expect_line(builder.finish(), order);
+}
+
+TEST(OwnMatrix, RowsOfAllRanks) {
+  for (const std::int64_t order : {1, 5, 1000}) {
+    // The last rank has the first rows; where there are few, some ranks have none.
+    const int place = group().size() - 1 - group().rank();
+    const std::int64_t begin = order * place / group().size();
+    const std::int64_t end = order * (place + 1) / group().size();
+    std::vector<std::int64_t> starts{0};
+    std::vector<std::int64_t> columns;
+    std::vector<double> values;
+    for (std::int64_t row = begin; row < end; ++row) {
+      for (const auto& triple : test::line_triples(order, row, row + 1)) {
+        columns.push_back(triple.column);
+        values.push_back(triple.value);
+      }
+      starts.push_back(static_cast<std::int64_t>(columns.size()));
+    }
+    if (begin == end) starts.clear();
+    expect_line(
+        matrix_from_rows(
+            order, {.first_row = begin, .row_starts = starts, .columns = columns, .values = values}, group()),
+        order);
+  }
+}
+
+TEST(OwnMatrix, BadEntriesOfOneRankAreErrorsOnAll) {
+  const int last = group().size() - 1;
+  const auto with = [&](const MatrixTriple& bad) {
+    auto triples = test::line_triples(10, group().rank(), group().rank() + 1);
+    if (group().rank() == last) triples.push_back(bad);
+    static_cast<void>(matrix_from_triples(10, triples, group()));
+  };
+  const auto rank = std::to_string(last);
+  expect_same_error("matrix: entry (10, 0) of rank " + rank + ": row and column must be within 0 ... 9", [&] {
+    with({10, 0, 1.0});
+  });
+  expect_same_error("matrix: entry (0, -1) of rank " + rank + ": row and column must be within 0 ... 9", [&] {
+    with({0, -1, 1.0});
+  });
+  expect_same_error("matrix: entry (2, 3) of rank " + rank + ": inf is no finite number", [&] {
+    with({2, 3, std::numeric_limits<double>::infinity()});
+  });
+}
+
+TEST(OwnMatrix, BadOrders) {
+  expect_same_error("matrix: order 0: must be within 1 ... 2147483647",
+                    [&] { static_cast<void>(matrix_from_triples(0, {}, group())); });
+  expect_same_error("matrix: order 2147483648: must be within 1 ... 2147483647",
+                    [&] { static_cast<void>(matrix_from_triples(std::int64_t{1} << 31, {}, group())); });
+  if (group().size() == 1) return;
+  expect_same_error("matrix: the ranks give different orders, from 10 to 11; all must give the same", [&] {
+    static_cast<void>(matrix_from_triples(group().rank() == 0 ? 11 : 10, {}, group()));
+  });
+}
+
+TEST(OwnMatrix, BadRowsOfOneRankAreErrorsOnAll) {
+  const int last = group().size() - 1;
+  const auto expect = [&](const std::string& expected, const std::vector<std::int64_t>& starts) {
+    expect_same_error("matrix: the rows of rank " + std::to_string(last) + ": " + expected, [&] {
+      const std::array<std::int64_t, 2> columns{0, 1};
+      const std::array<double, 2> values{1.0, 1.0};
+      MatrixRows rows;
+      if (group().rank() == last)
+        rows = {.first_row = 3, .row_starts = starts, .columns = columns, .values = values};
+      static_cast<void>(matrix_from_rows(10, rows, group()));
+    });
+  };
+  expect("2 entries, but no row_starts", {});
+  expect("row_starts begins with 1, must begin with 0", {1, 2});
+  expect("row_starts falls from 2 to 1 after row 4", {0, 2, 1, 2});
+  expect("row_starts ends with 3, but there are 2 entries", {0, 3});
+}
+
+TEST(OwnMatrix, AMatrixThatIsNotSymmetricIsRefused) {
+  auto triples = test::line_triples(10, 0, group().rank() == 0 ? 10 : 0);
+  if (group().rank() == 0) triples.push_back({7, 2, 0.5});
+  const auto messages = group().gather_all(
+      error_of([&] { const Solver solver(matrix_from_triples(10, triples, group()), group()); }));
+  for (const auto& message : messages) {
+    EXPECT_NE(message.find("not symmetric"), std::string::npos) << message;
+    EXPECT_EQ(message, messages.front());
+  }
+}
+
+}  // namespace
+}  // namespace cg2d

@@ -1,0 +1,216 @@
+"""Measurements of cg2d solve, by the code of cg2d run: counters, limits and time lines of every form of CG, preconditioner
+and operator; signals while it iterates; progress; memory that is checked before a matrix is made."""
+
+import collections
+import json
+import os
+import pathlib
+import re
+import signal
+import tempfile
+import unittest
+
+from program_runner import INTERRUPTED, MEMORY, SUCCESS, USAGE, BackgroundRun, ProgramTest, run_program
+from schemas import validator_of
+
+VARIANTS = ("classic", "chronopoulos-gear", "pipelined")
+STENCIL = ("--operator", "laplace3d:12x11x10")
+ASSEMBLED = (*STENCIL, "--assembled", "--grid", "rule", "--kernel", "csr-simd")
+FACTORED = ("--operator", "npb-factored:S")
+STENCIL_PHASES = ["halo", "interior", "boundary", "dot", "vector_updates"]
+BLOCK_PHASES = ["collection", "multiply", "summation", "shuffle", "dot", "vector_updates"]
+
+
+class Measured(ProgramTest):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="cg2d-solve-measured-")
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def report_of(self, rank_count, *arguments, code=SUCCESS):
+        outcome = run_program(rank_count, "solve", *arguments, "--format", "json")
+        self.assertEqual(outcome.exit_code, code, outcome)
+        document = outcome.document()
+        validator_of("solve", "solve_result.schema.json").validate(document)
+        return document
+
+    def text_of(self, rank_count, *arguments):
+        outcome = run_program(rank_count, "solve", *arguments)
+        self.assertEqual(outcome.exit_code, SUCCESS, outcome)
+        return outcome.stdout
+
+
+class Traces(Measured):
+    def bars(self, *arguments, ranks=2, steps=1000):
+        """The report, and the document of the trace."""
+        path = self.folder / "trace.json"
+        report = self.report_of(ranks, *arguments, "--trace", path, "--trace-steps", steps)
+        return report, json.loads(path.read_text())
+
+    def test_a_trace_has_every_phase_of_every_rank(self):
+        """As many bars as calls that were timed: an event without room would be missing."""
+        systems = (
+            [(STENCIL, name) for name in ("none", "jacobi", "chebyshev")]
+            + [(ASSEMBLED, name) for name in ("none", "jacobi", "block-jacobi", "chebyshev")]
+            + [((*ASSEMBLED, "--overlap", "on"), "chebyshev"), (FACTORED, "none"), (FACTORED, "chebyshev")]
+        )
+        for system, preconditioner in systems:
+            for variant in VARIANTS:
+                with self.subTest(system=system, preconditioner=preconditioner, variant=variant):
+                    report, trace = self.bars(*system, "--preconditioner", preconditioner, "--variant", variant)
+                    self.assertNotIn("no room", "".join(report["warnings"]))
+                    for rank in report["phases"]["ranks"]:
+                        counted = collections.Counter(
+                            event["name"] for event in trace["traceEvents"]
+                            if event["ph"] == "X" and event["tid"] == rank["rank"] and event["cat"] == "phase"
+                        )
+                        calls = {name: phase["calls"] for name, phase in rank["phases"].items() if phase["calls"]}
+                        self.assertEqual(dict(counted), calls)
+                    steps = [event for event in trace["traceEvents"] if event.get("cat") == "cg_step"]
+                    self.assertGreaterEqual(len(steps), 2 * report["result"]["iterations"])
+                    self.assertEqual([event["name"] for event in trace["traceEvents"] if event.get("cat") == "solve"],
+                                     2 * ["solve"])
+
+    def test_a_trace_ends_after_its_steps_and_says_what_it_is_of(self):
+        _, trace = self.bars(*STENCIL, "--variant", "pipelined", steps=5)
+        steps = [event["name"] for event in trace["traceEvents"] if event.get("cat") == "cg_step" and event["tid"] == 1]
+        self.assertEqual(steps, [f"CG step {k}" for k in range(1, 6)])
+        about = trace["otherData"]
+        self.assertEqual((about["matrix"], about["variant"]), (STENCIL[1], "pipelined"))
+        self.assertRegex(about["grid"], r"^domain \dx\dx\d$")
+
+    def test_a_trace_needs_a_file_of_its_own(self):
+        path = self.folder / "out"
+        outcome = run_program(2, "solve", *STENCIL, "--trace", path, "--output", path)
+        self.assertEqual(outcome.exit_code, USAGE, outcome)
+        self.assertEqual(list(self.folder.iterdir()), [])
+
+
+class Counters(Measured):
+    def test_events_of_every_phase(self):
+        for system, phases in ((STENCIL, STENCIL_PHASES), (ASSEMBLED, BLOCK_PHASES), (FACTORED, BLOCK_PHASES)):
+            with self.subTest(system=system):
+                report = self.report_of(2, *system, "--papi", "software")
+                counters = report["counters"]
+                self.assertEqual(counters["asked"], ["software"])
+                clock = next(event for event in counters["events"] if event["name"] == "perf::TASK-CLOCK")
+                for phase in phases:
+                    self.assertIn(phase, clock["phases"])
+                total = sum(phase["total"] for phase in clock["phases"].values())
+                self.assert_close(total + clock["outside_phases"], clock["total"], 1e-9)
+                self.assertGreater(clock["coverage"], 0.5)  # most of a solve is in its phases, however short they are
+                text = self.text_of(2, *system, "--papi", "software")
+                header = next(line for line in text.splitlines() if line.startswith(" event "))
+                self.assertEqual(header.split()[1:1 + len(phases)], phases)
+
+    def test_lines_of_a_monitor_belong_to_no_phase(self):
+        report = self.report_of(1, *STENCIL, "--papi", "perf::TASK-CLOCK", "--monitor")
+        self.assertGreater(report["counters"]["events"][0]["outside_phases"], 0)
+
+    def test_an_unknown_event_is_refused_before_anything_is_read(self):
+        outcome = run_program(2, "solve", "no-such-file.mtx", "--papi", "NO_SUCH_EVENT")
+        self.assertEqual(outcome.exit_code, USAGE, outcome)
+        self.assertIn("NO_SUCH_EVENT", outcome.stderr)
+
+    def test_without_counters_and_limits_both_are_null(self):
+        report = self.report_of(1, *STENCIL)
+        self.assertIsNone(report["counters"])
+        self.assertIsNone(report["roofline"])
+
+
+class Limits(Measured):
+    def test_a_stencil_moves_16_bytes_for_each_point_and_product(self):
+        report = self.report_of(2, *STENCIL, "--roofline")
+        if report["roofline"] is None:
+            self.assertIn("--roofline: not measured", "".join(report["warnings"]))
+            return
+        shares = report["roofline"]["phases"]
+        products = report["phases"]["ranks"][0]["phases"]["interior"]["calls"]
+        points = 12 * 11 * 10 / 2  # of a rank, in the mean
+        moved = shares["interior"]["bytes"] + shares["boundary"]["bytes"]
+        self.assert_close(moved, 16 * points * products, 1e-12)
+        self.assert_close(shares["interior"]["flops"] + shares["boundary"]["flops"], 7 * points * products, 1e-12)
+        self.assertEqual(shares["multiply"]["bytes"], 0)
+        text = self.text_of(2, *STENCIL, "--roofline")
+        self.assertIn("over the vectors", text)
+        self.assertNotIn("over the matrices", text)
+
+    def test_a_product_moves_its_matrix(self):
+        report = self.report_of(1, *ASSEMBLED, "--preconditioner", "chebyshev", "--roofline")
+        multiply = report["roofline"]["phases"]["multiply"]
+        products = report["phases"]["ranks"][0]["phases"]["summation"]["calls"]
+        setup = report["setup"]
+        self.assert_close(multiply["flops"], 2 * setup["nonzero_count"] * products, 1e-12)
+        least = setup["ranks"][0]["block_bytes"] + 16 * setup["n"]
+        self.assert_close(multiply["bytes"], least * products, 1e-12)
+
+
+class Signals(Measured):
+    """A solve for hours: its tolerance is beyond what it can reach in the time."""
+
+    ENDLESS = ("--operator", "laplace3d:400x400x150", "--rtol", "1e-14", "--max-iterations", "1000000")
+
+    def interrupt(self, rank_count, send, *arguments, at=r"iteration \d+: residual"):
+        with BackgroundRun(rank_count, "solve", *self.ENDLESS, *arguments) as run:
+            run.wait_for(at)
+            send(run)
+            return run.finish()
+
+    def test_a_signal_to_one_rank_ends_all_after_the_same_iteration(self):
+        """Report, solution and trace are whole."""
+        for rank_count, number in ((2, signal.SIGTERM), (3, signal.SIGINT)):
+            with self.subTest(ranks=rank_count, signal=number.name):
+                names = ("result", "x.mtx", "trace")
+                result, x, trace = (self.folder / name for name in names)
+
+                def send(run, number=number):
+                    os.kill(run.ranks()[-1], number)
+
+                outcome = self.interrupt(rank_count, send, "--format", "json", "--output", result, "-o", x, "--trace", trace)
+                self.assertEqual(outcome.exit_code, INTERRUPTED, outcome)
+                document = json.loads(result.read_text())
+                validator_of("solve", "solve_result.schema.json").validate(document)
+                self.assertEqual((document["status"], document["result"]["end"]), ("interrupted", "stopped"))
+                self.assertRegex(document["reason"], r"^interrupted by a signal after \d+ iteration")
+                self.assertIn("cg2d: " + document["reason"], outcome.stderr)
+                self.assertEqual(len(document["result"]["history"]), document["result"]["iterations"] + 1)
+                json.loads(trace.read_text())
+                self.assertEqual(sorted(path.name for path in self.folder.iterdir()), sorted(names))
+                with x.open() as file:
+                    self.assertEqual(sum(1 for line in file if not line.startswith("%")), 400 * 400 * 150 + 1)
+
+    def test_a_signal_before_the_first_iteration_leaves_no_file(self):
+        def send(run):
+            for rank in run.ranks():
+                os.kill(rank, signal.SIGTERM)
+
+        outcome = self.interrupt(2, send, "--assembled", "-o", self.folder / "x", "--output", self.folder / "r", at="generating")
+        self.assertEqual(outcome.exit_code, INTERRUPTED, outcome)
+        self.assertIn("interrupted by a signal before there was a result", outcome.stderr)
+        self.assertEqual(list(self.folder.iterdir()), [])
+
+    def test_progress_says_the_iterations_and_the_time_that_are_left(self):
+        with BackgroundRun(2, "solve", *self.ENDLESS) as run:
+            run.wait_for(r"iteration \d+: residual [\d.e+-]+, target [\d.e+-]+, about \d+ iterations and \d+ s left")
+
+
+class Plans(Measured):
+    def test_memory_is_checked_before_a_matrix_is_made(self):
+        for kind in ((), ("--assembled",)):
+            with self.subTest(kind=kind):
+                outcome = run_program(2, "solve", "--operator", "laplace3d:1000x1000x1000", *kind, "--memory-limit", "1GB")
+                self.assertEqual(outcome.exit_code, MEMORY, outcome)
+                self.assertIn("memory", outcome.stderr)
+
+    def test_help_shows_defaults(self):
+        text = run_program(0, "solve", "--help").stdout
+        for option, default in (("--rtol", "1e-08"), ("--atol", "0"), ("--max-iterations", "10000"),
+                                ("--trace-steps", "100"), ("--preconditioner", "none"), ("--rhs", "ones")):
+            with self.subTest(option=option):
+                self.assertTrue(re.search(rf"(?m)^  {option} \w+(=| \[){re.escape(default)}\b", text), text)
+
+
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,0 +1,82 @@
+"""cg2d scaling of a user's own system: strong and weak, with a matrix and without one."""
+
+import json
+import pathlib
+import tempfile
+import unittest
+
+from program_runner import SUCCESS, USAGE, ProgramTest, run_program
+from schemas import validator_of
+
+ITERATIONS = 10
+
+
+class SystemScalingTest(ProgramTest):
+    def scaling(self, *arguments, ranks=4):
+        words = ("--iterations", str(ITERATIONS), "--rounds", "2", *arguments, "--format", "json")
+        result = json.loads(self.run_well(ranks, "scaling", *words).stdout)
+        validator_of("systems", "system_scaling.schema.json").validate(result)
+        return result
+
+    def refused(self, message, *arguments):
+        outcome = run_program(2, "scaling", *arguments)
+        self.assertEqual((outcome.exit_code, outcome.error_lines()), (USAGE, [f"cg2d: {message}"]), outcome)
+
+    def test_strong_scaling_compares_both_forms(self):
+        result = self.scaling("--operator", "laplace3d:9x8x7", "--assembled", "--cores", "2,4")
+        self.assertEqual((result["scaling"], result["iterations"]), ("strong", ITERATIONS))
+        ways = result["ways"]
+        expected = [(ranks, form, 9 * 8 * 7) for ranks in (1, 2, 4) for form in ("matrix-free", "matrix")]
+        self.assertEqual([(way["ranks"], way["form"], way["n"]) for way in ways], expected)
+        self.assertEqual({way["matrix"] for way in ways}, {"laplace3d:9x8x7"})
+        base = {way["form"]: way["figures"]["median_s"] for way in ways if way["ranks"] == 1}
+        for way in ways:
+            figures = way["figures"]
+            self.assertEqual([run["round"] for run in way["rounds"]], [1, 2])
+            self.assertAlmostEqual(figures["speed_up"], base[way["form"]] / figures["median_s"])
+            self.assertAlmostEqual(figures["efficiency"], figures["speed_up"] / way["ranks"])
+            self.assertAlmostEqual(figures["iteration_s"], figures["median_s"] / ITERATIONS)
+            best = min(other["figures"]["median_s"] for other in ways if other["ranks"] == way["ranks"])
+            self.assertGreaterEqual(figures["median_s"], best)
+
+    def test_weak_scaling_gives_every_rank_the_same_box(self):
+        cubes = {way["ranks"]: way for way in self.scaling("--operator", "laplace3d:6x7x8", "--weak", "--cores", "1,2,4,6", ranks=6)["ways"]}
+        self.assertEqual({ranks: way["n"] for ranks, way in cubes.items()}, {ranks: ranks * 6 * 7 * 8 for ranks in (1, 2, 4, 6)})
+        self.assertEqual(cubes[4]["matrix"], "laplace3d:6x14x16")
+        self.assertEqual(cubes[4]["cut"], "domain 1x2x2")
+        base_s = cubes[1]["figures"]["median_s"]
+        for way in cubes.values():
+            self.assertAlmostEqual(way["figures"]["efficiency"], base_s / way["figures"]["median_s"])
+        squares = self.scaling("--operator", "laplace2d:10x12", "--weak")["ways"]
+        self.assertEqual(squares[-1]["matrix"], "laplace2d:20x24")
+
+    def test_a_file_with_several_transports(self):
+        with tempfile.TemporaryDirectory(prefix="cg2d-system-scaling-") as folder:
+            matrix = pathlib.Path(folder) / "A.mtx"
+            lines = [f"{k} {k} 4.0" for k in range(1, 201)] + [f"{k} {k - 1} -1.5" for k in range(2, 201)]
+            matrix.write_text("\n".join(["%%MatrixMarket matrix coordinate real symmetric", f"200 200 {len(lines)}", *lines]) + "\n")
+            ways = self.scaling(matrix, "--transport", "two-sided,shared", "--cores", "4")["ways"]
+            self.assertEqual([(way["ranks"], way["transport"]) for way in ways], [(1, "two-sided"), (4, "two-sided"), (4, "shared")])
+            self.refused("--weak: a file has one size; take --operator with a Laplacian", matrix, "--weak")
+            outcome = run_program(2, "scaling", matrix, "--rounds", "1", "--iterations", "5")
+            self.assertEqual(outcome.exit_code, SUCCESS, outcome)
+            self.assertRegex(outcome.stdout, rf"(?m)^Strong scaling of {matrix}, 5 iterations, medians of 1 round$")
+
+    def test_options_that_make_no_sense(self):
+        laplacian = ("--operator", "laplace2d:20x20")
+        self.refused("--class: not with a system of your own, FILE or --operator", *laplacian, "--class", "S")
+        self.refused("--until-sure: not with a system of your own; take --rounds", *laplacian, "--until-sure", "2%")
+        self.refused("--kernel: only with a matrix: FILE, or --assembled", *laplacian, "--kernel", "sell")
+        self.refused("--format csv: unknown; valid: text, json", *laplacian, "--format", "csv")
+        self.refused("--iterations: only with a system of your own: FILE or --operator", "--iterations", "5")
+        self.refused(
+            "--transport auto: the scaling of a system takes transports by their names", *laplacian, "--transport", "auto"
+        )
+        no_laplacian = "npb-factored:S: no such Laplacian; there are laplace2d:NXxNY and laplace3d:NXxNYxNZ"
+        self.refused(f"--weak: {no_laplacian}", "--operator", "npb-factored:S", "--weak")
+        solved = run_program(2, "scaling", "--operator", "laplace2d:3x3", "--iterations", "90", "--rounds", "1")
+        self.assertEqual((solved.exit_code, len(solved.error_lines())), (USAGE, 1), solved)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,0 +1,191 @@
+"""cg2d sweep of a user's own system: every grid of a file, every cut of a Laplacian, its matrix beside it, and the report's page."""
+
+import itertools
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+from program_runner import PROGRAM, PROJECT, SUCCESS, USAGE, ProgramTest, factorizations, run_program
+from schemas import study_validator, validator_of
+
+BAD_DATA, NOT_POSITIVE_DEFINITE = 65, 80
+LAPLACIAN = "laplace3d:9x8x7"
+
+
+def triples(rank_count):
+    return {
+        f"{x}x{y}x{rank_count // x // y}"
+        for x, y in itertools.product(range(1, rank_count + 1), repeat=2)
+        if rank_count % (x * y) == 0
+    }
+
+
+def arrow_text(n):
+    """A symmetric matrix whose first row is full, so that even pieces have uneven numbers of nonzeros."""
+    lines = [f"{k} {k} {n if k == 1 else 2}.0" for k in range(1, n + 1)] + [f"{k} 1 -1.0" for k in range(2, n + 1)]
+    lines += [f"{k} {k - 1} -0.25" for k in range(3, n + 1)]
+    return "\n".join(["%%MatrixMarket matrix coordinate real symmetric", f"{n} {n} {len(lines)}", *lines]) + "\n"
+
+
+class SystemSweepTest(ProgramTest):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="cg2d-system-sweep-")
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.matrix = self.folder / "arrow.mtx"
+        self.matrix.write_text(arrow_text(120))
+        self.file = self.folder / "sweep.jsonl"
+
+    def sweep(self, rank_count, *arguments):
+        # Without repetitions of disturbed runs the number of lines is known.
+        return run_program(rank_count, "sweep", *arguments, "--retries", "0", "--output", self.file)
+
+    def lines(self):
+        return [json.loads(line) for line in self.file.read_text().splitlines()]
+
+    def verdicts(self):
+        verdicts = json.loads(self.run_well(0, "sweep", "--show", self.file, "--format", "json").stdout)
+        study_validator("sweep_verdict.schema.json").validate(verdicts)
+        return verdicts
+
+    def refused(self, message, *arguments):
+        outcome = self.sweep(2, *arguments)
+        self.assertEqual((outcome.exit_code, outcome.error_lines()), (USAGE, [f"cg2d: {message}"]), outcome)
+
+    def test_a_file_on_every_grid(self):
+        words = (self.matrix, "--ranks", "4,6", "--cut", "nonzeros,even,random:3", "--iterations", "6", "--repeat", "2")
+        outcome = self.sweep(6, *words)
+        self.assertEqual(outcome.exit_code, SUCCESS, outcome)
+        lines = self.lines()
+        found = sorted(
+            (*(line["sweep"]["configuration"][key] for key in ("columns", "rows", "cut")), line["sweep"]["round"]) for line in lines
+        )
+        grids = [*factorizations(4), *factorizations(6)]
+        self.assertEqual(found, sorted((*grid, cut, r) for grid in grids for cut in ("nonzeros", "even", "random:3") for r in (1, 2)))
+        validator = validator_of("solve", "solve_result.schema.json")
+        for line in lines:
+            validator.validate(line)
+            self.assertEqual((line["result"]["end"], line["result"]["iterations"]), ("step_limit", 6))
+            # Each cut has its own figures beside those of the other one.
+            cut = line["system"]["cut"]
+            self.assertEqual(cut, line["sweep"]["configuration"]["cut"])
+            other = "balance_of_even_pieces" if cut == "nonzeros" else "balance_by_nonzeros"
+            self.assertEqual(sum(key.startswith("balance_") for key in line["setup"]), 1)
+            self.assertGreaterEqual(line["setup"][other]["mean"], 1)
+        # The same system in the same order of rows: the same residuals but for rounding.
+        norms = [line["result"]["residual_norm"] for line in lines]
+        self.assertLess(max(norms) - min(norms), 1e-9 * lines[0]["result"]["right_hand_side_norm"])
+        self.assertIn(f"{self.matrix}, 6 iterations, cut even", outcome.stdout)
+        self.assertRegex(outcome.stdout, r"(?m)^  P = 4: .* ms per iteration\) is not distinguishable from ")
+        self.assertNotIn("official", outcome.stdout)
+        for row in self.verdicts()["grids"]:
+            for cell in row["cells"]:
+                self.assertAlmostEqual(cell["times"]["iteration_s"], cell["times"]["median_s"] / 6)
+                self.assertEqual((cell["cut"], cell["is_official"]), (row["cut"], False))
+
+    def test_by_nonzeros_is_more_even_than_by_rows(self):
+        self.assertEqual(self.sweep(4, self.matrix, "--px", "1", "--iterations", "4", "--repeat", "1").exit_code, SUCCESS)
+        (line,) = self.lines()
+        setup = line["setup"]
+        self.assertLess(setup["balance"]["imbalance"], setup["balance_of_even_pieces"]["imbalance"])
+
+    def test_every_cut_of_a_laplacian_and_its_matrix(self):
+        words = ("--operator", LAPLACIAN, "--assembled", "--ranks", "4,6", "--iterations", "10", "--repeat", "1")
+        outcome = self.sweep(6, *words)
+        self.assertEqual(outcome.exit_code, SUCCESS, outcome)
+        verdicts = self.verdicts()
+        cells = {(row["ranks"], row["cut"]): {cell["grid"] for cell in row["cells"]} for row in verdicts["grids"]}
+        expected = {(ranks, "domain"): triples(ranks) for ranks in (4, 6)}
+        expected |= {(ranks, "nonzeros"): {f"{x}x{y}" for x, y in factorizations(ranks)} for ranks in (4, 6)}
+        self.assertEqual(cells, expected)
+        validator = validator_of("solve", "solve_result.schema.json")
+        for line in self.lines():
+            validator.validate(line)
+            self.assertEqual(line["system"]["is_assembled"], line["sweep"]["configuration"]["cut"] == "nonzeros")
+        # Both forms answer one question.
+        for choice in verdicts["choices"]:
+            count = len(triples(choice["ranks"])) + len(factorizations(choice["ranks"]))
+            self.assertEqual(len(choice["alternatives"]), count)
+        norms = [line["result"]["residual_norm"] for line in self.lines()]
+        self.assertLess(max(norms) - min(norms), 1e-12 * self.lines()[0]["result"]["right_hand_side_norm"])
+        self.assertIn("All tables of the same ranks together", outcome.stdout)
+
+    def test_chosen_cuts_only_and_no_more_parts_than_points(self):
+        words = ("--operator", "laplace2d:3x40", "--iterations", "5", "--repeat", "1", "--ranks")
+        self.assertEqual(self.sweep(6, *words, "6").exit_code, SUCCESS)
+        self.assertEqual({line["configuration"]["matrix_free_cut"] for line in self.lines()}, {f"domain {x}x{6 // x}x1" for x in (1, 2, 3)})
+        self.assertEqual(self.sweep(6, *words, "4,6", "--domain", "2x3x1,1x4x1", "--fresh").exit_code, SUCCESS)
+        self.assertEqual([line["sweep"]["configuration"]["cut"] for line in self.lines()], ["domain 1x4x1", "domain 2x3x1"])
+
+    def test_it_goes_on_where_the_file_ends(self):
+        words = ("--operator", LAPLACIAN, "--assembled", "--iterations", "10", "--repeat", "2")
+        self.assertEqual(self.sweep(4, *words).exit_code, SUCCESS)
+        whole = self.file.read_text().splitlines()
+        # A cut within a line, as a kill leaves it.
+        self.file.write_text("\n".join(whole[:3]) + "\n" + whole[3][:100])
+        self.assertEqual(self.sweep(4, *words).exit_code, SUCCESS)
+        again = self.lines()
+        self.assertEqual([line["sweep"]["key"] for line in again], [json.loads(line)["sweep"]["key"] for line in whole])
+        self.assertEqual([line["sweep"]["sitting"] for line in again], [1] * 3 + [2] * (len(whole) - 3))
+        # Another number of iterations is other work: runs of its own.
+        self.assertEqual(self.sweep(4, "--operator", LAPLACIAN, "--iterations", "5", "--repeat", "1").exit_code, SUCCESS)
+        self.assertEqual(len(self.lines()), len(whole) + len(triples(4)))
+
+    def test_a_system_that_is_solved_earlier_is_refused(self):
+        outcome = self.sweep(2, "--operator", "laplace2d:4x4", "--iterations", "100", "--repeat", "1")
+        self.assertEqual(outcome.exit_code, USAGE, outcome)
+        validator = validator_of("solve", "solve_result.schema.json")
+        for line in self.lines():
+            validator.validate(line)
+            self.assertRegex(line["reason"], r"^--iterations 100: the system is solved to rounding after \d+ iterations?; take no more")
+
+    def test_a_matrix_that_is_no_good_ends_the_sweep_at_once(self):
+        self.matrix.write_text("%%MatrixMarket matrix coordinate real general\n2 2 3\n1 1 1\n2 2 1\n1 2 1\n")
+        outcome = self.sweep(4, self.matrix, "--ranks", "2", "--repeat", "1")
+        self.assertEqual((outcome.exit_code, len(outcome.error_lines())), (BAD_DATA, 1), outcome)
+        self.assertFalse(self.file.exists())
+
+    def test_an_indefinite_matrix_is_a_failed_run(self):
+        self.matrix.write_text("%%MatrixMarket matrix coordinate real symmetric\n2 2 3\n1 1 1\n2 2 1\n2 1 -3\n")
+        self.assertEqual(self.sweep(2, self.matrix, "--repeat", "1").exit_code, NOT_POSITIVE_DEFINITE)
+        self.assertEqual({line["status"] for line in self.lines()}, {"not-positive-definite"})
+
+    def test_options_that_make_no_sense(self):
+        laplacian = ("--operator", LAPLACIAN)
+        without_matrix = "laplace3d without a matrix is cut by --domain; take --assembled for grids, too"
+        self.refused("--class: not with a system of your own, FILE or --operator", self.matrix, "--class", "S")
+        self.refused("--n: not with a system of your own, FILE or --operator", *laplacian, "--n", "100")
+        self.refused("--keep-disturbed: the runs of a system measure no transports", self.matrix, "--keep-disturbed")
+        self.refused("--domain: only with a Laplacian, which is cut as a domain", self.matrix, "--domain", "1x1x2")
+        self.refused("--domain 2x1: must be three positive numbers, as in 1x2x4", *laplacian, "--domain", "2x1")
+        self.refused(f"--domain: no cut of {LAPLACIAN} into 2 parts is among these", *laplacian, "--domain", "3x1x1")
+        self.refused("--cut: only with a matrix: FILE, or --assembled", *laplacian, "--cut", "even")
+        self.refused("--cut middle: unknown; valid: nonzeros, even, random:SEED", self.matrix, "--cut", "middle")
+        for option, value in (("--px", "1"), ("--kernel", "sell"), ("--sum", "whole-block")):
+            self.refused(f"{option}: {without_matrix}", *laplacian, option, value)
+        self.refused("--transport auto: a sweep of a system takes transports by their names", self.matrix, "--transport", "auto")
+        self.refused("--assembled: only with --operator", self.matrix, "--assembled")
+        self.refused("cg2d sweep takes a matrix: FILE, or --operator, and not both", self.matrix, *laplacian)
+        self.refused("--iterations 0: must be within 1 ... 2147483647", self.matrix, "--iterations", "0")
+        for option, value in (("--iterations", "9"), ("--variant", "classic"), ("--domain", "1x1x2"), ("--cut", "even")):
+            self.refused(f"{option}: only with a system of your own: FILE or --operator", "--class", "S", option, value)
+
+    def test_the_page_shows_systems(self):
+        words = ("--operator", LAPLACIAN, "--assembled", "--ranks", "2,4", "--iterations", "10", "--repeat", "2")
+        self.assertEqual(self.sweep(4, *words).exit_code, SUCCESS)
+        page = self.folder / "page.html"
+        command = [sys.executable, PROJECT / "scripts" / "report", self.file, "-o", page, "--cg2d", PROGRAM]
+        outcome = subprocess.run(command, capture_output=True, text=True, check=False)
+        self.assertEqual((outcome.returncode, outcome.stderr), (0, ""), outcome)
+        text = page.read_text()
+        self.assertIn(f"{LAPLACIAN}, 10 iterations", text)
+        for arrangement in (*triples(2), *triples(4), "2x2", "4x1"):
+            self.assertIn(arrangement, text)
+        self.assertNotIn("official program takes 2x2", text)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
