@@ -16,6 +16,7 @@ from schemas import validator_of
 VARIANTS = ("classic", "chronopoulos-gear", "pipelined")
 STENCIL = ("--operator", "laplace3d:12x11x10")
 ASSEMBLED = (*STENCIL, "--assembled", "--grid", "rule", "--kernel", "csr-simd")
+SEVERAL = (*ASSEMBLED, "--rhs", "random:1", "--rhs-count", "5")  # at once; products are with 8
 FACTORED = ("--operator", "npb-factored:S")
 STENCIL_PHASES = ["halo", "interior", "boundary", "dot", "vector_updates"]
 BLOCK_PHASES = ["collection", "multiply", "summation", "shuffle", "dot", "vector_updates"]
@@ -54,8 +55,9 @@ class Traces(Measured):
             + [(ASSEMBLED, name) for name in ("none", "jacobi", "block-jacobi", "chebyshev")]
             + [((*ASSEMBLED, "--overlap", "on"), "chebyshev"), (FACTORED, "none"), (FACTORED, "chebyshev")]
         )
-        for system, preconditioner in systems:
-            for variant in VARIANTS:
+        several = [(SEVERAL, name) for name in ("none", "jacobi", "chebyshev")]
+        for system, preconditioner in systems + several:
+            for variant in VARIANTS if system != SEVERAL else VARIANTS[:1]:
                 with self.subTest(system=system, preconditioner=preconditioner, variant=variant):
                     report, trace = self.bars(*system, "--preconditioner", preconditioner, "--variant", variant)
                     self.assertNotIn("no room", "".join(report["warnings"]))
@@ -88,7 +90,9 @@ class Traces(Measured):
 
 class Counters(Measured):
     def test_events_of_every_phase(self):
-        for system, phases in ((STENCIL, STENCIL_PHASES), (ASSEMBLED, BLOCK_PHASES), (FACTORED, BLOCK_PHASES)):
+        for system, phases in (
+            (STENCIL, STENCIL_PHASES), (ASSEMBLED, BLOCK_PHASES), (SEVERAL, BLOCK_PHASES), (FACTORED, BLOCK_PHASES),
+        ):
             with self.subTest(system=system):
                 report = self.report_of(2, *system, "--papi", "software")
                 counters = report["counters"]
@@ -136,13 +140,15 @@ class Limits(Measured):
         self.assertNotIn("over the matrices", text)
 
     def test_a_product_moves_its_matrix(self):
-        report = self.report_of(1, *ASSEMBLED, "--preconditioner", "chebyshev", "--roofline")
-        multiply = report["roofline"]["phases"]["multiply"]
-        products = report["phases"]["ranks"][0]["phases"]["summation"]["calls"]
-        setup = report["setup"]
-        self.assert_close(multiply["flops"], 2 * setup["nonzero_count"] * products, 1e-12)
-        least = setup["ranks"][0]["block_bytes"] + 16 * setup["n"]
-        self.assert_close(multiply["bytes"], least * products, 1e-12)
+        for system, vectors in ((ASSEMBLED, 1), (SEVERAL, 8)):
+            with self.subTest(vectors=vectors):
+                report = self.report_of(1, *system, "--preconditioner", "chebyshev", "--roofline")
+                multiply = report["roofline"]["phases"]["multiply"]
+                products = report["phases"]["ranks"][0]["phases"]["summation"]["calls"]
+                setup = report["setup"]
+                self.assert_close(multiply["flops"], 2 * setup["nonzero_count"] * vectors * products, 1e-12)
+                least = setup["ranks"][0]["block_bytes"] + 16 * setup["n"] * vectors
+                self.assert_close(multiply["bytes"], least * products, 1e-12)
 
 
 class Signals(Measured):

@@ -1,11 +1,14 @@
 """cg2d solve with several right-hand sides: the same x as one after the other, in one pass, each with its own end."""
 
+import json
 import math
+import os
 import pathlib
+import signal
 import tempfile
 import unittest
 
-from program_runner import SUCCESS, USAGE, ProgramTest, factorizations, run_program
+from program_runner import INTERRUPTED, SUCCESS, USAGE, BackgroundRun, ProgramTest, factorizations, run_program
 from schemas import validator_of
 
 BAD_DATA, NOT_CONVERGED, NOT_FINITE = 65, 81, 84
@@ -182,6 +185,31 @@ class Ends(SeveralTest):
         )
         ends = {result["end"] for result in report["result"]["right_hand_sides"]}
         self.assertEqual(ends, {"stagnated"})
+
+
+    def test_a_signal_ends_all_after_the_same_iteration(self):
+        result = self.folder / "result"
+        endless = ("--operator", "laplace3d:120x120x60", "--assembled", "--rtol", "1e-14", "--rhs", "random:1", "--rhs-count", "3")
+        with BackgroundRun(2, "solve", *endless, "--progress", "--format", "json", "--output", result) as run:
+            run.wait_for(r"iteration \d+: residual")
+            os.kill(run.ranks()[-1], signal.SIGTERM)
+            outcome = run.finish()
+        self.assertEqual(outcome.exit_code, INTERRUPTED, outcome)
+        report = json.loads(result.read_text())
+        ends = {(end["end"], end["iterations"]) for end in report["result"]["right_hand_sides"]}
+        self.assertEqual(ends, {("stopped", report["result"]["iterations"])})
+        self.assertRegex(report["reason"], "^right-hand side 1 of 3, and 2 more without a solution: interrupted by a signal after")
+
+
+class Kernels(SeveralTest):
+    def test_kernels_for_several_are_tried(self):
+        report = self.report_of(
+            1, "--operator", "laplace3d:30x30x30", "--assembled", "--rhs", "random:1", "--rhs-count", "3", "--max-iterations", "3",
+            code=NOT_CONVERGED,
+        )
+        trial = report["configuration"]["kernel_trial"]
+        self.assertTrue(trial["tried"] or trial["skipped_because"] == "there is only one kernel to try", trial)
+        self.assertIn(report["configuration"]["kernel"], {"csr-simd"} | {tried["kernel"] for tried in trial["tried"]})
 
 
 class Refusals(SeveralTest):
