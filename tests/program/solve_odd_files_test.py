@@ -95,7 +95,7 @@ class Malformed(OddFilesTest):
             for option in ("--rhs", "--x0"):
                 with self.subTest(name, option=option):
                     path = self.file("bad.mtx", content)
-                    self.expect_line(BAD_DATA, f"{path}{message}", "solve", matrix, option, path)
+                    self.expect_line(BAD_DATA, f"{path}{message}", "solve", matrix, option, path, "--rhs-count", 1)
 
     def test_no_files_at_all(self):
         matrix = self.file("A.mtx", MATRIX)

@@ -436,7 +436,7 @@ class Refusals(SolveTest):
         ):
             with self.subTest(name):
                 vector = self.file("b.mtx", text)
-                self.expect_line(BAD_DATA, f"{vector}{message}", matrix, "--rhs", vector)
+                self.expect_line(BAD_DATA, f"{vector}{message}", matrix, "--rhs", vector, "--rhs-count", 1)
 
     def test_options(self):
         matrix = self.file("A.mtx", matrix_text(4, poisson(2)))
