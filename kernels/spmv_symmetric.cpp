@@ -152,6 +152,7 @@ KernelRow symmetric_kernel() {
       .preferred_instruction_set = symmetric::preferred_instruction_set,
       .make = symmetric::make,
       .make_for_several = &make_several_symmetric,
+      .is_default_for_several = true,
   };
 }
 
