@@ -20,7 +20,6 @@ namespace cg2d::kernels {
 std::unique_ptr<SpmvKernel> make_several_csr(CsrBlock block, const KernelOptions& options);
 /// Column blocks, or plain CSR where a row has few entries in a column block.
 std::unique_ptr<SpmvKernel> make_several_blocks(CsrBlock block, const KernelOptions& options);
-std::unique_ptr<SpmvKernel> make_several_symmetric(CsrBlock block, const KernelOptions& options);
 
 /// Plain CSR for the kernel of that name, which must stay alive.
 std::unique_ptr<SpmvKernel> make_several_rows(std::string_view name, CsrBlock block,

@@ -55,7 +55,10 @@ const KernelRow& default_kernel(Storage storage) {
 }
 
 const KernelRow& default_kernel_for_several(Storage storage) {
-  return *first_row([&](const auto& row) { return row.is_default_for_several && row.storage == storage; });
+  const auto* const row =
+      first_row([&](const auto& each) { return each.is_default_for_several && each.storage == storage; });
+  if (row == nullptr) throw std::invalid_argument("no kernel of this storage takes several vectors");
+  return *row;
 }
 
 const KernelRow& kernel_for_any_pattern() {

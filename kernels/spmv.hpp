@@ -164,6 +164,7 @@ const KernelRow& reference_kernel(Storage storage);
 /// The kernel that is taken for a storage when none is asked for; it serves on every processor.
 const KernelRow& default_kernel(Storage storage = Storage::whole);
 /// The kernel of a storage that is taken for several vectors when none is asked for; it serves on every processor.
+/// Throws std::invalid_argument for half storage, which has none.
 const KernelRow& default_kernel_for_several(Storage storage);
 /// The kernel for a matrix of which nothing but its size is known; it serves on every processor.
 const KernelRow& kernel_for_any_pattern();

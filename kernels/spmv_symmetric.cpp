@@ -7,7 +7,6 @@
 #include <array>
 #include <cstring>
 
-#include "kernels/several_vectors.hpp"
 #include "kernels/symmetric_sell.hpp"
 
 namespace cg2d::kernels {
@@ -151,8 +150,6 @@ KernelRow symmetric_kernel() {
       .instruction_sets = symmetric::instruction_sets(),
       .preferred_instruction_set = symmetric::preferred_instruction_set,
       .make = symmetric::make,
-      .make_for_several = &make_several_symmetric,
-      .is_default_for_several = true,
   };
 }
 

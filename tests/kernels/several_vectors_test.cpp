@@ -171,7 +171,6 @@ TEST(SeveralVectorsTest, OtherNumbersOfVectorsAreRefused) {
   for (const int count : {0, 1, 3, 32, 33}) {
     EXPECT_THROW(make_several_blocks(block.copy(), {.vector_count = count}), std::invalid_argument);
     EXPECT_THROW(make_several_csr(block.copy(), {.vector_count = count}), std::invalid_argument);
-    EXPECT_THROW(make_several_symmetric(block.copy(), {.vector_count = count}), std::invalid_argument);
   }
 }
 
@@ -183,9 +182,9 @@ TEST(SeveralVectorsTest, FewerVectorsAreFilledUp) {
   EXPECT_EQ(vector_count_for(17), 0);
 }
 
-TEST(SeveralVectorsTest, BothStoragesHaveAKernelForThem) {
-  for (const auto storage : {Storage::whole, Storage::half})
-    EXPECT_EQ(default_kernel_for_several(storage).storage, storage);
+TEST(SeveralVectorsTest, OnlyWholeStorageHasAKernelForThem) {
+  EXPECT_NE(default_kernel_for_several(Storage::whole).make_for_several, nullptr);
+  EXPECT_THROW(default_kernel_for_several(Storage::half), std::invalid_argument);
 }
 
 }  // namespace
