@@ -46,14 +46,19 @@ struct CsrLoop {
 }  // namespace several_csr
 }  // namespace
 
-std::unique_ptr<SpmvKernel> make_several_csr(CsrBlock block, const KernelOptions& options) {
+std::unique_ptr<SpmvKernel> make_several_rows(std::string_view name, CsrBlock block,
+                                              const KernelOptions& options) {
   const auto set = several::chosen_set(options);
   const auto loop = several::loop_for<several_csr::CsrLoop>(set, options.vector_count);
   const auto multiply_rows = [=](const CsrBlock& rows_block, const CsrRowOperands& operands) {
     loop({.block = rows_block, .rows = operands});
   };
-  return std::make_unique<CsrRowsKernel>("csr-simd", name_of(set), multiply_rows, std::move(block),
+  return std::make_unique<CsrRowsKernel>(name, name_of(set), multiply_rows, std::move(block),
                                          options.thread_count);
+}
+
+std::unique_ptr<SpmvKernel> make_several_csr(CsrBlock block, const KernelOptions& options) {
+  return make_several_rows("csr-simd", std::move(block), options);
 }
 
 }  // namespace cg2d::kernels

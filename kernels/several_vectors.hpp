@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <stdexcept>
+#include <string_view>
 #include <vector>
 
 #include "kernels/cpu_features.hpp"
@@ -15,8 +16,14 @@
 
 namespace cg2d::kernels {
 
-/// A kernel for KernelOptions::vector_count vectors: KernelRow::make_for_several of the row csr-simd.
+/// Kernels for KernelOptions::vector_count vectors: KernelRow::make_for_several of the rows that have one.
 std::unique_ptr<SpmvKernel> make_several_csr(CsrBlock block, const KernelOptions& options);
+/// Column blocks, or plain CSR where a row has few entries in a column block.
+std::unique_ptr<SpmvKernel> make_several_blocks(CsrBlock block, const KernelOptions& options);
+
+/// Plain CSR for the kernel of that name, which must stay alive.
+std::unique_ptr<SpmvKernel> make_several_rows(std::string_view name, CsrBlock block,
+                                              const KernelOptions& options);
 
 namespace several {
 

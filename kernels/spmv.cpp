@@ -55,7 +55,7 @@ const KernelRow& default_kernel(Storage storage) {
 }
 
 const KernelRow& default_kernel_for_several() {
-  return *first_row([](const auto& row) { return row.make_for_several != nullptr; });
+  return *first_row([](const auto& row) { return row.is_default_for_several; });
 }
 
 const KernelRow& kernel_for_any_pattern() {

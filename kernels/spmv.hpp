@@ -147,6 +147,8 @@ struct KernelRow {
 
   /// Makes a kernel for KernelOptions::vector_count vectors at once, 2 or more; nullptr: there is none.
   std::unique_ptr<SpmvKernel> (*make_for_several)(CsrBlock block, const KernelOptions& options) = nullptr;
+  /// The kernel for several vectors that is taken when none is asked for: the first row with this flag.
+  bool is_default_for_several = false;
 
   [[nodiscard]] bool stores_half() const { return storage == Storage::half; }
 };

@@ -41,7 +41,8 @@ struct KernelTrialConfig {
 
 /// Runs a few CG steps with each kernel that the table says to try, in turns, and takes the fastest. With half storage
 /// only where each rank has a core of its own. All formats are in memory at once: where these are too large,
-/// the usual one is taken without a trial: kernels::kernel_for_any_pattern(), or default_kernel_for_several(). Cost: the block is made once for each kernel, and converted.
+/// the usual one is taken without a trial: kernels::kernel_for_any_pattern(), or default_kernel_for_several(). Cost: the
+/// block is made once for each kernel, and converted.
 /// Collective; the same answer on every rank. Throws RunError, MpiError.
 KernelTrial try_kernels(comm::RankGroup& group, const KernelTrialConfig& config);
 

@@ -118,10 +118,58 @@ TEST(SeveralVectorsTest, EveryKernelLoopCountAndBlockWidthGivesTheProductsOfTheR
   }
 }
 
+/// Of csr-short for 8 vectors: plain CSR stores 12 bytes per nonzero, column blocks 10.
+double bytes_per_nonzero(const CsrBlock& block, int block_width) {
+  const auto kernel =
+      make_several_blocks(block.copy(), {.tuning = {.block_width = block_width}, .vector_count = 8});
+  return static_cast<double>(kernel->matrix_byte_count()) / static_cast<double>(block.nonzero_count());
+}
+
+TEST(SeveralVectorsTest, ColumnBlocksAreTakenWhereRowsHaveEnoughEntriesInThem) {
+  std::mt19937 random(1);
+  const auto block = random_block({.row_count = 2000, .column_count = 4096, .density = 0.02}, random);
+  EXPECT_LT(bytes_per_nonzero(block, 4096), 11.0) << "82 entries in one block";
+  EXPECT_GT(bytes_per_nonzero(block, 64), 12.0) << "less than two entries in each block";
+}
+
+TEST(SeveralVectorsTest, TheSettingCannotMakeBlocksThatLeaveTheCache) {
+  std::mt19937 random(1);
+  const auto block = random_block({.row_count = 300, .column_count = 4096 + 1, .density = 0.01}, random);
+  EXPECT_EQ(bytes_per_nonzero(block, 4096), bytes_per_nonzero(block, 65536)) << "8 vectors: 4096 columns";
+}
+
+TEST(SeveralVectorsTest, RowsBeyondOneWindowOfColumnBlocksAndWithoutEntriesAreMultiplied) {
+  std::mt19937 random(3);
+  // Windows of 1024 rows, chunks of 4: neither divides the rows. Every third row is empty.
+  constexpr std::int64_t row_count = 2 * 1024 + 3;
+  std::vector<std::vector<CsrBlock::Entry>> rows(static_cast<std::size_t>(row_count));
+  for (std::size_t row = 0; row < rows.size(); row += row % 3 == 0 ? 1 : 2) {
+    for (std::int32_t column = 0; column < 130; ++column) {
+      if (std::bernoulli_distribution(0.3)(random)) rows[row].push_back({column, whole_number(random)});
+    }
+  }
+  const auto block = CsrBlock::from_rows(130, rows);
+  ASSERT_LT(bytes_per_nonzero(block, 64), 12.0) << "these are column blocks";
+  for (const int vector_count : vector_counts) {
+    for (const auto set : of_this_processor(several::instruction_sets)) {
+      for (const int thread_count : {1, 2, 7}) {
+        SCOPED_TRACE(testing::Message()
+                     << name_of(set) << ' ' << vector_count << " vectors, " << thread_count << " threads");
+        expect_same_as_reference(kernel_named("csr-short"), block,
+                                 {.thread_count = thread_count,
+                                  .tuning = {.block_width = 64},
+                                  .vector_count = vector_count,
+                                  .instruction_set = set});
+      }
+    }
+  }
+}
+
 TEST(SeveralVectorsTest, OtherNumbersOfVectorsAreRefused) {
   std::mt19937 random(1);
   const auto block = random_block({.row_count = 3, .column_count = 3, .density = 1.0}, random);
-  for (const int count : {0, 1, 3, 32}) {
+  for (const int count : {0, 1, 3, 32, 33}) {
+    EXPECT_THROW(make_several_blocks(block.copy(), {.vector_count = count}), std::invalid_argument);
     EXPECT_THROW(make_several_csr(block.copy(), {.vector_count = count}), std::invalid_argument);
   }
 }
