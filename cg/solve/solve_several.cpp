@@ -2,11 +2,16 @@
 // vectors and solutions.
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
+#include "cg/base/agreement.hpp"
 #include "cg/files/vector_file.hpp"
 #include "cg/preconditioners/preconditioner_table.hpp"
 #include "cg/solve/solve_observers.hpp"
