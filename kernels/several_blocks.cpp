@@ -21,10 +21,11 @@ constexpr std::int64_t default_prefetch_distance = 512;
 /// Some column blocks of a part, and the vectors of the whole block.
 struct PartOperands {
   const SellPart& part;
-  ShareRange blocks;
-  std::int64_t prefetch_distance;
-  const double* p;
-  double* q;
+  std::int64_t first_block = 0;
+  std::int64_t last_block = 0;
+  std::int64_t prefetch_distance = 0;
+  const double* p = nullptr;
+  double* q = nullptr;
 };
 
 /// Four rows of a window in one column block.
@@ -44,8 +45,8 @@ struct BlocksLoop {
   template <typename Row>
   static inline __attribute__((always_inline)) void run(const Operands& operands) {
     const SellPart& part = operands.part;
-    const std::int64_t* first_chunk = part.first_chunk.data() + operands.blocks.begin * part.window_count;
-    std::int64_t entry = part.first_step[static_cast<std::size_t>(operands.blocks.begin)] * lanes;
+    const std::int64_t* first_chunk = part.first_chunk.data() + operands.first_block * part.window_count;
+    std::int64_t entry = part.first_step[static_cast<std::size_t>(operands.first_block)] * lanes;
     Chunk chunk{.values = part.values.data() + entry,
                 .columns = part.columns.data() + entry,
                 .steps = 0,
@@ -53,7 +54,7 @@ struct BlocksLoop {
                 .p = nullptr,
                 .q = nullptr,
                 .prefetch_distance = operands.prefetch_distance};
-    for (auto block = operands.blocks.begin; block < operands.blocks.end; ++block) {
+    for (auto block = operands.first_block; block < operands.last_block; ++block) {
       chunk.p = operands.p + block * part.shape.block_width * Row::size;
       for (std::int64_t window = 0; window < part.window_count; ++window, ++first_chunk) {
         chunk.q = operands.q + (part.first_row + window * window_rows) * Row::size;
@@ -104,7 +105,7 @@ struct BlocksLoop {
       prefetch_entries(values, columns, chunk.prefetch_distance);
 #pragma GCC unroll 4
       for (std::int64_t lane = 0; lane < LaneCount; ++lane) {
-        Row elements;
+        Row elements{};
         elements.load(chunk.p + columns[lane] * Row::size);
         sums[lane].add_scaled(values[lane], elements);
       }
@@ -113,7 +114,7 @@ struct BlocksLoop {
 #pragma GCC unroll 4
     for (std::int64_t lane = 0; lane < LaneCount; ++lane) {
       double* const q = chunk.q + chunk.rows[first_lane + lane] * Row::size;
-      Row row;
+      Row row{};
       row.load(q);
       row.add_scaled(1.0, sums[lane]);
       row.store(q);
@@ -147,8 +148,10 @@ class SeveralBlocks final : public SpmvKernel {
       if (!mode.is_added && mode.share == 0)
         std::fill_n(operands.q_rows.data() + part.first_row * vector_count_, part.row_count * vector_count_,
                     0.0);
+      const ShareRange blocks(part.block_count, mode);
       loop_({.part = part,
-             .blocks = ShareRange(part.block_count, mode),
+             .first_block = blocks.begin,
+             .last_block = blocks.end,
              .prefetch_distance = default_prefetch_distance,
              .p = operands.p_columns.data(),
              .q = operands.q_rows.data()});
