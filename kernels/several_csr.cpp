@@ -26,7 +26,7 @@ struct CsrLoop {
     const double* values = operands.block.values.data();
     for (std::int64_t row = rows.first_row; row < rows.last_row; ++row) {
       double* const q = rows.q + row * Row::size;
-      Row sums;
+      Row sums{};
       if (rows.are_added) {
         sums.load(q);
       } else {
@@ -34,7 +34,7 @@ struct CsrLoop {
       }
       for (std::int64_t k = starts[row]; k < starts[row + 1]; ++k) {
         prefetch_entries(values + k, columns + k, prefetch_distance);
-        Row elements;
+        Row elements{};
         elements.load(rows.p + columns[k] * Row::size);
         sums.add_scaled(values[k], elements);
       }

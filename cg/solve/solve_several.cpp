@@ -32,10 +32,10 @@ HugePageVector filled_up(std::span<const double> narrow, int narrow_count, int v
   return wide;
 }
 
-HugePageVector cut_down(std::span<const double> wide, int vector_count, int narrow_count) {
-  const auto count = static_cast<std::size_t>(narrow_count);
+HugePageVector cut_down(std::span<const double> wide, int vector_count, const VectorPlace& place) {
+  const auto count = static_cast<std::size_t>(place.column_count);
   const auto wide_count = static_cast<std::size_t>(vector_count);
-  HugePageVector narrow(wide.size() / wide_count * count);
+  HugePageVector narrow(place.local_size);
   for (std::size_t k = 0; k < narrow.size(); ++k) narrow[k] = wide[k / count * wide_count + k % count];
   return narrow;
 }
@@ -172,7 +172,7 @@ void SolveRun::write_solution(std::span<const double> x, const VectorPlace& plac
   }
   const auto count = report_.right_hand_side_count;
   write_vector(
-      cut_down(x, vector_count(), count), place,
+      cut_down(x, vector_count(), place), place,
       fmt::format("x of A x = b for {} right-hand sides, A {}, {}", count, name, name_of(result.end)), group_,
       file);
 }

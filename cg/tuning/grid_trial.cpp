@@ -137,6 +137,7 @@ GridTrial try_grids(comm::RankGroup& group, const GridTrialConfig& config, const
   const auto result = race(group, calls_of(contestants, &GridSolver::iterate), limits);
   const auto seconds = result.medians();
   std::vector<std::string> names;
+  names.reserve(grids.size());
   for (std::size_t k = 0; k < grids.size(); ++k) {
     names.push_back(grids[k].name());
     trial.tried.push_back({.grid = grids[k], .step_s = seconds[k] / cg_steps_per_solve});
