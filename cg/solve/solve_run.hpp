@@ -76,6 +76,14 @@ class SolveRun {
   void take_grid(const comm::ProcessGrid& grid);
   /// The kernel named, or that of the profile, or that of the trial once it is made, or one that suits any pattern.
   [[nodiscard]] ChosenKernel kernel_for(const comm::ProcessGrid& grid) const;
+  [[nodiscard]] bool chooses_transport() const { return !options_.configuration.has_transport(); }
+  [[nodiscard]] const comm::TransportRow& first_transport() const;
+  /// With first_transport(), over which grids and kernels are compared.
+  [[nodiscard]] Configuration configuration_of_trials() const;
+  void choose_transport(const comm::BlockLayout& layout, BlockProduct& product);
+  void choose_transport(const MatrixFreeRow& row);
+  void take_transport(TransportTrial trial);
+  [[nodiscard]] bool has_room_for_all_transports(const MatrixFreeSize& size) const;
   void check_choices() const;
   [[nodiscard]] Environment granted_environment() const;
   std::unique_ptr<BlockProduct> distribute(const comm::BlockLayout& layout);

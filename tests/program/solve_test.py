@@ -448,7 +448,6 @@ class Refusals(SolveTest):
             (["--rtol", "-1"], "--rtol -1: must not be negative"),
             (["--max-iterations", "0"], "--max-iterations 0: "),
             (["--grid", "3x3"], "--grid 3x3: "),
-            (["--transport", "auto"], "--transport auto: cg2d solve takes a transport by its name"),
         ):
             with self.subTest(arguments=arguments):
                 outcome = self.solve(1, matrix, *arguments)
