@@ -72,7 +72,10 @@ Json setup_json(const SystemOptions& options, const SolveReport& report) {
 Json kernel_trial_json(const KernelTrial& trial) {
   Json tried = Json::array();
   for (const auto& one : trial.tried) tried.push_back({{"kernel", one.name}, {"step_s", one.step_s}});
+  Json skipped = Json::array();
+  for (const auto& one : trial.skipped) skipped.push_back({{"kernel", one.name}, {"reason", one.reason}});
   return {{"tried", std::move(tried)},
+          {"skipped", std::move(skipped)},
           {"duration_s", trial.duration_s},
           {"skipped_because", trial.skipped_because}};
 }

@@ -182,12 +182,17 @@ ChosenKernel SolveRun::kernel_for(const comm::ProcessGrid& grid) const {
 
 /// On the grid that is most promising.
 void SolveRun::try_kernels() {
+  if (kept_kernel_trial_ != nullptr && *kept_kernel_trial_) {
+    report_.kernel_trial = *kept_kernel_trial_;
+    return take_grid(configuration().grid);
+  }
   progress_.say("trying kernels");
   const auto environment = granted_environment();
   const auto shared = configuration_of_trials();
   report_.kernel_trial = cg2d::try_kernels(
       group_,
       {.source = *matrix_, .configuration = shared, .environment = environment, .asked = options_.tuning});
+  if (kept_kernel_trial_ != nullptr) *kept_kernel_trial_ = report_.kernel_trial;
   take_grid(configuration().grid);
 }
 
