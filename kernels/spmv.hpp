@@ -151,6 +151,10 @@ struct KernelRow {
   bool is_default_for_several = false;
 
   [[nodiscard]] bool stores_half() const { return storage == Storage::half; }
+  /// make, or make_for_several: the one for these options.
+  [[nodiscard]] auto maker_for(const KernelOptions& options) const {
+    return options.vector_count == 1 ? make : make_for_several;
+  }
 };
 
 /// All kernels, those on whole blocks first.

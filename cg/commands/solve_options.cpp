@@ -90,6 +90,7 @@ void add_configuration_options(CLI::App& parser, SolveArguments& arguments) {
   add_number_option(parser, "--block-width", options.tuning.block_width,
                     "columns of a kernel's column blocks: a power of 2");
   add_profile_options(parser, options.profile, profile_is_used());
+  add_keep_disturbed_option(parser, options.profile);
   add_bind_option(parser, arguments.bind);
   add_memory_limit_option(parser, options.memory_limit_bytes);
 }

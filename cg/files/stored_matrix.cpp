@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 #include <cstring>
 #include <functional>
 #include <limits>
+#include <tuple>
 #include <utility>
 
 #include "cg/base/agreement.hpp"
@@ -131,6 +133,7 @@ StoredMatrix::StoredMatrix(EntryStore store, std::string name, std::optional<Ran
       permutation_(permutation),
       nonzero_count_(group.sum(store_.entry_count())) {
   survey();
+  require_finite(group);
   std::vector<std::uint32_t> lengths;
   for_each_row([&](std::int64_t /*row*/, std::size_t local) { lengths.push_back(row_lengths_[local]); });
   facts_ = facts_of_rows({.name = name_, .order = order()}, lengths, pattern_sum_, group);
@@ -150,6 +153,7 @@ void StoredMatrix::survey() {
       row_lengths_[local] += static_cast<std::uint32_t>(part.columns.size());
       for (std::size_t k = 0; k < part.columns.size(); ++k) {
         const std::int64_t column = part.columns[k];
+        if (!std::isfinite(part.values[k])) note_not_finite(part.row, column, part.values[k]);
         const auto place = mixed_bits(pair_of(std::min(part.row, column), std::max(part.row, column)));
         pattern_sum_ += place;
         if (column == part.row) {
@@ -164,6 +168,33 @@ void StoredMatrix::survey() {
 }
 
 // ---------------------------------------------------------------- checks
+
+/// Of the two places of a pair the lower triangle comes first, which files of symmetric matrices have.
+bool StoredMatrix::NotFinite::is_before(const NotFinite& other) const {
+  const auto key = [](const NotFinite& one) {
+    return std::tuple(std::max(one.row, one.column), std::min(one.row, one.column), one.row < one.column);
+  };
+  return key(*this) < key(other);
+}
+
+void StoredMatrix::note_not_finite(std::int64_t row, std::int64_t column, double value) {
+  const NotFinite entry{.row = original(row), .column = original(column), .value = value};
+  if (entry.is_before(not_finite_)) not_finite_ = entry;
+}
+
+void StoredMatrix::require_finite(comm::RankGroup& group) const {
+  auto first = not_finite_;
+  for (const auto& theirs : group.gather_one(not_finite_)) {
+    if (theirs.is_before(first)) first = theirs;
+  }
+  if (first.row == NotFinite::none) return;
+  throw RunError(
+      ExitCode::not_finite,
+      fmt::format(
+          "{}: not finite: the sum of the duplicates at entry ({}, {}) is {}: it leaves the range of double "
+          "precision; scale the matrix and b",
+          name_, first.row + 1, first.column + 1, first.value));
+}
 
 namespace {
 

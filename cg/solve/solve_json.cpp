@@ -73,7 +73,10 @@ Json setup_json(const SystemOptions& options, const SolveReport& report) {
 Json kernel_trial_json(const KernelTrial& trial) {
   Json tried = Json::array();
   for (const auto& one : trial.tried) tried.push_back({{"kernel", one.name}, {"step_s", one.step_s}});
+  Json skipped = Json::array();
+  for (const auto& one : trial.skipped) skipped.push_back({{"kernel", one.name}, {"reason", one.reason}});
   return {{"tried", std::move(tried)},
+          {"skipped", std::move(skipped)},
           {"duration_s", trial.duration_s},
           {"skipped_because", trial.skipped_because}};
 }
@@ -91,15 +94,8 @@ Json configuration_json(const SolveReport& report) {
   json["instruction_set"] = report.instruction_set;
   if (report.kernel_trial) json["kernel_trial"] = kernel_trial_json(*report.kernel_trial);
   if (report.matrix_free) json["matrix_free_cut"] = report.matrix_free->cut;
-  if (report.grid_trial) {
-    Json tried = Json::array();
-    for (const auto& one : report.grid_trial->tried)
-      tried.push_back({{"grid", one.grid.name()}, {"step_s", one.step_s}});
-    json["grid"]["trial"] = {{"shortlist_by", report.grid_trial->shortlist_by},
-                             {"tried", std::move(tried)},
-                             {"duration_s", report.grid_trial->duration_s},
-                             {"skipped_because", report.grid_trial->skipped_because}};
-  }
+  if (report.transport_trial) json["transport_trial"] = transport_trial_json(*report.transport_trial);
+  if (report.grid_trial) json["grid"]["trial"] = grid_trial_json(*report.grid_trial);
   return json;
 }
 

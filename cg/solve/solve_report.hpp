@@ -16,6 +16,7 @@
 #include "cg/run/run_report.hpp"
 #include "cg/solve/solve_options.hpp"
 #include "cg/tuning/kernel_trial.hpp"
+#include "cg/tuning/transport_choice.hpp"
 
 namespace cg2d {
 
@@ -56,6 +57,7 @@ struct SolveReport {
   bool grid_is_automatic = false;
   std::optional<GridTrial> grid_trial;
   std::optional<KernelTrial> kernel_trial;
+  std::optional<TransportTrial> transport_trial;  ///< with --transport auto
   ChosenKernel kernel_choice;
   LoadedProfile profile;
   bool is_symmetric = false;  ///< the kernel stores one entry of each mirrored pair

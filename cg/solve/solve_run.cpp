@@ -49,8 +49,6 @@ void SolveRun::note_failure(const RunError& error) {
 void SolveRun::prepare() {
   check_configuration(options_.configuration);
   wanted_events_ = wanted_events(options_.counters, group_);
-  if (!options_.configuration.has_transport())
-    throw InputError("--transport auto: cg2d solve takes a transport by its name");
   const int thread_count = configuration().thread_count;
   report_.environment = inspect_environment(group_, thread_count);
   if (options_.names_hosts) name_by_host(*report_.environment);
@@ -82,6 +80,7 @@ void SolveRun::perform(OutputFile* solution) {
   const auto layout = make_layout(matrix_->facts(), configuration());
   check_solve_memory(layout);
   const auto product = distribute(layout);
+  if (chooses_transport()) choose_transport(layout, *product);
   const auto communicator = make_communicator(*comm::find_transport(configuration().transport), group_,
                                               layout.with_elements_times(vector_count()),
                                               communicator_options(configuration(), product->is_symmetric()));
@@ -186,13 +185,19 @@ ChosenKernel SolveRun::kernel_for(const comm::ProcessGrid& grid) const {
 
 /// On the grid that is most promising.
 void SolveRun::try_kernels() {
+  if (kept_kernel_trial_ != nullptr && *kept_kernel_trial_) {
+    report_.kernel_trial = *kept_kernel_trial_;
+    return take_grid(configuration().grid);
+  }
   progress_.say("trying kernels");
   const auto environment = granted_environment();
+  const auto shared = configuration_of_trials();
   report_.kernel_trial = cg2d::try_kernels(group_, {.source = *matrix_,
-                                                    .configuration = configuration(),
+                                                    .configuration = shared,
                                                     .environment = environment,
                                                     .asked = options_.tuning,
                                                     .vector_count = vector_count()});
+  if (kept_kernel_trial_ != nullptr) *kept_kernel_trial_ = report_.kernel_trial;
   take_grid(configuration().grid);
 }
 
@@ -207,9 +212,10 @@ void SolveRun::try_grids() {
                                    }});
   if (shortlist.grids.size() > 1) progress_.say("trying grids");
   const auto environment = granted_environment();
+  const auto shared = configuration_of_trials();
   report_.grid_trial = cg2d::try_grids(group_,
                                        {.source = *matrix_,
-                                        .configuration = configuration(),
+                                        .configuration = shared,
                                         .environment = environment,
                                         .kernel_for = [this](const auto& grid) { return kernel_for(grid); }},
                                        shortlist);
@@ -217,7 +223,7 @@ void SolveRun::try_grids() {
 }
 
 void SolveRun::check_choices() const {
-  const auto& transport = *comm::find_transport(configuration().transport);
+  const auto& transport = first_transport();
   if (const auto reason = transport.why_unavailable(group_); !reason.empty())
     throw RunError(ExitCode::unavailable, fmt::format("--transport {}: {}", transport.name, reason));
   agree_on(group_, [&] {

@@ -45,16 +45,27 @@ struct ReadySystem {
 std::unique_ptr<SystemMatrix> read_system(const SystemOptions& options, comm::RankGroup& group,
                                           const Progress& progress);
 
+/// Parts of a system that several runs use.
+struct KeptSystem {
+  SystemMatrix* matrix = nullptr;
+  /// The trial of kernels: the first run with --kernel auto makes it, the others take it.
+  std::optional<KernelTrial>* kernel_trial = nullptr;
+};
+
 /// Collective in every operation but the accessors; each throws RunError (on every rank alike), MpiError,
 /// std::bad_alloc, and leaves the report as far as it got. Holds references: options, group and progress must
 /// outlive it.
 class SolveRun {
  public:
-  /// kept: the matrix of the options from read_system(), where more than one run uses it; nullptr: the run reads it,
-  /// and gives its rows back while the blocks grow.
+  /// kept: with the matrix of the options from read_system(), where more than one run uses it; nullptr: the run reads
+  /// it, and gives its rows back while the blocks grow.
   SolveRun(const SystemOptions& options, comm::RankGroup& group, const Progress& progress,
-           SystemMatrix* kept = nullptr)
-      : options_(options), group_(group), progress_(progress), kept_(kept) {
+           const KeptSystem& kept = {})
+      : options_(options),
+        group_(group),
+        progress_(progress),
+        kept_(kept.matrix),
+        kept_kernel_trial_(kept.kernel_trial) {
     report_.configuration = options.configuration;
   }
 
@@ -87,6 +98,14 @@ class SolveRun {
   void take_grid(const comm::ProcessGrid& grid);
   /// The kernel named, or that of the profile, or that of the trial once it is made, or one that suits any pattern.
   [[nodiscard]] ChosenKernel kernel_for(const comm::ProcessGrid& grid) const;
+  [[nodiscard]] bool chooses_transport() const { return !options_.configuration.has_transport(); }
+  [[nodiscard]] const comm::TransportRow& first_transport() const;
+  /// With first_transport(), over which grids and kernels are compared.
+  [[nodiscard]] Configuration configuration_of_trials() const;
+  void choose_transport(const comm::BlockLayout& layout, BlockProduct& product);
+  void choose_transport(const MatrixFreeRow& row);
+  void take_transport(TransportTrial trial);
+  [[nodiscard]] bool has_room_for_all_transports(const MatrixFreeSize& size) const;
   void check_choices() const;
   [[nodiscard]] Environment granted_environment() const;
   std::unique_ptr<BlockProduct> distribute(const comm::BlockLayout& layout);
@@ -115,6 +134,7 @@ class SolveRun {
   const Progress& progress_;
   SolveReport report_;
   SystemMatrix* kept_;
+  std::optional<KernelTrial>* kept_kernel_trial_;
   std::unique_ptr<SystemMatrix> read_matrix_;
   SystemMatrix* matrix_ = nullptr;    // one of both
   HugePageVector diagonal_;           // this rank's piece

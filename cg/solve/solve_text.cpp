@@ -131,6 +131,7 @@ std::string configuration_lines(const SolveReport& report) {
   line("Transport", fmt::format("{}, sum {}, waiting ranks {}{}", configuration.transport,
                                 sum_form_name(configuration.sum_form), wait_mode_name(report.wait_mode),
                                 configuration.overlaps ? ", overlap on" : ""));
+  if (report.transport_trial) line("Transport trial", describe_transport_trial(*report.transport_trial));
   line("Kernel", report.matrix_free ? configuration.kernel : kernel_text(report));
   if (report.kernel_trial) line("Kernel trial", describe_trial(*report.kernel_trial));
   line("Threads", fmt::format("{} per rank", configuration.thread_count));

@@ -62,8 +62,7 @@ BlockProduct::BlockProduct(const kernels::KernelRow& kernel, kernels::CsrBlock b
 
 std::unique_ptr<kernels::SpmvKernel> BlockProduct::make_kernel(kernels::CsrBlock block,
                                                                const kernels::KernelOptions& options) {
-  const auto make = options.vector_count == 1 ? kernel_.make : kernel_.make_for_several;
-  auto kernel = make(std::move(block), options);
+  auto kernel = kernel_.maker_for(options)(std::move(block), options);
   instruction_set_ = kernel->instruction_set();
   return kernel;
 }

@@ -86,7 +86,7 @@ std::array<double, 2> VectorOps::sum_of_parts(std::size_t size, const Sums& sums
 }
 
 double VectorOps::dot(std::span<const double> x, std::span<const double> y) {
-  dot_work_ = dot_work_ + work_on(x.size(), 2, 2);
+  dot_work_ = dot_work_ + work_on(x.size(), x.data() == y.data() ? 1 : 2, 2);
   return sum_of_parts(x.size(), [&](std::size_t begin, std::size_t size) {
     return std::array{cblas_ddot(comm::int_count(size), x.data() + begin, 1, y.data() + begin, 1), 0.0};
   })[0];

@@ -5,8 +5,12 @@
 #include <algorithm>
 #include <memory>
 #include <span>
+#include <utility>
 
+#include "cg/base/agreement.hpp"
 #include "cg/base/sample.hpp"
+#include "cg/matrix/half_storage.hpp"
+#include "cg/solver/communicator_setup.hpp"
 #include "cg/timing/race.hpp"
 #include "cg/tuning/grid_solver.hpp"
 
@@ -57,6 +61,55 @@ std::string best_of(std::span<const TriedKernel> tried, const KernelTrialConfig&
   return fastest->step_s < 0.95 * usual->step_s ? fastest->name : usual->name;
 }
 
+/// Seconds that the conversion of the whole block takes, on the slowest rank, by that of its first rows. Collective.
+double expected_conversion_s(comm::RankGroup& group, const KernelTrialConfig& config,
+                             const ChosenKernel& chosen, const kernels::CsrBlock& block) {
+  constexpr std::int64_t share = 16;
+  constexpr std::int64_t least_rows = 4096;  // fewer tell nothing of formats that order rows
+  const auto layout = make_layout(config.source.facts(), config.configuration);
+  double seconds = 0.0;
+  agree_on(group, [&] {
+    const auto rows = std::min(block.row_count, std::max(least_rows, block.row_count / share));
+    auto sample = block.first_rows(rows);
+    const auto sampled = static_cast<double>(std::max<std::int64_t>(sample.nonzero_count(), 1));
+    keep_stored(sample, chosen.kernel->storage, layout, group.rank());
+    const kernels::KernelOptions options{.thread_count = config.configuration.thread_count,
+                                         .tuning = chosen.tuning,
+                                         .vector_count = chosen.vector_count};
+    const Stopwatch watch;
+    const auto kernel = chosen.kernel->maker_for(options)(std::move(sample), options);
+    seconds = watch.seconds() * static_cast<double>(block.nonzero_count()) / sampled;
+  });
+  return group.maximum(seconds);
+}
+
+/// Seconds of a CG step, the slowest rank's, after a first one. Collective.
+double step_seconds(comm::RankGroup& group, GridSolver& solver) {
+  solver.few_cg_steps();
+  group.barrier();
+  const Stopwatch watch;
+  solver.few_cg_steps();
+  return group.maximum(watch.seconds()) / GridSolver::few_steps;
+}
+
+/// Leaves out those that would take too long to convert. Collective.
+void skip_slow_conversions(comm::RankGroup& group, const KernelTrialConfig& config, GridSolver& usual,
+                           std::vector<TrialContestant>& contestants, KernelTrial& trial) {
+  const auto layout = make_layout(config.source.facts(), config.configuration);
+  const auto block = config.source.build(layout, group, config.configuration.thread_count).block;
+  const double most_s = std::max(config.limit.seconds, config.limit.steps * step_seconds(group, usual));
+  std::erase_if(contestants, [&](const TrialContestant& contestant) {
+    if (contestant.configuration.kernel == trial.best) return false;
+    const double seconds = expected_conversion_s(group, config, contestant.kernel, block);
+    if (seconds <= most_s) return false;
+    trial.skipped.push_back(
+        {.name = contestant.configuration.kernel,
+         .reason =
+             fmt::format("its conversion would take about {:.2g} s, more than {:.2g} s", seconds, most_s)});
+    return true;
+  });
+}
+
 }  // namespace
 
 std::string describe_trial(const KernelTrial& trial) {
@@ -64,23 +117,31 @@ std::string describe_trial(const KernelTrial& trial) {
   std::string text;
   for (const auto& one : trial.tried)
     text += fmt::format("{}{} {:.4g} us", text.empty() ? "" : ", ", one.name, 1e6 * one.step_s);
-  return fmt::format("{} per CG step{}{}; the trial took {:.3g} s", text, trial.verdict.empty() ? "" : "; ",
-                     trial.verdict, trial.duration_s);
+  std::string skipped;
+  for (const auto& one : trial.skipped) skipped += fmt::format("; not {}: {}", one.name, one.reason);
+  return fmt::format("{} per CG step{}{}{}; the trial took {:.3g} s", text, trial.verdict.empty() ? "" : "; ",
+                     trial.verdict, skipped, trial.duration_s);
 }
 
 KernelTrial try_kernels(comm::RankGroup& group, const KernelTrialConfig& config) {
   KernelTrial trial;
   trial.best = usual_kernel(config).name;
-  const auto contestants = contestants_of(config);
+  auto contestants = contestants_of(config);
   trial.skipped_because = why_none(config, contestants);
   if (!trial.skipped_because.empty()) return trial;
 
   const Stopwatch watch;
+  const auto make_solver = [&](const TrialContestant& contestant) {
+    return GridSolver::make(group, config.source, contestant.configuration, contestant.kernel);
+  };
+  auto usual = make_solver(*std::ranges::find(
+      contestants, trial.best, [](const TrialContestant& one) { return one.configuration.kernel; }));
+  skip_slow_conversions(group, config, *usual, contestants, trial);
   std::vector<std::unique_ptr<GridSolver>> solvers;
   std::vector<std::string> names;
-  for (const auto& [configuration, kernel] : contestants) {
-    solvers.push_back(GridSolver::make(group, config.source, configuration, kernel));
-    names.push_back(configuration.kernel);
+  for (const auto& contestant : contestants) {
+    names.push_back(contestant.configuration.kernel);
+    solvers.push_back(names.back() == trial.best ? std::move(usual) : make_solver(contestant));
   }
   constexpr RaceLimits limits{
       .fewest_rounds = 2, .most_rounds = 9, .budget_s = 0.3, .hopeless_factor = 1.3, .shortest_turn_s = 1e-3};

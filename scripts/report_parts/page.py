@@ -7,7 +7,7 @@ import pathlib
 from . import figures_grid, paint_page, panels, quiet, style
 from .errors import UNAVAILABLE, ReportError
 from .figures_grid import ranks_text
-from .studies import grid_name, seconds, uncompared_notes
+from .studies import seconds, uncompared_notes
 
 HERE = pathlib.Path(__file__).resolve().parent
 # Debian's libjs-chart.js.
@@ -60,7 +60,7 @@ def verdict(material, wrong_count):
     where = f"{escape(study.name[0].upper() + study.name[1:])} on {ranks_text(rank_count)}"
     tables = study.tables.get(rank_count, [])
     if not tables:
-        lines.append(f"{where}: <b>{seconds(best.median_s)}</b> on {grid_name(best.grid)}, compared with nothing.")
+        lines.append(f"{where}: <b>{seconds(best.median_s)}</b> on {best.arrangement}, compared with nothing.")
     elif len(tables) == 1:
         lines.append(f"{where}: <b>{escape(tables[0]['verdict']['text'])}</b>.")
     else:
