@@ -165,8 +165,12 @@ struct Parts {
 };
 
 TEST(StencilOperatorTest, NeitherThreadsNorTheWayOfWritingChangeABit) {
+  // By default each seventh where ranks outnumber cores. Each grid has its turn: no number of them is a multiple of 7.
+  const int step = !test::is_thorough() && group().size() > 4 ? 7 : 1;
+  int number = 0;
   for (const auto& stencil : tested_stencils()) {
     for (const auto& grid : comm::domain_grids(group().size())) {
+      if (number++ % step != 0) continue;
       SCOPED_TRACE(stencil.name() + ", " + grid.name());
       const auto expected = Parts(stencil, grid, {.thread_count = 1, .streams = false}, false).product();
       for (const bool streams : {false, true}) {
