@@ -126,7 +126,7 @@ TEST(SolverTest, ClassWHasTheOfficialZetas) {
 
 TEST(SolverTest, ClassSByEveryTransportOnEveryGridHasTheSameBitsOnEveryRankAndEveryTime) {
   auto problem = *find_class("S");
-  problem.niter = test::by_extent(4, problem.niter);
+  problem.niter = test::by_extent(group().size() > 4 ? 2 : 4, problem.niter);
   for_every_grid(every_transport(), [&](const comm::BlockLayout& layout, const SolverConfig& config) {
     const auto steps = test::solve(problem, layout, config);
     expect_official_zetas(steps, zetas_of(problem));
