@@ -92,6 +92,12 @@ void for_every_form_and_node(const TransportRow& transport, std::size_t turn, co
   }
 }
 
+/// One cut of so many has its turn by default, where ranks outnumber cores: each operation then waits for time slices.
+std::size_t cuts_per_turn() {
+  if (test::is_thorough() || group().size() <= 2) return 1;
+  return group().size() > 4 ? 3 : 2;
+}
+
 /// Every transport that can serve, every grid of the ranks, every cut of every given size, every form of the
 /// sum, every size of nodes.
 template <typename Visit>
@@ -104,7 +110,10 @@ void for_every_case(const std::set<std::int64_t>& sizes, const Visit& visit) {
       for (const std::int64_t n : sizes) {
         std::size_t turn = first_turn++;
         for (const auto& named : test::layouts_of(n, grid)) {
-          for_every_form_and_node(transport, turn++, [&](SumForm form, int ranks_per_node) {
+          const bool has_its_turn = turn % cuts_per_turn() == 0;
+          const std::size_t turn_of_nodes = turn++ / cuts_per_turn();
+          if (!has_its_turn) continue;
+          for_every_form_and_node(transport, turn_of_nodes, [&](SumForm form, int ranks_per_node) {
             const Case current{
                 .transport = transport, .form = form, .ranks_per_node = ranks_per_node, .named = named};
             SCOPED_TRACE(current.text());

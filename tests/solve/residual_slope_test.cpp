@@ -12,8 +12,8 @@ namespace cg2d {
 namespace {
 
 std::optional<double> steps_left(double target, const std::vector<double>& norms) {
-  ResidualSlope slope(target);
-  for (const double norm : norms) slope.note(norm);
+  ResidualSlope slope;
+  for (const double norm : norms) slope.note(norm / target);
   return slope.steps_left();
 }
 
