@@ -75,7 +75,7 @@ TEST(EntryNumbersTest, RandomValuesInEverySpellingAreTheNearestDoubles) {
   for (int batch = 0; batch < 100; ++batch) {
     std::vector<std::string> words;
     for (int k = 0; k < 100; ++k) {
-      const double any = std::bit_cast<double>(random());
+      const auto any = std::bit_cast<double>(random());
       const double unit = static_cast<double>(static_cast<std::int64_t>(random())) * 0x1p-63;
       const double scaled = unit * std::pow(10.0, static_cast<double>(random() % 60) - 30.0);
       const auto whole = static_cast<double>(static_cast<std::int64_t>(random()) >> (random() % 64));
