@@ -59,11 +59,11 @@ class Borders {
 struct EntryCollector::Rounds {
   struct Receive {
     EntryStore& store;
-    void operator()(std::span<const std::uint64_t> words, int sender) const {
+    void operator()(std::span<const std::uint64_t> message, int sender) const {
       const auto origin_of_words = store.origin_of(sender);
-      for (std::size_t k = 0; k < words.size(); k += 2) {
-        store.add(high_of(words[k]), static_cast<std::int32_t>(low_of(words[k])),
-                  std::bit_cast<double>(words[k + 1]), origin_of_words);
+      for (std::size_t k = 0; k < message.size(); k += 2) {
+        store.add(high_of(message[k]), static_cast<std::int32_t>(low_of(message[k])),
+                  std::bit_cast<double>(message[k + 1]), origin_of_words);
       }
     }
   };

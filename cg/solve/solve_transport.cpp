@@ -51,13 +51,12 @@ void SolveRun::choose_transport(const comm::BlockLayout& layout, BlockProduct& p
     return take_transport(std::move(trial));
   }
   const std::function<void(const std::string&)> say = [&](const std::string& line) { progress_.say(line); };
-  auto trial = cg2d::choose_transport(
-      group_, {.source = *matrix_,
-               .trial = with_block,
-               .environment = *report_.environment,
-               .profile = report_.profile,
-               .profile_source = options_.profile,
-               .say = say});
+  auto trial = cg2d::choose_transport(group_, {.source = *matrix_,
+                                               .trial = with_block,
+                                               .environment = *report_.environment,
+                                               .profile = report_.profile,
+                                               .profile_source = options_.profile,
+                                               .say = say});
   std::ranges::move(warnings_of(trial, options_.profile, matrix_->facts()),
                     std::back_inserter(report_.warnings));
   take_transport(std::move(trial));
