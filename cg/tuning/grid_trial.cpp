@@ -130,6 +130,7 @@ GridTrial try_grids(comm::RankGroup& group, const GridTrialConfig& config, const
 
   const Stopwatch watch;
   std::vector<std::unique_ptr<GridSolver>> contestants;
+  contestants.reserve(shortlisted.size());
   for (const auto& [configuration, kernel] : shortlisted)
     contestants.push_back(GridSolver::make(group, config.source, configuration, kernel));
   constexpr RaceLimits limits{

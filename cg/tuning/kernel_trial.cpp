@@ -141,7 +141,9 @@ KernelTrial try_kernels(comm::RankGroup& group, const KernelTrialConfig& config)
   std::vector<std::string> names;
   for (const auto& contestant : contestants) {
     names.push_back(contestant.configuration.kernel);
-    solvers.push_back(names.back() == trial.best ? std::move(usual) : make_solver(contestant));
+    auto& solver = solvers.emplace_back();
+    if (names.back() == trial.best) solver.swap(usual);
+    if (!solver) solver = make_solver(contestant);
   }
   constexpr RaceLimits limits{
       .fewest_rounds = 2, .most_rounds = 9, .budget_s = 0.3, .hopeless_factor = 1.3, .shortest_turn_s = 1e-3};
