@@ -19,6 +19,7 @@ constexpr std::array pictures{NamedValue<Picture>{"text", explanation_text},
 
 std::vector<std::string> explain_format_names() {
   std::vector<std::string> names;
+  names.reserve(pictures.size());
   for (const auto& row : pictures) names.emplace_back(row.name);
   return names;
 }

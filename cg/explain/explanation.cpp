@@ -38,6 +38,7 @@ std::vector<ExplainedStep::Group> groups_over(const BlockLayout& layout, SummedO
   const bool is_row = over == SummedOver::process_row;
   const int group_count = is_row ? layout.grid().rows : layout.grid().columns;
   std::vector<ExplainedStep::Group> groups;
+  groups.reserve(index_of(group_count));
   for (int group = 0; group < group_count; ++group) {
     groups.push_back({.name = fmt::format("process {} {}", is_row ? "row" : "column", group),
                       .ranks = comm::ranks_of_group(layout, over, group)});
@@ -303,6 +304,7 @@ ExplainedTraffic traffic_of(std::span<const ExplainedStep> steps) {
 
 std::vector<std::string> explained_step_names() {
   std::vector<std::string> names;
+  names.reserve(step_rows.size());
   for (const auto& row : step_rows) names.emplace_back(row.name);
   return names;
 }

@@ -117,6 +117,15 @@ class AnswersTest(unittest.TestCase):
             self.assertIn(f"\n## {number}. {name}\n", sheet)
             self.assertIn(f"## {number}. {name} (" if number != 4 else "## 4. Measure\n", self.text)
 
+    def test_without_a_description_it_calibrates(self):
+        folder = self.folder / "calibrated"
+        outcome = answers("--class", "S", "--ranks", "2", "--rounds", "1", "--folder", str(folder))
+        self.assertEqual((outcome.exit_code, outcome.stderr), (SUCCESS, ""), outcome)
+        network = json.loads((folder / "machine.json").read_text())["conditions"][0]["network"]
+        text = (folder / "answers.md").read_text()
+        self.assertIn(f"A message costs {1e6 * network['start_up_s']:.2f} µs", text)
+        self.assertIn("machine: this one", text)
+
     def test_refusals_are_one_line(self):
         for words, code in (
             (["--ranks", "1"], USAGE),
