@@ -54,7 +54,7 @@ std::vector<int> all_ranks_of(const BlockLayout& layout) {
 
 AllPieces none_of(const BlockLayout& layout) { return AllPieces(index_of(layout.grid().rank_count())); }
 
-/// The pieces of a range that are not empty; rank_count: of the sums that they are, 0 for none.
+/// The pieces of a range that are not empty. sum: of how many ranks, of all how many; 0 and 0 for no sum.
 RankPieces pieces_in(const BlockLayout& layout, std::string_view vector, const comm::IndexRange& numbers,
                      const std::pair<int, int>& sum = {0, 0}) {
   RankPieces held;
