@@ -58,16 +58,17 @@ SubcommandRow tune_subcommand();
 SubcommandRow sweep_subcommand();
 SubcommandRow scaling_subcommand();
 SubcommandRow model_subcommand();
+SubcommandRow explain_subcommand();
 SubcommandRow pingpong_subcommand();
 SubcommandRow events_subcommand();
 SubcommandRow compare_subcommand();
 SubcommandRow export_subcommand();
 
 std::span<const SubcommandRow> subcommand_table() {
-  static const std::array table{run_subcommand(),     solve_subcommand(), convert_subcommand(),
-                                tune_subcommand(),    sweep_subcommand(), compare_subcommand(),
-                                export_subcommand(),  model_subcommand(), pingpong_subcommand(),
-                                scaling_subcommand(), events_subcommand()};
+  static const std::array table{run_subcommand(),      solve_subcommand(),   convert_subcommand(),
+                                tune_subcommand(),     sweep_subcommand(),   compare_subcommand(),
+                                export_subcommand(),   model_subcommand(),   explain_subcommand(),
+                                pingpong_subcommand(), scaling_subcommand(), events_subcommand()};
   return table;
 }
 

@@ -83,6 +83,7 @@ class Results:
     verdicts: dict
     profile: dict | None = None
     bench: dict | None = None
+    traced_step: object = None  # trace.TracedStep, where a trace was given
 
 
 def read_text(path):

@@ -56,7 +56,7 @@ class InstallConsumer(ProgramTest):
     def test_headers_and_schema_are_there(self):
         for file in ("include/cg2d/cg/solver/solve.hpp", "include/cg2d/comm/communicator.hpp", "include/cg2d/kernels/spmv.hpp"):
             self.assertTrue((self.prefix / file).is_file(), file)
-        for schema in ("run_result", "event_list", "pingpong_result", "scaling_result", "sweep_verdict"):
+        for schema in ("run_result", "event_list", "pingpong_result", "scaling_result", "sweep_verdict", "explain_result"):
             self.assertTrue((self.prefix / f"share/cg2d/{schema}.schema.json").is_file())
         sources = [path for path in self.prefix.rglob("*") if path.suffix == ".cpp"]
         self.assertEqual(sources, [])
