@@ -27,21 +27,21 @@ std::unique_ptr<SpmvKernel> make_several_rows(std::string_view name, CsrBlock bl
 
 namespace several {
 
-/// A register of vector extensions, for loads and stores at any multiple of 8 bytes. One by one: gcc 12 drops a
-/// vector_size that depends on a template's argument beside other attributes.
+/// A register of vector extensions. One by one: gcc 12 drops a vector_size that depends on a template's argument beside
+/// other attributes.
 template <int Lanes>
 struct RegisterOf;
 template <>
 struct RegisterOf<2> {
-  using Type = double __attribute__((vector_size(16), aligned(8), may_alias));
+  using Type = double __attribute__((vector_size(16), may_alias));
 };
 template <>
 struct RegisterOf<4> {
-  using Type = double __attribute__((vector_size(32), aligned(8), may_alias));
+  using Type = double __attribute__((vector_size(32), may_alias));
 };
 template <>
 struct RegisterOf<8> {
-  using Type = double __attribute__((vector_size(64), aligned(8), may_alias));
+  using Type = double __attribute__((vector_size(64), may_alias));
 };
 
 /// The elements of one row of all vectors, in registers. Nothing is passed by value: functions for another
@@ -52,15 +52,19 @@ struct Elements {
   static_assert(sizeof(Register) == Lanes * sizeof(double));
   static constexpr std::int64_t lanes = Lanes;
   static constexpr std::int64_t size = lanes * Count;
+  /// A register at any multiple of 8 bytes. clang 14 forgets an alignment that stands at Register itself.
+  struct __attribute__((packed, may_alias)) Unaligned {
+    Register value;
+  };
   Register parts[Count];
 
   __attribute__((always_inline)) void load(const double* from) {
 #pragma GCC unroll 8
-    for (int k = 0; k < Count; ++k) parts[k] = *reinterpret_cast<const Register*>(from + k * lanes);
+    for (int k = 0; k < Count; ++k) parts[k] = reinterpret_cast<const Unaligned*>(from + k * lanes)->value;
   }
   __attribute__((always_inline)) void store(double* to) const {
 #pragma GCC unroll 8
-    for (int k = 0; k < Count; ++k) *reinterpret_cast<Register*>(to + k * lanes) = parts[k];
+    for (int k = 0; k < Count; ++k) reinterpret_cast<Unaligned*>(to + k * lanes)->value = parts[k];
   }
   __attribute__((always_inline)) void clear() {
 #pragma GCC unroll 8

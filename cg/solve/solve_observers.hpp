@@ -42,7 +42,8 @@ class ResidualSlope {
     const double slope =
         (smallest_.back() - smallest_[half]) / static_cast<double>(smallest_.size() - 1 - half);
     if (!(slope < 0.0) || !std::isfinite(slope)) return std::nullopt;
-    return std::max(0.0, std::ceil(-smallest_.back() / slope));
+    constexpr double rounding = 1e-9;  // of the logarithms: five steps are not six
+    return std::max(0.0, std::ceil(-smallest_.back() / slope - rounding));
   }
 
  private:
