@@ -62,6 +62,12 @@ BlockLayout::BlockLayout(ProcessGrid grid, std::vector<std::int64_t> piece_start
   }
 }
 
+BlockLayout BlockLayout::with_elements_times(int count) const {
+  auto starts = piece_starts_;
+  for (auto& start : starts) start *= count;
+  return {grid_, std::move(starts)};
+}
+
 IndexRange BlockLayout::piece(int number) const {
   const auto k = static_cast<std::size_t>(number);
   return {.begin = piece_starts_.at(k), .end = piece_starts_.at(k + 1)};

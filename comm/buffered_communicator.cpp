@@ -101,7 +101,7 @@ class BufferedCommunicator final : public Communicator, private MirroredExchange
   void finish_collection() override { collect_->finish(); }
   void start_scalar_sum(std::span<double> values) override { prepared_sum(values).operation->begin_run(); }
   void finish_scalar_sum(std::span<double> values) override {
-    scalar_sums_[values.size() - 1].operation->end_run();
+    scalar_sums_[place_of_count(values.size())].operation->end_run();
     take_sums(values);
   }
 
@@ -157,13 +157,12 @@ class BufferedCommunicator final : public Communicator, private MirroredExchange
 
   /// The sum of so many values, with these as this rank's.
   ScalarSums& prepared_sum(std::span<const double> values) {
-    assert(!values.empty() && values.size() <= largest_scalar_count);
-    auto& prepared = scalar_sums_[values.size() - 1];
+    auto& prepared = scalar_sums_[place_of_count(values.size())];
     std::copy(values.begin(), values.end(), prepared.values.begin());
     return prepared;
   }
   void take_sums(std::span<double> values) const {
-    std::copy_n(scalar_sums_[values.size() - 1].values.begin(), values.size(), values.begin());
+    std::copy_n(scalar_sums_[place_of_count(values.size())].values.begin(), values.size(), values.begin());
   }
 
   void make_shuffle(const BlockLayout& layout) {
@@ -203,8 +202,8 @@ class BufferedCommunicator final : public Communicator, private MirroredExchange
 
   void make_scalar_sums() {
     const int size = group_.size();
-    for (std::size_t count = 1; count <= largest_scalar_count; ++count) {
-      auto& prepared = scalar_sums_[count - 1];
+    for (const auto count : scalar_counts) {
+      auto& prepared = scalar_sums_[place_of_count(count)];
       prepared.values = operations_->allocate(count);
       prepared.operation =
           operations_->sum({.operation = Operation::dot,
@@ -229,7 +228,7 @@ class BufferedCommunicator final : public Communicator, private MirroredExchange
   std::unique_ptr<PreparedGather> collect_;
   std::unique_ptr<PreparedOperation> sum_;
   std::unique_ptr<PreparedOperation> shuffle_;
-  std::array<ScalarSums, largest_scalar_count> scalar_sums_;
+  std::array<ScalarSums, scalar_counts.size()> scalar_sums_;
 
   // Only when mirrored.
   std::span<double> row_block_;

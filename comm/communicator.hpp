@@ -167,8 +167,16 @@ class [[nodiscard]] ScalarSum {
 /// 5. The same calls with the same values give the same bits in every run.
 class Communicator {
  public:
-  /// The most numbers that one sum_scalars takes.
-  static constexpr std::size_t largest_scalar_count = 4;
+  /// How many numbers one sum_scalars takes: each of these counts is prepared for.
+  static constexpr std::array<std::size_t, 7> scalar_counts{1, 2, 3, 4, 8, 16, 32};
+  static constexpr std::size_t largest_scalar_count = scalar_counts.back();
+  /// The place of a count in scalar_counts.
+  static constexpr std::size_t place_of_count(std::size_t count) {
+    std::size_t place = 0;
+    while (place + 1 < scalar_counts.size() && scalar_counts[place] < count) ++place;
+    assert(scalar_counts[place] == count);
+    return place;
+  }
 
   Communicator() = default;
   virtual ~Communicator() = default;
@@ -196,7 +204,7 @@ class Communicator {
   virtual void sum() = 0;
   /// Moves each row piece of q to its column owner. Cost: shuffle_traffic(), at most one message.
   virtual void shuffle() = 0;
-  /// Sums at most largest_scalar_count numbers over all ranks: the same bits on every rank. Cost:
+  /// Sums as many numbers as one of scalar_counts says over all ranks: the same bits on every rank. Cost:
   /// dot_traffic().
   virtual void sum_scalars(std::span<double> values) = 0;
   /// The same with other operations in between, the same ones on all ranks: the same bits. How far it gets

@@ -232,7 +232,7 @@ std::int64_t put_memory_size(const BlockLayout& layout, int rank, const Communic
   std::int64_t size = column_size + row_size + round_up(piece_size) + round_up(1);
   size += received_size(collection_schedule(layout, rank), columns, 1);
   size += received_size(summation_schedule(layout, rank, options.sum_form), rows, 1);
-  for (std::size_t count = 1; count <= Communicator::largest_scalar_count; ++count) {
+  for (const auto count : Communicator::scalar_counts) {
     const auto scalars = static_cast<std::int64_t>(count);
     size += round_up(scalars) + received_size(all_reduce_schedule(grid.rank_count(), rank),
                                               GroupPieces::of_scalars(grid.rank_count(), scalars), 2);

@@ -27,7 +27,7 @@ class SerialCommunicator final : public Communicator, private MirroredExchange {
   void sum() override {}
   void shuffle() override {}
   void sum_scalars([[maybe_unused]] std::span<double> values) override {
-    assert(!values.empty() && values.size() <= largest_scalar_count);
+    assert(scalar_counts[place_of_count(values.size())] == values.size());
   }
   [[nodiscard]] MirroredExchange* mirror() override { return is_mirrored_ ? this : nullptr; }
   [[nodiscard]] std::uint64_t waited_ticks() const override { return 0; }

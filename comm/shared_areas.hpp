@@ -25,14 +25,13 @@ struct ScalarSumCounts {
   std::uint64_t finished = 0;
 };
 
-/// The numbers of one sum_scalars, and the number of that sum in the same cache line: a rank that finds it
-/// has the numbers, too. Each rank has two slots, in turns, so that a fast rank's next numbers do not land in
+/// The numbers of one sum_scalars, and the number of that sum in the same cache line, unless there are more than
+/// seven: a rank that finds it has the first numbers, too. Each rank has two slots, in turns, so that a fast rank's next numbers do not land in
 /// these.
 struct alignas(64) ScalarSlot {
   std::atomic<std::uint64_t> sum_number;
   std::array<double, Communicator::largest_scalar_count> values;
 };
-static_assert(sizeof(ScalarSlot) == 64);
 
 /// The progress that one rank announces, in cache lines of its own: how many operations it is done with.
 struct alignas(64) RankControl {

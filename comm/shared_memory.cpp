@@ -80,7 +80,7 @@ class SharedMemory final : public Communicator, private MirroredExchange {
     prepare_collection();
     const auto leaders = first_ranks_of(place_.nodes);
     if (stand_.place() == 0) {
-      for (std::size_t count = 1; count <= largest_scalar_count; ++count) {
+      for (const auto count : scalar_counts) {
         node_sums_.push_back(link_->prepare_sum(std::span(node_sum_values_).first(count), leaders));
       }
     }
@@ -148,7 +148,6 @@ class SharedMemory final : public Communicator, private MirroredExchange {
   }
   void start_scalar_sum(std::span<double> values) override {
     assert(!is_collecting() && !is_summing_scalars());
-    assert(!values.empty() && values.size() <= largest_scalar_count);
     finish_reading_operand();
     const auto turn = turn_of(scalar_sums_.begun);
     ++scalar_sums_.begun;
@@ -251,7 +250,7 @@ class SharedMemory final : public Communicator, private MirroredExchange {
     if (stand_.place() == 0) {
       wait_for_numbers(turn);
       add_local_numbers(turn, std::span(node_sum_values_).first(values.size()));
-      node_sums_[values.size() - 1]->run();
+      node_sums_[place_of_count(values.size())]->run();
       std::copy_n(node_sum_values_.begin(), values.size(), sums.begin());
       control.scalars_summed.add_one(1);
     }
@@ -307,7 +306,8 @@ class SharedMemory final : public Communicator, private MirroredExchange {
   std::vector<std::vector<int>> sent_columns_;  // process columns with pieces in each message of this rank
 
   std::array<double, largest_scalar_count> node_sum_values_{};
-  std::vector<std::unique_ptr<PreparedOperation>> node_sums_;  // by count, on the first rank of each node
+  std::vector<std::unique_ptr<PreparedOperation>>
+      node_sums_;  // by place_of_count(), on the first rank of each node
 
   std::uint64_t collections_ = 0;
   ScalarSumCounts scalar_sums_;

@@ -3,6 +3,7 @@
 // The product of one block of a sparse matrix with its part of a vector: the interface of all kernels, and
 // the table that lists them.
 
+#include <array>
 #include <bit>
 #include <cstdint>
 #include <memory>
@@ -29,7 +30,19 @@ namespace cg2d::kernels {
 /// halves are added.
 enum class Storage { whole, half };
 
-/// The vectors of one product. Results must not overlap anything; p_columns and p_rows may overlap.
+/// The numbers of vectors that kernels for several take; fewer are filled up.
+inline constexpr std::array vector_counts{2, 4, 8, 16};
+/// The least number of vectors, 1 or one of vector_counts, that has room for `count`; 0: there is none.
+constexpr int vector_count_for(int count) {
+  if (count == 1) return 1;
+  for (const int possible : vector_counts) {
+    if (count <= possible) return possible;
+  }
+  return 0;
+}
+
+/// The vectors of one product. With KernelOptions::vector_count all lengths are that many times as large, and the
+/// elements of a row, one of each vector, are neighbours. Results must not overlap anything; p_columns and p_rows may overlap.
 struct Operands {
   std::span<const double> p_columns{};  ///< column_count doubles
   std::span<const double> p_rows{};     ///< row_count doubles with half storage; ignored, may be empty, else
@@ -97,6 +110,8 @@ constexpr bool is_block_width(int width) {
 struct KernelOptions {
   int thread_count = 1;  ///< OpenMP threads, >= 1
   Tuning tuning{};
+  /// Of a product: 1, or one of vector_counts for KernelRow::make_for_several.
+  int vector_count = 1;
   /// One of KernelRow::instruction_sets; empty: the preferred one.
   std::optional<InstructionSet> instruction_set{};
 };
@@ -130,7 +145,16 @@ struct KernelRow {
   /// std::bad_alloc, and std::invalid_argument for an instruction set that is not in the row.
   std::unique_ptr<SpmvKernel> (*make)(CsrBlock block, const KernelOptions& options) = nullptr;
 
+  /// Makes a kernel for KernelOptions::vector_count vectors at once, 2 or more; nullptr: there is none.
+  std::unique_ptr<SpmvKernel> (*make_for_several)(CsrBlock block, const KernelOptions& options) = nullptr;
+  /// The kernel for several vectors that is taken when none is asked for: the first row with this flag.
+  bool is_default_for_several = false;
+
   [[nodiscard]] bool stores_half() const { return storage == Storage::half; }
+  /// make, or make_for_several: the one for these options.
+  [[nodiscard]] auto maker_for(const KernelOptions& options) const {
+    return options.vector_count == 1 ? make : make_for_several;
+  }
 };
 
 /// All kernels, those on whole blocks first.
@@ -143,6 +167,8 @@ const KernelRow& kernel_named(std::string_view name);
 const KernelRow& reference_kernel(Storage storage);
 /// The kernel that is taken for a storage when none is asked for; it serves on every processor.
 const KernelRow& default_kernel(Storage storage = Storage::whole);
+/// The kernel that is taken for several vectors when none is asked for; it serves on every processor.
+const KernelRow& default_kernel_for_several();
 /// The kernel for a matrix of which nothing but its size is known; it serves on every processor.
 const KernelRow& kernel_for_any_pattern();
 /// The kernel on which the critical vector length of a machine is measured: the first one that has it.

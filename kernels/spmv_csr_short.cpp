@@ -10,6 +10,7 @@
 #include "kernels/csr_row_loops.hpp"
 #include "kernels/loop_choice.hpp"
 #include "kernels/parallel_parts.hpp"
+#include "kernels/several_vectors.hpp"
 
 namespace cg2d::kernels {
 namespace {
@@ -177,6 +178,8 @@ KernelRow csr_short_kernel() {
       .instruction_sets = csr_instruction_sets(),
       .preferred_instruction_set = csr_short::preferred_instruction_set,
       .make = csr_short::make,
+      .make_for_several = &make_several_blocks,
+      .is_default_for_several = true,
   };
 }
 

@@ -5,6 +5,7 @@
 #include "kernels/csr_row_loops.hpp"
 #include "kernels/csr_rows_kernel.hpp"
 #include "kernels/loop_choice.hpp"
+#include "kernels/several_vectors.hpp"
 
 namespace cg2d::kernels {
 namespace {
@@ -59,6 +60,7 @@ KernelRow csr_simd_kernel() {
       .instruction_sets = csr_instruction_sets(),
       .preferred_instruction_set = csr_simd::preferred_instruction_set,
       .make = &csr_simd::make,
+      .make_for_several = &make_several_csr,
   };
 }
 

@@ -53,6 +53,9 @@ void add_system_options(CLI::App& parser, SolveArguments& arguments) {
   parser.add_option("--rhs", arguments.right_hand_side, "right-hand side")
       ->check(file_name())
       ->type_name(type_of_values({"ones", "random:SEED", "FILE"}));
+  add_number_option(parser, "--rhs-count", options.right_hand_side_count,
+                    fmt::format("right-hand sides, solved together: 1 to {}", kernels::vector_counts.back()))
+      ->default_str("the columns of --rhs FILE, else 1");
   parser.add_option("--x0", arguments.first_guess, "first guess")
       ->check(file_name())
       ->type_name(type_of_values({"zeros", "ones", "random:SEED", "FILE"}));
@@ -103,6 +106,7 @@ void add_configuration_options(CLI::App& parser, SolveArguments& arguments) {
                     "columns of a kernel's column blocks: a power of 2")
       ->default_str("the profile's");
   add_profile_options(parser, options.profile, profile_is_used());
+  add_keep_disturbed_option(parser, options.profile);
   add_bind_option(parser, arguments.bind);
   add_memory_limit_option(parser, options.memory_limit_bytes);
 }
@@ -158,6 +162,8 @@ SystemOptions system_options_from(const SolveArguments& arguments) {
   if (!arguments.domain.empty()) options.domain_grid = domain_from(options, arguments.domain);
   options.right_hand_side = vector_option_from("--rhs", arguments.right_hand_side);
   options.first_guess = vector_option_from("--x0", arguments.first_guess);
+  if (options.right_hand_side_count)
+    require_within("--rhs-count", *options.right_hand_side_count, kernels::vector_counts.back());
   require_tolerance("--rtol", options.relative_tolerance);
   require_tolerance("--atol", options.absolute_tolerance);
   set_cut(options, arguments.cut);

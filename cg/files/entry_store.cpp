@@ -2,21 +2,27 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
 #include <numeric>
 #include <utility>
 
 namespace cg2d {
 namespace {
 
-constexpr std::size_t slab_bytes = std::size_t{1} << 25;
-
-/// Rows of a bucket have 16 bits; smaller buckets where there would be too few of them for the ranks.
+/// Rows of a bucket have 12 bits: of the 16 with an entry, 4 are left for its origin. Buckets are smaller where there
+/// would be too few of them for the ranks.
 int shift_for(std::int64_t order, int rank_count) {
   constexpr int largest_shift = 12;
   constexpr std::int64_t buckets_per_rank = 16;
   const auto rows =
       static_cast<std::uint64_t>(std::max<std::int64_t>(1, order / (rank_count * buckets_per_rank)));
   return std::min(largest_shift, static_cast<int>(std::bit_width(rows)) - 1);
+}
+
+/// Bits that tell origins apart.
+int origin_bits_for(int rank_count) {
+  constexpr int most_bits = 4;
+  return std::min(most_bits, static_cast<int>(std::bit_width(static_cast<unsigned>(rank_count - 1))));
 }
 
 }  // namespace
@@ -35,14 +41,29 @@ RowDeal::RowDeal(std::int64_t order, int rank_count)
 /// Puts the entries of one bucket after the other in order; keeps its buffers.
 class EntryStore::BucketSorter {
  public:
-  explicit BucketSorter(std::int64_t row_count) : row_starts_(static_cast<std::size_t>(row_count) + 1) {}
+  BucketSorter(std::int64_t row_count, int origin_bits)
+      : key_ends_(static_cast<std::size_t>(row_count) << static_cast<unsigned>(origin_bits)),
+        row_ends_(static_cast<std::size_t>(row_count)),
+        origin_bits_(origin_bits) {}
 
   /// Returns how many entries are left: the first ones of the bucket.
   std::size_t sort(const Bucket& bucket) {
+    if (is_in_order(bucket)) {
+      for_each(bucket, [&](const Chunk& chunk, std::size_t k) { chunk.rows()[k] = row_of(chunk, k); });
+      return bucket.entry_count();
+    }
     gather(bucket);
-    for (std::size_t row = 0; row + 1 < row_starts_.size(); ++row)
-      row_ends_[row] = ordered_row(row_starts_[row], row_starts_[row + 1]);
-    return write_back(bucket);
+    const std::size_t keys_per_row = std::size_t{1} << static_cast<unsigned>(origin_bits_);
+    std::size_t begin = 0;
+    std::size_t kept = 0;
+    for (std::size_t row = 0; row < row_ends_.size(); ++row) {
+      const std::size_t end = key_ends_[(row + 1) * keys_per_row - 1];
+      kept = ordered_row(begin, end, kept);
+      row_ends_[row] = kept;
+      begin = end;
+    }
+    write_back(bucket);
+    return kept;
   }
 
  private:
@@ -51,30 +72,52 @@ class EntryStore::BucketSorter {
     double value;
   };
 
-  /// Counting sort by row, which keeps the order within a row.
+  [[nodiscard]] std::uint16_t row_of(const Chunk& chunk, std::size_t k) const {
+    return static_cast<std::uint16_t>(chunk.rows()[k] >> static_cast<unsigned>(origin_bits_));
+  }
+
+  /// As an ordered file with both triangles leaves it. Cost: otherwise as many entries as are in order.
+  [[nodiscard]] bool is_in_order(const Bucket& bucket) const {
+    std::pair<int, std::int32_t> before{-1, 0};
+    for (std::size_t c = 0; c < bucket.chunks.size(); ++c) {
+      const Chunk chunk(bucket.chunks[c]);
+      for (std::size_t k = 0; k < bucket.entries_in(c); ++k) {
+        const std::pair<int, std::int32_t> place(row_of(chunk, k), chunk.columns()[k]);
+        if (place <= before) return false;
+        before = place;
+      }
+    }
+    return true;
+  }
+
+  /// Counting sort by row and origin, which keeps the order within both. Afterwards key_ends_ are the ends of the
+  /// entries of each key.
   void gather(const Bucket& bucket) {
-    std::ranges::fill(row_starts_, std::size_t{0});
-    for_each(bucket,
-             [&](const Chunk& chunk, std::size_t k) { ++row_starts_[chunk.rows()[k] + std::size_t{1}]; });
-    std::partial_sum(row_starts_.begin(), row_starts_.end(), row_starts_.begin());
-    row_ends_.assign(row_starts_.begin(), row_starts_.end() - 1);
+    std::ranges::fill(key_ends_, std::size_t{0});
+    for_each(bucket, [&](const Chunk& chunk, std::size_t k) { ++key_ends_[chunk.rows()[k]]; });
+    std::exclusive_scan(key_ends_.begin(), key_ends_.end(), key_ends_.begin(), std::size_t{0});
     entries_.resize(bucket.entry_count());
     for_each(bucket, [&](const Chunk& chunk, std::size_t k) {
-      entries_[row_ends_[chunk.rows()[k]]++] = {.column = chunk.columns()[k], .value = chunk.values()[k]};
+      entries_[key_ends_[chunk.rows()[k]]++] = {.column = chunk.columns()[k], .value = chunk.values()[k]};
     });
   }
 
-  /// Orders a row and sums what is there twice; returns its new end. Equal places are ordered by value before
-  /// they are summed: the sum must not depend on how many ranks have read the file.
-  std::size_t ordered_row(std::size_t begin, std::size_t end) {
+  /// Orders the entries begin ... end - 1, a row, sums what is there twice, and puts them at `target`, which is at
+  /// most `begin`; returns their new end. Equal places are ordered by value before they are summed: the sum must not
+  /// depend on how many ranks have read the file.
+  std::size_t ordered_row(std::size_t begin, std::size_t end, std::size_t target) {
+    const auto at = [&](std::size_t k) { return entries_.begin() + static_cast<std::ptrdiff_t>(k); };
     bool is_ordered = true;
     for (std::size_t k = begin + 1; k < end; ++k) is_ordered &= entries_[k - 1].column < entries_[k].column;
-    if (is_ordered) return end;
-    std::sort(entries_.begin() + static_cast<std::ptrdiff_t>(begin),
-              entries_.begin() + static_cast<std::ptrdiff_t>(end), [](const Entry& left, const Entry& right) {
-                return left.column != right.column ? left.column < right.column : left.value < right.value;
-              });
-    std::size_t last = begin;
+    if (is_ordered) {
+      if (target != begin) std::copy(at(begin), at(end), at(target));
+      return target + (end - begin);
+    }
+    std::sort(at(begin), at(end), [](const Entry& left, const Entry& right) {
+      return left.column != right.column ? left.column < right.column : left.value < right.value;
+    });
+    std::size_t last = target;
+    entries_[last] = entries_[begin];
     for (std::size_t k = begin + 1; k < end; ++k) {
       if (entries_[k].column == entries_[last].column) {
         entries_[last].value += entries_[k].value;
@@ -85,18 +128,25 @@ class EntryStore::BucketSorter {
     return last + 1;
   }
 
-  std::size_t write_back(const Bucket& bucket) const {
-    std::size_t written = 0;
-    for (std::size_t row = 0; row < row_ends_.size(); ++row) {
-      for (std::size_t k = row_starts_[row]; k < row_ends_[row]; ++k, ++written) {
-        const Chunk chunk(bucket.chunks[written / Chunk::capacity]);
-        const std::size_t place = written % Chunk::capacity;
-        chunk.values()[place] = entries_[k].value;
-        chunk.columns()[place] = entries_[k].column;
-        chunk.rows()[place] = static_cast<std::uint16_t>(row);
+  /// Chunk by chunk: the rows' ends are followed meanwhile.
+  void write_back(const Bucket& bucket) const {
+    const std::size_t entry_count = row_ends_.back();
+    std::size_t row = 0;
+    for (std::size_t begin = 0; begin < entry_count; begin += Chunk::capacity) {
+      const Chunk chunk(bucket.chunks[begin / Chunk::capacity]);
+      const Entry* const entries = entries_.data() + begin;
+      const std::size_t count = std::min(entry_count - begin, Chunk::capacity);
+      for (std::size_t k = 0; k < count; ++k) {
+        chunk.values()[k] = entries[k].value;
+        chunk.columns()[k] = entries[k].column;
+      }
+      for (std::size_t k = 0; k < count; ++row) {
+        const std::size_t row_end = std::min(row_ends_[row] - begin, count);
+        std::fill(chunk.rows() + k, chunk.rows() + row_end, static_cast<std::uint16_t>(row));
+        k = row_end;
+        if (k == count && row_ends_[row] > begin + count) break;  // the row goes on in the next chunk
       }
     }
-    return written;
   }
 
   template <typename Visit>
@@ -107,12 +157,14 @@ class EntryStore::BucketSorter {
     }
   }
 
-  std::vector<std::size_t> row_starts_;
+  std::vector<std::size_t> key_ends_;  // a key: the row, and the origin in its last bits
   std::vector<std::size_t> row_ends_;
   std::vector<Entry> entries_;
+  int origin_bits_;
 };
 
-EntryStore::EntryStore(const RowDeal& deal, int rank) : deal_(deal), rank_(rank) {
+EntryStore::EntryStore(const RowDeal& deal, int rank)
+    : deal_(deal), rank_(rank), origin_bits_(origin_bits_for(deal.rank_count())) {
   for (std::int64_t bucket = rank; bucket < deal.bucket_count(); bucket += deal.rank_count())
     buckets_.push_back({.first_row = deal.first_row_of(bucket)});
 }
@@ -124,24 +176,70 @@ std::int64_t EntryStore::entry_count() const {
 }
 
 void EntryStore::open_chunk(Bucket& bucket) {
-  if (free_chunks_.empty()) {
-    auto& slab = slabs_.emplace_back(slab_bytes);
+  if (new_chunks_.empty()) {
+    auto& slab = slabs_.emplace_back();
     for (std::size_t end = slab_bytes; end > 0; end -= Chunk::byte_count)
-      free_chunks_.push_back(slab.data() + (end - Chunk::byte_count));
+      new_chunks_.push_back(slab.memory.data() + (end - Chunk::byte_count));
   }
-  bucket.open = free_chunks_.back();
+  bucket.open = new_chunks_.back();
   bucket.chunks.push_back(bucket.open);
-  free_chunks_.pop_back();
+  new_chunks_.pop_back();
   bucket.fill = 0;
 }
 
-void EntryStore::close_chunk(std::byte* chunk) {
-  const auto slab = std::ranges::find_if(slabs_, [&](const auto& candidate) {
-    return candidate.data() <= chunk && chunk < candidate.data() + candidate.size();
+/// Only whole huge pages go back: the system would split one of which it gets a part, and the block that grows meanwhile
+/// would get no huge pages from what was given back, but memory that was never used.
+void EntryStore::close_chunk(const std::byte* chunk) {
+  constexpr std::size_t chunks_per_page = huge_page_bytes / Chunk::byte_count;
+  const auto slab = std::ranges::find_if(slabs_, [&](const Slab& candidate) {
+    return candidate.memory.data() <= chunk && chunk < candidate.memory.data() + slab_bytes;
   });
-  const auto begin = static_cast<std::size_t>(chunk - slab->data());
-  slab->drop(begin, begin + Chunk::byte_count);
-  free_chunks_.push_back(chunk);
+  const auto page = static_cast<std::size_t>(chunk - slab->memory.data()) / huge_page_bytes;
+  if (++slab->closed_counts[page] == chunks_per_page)
+    slab->memory.drop(page * huge_page_bytes, (page + 1) * huge_page_bytes);
+}
+
+/// Moves chunks to lie in memory in the order of the buckets, so that buckets that are dropped in turn free whole huge
+/// pages. Where the columns of a file are in no order, each huge page has chunks of many buckets before. Cost: one copy
+/// of the chunks, or none where they are not far from their places.
+void EntryStore::order_chunks() {
+  constexpr std::size_t near_chunks = (std::size_t{1} << 25) / Chunk::byte_count;  // 32 MB are kept so long
+  std::vector<std::byte*> contents;  // in the order of the buckets
+  for (const auto& bucket : buckets_)
+    contents.insert(contents.end(), bucket.chunks.begin(), bucket.chunks.end());
+  auto places = contents;
+  std::ranges::sort(places);
+  std::vector<std::size_t> sources;  // of each place: the place that has its content now
+  bool is_near = true;
+  for (const auto* content : contents) {
+    const auto source = static_cast<std::size_t>(std::ranges::lower_bound(places, content) - places.begin());
+    is_near = is_near && source < sources.size() + near_chunks && sources.size() < source + near_chunks;
+    sources.push_back(source);
+  }
+  if (is_near) return;
+  permute_chunks(places, sources);
+  auto place = places.begin();
+  for (auto& bucket : buckets_) {
+    for (auto& chunk : bucket.chunks) chunk = *place++;
+    if (!bucket.chunks.empty()) bucket.open = bucket.chunks.back();
+  }
+}
+
+/// Brings the content of places[sources[k]] to places[k], cycle by cycle.
+void EntryStore::permute_chunks(std::span<std::byte* const> places, std::span<std::size_t> sources) {
+  std::vector<std::byte> first(Chunk::byte_count);
+  const auto copy = [](std::byte* to, const std::byte* from) { std::memcpy(to, from, Chunk::byte_count); };
+  for (std::size_t begin = 0; begin < places.size(); ++begin) {
+    if (sources[begin] == begin) continue;
+    copy(first.data(), places[begin]);
+    std::size_t place = begin;
+    while (sources[place] != begin) {
+      copy(places[place], places[sources[place]]);
+      place = std::exchange(sources[place], place);
+    }
+    copy(places[place], first.data());
+    sources[place] = place;
+  }
 }
 
 void EntryStore::shrink(Bucket& bucket, std::size_t entry_count) {
@@ -152,10 +250,11 @@ void EntryStore::shrink(Bucket& bucket, std::size_t entry_count) {
 }
 
 void EntryStore::seal() {
-  BucketSorter sorter(deal_.rows_per_bucket());
+  BucketSorter sorter(deal_.rows_per_bucket(), origin_bits_);
   for (auto& bucket : buckets_) {
     if (!bucket.chunks.empty()) shrink(bucket, sorter.sort(bucket));
   }
+  order_chunks();
 }
 
 void EntryStore::drop(std::size_t bucket) { shrink(buckets_[bucket], 0); }

@@ -3,6 +3,7 @@
 // The rows of a matrix whose order of arrival nobody knows: a rank's share of them, kept in little more memory
 // than the entries take. No MPI.
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -41,9 +42,9 @@ class RowDeal {
   std::vector<std::uint32_t> places_;  // likewise
 };
 
-/// One rank's rows. Entries come one by one in any order; seal() puts them in order and sums those that are there
-/// twice; afterwards they are read row by row. Memory: 14 bytes per entry, in chunks that are given back to the
-/// system one after the other, and half a chunk per bucket. Throws std::bad_alloc.
+/// One rank's rows. Entries come one by one in any order, each with its origin; seal() puts them in order and sums
+/// those that are there twice; afterwards they are read row by row. Memory: 14 bytes per entry, in chunks that
+/// go back to the system in the order of the buckets, and half a chunk per bucket. Throws std::bad_alloc.
 class EntryStore {
  public:
   EntryStore(const RowDeal& deal, int rank);
@@ -52,14 +53,23 @@ class EntryStore {
   [[nodiscard]] int rank() const { return rank_; }
   [[nodiscard]] std::int64_t entry_count() const;
 
+  /// The rank that an entry comes from; ranks that follow each other share a number where there are more than 16.
+  /// Each rank reads its own part of a file, one after the other: when the entries of a row lie together by origin, the
+  /// rows of an ordered file are in order, however the messages of the ranks have come in between.
+  enum class Origin : std::uint16_t {};
+  [[nodiscard]] Origin origin_of(int rank) const {
+    return static_cast<Origin>((std::int64_t{rank} << origin_bits_) / deal_.rank_count());
+  }
+
   /// row: one of this rank's.
-  void add(std::int64_t row, std::int32_t column, double value) {
+  void add(std::int64_t row, std::int32_t column, double value, Origin origin) {
     Bucket& bucket = buckets_[deal_.place_of(row)];
     if (bucket.fill == Chunk::capacity) open_chunk(bucket);
     const Chunk chunk(bucket.open);
     chunk.values()[bucket.fill] = value;
     chunk.columns()[bucket.fill] = column;
-    chunk.rows()[bucket.fill] = static_cast<std::uint16_t>(row - bucket.first_row);
+    chunk.rows()[bucket.fill] = static_cast<std::uint16_t>(((row - bucket.first_row) << origin_bits_) |
+                                                           static_cast<std::int64_t>(origin));
     ++bucket.fill;
   }
 
@@ -80,13 +90,14 @@ class EntryStore {
   /// Calls visit(RowPart) for every part of every row of a bucket, in their order; empty rows have none.
   template <typename Visit>
   void for_each_part(std::size_t bucket, Visit&& visit) const;
-  /// Gives the memory of a bucket back; it is empty afterwards.
+  /// Empties a bucket, and gives back the huge pages that no other bucket uses: few are kept for long where the buckets
+  /// are dropped in their order after seal().
   void drop(std::size_t bucket);
   /// The value at a place of a sealed row of this rank; empty where there is no entry. Cost: a search.
   [[nodiscard]] std::optional<double> value_at(std::int64_t row, std::int32_t column) const;
 
  private:
-  /// Values, then columns, then rows relative to the bucket.
+  /// Values, then columns, then rows relative to the bucket. Before seal() a row has the origin in its last bits.
   class Chunk {
    public:
     static constexpr std::size_t byte_count = std::size_t{1} << 16;
@@ -121,15 +132,25 @@ class EntryStore {
   };
   class BucketSorter;
 
+  static constexpr std::size_t huge_page_bytes = std::size_t{1} << 21;
+  static constexpr std::size_t slab_bytes = 16 * huge_page_bytes;
+  struct Slab {
+    kernels::PageBuffer<std::byte> memory{slab_bytes};
+    std::array<std::size_t, slab_bytes / huge_page_bytes> closed_counts{};  // chunks closed, by huge page
+  };
+
   void open_chunk(Bucket& bucket);
-  void close_chunk(std::byte* chunk);
+  void close_chunk(const std::byte* chunk);
+  void order_chunks();
+  static void permute_chunks(std::span<std::byte* const> places, std::span<std::size_t> sources);
   void shrink(Bucket& bucket, std::size_t entry_count);
 
   RowDeal deal_;
   int rank_;
+  int origin_bits_;
   std::vector<Bucket> buckets_;
-  std::vector<kernels::PageBuffer<std::byte>> slabs_;
-  std::vector<std::byte*> free_chunks_;
+  std::vector<Slab> slabs_;
+  std::vector<std::byte*> new_chunks_;  // of the last slab
 };
 
 template <typename Visit>

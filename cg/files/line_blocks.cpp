@@ -76,6 +76,20 @@ std::size_t LineBlocks::end_of_block(bool is_complete) const {
   return found == nullptr ? 0 : static_cast<std::size_t>(found - buffer_.data()) + 1;
 }
 
+/// The end of the lines before the first one that is too long, among the first `end` bytes, which are whole lines.
+/// Searches from the end of the longest line that is allowed, so that it looks at few bytes and at most lines not at
+/// all. Only so are the same lines refused wherever the blocks and the shares of the ranks begin.
+std::size_t LineBlocks::end_of_short_lines(std::size_t end) const {
+  std::size_t line = 0;
+  while (end - line > most_line_bytes + 1) {
+    const auto* const found =
+        static_cast<const char*>(memrchr(buffer_.data() + line, '\n', most_line_bytes + 1));
+    if (found == nullptr) return line;
+    line = static_cast<std::size_t>(found - buffer_.data()) + 1;
+  }
+  return end;
+}
+
 std::string_view LineBlocks::next() {
   std::memmove(buffer_.data(), buffer_.data() + handed_out_, filled_ - handed_out_);
   filled_ -= handed_out_;
@@ -99,12 +113,14 @@ std::string_view LineBlocks::next() {
     }
     if (filled_ > most_line_bytes && (!is_complete || filled_ - range_left > most_line_bytes)) {
       handed_out_ = end_of_block(false);  // the lines before the long one come first
-      if (handed_out_ > 0) break;
-      throw TextFault(offset_, fmt::format("found a line of more than {} bytes, expected a shorter one",
-                                           most_line_bytes));
+      break;
     }
     read_more(most_line_bytes);
   }
+  handed_out_ = end_of_short_lines(handed_out_);
+  if (handed_out_ == 0)
+    throw TextFault(
+        offset_, fmt::format("found a line of more than {} bytes, expected a shorter one", most_line_bytes));
   return {buffer_.data(), handed_out_};
 }
 

@@ -38,6 +38,7 @@ class LineBlocks {
 
   bool read_more(std::size_t byte_count);
   [[nodiscard]] std::size_t end_of_block(bool is_complete) const;
+  [[nodiscard]] std::size_t end_of_short_lines(std::size_t end) const;
   void skip_rest_of_line();
 
   std::unique_ptr<ByteSource> source_;

@@ -14,6 +14,8 @@
 #include <string_view>
 #include <system_error>
 
+#include "cg/files/digit_run.hpp"
+
 namespace cg2d {
 
 /// A text that breaks the rules: what() is "found ..., expected ...".
@@ -89,7 +91,9 @@ class EntryParser {
  private:
   /// The number at `place`, which moves to its end; larger than any index where there is none or where only the
   /// slow path can tell.
-  static std::uint64_t index_at(const char*& place);
+  static std::uint64_t index_at(const char*& place, const char* end);
+  static bool is_blank(char letter) { return letter == ' ' || letter == '\t'; }
+  static bool is_end_of_word(char letter) { return is_blank(letter) || letter == '\r' || letter == '\n'; }
   /// The usual line; false: left to parse_entry_line(). place moves to the begin of the next line.
   [[nodiscard]] bool parse_usual(const char*& place, const char* end, MatrixEntry& entry) const;
   [[nodiscard]] bool parse_value(const char*& place, const char* end, double& value) const;
@@ -97,15 +101,18 @@ class EntryParser {
   MarketHeader header_;
 };
 
-inline std::uint64_t EntryParser::index_at(const char*& place) {
-  constexpr int most_digits = 10;
+inline std::uint64_t EntryParser::index_at(const char*& place, const char* end) {
+  const DigitRun run = digits_at(place, end);
+  place += run.length;
+  if (run.length < 8) return run.length == 0 ? UINT64_MAX : run.value;
+  constexpr int most_further_digits = 2;
+  std::uint64_t value = run.value;
   const char* const begin = place;
-  std::uint64_t value = 0;
   for (; *place >= '0' && *place <= '9'; ++place) {
-    if (place - begin == most_digits) return UINT64_MAX;
+    if (place - begin == most_further_digits) return UINT64_MAX;
     value = value * 10 + static_cast<std::uint64_t>(*place - '0');
   }
-  return place == begin ? UINT64_MAX : value;
+  return value;
 }
 
 inline bool EntryParser::parse_value(const char*& place, const char* end, double& value) const {
@@ -113,8 +120,9 @@ inline bool EntryParser::parse_value(const char*& place, const char* end, double
     value = 1.0;
     return true;
   }
-  const char first = *place == '-' ? place[1] : *place;
-  if (!(first >= '0' && first <= '9') && first != '.') return false;  // "nan", "+1", nothing at all
+  const bool is_negative = *place == '-';
+  const char* const first = is_negative ? place + 1 : place;
+  if (!(*first >= '0' && *first <= '9') && *first != '.') return false;  // "nan", "+1", nothing at all
   if (header_.field == MarketField::integer) {
     std::int64_t whole = 0;
     const auto [after, error] = std::from_chars(place, end, whole);
@@ -122,18 +130,26 @@ inline bool EntryParser::parse_value(const char*& place, const char* end, double
     value = static_cast<double>(whole);
     return error == std::errc();
   }
+  // Values of a few digits, as stencils have them, are whole numbers as a double has them. For all others the
+  // standard library finds the nearest double: it has the algorithms of Clinger and of Eisel and Lemire.
+  const DigitRun run = digits_at(first, end);
+  if (run.length > 0 && run.length < 8 && is_end_of_word(first[run.length])) {
+    const auto whole = static_cast<double>(static_cast<std::int64_t>(run.value));
+    value = is_negative ? -whole : whole;
+    place = first + run.length;
+    return true;
+  }
   const auto [after, error] = std::from_chars(place, end, value);
   place = after;
   return error == std::errc();
 }
 
 inline bool EntryParser::parse_usual(const char*& place, const char* end, MatrixEntry& entry) const {
-  const auto is_blank = [](char letter) { return letter == ' ' || letter == '\t'; };
   while (is_blank(*place)) ++place;
-  const std::uint64_t row = index_at(place) - 1;
+  const std::uint64_t row = index_at(place, end) - 1;
   if (row >= static_cast<std::uint64_t>(header_.row_count) || !is_blank(*place)) return false;
   while (is_blank(*place)) ++place;
-  const std::uint64_t column = index_at(place) - 1;
+  const std::uint64_t column = index_at(place, end) - 1;
   if (column >= static_cast<std::uint64_t>(header_.column_count)) return false;
   if (header_.symmetry == MarketSymmetry::symmetric && column > row) return false;
   if (header_.field != MarketField::pattern && !is_blank(*place)) return false;

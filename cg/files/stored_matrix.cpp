@@ -5,9 +5,12 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 #include <cstring>
 #include <functional>
 #include <limits>
+#include <numeric>
+#include <tuple>
 #include <utility>
 
 #include "cg/base/agreement.hpp"
@@ -54,28 +57,33 @@ class Borders {
 // ---------------------------------------------------------------- collection
 
 struct EntryCollector::Rounds {
-  using Receive = std::function<void(std::span<const std::uint64_t>)>;
+  struct Receive {
+    EntryStore& store;
+    void operator()(std::span<const std::uint64_t> message, int sender) const {
+      const auto origin_of_words = store.origin_of(sender);
+      for (std::size_t k = 0; k < message.size(); k += 2) {
+        store.add(high_of(message[k]), static_cast<std::int32_t>(low_of(message[k])),
+                  std::bit_cast<double>(message[k + 1]), origin_of_words);
+      }
+    }
+  };
   int rank;
+  EntryStore::Origin origin;  // of this rank's own entries
   WordRounds<Receive> words;
 };
 
 EntryCollector::EntryCollector(std::int64_t order, comm::RankGroup& group)
-    : store_(RowDeal(order, group.size()), group.rank()) {
-  const Rounds::Receive receive = [this](std::span<const std::uint64_t> words) {
-    for (std::size_t k = 0; k < words.size(); k += 2) {
-      store_.add(high_of(words[k]), static_cast<std::int32_t>(low_of(words[k])),
-                 std::bit_cast<double>(words[k + 1]));
-    }
-  };
-  rounds_ = std::make_unique<Rounds>(Rounds{.rank = group.rank(), .words = {group, receive}});
-}
+    : store_(RowDeal(order, group.size()), group.rank()),
+      rounds_(std::make_unique<Rounds>(Rounds{.rank = group.rank(),
+                                              .origin = store_.origin_of(group.rank()),
+                                              .words = {group, Rounds::Receive{store_}}})) {}
 
 EntryCollector::~EntryCollector() = default;
 
 void EntryCollector::add(std::int64_t row, std::int64_t column, double value) {
   const int owner = store_.deal().owner_of(row);
   if (owner == rounds_->rank) {
-    store_.add(row, static_cast<std::int32_t>(column), value);
+    store_.add(row, static_cast<std::int32_t>(column), value, rounds_->origin);
     return;
   }
   auto& buffer = rounds_->words.to(owner, 2);
@@ -131,6 +139,7 @@ StoredMatrix::StoredMatrix(EntryStore store, std::string name, std::optional<Ran
       permutation_(permutation),
       nonzero_count_(group.sum(store_.entry_count())) {
   survey();
+  require_finite(group);
   std::vector<std::uint32_t> lengths;
   for_each_row([&](std::int64_t /*row*/, std::size_t local) { lengths.push_back(row_lengths_[local]); });
   facts_ = facts_of_rows({.name = name_, .order = order()}, lengths, pattern_sum_, group);
@@ -150,6 +159,7 @@ void StoredMatrix::survey() {
       row_lengths_[local] += static_cast<std::uint32_t>(part.columns.size());
       for (std::size_t k = 0; k < part.columns.size(); ++k) {
         const std::int64_t column = part.columns[k];
+        if (!std::isfinite(part.values[k])) note_not_finite(part.row, column, part.values[k]);
         const auto place = mixed_bits(pair_of(std::min(part.row, column), std::max(part.row, column)));
         pattern_sum_ += place;
         if (column == part.row) {
@@ -164,6 +174,33 @@ void StoredMatrix::survey() {
 }
 
 // ---------------------------------------------------------------- checks
+
+/// Of the two places of a pair the lower triangle comes first, which files of symmetric matrices have.
+bool StoredMatrix::NotFinite::is_before(const NotFinite& other) const {
+  const auto key = [](const NotFinite& one) {
+    return std::tuple(std::max(one.row, one.column), std::min(one.row, one.column), one.row < one.column);
+  };
+  return key(*this) < key(other);
+}
+
+void StoredMatrix::note_not_finite(std::int64_t row, std::int64_t column, double value) {
+  const NotFinite entry{.row = original(row), .column = original(column), .value = value};
+  if (entry.is_before(not_finite_)) not_finite_ = entry;
+}
+
+void StoredMatrix::require_finite(comm::RankGroup& group) const {
+  auto first = not_finite_;
+  for (const auto& theirs : group.gather_one(not_finite_)) {
+    if (theirs.is_before(first)) first = theirs;
+  }
+  if (first.row == NotFinite::none) return;
+  throw RunError(
+      ExitCode::not_finite,
+      fmt::format(
+          "{}: not finite: the sum of the duplicates at entry ({}, {}) is {}: it leaves the range of double "
+          "precision; scale the matrix and b",
+          name_, first.row + 1, first.column + 1, first.value));
+}
 
 namespace {
 
@@ -193,7 +230,7 @@ void StoredMatrix::require_symmetric(comm::RankGroup& group) const {
     first = std::min(first, i > j ? DifferentPair{.row = i, .column = j, .lower = value, .upper = mirrored}
                                   : DifferentPair{.row = j, .column = i, .lower = mirrored, .upper = value});
   };
-  const auto receive = [&](std::span<const std::uint64_t> words) {
+  const auto receive = [&](std::span<const std::uint64_t> words, int /*rank*/) {
     for (std::size_t k = 0; k < words.size(); k += 2)
       compare(high_of(words[k]), low_of(words[k]), std::bit_cast<double>(words[k + 1]));
   };
@@ -374,7 +411,7 @@ class BlockBuilder {
     const auto add = [&](std::int64_t row, std::int64_t length) {
       block_.row_starts[static_cast<std::size_t>(row) + 1] += length;
     };
-    const auto receive = [&](std::span<const std::uint64_t> words) {
+    const auto receive = [&](std::span<const std::uint64_t> words, int /*rank*/) {
       for (const auto word : words) add(high_of(word), low_of(word));
     };
     WordRounds rounds(group_, receive);
@@ -391,11 +428,26 @@ class BlockBuilder {
     rounds.finish();
   }
 
+  /// The buckets in an order in which the blocks of all process rows grow alike, each from its first row on. In the
+  /// order of rows those of the first process row would be whole while half of the store or more is still there.
+  [[nodiscard]] std::vector<std::size_t> buckets_in_turns() const {
+    const auto share_before = [&](std::size_t bucket) {
+      const auto row = store_.first_row(bucket);
+      const int block = rows_.block_of(row);
+      return static_cast<double>(row - rows_.begin_of(block)) /
+             static_cast<double>(rows_.end_of(block) - rows_.begin_of(block));
+    };
+    std::vector<std::size_t> buckets(store_.bucket_count());
+    std::iota(buckets.begin(), buckets.end(), std::size_t{0});
+    std::ranges::stable_sort(buckets, {}, share_before);
+    return buckets;
+  }
+
   template <typename AfterBucket>
   void send_entries(const AfterBucket& after_bucket) {
-    const auto receive = [this](std::span<const std::uint64_t> words) { take(words); };
+    const auto receive = [this](std::span<const std::uint64_t> words, int /*rank*/) { take(words); };
     WordRounds rounds(group_, receive);
-    for (std::size_t bucket = 0; bucket < store_.bucket_count(); ++bucket) {
+    for (const auto bucket : buckets_in_turns()) {
       for_each_run(bucket, [&](const Run& run) {
         if (run.owner == group_.rank()) {
           place(run);

@@ -3,6 +3,7 @@
 // A user's own matrix: its rows, distributed over the ranks, from which blocks are made for any grid.
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -84,7 +85,18 @@ class StoredMatrix final : public SystemMatrix {
   [[nodiscard]] const EntryStore& store() const { return store_; }
 
  private:
+  /// An entry that is no number, in the original order.
+  struct NotFinite {
+    static constexpr std::int64_t none = std::numeric_limits<std::int64_t>::max();
+    std::int64_t row = none;
+    std::int64_t column = none;
+    double value = 0.0;
+    [[nodiscard]] bool is_before(const NotFinite& other) const;
+  };
+
   void survey();
+  void note_not_finite(std::int64_t row, std::int64_t column, double value);
+  void require_finite(comm::RankGroup& group) const;
   [[nodiscard]] std::size_t local_row(std::int64_t row) const {
     const auto& deal = store_.deal();
     const auto within = row - deal.first_row_of(deal.bucket_of(row));
@@ -101,6 +113,7 @@ class StoredMatrix final : public SystemMatrix {
   EntryStore store_;
   std::string name_;
   std::optional<RandomPermutation> permutation_;
+  NotFinite not_finite_;                    // the first of this rank's rows
   std::vector<std::uint32_t> row_lengths_;  // of this rank's rows, by their local numbers
   std::vector<double> diagonal_;            // likewise
   std::uint64_t pattern_sum_ = 0;           // over the entries of all ranks

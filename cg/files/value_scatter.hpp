@@ -60,7 +60,7 @@ template <typename Produce>
 HugePageVector scattered(const RangeOwners& owners, comm::RankGroup& group, const Produce& produce) {
   const auto mine = owners.range_of(group.rank());
   HugePageVector values(static_cast<std::size_t>(mine.size()));
-  const auto receive = [&](std::span<const std::uint64_t> words) {
+  const auto receive = [&](std::span<const std::uint64_t> words, int /*rank*/) {
     for (std::size_t k = 0; k < words.size(); k += 2)
       values[static_cast<std::size_t>(words[k]) - static_cast<std::size_t>(mine.begin)] +=
           std::bit_cast<double>(words[k + 1]);

@@ -82,12 +82,17 @@ class VectorReading {
  private:
   void require_size() const {
     const auto& header = located_.header;
-    const auto n = place_.size;
-    if (header.row_count == n && header.column_count == 1) return;
+    const auto n = place_.row_count();
+    if (header.row_count == n && header.column_count == place_.column_count) return;
     throw FileError(
         path_, located_.line_count,
-        fmt::format("found {} rows and {} columns, expected {} rows and 1 column, as the matrix needs",
-                    header.row_count, header.column_count, n));
+        place_.column_count == 1
+            ? fmt::format("found {} rows and {} columns, expected {} rows and 1 column, as the matrix needs",
+                          header.row_count, header.column_count, n)
+            : fmt::format(
+                  "found {} rows and {} columns, expected {} rows and {} columns, as the matrix and the "
+                  "number of right-hand sides need",
+                  header.row_count, header.column_count, n, place_.column_count));
   }
 
   /// Goes through all lines, and parses this rank's. Stops at its first fault, and at the end.
@@ -128,7 +133,7 @@ class VectorReading {
       put(index, *parse_value_line(line, header));
     } else {
       const auto entry = *parse_entry_line(line, header);
-      put(entry.row, entry.value);
+      put(entry.row + entry.column * place_.row_count(), entry.value);
     }
   }
 
@@ -172,10 +177,33 @@ VectorPlace place_of(const comm::BlockLayout& layout, const std::optional<Random
   const auto piece = layout.piece(layout.column_piece_of(rank));
   return {.size = layout.size(),
           .local_size = static_cast<std::size_t>(piece.size()),
-          .row_of = [begin = piece.begin, &permutation](std::size_t element) {
-            const auto index = begin + static_cast<std::int64_t>(element);
-            return permutation ? permutation->inverse(index) : index;
-          }};
+          .row_of =
+              [begin = piece.begin, &permutation](std::size_t element) {
+                const auto index = begin + static_cast<std::int64_t>(element);
+                return permutation ? permutation->inverse(index) : index;
+              },
+          .column_count = 1};
+}
+
+VectorPlace place_of_several(const VectorPlace& place, int column_count) {
+  if (column_count == 1) return place;
+  const auto count = static_cast<std::size_t>(column_count);
+  return {.size = place.size * column_count,
+          .local_size = place.local_size * count,
+          .row_of =
+              [count, n = place.size, row_of = place.row_of](std::size_t element) {
+                return static_cast<std::int64_t>(element % count) * n + row_of(element / count);
+              },
+          .column_count = column_count};
+}
+
+std::int64_t column_count_of(const std::string& path, comm::RankGroup& group) {
+  require_same_file(path, group);
+  std::int64_t count = 0;
+  Agreement agreement(group);
+  agreement.attempt([&] { count = read_market_header(path).header.column_count; });
+  agreement.reach();
+  return count;
 }
 
 HugePageVector read_vector(const std::string& path, const VectorPlace& place, comm::RankGroup& group) {
@@ -208,7 +236,8 @@ void write_vector(std::span<const double> piece, const VectorPlace& place, const
     return;
   }
   const auto write = [&](const std::string& text) { agreement.attempt([&] { file->write(text); }); };
-  write(fmt::format("%%MatrixMarket matrix array real general\n% {}\n{} 1\n", title, n));
+  write(fmt::format("%%MatrixMarket matrix array real general\n% {}\n{} {}\n", title, place.row_count(),
+                    place.column_count));
   for (auto part = next_lines(values, done); !part.empty(); part = next_lines(values, done)) write(part);
   // After a failure the others' parts are received all the same, since they are sent.
   for (int rank = 1; rank < group.size(); ++rank) {

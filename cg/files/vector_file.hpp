@@ -18,17 +18,25 @@ namespace cg2d {
 
 class OutputFile;
 
-/// How a vector lies on the ranks. Files have the original order of the rows.
+/// How a vector, or several, lie on the ranks. Files have the original order of the rows, column after column.
 struct VectorPlace {
-  std::int64_t size = 0;                                    ///< of the whole vector
-  std::size_t local_size = 0;                               ///< of this rank's piece
-  std::function<std::int64_t(std::size_t element)> row_of;  ///< the original row of an element of this rank
+  std::int64_t size = 0;       ///< of the whole vector; of several: of all together
+  std::size_t local_size = 0;  ///< of this rank's piece
+  /// The original row of an element of this rank; of column c of several: c times the number of rows later.
+  std::function<std::int64_t(std::size_t element)> row_of;
+  int column_count = 1;  ///< the number of vectors
+
+  [[nodiscard]] std::int64_t row_count() const { return size / column_count; }
 };
+/// The place of several vectors where a single one has `place`: the elements of one row are neighbours.
+VectorPlace place_of_several(const VectorPlace& place, int column_count);
+/// The number of columns that a file of vectors announces. Collective. Throws RunError (bad_data), alike on every rank.
+std::int64_t column_count_of(const std::string& path, comm::RankGroup& group);
 /// The pieces of a layout; the permutation is that of the matrix. Both must outlive the place.
 VectorPlace place_of(const comm::BlockLayout& layout, const std::optional<RandomPermutation>& permutation,
                      int rank);
 
-/// Reads a vector: Matrix Market, one column, in array or coordinate form, plain or compressed. Every rank goes
+/// Reads vectors: Matrix Market, as many columns as the place has, in array or coordinate form, plain or compressed. Every rank goes
 /// through the lines and parses an equal share of them. Returns this rank's piece. Collective. Throws RunError (bad_data), alike on every rank; MpiError, std::bad_alloc.
 HugePageVector read_vector(const std::string& path, const VectorPlace& place, comm::RankGroup& group);
 

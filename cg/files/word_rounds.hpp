@@ -21,7 +21,7 @@ namespace cg2d {
 template <typename Receive>
 class WordRounds {
  public:
-  /// receive(words): takes what one other rank has sent, whole messages.
+  /// receive(words, rank): takes what another rank has sent, whole messages.
   WordRounds(comm::RankGroup& group, Receive receive)
       : group_(group),
         receive_(std::move(receive)),
@@ -57,7 +57,7 @@ class WordRounds {
     for (auto& words : outgoing_) words.clear();
     for (int rank = 0; rank < group_.size(); ++rank) {
       const auto words = exchange_.received_from(rank);
-      if (!words.empty()) receive_(words);
+      if (!words.empty()) receive_(words, rank);
     }
     return group_.maximum(std::int64_t{has_more ? 1 : 0}) > 0;
   }

@@ -160,7 +160,7 @@ class Solver::Parts {
     require_pieces(vectors);
     ResidualHistory history(most_steps);
     LanczosEstimates estimates(most_steps);
-    const Observed observed(*conjugate_gradient_, {&history, &estimates});
+    const Observed observed(conjugate_gradient_->observers(), {&history, &estimates});
     timer_->reset();
     group_.barrier();
     const auto begin = std::chrono::steady_clock::now();
@@ -175,7 +175,7 @@ class Solver::Parts {
             .preconditioner_remark = preconditioner_->remark()};
   }
 
-  void add(StepObserver& observer) { conjugate_gradient_->add(observer); }
+  void add(StepObserver& observer) { conjugate_gradient_->observers().add(observer); }
 
   [[nodiscard]] std::size_t local_size() const { return operator_->local_size(); }
   [[nodiscard]] comm::IndexRange rows() const {
@@ -190,18 +190,18 @@ class Solver::Parts {
   /// Observers of one solve: removed when it ends, by an exception, too.
   class Observed {
    public:
-    Observed(ConjugateGradient& solver, std::vector<StepObserver*> observers)
-        : solver_(solver), observers_(std::move(observers)) {
-      for (auto* observer : observers_) solver_.add(*observer);
+    Observed(StepObservers& all, std::vector<StepObserver*> observers)
+        : all_(all), observers_(std::move(observers)) {
+      for (auto* observer : observers_) all_.add(*observer);
     }
     ~Observed() {
-      for (auto* observer : observers_) solver_.remove(*observer);
+      for (auto* observer : observers_) all_.remove(*observer);
     }
     Observed(const Observed&) = delete;
     Observed& operator=(const Observed&) = delete;
 
    private:
-    ConjugateGradient& solver_;
+    StepObservers& all_;
     std::vector<StepObserver*> observers_;
   };
 

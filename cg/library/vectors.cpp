@@ -50,7 +50,7 @@ std::vector<double> elements_of(std::span<const double> piece, const comm::Index
     }
   });
   std::vector<double> values(static_cast<std::size_t>(rows.size()));
-  WordRounds rounds(group, [&](std::span<const std::uint64_t> words) {
+  WordRounds rounds(group, [&](std::span<const std::uint64_t> words, int /*rank*/) {
     for (std::size_t k = 0; k < words.size(); k += 2)
       values[static_cast<std::size_t>(words[k])] = std::bit_cast<double>(words[k + 1]);
   });

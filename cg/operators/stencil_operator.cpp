@@ -78,7 +78,7 @@ VectorWork StencilOperator::product_work(Phase phase) const {
   const auto points = phase == Phase::interior ? inner : phase == Phase::boundary ? all - inner : 0;
   return {.call_count = points > 0 ? 1 : 0,
           .byte_count = 2 * points * static_cast<std::int64_t>(sizeof(double)),
-          .flop_count = points * point_count_};
+          .flop_count = points * (point_count_ + (sums_by_the_way() ? 2 : 0))};
 }
 
 void StencilOperator::apply() {
@@ -102,7 +102,7 @@ void StencilOperator::apply() {
 }
 
 std::optional<double> StencilOperator::own_product() const {
-  if (points_.goes_on(0, -1) || points_.goes_on(0, 1)) return std::nullopt;
+  if (!sums_by_the_way()) return std::nullopt;
   double sum = 0.0;
   for (const auto& product : products_) sum += product.value;
   return sum;

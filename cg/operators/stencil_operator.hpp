@@ -67,11 +67,8 @@ class StencilOperator final : public LinearOperator {
   [[nodiscard]] std::int64_t product_byte_count() const {
     return 2 * static_cast<std::int64_t>(q_.size() * sizeof(double));
   }
-  /// Additions and the multiplication of each point, with all its neighbours.
-  [[nodiscard]] std::int64_t product_flop_count() const {
-    return static_cast<std::int64_t>(q_.size()) * point_count_;
-  }
-  /// The same for the points of one phase, interior or boundary; nothing for others.
+  /// The least work of one product for the points of one phase, interior or boundary; nothing for others. Additions and the
+  /// multiplication of each point, with all its neighbours; two more for p . q where it is made by the way.
   [[nodiscard]] VectorWork product_work(Phase phase) const;
 
  private:
@@ -83,6 +80,8 @@ class StencilOperator final : public LinearOperator {
   [[nodiscard]] Line line_at(std::int64_t number) const {
     return {.y = number % box().extent(1), .z = number / box().extent(1)};
   }
+  /// Whether a product adds up p . q, too.
+  [[nodiscard]] bool sums_by_the_way() const { return !points_.goes_on(0, -1) && !points_.goes_on(0, 1); }
   /// Whether the lines around it are all in this rank's box, or outside of the domain.
   [[nodiscard]] bool is_inner(const Line& line) const;
 

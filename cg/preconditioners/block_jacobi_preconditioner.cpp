@@ -109,6 +109,7 @@ PreconditionerRow block_jacobi_preconditioner() {
       .name = "block-jacobi",
       .description = "incomplete Cholesky factors of each rank's own diagonal block",
       .needs_diagonal_block = true,
+      .takes_several_vectors = false,
       // Per row: starts, diagonal and pivots of block and triangles, the vectors of a solve. Per nonzero: the
       // block, both triangles, and these once more in the form in which they are solved.
       .memory = {.bytes_per_row = 11 * 8, .bytes_per_nonzero = 3 * 12},

@@ -48,7 +48,7 @@ SpectrumEstimate lanczos_estimate(const PreconditionerInput& input) {
   IdentityPreconditioner none;
   ConjugateGradient conjugate_gradient(input.matrix, none, vectors);
   LanczosEstimates estimates(lanczos_steps);
-  conjugate_gradient.add(estimates);
+  conjugate_gradient.observers().add(estimates);
   HugePageVector b(input.matrix.local_size());
   HugePageVector x(b.size());
   for (std::size_t k = 0; k < b.size(); ++k)

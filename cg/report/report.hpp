@@ -19,8 +19,10 @@ inline constexpr int result_schema_version = 2;
 class MatrixSource;
 struct Configuration;
 struct Environment;
+struct GridTrial;
 struct Problem;
 struct RunReport;
+struct TransportTrial;
 
 /// One format; a new one is one file that defines a row, and its entry in the table.
 struct ReportFormat {
@@ -36,6 +38,8 @@ const ReportFormat& report_format(std::string_view name);
 nlohmann::ordered_json report_json(const RunReport& report);
 nlohmann::ordered_json program_json();
 nlohmann::ordered_json problem_json(const Problem& problem);
+nlohmann::ordered_json grid_trial_json(const GridTrial& trial);
+nlohmann::ordered_json transport_trial_json(const TransportTrial& trial);
 /// Nodes with their processors and caches, the place of each rank, versions.
 nlohmann::ordered_json environment_json(const Environment& environment);
 

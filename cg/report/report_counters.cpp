@@ -293,19 +293,26 @@ std::string roofline_text(const PhaseFigures& figures) {
   const auto rank_count = static_cast<double>(figures.ranks.size());
   constexpr double microseconds = 1e6;
   const auto shares = phase_shares(figures);
+  bool is_in_caches = false;
   for (const auto phase : figures.phases) {
     const auto& share = shares[index_of(phase)];
     const double all_ranks_per_s = share.measured_s > 0.0 ? rank_count / share.measured_s : 0.0;
-    text += fmt::format(" {:<15} {:>12.0f} {:>12.0f} {:>9.2f} {:>9.3f} {:>12.1f} {:>12.1f} {:>7.1f} %\n",
+    const bool has_limit = share.share() <= 1.0;
+    is_in_caches |= !has_limit;
+    text += fmt::format(" {:<15} {:>12.0f} {:>12.0f} {:>9.2f} {:>9.3f} {:>12.1f} {:>12.1f} {:>9}\n",
                         phase_name(phase), share.byte_count / steps, share.flop_count / steps,
                         share.byte_count * all_ranks_per_s / giga, share.flop_count * all_ranks_per_s / giga,
                         microseconds * share.shortest_s / steps, microseconds * share.measured_s / steps,
-                        100.0 * share.share());
+                        has_limit ? fmt::format("{:.1f} %", 100.0 * share.share()) : "-");
   }
   return text +
          " bytes and flops that a CG step must move and compute (mean of the ranks); rates of all ranks; "
          "share "
-         "= limit / measured\n";
+         "= limit / measured\n" +
+         (is_in_caches ? " -: the limit does not apply: the phase reads vectors from a faster cache than all "
+                         "vectors of a "
+                         "step have room in\n"
+                       : "");
 }
 
 Json roofline_json(const PhaseFigures& figures) {

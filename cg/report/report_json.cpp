@@ -52,28 +52,6 @@ Json tuning_json(const RunReport& report) {
           {"no_profile_because", report.profile.absence}};
 }
 
-Json grid_trial_json(const GridTrial& trial) {
-  Json tried = Json::array();
-  for (const auto& one : trial.tried) tried.push_back({{"grid", one.grid.name()}, {"step_s", one.step_s}});
-  return {{"shortlist_by", trial.shortlist_by},
-          {"tried", std::move(tried)},
-          {"duration_s", trial.duration_s},
-          {"skipped_because", trial.skipped_because}};
-}
-
-Json transport_trial_json(const TransportTrial& trial) {
-  Json tried = Json::array();
-  for (const auto& one : trial.tried) tried.push_back({{"transport", one.name}, {"step_s", one.step_s}});
-  Json skipped = Json::array();
-  for (const auto& one : trial.skipped) skipped.push_back({{"transport", one.name}, {"reason", one.reason}});
-  return {{"from", trial.from_profile ? "profile" : "measurement"},
-          {"tried", std::move(tried)},
-          {"skipped", std::move(skipped)},
-          {"duration_s", trial.duration_s},
-          {"kept_in", trial.kept_in.empty() ? Json(nullptr) : Json(trial.kept_in)},
-          {"not_kept_because", trial.not_kept_because}};
-}
-
 Json configuration_json(const RunReport& report) {
   const auto& grid = report.configuration.grid;
   Json json{{"ranks", grid.rank_count()},
@@ -171,6 +149,28 @@ Json prediction_json(const Prediction& prediction) {
 std::string write_json(const RunReport& report) { return json_text(report_json(report), 2) + "\n"; }
 
 }  // namespace
+
+Json grid_trial_json(const GridTrial& trial) {
+  Json tried = Json::array();
+  for (const auto& one : trial.tried) tried.push_back({{"grid", one.grid.name()}, {"step_s", one.step_s}});
+  return {{"shortlist_by", trial.shortlist_by},
+          {"tried", std::move(tried)},
+          {"duration_s", trial.duration_s},
+          {"skipped_because", trial.skipped_because}};
+}
+
+Json transport_trial_json(const TransportTrial& trial) {
+  Json tried = Json::array();
+  for (const auto& one : trial.tried) tried.push_back({{"transport", one.name}, {"step_s", one.step_s}});
+  Json skipped = Json::array();
+  for (const auto& one : trial.skipped) skipped.push_back({{"transport", one.name}, {"reason", one.reason}});
+  return {{"from", trial.from_profile ? "profile" : "measurement"},
+          {"tried", std::move(tried)},
+          {"skipped", std::move(skipped)},
+          {"duration_s", trial.duration_s},
+          {"kept_in", trial.kept_in.empty() ? Json(nullptr) : Json(trial.kept_in)},
+          {"not_kept_because", trial.not_kept_because}};
+}
 
 Json program_json() { return {{"name", "cg2d"}, {"version", build_info::version}}; }
 

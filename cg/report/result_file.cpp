@@ -233,7 +233,7 @@ ConfiguredProblem ConfiguredProblem::without_arrangement() const {
 }
 
 std::string ConfiguredProblem::choices() const {
-  const auto text = configuration_key(configuration);
+  auto text = configuration_key(configuration);
   if (!is_system()) return text;
   return cuts_domain() ? cut + text.substr(configuration.grid.name().size()) : text + ", cut " + cut;
 }

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdint>
 #include <functional>
+#include <iterator>
 #include <utility>
 
 #include "cg/base/agreement.hpp"
@@ -161,13 +162,8 @@ void BenchmarkRun::choose_transport(const comm::BlockLayout& layout, BlockProduc
                                                .profile = report_.profile,
                                                .profile_source = options_.profile,
                                                .say = say});
-  if (!trial.not_kept_because.empty() && options_.profile.is_used)
-    report_.warnings.push_back("the trial of transports is not kept: " + trial.not_kept_because);
-  const auto remark = trial.kept_in.empty() ? std::string() : remark_on(trial.measured, date_now());
-  if (!remark.empty()) {
-    report_.warnings.push_back(fmt::format("the trial of transports was {}; cg2d tune --remove {} renews it",
-                                           remark, source_->facts().key.name));
-  }
+  auto warnings = warnings_of(trial, options_.profile, source_->facts());
+  std::ranges::move(warnings, std::back_inserter(report_.warnings));
   report_.configuration.transport = trial.best;
   report_.transport_trial = std::move(trial);
 }

@@ -8,7 +8,7 @@ namespace cg2d {
 MeasuredSolver measured_parts(SteppedSolver& solver, const comm::Communicator& communicator) {
   auto& iteration = solver.iteration();
   return {.timer = solver.timer(),
-          .conjugate_gradient = iteration.conjugate_gradient(),
+          .observers = iteration.conjugate_gradient().observers(),
           .sent = [&](comm::Operation operation) { return communicator.sent(operation); },
           .dot_work = [&] { return iteration.dot_work(); },
           .update_work = [&] { return iteration.update_work(); }};
@@ -19,7 +19,7 @@ RegionMeasurement::~RegionMeasurement() {
   if (counters_ != nullptr) solver_.timer.detach(*counters_);
   if (!trace_) return;
   solver_.timer.detach(*trace_);
-  solver_.conjugate_gradient.remove(*trace_bars_);
+  solver_.observers.remove(*trace_bars_);
 }
 
 void RegionMeasurement::count_events(PhaseCounters& counters) {
@@ -46,13 +46,13 @@ std::vector<OuterStep> RegionMeasurement::around(
 void RegionMeasurement::around_solve(std::span<StepObserver* const> observers,
                                      const std::function<void()>& solve) {
   const bool is_traced = begin_trace();
-  for (auto* observer : observers) solver_.conjugate_gradient.add(*observer);
+  for (auto* observer : observers) solver_.observers.add(*observer);
   measure([&] {
     if (is_traced) trace_bars_->before_outer_step();
     solve();
     if (is_traced) trace_bars_->end_outer_step();
   });
-  for (const auto* observer : observers) solver_.conjugate_gradient.remove(*observer);
+  for (const auto* observer : observers) solver_.observers.remove(*observer);
   if (is_traced) end_trace();
 }
 
@@ -129,14 +129,14 @@ bool RegionMeasurement::begin_trace() {
   if (!trace_ || !trace_->events().empty()) return false;
   first_mark_ = take_clock_mark(group_);
   solver_.timer.attach(*trace_);
-  solver_.conjugate_gradient.add(*trace_bars_);
+  solver_.observers.add(*trace_bars_);
   return true;
 }
 
 void RegionMeasurement::end_trace() {
   trace_->close();
   solver_.timer.detach(*trace_);
-  solver_.conjugate_gradient.remove(*trace_bars_);
+  solver_.observers.remove(*trace_bars_);
   last_mark_ = take_clock_mark(group_);
 }
 

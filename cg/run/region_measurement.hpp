@@ -27,7 +27,7 @@ namespace cg2d {
 /// The parts of a solver that a measurement reads, and observes.
 struct MeasuredSolver {
   PhaseTimer& timer;
-  ConjugateGradient& conjugate_gradient;
+  StepObservers& observers;                            ///< of all its steps
   std::function<comm::Traffic(comm::Operation)> sent;  ///< by this rank so far
   std::function<VectorWork()> dot_work;                ///< so far, as the next one
   std::function<VectorWork()> update_work;

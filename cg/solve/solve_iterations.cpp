@@ -12,7 +12,7 @@
 #include "cg/run/counter_setup.hpp"
 #include "cg/solve/solve_observers.hpp"
 #include "cg/solve/solve_run.hpp"
-#include "cg/solver/solve.hpp"
+#include "cg/solver/several_systems.hpp"
 #include "cg/timing/cycle_counter.hpp"
 
 namespace cg2d {
@@ -38,13 +38,24 @@ std::size_t phases_of_product(const ReadySystem& system) {
   return count.count();
 }
 
-MeasuredSolver measured_parts(const ReadySystem& system, ConjugateGradient& conjugate_gradient,
+MeasuredSolver measured_parts(const ReadySystem& system, SystemSolver& solver,
                               const DistributedVectors& vectors) {
   return {.timer = system.timer,
-          .conjugate_gradient = conjugate_gradient,
+          .observers = solver.observers(),
           .sent = system.sent,
           .dot_work = [&] { return vectors.dot_work(); },
           .update_work = [&] { return vectors.update_work(); }};
+}
+
+Solution solution_of(const SystemSolveResult& result, const SystemObservers& observers,
+                     const Tolerance& tolerance) {
+  const double target_norm = tolerance.residual_norm_for(result.right_hand_side_norm);
+  const auto spectrum = observers.estimates.estimate();
+  return {.result = result,
+          .target_norm = target_norm,
+          .history = observers.history.norms(),
+          .spectrum = spectrum,
+          .predicted_steps = spectrum.predicted_steps(target_norm / result.right_hand_side_norm)};
 }
 
 }  // namespace
@@ -59,6 +70,7 @@ HugePageVector SolveRun::make_vector(const VectorOption& option, const VectorPla
 
 std::unique_ptr<Preconditioner> SolveRun::make_preconditioner(const ReadySystem& system) {
   const Stopwatch making;
+  expand_diagonal();
   auto preconditioner = find_preconditioner(options_.preconditioner)
                             ->make({.matrix = system.matrix,
                                     .diagonal = diagonal_,
@@ -71,57 +83,43 @@ std::unique_ptr<Preconditioner> SolveRun::make_preconditioner(const ReadySystem&
 }
 
 void SolveRun::solve(const ReadySystem& system, OutputFile* solution_file) {
-  const auto b = make_vector(options_.right_hand_side, system.place);
-  auto x = make_vector(options_.first_guess, system.place);
+  const auto place = place_of_several(system.place, report_.right_hand_side_count);
+  const auto b = make_vectors(options_.right_hand_side, place);
+  auto x = make_vectors(options_.first_guess, place);
   const CycleCalibration calibration;
   DistributedVectors vectors(system.matrix, system.timer, configuration().thread_count);
   const auto preconditioner = make_preconditioner(system);
-  ConjugateGradient conjugate_gradient(system.matrix, *preconditioner, vectors,
-                                       *find_cg_variant(options_.variant));
+  const auto solver = make_system_solver({system.matrix, *preconditioner, vectors},
+                                         *find_cg_variant(options_.variant), vector_count());
   const Tolerance tolerance({.relative = options_.relative_tolerance,
                              .absolute = options_.absolute_tolerance,
                              .most_steps = options_.most_iterations});
-  const double b_norm = std::sqrt(vectors.dot(b, b));
-  const double target_norm = tolerance.residual_norm_for(b_norm);
-  RegionMeasurement measurement(measured_parts(system, conjugate_gradient, vectors), group_);
+  RegionMeasurement measurement(measured_parts(system, *solver, vectors), group_);
   if (counters_) measurement.count_events(phase_counters_.emplace(*counters_));
   if (!options_.trace.path.empty()) record_trace(measurement, system);
   const OutsideOfPhases outside = [&](const auto& work) { measurement.outside_of_phases(work); };
-  ResidualHistory history(options_.most_iterations);
-  LanczosEstimates estimates(options_.most_iterations);
-  SolveProgress says_progress(progress_, target_norm, outside);
-  Monitor monitor(options_.monitors && group_.rank() == 0, outside);
+  auto observers = observe_systems(*solver, outside);
+  SolveProgress says_progress(progress_, tolerance, outside);
   StepInterrupts interrupts(watch_.emplace(), group_, outside);
-  const std::array<StepObserver*, 5> observers{&history, &estimates, &says_progress, &monitor, &interrupts};
+  const std::array<StepObserver*, 2> common_observers{&says_progress, &interrupts};
 
   std::optional<QuietMeter> quiet;
   if (options_.measures_iterations)
     measurement.measure_quiet(quiet.emplace(group_, *report_.environment, configuration().thread_count));
   progress_.say("solving");
-  SystemSolveResult result;
-  measurement.around_solve(observers, [&] {
+  std::vector<SystemSolveResult> results;
+  measurement.around_solve(common_observers, [&] {
     const bool starts_from_x = options_.first_guess.kind != VectorOption::Kind::zeros;
-    result = cg2d::solve(conjugate_gradient, {.b = b, .x = x, .starts_from_x = starts_from_x}, tolerance);
+    results = solver->solve({.b = b, .x = x, .starts_from_x = starts_from_x}, tolerance);
   });
   if (quiet) report_.quiet = quiet->result();
-  const auto spectrum = estimates.estimate();
-  report_.solution = Solution{.result = result,
-                              .target_norm = target_norm,
-                              .history = history.norms(),
-                              .spectrum = spectrum,
-                              .predicted_steps = spectrum.predicted_steps(target_norm / b_norm),
-                              .preconditioner_remark = preconditioner->remark()};
-  report_.code =
-      options_.measures_iterations ? exit_code_of_measurement(result.end) : exit_code_of(result.end);
-  report_.reason = options_.measures_iterations
-                       ? reason_of_measurement(*report_.solution, options_.most_iterations)
-                       : reason_of(*report_.solution);
+  std::vector<Solution> solutions;
+  for (std::size_t k = 0; k < observers.size(); ++k)
+    solutions.push_back(solution_of(results[k], observers[k], tolerance));
+  for (auto& solution : solutions) solution.preconditioner_remark = preconditioner->remark();
+  take_solutions(std::move(solutions));
   take_times(measurement, system, calibration.ticks_per_second());
-  if (options_.solution_path.empty()) return;
-  write_vector(x, system.place,
-               fmt::format("x of A x = b, A {}, {}, residual {:.3e}", report_.matrix->name,
-                           name_of(result.end), result.true_residual_norm),
-               group_, solution_file);
+  if (!options_.solution_path.empty()) write_solution(x, place, solution_file);
 }
 
 /// Room for the phases of any form of CG: at most four products, each with as many of the preconditioner, where a

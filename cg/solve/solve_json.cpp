@@ -26,10 +26,11 @@ Json environment_of(const SolveReport& report) {
   return json;
 }
 
-Json system_json(const SystemOptions& options) {
+Json system_json(const SystemOptions& options, const SolveReport& report) {
   return {{"matrix", options.matrix_text()},
           {"is_assembled", !options.is_matrix_free()},
           {"right_hand_side", vector_text(options.right_hand_side)},
+          {"right_hand_side_count", report.right_hand_side_count},
           {"first_guess", vector_text(options.first_guess)},
           {"relative_tolerance", options.relative_tolerance},
           {"absolute_tolerance", options.absolute_tolerance},
@@ -72,7 +73,10 @@ Json setup_json(const SystemOptions& options, const SolveReport& report) {
 Json kernel_trial_json(const KernelTrial& trial) {
   Json tried = Json::array();
   for (const auto& one : trial.tried) tried.push_back({{"kernel", one.name}, {"step_s", one.step_s}});
+  Json skipped = Json::array();
+  for (const auto& one : trial.skipped) skipped.push_back({{"kernel", one.name}, {"reason", one.reason}});
   return {{"tried", std::move(tried)},
+          {"skipped", std::move(skipped)},
           {"duration_s", trial.duration_s},
           {"skipped_because", trial.skipped_because}};
 }
@@ -90,15 +94,8 @@ Json configuration_json(const SolveReport& report) {
   json["instruction_set"] = report.instruction_set;
   if (report.kernel_trial) json["kernel_trial"] = kernel_trial_json(*report.kernel_trial);
   if (report.matrix_free) json["matrix_free_cut"] = report.matrix_free->cut;
-  if (report.grid_trial) {
-    Json tried = Json::array();
-    for (const auto& one : report.grid_trial->tried)
-      tried.push_back({{"grid", one.grid.name()}, {"step_s", one.step_s}});
-    json["grid"]["trial"] = {{"shortlist_by", report.grid_trial->shortlist_by},
-                             {"tried", std::move(tried)},
-                             {"duration_s", report.grid_trial->duration_s},
-                             {"skipped_because", report.grid_trial->skipped_because}};
-  }
+  if (report.transport_trial) json["transport_trial"] = transport_trial_json(*report.transport_trial);
+  if (report.grid_trial) json["grid"]["trial"] = grid_trial_json(*report.grid_trial);
   return json;
 }
 
@@ -111,8 +108,7 @@ Json spectrum_json(const Solution& solution) {
           {"predicted_iterations", number_or_null(solution.predicted_steps)}};
 }
 
-Json result_json(const SolveReport& report) {
-  const auto& solution = *report.solution;
+Json solution_json(const Solution& solution) {
   const auto& result = solution.result;
   Json history = Json::array();
   for (const double norm : solution.history) history.push_back(number_or_null(norm));
@@ -126,8 +122,15 @@ Json result_json(const SolveReport& report) {
           {"residual_norm", number_or_null(result.true_residual_norm)},
           {"preconditioner_remark", solution.preconditioner_remark},
           {"spectrum", spectrum_json(solution)},
-          {"time_s", report.repeat.time_s},
           {"history", std::move(history)}};
+}
+
+/// Of several right-hand sides the worst one's end comes first, as that of a single one.
+Json result_json(const SolveReport& report) {
+  auto json = solution_json(*report.solution);
+  json["time_s"] = report.repeat.time_s;
+  for (const auto& solution : report.solutions) json["right_hand_sides"].push_back(solution_json(solution));
+  return json;
 }
 
 std::string write_json(const SystemOptions& options, const SolveReport& report) {
@@ -137,14 +140,14 @@ std::string write_json(const SystemOptions& options, const SolveReport& report) 
 }  // namespace
 
 Json solve_json(const SystemOptions& options, const SolveReport& report) {
-  const bool has_phases = report.solution && report.solution->result.step_count > 0;
+  const bool has_phases = report.solution && step_count_of(report) > 0;
   Json json{{"schema_version", solve_schema_version},
             {"program", program_json()},
             {"status", status_name(report.code)},
             {"reason", report.reason},
             {"exit_code", static_cast<int>(report.code)},
             {"warnings", report.warnings},
-            {"system", system_json(options)},
+            {"system", system_json(options, report)},
             {"provenance", report.provenance ? provenance_json(*report.provenance) : Json(nullptr)},
             {"environment", environment_of(report)},
             {"configuration", report.is_resolved ? configuration_json(report) : Json(nullptr)},

@@ -55,6 +55,7 @@ void SolveRun::solve_matrix_free(OutputFile* solution) {
   report_.configuration.grid = named_grid().value_or(comm::ProcessGrid{.columns = 1, .rows = group_.size()});
   binding_.emplace(group_, *report_.environment, options_.bind, configuration().thread_count);
   report_.binding = binding_->result();
+  if (chooses_transport()) choose_transport(row);
   const Stopwatch making;
   const auto system = row.make(text, {.group = group_,
                                       .configuration = configuration(),

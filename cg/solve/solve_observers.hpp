@@ -10,12 +10,15 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cg/base/interrupt.hpp"
 #include "cg/base/progress.hpp"
 #include "cg/base/sample.hpp"
+#include "cg/solver/lanczos.hpp"
 #include "cg/solver/step_observer.hpp"
+#include "cg/solver/stop_rule.hpp"
 #include "comm/rank_group.hpp"
 
 namespace cg2d {
@@ -27,10 +30,9 @@ using OutsideOfPhases = std::function<void(const std::function<void()>&)>;
 /// of the steps so far.
 class ResidualSlope {
  public:
-  explicit ResidualSlope(double target_norm) : target_(std::log(target_norm)) {}
-
-  void note(double residual_norm) {
-    const double now = std::log(residual_norm);
+  /// quotient: of the residual and the target, at which it is 1.
+  void note(double quotient) {
+    const double now = std::log(quotient);
     smallest_.push_back(smallest_.empty() ? now : std::min(smallest_.back(), now));
   }
   /// Nothing before there is a slope, and where residuals do not become smaller.
@@ -39,29 +41,33 @@ class ResidualSlope {
     const auto half = smallest_.size() / 2;
     const double slope =
         (smallest_.back() - smallest_[half]) / static_cast<double>(smallest_.size() - 1 - half);
-    if (!(slope < 0.0) || !std::isfinite(slope) || !std::isfinite(target_)) return std::nullopt;
-    return std::max(0.0, std::ceil((target_ - smallest_.back()) / slope));
+    if (!(slope < 0.0) || !std::isfinite(slope)) return std::nullopt;
+    constexpr double rounding = 1e-9;  // of the logarithms: five steps are not six
+    return std::max(0.0, std::ceil(-smallest_.back() / slope - rounding));
   }
 
  private:
-  double target_;
   std::vector<double> smallest_;
 };
 
 /// A line on stderr for every iteration.
 class Monitor final : public StepObserver {
  public:
-  Monitor(bool speaks, OutsideOfPhases outside) : speaks_(speaks), outside_(std::move(outside)) {}
+  /// name: of the system, before each line.
+  Monitor(bool speaks, std::string name, OutsideOfPhases outside)
+      : speaks_(speaks), name_(std::move(name)), outside_(std::move(outside)) {}
   bool after_step(const CgState& state) override {
     ++count_;
     if (!speaks_) return false;
-    outside_(
-        [&] { say_on_stderr(fmt::format("iteration {}: residual {:.6e}", count_, state.residual_norm())); });
+    outside_([&] {
+      say_on_stderr(fmt::format("{}iteration {}: residual {:.6e}", name_, count_, state.residual_norm()));
+    });
     return false;
   }
 
  private:
   bool speaks_;
+  std::string name_;
   OutsideOfPhases outside_;
   int count_ = 0;
 };
@@ -69,18 +75,19 @@ class Monitor final : public StepObserver {
 /// Says about once a second how far a solve is, and how long it may take at the mean rate so far.
 class SolveProgress final : public StepObserver {
  public:
-  SolveProgress(const Progress& progress, double target_norm, OutsideOfPhases outside)
-      : progress_(progress), outside_(std::move(outside)), target_norm_(target_norm), slope_(target_norm) {}
+  SolveProgress(const Progress& progress, const Tolerance& tolerance, OutsideOfPhases outside)
+      : progress_(progress), tolerance_(tolerance), outside_(std::move(outside)) {}
   bool after_step(const CgState& state) override {
     ++count_;
-    slope_.note(state.residual_norm());
+    const double target_norm = tolerance_.residual_norm_for(state.right_hand_side_norm());
+    slope_.note(state.residual_norm() / target_norm);
     constexpr double interval_s = 1.0;
     const double now_s = stopwatch_.seconds();
     if (now_s < said_s_ + interval_s) return false;
     said_s_ = now_s;
     outside_([&] {
       progress_.say(fmt::format("iteration {}: residual {:.3e}, target {:.3e}{}", count_,
-                                state.residual_norm(), target_norm_, rest(now_s)));
+                                state.residual_norm(), target_norm, rest(now_s)));
     });
     return false;
   }
@@ -93,12 +100,30 @@ class SolveProgress final : public StepObserver {
   }
 
   const Progress& progress_;
+  const Tolerance& tolerance_;
   OutsideOfPhases outside_;
-  double target_norm_;
-  ResidualSlope slope_;
+  ResidualSlope slope_;  // of quotients of residual and target: several systems have targets of their own
   double said_s_ = 0.0;
   int count_ = 0;
   Stopwatch stopwatch_;
+};
+
+/// The observers of one system.
+struct SystemObservers {
+  /// The other parameters: as for the monitor.
+  SystemObservers(int most_steps, bool speaks, const std::string& name, const OutsideOfPhases& outside)
+      : history(most_steps), estimates(most_steps), monitor(speaks, name, outside) {}
+
+  /// They must not move any more.
+  void add_to(StepObservers& observers) {
+    observers.add(history);
+    observers.add(estimates);
+    observers.add(monitor);
+  }
+
+  ResidualHistory history;
+  LanczosEstimates estimates;
+  Monitor monitor;
 };
 
 /// Requests to stop when a signal has reached any rank. The ranks agree on it by a message of their own: after

@@ -46,8 +46,9 @@ struct SystemOptions {
   std::uint64_t permutation_seed = 0;  ///< with MatrixCut::random
   VectorOption right_hand_side{.kind = VectorOption::Kind::ones};
   VectorOption first_guess{};
-  double relative_tolerance = 1e-8;  ///< of || b ||
-  double absolute_tolerance = 0.0;   ///< the larger of both counts
+  std::optional<int> right_hand_side_count{};  ///< empty: the columns of a file, else 1
+  double relative_tolerance = 1e-8;            ///< of || b ||
+  double absolute_tolerance = 0.0;             ///< the larger of both counts
   int most_iterations = 10'000;
   /// For measurements: all of most_iterations are done, and a system that is solved earlier is refused.
   bool measures_iterations = false;

@@ -64,14 +64,21 @@ std::string cut_text(const SystemOptions& options) {
   return options.cut == MatrixCut::even ? "even" : "nonzeros";
 }
 
+int step_count_of(const SolveReport& report) {
+  int count = report.solution->result.step_count;
+  for (const auto& solution : report.solutions) count = std::max(count, solution.result.step_count);
+  return count;
+}
+
 namespace {
 
-/// Each product of an assembled matrix is summed once; only there are its nonzeros those of the system.
+/// By all vectors together. Each product of an assembled matrix is summed once; only there are its nonzeros those of
+/// the system.
 double nonzeros_multiplied(const SolveReport& report) {
   if (report.matrix_free || report.repeat.ranks.empty()) return 0.0;
   const auto& times = report.repeat.ranks.front();
   return static_cast<double>(times.phases[index_of(Phase::summation)].calls) *
-         static_cast<double>(report.matrix->nonzero_count);
+         static_cast<double>(report.matrix->nonzero_count) * report.right_hand_side_count;
 }
 
 }  // namespace
@@ -80,7 +87,7 @@ PhaseFigures phase_figures(const SolveReport& report) {
   PhaseFigures figures{.configuration = report.configuration,
                        .repeat = report.repeat,
                        .ranks = report.ranks,
-                       .step_count = static_cast<double>(report.solution->result.step_count),
+                       .step_count = static_cast<double>(step_count_of(report)),
                        .counters = &report.counters,
                        .nonzeros_multiplied = nonzeros_multiplied(report)};
   if (report.matrix_free) figures.phases = report.matrix_free->phases;

@@ -16,6 +16,7 @@
 #include "cg/run/run_report.hpp"
 #include "cg/solve/solve_options.hpp"
 #include "cg/tuning/kernel_trial.hpp"
+#include "cg/tuning/transport_choice.hpp"
 
 namespace cg2d {
 
@@ -56,6 +57,7 @@ struct SolveReport {
   bool grid_is_automatic = false;
   std::optional<GridTrial> grid_trial;
   std::optional<KernelTrial> kernel_trial;
+  std::optional<TransportTrial> transport_trial;  ///< with --transport auto
   ChosenKernel kernel_choice;
   LoadedProfile profile;
   bool is_symmetric = false;  ///< the kernel stores one entry of each mirrored pair
@@ -66,8 +68,10 @@ struct SolveReport {
   std::optional<BindingResult> binding;
   std::optional<MatrixResult> matrix;           ///< once it is read or made
   std::optional<MatrixFreeResult> matrix_free;  ///< unless there is a matrix
-  std::optional<Solution> solution;
-  RepeatReport repeat;  ///< times and phases of the solve
+  int right_hand_side_count = 1;
+  std::optional<Solution> solution;  ///< the one with the worst end, the first of equals
+  std::vector<Solution> solutions;   ///< one of each right-hand side, where there are several
+  RepeatReport repeat;               ///< times and phases of the solve
   std::vector<RankResult> ranks;
   CounterResult counters;
   std::optional<QuietResult> quiet;  ///< of a measurement's timed region
@@ -93,6 +97,8 @@ nlohmann::ordered_json solve_json(const SystemOptions& options, const SolveRepor
 
 /// "nonzeros", "even" or "random:7".
 std::string cut_text(const SystemOptions& options);
+/// Iterations of the whole solve: several right-hand sides iterate together.
+int step_count_of(const SolveReport& report);
 /// The phases of the table: those of the benchmark, unless there is no matrix.
 PhaseFigures phase_figures(const SolveReport& report);
 /// As the command line takes it.

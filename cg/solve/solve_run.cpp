@@ -49,8 +49,6 @@ void SolveRun::note_failure(const RunError& error) {
 void SolveRun::prepare() {
   check_configuration(options_.configuration);
   wanted_events_ = wanted_events(options_.counters, group_);
-  if (!options_.configuration.has_transport())
-    throw InputError("--transport auto: cg2d solve takes a transport by its name");
   const int thread_count = configuration().thread_count;
   report_.environment = inspect_environment(group_, thread_count);
   if (options_.names_hosts) name_by_host(*report_.environment);
@@ -68,6 +66,7 @@ void SolveRun::prepare() {
 
 void SolveRun::perform(OutputFile* solution) {
   group_.waiter().set_tick_source(&read_cycle_counter);
+  count_right_hand_sides();
   if (options_.is_matrix_free()) return solve_matrix_free(solution);
   read();
   cut();
@@ -79,14 +78,12 @@ void SolveRun::perform(OutputFile* solution) {
   if (report_.kernel_choice.kernel_origin == ChoiceOrigin::built_in_rule) try_kernels();
   if (report_.grid_is_automatic && options_.open_grid.tries_grids) try_grids();
   const auto layout = make_layout(matrix_->facts(), configuration());
-  agree_on(group_, [&] {
-    check_memory(*matrix_, configuration(), layout, granted_environment(),
-                 find_preconditioner(options_.preconditioner)->memory);
-  });
+  check_solve_memory(layout);
   const auto product = distribute(layout);
-  const auto communicator =
-      make_communicator(*comm::find_transport(configuration().transport), group_, layout,
-                        communicator_options(configuration(), product->is_symmetric()));
+  if (chooses_transport()) choose_transport(layout, *product);
+  const auto communicator = make_communicator(*comm::find_transport(configuration().transport), group_,
+                                              layout.with_elements_times(vector_count()),
+                                              communicator_options(configuration(), product->is_symmetric()));
   report_.is_resolved = true;
   report_.is_symmetric = product->is_symmetric();
   report_.instruction_set = product->instruction_set();
@@ -98,7 +95,7 @@ void SolveRun::perform(OutputFile* solution) {
          .timer = timer,
          .place = place_of(layout, matrix_->permutation(), group_.rank()),
          .sent = [&](comm::Operation operation) { return communicator->sent(operation); },
-         .first_row = layout.piece(layout.column_piece_of(group_.rank())).begin,
+         .first_row = layout.piece(layout.column_piece_of(group_.rank())).begin * vector_count(),
          .matrix_bytes = product->matrix_byte_count()},
         solution);
 }
@@ -158,6 +155,7 @@ void SolveRun::take_grid(const comm::ProcessGrid& grid) {
 
 ChosenKernel SolveRun::kernel_for(const comm::ProcessGrid& grid) const {
   const auto choose = [&](const Configuration& asked) {
+    if (has_several()) return choose_kernel_for_several(asked, options_.tuning, vector_count());
     return choose_kernel(matrix_->facts(), asked,
                          {.asked = options_.tuning,
                           .ranks_oversubscribed = report_.environment->ranks_oversubscribed,
@@ -168,7 +166,11 @@ ChosenKernel SolveRun::kernel_for(const comm::ProcessGrid& grid) const {
   const auto choice = choose(asked);
   if (choice.kernel_origin != ChoiceOrigin::built_in_rule) return choice;
   // The rule is for the benchmark's matrix.
-  asked.kernel = report_.kernel_trial ? report_.kernel_trial->best : kernels::kernel_for_any_pattern().name;
+  if (report_.kernel_trial) {
+    asked.kernel = report_.kernel_trial->best;
+  } else if (!has_several()) {
+    asked.kernel = kernels::kernel_for_any_pattern().name;
+  }
   auto own_choice = choose(asked);
   const bool was_tried = report_.kernel_trial && report_.kernel_trial->skipped_because.empty();
   own_choice.kernel_origin = was_tried ? ChoiceOrigin::trial : ChoiceOrigin::built_in_rule;
@@ -177,12 +179,19 @@ ChosenKernel SolveRun::kernel_for(const comm::ProcessGrid& grid) const {
 
 /// On the grid that is most promising.
 void SolveRun::try_kernels() {
+  if (kept_kernel_trial_ != nullptr && *kept_kernel_trial_) {
+    report_.kernel_trial = *kept_kernel_trial_;
+    return take_grid(configuration().grid);
+  }
   progress_.say("trying kernels");
   const auto environment = granted_environment();
+  const auto shared = configuration_of_trials();
   report_.kernel_trial = cg2d::try_kernels(group_, {.source = *matrix_,
-                                                    .configuration = configuration(),
+                                                    .configuration = shared,
                                                     .environment = environment,
-                                                    .asked = options_.tuning});
+                                                    .asked = options_.tuning,
+                                                    .vector_count = vector_count()});
+  if (kept_kernel_trial_ != nullptr) *kept_kernel_trial_ = report_.kernel_trial;
   take_grid(configuration().grid);
 }
 
@@ -197,9 +206,10 @@ void SolveRun::try_grids() {
                                    }});
   if (shortlist.grids.size() > 1) progress_.say("trying grids");
   const auto environment = granted_environment();
+  const auto shared = configuration_of_trials();
   report_.grid_trial = cg2d::try_grids(group_,
                                        {.source = *matrix_,
-                                        .configuration = configuration(),
+                                        .configuration = shared,
                                         .environment = environment,
                                         .kernel_for = [this](const auto& grid) { return kernel_for(grid); }},
                                        shortlist);
@@ -207,7 +217,7 @@ void SolveRun::try_grids() {
 }
 
 void SolveRun::check_choices() const {
-  const auto& transport = *comm::find_transport(configuration().transport);
+  const auto& transport = first_transport();
   if (const auto reason = transport.why_unavailable(group_); !reason.empty())
     throw RunError(ExitCode::unavailable, fmt::format("--transport {}: {}", transport.name, reason));
   agree_on(group_, [&] {
@@ -263,9 +273,11 @@ std::unique_ptr<BlockProduct> SolveRun::distribute(const comm::BlockLayout& layo
   double conversion_s = 0.0;
   agree_on(group_, [&] {
     const Stopwatch conversion;
-    product = product_maker(configuration().overlaps)(
-        *report_.kernel_choice.kernel, std::move(block), layout, group_.rank(),
-        {.thread_count = configuration().thread_count, .tuning = report_.kernel_choice.tuning});
+    product = product_maker(configuration().overlaps)(*report_.kernel_choice.kernel, std::move(block), layout,
+                                                      group_.rank(),
+                                                      {.thread_count = configuration().thread_count,
+                                                       .tuning = report_.kernel_choice.tuning,
+                                                       .vector_count = report_.kernel_choice.vector_count});
     conversion_s = conversion.seconds();
   });
   result.conversion_s = group_.maximum(conversion_s);

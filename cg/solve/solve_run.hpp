@@ -3,9 +3,12 @@
 // One solve of a user's system, from options to a complete report.
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
+#include <vector>
 
 #include "cg/base/interrupt.hpp"
 #include "cg/base/process_memory.hpp"
@@ -14,9 +17,11 @@
 #include "cg/files/vector_file.hpp"
 #include "cg/operators/matrix_free.hpp"
 #include "cg/run/region_measurement.hpp"
+#include "cg/solve/solve_observers.hpp"
 #include "cg/solve/solve_options.hpp"
 #include "cg/solve/solve_report.hpp"
 #include "cg/solver/block_operator.hpp"
+#include "cg/solver/solve.hpp"
 #include "comm/rank_group.hpp"
 #include "kernels/csr_block.hpp"
 
@@ -40,16 +45,27 @@ struct ReadySystem {
 std::unique_ptr<SystemMatrix> read_system(const SystemOptions& options, comm::RankGroup& group,
                                           const Progress& progress);
 
+/// Parts of a system that several runs use.
+struct KeptSystem {
+  SystemMatrix* matrix = nullptr;
+  /// The trial of kernels: the first run with --kernel auto makes it, the others take it.
+  std::optional<KernelTrial>* kernel_trial = nullptr;
+};
+
 /// Collective in every operation but the accessors; each throws RunError (on every rank alike), MpiError,
 /// std::bad_alloc, and leaves the report as far as it got. Holds references: options, group and progress must
 /// outlive it.
 class SolveRun {
  public:
-  /// kept: the matrix of the options from read_system(), where more than one run uses it; nullptr: the run reads it,
-  /// and gives its rows back while the blocks grow.
+  /// kept: with the matrix of the options from read_system(), where more than one run uses it; nullptr: the run reads
+  /// it, and gives its rows back while the blocks grow.
   SolveRun(const SystemOptions& options, comm::RankGroup& group, const Progress& progress,
-           SystemMatrix* kept = nullptr)
-      : options_(options), group_(group), progress_(progress), kept_(kept) {
+           const KeptSystem& kept = {})
+      : options_(options),
+        group_(group),
+        progress_(progress),
+        kept_(kept.matrix),
+        kept_kernel_trial_(kept.kernel_trial) {
     report_.configuration = options.configuration;
   }
 
@@ -72,10 +88,24 @@ class SolveRun {
   [[nodiscard]] std::optional<comm::ProcessGrid> named_grid() const;
   void choose_grid();
   void try_grids();
+  void count_right_hand_sides();
+  void check_several() const;
+  [[nodiscard]] bool has_several() const { return report_.right_hand_side_count > 1; }
+  /// The vectors that the product takes at once: at least as many as there are right-hand sides.
+  [[nodiscard]] int vector_count() const { return kernels::vector_count_for(report_.right_hand_side_count); }
+  void check_solve_memory(const comm::BlockLayout& layout) const;
   void try_kernels();
   void take_grid(const comm::ProcessGrid& grid);
   /// The kernel named, or that of the profile, or that of the trial once it is made, or one that suits any pattern.
   [[nodiscard]] ChosenKernel kernel_for(const comm::ProcessGrid& grid) const;
+  [[nodiscard]] bool chooses_transport() const { return !options_.configuration.has_transport(); }
+  [[nodiscard]] const comm::TransportRow& first_transport() const;
+  /// With first_transport(), over which grids and kernels are compared.
+  [[nodiscard]] Configuration configuration_of_trials() const;
+  void choose_transport(const comm::BlockLayout& layout, BlockProduct& product);
+  void choose_transport(const MatrixFreeRow& row);
+  void take_transport(TransportTrial trial);
+  [[nodiscard]] bool has_room_for_all_transports(const MatrixFreeSize& size) const;
   void check_choices() const;
   [[nodiscard]] Environment granted_environment() const;
   std::unique_ptr<BlockProduct> distribute(const comm::BlockLayout& layout);
@@ -86,7 +116,13 @@ class SolveRun {
 
   [[nodiscard]] HugePageVector make_vector(const VectorOption& option, const VectorPlace& place);
   [[nodiscard]] std::unique_ptr<Preconditioner> make_preconditioner(const ReadySystem& system);
+  [[nodiscard]] HugePageVector make_vectors(const VectorOption& option, const VectorPlace& place);
+  void expand_diagonal();
+  [[nodiscard]] std::deque<SystemObservers> observe_systems(SystemSolver& solver,
+                                                            const OutsideOfPhases& outside);
   void solve(const ReadySystem& system, OutputFile* solution);
+  void take_solutions(std::vector<Solution> solutions);
+  void write_solution(std::span<const double> x, const VectorPlace& place, OutputFile* file);
   void prepare_counters();
   void record_trace(RegionMeasurement& measurement, const ReadySystem& system);
   void take_times(const RegionMeasurement& measurement, const ReadySystem& system, double ticks_per_second);
@@ -98,6 +134,7 @@ class SolveRun {
   const Progress& progress_;
   SolveReport report_;
   SystemMatrix* kept_;
+  std::optional<KernelTrial>* kept_kernel_trial_;
   std::unique_ptr<SystemMatrix> read_matrix_;
   SystemMatrix* matrix_ = nullptr;    // one of both
   HugePageVector diagonal_;           // this rank's piece

@@ -56,6 +56,29 @@ std::string solution_lines(const SystemOptions& options, const Solution& solutio
   return text;
 }
 
+std::string table_of_several(const SystemOptions& options, const SolveReport& report) {
+  std::string text;
+  const LineWriter line(text);
+  line("Ended", report.reason.empty() ? "converged" : report.reason);
+  line("Iterations", fmt::format("{}, all right-hand sides together", step_count_of(report)));
+  line("Right-hand sides",
+       fmt::format("{}, {}", report.solutions.size(), vector_text(options.right_hand_side)));
+  text += fmt::format("\n {:>3}  {:<21} {:>10} {:>14} {:>14} {:>14} {:>14}\n", "#", "end", "iterations",
+                      "residual", "recurrence", "target", "|| b ||");
+  for (std::size_t k = 0; k < report.solutions.size(); ++k) {
+    const auto& solution = report.solutions[k];
+    const auto& result = solution.result;
+    text +=
+        fmt::format(" {:>3}  {:<21} {:>10} {:>14.6e} {:>14.6e} {:>14.6e} {:>14.6e}\n", k + 1,
+                    name_of(result.end), result.step_count, result.true_residual_norm,
+                    solution.recursive_residual_norm(), solution.target_norm, result.right_hand_side_norm);
+  }
+  text += '\n';
+  const auto& remark = report.solution->preconditioner_remark;
+  line("Preconditioner", options.preconditioner + (remark.empty() ? "" : ": " + remark));
+  return text;
+}
+
 std::string matrix_lines(const SystemOptions& options, const SolveReport& report) {
   const auto& matrix = *report.matrix;
   std::string text;
@@ -108,6 +131,7 @@ std::string configuration_lines(const SolveReport& report) {
   line("Transport", fmt::format("{}, sum {}, waiting ranks {}{}", configuration.transport,
                                 sum_form_name(configuration.sum_form), wait_mode_name(report.wait_mode),
                                 configuration.overlaps ? ", overlap on" : ""));
+  if (report.transport_trial) line("Transport trial", describe_transport_trial(*report.transport_trial));
   line("Kernel", report.matrix_free ? configuration.kernel : kernel_text(report));
   if (report.kernel_trial) line("Kernel trial", describe_trial(*report.kernel_trial));
   line("Threads", fmt::format("{} per rank", configuration.thread_count));
@@ -127,12 +151,12 @@ std::string configuration_lines(const SolveReport& report) {
 
 std::string write_text(const SystemOptions& options, const SolveReport& report) {
   std::string text = "\n cg2d - conjugate gradients on a virtual grid of ranks\n\n";
-  const auto& solution = *report.solution;
-  text += solution_lines(options, solution);
+  text += report.solutions.empty() ? solution_lines(options, *report.solution)
+                                   : table_of_several(options, report);
   text += fmt::format(" {:<15} = {:.6f}\n", "Seconds", report.repeat.time_s);
   text += matrix_lines(options, report);
   text += configuration_lines(report);
-  if (solution.result.step_count > 0) {
+  if (step_count_of(report) > 0) {
     text += '\n';
     const auto figures = phase_figures(report);
     text += phase_table_text(figures);

@@ -32,7 +32,7 @@ kernels::CsrBlock take_strip(kernels::CsrBlock& block, const comm::IndexRange& c
 
 BlockProduct::BlockProduct(const kernels::KernelRow& kernel, kernels::CsrBlock block, const Parts& parts,
                            const kernels::KernelOptions& options)
-    : kernel_(kernel) {
+    : kernel_(kernel), vector_count_(options.vector_count) {
   const std::int64_t row_count = block.row_count;
   for (std::size_t part = 0; part < parts.size(); ++part) {
     parts_.emplace_back();
@@ -62,7 +62,7 @@ BlockProduct::BlockProduct(const kernels::KernelRow& kernel, kernels::CsrBlock b
 
 std::unique_ptr<kernels::SpmvKernel> BlockProduct::make_kernel(kernels::CsrBlock block,
                                                                const kernels::KernelOptions& options) {
-  auto kernel = kernel_.make(std::move(block), options);
+  auto kernel = kernel_.maker_for(options)(std::move(block), options);
   instruction_set_ = kernel->instruction_set();
   return kernel;
 }
@@ -85,19 +85,19 @@ void BlockProduct::multiply_part(std::size_t part, comm::Communicator& communica
     if (strip.kernel) {
       multiply_strip(strip, communicator, collection);
     } else if (is_symmetric()) {
-      std::ranges::fill(part_of(communicator.mirror()->column_partial(), strip.columns), 0.0);
+      std::ranges::fill(part_of(communicator.mirror()->column_partial(), elements_of(strip.columns)), 0.0);
     }
   }
 }
 
 void BlockProduct::multiply_strip(const Strip& strip, comm::Communicator& communicator,
                                   comm::Collection* collection) const {
-  kernels::Operands operands{.p_columns = part_of(communicator.column_block(), strip.columns),
+  kernels::Operands operands{.p_columns = part_of(communicator.column_block(), elements_of(strip.columns)),
                              .q_rows = communicator.partial()};
   if (is_symmetric()) {
     auto& mirror = *communicator.mirror();
     operands.p_rows = mirror.row_block();
-    operands.q_columns = part_of(mirror.column_partial(), strip.columns);
+    operands.q_columns = part_of(mirror.column_partial(), elements_of(strip.columns));
   }
   auto mode = strip.mode;
   for (mode.share = 0; mode.share < mode.share_count; ++mode.share) {
@@ -144,7 +144,7 @@ VectorWork work_of_block_product(comm::Communicator& communicator, const BlockPr
   constexpr std::int64_t flops_per_nonzero = 2;
   return {.call_count = 1,
           .byte_count = product.matrix_byte_count() + product_vector_bytes(communicator),
-          .flop_count = flops_per_nonzero * nonzero_count};
+          .flop_count = flops_per_nonzero * nonzero_count * product.vector_count()};
 }
 
 }  // namespace cg2d

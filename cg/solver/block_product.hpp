@@ -37,6 +37,10 @@ class BlockProduct {
   [[nodiscard]] std::int64_t matrix_byte_count() const;
   [[nodiscard]] std::size_t part_count() const { return parts_.size(); }
 
+  /// Vectors that one product takes at once; then the communicator has a layout with so many elements per row
+  /// (comm::BlockLayout::with_elements_times).
+  [[nodiscard]] int vector_count() const { return vector_count_; }
+
   /// The whole product, from the communicator's blocks of p to its partial sums.
   void multiply(comm::Communicator& communicator);
   /// The product with one part of the column block, and with the whole row block where it is symmetric. All
@@ -57,7 +61,12 @@ class BlockProduct {
   void multiply_strip(const Strip& strip, comm::Communicator& communicator,
                       comm::Collection* collection) const;
 
+  [[nodiscard]] comm::IndexRange elements_of(const comm::IndexRange& columns) const {
+    return {.begin = columns.begin * vector_count_, .end = columns.end * vector_count_};
+  }
+
   const kernels::KernelRow& kernel_;
+  int vector_count_;
   std::string_view instruction_set_;  // empty until the first kernel is made
   std::vector<std::vector<Strip>> parts_;
 };
@@ -84,7 +93,7 @@ std::unique_ptr<BlockProduct> make_overlapped_product(const kernels::KernelRow& 
 inline auto product_maker(bool overlaps) { return overlaps ? &make_overlapped_product : &make_block_product; }
 
 /// The least work of one product of a rank's block: the matrix, p and q; a multiplication and an addition for each
-/// nonzero.
+/// nonzero and vector.
 VectorWork work_of_block_product(comm::Communicator& communicator, const BlockProduct& product,
                                  std::int64_t nonzero_count);
 

@@ -44,13 +44,13 @@ class ConjugateGradient::Run {
   }
 
   std::optional<SolveEnd> step() {
-    for (auto* observer : solver_.observers_) observer->before_step();
+    solver_.observers_.before_step();
     if (const auto end = recurrence_.step(state_, system_, stop_)) {
       return end == SolveEnd::stagnated ? replace_residual() : end;
     }
     ++state_.number;
     state_.residual_is_recomputed = false;
-    const bool must_stop = solver_.observers_stop(state_);
+    const bool must_stop = solver_.observers_.after_step(state_);
     auto end = stop_.end_of(state_);
     if (end == SolveEnd::converged) end = replace_residual();
     if (must_stop && !end) end = SolveEnd::stopped;
@@ -103,12 +103,6 @@ SolveResult ConjugateGradient::solve(std::span<const double> b, std::span<double
 SolveResult ConjugateGradient::solve_from(std::span<const double> b, std::span<double> x,
                                           const StopRule& stop) {
   return Run(*this, {.b = b, .x = x}, stop).from_x();
-}
-
-bool ConjugateGradient::observers_stop(const CgState& state) {
-  bool stop = false;
-  for (auto* observer : observers_) stop |= observer->after_step(state);
-  return stop;
 }
 
 double ConjugateGradient::residual_norm(std::span<const double> b, std::span<const double> x) {

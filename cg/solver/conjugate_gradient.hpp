@@ -4,7 +4,6 @@
 
 #include <memory>
 #include <span>
-#include <vector>
 
 #include "cg/solver/cg_recurrence.hpp"
 #include "cg/solver/distributed_vectors.hpp"
@@ -61,19 +60,15 @@ class ConjugateGradient {
   /// || b - A x ||, by one more product.
   [[nodiscard]] double residual_norm(std::span<const double> b, std::span<const double> x);
 
-  /// Tells the observer of every step from now on, after those added before it. Until it is removed it must
-  /// live.
-  void add(StepObserver& observer) { observers_.push_back(&observer); }
-  void remove(const StepObserver& observer) { std::erase(observers_, &observer); }
+  /// Told of every step.
+  [[nodiscard]] StepObservers& observers() { return observers_; }
 
  private:
   class Run;
 
-  [[nodiscard]] bool observers_stop(const CgState& state);
-
   DistributedVectors& vectors_;
   LinearOperator& matrix_;
-  std::vector<StepObserver*> observers_;
+  StepObservers observers_;
   std::unique_ptr<CgRecurrence> recurrence_;
 };
 

@@ -28,6 +28,13 @@ class DistributedVectors {
     matrix_.sum_over_ranks(values);
     return values;
   }
+  /// values := the numbers that terms(VectorOps&) writes to them, each summed over all ranks.
+  template <typename Terms>
+  void sums_into(std::span<double> values, const Terms& terms) {
+    const auto timed = timer_.scope(Phase::dot);
+    terms(local_);
+    matrix_.sum_over_ranks(values);
+  }
   /// The same in two halves: values := the array that terms(VectorOps&) returns, summed when finish_sums()
   /// returns. Products may be made in between, other sums not; values must live until then.
   template <typename Values, typename Terms>

@@ -30,8 +30,8 @@ class LinearOperator : public Interface {
   [[nodiscard]] virtual std::span<const double> result() const = 0;
   /// p . q of this rank's piece, where the last apply() has computed it by the way; else empty.
   [[nodiscard]] virtual std::optional<double> own_product() const { return std::nullopt; }
-  /// Adds each number over all ranks: the same bits on every rank. At most
-  /// comm::Communicator::largest_scalar_count numbers. Collective. With one rank there is nothing to do.
+  /// Adds each number over all ranks: the same bits on every rank. As many numbers as one of
+  /// comm::Communicator::scalar_counts says. Collective. With one rank there is nothing to do.
   virtual void sum_over_ranks(std::span<double> values) = 0;
   /// The same in two halves, with products but no other sum between them; the values must live until the second
   /// one. The operand is as after no sum: operand() is called before it is written again. An operator that can

@@ -41,7 +41,9 @@ void name_quantity(SystemSolveResult& result, const CgState& last) {
   note("p . A p", last.curvature, last.number + 1);
 }
 
-SystemSolveResult result_of(const SolveResult& solved) {
+}  // namespace
+
+SystemSolveResult system_result_of(const SolveResult& solved) {
   const auto& last = solved.last;
   SystemSolveResult result{.end = solved.end,
                            .step_count = last.number,
@@ -56,14 +58,12 @@ SystemSolveResult result_of(const SolveResult& solved) {
   return result;
 }
 
-}  // namespace
-
 SystemSolveResult solve(ConjugateGradient& conjugate_gradient, const SystemVectors& vectors,
                         const StopRule& stop) {
   const auto [b, x, starts_from_x] = vectors;
   const auto solved =
       starts_from_x ? conjugate_gradient.solve_from(b, x, stop) : conjugate_gradient.solve(b, x, stop);
-  auto result = result_of(solved);
+  auto result = system_result_of(solved);
   if (!solved.last.residual_is_recomputed) result.true_residual_norm = conjugate_gradient.residual_norm(b, x);
   return result;
 }
@@ -74,7 +74,7 @@ SystemSolveResult solve(LinearOperator& matrix, std::span<const double> b, std::
   PhaseTimer no_timer;
   DistributedVectors vectors(matrix, no_timer, options.thread_count);
   ConjugateGradient conjugate_gradient(matrix, options.preconditioner, vectors, options.variant);
-  for (auto* observer : options.observers) conjugate_gradient.add(*observer);
+  for (auto* observer : options.observers) conjugate_gradient.observers().add(*observer);
   return solve(conjugate_gradient, {.b = b, .x = x, .starts_from_x = options.starts_from_x}, options.stop);
 }
 

@@ -3,7 +3,9 @@
 // Solves a user's own system A x = b by one call.
 
 #include <span>
+#include <vector>
 
+#include "cg/base/interface.hpp"
 #include "cg/solver/conjugate_gradient.hpp"
 #include "cg/solver/linear_operator.hpp"
 #include "cg/solver/preconditioner.hpp"
@@ -24,6 +26,21 @@ struct SystemVectors {
 /// solve() of a whole system, but that nothing is checked.
 SystemSolveResult solve(ConjugateGradient& conjugate_gradient, const SystemVectors& vectors,
                         const StopRule& stop);
+
+/// The same result with names; without a residual that is recomputed now.
+SystemSolveResult system_result_of(const SolveResult& solved);
+
+/// Solves one system, or several with the same matrix. Every operation is collective over the operator's ranks.
+class SystemSolver : public Interface {
+ public:
+  /// Told of every step; of several systems with the state of the one whose residual is the largest part of its
+  /// right-hand side.
+  [[nodiscard]] virtual StepObservers& observers() = 0;
+  /// Told of every step of one system, after those of all.
+  [[nodiscard]] virtual StepObservers& observers_of(int system) = 0;
+  /// x := about A^-1 b. One result for each system; the same on every rank.
+  virtual std::vector<SystemSolveResult> solve(const SystemVectors& vectors, const StopRule& stop) = 0;
+};
 
 struct SolveOptions {
   const StopRule& stop;

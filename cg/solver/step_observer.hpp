@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <limits>
+#include <vector>
 
 #include "cg/base/interface.hpp"
 
@@ -75,6 +76,25 @@ class StepObserver : public Interface {
   /// True asks to stop the solve here. All ranks must answer alike, as they do when the answer follows from
   /// the state: nothing is sent to agree on it.
   virtual bool after_step(const CgState& /*state*/) { return false; }
+};
+
+/// Tells several observers of every step, in the order in which they were added. Until one is removed it must live.
+class StepObservers final : public StepObserver {
+ public:
+  void add(StepObserver& observer) { observers_.push_back(&observer); }
+  void remove(const StepObserver& observer) { std::erase(observers_, &observer); }
+
+  void before_step() override {
+    for (auto* observer : observers_) observer->before_step();
+  }
+  bool after_step(const CgState& state) override {
+    bool stop = false;
+    for (auto* observer : observers_) stop |= observer->after_step(state);
+    return stop;
+  }
+
+ private:
+  std::vector<StepObserver*> observers_;
 };
 
 }  // namespace cg2d

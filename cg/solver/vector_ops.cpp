@@ -3,7 +3,9 @@
 #include <cblas.h>
 
 #include <algorithm>
+#include <cassert>
 #include <functional>
+#include <type_traits>
 
 #include "comm/mpi_handles.hpp"
 
@@ -84,7 +86,7 @@ std::array<double, 2> VectorOps::sum_of_parts(std::size_t size, const Sums& sums
 }
 
 double VectorOps::dot(std::span<const double> x, std::span<const double> y) {
-  dot_work_ = dot_work_ + work_on(x.size(), 2, 2);
+  dot_work_ = dot_work_ + work_on(x.size(), x.data() == y.data() ? 1 : 2, 2);
   return sum_of_parts(x.size(), [&](std::size_t begin, std::size_t size) {
     return std::array{cblas_ddot(comm::int_count(size), x.data() + begin, 1, y.data() + begin, 1), 0.0};
   })[0];
@@ -219,6 +221,95 @@ void VectorOps::fill(double a, std::span<double> y) {
   update_work_ = update_work_ + work_on(y.size(), 1, 0);
   on_parts(y.size(),
            [&](std::size_t, std::size_t begin, std::size_t size) { std::fill_n(y.data() + begin, size, a); });
+}
+
+/// Calls work(part, begin, end, count) for every thread's rows, in parallel: begin and end are those of its elements,
+/// and count is the number of vectors as a type, so that loops over the elements of a row have no end to test.
+template <typename Work>
+void VectorOps::on_rows(std::size_t size, std::size_t vector_count, const Work& work) const {
+  const auto with_count = [&](const auto count) {
+    on_parts(size / count, [&](std::size_t part, std::size_t first_row, std::size_t row_count) {
+      work(part, first_row * count, (first_row + row_count) * count, count);
+    });
+  };
+  switch (vector_count) {
+    case 2:
+      return with_count(std::integral_constant<std::size_t, 2>());
+    case 4:
+      return with_count(std::integral_constant<std::size_t, 4>());
+    case 8:
+      return with_count(std::integral_constant<std::size_t, 8>());
+    default:
+      assert(vector_count == most_vectors);
+      return with_count(std::integral_constant<std::size_t, most_vectors>());
+  }
+}
+
+void VectorOps::dots(std::span<const double> x, std::span<const double> y, std::span<double> sums) {
+  dot_work_ = dot_work_ + work_on(x.size(), 2, 2);
+  for (auto& partial : partial_sums_of_several_) partial.values.fill(0.0);
+  on_rows(x.size(), sums.size(), [&](std::size_t part, std::size_t begin, std::size_t end, const auto count) {
+    double partial[count] = {};
+    for (auto row = begin; row < end; row += count) {
+#pragma omp simd
+      for (std::size_t k = 0; k < count; ++k) partial[k] += x.data()[row + k] * y.data()[row + k];
+    }
+    std::copy_n(partial, +count, partial_sums_of_several_[part].values.begin());
+  });
+  std::ranges::fill(sums, 0.0);
+  for (const auto& partial : partial_sums_of_several_) {
+    for (std::size_t k = 0; k < sums.size(); ++k) sums[k] += partial.values[k];
+  }
+}
+
+void VectorOps::steps_along(std::span<const double> lengths, const StepVectors& vectors) {
+  const auto size = vectors.x.size();
+  update_work_ = update_work_ + work_on(size, 3, 2) + work_on(size, 3, 2);
+  on_rows(size, lengths.size(), [&](std::size_t, std::size_t begin, std::size_t end, const auto count) {
+    double a[count];
+    std::copy_n(lengths.begin(), +count, a);
+    for (auto row = begin; row < end; row += count) {
+#pragma omp simd
+      for (std::size_t k = 0; k < count; ++k) {
+        vectors.x.data()[row + k] += a[k] * vectors.p.data()[row + k];
+        vectors.r.data()[row + k] -= a[k] * vectors.q.data()[row + k];
+      }
+    }
+  });
+}
+
+void VectorOps::scale_and_add_each(std::span<const double> x, std::span<const double> factors,
+                                   std::span<double> y) {
+  update_work_ = update_work_ + work_on(y.size(), 3, 2);
+  on_rows(y.size(), factors.size(), [&](std::size_t, std::size_t begin, std::size_t end, const auto count) {
+    double b[count];
+    std::copy_n(factors.begin(), +count, b);
+    for (auto row = begin; row < end; row += count) {
+#pragma omp simd
+      for (std::size_t k = 0; k < count; ++k)
+        y.data()[row + k] = x.data()[row + k] + b[k] * y.data()[row + k];
+    }
+  });
+}
+
+void VectorOps::subtract_where(std::span<const double> are_taken, std::span<const double> x,
+                               std::span<const double> y, std::span<double> z) {
+  update_work_ = update_work_ + work_on(z.size(), 3, 1);
+  on_rows(z.size(), are_taken.size(), [&](std::size_t, std::size_t begin, std::size_t end, const auto count) {
+    for (auto k = begin; k < end; ++k) {
+      if (are_taken[(k - begin) % count] != 0.0) z[k] = x[k] - y[k];
+    }
+  });
+}
+
+void VectorOps::copy_where(std::span<const double> are_taken, std::span<const double> x,
+                           std::span<double> y) {
+  update_work_ = update_work_ + work_on(y.size(), 2, 0);
+  on_rows(y.size(), are_taken.size(), [&](std::size_t, std::size_t begin, std::size_t end, const auto count) {
+    for (auto k = begin; k < end; ++k) {
+      if (are_taken[(k - begin) % count] != 0.0) y[k] = x[k];
+    }
+  });
 }
 
 }  // namespace cg2d

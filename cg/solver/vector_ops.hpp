@@ -39,7 +39,9 @@ struct VectorWork {
 class VectorOps {
  public:
   explicit VectorOps(int thread_count)
-      : thread_count_(thread_count), partial_sums_(static_cast<std::size_t>(thread_count)) {}
+      : thread_count_(thread_count),
+        partial_sums_(static_cast<std::size_t>(thread_count)),
+        partial_sums_of_several_(static_cast<std::size_t>(thread_count)) {}
 
   /// x . y over this rank's piece.
   [[nodiscard]] double dot(std::span<const double> x, std::span<const double> y);
@@ -79,6 +81,26 @@ class VectorOps {
   /// y := (a, ..., a)
   void fill(double a, std::span<double> y);
 
+  // Several vectors at once, row by row: the elements of a row, one of each vector, are neighbours. There are as many
+  // vectors as numbers: 2, 4, 8 or 16.
+
+  /// sums := x . y of each vector, over this rank's piece
+  void dots(std::span<const double> x, std::span<const double> y, std::span<double> sums);
+  struct StepVectors {
+    std::span<const double> p;
+    std::span<const double> q;
+    std::span<double> x;
+    std::span<double> r;
+  };
+  /// step_along() with a length for each vector.
+  void steps_along(std::span<const double> lengths, const StepVectors& vectors);
+  /// scale_and_add() with a factor for each vector.
+  void scale_and_add_each(std::span<const double> x, std::span<const double> factors, std::span<double> y);
+  /// z := x - y, and y := x, of the vectors whose number is not 0.
+  void subtract_where(std::span<const double> are_taken, std::span<const double> x, std::span<const double> y,
+                      std::span<double> z);
+  void copy_where(std::span<const double> are_taken, std::span<const double> x, std::span<double> y);
+
   /// Counts work that a caller has done itself as that of a vector operation.
   void note_update(const VectorWork& work) { update_work_ = update_work_ + work; }
 
@@ -91,6 +113,13 @@ class VectorOps {
   void on_parts(std::size_t size, const Work& work) const;
   template <typename Sums>
   std::array<double, 2> sum_of_parts(std::size_t size, const Sums& sums);
+  template <typename Work>
+  void on_rows(std::size_t size, std::size_t vector_count, const Work& work) const;
+
+  static constexpr std::size_t most_vectors = 16;
+  struct alignas(64) PartialSumsOfSeveral {
+    std::array<double, most_vectors> values{};
+  };
 
   /// One per thread, a cache line apart; added in the order of the parts.
   struct alignas(64) PartialSums {
@@ -99,6 +128,7 @@ class VectorOps {
 
   int thread_count_;
   std::vector<PartialSums> partial_sums_;
+  std::vector<PartialSumsOfSeveral> partial_sums_of_several_;
   VectorWork dot_work_;
   VectorWork update_work_;
 };

@@ -1,10 +1,11 @@
 #include "cg/systems/system_runs.hpp"
 
+#include <fmt/format.h>
+
 #include <nlohmann/json.hpp>
 
 #include "cg/base/json_values.hpp"
 #include "cg/report/result_file.hpp"
-#include "cg/solve/solve_run.hpp"
 
 namespace cg2d {
 
@@ -22,17 +23,21 @@ std::string system_name_of(const SystemOptions& options) {
   return text_in_json(system_name(json_from(json_text(solve_json(options, {}).at("system")))));
 }
 
-SystemMatrix* KeptMatrices::of(const SystemOptions& options, comm::RankGroup& group,
-                               const Progress& progress) {
-  if (options.is_matrix_free()) return nullptr;
+KeptSystem KeptSystems::of(const SystemOptions& options, comm::RankGroup& group, const Progress& progress) {
+  if (options.is_matrix_free()) return {};
   Key key{.text = options.matrix_text(), .rank_count = group.size(), .seed = std::nullopt};
   if (options.cut == MatrixCut::random) key.seed = options.permutation_seed;
   auto& matrix = matrices_[key];
   if (!matrix) matrix = read_system(options, group, progress);
-  return matrix.get();
+  // Whatever moves the vectors: the transport makes no difference to blocks.
+  auto any_transport = options.configuration;
+  any_transport.transport = comm::default_transport().name;
+  const auto place =
+      fmt::format("{} {} {} {}", key.text, group.size(), cut_text(options), configuration_key(any_transport));
+  return {.matrix = matrix.get(), .kernel_trial = &kernel_trials_[place]};
 }
 
-SolveReport measure_system(const SystemOptions& options, comm::RankGroup& group, SystemMatrix* kept) {
+SolveReport measure_system(const SystemOptions& options, comm::RankGroup& group, const KeptSystem& kept) {
   const Progress silent{Progress::Silent{}};
   SolveRun run(options, group, silent, kept);
   try {

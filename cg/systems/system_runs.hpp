@@ -13,6 +13,7 @@
 #include "cg/files/system_matrix.hpp"
 #include "cg/solve/solve_options.hpp"
 #include "cg/solve/solve_report.hpp"
+#include "cg/solve/solve_run.hpp"
 #include "comm/rank_group.hpp"
 
 namespace cg2d {
@@ -24,13 +25,13 @@ SystemOptions measured_system(SystemOptions options, int iteration_count);
 /// The name of a measured system: see system_name().
 std::string system_name_of(const SystemOptions& options);
 
-/// The matrices of measurements, one for each text, number of ranks and random order. All stay until the end, each
-/// spread over its ranks: 16 bytes for each nonzero.
-class KeptMatrices {
+/// The matrices of measurements, one for each text, number of ranks and random order, and the trials of their kernels, one for
+/// each grid and cut. All stay until the end, matrices spread over their ranks: 16 bytes for each nonzero.
+class KeptSystems {
  public:
-  /// Reads or generates the matrix of these options unless it is there; nullptr for a system without one.
+  /// Reads or generates the matrix of these options unless it is there; none for a system without one.
   /// Collective over the group, by which rank count it is known. Throws as read_system().
-  SystemMatrix* of(const SystemOptions& options, comm::RankGroup& group, const Progress& progress);
+  KeptSystem of(const SystemOptions& options, comm::RankGroup& group, const Progress& progress);
 
  private:
   struct Key {
@@ -41,10 +42,11 @@ class KeptMatrices {
     auto operator<=>(const Key&) const = default;
   };
   std::map<Key, std::unique_ptr<SystemMatrix>> matrices_;
+  std::map<std::string, std::optional<KernelTrial>>
+      kernel_trials_;  // by all that a block and its steps depend on
 };
 
-/// One measurement; a failed one has its code and reason in the report. kept: the matrix, or nullptr for a system
-/// without one. Collective. Throws MpiError, std::bad_alloc.
-SolveReport measure_system(const SystemOptions& options, comm::RankGroup& group, SystemMatrix* kept);
+/// One measurement; a failed one has its code and reason in the report. Collective. Throws MpiError, std::bad_alloc.
+SolveReport measure_system(const SystemOptions& options, comm::RankGroup& group, const KeptSystem& kept);
 
 }  // namespace cg2d

@@ -110,7 +110,7 @@ class SystemScaling {
     agree_on(group_, [&] {
       for (const auto& way : ways) {
         if (auto* const ranks = first_ranks_.of(way.rank_count))
-          matrices_.of(solve_options_for(way), *ranks, progress_);
+          systems_.of(solve_options_for(way), *ranks, progress_);
       }
     });
   }
@@ -143,7 +143,7 @@ class SystemScaling {
       auto* const ranks = first_ranks_.of(row.way.rank_count);
       if (ranks == nullptr) return;
       const auto options = solve_options_for(row.way);
-      const auto report = measure_system(options, *ranks, matrices_.of(options, *ranks, progress_));
+      const auto report = measure_system(options, *ranks, systems_.of(options, *ranks, progress_));
       // The same would be wrong with every other run.
       if (report.code == ExitCode::usage || report.code == ExitCode::unavailable)
         throw RunError(report.code, report.reason);
@@ -288,7 +288,7 @@ class SystemScaling {
   comm::RankGroup& group_;
   FirstRanks first_ranks_;
   Progress progress_;
-  KeptMatrices matrices_;
+  KeptSystems systems_;
   Environment machine_;
   int round_count_ = 0;
   std::vector<SystemScalingRow> rows_;  // with runs on rank 0

@@ -89,7 +89,7 @@ class SystemRuns final : public SweptRuns {
     agree_on(group_, [&] {
       for (const auto& asked : all) {
         auto* const ranks = first_ranks_.of(asked.configuration.grid.rank_count());
-        if (ranks != nullptr) matrices_.of(system_options_for(options_, asked), *ranks, progress_);
+        if (ranks != nullptr) systems_.of(system_options_for(options_, asked), *ranks, progress_);
       }
     });
     return all;
@@ -98,8 +98,7 @@ class SystemRuns final : public SweptRuns {
   std::function<nlohmann::ordered_json()> perform(const ConfiguredProblem& asked,
                                                   comm::RankGroup& group) override {
     auto options = system_options_for(options_, asked);
-    auto* const matrix = matrices_.of(options, group, progress_);
-    auto report = measure_system(options, group, matrix);
+    auto report = measure_system(options, group, systems_.of(options, group, progress_));
     return [options = std::move(options), report = std::move(report)] { return solve_json(options, report); };
   }
 
@@ -108,7 +107,7 @@ class SystemRuns final : public SweptRuns {
   comm::RankGroup& group_;
   FirstRanks first_ranks_;
   Progress progress_;
-  KeptMatrices matrices_;
+  KeptSystems systems_;
 };
 
 }  // namespace

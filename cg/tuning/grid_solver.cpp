@@ -16,10 +16,12 @@ std::unique_ptr<GridSolver> GridSolver::make(comm::RankGroup& group, const Matri
   const auto nonzero_count = block.nonzero_count();
   std::unique_ptr<BlockProduct> product;
   agree_on(group, [&] {
-    product = product_maker(configuration.overlaps)(*chosen.kernel, std::move(block), layout, group.rank(),
-                                                    {.thread_count = thread_count, .tuning = chosen.tuning});
+    product = product_maker(configuration.overlaps)(
+        *chosen.kernel, std::move(block), layout, group.rank(),
+        {.thread_count = thread_count, .tuning = chosen.tuning, .vector_count = chosen.vector_count});
   });
-  auto communicator = make_communicator(*comm::find_transport(configuration.transport), group, layout,
+  auto communicator = make_communicator(*comm::find_transport(configuration.transport), group,
+                                        layout.with_elements_times(chosen.vector_count),
                                         communicator_options(configuration, product->is_symmetric()));
   return std::unique_ptr<GridSolver>(
       new GridSolver(nonzero_count, std::move(product), std::move(communicator), thread_count, times_phases));

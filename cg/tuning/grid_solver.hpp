@@ -19,7 +19,8 @@ namespace cg2d {
 /// Collective in everything but the accessors. The shift is 0: the zeta of timed steps is not used.
 class GridSolver {
  public:
-  /// Makes and converts this rank's block. Grid and transport of the configuration must be known; the kernel
+  /// Makes and converts this rank's block. A product with several vectors is for the steps that of one vector with
+  /// all their elements. Grid and transport of the configuration must be known; the kernel
   /// is the chosen one. Throws RunError (on every rank alike), MpiError.
   static std::unique_ptr<GridSolver> make(comm::RankGroup& group, const MatrixSource& source,
                                           const Configuration& configuration, const ChosenKernel& chosen,

@@ -67,7 +67,8 @@ std::int64_t bytes_of_rank(const MatrixSource& source, std::span<const TrialCont
   std::int64_t bytes = 0;
   for (const auto& [configuration, kernel] : contestants) {
     const auto layout = make_layout(source.facts(), configuration);
-    bytes += plan_memory(source, configuration, layout, rank).total_bytes();
+    const auto plan = plan_memory(source, configuration, layout, rank);
+    bytes += plan.total_bytes() + (kernel.vector_count - 1) * plan.vector_bytes;
   }
   return bytes;
 }
@@ -129,6 +130,7 @@ GridTrial try_grids(comm::RankGroup& group, const GridTrialConfig& config, const
 
   const Stopwatch watch;
   std::vector<std::unique_ptr<GridSolver>> contestants;
+  contestants.reserve(shortlisted.size());
   for (const auto& [configuration, kernel] : shortlisted)
     contestants.push_back(GridSolver::make(group, config.source, configuration, kernel));
   constexpr RaceLimits limits{
@@ -136,6 +138,7 @@ GridTrial try_grids(comm::RankGroup& group, const GridTrialConfig& config, const
   const auto result = race(group, calls_of(contestants, &GridSolver::iterate), limits);
   const auto seconds = result.medians();
   std::vector<std::string> names;
+  names.reserve(grids.size());
   for (std::size_t k = 0; k < grids.size(); ++k) {
     names.push_back(grids[k].name());
     trial.tried.push_back({.grid = grids[k], .step_s = seconds[k] / cg_steps_per_solve});

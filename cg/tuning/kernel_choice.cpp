@@ -133,6 +133,18 @@ std::string_view choice_origin_name(ChoiceOrigin origin) {
   return "built-in rule";
 }
 
+ChosenKernel choose_kernel_for_several(const Configuration& configuration, const kernels::Tuning& asked,
+                                       int vector_count) {
+  ChosenKernel choice{.tuning = asked, .vector_count = vector_count};
+  const bool is_asked_for = configuration.has_kernel();
+  choice.kernel =
+      is_asked_for ? &kernels::kernel_named(configuration.kernel) : &kernels::default_kernel_for_several();
+  if (is_asked_for) choice.kernel_origin = ChoiceOrigin::asked_for;
+  choice.critical_vector_length = asked.critical_vector_length.value_or(
+      *kernels::critical_length_kernel().defaults.critical_vector_length);
+  return choice;
+}
+
 ChosenKernel choose_kernel(const MatrixFacts& matrix, const Configuration& configuration,
                            const KernelChoiceConfig& config) {
   ChosenKernel choice;

@@ -45,6 +45,7 @@ std::string_view choice_origin_name(ChoiceOrigin origin);
 struct ChosenKernel {
   const kernels::KernelRow* kernel = &kernels::default_kernel();
   kernels::Tuning tuning;  ///< the settings in force; empty where the kernel has no such setting
+  int vector_count = 1;    ///< of one product; with 2 or more, empty settings are the kernel's own
   /// In force for the kernels that have one; for the others the value that it would have.
   int critical_vector_length = 0;
   ChoiceOrigin kernel_origin = ChoiceOrigin::built_in_rule;
@@ -58,6 +59,11 @@ struct KernelChoiceConfig {
   bool ranks_oversubscribed = false;  ///< more ranks than cores
   const LoadedProfile& profile;
 };
+
+/// The kernel for products with so many vectors, 2 or more: the one that is asked for, which must take several, or
+/// kernels::default_kernel_for_several(). Tuning profiles know single ones alone. Local.
+ChosenKernel choose_kernel_for_several(const Configuration& configuration, const kernels::Tuning& asked,
+                                       int vector_count);
 
 /// The kernel for the configuration, whose grid must be known: the one that it names, or, where that is open,
 /// the fastest in the profile's case of this matrix, grid and number of threads, or that of

@@ -5,28 +5,42 @@
 #include <algorithm>
 #include <memory>
 #include <span>
+#include <utility>
 
+#include "cg/base/agreement.hpp"
 #include "cg/base/sample.hpp"
+#include "cg/matrix/half_storage.hpp"
+#include "cg/solver/communicator_setup.hpp"
 #include "cg/timing/race.hpp"
 #include "cg/tuning/grid_solver.hpp"
 
 namespace cg2d {
 namespace {
 
+ChosenKernel chosen_for(const Configuration& configuration, const KernelTrialConfig& config) {
+  if (config.vector_count > 1)
+    return choose_kernel_for_several(configuration, config.asked, config.vector_count);
+  const LoadedProfile none;
+  return choose_kernel(config.source.facts(), configuration, {.asked = config.asked, .profile = none});
+}
+
 /// One contestant for each kernel that is to be tried.
 std::vector<TrialContestant> contestants_of(const KernelTrialConfig& config) {
   std::vector<TrialContestant> contestants;
   for (const auto& row : kernels::kernel_table()) {
+    const bool is_tried = config.vector_count > 1 ? row.make_for_several != nullptr : row.is_tried;
     const bool may_serve = !row.stores_half() || !config.environment.ranks_oversubscribed;
-    if (!row.is_tried || !may_serve || !row.why_unavailable().empty()) continue;
+    if (!is_tried || !may_serve || !row.why_unavailable().empty()) continue;
     auto configuration = config.configuration;
     configuration.kernel = row.name;
-    const LoadedProfile none;
-    contestants.push_back({.configuration = configuration,
-                           .kernel = choose_kernel(config.source.facts(), configuration,
-                                                   {.asked = config.asked, .profile = none})});
+    contestants.push_back({.configuration = configuration, .kernel = chosen_for(configuration, config)});
   }
   return contestants;
+}
+
+/// The one that is taken unless another one is clearly faster.
+const kernels::KernelRow& usual_kernel(const KernelTrialConfig& config) {
+  return config.vector_count > 1 ? kernels::default_kernel_for_several() : kernels::kernel_for_any_pattern();
 }
 
 /// The reason against a trial; empty if there is to be one.
@@ -39,12 +53,61 @@ std::string why_none(const KernelTrialConfig& config, std::span<const TrialConte
   return why_no_trial(config.source, config.environment, contestants, "kernels");
 }
 
-/// The kernel for any pattern, unless another one takes less than 0.95 of its time: so the choice, and with it the order of
+/// The usual kernel, unless another one takes less than 0.95 of its time: so the choice, and with it the order of
 /// additions, is the same in most runs.
-std::string best_of(std::span<const TriedKernel> tried) {
-  const auto usual = std::ranges::find(tried, kernels::kernel_for_any_pattern().name, &TriedKernel::name);
+std::string best_of(std::span<const TriedKernel> tried, const KernelTrialConfig& config) {
+  const auto usual = std::ranges::find(tried, usual_kernel(config).name, &TriedKernel::name);
   const auto fastest = std::ranges::min_element(tried, {}, &TriedKernel::step_s);
   return fastest->step_s < 0.95 * usual->step_s ? fastest->name : usual->name;
+}
+
+/// Seconds that the conversion of the whole block takes, on the slowest rank, by that of its first rows. Collective.
+double expected_conversion_s(comm::RankGroup& group, const KernelTrialConfig& config,
+                             const ChosenKernel& chosen, const kernels::CsrBlock& block) {
+  constexpr std::int64_t share = 16;
+  constexpr std::int64_t least_rows = 4096;  // fewer tell nothing of formats that order rows
+  const auto layout = make_layout(config.source.facts(), config.configuration);
+  double seconds = 0.0;
+  agree_on(group, [&] {
+    const auto rows = std::min(block.row_count, std::max(least_rows, block.row_count / share));
+    auto sample = block.first_rows(rows);
+    const auto sampled = static_cast<double>(std::max<std::int64_t>(sample.nonzero_count(), 1));
+    keep_stored(sample, chosen.kernel->storage, layout, group.rank());
+    const kernels::KernelOptions options{.thread_count = config.configuration.thread_count,
+                                         .tuning = chosen.tuning,
+                                         .vector_count = chosen.vector_count};
+    const Stopwatch watch;
+    const auto kernel = chosen.kernel->maker_for(options)(std::move(sample), options);
+    seconds = watch.seconds() * static_cast<double>(block.nonzero_count()) / sampled;
+  });
+  return group.maximum(seconds);
+}
+
+/// Seconds of a CG step, the slowest rank's, after a first one. Collective.
+double step_seconds(comm::RankGroup& group, GridSolver& solver) {
+  solver.few_cg_steps();
+  group.barrier();
+  const Stopwatch watch;
+  solver.few_cg_steps();
+  return group.maximum(watch.seconds()) / GridSolver::few_steps;
+}
+
+/// Leaves out those that would take too long to convert. Collective.
+void skip_slow_conversions(comm::RankGroup& group, const KernelTrialConfig& config, GridSolver& usual,
+                           std::vector<TrialContestant>& contestants, KernelTrial& trial) {
+  const auto layout = make_layout(config.source.facts(), config.configuration);
+  const auto block = config.source.build(layout, group, config.configuration.thread_count).block;
+  const double most_s = std::max(config.limit.seconds, config.limit.steps * step_seconds(group, usual));
+  std::erase_if(contestants, [&](const TrialContestant& contestant) {
+    if (contestant.configuration.kernel == trial.best) return false;
+    const double seconds = expected_conversion_s(group, config, contestant.kernel, block);
+    if (seconds <= most_s) return false;
+    trial.skipped.push_back(
+        {.name = contestant.configuration.kernel,
+         .reason =
+             fmt::format("its conversion would take about {:.2g} s, more than {:.2g} s", seconds, most_s)});
+    return true;
+  });
 }
 
 }  // namespace
@@ -54,23 +117,33 @@ std::string describe_trial(const KernelTrial& trial) {
   std::string text;
   for (const auto& one : trial.tried)
     text += fmt::format("{}{} {:.4g} us", text.empty() ? "" : ", ", one.name, 1e6 * one.step_s);
-  return fmt::format("{} per CG step{}{}; the trial took {:.3g} s", text, trial.verdict.empty() ? "" : "; ",
-                     trial.verdict, trial.duration_s);
+  std::string skipped;
+  for (const auto& one : trial.skipped) skipped += fmt::format("; not {}: {}", one.name, one.reason);
+  return fmt::format("{} per CG step{}{}{}; the trial took {:.3g} s", text, trial.verdict.empty() ? "" : "; ",
+                     trial.verdict, skipped, trial.duration_s);
 }
 
 KernelTrial try_kernels(comm::RankGroup& group, const KernelTrialConfig& config) {
   KernelTrial trial;
-  trial.best = kernels::kernel_for_any_pattern().name;
-  const auto contestants = contestants_of(config);
+  trial.best = usual_kernel(config).name;
+  auto contestants = contestants_of(config);
   trial.skipped_because = why_none(config, contestants);
   if (!trial.skipped_because.empty()) return trial;
 
   const Stopwatch watch;
+  const auto make_solver = [&](const TrialContestant& contestant) {
+    return GridSolver::make(group, config.source, contestant.configuration, contestant.kernel);
+  };
+  auto usual = make_solver(*std::ranges::find(
+      contestants, trial.best, [](const TrialContestant& one) { return one.configuration.kernel; }));
+  skip_slow_conversions(group, config, *usual, contestants, trial);
   std::vector<std::unique_ptr<GridSolver>> solvers;
   std::vector<std::string> names;
-  for (const auto& [configuration, kernel] : contestants) {
-    solvers.push_back(GridSolver::make(group, config.source, configuration, kernel));
-    names.push_back(configuration.kernel);
+  for (const auto& contestant : contestants) {
+    names.push_back(contestant.configuration.kernel);
+    auto& solver = solvers.emplace_back();
+    if (names.back() == trial.best) solver.swap(usual);
+    if (!solver) solver = make_solver(contestant);
   }
   constexpr RaceLimits limits{
       .fewest_rounds = 2, .most_rounds = 9, .budget_s = 0.3, .hopeless_factor = 1.3, .shortest_turn_s = 1e-3};
@@ -78,7 +151,7 @@ KernelTrial try_kernels(comm::RankGroup& group, const KernelTrialConfig& config)
   const auto seconds = result.medians();
   for (std::size_t k = 0; k < names.size(); ++k)
     trial.tried.push_back({.name = names[k], .step_s = seconds[k] / GridSolver::few_steps});
-  trial.best = best_of(trial.tried);
+  trial.best = best_of(trial.tried, config);
   trial.verdict = race_verdict(result.turns, names);
   trial.duration_s = group.maximum(watch.seconds());
   return trial;

@@ -18,17 +18,32 @@ struct TriedKernel {
   double step_s = 0.0;  ///< median of a CG step, the slowest rank's
 };
 
+/// One kernel that was not tried.
+struct SkippedKernel {
+  std::string name;
+  std::string reason;
+};
+
 /// The result of a trial.
 struct KernelTrial {
   std::string best;
   std::vector<TriedKernel> tried;  ///< in the order of the table; empty without a trial
-  double duration_s = 0.0;         ///< of the whole trial, with the making of the formats
-  std::string skipped_because;     ///< one phrase; empty with a trial
-  std::string verdict;             ///< how sure the choice is: race_verdict()
+  std::vector<SkippedKernel> skipped;
+  double duration_s = 0.0;      ///< of the whole trial, with the making of the formats
+  std::string skipped_because;  ///< one phrase; empty with a trial
+  std::string verdict;          ///< how sure the choice is: race_verdict()
 };
 
 /// One line for people: the kernels with their times, or why none was tried.
 std::string describe_trial(const KernelTrial& trial);
+
+/// The longest conversion of a block that is worth a trial; the larger one counts.
+struct ConversionLimit {
+  /// Steps of the usual kernel. On 2 ranks (Zen 5, 2026-11) sell and symmetric-distinct take 245 and 150 of them on random rows of
+  /// 5 entries, where they are 3 and 10 times slower than it, but 20 to 40 on class A and on meshes.
+  double steps = 80.0;
+  double seconds = 0.25;
+};
 
 /// A solve whose kernel is to be found.
 struct KernelTrialConfig {
@@ -36,11 +51,15 @@ struct KernelTrialConfig {
   const Configuration& configuration;  ///< grid and transport must be known
   const Environment& environment;
   const kernels::Tuning& asked;  ///< settings from the command line
+  int vector_count = 1;          ///< of one product
+  ConversionLimit limit{};
 };
 
 /// Runs a few CG steps with each kernel that the table says to try, in turns, and takes the fastest. With half storage
 /// only where each rank has a core of its own. All formats are in memory at once: where these are too large,
-/// kernels::kernel_for_any_pattern() is taken without a trial. Cost: the block is made once for each kernel, and converted.
+/// the usual one is taken without a trial: kernels::kernel_for_any_pattern(), or default_kernel_for_several(). Cost: the
+/// block is made once for each kernel, and converted; a kernel whose conversion, by that of the first rows, would take
+/// longer than the limit is left out.
 /// Collective; the same answer on every rank. Throws RunError, MpiError.
 KernelTrial try_kernels(comm::RankGroup& group, const KernelTrialConfig& config);
 

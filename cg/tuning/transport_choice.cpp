@@ -20,6 +20,7 @@
 #include "cg/timing/measurement_quality.hpp"
 #include "cg/timing/race.hpp"
 #include "cg/tuning/careful_measurement.hpp"
+#include "cg/tuning/grid_solver.hpp"
 #include "cg/tuning/profile_file.hpp"
 #include "cg/tuning/run_plan.hpp"
 #include "comm/shared_segment.hpp"
@@ -30,32 +31,41 @@ namespace {
 constexpr RaceLimits transport_race{
     .fewest_rounds = 1, .most_rounds = 9, .budget_s = 0.5, .hopeless_factor = 1.5, .shortest_turn_s = 2e-3};
 
-/// The solver with one transport.
-class TransportContestant {
+/// Iterations with this rank's block.
+class BlockContestant final : public TransportContestant {
  public:
   /// Throws SharedMemoryError, on all ranks alike.
-  TransportContestant(comm::RankGroup& group, const TransportTrialConfig& config,
-                      const comm::TransportRow& transport)
+  BlockContestant(comm::RankGroup& group, const BlockTrialConfig& config, const comm::TransportRow& transport)
       : communicator_(transport.make(
-            group, config.layout,
+            group, config.layout.with_elements_times(config.product.vector_count()),
             with_page_memory(communicator_options(config.configuration, config.product.is_symmetric())))),
-        solver_(*communicator_, config.product, config.configuration.thread_count, config.shift) {}
+        solver_(*communicator_, config.product, config.configuration.thread_count,
+                config.shift.value_or(0.0)),
+        is_benchmark_(config.shift.has_value()) {}
 
-  void iterate() { solver_.iterate(); }
-  [[nodiscard]] double zeta() const { return solver_.zeta(); }
+  void iterate() override {
+    if (is_benchmark_) {
+      solver_.iterate();
+    } else {
+      solver_.iteration().cg_steps(GridSolver::few_steps);
+    }
+  }
+  [[nodiscard]] double zeta() const override {
+    return is_benchmark_ ? solver_.zeta() : TransportContestant::zeta();
+  }
 
  private:
   std::unique_ptr<comm::Communicator> communicator_;
   SteppedSolver solver_;
+  bool is_benchmark_;
 };
 
 /// nullptr where the ranks cannot share as much memory as the transport needs: the others may serve.
-std::unique_ptr<TransportContestant> make_contestant(comm::RankGroup& group,
-                                                     const TransportTrialConfig& config,
+std::unique_ptr<TransportContestant> make_contestant(const TransportTrialConfig& config,
                                                      const comm::TransportRow& transport,
                                                      TransportTrial& trial) {
   try {
-    return std::make_unique<TransportContestant>(group, config, transport);
+    return config.make(transport);
   } catch (const comm::SharedMemoryError& error) {
     trial.skipped.push_back({.name = std::string(transport.name), .reason = error.what()});
     return nullptr;
@@ -67,7 +77,7 @@ void require_same_zeta(const TransportContestant& contestant, std::string_view n
                        std::optional<double>& expected) {
   const double zeta = contestant.zeta();
   if (!expected) expected = zeta;
-  // NaN passes: all transports compute it alike, and the run itself reports it.
+  // NaN passes: it is compared by none, or computed alike by all, and the run itself reports it.
   if (!(std::abs(zeta - *expected) > Problem::tolerance * std::abs(*expected))) return;
   throw RunError(ExitCode::verification_failed,
                  fmt::format("transport {}: zeta {:.13f} differs from {:.13f} of the first transport", name,
@@ -80,7 +90,7 @@ std::vector<TimedTransport> race_transports(comm::RankGroup& group, const Transp
   std::vector<std::unique_ptr<TransportContestant>> contestants;
   std::vector<TimedTransport> timed;
   for (const auto* transport : transports) {
-    auto contestant = make_contestant(group, config, *transport, trial);
+    auto contestant = make_contestant(config, *transport, trial);
     if (!contestant) continue;
     contestants.push_back(std::move(contestant));
     timed.push_back({.name = std::string(transport->name), .step_s = 0.0});
@@ -89,7 +99,7 @@ std::vector<TimedTransport> race_transports(comm::RankGroup& group, const Transp
   const auto seconds = result.medians();
   for (std::size_t k = 0; k < timed.size(); ++k) {
     require_same_zeta(*contestants[k], timed[k].name, zeta);
-    timed[k].step_s = seconds[k] / cg_steps_per_solve;
+    timed[k].step_s = seconds[k] / config.step_count;
     trial.spread = std::max(trial.spread, spread_of_repeats(result.turns[k]));
   }
   if (!timed.empty()) trial.verdict = race_verdict(result.turns, names_of(timed));
@@ -165,6 +175,28 @@ std::string describe_transport_trial(const TransportTrial& trial) {
                                 : fmt::format("not kept: {}", trial.not_kept_because));
 }
 
+std::vector<std::string> warnings_of(const TransportTrial& trial, const ProfileSource& source,
+                                     const MatrixFacts& matrix) {
+  std::vector<std::string> warnings;
+  if (!trial.not_kept_because.empty() && source.is_used)
+    warnings.push_back("the trial of transports is not kept: " + trial.not_kept_because);
+  const auto remark = trial.kept_in.empty() ? std::string() : remark_on(trial.measured, date_now());
+  if (!remark.empty()) {
+    warnings.push_back(fmt::format("the trial of transports was {}; cg2d tune --remove {} renews it", remark,
+                                   matrix.key.name));
+  }
+  return warnings;
+}
+
+TransportTrialConfig block_trial(comm::RankGroup& group, const BlockTrialConfig& config) {
+  return {
+      .configuration = config.configuration,
+      .make = [&group, config](const comm::TransportRow& transport) -> std::unique_ptr<TransportContestant> {
+        return std::make_unique<BlockContestant>(group, config, transport);
+      },
+      .step_count = config.shift ? cg_steps_per_solve : GridSolver::few_steps};
+}
+
 TransportTrial try_transports(comm::RankGroup& group, const TransportTrialConfig& config) {
   const Stopwatch watch;
   TransportTrial trial;
@@ -234,7 +266,7 @@ void keep_transports(comm::RankGroup& group, const ProfileSource& source, const 
 TransportTrial choose_transport(comm::RankGroup& group, const TransportChoiceConfig& config) {
   const auto conditions = conditions_of(group, config);
   if (auto known = known_transports(group, config.profile, conditions)) return *std::move(known);
-  auto trial_config = config.trial;
+  auto trial_config = block_trial(group, config.trial);
   trial_config.has_room_for_all = has_room_for_all(group, config);
   const Stopwatch watch;
   const auto& source = config.profile_source;

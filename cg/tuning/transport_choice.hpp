@@ -4,10 +4,13 @@
 // measurement whose result the profile keeps.
 
 #include <functional>
+#include <limits>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "cg/base/interface.hpp"
 #include "cg/machine/environment.hpp"
 #include "cg/machine/measurement_record.hpp"
 #include "cg/matrix/matrix_source.hpp"
@@ -16,6 +19,7 @@
 #include "cg/tuning/kernel_choice.hpp"
 #include "cg/tuning/tuning_profile.hpp"
 #include "comm/block_layout.hpp"
+#include "comm/communicator.hpp"
 #include "comm/rank_group.hpp"
 
 namespace cg2d {
@@ -44,16 +48,41 @@ struct TransportTrial {
 /// One line for people.
 std::string describe_transport_trial(const TransportTrial& trial);
 
+/// One line each for a result that is not kept in the profile in use, and for one that is old or was disturbed.
+std::vector<std::string> warnings_of(const TransportTrial& trial, const ProfileSource& source,
+                                     const MatrixFacts& matrix);
+
+/// A solver with one of the transports of a trial.
+class TransportContestant : public Interface {
+ public:
+  /// The work that is timed. Collective.
+  virtual void iterate() = 0;
+  /// The result of the last iterate(), which is the same with every transport; NaN where none is compared.
+  [[nodiscard]] virtual double zeta() const { return std::numeric_limits<double>::quiet_NaN(); }
+};
+
 /// A solver that lacks its transport.
 struct TransportTrialConfig {
-  const comm::BlockLayout& layout;
   const Configuration& configuration;  ///< its transport is that of each contestant
-  BlockProduct& product;               ///< of this rank's block, the same for all transports
-  double shift = 0.0;                  ///< of the outer iterations, whose zeta is compared
+  /// The solver with that transport. Collective. Throws SharedMemoryError, on all ranks alike, where the ranks cannot share
+  /// as much memory as the transport needs: the others may serve.
+  std::function<std::unique_ptr<TransportContestant>(const comm::TransportRow& transport)> make;
+  int step_count = cg_steps_per_solve;  ///< CG steps of a contestant's iterate()
   /// Whether the vectors of all transports may be in memory at once. If not, the transports are measured one
   /// after the other, not in turns.
   bool has_room_for_all = true;
 };
+
+/// This rank's block of an assembled matrix. Holds references, which must outlive its contestants.
+struct BlockTrialConfig {
+  const comm::BlockLayout& layout;
+  const Configuration& configuration;
+  BlockProduct& product;  ///< the same for all transports
+  /// Of the benchmark's outer iterations, whose zeta is compared. Empty for any other system, where
+  /// GridSolver::few_steps are done: after 25 steps a system may be solved to rounding, and its zeta be anything.
+  std::optional<double> shift{};
+};
+TransportTrialConfig block_trial(comm::RankGroup& group, const BlockTrialConfig& config);
 
 /// Runs a few outer iterations with every transport that is available, in turns. Cost: three to seven outer
 /// iterations with each. Collective; the same answer on every rank. Throws RunError (on every rank alike)
@@ -73,7 +102,7 @@ void keep_transports(comm::RankGroup& group, const ProfileSource& source, const 
 /// A run that leaves its transport open, after its block has been made.
 struct TransportChoiceConfig {
   const MatrixSource& source;
-  TransportTrialConfig trial;  ///< its configuration with the kernel that runs
+  BlockTrialConfig trial;  ///< its configuration with the kernel that runs
   const Environment& environment;
   const LoadedProfile& profile;
   const ProfileSource& profile_source;

@@ -4,7 +4,6 @@ from . import style
 from .figures_grid import ranks_text, settings_names
 from .panels import Axis, BarPanel, Bars, Figure, Table
 from .results import PHASES
-from .studies import grid_name
 
 # One panel for each event; further events are left out.
 MOST_EVENTS = 6
@@ -29,7 +28,7 @@ def counted_cases(material):
 def names_of(cases):
     """A name for each case: the grid, and the settings in which they differ."""
     name_of_settings = settings_names(cases)
-    return [" ".join(part for part in (grid_name(case.grid), name_of_settings(case)) if part) for case in cases]
+    return [" ".join(part for part in (case.arrangement, name_of_settings(case)) if part) for case in cases]
 
 
 def not_drawn(material):
@@ -115,7 +114,7 @@ def event_tip(study, case, name, kind, phase, counted):
     steps = case.run_with("counters").cg_steps
     least, mean, most = (f"{counted[key] / steps:,.4g}" for key in ("minimum", "mean", "maximum"))
     return (
-        f"{study.name}, grid {grid_name(case.grid)}, {style.phase_name(phase)}\n"
+        f"{study.name}, grid {case.arrangement}, {style.phase_name(phase)}\n"
         f"{name} per CG step: {mean} (ranks: {least} to {most})\n"
         f"total of all ranks: {counted['total']:,.6g}" + (f" {UNITS[kind]}" if kind in UNITS else "")
     )
@@ -138,7 +137,7 @@ def kernel_table(cases):
     rows = []
     for case, one in zip(cases, made):
         values = [one.get(heading) for heading in headings]
-        rows.append([grid_name(case.grid), case.settings, *("" if value is None else f"{value:.3g}" for value in values)])
+        rows.append([case.arrangement, case.settings, *("" if value is None else f"{value:.3g}" for value in values)])
     return Table(
         "Multiply phase: figures that cg2d makes of the counts of all ranks", ["grid", "kernel, transport, sum", *headings], rows,
         range(2, 2 + len(headings)),

@@ -2,7 +2,7 @@
 
 from . import quiet, style
 from .panels import Axis, BarPanel, Bars, Cell, Figure, HeatPanel, Line, LinePanel
-from .studies import grid_name, official_grid, percent, seconds
+from .studies import by_place, official_grid, percent, place_order, seconds
 
 # A figure with more panels than this is too small to read.
 MOST_PANELS = 4
@@ -16,7 +16,7 @@ def case_tip(case, *more):
     """Lines that describe a case."""
     repeats = len(case.times_s)
     lines = [
-        f"{ranks_text(case.grid[0] * case.grid[1])}, grid {grid_name(case.grid)}",
+        f"{ranks_text(case.grid[0] * case.grid[1])}, {'' if isinstance(case.place, str) else 'grid '}{case.arrangement}",
         f"median {seconds(case.median_s)} of {repeats} run{'' if repeats == 1 else 's'}{quiet.mark(case)}",
         f"{seconds(min(case.times_s))} to {seconds(max(case.times_s))}",
         case.settings,
@@ -30,6 +30,12 @@ def marks_of(study, rank_count, case):
     is_official = case.grid == official_grid(rank_count) and "system" not in study.problem
     official = "official" if is_official else ""
     return [word for word in (mark, official) if word]
+
+
+def columns_label(places):
+    """Of an axis with these places."""
+    cuts = [isinstance(place, str) for place in places]
+    return "Cut of the domain" if all(cuts) else "Px, process columns" + (", or cut of the domain" if any(cuts) else "")
 
 
 def studies_with_grids(material):
@@ -48,21 +54,21 @@ def why_no_grids(material):
 
 def heat_panel(study):
     rank_counts = study.rank_counts
-    columns = sorted({column_count for grids in study.cases.values() for column_count in grids})
+    columns = sorted({place for grids in study.cases.values() for place in grids}, key=place_order)
     cells = {}
     for row, rank_count in enumerate(rank_counts):
         best_s = study.best(rank_count).median_s
-        for column_count, case in study.cases[rank_count].items():
+        for place, case in study.cases[rank_count].items():
             marks = marks_of(study, rank_count, case)
             ratio = case.median_s / best_s
             tip = case_tip(case, f"{ratio:.2f} x the best grid of {ranks_text(rank_count)}", *marks)
             is_framed = any("best" in mark for mark in marks)
-            cells[row, columns.index(column_count)] = Cell(ratio, [seconds(case.median_s), *marks], tip, is_framed)
+            cells[row, columns.index(place)] = Cell(ratio, [seconds(case.median_s), *marks], tip, is_framed)
     return HeatPanel(
         title=f"Time, {study.name}",
-        x_label="Px, process columns",
+        x_label=columns_label(columns),
         y_label="P, ranks",
-        columns=[str(count) for count in columns],
+        columns=[str(place) for place in columns],
         rows=[str(count) for count in rank_counts],
         cells=cells,
         scale_label="Time over that of the best grid of the same P",
@@ -81,17 +87,17 @@ def time_heat_map(material):
 
 
 def u_curve_panel(study):
-    columns = sorted({column_count for grids in study.cases.values() if len(grids) > 1 for column_count in grids})
+    columns = sorted({place for grids in study.cases.values() if len(grids) > 1 for place in grids}, key=place_order)
     lines = []
     for rank_count in study.rank_counts:
-        cases = sorted(study.cases[rank_count].items())
+        cases = by_place(study.cases[rank_count])
         colour, marker = style.series_style(len(lines))
         if len(cases) < 2:
             continue
         lines.append(
             Line(
                 name=ranks_text(rank_count),
-                x=[columns.index(column_count) for column_count, _ in cases],
+                x=[columns.index(place) for place, _ in cases],
                 y=[case.median_s for _, case in cases],
                 low=[min(case.times_s) for _, case in cases],
                 high=[max(case.times_s) for _, case in cases],
@@ -102,7 +108,7 @@ def u_curve_panel(study):
         )
     return LinePanel(
         title=f"Time, {study.name}",
-        x=Axis("Px, process columns", "category", names=[str(count) for count in columns]),
+        x=Axis(columns_label(columns), "category", names=[str(place) for place in columns]),
         y=Axis("Time, seconds", "log"),
         lines=lines,
     )
@@ -125,7 +131,7 @@ def compared_settings(material):
     found = []
     for study in material.studies:
         for rank_count in dict.fromkeys((study.shown_rank_count, *reversed(study.rank_counts))):
-            grids = [cases for _, cases in sorted(study.alternatives[rank_count].items())]
+            grids = [cases for _, cases in by_place(study.alternatives[rank_count])]
             if max(len(cases) for cases in grids) > 1:
                 found.append((study, rank_count, grids))
                 break
@@ -159,7 +165,7 @@ def settings_panel(study, rank_count, grids):
         bars.append(Bars(name, values, style.series_style(index)[0], tips))
     return BarPanel(
         title=f"{study.name}, {ranks_text(rank_count)}",
-        x=Axis("Grid, Px x Py", "category", names=[grid_name(cases[0].grid) for cases in grids]),
+        x=Axis("Grid, Px x Py", "category", names=[cases[0].arrangement for cases in grids]),
         y=Axis("Time, seconds (median)", from_zero=True),
         bars=bars,
     )

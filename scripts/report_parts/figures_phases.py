@@ -6,7 +6,7 @@ from . import style
 from .figures_grid import MOST_PANELS, case_tip, ranks_text
 from .panels import Axis, BarPanel, Bars, Cell, Figure, HeatPanel
 from .results import PHASES
-from .studies import grid_name
+from .studies import by_place
 
 # ---------------------------------------------------------------- phases per Px
 
@@ -17,7 +17,7 @@ def timed_cases(material):
     shown, others = [], []
     for study in material.studies:
         for rank_count in reversed(study.rank_counts):
-            cases = [case for _, case in sorted(study.cases[rank_count].items()) if case.run.rank_phases()]
+            cases = [case for _, case in by_place(study.cases[rank_count]) if case.run.rank_phases()]
             if cases and rank_count == study.shown_rank_count:
                 shown.append((study, rank_count, cases))
             elif len(cases) > 1:
@@ -42,7 +42,7 @@ def phases_panel(study, rank_count, cases):
         bars.append(Bars(style.phase_name(phase), values, style.PHASE_COLOURS[phase], tips))
     return BarPanel(
         title=f"{study.name}, {ranks_text(rank_count)}",
-        x=Axis("Grid, Px x Py", "category", names=[grid_name(case.grid) for case in cases]),
+        x=Axis("Grid, Px x Py", "category", names=[case.arrangement for case in cases]),
         y=Axis(f"{unit} per CG step (mean over ranks)", from_zero=True),
         bars=bars,
         is_stacked=True,
@@ -112,11 +112,11 @@ def rank_plane(material):
     cases = plane_cases(material)
     shown = []
     for study, case in cases:
-        where = f"{study.name}, {grid_name(case.grid)}"
+        where = f"{study.name}, {case.arrangement}"
         shown.append(plane_panel(case, f"Multiply, {where}", lambda entry: entry["phases"]["multiply"]["clocks"]))
         shown.append(plane_panel(case, f"Waiting for others, {where}", waited_clocks))
     slow = [max(case.run.rank_phases(), key=lambda entry: entry["phases"]["multiply"]["clocks"]) for _, case in cases]
-    words = " and ".join(f"rank {entry['rank']} on {grid_name(case.grid)}" for entry, (_, case) in zip(slow, cases))
+    words = " and ".join(f"rank {entry['rank']} on {case.arrangement}" for entry, (_, case) in zip(slow, cases))
     return Figure(
         shown,
         f"Reference clocks on the plane of ranks. Multiplies longest: {words}. A rank that waits little is one that the others "

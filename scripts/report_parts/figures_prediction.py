@@ -6,7 +6,7 @@ from . import style
 from .figures_grid import MOST_PANELS
 from .panels import Axis, Figure, Line, LinePanel
 from .results import PHASES
-from .studies import grid_name, seconds
+from .studies import seconds
 
 # Per cent of the time of a run: for shorter phases the deviation means little.
 LEAST_SHARE = 1.0
@@ -53,7 +53,7 @@ def tip_of(study, run, phase, pair):
     machine = run.document["prediction"].get("machine", "not named")
     share = "" if phase == TOTAL else f"\n{share_of(run, phase):.2g} % of the time"
     return (
-        f"{study.name}, grid {grid_name(run.grid)}, {name_of(phase)}: {deviation_of(pair):+.1f} %\n"
+        f"{study.name}, grid {run.arrangement}, {name_of(phase)}: {deviation_of(pair):+.1f} %\n"
         f"measured {seconds(pair[0])}, predicted {seconds(pair[1])} per CG step{share}\nmachine: {machine}"
     )
 
@@ -132,7 +132,7 @@ def residual_panel(study):
     total = residual_lines(TOTAL, style.SERIES[6], "rectRot", found[TOTAL], bound)
     return LinePanel(
         title=f"Residuals, {study.name}",
-        x=Axis("Grid, Px x Py", "category", names=[grid_name(run.grid) for run in runs]),
+        x=Axis("Grid, Px x Py", "category", names=[run.arrangement for run in runs]),
         y=Axis("(predicted - measured) / measured, %"),
         lines=[*total, *strong, *pale, zero],  # the first on top
     )

@@ -4,7 +4,6 @@ from . import style
 from .figures_grid import MOST_PANELS, ranks_text
 from .panels import Axis, BarPanel, Bars, Figure, Line, LinePanel
 from .results import PHASES
-from .studies import grid_name
 
 GIGA = 1e9
 MEGA = 1e6
@@ -50,7 +49,7 @@ def phase_tip(run, phase):
     if entry["flops"]:
         rates = f"{flops_per_s / GIGA:.3g} Gflop/s at {entry['flops'] / entry['bytes']:.3g} flop per byte, {rates}"
     return (
-        f"{style.phase_name(phase)}, grid {grid_name(run.grid)}, {run.configuration['kernel']}: "
+        f"{style.phase_name(phase)}, grid {run.arrangement}, {run.configuration['kernel']}: "
         f"{100 * entry['share']:.3g} % of the limit\n{rates} (all ranks)\n"
         f"per CG step and rank: {entry['bytes'] / steps:,.0f} bytes, {entry['flops'] / steps:,.0f} flops\n"
         f"limit {1e6 * entry['limit_s'] / steps:.3g} µs, measured {1e6 * entry['measured_s'] / steps:.3g} µs"
@@ -106,7 +105,7 @@ def roofline_panel(study, rank_count, case):
     intensities = [ridge, *(point.x[0] for point in points)]
     left, right = 0.6 * min(intensities), 2.5 * max(intensities)
     return LinePanel(
-        f"{study.name}, {ranks_text(rank_count)} as {grid_name(case.grid)}, {run.configuration['kernel']}",
+        f"{study.name}, {ranks_text(rank_count)} as {case.arrangement}, {run.configuration['kernel']}",
         Axis("Flops per byte", "log"),
         Axis("Gflop/s, all ranks", "log"),
         [*points, *roofs(limits, left, right)],
@@ -123,7 +122,7 @@ def share_panel(study, rank_count, cases):
             for phase, is_there in zip(PHASES, has_work)
         ]
         tips = [phase_tip(run, phase) if is_there else "" for phase, is_there in zip(PHASES, has_work)]
-        bars.append(Bars(grid_name(case.grid), values, style.series_style(index)[0], tips))
+        bars.append(Bars(case.arrangement, values, style.series_style(index)[0], tips))
     return BarPanel(
         title=f"Share of the limit, {study.name}, {ranks_text(rank_count)}",
         x=Axis("Phase", "category", names=[style.phase_name(phase) for phase in PHASES]),

@@ -5,7 +5,7 @@ import statistics
 from . import style
 from .figures_grid import MOST_PANELS, ranks_text
 from .panels import Axis, Figure, Line, LinePanel
-from .studies import grid_name, seconds
+from .studies import by_place, seconds
 
 # ---------------------------------------------------------------- convergence
 
@@ -85,7 +85,7 @@ def repeated(material):
     found = []
     for study in material.studies:
         rank_count = study.shown_rank_count
-        cases = [case for _, case in sorted(study.cases[rank_count].items()) if len(case.times_s) > 1]
+        cases = [case for _, case in by_place(study.cases[rank_count]) if len(case.times_s) > 1]
         if cases:
             found.append((study, rank_count, cases))
     return found[:MOST_PANELS]
@@ -104,11 +104,11 @@ def repeats_panel(study, rank_count, cases):
         median = statistics.median(case.times_s)
         deviations = [100 * (time_s / median - 1) for time_s in case.times_s]
         tips = [
-            f"{study.name}, grid {grid_name(case.grid)}, repeat {number}\n{seconds(time_s)}: {deviation:+.1f} % of the median"
+            f"{study.name}, grid {case.arrangement}, repeat {number}\n{seconds(time_s)}: {deviation:+.1f} % of the median"
             + (f"\ndisturbed: {reason}" if reason else "")
             for number, (time_s, deviation, reason) in enumerate(zip(case.times_s, deviations, case.disturbances), 1)
         ]
-        lines.append(Line(grid_name(case.grid), list(range(len(tips))), deviations, colour, tips, marker))
+        lines.append(Line(case.arrangement, list(range(len(tips))), deviations, colour, tips, marker))
     most = max(len(line.x) for line in lines)
     return LinePanel(
         title=f"{study.name}, {ranks_text(rank_count)}",

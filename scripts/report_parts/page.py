@@ -4,10 +4,10 @@ import html
 import json
 import pathlib
 
-from . import figures_grid, paint_page, panels, quiet, style
+from . import animation, figures_grid, paint_page, panels, quiet, style
 from .errors import UNAVAILABLE, ReportError
 from .figures_grid import ranks_text
-from .studies import grid_name, seconds, uncompared_notes
+from .studies import seconds, uncompared_notes
 
 HERE = pathlib.Path(__file__).resolve().parent
 # Debian's libjs-chart.js.
@@ -60,7 +60,7 @@ def verdict(material, wrong_count):
     where = f"{escape(study.name[0].upper() + study.name[1:])} on {ranks_text(rank_count)}"
     tables = study.tables.get(rank_count, [])
     if not tables:
-        lines.append(f"{where}: <b>{seconds(best.median_s)}</b> on {grid_name(best.grid)}, compared with nothing.")
+        lines.append(f"{where}: <b>{seconds(best.median_s)}</b> on {best.arrangement}, compared with nothing.")
     elif len(tables) == 1:
         lines.append(f"{where}: <b>{escape(tables[0]['verdict']['text'])}</b>.")
     else:
@@ -197,6 +197,8 @@ def notes_html(notes):
 
 def make_page(results, material, figures, missing, chart_library):
     """figures: [(row, Figure)]; missing: [(row, reason)]."""
+    step = results.traced_step
+    moving = [animation.animation_html(step, table)] if step else []
     css, script = ((HERE / name).read_text(encoding="utf-8") for name in ("page.css", "page.js"))
     wrong_count = sum(run.is_wrong for run in results.runs)
     parts = [
@@ -208,8 +210,11 @@ def make_page(results, material, figures, missing, chart_library):
         best_grids(material),
         f"<h3>Environment</h3>{environment(results.runs)}",
         *(figure_html(row, figure) for row, figure in figures),
+        *moving,
         missing_html(missing),
         notes_html([*results.notes, *uncompared_notes(results)]),
-        f"<script>{chart_library}</script><script>{script}</script></body></html>",
+        f"<script>{chart_library}</script><script>{script}</script>",
+        *(f"<script>{animation.SCRIPT}</script>" for _ in moving),
+        "</body></html>",
     ]
     return "\n".join(part for part in parts if part) + "\n"

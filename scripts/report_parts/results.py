@@ -35,6 +35,17 @@ class Run:
         return self.configuration["grid"]["columns"], self.configuration["grid"]["rows"]
 
     @property
+    def domain(self):
+        """The cut of a domain, "domain 1x2x2"; "" for a grid of process columns and rows."""
+        cut = self.configuration.get("cut", "")
+        return cut if cut.startswith("domain ") else ""
+
+    @property
+    def arrangement(self):
+        """The grid "2x3", or the cut of a domain."""
+        return self.domain or "{}x{}".format(*self.grid)
+
+    @property
     def times_s(self):
         return self.document["result"]["repeats"]["times_s"]
 
@@ -72,6 +83,7 @@ class Results:
     verdicts: dict
     profile: dict | None = None
     bench: dict | None = None
+    traced_step: object = None  # trace.TracedStep, where a trace was given
 
 
 def read_text(path):

@@ -13,8 +13,14 @@ def official_grid(rank_count):
     return rank_count // row_count, row_count
 
 
-def grid_name(grid):
-    return f"{grid[0]}x{grid[1]}"
+def by_place(grids):
+    """The items of a dictionary by places (of cases), in the order that axes have."""
+    return sorted(grids.items(), key=lambda item: place_order(item[0]))
+
+
+def place_order(place):
+    """Process columns by their number, then cuts of a domain by their names."""
+    return isinstance(place, str), place
 
 
 @dataclasses.dataclass
@@ -26,6 +32,15 @@ class Case:
     runs: list
     others: list = dataclasses.field(default_factory=list)
     mark: str = ""
+
+    @property
+    def arrangement(self):
+        return self.runs[0].arrangement
+
+    @property
+    def place(self):
+        """Among other arrangements of as many ranks: Px, or the name of a domain's cut."""
+        return self.runs[0].domain or self.grid[0]
 
     @property
     def times_s(self):
@@ -68,9 +83,9 @@ class Case:
 
 @dataclasses.dataclass
 class Study:
-    """All grids of one problem with one number of threads per rank. alternatives[P][Px]: one case for each kernel,
+    """All grids of one problem with one number of threads per rank. alternatives[P][place]: one case for each kernel,
     transport, form of the sum and overlap, in the order of cg2d's verdict, the best first; where cg2d compares no run, those
-    that there are, fastest first. cases[P][Px]: the first of them. others[P]: cases of runs that are not compared and whose
+    that there are, fastest first. cases[P][place]: the first of them. others[P]: cases of runs that are not compared and whose
     configuration no compared run has. tables[P]: cg2d's verdicts on the grids, one for each setting. choices[P]: its verdict
     on all of them."""
 
@@ -85,7 +100,7 @@ class Study:
     @property
     def cases(self):
         return {
-            rank_count: {column_count: found[0] for column_count, found in grids.items()}
+            rank_count: {place: found[0] for place, found in grids.items()}
             for rank_count, grids in self.alternatives.items()
         }
 
@@ -111,12 +126,12 @@ class Study:
         return max(self.cases, key=rank)
 
     def all_cases(self):
-        return [case for rank_count in self.rank_counts for _, case in sorted(self.cases[rank_count].items())]
+        return [case for rank_count in self.rank_counts for _, case in by_place(self.cases[rank_count])]
 
     def every_case(self, rank_count):
-        """Every configuration by Px, compared or not."""
-        found = [case for _, cases in sorted(self.alternatives.get(rank_count, {}).items()) for case in cases]
-        return sorted([*found, *self.others.get(rank_count, [])], key=lambda case: case.grid)
+        """Every configuration by its place, compared or not."""
+        found = [case for _, cases in by_place(self.alternatives.get(rank_count, {})) for case in cases]
+        return sorted([*found, *self.others.get(rank_count, [])], key=lambda case: (place_order(case.place), case.grid))
 
 
 def problem_key(problem):
@@ -176,7 +191,7 @@ class StudyMaker:
             case = Case(runs[0].grid, runs, mark=mark)
             study = self.study_of(runs[0])
             grids = study.alternatives.setdefault(choice["ranks"], {})
-            grids.setdefault(case.grid[0], []).append(case)
+            grids.setdefault(case.place, []).append(case)
             if key == verdict["candidate"]:
                 study.choices[choice["ranks"]] = {"candidate": case, "text": verdict["text"]}
 
@@ -206,7 +221,7 @@ class StudyMaker:
 def show_uncompared(study, rank_count, cases):
     """Cases that nothing was compared with stand for their grids."""
     for case in sorted(cases, key=lambda case: case.median_s):
-        study.alternatives.setdefault(rank_count, {}).setdefault(case.grid[0], []).append(case)
+        study.alternatives.setdefault(rank_count, {}).setdefault(case.place, []).append(case)
     study.others[rank_count] = []
 
 

@@ -12,6 +12,7 @@
 #include <string>
 #include <utility>
 
+#include "cg/base/errors.hpp"
 #include "support/compressed_text.hpp"
 #include "support/mpi_test.hpp"
 
@@ -146,6 +147,38 @@ TEST_F(MatrixFileTest, LargeFilesAreTheSameFromAnyNumberOfRanks) {
   EXPECT_TRUE(read(text) == expected);
   EXPECT_TRUE(read(test::gzip(text)) == expected);
   EXPECT_TRUE(read(test::zstd(text)) == expected);
+}
+
+TEST_F(MatrixFileTest, LongLinesAreRefusedAlikeWhereverTheyStand) {
+  // 65536 bytes without the line feed are allowed. They stand within a block, across its end, and at the end of the
+  // file; with more than one rank also at the begin of a share and across several.
+  constexpr std::size_t most = 65536;
+  const std::string entry = "1 1 1";
+  for (const std::size_t lines_before : {0U, 1U, 9000U, 11'000U, 180'000U}) {
+    for (const std::size_t lines_after : {0U, 1U, 40'000U}) {
+      std::string text = "%%MatrixMarket matrix coordinate real general\n1 1 " +
+                         std::to_string(lines_before + lines_after + 1) + "\n";
+      for (std::size_t k = 0; k < lines_before; ++k) text += entry + "\n";
+      const auto with_line = [&](std::size_t length) {
+        auto whole = text + entry + std::string(length - entry.size(), ' ');
+        for (std::size_t k = 0; k < lines_after; ++k) whole += "\n" + entry;
+        return whole;
+      };
+      SCOPED_TRACE(std::to_string(lines_before) + " lines before, " + std::to_string(lines_after) + " after");
+      const Entries expected{{{0, 0}, static_cast<double>(lines_before + lines_after + 1)}};
+      EXPECT_TRUE(read(with_line(most)) == expected);
+      for (const std::size_t length : {most + 1, 3 * most}) {
+        std::string message;
+        try {
+          read(with_line(length));
+        } catch (const RunError& error) {
+          message = error.what();
+        }
+        EXPECT_EQ(message, path_ + ":" + std::to_string(lines_before + 3) +
+                               ": found a line of more than 65536 bytes, expected a shorter one");
+      }
+    }
+  }
 }
 
 TEST_F(MatrixFileTest, APermutationMovesRowsAndColumnsAlike) {

@@ -198,6 +198,29 @@ TEST(StoredMatrixTest, TheFirstPairThatDiffersIsNamedWithBothValues) {
   }
 }
 
+TEST(StoredMatrixTest, TheFirstSumOfDuplicatesThatIsNotFiniteIsNamed) {
+  // Each number of a file is finite. NaN differs from itself, and from 0: neither end as "not symmetric" nor as "not
+  // positive definite" is meant.
+  const std::vector<Entry> diagonal{{{0, 0}, 1.0}, {{1, 1}, 1.0}, {{2, 2}, 1.0}, {{3, 3}, 1.0}};
+  const auto expect = [&](std::vector<Entry> entries, const std::string& first) {
+    SCOPED_TRACE(first);
+    entries.insert(entries.end(), diagonal.begin(), diagonal.end());
+    try {
+      stored(4, entries);
+      ADD_FAILURE() << "passed";
+    } catch (const RunError& error) {
+      EXPECT_EQ(error.code(), ExitCode::not_finite);
+      EXPECT_EQ(error.what(), "test: not finite: the sum of the duplicates at " + first +
+                                  ": it leaves the range of double precision; scale the matrix and b");
+    }
+  };
+  constexpr double huge = 1.5e308;
+  expect({{{2, 2}, huge}, {{2, 2}, huge}}, "entry (3, 3) is inf");
+  expect({{{1, 1}, -huge}, {{1, 1}, -huge}, {{3, 3}, huge}, {{3, 3}, huge}}, "entry (2, 2) is -inf");
+  expect({{{0, 3}, huge}, {{0, 3}, huge}, {{3, 0}, huge}, {{3, 0}, huge}}, "entry (4, 1) is inf");
+  expect({{{0, 3}, huge}, {{0, 3}, huge}}, "entry (1, 4) is inf");
+}
+
 TEST(StoredMatrixTest, StoredZerosNeedNoPartner) {
   const std::vector<Entry> entries{{{0, 0}, 1.0}, {{1, 1}, 1.0}, {{0, 1}, 0.0}};
   EXPECT_NO_THROW(stored(2, entries)->require_symmetric(group()));

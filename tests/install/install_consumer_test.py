@@ -59,7 +59,7 @@ class InstallConsumer(ProgramTest):
         for file in ("man/man1/cg2d.1", "man/man1/cg2d-run.1", "bash-completion/completions/cg2d", "zsh/site-functions/_cg2d",
                      "fish/vendor_completions.d/cg2d.fish"):  # fmt: skip
             self.assertTrue((self.prefix / "share" / file).stat().st_size > 500, file)
-        for schema in ("run_result", "event_list", "pingpong_result", "scaling_result", "sweep_verdict"):
+        for schema in ("run_result", "event_list", "pingpong_result", "scaling_result", "sweep_verdict", "explain_result"):
             self.assertTrue((self.prefix / f"share/cg2d/{schema}.schema.json").is_file())
         sources = [path for path in self.prefix.rglob("*") if path.suffix == ".cpp"]
         self.assertEqual(sources, [])

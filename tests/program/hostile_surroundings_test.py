@@ -21,6 +21,7 @@ from program_runner import (
     PROGRAM,
     PROJECT,
     SUCCESS,
+    THOROUGH,
     UNAVAILABLE,
     USAGE,
     BackgroundRun,
@@ -28,6 +29,7 @@ from program_runner import (
     launch_words,
     run_command,
     run_program,
+    some_of,
 )
 
 BAD_DATA = 65
@@ -214,6 +216,7 @@ class Limits(InFolder):
 
 
 class OtherProcesses(InFolder):
+    @unittest.skipUnless(THOROUGH, "tunes twice, for seconds each")
     def test_two_that_tune_at_once(self):
         profile = self.file("profile.json")
         words = ("tune", "--class", "S", "--grid", "1x1", "--profile", profile, "--keep-disturbed")
@@ -241,8 +244,8 @@ class Signals(InFolder):
         return [line for line in outcome.stderr.splitlines() if line.startswith("cg2d: interrupted by a signal")]
 
     def test_before_the_timed_region(self):
-        for number in (signal.SIGINT, signal.SIGTERM):
-            for rank_count in (0, 2):
+        for number, rank_counts in ((signal.SIGINT, (2, 0)), (signal.SIGTERM, (0, 2))):
+            for rank_count in some_of(rank_counts, 2):
                 self.assertEqual(len(self.signalled(rank_count, number)), 1)
                 self.assertEqual(self.names(), [])
 
@@ -250,7 +253,7 @@ class Signals(InFolder):
 class Aborts(InFolder):
     def test_the_message_of_a_rank_that_aborts_arrives(self):
         """A rank that runs out of memory while the others do not know takes them all along."""
-        for _ in range(8):
+        for _ in range(8 if THOROUGH else 2):
             with BackgroundRun(2, "run", "--class", "B", "--grid", "1x2") as run:
                 run.wait_for("generating class B")
                 rank = run.ranks()[-1]

@@ -79,8 +79,10 @@ cg2d_add_program_test(system_scaling_test SCRIPT program/system_scaling_test.py 
 cg2d_add_program_test(scaling_test SCRIPT program/scaling_test.py TIMEOUT 300)
 cg2d_add_program_test(pingpong_program_test ALONE SCRIPT program/pingpong_program_test.py TIMEOUT 300)
 cg2d_add_program_test(model_test SCRIPT program/model_test.py TIMEOUT 300)
+cg2d_add_program_test(explain_test SCRIPT program/explain_test.py TIMEOUT 300)
 cg2d_add_program_test(export_mtx_test SCRIPT program/export_mtx_test.py TIMEOUT 300)
 cg2d_add_program_test(solve_test SCRIPT program/solve_test.py TIMEOUT 600)
+cg2d_add_program_test(solve_several_test SCRIPT program/solve_several_test.py TIMEOUT 600)
 cg2d_add_program_test(solve_odd_files_test SCRIPT program/solve_odd_files_test.py TIMEOUT 600)
 cg2d_add_program_test(solve_measured_test SCRIPT program/solve_measured_test.py TIMEOUT 300)
 cg2d_add_program_test(launcher_test SCRIPT program/launcher_test.py TIMEOUT 300)
@@ -146,6 +148,8 @@ cg2d_add_class_test(C RANKS 2 GRIDS rule LABELS thorough TIMEOUT 900)
 
 # scripts/report: its parts, and its page in a browser.
 cg2d_add_program_test(report_parts_test SCRIPT scripts/report_parts_test.py TIMEOUT 300)
+cg2d_add_program_test(report_trace_test SCRIPT scripts/report_trace_test.py TIMEOUT 300)
+cg2d_add_program_test(teaching_test SCRIPT scripts/teaching_test.py TIMEOUT 300)
 cg2d_add_program_test(report_page_test SCRIPT scripts/report_page_test.py LABELS thorough TIMEOUT 600)
 
 # The order of the rooms.

@@ -8,6 +8,7 @@ from report_json_test import SchemaTest as JsonTest
 
 PRODUCTS_PER_SOLVE = 26
 DOTS_PER_SOLVE = 54  # two in each of 25 steps, one before them, one for the residual, two for zeta
+VECTORS_IN_DOTS = 2 * (25 + 1) + (25 + 1) + 1 + 1  # p . q and x . z read two; r . r, the residual's and z . z one
 DOUBLE = 8
 
 
@@ -29,7 +30,7 @@ class Roofline(JsonTest):
             vectors = (3 if document["configuration"]["symmetric_storage"] else 2) * DOUBLE * order
             self.assertEqual(phases["multiply"]["bytes"], (block + vectors) * products)
             self.assertEqual(phases["dot"]["flops"], 2 * order * DOTS_PER_SOLVE * solves)
-            self.assertEqual(phases["dot"]["bytes"], 2 * DOUBLE * order * DOTS_PER_SOLVE * solves)
+            self.assertEqual(phases["dot"]["bytes"], DOUBLE * order * VECTORS_IN_DOTS * solves)
             self.assertEqual(phases["collection"]["bytes"], 0)
             self.assertGreater(phases["vector_updates"]["flops"], 6 * order * 25 * solves)
             for phase in phases.values():
@@ -39,6 +40,18 @@ class Roofline(JsonTest):
                 limit = max(phase["bytes"] / bandwidth, phase["flops"] / roofline["flops_per_s"])
                 self.assert_close(phase["limit_s"], limit, 1e-9)
                 self.assert_close(phase["share"] * phase["measured_s"], limit, 1e-9)
+
+    def test_no_phase_is_said_to_be_faster_than_the_machine(self):
+        """Vectors of class S sit in faster caches, one or two at a time, than all vectors of a step: the limit of these says
+        nothing of such a phase."""
+        text = self.run_well(1, "run", "--class", "S", "--roofline").stdout
+        lines = text[text.index("limit us") :].splitlines()[1 : 1 + len(PHASES)]
+        shares = {line.split()[0]: line.split(maxsplit=7)[7] for line in lines}
+        self.assertEqual(tuple(shares), PHASES)
+        for phase, share in shares.items():
+            if share != "-":
+                self.assertLessEqual(float(share.removesuffix(" %")), 100.0, phase)
+        self.assertEqual("-: the limit does not apply" in text, "-" in shares.values())
 
     def test_the_footprints_are_those_of_all_ranks(self):
         """Each limit says how many bytes it was read from: as many as the matrix and five vectors have."""

@@ -86,6 +86,24 @@ class SystemSweepTest(ProgramTest):
                 self.assertAlmostEqual(cell["times"]["iteration_s"], cell["times"]["median_s"] / 6)
                 self.assertEqual((cell["cut"], cell["is_official"]), (row["cut"], False))
 
+    def test_kernels_are_tried_once_on_each_grid(self):
+        # Large enough for a trial. The times of two trials differ, so equal ones are of the same.
+        words = ("--operator", "laplace2d:300x300", "--assembled", "--domain", "1x1x1,1x2x1", "--transport", "two-sided,shared")
+        outcome = self.sweep(2, *words, "--iterations", "3", "--repeat", "2", "--no-profile")
+        self.assertEqual(outcome.exit_code, SUCCESS, outcome)
+        trials = {}
+        for line in self.lines():
+            configuration = line["configuration"]
+            if "kernel_trial" in configuration:
+                trials.setdefault(configuration["grid"]["name"], []).append(configuration["kernel_trial"])
+        self.assertEqual(set(trials), {"1x2", "2x1"})
+        for grid, same in trials.items():
+            with self.subTest(grid):
+                self.assertEqual(len(same), 4)
+                self.assertGreater(len(same[0]["tried"]), 0)
+                self.assertEqual(same, same[:1] * 4)
+        self.assertNotEqual(trials["1x2"][0], trials["2x1"][0])
+
     def test_by_nonzeros_is_more_even_than_by_rows(self):
         self.assertEqual(self.sweep(4, self.matrix, "--px", "1", "--iterations", "4", "--repeat", "1").exit_code, SUCCESS)
         (line,) = self.lines()
@@ -184,6 +202,10 @@ class SystemSweepTest(ProgramTest):
         self.assertIn(f"{LAPLACIAN}, 10 iterations", text)
         for arrangement in (*triples(2), *triples(4), "2x2", "4x1"):
             self.assertIn(arrangement, text)
+        # Cuts of the domain have columns of their own in the figures, with their names.
+        self.assertIn("Px, process columns, or cut of the domain", text)
+        for cut in triples(4):
+            self.assertIn(f'"domain {cut}"', text)
         self.assertNotIn("official program takes 2x2", text)
 
 

@@ -10,6 +10,7 @@ import jsonschema
 
 from program_facts import CLASS_S_ZETA
 from program_runner import SCHEMA, SUCCESS, USAGE, ProgramTest, run_program
+from schemas import validator_of
 
 CLASS_S = ("run", "--class", "S", "--grid", "1x2", "--transport", "auto")
 
@@ -142,6 +143,43 @@ class TransportAutoTest(ProgramTest):
             if document["sweep"]["configuration"]["transport"] == "auto"
         ]
         self.assertEqual(trials, ["measurement", "profile"])
+
+    def solve_of(self, *arguments):
+        """The configuration of a solve on two ranks, and its warnings."""
+        document = self.document_of(2, "solve", *arguments, "--transport", "auto", "--profile", self.profile, "--keep-disturbed")
+        validator = validator_of("solve", "solve_result.schema.json")
+        validator.evolve(schema={"$ref": "#/$defs/configuration"}).validate(document["configuration"])
+        self.assertEqual(document["result"]["end"], "converged")
+        configuration = document["configuration"]
+        trial = configuration["transport_trial"]
+        names = {one["transport"] for one in trial["tried"]} | {one["transport"] for one in trial["skipped"]}
+        self.assertEqual(names, self.transports())
+        self.assertEqual(configuration["transport"], trial["tried"][0]["transport"])
+        return configuration, [text for text in document["warnings"] if ", disturbed: " not in text]
+
+    def test_a_solve_measures_now_and_knows_it_then(self):
+        # 25 steps would go far past the solution of 36 rows: the trial must not compare what is left of them.
+        words = ("--operator", "laplace2d:6x6", "--assembled", "--grid", "1x2")
+        first, warnings = self.solve_of(*words)
+        self.assertEqual(warnings, [])
+        self.assertEqual((first["transport_trial"]["from"], first["transport_trial"]["kept_in"]), ("measurement", str(self.profile)))
+        second, _ = self.solve_of(*words)
+        self.assertEqual(second["transport_trial"]["from"], "profile")
+        self.assertEqual(second["transport_trial"]["tried"], first["transport_trial"]["tried"])
+        # Another system of as many rows has other messages.
+        third, _ = self.solve_of("--operator", "laplace2d:4x9", "--assembled", "--grid", "1x2")
+        self.assertEqual(third["transport_trial"]["from"], "measurement")
+        text = self.run_well(2, "solve", *words, "--transport", "auto", "--profile", self.profile).stdout
+        self.assertRegex(text, r"\n Transport trial = .* per CG step; from the profile ")
+
+    def test_a_solve_without_a_matrix_measures_each_time(self):
+        for operator in ("laplace3d:8x8x8", "npb-factored:S"):
+            with self.subTest(operator):
+                for _ in range(2):
+                    trial = self.solve_of("--operator", operator)[0]["transport_trial"]
+                    self.assertEqual((trial["from"], trial["kept_in"]), ("measurement", None))
+                    self.assertEqual(trial["not_kept_because"], "profiles have no operators without a matrix")
+        self.assertFalse(self.profile.exists())
 
     def test_tune_wants_a_name(self):
         outcome = run_program(0, "tune", "--class", "S", "--transport", "auto")

@@ -205,7 +205,7 @@ class Options(unittest.TestCase):
             for span in document.code_spans():
                 known = all_options() | FOREIGN_OPTIONS
                 subcommand = re.match(r"(?:.*/)?cg2d ([a-z]+)", span)
-                script = re.match(r"scripts/[\w.-]+", span)
+                script = re.match(r"scripts/[\w./-]+", span)
                 if subcommand and subcommand[1] in subcommands():
                     known = options_of(subcommand[1]) | {"--help", *COMMON_OPTIONS}
                 elif script:
@@ -213,7 +213,9 @@ class Options(unittest.TestCase):
                 elif not span.startswith("--"):
                     continue
                 else:
-                    known |= script_options("scripts/report") | script_options("scripts/test") | bench_options()
+                    known |= bench_options()
+                    for name in ("scripts/report", "scripts/test", "scripts/teaching/answers"):
+                        known |= script_options(name)
                 unknown += [f"{document.name}: {option} in `{span}`" for option in re.findall(OPTION, span) if option not in known]
         self.assertEqual(unknown, [])
 
@@ -229,7 +231,7 @@ class CommandLines(unittest.TestCase):
                 self.assertEqual(fault, "")
 
     def test_scripts_exist_and_have_the_options_given(self):
-        lines = started(r"(scripts|\.ci)/[\w.-]+")
+        lines = started(r"(scripts|\.ci)/[\w./-]+")
         self.assertGreater(len(lines), 3)
         for name, _, script, arguments in lines:
             with self.subTest(document=name, script=script):

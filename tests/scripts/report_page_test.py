@@ -10,9 +10,10 @@ from selenium import webdriver
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common import utils
 from selenium.webdriver.common.action_chains import ActionChains
+from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
 
-from program_runner import PROJECT, SUCCESS, run_command
+from program_runner import PROJECT, SUCCESS, run_command, run_program
 from report_facts import (
     BENCH,
     PROFILE,
@@ -167,6 +168,68 @@ class ReportPage(unittest.TestCase):
         self.assertEqual(heads[2:], ["instructions per core cycle", "flops per nonzero", "PAPI_L3_TCM per nonzero"])
         self.assertIn("1.23", [cell.text for cell in self.find("#counters .scroll td.number")])
         self.assert_tips_answer()
+
+    def step_page(self):
+        """A page with one CG step of a real trace."""
+        run, trace = self.folder / "run.json", self.folder / "trace.json"
+        words = ("--class", "S", "--grid", "2x2", "--niter", "2", "--trace", trace, "--format", "json", "--output", run)
+        outcome = run_program(4, "run", *words)
+        self.assertEqual(outcome.exit_code, SUCCESS, outcome)
+        return self.make("step", [json.loads(run.read_text())], "--trace", trace)
+
+    def moment(self):
+        """Per mille of the step."""
+        return int(self.find("#cg-step input")[0].get_property("value"))
+
+    def wants_no_motion(self, value):
+        features = [{"name": "prefers-reduced-motion", "value": value}]
+        self.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+
+    def test_one_cg_step_moves(self):
+        self.open(self.step_page())
+        play, back, on = self.find("#cg-step button")
+        (slider,) = self.find("#cg-step input")
+        self.assertEqual((self.moment(), play.text), (0, "Play"))  # nothing moves by itself
+        play.send_keys(" ")
+        WebDriverWait(self.browser, 10).until(lambda browser: self.moment() > 20)
+        self.assertEqual(play.text, "Pause")
+        play.send_keys(" ")
+        here = self.moment()
+        slider.send_keys(Keys.ARROW_RIGHT)
+        self.assertEqual((self.moment(), play.text), (here + 1, "Play"))
+        slider.send_keys(Keys.END)
+        self.assertEqual(self.moment(), 1000)
+        slider.send_keys(Keys.HOME)
+        on.click()
+        later = self.moment()
+        on.click()
+        self.assertGreaterEqual(self.moment(), later)
+        for _ in range(2):
+            back.click()
+        self.assertEqual(self.moment(), 0)
+        slider.send_keys(Keys.PAGE_UP)
+        doing = [text.text for text in self.find("#cg-step .doing")]
+        self.assertEqual(len(doing), 4)
+        self.assertTrue(set(doing) <= {"collection", "multiply", "summation", "shuffle", "dot", "vector updates", "between phases"})
+        self.assertRegex(slider.get_attribute("aria-valuetext"), r"µs of .* µs")
+        self.assertEqual(self.browser.get_log("browser"), [])
+
+    def test_one_cg_step_without_motion(self):
+        """It stands still between changes of a phase, which come a second apart."""
+        self.wants_no_motion("reduce")
+        self.addCleanup(self.wants_no_motion, "")
+        self.open(self.step_page())
+        moments = "const times = new Set(); const output = document.querySelector('#cg-step output'); const done = arguments[0];"
+        moments += "new MutationObserver(() => times.add(output.textContent)).observe(output, {childList: true});"
+        moments += "document.querySelector('#cg-step .play').click(); setTimeout(() => done(times.size), 2500);"
+        self.assertIn(self.browser.execute_async_script(moments), (1, 2))
+
+    def test_one_cg_step_fits_a_phone(self):
+        self.open(self.step_page())
+        self.browser.set_window_size(420, 900)
+        self.addCleanup(self.browser.set_window_size, 1300, 900)
+        fits = "const d = document.documentElement; return d.clientWidth <= 420 && d.scrollWidth <= d.clientWidth;"
+        WebDriverWait(self.browser, 10).until(lambda browser: browser.execute_script(fits))
 
     def test_it_fits_a_narrow_window(self):
         self.open(self.page)

@@ -168,7 +168,7 @@ StoredMatrix stored(const GeneratedSystem& system, std::optional<RandomPermutati
   }
   for (std::int64_t row = group().rank(); row < system.order; row += group().size())
     add(row, row, system.shift);
-  return {collector.finish(), "generated", std::move(permutation), group()};
+  return {collector.finish(), "generated", permutation, group()};
 }
 
 /// Parts of a configuration, drawn by a number, so that each meets each kind of matrix on some grid.

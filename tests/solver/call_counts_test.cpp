@@ -130,7 +130,10 @@ TEST(CallCountsTest, AnOuterStepMovesTheBytesOfItsCalls) {
     static_cast<void>(run.iteration.outer_step(run.problem.shift, false));
     const auto updates = run.iteration.update_work() - updates_before;
     const auto vector_bytes = static_cast<std::int64_t>(run.matrix.local_size() * sizeof(double));
-    EXPECT_EQ(run.iteration.dot_work().byte_count, 2 * vector_bytes * OuterStepCalls::local_dots);
+    // All but p . q and x . z read one vector: they are squares.
+    constexpr std::int64_t of_two_vectors = OuterStepCalls::solve.products() + 1;
+    constexpr std::int64_t vectors_of_dots = OuterStepCalls::local_dots + of_two_vectors;
+    EXPECT_EQ(run.iteration.dot_work().byte_count, vectors_of_dots * vector_bytes);
     // Three vectors per call, but for one fill (one vector), and four copies and the scaling (two vectors); p is read once for
     // the end of a step and its next direction.
     const auto vectors =
@@ -190,7 +193,7 @@ TEST(CallCountsTest, ATraceHasRoomForAllEventsOfItsSteps) {
     PhaseTrace trace(outer_steps * cg_steps_per_solve, run.product->part_count());
     TraceBars bars(trace);
     run.timer.attach(trace);
-    run.iteration.conjugate_gradient().add(bars);
+    run.iteration.conjugate_gradient().observers().add(bars);
     const std::array<OuterStepObserver*, 1> observers{&bars};
     static_cast<void>(run.iteration.iterate(run.problem.shift, outer_steps, observers));
     EXPECT_EQ(trace.dropped_count(), 0);

@@ -228,7 +228,7 @@ TEST(CgVariantTest, TheOtherEndsHaveTheirNames) {
 /// nothing meets.
 TEST(CgVariantTest, AToleranceOfZeroStagnatesOrIsMetExactly) {
   for_every_variant([](const CgVariantRow& variant) {
-    for (const std::size_t size : {1, 2, 9, 40}) {
+    for (const std::size_t size : {1U, 2U, 9U, 40U}) {
       const auto result = solve_rows(variant, test::line_rows(size, 1.0), test::one_two_three(size),
                                      Tolerance({.relative = 0.0}));
       SCOPED_TRACE(std::to_string(size) + ": " + sentence_of(result));

@@ -144,11 +144,11 @@ TEST(ConjugateGradientTest, ARemovedObserverIsToldNothing) {
   IdentityPreconditioner none;
   ConjugateGradient conjugate_gradient(matrix, none, vectors);
   StepList list(100);
-  conjugate_gradient.add(list);
+  conjugate_gradient.observers().add(list);
   const auto b = matrix.times(one_two_three(3));
   std::vector<double> x(b.size());
   conjugate_gradient.solve(b, x, FixedSteps(1));
-  conjugate_gradient.remove(list);
+  conjugate_gradient.observers().remove(list);
   conjugate_gradient.solve(b, x, FixedSteps(1));
   EXPECT_EQ(list.numbers, (std::vector<int>{1}));
 }

@@ -16,6 +16,7 @@
 #include "support/dense_operator.hpp"
 #include "support/dense_systems.hpp"
 #include "support/mpi_test.hpp"
+#include "support/test_extent.hpp"
 
 namespace cg2d {
 namespace {
@@ -248,7 +249,8 @@ TEST(SolveEndTest, AGoodGuessNeedsNoStepAndAWrongOneIsNoReference) {
 TEST(SolveEndTest, OfGeneratedSystemsNoneThatIsNotPositiveDefiniteIsCalledConverged) {
   std::mt19937_64 random(7);
   std::normal_distribution<double> normal;
-  for (unsigned seed = 0; seed < 60; ++seed) {
+  const auto seed_count = static_cast<unsigned>(test::by_extent(20, 60));
+  for (unsigned seed = 0; seed < seed_count; ++seed) {
     const std::size_t size = 5 + seed % 31;
     std::vector<double> eigenvalues(size);
     for (std::size_t k = 0; k < size; ++k)

@@ -185,6 +185,10 @@ TEST_P(VectorOpsTest, CountsWhatItMovesAndComputes) {
   static_cast<void>(ops_.dot(x, y));
   EXPECT_EQ(ops_.dot_work(),
             (VectorWork{.call_count = 1, .byte_count = 2 * 8 * 1009, .flop_count = 2 * 1009}));
+  const auto two_vectors = ops_.dot_work();
+  static_cast<void>(ops_.dot(x, x));  // reads one
+  EXPECT_EQ(ops_.dot_work() - two_vectors,
+            (VectorWork{.call_count = 1, .byte_count = 8 * 1009, .flop_count = 2 * 1009}));
   EXPECT_EQ(ops_.update_work(), VectorWork{});
   ops_.add_scaled(2.0, x, y);
   EXPECT_EQ(ops_.update_work(),

@@ -7,7 +7,6 @@
 #include <cstdio>
 #include <string>
 
-#include "cg/solver/vector_ops.hpp"
 #include "comm/mpi_handles.hpp"
 #include "support/mpi_test.hpp"
 
@@ -72,7 +71,6 @@ comm::RankGroup& group() { return *shared_group(); }
 
 int main(int argument_count, char** arguments) {
   const cg2d::comm::MpiSession session(argument_count, arguments);
-  cg2d::keep_blas_on_one_thread();
   testing::InitGoogleTest(&argument_count, arguments);
   // An exception on one rank leaves the others waiting: it ends the process, and MPI's launcher ends the rest
   // at once.

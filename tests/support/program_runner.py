@@ -37,6 +37,13 @@ INTERRUPTED, VERIFICATION_FAILED, NOT_FINITE = 75, 82, 84
 # Whether to take all of a product of many things, and not a choice (tests/support/test_extent.hpp).
 THOROUGH = os.environ.get("CG2D_TEST_EXTENT") == "thorough"
 
+
+def some_of(cases, step):
+    """Of a long list, each step-th case, and all where the extent is thorough. A step without a common divisor with the
+    lengths of a product's factors meets every value of every factor."""
+    return list(cases) if THOROUGH else list(cases)[::step]
+
+
 # A run that takes longer hangs: runs of the tests take seconds at most, even with sanitizers.
 HANG_S = 120.0
 

@@ -1,0 +1,387 @@
+// The explanation as SVG: lanes of ranks, time from left to right. It needs no other file, and follows the
+// reader's choice of light or dark.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+
+#include "cg/base/values.hpp"
+#include "cg/explain/explanation.hpp"
+#include "cg/library/built_in_choice.hpp"
+
+namespace cg2d {
+namespace {
+
+// Pixels.
+constexpr double margin = 24;
+constexpr double lane_height = 34;
+constexpr double cell_height = 20;
+constexpr double most_cell_width = 26;
+constexpr double least_strip_width = 92;  // for the words above it
+constexpr double most_strip_width = 320;
+constexpr double lane_name_width = 110;
+constexpr double character_width = 6.7;  // of the font for data, 11 px, with some room
+constexpr double block_width = 112;
+constexpr double block_height = 50;
+constexpr double longest_bar = 360;
+
+constexpr std::string_view style = R"(
+    svg { --page: #ffffff; --ink: #1a1a1a; --soft: #555555; --line: #b4b4b4; --p: #b9dcf2; --q: #f6cfae; --arrow: #1f4e79; --bar: #0072b2; }
+    @media (prefers-color-scheme: dark) {
+      svg { --page: #16191d; --ink: #eeeeee; --soft: #b5b5b5; --line: #565c63; --p: #1d4f73; --q: #77400f; --arrow: #8cc4ee; --bar: #56b4e9; }
+    }
+    .page { fill: var(--page); }
+    text { fill: var(--ink); font: 13px system-ui, "Liberation Sans", Arial, sans-serif; }
+    .title { font-size: 19px; font-weight: 600; }
+    .head { font-size: 16px; font-weight: 600; }
+    .soft { fill: var(--soft); }
+    .data { font: 11px ui-monospace, "Liberation Mono", monospace; }
+    .middle { text-anchor: middle; }
+    .message { paint-order: stroke; stroke: var(--page); stroke-width: 3px; stroke-linejoin: round; }
+    .place { fill: none; stroke: var(--line); }
+    .p { fill: var(--p); }
+    .q, .scalar { fill: var(--q); }
+    .bar { fill: var(--bar); }
+    .rule { stroke: var(--line); }
+    .arrow { stroke: var(--arrow); stroke-width: 1.4; fill: none; marker-end: url(#tip); }
+    .tip { fill: var(--arrow); }
+)";
+
+std::string escaped(std::string_view text) {
+  std::string safe;
+  for (const char letter : text) {
+    if (letter == '&')
+      safe += "&amp;";
+    else if (letter == '<')
+      safe += "&lt;";
+    else if (letter == '>')
+      safe += "&gt;";
+    else
+      safe += letter;
+  }
+  return safe;
+}
+
+/// The drawing so far. Every part is put below the one before it.
+struct Drawing {
+  std::string body;
+  double width = 0;
+  double bottom = margin;
+
+  void text(double x, double y, std::string_view kind, std::string_view words) {
+    body +=
+        fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" class=\"{}\">{}</text>\n", x, y, kind, escaped(words));
+    const bool is_middle = kind.find("middle") != std::string_view::npos;
+    if (!is_middle) reach(x + (kind.starts_with("title") ? 10.5 : 7.2) * static_cast<double>(words.size()));
+  }
+  void rectangle(double x, double y, double box_width, double box_height, std::string_view kind) {
+    body += fmt::format("<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" class=\"{}\"/>\n",
+                        x, y, box_width, box_height, kind);
+    reach(x + box_width);
+  }
+  void open(std::string_view name) { body += fmt::format("<g><title>{}</title>\n", escaped(name)); }
+  void close() { body += "</g>\n"; }
+  void reach(double x) { width = std::max(width, x + margin); }
+};
+
+std::string_view kind_of(std::string_view vector) {
+  return vector == "p" || vector == "q" ? vector : "scalar";
+}
+
+/// The numbers of the pieces that a rank may hold in this state of a step, the places of its strip: where ranks
+/// exchange in groups, of the pieces that it holds at any time; else of those that it holds now.
+comm::IndexRange places_of(const ExplainedStep& step, int rank, const AllPieces& state) {
+  comm::IndexRange places{.begin = 0, .end = 0};
+  const auto widen = [&](const AllPieces& held) {
+    for (const auto& piece : held[index_of(rank)]) {
+      places.begin = places.size() == 0 ? piece.number : std::min<std::int64_t>(places.begin, piece.number);
+      places.end = std::max<std::int64_t>(places.end, piece.number + 1);
+    }
+  };
+  widen(state);
+  if (step.groups.size() == 1 && step.groups.front().name.empty()) return places;
+  widen(step.held_before);
+  for (const auto& round : step.rounds) widen(round.held_after);
+  return places;
+}
+
+/// Lanes of one step: a column of strips for each state, gaps for messages between them.
+class Lanes {
+ public:
+  Lanes(const ExplainedStep& step, double top) : step_(step) {
+    double y = top + 6;
+    lanes_.resize(step.held_before.size());
+    for (const auto& group : step.groups) {
+      y += group.name.empty() ? 4 : 22;
+      group_tops_.push_back(y);
+      for (const int rank : group.ranks) {
+        lanes_[index_of(rank)] = y + lane_height / 2;
+        y += lane_height;
+      }
+    }
+    bottom_ = y;
+    states_.push_back(&step.held_before);
+    for (const auto& round : step.rounds) states_.push_back(&round.held_after);
+    if (step.rounds.empty()) states_.push_back(&step.held_after);
+    choose_widths();
+  }
+
+  [[nodiscard]] double bottom() const { return bottom_; }
+  [[nodiscard]] double state_left(std::size_t state) const {
+    return margin + lane_name_width + static_cast<double>(state) * (strip_width_ + gap_width_);
+  }
+  [[nodiscard]] double gap_left(std::size_t round) const { return state_left(round) + strip_width_; }
+  [[nodiscard]] double gap_width() const { return gap_width_; }
+  [[nodiscard]] std::size_t state_count() const { return states_.size(); }
+
+  void draw(Drawing& drawing) const {
+    for (std::size_t k = 0; k < step_.groups.size(); ++k) {
+      if (!step_.groups[k].name.empty())
+        drawing.text(margin, group_tops_[k] - 5, "soft", step_.groups[k].name);
+    }
+    for (std::size_t rank = 0; rank < lanes_.size(); ++rank)
+      drawing.text(margin, lanes_[rank] + 4, "", fmt::format("rank {}", rank));
+    for (std::size_t state = 0; state < states_.size(); ++state) {
+      for (std::size_t rank = 0; rank < lanes_.size(); ++rank)
+        draw_strip(drawing, state, static_cast<int>(rank));
+    }
+    for (std::size_t round = 0; round < step_.rounds.size(); ++round) {
+      for (const auto& message : step_.rounds[round].messages) draw_arrow(drawing, round, message);
+      for (const auto& message : step_.rounds[round].messages) {  // above all arrows
+        drawing.text(gap_left(round) + 6, lanes_[index_of(message.sender)] - 5, "data message",
+                     label_of(message));
+      }
+    }
+    drawing.reach(state_left(states_.size() - 1) + strip_width_);
+  }
+
+ private:
+  [[nodiscard]] const RankPieces& held(std::size_t state, int rank) const {
+    return (*states_[state])[index_of(rank)];
+  }
+
+  void choose_widths() {
+    std::int64_t most_places = 1;
+    std::size_t longest = 12;
+    for (int rank = 0; rank < static_cast<int>(lanes_.size()); ++rank) {
+      for (std::size_t state = 0; state < states_.size(); ++state) {
+        most_places = std::max(most_places, places_of(step_, rank, *states_[state]).size());
+      }
+    }
+    for (const auto& round : step_.rounds) {
+      for (const auto& message : round.messages) longest = std::max(longest, label_of(message).size());
+    }
+    cell_width_ = std::min(most_cell_width, most_strip_width / static_cast<double>(most_places));
+    strip_width_ = std::max(cell_width_ * static_cast<double>(most_places), least_strip_width);
+    gap_width_ = character_width * static_cast<double>(longest) + 70;
+  }
+
+  [[nodiscard]] static std::string label_of(const ExplainedMessage& message) {
+    return fmt::format("{}{}, {}", message.is_added ? "+" : "", message_text(message),
+                       format_bytes(message.byte_count));
+  }
+
+  /// The pieces that a rank holds: one box per piece, filled as far as it is summed; runs of boxes that are too
+  /// narrow for a number are one box.
+  void draw_strip(Drawing& drawing, std::size_t state, int rank) const {
+    const auto& pieces = held(state, rank);
+    const double top = lanes_[index_of(rank)] - cell_height / 2;
+    drawing.open(fmt::format("rank {} holds {}", rank, held_text(pieces)));
+    if (!pieces.empty()) {
+      const auto places = places_of(step_, rank, *states_[state]);
+      for (std::size_t k = 0; k < pieces.size();) {
+        std::size_t end = k + 1;
+        while (!has_numbers() && end < pieces.size() && pieces[end].number == pieces[end - 1].number + 1 &&
+               pieces[end].summed_ranks == pieces[k].summed_ranks)
+          ++end;
+        const double left =
+            state_left(state) + cell_width_ * static_cast<double>(pieces[k].number - places.begin);
+        draw_run(drawing, {left, top}, cell_width_ * static_cast<double>(end - k), pieces[k]);
+        k = end;
+      }
+      drawing.rectangle(state_left(state), top, cell_width_ * static_cast<double>(places.size()), cell_height,
+                        "place");
+    }
+    drawing.close();
+  }
+
+  struct Point {
+    double x;
+    double y;
+  };
+
+  [[nodiscard]] bool has_numbers() const { return cell_width_ >= 14; }
+
+  void draw_run(Drawing& drawing, const Point& corner, double width, const HeldPiece& piece) const {
+    const double share =
+        piece.rank_count == 0 ? 1.0 : static_cast<double>(piece.summed_ranks) / piece.rank_count;
+    drawing.rectangle(corner.x, corner.y + cell_height * (1 - share), width, cell_height * share,
+                      kind_of(piece.vector));
+    if (!has_numbers()) return;
+    drawing.rectangle(corner.x, corner.y, width, cell_height, "place");
+    const auto name = piece.vector == "p.q" ? std::string("sum") : fmt::format("{}", piece.number);
+    drawing.text(corner.x + width / 2, corner.y + 14, "data middle", name);
+  }
+
+  void draw_arrow(Drawing& drawing, std::size_t round, const ExplainedMessage& message) const {
+    const double left = gap_left(round) + 4;
+    const double right = gap_left(round) + gap_width_ - 5;
+    const double from = lanes_[index_of(message.sender)];
+    const double to = lanes_[index_of(message.receiver)];
+    drawing.open(fmt::format("rank {} sends {} to rank {}, {} bytes{}", message.sender, message_text(message),
+                             message.receiver, message.byte_count, message.is_added ? ", to be added" : ""));
+    drawing.body +=
+        fmt::format("<path d=\"M {:.1f} {:.1f} H {:.1f} L {:.1f} {:.1f}\" class=\"arrow\"/>\n", left, from,
+                    left + character_width * static_cast<double>(label_of(message).size()), right, to);
+    drawing.close();
+  }
+
+  const ExplainedStep& step_;
+  std::vector<double> lanes_;  // the middle of each rank's lane
+  std::vector<double> group_tops_;
+  std::vector<const AllPieces*> states_;
+  double bottom_ = 0;
+  double cell_width_ = 0;
+  double strip_width_ = 0;
+  double gap_width_ = 0;
+};
+
+void draw_step(Drawing& drawing, const ExplainedStep& step, int number) {
+  drawing.bottom += 46;
+  drawing.text(margin, drawing.bottom, "head", heading_of(step, number));
+  drawing.bottom += 20;
+  drawing.text(margin, drawing.bottom, "", step.purpose);
+  drawing.bottom += 18;
+  drawing.text(margin, drawing.bottom, "soft", sent_text(step));
+  drawing.bottom += 26;
+  const Lanes lanes(step, drawing.bottom);
+  drawing.open(std::string(step.name));
+  for (std::size_t state = 0; state < lanes.state_count(); ++state) {
+    const bool is_last = state + 1 == lanes.state_count();
+    drawing.text(lanes.state_left(state), drawing.bottom, "soft",
+                 state == 0 ? "before"
+                 : is_last  ? "after"
+                            : fmt::format("after round {}", state));
+    if (!is_last && !step.rounds.empty()) {
+      drawing.text(lanes.gap_left(state) + lanes.gap_width() / 2, drawing.bottom, "soft middle",
+                   fmt::format("round {}", state + 1));
+    }
+  }
+  lanes.draw(drawing);
+  drawing.close();
+  drawing.bottom = lanes.bottom();
+}
+
+/// The matrix as a plane of blocks, each with its rank and that rank's pieces.
+void draw_matrix(Drawing& drawing, const comm::BlockLayout& layout) {
+  const auto grid = layout.grid();
+  const double left = margin + lane_name_width;
+  drawing.bottom += 40;
+  drawing.text(margin, drawing.bottom, "head",
+               "The matrix blocks, and the pieces of p and q that each rank owns");
+  drawing.bottom += 34;
+  const auto block_text = [](std::string_view vector, std::int64_t first, std::int64_t count) {
+    return count == 1 ? fmt::format("{}{}", vector, first)
+                      : fmt::format("{}{}-{}", vector, first, first + count - 1);
+  };
+  for (int column = 0; column < grid.columns; ++column) {
+    drawing.text(left + (column + 0.5) * block_width, drawing.bottom - 6, "data middle",
+                 block_text("p", std::int64_t{column} * grid.rows, grid.rows));
+  }
+  for (int row = 0; row < grid.rows; ++row) {
+    const double top = drawing.bottom + row * block_height;
+    drawing.text(margin, top + block_height / 2 + 4, "data",
+                 block_text("q", std::int64_t{row} * grid.columns, grid.columns));
+    for (int column = 0; column < grid.columns; ++column) {
+      const int rank = grid.rank_at(row, column);
+      const double x = left + column * block_width;
+      drawing.open(fmt::format("rank {}: rows {} to {}, columns {} to {} of the matrix", rank,
+                               layout.row_block(row).begin, layout.row_block(row).end - 1,
+                               layout.column_block(column).begin, layout.column_block(column).end - 1));
+      drawing.rectangle(x, top, block_width, block_height, "place");
+      drawing.text(x + block_width / 2, top + 20, "middle", fmt::format("rank {}", rank));
+      drawing.text(x + block_width / 2, top + 38, "data middle",
+                   fmt::format("p{} q{}", layout.column_piece_of(rank), layout.row_piece_of(rank)));
+      drawing.close();
+    }
+  }
+  drawing.bottom += grid.rows * block_height;
+}
+
+void draw_costs(Drawing& drawing, const Explanation& explained) {
+  std::int64_t most = 1;
+  for (const auto& cost : explained.grids) most = std::max(most, cost.traffic.busiest.byte_count);
+  drawing.bottom += 48;
+  drawing.text(margin, drawing.bottom, "head",
+               fmt::format("All grids of {}: what the busiest rank sends in one CG step",
+                           counted(explained.layout.grid().rank_count(), "rank")));
+  drawing.bottom += 12;
+  for (const auto& cost : explained.grids) {
+    const auto& traffic = cost.traffic;
+    const double bar =
+        longest_bar * static_cast<double>(traffic.busiest.byte_count) / static_cast<double>(most);
+    const double left = margin + lane_name_width;
+    drawing.text(margin, drawing.bottom + 16, cost.grid == explained.layout.grid() ? "head" : "",
+                 cost.grid.name());
+    drawing.rectangle(left, drawing.bottom + 4, bar, 15, "bar");
+    drawing.text(
+        left + bar + 8, drawing.bottom + 16, "",
+        fmt::format("{} in {}, {}{}", format_bytes(traffic.busiest.byte_count),
+                    counted(traffic.busiest.message_count, "message"), counted(traffic.round_count, "round"),
+                    cost.is_choice_of_rule ? "; --grid rule takes it" : ""));
+    drawing.bottom += 24;
+  }
+  drawing.bottom += 18;
+  drawing.text(
+      margin, drawing.bottom, "soft",
+      fmt::format("--grid rule takes the least bytes, a message counted as {} more.", start_up_bytes));
+}
+
+/// All figures in words, for readers who do not see the picture.
+std::string description_of(const Explanation& explained) {
+  std::string text = subtitle_of(explained) + ".";
+  for (const auto& step : explained.steps) {
+    const auto traffic = traffic_of(std::span(&step, 1));
+    text += fmt::format(" {}: {}", step.name, step.purpose);
+    text +=
+        step.rounds.empty()
+            ? " Nothing is sent."
+            : fmt::format(" {}, {}, {} bytes over all ranks.", counted(step.round_count(), "round"),
+                          counted(traffic.all_ranks.message_count, "message"), traffic.all_ranks.byte_count);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string explanation_svg(const Explanation& explained) {
+  Drawing drawing;
+  drawing.bottom += 10;
+  drawing.text(margin, drawing.bottom, "title", title_of(explained));
+  drawing.bottom += 22;
+  drawing.text(margin, drawing.bottom, "soft", subtitle_of(explained));
+  drawing.bottom += 20;
+  drawing.text(
+      margin, drawing.bottom, "soft",
+      "Numbers in boxes: pieces of p (blue) and q (orange). A box is filled as far as its sum is complete; a "
+      "message with + is added.");
+  draw_matrix(drawing, explained.layout);
+  int number = 0;
+  for (const auto& step : explained.steps) draw_step(drawing, step, ++number);
+  if (!explained.grids.empty()) draw_costs(drawing, explained);
+  const double height = drawing.bottom + margin;
+  return fmt::format(
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0:.0f}\" height=\"{1:.0f}\" viewBox=\"0 0 {0:.0f} "
+      "{1:.0f}\" "
+      "role=\"img\" aria-labelledby=\"title description\">\n<title id=\"title\">{2}</title>\n"
+      "<desc id=\"description\">{3}</desc>\n<style>{4}</style>\n<defs><marker id=\"tip\" viewBox=\"0 0 8 8\" "
+      "refX=\"7\" "
+      "refY=\"4\" markerWidth=\"7\" markerHeight=\"7\" orient=\"auto\"><path d=\"M 0 0 L 8 4 L 0 8 z\" "
+      "class=\"tip\"/>"
+      "</marker></defs>\n<rect width=\"100%\" height=\"100%\" class=\"page\"/>\n{5}</svg>\n",
+      drawing.width, height, escaped(title_of(explained)), escaped(description_of(explained)), style,
+      drawing.body);
+}
+
+}  // namespace cg2d

@@ -1,0 +1,148 @@
+// The explanation as text for a terminal.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+
+#include "cg/explain/explanation.hpp"
+#include "cg/library/built_in_choice.hpp"
+
+namespace cg2d {
+namespace {
+
+std::string range_text(std::string_view name, const comm::IndexRange& range) {
+  return range.size() == 0 ? fmt::format("no {}", name)
+                           : fmt::format("{} {}-{}", name, range.begin, range.end - 1);
+}
+
+/// Lines of cells, each column as wide as its longest cell.
+std::string columns_text(const std::vector<std::vector<std::string>>& lines) {
+  std::vector<std::size_t> widths;
+  for (const auto& line : lines) {
+    widths.resize(std::max(widths.size(), line.size()));
+    for (std::size_t k = 0; k < line.size(); ++k) widths[k] = std::max(widths[k], line[k].size());
+  }
+  std::string text;
+  for (const auto& line : lines) {
+    std::string shown = "  ";
+    for (std::size_t k = 0; k < line.size(); ++k) shown += fmt::format(" {:<{}}  ", line[k], widths[k]);
+    text += shown.substr(0, shown.find_last_not_of(' ') + 1) + "\n";
+  }
+  return text;
+}
+
+std::string blocks_of_matrix(const comm::BlockLayout& layout) {
+  const auto grid = layout.grid();
+  std::vector<std::vector<std::string>> lines{{""}, {""}};
+  for (int column = 0; column < grid.columns; ++column) {
+    lines[0].push_back(fmt::format("column block {}", column));
+    lines[1].push_back(range_text("columns", layout.column_block(column)));
+  }
+  for (int row = 0; row < grid.rows; ++row) {
+    std::vector<std::string> ranks{fmt::format("row block {}", row)};
+    std::vector<std::string> pieces{range_text("rows", layout.row_block(row))};
+    for (int column = 0; column < grid.columns; ++column) {
+      const int rank = grid.rank_at(row, column);
+      ranks.push_back(fmt::format("rank {}", rank));
+      pieces.push_back(fmt::format("p{} q{}", layout.column_piece_of(rank), layout.row_piece_of(rank)));
+    }
+    lines.push_back(std::move(ranks));
+    lines.push_back(std::move(pieces));
+  }
+  return columns_text(lines);
+}
+
+std::string messages_of(const ExplainedStep& step) {
+  std::vector<std::vector<std::string>> lines;
+  for (std::size_t round = 0; round < step.rounds.size(); ++round) {
+    for (const auto& message : step.rounds[round].messages) {
+      const bool is_first = &message == step.rounds[round].messages.data();
+      lines.push_back({is_first ? fmt::format("round {}", round + 1) : "",
+                       fmt::format("rank {}", message.sender), fmt::format("-> rank {}", message.receiver),
+                       message_text(message), fmt::format("{} bytes", message.byte_count),
+                       message.is_added ? "added" : ""});
+    }
+  }
+  return columns_text(lines);
+}
+
+std::string held_by_ranks(const ExplainedStep& step) {
+  std::vector<std::vector<std::string>> lines{{"holds", "before"}};
+  for (std::size_t round = 0; round + 1 < step.rounds.size(); ++round)
+    lines[0].push_back(fmt::format("after round {}", round + 1));
+  lines[0].emplace_back("after");
+  for (const auto& group : step.groups) {
+    if (!group.name.empty()) lines.push_back({group.name});
+    for (const int rank : group.ranks) {
+      auto& line = lines.emplace_back();
+      line = {fmt::format("rank {}", rank), held_text(step.held_before[index_of(rank)])};
+      for (std::size_t round = 0; round + 1 < step.rounds.size(); ++round)
+        line.push_back(held_text(step.rounds[round].held_after[index_of(rank)]));
+      line.push_back(held_text(step.held_after[index_of(rank)]));
+    }
+  }
+  return columns_text(lines);
+}
+
+std::string step_text(const ExplainedStep& step, int number) {
+  return fmt::format("\n {}\n    {}\n", heading_of(step, number), step.purpose) + held_by_ranks(step) +
+         messages_of(step) + fmt::format("    {}\n", sent_text(step));
+}
+
+std::string totals_text(const Explanation& explained) {
+  std::vector<std::vector<std::string>> lines{
+      {"", "rounds", "messages", "bytes", "messages", "bytes"},
+  };
+  const auto together = traffic_of(explained.steps);
+  const auto line = [&](std::string_view name, int rounds, const comm::Traffic& rank,
+                        const comm::Traffic& all) {
+    lines.push_back({std::string(name), fmt::format("{}", rounds), fmt::format("{}", rank.message_count),
+                     fmt::format("{}", rank.byte_count), fmt::format("{}", all.message_count),
+                     fmt::format("{}", all.byte_count)});
+  };
+  for (const auto& step : explained.steps) {
+    if (step.rounds.empty()) continue;
+    line(step.name, step.round_count(), step.sent_by_rank()[index_of(together.busiest_rank)],
+         traffic_of(std::span(&step, 1)).all_ranks);
+  }
+  line("together", together.round_count, together.busiest, together.all_ranks);
+  lines[0][2] = fmt::format("rank {}: messages", together.busiest_rank);
+  lines[0][4] = "all ranks: messages";
+  return fmt::format("\n Sent per CG step; rank {} sends most\n", together.busiest_rank) +
+         columns_text(lines);
+}
+
+std::string grids_text(const Explanation& explained) {
+  std::vector<std::vector<std::string>> lines{
+      {"grid", "rounds", "busiest rank: messages", "bytes", "all ranks: messages", "bytes", ""}};
+  for (const auto& cost : explained.grids) {
+    std::string mark = cost.grid == explained.layout.grid() ? "shown above" : "";
+    if (cost.is_choice_of_rule) mark += mark.empty() ? "--grid rule takes it" : "; --grid rule takes it";
+    lines.push_back({cost.grid.name(), fmt::format("{}", cost.traffic.round_count),
+                     fmt::format("{}", cost.traffic.busiest.message_count),
+                     fmt::format("{}", cost.traffic.busiest.byte_count),
+                     fmt::format("{}", cost.traffic.all_ranks.message_count),
+                     fmt::format("{}", cost.traffic.all_ranks.byte_count), mark});
+  }
+  return fmt::format("\n All grids of {}, per CG step\n",
+                     counted(explained.layout.grid().rank_count(), "rank")) +
+         columns_text(lines) +
+         fmt::format("    --grid rule takes the least bytes, a message counted as {} more.\n",
+                     start_up_bytes);
+}
+
+}  // namespace
+
+std::string explanation_text(const Explanation& explained) {
+  std::string text = fmt::format(" {}\n {}\n", title_of(explained), subtitle_of(explained));
+  text += " pK, qK: piece K of p and q; (1 of 2): a partial sum, over 1 of 2 ranks\n\n";
+  text += blocks_of_matrix(explained.layout);
+  int number = 0;
+  for (const auto& step : explained.steps) text += step_text(step, ++number);
+  text += totals_text(explained);
+  if (!explained.grids.empty()) text += grids_text(explained);
+  return text;
+}
+
+}  // namespace cg2d

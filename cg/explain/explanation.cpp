@@ -1,0 +1,397 @@
+#include "cg/explain/explanation.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <functional>
+#include <numeric>
+#include <utility>
+
+#include "cg/base/errors.hpp"
+#include "cg/library/built_in_choice.hpp"
+#include "cg/solver/communicator_setup.hpp"
+#include "comm/node_plan.hpp"
+
+namespace cg2d {
+namespace {
+
+constexpr std::string_view all_steps = "all";
+constexpr std::string_view scalar = "p.q";
+
+using comm::BlockLayout;
+using comm::SumForm;
+using comm::SummedOver;
+
+/// Where a step's schedules come from; all members of a group are asked for theirs.
+struct ScheduleSource {
+  std::string_view vector;
+  SummedOver over;
+  comm::Schedule (*schedule)(const BlockLayout& layout, int rank, SumForm form);
+  comm::GroupPieces (*pieces)(const BlockLayout& layout, int rank);
+  bool is_sum;
+};
+
+/// The process rows or process columns of the grid.
+std::vector<ExplainedStep::Group> groups_over(const BlockLayout& layout, SummedOver over) {
+  const bool is_row = over == SummedOver::process_row;
+  const int group_count = is_row ? layout.grid().rows : layout.grid().columns;
+  std::vector<ExplainedStep::Group> groups;
+  groups.reserve(index_of(group_count));
+  for (int group = 0; group < group_count; ++group) {
+    groups.push_back({.name = fmt::format("process {} {}", is_row ? "row" : "column", group),
+                      .ranks = comm::ranks_of_group(layout, over, group)});
+  }
+  return groups;
+}
+
+std::vector<int> all_ranks_of(const BlockLayout& layout) {
+  std::vector<int> ranks(index_of(layout.grid().rank_count()));
+  std::iota(ranks.begin(), ranks.end(), 0);
+  return ranks;
+}
+
+AllPieces none_of(const BlockLayout& layout) { return AllPieces(index_of(layout.grid().rank_count())); }
+
+/// The pieces of a range that are not empty. sum: of how many ranks, of all how many; 0 and 0 for no sum.
+RankPieces pieces_in(const BlockLayout& layout, std::string_view vector, const comm::IndexRange& numbers,
+                     const std::pair<int, int>& sum = {0, 0}) {
+  RankPieces held;
+  for (auto number = static_cast<int>(numbers.begin); number < numbers.end; ++number) {
+    if (layout.piece(number).size() == 0) continue;
+    held.push_back({.vector = vector, .number = number, .summed_ranks = sum.first, .rank_count = sum.second});
+  }
+  return held;
+}
+
+void replay_groups(ExplainedStep& step, const std::vector<GroupExchange>& exchanges) {
+  for (const auto& exchange : exchanges) add_first_pieces(exchange, step.held_before);
+  step.rounds = replay(exchanges, step.held_before);
+  step.held_after = step.rounds.empty() ? step.held_before : step.rounds.back().held_after;
+}
+
+void exchange_by(const ScheduleSource& source, const BlockLayout& layout, SumForm form, ExplainedStep& step) {
+  step.groups = groups_over(layout, source.over);
+  std::vector<GroupExchange> exchanges;
+  const int group_size = static_cast<int>(step.groups.front().ranks.size());
+  for (const auto& group : step.groups) {
+    exchanges.push_back({.vector = source.vector,
+                         .ranks = group.ranks,
+                         .schedules = {},
+                         .pieces = source.pieces(layout, group.ranks.front()),
+                         .first_piece = static_cast<int>(exchanges.size()) * group_size,
+                         .is_sum = source.is_sum});
+    for (const int rank : group.ranks)
+      exchanges.back().schedules.push_back(source.schedule(layout, rank, form));
+  }
+  step.held_before = none_of(layout);
+  replay_groups(step, exchanges);
+}
+
+/// Every rank's piece goes to another owner.
+struct PieceMoves {
+  std::string_view vector;
+  int summed_ranks;  // as of HeldPiece, all of them
+  std::function<int(int rank)> number_of;
+  std::function<int(int rank)> receiver_of;
+};
+
+/// One round, with a message of each rank that does not keep its piece.
+void move_pieces(const PieceMoves& moves, const BlockLayout& layout, ExplainedStep& step) {
+  step.groups = {{.name = "", .ranks = all_ranks_of(layout)}};
+  step.held_before = step.held_after = none_of(layout);
+  ExchangeRound round;
+  for (const int rank : step.groups.front().ranks) {
+    const int number = moves.number_of(rank);
+    const int receiver = moves.receiver_of(rank);
+    const auto size = layout.piece(number).size();
+    if (size == 0) continue;
+    const HeldPiece piece{.vector = moves.vector,
+                          .number = number,
+                          .summed_ranks = moves.summed_ranks,
+                          .rank_count = moves.summed_ranks};
+    step.held_before[index_of(rank)].push_back(piece);
+    step.held_after[index_of(receiver)].push_back(piece);
+    if (receiver == rank) continue;
+    round.messages.push_back({.sender = rank,
+                              .receiver = receiver,
+                              .vector = moves.vector,
+                              .pieces = {number},
+                              .byte_count = size * static_cast<std::int64_t>(sizeof(double))});
+  }
+  if (round.messages.empty()) return;
+  round.held_after = step.held_after;
+  step.rounds.push_back(std::move(round));
+}
+
+void collection(const BlockLayout& layout, SumForm form, ExplainedStep& step) {
+  exchange_by({.vector = "p",
+               .over = SummedOver::process_column,
+               .schedule = [](const BlockLayout& cut, int rank,
+                              SumForm) { return comm::collection_schedule(cut, rank); },
+               .pieces = comm::collection_pieces,
+               .is_sum = false},
+              layout, form, step);
+}
+
+void mirrored_collection(const BlockLayout& layout, SumForm form, ExplainedStep& step) {
+  exchange_by({.vector = "p",
+               .over = SummedOver::process_row,
+               .schedule = [](const BlockLayout& cut, int rank,
+                              SumForm) { return comm::mirrored_collection_schedule(cut, rank); },
+               .pieces = comm::summation_pieces,
+               .is_sum = false},
+              layout, form, step);
+}
+
+void summation(const BlockLayout& layout, SumForm form, ExplainedStep& step) {
+  exchange_by({.vector = "q",
+               .over = SummedOver::process_row,
+               .schedule = comm::summation_schedule,
+               .pieces = comm::summation_pieces,
+               .is_sum = true},
+              layout, form, step);
+}
+
+void mirrored_summation(const BlockLayout& layout, SumForm form, ExplainedStep& step) {
+  exchange_by({.vector = "q",
+               .over = SummedOver::process_column,
+               .schedule = comm::mirrored_summation_schedule,
+               .pieces = comm::collection_pieces,
+               .is_sum = true},
+              layout, form, step);
+}
+
+void shuffle(const BlockLayout& layout, SumForm /*form*/, ExplainedStep& step) {
+  move_pieces({.vector = "q",
+               .summed_ranks = layout.grid().columns,
+               .number_of = [&](int rank) { return layout.row_piece_of(rank); },
+               .receiver_of = [&](int rank) { return layout.shuffle_destination(rank); }},
+              layout, step);
+}
+
+void mirrored_shuffle(const BlockLayout& layout, SumForm /*form*/, ExplainedStep& step) {
+  move_pieces({.vector = "p",
+               .summed_ranks = 0,
+               .number_of = [&](int rank) { return layout.column_piece_of(rank); },
+               .receiver_of = [&](int rank) { return layout.shuffle_source(rank); }},
+              layout, step);
+}
+
+void multiply(const BlockLayout& layout, SumForm /*form*/, ExplainedStep& step) {
+  const auto grid = layout.grid();
+  step.groups = {{.name = "", .ranks = all_ranks_of(layout)}};
+  for (const int rank : step.groups.front().ranks) {
+    const comm::IndexRange columns{.begin = std::int64_t{grid.column_of(rank)} * grid.rows,
+                                   .end = std::int64_t{grid.column_of(rank) + 1} * grid.rows};
+    const comm::IndexRange rows{.begin = std::int64_t{grid.row_of(rank)} * grid.columns,
+                                .end = std::int64_t{grid.row_of(rank) + 1} * grid.columns};
+    step.held_before.push_back(pieces_in(layout, "p", columns));
+    step.held_after.push_back(pieces_in(layout, "q", rows, {1, grid.columns}));
+  }
+}
+
+void dot(const BlockLayout& layout, SumForm /*form*/, ExplainedStep& step) {
+  const int rank_count = layout.grid().rank_count();
+  step.times = 2;
+  step.groups = {{.name = "", .ranks = all_ranks_of(layout)}};
+  GroupExchange exchange{.vector = scalar,
+                         .ranks = step.groups.front().ranks,
+                         .schedules = {},
+                         .pieces = comm::GroupPieces::of_scalars(rank_count, 1),
+                         .is_sum = true};
+  for (int rank = 0; rank < rank_count; ++rank)
+    exchange.schedules.push_back(comm::all_reduce_schedule(rank_count, rank));
+  step.held_before = none_of(layout);
+  replay_groups(step, {exchange});
+}
+
+/// A step, in the order of a CG step. A new one is a row.
+struct StepRow {
+  std::string_view name;
+  bool is_mirrored;  // only of kernels that store half of the matrix
+  std::string_view purpose;
+  void (*describe)(const BlockLayout& layout, SumForm form, ExplainedStep& step);
+};
+
+constexpr std::array step_rows{
+    StepRow{
+        "collection", false,
+        "The ranks of a process column give each other their pieces of p, until each has the column block.",
+        collection},
+    StepRow{"mirrored-shuffle", true,
+            "Half storage needs p by rows, too: each column piece of p goes to the owner of the row piece.",
+            mirrored_shuffle},
+    StepRow{"mirrored-collection", true,
+            "The ranks of a process row give each other their row pieces of p, until each has the row block.",
+            mirrored_collection},
+    StepRow{"multiply", false,
+            "Each rank multiplies its matrix block with the column block of p: partial sums of the row block "
+            "of q.",
+            multiply},
+    StepRow{
+        "summation", false,
+        "The ranks of a process row add up their partial sums; each needs the whole sum of its row piece.",
+        summation},
+    StepRow{"mirrored-summation", true,
+            "The mirrored half makes partial sums of the column block of q: the ranks of a process column "
+            "add them up.",
+            mirrored_summation},
+    StepRow{
+        "shuffle", false,
+        "Each row piece of q goes to the rank that holds the same piece of p: all vectors lie alike again.",
+        shuffle},
+    StepRow{"dot", false, "All ranks add up one number each: p.q, and later in the same way the square of r.",
+            dot},
+};
+
+std::vector<ExplainedStep> steps_on(const BlockLayout& layout, SumForm form, bool is_mirrored,
+                                    std::string_view wanted) {
+  std::vector<ExplainedStep> steps;
+  for (const auto& row : step_rows) {
+    if ((row.is_mirrored && !is_mirrored) || (wanted != all_steps && wanted != row.name)) continue;
+    auto& step = steps.emplace_back();
+    step.name = row.name;
+    step.purpose = row.purpose;
+    row.describe(layout, form, step);
+  }
+  return steps;
+}
+
+std::vector<GridCost> costs_of_grids(const Explanation& explained) {
+  const auto facts = facts_of(explained.problem);
+  const int rank_count = explained.layout.grid().rank_count();
+  const auto chosen = choose_grid(facts, explained.configuration, rank_count);
+  std::vector<GridCost> costs;
+  for (const auto& grid : comm::factorizations(rank_count)) {
+    auto configuration = explained.configuration;
+    configuration.grid = grid;
+    const auto steps =
+        steps_on(make_layout(facts, configuration), configuration.sum_form, explained.is_mirrored, all_steps);
+    costs.push_back({.grid = grid, .traffic = traffic_of(steps), .is_choice_of_rule = grid == chosen});
+  }
+  return costs;
+}
+
+}  // namespace
+
+std::vector<comm::Traffic> ExplainedStep::sent_by_rank() const {
+  std::vector<comm::Traffic> sent(held_before.size());
+  for (const auto& round : rounds) {
+    for (const auto& message : round.messages)
+      sent[index_of(message.sender)] += {.message_count = times, .byte_count = times * message.byte_count};
+  }
+  return sent;
+}
+
+ExplainedTraffic traffic_of(std::span<const ExplainedStep> steps) {
+  ExplainedTraffic total;
+  std::vector<comm::Traffic> by_rank(steps.empty() ? 0 : steps.front().held_before.size());
+  for (const auto& step : steps) {
+    const auto sent = step.sent_by_rank();
+    for (std::size_t rank = 0; rank < sent.size(); ++rank) by_rank[rank] += sent[rank];
+    total.round_count += step.round_count();
+  }
+  for (std::size_t rank = 0; rank < by_rank.size(); ++rank) {
+    total.all_ranks += by_rank[rank];
+    if (by_rank[rank].byte_count < total.busiest.byte_count) continue;
+    total.busiest = by_rank[rank];
+    total.busiest_rank = static_cast<int>(rank);
+  }
+  return total;
+}
+
+std::vector<std::string> explained_step_names() {
+  std::vector<std::string> names;
+  names.reserve(step_rows.size());
+  for (const auto& row : step_rows) names.emplace_back(row.name);
+  return names;
+}
+
+Explanation explain_step(const Problem& problem, const Configuration& configuration, std::string_view step) {
+  const bool is_mirrored = planned_kernel(configuration).stores_half();
+  auto layout = make_layout(facts_of(problem), configuration);
+  auto steps = steps_on(layout, configuration.sum_form, is_mirrored, step);
+  if (steps.empty()) {
+    throw InputError(fmt::format(
+        "--step {}: kernel {} stores the whole matrix and has no such step; --kernel symmetric has", step,
+        planned_kernel(configuration).name));
+  }
+  Explanation explained{.problem = problem,
+                        .configuration = configuration,
+                        .is_mirrored = is_mirrored,
+                        .layout = std::move(layout),
+                        .steps = std::move(steps),
+                        .grids = {}};
+  if (step == all_steps) explained.grids = costs_of_grids(explained);
+  return explained;
+}
+
+std::string pieces_text(std::string_view vector, std::span<const int> pieces) {
+  if (vector == scalar) return std::string(vector);
+  std::string text;
+  for (std::size_t k = 0; k < pieces.size();) {
+    std::size_t last = k;
+    while (last + 1 < pieces.size() && pieces[last + 1] == pieces[last] + 1) ++last;
+    text += fmt::format("{}{}{}", text.empty() ? "" : " ", vector, pieces[k]);
+    if (last > k) text += fmt::format("-{}", pieces[last]);
+    k = last + 1;
+  }
+  return text;
+}
+
+std::string message_text(const ExplainedMessage& message) {
+  return pieces_text(message.vector, message.pieces);
+}
+
+std::string held_text(const RankPieces& held) {
+  std::string text;
+  for (std::size_t k = 0; k < held.size();) {
+    std::vector<int> alike;
+    const auto& first = held[k];
+    for (; k < held.size() && held[k].vector == first.vector && held[k].summed_ranks == first.summed_ranks;
+         ++k)
+      alike.push_back(held[k].number);
+    text += fmt::format("{}{}", text.empty() ? "" : " ", pieces_text(first.vector, alike));
+    if (first.is_partial()) text += fmt::format(" ({} of {})", first.summed_ranks, first.rank_count);
+  }
+  return text.empty() ? "-" : text;
+}
+
+std::string heading_of(const ExplainedStep& step, int number) {
+  std::string name(step.name);
+  name.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(name.front())));
+  return fmt::format("{}. {}{}", number, name, step.times == 1 ? "" : fmt::format(", {} times", step.times));
+}
+
+std::string sent_text(const ExplainedStep& step) {
+  if (step.rounds.empty()) return "Nothing is sent.";
+  const auto traffic = traffic_of(std::span(&step, 1));
+  const auto sends = [](const comm::Traffic& sent) {
+    return fmt::format("{}, {} bytes", counted(sent.message_count, "message"), sent.byte_count);
+  };
+  return fmt::format("The busiest rank ({}) sends {}; all ranks {}{}.", traffic.busiest_rank,
+                     sends(traffic.busiest), sends(traffic.all_ranks),
+                     step.times == 1 ? "" : fmt::format(", in {} times", step.times));
+}
+
+std::string counted(std::int64_t count, std::string_view noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
+std::string title_of(const Explanation& explained) {
+  const auto grid = explained.layout.grid();
+  return fmt::format("One CG step on the grid {}: {} x {} = {}", grid.name(),
+                     counted(grid.columns, "process column"), counted(grid.rows, "process row"),
+                     counted(grid.rank_count(), "rank"));
+}
+
+std::string subtitle_of(const Explanation& explained) {
+  return fmt::format("class {}: vectors of n = {} numbers in {}; sum: {}{}", explained.problem.class_name,
+                     explained.layout.size(), counted(explained.layout.grid().rank_count(), "piece"),
+                     sum_form_name(explained.configuration.sum_form),
+                     explained.is_mirrored ? "; half of the matrix is stored" : "");
+}
+
+}  // namespace cg2d

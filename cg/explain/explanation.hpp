@@ -1,0 +1,95 @@
+#pragma once
+
+// One CG step on a grid of ranks, told from its schedules: the one description that all pictures show. No MPI.
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cg/explain/exchange_rounds.hpp"
+#include "cg/matrix/problem.hpp"
+#include "cg/solver/configuration.hpp"
+#include "comm/block_layout.hpp"
+#include "comm/schedule.hpp"
+
+namespace cg2d {
+
+/// One operation of a CG step.
+struct ExplainedStep {
+  std::string_view name;     ///< "collection", as --step takes it
+  std::string_view purpose;  ///< one sentence
+  /// Ranks that exchange among themselves, each with its name: "process column 0"; one without a name where
+  /// all ranks do.
+  struct Group {
+    std::string name;
+    std::vector<int> ranks;
+  };
+  std::vector<Group> groups;
+  int times = 1;  ///< in one CG step
+  AllPieces held_before;
+  std::vector<ExchangeRound> rounds;  ///< none where nothing is sent
+  AllPieces held_after;
+
+  /// Messages and bytes that each rank sends, all times together.
+  [[nodiscard]] std::vector<comm::Traffic> sent_by_rank() const;
+  /// Rounds of one CG step: all times together.
+  [[nodiscard]] int round_count() const { return times * static_cast<int>(rounds.size()); }
+};
+
+/// Messages and bytes of some steps, each as often as one CG step has it.
+struct ExplainedTraffic {
+  int round_count = 0;
+  int busiest_rank = 0;  ///< the last of those that send most bytes, as in the plan
+  comm::Traffic busiest;
+  comm::Traffic all_ranks;
+};
+ExplainedTraffic traffic_of(std::span<const ExplainedStep> steps);
+
+/// The cost of one CG step on one grid.
+struct GridCost {
+  comm::ProcessGrid grid;
+  ExplainedTraffic traffic;
+  bool is_choice_of_rule = false;  ///< cg2d run --grid rule takes it
+};
+
+struct Explanation {
+  Problem problem;
+  Configuration configuration;  ///< grid, form of the sum, kernel
+  bool is_mirrored = false;     ///< the kernel stores half of the matrix
+  comm::BlockLayout layout;
+  std::vector<ExplainedStep> steps;
+  std::vector<GridCost> grids;  ///< every grid of as many ranks; none where one step was asked for
+};
+
+/// The largest number of ranks that is explained: pictures of more say nothing.
+inline constexpr int most_explained_ranks = 256;
+
+/// The names that --step takes besides "all", in the order of a CG step.
+std::vector<std::string> explained_step_names();
+
+/// step: a name, or "all". Throws InputError for a step that this kernel does not have. Cost: that of replay(),
+/// for every grid of the ranks.
+Explanation explain_step(const Problem& problem, const Configuration& configuration, std::string_view step);
+
+/// "1 rank", "2 ranks".
+std::string counted(std::int64_t count, std::string_view noun);
+/// Two lines that say which grid, and which vectors in which form.
+std::string title_of(const Explanation& explained);
+std::string subtitle_of(const Explanation& explained);
+/// "5. Dot, 2 times", and who sends how much in it.
+std::string heading_of(const ExplainedStep& step, int number);
+std::string sent_text(const ExplainedStep& step);
+/// "p0-2 p5": runs of pieces that follow one another; a scalar has no numbers.
+std::string pieces_text(std::string_view vector, std::span<const int> pieces);
+std::string message_text(const ExplainedMessage& message);
+/// "q0-1 (1 of 3)" where it is a partial sum.
+std::string held_text(const RankPieces& held);
+
+// The pictures of a description; each is one whole text.
+std::string explanation_text(const Explanation& explained);
+std::string explanation_svg(const Explanation& explained);
+std::string explanation_json(const Explanation& explained);
+
+}  // namespace cg2d

@@ -1,0 +1,282 @@
+#include "cg/solver/several_systems.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace cg2d {
+namespace {
+
+class OneSystem final : public SystemSolver {
+ public:
+  OneSystem(const CgParts& parts, const CgVariantRow& variant)
+      : conjugate_gradient_(parts.matrix, parts.preconditioner, parts.vectors, variant) {}
+
+  [[nodiscard]] StepObservers& observers() override { return conjugate_gradient_.observers(); }
+  [[nodiscard]] StepObservers& observers_of(int /*system*/) override { return own_observers_; }
+  std::vector<SystemSolveResult> solve(const SystemVectors& vectors, const StopRule& stop) override {
+    observers().add(own_observers_);
+    const auto result = cg2d::solve(conjugate_gradient_, vectors, stop);
+    observers().remove(own_observers_);
+    return {result};
+  }
+
+ private:
+  ConjugateGradient conjugate_gradient_;
+  StepObservers own_observers_;
+};
+
+}  // namespace
+
+std::unique_ptr<SystemSolver> make_system_solver(const CgParts& parts, const CgVariantRow& variant,
+                                                 int vector_count) {
+  if (vector_count == 1) return std::make_unique<OneSystem>(parts, variant);
+  return std::make_unique<SeveralSystems>(parts, vector_count);
+}
+
+SeveralSystems::SeveralSystems(const CgParts& parts, int vector_count)
+    : matrix_(parts.matrix),
+      preconditioner_(parts.preconditioner),
+      vectors_(parts.vectors),
+      systems_(static_cast<std::size_t>(vector_count)),
+      r_(parts.matrix.local_size()),
+      kept_direction_(parts.matrix.local_size()) {}
+
+std::vector<SystemSolveResult> SeveralSystems::solve(const SystemVectors& vectors, const StopRule& stop) {
+  begin(vectors, stop);
+  while (goes_on()) {
+    observers_.before_step();
+    for (auto& system : systems_) {
+      if (!system.end) system.observers.before_step();
+    }
+    step(vectors.x, stop);
+    if (std::ranges::any_of(systems_, &System::seems_converged)) replace_residuals(vectors, stop);
+  }
+  return finish(vectors);
+}
+
+bool SeveralSystems::goes_on() const {
+  return std::ranges::any_of(systems_, [](const auto& system) { return !system.end; });
+}
+
+void SeveralSystems::begin(const SystemVectors& vectors, const StopRule& stop) {
+  if (vectors.starts_from_x) multiply(vectors.x);
+  vectors_.update([&](VectorOps& local) {
+    local.copy(vectors.b, r_);
+    if (vectors.starts_from_x) {
+      local.add_scaled(-1.0, matrix_.result(), r_);
+    } else {
+      local.fill(0.0, vectors.x);
+    }
+  });
+  const auto preconditioned = preconditioner_.apply(r_, vectors_);
+  p_ = preconditioner_.uses_products() ? std::span<double>(kept_direction_) : matrix_.operand();
+  vectors_.update([&](VectorOps& local) { local.copy(preconditioned, p_); });
+  take_products(preconditioned);
+  const auto squares = numbers(alpha_);
+  vectors_.sums_into(squares, [&](VectorOps& local) { local.dots(vectors.b, vectors.b, squares); });
+  for (std::size_t k = 0; k < systems_.size(); ++k) {
+    auto& state = systems_[k].state;
+    state.direction_square = state.rho;
+    state.right_hand_side_square = squares[k];
+    state.first_residual_square = state.residual_square;
+    state.residual_is_recomputed = true;
+  }
+  note_zeros(vectors.b);
+  for (auto& system : systems_) system.end = stop.end_of(system.state);
+}
+
+/// b . b = 0 may be an underflow.
+void SeveralSystems::note_zeros(std::span<const double> b) {
+  const auto nonzeros = numbers(alpha_);
+  std::ranges::fill(nonzeros, 0.0);
+  for (std::size_t k = 0; k < b.size(); ++k) nonzeros[k % systems_.size()] += b[k] != 0.0 ? 1.0 : 0.0;
+  matrix_.sum_over_ranks(nonzeros);
+  for (std::size_t k = 0; k < systems_.size(); ++k)
+    systems_[k].state.right_hand_side_is_zero = nonzeros[k] == 0.0;
+}
+
+/// A system that has ended takes part with a step of length 0.
+void SeveralSystems::step(std::span<double> x, const StopRule& stop) {
+  multiply_direction();
+  note_curvatures(stop);
+  vectors_.update([&](VectorOps& local) {
+    local.steps_along(numbers(alpha_), {.p = p_, .q = matrix_.result(), .x = x, .r = r_});
+  });
+  const auto preconditioned = preconditioner_.apply(r_, vectors_);
+  for (std::size_t k = 0; k < systems_.size(); ++k) beta_[k] = systems_[k].state.rho;
+  take_products(preconditioned);
+  for (std::size_t k = 0; k < systems_.size(); ++k) {
+    auto& system = systems_[k];
+    if (!system.end) system.state.note_beta(beta_[k]);
+    beta_[k] = system.end ? 0.0 : system.state.beta;
+  }
+  vectors_.update([&](VectorOps& local) { local.scale_and_add_each(preconditioned, numbers(beta_), p_); });
+  note_step(stop);
+}
+
+void SeveralSystems::note_curvatures(const StopRule& stop) {
+  const auto curvatures = numbers(alpha_);
+  vectors_.sums_into(curvatures, [&](VectorOps& local) { local.dots(p_, matrix_.result(), curvatures); });
+  for (std::size_t k = 0; k < systems_.size(); ++k) {
+    auto& system = systems_[k];
+    auto& state = system.state;
+    if (!system.end) {
+      state.note_curvature(curvatures[k]);
+      system.end = stop.end_within_step(state);
+      // A residual of exactly zero is a solution: further steps change nothing.
+      if (!system.end) state.alpha = state.rho == 0.0 ? 0.0 : state.rho / state.curvature;
+    }
+    alpha_[k] = system.end ? 0.0 : state.alpha;
+  }
+}
+
+void SeveralSystems::note_step(const StopRule& stop) {
+  for (auto& system : systems_) {
+    if (system.end) continue;
+    ++system.state.number;
+    system.state.residual_is_recomputed = false;
+  }
+  const bool all_must_stop = tell_of_step();
+  for (auto& system : systems_) {
+    if (system.end) continue;
+    system.must_stop = system.observers.after_step(system.state) || all_must_stop;
+    const auto end = stop.end_of(system.state);
+    system.seems_converged = end == SolveEnd::converged;
+    if (!system.seems_converged) system.end = system.must_stop && !end ? SolveEnd::stopped : end;
+  }
+}
+
+/// Tells the observers of all systems, with the state of the one that is farthest from its solution. Nothing is said
+/// of a step within which all have ended. True where they ask to stop.
+bool SeveralSystems::tell_of_step() {
+  const System* farthest = nullptr;
+  const auto quotient = [](const System& system) {
+    return system.state.residual_square / system.state.right_hand_side_square;
+  };
+  for (const auto& system : systems_) {
+    if (!system.end && (farthest == nullptr || quotient(system) > quotient(*farthest))) farthest = &system;
+  }
+  return farthest != nullptr && observers_.after_step(farthest->state);
+}
+
+/// Asks the stop rule with the recomputed residuals of the systems that seem to have converged, and begins these
+/// again where they are to go on. The others' vectors stay as they are.
+void SeveralSystems::replace_residuals(const SystemVectors& vectors, const StopRule& stop) {
+  const bool is_in_operand = !preconditioner_.uses_products();
+  if (is_in_operand) vectors_.update([&](VectorOps& local) { local.copy(p_, kept_direction_); });
+  multiply(vectors.x);
+  for (std::size_t k = 0; k < systems_.size(); ++k) taken_[k] = systems_[k].seems_converged ? 1.0 : 0.0;
+  vectors_.update(
+      [&](VectorOps& local) { local.subtract_where(numbers(taken_), vectors.b, matrix_.result(), r_); });
+  take_residual_squares();
+  if (is_in_operand) {
+    p_ = matrix_.operand();
+    vectors_.update([&](VectorOps& local) { local.copy(kept_direction_, p_); });
+  }
+  for (auto& system : systems_) {
+    if (system.seems_converged) judge_replaced(system, stop);
+  }
+  if (std::ranges::any_of(systems_, &System::seems_converged)) restart(stop);
+}
+
+/// A system that goes on still seems converged afterwards.
+void SeveralSystems::judge_replaced(System& system, const StopRule& stop) {
+  auto& state = system.state;
+  if (!(system.end = stop.end_of(state)) && state.residual_norm() > system.replaced_norm / 2.0)
+    system.end = SolveEnd::stagnated;
+  system.seems_converged = !system.end;
+  if (system.end) return;
+  system.replaced_norm = state.residual_norm();
+  ++state.replacement_count;
+}
+
+void SeveralSystems::restart(const StopRule& stop) {
+  const auto preconditioned = preconditioner_.apply(r_, vectors_);
+  for (std::size_t k = 0; k < systems_.size(); ++k) taken_[k] = systems_[k].seems_converged ? 1.0 : 0.0;
+  vectors_.update([&](VectorOps& local) { local.copy_where(numbers(taken_), preconditioned, p_); });
+  take_products(preconditioned);
+  for (auto& system : systems_) {
+    if (!system.seems_converged) continue;
+    system.seems_converged = false;
+    system.state.direction_square = system.state.rho;
+    system.end = stop.end_of(system.state);
+    if (system.must_stop && !system.end) system.end = SolveEnd::stopped;
+  }
+}
+
+/// The operator's result := A operand
+void SeveralSystems::multiply(std::span<const double> operand) {
+  const auto place = matrix_.operand();
+  vectors_.update([&](VectorOps& local) { local.copy(operand, place); });
+  matrix_.apply();
+}
+
+void SeveralSystems::multiply_direction() {
+  if (preconditioner_.uses_products()) {
+    multiply(p_);
+  } else {
+    matrix_.apply();
+  }
+}
+
+/// rho = r . M^-1 r and r . r of the systems that go on; the same without preconditioner.
+void SeveralSystems::take_products(std::span<const double> preconditioned) {
+  const bool is_same = preconditioner_.is_identity();
+  const auto count = systems_.size();
+  const auto sums = std::span(sums_).first(is_same ? count : 2 * count);
+  vectors_.sums_into(sums, [&](VectorOps& local) {
+    local.dots(r_, preconditioned, sums.first(count));
+    if (!is_same) local.dots(r_, r_, sums.last(count));
+  });
+  for (std::size_t k = 0; k < count; ++k) {
+    if (systems_[k].end) continue;
+    systems_[k].state.rho = sums[k];
+    systems_[k].state.residual_square = sums[sums.size() - count + k];
+  }
+}
+
+/// Of the systems that seem to have converged: now r is b - A x.
+void SeveralSystems::take_residual_squares() {
+  const auto squares = numbers(alpha_);
+  vectors_.sums_into(squares, [&](VectorOps& local) { local.dots(r_, r_, squares); });
+  for (std::size_t k = 0; k < systems_.size(); ++k) {
+    auto& system = systems_[k];
+    if (!system.seems_converged) continue;
+    system.recurrence_norm = system.state.residual_norm();
+    system.state.residual_square = squares[k];
+    system.state.residual_is_recomputed = true;
+  }
+}
+
+std::vector<SystemSolveResult> SeveralSystems::finish(const SystemVectors& vectors) {
+  std::vector<SystemSolveResult> results;
+  for (std::size_t k = 0; k < systems_.size(); ++k) {
+    auto& system = systems_[k];
+    taken_[k] = *system.end == SolveEnd::zero_right_hand_side ? 1.0 : 0.0;
+    if (taken_[k] != 0.0) system.state.residual_square = 0.0;
+    if (!system.state.residual_is_recomputed) system.recurrence_norm = system.state.residual_norm();
+    results.push_back(system_result_of(
+        {.end = *system.end, .last = system.state, .recurrence_residual_norm = system.recurrence_norm}));
+  }
+  // Systems without a right-hand side: their b is what x is to be.
+  vectors_.outside_of_phases().copy_where(numbers(taken_), vectors.b, vectors.x);
+  recompute_missing(vectors, results);
+  return results;
+}
+
+void SeveralSystems::recompute_missing(const SystemVectors& vectors, std::span<SystemSolveResult> results) {
+  const auto is_missing = [](const auto& system) { return !system.state.residual_is_recomputed; };
+  if (std::ranges::none_of(systems_, is_missing)) return;
+  multiply(vectors.x);
+  const auto squares = numbers(alpha_);
+  vectors_.update([&](VectorOps& local) {
+    local.copy(vectors.b, r_);
+    local.add_scaled(-1.0, matrix_.result(), r_);
+  });
+  vectors_.sums_into(squares, [&](VectorOps& local) { local.dots(r_, r_, squares); });
+  for (std::size_t k = 0; k < systems_.size(); ++k) {
+    if (is_missing(systems_[k])) results[k].true_residual_norm = std::sqrt(squares[k]);
+  }
+}
+
+}  // namespace cg2d

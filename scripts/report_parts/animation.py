@@ -1,0 +1,116 @@
+"""One CG step as a moving picture: lanes of ranks over time, and the plane of ranks at one moment. Without a script, on paper and
+for readers who hear it, the lanes and the table below them say the same."""
+
+import html
+import json
+import pathlib
+
+from . import style
+
+LANE_PIXELS = 22
+CELL_WIDTH, CELL_HEIGHT = 104, 46  # pixels
+LEAST_WIDTH = 0.15  # of a bar, percent
+
+# The part of the page's script that moves it; only pages with a trace have it.
+SCRIPT = (pathlib.Path(__file__).resolve().parent / "animation.js").read_text(encoding="utf-8")
+
+
+def escape(text):
+    return html.escape(str(text))
+
+
+def colour_of(phase):
+    return style.PHASE_COLOURS.get(phase, style.GREY)
+
+
+def microseconds(value):
+    return f"{value:.1f} µs" if value < 100 else f"{value:.0f} µs"
+
+
+def lanes_svg(step):
+    """A bar for each phase; places are shares of the width, so that texts stay as large as they are."""
+    height = LANE_PIXELS * len(step.lanes)
+    bars = []
+    for index, lane in enumerate(step.lanes):
+        for bar in lane.bars:
+            left = 100 * bar.begin_us / step.length_us
+            width = max(100 * (bar.end_us - bar.begin_us) / step.length_us, LEAST_WIDTH)
+            tip = f"rank {lane.rank}: {style.phase_name(bar.phase)}, {microseconds(bar.end_us - bar.begin_us)}"
+            bars.append(
+                f'<rect x="{left:.3f}%" y="{index * LANE_PIXELS + 3}" width="{width:.3f}%" height="{LANE_PIXELS - 6}" '
+                f'fill="{colour_of(bar.phase)}"><title>{escape(tip)}</title></rect>'
+            )
+    return (
+        f'<svg class="lanes" height="{height}" role="img" aria-label="Phases of {len(step.lanes)} ranks over '
+        f'{microseconds(step.length_us)}; the table below has the figures">{"".join(bars)}'
+        f'<line class="now" x1="0%" x2="0%" y1="0" y2="{height}"/></svg>'
+    )
+
+
+def plane_svg(step):
+    """A cell for each rank at its place on the grid; the script fills in the phases."""
+    columns = 1 + max(lane.column for lane in step.lanes)
+    rows = 1 + max(lane.row for lane in step.lanes)
+    cells = []
+    for lane in step.lanes:
+        x, y = lane.column * CELL_WIDTH, lane.row * CELL_HEIGHT
+        cells.append(
+            f'<g class="cell" transform="translate({x} {y})"><rect class="edge" x="1" y="1" width="{CELL_WIDTH - 2}" '
+            f'height="{CELL_HEIGHT - 2}"/><rect class="phase" x="1" y="1" width="{CELL_WIDTH - 2}" height="10" fill="none"/>'
+            f'<text x="6" y="25">rank {lane.rank}</text><text class="doing" x="6" y="40"></text></g>'
+        )
+    width, height = columns * CELL_WIDTH, rows * CELL_HEIGHT
+    return (
+        f'<div class="scroll"><svg class="plane" width="{width}" height="{height}" viewBox="0 0 {width} {height}" role="img" '
+        f'aria-label="Ranks on the grid, each with its phase at this moment">{"".join(cells)}</svg></div>'
+    )
+
+
+def legend(step):
+    keys = "".join(
+        f'<span><i style="background: {colour_of(phase)}"></i>{escape(style.phase_name(phase))}</span>' for phase in step.phases()
+    )
+    return f'<p class="keys">{keys}</p>'
+
+
+def figures_of(step):
+    """Microseconds of each rank in each phase, as cells of a table."""
+    phases = step.phases()
+    heads = ("rank", *(f"{style.phase_name(phase)}, µs" for phase in phases))
+    return heads, [(lane.rank, *(f"{lane.phase_us(phase):.1f}" for phase in phases)) for lane in step.lanes]
+
+
+def note_of(step):
+    note = (
+        f"{step.run_text()}: {step.name}, the one of median length among the {step.step_count} in the trace; "
+        f"{microseconds(step.length_us)} from the first rank's begin to the last one's end. "
+    )
+    if step.uncertainty_us > 0:
+        note += f"Clocks of ranks agree within {microseconds(step.uncertainty_us)}. "
+    if step.left_out_count:
+        note += f"{step.left_out_count} more ranks are left out. "
+    return note + "A communication phase is as long as its rank waits: a rank that comes early is there for longer."
+
+
+def animation_html(step, table):
+    """table(heads, rows, numbers) makes the page's tables."""
+    phases = step.phases()
+    data = {
+        "length_us": step.length_us,
+        "phases": [{"name": style.phase_name(phase), "colour": colour_of(phase)} for phase in phases],
+        "lanes": [[[phases.index(bar.phase), bar.begin_us, bar.end_us] for bar in lane.bars] for lane in step.lanes],
+    }
+    # "<" in a text must not end the script element.
+    text = json.dumps(data, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
+    heads, rows = figures_of(step)
+    names = "".join(f"<span>rank {lane.rank}</span>" for lane in step.lanes)
+    return (
+        f'<section id="cg-step" class="animation"><h2>One CG step</h2><p class="note">{escape(note_of(step))}</p>'
+        '<div class="controls" hidden><button type="button" class="play">Play</button>'
+        '<button type="button" class="back">Previous change</button><button type="button" class="on">Next change</button>'
+        '<input type="range" min="0" max="1000" value="0" aria-label="time within the CG step"><output>0 µs</output></div>'
+        f'{plane_svg(step)}{legend(step)}<div class="over-time"><div class="names" aria-hidden="true">{names}</div>'
+        f"{lanes_svg(step)}</div><details><summary>Times of this step as a table</summary>"
+        f"{table(heads, rows, range(len(heads)))}</details>"
+        f'<script type="application/json">{text}</script></section>'
+    )

@@ -1,0 +1,287 @@
+// The explanation of a CG step is true: whoever follows its messages, and nothing else, ends with what the step
+// must make; and it sends as much as the plan says.
+
+#include "cg/explain/explanation.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cg/base/errors.hpp"
+#include "cg/library/built_in_choice.hpp"
+#include "cg/matrix/problem.hpp"
+
+namespace cg2d {
+namespace {
+
+using comm::BlockLayout;
+using comm::ProcessGrid;
+using comm::SumForm;
+
+constexpr int most_ranks = 12;
+
+/// Numbers of each rank by the number of their piece. Whole numbers, so that sums are exact in any order.
+using Numbers = std::vector<std::map<int, std::int64_t>>;
+
+std::int64_t own_number(int rank, int piece) { return 1000 * (rank + 1) + piece; }
+
+/// One number for each piece that a rank holds before the step: the piece's where it is whole, the rank's own
+/// share of the sum where it is partial.
+Numbers numbers_before(const ExplainedStep& step) {
+  Numbers numbers(step.held_before.size());
+  for (int rank = 0; rank < static_cast<int>(numbers.size()); ++rank) {
+    for (const auto& piece : step.held_before[index_of(rank)])
+      numbers[index_of(rank)][piece.number] = own_number(piece.is_partial() ? rank : 0, piece.number);
+  }
+  return numbers;
+}
+
+/// Does what the messages say; everything is sent before anything is received.
+void follow(const ExchangeRound& round, Numbers& numbers) {
+  const auto before = numbers;
+  for (const auto& message : round.messages) {
+    for (const int piece : message.pieces) {
+      const auto sent = before[index_of(message.sender)].at(piece);
+      auto& place = numbers[index_of(message.receiver)][piece];
+      place = message.is_added ? place + sent : sent;
+    }
+  }
+}
+
+/// A member of a group keeps the sum over these ranks.
+std::int64_t whole_sum(const std::vector<int>& ranks, int piece) {
+  std::int64_t sum = 0;
+  for (const int rank : ranks) sum += own_number(rank, piece);
+  return sum;
+}
+
+std::set<int> filled(const BlockLayout& layout, int begin, int end) {
+  std::set<int> pieces;
+  for (int piece = begin; piece < end; ++piece) {
+    if (layout.piece(piece).size() > 0) pieces.insert(piece);
+  }
+  return pieces;
+}
+
+/// The pieces that a rank needs at the end of a step, by the layout alone.
+std::set<int> needed(std::string_view step, const BlockLayout& layout, int rank) {
+  const auto grid = layout.grid();
+  const int row = grid.row_of(rank);
+  const int column = grid.column_of(rank);
+  const int row_piece = row * grid.columns + column;
+  const int column_piece = column * grid.rows + row;
+  if (step == "collection") return filled(layout, column * grid.rows, (column + 1) * grid.rows);
+  if (step == "mirrored-collection") return filled(layout, row * grid.columns, (row + 1) * grid.columns);
+  if (step == "multiply") return filled(layout, row * grid.columns, (row + 1) * grid.columns);
+  if (step == "summation" || step == "mirrored-shuffle") return filled(layout, row_piece, row_piece + 1);
+  if (step == "mirrored-summation" || step == "shuffle")
+    return filled(layout, column_piece, column_piece + 1);
+  return {0};
+}
+
+std::set<int> numbers_of(const RankPieces& held) {
+  std::set<int> numbers;
+  for (const auto& piece : held) numbers.insert(piece.number);
+  return numbers;
+}
+
+void expect_needed_numbers(const ExplainedStep& step, const BlockLayout& layout, const Numbers& numbers) {
+  const bool adds = step.name == "summation" || step.name == "mirrored-summation" || step.name == "dot";
+  for (const auto& group : step.groups) {
+    for (const int rank : group.ranks) {
+      for (const int piece : needed(step.name, layout, rank)) {
+        const auto& mine = numbers[index_of(rank)];
+        ASSERT_TRUE(mine.contains(piece)) << "rank " << rank << " lacks piece " << piece;
+        EXPECT_EQ(mine.at(piece),
+                  adds && group.ranks.size() > 1 ? whole_sum(group.ranks, piece) : own_number(0, piece))
+            << "rank " << rank << ", piece " << piece;
+      }
+    }
+  }
+}
+
+/// The pieces of the description: those needed are there, whole, and but for whole-block sums no others.
+void expect_needed_pieces(const ExplainedStep& step, const Explanation& explained) {
+  const bool may_hold_more = explained.configuration.sum_form == SumForm::whole_block;
+  for (int rank = 0; rank < static_cast<int>(step.held_after.size()); ++rank) {
+    const auto& held = step.held_after[index_of(rank)];
+    const auto wanted = needed(step.name, explained.layout, rank);
+    const auto found = numbers_of(held);
+    if (may_hold_more) {
+      EXPECT_TRUE(std::ranges::includes(found, wanted)) << "rank " << rank;
+    } else {
+      EXPECT_EQ(found, wanted) << "rank " << rank;
+    }
+    for (const auto& piece : held) {
+      EXPECT_EQ(piece.is_partial(), step.name == "multiply" && piece.rank_count > 1)
+          << "rank " << rank << ", piece " << piece.number;
+    }
+  }
+}
+
+/// In a round each rank sends and receives once at most: that is why it is one round.
+void expect_one_message_each(const ExchangeRound& round) {
+  std::set<int> senders;
+  std::set<int> receivers;
+  for (const auto& message : round.messages) {
+    EXPECT_TRUE(senders.insert(message.sender).second);
+    EXPECT_TRUE(receivers.insert(message.receiver).second);
+    EXPECT_NE(message.sender, message.receiver);
+    EXPECT_GT(message.byte_count, 0);
+  }
+}
+
+comm::Traffic sent_in(const Explanation& explained, std::string_view name, int rank) {
+  for (const auto& step : explained.steps) {
+    if (step.name == name) return step.sent_by_rank()[index_of(rank)];
+  }
+  return {};
+}
+
+void expect_traffic_of_plan(const Explanation& explained) {
+  comm::Traffic all_ranks;
+  for (int rank = 0; rank < explained.layout.grid().rank_count(); ++rank) {
+    const auto plan =
+        plan_traffic(explained.layout, rank, explained.configuration.sum_form, explained.is_mirrored);
+    const auto both = [&](std::string_view name) {
+      return sent_in(explained, name, rank) + sent_in(explained, "mirrored-" + std::string(name), rank);
+    };
+    EXPECT_EQ(both("collection"), plan.collection) << "rank " << rank;
+    EXPECT_EQ(both("summation"), plan.summation) << "rank " << rank;
+    EXPECT_EQ(both("shuffle"), plan.shuffle) << "rank " << rank;
+    EXPECT_EQ(sent_in(explained, "dot", rank), plan.dot) << "rank " << rank;
+    all_ranks += plan.total();
+  }
+  EXPECT_EQ(traffic_of(explained.steps).all_ranks, all_ranks);
+}
+
+Explanation explained(std::int64_t order, ProcessGrid grid, SumForm form, const char* kernel = "scalar") {
+  auto problem = *find_class("S");
+  problem.n = order;
+  Configuration configuration;
+  configuration.grid = grid;
+  configuration.sum_form = form;
+  configuration.kernel = kernel;
+  return explain_step(problem, configuration, "all");
+}
+
+/// Calls check for every grid, both forms of the sum, with and without half storage, with empty pieces, too.
+template <typename Check>
+void for_all_explanations(const Check& check) {
+  for (int rank_count = 1; rank_count <= most_ranks; ++rank_count) {
+    for (const auto& grid : comm::factorizations(rank_count)) {
+      for (const auto form : {SumForm::reduce_scatter, SumForm::whole_block}) {
+        for (const std::int64_t order : {1, 7, 1400}) {
+          for (const auto* const kernel : {"scalar", "symmetric"}) {
+            SCOPED_TRACE(grid.name() + ", n " + std::to_string(order) + ", " + kernel);
+            check(explained(order, grid, form, kernel));
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(Explanation, WhoFollowsItsMessagesEndsWithWhatTheStepMustMake) {
+  for_all_explanations([](const Explanation& explained) {
+    for (const auto& step : explained.steps) {
+      SCOPED_TRACE(step.name);
+      expect_needed_pieces(step, explained);
+      if (step.name == "multiply") continue;  // it makes numbers, and sends none
+      auto numbers = numbers_before(step);
+      for (const auto& round : step.rounds) {
+        expect_one_message_each(round);
+        follow(round, numbers);
+      }
+      expect_needed_numbers(step, explained.layout, numbers);
+    }
+  });
+}
+
+TEST(Explanation, SendsAsMuchAsThePlanSays) { for_all_explanations(expect_traffic_of_plan); }
+
+TEST(Explanation, EachStepBeginsWithWhatTheOneBeforeItMade) {
+  for_all_explanations([](const Explanation& explained) {
+    if (explained.is_mirrored || explained.configuration.sum_form == SumForm::whole_block) return;
+    ASSERT_EQ(explained.steps.size(), 5U);
+    // collection, multiply, summation, shuffle
+    for (std::size_t k = 1; k < 4; ++k)
+      EXPECT_EQ(explained.steps[k].held_before, explained.steps[k - 1].held_after);
+  });
+}
+
+/// The drawing in comm/README.md: with 3 members the last step of the collection sends one piece.
+TEST(Explanation, ThreeMembersAsInTheManual) {
+  const auto grid_1x3 = explained(1400, {.columns = 1, .rows = 3}, SumForm::reduce_scatter);
+  const auto& rounds = grid_1x3.steps.front().rounds;
+  ASSERT_EQ(rounds.size(), 2U);
+  EXPECT_EQ(held_text(rounds[0].held_after[2]), "p0 p2");
+  const auto& last = rounds[1].messages;
+  ASSERT_EQ(last.size(), 3U);
+  EXPECT_EQ(last[2].receiver, 0);
+  EXPECT_EQ(message_text(last[2]), "p2");
+}
+
+/// The fold of an all-reduce of 6: 4 and 5 give their sums away first, and get the result last. The others wait.
+TEST(Explanation, SumsOfSixRanksFold) {
+  const auto grid_6x1 = explained(1400, {.columns = 6, .rows = 1}, SumForm::whole_block);
+  const auto& dot = grid_6x1.steps.back();
+  ASSERT_EQ(dot.rounds.size(), 4U);
+  EXPECT_EQ(held_text(dot.rounds[0].held_after[4]), "-");
+  EXPECT_EQ(held_text(dot.rounds[0].held_after[0]), "p.q (2 of 6)");
+  EXPECT_EQ(held_text(dot.held_after[4]), "p.q");
+  EXPECT_EQ(dot.rounds[3].messages.size(), 2U);
+}
+
+TEST(Explanation, OneGridIsTheChoiceOfTheRule) {
+  const auto six = explained(75000, {.columns = 2, .rows = 3}, SumForm::reduce_scatter);
+  ASSERT_EQ(six.grids.size(), 4U);
+  EXPECT_EQ(std::ranges::count_if(six.grids, &GridCost::is_choice_of_rule), 1);
+  const auto& mine = *std::ranges::find(six.grids, ProcessGrid{.columns = 2, .rows = 3}, &GridCost::grid);
+  EXPECT_EQ(mine.traffic.busiest, traffic_of(six.steps).busiest);
+}
+
+TEST(Explanation, OneStepAlone) {
+  const auto all = explained(1400, {.columns = 2, .rows = 3}, SumForm::reduce_scatter);
+  const auto one = explain_step(all.problem, all.configuration, "shuffle");
+  ASSERT_EQ(one.steps.size(), 1U);
+  EXPECT_EQ(one.steps.front().held_after, all.steps[3].held_after);
+  EXPECT_TRUE(one.grids.empty());
+  EXPECT_THROW(explain_step(all.problem, all.configuration, "mirrored-shuffle"), InputError);
+}
+
+TEST(Rounds, ScheduleThatNobodyAnswersIsADefect) {
+  comm::Schedule sends{.group_size = 2, .steps = {{}}};
+  sends.steps.front().send_to = 1;
+  sends.steps.front().sent = {.first = 0, .count = 1};
+  const std::vector<comm::Schedule> schedules{sends, {.group_size = 2, .steps = {}}};
+  EXPECT_THROW(rounds_of(schedules), std::logic_error);
+}
+
+/// Member 0 wants to hear from 1 before it sends, and 1 from 0: no round comes first.
+TEST(Rounds, MembersThatWaitForEachOtherAreADefect) {
+  comm::ScheduleStep send;
+  comm::ScheduleStep receive;
+  std::vector<comm::Schedule> schedules(2, {.group_size = 2, .steps = {}});
+  for (int member = 0; member < 2; ++member) {
+    receive.receive_from = send.send_to = 1 - member;
+    schedules[index_of(member)].steps = {receive, send};
+  }
+  EXPECT_THROW(rounds_of(schedules), std::logic_error);
+}
+
+TEST(PiecesText, RunsAndWraps) {
+  EXPECT_EQ(pieces_text("p", std::vector{0, 1, 2, 5}), "p0-2 p5");
+  EXPECT_EQ(pieces_text("q", std::vector{2, 0}), "q2 q0");
+  EXPECT_EQ(pieces_text("p", std::vector<int>{}), "");
+}
+
+}  // namespace
+}  // namespace cg2d

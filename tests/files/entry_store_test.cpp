@@ -1,0 +1,97 @@
+// The store of a rank's rows: entries in the orders in which files and messages bring them. No MPI.
+
+#include "cg/files/entry_store.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "cg/base/process_memory.hpp"
+
+namespace cg2d {
+namespace {
+
+double value_of(std::int64_t row, std::int64_t column) {
+  return static_cast<double>(row * 1000 + column % 997);
+}
+
+/// Expects the given number of entries in rising order, each with its value.
+void expect_ordered(const EntryStore& store, std::int64_t entry_count) {
+  std::int64_t count = 0;
+  std::int64_t faults = 0;
+  for (std::size_t bucket = 0; bucket < store.bucket_count(); ++bucket) {
+    std::int64_t row_before = -1;
+    std::int64_t column_before = -1;
+    store.for_each_part(bucket, [&](const EntryStore::RowPart& part) {
+      if (part.row != row_before) column_before = -1;
+      faults += part.row < row_before ? 1 : 0;
+      row_before = part.row;
+      for (std::size_t k = 0; k < part.columns.size(); ++k, ++count) {
+        faults += part.columns[k] <= column_before ? 1 : 0;
+        faults += part.values[k] != value_of(part.row, part.columns[k]) ? 1 : 0;
+        column_before = part.columns[k];
+      }
+    });
+  }
+  EXPECT_EQ(faults, 0);
+  EXPECT_EQ(count, entry_count);
+}
+
+TEST(EntryStoreTest, EntriesOfManyRanksInAnyOrderOfArrival) {
+  // Rank 1 of 20 has its rows from all ranks; messages of the later ranks come first, and in between.
+  constexpr std::int64_t order = 4000;
+  constexpr int rank_count = 20;
+  EntryStore store(RowDeal(order, rank_count), 1);
+  std::int64_t count = 0;
+  for (const int step : {7, 3}) {
+    for (int k = 0; k < rank_count; ++k) {
+      const int origin = k * step % rank_count;
+      for (std::int64_t row = 0; row < order; ++row) {
+        if (store.deal().owner_of(row) != 1) continue;
+        const auto column = static_cast<std::int32_t>(2 * origin + (step == 7 ? 0 : 1));
+        store.add(row, column, value_of(row, column), store.origin_of(origin));
+        ++count;
+      }
+    }
+  }
+  store.seal();
+  expect_ordered(store, count);
+}
+
+TEST(EntryStoreTest, OrderedEntriesStayAsTheyCome) {
+  constexpr std::int64_t order = 20'000;
+  EntryStore store(RowDeal(order, 3), 2);
+  std::int64_t count = 0;
+  for (std::int64_t row = 0; row < order; ++row) {
+    if (store.deal().owner_of(row) != 2) continue;
+    for (std::int32_t column = 0; column < 5; ++column, ++count)
+      store.add(row, column, value_of(row, column), store.origin_of(column / 2));
+  }
+  store.seal();
+  expect_ordered(store, count);
+}
+
+TEST(EntryStoreTest, BucketsThatHaveGrownTogetherAreGivenBackOneByOne) {
+  // 56 MB in 4 million entries, whose rows jump from bucket to bucket.
+  constexpr std::int64_t order = 200'000;
+  constexpr std::int64_t entry_count = 4'000'000;
+  EntryStore store(RowDeal(order, 1), 0);
+  for (std::int64_t k = 0; k < entry_count; ++k) {
+    const auto row = k * 77'777 % order;
+    const auto column = static_cast<std::int32_t>(entry_count / order - k / order);
+    store.add(row, column, value_of(row, column), store.origin_of(0));
+  }
+  store.seal();
+  expect_ordered(store, entry_count);
+  const auto bytes_before = resident_bytes();
+  for (std::size_t bucket = 0; bucket < store.bucket_count() / 2; ++bucket) store.drop(bucket);
+  constexpr std::int64_t half = 14 * entry_count / 2;
+  EXPECT_LT(resident_bytes(), bytes_before - half + half / 4) << "half of the memory is back";
+  EXPECT_GT(store.entry_count(), entry_count / 3);
+  for (std::size_t bucket = 0; bucket < store.bucket_count(); ++bucket) store.drop(bucket);
+  EXPECT_EQ(store.entry_count(), 0);
+}
+
+}  // namespace
+}  // namespace cg2d

@@ -1,0 +1,191 @@
+// Products with several vectors at once are those of the reference kernel with one vector after the other.
+
+#include "kernels/several_vectors.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <random>
+#include <utility>
+#include <vector>
+
+#include "kernels/spmv.hpp"
+
+namespace cg2d::kernels {
+namespace {
+
+struct Shape {
+  std::int64_t row_count;
+  std::int64_t column_count;
+  double density;
+};
+
+/// Small whole numbers, so that every order of additions gives the same bits.
+double whole_number(std::mt19937& random) { return std::uniform_int_distribution<int>(-8, 8)(random); }
+
+CsrBlock random_block(const Shape& shape, std::mt19937& random) {
+  std::vector<std::vector<CsrBlock::Entry>> rows(static_cast<std::size_t>(shape.row_count));
+  for (auto& row : rows) {
+    for (std::int32_t column = 0; column < shape.column_count; ++column) {
+      if (std::bernoulli_distribution(shape.density)(random)) row.push_back({column, whole_number(random)});
+    }
+  }
+  return CsrBlock::from_rows(shape.column_count, rows);
+}
+
+/// Vectors of one product, row by row where there are several.
+struct Vectors {
+  std::vector<double> p_columns;
+  std::vector<double> p_rows;
+  std::vector<double> q_rows;
+  std::vector<double> q_columns;
+
+  Vectors(const CsrBlock& block, std::size_t count)
+      : p_columns(static_cast<std::size_t>(block.column_count) * count),
+        p_rows(static_cast<std::size_t>(block.row_count) * count),
+        q_rows(p_rows.size(), 3.0),
+        q_columns(p_columns.size(), std::nan("")) {}
+
+  [[nodiscard]] Operands operands(bool is_half) {
+    Operands all{.p_columns = p_columns, .p_rows = p_rows, .q_rows = q_rows};
+    if (is_half) all.q_columns = q_columns;
+    return all;
+  }
+};
+
+std::vector<double> one_of(const std::vector<double>& several, std::size_t number, std::size_t count) {
+  std::vector<double> one;
+  for (std::size_t k = number; k < several.size(); k += count) one.push_back(several[k]);
+  return one;
+}
+
+void multiply_in_shares(SpmvKernel& kernel, const Operands& operands, bool is_added) {
+  constexpr int share_count = 3;
+  for (int share = 0; share < share_count; ++share)
+    kernel.multiply(operands, {.is_added = is_added, .share = share, .share_count = share_count});
+}
+
+void expect_same_as_reference(const KernelRow& row, const CsrBlock& block, const KernelOptions& options) {
+  const auto count = static_cast<std::size_t>(options.vector_count);
+  std::mt19937 random(7);
+  Vectors several(block, count);
+  for (auto* vector : {&several.p_columns, &several.p_rows}) {
+    for (auto& element : *vector) element = whole_number(random);
+  }
+  const auto kernel = row.make_for_several(block.copy(), options);
+  EXPECT_EQ(kernel->instruction_set(), name_of(*options.instruction_set));
+  EXPECT_EQ(kernel->name(), row.name);
+  kernel->multiply(several.operands(row.stores_half()));
+  multiply_in_shares(*kernel, several.operands(row.stores_half()), true);
+  const auto reference = reference_kernel(row.storage).make(block.copy(), {});
+  for (std::size_t number = 0; number < count; ++number) {
+    Vectors one(block, 1);
+    one.p_columns = one_of(several.p_columns, number, count);
+    one.p_rows = one_of(several.p_rows, number, count);
+    reference->multiply(one.operands(row.stores_half()));
+    reference->multiply(one.operands(row.stores_half()), {.is_added = true});
+    EXPECT_EQ(one_of(several.q_rows, number, count), one.q_rows) << "vector " << number;
+    if (row.stores_half()) {
+      EXPECT_EQ(one_of(several.q_columns, number, count), one.q_columns) << "vector " << number;
+    }
+  }
+}
+
+TEST(SeveralVectorsTest, EveryKernelLoopCountAndBlockWidthGivesTheProductsOfTheReference) {
+  std::mt19937 random(1);
+  // Rows beyond one window of 256, columns beyond one block of 64; no rows, no columns, no entries.
+  for (const auto& shape : {Shape{600, 200, 0.05}, Shape{31, 90, 0.9}, Shape{0, 5, 0.5}, Shape{5, 0, 0.5},
+                            Shape{7, 7, 0.0}, Shape{1, 1, 1.0}}) {
+    const auto block = random_block(shape, random);
+    for (const auto& row : kernel_table()) {
+      if (row.make_for_several == nullptr) continue;
+      for (const int vector_count : vector_counts) {
+        for (const auto set : of_this_processor(several::instruction_sets)) {
+          for (const int thread_count : {1, 3}) {
+            SCOPED_TRACE(testing::Message()
+                         << row.name << ' ' << name_of(set) << ' ' << vector_count << " vectors, "
+                         << thread_count << " threads, " << shape.row_count << " x " << shape.column_count);
+            expect_same_as_reference(row, block,
+                                     {.thread_count = thread_count,
+                                      .tuning = {.block_width = 64},
+                                      .vector_count = vector_count,
+                                      .instruction_set = set});
+          }
+        }
+      }
+    }
+  }
+}
+
+/// Of csr-short for 8 vectors: plain CSR stores 12 bytes per nonzero, column blocks 10.
+double bytes_per_nonzero(const CsrBlock& block, int block_width) {
+  const auto kernel =
+      make_several_blocks(block.copy(), {.tuning = {.block_width = block_width}, .vector_count = 8});
+  return static_cast<double>(kernel->matrix_byte_count()) / static_cast<double>(block.nonzero_count());
+}
+
+TEST(SeveralVectorsTest, ColumnBlocksAreTakenWhereRowsHaveEnoughEntriesInThem) {
+  std::mt19937 random(1);
+  const auto block = random_block({.row_count = 2000, .column_count = 4096, .density = 0.02}, random);
+  EXPECT_LT(bytes_per_nonzero(block, 4096), 11.0) << "82 entries in one block";
+  EXPECT_GT(bytes_per_nonzero(block, 64), 12.0) << "less than two entries in each block";
+}
+
+TEST(SeveralVectorsTest, TheSettingCannotMakeBlocksThatLeaveTheCache) {
+  std::mt19937 random(1);
+  const auto block = random_block({.row_count = 300, .column_count = 4096 + 1, .density = 0.01}, random);
+  EXPECT_EQ(bytes_per_nonzero(block, 4096), bytes_per_nonzero(block, 65536)) << "8 vectors: 4096 columns";
+}
+
+TEST(SeveralVectorsTest, RowsBeyondOneWindowOfColumnBlocksAndWithoutEntriesAreMultiplied) {
+  std::mt19937 random(3);
+  // Windows of 1024 rows, chunks of 4: neither divides the rows. Every third row is empty.
+  constexpr std::int64_t row_count = 2 * 1024 + 3;
+  std::vector<std::vector<CsrBlock::Entry>> rows(static_cast<std::size_t>(row_count));
+  for (std::size_t row = 0; row < rows.size(); row += row % 3 == 0 ? 1 : 2) {
+    for (std::int32_t column = 0; column < 130; ++column) {
+      if (std::bernoulli_distribution(0.3)(random)) rows[row].push_back({column, whole_number(random)});
+    }
+  }
+  const auto block = CsrBlock::from_rows(130, rows);
+  ASSERT_LT(bytes_per_nonzero(block, 64), 12.0) << "these are column blocks";
+  for (const int vector_count : vector_counts) {
+    for (const auto set : of_this_processor(several::instruction_sets)) {
+      for (const int thread_count : {1, 2, 7}) {
+        SCOPED_TRACE(testing::Message()
+                     << name_of(set) << ' ' << vector_count << " vectors, " << thread_count << " threads");
+        expect_same_as_reference(kernel_named("csr-short"), block,
+                                 {.thread_count = thread_count,
+                                  .tuning = {.block_width = 64},
+                                  .vector_count = vector_count,
+                                  .instruction_set = set});
+      }
+    }
+  }
+}
+
+TEST(SeveralVectorsTest, OtherNumbersOfVectorsAreRefused) {
+  std::mt19937 random(1);
+  const auto block = random_block({.row_count = 3, .column_count = 3, .density = 1.0}, random);
+  for (const int count : {0, 1, 3, 32, 33}) {
+    EXPECT_THROW(make_several_blocks(block.copy(), {.vector_count = count}), std::invalid_argument);
+    EXPECT_THROW(make_several_csr(block.copy(), {.vector_count = count}), std::invalid_argument);
+  }
+}
+
+TEST(SeveralVectorsTest, FewerVectorsAreFilledUp) {
+  EXPECT_EQ(vector_count_for(1), 1);
+  EXPECT_EQ(vector_count_for(2), 2);
+  EXPECT_EQ(vector_count_for(3), 4);
+  EXPECT_EQ(vector_count_for(9), 16);
+  EXPECT_EQ(vector_count_for(17), 0);
+}
+
+TEST(SeveralVectorsTest, TheDefaultKernelTakesThem) {
+  EXPECT_NE(default_kernel_for_several().make_for_several, nullptr);
+  EXPECT_TRUE(default_kernel_for_several().why_unavailable().empty());
+}
+
+}  // namespace
+}  // namespace cg2d::kernels

@@ -1,0 +1,178 @@
+"""cg2d explain: the picture of a CG step agrees with the plan, is one process's work, and opens everywhere."""
+
+import concurrent.futures
+import json
+import pathlib
+import re
+import tempfile
+import unittest
+import xml.etree.ElementTree
+
+from program_runner import CANNOT_CREATE, SUCCESS, THOROUGH, USAGE, ProgramTest, run_program
+from schemas import validator_of
+
+MOST_RANKS = 12
+SVG = "{http://www.w3.org/2000/svg}"
+NO_LAUNCHER = 0
+
+
+def grids():
+    return [(px, count // px) for count in range(1, MOST_RANKS + 1) for px in range(1, count + 1) if count % px == 0]
+
+
+def of_step(document, name):
+    """What the busiest rank sends in a step of that name, and in the mirrored one."""
+    rank = document["per_cg_step"]["busiest_rank"]
+    sent = [step["sent_by_rank_per_cg_step"][rank] for step in document["steps"] if step["name"].removeprefix("mirrored-") == name]
+    return {key: sum(traffic[key] for traffic in sent) for key in ("messages", "bytes")}
+
+
+class ExplainTest(ProgramTest):
+    def explain(self, *arguments):
+        return self.run_well(NO_LAUNCHER, "explain", *arguments).stdout
+
+    def document(self, *arguments):
+        return json.loads(self.explain("--format", "json", *arguments))
+
+    def compare_with_plan(self, px, py, *arguments):
+        grid = ("--grid", f"{px}x{py}", "--class", "S", *arguments)
+        document = self.document(*grid)
+        plan = json.loads(
+            self.run_well(NO_LAUNCHER, "run", *grid, "--ranks", str(px * py), "--dry-run", "--format", "json").stdout
+        )["plan"]
+        validator_of("explain", "explain_result.schema.json").validate(document)
+        place = " ".join(grid)
+        self.assertEqual(document["grid"], plan["grid"]["name"], place)
+        self.assertEqual(document["symmetric_storage"], plan["symmetric_storage"], place)
+        self.assertEqual(document["per_cg_step"]["all_ranks"], plan["all_ranks_per_cg_step"], place)
+        for name, traffic in plan["busiest_rank_per_cg_step"].items():
+            self.assertEqual(of_step(document, name), traffic, f"{place}: {name}")
+
+    def test_totals_are_those_of_the_plan(self):
+        variants = [(), ("--sum", "whole-block"), ("--kernel", "symmetric")]
+        cases = [(px, py, *variants[(px + py) % 3]) for px, py in grids()]
+        if THOROUGH:
+            cases = [(px, py, *variant) for px, py in grids() for variant in variants]
+        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+            list(pool.map(lambda case: self.compare_with_plan(*case), cases))
+
+    def test_text_says_what_the_json_says(self):
+        arguments = ("--grid", "2x3", "--sum", "whole-block", "--n", "1000")
+        document, text = self.document(*arguments), self.explain(*arguments)
+        messages = [message for step in document["steps"] for round in step["rounds"] for message in round["messages"]]
+        in_text = re.findall(r"rank (\d+) +-> rank (\d+) .* (\d+) bytes", text)
+        self.assertEqual([tuple(map(int, found)) for found in in_text], [(m["from"], m["to"], m["bytes"]) for m in messages])
+        total = document["per_cg_step"]
+        self.assertRegex(
+            text,
+            rf"together +{total['rounds']} +{total['busiest']['messages']} +{total['busiest']['bytes']} "
+            rf"+{total['all_ranks']['messages']} +{total['all_ranks']['bytes']}\n",
+        )
+
+    def test_one_grid_is_marked_as_that_of_the_rule(self):
+        text = self.explain("--grid", "4x2", "--class", "A")
+        (chosen,) = [grid["grid"] for grid in self.document("--grid", "4x2", "--class", "A")["grids"] if grid["choice_of_rule"]]
+        self.assertRegex(text, rf"(?m)^ +{chosen} .*--grid rule takes it$")
+        plan = self.run_well(NO_LAUNCHER, "run", "--class", "A", "--grid", "rule", "--ranks", "8", "--dry-run").stdout
+        self.assertIn(f" {chosen}: ", plan)
+
+    def test_one_step(self):
+        document = self.document("--step", "shuffle", "--grid", "3x4")
+        self.assertEqual([step["name"] for step in document["steps"]], ["shuffle"])
+        self.assertEqual(document["grids"], [])
+        self.assertNotIn("Collection", self.explain("--step", "shuffle"))
+
+    def test_ranks_do_not_matter(self):
+        self.assertEqual(self.run_well(2, "explain", "--grid", "3x3").stdout, self.explain("--grid", "3x3"))
+
+    def test_bad_input_is_one_line(self):
+        for arguments, words in (
+            (["--grid", "2x"], "--grid 2x: must be PXxPY"),
+            (["--grid", "0x3"], "--grid 0x3: must be PXxPY"),
+            (["--grid", "auto"], "explain takes a grid, such as 2x3"),
+            (["--grid", "257x1"], "--grid 257x1: its ranks 257: must be within 1 ... 256"),
+            (["--step", "gather"], "--step gather: unknown; valid: all, collection"),
+            (["--step", "mirrored-shuffle"], "--kernel symmetric has"),
+            (["--format", "png"], "--format png: unknown; valid: text, svg, json"),
+            (["--n", "0"], "--n 0"),
+        ):
+            outcome = run_program(NO_LAUNCHER, "explain", *arguments)
+            self.assertEqual(outcome.exit_code, USAGE, outcome)
+            self.assertEqual(len(outcome.error_lines()), 1, outcome)
+            self.assertIn(words, outcome.stderr)
+        outcome = run_program(NO_LAUNCHER, "explain", "--output", "/no/such/folder/x.svg")
+        self.assertEqual(outcome.exit_code, CANNOT_CREATE, outcome)
+
+
+class PictureTest(ProgramTest):
+    """The SVG."""
+
+    def picture(self, *arguments):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "explain.svg"
+            outcome = run_program(NO_LAUNCHER, "explain", "--format", "svg", "--output", path, *arguments)
+            self.assertEqual((outcome.exit_code, outcome.stdout), (SUCCESS, ""), outcome)
+            return path.read_text(encoding="utf-8")
+
+    def test_well_formed_on_every_grid(self):
+        for px, py in grids():
+            xml.etree.ElementTree.fromstring(self.picture("--grid", f"{px}x{py}"))
+
+    def test_every_message_is_an_arrow_with_words(self):
+        document = json.loads(self.run_well(NO_LAUNCHER, "explain", "--format", "json", "--grid", "3x2").stdout)
+        messages = [message for step in document["steps"] for round in step["rounds"] for message in round["messages"]]
+        picture = xml.etree.ElementTree.fromstring(self.picture("--grid", "3x2"))
+        arrows = [element for element in picture.iter(f"{SVG}path") if element.get("class") == "arrow"]
+        self.assertEqual(len(arrows), len(messages))
+        titles = [element.text for element in picture.iter(f"{SVG}title")]
+        for message in messages:
+            beginning = f"rank {message['from']} sends "
+            end = f" to rank {message['to']}, {message['bytes']} bytes"
+            self.assertTrue(any(title.startswith(beginning) and end in title for title in titles), message)
+
+    def test_needs_nothing_else(self):
+        picture = self.picture("--grid", "4x3")
+        self.assertEqual(re.findall(r"https?://[^\"]+", picture), ["http://www.w3.org/2000/svg"])
+        for word in ("<image", "<script", "href", "@import", "url(http"):
+            self.assertNotIn(word, picture)
+
+    def test_readers_of_all_kinds(self):
+        picture = self.picture()
+        root = xml.etree.ElementTree.fromstring(picture)
+        self.assertEqual(root.get("role"), "img")
+        names = root.get("aria-labelledby").split()
+        self.assertEqual([child.get("id") for child in root][: len(names)], names)
+        self.assertIn("prefers-color-scheme: dark", picture)
+
+    def test_everything_is_inside(self):
+        """Texts begin inside; the widest picture is that of the longest sums."""
+        for arguments in ((), ("--grid", "12x1", "--sum", "whole-block"), ("--grid", "1x12"), ("--step", "dot", "--grid", "1x200")):
+            root = xml.etree.ElementTree.fromstring(self.picture(*arguments))
+            width, height = float(root.get("width")), float(root.get("height"))
+            for element in root.iter():
+                if element.tag in (f"{SVG}text", f"{SVG}rect") and element.get("x"):
+                    right = float(element.get("x")) + float(element.get("width", 0))
+                    self.assertLessEqual(right, width, arguments)
+                    self.assertLessEqual(float(element.get("y")), height, arguments)
+
+    def test_contrast(self):
+        """Text on all that it may stand on: at least 4.5 to 1 (WCAG 2.2, level AA), light and dark."""
+
+        def luminance(colour):
+            parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+            linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+            return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+        def contrast(one, other):
+            low, high = sorted((luminance(one), luminance(other)))
+            return (high + 0.05) / (low + 0.05)
+
+        themes = [dict(re.findall(r"--(\w+): (#\w{6})", line)) for line in self.picture().splitlines() if "--page:" in line]
+        self.assertEqual(len(themes), 2)
+        for colours in themes:
+            for ink, ground in (("ink", "page"), ("soft", "page"), ("ink", "p"), ("ink", "q"), ("arrow", "page")):
+                self.assertGreaterEqual(contrast(colours[ink], colours[ground]), 4.5, (ink, ground))
+
+
+if __name__ == "__main__":
+    unittest.main()

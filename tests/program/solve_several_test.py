@@ -1,0 +1,252 @@
+"""cg2d solve with several right-hand sides: the same x as one after the other, in one pass, each with its own end."""
+
+import json
+import math
+import os
+import pathlib
+import signal
+import tempfile
+import unittest
+
+from program_runner import INTERRUPTED, SUCCESS, USAGE, BackgroundRun, ProgramTest, factorizations, run_program
+from schemas import validator_of
+
+BAD_DATA, NOT_CONVERGED, NOT_FINITE = 65, 81, 84
+SIDE = 11
+N = SIDE * SIDE
+MATRIX = ("--operator", f"laplace2d:{SIDE}x{SIDE}", "--assembled")
+
+
+def columns_text(columns):
+    values = [repr(value) for column in columns for value in column]
+    return "\n".join(["%%MatrixMarket matrix array real general", f"{len(columns[0])} {len(columns)}", *values]) + "\n"
+
+
+def columns_of(path):
+    sizes, *values = [line for line in path.read_text().splitlines() if not line.startswith("%")]
+    row_count, column_count = map(int, sizes.split())
+    assert len(values) == row_count * column_count, sizes
+    values = list(map(float, values))
+    return [values[k * row_count : (k + 1) * row_count] for k in range(column_count)]
+
+
+class SeveralTest(ProgramTest):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="cg2d-several-")
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.x = self.folder / "x.mtx"
+
+    def columns_file(self, columns, name="b.mtx"):
+        path = self.folder / name
+        path.write_text(columns_text(columns))
+        return path
+
+    def report_of(self, rank_count, *arguments, code=SUCCESS):
+        outcome = run_program(rank_count, "solve", *arguments, "--format", "json")
+        self.assertEqual(outcome.exit_code, code, outcome)
+        document = outcome.document()
+        validator_of("solve", "solve_result.schema.json").validate(document)
+        return document
+
+    def solution_of(self, rank_count, *arguments):
+        report = self.report_of(rank_count, *MATRIX, "-o", self.x, "--rtol", "1e-10", *arguments)
+        columns = columns_of(self.x)
+        self.x.unlink()
+        return report, columns
+
+    def expect_near(self, values, expected):
+        # The residuals are at most 1e-10 of b; the condition number is below 100.
+        largest = max(map(abs, expected))
+        for value, other in zip(values, expected, strict=True):
+            self.assertLessEqual(abs(value - other), 2e-8 * largest)
+
+
+class Solutions(SeveralTest):
+    def setUp(self):
+        super().setUp()
+        self.b = [[math.sin((number + 1) * k + number) for k in range(N)] for number in range(5)]
+        self.rhs = self.columns_file(self.b)
+        self.singles = []
+        for column in self.b:
+            report, x = self.solution_of(1, "--rhs", self.columns_file([column], "one.mtx"))
+            self.singles.append((report["result"], x[0]))
+
+    def expect_singles(self, report, columns):
+        results = report["result"]["right_hand_sides"]
+        self.assertEqual(len(results), len(self.singles))
+        for result, x, (single, single_x) in zip(results, columns, self.singles, strict=True):
+            self.assertEqual(result["end"], "converged")
+            self.assert_close(result["right_hand_side_norm"], single["right_hand_side_norm"], 1e-13)
+            self.assertEqual(len(result["history"]), result["iterations"] + 1)
+            self.expect_near(x, single_x)
+
+    def test_x_is_that_of_single_solves_on_every_grid(self):
+        for rank_count in (1, 2, 3, 4, 6):
+            for columns, rows in factorizations(rank_count):
+                for kernel in ("csr-short", "csr-simd"):
+                    with self.subTest(grid=f"{columns}x{rows}", kernel=kernel):
+                        report, x = self.solution_of(
+                            rank_count, "--rhs", self.rhs, "--grid", f"{columns}x{rows}", "--kernel", kernel
+                        )
+                        self.expect_singles(report, x)
+                        for result, (single, _) in zip(report["result"]["right_hand_sides"], self.singles):
+                            self.assertLessEqual(abs(result["iterations"] - single["iterations"]), 1)
+
+    def test_preconditioners_cuts_transports_and_threads(self):
+        for options in (
+            ("--preconditioner", "jacobi"),
+            ("--preconditioner", "chebyshev"),
+            ("--cut", "random:3"),
+            ("--cut", "even", "--transport", "put"),
+            ("--transport", "shared"),
+            ("--transport", "shared", "--ranks-per-node", "2"),
+            ("--transport", "native"),
+            ("--threads", "2", "--kernel", "csr-simd"),
+            ("--sum", "whole-block"),
+            ("--x0", "ones"),
+            ("--rhs-count", "5"),
+        ):
+            with self.subTest(options=options):
+                self.expect_singles(*self.solution_of(4, "--rhs", self.rhs, "--grid", "2x2", *options))
+
+    def test_the_solution_is_a_perfect_first_guess(self):
+        _, columns = self.solution_of(2, "--rhs", self.rhs)
+        guess = self.columns_file(columns, "guess.mtx")
+        report = self.report_of(2, *MATRIX, "--rhs", self.rhs, "--x0", guess)
+        self.assertEqual([result["iterations"] for result in report["result"]["right_hand_sides"]], [0] * 5)
+
+    def test_random_ones_differ_and_the_first_is_that_of_a_single_solve(self):
+        single, single_x = self.solution_of(2, "--rhs", "random:5")
+        report, columns = self.solution_of(2, "--rhs", "random:5", "--rhs-count", "3")
+        self.assertEqual(report["system"]["right_hand_side_count"], 3)
+        self.expect_near(columns[0], single_x[0])
+        norms = {round(result["right_hand_side_norm"], 9) for result in report["result"]["right_hand_sides"]}
+        self.assertEqual(len(norms), 3)
+
+    def test_more_right_hand_sides_take_no_more_messages_and_sums(self):
+        """Those of ten iterations: of 19 without those of 9, which --rtol 0 does not end before."""
+
+        def calls_of(count, preconditioner, iterations):
+            report = self.report_of(
+                6, *MATRIX, "--rhs", "random:1", "--rhs-count", count, "--grid", "2x3", "--kernel", "csr-simd",
+                "--preconditioner", preconditioner, "--rtol", "0", "--max-iterations", iterations, code=NOT_CONVERGED,
+            )
+            return [
+                (phase["messages"], phase["calls"] if name == "dot" else 0)
+                for rank in report["phases"]["ranks"] for name, phase in sorted(rank["phases"].items())
+            ]
+
+        for preconditioner in ("none", "jacobi", "chebyshev"):
+            of_one = None
+            for count in (1, 2, 8, 16):
+                before, after = (calls_of(count, preconditioner, iterations) for iterations in (9, 19))
+                growth = [tuple(map(int.__sub__, more, less)) for more, less in zip(after, before, strict=True)]
+                of_one = of_one or growth
+                with self.subTest(preconditioner=preconditioner, count=count):
+                    self.assertEqual(growth, of_one)
+                    self.assertEqual(sum(sums for _, sums in growth), 6 * 10 * 2)  # two on each rank in each iteration
+
+    def test_text_has_a_row_for_each(self):
+        outcome = run_program(2, "solve", *MATRIX, "--rhs", "random:1", "--rhs-count", "3", "--monitor")
+        self.assertEqual(outcome.exit_code, SUCCESS, outcome)
+        for number in (1, 2, 3):
+            self.assertRegex(outcome.stdout, rf"\n +{number}  converged +\d+ ")
+        self.assertIn("cg2d: right-hand side 3, iteration 1: residual ", outcome.stderr)
+
+
+class Ends(SeveralTest):
+    def test_each_ends_by_itself_and_the_worst_gives_the_code(self):
+        smooth = [math.sin(math.pi * (k // SIDE + 1) / (SIDE + 1)) * math.sin(math.pi * (k % SIDE + 1) / (SIDE + 1)) for k in range(N)]
+        rough = [math.sin(k * k) for k in range(N)]
+        rhs = self.columns_file([smooth, [0.0] * N, rough])
+        report = self.report_of(
+            4, *MATRIX, "--rhs", rhs, "--x0", "ones", "--max-iterations", "60", "-o", self.x, "--rtol", "1e-9"
+        )
+        ends = [result["end"] for result in report["result"]["right_hand_sides"]]
+        self.assertEqual(ends, ["converged", "zero_right_hand_side", "converged"])
+        self.assertEqual(columns_of(self.x)[1], [0.0] * N)
+        # An eigenvector from x = 0 takes one step; the others go on.
+        report = self.report_of(4, *MATRIX, "--rhs", rhs, "--max-iterations", "3", code=NOT_CONVERGED)
+        ends = [(result["end"], result["iterations"]) for result in report["result"]["right_hand_sides"]]
+        self.assertEqual(ends, [("converged", 1), ("zero_right_hand_side", 0), ("step_limit", 3)])
+        self.assertEqual(report["result"]["end"], "step_limit")
+        self.assertRegex(report["reason"], "^right-hand side 3 of 3: iteration limit")
+
+    def test_not_a_number_in_one_leaves_the_others_alone(self):
+        good = [math.sin(k) for k in range(N)]
+        huge = [1e200 * value for value in good]
+        rhs = self.columns_file([good, huge])
+        report = self.report_of(2, *MATRIX, "--rhs", rhs, code=NOT_FINITE)
+        ends = [result["end"] for result in report["result"]["right_hand_sides"]]
+        self.assertEqual(ends, ["converged", "not_finite"])
+        self.assertRegex(report["reason"], "^right-hand side 2 of 2: not finite: b . b")
+
+    def test_a_tolerance_beyond_double_precision_stagnates(self):
+        report = self.report_of(
+            2, *MATRIX, "--rhs", "random:1", "--rhs-count", "3", "--rtol", "1e-17", code=NOT_CONVERGED
+        )
+        ends = {result["end"] for result in report["result"]["right_hand_sides"]}
+        self.assertEqual(ends, {"stagnated"})
+
+
+    def test_a_signal_ends_all_after_the_same_iteration(self):
+        result = self.folder / "result"
+        endless = ("--operator", "laplace3d:120x120x60", "--assembled", "--rtol", "1e-14", "--rhs", "random:1", "--rhs-count", "3")
+        with BackgroundRun(2, "solve", *endless, "--progress", "--format", "json", "--output", result) as run:
+            run.wait_for(r"iteration \d+: residual")
+            os.kill(run.ranks()[-1], signal.SIGTERM)
+            outcome = run.finish()
+        self.assertEqual(outcome.exit_code, INTERRUPTED, outcome)
+        report = json.loads(result.read_text())
+        ends = {(end["end"], end["iterations"]) for end in report["result"]["right_hand_sides"]}
+        self.assertEqual(ends, {("stopped", report["result"]["iterations"])})
+        self.assertRegex(report["reason"], "^right-hand side 1 of 3, and 2 more without a solution: interrupted by a signal after")
+
+
+class Kernels(SeveralTest):
+    def test_kernels_for_several_are_tried(self):
+        report = self.report_of(
+            1, "--operator", "laplace3d:30x30x30", "--assembled", "--rhs", "random:1", "--rhs-count", "3", "--max-iterations", "3",
+            code=NOT_CONVERGED,
+        )
+        trial = report["configuration"]["kernel_trial"]
+        tried = [one["kernel"] for one in trial["tried"]]
+        self.assertEqual(sorted(tried), ["csr-short", "csr-simd"])
+        self.assertIn(report["configuration"]["kernel"], tried)
+
+
+class Refusals(SeveralTest):
+    def expect_line(self, code, line, *arguments):
+        outcome = run_program(2, "solve", *arguments)
+        self.assertEqual(outcome.exit_code, code, outcome)
+        self.assertRegex(outcome.stderr.splitlines()[0], f"^cg2d: (solve: )?{line}")
+        self.assertEqual(outcome.stdout, "")
+
+    def test_options_that_take_one(self):
+        eight = ("--rhs-count", "8")
+        random = (*eight, "--rhs", "random:1")
+        for line, arguments in (
+            ("8 right-hand sides: --rhs ones makes them all the same", (*MATRIX, *eight)),
+            ("8 right-hand sides: they need a matrix", (*MATRIX[:2], *random)),
+            ("8 right-hand sides: --variant pipelined takes one", (*MATRIX, *random, "--variant", "pipelined")),
+            ("8 right-hand sides: --overlap on takes one", (*MATRIX, *random, "--overlap", "on")),
+            ("8 right-hand sides: --preconditioner block-jacobi takes one", (*MATRIX, *random, "--preconditioner", "block-jacobi")),
+            ("8 right-hand sides: --kernel sell takes one; take one of csr-simd, csr-short", (*MATRIX, *random, "--kernel", "sell")),
+            ("--rhs-count 0", (*MATRIX, "--rhs-count", "0")),
+            ("--rhs-count 17", (*MATRIX, "--rhs-count", "17")),
+        ):
+            with self.subTest(line=line):
+                self.expect_line(USAGE, line, *arguments)
+
+    def test_files_with_another_number_of_columns(self):
+        two = self.columns_file([[1.0] * N] * 2)
+        many = self.columns_file([[1.0] * N] * 17, "many.mtx")
+        found = f"found {N} rows and 2 columns, expected {N} rows and"
+        self.expect_line(BAD_DATA, f".*b.mtx:2: {found} 3 columns", *MATRIX, "--rhs", two, "--rhs-count", "3")
+        self.expect_line(BAD_DATA, f".*b.mtx:2: {found} 1 column,", *MATRIX, "--rhs", two, "--rhs-count", "1")
+        self.expect_line(BAD_DATA, ".*many.mtx: found 17 columns, expected 1 to 16", *MATRIX, "--rhs", many)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,137 @@
+"""The CG step that scripts/report shows of a trace: read, chosen, refused, and drawn."""
+
+import json
+import pathlib
+import re
+import sys
+import tempfile
+import unittest
+import xml.etree.ElementTree
+
+from program_runner import PROJECT, SUCCESS, run_command, run_program
+import report_facts  # noqa: F401  (the path of report_parts)
+
+from report_parts import animation, page, trace
+from report_parts.errors import BAD_DATA, NO_INPUT, ReportError
+
+
+def event(name, category, begin_us, length_us, rank=0):
+    return {"name": name, "cat": category, "ph": "X", "ts": begin_us, "dur": length_us, "pid": 0, "tid": rank}
+
+
+def made_trace(steps, **facts):
+    """steps: lengths of the steps of two ranks, one after the other; each step is half collection, half multiply, and rank 1
+    begins 1 µs later."""
+    events = [{"name": "thread_name", "ph": "M", "pid": 0, "tid": r, "args": {"name": f"rank {r} (column 0, row {r})"}} for r in (0, 1)]
+    for rank in (0, 1):
+        begin = 100.0 + rank
+        for number, length in enumerate(steps, 1):
+            events.append(event("collection", "phase", begin, length / 2, rank))
+            events.append(event("multiply", "phase", begin + length / 2, length / 2, rank))
+            events.append(event(f"CG step {number}", "cg_step", begin, length, rank))
+            begin += length
+    return {"otherData": {"class": "S", "grid": "1x2", "kernel": "sell", "transport": "put", **facts}, "traceEvents": events}
+
+
+class TraceTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="cg2d-trace-")
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def read(self, document):
+        path = self.folder / "trace.json"
+        path.write_text(document if isinstance(document, str) else json.dumps(document))
+        return trace.read_trace(path)
+
+    def test_the_step_of_median_length_is_taken(self):
+        step = self.read(made_trace([90, 10, 20, 30, 12], clock_uncertainty_us=[0.0, 2.5]))
+        self.assertEqual((step.name, step.step_count, step.uncertainty_us), ("CG step 3", 5, 2.5))
+        self.assertAlmostEqual(step.length_us, 21)  # rank 1 ends 1 µs later
+        self.assertEqual([(lane.rank, lane.column, lane.row) for lane in step.lanes], [(0, 0, 0), (1, 0, 1)])
+        self.assertEqual(step.phases(), ["collection", "multiply"])
+        for lane in step.lanes:
+            self.assertAlmostEqual(lane.phase_us("collection"), 10)
+            self.assertAlmostEqual(lane.bars[0].begin_us, lane.rank)
+        self.assertIn("class S, grid 1x2, kernel sell, transport put: CG step 3", animation.note_of(step))
+
+    def test_ranks_without_a_grid_stand_in_a_row(self):
+        document = made_trace([10])
+        document["traceEvents"] = [found for found in document["traceEvents"] if found["ph"] == "X"]
+        self.assertEqual([(lane.column, lane.row) for lane in self.read(document).lanes], [(0, 0), (1, 0)])
+
+    def test_what_is_no_trace_is_refused(self):
+        for document, words in (
+            ("[]", "an object is needed"),
+            ("{", "not JSON"),
+            ("{}", "no traceEvents"),
+            ({"traceEvents": []}, "holds no CG step"),
+            ({"traceEvents": [event("dot", "phase", 0, 1)]}, "holds no CG step"),
+            ({"traceEvents": [{**event("CG step 1", "cg_step", 0, 1), "ts": "0"}]}, "ts is not of type number"),
+            ({"traceEvents": [event("CG step 1", "cg_step", 0, -1)]}, "dur is out of range"),
+            ({"traceEvents": [], "otherData": {"clock_uncertainty_us": 1}}, "clock_uncertainty_us"),
+        ):
+            with self.assertRaises(ReportError) as caught:
+                self.read(document)
+            self.assertEqual(caught.exception.exit_code, BAD_DATA, document)
+            self.assertIn(words, str(caught.exception))
+        with self.assertRaises(ReportError) as caught:
+            trace.read_trace(self.folder / "none.json")
+        self.assertEqual(caught.exception.exit_code, NO_INPUT)
+
+    def test_names_of_a_file_are_no_part_of_the_page(self):
+        document = made_trace([10], kernel="<b>&</script>")
+        document["traceEvents"].append(event("</script><script>alert(1)", "phase", 101, 1))
+        text = animation.animation_html(self.read(document), page.table)
+        self.assertEqual(text.count("</script>"), 1)
+        self.assertNotIn("<b>", text)
+        self.assertIn("&lt;b&gt;&amp;", text)
+
+    def test_the_picture_says_what_the_trace_says(self):
+        step = self.read(made_trace([90, 10, 20, 30, 12]))
+        text = animation.animation_html(step, page.table)
+        pictures = [xml.etree.ElementTree.fromstring(found) for found in re.findall(r"<svg.*?</svg>", text, re.DOTALL)]
+        self.assertEqual([picture.get("role") for picture in pictures], ["img", "img"])
+        plane, lanes = pictures
+        self.assertEqual(len(plane.findall("g")), 2)
+        widths = [float(bar.get("width").rstrip("%")) for bar in lanes.findall("rect")]
+        for width in widths:
+            self.assertAlmostEqual(width, 100 * 10 / 21, 2)
+        self.assertEqual(len(widths), 4)
+        self.assertIn("<title>rank 1: multiply, 10.0 µs</title>", text)
+        self.assertIn('<td class=number>1</td><td class=number>10.0</td><td class=number>10.0</td>', text)
+
+    def test_many_ranks_are_cut(self):
+        document = made_trace([10])
+        for rank in range(2, 100):
+            document["traceEvents"] += [event("dot", "phase", 100, 5, rank), event("CG step 1", "cg_step", 100, 10, rank)]
+        step = self.read(document)
+        self.assertEqual((len(step.lanes), step.left_out_count), (64, 36))
+        self.assertIn("36 more ranks are left out", animation.note_of(step))
+
+    def test_a_real_trace_on_a_page(self):
+        run, file, made = (self.folder / name for name in ("run.json", "t.json", "report.html"))
+        words = ("--class", "S", "--grid", "2x2", "--niter", "2", "--trace", file, "--trace-steps", "9")
+        outcome = run_program(4, "run", *words, "--format", "json", "--output", run)
+        self.assertEqual(outcome.exit_code, SUCCESS, outcome)
+        outcome = run_command([sys.executable, PROJECT / "scripts" / "report", run, "--trace", file, "-o", made])
+        self.assertEqual((outcome.exit_code, outcome.stderr), (SUCCESS, ""), outcome)
+        text = made.read_text()
+        self.assertEqual(text.count('id="cg-step"'), 1)
+        step = trace.read_trace(file)
+        self.assertEqual((step.step_count, len(step.lanes)), (9, 4))
+        self.assertEqual({(lane.column, lane.row) for lane in step.lanes}, {(0, 0), (1, 0), (0, 1), (1, 1)})
+        for lane in step.lanes:
+            phases = [bar.phase for bar in lane.bars]
+            self.assertEqual(phases[:4], ["collection", "multiply", "summation", "shuffle"])
+            self.assertEqual(phases.count("dot"), 2)
+            self.assertLessEqual(lane.bars[-1].end_us, step.length_us + 0.01)
+        outcome = run_command([sys.executable, PROJECT / "scripts" / "report", run, "--trace", run, "-o", made])
+        self.assertEqual(outcome.exit_code, BAD_DATA, outcome)
+        self.assertEqual(len(outcome.stderr.splitlines()), 1, outcome)
+        outcome = run_command([sys.executable, PROJECT / "scripts" / "report", run, "-o", made])
+        self.assertNotIn("cg-step", made.read_text())
+
+
+if __name__ == "__main__":
+    unittest.main()

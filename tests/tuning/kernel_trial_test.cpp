@@ -1,0 +1,74 @@
+// --kernel auto of a solve: the kernels that are tried, and those whose format would take too long to make.
+
+#include "cg/tuning/kernel_trial.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "cg/machine/environment.hpp"
+#include "cg/matrix/matrix_source.hpp"
+#include "support/mpi_test.hpp"
+
+namespace cg2d {
+namespace {
+
+using test::group;
+
+/// A trial on a Laplacian that is large enough for one, with the default transport.
+KernelTrial trial_with(const ConversionLimit& limit) {
+  const auto source = source_from("laplace2d:250x300");
+  const Configuration configuration{.grid = {.columns = 1, .rows = group().size()}};
+  const auto environment = inspect_environment(group(), 1);
+  return try_kernels(group(), {.source = *source,
+                               .configuration = configuration,
+                               .environment = environment,
+                               .asked = {},
+                               .limit = limit});
+}
+
+template <typename Named>
+std::vector<std::string> names_of(const std::vector<Named>& all) {
+  std::vector<std::string> names;
+  for (const auto& one : all) names.push_back(one.name);
+  return names;
+}
+
+std::vector<std::string> names_in_the_table() {
+  const auto environment = inspect_environment(group(), 1);
+  std::vector<std::string> names;
+  for (const auto& row : kernels::kernel_table()) {
+    const bool may_serve = !row.stores_half() || !environment.ranks_oversubscribed;
+    if (row.is_tried && may_serve && row.why_unavailable().empty()) names.emplace_back(row.name);
+  }
+  return names;
+}
+
+TEST(KernelTrialTest, WithoutALimitEveryKernelIsTried) {
+  const auto trial = trial_with({.steps = std::numeric_limits<double>::infinity()});
+  EXPECT_EQ(names_of(trial.tried), names_in_the_table());
+  EXPECT_TRUE(trial.skipped.empty());
+  for (const auto& one : trial.tried) EXPECT_GT(one.step_s, 0.0);
+}
+
+TEST(KernelTrialTest, TheUsualKernelIsLeftWhereNoConversionIsWorthATrial) {
+  const auto trial = trial_with({.steps = 0.0, .seconds = 0.0});
+  const std::string usual(kernels::kernel_for_any_pattern().name);
+  EXPECT_EQ(trial.best, usual);
+  EXPECT_EQ(names_of(trial.tried), std::vector{usual});
+  auto skipped = names_in_the_table();
+  std::erase(skipped, usual);
+  EXPECT_EQ(names_of(trial.skipped), skipped);
+  const auto text = describe_trial(trial);
+  for (const auto& one : trial.skipped) {
+    EXPECT_TRUE(one.reason.starts_with("its conversion would take about ")) << one.reason;
+    EXPECT_NE(text.find("; not " + one.name + ": " + one.reason), std::string::npos) << text;
+  }
+  for (const auto& other : group().gather_all(text)) EXPECT_EQ(other, text);
+}
+
+}  // namespace
+}  // namespace cg2d
