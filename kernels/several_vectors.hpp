@@ -62,6 +62,7 @@ struct Elements {
 #pragma GCC unroll 8
     for (int k = 0; k < Count; ++k) parts[k] = reinterpret_cast<const Unaligned*>(from + k * lanes)->value;
   }
+  // NOLINTNEXTLINE(readability-non-const-parameter): the cast hides that it is written to
   __attribute__((always_inline)) void store(double* to) const {
 #pragma GCC unroll 8
     for (int k = 0; k < Count; ++k) reinterpret_cast<Unaligned*>(to + k * lanes)->value = parts[k];

@@ -47,7 +47,7 @@ NpbFactor signed_factor(const Problem& problem, const comm::BlockLayout& layout,
 /// V and V^T as they are made, and in the kernel's format; weights and vectors.
 MatrixFreeSize factored_size_of(std::string_view text) {
   const auto& problem = class_from(text);
-  constexpr std::int64_t bytes_per_entry = 2 * 2 * (sizeof(double) + sizeof(std::int32_t));
+  constexpr std::int64_t bytes_per_entry = 4 * (sizeof(double) + sizeof(std::int32_t));
   constexpr std::int64_t vector_bytes = 8 * sizeof(double);
   return {.order = problem.n, .bytes_per_row = bytes_per_entry * (problem.nonzer + 1) + vector_bytes};
 }

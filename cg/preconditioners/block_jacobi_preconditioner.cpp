@@ -112,7 +112,7 @@ PreconditionerRow block_jacobi_preconditioner() {
       .takes_several_vectors = false,
       // Per row: starts, diagonal and pivots of block and triangles, the vectors of a solve. Per nonzero: the
       // block, both triangles, and these once more in the form in which they are solved.
-      .memory = {.bytes_per_row = 11 * 8, .bytes_per_nonzero = 3 * 12},
+      .memory = {.bytes_per_row = std::int64_t{11} * 8, .bytes_per_nonzero = std::int64_t{3} * 12},
       .make = &make_block_jacobi};
 }
 

@@ -118,7 +118,8 @@ PreconditionerRow chebyshev_preconditioner() {
   return {.name = "chebyshev",
           .description = "a polynomial in A: some steps of Chebyshev's iteration, without sums over ranks",
           .default_degree = usual_degree,
-          .memory = {.bytes_per_row = 7 * 8},  // b, x, d, and the vectors of CG that estimates the bounds
+          .memory = {.bytes_per_row =
+                         std::int64_t{7} * 8},  // b, x, d, and the vectors of CG that estimates the bounds
           .make = &make_chebyshev};
 }
 
