@@ -81,7 +81,11 @@ std::optional<comm::ProcessGrid> grid_from(std::string_view text, std::string_vi
 
 void require_known(const std::string& option, const std::string& value,
                    const std::vector<std::string>& known) {
-  if (std::find(known.begin(), known.end(), value) != known.end()) return;
+  if (std::find(known.begin(), known.end(), value) == known.end()) refuse_unknown(option, value, known);
+}
+
+void refuse_unknown(const std::string& option, const std::string& value,
+                    const std::vector<std::string>& known) {
   throw InputError(fmt::format("{} {}: unknown; valid: {}{}", option, value, fmt::join(known, ", "),
                                did_you_mean(value, known)));
 }

@@ -70,6 +70,9 @@ void require_grid_of(const comm::ProcessGrid& grid, int rank_count);
 /// Throws InputError that lists the known names, and the one that was probably meant.
 void require_known(const std::string& option, const std::string& value,
                    const std::vector<std::string>& known);
+/// The same for a value that is not among them.
+[[noreturn]] void refuse_unknown(const std::string& option, const std::string& value,
+                                 const std::vector<std::string>& known);
 /// The name that is most like `name`, upper and lower case alike, or the only one that begins so; empty: none is near.
 std::string nearest_name(std::string_view name, const std::vector<std::string>& names);
 /// "; did you mean <prefix><nearest name>?", the end of an error message; empty where no name is near.

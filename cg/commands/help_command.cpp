@@ -32,10 +32,13 @@ void add_help_options(CLI::App& parser, HelpArguments& arguments) {
 }
 
 Action help_action(const HelpArguments& arguments) {
-  const auto* parser = arguments.program;
-  if (!arguments.command.empty()) parser = find_command(*parser, arguments.command);
-  if (parser == nullptr) throw InputError(unknown_command_message(*arguments.program, arguments.command));
-  return print_text(arguments.man ? man_page(*parser, version_text()) : help_text(*parser));
+  const auto& program = *arguments.program;
+  const auto print = [&](const CLI::App& parser) {
+    return print_text(arguments.man ? man_page(parser, version_text()) : help_text(parser));
+  };
+  if (arguments.command.empty()) return print(program);
+  if (const auto* const command = find_command(program, arguments.command)) return print(*command);
+  throw InputError(unknown_command_message(program, arguments.command));
 }
 
 struct VersionArguments {};

@@ -90,9 +90,8 @@ std::vector<std::string> class_letters() {
 }
 
 Problem problem_class(const std::string& letter) {
-  const auto* known = find_class(letter);
-  if (known == nullptr) require_known("--class", letter, class_letters());
-  return *known;
+  if (const auto* const known = find_class(letter)) return *known;
+  refuse_unknown("--class", letter, class_letters());
 }
 
 std::vector<Problem> problem_classes(const std::vector<std::string>& letters,

@@ -21,7 +21,7 @@ comm::ProcessGrid official_grid(int rank_count) {
                     "valid grids (PXxPY): {}",
                     format_count(rank_count, "rank"), valid_grids(rank_count)));
   }
-  const int rows = 1 << ((std::bit_width(ranks) - 1) / 2);
+  const int rows = 1 << (static_cast<unsigned>(std::countr_zero(ranks)) / 2);
   return {.columns = rank_count / rows, .rows = rows};
 }
 
