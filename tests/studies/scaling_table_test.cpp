@@ -86,7 +86,7 @@ TEST(ScalingTableTest, TheStarIsForWhatIsSure) {
   expect_in(
       one_round,
       "2 cores: shared-memory ranks, shared, 2 x 1 is not distinguishable from ranks only, two-sided, 2 x 1, "
-      "threads only, -, 1 x 2 (take --rounds 8)");
+      "threads only, -, 1 x 2 (take --repeat 8)");
   const auto rows = rows_of(nine_round_study());
   EXPECT_TRUE(rows[2].is_best && rows[2].may_be_best && rows[2].is_decided);
   EXPECT_FALSE(rows[1].may_be_best);
