@@ -214,12 +214,13 @@ class SweepTest(ProgramTest):
     def test_killed_within_the_writing_of_a_line(self):
         """The system kills a process that writes beyond its limit for files (SIGXFSZ), after the bytes within it."""
         words = ["sweep", "--class", "S", "--ranks", "2,4", "--repeat", "2", "--output", self.file]
-        for written in (1, 500):
+        for part in (0.25, 0.75):
             with BackgroundRun(4, *words) as run:
                 run.wait_for(r"cg2d: run 1 of ")
                 processes = run.ranks()
-                # Room for the line that may be written meanwhile, and for a part of the next one.
-                limit = self.file.stat().st_size + len(self.file.read_text().splitlines()[0]) + written
+                # Room for the line that may be written meanwhile, and for a part of the next one. Lines differ by a few bytes, so
+                # that the part is not to end near the end of a line.
+                limit = self.file.stat().st_size + int((1 + part) * len(self.file.read_text().splitlines()[0]))
                 for process in processes:
                     resource.prlimit(process, resource.RLIMIT_FSIZE, (limit, limit))
                 outcome = run.finish()
