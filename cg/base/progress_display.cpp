@@ -3,11 +3,13 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
+#include <pthread.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cctype>
 #include <chrono>
 #include <csignal>
@@ -28,10 +30,11 @@ constexpr double shortest_interval_s = 0.1;
 constexpr std::string_view erase_line = "\r\033[K";
 
 // A signal handler can reach nothing but flags like these.
+static_assert(std::atomic<bool>::is_always_lock_free);
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
-volatile std::sig_atomic_t line_is_drawn = 0;
+std::atomic<bool> line_is_drawn = false;
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
-volatile std::sig_atomic_t line_has_ended = 0;
+std::atomic<bool> line_has_ended = false;
 
 void write_on_stderr(std::string_view text) noexcept {
   static_cast<void>(!write(STDERR_FILENO, text.data(), text.size()));
@@ -178,6 +181,7 @@ ProgressDisplay::ProgressDisplay(std::optional<int> terminal) : terminal_(termin
   pthread_sigmask(SIG_SETMASK, &all, &before);
   try {
     thread_ = std::thread([this] { show_time(); });
+    pthread_setname_np(thread_.native_handle(), "progress");
   } catch (const std::system_error&) {  // no room for a thread: only what is said is shown
   }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
@@ -229,9 +233,13 @@ bool ProgressDisplay::is_due() {
   return stopwatch_.seconds() >= shown_s_ + terminal_interval_s;
 }
 
+/// The thread wakes now to sleep until the end, not in the region.
 void ProgressDisplay::begin_region() {
-  const std::lock_guard lock(mutex_);
-  ++region_depth_;
+  {
+    const std::lock_guard lock(mutex_);
+    ++region_depth_;
+  }
+  changed_.notify_one();
 }
 
 void ProgressDisplay::end_region() {
@@ -244,8 +252,7 @@ void ProgressDisplay::end_region() {
 
 bool ProgressDisplay::erase() {
   const std::lock_guard lock(mutex_);
-  if (line_is_drawn == 0) return false;
-  line_is_drawn = 0;
+  if (!line_is_drawn.exchange(false)) return false;
   write_on_stderr(erase_line);
   return true;
 }
@@ -292,15 +299,15 @@ ProgressText ProgressDisplay::text() const {
 
 /// A text that comes right after another one is left to the thread.
 void ProgressDisplay::draw_soon() {
-  if (line_is_drawn == 0 || stopwatch_.seconds() >= shown_s_ + shortest_interval_s) draw();
+  if (!line_is_drawn || stopwatch_.seconds() >= shown_s_ + shortest_interval_s) draw();
 }
 
 void ProgressDisplay::draw() {
   shown_s_ = stopwatch_.seconds();
-  if (is_held_ || line_has_ended != 0 || !stderr_takes_text()) return;
+  if (is_held_ || line_has_ended || !stderr_takes_text()) return;
   const auto columns = width_of(*terminal_);  // one stays free: a full line would wrap
   const auto line = fmt::format("\r{}\033[K", text().line(std::max<std::size_t>(columns, 2) - 1));
-  line_is_drawn = 1;
+  line_is_drawn = true;
   write_on_stderr(line);
 }
 
@@ -313,8 +320,8 @@ void ProgressDisplay::write_line() {
 }
 
 void end_progress_line() noexcept {
-  line_has_ended = 1;
-  if (line_is_drawn != 0) write_on_stderr(erase_line);
+  line_has_ended = true;
+  if (line_is_drawn) write_on_stderr(erase_line);
 }
 
 }  // namespace cg2d

@@ -55,8 +55,8 @@ void PlannedTask::begin(const std::string& key, double now_s) {
 double PlannedTask::remaining_s(double now_s) const {
   double seconds = 0.0;
   for (std::size_t k = current_ ? *current_ + 1 : 0; k < works_.size(); ++k)
-    seconds += *times_.expected(works_[k]);
-  if (current_) seconds += std::max(0.0, *times_.expected(works_[*current_]) - (now_s - begin_s_));
+    seconds += times_.expected(works_[k]).value();
+  if (current_) seconds += std::max(0.0, times_.expected(works_[*current_]).value() - (now_s - begin_s_));
   return seconds;
 }
 

@@ -59,6 +59,25 @@ class OnATerminal(ProgressTest):
                 run.wait_for(r"\rcg2d: run 1, outer iteration \d+/1000000: [^\r\n]* left\)\033\[K")
                 run.wait_for(r"outer iteration \d+/[^\r]*\r[^\r]*outer iteration \d+/")
 
+    def test_the_thread_that_shows_the_time_sleeps_in_timed_regions(self):
+        for rank_count in RANK_COUNTS:
+            with self.subTest(rank_count=rank_count), TerminalRun(rank_count, *ENDLESS) as run:
+                run.wait_for("outer iteration")
+                switches = self.switches_of_thread(run)
+                self.assertEqual(len(switches), 1, "on rank 0 only")
+                run.wait_for(r"(outer iteration[^\r]*\r[^\r]*){3}")
+                self.assertEqual(self.switches_of_thread(run), switches)
+
+    def switches_of_thread(self, run):
+        """How often each thread of that name gave up its processor, on all ranks."""
+        found = []
+        for rank in run.ranks():
+            for task in pathlib.Path(f"/proc/{rank}/task").iterdir():
+                if (task / "comm").read_text() == "progress\n":
+                    status = (task / "status").read_text()
+                    found.append(re.search(r"(?m)^voluntary_ctxt_switches:\s+(\d+)", status)[1])
+        return found
+
     def test_a_signal_leaves_a_clean_line(self):
         for rank_count in RANK_COUNTS:
             for at in ("generating|trying", "outer iteration"):
