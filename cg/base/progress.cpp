@@ -72,11 +72,12 @@ bool Progress::is_due() const {
 }
 
 void Progress::show_time() const {
-  if (display_ && display_->has_terminal() && display_->is_due()) display_->draw_now();
+  if (display_) display_->draw_time();
 }
 
 void Progress::expect(double remaining_s) const {
-  if (display_ && !is_part_) display_->expect(remaining_s);
+  if (!display_ || (is_part_ && !whole_s_)) return;
+  display_->expect(is_part_ ? whole_s_(remaining_s) : remaining_s);
 }
 
 void Progress::warn(const std::string& text) const {

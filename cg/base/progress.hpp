@@ -3,6 +3,7 @@
 // Progress on stderr, for interactive users: on a terminal one line that rewrites itself, elsewhere plain lines for
 // those who ask for them. From rank 0.
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -36,11 +37,14 @@ class Progress {
   struct Silent {};
   explicit Progress(Silent /*tag*/) {}
   /// The steps of a part of a task: on a terminal they stand after what `task` said last. Elsewhere they are silent,
-  /// as are warnings and expectations.
+  /// as are warnings. whole_s: the seconds that are left of the task, from those that the part expects for itself; without
+  /// it, what the part expects is not shown.
   struct Within {
     const Progress& task;
+    std::function<double(double part_s)> whole_s{};
   };
-  explicit Progress(Within within) : display_(within.task.display_), is_part_(true) {}
+  explicit Progress(Within within)
+      : display_(within.task.display_), is_part_(true), whole_s_(std::move(within.whole_s)) {}
 
   /// A step begins, or is over: a line, or the text of the line that rewrites itself.
   void say(const std::string& text) const;
@@ -54,7 +58,7 @@ class Progress {
   }
   /// Between the steps of a timed region: on a terminal the time goes on, once a second.
   void show_time() const;
-  /// The whole task is expected to end so many seconds from now.
+  /// The task, or this part of it, is expected to end so many seconds from now.
   void expect(double remaining_s) const;
   /// For what the user should know before the work begins; needs not to be asked for.
   void warn(const std::string& text) const;
@@ -78,6 +82,7 @@ class Progress {
   std::shared_ptr<ProgressDisplay> display_;  ///< none: nothing is shown
   bool warns_ = false;
   bool is_part_ = false;
+  std::function<double(double)> whole_s_{};  ///< see Within
 };
 
 /// Says the works of a planned task as they begin, and how long the rest may take.

@@ -208,18 +208,20 @@ void ProgressDisplay::begin_task(const std::string& text) {
   const std::lock_guard lock(mutex_);
   text_.task = text;
   text_.part.clear();
+  said_s_ = stopwatch_.seconds();
   if (terminal_) draw_soon();
 }
 
 void ProgressDisplay::say_part(const std::string& text) {
   const std::lock_guard lock(mutex_);
   text_.part = text;
+  said_s_ = stopwatch_.seconds();
   if (terminal_) draw_soon();
 }
 
-void ProgressDisplay::draw_now() {
+void ProgressDisplay::draw_time() {
   const std::lock_guard lock(mutex_);
-  draw();
+  if (terminal_ && stopwatch_.seconds() >= shown_s_ + terminal_interval_s) draw();
 }
 
 void ProgressDisplay::expect(double remaining_s) {
@@ -230,7 +232,7 @@ void ProgressDisplay::expect(double remaining_s) {
 bool ProgressDisplay::is_due() {
   if (!terminal_) return true;
   const std::lock_guard lock(mutex_);
-  return stopwatch_.seconds() >= shown_s_ + terminal_interval_s;
+  return stopwatch_.seconds() >= said_s_ + terminal_interval_s;
 }
 
 /// The thread wakes now to sleep until the end, not in the region.

@@ -53,8 +53,8 @@ class ProgressDisplay {
   /// The same, without a plain line.
   void begin_task(const std::string& text);
   void say_part(const std::string& text);
-  /// The same text with the time as it is now. Only on a terminal.
-  void draw_now();
+  /// The same text with the time as it is now, where a second has passed. Only on a terminal.
+  void draw_time();
   void expect(double remaining_s);
   /// Whether a step in a timed region is to be shown.
   [[nodiscard]] bool is_due();
@@ -80,6 +80,7 @@ class ProgressDisplay {
   Stopwatch stopwatch_;
   ProgressText text_;
   std::optional<double> end_s_;  // when the task is expected to end, on the stopwatch
+  double said_s_ = 0.0;          // the latest text
   double shown_s_ = 0.0;         // the last time
   int region_depth_ = 0;
   bool is_held_ = false;

@@ -380,7 +380,7 @@ bool BenchmarkRun::iterate_once(int repeat_number, const InterruptWatch& watch, 
   expect_steps(repeat_number);
   const Progress::TimedRegion region(progress_);
   // A clock reading per CG step: nothing beside steps that take so long.
-  constexpr double long_s = 0.5;
+  constexpr double long_s = 0.2;
   auto& step_observers = solver.iteration().conjugate_gradient().observers();
   const bool is_long = first_step_s_ >= long_s;
   if (is_long) step_observers.add(progress);

@@ -168,17 +168,27 @@ class WayComparison {
     for (std::size_t k = 0; k < ways.size(); ++k) {
       study_.is_interrupted = group_.maximum(static_cast<std::int64_t>(watch.asked())) != 0;
       if (study_.is_interrupted) return;
-      begin({ways.begin() + static_cast<std::ptrdiff_t>(k), ways.end()}, round);
+      left_of_round_.assign(ways.begin() + static_cast<std::ptrdiff_t>(k), ways.end());
+      begin(round);
       perform(ways[k], round);
     }
   }
 
   /// The first of the ways that are left of this round begins.
-  void begin(const std::vector<ScalingWay>& left, int round) const {
-    progress_.begin(place_of(study_.runs.size() + 1, left.front(), round));
-    const auto whole_rounds = std::max(0, study_.round_count - round);
+  void begin(int round) const {
+    progress_.begin(place_of(study_.runs.size() + 1, left_of_round_.front(), round));
     if (group_.rank() != 0 || study_.runs.empty()) return;
-    progress_.expect(expected_s(left) + whole_rounds * expected_s(study_.ways));
+    progress_.expect(expected_s(times_, left_of_round_.front()) + rest_s(times_, round));
+  }
+
+  /// Seconds of all runs after that which is under way.
+  [[nodiscard]] double rest_s(const WorkTimes& times, int round) const {
+    double seconds = 0.0;
+    for (std::size_t k = 1; k < left_of_round_.size(); ++k) seconds += expected_s(times, left_of_round_[k]);
+    for (int later = round + 1; later <= study_.round_count; ++later) {
+      for (const auto& way : study_.ways) seconds += expected_s(times, way);
+    }
+    return seconds;
   }
 
   /// "run 3 of 12 (2 cores, ranks only, two-sided, 2 x 1, round 1)".
@@ -187,10 +197,8 @@ class WayComparison {
                        study_.ways.size() * static_cast<std::size_t>(study_.round_count), way.label(), round);
   }
 
-  [[nodiscard]] double expected_s(const std::vector<ScalingWay>& ways) const {
-    double seconds = 0.0;
-    for (const auto& way : ways) seconds += times_.expected(work_of(way)).value_or(0.0);
-    return seconds;
+  [[nodiscard]] double expected_s(const WorkTimes& times, const ScalingWay& way) const {
+    return times.expected(work_of(way)).value_or(0.0);
   }
 
   [[nodiscard]] Work work_of(const ScalingWay& way) const {
@@ -245,7 +253,12 @@ class WayComparison {
       auto* const group = first_ranks_.of(way.rank_count);
       if (group == nullptr) return;
       const Stopwatch watch;
-      const auto report = complete_run(run_options_for(way), *group, Progress(Progress::Within{progress_}));
+      const Progress progress(Progress::Within{progress_, [&](double left_s) {
+        auto times = times_;
+        times.add(work_of(way), watch.seconds() + left_s);
+        return left_s + rest_s(times, round);
+      }});
+      const auto report = complete_run(run_options_for(way), *group, progress);
       times_.add(work_of(way), watch.seconds());
       // The same would be wrong with every other run.
       if (report.code == ExitCode::usage || report.code == ExitCode::unavailable)
@@ -288,7 +301,8 @@ class WayComparison {
   comm::RankGroup& group_;
   FirstRanks first_ranks_;
   Progress progress_;
-  WorkTimes times_;     // of whole runs, on their ranks
+  WorkTimes times_;                        // of whole runs, on their ranks
+  std::vector<ScalingWay> left_of_round_;  // from the one under way on
   ScalingStudy study_;  // its runs and warnings on rank 0
 };
 

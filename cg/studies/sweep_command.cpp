@@ -183,7 +183,9 @@ class Sweep {
     const Stopwatch watch;
     std::function<nlohmann::ordered_json()> make_result;
     if (auto* const group = first_ranks_.of(step.asked.configuration.grid.rank_count()))
-      make_result = runs_.perform(step.asked, *group, Progress(Progress::Within{progress_}));
+      make_result = runs_.perform(
+          step.asked, *group,
+          Progress(Progress::Within{progress_, [&](double left_s) { return rest_s(index, watch.seconds(), left_s); }}));
     const double duration_s = watch.seconds();
     std::int64_t repeats = 0;
     agree_on(group_, [&] {
@@ -217,9 +219,18 @@ class Sweep {
 
   void expect_from(std::size_t index) const {
     if (group_.rank() != 0) return;
-    const auto rest =
-        durations_.expected({steps_.begin() + static_cast<std::ptrdiff_t>(index), steps_.end()});
-    if (rest) progress_.expect(*rest);
+    if (const auto rest = durations_.expected(steps_from(index))) progress_.expect(*rest);
+  }
+
+  /// Seconds to the end, where that run goes on for left_s: the others go by it, too.
+  [[nodiscard]] double rest_s(std::size_t index, double spent_s, double left_s) const {
+    auto durations = durations_;
+    durations.add(steps_[index].asked, spent_s + left_s);
+    return left_s + durations.expected(steps_from(index + 1)).value_or(0.0);
+  }
+
+  [[nodiscard]] std::vector<SweepStep> steps_from(std::size_t index) const {
+    return {steps_.begin() + static_cast<std::ptrdiff_t>(index), steps_.end()};
   }
 
   void tell(std::size_t index) const {

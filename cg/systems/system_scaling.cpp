@@ -171,7 +171,7 @@ class SystemScaling {
       if (ranks == nullptr) return;
       const auto options = solve_options_for(row.way);
       const Stopwatch watch;
-      const Progress within(Progress::Within{progress_});
+      const Progress within(Progress::Within{progress_, {}});
       const auto report = measure_system(options, *ranks, systems_.of(options, *ranks, within), within);
       times_.add(work_of(row.way), watch.seconds());
       // The same would be wrong with every other run.
