@@ -170,7 +170,10 @@ void StoredMatrix::survey() {
         if (column == part.row) {
           diagonal_[local] = part.values[k];
         } else if (part.values[k] != 0.0) {
-          const auto entry = mixed_bits(place ^ std::bit_cast<std::uint64_t>(part.values[k]));
+          // A value of 1, as all of a pattern have it, needs no mixing of its own.
+          const auto entry = part.values[k] == 1.0
+                                 ? place
+                                 : mixed_bits(place ^ std::bit_cast<std::uint64_t>(part.values[k]));
           asymmetry_sum_ += column < part.row ? entry : -entry;
         }
       }
