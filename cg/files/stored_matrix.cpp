@@ -72,25 +72,17 @@ struct EntryCollector::Rounds {
       }
     }
   };
-  int rank;
-  EntryStore::Origin origin;  // of this rank's own entries
   WordRounds<Receive> words;
 };
 
 EntryCollector::EntryCollector(std::int64_t order, comm::RankGroup& group, EntryValues values)
     : store_(RowDeal(order, group.size()), group.rank(), values),
-      rounds_(std::make_unique<Rounds>(Rounds{.rank = group.rank(),
-                                              .origin = store_.origin_of(group.rank()),
-                                              .words = {group, Rounds::Receive{store_}}})) {}
+      rounds_(std::make_unique<Rounds>(Rounds{.words = {group, Rounds::Receive{store_}}})) {}
 
 EntryCollector::~EntryCollector() = default;
 
 void EntryCollector::add(std::int64_t row, std::int64_t column, double value) {
   const int owner = store_.deal().owner_of(row);
-  if (owner == rounds_->rank) {
-    store_.add(row, static_cast<std::int32_t>(column), value, rounds_->origin);
-    return;
-  }
   const bool has_value = store_.values() == EntryValues::any;
   auto& buffer = rounds_->words.to(owner, has_value ? 2 : 1);
   buffer.push_back(pair_of(row, column));
