@@ -254,10 +254,10 @@ class WayComparison {
       if (group == nullptr) return;
       const Stopwatch watch;
       const Progress progress(Progress::Within{progress_, [&](double left_s) {
-        auto times = times_;
-        times.add(work_of(way), watch.seconds() + left_s);
-        return left_s + rest_s(times, round);
-      }});
+                                                 auto times = times_;
+                                                 times.add(work_of(way), watch.seconds() + left_s);
+                                                 return left_s + rest_s(times, round);
+                                               }});
       const auto report = complete_run(run_options_for(way), *group, progress);
       times_.add(work_of(way), watch.seconds());
       // The same would be wrong with every other run.
@@ -303,7 +303,7 @@ class WayComparison {
   Progress progress_;
   WorkTimes times_;                        // of whole runs, on their ranks
   std::vector<ScalingWay> left_of_round_;  // from the one under way on
-  ScalingStudy study_;  // its runs and warnings on rank 0
+  ScalingStudy study_;                     // its runs and warnings on rank 0
 };
 
 }  // namespace

@@ -183,9 +183,10 @@ class Sweep {
     const Stopwatch watch;
     std::function<nlohmann::ordered_json()> make_result;
     if (auto* const group = first_ranks_.of(step.asked.configuration.grid.rank_count()))
-      make_result = runs_.perform(
-          step.asked, *group,
-          Progress(Progress::Within{progress_, [&](double left_s) { return rest_s(index, watch.seconds(), left_s); }}));
+      make_result = runs_.perform(step.asked, *group,
+                                  Progress(Progress::Within{progress_, [&](double left_s) {
+                                                              return rest_s(index, watch.seconds(), left_s);
+                                                            }}));
     const double duration_s = watch.seconds();
     std::int64_t repeats = 0;
     agree_on(group_, [&] {

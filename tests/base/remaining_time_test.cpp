@@ -84,8 +84,8 @@ TEST(WorkTimesTest, ASweepOfTwoClassesIsKnownAfterAQuarter) {
   for (unsigned seed = 1; seed <= 20; ++seed) EXPECT_LT(study.worst_error(seed), largest_error) << seed;
 }
 
-/// The large class comes last, and has not run after a quarter: the amounts must tell. It runs at three quarters of the
-/// others' rate, as a matrix beyond the caches does... its own first run corrects it.
+/// The large class comes last, and has not run after a quarter: the amounts must tell. It takes a tenth more
+/// per amount than the others, as a matrix beyond the caches does.
 TEST(WorkTimesTest, OneRoundOfSeveralClassesIsKnownByTheirAmounts) {
   SimulatedStudy study{.configurations = {}, .seconds_of = [](const Work& work) {
                          return work.kind == "C" ? 1.1 * work.amount : work.amount;
