@@ -6,7 +6,7 @@ import math
 import pathlib
 import re
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+HERE = pathlib.Path(__file__).resolve().parent
 MOST_LEVELS = 100  # files of cg2d have 10 at most
 MOST = 1e100  # beyond, sums and ratios of what is drawn leave the range of numbers
 
@@ -60,23 +60,29 @@ def number_is_within(value, schema):
 
 class Schema:
     """The part of JSON Schema (draft 2020-12) that the schemas of cg2d make use of, except for lengths and for names of keys:
-    newer programs may add keys, and older ones have fewer."""
+    newer programs may add keys. Keys that a schema requires may be missing, as older programs have fewer, unless needs_keys."""
 
-    def __init__(self, schema):
+    def __init__(self, schema, needs_keys=False):
         self._root = schema
+        self._needs_keys = needs_keys
 
     def complaint(self, value):
         """Where the value breaks the schema, and how; empty where it does not."""
         return self._complaint(value, self._root, "")
 
-    def _resolved(self, schema):
-        for name in schema.get("$ref", "#").split("/")[1:]:
-            schema = self._root[name] if name == "$defs" else self._root["$defs"][name]
-        return schema
+    def _complaint_of_reference(self, value, reference, place):
+        """reference: "#/$defs/name", or of another schema, which is installed beside this one."""
+        file, _, path = reference.partition("#/")
+        if file:
+            return schema_of(file, self._needs_keys)._complaint_of_reference(value, f"#/{path}", place)
+        schema = self._root
+        for name in path.split("/"):
+            schema = schema[name]
+        return self._complaint(value, schema, place)
 
     def _complaint(self, value, schema, place):
         if "$ref" in schema:
-            complaint = self._complaint(value, self._resolved(schema), place)
+            complaint = self._complaint_of_reference(value, schema["$ref"], place)
             if complaint:
                 return complaint
         return self._own_complaint(value, schema, place) or self._choice_complaint(value, schema, place)
@@ -100,6 +106,9 @@ class Schema:
         return ""
 
     def _member_complaint(self, value, schema, place):
+        missing = [key for key in schema.get("required", []) if key not in value] if self._needs_keys else []
+        if missing:
+            return f"no {missing[0]!r}{' in ' + place if place else ''}"
         for key, item in value.items():
             part = schema.get("properties", {}).get(key, schema.get("additionalProperties"))
             complaint = self._complaint(item, part, f"{place}.{key}".lstrip(".")) if isinstance(part, dict) else ""
@@ -121,5 +130,12 @@ class Schema:
 
 
 @functools.cache
+def schema_of(name, needs_keys=False):
+    """name: of a file of cg2d, which stands beside this package where it is installed, and in a room in the sources."""
+    installed = HERE.parent / name
+    path = installed if installed.exists() else next((HERE.parent.parent / "cg").glob(f"*/{name}"))
+    return Schema(json.loads(path.read_text(encoding="utf-8")), needs_keys)
+
+
 def result_schema():
-    return Schema(json.loads((ROOT / "cg/report/run_result.schema.json").read_text(encoding="utf-8")))
+    return schema_of("run_result.schema.json")

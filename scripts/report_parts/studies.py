@@ -230,7 +230,7 @@ def make_studies(results):
 
 
 def uncompared_notes(results):
-    """One line for each run whose times are not compared."""
+    """One line for each run whose times are not compared. results: a set of runs."""
     reasons = {run["place"]: run["reason"] for run in results.verdicts["left_out"]}
     for row in results.verdicts["grids"]:
         for cell in row["cells"]:
