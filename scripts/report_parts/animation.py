@@ -7,7 +7,7 @@ from . import style
 from .html_parts import escape
 
 LANE_PIXELS = 22
-CELL_WIDTH, CELL_HEIGHT = 104, 46  # pixels
+CELL_WIDTH, CELL_HEIGHT = 116, 46  # pixels
 LEAST_WIDTH = 0.15  # of a bar, percent
 
 def name_of(number):

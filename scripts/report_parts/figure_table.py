@@ -33,6 +33,7 @@ class Material:
     def named_studies(one):
         studies = make_studies(one)
         for study in studies:
+            study.label = one.label
             study.name = f"{one.label}: {study.name}" if one.label else study.name
         return studies
 

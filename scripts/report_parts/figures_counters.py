@@ -150,7 +150,7 @@ def counters(material):
     kinds = nonzero_events(cases)
     shown = list(kinds.items())[:MOST_EVENTS]
     never = [f"{name}: 0 in every phase" for name in all_events(cases) if name not in kinds]
-    note = f"{study.name[0].upper() + study.name[1:]}, {ranks_text(rank_count)}, a colour for each grid and kernel."
+    note = f"{study.title}, {ranks_text(rank_count)}, a colour for each grid and kernel."
     left_out = [*not_drawn(material), *never, *(f"{name}: {reason}" for name, reason in refused_events(material).items()), *list(kinds)[MOST_EVENTS:]]
     if any(case.run_with("counters").document["counters"].get("multiplexed") for case in cases):
         note += " Multiplexed: values are estimates."

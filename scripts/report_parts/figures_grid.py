@@ -65,7 +65,7 @@ def heat_panel(study):
             ratio = case.median_s / best_s
             tip = case_tip(case, f"{ratio:.2f} x the best grid of {ranks_text(rank_count)}", *marks)
             is_framed = any("best" in mark for mark in marks)
-            loss = [] if case is study.best(rank_count) or len(study.cases[rank_count]) == 1 else [percent(ratio)]
+            loss = [] if case.mark or case is study.best(rank_count) else [percent(ratio)]
             cells[row, columns.index(place)] = Cell(ratio, [seconds(case.median_s), *loss, *marks], tip, is_framed)
     return HeatPanel(
         title=f"Time, {study.name}",

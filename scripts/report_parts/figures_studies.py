@@ -55,7 +55,7 @@ def ways_panel(study):
         values = [factor * way["figures"]["median_s"] * share_of(*share) for way, share in zip(ways, shares)]
         tips = [f"{way_tip(way)}\n{name}: {value:.4g} ms" for way, value in zip(ways, values)]
         bars.append(Bars(name, values, colour, tips, is_hatched))
-    title = f"{study.document['scaling']} scaling, {problem_of_scaling(study.document)}"
+    title = f"{study.document['scaling'].capitalize()} scaling, {problem_of_scaling(study.document)}"
     return BarPanel(title, Axis("Way", "category", names=[way_name(way) for way in ways]), Axis("Time, ms (median)", from_zero=True), bars, True)
 
 
@@ -118,7 +118,7 @@ def system_panel(study):
         tips = [f"{name}, {way['ranks']} ranks, {way['cut']}\n{seconds(way['figures']['iteration_s'])} per iteration" for way in found]
         lines.append(Line(name, [way["ranks"] for way in found], values, colour, tips, marker))
     counts = sorted({count for line in lines for count in line.x})
-    title = f"{study.document['scaling']} scaling, {study.document['system']}"
+    title = f"{study.document['scaling'].capitalize()} scaling, {study.document['system']}"
     return LinePanel(title, Axis("Ranks", "log", ticks=counts), Axis("Time per iteration, ms (median)", "log"), lines)
 
 

@@ -2,6 +2,7 @@
 
 import html
 
+LONG_TEXT = 40  # letters: a cell with more breaks into lines, and keeps some width on a telephone
 
 def escape(text):
     return html.escape(str(text))
@@ -11,7 +12,7 @@ def table(heads, rows, numbers=(), caption=""):
     """numbers: indices of the columns that are right-aligned. Wider tables scroll by themselves, also by keyboard."""
 
     def cell(tag, index, text, attributes=""):
-        kind = " class=number" if index in numbers else ""
+        kind = " class=number" if index in numbers else " class=long" if len(str(text)) > LONG_TEXT else ""
         return f"<{tag}{attributes}{kind}>{escape(text)}</{tag}>"
 
     body = "\n".join(f"<tr>{''.join(cell('td', index, text) for index, text in enumerate(cells))}</tr>" for cells in rows)

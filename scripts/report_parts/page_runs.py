@@ -39,9 +39,9 @@ def machine_of(document):
 
 
 def span(texts):
-    """From the first to the last."""
-    texts = sorted(texts)
-    return " to ".join(dict.fromkeys((texts[0], texts[-1])))
+    """From the first date to the last; of the same day, only the time."""
+    first, last = min(texts), max(texts)
+    return first if first == last else f"{first} to {last[11:] if last[:10] == first[:10] else last}"
 
 
 def problem_of(run):
@@ -67,7 +67,7 @@ def group_row(key, runs):
     wrong = sum(run.is_wrong for run in runs)
     checked = f"{counted(wrong, 'wrong result')}" if wrong else "yes" if all(d["result"]["verified"] for d in documents) else "no reference"
     return (
-        path, span(map(day_of, documents)), machine, several(problem_of(run) for run in runs),
+        path, span([day_of(document) for document in documents]), machine, several(problem_of(run) for run in runs),
         several(sorted({run.configuration["ranks"] for run in runs})).replace(";", ","), len(runs), f"{disturbed_count(reasons)} of {len(reasons)}",
         checked, commit,
     )  # fmt: skip

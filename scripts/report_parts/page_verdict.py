@@ -20,10 +20,13 @@ def certainty(verdict, count):
     return "not decided", f"Several are not distinguishable. {more}"
 
 
-def best_text(study, rank_count):
+def best_text(study, rank_count, is_sure):
+    """The grid with its time; the cost of the official one only where that is decided."""
     case = study.best(rank_count)
     text = f"{case.arrangement}: {seconds(case.median_s)}"
     official = official_grid(rank_count)
+    if not is_sure:
+        return f"{text}, or another one"
     costs = [c.median_s / case.median_s for c in study.cases[rank_count].values() if c.grid == official and not isinstance(c.place, str)]
     if costs and official != case.grid and "system" not in study.problem:
         text += "; the official grid {}x{}: ".format(*official) + percent(costs[0])
@@ -36,12 +39,13 @@ def card(study):
     tables = study.tables.get(rank_count, [])
     verdict = tables[0]["verdict"] if len(tables) == 1 else choice and choice["verdict"]
     word, sentence = certainty(verdict, sum(map(len, study.alternatives[rank_count].values())))
-    where = f"{escape(study.name[0].upper() + study.name[1:])} on {ranks_text(rank_count)}"
-    text = escape(verdict["text"]) if verdict else "compared with nothing"
+    where = f"{escape(study.title)} on {ranks_text(rank_count)}"
+    text = escape(verdict["text"][0].upper() + verdict["text"][1:]) if verdict else "Compared with nothing"
+    answer = best_text(study, rank_count, word in ("sure", "the only one"))
     kind = word.replace(" ", "-")
     return (
         f'<div class="card"><p class="what">{where} <span class="badge {kind}">{word}</span></p>'
-        f'<p class="answer">{escape(best_text(study, rank_count))}</p><p>{where}: {text}.</p><p class="note">{escape(sentence)}</p></div>'
+        f'<p class="answer">{escape(answer)}</p><p>{text}.</p><p class="note">{escape(sentence)}</p></div>'
     )
 
 

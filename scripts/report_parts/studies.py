@@ -87,7 +87,7 @@ class Study:
     transport, form of the sum and overlap, in the order of cg2d's verdict, the best first; where cg2d compares no run, those
     that there are, fastest first. cases[P][place]: the first of them. others[P]: cases of runs that are not compared and whose
     configuration no compared run has. tables[P]: cg2d's verdicts on the grids, one for each setting. choices[P]: its verdict
-    on all of them."""
+    on all of them. label: of the set of results, which the name begins with; empty where there is one set."""
 
     name: str
     problem: dict
@@ -96,6 +96,12 @@ class Study:
     others: dict = dataclasses.field(default_factory=dict)
     tables: dict = dataclasses.field(default_factory=dict)
     choices: dict = dataclasses.field(default_factory=dict)
+    label: str = ""
+
+    @property
+    def title(self):
+        """The name at the begin of a sentence; that of a file stays as it is."""
+        return self.name if self.label else self.name[0].upper() + self.name[1:]
 
     @property
     def cases(self):

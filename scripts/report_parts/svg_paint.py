@@ -11,7 +11,7 @@ WIDTH = 400
 PLOT_HEIGHT = 230
 LINE_HEIGHT = 14
 BAR_HEIGHT = 15
-MOST_NAME = 17  # letters beside a bar; longer names stand above it
+MOST_NAME = 19  # letters beside a bar; longer names stand above it
 CELL_HEIGHT = 44
 LEAST_CELL, MOST_CELL = 58, 110
 
@@ -146,14 +146,13 @@ def paint_bars(panel):
     for index, name in enumerate(names):
         if is_above:
             y += LINE_HEIGHT
-            parts.append(text_at(left, y - 3, name, "tick"))
+            parts.append(text_at(left, y - 4, name, "tick"))
         row, height = draw(panel, index, scale, y)
         if not is_above:
             parts.append(text_at(left - 6, y + height / 2 + 4, name, "tick", "end"))
-        parts += row
+        parts += [*row, line_at(scale.place(0), y - 2, scale.place(0), y + height + 2, "base")]
         y += height + 9
-    base = line_at(scale.place(0), 16, scale.place(0), y - 4, "base")
-    return picture(panel, WIDTH, y + 2, [text_at(0, 11, panel.y.label, "name"), *parts, base])
+    return picture(panel, WIDTH, y, [text_at(0, 11, panel.y.label, "name"), *parts])
 
 
 def totals_of(panel):
@@ -260,11 +259,11 @@ def legend_html(panel):
     """Names of the series with their marks; of a map, the meaning of its colours."""
     if isinstance(panel, panels.HeatPanel):
         least, greatest = map(escape, panel.scale_ends())
-        return f'<p class="keys">{escape(panel.scale_label)}: {least} <span class="ramp" aria-hidden="true"></span> {greatest}</p>'
+        return f'<p class="scale">{escape(panel.scale_label)}: {least} <span class="ramp" aria-hidden="true"></span> {greatest}</p>'
     if isinstance(panel, panels.BarPanel):
         keys = [(bars.name, bars_key(bars)) for bars in panel.bars if not bars.is_hatched]
         if any(bars.is_hatched for bars in panel.bars):
-            hatched = '<svg class="key" viewBox="-8 -6 16 12" aria-hidden="true"><rect class="hatched-key" x="-6" y="-5" width="12" height="10"/></svg>'
+            hatched = '<svg class="key" viewBox="-8 -6 16 12" aria-hidden="true"><rect class="bar soft-bar" x="-6" y="-5" width="12" height="10"/><rect class="hatch" x="-6" y="-5" width="12" height="10"/></svg>'
             keys.append(("waiting for others", hatched))
     else:
         keys = [(line.name, line_key(line)) for line in panel.lines if line.is_named]
