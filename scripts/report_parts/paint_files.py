@@ -27,7 +27,8 @@ def load_matplotlib():
         import matplotlib.ticker
     except ImportError:
         raise ReportError(
-            UNAVAILABLE, f"{sys.executable} has no matplotlib: install Debian's python3-matplotlib"
+            UNAVAILABLE, f"{sys.executable} has no matplotlib, which --figures and --small need: install Debian's python3-matplotlib, "
+            "or name another Python by CG2D_PYTHON"
         ) from None
     matplotlib.rcParams.update(
         {

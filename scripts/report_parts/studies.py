@@ -199,7 +199,7 @@ class StudyMaker:
             grids = study.alternatives.setdefault(choice["ranks"], {})
             grids.setdefault(case.place, []).append(case)
             if key == verdict["candidate"]:
-                study.choices[choice["ranks"]] = {"candidate": case, "text": verdict["text"]}
+                study.choices[choice["ranks"]] = {"candidate": case, "verdict": verdict}
 
     def add_table(self, row):
         places = [place for cell in row["cells"] for place in cell["runs"]]

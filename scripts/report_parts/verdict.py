@@ -9,18 +9,20 @@ import tempfile
 
 from .errors import BAD_DATA, UNAVAILABLE, ReportError
 
+BUILT = pathlib.Path(__file__).resolve().parent.parent.parent / "build" / "release" / "cg2d"
 SCHEMA_VERSION = 1
+COMPARE_CODES = (1, 2)  # of cg2d compare: a regression, and undecided
 # Reading takes milliseconds; a program that waits for a launcher must not hang the report.
 LONGEST_S = 300
 
 
 def find_program(named=None):
-    """The program that was named, which is the one that started the report, that of CG2D, or the one of the path."""
-    for candidate in [named] if named else [os.environ.get("CG2D"), "cg2d"]:
+    """The program that was named, that of CG2D, the release build of these sources, or the one of the path."""
+    for candidate in [named] if named else [os.environ.get("CG2D"), BUILT, "cg2d"]:
         found = shutil.which(str(candidate)) if candidate else None
         if found:
             return found
-    raise ReportError(UNAVAILABLE, f"{named or 'cg2d'}: no such program; it decides which grid is best")
+    raise ReportError(UNAVAILABLE, f"{named or 'cg2d'}: no such program; build it, or name it by --cg2d: it decides which grid is best")
 
 
 def write_inputs(folder, files):
@@ -59,10 +61,10 @@ def output_of(command, progress, doing):
 
 
 def json_of(program, words, names, progress=None, doing="asking for the verdicts"):
-    """The JSON that the program prints. names: {path: name for messages}. Exit codes 1 and 2 are verdicts, too."""
+    """The JSON that the program prints. names: {path: name for messages}."""
     try:
         exit_code, out, errors = output_of([program, *words], progress, doing)
-        answer = json.loads(out) if exit_code in (0, 1, 2) else None
+        answer = json.loads(out) if exit_code == 0 or out and exit_code in COMPARE_CODES else None
     except (OSError, ValueError, subprocess.TimeoutExpired) as error:
         raise ReportError(UNAVAILABLE, f"{program}: gives no verdict: {str(error).splitlines()[0]}") from None
     if answer is None:
