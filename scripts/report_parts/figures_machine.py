@@ -64,7 +64,7 @@ def machines(material):
 
 def why_no_row_lengths(material):
     if material.profile is None:
-        return "no tuning profile was given; cg2d tune makes one, --profile FILE names it"
+        return "no tuning profile was given; cg2d tune makes one"
     return "" if any(entry["curve"] for entry in material.profile.values()) else "the tuning profile has no row lengths"
 
 
