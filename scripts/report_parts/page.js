@@ -40,7 +40,7 @@
       choose(marks[event.key === "Home" ? 0 : event.key === "End" ? last : Math.min(Math.max(next, 0), last)]);
     });
   });
-  window.addEventListener("scroll", () => choose(null), { passive: true });
+  window.addEventListener("scroll", () => chosen && choose(chosen), { passive: true }); // it goes along
 
   // On a narrow screen the contents are closed, so that the results come first.
   if (window.matchMedia("(max-width: 40rem)").matches) document.querySelector("nav details").open = false;

@@ -15,11 +15,14 @@ def panel_html(panel):
     return f'<figure class="panel{wide}"><h3>{escape(panel.title)}</h3>{svg_paint.panel_svg(panel)}{svg_paint.legend_html(panel)}{numbers}</figure>'
 
 
+def table_of(content):
+    return table(content.heads, content.rows, content.numbers, content.title)
+
+
 def figure_html(row, figure):
     inner = "\n".join(panel_html(panel) for panel in figure.panels)
-    below = ""
-    if figure.table:
-        below = f"<h3>{escape(figure.table.title)}</h3>{table(figure.table.heads, figure.table.rows, figure.table.numbers, figure.table.title)}"
+    below = f"<h3>{escape(figure.table.title)}</h3>{table_of(figure.table)}" if figure.table else ""
+    below += details(figure.further.title, table_of(figure.further)) if figure.further else ""
     return (
         f'<section id="{row.name}"><h2>{escape(row.title)}</h2><p class="note">{escape(figure.note)}</p>'
         f'<div class="panels">{inner}</div>{below}</section>'
