@@ -60,7 +60,7 @@ def alt_text(panel):
     if isinstance(panel, panels.HeatPanel):
         return f"{panel.title}. Map of {panel.scale_label} over {panel.x_label} and {panel.y_label}. Its numbers are in the table below."
     kind = "Bars" if isinstance(panel, panels.BarPanel) else "Lines and points"
-    series = panel.bars if kind == "Bars" else panel.lines
+    series = [bars for bars in panel.bars if not bars.is_hatched] if kind == "Bars" else panel.lines
     names = ", ".join(one.name for one in series[:8])
     return f"{panel.title}. {kind}: {panel.y.label} over {panel.x.label}; {names}. Their numbers are in the table below."
 
@@ -175,6 +175,9 @@ def stacked_row(panel, index, scale, y):
             parts.append(rect_at(x, y, end - x, height, "hatch"))
         text = number_text(value)
         if end - x > LETTER * len(text) + 5:
+            if bars.is_hatched:  # the value stands on the plain colour
+                room = LETTER * len(text) + 3
+                parts.append(rect_at((x + end - room) / 2, y + height / 2 - 7, room, 14, f"{kind} plain"))
             parts.append(text_at((x + end) / 2, y + height / 2 + 4, text, f"on {style.mark_class(bars.colour)}", "middle"))
     parts.append(text_at(scale.place(total) + 5, y + height / 2 + 4, number_text(total), "value"))
     return parts, height
