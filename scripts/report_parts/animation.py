@@ -15,6 +15,10 @@ def name_of(number):
     return f"cg-step-{number + 1}" if number else "cg-step"
 
 
+def title_of(number):
+    return f"One CG step ({number + 1})" if number else "One CG step"
+
+
 def class_of(phase):
     return style.mark_class(style.PHASE_COLOURS.get(phase, style.GREY))
 
@@ -103,7 +107,7 @@ def animation_html(step, table, number=0):
     heads, rows = figures_of(step)
     names = "".join(f"<span>rank {lane.rank}</span>" for lane in step.lanes)
     return (
-        f'<section id="{name_of(number)}" class="animation"><h2>One CG step</h2><p class="note">{escape(note_of(step))}</p>'
+        f'<section id="{name_of(number)}" class="animation"><h2>{title_of(number)}</h2><p class="note">{escape(note_of(step))}</p>'
         '<div class="controls" hidden><button type="button" class="play">Play</button>'
         '<button type="button" class="back">Previous change</button><button type="button" class="on">Next change</button>'
         '<input type="range" min="0" max="1000" value="0" aria-label="time within the CG step"><output>0 µs</output></div>'

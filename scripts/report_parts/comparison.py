@@ -21,7 +21,7 @@ def comparison_of(path, document):
     complaint = schema_of("compare_result.schema.json", needs_keys=True).complaint(document)
     if complaint:
         raise ReportError(BAD_DATA, f"{path}: not a file as in compare_result.schema.json: {complaint}")
-    return Comparison(f"A of {path}", f"B of {path}", document)
+    return Comparison(f"A of {path.name}", f"B of {path.name}", document)
 
 
 def comparisons_by(program, labels, progress=None):

@@ -4,14 +4,17 @@ import dataclasses
 import typing
 
 from . import (
+    figures_comparison,
     figures_counters,
     figures_grid,
     figures_machine,
+    figures_messages,
     figures_phases,
     figures_prediction,
     figures_roofline,
     figures_run,
-    figures_studies,
+    figures_scaling,
+    figures_solves,
 )
 from .inputs import Inputs
 from .studies import make_studies, uncompared_notes
@@ -62,7 +65,7 @@ class Row:
 FIGURES = (
     Row(
         "comparison", "Side by side", "a comparison, or --compare",
-        figures_studies.why_no_comparisons, figures_studies.comparisons,
+        figures_comparison.why_no_comparisons, figures_comparison.comparisons,
     ),
     Row(
         "time-by-grid", "Time over P × Px", "several grids of one number of ranks",
@@ -118,22 +121,22 @@ FIGURES = (
     ),
     Row(
         "ways", "Ranks or threads", "a result of cg2d scaling",
-        figures_studies.why_no_ways, figures_studies.ways,
+        figures_scaling.why_no_ways, figures_scaling.ways,
     ),
     Row(
         "system-ways", "Ranks and forms of a system", "a result of cg2d scaling of a system",
-        figures_studies.why_no_system_ways, figures_studies.system_ways,
+        figures_scaling.why_no_system_ways, figures_scaling.system_ways,
     ),
     Row(
         "messages", "Messages between ranks", "a result of cg2d pingpong",
-        figures_studies.why_no_pingpong, figures_studies.pingpong,
+        figures_messages.why_no_pingpong, figures_messages.pingpong,
     ),
     Row(
         "kernels", "Kernels of the tuning profile", "a tuning profile",
-        figures_studies.why_no_kernels, figures_studies.kernels,
+        figures_machine.why_no_kernels, figures_machine.kernels,
     ),
     Row(
         "solves", "Systems solved", "a result of cg2d solve",
-        figures_studies.why_no_solves, figures_studies.solves,
+        figures_solves.why_no_solves, figures_solves.solves,
     ),
 )  # fmt: skip

@@ -151,9 +151,11 @@ def all_counts(material):
     for study in material.studies:
         for rank_count in study.rank_counts:
             for case in study.every_case(rank_count):
-                rows += [[study.name, rank_count, case.arrangement, *counts_row(case, event)] for event in events_of(case).values()]
+                place = study.name, rank_count, case.arrangement
+                rows += [[*place, *counts_row(case, event)] for event in events_of(case).values()]
     heads = ["problem", "ranks", "grid", "kernel", "event", *(style.phase_name(phase) for phase in PHASES)]
-    return Table("Every event by grid and phase, per CG step (mean over the ranks)", heads, rows[:MOST_ROWS], range(5, 5 + len(PHASES)))
+    title = "Every event by grid and phase, per CG step (mean over the ranks)"
+    return Table(title, heads, rows[:MOST_ROWS], range(5, 5 + len(PHASES)))
 
 
 def counts_row(case, event):

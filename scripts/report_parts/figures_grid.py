@@ -82,8 +82,8 @@ def heat_panel(study):
 def time_heat_map(material):
     return Figure(
         [heat_panel(study) for study in studies_with_grids(material)],
-        "Median time of the timed region. Colours compare the grids of one row, which have the same number of ranks; the best is framed, or those "
-        "that are not distinguishable from it. 'official' is the grid that the official program takes.",
+        "Median time of the timed region. Colours compare the grids of one row, which have the same number of ranks; the best is "
+        "framed, or those that are not distinguishable from it. 'official' is the grid that the official program takes.",
     )
 
 

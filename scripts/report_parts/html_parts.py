@@ -21,7 +21,8 @@ def table(heads, rows, numbers=(), caption=""):
         head = f"<thead><tr>{''.join(cell('th', index, text, ' scope=col') for index, text in enumerate(heads))}</tr></thead>"
     title = f"<caption>{escape(caption)}</caption>" if caption else ""
     label = escape(caption or "table")
-    return f'<div class="scroll" tabindex="0" role="region" aria-label="{label}"><table>{title}{head}<tbody>\n{body}\n</tbody></table></div>'
+    inner = f"<table>{title}{head}<tbody>\n{body}\n</tbody></table>"
+    return f'<div class="scroll" tabindex="0" role="region" aria-label="{label}">{inner}</div>'
 
 
 def definitions(pairs):

@@ -1,13 +1,11 @@
 """From the files to the page: reads, asks cg2d for its verdicts, draws, writes."""
 
-import pathlib
-
 from . import comparison, page
 from .errors import BAD_DATA, USAGE, ReportError
 from .figure_table import FIGURES, Material
 from .inputs import read_inputs
 from .output import write_all
-from .page_runs import day_of, machine_of
+from .page_runs import day_of, machine_of, short_names
 from .results import results_of
 
 
@@ -23,9 +21,7 @@ def chosen_rows(only):
 
 def labels_of(results):
     """{path: a name that tells the sets apart}: the file, and the machine or the day where these differ."""
-    names = {path: pathlib.Path(path).stem for path in results}
-    if len(set(names.values())) < len(names):
-        names = {path: str(path) for path in results}
+    names = {path: name.removesuffix(".jsonl").removesuffix(".json") for path, name in short_names(results).items()}
     labels = {}
     machines = {path: machine_of(one.runs[0].document) for path, one in results.items()}
     days = {path: day_of(one.runs[0].document)[:10] for path, one in results.items()}

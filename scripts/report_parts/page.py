@@ -12,7 +12,8 @@ def panel_html(panel):
     heads, rows = svg_paint.numbers_of(panel)
     numbers = details("Numbers", table(heads, rows, range(1, len(heads)), panel.title)) if rows else ""
     wide = " wide" if isinstance(panel, panels.HeatPanel) and len(panel.columns) > 6 else ""
-    return f'<figure class="panel{wide}"><h3>{escape(panel.title)}</h3>{svg_paint.panel_svg(panel)}{svg_paint.legend_html(panel)}{numbers}</figure>'
+    picture = svg_paint.panel_svg(panel) + svg_paint.legend_html(panel)
+    return f'<figure class="panel{wide}"><h3>{escape(panel.title)}</h3>{picture}{numbers}</figure>'
 
 
 def table_of(content):
@@ -79,7 +80,7 @@ def make_page(material, figures, missing):
         ("verdict", "Verdict", verdict_section(material)),
         ("runs", "Runs", page_runs.runs_html(material.runs)),
         *((row.name, row.title, figure_html(row, figure)) for row, figure in figures),
-        *((animation.name_of(number), f"One CG step{f' ({number + 1})' if number else ''}", text) for number, text in enumerate(moving)),
+        *((animation.name_of(number), animation.title_of(number), text) for number, text in enumerate(moving)),
         ("left-out", "Left out", missing_html(missing)),
         ("notes", "Not used, or not compared", notes_html(material.notes)),
     ]

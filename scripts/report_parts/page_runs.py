@@ -26,6 +26,12 @@ def file_of(run):
     return name if name and line.isdigit() else run.source
 
 
+def short_names(paths):
+    """{path: its last part}; the whole paths where these are not different."""
+    names = {path: str(path).rpartition("/")[2] for path in paths}
+    return names if len(set(names.values())) == len(names) else {path: str(path) for path in paths}
+
+
 def day_of(document):
     """2026-11-23 06:59, or "not known"."""
     provenance = document.get("provenance")
@@ -65,11 +71,12 @@ def group_row(key, runs):
     documents = [run.document for run in runs]
     reasons = [reason for run in runs for reason in run.disturbances]
     wrong = sum(run.is_wrong for run in runs)
-    checked = f"{counted(wrong, 'wrong result')}" if wrong else "yes" if all(d["result"]["verified"] for d in documents) else "no reference"
+    is_checked = all(document["result"]["verified"] for document in documents)
+    checked = counted(wrong, "wrong result") if wrong else "yes" if is_checked else "no reference"
+    ranks = ", ".join(map(str, sorted({run.configuration["ranks"] for run in runs})))
     return (
-        path, span([day_of(document) for document in documents]), machine, several(problem_of(run) for run in runs),
-        several(sorted({run.configuration["ranks"] for run in runs})).replace(";", ","), len(runs), f"{disturbed_count(reasons)} of {len(reasons)}",
-        checked, commit,
+        path, span([day_of(document) for document in documents]), machine, several(problem_of(run) for run in runs), ranks, len(runs),
+        f"{disturbed_count(reasons)} of {len(reasons)}", checked, commit,
     )  # fmt: skip
 
 
@@ -101,7 +108,10 @@ def runs_html(runs):
     if not runs:
         return ""
     groups = groups_of(runs)
+    short = short_names({path for path, _, _ in groups})
     heads = ("file", "measured", "machine", "problem", "ranks", "runs", "disturbed", "verified", "commit")
-    rows = [group_row(key, found) for key, found in groups.items()]
-    facts = "".join(details(f"Machine and build of {key[0]}", definitions(facts_of(found))) for key, found in groups.items())
+    rows = [group_row((short[path], *key), found) for (path, *key), found in groups.items()]
+    facts = "".join(
+        details(f"Machine and build of {short[path]}", definitions(facts_of(found))) for (path, *_), found in groups.items()
+    )
     return f'<section id="runs"><h2>Runs</h2>{table(heads, rows, (5, 6), "Runs by file, machine and commit")}{facts}</section>'

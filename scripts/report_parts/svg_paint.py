@@ -58,7 +58,8 @@ def picture(panel, width, height, parts):
 def alt_text(panel):
     """The picture in words; its numbers are in the table below it."""
     if isinstance(panel, panels.HeatPanel):
-        return f"{panel.title}. Map of {panel.scale_label} over {panel.x_label} and {panel.y_label}. Its numbers are in the table below."
+        over = f"{panel.x_label} and {panel.y_label}"
+        return f"{panel.title}. Map of {panel.scale_label} over {over}. Its numbers are in the table below."
     kind = "Bars" if isinstance(panel, panels.BarPanel) else "Lines and points"
     series = [bars for bars in panel.bars if not bars.is_hatched] if kind == "Bars" else panel.lines
     names = ", ".join(one.name for one in series[:8])
@@ -242,9 +243,13 @@ PAINTERS = {panels.LinePanel: paint_lines, panels.BarPanel: paint_bars, panels.H
 
 # ---------------------------------------------------------------- legends
 
+KEY_BAR = '<rect class="bar" x="-6" y="-5" width="12" height="10"/>'
 
 def key_svg(colour, inner):
     return f'<svg class="key" viewBox="-8 -6 16 12" aria-hidden="true"><g class="{style.mark_class(colour)}">{inner}</g></svg>'
+
+
+HATCHED_KEY = key_svg(style.GREY, KEY_BAR + KEY_BAR.replace("bar", "hatch"))
 
 
 def line_key(line):
@@ -255,19 +260,19 @@ def line_key(line):
 
 
 def bars_key(bars):
-    return key_svg(bars.colour, '<rect class="bar" x="-6" y="-5" width="12" height="10"/>')
+    return key_svg(bars.colour, KEY_BAR)
 
 
 def legend_html(panel):
     """Names of the series with their marks; of a map, the meaning of its colours."""
     if isinstance(panel, panels.HeatPanel):
         least, greatest = map(escape, panel.scale_ends())
-        return f'<p class="scale">{escape(panel.scale_label)}: {least} <span class="ramp" aria-hidden="true"></span> {greatest}</p>'
+        ramp = '<span class="ramp" aria-hidden="true"></span>'
+        return f'<p class="scale">{escape(panel.scale_label)}: {least} {ramp} {greatest}</p>'
     if isinstance(panel, panels.BarPanel):
         keys = [(bars.name, bars_key(bars)) for bars in panel.bars if not bars.is_hatched]
         if any(bars.is_hatched for bars in panel.bars):
-            hatched = '<svg class="key" viewBox="-8 -6 16 12" aria-hidden="true"><rect class="bar soft-bar" x="-6" y="-5" width="12" height="10"/><rect class="hatch" x="-6" y="-5" width="12" height="10"/></svg>'
-            keys.append(("waiting for others", hatched))
+            keys.append(("waiting for others", HATCHED_KEY))
     else:
         keys = [(line.name, line_key(line)) for line in panel.lines if line.is_named]
     if len(keys) < 2:
@@ -282,11 +287,9 @@ def numbers_of(panel):
     """(heads, rows) of all values of a panel."""
     if isinstance(panel, panels.HeatPanel):
         heads = [panel.y_label, *(f"{name}" for name in panel.columns)]
-        rows = [
-            [name, *(" ".join(cell.lines) if (cell := panel.cells.get((row, column))) else "" for column in range(len(panel.columns)))]
-            for row, name in enumerate(panel.rows)
-        ]
-        return heads, rows
+        cells = {place: " ".join(cell.lines) for place, cell in panel.cells.items()}
+        columns = range(len(panel.columns))
+        return heads, [[name, *(cells.get((row, column), "") for column in columns)] for row, name in enumerate(panel.rows)]
     if isinstance(panel, panels.BarPanel):
         rows = [[name, *(shown(bars.values[index]) for bars in panel.bars)] for index, name in enumerate(panel.x.names)]
         return [panel.x.label, *(bars.name for bars in panel.bars)], rows

@@ -22,7 +22,7 @@ def find_program(named=None):
         found = shutil.which(str(candidate)) if candidate else None
         if found:
             return found
-    raise ReportError(UNAVAILABLE, f"{named or 'cg2d'}: no such program; build it, or name it by --cg2d: it decides which grid is best")
+    raise ReportError(UNAVAILABLE, f"{named or 'cg2d'}: no such program; build it, or name it by --cg2d: it gives the verdicts")
 
 
 def write_inputs(folder, files):

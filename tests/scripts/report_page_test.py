@@ -56,9 +56,15 @@ LARGEST_MARK = """
 const size = (mark) => mark.getBoundingClientRect().width;
 return [...arguments[0].querySelectorAll("[data-tip]:not(.curve)")].sort((a, b) => size(b) - size(a))[0];
 """
+FOCUSED = "const e = document.activeElement; return [e.tagName, e.getAttribute('href'), e.className.baseVal];"
+BOX_OF_THE_TIP = """
+const box = document.getElementById("tip").getBoundingClientRect();
+return [box.left, box.top, box.right, box.bottom];
+"""
 WIDTHS_OF_THE_PAGE = "const page = document.documentElement; return [page.scrollWidth, page.clientWidth];"
 SMALLEST_TEXT = """
-return Math.min(...[...document.querySelectorAll(".chart")].map((chart) => 9.5 * chart.getBoundingClientRect().width / chart.viewBox.baseVal.width));
+const sizes = (chart) => (9.5 * chart.getBoundingClientRect().width) / chart.viewBox.baseVal.width;
+return Math.min(...[...document.querySelectorAll(".chart")].map(sizes));
 """
 
 
@@ -180,7 +186,7 @@ class ReportPage(unittest.TestCase):
         seen = []
         for _ in range(40):
             ActionChains(self.browser).send_keys(Keys.TAB).perform()
-            seen.append(self.run_script("const e = document.activeElement; return [e.tagName, e.getAttribute('href'), e.className.baseVal]"))
+            seen.append(self.run_script(FOCUSED))
             if seen[-1][2] == "chart":
                 break
         self.assertEqual(seen[0][:2], ["A", "#main"], "first a way past the contents")
@@ -206,8 +212,8 @@ class ReportPage(unittest.TestCase):
             self.run_script("arguments[0].scrollIntoView({block: 'center', behavior: 'instant'})", mark)
             ActionChains(self.browser, duration=0).move_to_element(mark).perform()
             self.assertTrue(self.find("#tip:not([hidden])"), chart.get_attribute("aria-label"))
-            box = self.run_script("const b = document.getElementById('tip').getBoundingClientRect(); return [b.left, b.top, b.right, b.bottom]")
-            self.assertTrue(0 <= box[0] and 0 <= box[1] and box[2] <= 1280 and box[3] <= 900, box)
+            left, top, right, bottom = self.run_script(BOX_OF_THE_TIP)
+            self.assertTrue(0 <= left < right <= 1280 and 0 <= top < bottom <= 900, chart.get_attribute("aria-label"))
 
     def test_on_paper(self):
         self.show(1280, "dark")
@@ -216,9 +222,11 @@ class ReportPage(unittest.TestCase):
         text = base64.b64decode(printed["data"])
         self.assertEqual(text[:5], b"%PDF-")
         self.assertLess(text.count(b"/Type /Page\n") + text.count(b"/Type /Page "), MOST_PAGES)
-        self.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print", "features": [{"name": "prefers-color-scheme", "value": "dark"}]})
+        paper = {"media": "print", "features": [{"name": "prefers-color-scheme", "value": "dark"}]}
+        self.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", paper)
         self.addCleanup(self.browser.execute_cdp_cmd, "Emulation.setEmulatedMedia", {"media": ""})
-        self.assertEqual(self.run_script("return getComputedStyle(document.body).backgroundColor"), "rgb(255, 255, 255)", "paper is light")
+        ground = self.run_script("return getComputedStyle(document.body).backgroundColor")
+        self.assertEqual(ground, "rgb(255, 255, 255)", "paper is light")
         self.assertEqual(self.run_script("return getComputedStyle(document.querySelector('nav')).display"), "none")
 
     def test_without_scripts_titles_are_there(self):
