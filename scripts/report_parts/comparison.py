@@ -3,7 +3,8 @@
 import dataclasses
 
 from .errors import BAD_DATA, ReportError
-from .json_input import schema_of
+from .progress import SILENT
+from .schema import schema_of
 from .verdict import json_of
 
 
@@ -24,7 +25,7 @@ def comparison_of(path, document):
     return Comparison(f"A of {path.name}", f"B of {path.name}", document)
 
 
-def comparisons_by(program, labels, progress=None):
+def comparisons_by(program, labels, progress=SILENT):
     """labels: {path: its name on the page}. The first file against each other one. Files without a common configuration
     have none: (comparisons, notes)."""
     first, *others = labels

@@ -171,7 +171,8 @@ def counters(material):
     shown = list(kinds.items())[:MOST_EVENTS]
     never = [f"{name}: 0 in every phase" for name in all_events(cases) if name not in kinds]
     note = f"{study.title}, {ranks_text(rank_count)}, a colour for each grid and kernel."
-    left_out = [*not_drawn(material), *never, *(f"{name}: {reason}" for name, reason in refused_events(material).items()), *list(kinds)[MOST_EVENTS:]]
+    refused = [f"{name}: {reason}" for name, reason in refused_events(material).items()]
+    left_out = [*not_drawn(material), *never, *refused, *list(kinds)[MOST_EVENTS:]]
     if any(case.run_with("counters").document["counters"].get("multiplexed") for case in cases):
         note += " Multiplexed: values are estimates."
     if left_out:

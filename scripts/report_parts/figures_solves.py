@@ -44,11 +44,10 @@ def solve_row(study):
     spectrum = result.get("spectrum") or {}
     condition = spectrum.get("condition_number")
     residual = result.get("residual_norm")
-    return [
-        file_name(system["matrix"]), document["setup"]["n"], document["configuration"]["ranks"], system["preconditioner"], system["variant"],
-        result.get("end", ""), result.get("iterations", ""), f"{residual:.2e}" if residual else "", f"{condition:.3g}" if condition else "",
-        seconds(result["time_s"]) if result.get("time_s") else "",
-    ]  # fmt: skip
+    asked = file_name(system["matrix"]), document["setup"]["n"], document["configuration"]["ranks"], system["preconditioner"]
+    numbers = f"{residual:.2e}" if residual else "", f"{condition:.3g}" if condition else ""
+    time = seconds(result["time_s"]) if result.get("time_s") else ""
+    return [*asked, system["variant"], result.get("end", ""), result.get("iterations", ""), *numbers, time]
 
 
 def solves(material):

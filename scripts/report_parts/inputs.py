@@ -6,7 +6,8 @@ import typing
 
 from . import comparison, results, systems, trace
 from .errors import BAD_DATA, ReportError
-from .json_input import schema_of
+from .progress import SILENT
+from .schema import schema_of
 
 KNOWN = "a run, sweep, scaling, pingpong, solve or comparison of cg2d, a tuning profile, a trace, or a result of spmv_bench"
 
@@ -82,9 +83,9 @@ class Inputs:
         return [point for bench in self.benches for point in bench] or None
 
 
-def add_file(inputs, path):
+def add_file(inputs, path, progress):
     notes = []
-    documents = results.documents_of(path, notes)
+    documents = results.documents_of(path, notes, progress)
     first = documents[0][1]
     if not isinstance(first, dict):
         raise ReportError(BAD_DATA, f"{path}: not a result of cg2d; {KNOWN} is needed")
@@ -100,12 +101,11 @@ def add_file(inputs, path):
     getattr(inputs, kind.name).append(kind.read(path, first))
 
 
-def read_inputs(paths, progress=None):
+def read_inputs(paths, progress=SILENT):
     """Throws ReportError for the first file that cannot be read, or is of no known kind. A file that is named twice is read
     once."""
     inputs = Inputs()
     for path in dict.fromkeys(map(pathlib.Path, paths)):
-        if progress:
-            progress.say(f"reading {path}")
-        add_file(inputs, path)
+        progress.say(f"reading {path}")
+        add_file(inputs, path, progress)
     return inputs

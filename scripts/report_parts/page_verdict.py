@@ -27,9 +27,9 @@ def best_text(study, rank_count, is_sure):
     official = official_grid(rank_count)
     if not is_sure:
         return f"{text}, or another one"
-    costs = [c.median_s / case.median_s for c in study.cases[rank_count].values() if c.grid == official and not isinstance(c.place, str)]
-    if costs and official != case.grid and "system" not in study.problem:
-        text += "; the official grid {}x{}: ".format(*official) + percent(costs[0])
+    other = study.cases[rank_count].get(official[0]) if official and "system" not in study.problem else None
+    if other and other.grid != case.grid:
+        text += f"; the official grid {other.arrangement}: {percent(other.median_s / case.median_s)}"
     return text
 
 

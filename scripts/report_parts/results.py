@@ -7,7 +7,9 @@ import statistics
 
 from . import quiet, systems, verdict
 from .errors import BAD_DATA, NO_INPUT, ReportError
-from .json_input import json_from, result_schema
+from .json_input import json_from
+from .progress import SILENT
+from .schema import schema_of
 from .style import PHASE_COLOURS
 from .versions import SCHEMA_VERSIONS, upgraded
 
@@ -101,7 +103,7 @@ def read_json(path):
         raise ReportError(BAD_DATA, f"{path}: not JSON: {error}") from None
 
 
-def documents_of(path, notes):
+def documents_of(path, notes, progress=SILENT):
     """(place, document) of a single result or of JSON Lines. A sweep that was killed may leave a last line that is cut off."""
     text = read_text(path)
     try:
@@ -113,6 +115,7 @@ def documents_of(path, notes):
     lines = [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
     found = []
     for number, line in lines:
+        progress.tick(f"reading {path}, line {number} of {len(lines)}")
         try:
             found.append((f"{path}:{number}", json_from(line)))
         except ValueError:
@@ -201,7 +204,7 @@ def check_finished(place, document):
     """Checks that a finished run has all keys that the figures need."""
     try:
         document = upgraded(document)
-        if complaint := result_schema().complaint(document):
+        if complaint := schema_of("run_result.schema.json").complaint(document):
             raise ReportError(BAD_DATA, f"{place}: not a result as in cg/report/run_result.schema.json: {complaint}")
         run = Run(place, document)
         check_keys(document)
@@ -245,12 +248,14 @@ def read_run(place, document, notes):
     return None
 
 
-def results_of(files, program=None, progress=None, label=""):
+def results_of(files, program=None, progress=SILENT, label=""):
     """files: {path: [(place, document)]}. program: cg2d, which gives the verdicts; None: the one that is found. Throws
     ReportError if a document is no result, and if no run has finished."""
     runs, notes, finished = [], [], []
     for documents in files.values():
-        runs += [run for place, document in documents if (run := read_run(place, document, notes))]
+        for place, document in documents:
+            progress.tick(f"checking {place}")
+            runs += [run] if (run := read_run(place, document, notes)) else []
         finished.append([(place, document) for place, document in documents if document["status"] != "planned"])
     if not runs:
         raise ReportError(BAD_DATA, f"{', '.join(map(str, files))}: no finished run ({notes[0]})")

@@ -5,7 +5,7 @@ import dataclasses
 import re
 
 from .errors import BAD_DATA, ReportError
-from .json_input import Schema
+from .schema import Schema
 
 MOST_LANES = 64  # more cannot be told apart on a page
 

@@ -8,6 +8,7 @@ import subprocess
 import tempfile
 
 from .errors import BAD_DATA, UNAVAILABLE, ReportError
+from .progress import SILENT
 
 BUILT = pathlib.Path(__file__).resolve().parent.parent.parent / "build" / "release" / "cg2d"
 SCHEMA_VERSION = 1
@@ -47,8 +48,7 @@ def output_of(command, progress, doing):
     with subprocess.Popen(command, text=True, **pipes) as process:
         try:
             for second in range(LONGEST_S):
-                if progress:
-                    progress.say(doing if second == 0 else f"{doing} ({second} s)")
+                progress.say(doing if second == 0 else f"{doing} ({second} s)")
                 try:
                     out, errors = process.communicate(timeout=1)
                     return process.returncode, out, errors
@@ -60,7 +60,7 @@ def output_of(command, progress, doing):
                 process.kill()
 
 
-def json_of(program, words, names, progress=None, doing="asking for the verdicts"):
+def json_of(program, words, names, progress=SILENT, doing="asking for the verdicts"):
     """The JSON that the program prints. names: {path: name for messages}."""
     try:
         exit_code, out, errors = output_of([program, *words], progress, doing)
@@ -75,7 +75,7 @@ def json_of(program, words, names, progress=None, doing="asking for the verdicts
     return answer
 
 
-def ask(program, names, progress=None):
+def ask(program, names, progress=SILENT):
     """The JSON of cg2d sweep --show. names: {path: name for messages}"""
     words = [word for path in names for word in ("--show", str(path))]
     answer = json_of(program, ["sweep", *words, "--format", "json"], names, progress)
@@ -95,7 +95,7 @@ def with_places(answer, places):
     return answer
 
 
-def verdicts_on(files, program, progress=None):
+def verdicts_on(files, program, progress=SILENT):
     """files: one list of (place, document) for each input."""
     with tempfile.TemporaryDirectory(prefix="cg2d-report-") as folder:
         names, places = write_inputs(folder, files)
