@@ -99,6 +99,8 @@ def add_file(inputs, path, progress):
     if len(documents) > 1:
         raise ReportError(BAD_DATA, f"{path}:2: only runs may follow each other, one in a line")
     getattr(inputs, kind.name).append(kind.read(path, first))
+    if first.get("status", "success") != "success":
+        inputs.notes.append(f"{path}: ended with {first['status']}: {first.get('reason', '')}")
 
 
 def read_inputs(paths, progress=SILENT):

@@ -1,5 +1,6 @@
 """Sorts runs by problem and number of ranks: finds the best grid, and the cost of the official grid."""
 
+import collections
 import dataclasses
 import statistics
 
@@ -235,6 +236,20 @@ def make_studies(results):
     return StudyMaker(results.runs, results.verdicts).finished()
 
 
+def runs_beside(runs):
+    """(notes, other runs): a sweep makes runs for counters and limits beside its timed ones, which need one line for a file."""
+    counts, timed = collections.Counter(), []
+    for run in runs:
+        purpose = run.document.get("sweep", {}).get("purpose")
+        if purpose:
+            counts[run.source.rpartition(":")[0], purpose] += 1
+        else:
+            timed.append(run)
+    word = {True: "run", False: "runs"}
+    notes = [f"{path}: {count} {word[count == 1]} for {purpose}, not compared" for (path, purpose), count in counts.items()]
+    return notes, timed
+
+
 def uncompared_notes(results):
     """One line for each run whose times are not compared. results: a set of runs."""
     reasons = {run["place"]: run["reason"] for run in results.verdicts["left_out"]}
@@ -242,10 +257,11 @@ def uncompared_notes(results):
         for cell in row["cells"]:
             if cell["status"] != "success":
                 reasons.update({place: f"another run of its configuration failed ({cell['status']})" for place in cell["runs"]})
+    beside, timed = runs_beside(results.runs)
     wrong = {run.source: "it has not got the reference's zeta" for run in results.runs if run.is_wrong}
-    return [
+    return beside + [
         f"{run.source}: its time is not compared: {reason}"
-        for run in results.runs
+        for run in timed
         if (reason := wrong.get(run.source) or reasons.get(run.source))
     ]
 

@@ -240,6 +240,14 @@ class Studies(ReportParts):
                 for number, note in enumerate(notes, len(documents) + 1):
                     self.assertRegex(note, rf"sweep.jsonl:{number}: its time is not compared: .*{reason}")
 
+    def test_runs_for_counters_beside_a_sweep_are_one_note(self):
+        """A sweep makes them after its timed runs, one for each grid."""
+        beside = with_counters(self.sweep[:3])
+        for document in beside:
+            document["sweep"]["purpose"] = "counters"
+        read = self.read(*self.sweep, *beside)
+        self.assertEqual(uncompared_notes(read), [f"{self.folder / 'sweep.jsonl'}: 3 runs for counters, not compared"])
+
     def test_the_report_says_what_the_sweep_says(self):
         documents = simulated_sweep(self.sweep, {"1x2": 1.2, "1x4": 0.5, "2x2": 0.4})
         path = write_lines(self.folder / "sweep.jsonl", [*documents, *with_counters(self.forbidden(lambda document: None))])
