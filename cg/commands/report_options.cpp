@@ -4,9 +4,9 @@
 #include <string>
 
 #include "cg/base/errors.hpp"
+#include "cg/commands/page_command.hpp"
 #include "cg/commands/shared_options.hpp"
 #include "cg/commands/subcommand.hpp"
-#include "cg/report/page_command.hpp"
 
 namespace cg2d {
 namespace {
@@ -47,7 +47,7 @@ PageOptions report_options_from(const PageOptions& options) {
 SubcommandRow report_subcommand() {
   return {.name = "report",
           .description = "make a page of figures from results, which opens offline",
-          .examples = {"cg2d report sweep.jsonl run.json -o report.html",
+          .examples = {"cg2d report sweep.jsonl -o report.html",
                        "cg2d report before.jsonl after.jsonl --compare"},
           .declare = subcommand_with<PageOptions, add_report_options,
                                      command_action<report_options_from, make_page, PageOptions>>};

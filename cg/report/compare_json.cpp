@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "cg/base/json_values.hpp"
+#include "cg/base/json_verdicts.hpp"
 #include "cg/report/report.hpp"
 #include "cg/report/result_compare.hpp"
-#include "cg/report/verdict_json.hpp"
 
 namespace cg2d {
 namespace {

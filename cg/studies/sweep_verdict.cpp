@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "cg/base/json_values.hpp"
+#include "cg/base/json_verdicts.hpp"
 #include "cg/base/sample.hpp"
 #include "cg/report/report.hpp"
-#include "cg/report/verdict_json.hpp"
 #include "cg/studies/sweep_plan.hpp"
 
 namespace cg2d {

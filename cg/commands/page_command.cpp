@@ -1,4 +1,4 @@
-#include "cg/report/page_command.hpp"
+#include "cg/commands/page_command.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-#include "cg/report/verdict_json.hpp"
+#include "cg/base/json_verdicts.hpp"
 
 #include <nlohmann/json.hpp>
 
