@@ -20,7 +20,6 @@ from program_runner import (
     INTERRUPTED,
     MEMORY,
     PROGRAM,
-    PROJECT,
     SUCCESS,
     THOROUGH,
     UNAVAILABLE,
