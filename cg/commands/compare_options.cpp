@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <string>
+#include <vector>
 
 #include "cg/base/errors.hpp"
 #include "cg/base/output_file.hpp"
@@ -18,12 +19,16 @@ struct CompareOptions {
   std::string before;
   std::string after;
   std::string threshold = "5%";
+  std::string format = "text";
+  std::string output;
 };
+
+std::vector<std::string> compare_format_names() { return {"text", "json"}; }
 
 /// Rank 0 reads, compares and prints. Collective.
 ExitCode compare(const CompareOptions& options, double threshold, comm::RankGroup& group) {
   std::int64_t code = 0;
-  write_output(open_output("", group).get(), group, [&] {
+  write_output(open_output(options.output, group).get(), group, [&] {
     const auto comparison =
         compare_results(read_results(options.before), read_results(options.after), threshold);
     if (comparison.common.empty()) {
@@ -33,7 +38,7 @@ ExitCode compare(const CompareOptions& options, double threshold, comm::RankGrou
                       options.before, options.after));
     }
     code = static_cast<std::int64_t>(comparison.exit_code());
-    return comparison_text(comparison);
+    return options.format == "json" ? comparison_json(comparison) : comparison_text(comparison);
   });
   return static_cast<ExitCode>(group.maximum(code));
 }
@@ -45,6 +50,9 @@ void add_compare_options(CLI::App& parser, CompareOptions& options) {
   parser.add_option("B", options.after, "results after")->required()->check(file_name());
   parser.add_option("--threshold", options.threshold, "the increase in time that is a regression")
       ->type_name("PERCENT");
+  add_format_option(parser, options.format, compare_format_names());
+  add_file_option(parser, "--output", options.output, "write the comparison to FILE, whole or not at all")
+      ->default_str("standard output");
 }
 
 Action compare_action(const CompareOptions& options) {
@@ -52,6 +60,7 @@ Action compare_action(const CompareOptions& options) {
   if (!threshold)
     throw InputError(
         fmt::format("--threshold {}: must be a percentage from 0 on, such as 5%", options.threshold));
+  require_known("--format", options.format, compare_format_names());
   return [options, threshold = *threshold](comm::RankGroup& group) {
     return compare(options, threshold, group);
   };

@@ -91,15 +91,6 @@ std::string change_text(Change change, const RatioInterval& ratio) {
   return {};
 }
 
-std::string verdict_on(const ComparedConfiguration& pair) {
-  if (pair.before && !pair.after) return "REGRESSION: failed in B only";
-  auto text = change_text(pair.change, pair.ratio);
-  if (pair.change != Change::undecided) return text;
-  text += pair.suggested_rounds ? fmt::format(" (take {} rounds)", *pair.suggested_rounds)
-                                : " (the distance from the threshold is below the noise)";
-  return text;
-}
-
 std::string summary_of(const Comparison& comparison) {
   return fmt::format("{} of {}: slower by more than {:g} %, or failed in B only; {} undecided\n",
                      format_count(comparison.count(Change::regression), "regression"),
@@ -108,6 +99,15 @@ std::string summary_of(const Comparison& comparison) {
 }
 
 }  // namespace
+
+std::string verdict_on(const ComparedConfiguration& pair) {
+  if (pair.before && !pair.after) return "REGRESSION: failed in B only";
+  auto text = change_text(pair.change, pair.ratio);
+  if (pair.change != Change::undecided) return text;
+  text += pair.suggested_rounds ? fmt::format(" (take {} rounds)", *pair.suggested_rounds)
+                                : " (the distance from the threshold is below the noise)";
+  return text;
+}
 
 int Comparison::count(Change change) const {
   return static_cast<int>(std::ranges::count(common, change, &ComparedConfiguration::change));

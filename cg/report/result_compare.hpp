@@ -55,6 +55,10 @@ Comparison compare_results(const std::vector<ResultRecord>& before, const std::v
 
 /// The table, the configurations that only one set has, the runs that were left out, and the verdict.
 std::string comparison_text(const Comparison& comparison);
+/// The same with all figures. Its schema is compare_result.schema.json beside this file.
+std::string comparison_json(const Comparison& comparison);
+/// "REGRESSION: slower by 12 % (8 ... 15 %)", "no regression", or why nothing can be said.
+std::string verdict_on(const ComparedConfiguration& pair);
 
 /// "5%", "5 %" or "5" -> 0.05. Nothing for anything else, or below 0.
 std::optional<double> percentage_from(std::string text);

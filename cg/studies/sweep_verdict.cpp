@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "cg/base/json_values.hpp"
+#include "cg/base/json_verdicts.hpp"
 #include "cg/base/sample.hpp"
 #include "cg/report/report.hpp"
 #include "cg/studies/sweep_plan.hpp"
@@ -52,29 +53,17 @@ std::string official_text(const GridVerdict& row) {
   return fmt::format("the official {} costs {} more", name, gain_text(row.ranking.verdict.against[place]));
 }
 
-Json bound_or_null(const RatioInterval& ratio, double bound) {
-  return ratio.is_bounded() ? number_or_null(bound) : Json(nullptr);
-}
-
 /// The ratio to the best alternative; null for that one, and for what failed.
 Json against_best_json(const Ranking& ranking, const ConfiguredProblem& asked) {
   const auto place = ranking.place_of(asked);
   if (place == 0 || place == ranking.alternatives.size()) return nullptr;
-  const auto& ratio = ranking.verdict.against[place];
-  return {{"ratio", ratio.median},
-          {"low", bound_or_null(ratio, ratio.low)},
-          {"high", bound_or_null(ratio, ratio.high)},
-          {"paired_rounds", ratio.round_count}};
+  return ratio_json(ranking.verdict.against[place]);
 }
 
-Json times_json(const MeasuredConfiguration& cell) {
+Json times_of_cell(const MeasuredConfiguration& cell) {
   if (!cell.is_sound()) return nullptr;
   const auto sample = sample_of(cell.times_s);
-  Json json{{"count", sample.count},
-            {"median_s", sample.median},
-            {"minimum_s", sample.minimum},
-            {"maximum_s", sample.maximum},
-            {"spread", value_or_null(sample.spread())}};
+  auto json = times_json(sample);
   if (cell.asked.is_system()) json["iteration_s"] = sample.median / cell.runs.front().iteration_count;
   return json;
 }
@@ -95,7 +84,7 @@ Json cell_json(const MeasuredConfiguration& cell, const Ranking& ranking) {
             {"status", cell.statuses.empty() ? "success" : cell.statuses.front()},
             {"reason", cell.reason},
             {"runs", std::move(runs)},
-            {"times", times_json(cell)},
+            {"times", times_of_cell(cell)},
             {"may_be_best", ranking.may_be_best(cell.asked)},
             {"against_best", against_best_json(ranking, cell.asked)}};
   if (cell.asked.is_system()) json["cut"] = cell.asked.cut;
@@ -171,10 +160,7 @@ std::string sweep_verdict_json(const std::vector<ResultRecord>& records) {
   }
   return json_text({{"schema_version", verdict_schema_version},
                     {"program", program_json()},
-                    {"test",
-                     {{"name", "sign test of the ratios of paired rounds"},
-                      {"wrong_verdict_probability", wrong_verdict_probability},
-                      {"least_claimed_gain", least_claimed_gain}}},
+                    {"test", verdict_test_json()},
                     {"grids", std::move(grids)},
                     {"choices", std::move(choices)},
                     {"left_out", std::move(left_out)},

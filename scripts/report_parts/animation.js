@@ -27,8 +27,8 @@
       output.textContent = `${written(now)} of ${written(step.length_us)}`;
       const doing = step.lanes.map((bars) => bars.find((bar) => bar[1] <= now && now < bar[2]));
       cells.forEach((cell, index) => {
-        const phase = doing[index] ? step.phases[doing[index][0]] : { name: "between phases", colour: "none" };
-        cell.querySelector(".phase").setAttribute("fill", phase.colour);
+        const phase = doing[index] ? step.phases[doing[index][0]] : { name: "between phases", kind: "none" };
+        cell.querySelector(".phase").setAttribute("class", `phase bar ${phase.kind}`);
         cell.querySelector(".doing").textContent = phase.name;
       });
       const counts = step.phases.map((phase, index) => [doing.filter((bar) => bar && bar[0] === index).length, phase.name]);

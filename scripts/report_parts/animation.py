@@ -1,26 +1,26 @@
 """One CG step as a moving picture: lanes of ranks over time, and the plane of ranks at one moment. Without a script, on paper and
 for readers who hear it, the lanes and the table below them say the same."""
 
-import html
 import json
-import pathlib
 
 from . import style
+from .html_parts import escape
 
 LANE_PIXELS = 22
-CELL_WIDTH, CELL_HEIGHT = 104, 46  # pixels
+CELL_WIDTH, CELL_HEIGHT = 116, 46  # pixels
 LEAST_WIDTH = 0.15  # of a bar, percent
 
-# The part of the page's script that moves it; only pages with a trace have it.
-SCRIPT = (pathlib.Path(__file__).resolve().parent / "animation.js").read_text(encoding="utf-8")
+def name_of(number):
+    """Of the section of a trace."""
+    return f"cg-step-{number + 1}" if number else "cg-step"
 
 
-def escape(text):
-    return html.escape(str(text))
+def title_of(number):
+    return f"One CG step ({number + 1})" if number else "One CG step"
 
 
-def colour_of(phase):
-    return style.PHASE_COLOURS.get(phase, style.GREY)
+def class_of(phase):
+    return style.mark_class(style.PHASE_COLOURS.get(phase, style.GREY))
 
 
 def microseconds(value):
@@ -38,7 +38,7 @@ def lanes_svg(step):
             tip = f"rank {lane.rank}: {style.phase_name(bar.phase)}, {microseconds(bar.end_us - bar.begin_us)}"
             bars.append(
                 f'<rect x="{left:.3f}%" y="{index * LANE_PIXELS + 3}" width="{width:.3f}%" height="{LANE_PIXELS - 6}" '
-                f'fill="{colour_of(bar.phase)}"><title>{escape(tip)}</title></rect>'
+                f'class="bar {class_of(bar.phase)}"><title>{escape(tip)}</title></rect>'
             )
     return (
         f'<svg class="lanes" height="{height}" role="img" aria-label="Phases of {len(step.lanes)} ranks over '
@@ -56,7 +56,7 @@ def plane_svg(step):
         x, y = lane.column * CELL_WIDTH, lane.row * CELL_HEIGHT
         cells.append(
             f'<g class="cell" transform="translate({x} {y})"><rect class="edge" x="1" y="1" width="{CELL_WIDTH - 2}" '
-            f'height="{CELL_HEIGHT - 2}"/><rect class="phase" x="1" y="1" width="{CELL_WIDTH - 2}" height="10" fill="none"/>'
+            f'height="{CELL_HEIGHT - 2}"/><rect class="phase bar none" x="1" y="1" width="{CELL_WIDTH - 2}" height="10"/>'
             f'<text x="6" y="25">rank {lane.rank}</text><text class="doing" x="6" y="40"></text></g>'
         )
     width, height = columns * CELL_WIDTH, rows * CELL_HEIGHT
@@ -68,9 +68,11 @@ def plane_svg(step):
 
 def legend(step):
     keys = "".join(
-        f'<span><i style="background: {colour_of(phase)}"></i>{escape(style.phase_name(phase))}</span>' for phase in step.phases()
+        f'<li><svg class="key" viewBox="-8 -6 16 12" aria-hidden="true"><rect class="bar {class_of(phase)}" x="-6" y="-5" width="12" '
+        f'height="10"/></svg>{escape(style.phase_name(phase))}</li>'
+        for phase in step.phases()
     )
-    return f'<p class="keys">{keys}</p>'
+    return f'<ul class="keys">{keys}</ul>'
 
 
 def figures_of(step):
@@ -92,12 +94,12 @@ def note_of(step):
     return note + "A communication phase is as long as its rank waits: a rank that comes early is there for longer."
 
 
-def animation_html(step, table):
-    """table(heads, rows, numbers) makes the page's tables."""
+def animation_html(step, table, number=0):
+    """table(heads, rows, numbers, caption) makes the page's tables. number: of the trace, where there are several."""
     phases = step.phases()
     data = {
         "length_us": step.length_us,
-        "phases": [{"name": style.phase_name(phase), "colour": colour_of(phase)} for phase in phases],
+        "phases": [{"name": style.phase_name(phase), "kind": class_of(phase)} for phase in phases],
         "lanes": [[[phases.index(bar.phase), bar.begin_us, bar.end_us] for bar in lane.bars] for lane in step.lanes],
     }
     # "<" in a text must not end the script element.
@@ -105,12 +107,12 @@ def animation_html(step, table):
     heads, rows = figures_of(step)
     names = "".join(f"<span>rank {lane.rank}</span>" for lane in step.lanes)
     return (
-        f'<section id="cg-step" class="animation"><h2>One CG step</h2><p class="note">{escape(note_of(step))}</p>'
+        f'<section id="{name_of(number)}" class="animation"><h2>{title_of(number)}</h2><p class="note">{escape(note_of(step))}</p>'
         '<div class="controls" hidden><button type="button" class="play">Play</button>'
         '<button type="button" class="back">Previous change</button><button type="button" class="on">Next change</button>'
         '<input type="range" min="0" max="1000" value="0" aria-label="time within the CG step"><output>0 µs</output></div>'
         f'{plane_svg(step)}{legend(step)}<div class="over-time"><div class="names" aria-hidden="true">{names}</div>'
         f"{lanes_svg(step)}</div><details><summary>Times of this step as a table</summary>"
-        f"{table(heads, rows, range(len(heads)))}</details>"
+        f"{table(heads, rows, range(len(heads)), 'Times of this step')}</details>"
         f'<script type="application/json">{text}</script></section>'
     )

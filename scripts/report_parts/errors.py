@@ -1,7 +1,7 @@
 """Errors that end the report, with their exit codes."""
 
 # Exit codes of sysexits.h, as in the other scripts.
-USAGE, BAD_DATA, NO_INPUT, UNAVAILABLE, DEFECT, CANNOT_CREATE = 64, 65, 66, 69, 70, 73
+USAGE, BAD_DATA, NO_INPUT, UNAVAILABLE, DEFECT, CANNOT_CREATE, INTERRUPTED = 64, 65, 66, 69, 70, 73, 75
 
 
 class ReportError(Exception):

@@ -3,18 +3,51 @@
 import dataclasses
 import typing
 
-from . import figures_counters, figures_grid, figures_machine, figures_phases, figures_prediction, figures_roofline, figures_run
-from .results import Results
-from .studies import make_studies
+from . import (
+    figures_comparison,
+    figures_counters,
+    figures_grid,
+    figures_machine,
+    figures_messages,
+    figures_phases,
+    figures_prediction,
+    figures_roofline,
+    figures_run,
+    figures_scaling,
+    figures_solves,
+)
+from .inputs import Inputs
+from .studies import make_studies, uncompared_notes
 
 
 class Material:
-    """The input of all figures."""
+    """The input of all figures. results: sets of runs; those of each set are compared with each other. Where there are several,
+    the names of studies begin with that of their set."""
 
-    def __init__(self, results: Results):
-        self.studies = make_studies(results)
-        self.profile = results.profile
-        self.bench = results.bench
+    def __init__(self, results: list, inputs: Inputs, comparisons=()):
+        self.results = results
+        self.inputs = inputs
+        self.comparisons = [*inputs.comparisons, *comparisons]
+        self.studies = [study for one in results for study in self.named_studies(one)]
+        self.profile = inputs.profile
+        self.bench = inputs.bench
+
+    @staticmethod
+    def named_studies(one):
+        studies = make_studies(one)
+        for study in studies:
+            study.label = one.label
+            study.name = f"{one.label}: {study.name}" if one.label else study.name
+        return studies
+
+    @property
+    def runs(self):
+        return [run for one in self.results for run in one.runs]
+
+    @property
+    def notes(self):
+        """One line for each input, or run, that was not used or not compared."""
+        return [*self.inputs.notes, *(note for one in self.results for note in (*one.notes, *uncompared_notes(one)))]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -30,6 +63,10 @@ class Row:
 
 
 FIGURES = (
+    Row(
+        "comparison", "Side by side", "a comparison, or --compare",
+        figures_comparison.why_no_comparisons, figures_comparison.comparisons,
+    ),
     Row(
         "time-by-grid", "Time over P × Px", "several grids of one number of ranks",
         figures_grid.why_no_grids, figures_grid.time_heat_map,
@@ -81,5 +118,25 @@ FIGURES = (
     Row(
         "repeats", "Repeats", "configurations that ran more than once",
         figures_run.why_no_repeats, figures_run.repeats,
+    ),
+    Row(
+        "ways", "Ranks or threads", "a result of cg2d scaling",
+        figures_scaling.why_no_ways, figures_scaling.ways,
+    ),
+    Row(
+        "system-ways", "Ranks and forms of a system", "a result of cg2d scaling of a system",
+        figures_scaling.why_no_system_ways, figures_scaling.system_ways,
+    ),
+    Row(
+        "messages", "Messages between ranks", "a result of cg2d pingpong",
+        figures_messages.why_no_pingpong, figures_messages.pingpong,
+    ),
+    Row(
+        "kernels", "Kernels of the tuning profile", "a tuning profile",
+        figures_machine.why_no_kernels, figures_machine.kernels,
+    ),
+    Row(
+        "solves", "Systems solved", "a result of cg2d solve",
+        figures_solves.why_no_solves, figures_solves.solves,
     ),
 )  # fmt: skip

@@ -8,6 +8,7 @@ from .results import PHASES
 # One panel for each event; further events are left out.
 MOST_EVENTS = 6
 MOST_GRIDS = 8
+MOST_ROWS = 1000  # of the table of all counts
 
 # On the axis: factor and unit.
 SHOWN = {"nanoseconds": (1e-3, "µs")}
@@ -144,16 +145,37 @@ def kernel_table(cases):
     )  # fmt: skip
 
 
+def all_counts(material):
+    """A row for each event of each grid and kernel that counted it: means over the ranks, per CG step."""
+    rows = []
+    for study in material.studies:
+        for rank_count in study.rank_counts:
+            for case in study.every_case(rank_count):
+                place = study.name, rank_count, case.arrangement
+                rows += [[*place, *counts_row(case, event)] for event in events_of(case).values()]
+    heads = ["problem", "ranks", "grid", "kernel", "event", *(style.phase_name(phase) for phase in PHASES)]
+    title = "Every event by grid and phase, per CG step (mean over the ranks)"
+    return Table(title, heads, rows[:MOST_ROWS], range(5, 5 + len(PHASES)))
+
+
+def counts_row(case, event):
+    steps = case.run_with("counters").cg_steps
+    counts = [event["phases"].get(phase) for phase in PHASES]
+    return [case.settings.split(",")[0], event["name"], *(f"{counted['mean'] / steps:.4g}" if counted else "" for counted in counts)]
+
+
 def counters(material):
     study, rank_count, cases = counted_cases(material)
     cases = cases[:MOST_GRIDS]
     kinds = nonzero_events(cases)
     shown = list(kinds.items())[:MOST_EVENTS]
     never = [f"{name}: 0 in every phase" for name in all_events(cases) if name not in kinds]
-    note = f"{study.name[0].upper() + study.name[1:]}, {ranks_text(rank_count)}, a colour for each grid and kernel."
-    left_out = [*not_drawn(material), *never, *(f"{name}: {reason}" for name, reason in refused_events(material).items()), *list(kinds)[MOST_EVENTS:]]
+    note = f"{study.title}, {ranks_text(rank_count)}, a colour for each grid and kernel."
+    refused = [f"{name}: {reason}" for name, reason in refused_events(material).items()]
+    left_out = [*not_drawn(material), *never, *refused, *list(kinds)[MOST_EVENTS:]]
     if any(case.run_with("counters").document["counters"].get("multiplexed") for case in cases):
         note += " Multiplexed: values are estimates."
     if left_out:
         note += f" Not shown: {'; '.join(left_out)}."
-    return Figure([event_panel(name, kind, study, cases) for name, kind in shown], note, kernel_table(cases))
+    panels = [event_panel(name, kind, study, cases) for name, kind in shown]
+    return Figure(panels, note, kernel_table(cases), all_counts(material))

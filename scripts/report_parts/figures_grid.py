@@ -6,6 +6,8 @@ from .studies import by_place, official_grid, percent, place_order, seconds
 
 # A figure with more panels than this is too small to read.
 MOST_PANELS = 4
+# Of the greatest to the least time of a row of the map: rows with less stay pale.
+LEAST_RATIO = 1.1
 
 
 def ranks_text(count):
@@ -63,7 +65,8 @@ def heat_panel(study):
             ratio = case.median_s / best_s
             tip = case_tip(case, f"{ratio:.2f} x the best grid of {ranks_text(rank_count)}", *marks)
             is_framed = any("best" in mark for mark in marks)
-            cells[row, columns.index(place)] = Cell(ratio, [seconds(case.median_s), *marks], tip, is_framed)
+            loss = [] if case.mark or case is study.best(rank_count) else [percent(ratio)]
+            cells[row, columns.index(place)] = Cell(ratio, [seconds(case.median_s), *loss, *marks], tip, is_framed)
     return HeatPanel(
         title=f"Time, {study.name}",
         x_label=columns_label(columns),
@@ -71,15 +74,16 @@ def heat_panel(study):
         columns=[str(place) for place in columns],
         rows=[str(count) for count in rank_counts],
         cells=cells,
-        scale_label="Time over that of the best grid of the same P",
+        scale_label="Time on as many ranks",
+        least_ratio=LEAST_RATIO,
     )
 
 
 def time_heat_map(material):
     return Figure(
         [heat_panel(study) for study in studies_with_grids(material)],
-        "Median time of the timed region. Colours compare the grids of one number of ranks; the best is framed, or those "
-        "that are not distinguishable from it. 'official' is the grid that the official program takes.",
+        "Median time of the timed region. Colours compare the grids of one row, which have the same number of ranks; the best is "
+        "framed, or those that are not distinguishable from it. 'official' is the grid that the official program takes.",
     )
 
 

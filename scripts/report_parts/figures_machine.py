@@ -1,8 +1,8 @@
-"""Figures of the machine: compared with other machines, and over row lengths."""
+"""Figures of the machine: compared with other machines, over row lengths, and of its kernels."""
 
 from . import cp_pacs, style
 from .figures_grid import MOST_PANELS, case_tip
-from .panels import Axis, Figure, Line, LinePanel
+from .panels import Axis, BarPanel, Bars, Figure, Line, LinePanel
 
 # ---------------------------------------------------------------- machines side by side
 
@@ -64,7 +64,7 @@ def machines(material):
 
 def why_no_row_lengths(material):
     if material.profile is None:
-        return "no tuning profile was given; cg2d tune makes one, --profile FILE names it"
+        return "no tuning profile was given; cg2d tune makes one"
     return "" if any(entry["curve"] for entry in material.profile.values()) else "the tuning profile has no row lengths"
 
 
@@ -112,3 +112,28 @@ def row_lengths(material):
         "From the tuning profile. A grid with more process columns has shorter rows; below the critical vector length the "
         "scalar loop is the faster one.",
     )
+
+
+# ---------------------------------------------------------------- kernels of the tuning profile
+
+
+def why_no_kernels(material):
+    if material.profile is None:
+        return "no tuning profile was given; cg2d tune makes one"
+    return "" if tuned_cases(material) else "the tuning profile has no kernels"
+
+
+def tuned_cases(material):
+    """[(processor, name, kernels)]; the last ones were measured last."""
+    found = [(processor, *case) for processor, entry in material.profile.items() for case in entry["cases"] if case[1]]
+    return found[-MOST_PANELS:]
+
+
+def kernels(material):
+    panels = []
+    for processor, name, times in tuned_cases(material):
+        tips = [f"{kernel} on {processor}, {name}: {value:.4g} µs" for kernel, value in times]
+        bars = [Bars("product", [value for _, value in times], style.SERIES[0], tips)]
+        axis = Axis("Kernel", "category", names=[kernel for kernel, _ in times])
+        panels.append(BarPanel(name, axis, Axis("Time of a product, µs", from_zero=True), bars))
+    return Figure(panels, "From the tuning profile: the fastest settings of each kernel. cg2d run takes the first one.")

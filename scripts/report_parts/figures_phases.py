@@ -34,12 +34,17 @@ def phases_panel(study, rank_count, cases):
     factor, unit = (1e3, "ms") if greatest_s >= 1e-3 else (1e6, "µs")
     bars = []
     for phase in PHASES:
-        values = [factor * case.run.phase_seconds(phase) / case.run.cg_steps for case in cases]
-        tips = [
-            case_tip(case, f"{style.phase_name(phase)}: {value:.4g} {unit} per CG step", share_text(case, phase))
-            for case, value in zip(cases, values)
-        ]
-        bars.append(Bars(style.phase_name(phase), values, style.PHASE_COLOURS[phase], tips))
+        name = style.phase_name(phase)
+        for is_waiting in (False, True):
+            values = [factor * part_of(case, phase, is_waiting) / case.run.cg_steps for case in cases]
+            if is_waiting and not any(values):
+                continue
+            doing = "waiting for others" if is_waiting else "working"
+            tips = [
+                case_tip(case, f"{name}, {doing}: {value:.4g} {unit} per CG step", share_text(case, phase))
+                for case, value in zip(cases, values)
+            ]
+            bars.append(Bars(f"{name}, waiting" if is_waiting else name, values, style.PHASE_COLOURS[phase], tips, is_waiting))
     return BarPanel(
         title=f"{study.name}, {ranks_text(rank_count)}",
         x=Axis("Grid, Px x Py", "category", names=[case.arrangement for case in cases]),
@@ -49,15 +54,25 @@ def phases_panel(study, rank_count, cases):
     )
 
 
+def part_of(case, phase, is_waiting):
+    """Seconds in which the mean rank waited for others within a phase, or did anything else."""
+    seconds = []
+    for rank in case.run.rank_phases():
+        times = rank["phases"][phase]
+        share = times["waited_clocks"] / times["clocks"] if times["clocks"] else 0.0
+        seconds.append(times["seconds"] * (share if is_waiting else 1 - share))
+    return statistics.fmean(seconds)
+
+
 def share_text(case, phase):
     total_s = sum(case.run.phase_seconds(name) for name in PHASES)
-    return f"{100 * case.run.phase_seconds(phase) / total_s:.1f} % of all phases"
+    return f"the phase with its waiting: {100 * case.run.phase_seconds(phase) / total_s:.1f} % of all phases"
 
 
 def stacked_phases(material):
     return Figure(
         [phases_panel(*entry) for entry in timed_cases(material)],
-        "Mean over the ranks; waiting for other ranks is part of the phase in which a rank waits.",
+        "Mean over the ranks. Hatched: waiting for other ranks, as a part of the phase in which a rank waits.",
     )
 
 

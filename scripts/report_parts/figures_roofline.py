@@ -29,7 +29,7 @@ def why_no_roofline(material):
         return ""
     return (
         "no run with --roofline is among the results (where ranks share cores it measures no limits), and no result of "
-        "spmv_bench was given (--bench FILE)"
+        "spmv_bench was given"
     )
 
 

@@ -1,12 +1,8 @@
-"""Reads JSON from files that may hold anything: checks it against a schema, so that what is drawn has the right types."""
+"""Reads JSON from files that may hold anything."""
 
-import functools
 import json
 import math
-import pathlib
-import re
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 MOST_LEVELS = 100  # files of cg2d have 10 at most
 MOST = 1e100  # beyond, sums and ratios of what is drawn leave the range of numbers
 
@@ -42,84 +38,3 @@ def json_from(text):
         return cleaned(json.loads(text, parse_constant=finite, parse_float=finite, parse_int=whole))
     except RecursionError:
         raise ValueError(f"nested in more than {MOST_LEVELS} levels") from None
-
-
-TYPES = {"object": dict, "array": list, "string": str, "integer": int, "number": (int, float), "boolean": bool, "null": type(None)}
-
-
-def has_type(value, name):
-    if isinstance(value, bool):
-        return name == "boolean"
-    return isinstance(value, TYPES[name])
-
-
-def number_is_within(value, schema):
-    least, above = schema.get("minimum", -math.inf), schema.get("exclusiveMinimum", -math.inf)
-    return least <= value <= schema.get("maximum", math.inf) and value > above
-
-
-class Schema:
-    """The part of JSON Schema (draft 2020-12) that the schemas of cg2d make use of, except for lengths and for names of keys:
-    newer programs may add keys, and older ones have fewer."""
-
-    def __init__(self, schema):
-        self._root = schema
-
-    def complaint(self, value):
-        """Where the value breaks the schema, and how; empty where it does not."""
-        return self._complaint(value, self._root, "")
-
-    def _resolved(self, schema):
-        for name in schema.get("$ref", "#").split("/")[1:]:
-            schema = self._root[name] if name == "$defs" else self._root["$defs"][name]
-        return schema
-
-    def _complaint(self, value, schema, place):
-        if "$ref" in schema:
-            complaint = self._complaint(value, self._resolved(schema), place)
-            if complaint:
-                return complaint
-        return self._own_complaint(value, schema, place) or self._choice_complaint(value, schema, place)
-
-    def _own_complaint(self, value, schema, place):
-        types = schema.get("type", [])
-        types = [types] if isinstance(types, str) else types
-        if types and not any(has_type(value, name) for name in types):
-            return f"{place or 'it'} is not of type {' or '.join(types)}"
-        if "const" in schema and value != schema["const"] or "enum" in schema and value not in schema["enum"]:
-            return f"{place} has no valid value"
-        if isinstance(value, (int, float)) and not isinstance(value, bool) and not number_is_within(value, schema):
-            return f"{place} is out of range"
-        if isinstance(value, str) and not re.search(schema.get("pattern", ""), value):
-            return f"{place} has no valid value"
-        if isinstance(value, dict):
-            return self._member_complaint(value, schema, place)
-        if isinstance(value, list) and "items" in schema:
-            complaints = (self._complaint(item, schema["items"], f"{place}[{k}]") for k, item in enumerate(value))
-            return next(filter(None, complaints), "")
-        return ""
-
-    def _member_complaint(self, value, schema, place):
-        for key, item in value.items():
-            part = schema.get("properties", {}).get(key, schema.get("additionalProperties"))
-            complaint = self._complaint(item, part, f"{place}.{key}".lstrip(".")) if isinstance(part, dict) else ""
-            if complaint:
-                return complaint
-        return ""
-
-    def _choice_complaint(self, value, schema, place):
-        if "if" in schema:
-            chosen = schema.get("else" if self._complaint(value, schema["if"], place) else "then", {})
-            complaint = self._complaint(value, chosen, place)
-            if complaint:
-                return complaint
-        for key in ("anyOf", "oneOf"):
-            complaints = [self._complaint(value, choice, place) for choice in schema.get(key, [])]
-            if complaints and all(complaints):
-                return complaints[-1]
-        return ""
-
-
-@functools.cache
-def result_schema():
-    return Schema(json.loads((ROOT / "cg/report/run_result.schema.json").read_text(encoding="utf-8")))

@@ -27,7 +27,8 @@ def load_matplotlib():
         import matplotlib.ticker
     except ImportError:
         raise ReportError(
-            UNAVAILABLE, f"{sys.executable} has no matplotlib: install Debian's python3-matplotlib"
+            UNAVAILABLE, f"{sys.executable} has no matplotlib, which --figures and --small need: install Debian's python3-matplotlib, "
+            "or name another Python by CG2D_PYTHON"
         ) from None
     matplotlib.rcParams.update(
         {
@@ -115,7 +116,9 @@ def paint_bars(matplotlib, figure, axes, panel):
     for index, bars in enumerate(panel.bars):
         values = [value or 0.0 for value in bars.values]
         if panel.is_stacked:
-            axes.bar(range(len(values)), values, 0.7, bottom=bottom, label=bars.name, color=bars.colour)
+            hatch = {"hatch": "////", "edgecolor": "white", "linewidth": 0} if bars.is_hatched else {}
+            label = "_nolegend_" if bars.is_hatched else bars.name
+            axes.bar(range(len(values)), values, 0.7, bottom=bottom, label=label, color=bars.colour, **hatch)
             bottom = [low + value for low, value in zip(bottom, values)]
         else:
             width = 0.8 / count
@@ -123,7 +126,7 @@ def paint_bars(matplotlib, figure, axes, panel):
             axes.bar(places, values, width, label=bars.name, color=bars.colour)
     finish(matplotlib, axes, panel)
     axes.grid(axis="x", visible=False)
-    add_legend(axes, panel.x, [bars.name for bars in panel.bars])
+    add_legend(axes, panel.x, [bars.name for bars in panel.bars if not bars.is_hatched])
 
 
 def add_legend(axes, x_axis, names):
@@ -159,7 +162,7 @@ def paint_heat(matplotlib, figure, axes, panel):
     size = min(9.0, cell_width / (0.6 * longest + 1), 66.0 / rows)
     has_text = size >= 5
     for (row, column), cell in panel.cells.items():
-        colour = style.heat_colour(cell.value, least, greatest)
+        colour = style.heat_colour(panel.share(row, column))
         axes.add_patch(
             matplotlib.patches.Rectangle(
                 (column - 0.5, row - 0.5), 1, 1, facecolor=colour, edgecolor="white", linewidth=1 if has_text else 0.2
@@ -185,11 +188,19 @@ def paint_heat(matplotlib, figure, axes, panel):
         spine.set_visible(False)
     colours = matplotlib.colors.LinearSegmentedColormap.from_list("heat", style.HEAT)
     if greatest > least:
-        norm = matplotlib.colors.Normalize(least, greatest)
-        ticks = matplotlib.ticker.MaxNLocator(6, steps=(1, 2, 5, 10))
-        bar = figure.colorbar(matplotlib.cm.ScalarMappable(norm, colours), ax=axes, shrink=0.8, aspect=25, ticks=ticks)
-        bar.set_label(panel.scale_label)
-        bar.outline.set_visible(False)
+        add_scale(matplotlib, figure, axes, panel, colours)
+
+
+def add_scale(matplotlib, figure, axes, panel, colours):
+    """The meaning of a heat map's colours, beside it."""
+    norm = matplotlib.colors.Normalize(*((0, 1) if panel.least_ratio else panel.limits()))
+    ticks = [0, 1] if panel.least_ratio else matplotlib.ticker.MaxNLocator(6, steps=(1, 2, 5, 10))
+    bar = figure.colorbar(matplotlib.cm.ScalarMappable(norm, colours), ax=axes, shrink=0.8, aspect=25, ticks=ticks)
+    bar.set_label(panel.scale_label)
+    bar.outline.set_visible(False)
+    if panel.least_ratio:
+        bar.ax.set_yticklabels(["best", "slowest"])
+    else:
         bar.ax.yaxis.set_major_formatter(lambda value, _: panel.scale_format.format(value))
 
 
@@ -201,7 +212,7 @@ def panel_height(panel):
     if isinstance(panel, panels.HeatPanel):
         return min(max(2.4, 0.62 * len(panel.rows) + 1.3), 6.0)
     series = panel.bars if isinstance(panel, panels.BarPanel) else panel.lines
-    names = [one.name for one in series if getattr(one, "is_named", True)]
+    names = [one.name for one in series if getattr(one, "is_named", True) and not getattr(one, "is_hatched", False)]
     return PANEL_HEIGHT + 0.18 * math.ceil(len(names) / legend_columns(names))
 
 

@@ -45,10 +45,13 @@ class LinePanel:
 
 @dataclasses.dataclass
 class Bars:
+    """is_hatched: the waiting part of the bars before it, of the same colour."""
+
     name: str
     values: list
     colour: str
     tips: list
+    is_hatched: bool = False
 
 
 @dataclasses.dataclass
@@ -74,7 +77,9 @@ class Cell:
 
 @dataclasses.dataclass
 class HeatPanel:
-    """cells: {(row, column): Cell}; row 0 is at the top. scale_label: the meaning of the colours, from least to greatest."""
+    """cells: {(row, column): Cell}; row 0 is at the top. scale_label: the meaning of the colours, from least to greatest.
+    least_ratio: where the colours compare the cells of a row only, the ratio of greatest to least that takes all of them, if
+    the row has no greater one: a row of nearly equal cells stays pale."""
 
     title: str
     x_label: str
@@ -84,10 +89,26 @@ class HeatPanel:
     cells: dict
     scale_label: str
     scale_format: str = "{:.2f}"
+    least_ratio: float | None = None
 
     def limits(self):
         values = [cell.value for cell in self.cells.values()]
         return min(values), max(values)
+
+    def share(self, row, column):
+        """0 for the palest colour, 1 for the strongest."""
+        value = self.cells[row, column].value
+        least, greatest = self.limits()
+        if self.least_ratio:
+            values = [cell.value for (cell_row, _), cell in self.cells.items() if cell_row == row]
+            least, greatest = min(values), max(*values, self.least_ratio * min(values))
+        return (value - least) / (greatest - least) if greatest > least else 0.0
+
+    def scale_ends(self):
+        """Texts at the two ends of the colours."""
+        if self.least_ratio:
+            return "best", f"slowest, or {100 * (self.least_ratio - 1):.0f} % slower"
+        return tuple(self.scale_format.format(value) for value in self.limits())
 
 
 @dataclasses.dataclass
@@ -102,8 +123,10 @@ class Table:
 
 @dataclasses.dataclass
 class Figure:
-    """note: one or two sentences, how to read it. table: stands below the panels on the page; files have none."""
+    """note: one or two sentences, how to read it. table: stands below the panels on the page; files have none. further: the
+    same, closed until it is asked for."""
 
     panels: list
     note: str
     table: Table | None = None
+    further: Table | None = None

@@ -7,7 +7,9 @@ import statistics
 
 from . import quiet, systems, verdict
 from .errors import BAD_DATA, NO_INPUT, ReportError
-from .json_input import json_from, result_schema
+from .json_input import json_from
+from .progress import SILENT
+from .schema import schema_of
 from .style import PHASE_COLOURS
 from .versions import SCHEMA_VERSIONS, upgraded
 
@@ -76,14 +78,13 @@ class Run:
 
 @dataclasses.dataclass
 class Results:
-    """All results that were read. notes: one line for each input that was skipped. verdicts: of cg2d sweep --show."""
+    """Runs that are compared with each other. notes: one line for each input that was skipped. verdicts: of
+    cg2d sweep --show. label: tells several of them apart on one page."""
 
     runs: list
     notes: list
     verdicts: dict
-    profile: dict | None = None
-    bench: dict | None = None
-    traced_step: object = None  # trace.TracedStep, where a trace was given
+    label: str = ""
 
 
 def read_text(path):
@@ -102,7 +103,7 @@ def read_json(path):
         raise ReportError(BAD_DATA, f"{path}: not JSON: {error}") from None
 
 
-def documents_of(path, notes):
+def documents_of(path, notes, progress=SILENT):
     """(place, document) of a single result or of JSON Lines. A sweep that was killed may leave a last line that is cut off."""
     text = read_text(path)
     try:
@@ -114,6 +115,7 @@ def documents_of(path, notes):
     lines = [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
     found = []
     for number, line in lines:
+        progress.tick(f"reading {path}, line {number} of {len(lines)}")
         try:
             found.append((f"{path}:{number}", json_from(line)))
         except ValueError:
@@ -202,7 +204,7 @@ def check_finished(place, document):
     """Checks that a finished run has all keys that the figures need."""
     try:
         document = upgraded(document)
-        if complaint := result_schema().complaint(document):
+        if complaint := schema_of("run_result.schema.json").complaint(document):
             raise ReportError(BAD_DATA, f"{place}: not a result as in cg/report/run_result.schema.json: {complaint}")
         run = Run(place, document)
         check_keys(document)
@@ -246,23 +248,32 @@ def read_run(place, document, notes):
     return None
 
 
-def read_results(paths, program=None):
-    """program: cg2d, which gives the verdicts; None: the one that is found. Throws ReportError if a file cannot be read, and
-    if no run has finished."""
-    runs, notes, files = [], [], []
-    for path in paths:
-        documents = documents_of(path, notes)
-        runs += [run for place, document in documents if (run := read_run(place, document, notes))]
-        files.append([(place, document) for place, document in documents if document["status"] != "planned"])
+def results_of(files, program=None, progress=SILENT, label=""):
+    """files: {path: [(place, document)]}. program: cg2d, which gives the verdicts; None: the one that is found. Throws
+    ReportError if a document is no result, and if no run has finished."""
+    runs, notes, finished = [], [], []
+    for documents in files.values():
+        for place, document in documents:
+            progress.tick(f"checking {place}")
+            runs += [run] if (run := read_run(place, document, notes)) else []
+        finished.append([(place, document) for place, document in documents if document["status"] != "planned"])
     if not runs:
-        raise ReportError(BAD_DATA, f"{', '.join(map(str, paths))}: no finished run ({notes[0]})")
-    verdicts = verdict.verdicts_on(files, verdict.find_program(program))
-    return Results(quiet.without_replaced(runs, set(verdicts["replaced"]), notes), notes, verdicts)
+        raise ReportError(BAD_DATA, f"{', '.join(map(str, files))}: no finished run ({notes[0]})")
+    verdicts = verdict.verdicts_on(finished, verdict.find_program(program), progress)
+    return Results(quiet.without_replaced(runs, set(verdicts["replaced"]), notes), notes, verdicts, label)
 
 
-def read_profile(path):
-    """{processor: {"critical_vector_length": n, "curve": [(row length, scalar ns, vector ns)]}} of a tuning profile."""
-    document = read_json(path)
+def read_results(paths, program=None):
+    """Of files that hold runs."""
+    notes = []
+    read = results_of({path: documents_of(path, notes) for path in paths}, program)
+    read.notes[:0] = notes
+    return read
+
+
+def profile_of(path, document):
+    """{processor: {"critical_vector_length": n, "curve": [(row length, scalar ns, vector ns)], "cases": [...]}} of a tuning
+    profile."""
     try:
         found = {}
         for processor, entry in document["processors"].items():
@@ -273,16 +284,27 @@ def read_profile(path):
             found[processor] = {
                 "critical_vector_length": int(entry["critical_vector_length"]),
                 "curve": sorted(curve),
+                "cases": [tuned_case(case) for case in entry.get("cases", [])],
             }
         return found
     except (AttributeError, KeyError, TypeError, ValueError):
         raise ReportError(BAD_DATA, f"{path}: not a tuning profile of cg2d tune") from None
 
 
-def read_bench(path):
+def tuned_case(case):
+    """(name, [(kernel, microseconds of a product)], fastest first) of one matrix, grid and number of threads."""
+    grid = "{}x{}".format(int(case["grid"]["columns"]), int(case["grid"]["rows"]))
+    problem = f"class {case['class']}" if case.get("class", "U") != "U" else f"n {case['n']}"
+    threads = f", {case['threads']} threads" if case["threads"] > 1 else ""
+    kernels = [(kernel["name"] + "", 1e6 * kernel["step_s"]) for kernel in case["kernels"]]
+    if not all(value > 0 for _, value in kernels):
+        raise ValueError
+    return f"{problem}, {grid}{threads}", sorted(kernels, key=lambda kernel: kernel[1])
+
+
+def bench_of(path, document):
     """[{"class", "block", "kernel", "intensity" (flop/byte), "gflops", "bandwidth" (GB/s)}] of spmv_bench's JSON.
     Medians of repetitions."""
-    document = read_json(path)
     try:
         groups = {}
         for entry in document["benchmarks"]:

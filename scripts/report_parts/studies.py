@@ -1,5 +1,6 @@
 """Sorts runs by problem and number of ranks: finds the best grid, and the cost of the official grid."""
 
+import collections
 import dataclasses
 import statistics
 
@@ -87,7 +88,7 @@ class Study:
     transport, form of the sum and overlap, in the order of cg2d's verdict, the best first; where cg2d compares no run, those
     that there are, fastest first. cases[P][place]: the first of them. others[P]: cases of runs that are not compared and whose
     configuration no compared run has. tables[P]: cg2d's verdicts on the grids, one for each setting. choices[P]: its verdict
-    on all of them."""
+    on all of them. label: of the set of results, which the name begins with; empty where there is one set."""
 
     name: str
     problem: dict
@@ -96,6 +97,12 @@ class Study:
     others: dict = dataclasses.field(default_factory=dict)
     tables: dict = dataclasses.field(default_factory=dict)
     choices: dict = dataclasses.field(default_factory=dict)
+    label: str = ""
+
+    @property
+    def title(self):
+        """The name at the begin of a sentence; that of a file stays as it is."""
+        return self.name if self.label else self.name[0].upper() + self.name[1:]
 
     @property
     def cases(self):
@@ -193,7 +200,7 @@ class StudyMaker:
             grids = study.alternatives.setdefault(choice["ranks"], {})
             grids.setdefault(case.place, []).append(case)
             if key == verdict["candidate"]:
-                study.choices[choice["ranks"]] = {"candidate": case, "text": verdict["text"]}
+                study.choices[choice["ranks"]] = {"candidate": case, "verdict": verdict}
 
     def add_table(self, row):
         places = [place for cell in row["cells"] for place in cell["runs"]]
@@ -229,17 +236,32 @@ def make_studies(results):
     return StudyMaker(results.runs, results.verdicts).finished()
 
 
+def runs_beside(runs):
+    """(notes, other runs): a sweep makes runs for counters and limits beside its timed ones, which need one line for a file."""
+    counts, timed = collections.Counter(), []
+    for run in runs:
+        purpose = run.document.get("sweep", {}).get("purpose")
+        if purpose:
+            counts[run.source.rpartition(":")[0], purpose] += 1
+        else:
+            timed.append(run)
+    word = {True: "run", False: "runs"}
+    notes = [f"{path}: {count} {word[count == 1]} for {purpose}, not compared" for (path, purpose), count in counts.items()]
+    return notes, timed
+
+
 def uncompared_notes(results):
-    """One line for each run whose times are not compared."""
+    """One line for each run whose times are not compared. results: a set of runs."""
     reasons = {run["place"]: run["reason"] for run in results.verdicts["left_out"]}
     for row in results.verdicts["grids"]:
         for cell in row["cells"]:
             if cell["status"] != "success":
                 reasons.update({place: f"another run of its configuration failed ({cell['status']})" for place in cell["runs"]})
+    beside, timed = runs_beside(results.runs)
     wrong = {run.source: "it has not got the reference's zeta" for run in results.runs if run.is_wrong}
-    return [
+    return beside + [
         f"{run.source}: its time is not compared: {reason}"
-        for run in results.runs
+        for run in timed
         if (reason := wrong.get(run.source) or reasons.get(run.source))
     ]
 

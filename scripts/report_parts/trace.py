@@ -5,8 +5,7 @@ import dataclasses
 import re
 
 from .errors import BAD_DATA, ReportError
-from .json_input import Schema
-from .results import read_json
+from .schema import Schema
 
 MOST_LANES = 64  # more cannot be told apart on a page
 
@@ -109,9 +108,8 @@ def windows_of(steps):
     return [(min(step["ts"] for step in same), max(step["ts"] + step["dur"] for step in same)) for same in every]
 
 
-def read_trace(path):
+def step_of(path, document):
     """The step of median length: neither the first ones, which warm up, nor one that something disturbed."""
-    document = read_json(path)
     if not isinstance(document, dict):
         raise ReportError(BAD_DATA, f"{path}: not a trace of cg2d run --trace: an object is needed")
     events = events_of(document, path)

@@ -8,24 +8,22 @@ import subprocess
 import tempfile
 
 from .errors import BAD_DATA, UNAVAILABLE, ReportError
+from .progress import SILENT
 
-PROJECT = pathlib.Path(__file__).resolve().parent.parent.parent
+BUILT = pathlib.Path(__file__).resolve().parent.parent.parent / "build" / "release" / "cg2d"
 SCHEMA_VERSION = 1
+COMPARE_CODES = (1, 2)  # of cg2d compare: a regression, and undecided
 # Reading takes milliseconds; a program that waits for a launcher must not hang the report.
 LONGEST_S = 300
 
 
 def find_program(named=None):
-    """The program that was named, that of CG2D, the release build beside this script, or the one of the path."""
-    built = PROJECT / "build" / "release" / "cg2d"
-    candidates = [named] if named else [os.environ.get("CG2D"), built, "cg2d"]
-    for candidate in candidates:
+    """The program that was named, that of CG2D, the release build of these sources, or the one of the path."""
+    for candidate in [named] if named else [os.environ.get("CG2D"), BUILT, "cg2d"]:
         found = shutil.which(str(candidate)) if candidate else None
         if found:
             return found
-    raise ReportError(
-        UNAVAILABLE, f"{named or 'cg2d'}: no such program; build it, or name it by --cg2d: it decides which grid is best"
-    )
+    raise ReportError(UNAVAILABLE, f"{named or 'cg2d'}: no such program; build it, or name it by --cg2d: it gives the verdicts")
 
 
 def write_inputs(folder, files):
@@ -43,22 +41,44 @@ def write_inputs(folder, files):
     return names, places
 
 
-def ask(program, names):
-    """The JSON of cg2d sweep --show. names: {path: name for messages}"""
-    words = [word for path in names for word in ("--show", str(path))]
+def output_of(command, progress, doing):
+    """(exit code, standard output, standard error) of a program; the progress shows that it is under way. Throws OSError,
+    subprocess.TimeoutExpired."""
+    pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(command, text=True, **pipes) as process:
+        try:
+            for second in range(LONGEST_S):
+                progress.say(doing if second == 0 else f"{doing} ({second} s)")
+                try:
+                    out, errors = process.communicate(timeout=1)
+                    return process.returncode, out, errors
+                except subprocess.TimeoutExpired:
+                    continue
+            raise subprocess.TimeoutExpired(command, LONGEST_S)
+        finally:
+            if process.poll() is None:
+                process.kill()
+
+
+def json_of(program, words, names, progress=SILENT, doing="asking for the verdicts"):
+    """The JSON that the program prints. names: {path: name for messages}."""
     try:
-        outcome = subprocess.run(
-            [program, "sweep", *words, "--format", "json"],
-            stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=LONGEST_S, check=False,
-        )  # fmt: skip
-        answer = json.loads(outcome.stdout) if outcome.returncode == 0 else None
+        exit_code, out, errors = output_of([program, *words], progress, doing)
+        answer = json.loads(out) if exit_code == 0 or out and exit_code in COMPARE_CODES else None
     except (OSError, ValueError, subprocess.TimeoutExpired) as error:
         raise ReportError(UNAVAILABLE, f"{program}: gives no verdict: {str(error).splitlines()[0]}") from None
     if answer is None:
-        reason = next(iter(outcome.stderr.strip().splitlines()[-1:]), "no reason given")
+        reason = next(iter(errors.strip().splitlines()[-1:]), "no reason given")
         for path, name in names.items():
             reason = reason.replace(str(path), name)
         raise ReportError(BAD_DATA, f"{program} refuses the results: {reason}")
+    return answer
+
+
+def ask(program, names, progress=SILENT):
+    """The JSON of cg2d sweep --show. names: {path: name for messages}"""
+    words = [word for path in names for word in ("--show", str(path))]
+    answer = json_of(program, ["sweep", *words, "--format", "json"], names, progress)
     if answer.get("schema_version") != SCHEMA_VERSION or "replaced" not in answer:
         raise ReportError(UNAVAILABLE, f"{program}: its verdicts are of another version; build cg2d and this script together")
     return answer
@@ -75,8 +95,8 @@ def with_places(answer, places):
     return answer
 
 
-def verdicts_on(files, program):
+def verdicts_on(files, program, progress=SILENT):
     """files: one list of (place, document) for each input."""
     with tempfile.TemporaryDirectory(prefix="cg2d-report-") as folder:
         names, places = write_inputs(folder, files)
-        return with_places(ask(program, names), places)
+        return with_places(ask(program, names, progress), places)

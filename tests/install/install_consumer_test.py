@@ -53,13 +53,26 @@ class InstallConsumer(ProgramTest):
         ]
         self.assertEqual(used[0], used[1])
 
+    def test_the_installed_program_makes_a_page(self):
+        """With the package that is installed, beside which nothing is written."""
+        program, result = self.prefix / "bin" / "cg2d", self.consumer_tree.with_name("run.json")
+        before = sorted(self.prefix.rglob("*"))
+        self.run_words(program, "run", "--class", "S", "--format", "json", "--output", result)
+        page = result.with_name("report.html")
+        written = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PYTHONDONTWRITEBYTECODE")}
+        outcome = run_command([program, "report", result, "-o", page], env=written)
+        self.assertEqual((outcome.exit_code, outcome.stderr), (SUCCESS, ""), outcome)
+        self.assertIn("phases-by-grid", page.read_text())
+        self.assertEqual(sorted(self.prefix.rglob("*")), before)
+
     def test_headers_and_schema_are_there(self):
         for file in ("include/cg2d/cg/solver/solve.hpp", "include/cg2d/comm/communicator.hpp", "include/cg2d/kernels/spmv.hpp"):
             self.assertTrue((self.prefix / file).is_file(), file)
         for file in ("man/man1/cg2d.1", "man/man1/cg2d-run.1", "bash-completion/completions/cg2d", "zsh/site-functions/_cg2d",
                      "fish/vendor_completions.d/cg2d.fish"):  # fmt: skip
             self.assertTrue((self.prefix / "share" / file).stat().st_size > 500, file)
-        for schema in ("run_result", "event_list", "pingpong_result", "scaling_result", "sweep_verdict", "explain_result"):
+        for schema in ("run_result", "event_list", "pingpong_result", "scaling_result", "sweep_verdict", "explain_result", "solve_result",
+                       "compare_result", "system_scaling"):  # fmt: skip
             self.assertTrue((self.prefix / f"share/cg2d/{schema}.schema.json").is_file())
         sources = [path for path in self.prefix.rglob("*") if path.suffix == ".cpp"]
         self.assertEqual(sources, [])

@@ -9,8 +9,6 @@ Everything follows from the seed; a failure names the number of its case, and --
 import argparse
 import concurrent.futures
 import contextlib
-import importlib.machinery
-import importlib.util
 import io
 import json
 import pathlib
@@ -19,8 +17,12 @@ import sys
 import tempfile
 
 from markdown_files import documents
-from program_runner import PROJECT, USAGE, run_program
+from program_runner import PROGRAM, USAGE, run_program
 from report_facts import BENCH, PROFILE, real_sweep, with_counters, with_predictions, with_rooflines
+
+from report_parts import paint_files
+from report_parts.__main__ import main as report_main
+from report_parts.figure_table import FIGURES
 
 DEFECT = 70
 TIMEOUT_S = 60.0
@@ -291,14 +293,7 @@ def file_cases(count, seed, material):
             yield f"{kind} {number}", lambda draw=draw, kind=kind: check(draw, kind)
 
 
-# ---------------------------------------------------------------- scripts/report, in this process: it takes long to start
-
-
-def load_report():
-    loader = importlib.machinery.SourceFileLoader("cg2d_report", str(PROJECT / "scripts" / "report"))
-    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))
-    loader.exec_module(module)
-    return module
+# ---------------------------------------------------------------- cg2d report's package, in this process: it takes long to start
 
 
 REPORT_INPUTS = ("result", "sweep", "profile", "bench")
@@ -306,9 +301,8 @@ REPORT_INPUTS = ("result", "sweep", "profile", "bench")
 
 class ReportCases:
     def __init__(self, material):
-        self._report = load_report()
         self._codes = documented_codes(of_scripts=True)
-        self._figures = [row.name for row in self._report.FIGURES]
+        self._figures = [row.name for row in FIGURES]
         self._documents = {**material.documents, "profile": [PROFILE], "bench": [BENCH]}
         self._sweep = material.files["sweep.jsonl"]
 
@@ -318,9 +312,10 @@ class ReportCases:
             folder = pathlib.Path(name)
             (folder / "mutated").write_bytes(data)
             (folder / "sweep").write_bytes(self._sweep)
-            inputs = [folder / "mutated"] if kind in ("result", "sweep") else [folder / "sweep", f"--{kind}", folder / "mutated"]
+            inputs = [folder / "mutated"] if kind in ("result", "sweep") else [folder / "sweep", folder / "mutated"]
             figure = draw.choice(self._figures)
-            words = [*map(str, inputs), "-o", str(folder / "page.html"), "--only", figure]
+            words = ["--cg2d", PROGRAM, "--output", str(folder / "page.html"), "--progress", "terminal", "--only", figure]
+            words += ["--figures", str(folder / "figures"), "--", *map(str, inputs)]
             before = contents(folder)
             self._check_end(words, before, folder)
 
@@ -328,12 +323,12 @@ class ReportCases:
         said = io.StringIO()
         arguments = sys.argv
         try:
-            sys.argv = ["scripts/report", *words]
+            sys.argv = ["cg2d report", *words]
             with contextlib.redirect_stderr(said), contextlib.redirect_stdout(io.StringIO()):
-                code = self._report.main()
+                code = report_main()
         finally:
             sys.argv = arguments
-            self._report.paint_files.load_matplotlib().pyplot.close("all")
+            paint_files.load_matplotlib().pyplot.close("all")
         lines = said.getvalue().splitlines()
         if code not in self._codes or (code and len(lines) != 1):
             raise Complaint(f"report ends with {code}: {words}\n{said.getvalue()[-1000:]}")

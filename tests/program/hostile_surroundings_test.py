@@ -20,7 +20,6 @@ from program_runner import (
     INTERRUPTED,
     MEMORY,
     PROGRAM,
-    PROJECT,
     SUCCESS,
     THOROUGH,
     UNAVAILABLE,
@@ -79,7 +78,7 @@ class Inputs(InFolder):
         deep = self.file("deep.json", DEEP)
         page = self.file("page.html")
         self.assert_refused(
-            BAD_DATA, "nested in more than 100 levels", run_command([sys.executable, PROJECT / "scripts/report", deep, "-o", page])
+            BAD_DATA, "nested in more than 100 levels", run_program(0, "report", deep, "-o", page)
         )
         self.assertFalse(page.exists())
 

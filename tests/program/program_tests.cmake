@@ -58,6 +58,7 @@ endfunction()
 cg2d_add_program_test(command_line_test SCRIPT program/command_line_test.py TIMEOUT 600)
 cg2d_add_program_test(help_test SCRIPT program/help_test.py TIMEOUT 600)
 cg2d_add_program_test(report_test SCRIPT program/report_test.py LABELS quick TIMEOUT 600)
+cg2d_add_program_test(report_command_test SCRIPT program/report_command_test.py TIMEOUT 300)
 cg2d_add_program_test(report_json_test SCRIPT program/report_json_test.py TIMEOUT 600)
 cg2d_add_program_test(foreign_bytes_test SCRIPT program/foreign_bytes_test.py TIMEOUT 300)
 cg2d_add_program_test(thread_waiting_test SCRIPT program/thread_waiting_test.py TIMEOUT 300)
@@ -147,7 +148,7 @@ cg2d_add_class_test(A RANKS 1-16 GRIDS rule LABELS thorough TIMEOUT 900)
 cg2d_add_class_test(B RANKS 1,2,4 GRIDS rule LABELS thorough TIMEOUT 900)
 cg2d_add_class_test(C RANKS 2 GRIDS rule LABELS thorough TIMEOUT 900)
 
-# scripts/report: its parts, and its page in a browser.
+# cg2d report: the parts of its package, and its page in a browser.
 cg2d_add_program_test(report_parts_test SCRIPT scripts/report_parts_test.py TIMEOUT 300)
 cg2d_add_program_test(report_trace_test SCRIPT scripts/report_trace_test.py TIMEOUT 300)
 cg2d_add_program_test(teaching_test SCRIPT scripts/teaching_test.py TIMEOUT 300)

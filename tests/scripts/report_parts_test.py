@@ -34,7 +34,9 @@ from report_parts import (
     figures_prediction,
     figures_roofline,
     figures_run,
-    page,
+    inputs,
+    page_runs,
+    page_verdict,
     results,
     style,
 )
@@ -62,6 +64,10 @@ class ReportParts(unittest.TestCase):
 
     def read(self, *documents):
         return results.read_results([write_lines(self.folder / "sweep.jsonl", documents)])
+
+    def material(self, documents, other=None):
+        """other: inputs that are no runs."""
+        return Material([self.read(*documents)], other or inputs.Inputs())
 
     def refusal(self, exit_code, pattern, function, *arguments):
         with self.assertRaisesRegex(ReportError, pattern) as caught:
@@ -157,14 +163,24 @@ class Readers(ReportParts):
         self.assertEqual([run.is_wrong for run in self.read(self.sweep[0], wrong).runs], [False, True])
 
     def test_profiles_and_benchmarks(self):
-        (entry,) = results.read_profile(self.file(json.dumps(PROFILE))).values()
+        (entry,) = inputs.read_inputs([self.file(json.dumps(PROFILE))]).profile.values()
         self.assertEqual((entry["critical_vector_length"], entry["curve"][0]), (8, (1.0, 1.5, 12.0)))
-        points = results.read_bench(self.file(json.dumps(BENCH)))
+        points = inputs.read_inputs([self.file(json.dumps(BENCH))]).bench
         self.assertEqual([point["kernel"] for point in points], ["scalar", "sell"] * 2)
         self.assertAlmostEqual(points[0]["gflops"], 2.0 / 1.2)
-        for text in ("{}", "[]", '{"processors": {"a": {}}, "benchmarks": [{}]}'):
-            self.refusal(BAD_DATA, "not a tuning profile", results.read_profile, self.file(text))
-            self.refusal(BAD_DATA, "not a result of spmv_bench", results.read_bench, self.file(text))
+        for text, reason in (
+            ('{"processors": {"a": {}}}', "not a tuning profile"),
+            ('{"processors": []}', "not a tuning profile"),
+            ('{"benchmarks": [{}]}', "not a result of spmv_bench"),
+            ('{"benchmarks": {}}', "not a result of spmv_bench"),
+            ('{"ways": [], "scaling": "strong"}', "not a file as in scaling_result.schema.json: no 'schema_version'"),
+            ('{"pairs": [], "sums": []}', "not a file as in pingpong_result.schema.json: no "),
+            ('{"compared": [], "threshold": 0}', "not a file as in compare_result.schema.json: no "),
+            ('{"system": {}}', "not a file as in solve_result.schema.json: no "),
+            ("{}", "not a result of cg2d; a run, sweep, .* is needed"),
+            ("[]", "not a result of cg2d; a run, sweep, .* is needed"),
+        ):
+            self.refusal(BAD_DATA, reason, inputs.read_inputs, [self.file(text)])
 
 
 class Studies(ReportParts):
@@ -224,6 +240,14 @@ class Studies(ReportParts):
                 for number, note in enumerate(notes, len(documents) + 1):
                     self.assertRegex(note, rf"sweep.jsonl:{number}: its time is not compared: .*{reason}")
 
+    def test_runs_for_counters_beside_a_sweep_are_one_note(self):
+        """A sweep makes them after its timed runs, one for each grid."""
+        beside = with_counters(self.sweep[:3])
+        for document in beside:
+            document["sweep"]["purpose"] = "counters"
+        read = self.read(*self.sweep, *beside)
+        self.assertEqual(uncompared_notes(read), [f"{self.folder / 'sweep.jsonl'}: 3 runs for counters, not compared"])
+
     def test_the_report_says_what_the_sweep_says(self):
         documents = simulated_sweep(self.sweep, {"1x2": 1.2, "1x4": 0.5, "2x2": 0.4})
         path = write_lines(self.folder / "sweep.jsonl", [*documents, *with_counters(self.forbidden(lambda document: None))])
@@ -261,14 +285,14 @@ class Quiet(ReportParts):
                          ["1 disturbed run that was repeated is left out; the last attempt of a round counts"])  # fmt: skip
 
     def test_the_page_says_how_many_and_why(self):
-        self.assertNotIn("disturbed", page.verdict(Material(self.read(*self.sweep)), 0))
+        self.assertNotIn("disturbed", page_verdict.verdict_html(self.material(self.sweep)))
         # The number of ranks that the figure of the repeats shows.
         documents = [document for document in self.sweep if document["configuration"]["ranks"] == 2]
         documents[0] = as_disturbed(documents[0], "a <compiler>")
-        material = Material(self.read(*documents))
+        material = self.material(documents)
         self.assertIn(
             f"1 of {len(documents)} times was disturbed by other work on the machine, and may be too long: a &lt;compiler&gt;.",
-            page.verdict(material, 0),
+            page_verdict.verdict_html(material),
         )
         tips = [tip for panel in figures_run.repeats(material).panels for line in panel.lines for tip in line.tips]
         self.assertEqual(sum("\ndisturbed: a <compiler>" in tip for tip in tips), 1)
@@ -290,7 +314,7 @@ class Quiet(ReportParts):
         (run,) = read.runs
         jsonschema.Draft202012Validator(json.loads(SCHEMA.read_text())).validate(run.document)
         self.assertEqual(run.disturbances, [""])
-        self.assertIn("<td>not known</td>", page.environment(read.runs))
+        self.assertIn("<td>not known</td>", page_runs.runs_html(read.runs))
         self.assertEqual(upgraded(run.document), run.document)
         self.assertEqual(document, before, "the input stays as it is")
         del document["environment"]["nodes"][0]["host"]
@@ -298,10 +322,8 @@ class Quiet(ReportParts):
 
 
 class FigureTable(ReportParts):
-    def reasons(self, documents, profile=None, bench=None):
-        read = self.read(*documents)
-        read.profile, read.bench = profile, bench
-        material = Material(read)
+    def reasons(self, documents, other=None):
+        material = self.material(documents, other)
         return {row.name: row.why_missing(material) for row in FIGURES}
 
     def test_names_are_there_once(self):
@@ -320,10 +342,10 @@ class FigureTable(ReportParts):
             ("scaling", "same number of ranks"),
             ("rank-plane", "several ranks"),
             ("counters", "--papi EVENT"),
-            ("row-length", "--profile FILE"),
+            ("row-length", "cg2d tune"),
             ("settings", "several kernels"),
             ("roofline", "no run with --roofline"),
-            ("roofline", "--bench FILE"),
+            ("roofline", "spmv_bench"),
             ("machines", "class B"),
             ("repeats", "--repeat N"),
         ):
@@ -345,9 +367,10 @@ class FigureTable(ReportParts):
 
     def test_all_data_leaves_nothing_out(self):
         documents = with_second_kernel(with_rooflines(with_counters(with_predictions(self.sweep + as_class_b(self.sweep)))))
-        profile = results.read_profile(self.file(json.dumps(PROFILE)))
-        bench = results.read_bench(self.file(json.dumps(BENCH)))
-        self.assertEqual(set(self.reasons(documents, profile, bench).values()), {""})
+        other = inputs.read_inputs([self.file(json.dumps(PROFILE), "profile"), self.file(json.dumps(BENCH), "bench")])
+        reasons = self.reasons(documents, other)
+        others = {"comparison", "ways", "system-ways", "messages", "kernels", "solves"}  # of other commands
+        self.assertEqual({name for name, why in reasons.items() if why}, others)
 
     def test_table_7_is_whole(self):
         for name, times_s in cp_pacs.TABLE_7_S.items():
@@ -355,15 +378,11 @@ class FigureTable(ReportParts):
         self.assertEqual(cp_pacs.TABLE_7_S["CP-PACS"], (101.25, 54.51, 30.3, 17.59, 11.38))
 
     def test_heat_colours_go_from_end_to_end(self):
-        self.assertEqual(style.heat_colour(1.0, 1.0, 3.0), style.HEAT[0])
-        self.assertEqual(style.heat_colour(3.0, 1.0, 3.0), style.HEAT[-1])
-        self.assertEqual(style.heat_colour(5.0, 5.0, 5.0), style.HEAT[0])
+        self.assertEqual(style.heat_colour(0.0), style.HEAT[0])
+        self.assertEqual(style.heat_colour(1.0), style.HEAT[-1])
 
 
 class Figures(ReportParts):
-    def material(self, documents):
-        return Material(self.read(*documents))
-
     def test_points_lie_under_the_roofs_of_their_run(self):
         (study,) = self.material(with_rooflines(self.sweep)).studies
         rank_count, cases = figures_roofline.roofline_cases(study)
@@ -488,15 +507,17 @@ class Verdict(ReportParts):
         """Lines; as if 4 ranks shared cores and fewer did not."""
         for document in documents:
             document["environment"]["oversubscribed"] = document["configuration"]["ranks"] == 4
-        material = Material(self.read(*documents))
-        return re.findall("<p>(.*?)</p>", page.verdict(material, 0).replace("<b>", "").replace("</b>", ""))
+        found = page_verdict.card(page_verdict.shown_studies(self.material(documents))[0])
+        return [re.sub("<.*?>", "", line) for line in re.findall("<p.*?</p>", found)]
 
     def test_the_best_grid_is_the_official_one(self):
         self.assertEqual(
             self.verdict_of(simulated_sweep(self.sweep, {"1x2": 1.25})),
             [
-                "Class S on 2 ranks: best is 2x1 with 1.04 s, better than 1x2 by 25 % (25 ... 25 %); "
-                "that is the official grid, too."
+                "Class S on 2 ranks sure",
+                "2x1: 1.04 s",
+                "Best is 2x1 with 1.04 s, better than 1x2 by 25 % (25 ... 25 %); that is the official grid, too.",
+                "Better than every other one in enough paired rounds.",
             ],
         )
 
@@ -504,20 +525,24 @@ class Verdict(ReportParts):
         self.assertEqual(
             self.verdict_of(simulated_sweep(self.sweep, {"1x2": 1.25}, 3)),
             [
-                "Class S on 2 ranks: 2x1 with 1.01 s is not distinguishable from 1x2 (take --repeat 7); "
-                "it is the official grid."
+                "Class S on 2 ranks not decided",
+                "2x1: 1.01 s, or another one",
+                "2x1 with 1.01 s is not distinguishable from 1x2 (take --repeat 7); it is the official grid.",
+                "Several are not distinguishable. 7 rounds should decide.",
             ],
         )
 
     def test_several_kernels(self):
         documents = simulated_sweep(self.sweep, {"1x2": 1.25})
         documents += [with_kernel(d, "test") for d in simulated_sweep(self.sweep, {"1x2": 2.5, "2x1": 2.0})]
-        (line,) = self.verdict_of(documents)
-        self.assertIn("Class S on 2 ranks: best is 2x1 auto two-sided 1 thread with 1.04 s, better than 1x2 auto", line)
+        head, _, line, _ = self.verdict_of(documents)
+        self.assertEqual(head, "Class S on 2 ranks sure")
+        self.assertIn("Best is 2x1 auto two-sided 1 thread with 1.04 s, better than 1x2 auto", line)
 
     def test_a_run_alone(self):
-        (line,) = self.verdict_of(copy.deepcopy(with_counters(self.sweep[:1])))
-        self.assertRegex(line, "^Class S on 1 rank: .* on 1x1, compared with nothing.$")
+        head, answer, line, _ = self.verdict_of(copy.deepcopy(with_counters(self.sweep[:1])))
+        self.assertEqual((head, line), ("Class S on 1 rank not compared", "Compared with nothing."))
+        self.assertRegex(answer, r"^1x1: \d.*s, or another one$")
 
 
 class Command(ReportParts):
@@ -526,21 +551,19 @@ class Command(ReportParts):
         outcome = run_command([sys.executable, PROJECT / "scripts" / "report", *words, "-o", page])
         self.assertEqual(outcome.exit_code, exit_code, outcome)
         self.assertEqual(outcome.stdout, "")
-        self.assertRegex(outcome.stderr, rf"\Areport: [^\n]*{pattern}[^\n]*\n\Z")
+        self.assertRegex(outcome.stderr, rf"\Acg2d: [^\n]*{pattern}[^\n]*\n\Z")
         self.assertFalse(page.parent.exists(), "something was written")
 
     def test_refusals(self):
         result = self.file(json.dumps(self.sweep[0]))
         text = self.file("text", "text")
-        self.assert_refused(USAGE, "required: RESULT")
-        self.assert_refused(USAGE, "unrecognized arguments: --nope", result, "--nope")
-        self.assert_refused(USAGE, "no figure 'nope'; there are time-by-grid, ", result, "--only", "repeats,nope")
+        self.assert_refused(USAGE, "FILE is required")
+        self.assert_refused(USAGE, "--nope", result, "--nope")
+        self.assert_refused(USAGE, "no figure 'nope'; there are comparison, time-by-grid, ", result, "--only", "repeats,nope")
+        self.assert_refused(USAGE, "--compare: takes two files", result, "--compare")
         self.assert_refused(NO_INPUT, "none: No such file", result, self.folder / "none")
         self.assert_refused(BAD_DATA, "text: neither", result, text)
-        self.assert_refused(BAD_DATA, "text: not JSON", result, "--profile", text)
-        self.assert_refused(BAD_DATA, "text: not JSON", result, "--bench", text)
-        self.assert_refused(UNAVAILABLE, "not Chart.js", result, "--chart-js", text)
-        self.assert_refused(UNAVAILABLE, "libjs-chart.js", result, "--chart-js", self.folder / "none")
+        self.assert_refused(BAD_DATA, "text: neither", result, "--profile", text)
 
     def test_a_folder_that_cannot_be_made_leaves_nothing(self):
         result = self.file(json.dumps(self.sweep[0]))

@@ -1,0 +1,68 @@
+"""The part of cg2d report that the program starts: it has checked the options, and says them all."""
+
+import argparse
+import pathlib
+import signal
+import sys
+import traceback
+
+HERE = pathlib.Path(__file__).resolve().parent
+LEAST_PYTHON = (3, 10)
+
+
+def say(text):
+    print(f"cg2d: {text}", file=sys.stderr)
+
+
+def read_arguments():
+    parser = argparse.ArgumentParser(prog="cg2d report", add_help=False, allow_abbrev=False)
+    parser.add_argument("files", nargs="+", type=pathlib.Path)
+    parser.add_argument("--cg2d", required=True)
+    parser.add_argument("--output", required=True, type=pathlib.Path)
+    parser.add_argument("--progress", required=True)
+    parser.add_argument("--figures", type=pathlib.Path)
+    parser.add_argument("--small", type=pathlib.Path)
+    parser.add_argument("--only", default="")
+    parser.add_argument("--compare", action="store_true")
+    return parser.parse_args()
+
+
+def end_with_cleared_line(_signal, _frame):
+    raise KeyboardInterrupt
+
+
+def main():
+    if sys.version_info < LEAST_PYTHON:
+        say(f"report: {sys.executable} is older than Python 3.10; name a newer one by CG2D_PYTHON")
+        return 69  # unavailable, as in errors.py, which this Python may not read
+    sys.path[0] = str(HERE.parent)
+    from report_parts.errors import DEFECT, INTERRUPTED, ReportError
+    from report_parts.make_report import make_report
+    from report_parts.progress import Progress
+
+    signal.signal(signal.SIGTERM, end_with_cleared_line)
+    arguments = read_arguments()
+    progress = Progress(arguments.progress)
+    try:
+        lines = make_report(arguments, progress)
+        progress.clear()
+        if arguments.progress != "quiet":
+            print("\n".join(lines))
+        return 0
+    except ReportError as error:
+        progress.clear()
+        say(f"report: {error}")
+        return error.exit_code
+    except KeyboardInterrupt:
+        progress.clear()
+        return INTERRUPTED
+    except Exception as error:  # one line, as of every program here
+        progress.clear()
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        where = f"{pathlib.Path(place.filename).name}:{place.lineno}"
+        say(f"report: a defect of cg2d report: {type(error).__name__} at {where}: {str(error)[:200]!r}")
+        return DEFECT
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,40 @@
+"""Comparisons of two sets of results, by cg2d compare --format json: the report itself decides nothing."""
+
+import dataclasses
+
+from .errors import BAD_DATA, ReportError
+from .progress import SILENT
+from .schema import schema_of
+from .verdict import json_of
+
+
+@dataclasses.dataclass(frozen=True)
+class Comparison:
+    """before, after: names of the two sets."""
+
+    before: str
+    after: str
+    document: dict
+
+
+def comparison_of(path, document):
+    """Of a file. Throws ReportError."""
+    complaint = schema_of("compare_result.schema.json", needs_keys=True).complaint(document)
+    if complaint:
+        raise ReportError(BAD_DATA, f"{path}: not a file as in compare_result.schema.json: {complaint}")
+    return Comparison(f"A of {path.name}", f"B of {path.name}", document)
+
+
+def comparisons_by(program, labels, progress=SILENT):
+    """labels: {path: its name on the page}. The first file against each other one. Files without a common configuration
+    have none: (comparisons, notes)."""
+    first, *others = labels
+    comparisons, notes = [], []
+    for other in others:
+        words = ["compare", str(first), str(other), "--format", "json"]
+        try:
+            document = json_of(program, words, {}, progress, f"comparing {first} with {other}")
+            comparisons.append(Comparison(labels[first], labels[other], comparison_of(other, document).document))
+        except ReportError as error:
+            notes.append(f"{first} and {other} are not compared: {error}")
+    return comparisons, notes

@@ -1,0 +1,120 @@
+"""Figures of cg2d scaling: ways to use a number of cores."""
+
+from . import style
+from .figures_grid import MOST_PANELS
+from .panels import Axis, BarPanel, Bars, Figure, Line, LinePanel, Table
+from .studies import seconds
+
+
+def problem_of_scaling(document):
+    problem = document["options"]["problem"]
+    return f"class {problem['class']}" if problem.get("class", "U") != "U" else f"n {problem['n']}"
+
+
+def why_no_ways(material):
+    if any(way["figures"] for study in material.inputs.scalings for way in study.document["ways"]):
+        return ""
+    return "no result of cg2d scaling was given"
+
+
+def way_name(way):
+    transport = f", {way['transport']}" if way["way"] not in ("one core", "threads only") else ""
+    return f"{way['cores']} cores: {way['way']}{transport}".replace("1 cores: one core", "1 core")
+
+
+def way_tip(way):
+    figures = way["figures"]
+    return (
+        f"{way_name(way)}\n{way['ranks']} x {way['threads']} threads, grid {figures['grid']}, {figures['kernel']}\n"
+        f"median {seconds(figures['median_s'])}, {seconds(figures['minimum_s'])} to {seconds(figures['maximum_s'])}"
+    )
+
+
+def ways_panel(study):
+    """Computing, moving and waiting of each way."""
+    ways = [way for way in study.document["ways"] if way["figures"]]
+    shares = [(way["figures"]["moving_share"], way["figures"]["waiting_share"]) for way in ways]
+    factor = 1e3
+    bars = []
+    for name, colour, is_hatched, share_of in (
+        ("computing", style.PHASE_COLOURS["multiply"], False, lambda moving, waiting: max(1 - moving - waiting, 0.0)),
+        ("moving data", style.PHASE_COLOURS["collection"], False, lambda moving, waiting: moving),
+        ("moving data, waiting", style.PHASE_COLOURS["collection"], True, lambda moving, waiting: waiting),
+    ):
+        values = [factor * way["figures"]["median_s"] * share_of(*share) for way, share in zip(ways, shares)]
+        tips = [f"{way_tip(way)}\n{name}: {value:.4g} ms" for way, value in zip(ways, values)]
+        bars.append(Bars(name, values, colour, tips, is_hatched))
+    title = f"{study.document['scaling'].capitalize()} scaling, {problem_of_scaling(study.document)}"
+    names = Axis("Way", "category", names=[way_name(way) for way in ways])
+    return BarPanel(title, names, Axis("Time, ms (median)", from_zero=True), bars, is_stacked=True)
+
+
+def speed_up_panel(study):
+    """A line for each way to use the cores."""
+    groups = {}
+    for way in study.document["ways"]:
+        if way["figures"] and way["figures"]["speed_up"]:
+            name = way["way"] if way["way"] in ("one core", "threads only") else f"{way['way']}, {way['transport']}"
+            groups.setdefault(name, []).append(way)
+    lines = []
+    for name, ways in groups.items():
+        colour, marker = style.series_style(len(lines))
+        values = [way["figures"]["speed_up"] for way in ways]
+        lines.append(Line(name, [way["cores"] for way in ways], values, colour, [way_tip(way) for way in ways], marker))
+    cores = sorted({core for line in lines for core in line.x})
+    if not cores:
+        return None
+    ideal = Line("ideal", cores, cores, style.GREY, ["ideal"] * len(cores), is_dashed=True, has_points=False)
+    title = f"Speed-up, {problem_of_scaling(study.document)}"
+    return LinePanel(title, Axis("Cores", "log", ticks=cores), Axis("Speed-up, times", from_zero=True), [*lines, ideal])
+
+
+def ways_table(studies):
+    rows = []
+    for study in studies:
+        for way in study.document["ways"]:
+            if figures := way["figures"]:
+                mark = "best" if figures["is_best"] else "may be best" if figures["may_be_best"] else ""
+                times = seconds(figures["median_s"]), f"{figures['ratio_to_best']:.2f}"
+                rows.append([problem_of_scaling(study.document), way_name(way), *times, mark, figures["grid"]])
+    return Table("cg2d's verdict on the ways", ["problem", "way", "median", "by the best", "verdict", "grid"], rows, range(2, 4))
+
+
+def ways(material):
+    studies = [study for study in material.inputs.scalings if any(way["figures"] for way in study.document["ways"])]
+    panels = [panel for study in studies for panel in (ways_panel(study), speed_up_panel(study)) if panel]
+    note = "Medians of the timed region for each way to use as many cores. Hatched: waiting for other ranks."
+    return Figure(panels[:MOST_PANELS], note, ways_table(studies))
+
+
+# ---------------------------------------------------------------- of a system
+
+
+def why_no_system_ways(material):
+    if any(way["figures"] for study in material.inputs.system_scalings for way in study.document["ways"]):
+        return ""
+    return "no result of cg2d scaling of a system was given"
+
+
+def system_panel(study):
+    groups = {}
+    for way in study.document["ways"]:
+        if way["figures"]:
+            groups.setdefault(f"{way['form']}, {way['transport']}", []).append(way)
+    lines = []
+    for name, found in groups.items():
+        colour, marker = style.series_style(len(lines))
+        values = [1e3 * way["figures"]["iteration_s"] for way in found]
+        tips = [
+            f"{name}, {way['ranks']} ranks, {way['cut']}\n{seconds(way['figures']['iteration_s'])} per iteration" for way in found
+        ]
+        lines.append(Line(name, [way["ranks"] for way in found], values, colour, tips, marker))
+    counts = sorted({count for line in lines for count in line.x})
+    title = f"{study.document['scaling'].capitalize()} scaling, {study.document['system']}"
+    return LinePanel(title, Axis("Ranks", "log", ticks=counts), Axis("Time per iteration, ms (median)", "log"), lines)
+
+
+def system_ways(material):
+    studies = [study for study in material.inputs.system_scalings if any(way["figures"] for way in study.document["ways"])]
+    panels = [system_panel(study) for study in studies]
+    return Figure(panels[:MOST_PANELS], "Medians of the rounds for each form of the operator and each transport.")

@@ -1,0 +1,113 @@
+"""Sorts the files that a report is made of by their contents: a file needs no option that says its kind."""
+
+import dataclasses
+import pathlib
+import typing
+
+from . import comparison, results, systems, trace
+from .errors import BAD_DATA, ReportError
+from .progress import SILENT
+from .schema import schema_of
+
+KNOWN = "a run, sweep, scaling, pingpong, solve or comparison of cg2d, a tuning profile, a trace, or a result of spmv_bench"
+
+
+@dataclasses.dataclass(frozen=True)
+class Study:
+    """A document of one of cg2d's other commands, which its schema has checked."""
+
+    source: str
+    document: dict
+
+
+def checked(schema):
+    """A reader of documents that keep to the schema with this name."""
+
+    def read(path, document):
+        complaint = schema_of(schema, needs_keys=True).complaint(document)
+        if complaint:
+            raise ReportError(BAD_DATA, f"{path}: not a file as in {schema}: {complaint}")
+        return Study(str(path), document)
+
+    return read
+
+
+def has(*keys):
+    return lambda document: all(key in document for key in keys)
+
+
+@dataclasses.dataclass(frozen=True)
+class Kind:
+    """name: the list of Inputs that it goes into. shows: whether a document is of the kind. read(path, document)."""
+
+    name: str
+    shows: typing.Callable
+    read: typing.Callable
+
+
+# The first that fits.
+KINDS = (
+    Kind("traces", has("traceEvents"), trace.step_of),
+    Kind("profiles", has("processors"), results.profile_of),
+    Kind("benches", has("benchmarks"), results.bench_of),
+    Kind("system_scalings", has("scaling", "ways", "system"), checked("system_scaling.schema.json")),
+    Kind("scalings", has("scaling", "ways"), checked("scaling_result.schema.json")),
+    Kind("pingpongs", has("pairs", "sums"), checked("pingpong_result.schema.json")),
+    Kind("comparisons", has("compared", "threshold"), comparison.comparison_of),
+    Kind("solves", lambda document: systems.is_system(document) and "sweep" not in document, checked("solve_result.schema.json")),
+)
+
+
+@dataclasses.dataclass
+class Inputs:
+    """run_files: {path: [(place, document)]}. The other lists are as KINDS names them."""
+
+    run_files: dict = dataclasses.field(default_factory=dict)
+    notes: list = dataclasses.field(default_factory=list)
+    traces: list = dataclasses.field(default_factory=list)
+    profiles: list = dataclasses.field(default_factory=list)
+    benches: list = dataclasses.field(default_factory=list)
+    system_scalings: list = dataclasses.field(default_factory=list)
+    scalings: list = dataclasses.field(default_factory=list)
+    pingpongs: list = dataclasses.field(default_factory=list)
+    comparisons: list = dataclasses.field(default_factory=list)
+    solves: list = dataclasses.field(default_factory=list)
+
+    @property
+    def profile(self):
+        """Of all tuning profiles; the last one that knows a processor."""
+        return {name: entry for profile in self.profiles for name, entry in profile.items()} or None
+
+    @property
+    def bench(self):
+        return [point for bench in self.benches for point in bench] or None
+
+
+def add_file(inputs, path, progress):
+    notes = []
+    documents = results.documents_of(path, notes, progress)
+    first = documents[0][1]
+    if not isinstance(first, dict):
+        raise ReportError(BAD_DATA, f"{path}: not a result of cg2d; {KNOWN} is needed")
+    kind = next((kind for kind in KINDS if kind.shows(first)), None)
+    if kind is None:
+        if "status" not in first or "schema_version" not in first:
+            raise ReportError(BAD_DATA, f"{path}: not a result of cg2d; {KNOWN} is needed")
+        inputs.run_files[path] = documents
+        inputs.notes += notes
+        return
+    if len(documents) > 1:
+        raise ReportError(BAD_DATA, f"{path}:2: only runs may follow each other, one in a line")
+    getattr(inputs, kind.name).append(kind.read(path, first))
+    if first.get("status", "success") != "success":
+        inputs.notes.append(f"{path}: ended with {first['status']}: {first.get('reason', '')}")
+
+
+def read_inputs(paths, progress=SILENT):
+    """Throws ReportError for the first file that cannot be read, or is of no known kind. A file that is named twice is read
+    once."""
+    inputs = Inputs()
+    for path in dict.fromkeys(map(pathlib.Path, paths)):
+        progress.say(f"reading {path}")
+        add_file(inputs, path, progress)
+    return inputs

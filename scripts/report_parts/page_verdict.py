@@ -1,0 +1,112 @@
+"""The top of the page: cg2d's verdict on each problem, how sure it is, and the best grid of each number of ranks."""
+
+from . import figures_grid, quiet
+from .figures_grid import ranks_text
+from .html_parts import escape, table
+from .studies import official_grid, percent, seconds
+
+
+def certainty(verdict, count):
+    """(a word, a sentence): how sure a verdict of cg2d is. verdict: of its JSON, or None where nothing was compared. count:
+    alternatives."""
+    if verdict is None:
+        return "not compared", "Its runs share no round with others: medians are shown, and nothing is decided."
+    if count < 2:
+        return "the only one", "There is no other to compare it with."
+    if verdict["best"]:
+        return "sure", "Better than every other one in enough paired rounds."
+    rounds = verdict["suggested_rounds"]
+    more = f"{rounds} rounds should decide." if rounds else "The differences are below the noise of this machine."
+    return "not decided", f"Several are not distinguishable. {more}"
+
+
+def best_text(study, rank_count, is_sure):
+    """The grid with its time; the cost of the official one only where that is decided."""
+    case = study.best(rank_count)
+    text = f"{case.arrangement}: {seconds(case.median_s)}"
+    official = official_grid(rank_count)
+    if not is_sure:
+        return f"{text}, or another one"
+    other = study.cases[rank_count].get(official[0]) if official and "system" not in study.problem else None
+    if other and other.grid != case.grid:
+        text += f"; the official grid {other.arrangement}: {percent(other.median_s / case.median_s)}"
+    return text
+
+
+def card(study):
+    rank_count = study.shown_rank_count
+    choice = study.choices.get(rank_count)
+    tables = study.tables.get(rank_count, [])
+    verdict = tables[0]["verdict"] if len(tables) == 1 else choice and choice["verdict"]
+    word, sentence = certainty(verdict, sum(map(len, study.alternatives[rank_count].values())))
+    where = f"{escape(study.title)} on {ranks_text(rank_count)}"
+    text = escape(verdict["text"][0].upper() + verdict["text"][1:]) if verdict else "Compared with nothing"
+    answer = best_text(study, rank_count, word in ("sure", "the only one"))
+    kind = word.replace(" ", "-")
+    return (
+        f'<div class="card"><p class="what">{where} <span class="badge {kind}">{word}</span></p>'
+        f'<p class="answer">{escape(answer)}</p><p>{text}.</p><p class="note">{escape(sentence)}</p></div>'
+    )
+
+
+def shown_studies(material):
+    """The study that the page is about first."""
+    first = next(iter(figures_grid.studies_with_grids(material)), material.studies[0])
+    return [first, *(study for study in material.studies if study is not first)]
+
+
+def verdict_html(material):
+    """The answer of the page."""
+    wrong_count = sum(run.is_wrong for run in material.runs)
+    lines = []
+    if wrong_count:
+        runs = "run has" if wrong_count == 1 else "runs have"
+        lines.append(
+            f'<p class="wrong"><b>{wrong_count} {runs} not got the reference\'s zeta. Times of wrong results say nothing.</b></p>'
+        )
+    lines += [f'<p class="note">{escape(line)}</p>' for line in quiet.page_lines(material.runs)]
+    cards = "".join(map(card, shown_studies(material)))
+    return f'<div class="verdict{" wrong" if wrong_count else ""}">{"".join(lines)}<div class="cards">{cards}</div></div>'
+
+
+def verdict_row(study, rank_count, verdicts):
+    """Cells of one of cg2d's verdicts."""
+    cells = [cell for cell in verdicts["cells"] if cell["may_be_best"]]
+    if not cells:
+        return study.name, rank_count, "none", "", "", "", verdicts["verdict"]["text"], ""
+    first = next(cell for cell in cells if cell["key"] == verdicts["verdict"]["candidate"])
+    times = first["times"]
+    grids = ", ".join(cell["grid"] for cell in [first, *(cell for cell in cells if cell is not first)])
+    spread = f"{100 * times['spread']:.1f} %" if times["spread"] is not None else ""
+    configuration = first["configuration"]
+    settings = f"{first['kernel_used']}, {configuration['transport']}, {configuration['sum_form']}"
+    settings += ", overlap" if configuration["overlap"] else ""
+    settings += f", {verdicts['cut']}" if "cut" in verdicts else ""
+    return (
+        study.name, rank_count, grids if verdicts["verdict"]["best"] else f"one of {grids}", seconds(times["median_s"]), spread,
+        times["count"], verdicts["verdict"]["text"], settings,
+    )  # fmt: skip
+
+
+def best_grids(material):
+    """A line for each problem, number of ranks and setting."""
+    rows = [
+        verdict_row(study, rank_count, verdicts)
+        for study in material.studies
+        for rank_count in sorted(study.tables)
+        for verdicts in study.tables[rank_count]
+    ]
+    heads = ("problem", "ranks", "best grid", "median", "spread", "runs", "verdict", "kernel, transport, sum")
+    return table(heads, rows, (1, 3, 4, 5), "Best grid of each number of ranks") if rows else ""
+
+
+def test_text(results):
+    """How sure cg2d's verdicts are, in its own figures; empty where it gave none. results: sets of runs."""
+    tests = [one.verdicts["test"] for one in results if "test" in one.verdicts]
+    if not tests:
+        return ""
+    return (
+        f"Verdicts are those of cg2d sweep --show, by the {tests[0]['name']}: a wrong grid is called best in at most "
+        f"{100 * tests[0]['wrong_verdict_probability']:g} % of measurements, and differences below "
+        f"{100 * tests[0]['least_claimed_gain']:g} % are never claimed."
+    )

@@ -1,0 +1,168 @@
+"""Checks JSON of files against the schemas of cg2d, so that what is drawn has the right types."""
+
+import functools
+import json
+import math
+import pathlib
+import re
+
+HERE = pathlib.Path(__file__).resolve().parent
+TYPES = {"object": dict, "array": list, "string": str, "integer": int, "number": (int, float), "boolean": bool, "null": type(None)}
+
+
+def has_type(value, name):
+    if isinstance(value, bool):
+        return name == "boolean"
+    return isinstance(value, TYPES[name])
+
+
+# Each of these makes a check of one part of a schema: a function of a value that returns nothing, or (place, complaint), where
+# "{}" in the complaint stands for the place. A sweep has hundreds of thousands of values: the schema is gone through once.
+
+
+def type_check(_root, schema):
+    names = [schema["type"]] if isinstance(schema["type"], str) else schema["type"]
+    complaint = "", f"{{}} is not of type {' or '.join(names)}"
+    return lambda value: None if any(has_type(value, name) for name in names) else complaint
+
+
+def value_check(_root, schema):
+    valid = schema.get("enum", [schema.get("const")])
+    return lambda value: None if value in valid else ("", "{} has no valid value")
+
+
+def range_check(_root, schema):
+    least, above = schema.get("minimum", -math.inf), schema.get("exclusiveMinimum", -math.inf)
+    most = schema.get("maximum", math.inf)
+
+    def check(value):
+        is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+        return ("", "{} is out of range") if is_number and not (least <= value <= most and value > above) else None
+
+    return check
+
+
+def pattern_check(_root, schema):
+    search = re.compile(schema["pattern"]).search
+    return lambda value: ("", "{} has no valid value") if isinstance(value, str) and not search(value) else None
+
+
+def reference_check(root, schema):
+    checks = []
+
+    def check(value):  # found at its first use: schemas refer to themselves
+        if not checks:
+            checks.append(root.referred(schema["$ref"]))
+        return checks[0](value)
+
+    return check
+
+
+def members_check(root, schema):
+    parts = {key: root.check_of(part) for key, part in schema.get("properties", {}).items()}
+    others = schema.get("additionalProperties")
+    others = root.check_of(others) if isinstance(others, dict) else None
+    required = schema.get("required", []) if root.needs_keys else []
+
+    def check(value):
+        if not isinstance(value, dict):
+            return None
+        for key in required:
+            if key not in value:
+                return "", f"no {key!r} in {{}}"
+        for key, item in value.items():
+            part = parts.get(key, others)
+            if part and (found := part(item)):
+                return f".{key}{found[0]}", found[1]
+        return None
+
+    return check
+
+
+def items_check(root, schema):
+    part = root.check_of(schema["items"])
+
+    def check(value):
+        if isinstance(value, list):
+            for index, item in enumerate(value):
+                if found := part(item):
+                    return f"[{index}]{found[0]}", found[1]
+        return None
+
+    return check
+
+
+def condition_check(root, schema):
+    condition, then, other = (root.check_of(schema.get(key, {})) for key in ("if", "then", "else"))
+    return lambda value: other(value) if condition(value) else then(value)
+
+
+def choices_check(root, schema):
+    choices = [root.check_of(choice) for choice in schema.get("anyOf", schema.get("oneOf"))]
+
+    def check(value):
+        found = None
+        for choice in choices:
+            found = choice(value)
+            if not found:
+                return None
+        return found
+
+    return check
+
+
+# The part of JSON Schema (draft 2020-12) that the schemas of cg2d make use of, except for lengths and for names of keys.
+CHECKS = (
+    (("$ref",), reference_check),
+    (("type",), type_check),
+    (("const", "enum"), value_check),
+    (("minimum", "maximum", "exclusiveMinimum"), range_check),
+    (("pattern",), pattern_check),
+    (("properties", "additionalProperties", "required"), members_check),
+    (("items",), items_check),
+    (("if",), condition_check),
+    (("anyOf", "oneOf"), choices_check),
+)
+
+
+class Schema:
+    """Newer programs may add keys. Keys that a schema requires may be missing, as older programs have fewer, unless needs_keys."""
+
+    def __init__(self, schema, needs_keys=False):
+        self._root = schema
+        self.needs_keys = needs_keys
+        self._check = self.check_of(schema)
+
+    def complaint(self, value):
+        """Where the value breaks the schema, and how; empty where it does not."""
+        found = self._check(value)
+        return found[1].format(found[0].lstrip(".") or "it") if found else ""
+
+    def check_of(self, schema):
+        checks = [make(self, schema) for keys, make in CHECKS if any(key in schema for key in keys)]
+
+        def check(value):
+            for one in checks:
+                if found := one(value):
+                    return found
+            return None
+
+        return checks[0] if len(checks) == 1 else check
+
+    def referred(self, reference):
+        """The check of "#/$defs/name", or of another schema, which is installed beside this one."""
+        file, _, path = reference.partition("#/")
+        if file:
+            return schema_of(file, self.needs_keys).referred(f"#/{path}")
+        schema = self._root
+        for name in path.split("/"):
+            schema = schema[name]
+        return self.check_of(schema)
+
+
+@functools.cache
+def schema_of(name, needs_keys=False):
+    """name: of a file of cg2d, which stands beside this package where it is installed, and in a room in the sources."""
+    installed = HERE.parent / name
+    path = installed if installed.exists() else next((HERE.parent.parent / "cg").glob(f"*/{name}"))
+    return Schema(json.loads(path.read_text(encoding="utf-8")), needs_keys)

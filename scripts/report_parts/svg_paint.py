@@ -1,0 +1,310 @@
+"""Draws panels as SVG of the page. Colours are classes, see style.page_rules(); widths and places are in units of a picture that
+fills a telephone's width at its own size."""
+
+import html
+import math
+
+from . import panels, style
+from .svg_axes import LETTER, Scale, finite, number_text, without_overlaps
+
+WIDTH = 400
+PLOT_HEIGHT = 230
+LINE_HEIGHT = 14
+BAR_HEIGHT = 15
+MOST_NAME = 19  # letters beside a bar; longer names stand above it
+CELL_HEIGHT = 44
+LEAST_CELL, MOST_CELL = 58, 110
+
+MARKER_PATHS = {
+    "circle": "M-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0z",
+    "rect": "M-3.5-3.5h7v7h-7z",
+    "triangle": "M0-4.5L4.5 3.5h-9z",
+    "rectRot": "M0-5L5 0L0 5L-5 0z",
+}
+
+
+def escape(text):
+    return html.escape(str(text))
+
+
+def digits(value):
+    return f"{value:.1f}".removesuffix(".0")
+
+
+def text_at(x, y, text, kind="", anchor="start"):
+    words = "".join(f' {key}="{value}"' for key, value in (("class", kind), ("text-anchor", anchor)) if value not in ("", "start"))
+    return f'<text x="{digits(x)}" y="{digits(y)}"{words}>{escape(text)}</text>'
+
+
+def line_at(x1, y1, x2, y2, kind):
+    return f'<path class="{kind}" d="M{digits(x1)} {digits(y1)}L{digits(x2)} {digits(y2)}"/>'
+
+
+def rect_at(x, y, width, height, kind, tip=""):
+    title = f"<title>{escape(tip)}</title>" if tip else ""
+    size = f'width="{digits(width)}" height="{digits(height)}"'
+    return f'<rect class="{kind}" x="{digits(x)}" y="{digits(y)}" {size}>{title}</rect>'
+
+
+def picture(panel, width, height, parts):
+    """A picture that the keyboard reaches: the page's script goes through its marks by arrow keys."""
+    wide = " wide" if width > WIDTH else ""
+    return (
+        f'<div class="picture{wide}"><svg class="chart" viewBox="0 0 {digits(width)} {digits(height)}" style="--w:{digits(width)}" '
+        f'role="img" tabindex="0" aria-label="{escape(alt_text(panel))}">{"".join(parts)}</svg></div>'
+    )
+
+
+def alt_text(panel):
+    """The picture in words; its numbers are in the table below it."""
+    if isinstance(panel, panels.HeatPanel):
+        over = f"{panel.x_label} and {panel.y_label}"
+        return f"{panel.title}. Map of {panel.scale_label} over {over}. Its numbers are in the table below."
+    kind = "Bars" if isinstance(panel, panels.BarPanel) else "Lines and points"
+    series = [bars for bars in panel.bars if not bars.is_hatched] if kind == "Bars" else panel.lines
+    names = ", ".join(one.name for one in series[:8])
+    return f"{panel.title}. {kind}: {panel.y.label} over {panel.x.label}; {names}. Their numbers are in the table below."
+
+
+# ---------------------------------------------------------------- lines
+
+
+def present(points):
+    """The points without gaps (None): both sides of a gap are joined."""
+    return [point for point in points if point]
+
+
+def path_of(points):
+    return "M" + "L".join(f"{digits(x)} {digits(y)}" for x, y in points)
+
+
+def line_parts(line, x_scale, y_scale):
+    def point(x, y):
+        return (x_scale.place(x), y_scale.place(y)) if x_scale.can_place(x) and y_scale.can_place(y) else None
+
+    kind = style.mark_class(line.colour)
+    points = [point(x, y) for x, y in zip(line.x, line.y)]
+    parts = []
+    if line.low:
+        low = present([point(x, y) for x, y in zip(line.x, line.low)])
+        high = present([point(x, y) for x, y in zip(line.x, line.high)])
+        if low and high:
+            parts.append(f'<path class="band {kind}" d="{path_of(low + high[::-1])}z"/>')
+    if line.has_line and len(present(points)) > 1:
+        dashed = " dashed" if line.is_dashed else ""
+        tip = "" if line.has_points or not line.tips else f"<title>{escape(line.tips[0])}</title>"
+        parts.append(f'<path class="curve {kind}{dashed}" d="{path_of(present(points))}">{tip}</path>')
+    if line.has_points:
+        for place, tip in zip(points, line.tips):
+            if place:
+                move = f'transform="translate({digits(place[0])} {digits(place[1])})"'
+                title = f"<title>{escape(tip)}</title>" if tip else ""
+                parts.append(f'<path class="mark {kind}" {move} d="{MARKER_PATHS[line.marker]}">{title}</path>')
+    return parts
+
+
+def values_of(lines, which):
+    values = [value for line in lines for value in getattr(line, which)]
+    if which == "y":
+        values += [value for line in lines for side in (line.low, line.high) if side for value in side]
+    return values
+
+
+def frame_parts(panel, x_scale, y_scale):
+    """Grid, ticks and names of both axes. The name of the vertical one stands above the plot, where it can be read."""
+    left, right, top, bottom = x_scale.first, x_scale.last, y_scale.last, y_scale.first
+    parts = [text_at(0, 11, panel.y.label, "name")]
+    for y, text in y_scale.ticks():
+        parts += [line_at(left, y, right, y, "grid"), text_at(left - 5, y + 4, text, "tick", "end")]
+    for x, text in without_overlaps(x_scale.ticks()):
+        parts += [line_at(x, bottom, x, bottom + 4, "grid"), text_at(x, bottom + 16, text, "tick", "middle")]
+    parts += [line_at(left, bottom, right, bottom, "base"), text_at((left + right) / 2, bottom + 33, panel.x.label, "name", "middle")]
+    return parts
+
+
+def paint_lines(panel):
+    top, bottom = 24, 24 + PLOT_HEIGHT
+    y_scale = Scale(panel.y, values_of(panel.lines, "y"), bottom, top)
+    left = 10 + LETTER * max((len(text) for _, text in y_scale.ticks()), default=1)
+    x_scale = Scale(panel.x, values_of(panel.lines, "x"), left, WIDTH - 12)
+    parts = frame_parts(panel, x_scale, y_scale)
+    for line in reversed(panel.lines):  # the first on top
+        parts += line_parts(line, x_scale, y_scale)
+    return picture(panel, WIDTH, bottom + 40, parts)
+
+
+# ---------------------------------------------------------------- bars
+
+
+def paint_bars(panel):
+    """Bars to the right, below each other: names have room on any screen, and each bar has its value."""
+    names = panel.x.names
+    is_above = max(map(len, names), default=0) > MOST_NAME
+    left = 4 if is_above else 10 + LETTER * max(map(len, names), default=0)
+    draw = stacked_row if panel.is_stacked else grouped_row
+    scale = Scale(panel.y, [*totals_of(panel), 0.0], left, WIDTH - 58)
+    parts, y = [], 20
+    for index, name in enumerate(names):
+        if is_above:
+            y += LINE_HEIGHT
+            parts.append(text_at(left, y - 4, name, "tick"))
+        row, height = draw(panel, index, scale, y)
+        if not is_above:
+            parts.append(text_at(left - 6, y + height / 2 + 4, name, "tick", "end"))
+        parts += [*row, line_at(scale.place(0), y - 2, scale.place(0), y + height + 2, "base")]
+        y += height + 9
+    return picture(panel, WIDTH, y, [text_at(0, 11, panel.y.label, "name"), *parts])
+
+
+def totals_of(panel):
+    if not panel.is_stacked:
+        return [value for bars in panel.bars for value in bars.values]
+    return [sum(finite(bars.values[index] for bars in panel.bars)) for index in range(len(panel.x.names))]
+
+
+def stacked_row(panel, index, scale, y):
+    parts, total, height = [], 0.0, BAR_HEIGHT + 9
+    for bars in panel.bars:
+        value = bars.values[index] or 0.0
+        x, end = scale.place(total), scale.place(total + value)
+        total += value
+        if end - x < 0.05:
+            continue
+        kind = f"bar {style.mark_class(bars.colour)}"
+        parts.append(rect_at(x, y, end - x, height, kind, bars.tips[index]))
+        if bars.is_hatched:
+            parts.append(rect_at(x, y, end - x, height, "hatch"))
+        text = number_text(value)
+        if end - x > LETTER * len(text) + 5:
+            if bars.is_hatched:  # the value stands on the plain colour
+                room = LETTER * len(text) + 3
+                parts.append(rect_at((x + end - room) / 2, y + height / 2 - 7, room, 14, f"{kind} plain"))
+            parts.append(text_at((x + end) / 2, y + height / 2 + 4, text, f"on {style.mark_class(bars.colour)}", "middle"))
+    parts.append(text_at(scale.place(total) + 5, y + height / 2 + 4, number_text(total), "value"))
+    return parts, height
+
+
+def grouped_row(panel, index, scale, y):
+    parts = []
+    for place, bars in enumerate(panel.bars):
+        value, top = bars.values[index], y + place * BAR_HEIGHT
+        if value is None or not math.isfinite(value):
+            continue
+        kind = f"bar {style.mark_class(bars.colour)}"
+        ends = sorted((scale.place(0), scale.place(value)))
+        parts.append(rect_at(ends[0], top + 1, max(ends[1] - ends[0], 0.5), BAR_HEIGHT - 2, kind, bars.tips[index]))
+        parts.append(text_at(max(ends) + 5, top + BAR_HEIGHT / 2 + 4, number_text(value), "value"))
+    return parts, BAR_HEIGHT * len(panel.bars)
+
+
+# ---------------------------------------------------------------- maps
+
+
+def cell_parts(panel, row, column, place, size):
+    """place: its upper left corner."""
+    cell = panel.cells[row, column]
+    (x, y), (width, height) = place, size
+    kind = style.heat_class(panel.share(row, column))
+    parts = [rect_at(x + 1, y + 1, width - 2, height - 2, f"bar {kind}", cell.tip)]
+    if cell.is_marked:
+        parts.append(rect_at(x + 2, y + 2, width - 4, height - 4, "frame"))
+    first = y + height / 2 + 4 - LINE_HEIGHT * (len(cell.lines) - 1) / 2
+    for index, line in enumerate(cell.lines):
+        fitting = int((width - 4) / LETTER)
+        small = " small" if len(line) > fitting else ""
+        parts.append(text_at(x + width / 2, first + LINE_HEIGHT * index, line, f"on {kind}{small}", "middle"))
+    return parts
+
+
+def paint_heat(panel):
+    most_lines = max((len(cell.lines) for cell in panel.cells.values()), default=1)
+    left, top = 12 + LETTER * max(len(str(name)) for name in panel.rows), 20
+    width = min(max((WIDTH - left) / len(panel.columns), LEAST_CELL), MOST_CELL)
+    height = max(CELL_HEIGHT, LINE_HEIGHT * most_lines + 8)
+    parts = [text_at(0, 11, f"{panel.y_label}  ↓", "name")]
+    for row, name in enumerate(panel.rows):
+        y = top + row * height
+        parts.append(text_at(left - 6, y + height / 2 + 4, name, "tick", "end"))
+        for column in range(len(panel.columns)):
+            if (row, column) in panel.cells:
+                parts += cell_parts(panel, row, column, (left + column * width, y), (width, height))
+    bottom = top + len(panel.rows) * height
+    for column, name in enumerate(panel.columns):
+        fitting = max(int(width / LETTER), 4)
+        shown = str(name) if len(str(name)) <= fitting else str(name)[-fitting:]
+        parts.append(text_at(left + (column + 0.5) * width, bottom + 14, shown, "tick", "middle"))
+    whole = max(WIDTH, left + width * len(panel.columns) + 2)
+    parts.append(text_at(left + width * len(panel.columns) / 2, bottom + 31, panel.x_label, "name", "middle"))
+    return picture(panel, whole, bottom + 38, parts)
+
+
+PAINTERS = {panels.LinePanel: paint_lines, panels.BarPanel: paint_bars, panels.HeatPanel: paint_heat}
+
+
+# ---------------------------------------------------------------- legends
+
+KEY_BAR = '<rect class="bar" x="-6" y="-5" width="12" height="10"/>'
+
+def key_svg(colour, inner):
+    return f'<svg class="key" viewBox="-8 -6 16 12" aria-hidden="true"><g class="{style.mark_class(colour)}">{inner}</g></svg>'
+
+
+HATCHED_KEY = key_svg(style.GREY, KEY_BAR + KEY_BAR.replace("bar", "hatch"))
+
+
+def line_key(line):
+    dashed = " dashed" if line.is_dashed else ""
+    stroke = f'<path class="curve{dashed}" d="M-8 0L8 0"/>' if line.has_line else ""
+    marker = f'<path class="mark" d="{MARKER_PATHS[line.marker]}"/>' if line.has_points else ""
+    return key_svg(line.colour, stroke + marker)
+
+
+def bars_key(bars):
+    return key_svg(bars.colour, KEY_BAR)
+
+
+def legend_html(panel):
+    """Names of the series with their marks; of a map, the meaning of its colours."""
+    if isinstance(panel, panels.HeatPanel):
+        least, greatest = map(escape, panel.scale_ends())
+        ramp = '<span class="ramp" aria-hidden="true"></span>'
+        return f'<p class="scale">{escape(panel.scale_label)}: {least} {ramp} {greatest}</p>'
+    if isinstance(panel, panels.BarPanel):
+        keys = [(bars.name, bars_key(bars)) for bars in panel.bars if not bars.is_hatched]
+        if any(bars.is_hatched for bars in panel.bars):
+            keys.append(("waiting for others", HATCHED_KEY))
+    else:
+        keys = [(line.name, line_key(line)) for line in panel.lines if line.is_named]
+    if len(keys) < 2:
+        return ""
+    return '<ul class="keys">' + "".join(f"<li>{key}{escape(name)}</li>" for name, key in keys) + "</ul>"
+
+
+# ---------------------------------------------------------------- numbers
+
+
+def numbers_of(panel):
+    """(heads, rows) of all values of a panel."""
+    if isinstance(panel, panels.HeatPanel):
+        heads = [panel.y_label, *(f"{name}" for name in panel.columns)]
+        cells = {place: " ".join(cell.lines) for place, cell in panel.cells.items()}
+        columns = range(len(panel.columns))
+        return heads, [[name, *(cells.get((row, column), "") for column in columns)] for row, name in enumerate(panel.rows)]
+    if isinstance(panel, panels.BarPanel):
+        rows = [[name, *(shown(bars.values[index]) for bars in panel.bars)] for index, name in enumerate(panel.x.names)]
+        return [panel.x.label, *(bars.name for bars in panel.bars)], rows
+    rows = [
+        [line.name, panel.x.names[round(x)] if panel.x.kind == "category" else shown(x), shown(y)]
+        for line in panel.lines
+        if line.has_points
+        for x, y in zip(line.x, line.y)
+    ]
+    return ["series", panel.x.label, panel.y.label], rows
+
+
+def shown(value):
+    return "" if value is None or not math.isfinite(value) else number_text(value)
+
+
+def panel_svg(panel):
+    return PAINTERS[type(panel)](panel)

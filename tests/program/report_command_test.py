@@ -1,0 +1,252 @@
+"""cg2d report: files of every kind become one page, in the build tree and where it is installed; what it refuses, and how."""
+
+import json
+import os
+import pathlib
+import pty
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+from page_reader import read_page
+from program_runner import PROGRAM, PROJECT, SUCCESS, USAGE, launch_words, run_command, run_program
+from report_facts import as_class_b, real_sweep, simulated_sweep, write_lines
+from schemas import validator_of
+from session_facts import session_files
+
+from report_parts import style
+from report_parts.errors import BAD_DATA, CANNOT_CREATE, NO_INPUT, UNAVAILABLE
+
+MOST_BYTES = 1_500_000  # issue: one real session on one page
+MOST_SECONDS = 5.0  # of processor time: what the machine does besides is not counted
+ROUNDS = 13  # enough for seven comparisons
+LEAST_CONTRAST = 4.5  # WCAG 2.1, text
+LEAST_MARK_CONTRAST = 2.0  # marks that only colour tells apart have shapes, names or values besides
+
+
+def with_variables(**variables):
+    """This process's environment with these; an empty one is left out."""
+    changed = os.environ | variables
+    return {name: value for name, value in changed.items() if value}
+
+
+class ReportCommand(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.files = session_files()
+        cls.sweep = cls.files[0]
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="cg2d-report-")
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.page = self.folder / "report.html"
+
+    def report(self, *words, program=PROGRAM, **options):
+        return run_command([program, "report", *words, "-o", self.page], **options)
+
+    def made(self, *words, **options):
+        outcome = self.report(*words, **options)
+        self.assertEqual((outcome.exit_code, outcome.stderr), (SUCCESS, ""), outcome)
+        return read_page(self.page)
+
+
+class OnePage(ReportCommand):
+    def test_a_session_fits_one_page_and_is_made_soon(self):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        page = self.made(*self.files)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        self.assertLess(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, MOST_SECONDS)
+        self.assertLess(self.page.stat().st_size, MOST_BYTES)
+        kinds = {"ways", "messages", "row-length", "roofline", "solves", "cg-step", "comparison", "counters", "time-by-grid"}
+        self.assertLessEqual(kinds, set(page.sections))
+
+    def test_contents_lead_to_every_section(self):
+        page = self.made(*self.files)
+        self.assertEqual(len(page.ids), len(set(page.ids)), "an id stands twice")
+        self.assertEqual(page.contents, page.sections)
+        self.assertLessEqual(set(page.links), set(page.ids))
+        self.assertEqual(page.heading_levels[0], 1)
+        for level, following in zip(page.heading_levels, page.heading_levels[1:]):
+            self.assertLessEqual(following, level + 1, "a level of headings is left out")
+
+    def test_every_picture_has_a_text(self):
+        page = self.made(*self.files)
+        self.assertGreater(len(page.pictures), 15)
+        for picture in page.pictures:
+            if picture.get("aria-hidden") != "true":
+                self.assertEqual(picture.get("role"), "img", picture)
+                self.assertGreater(len(picture.get("aria-label", "")), 20, picture)
+        self.assertEqual(page.language, "en")
+
+    def test_the_page_asks_for_nothing(self):
+        page = self.made(*self.files)
+        self.assertEqual([address for address in page.addresses if not address.startswith(("#", "data:"))], [])
+
+    def test_counters_of_a_sweep_are_shown_by_grid_and_phase(self):
+        text = self.made(self.sweep).text_of("counters")
+        for word in ("1x4", "2x2", "4x1", "multiply", "shuffle", "PAPI_L3_TCM"):
+            self.assertIn(word, text)
+
+    def test_files_without_runs_are_enough(self):
+        page = self.made(*(path for path in self.files if path.name in ("pingpong.json", "solve.json")))
+        self.assertEqual([name for name in page.sections if name != "left-out"], ["messages", "solves"])
+
+    def test_text_can_be_read_in_light_and_dark(self):
+        for which, scheme in enumerate(("light", "dark")):
+            colours = {name: pair[which] for name, pair in style.PAGE_COLOURS.items()}
+            for text, ground in style.TEXT_ON:
+                self.assertGreaterEqual(style.contrast(colours[text], colours[ground]), LEAST_CONTRAST, (scheme, text, ground))
+            for pair in style.mark_colours().values():
+                self.assertGreaterEqual(style.contrast(style.ink(pair[which]), pair[which]), LEAST_CONTRAST, (scheme, pair))
+            for colour in style.DARK:
+                shown = style.mark_colours()[colour][which]
+                self.assertGreaterEqual(style.contrast(shown, colours["page"]), LEAST_MARK_CONTRAST, (scheme, colour))
+            for step in range(style.HEAT_STEPS + 1):
+                colour = style.heat_colour(step / style.HEAT_STEPS, (style.HEAT, style.DARK_HEAT)[which])
+                self.assertGreaterEqual(style.contrast(style.ink(colour), colour), LEAST_CONTRAST, (scheme, step))
+
+
+class Compare(ReportCommand):
+    def slower(self, factor):
+        """The sweep simulated, and later with one grid that takes longer."""
+        sweep = real_sweep()
+        before = write_lines(self.folder / "monday.jsonl", simulated_sweep(sweep, {}, ROUNDS))
+        after = write_lines(self.folder / "tuesday.jsonl", simulated_sweep(sweep, {"1x2": factor}, ROUNDS))
+        return before, after
+
+    def compared(self, *words):
+        outcome = run_program(0, "compare", *words, "--format", "json")
+        validator_of("report", "compare_result.schema.json").validate(json.loads(outcome.stdout))
+        return outcome
+
+    def test_the_json_says_what_the_text_says(self):
+        files = self.slower(1.25)
+        outcome, text = self.compared(*files), run_program(0, "compare", *files)
+        self.assertEqual(outcome.exit_code, text.exit_code)
+        document = json.loads(outcome.stdout)
+        self.assertEqual(document["exit_code"], outcome.exit_code)
+        (worse,) = [pair for pair in document["compared"] if pair["change"] == "regression"]
+        self.assertEqual(worse["grid"], "1x2")
+        self.assertAlmostEqual(worse["ratio"]["ratio"], 1.25)
+        for pair in document["compared"]:
+            line = next(line for line in text.stdout.splitlines() if line.startswith(pair["key"] + " "))
+            self.assertTrue(line.endswith(f" {pair['ratio']['ratio']:.3f} {pair['text']}"), line)
+
+    def test_failed_runs_have_neither_times_nor_ratio(self):
+        sweep = real_sweep()
+        failed = json.loads(json.dumps(sweep[0])) | {"status": "unavailable", "reason": "test", "exit_code": UNAVAILABLE}
+        files = write_lines(self.folder / "a.jsonl", sweep), write_lines(self.folder / "b.jsonl", [failed, *sweep[1:]])
+        pair = json.loads(self.compared(*files).stdout)["compared"][0]
+        self.assertEqual((pair["after"], pair["ratio"], pair["change"]), (None, None, "regression"))
+
+    def test_two_days_are_side_by_side(self):
+        page = self.made(*self.slower(1.25), "--compare")
+        text = page.text_of("comparison")
+        for word in ("monday", "tuesday", "1.250", "REGRESSION: slower by 25 %", "no regression", "all together"):
+            self.assertIn(word, text)
+        for section in ("verdict", "time-by-grid", "phases-by-grid"):
+            self.assertIn("monday: class S", page.text_of(section))
+            self.assertIn("tuesday: class S", page.text_of(section))
+
+    def test_nothing_in_common_is_a_note(self):
+        other = write_lines(self.folder / "b.jsonl", as_class_b(real_sweep()))
+        page = self.made(self.sweep, other, "--compare")
+        self.assertIn("no configuration is in both", page.text_of("notes"))
+        self.assertNotIn("comparison", page.sections)
+
+    def test_one_set_cannot_be_compared(self):
+        for words, code in (((self.sweep,), USAGE), ((self.sweep, self.files[2]), BAD_DATA)):
+            outcome = self.report(*words, "--compare")
+            self.assertEqual(outcome.exit_code, code, outcome)
+            self.assertRegex(outcome.stderr, r"\Acg2d: .*--compare: takes two files.*\n\Z")
+
+
+class Refusals(ReportCommand):
+    def assert_refused(self, code, pattern, *words, **options):
+        outcome = self.report(*words, **options)
+        self.assertEqual((outcome.exit_code, outcome.stdout), (code, ""), outcome)
+        self.assertRegex(outcome.stderr, rf"\Acg2d: [^\n]*{pattern}[^\n]*\n\Z")
+        self.assertFalse(self.page.exists())
+
+    def test_files_of_no_known_kind(self):
+        path = self.folder / "odd"
+        for text, pattern in (("text\n", "neither JSON nor"), ("{}", "not a result of cg2d; a run"), ("[1]", "not a result")):
+            path.write_text(text)
+            self.assert_refused(BAD_DATA, f"odd: {pattern}", self.sweep, path)
+        self.assert_refused(NO_INPUT, "none: No such file", self.sweep, self.folder / "none")
+
+    def test_a_page_that_cannot_be_made(self):
+        self.page = self.sweep / "report.html"
+        outcome = self.report(self.sweep)
+        self.assertEqual(outcome.exit_code, CANNOT_CREATE, outcome)
+
+    def test_without_python_or_what_it_needs(self):
+        none = with_variables(CG2D_PYTHON="/none/python3")
+        self.assert_refused(UNAVAILABLE, "/none/python3 cannot be started; install Python", self.sweep, env=none)
+        old = self.folder / "old-python"
+        old.write_text("#!/bin/sh\nexit 3\n")
+        old.chmod(0o755)
+        self.assertEqual(self.report(self.sweep, env=with_variables(CG2D_PYTHON=str(old))).exit_code, 3, "its code is passed on")
+        (self.folder / "matplotlib.py").write_text("raise ImportError\n")
+        figures = ("--figures", self.folder / "figures")
+        bare = with_variables(PYTHONPATH=str(self.folder))
+        self.assert_refused(UNAVAILABLE, "has no matplotlib", self.sweep, *figures, env=bare)
+        self.assertEqual(self.report(self.sweep, env=bare).exit_code, SUCCESS, "the page needs none")
+
+    def test_a_program_without_its_package(self):
+        program = pathlib.Path(shutil.copy(PROGRAM, self.folder / "cg2d"))
+        missing = r"share/cg2d/report_parts/__main__.py is missing; cmake --install"
+        self.assert_refused(UNAVAILABLE, missing, self.sweep, program=program)
+
+
+class Surroundings(ReportCommand):
+    def test_as_it_is_installed(self):
+        """With other folders than the sources: program, package and schemas, and nothing is written beside them."""
+        (self.folder / "bin").mkdir()
+        program = shutil.copy(PROGRAM, self.folder / "bin" / "cg2d")
+        data = self.folder / "share" / "cg2d"
+        shutil.copytree(PROJECT / "scripts" / "report_parts", data / "report_parts", ignore=shutil.ignore_patterns("__pycache__"))
+        for schema in (PROJECT / "cg").glob("*/*.schema.json"):
+            shutil.copy(schema, data)
+        before = sorted(self.folder.rglob("*"))
+        self.made(*self.files, program=program, env=with_variables(PYTHONDONTWRITEBYTECODE="", PYTHONPATH="", CG2D=""))
+        self.assertEqual(sorted(self.folder.rglob("*")), sorted([*before, self.page]))
+
+    def test_started_by_a_launcher(self):
+        for ranks in (1, 2):
+            outcome = run_command([*launch_words(ranks), PROGRAM, "report", self.sweep, "-o", self.page])
+            self.assertEqual(outcome.exit_code, SUCCESS, outcome)
+            self.assertEqual(outcome.stdout.count("figures"), 1, "one rank acts")
+
+    def test_progress(self):
+        outcome = self.report(self.sweep, "--progress")
+        self.assertRegex(outcome.stderr, r"cg2d: report: \d\.\d s: reading .*\n(.*\n)*.*asking for the verdicts\n(.*\n)*.*drawing\n")
+        outcome = self.report(self.sweep, "--quiet")
+        self.assertEqual((outcome.exit_code, outcome.stdout, outcome.stderr), (SUCCESS, "", ""))
+
+    def test_a_terminal_sees_a_line_that_goes_away(self):
+        master, slave = pty.openpty()
+        with subprocess.Popen([PROGRAM, "report", self.sweep, "-o", self.page], stderr=slave, stdout=subprocess.DEVNULL) as process:
+            process.wait(60)
+        os.close(slave)
+        text = os.read(master, 65536).decode()
+        os.close(master)
+        self.assertIn("\r\x1b[Kcg2d: report: 0 s: reading", text)
+        self.assertTrue(text.endswith("\r\x1b[K"), text[-60:])
+
+    def test_the_older_way_to_start_it(self):
+        trace = next(path for path in self.files if path.name == "trace.json")
+        words = [self.sweep, "--trace", trace, f"--cg2d={PROGRAM}", "-o", self.page]
+        outcome = run_command([sys.executable, PROJECT / "scripts" / "report", *words])
+        self.assertEqual((outcome.exit_code, outcome.stderr), (SUCCESS, ""), outcome)
+        self.assertIn("cg-step", read_page(self.page).sections)
+        outcome = run_command([sys.executable, PROJECT / "scripts" / "report", self.sweep, "--trace"])
+        self.assertEqual((outcome.exit_code, outcome.stderr.count("\n")), (USAGE, 1), outcome)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
