@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <array>
 #include <string>
 
+#include "cg/base/agreement.hpp"
 #include "cg/base/errors.hpp"
 #include "cg/base/output_file.hpp"
 #include "cg/commands/shared_options.hpp"
@@ -18,12 +20,19 @@ struct CompareOptions {
   std::string before;
   std::string after;
   std::string threshold = "5%";
+  std::string output;  ///< empty: standard output
 };
 
 /// Rank 0 reads, compares and prints. Collective.
 ExitCode compare(const CompareOptions& options, double threshold, comm::RankGroup& group) {
+  agree_on(group, [&] {
+    const FileOption output{"--output", options.output};
+    if (group.rank() != 0) return;
+    require_different_files(std::array{FileOption{"A", options.before}, output});
+    require_different_files(std::array{FileOption{"B", options.after}, output});
+  });
   std::int64_t code = 0;
-  write_output(open_output("", group).get(), group, [&] {
+  write_output(open_output(options.output, group).get(), group, [&] {
     const auto comparison =
         compare_results(read_results(options.before), read_results(options.after), threshold);
     if (comparison.common.empty()) {
@@ -45,6 +54,8 @@ void add_compare_options(CLI::App& parser, CompareOptions& options) {
   parser.add_option("B", options.after, "results after")->required()->check(file_name());
   parser.add_option("--threshold", options.threshold, "the increase in time that is a regression")
       ->type_name("PERCENT");
+  add_file_option(parser, "--output", options.output, "write the comparison to FILE")
+      ->default_str("standard output");
 }
 
 Action compare_action(const CompareOptions& options) {

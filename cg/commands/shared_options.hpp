@@ -139,6 +139,10 @@ struct CounterArguments {
   TraceOptions& trace;
   bool& measures_limits;
 };
+/// --papi and --papi-multiplex; --roofline; --trace-steps.
+CLI::Option* add_event_option(CLI::App& parser, CounterOptions& counters);
+void add_limits_option(CLI::App& parser, bool& measures_limits);
+void add_trace_steps_option(CLI::App& parser, TraceOptions& trace);
 /// --papi, --papi-multiplex, --papi-strict, --roofline, --trace and --trace-steps.
 void add_counter_options(CLI::App& parser, const CounterArguments& arguments);
 /// Throws InputError for texts that are no events, and for steps out of range.
