@@ -101,6 +101,13 @@ std::vector<Problem> problem_classes(const std::vector<std::string>& letters,
   return problems;
 }
 
+NamedGrids named_grids_from(const std::string& command, std::vector<std::string> texts) {
+  NamedGrids named;
+  named.has_official = std::erase(texts, "official") > 0;
+  named.grids = named_grids(command, texts);
+  return named;
+}
+
 std::vector<comm::ProcessGrid> named_grids(const std::string& command,
                                            const std::vector<std::string>& texts) {
   std::vector<comm::ProcessGrid> grids;

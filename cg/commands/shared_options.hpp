@@ -19,6 +19,7 @@
 #include "cg/base/values.hpp"
 #include "cg/matrix/problem.hpp"
 #include "cg/solver/configuration.hpp"
+#include "cg/studies/sweep_plan.hpp"
 #include "cg/timing/phase_counters.hpp"
 #include "cg/timing/phase_trace.hpp"
 #include "cg/tuning/kernel_choice.hpp"
@@ -65,6 +66,8 @@ Problem problem_class(const std::string& letter);
 /// The classes of these letters; without letters those of `usual`. Throws InputError.
 std::vector<Problem> problem_classes(const std::vector<std::string>& letters,
                                      const std::vector<std::string>& usual);
+/// The grids of a list, with "official" among them. Throws as named_grids().
+NamedGrids named_grids_from(const std::string& command, std::vector<std::string> texts);
 /// Throws InputError, which names the subcommand, for a text that is no grid, and for "auto".
 std::vector<comm::ProcessGrid> named_grids(const std::string& command, const std::vector<std::string>& texts);
 

@@ -137,13 +137,6 @@ std::vector<Problem> problems_from(const SweepArguments& arguments) {
   return problem_classes(letters, {"A"});
 }
 
-NamedGrids named_grids_from(std::vector<std::string> texts) {
-  NamedGrids named;
-  named.has_official = std::erase(texts, "official") > 0;
-  named.grids = named_grids("sweep", texts);
-  return named;
-}
-
 SweepTableOptions table_options_from(const SweepArguments& arguments) {
   SweepTableOptions options{.has_paper = arguments.has_paper};
   if (arguments.why.empty()) return options;
@@ -175,7 +168,7 @@ SweepOptions sweep_options_from(const SweepArguments& arguments) {
                         {{"--domain", !arguments.domains.empty()}, {"--cut", !arguments.cuts.empty()}});
   SweepOptions options = arguments.options;
   options.axes.problems = problems_from(arguments);
-  options.axes.named = named_grids_from(arguments.grids);
+  options.axes.named = named_grids_from("sweep", arguments.grids);
   options.common.bind = bind_mode_from(arguments.bind);
   options.rounds = rounds_from(arguments);
   check_axes(options.axes);
@@ -238,7 +231,7 @@ SystemSweepOptions system_sweep_options_from(const SweepArguments& arguments) {
   require_named_transports(axes.values);
   options.axes.rank_counts = axes.rank_counts;
   options.axes.columns = axes.columns;
-  options.axes.named = named_grids_from(arguments.grids);
+  options.axes.named = named_grids_from("sweep", arguments.grids);
   options.axes.values = axes.values;
   for (const auto& text : arguments.domains) options.axes.domains.push_back(domain_grid_from(text));
   options.axes.cuts = arguments.cuts;

@@ -11,6 +11,7 @@
 #include "cg/base/errors.hpp"
 #include "cg/base/paired_comparison.hpp"
 #include "cg/base/values.hpp"
+#include "cg/run/run_options.hpp"
 
 namespace cg2d {
 namespace {
@@ -53,6 +54,16 @@ std::vector<comm::ProcessGrid> wanted_grids(int rank_count, const SweepAxes& axe
 }
 
 }  // namespace
+
+std::vector<comm::ProcessGrid> grids_for(const NamedGrids& named, int rank_count) {
+  if (named.are_all()) return comm::factorizations(rank_count);
+  auto grids = named.grids;
+  std::erase_if(grids, [&](const auto& grid) { return grid.rank_count() != rank_count; });
+  if (!named.has_official) return grids;
+  const auto official = *grid_named_by({.columns = {}, .is_official = true}, rank_count);
+  if (!has(grids, official)) grids.push_back(official);
+  return grids;
+}
 
 std::vector<int> usual_rank_counts(const NamedGrids& named, int started) {
   std::vector<int> counts;

@@ -26,6 +26,10 @@ struct NamedGrids {
   [[nodiscard]] bool are_all() const { return grids.empty() && !has_official; }
 };
 
+/// Those for that many ranks, in their order, the official one last. Throws InputError where it is named and does not
+/// exist.
+std::vector<comm::ProcessGrid> grids_for(const NamedGrids& named, int rank_count);
+
 /// The numbers of ranks of a sweep that names none: those of its grids, and all that were started where it names no
 /// grids, or the official ones.
 std::vector<int> usual_rank_counts(const NamedGrids& named, int started);

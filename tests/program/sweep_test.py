@@ -115,7 +115,7 @@ class SweepTest(ProgramTest):
         purposes = [line["sweep"].get("purpose") for line in lines]
         self.assertEqual(purposes, [None] * 4 + ["counters"] * 2 + ["limits"] * 2 + ["trace"])
         for line in lines:
-            jsonschema.Draft202012Validator(SCHEMA).validate(line)
+            jsonschema.Draft202012Validator(json.loads(SCHEMA.read_text())).validate(line)
             purpose = line["sweep"].get("purpose")
             self.assertEqual(line["counters"] is not None, purpose == "counters")
             # The limits are null where ranks outnumber cores.
