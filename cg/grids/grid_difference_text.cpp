@@ -113,6 +113,7 @@ std::string values_line(std::string_view grid, std::string_view what, const std:
 
 std::vector<std::string> phase_names() {
   std::vector<std::string> names;
+  names.reserve(benchmark_phase_count + 1);
   for (const auto phase : benchmark_phases) names.emplace_back(phase_name(phase));
   return names;
 }
@@ -181,6 +182,7 @@ std::string difference_words(const GridDifference& difference) {
   const auto sure = sure_phases(difference);
   if (sure.empty()) return text + ": no phase by itself differs beyond its noise";
   std::vector<std::string> parts;
+  parts.reserve(sure.size());
   for (const auto* phase : sure)
     parts.push_back(phase_words(difference, *phase, parts.empty() ? " of it is" : ""));
   return text + fmt::format("; {}", fmt::join(parts, ", "));

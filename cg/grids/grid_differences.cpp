@@ -64,6 +64,7 @@ PhaseDifference phase_difference(const std::vector<PairedRuns>& pairs, std::opti
   result.difference_s = median_of(pairs, change);
   result.share = whole_s > 0.0 ? result.difference_s / whole_s : 0.0;
   std::vector<double> costs;
+  costs.reserve(pairs.size());
   for (const auto& pair : pairs)
     costs.push_back(1.0 + change(pair) * pair.faster->work->step_count / pair.faster->time_s);
   // A phase that takes less than the whole of the other run cannot bring it to zero, but time outside phases might.

@@ -67,6 +67,7 @@ std::string line_of(std::string_view label, const std::vector<std::string>& text
 
 std::vector<std::string> heads(const std::set<int>& all_columns) {
   std::vector<std::string> texts;
+  texts.reserve(all_columns.size());
   for (const int columns : all_columns) texts.push_back(fmt::format("Px = {}", columns));
   return texts;
 }
@@ -77,7 +78,7 @@ std::string kernel_text(const KernelRows& rows) {
     if (name == automatic_choice && !cell.kernel_used.empty())
       return fmt::format("{} ({})", name, cell.kernel_used);
   }
-  return std::string(name);
+  return name;
 }
 
 /// Tables 2 and 6.
