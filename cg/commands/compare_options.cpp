@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <array>
 #include <string>
 #include <vector>
 
+#include "cg/base/agreement.hpp"
 #include "cg/base/errors.hpp"
 #include "cg/base/output_file.hpp"
 #include "cg/commands/shared_options.hpp"
@@ -27,6 +29,12 @@ std::vector<std::string> compare_format_names() { return {"text", "json"}; }
 
 /// Rank 0 reads, compares and prints. Collective.
 ExitCode compare(const CompareOptions& options, double threshold, comm::RankGroup& group) {
+  agree_on(group, [&] {
+    const FileOption output{"--output", options.output};
+    if (group.rank() != 0) return;
+    require_different_files(std::array{FileOption{"A", options.before}, output});
+    require_different_files(std::array{FileOption{"B", options.after}, output});
+  });
   std::int64_t code = 0;
   write_output(open_output(options.output, group).get(), group, [&] {
     const auto comparison =

@@ -15,17 +15,21 @@ namespace {
 struct EventsArguments {
   bool shows_all = false;
   std::string format = "text";
+  std::string output;  ///< empty: standard output
 };
 
 void add_events_options(CLI::App& events, EventsArguments& arguments) {
   events.add_flag("--all", arguments.shows_all, "also list what cannot be counted here, with the reason");
   add_format_option(events, arguments.format, event_list_format_names());
+  add_file_option(events, "--output", arguments.output, "write the list to FILE")
+      ->default_str("standard output");
 }
 
 Action events_action(const EventsArguments& arguments) {
   require_known("--format", arguments.format, event_list_format_names());
   return print_made_text(
-      [arguments] { return write_event_list(list_events(), arguments.format, arguments.shows_all); });
+      [arguments] { return write_event_list(list_events(), arguments.format, arguments.shows_all); },
+      arguments.output);
 }
 
 }  // namespace

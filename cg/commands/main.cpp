@@ -59,14 +59,21 @@ std::string name_of_mpi() {
   return text;
 }
 
-/// Ranks may be started with different arguments (mpiexec's colon syntax); they would wait for each other for
-/// ever.
+/// Throws InputError where the texts of the ranks differ. Collective.
+void require_same(const std::string& text, const std::string& complaint, cg2d::comm::RankGroup& group) {
+  const auto hash = static_cast<std::int64_t>(std::hash<std::string>{}(text) >> 1);
+  if (group.minimum(hash) != group.maximum(hash)) throw cg2d::InputError(complaint);
+}
+
+/// Ranks may be started with different arguments (mpiexec's colon syntax), or find different files under one name:
+/// they would wait for each other for ever.
 void require_same_arguments(int argument_count, char** arguments, cg2d::comm::RankGroup& group) {
   std::string all;
   for (int k = 1; k < argument_count; ++k) all += std::string(arguments[k]) + '\n';
-  const auto hash = static_cast<std::int64_t>(std::hash<std::string>{}(all) >> 1);
-  if (group.minimum(hash) != group.maximum(hash))
-    throw cg2d::InputError("the ranks were started with different arguments; start all with the same");
+  require_same(all, "the ranks were started with different arguments; start all with the same", group);
+  require_same(cg2d::config_file_text(argument_count, arguments),
+               "--config: the ranks find different files under its name; put the same file on every node",
+               group);
 }
 
 /// Starts OpenMP on every rank; those with the same process id do so one after another, in rank order.

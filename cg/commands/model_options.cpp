@@ -41,7 +41,7 @@ void add_model_options(CLI::App& parser, ModelArguments& arguments) {
       ->type_name("N")
       ->default_str("those that run");
   add_list_option(parser, "--grid", arguments.grids, "grids, such as 1x2,2x1")
-      ->type_name("PXxPY")
+      ->type_name(type_of_values({"PXxPY", "official"}))
       ->default_str("all of the ranks");
   parser.add_option("--kernel", options.configuration.kernel, "a kernel of the description")
       ->type_name("NAME")
@@ -79,8 +79,8 @@ ModelOptions model_options_from(const ModelArguments& arguments) {
     require_within("--ranks", *count, most_modelled_ranks);
     options.rank_counts.push_back(*count);
   }
-  options.grids = named_grids("model", arguments.grids);
-  for (const auto& grid : options.grids)
+  options.grids = named_grids_from("model", arguments.grids);
+  for (const auto& grid : options.grids.grids)
     require_within("--grid " + grid.name() + ": its ranks", grid.rank_count(), most_modelled_ranks);
   require_known("--format", options.format, model_formats());
   return options;

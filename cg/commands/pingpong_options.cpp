@@ -52,7 +52,7 @@ void add_pingpong_options(CLI::App& parser, PingPongArguments& arguments) {
   parser.add_option("--class", arguments.class_letter, "the class whose phases are timed")
       ->type_name(type_of_values(class_letters()));
   parser.add_option("--grid", arguments.grid, "the grid of these; auto: that of the rule")
-      ->type_name(type_of_values({"auto", "PXxPY"}));
+      ->type_name(type_of_values({"auto", "rule", "official", "PXxPY"}));
   add_host_name_option(parser, options.names_hosts);
   add_progress_options(parser, options.progress);
   add_format_option(parser, options.format, pingpong_format_names());
@@ -90,7 +90,7 @@ PingPongOptions pingpong_options_from(const PingPongArguments& arguments) {
   for (const auto& name : transfers.methods) require_known("--methods", name, pingpong_method_names());
   options.problem = problem_class(arguments.class_letter);
   options.configuration = configuration_from(arguments.axes);
-  if (const auto grid = grid_from(arguments.grid, ", or auto")) options.configuration.grid = *grid;
+  set_grid(options, arguments.grid);
   require_known("--format", options.format, pingpong_format_names());
   return options;
 }

@@ -81,12 +81,7 @@ class RunCommand {
   }
 
   void write_trace_file() {
-    write_trace({.environment = *report().environment,
-                 .configuration = report().configuration,
-                 .ranks = report().ranks,
-                 .cut = report().configuration.grid.name(),
-                 .properties = {{"class", report().problem.class_name}}},
-                *run_.trace(), trace_file_.get(), group_);
+    write_trace(trace_origin_of(report()), *run_.trace(), trace_file_.get(), group_);
     progress_.say(fmt::format("wrote the trace to {}", options_.trace.path));
   }
 

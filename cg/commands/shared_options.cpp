@@ -101,6 +101,13 @@ std::vector<Problem> problem_classes(const std::vector<std::string>& letters,
   return problems;
 }
 
+NamedGrids named_grids_from(const std::string& command, std::vector<std::string> texts) {
+  NamedGrids named;
+  named.has_official = std::erase(texts, "official") > 0;
+  named.grids = named_grids(command, texts);
+  return named;
+}
+
 std::vector<comm::ProcessGrid> named_grids(const std::string& command,
                                            const std::vector<std::string>& texts) {
   std::vector<comm::ProcessGrid> grids;
@@ -282,29 +289,40 @@ Problem problem_from(const std::string& command, const std::string& class_letter
   return problem;
 }
 
+CLI::Option* add_event_option(CLI::App& parser, CounterOptions& counters) {
+  auto* const option = parser
+                           .add_option("--papi", counters.events,
+                                       fmt::format("count these events per phase, such as "
+                                                   "perf::TASK-CLOCK,PAPI_TOT_INS, or groups of them: {} "
+                                                   "(cg2d events lists them)",
+                                                   fmt::join(group_names(), ", ")))
+                           ->check(file_name())
+                           ->type_name("EVENT,...");
+  parser.add_flag("--papi-multiplex", counters.multiplexed,
+                  "count more events than the processor can at a time: in turns, with estimated totals");
+  return option;
+}
+
+void add_limits_option(CLI::App& parser, bool& measures_limits) {
+  parser.add_flag(
+      "--roofline", measures_limits,
+      "measure the memory bandwidth and flops of this machine, and the share that each phase reaches");
+}
+
+void add_trace_steps_option(CLI::App& parser, TraceOptions& trace) {
+  add_number_option(parser, "--trace-steps", trace.step_count,
+                    "CG steps in the trace, from the first one on");
+}
+
 void add_counter_options(CLI::App& parser, const CounterArguments& arguments) {
   auto& counters = arguments.counters;
   parser.option_defaults()->group("Counters and traces");
-  parser
-      .add_option(
-          "--papi", counters.events,
-          fmt::format(
-              "count these events per phase, such as perf::TASK-CLOCK,PAPI_TOT_INS, or groups of them: {} "
-              "(cg2d events lists them)",
-              fmt::join(group_names(), ", ")))
-      ->check(file_name())
-      ->type_name("EVENT,...")
-      ->default_str("PAPI_EVENTS of the environment, or none");
-  parser.add_flag("--papi-multiplex", counters.multiplexed,
-                  "count more events than the processor can at a time: in turns, with estimated totals");
+  add_event_option(parser, counters)->default_str("PAPI_EVENTS of the environment, or none");
   parser.add_flag("--papi-strict", counters.strict, "end with 69 if one of the events cannot be counted");
-  parser.add_flag(
-      "--roofline", arguments.measures_limits,
-      "measure the memory bandwidth and flops of this machine, and the share that each phase reaches");
+  add_limits_option(parser, arguments.measures_limits);
   add_file_option(parser, "--trace", arguments.trace.path,
                   "write a time line of every phase to FILE (Chrome-trace JSON)");
-  add_number_option(parser, "--trace-steps", arguments.trace.step_count,
-                    "CG steps in the trace, from the first one on");
+  add_trace_steps_option(parser, arguments.trace);
 }
 
 void check_counter_options(const CounterOptions& counters, const TraceOptions& trace) {

@@ -19,6 +19,7 @@
 #include "cg/base/values.hpp"
 #include "cg/matrix/problem.hpp"
 #include "cg/solver/configuration.hpp"
+#include "cg/studies/sweep_plan.hpp"
 #include "cg/timing/phase_counters.hpp"
 #include "cg/timing/phase_trace.hpp"
 #include "cg/tuning/kernel_choice.hpp"
@@ -65,6 +66,8 @@ Problem problem_class(const std::string& letter);
 /// The classes of these letters; without letters those of `usual`. Throws InputError.
 std::vector<Problem> problem_classes(const std::vector<std::string>& letters,
                                      const std::vector<std::string>& usual);
+/// The grids of a list, with "official" among them. Throws as named_grids().
+NamedGrids named_grids_from(const std::string& command, std::vector<std::string> texts);
 /// Throws InputError, which names the subcommand, for a text that is no grid, and for "auto".
 std::vector<comm::ProcessGrid> named_grids(const std::string& command, const std::vector<std::string>& texts);
 
@@ -139,6 +142,10 @@ struct CounterArguments {
   TraceOptions& trace;
   bool& measures_limits;
 };
+/// --papi and --papi-multiplex; --roofline; --trace-steps.
+CLI::Option* add_event_option(CLI::App& parser, CounterOptions& counters);
+void add_limits_option(CLI::App& parser, bool& measures_limits);
+void add_trace_steps_option(CLI::App& parser, TraceOptions& trace);
 /// --papi, --papi-multiplex, --papi-strict, --roofline, --trace and --trace-steps.
 void add_counter_options(CLI::App& parser, const CounterArguments& arguments);
 /// Throws InputError for texts that are no events, and for steps out of range.

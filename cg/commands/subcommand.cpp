@@ -4,6 +4,8 @@
 #include <fmt/ranges.h>
 
 #include <array>
+#include <fstream>
+#include <iterator>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -87,9 +89,9 @@ Action print_text(std::string text) {
   return print_made_text([text = std::move(text)] { return text; });
 }
 
-Action print_made_text(std::function<std::string()> make) {
-  return [make = std::move(make)](comm::RankGroup& group) {
-    write_output(open_output("", group).get(), group, make);
+Action print_made_text(std::function<std::string()> make, std::string output) {
+  return [make = std::move(make), output = std::move(output)](comm::RankGroup& group) {
+    write_output(open_output(output, group).get(), group, make);
     return ExitCode::success;
   };
 }
@@ -153,6 +155,12 @@ void add_commands(CLI::App& app, std::vector<Candidate>& candidates) {
 }
 
 }  // namespace
+
+std::string config_file_text(int argument_count, const char* const* arguments) {
+  const auto path = config_path_in(std::span(arguments, static_cast<std::size_t>(argument_count)));
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
 
 Action parse_command_line(int argument_count, const char* const* arguments) {
   refuse_line_breaks(argument_count, arguments);

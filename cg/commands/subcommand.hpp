@@ -25,7 +25,8 @@ std::string version_text();
 /// Prints a text to standard output, from rank 0.
 Action print_text(std::string text);
 /// The same for a text that rank 0 makes when the action runs; `make` may throw RunError.
-Action print_made_text(std::function<std::string()> make);
+/// output: a file that gets the text instead; empty: none.
+Action print_made_text(std::function<std::string()> make, std::string output = {});
 
 /// Declares the options of a subcommand, and returns the function that makes its action after parsing. That
 /// function holds the parsed arguments, must outlive the parser, and throws InputError.
@@ -55,6 +56,9 @@ struct SubcommandRow {
   bool takes_config = true;  ///< whether --config and --save-config make sense
 };
 std::span<const SubcommandRow> subcommand_table();
+
+/// The text of the file of --config; empty where there is no such option, or no such file.
+std::string config_file_text(int argument_count, const char* const* arguments);
 
 /// The action of the named subcommand, or one that prints the help or the version. Throws InputError.
 Action parse_command_line(int argument_count, const char* const* arguments);

@@ -34,15 +34,28 @@ struct SweepArguments {
   MeasuredSystemArguments system;
   std::vector<std::string> domains;
   std::vector<std::string> cuts;
+  std::vector<std::string> grids;
   std::string bind = "auto";
   UntilSureArguments until_sure;
   std::vector<std::string> shown_files;
   std::string format = "text";
+  std::vector<std::string> why;
+  bool has_paper = false;
   SweepOptions options;
 };
 
 /// The formats that --show takes.
 std::vector<std::string> verdict_formats() { return {"text", "json"}; }
+
+/// Runs after the timed ones.
+void add_extra_run_options(CLI::App& sweep, ExtraRuns& extras) {
+  sweep.option_defaults()->group("Counters and traces, in runs of their own");
+  add_event_option(sweep, extras.counters)->default_str("none");
+  add_limits_option(sweep, extras.measures_limits);
+  sweep.add_flag("--trace-best", extras.traces_best,
+                 "write a time line of the best grid beside the file of --output, as NAME.trace.json");
+  add_trace_steps_option(sweep, extras.trace);
+}
 
 void add_sweep_options(CLI::App& sweep, SweepArguments& arguments) {
   auto& options = arguments.options;
@@ -58,6 +71,9 @@ void add_sweep_options(CLI::App& sweep, SweepArguments& arguments) {
       ->default_str("all ranks started");
   add_list_option(sweep, "--px", axes.columns, "process columns, such as 1,2,4")
       ->default_str("all that divide the ranks");
+  add_list_option(sweep, "--grid", arguments.grids, "grids, such as 1x4,2x2")
+      ->type_name(type_of_values({"PXxPY", "official"}))
+      ->default_str("all of the ranks");
   add_axis_lists(sweep, axes.values);
   add_profile_options(sweep, options.common.profile, profile_is_used());
   add_keep_disturbed_option(sweep, options.common.profile);
@@ -71,6 +87,7 @@ void add_sweep_options(CLI::App& sweep, SweepArguments& arguments) {
       fmt::format("repetitions of a run that was disturbed by other work on the machine, {} at most",
                   most_sweep_retries));
   add_until_sure_options(sweep, arguments.until_sure, "the best grid");
+  add_extra_run_options(sweep, rounds.extras);
   sweep.option_defaults()->group("Output");
   add_host_name_option(sweep, options.common.names_hosts);
   add_file_option(sweep, "--output", rounds.output,
@@ -84,6 +101,10 @@ void add_sweep_options(CLI::App& sweep, SweepArguments& arguments) {
       ->check(file_name())
       ->type_name("FILE");
   add_format_option(sweep, arguments.format, verdict_formats());
+  add_list_option(sweep, "--why", arguments.why, "explain the difference of these two grids, such as 2x4,1x8")
+      ->type_name("PXxPY,PXxPY")
+      ->default_str("the best against others");
+  sweep.add_flag("--paper", arguments.has_paper, "also Tables 2 to 6 of the paper, in its form");
   add_progress_options(sweep, rounds.progress);
   add_measured_system_options(sweep, arguments.system);
   add_list_option(sweep, "--domain", arguments.domains,
@@ -116,6 +137,18 @@ std::vector<Problem> problems_from(const SweepArguments& arguments) {
   return problem_classes(letters, {"A"});
 }
 
+SweepTableOptions table_options_from(const SweepArguments& arguments) {
+  SweepTableOptions options{.has_paper = arguments.has_paper};
+  if (arguments.why.empty()) return options;
+  const auto grids = named_grids("sweep --why", arguments.why);
+  if (grids.size() != 2 || grids[0] == grids[1] || grids[0].rank_count() != grids[1].rank_count()) {
+    throw InputError(fmt::format("--why {}: must be two different grids of as many ranks, such as 2x4,1x8",
+                                 fmt::join(arguments.why, ",")));
+  }
+  options.why = GridPair{.one = grids[0], .other = grids[1]};
+  return options;
+}
+
 /// The rounds of either kind of sweep.
 SweepRounds rounds_from(const SweepArguments& arguments) {
   SweepRounds rounds = arguments.options.rounds;
@@ -125,6 +158,8 @@ SweepRounds rounds_from(const SweepArguments& arguments) {
         fmt::format("--retries {}: must be within 0 ... {}", rounds.most_retries, most_sweep_retries));
   }
   rounds.until_sure = until_sure_from(arguments.until_sure);
+  check_counter_options(rounds.extras.counters, rounds.extras.trace);
+  rounds.tables = table_options_from(arguments);
   return rounds;
 }
 
@@ -133,6 +168,7 @@ SweepOptions sweep_options_from(const SweepArguments& arguments) {
                         {{"--domain", !arguments.domains.empty()}, {"--cut", !arguments.cuts.empty()}});
   SweepOptions options = arguments.options;
   options.axes.problems = problems_from(arguments);
+  options.axes.named = named_grids_from("sweep", arguments.grids);
   options.common.bind = bind_mode_from(arguments.bind);
   options.rounds = rounds_from(arguments);
   check_axes(options.axes);
@@ -152,6 +188,11 @@ void refuse_what_the_system_lacks(const SweepArguments& arguments, const SystemO
                "not with a system of your own, FILE or --operator");
   refuse_given({{"--keep-disturbed", arguments.options.common.profile.keeps_disturbed}},
                "the runs of a system measure no transports");
+  const auto& extras = arguments.options.rounds.extras;
+  refuse_given({{"--papi", extras.count_events()},
+                {"--roofline", extras.measures_limits},
+                {"--trace-best", extras.traces_best}},
+               "a sweep of a system times only; cg2d solve counts, measures and traces one configuration");
   const auto* const row = system.operator_text.empty() ? nullptr : find_matrix_free(system.operator_text);
   const bool cuts_domain = row != nullptr && !row->uses_grid;
   const bool has_matrix = system.operator_text.empty() || system.assembles;
@@ -163,6 +204,7 @@ void refuse_what_the_system_lacks(const SweepArguments& arguments, const SystemO
   if (cuts_domain && !has_matrix) {
     refuse_given(
         {{"--px", !axes.columns.empty()},
+         {"--grid", !arguments.grids.empty()},
          {"--kernel", has_values(axes.values, "kernel")},
          {"--sum", has_values(axes.values, "sum_form")}},
         fmt::format("{} without a matrix is cut by --domain; take --assembled for grids, too", row->name));
@@ -189,6 +231,7 @@ SystemSweepOptions system_sweep_options_from(const SweepArguments& arguments) {
   require_named_transports(axes.values);
   options.axes.rank_counts = axes.rank_counts;
   options.axes.columns = axes.columns;
+  options.axes.named = named_grids_from("sweep", arguments.grids);
   options.axes.values = axes.values;
   for (const auto& text : arguments.domains) options.axes.domains.push_back(domain_grid_from(text));
   options.axes.cuts = arguments.cuts;
@@ -210,10 +253,11 @@ SystemSweepOptions system_sweep_options_from(const SweepArguments& arguments) {
 Action sweep_action(const SweepArguments& arguments) {
   require_known("--format", arguments.format, verdict_formats());
   if (!arguments.shown_files.empty()) {
-    return print_made_text([files = arguments.shown_files, format = arguments.format] {
-      const auto records = read_all_results(files);
-      return format == "json" ? sweep_verdict_json(records) : sweep_tables(records);
-    });
+    return print_made_text(
+        [files = arguments.shown_files, format = arguments.format, options = table_options_from(arguments)] {
+          const auto records = read_all_results(files);
+          return format == "json" ? sweep_verdict_json(records) : sweep_tables(records, options);
+        });
   }
   if (arguments.format == "json") throw InputError("--format json: goes with --show only");
   if (arguments.system.has_system())

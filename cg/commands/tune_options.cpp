@@ -27,7 +27,7 @@ void add_tune_options(CLI::App& tune, TuneArguments& arguments) {
       ->type_name(type_of_values(class_letters()))
       ->default_str("A");
   add_list_option(tune, "--grid", arguments.grids, "grids, such as 1x2,2x1")
-      ->type_name("PXxPY")
+      ->type_name(type_of_values({"PXxPY", "official"}))
       ->default_str("all of the ranks");
   add_axis_option(tune, "threads", arguments.axes);
   add_bind_option(tune, arguments.bind);
@@ -52,7 +52,7 @@ TuneOptions tune_options_from(const TuneArguments& arguments) {
   if ((options.lists || options.removes) && !options.profile.is_used)
     throw InputError("--list and --remove are about the profile; leave --no-profile out");
   options.problems = problem_classes(arguments.class_letters, {"A"});
-  options.grids = named_grids("tune", arguments.grids);
+  options.grids = named_grids_from("tune", arguments.grids);
   options.configuration = configuration_from(arguments.axes);
   if (!options.configuration.has_transport()) {
     throw InputError(

@@ -72,7 +72,7 @@ std::string extra_p_lines(const std::vector<ResultRecord>& records) {
   const VaryingParts varying(records);
   std::string lines;
   for (const auto& record : records) {
-    if (!record.succeeded() || record.is_replaced) continue;
+    if (!record.succeeded() || record.is_replaced || record.purpose != RunPurpose::time) continue;
     const auto add = [&](std::string_view what, double seconds) {
       lines += json_text({{"params", varying.parameters_of(record)},
                           {"callpath", varying.call_path_of(record, what)},
@@ -99,6 +99,7 @@ std::string csv_lines(const std::vector<ResultRecord>& records) {
     lines += fmt::format(",{}_s", phase_name(phase_at(index)));
   lines += ",predicted_s,attempt,disturbed\n";
   for (const auto& record : records) {
+    if (record.purpose != RunPurpose::time) continue;
     const auto& configuration = record.asked.configuration;
     lines +=
         fmt::format("{},{},{},{},{}", csv_cell(record.asked.problem), record.n,

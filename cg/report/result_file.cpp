@@ -8,6 +8,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <span>
+#include <tuple>
 #include <utility>
 
 #include "cg/base/errors.hpp"
@@ -132,6 +133,58 @@ std::optional<PredictedTimes> prediction_from(const Json& run) {
       .phases_s = phases_by_name(prediction.at("phases"), [](const Json& phase) { return phase; })};
 }
 
+/// Adds 1/count of each phase's number of a rank to the means.
+void add_mean(PhaseValues& means, const Json& rank, const char* key, double share) {
+  const auto values = phases_by_name(rank.at("phases"), [key](const Json& phase) { return phase.at(key); });
+  for (std::size_t index = 0; index < values.size(); ++index) means.at(index) += share * values.at(index);
+}
+
+std::optional<RecordedWork> work_from(const Json& phases) {
+  if (phases.is_null()) return std::nullopt;
+  const auto& ranks = phases.at("ranks");
+  RecordedWork work{.step_count = phases.at("cg_steps").get<double>(),
+                    .clocks_per_second = ranks.at(0).at("clocks_per_second").get<double>(),
+                    .timing_share = phases.at("timing_share").get<double>()};
+  const double share = 1.0 / static_cast<double>(ranks.size());
+  for (const auto& rank : ranks) {
+    add_mean(work.clocks, rank, "clocks", share);
+    add_mean(work.calls, rank, "calls", share);
+    add_mean(work.waited_s, rank, "waited_clocks", share / rank.at("clocks_per_second").get<double>());
+    add_mean(work.messages, rank, "messages", share);
+    add_mean(work.bytes, rank, "bytes", share);
+  }
+  return work;
+}
+
+std::vector<RecordedEvent> events_from(const Json& run) {
+  std::vector<RecordedEvent> events;
+  if (!run.contains("counters") || run.at("counters").is_null()) return events;
+  for (const auto& event : run.at("counters").at("events"))
+    events.push_back(
+        {.name = text_in_json(event.at("name").get<std::string>()),
+         .counts = phases_by_name(event.at("phases"), [](const Json& phase) { return phase.at("mean"); })});
+  return events;
+}
+
+std::optional<RecordedLimits> limits_from(const Json& run) {
+  if (!run.contains("roofline") || run.at("roofline").is_null()) return std::nullopt;
+  const auto values = [&](const char* key) {
+    return phases_by_name(run.at("roofline").at("phases"),
+                          [key](const Json& phase) { return phase.at(key); });
+  };
+  return RecordedLimits{.bytes = values("bytes"), .flops = values("flops"), .shares = values("share")};
+}
+
+constexpr std::array<std::string_view, 4> purpose_names{"time", "counters", "limits", "trace"};
+constexpr std::array<std::string_view, 4> purpose_options{"", "--papi", "--roofline", "--trace-best"};
+
+RunPurpose purpose_from(const Json& sweep) {
+  const auto name = sweep.value("purpose", std::string(purpose_names.front()));
+  const auto found = std::ranges::find(purpose_names, name);
+  if (found == purpose_names.end()) throw InputError(fmt::format("its purpose is {}", text_in_json(name)));
+  return static_cast<RunPurpose>(found - purpose_names.begin());
+}
+
 /// The option that made the run slower than it would be; empty for none.
 std::string slowing_option(const Json& run) {
   for (const auto& [key, option] : {std::pair("counters", "--papi"), std::pair("roofline", "--roofline")}) {
@@ -209,9 +262,15 @@ void read_axes(const Json& json, Configuration& configuration) {
   }
 }
 
+std::string_view purpose_name(RunPurpose purpose) {
+  return purpose_names.at(static_cast<std::size_t>(purpose));
+}
+
 void mark_replaced(std::vector<ResultRecord>& records) {
-  using Round = std::pair<std::string, int>;
-  const auto round_of = [](const ResultRecord& record) { return Round(record.asked.key(), record.round); };
+  using Round = std::tuple<std::string, RunPurpose, int>;
+  const auto round_of = [](const ResultRecord& record) {
+    return Round(record.asked.key(), record.purpose, record.round);
+  };
   std::map<Round, int> last_attempts;
   for (const auto& record : records) {
     auto& last = last_attempts[round_of(record)];
@@ -266,6 +325,9 @@ void read_benchmark(const Json& run, ResultRecord& record) {
   if (!run.at("result").is_null())
     record.times_s = run.at("result").at("repeats").at("times_s").get<std::vector<double>>();
   record.phases_s = phases_from(run.at("phases"));
+  record.work = work_from(run.at("phases"));
+  record.events = events_from(run);
+  record.limits = limits_from(run);
   record.prediction = prediction_from(run);
 }
 
@@ -306,6 +368,9 @@ ResultRecord record_from(const Json& run) {
   if (run.contains("sweep")) {
     const auto& sweep = run.at("sweep");
     record.is_in_sweep = true;
+    record.purpose = purpose_from(sweep);
+    if (record.purpose != RunPurpose::time)
+      record.slowed_by = purpose_options.at(static_cast<std::size_t>(record.purpose));
     record.attempt = sweep.value("attempt", 1);
     record.round = integer_at<int>(sweep, "round");
     record.duration_s = sweep.at("duration_s").get<double>();

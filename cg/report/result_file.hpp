@@ -2,6 +2,7 @@
 
 // Results of runs as files hold them: one object (cg2d run --format json), or JSON Lines (cg2d sweep).
 
+#include <array>
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
@@ -61,6 +62,39 @@ struct PredictedTimes {
   PhaseSeconds phases_s{};
 };
 
+/// What a run of a sweep is for. All but the first are made beside the timed runs, and their times never count.
+enum class RunPurpose { time, counters, limits, trace };
+/// As files and messages have it: "time", "counters", "limits", "trace".
+std::string_view purpose_name(RunPurpose purpose);
+
+/// A value for each phase of the benchmark, for the whole timed region, means over the ranks.
+using PhaseValues = std::array<double, benchmark_phase_count>;
+
+/// Work and waiting of the repetition that a run reports.
+struct RecordedWork {
+  double step_count = 0.0;         ///< CG steps
+  double clocks_per_second = 0.0;  ///< of the clock that phases are timed by
+  double timing_share = 0.0;       ///< of the time, for the timing itself
+  PhaseValues clocks{};
+  PhaseValues calls{};
+  PhaseValues waited_s{};  ///< waiting for other ranks, part of the phase
+  PhaseValues messages{};  ///< sent
+  PhaseValues bytes{};     ///< likewise
+};
+
+/// An event that was counted in each phase.
+struct RecordedEvent {
+  std::string name;
+  PhaseValues counts{};
+};
+
+/// The share of the machine's limits, and the work that it is reckoned from.
+struct RecordedLimits {
+  PhaseValues bytes{};  ///< that must move to and from memory
+  PhaseValues flops{};
+  PhaseValues shares{};  ///< 1: at the limit
+};
+
 /// The part of a result that tables need.
 struct ResultRecord {
   ConfiguredProblem asked;  ///< as asked for: kernel and transport may be automatic_choice
@@ -78,12 +112,16 @@ struct ResultRecord {
   double time_s = 0.0;          ///< of the repetition that the run reports, the median one
   /// Seconds of that repetition, means over the ranks; empty if phases were not timed.
   std::optional<PhaseSeconds> phases_s;
+  std::optional<RecordedWork> work;   ///< likewise
+  std::vector<RecordedEvent> events;  ///< empty: none was counted
+  std::optional<RecordedLimits> limits;
   std::optional<PredictedTimes> prediction;
   std::optional<double> duration_s;  ///< of the whole run with its set-up, in a sweep
   std::string maker;  ///< program and machine, see maker_of(); empty where the result does not say
 
   // Which runs it is comparable with: see comparable_runs().
-  std::string place;         ///< file and line, or empty
+  std::string place;  ///< file and line, or empty
+  RunPurpose purpose = RunPurpose::time;
   bool is_in_sweep = false;  ///< whether runs of the same round were made in turns with it
   std::string session;       ///< its sweep with all resumptions; empty for a single run
   int sitting = 1;           ///< which call of cg2d sweep on that session's file made it

@@ -74,11 +74,14 @@ std::vector<RowRuns> rows_of(const std::vector<const ResultRecord*>& runs) {
 class RoundNumbers {
  public:
   void add(const ResultRecord& record, MeasuredConfiguration& measured) {
+    const auto [known, is_new] =
+        record.is_in_sweep ? numbers_.try_emplace({record.session, record.sitting, record.round}, next_)
+                           : std::pair(numbers_.end(), false);
+    measured.round_numbers.push_back(record.is_in_sweep ? known->second : next_);
     if (!record.is_in_sweep) {
       for (const double time_s : record.times_s) measured.rounds.emplace(next_++, time_s);
       return;
     }
-    const auto [known, is_new] = numbers_.try_emplace({record.session, record.sitting, record.round}, next_);
     if (is_new) ++next_;
     measured.rounds.emplace(known->second, sample_of(record.times_s).median);
   }
@@ -141,7 +144,10 @@ ComparableRuns comparable_runs(const std::vector<ResultRecord>& records) {
     if (reason.empty()) {
       add_run(record, numbers, comparable.configurations);
     } else {
-      comparable.left_out.push_back({.place = record.place, .key = record.asked.key(), .reason = reason});
+      comparable.left_out.push_back({.place = record.place,
+                                     .key = record.asked.key(),
+                                     .reason = reason,
+                                     .is_extra = record.purpose != RunPurpose::time});
     }
   }
   return comparable;

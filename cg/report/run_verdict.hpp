@@ -16,6 +16,7 @@ struct MeasuredConfiguration {
   ConfiguredProblem asked;
   std::string kernel_used;
   std::vector<ResultRecord> runs;     ///< the successful ones
+  std::vector<int> round_numbers;     ///< of each of `runs`, as in `rounds`
   std::vector<double> times_s;        ///< of all their repetitions
   RoundTimes rounds;                  ///< the same by round: runs of the same number were made in turns
   std::vector<std::string> statuses;  ///< of the failed ones
@@ -32,9 +33,10 @@ struct MeasuredConfiguration {
 
 /// A run that is not compared with the others.
 struct LeftOutRun {
-  std::string place;   ///< of its record
-  std::string key;     ///< of its configuration
-  std::string reason;  ///< one phrase
+  std::string place;      ///< of its record
+  std::string key;        ///< of its configuration
+  std::string reason;     ///< one phrase
+  bool is_extra = false;  ///< made beside the timed runs of a sweep, for another purpose
 };
 
 struct ComparableRuns {

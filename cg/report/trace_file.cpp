@@ -88,6 +88,14 @@ std::string trace_lines(const RankTrace& trace) {
   return text;
 }
 
+TraceOrigin trace_origin_of(const RunReport& report) {
+  return {.environment = *report.environment,
+          .configuration = report.configuration,
+          .ranks = report.ranks,
+          .cut = report.configuration.grid.name(),
+          .properties = {{"class", report.problem.class_name}}};
+}
+
 void write_trace(const TraceOrigin& origin, const RankTrace& mine, OutputFile* file, comm::RankGroup& group) {
   const double uncertainty_us = 1e6 * mine.clocks.uncertainty_clocks() /
                                 origin.ranks[static_cast<std::size_t>(group.rank())].ticks_per_second;

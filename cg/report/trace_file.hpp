@@ -31,6 +31,9 @@ struct TraceOrigin {
   [[nodiscard]] std::string rank_name(int rank) const;
 };
 
+/// That of a run that was performed.
+TraceOrigin trace_origin_of(const RunReport& report);
+
 /// Rank 0 receives the text of one rank after the other, and commits the file (null on the other ranks).
 /// Collective. Throws RunError.
 void write_trace(const TraceOrigin& origin, const RankTrace& mine, OutputFile* file, comm::RankGroup& group);

@@ -72,27 +72,15 @@ Prediction predict_grid(const Machine& machine, const ModelOptions& options, con
   return predict(described, facts_of(problem), configuration, problem.niter);
 }
 
-std::vector<comm::ProcessGrid> grids_of(const ModelOptions& options, int rank_count) {
-  if (options.grids.empty()) return comm::factorizations(rank_count);
-  std::vector<comm::ProcessGrid> grids;
-  for (const auto& grid : options.grids) {
-    if (grid.rank_count() == rank_count) grids.push_back(grid);
-  }
-  return grids;
-}
-
 std::vector<int> rank_counts_of(const ModelOptions& options, int running_count) {
   auto counts = options.rank_counts;
-  if (counts.empty()) {
-    for (const auto& grid : options.grids) counts.push_back(grid.rank_count());
-  }
-  if (counts.empty()) counts.push_back(running_count);
+  if (counts.empty()) counts = usual_rank_counts(options.grids, running_count);
   std::ranges::sort(counts);
   counts.erase(std::unique(counts.begin(), counts.end()), counts.end());
-  for (const auto& grid : options.grids) {
+  for (const auto& grid : options.grids.grids) {
     if (std::ranges::find(counts, grid.rank_count()) == counts.end()) require_grid_of(grid, counts.front());
   }
-  std::erase_if(counts, [&](int count) { return grids_of(options, count).empty(); });
+  std::erase_if(counts, [&](int count) { return grids_for(options.grids, count).empty(); });
   return counts;
 }
 
@@ -103,7 +91,7 @@ std::vector<ProblemModel> model_all(const Machine& machine, const ModelOptions& 
     const double one_rank_s = predict_grid(machine, options, problem, {.columns = 1, .rows = 1}).total_s();
     for (const int count : rank_counts_of(options, running_count)) {
       auto& row = model.rank_counts.emplace_back(RankCountModel{.rank_count = count});
-      for (const auto& grid : grids_of(options, count))
+      for (const auto& grid : grids_for(options.grids, count))
         row.grids.push_back(predict_grid(machine, options, problem, grid));
       row.efficiency = one_rank_s / (count * row.best().total_s());
     }

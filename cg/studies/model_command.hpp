@@ -9,7 +9,7 @@
 #include "cg/base/progress.hpp"
 #include "cg/matrix/problem.hpp"
 #include "cg/solver/configuration.hpp"
-#include "comm/block_layout.hpp"
+#include "cg/studies/sweep_plan.hpp"
 #include "comm/rank_group.hpp"
 
 namespace cg2d {
@@ -18,8 +18,8 @@ namespace cg2d {
 struct ModelOptions {
   std::string machine;  ///< a name or a file; empty: the calibrated description of this machine
   std::vector<Problem> problems;
-  std::vector<int> rank_counts;          ///< empty: the ranks that run
-  std::vector<comm::ProcessGrid> grids;  ///< empty: all of the rank counts
+  std::vector<int> rank_counts;  ///< empty: the ranks that run
+  NamedGrids grids;              ///< none: all of the rank counts
   /// Without a grid. The kernel is one of the description, automatic_choice means its default; the threads
   /// are used with calibrates.
   Configuration configuration;

@@ -30,6 +30,7 @@ void require_ranks_for(const PingPongOptions& options, int rank_count) {
 
 Configuration resolved(const PingPongOptions& options, int rank_count) {
   auto configuration = options.configuration;
+  if (const auto named = grid_named_by(options.open_grid, rank_count)) configuration.grid = *named;
   if (!configuration.has_grid())
     configuration.grid = choose_grid(facts_of(options.problem), configuration, rank_count);
   return configuration;

@@ -8,6 +8,7 @@
 #include "cg/base/errors.hpp"
 #include "cg/base/progress.hpp"
 #include "cg/matrix/problem.hpp"
+#include "cg/run/run_options.hpp"
 #include "cg/studies/pingpong_measure.hpp"
 #include "comm/rank_group.hpp"
 
@@ -19,6 +20,7 @@ struct PingPongOptions {
   TransferOptions transfers;
   Problem problem;              ///< whose phases are measured
   Configuration configuration;  ///< an open grid: the rule's; transports are compared, whatever it says
+  OpenGridOptions open_grid;    ///< only whether it is the official one
   std::string format = "text";
   std::string output;
   bool names_hosts = false;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <iterator>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -17,10 +18,11 @@
 #include "cg/base/values.hpp"
 #include "cg/machine/environment.hpp"
 #include "cg/report/report.hpp"
+#include "cg/report/trace_file.hpp"
 #include "cg/run/benchmark_run.hpp"
 #include "cg/studies/sweep_file.hpp"
 #include "cg/studies/sweep_plan.hpp"
-#include "cg/studies/sweep_table.hpp"
+#include "cg/timing/phase_counters.hpp"
 #include "cg/tuning/kernel_choice.hpp"
 
 namespace cg2d {
@@ -52,6 +54,7 @@ class Sweep {
     while (options_.until_sure && add_rounds(added.seconds())) {
       if (!perform_all(watch)) return interrupted();
     }
+    if (!make_extra_runs(watch)) return interrupted();
     return conclude();
   }
 
@@ -78,6 +81,11 @@ class Sweep {
       const auto maker = rendered([&] { return maker_of(environment); });
       file_ = std::make_unique<SweepFile>(options_.output, options_.fresh, maker);
     });
+    if (group_.rank() == 0) {
+      for (const auto& record : file_->records()) note(record);
+      if (file_->was_cut())
+        progress_.say(fmt::format("{}: dropped a line that was cut off", options_.output));
+    }
     skip_what_is_there();
   }
 
@@ -87,10 +95,7 @@ class Sweep {
     std::string is_there;
     if (group_.rank() == 0) {
       for (const auto& step : steps_) is_there += letter_of(step);
-      for (const auto& record : file_->records()) note(record);
       const auto present = std::ranges::count(is_there, 'y');
-      if (file_->was_cut())
-        progress_.say(fmt::format("{}: dropped a line that was cut off", options_.output));
       if (present > 0)
         progress_.say(
             fmt::format("{}: {} of {} runs are there already", options_.output, present, steps_.size()));
@@ -107,11 +112,14 @@ class Sweep {
 
   [[nodiscard]] char letter_of(const SweepStep& step) const {
     const auto is_last = [&](const ResultRecord& record) {
-      return record.round == step.round && record.asked == step.asked && !record.is_replaced;
+      return record.round == step.round && record.purpose == step.purpose && record.asked == step.asked &&
+             !record.is_replaced;
     };
     const auto last = std::ranges::find_if(file_->records(), is_last);
     if (last == file_->records().end()) return '1';
-    return must_repeat(*last) ? static_cast<char>('1' + last->attempt) : 'y';
+    const bool lacks_its_trace =
+        step.purpose == RunPurpose::trace && last->succeeded() && !std::filesystem::exists(trace_file());
+    return must_repeat(*last) || lacks_its_trace ? static_cast<char>('1' + last->attempt) : 'y';
   }
 
   /// A failed run is never replaced.
@@ -121,7 +129,7 @@ class Sweep {
 
   void note(const ResultRecord& record) {
     // The file may have problems of which this sweep knows nothing.
-    if (record.duration_s && contains(configurations_, record.asked))
+    if (record.duration_s && record.purpose == RunPurpose::time && contains(configurations_, record.asked))
       durations_.add(record.asked, *record.duration_s);
   }
 
@@ -132,6 +140,32 @@ class Sweep {
       perform(k);
     }
     return true;
+  }
+
+  [[nodiscard]] std::string trace_file() const { return trace_file_of(options_.output); }
+
+  /// After all timed runs, whose medians they must not disturb. False where a signal asked to end.
+  bool make_extra_runs(const InterruptWatch& watch) {
+    steps_ = extra_steps(configurations_, options_.extras);
+    skip_what_is_there();
+    if (!perform_all(watch)) return false;
+    if (!options_.extras.traces_best) return true;
+    plan_trace();
+    skip_what_is_there();
+    return perform_all(watch);
+  }
+
+  /// Rank 0 knows the best one, and tells its number.
+  void plan_trace() {
+    auto number = std::ssize(configurations_);
+    if (group_.rank() == 0) {
+      const auto traced = traced_configuration(records_of_plan());
+      if (traced) number = std::ranges::find(configurations_, *traced) - configurations_.begin();
+    }
+    const auto agreed = static_cast<std::size_t>(group_.minimum(static_cast<std::int64_t>(number)));
+    steps_.clear();
+    if (agreed < configurations_.size())
+      steps_.push_back({.asked = configurations_[agreed], .purpose = RunPurpose::trace});
   }
 
   /// Plans one more block of rounds for the configurations whose verdicts are open. False where there are none,
@@ -183,7 +217,7 @@ class Sweep {
     const Stopwatch watch;
     std::function<nlohmann::ordered_json()> make_result;
     if (auto* const group = first_ranks_.of(step.asked.configuration.grid.rank_count()))
-      make_result = runs_.perform(step.asked, *group,
+      make_result = runs_.perform(step, *group,
                                   Progress(Progress::Within{progress_, [&](double left_s) {
                                                               return rest_s(index, watch.seconds(), left_s);
                                                             }}));
@@ -204,13 +238,16 @@ class Sweep {
     return {.round_count = round_count_,
             .duration_s = duration_s,
             .session = file_->session(),
-            .sitting = file_->sitting()};
+            .sitting = file_->sitting(),
+            .trace_file = trace_file()};
   }
 
   /// "run 3 of 12 (S 2x1 ..., round 1)".
   [[nodiscard]] std::string place_of(std::size_t index) const {
     const auto& step = steps_[index];
-    return fmt::format("run {} of {} ({}, round {})", index + 1, steps_.size(), step.asked.key(), step.round);
+    const auto part = step.purpose == RunPurpose::time ? fmt::format("round {}", step.round)
+                                                       : fmt::format("for {}", purpose_name(step.purpose));
+    return fmt::format("run {} of {} ({}, {})", index + 1, steps_.size(), step.asked.key(), part);
   }
 
   void begin(std::size_t index) const {
@@ -253,7 +290,8 @@ class Sweep {
 
   ExitCode conclude() {
     std::int64_t code = 0;
-    write_output(open_output("", group_).get(), group_, [&] { return sweep_tables(file_->records()); });
+    write_output(open_output("", group_).get(), group_,
+                 [&] { return sweep_tables(file_->records(), options_.tables); });
     if (group_.rank() == 0) {
       for (const auto& record : file_->records()) {
         if (code == 0) code = record.exit_code;
@@ -275,6 +313,20 @@ class Sweep {
   RunDurations durations_;
 };
 
+/// As complete_run(), with its trace in a file. Collective over the group.
+RunReport traced_run(const RunOptions& options, comm::RankGroup& group, const Progress& progress) {
+  BenchmarkRun run(options, group, progress);
+  try {
+    run.prepare();
+    const auto file = open_output(options.trace.path, group);
+    run.perform();
+    if (run.trace()) write_trace(trace_origin_of(run.report()), *run.trace(), file.get(), group);
+  } catch (const RunError& error) {
+    run.note_failure(error);
+  }
+  return run.report();
+}
+
 /// Complete runs of the benchmark.
 class BenchmarkRuns final : public SweptRuns {
  public:
@@ -282,20 +334,31 @@ class BenchmarkRuns final : public SweptRuns {
 
   std::vector<ConfiguredProblem> configurations() override {
     auto axes = options_.axes;
-    if (axes.rank_counts.empty()) axes.rank_counts.push_back(group_.size());
-    require_started("--ranks", *std::ranges::max_element(axes.rank_counts), group_.size());
+    const bool names_ranks = !axes.rank_counts.empty();
+    if (!names_ranks) axes.rank_counts = usual_rank_counts(axes.named, group_.size());
+    require_started(names_ranks ? "--ranks" : "--grid", *std::ranges::max_element(axes.rank_counts),
+                    group_.size());
     auto configurations = configurations_of(axes, options_.common.configuration);
     // A file that is no profile is an error of this command line, not a result of each of its runs.
     static_cast<void>(load_profile(options_.common.profile, inspect_environment(group_, 1), group_));
+    require_countable();
     return configurations;
   }
 
-  std::function<nlohmann::ordered_json()> perform(const ConfiguredProblem& asked, comm::RankGroup& group,
+  std::function<nlohmann::ordered_json()> perform(const SweepStep& step, comm::RankGroup& group,
                                                   const Progress& progress) override {
     RunOptions options = options_.common;
-    options.problem = problem_of(asked);
-    options.configuration = asked.configuration;
+    options.problem = problem_of(step.asked);
+    options.configuration = step.asked.configuration;
     options.stops_when_asked = false;
+    const auto& extras = options_.rounds.extras;
+    options.counters.reads_environment = false;
+    if (step.purpose == RunPurpose::counters) options.counters = extras.counters;
+    options.measures_limits = step.purpose == RunPurpose::limits;
+    if (step.purpose == RunPurpose::trace) {
+      options.trace = {.path = trace_file_of(options_.rounds.output), .step_count = extras.trace.step_count};
+      return [report = traced_run(options, group, progress)] { return report_json(report); };
+    }
     return [report = complete_run(options, group, progress)] { return report_json(report); };
   }
   [[nodiscard]] double expected_work(const ConfiguredProblem& asked) const override {
@@ -305,6 +368,13 @@ class BenchmarkRuns final : public SweptRuns {
  private:
   [[nodiscard]] const Problem& problem_of(const ConfiguredProblem& asked) const {
     return *std::ranges::find(options_.axes.problems, asked.problem, &problem_name);
+  }
+  /// An event that cannot be counted is an error of this command line, found before hours of timed runs.
+  void require_countable() const {
+    const auto& counters = options_.rounds.extras.counters;
+    const auto setup = set_up_counters(wanted_events(counters, group_), counters, group_);
+    if (!setup.refused.empty())
+      throw RunError(ExitCode::unavailable, "--papi: " + refusal_text(setup.refused));
   }
 
   const SweepOptions& options_;

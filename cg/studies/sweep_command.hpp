@@ -14,6 +14,7 @@
 #include "cg/base/progress.hpp"
 #include "cg/run/run_options.hpp"
 #include "cg/studies/sweep_plan.hpp"
+#include "cg/studies/sweep_table.hpp"
 #include "comm/rank_group.hpp"
 
 namespace cg2d {
@@ -28,6 +29,8 @@ struct SweepRounds {
   std::optional<UntilSure> until_sure;  ///< empty: no rounds are added
   std::string output = "cg2d-sweep.jsonl";
   bool fresh = false;
+  ExtraRuns extras;  ///< of the benchmark only
+  SweepTableOptions tables{};
   ProgressMode progress = ProgressMode::on_a_terminal;
 };
 
@@ -49,10 +52,9 @@ class SweptRuns : public Interface {
   /// Each once; their numbers of ranks are within those started. Collective over all ranks, once, before any run. Throws
   /// RunError on every rank alike.
   [[nodiscard]] virtual std::vector<ConfiguredProblem> configurations() = 0;
-  /// One complete run, failed ones included. Returns the maker of its result, as of report_json() or solve_json(), which
+  /// One complete run, failed ones included, timed or for another purpose. Returns the maker of its result, as of report_json() or solve_json(), which
   /// rank 0 calls. Collective over `group`, the ranks of the configuration. Throws MpiError.
-  virtual std::function<nlohmann::ordered_json()> perform(const ConfiguredProblem& asked,
-                                                          comm::RankGroup& group,
+  virtual std::function<nlohmann::ordered_json()> perform(const SweepStep& step, comm::RankGroup& group,
                                                           const Progress& progress) = 0;
   /// The amount of computing in a run, in any unit, for the expected duration of those that have not run yet.
   [[nodiscard]] virtual double expected_work(const ConfiguredProblem& asked) const {
@@ -64,7 +66,7 @@ class SweptRuns : public Interface {
 ExitCode sweep_rounds(const SweepRounds& options, SweptRuns& runs, comm::RankGroup& group);
 
 /// Makes the runs that the file does not have yet, appends a line for each, adds rounds of what is undecided
-/// if it was asked to, and prints the tables of the file. A disturbed run is repeated at the end of its round;
+/// if it was asked to, then makes the runs with counters, limits and trace, and prints the tables of the file. A disturbed run is repeated at the end of its round;
 /// every attempt is a line. Collective. The exit code is that of the first failed run, or `interrupted`.
 /// Throws RunError on every rank alike.
 ExitCode sweep(const SweepOptions& options, comm::RankGroup& group);

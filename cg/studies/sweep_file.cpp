@@ -53,6 +53,8 @@ nlohmann::ordered_json sweep_json(nlohmann::ordered_json run, const SweepStep& s
                   {"session", circumstances.session},
                   {"sitting", circumstances.sitting},
                   {"configuration", std::move(asked)}};
+  if (step.purpose != RunPurpose::time) run["sweep"]["purpose"] = purpose_name(step.purpose);
+  if (step.purpose == RunPurpose::trace) run["sweep"]["trace_file"] = circumstances.trace_file;
   return run;
 }
 

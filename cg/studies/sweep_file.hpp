@@ -15,10 +15,11 @@ namespace cg2d {
 /// The circumstances of a run in a sweep. Runs are compared within a session, and paired within a round of one
 /// sitting.
 struct SweepCircumstances {
-  int round_count = 1;      ///< as many as were asked for
-  double duration_s = 0.0;  ///< of the whole run
-  std::string session{};    ///< the file's sweep, with all its resumptions
-  int sitting = 1;          ///< the call of cg2d sweep that made the run
+  int round_count = 1;       ///< as many as were asked for
+  double duration_s = 0.0;   ///< of the whole run
+  std::string session{};     ///< the file's sweep, with all its resumptions
+  int sitting = 1;           ///< the call of cg2d sweep that made the run
+  std::string trace_file{};  ///< of a run whose purpose is a trace
 };
 
 /// The result of a step as a sweep's file holds it. run: of report_json() or solve_json(); gets the key "sweep".

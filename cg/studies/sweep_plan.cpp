@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <tuple>
 #include <utility>
@@ -12,18 +13,41 @@
 #include "cg/base/paired_comparison.hpp"
 #include "cg/base/values.hpp"
 #include "cg/matrix/matrix_source.hpp"
+#include "cg/run/run_options.hpp"
 #include "cg/solver/npb_iteration.hpp"
 
 namespace cg2d {
 namespace {
 
-bool is_wanted(const comm::ProcessGrid& grid, const std::vector<int>& columns) {
-  return columns.empty() || std::ranges::find(columns, grid.columns) != columns.end();
+template <typename Value>
+bool has(const std::vector<Value>& values, const Value& one) {
+  return std::ranges::find(values, one) != values.end();
 }
 
-std::vector<comm::ProcessGrid> wanted_grids(int rank_count, const std::vector<int>& columns) {
+void keep_named(std::vector<comm::ProcessGrid>& grids, int rank_count, const NamedGrids& named) {
+  if (named.are_all()) return;
+  std::erase_if(grids, [&](const auto& grid) {
+    return !has(named.grids, grid) && !(named.has_official && official_grid(rank_count) == grid);
+  });
+  if (grids.empty()) {
+    throw InputError(fmt::format("--grid: none of those named is for {}; valid grids (PXxPY): {}",
+                                 format_count(rank_count, "rank"), valid_grids(rank_count)));
+  }
+}
+
+void require_used(const NamedGrids& named, const std::vector<int>& rank_counts) {
+  for (const auto& grid : named.grids) {
+    if (!has(rank_counts, grid.rank_count()))
+      throw InputError(fmt::format("--grid {}: is for {}, which --ranks does not name", grid.name(),
+                                   format_count(grid.rank_count(), "rank")));
+  }
+}
+
+std::vector<comm::ProcessGrid> wanted_grids(int rank_count, const SweepAxes& axes) {
+  const auto& columns = axes.columns;
   auto grids = comm::factorizations(rank_count);
-  std::erase_if(grids, [&](const auto& grid) { return !is_wanted(grid, columns); });
+  keep_named(grids, rank_count, axes.named);
+  std::erase_if(grids, [&](const auto& grid) { return !columns.empty() && !has(columns, grid.columns); });
   if (grids.empty()) {
     throw InputError(fmt::format("--px {}: none divides the {}; valid grids (PXxPY): {}",
                                  fmt::join(columns, ","), format_count(rank_count, "rank"),
@@ -34,6 +58,26 @@ std::vector<comm::ProcessGrid> wanted_grids(int rank_count, const std::vector<in
 
 }  // namespace
 
+std::vector<comm::ProcessGrid> grids_for(const NamedGrids& named, int rank_count) {
+  if (named.are_all()) return comm::factorizations(rank_count);
+  auto grids = named.grids;
+  std::erase_if(grids, [&](const auto& grid) { return grid.rank_count() != rank_count; });
+  if (!named.has_official) return grids;
+  const auto official = *grid_named_by({.columns = {}, .is_official = true}, rank_count);
+  if (!has(grids, official)) grids.push_back(official);
+  return grids;
+}
+
+std::vector<int> usual_rank_counts(const NamedGrids& named, int started) {
+  std::vector<int> counts;
+  for (const auto& grid : named.grids) {
+    if (!has(counts, grid.rank_count())) counts.push_back(grid.rank_count());
+  }
+  if ((named.are_all() || named.has_official) && !has(counts, started)) counts.push_back(started);
+  std::ranges::sort(counts);
+  return counts;
+}
+
 std::vector<Configuration> configurations_on_grids(const SweepAxes& axes, const Configuration& common) {
   const auto of_a_grid = crossed(common, axes.values);
   std::vector<Configuration> all;
@@ -41,8 +85,9 @@ std::vector<Configuration> configurations_on_grids(const SweepAxes& axes, const 
     one.grid = grid;
     if (std::ranges::find(all, one) == all.end()) all.push_back(std::move(one));
   };
+  require_used(axes.named, axes.rank_counts);
   for (const int rank_count : axes.rank_counts) {
-    for (const auto& grid : wanted_grids(rank_count, axes.columns)) {
+    for (const auto& grid : wanted_grids(rank_count, axes)) {
       for (const auto& configuration : of_a_grid) add(configuration, grid);
     }
   }
@@ -81,6 +126,35 @@ std::vector<SweepStep> interleaved(const std::vector<ConfiguredProblem>& configu
     if (round % 2 == 0) std::reverse(steps.begin() + first, steps.end());
   }
   return steps;
+}
+
+std::vector<SweepStep> extra_steps(const std::vector<ConfiguredProblem>& configurations,
+                                   const ExtraRuns& extras) {
+  std::vector<SweepStep> steps;
+  const auto add = [&](RunPurpose purpose) {
+    for (const auto& asked : configurations) steps.push_back({.asked = asked, .purpose = purpose});
+  };
+  if (extras.count_events()) add(RunPurpose::counters);
+  if (extras.measures_limits) add(RunPurpose::limits);
+  return steps;
+}
+
+std::optional<ConfiguredProblem> traced_configuration(const std::vector<ResultRecord>& records) {
+  const ChoiceVerdict* chosen = nullptr;
+  const auto verdicts = verdicts_of(records);
+  for (const auto& choice : verdicts.choices) {
+    if (choice.ranking.candidate() == nullptr) continue;
+    const bool is_smaller = chosen != nullptr && chosen->problem == choice.problem &&
+                            std::pair(choice.rank_count, choice.thread_count) <
+                                std::pair(chosen->rank_count, chosen->thread_count);
+    if (!is_smaller) chosen = &choice;
+  }
+  if (chosen == nullptr) return std::nullopt;
+  return chosen->ranking.candidate()->asked;
+}
+
+std::string trace_file_of(const std::string& sweep_file) {
+  return std::filesystem::path(sweep_file).replace_extension(".trace.json").string();
 }
 
 void repeat_step(std::vector<SweepStep>& steps, std::size_t index) {

@@ -14,16 +14,35 @@
 #include "cg/report/result_file.hpp"
 #include "cg/report/run_verdict.hpp"
 #include "cg/solver/configuration.hpp"
+#include "cg/timing/phase_counters.hpp"
+#include "cg/timing/phase_trace.hpp"
 #include "comm/block_layout.hpp"
 
 namespace cg2d {
+
+/// The grids of --grid. None: every grid.
+struct NamedGrids {
+  std::vector<comm::ProcessGrid> grids;
+  bool has_official = false;  ///< also the official program's, of each number of ranks
+
+  [[nodiscard]] bool are_all() const { return grids.empty() && !has_official; }
+};
+
+/// Those for that many ranks, in their order, the official one last. Throws InputError where it is named and does not
+/// exist.
+std::vector<comm::ProcessGrid> grids_for(const NamedGrids& named, int rank_count);
+
+/// The numbers of ranks of a sweep that names none: those of its grids, and all that were started where it names no
+/// grids, or the official ones.
+std::vector<int> usual_rank_counts(const NamedGrids& named, int started);
 
 /// The values that a sweep crosses.
 struct SweepAxes {
   std::vector<Problem> problems;
   std::vector<int> rank_counts;
   std::vector<int> columns;  ///< Px; empty: every divisor of the rank count
-  AxisValues values;         ///< of the other axes, by name
+  NamedGrids named{};
+  AxisValues values;  ///< of the other axes, by name
 };
 
 /// Every configuration on every grid: rank counts outermost, then grids, and the other axes. The rest as for
@@ -32,7 +51,7 @@ std::vector<Configuration> configurations_on_grids(const SweepAxes& axes, const 
 
 /// Every problem with every configuration once: problems outermost, then rank counts, grids, and the other
 /// axes. An axis without values stays as it is in `common`. Throws InputError when a rank count has no grid
-/// with any of the columns, and for a value that its axis does not have.
+/// with any of the columns, or none that is named, when no rank count has a grid that is named, and for a value that its axis does not have.
 std::vector<ConfiguredProblem> configurations_of(const SweepAxes& axes, const Configuration& common = {});
 
 /// The fewest rounds after which every verdict on these configurations can be decided: those of one problem, number
@@ -44,7 +63,30 @@ struct SweepStep {
   ConfiguredProblem asked;
   int round = 1;
   int attempt = 1;
+  RunPurpose purpose = RunPurpose::time;
 };
+
+/// The runs that a sweep makes beside the timed ones, one for each configuration and purpose.
+struct ExtraRuns {
+  CounterOptions counters{.reads_environment = false};  ///< without events: none
+  TraceOptions trace;                                   ///< its steps; the file is trace_file_of()
+  bool measures_limits = false;
+  bool traces_best = false;
+
+  [[nodiscard]] bool count_events() const { return !counters.events.empty(); }
+};
+
+/// Counted runs of all configurations, then runs with the machine's limits. The trace is of the best one, which is
+/// not known before.
+std::vector<SweepStep> extra_steps(const std::vector<ConfiguredProblem>& configurations,
+                                   const ExtraRuns& extras);
+
+/// The configuration to trace: the best, sure or not, of the greatest number of ranks and threads, of the last
+/// problem. Empty where nothing succeeded.
+std::optional<ConfiguredProblem> traced_configuration(const std::vector<ResultRecord>& records);
+
+/// The file beside that of a sweep: "a.jsonl" has "a.trace.json".
+std::string trace_file_of(const std::string& sweep_file);
 
 /// Inserts the next attempt of steps[index] after all other steps of its round: later, since a disturbance
 /// lasts, and within the round, whose runs are compared with each other. steps[index] has been performed, and

@@ -10,6 +10,7 @@
 
 #include "cg/base/sample.hpp"
 #include "cg/base/values.hpp"
+#include "cg/grids/paper_tables.hpp"
 #include "cg/studies/sweep_plan.hpp"
 #include "cg/studies/sweep_verdict.hpp"
 
@@ -171,16 +172,30 @@ std::string disturbances_of(const Table& table) {
   return text;
 }
 
-std::string predictions_of(const Table& table) {
-  std::vector<MeasuredConfiguration> cells;
-  for (const auto& row : table.rows) cells.insert(cells.end(), row.cells.begin(), row.cells.end());
-  return prediction_lines(cells);
+/// The best grid of the most ranks against others, or the two grids that were asked for, wherever they are.
+std::string reasons_of(const Table& table, const std::vector<ResultRecord>& records,
+                       const std::optional<GridPair>& why) {
+  std::string text;
+  if (why) {
+    for (const auto& row : table.rows) {
+      const auto difference = difference_of_pair(row, *why, records);
+      if (difference) text += difference_text(*difference, records);
+    }
+    return text;
+  }
+  for (const auto& difference : differences_from_best(table.rows.back(), records))
+    text += difference_text(difference, records);
+  return text;
 }
 
-std::string table_text(const Table& table, const NamedAxes& axes) {
+std::string table_text(const Table& table, const NamedAxes& axes, const std::vector<ResultRecord>& records,
+                       const SweepTableOptions& options) {
   std::string text = title_of(table, axes) + lines_of(table);
   for (const auto& row : table.rows) text += verdict_on(row);
-  return text + failures_of(table) + disturbances_of(table) + predictions_of(table);
+  std::vector<MeasuredConfiguration> cells;
+  for (const auto& row : table.rows) cells.insert(cells.end(), row.cells.begin(), row.cells.end());
+  return text + failures_of(table) + disturbances_of(table) + reasons_of(table, records, options.why) +
+         extra_run_tables(cells, records) + prediction_lines(cells);
 }
 
 /// The best of several tables: nothing where one table has all configurations of a number of ranks.
@@ -206,7 +221,9 @@ std::string choices_text(const RunVerdicts& verdicts) {
 /// One line for each reason.
 std::string left_out_text(const std::vector<LeftOutRun>& left_out) {
   std::map<std::string, std::vector<std::string>> keys;
-  for (const auto& run : left_out) keys[run.reason].push_back(run.key);
+  for (const auto& run : left_out) {
+    if (!run.is_extra) keys[run.reason].push_back(run.key);
+  }
   std::string text;
   for (const auto& [reason, runs] : keys)
     text += fmt::format("Left out, {}: {}\n", format_count(std::ssize(runs), "run"),
@@ -273,14 +290,14 @@ std::string lines_for(const ResultRecord& run) {
 
 }  // namespace
 
-std::string sweep_tables(const std::vector<ResultRecord>& records) {
+std::string sweep_tables(const std::vector<ResultRecord>& records, const SweepTableOptions& options) {
   const auto verdicts = verdicts_of(records);
   const auto tables = tables_of(verdicts.grids);
   const auto axes = axes_worth_naming(tables);
   std::string text;
   for (const auto& table : tables) {
     if (!text.empty()) text += '\n';
-    text += table_text(table, axes);
+    text += table_text(table, axes, records, options);
   }
   if (text.empty()) return "No results.\n" + left_out_text(verdicts.left_out);
   const bool has_benchmark =
@@ -293,7 +310,8 @@ std::string sweep_tables(const std::vector<ResultRecord>& records) {
          ". Px: "
          "process columns. In\nparentheses: the interval of the ratio of paired rounds, by the sign test; a "
          "wrong best in at most 1 of 100 sweeps.\n" +
-         std::string(is_disturbed ? disturbance_legend : "");
+         std::string(is_disturbed ? disturbance_legend : "") +
+         (options.has_paper ? "\n" + paper_tables(verdicts.grids) : std::string());
 }
 
 std::string prediction_lines(const std::vector<MeasuredConfiguration>& cells) {

@@ -9,6 +9,7 @@
 #include "cg/base/json_values.hpp"
 #include "cg/base/json_verdicts.hpp"
 #include "cg/base/sample.hpp"
+#include "cg/grids/grid_difference_json.hpp"
 #include "cg/report/report.hpp"
 #include "cg/studies/sweep_plan.hpp"
 
@@ -104,14 +105,15 @@ Json verdict_json(const Ranking& ranking, const std::string& text) {
           {"text", text}};
 }
 
-Json grid_json(const GridVerdict& row) {
+Json grid_json(const GridVerdict& row, const std::vector<ResultRecord>& records) {
   Json cells = Json::array();
   for (const auto& cell : row.cells) cells.push_back(cell_json(cell, row.ranking));
   Json json{{"problem", row.common.problem},
             {"ranks", row.rank_count},
             {"threads", row.common.configuration.thread_count},
             {"verdict", verdict_json(row.ranking, grid_verdict_text(row))},
-            {"cells", std::move(cells)}};
+            {"cells", std::move(cells)},
+            {"why", row_differences_json(row, records)}};
   if (row.common.is_system()) json["cut"] = row.common.cut;
   return json;
 }
@@ -148,7 +150,7 @@ std::string choice_verdict_text(const ChoiceVerdict& choice) {
 std::string sweep_verdict_json(const std::vector<ResultRecord>& records) {
   const auto verdicts = verdicts_of(records);
   Json grids = Json::array();
-  for (const auto& row : verdicts.grids) grids.push_back(grid_json(row));
+  for (const auto& row : verdicts.grids) grids.push_back(grid_json(row, records));
   Json choices = Json::array();
   for (const auto& choice : verdicts.choices) choices.push_back(choice_json(choice));
   Json left_out = Json::array();

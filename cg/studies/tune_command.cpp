@@ -25,9 +25,8 @@ namespace {
 
 /// The grids to tune; throws InputError that lists the valid ones when one does not match the rank count.
 std::vector<comm::ProcessGrid> resolve_grids(const TuneOptions& options, int rank_count) {
-  if (options.grids.empty()) return comm::factorizations(rank_count);
-  for (const auto& grid : options.grids) require_grid_of(grid, rank_count);
-  return options.grids;
+  for (const auto& grid : options.grids.grids) require_grid_of(grid, rank_count);
+  return grids_for(options.grids, rank_count);
 }
 
 std::string setting_text(const std::optional<int>& value) {

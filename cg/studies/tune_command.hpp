@@ -11,8 +11,8 @@
 #include "cg/machine/thread_binding.hpp"
 #include "cg/matrix/problem.hpp"
 #include "cg/solver/configuration.hpp"
+#include "cg/studies/sweep_plan.hpp"
 #include "cg/tuning/kernel_choice.hpp"
-#include "comm/block_layout.hpp"
 #include "comm/rank_group.hpp"
 
 namespace cg2d {
@@ -20,8 +20,8 @@ namespace cg2d {
 /// The options of `cg2d tune`.
 struct TuneOptions {
   std::vector<Problem> problems;
-  std::vector<comm::ProcessGrid> grids;  ///< empty: every grid of the ranks
-  Configuration configuration;           ///< of every case, without grid and kernel
+  NamedGrids grids;             ///< none: every grid of the ranks
+  Configuration configuration;  ///< of every case, without grid and kernel
   BindMode bind = BindMode::automatic;
   ProfileSource profile;         ///< where the result goes; unused: nowhere
   bool keeps_disturbed = false;  ///< saves what was measured beside other load; runs that use it say so

@@ -44,7 +44,11 @@ std::vector<comm::DomainGrid> wanted_domains(const SystemSweepOptions& options, 
 }
 
 SweepAxes grid_axes(const SystemAxes& axes) {
-  return {.problems = {}, .rank_counts = axes.rank_counts, .columns = axes.columns, .values = axes.values};
+  return {.problems = {},
+          .rank_counts = axes.rank_counts,
+          .columns = axes.columns,
+          .named = axes.named,
+          .values = axes.values};
 }
 
 /// Stencils have neither a kernel nor a form of the sum.
@@ -81,8 +85,10 @@ class SystemRuns final : public SweptRuns {
 
   std::vector<ConfiguredProblem> configurations() override {
     auto& rank_counts = options_.axes.rank_counts;
-    if (rank_counts.empty()) rank_counts.push_back(group_.size());
-    require_started("--ranks", *std::ranges::max_element(rank_counts), group_.size());
+    const bool names_ranks = !rank_counts.empty();
+    if (!names_ranks) rank_counts = usual_rank_counts(options_.axes.named, group_.size());
+    require_started(names_ranks ? "--ranks" : "--grid", *std::ranges::max_element(rank_counts),
+                    group_.size());
     auto all = system_configurations(options_);
     // A file that is no profile, or no matrix, is an error of this command line, not a result of each of its runs.
     static_cast<void>(load_profile(options_.system.profile, inspect_environment(group_, 1), group_));
@@ -95,9 +101,9 @@ class SystemRuns final : public SweptRuns {
     return all;
   }
 
-  std::function<nlohmann::ordered_json()> perform(const ConfiguredProblem& asked, comm::RankGroup& group,
+  std::function<nlohmann::ordered_json()> perform(const SweepStep& step, comm::RankGroup& group,
                                                   const Progress& progress) override {
-    auto options = system_options_for(options_, asked);
+    auto options = system_options_for(options_, step.asked);
     auto report = measure_system(options, group, systems_.of(options, group, progress), progress);
     return [options = std::move(options), report = std::move(report)] { return solve_json(options, report); };
   }

@@ -142,6 +142,7 @@ double PhaseCounters::measure_clocks_per_reading() {
 
 std::vector<std::string> wanted_events(const CounterOptions& options, comm::RankGroup& group) {
   const bool is_option = !options.events.empty();
+  if (!is_option && !options.reads_environment) return {};
   const char* environment = is_option ? nullptr : std::getenv("PAPI_EVENTS");
   const auto text = is_option ? options.events : group.broadcast(environment == nullptr ? "" : environment);
   if (text.empty()) return {};

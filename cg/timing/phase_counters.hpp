@@ -77,9 +77,10 @@ class PhaseCounters final : public PhaseObserver {
 
 /// The events that the user asked for.
 struct CounterOptions {
-  std::string events;        ///< --papi: names with commas between them; empty: those of PAPI_EVENTS, if any
-  bool multiplexed = false;  ///< --papi-multiplex
-  bool strict = false;       ///< --papi-strict
+  std::string events{};  ///< --papi: names with commas between them; empty: those of PAPI_EVENTS, if any
+  bool reads_environment = true;  ///< PAPI_EVENTS, where there are no names
+  bool multiplexed = false;       ///< --papi-multiplex
+  bool strict = false;            ///< --papi-strict
   bool has_threads = false;  ///< several per rank: the system's account is the process's, not this thread's
 };
 

@@ -314,6 +314,22 @@ class ConfigFiles(ProgramTest):
         outcome = run_program(2, "run", "--config", self.folder / "none.toml")
         self.assertEqual((outcome.exit_code, len(outcome.error_lines())), (USAGE, 1), outcome)
 
+    def test_ranks_with_different_files(self):
+        """As nodes with disks of their own may have them; one of the files may be missing."""
+        for texts in (('class = "S"\n', 'class = "W"\n'), ('class = "S"\n', None), (None, 'class = "S"\n')):
+            words = []
+            for rank, text in enumerate(texts):
+                folder = self.folder / f"node{rank}"
+                folder.mkdir(exist_ok=True)
+                (folder / "c.toml").unlink(missing_ok=True)
+                if text:
+                    (folder / "c.toml").write_text(text)
+                words += [":"] * rank + ["-n", "1", "env", "-C", folder, PROGRAM, "run", "--config", "c.toml"]
+            with self.subTest(texts=texts):
+                outcome = run_command([MPIEXEC, *words])
+                self.assertEqual((outcome.exit_code, len(outcome.error_lines())), (USAGE, 1), outcome)
+                self.assertIn("--config: the ranks find different files", outcome.stderr)
+
 
 class Quiet(ProgramTest):
     def test_nothing_but_errors(self):

@@ -106,6 +106,83 @@ class SweepTest(ProgramTest):
         grids = [line["configuration"]["grid"]["name"] for line in lines_of(self.file)]
         self.assertEqual(grids, ["1x2", "2x1", "2x1", "1x2", "1x2", "2x1"])
 
+    def test_counted_and_traced_runs_come_after_the_timed_ones(self):
+        """Lines of their own, which no table takes for timed ones; a second call makes nothing."""
+        words = ["--repeat", "2", "--retries", "0", "--papi", "software", "--roofline", "--trace-best"]
+        outcome = self.sweep(2, *words)
+        self.assertEqual(outcome.exit_code, SUCCESS, outcome)
+        lines = lines_of(self.file)
+        purposes = [line["sweep"].get("purpose") for line in lines]
+        self.assertEqual(purposes, [None] * 4 + ["counters"] * 2 + ["limits"] * 2 + ["trace"])
+        for line in lines:
+            jsonschema.Draft202012Validator(json.loads(SCHEMA.read_text())).validate(line)
+            purpose = line["sweep"].get("purpose")
+            self.assertEqual(line["counters"] is not None, purpose == "counters")
+            # The limits are null where ranks outnumber cores.
+            self.assertFalse(line["roofline"] and purpose != "limits")
+        trace = self.file.with_suffix(".trace.json")
+        self.assertEqual(lines[-1]["sweep"]["trace_file"], str(trace))
+        self.assertTrue(json.loads(trace.read_text())["traceEvents"])
+        self.assertIn("Events per CG step", outcome.stdout)
+        self.assertNotIn("Left out", outcome.stdout)
+        verdicts = json.loads(self.run_well(0, "sweep", "--show", self.file, "--format", "json").stdout)
+        jsonschema.Draft202012Validator(json.loads(VERDICT_SCHEMA.read_text())).validate(verdicts)
+        (row,) = verdicts["grids"]
+        self.assertEqual([cell["times"]["count"] for cell in row["cells"]], [2, 2])
+        self.assertEqual(len(row["why"]), 1)
+        self.assertEqual({run["reason"] for run in verdicts["left_out"]} - {"it ran with --roofline"}, {"it ran with --papi", "it ran with --trace-best"})
+        before = self.file.read_text()
+        self.assertEqual(self.sweep(2, *words).exit_code, SUCCESS)
+        self.assertEqual(self.file.read_text(), before)
+        trace.unlink()
+        self.assertEqual(self.sweep(2, *words).exit_code, SUCCESS)
+        self.assertTrue(trace.exists())
+        rows = list(csv.DictReader(self.run_well(0, "export", self.file, "--format", "csv").stdout.splitlines()))
+        self.assertEqual(len(rows), 4)
+
+    def test_events_of_the_environment_do_not_slow_timed_runs(self):
+        words = ["sweep", "--class", "S", "--output", self.file, "--repeat", "1"]
+        outcome = run_program(1, *words, env={**os.environ, "PAPI_EVENTS": "perf::TASK-CLOCK"})
+        self.assertEqual(outcome.exit_code, SUCCESS, outcome)
+        self.assertTrue(all(line["counters"] is None for line in lines_of(self.file)))
+
+    def test_events_that_cannot_be_counted_end_it_before_the_first_run(self):
+        outcome = self.sweep(2, "--papi", "perf::TASK-CLOCKS")
+        self.assertEqual(outcome.exit_code, USAGE)
+        (line,) = outcome.error_lines()
+        self.assertIn("--papi: perf::TASK-CLOCKS is no event", line)
+        self.assertFalse(self.file.exists())
+
+    def test_named_grids(self):
+        self.assertEqual(self.sweep(4, "--grid", "official,1x2,4x1", "--repeat", "1").exit_code, SUCCESS)
+        grids = [line["configuration"]["grid"]["name"] for line in lines_of(self.file)]
+        self.assertEqual(sorted(grids), ["1x2", "2x1", "2x2", "4x1"])
+        for words, text in (
+            (["--ranks", "2", "--grid", "1x4"], "--grid 1x4: is for 4 ranks, which --ranks does not name"),
+            (["--ranks", "3", "--grid", "official"], "--grid: none of those named is for 3 ranks"),
+            (["--grid", "2x4"], "--grid"),
+            (["--why", "1x4"], "--why 1x4: must be two different grids of as many ranks"),
+            (["--why", "1x4,1x2"], "--why 1x4,1x2: must be two different grids of as many ranks"),
+        ):
+            outcome = self.sweep(4, "--fresh", *words)
+            self.assertEqual(outcome.exit_code, USAGE, outcome)
+            (line,) = outcome.error_lines()
+            self.assertIn(text, line)
+
+    def test_the_papers_tables(self):
+        outcome = self.sweep(2, "--repeat", "1", "--kernel", "sell,scalar", "--paper", "--why", "1x2,2x1")
+        self.assertEqual(outcome.exit_code, SUCCESS, outcome)
+        self.assertEqual(re.findall(r"(?m)^Table (\d)\.", outcome.stdout), list("23456"))
+        (collection, multiply, summation, shuffle) = (
+            [int(word) for word in re.search(rf"(?m)^{name} +(\d.*)$", outcome.stdout)[1].split()]
+            for name in ("Collection", "Multiply", "Summation", "Shuffle")
+        )
+        matvec = [int(word) for word in re.search(r"(?m)^matvec +(\d.*)$", outcome.stdout)[1].split()]
+        # An outer step has 25 iterations and 26 products.
+        for steps, whole in zip(zip(collection, multiply, summation, shuffle), matvec):
+            self.assertAlmostEqual(26 / 25 * sum(steps), whole, delta=4)
+        self.assertIn("  Why: ", outcome.stdout)
+
     def test_the_verdict_for_programs(self):
         self.assertEqual(self.sweep(2, "--ranks", "1,2", "--repeat", "2").exit_code, SUCCESS)
         counted = self.folder / "counted.json"

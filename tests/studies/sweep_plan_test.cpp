@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cg/base/errors.hpp"
+#include "support/result_records.hpp"
 
 namespace cg2d {
 namespace {
@@ -170,6 +171,43 @@ TEST(SweepPlanTest, TheRemainingTimeComesFromWhatRanAlready) {
   EXPECT_DOUBLE_EQ(expected(3), 11.0);  // its class
   EXPECT_DOUBLE_EQ(expected(5), 50.0);  // 15 seconds for 3 units of work so far
   EXPECT_DOUBLE_EQ(durations.expected({}).value(), 0.0);
+}
+
+TEST(SweepPlanTest, NamedGridsDecideTheRanksAndKeepTheirOrder) {
+  const comm::ProcessGrid tall{.columns = 1, .rows = 4};
+  const comm::ProcessGrid pair{.columns = 2, .rows = 1};
+  EXPECT_EQ(usual_rank_counts({}, 8), std::vector<int>{8});
+  EXPECT_EQ(usual_rank_counts({.grids = {tall, pair}}, 8), (std::vector<int>{2, 4}));
+  EXPECT_EQ(usual_rank_counts({.grids = {tall}, .has_official = true}, 8), (std::vector<int>{4, 8}));
+  const NamedGrids named{.grids = {tall, pair}, .has_official = true};
+  EXPECT_EQ(grids_for(named, 4), (std::vector{tall, comm::ProcessGrid{.columns = 2, .rows = 2}}));
+  EXPECT_EQ(grids_for(named, 2), std::vector{pair});
+  EXPECT_THROW(static_cast<void>(grids_for(named, 3)), InputError);
+  EXPECT_EQ(grids_for({}, 4).size(), 3U);
+}
+
+TEST(SweepPlanTest, ExtraRunsAreOneForEachConfigurationAndPurpose) {
+  const auto configurations = configurations_of(axes_of({2}));
+  EXPECT_TRUE(extra_steps(configurations, {}).empty());
+  ExtraRuns extras;
+  extras.counters.events = "software";
+  extras.measures_limits = true;
+  const auto steps = extra_steps(configurations, extras);
+  ASSERT_EQ(steps.size(), 4U);
+  EXPECT_EQ(steps[1].purpose, RunPurpose::counters);
+  EXPECT_EQ(steps[2].purpose, RunPurpose::limits);
+  EXPECT_EQ(steps[2].asked, configurations.front());
+}
+
+TEST(SweepPlanTest, TheTraceIsOfTheBestOfTheMostRanksOfTheLastProblem) {
+  EXPECT_FALSE(traced_configuration({}));
+  const auto traced =
+      traced_configuration({test::record_of(2, 2, 1.0), test::record_of(1, 4, 0.9),
+                            test::record_of(1, 2, 0.1), test::failed_record_of(4, 1, "failed")});
+  ASSERT_TRUE(traced);
+  EXPECT_EQ(traced->arrangement(), "1x4");
+  EXPECT_EQ(trace_file_of("some.folder/a.jsonl"), "some.folder/a.trace.json");
+  EXPECT_EQ(trace_file_of("a"), "a.trace.json");
 }
 
 }  // namespace

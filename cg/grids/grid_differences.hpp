@@ -1,0 +1,95 @@
+#pragma once
+
+// Why one grid is slower than another: the phases whose times differ, with their messages, bytes and events. Pure: no
+// MPI, no files.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cg/base/paired_comparison.hpp"
+#include "cg/report/run_verdict.hpp"
+#include "cg/timing/phase.hpp"
+#include "comm/block_layout.hpp"
+
+namespace cg2d {
+
+inline constexpr double microseconds_per_s = 1e6;
+
+/// One phase of a CG step on two grids; means over the ranks, medians over the rounds.
+struct PhaseDifference {
+  std::optional<Phase>
+      phase;  ///< empty: time outside all phases, and that by which the slowest rank exceeds the mean
+  double slower_s = 0.0;
+  double faster_s = 0.0;
+  double difference_s = 0.0;  ///< of paired rounds
+  double share = 0.0;         ///< of the whole difference
+  /// The time of the faster grid with the slower one's phase in it, by its own time: how much this phase alone costs.
+  RatioInterval cost{};
+  double waiting_s = 0.0;  ///< difference of the waiting, part of difference_s
+  double messages = 0.0;   ///< difference of what a rank sends: exact
+  double bytes = 0.0;      ///< likewise
+
+  /// Whether it is beyond the noise: wrong for 1 phase of 100 at most.
+  [[nodiscard]] bool is_sure() const { return cost.is_above(1.0) || cost.is_below(1.0); }
+};
+
+/// An event of a phase whose counts differ beyond what chance makes of so many; per CG step, mean over the ranks.
+struct EventDifference {
+  std::string event;
+  Phase phase = Phase::multiply;
+  double slower = 0.0;
+  double faster = 0.0;
+  [[nodiscard]] double ratio() const { return slower / faster; }
+};
+
+struct GridDifference {
+  ConfiguredProblem slower;
+  ConfiguredProblem faster;
+  RatioInterval ratio;
+  double difference_s = 0.0;              ///< of a CG step, median of paired rounds
+  std::vector<PhaseDifference> phases{};  ///< of the benchmark, in their order, and the rest
+  std::vector<EventDifference> events{};  ///< the greatest ratios first, up or down
+
+  /// Whether the slower one is slower at all.
+  [[nodiscard]] bool is_sure() const { return ratio.is_above(1.0 + least_claimed_gain); }
+};
+
+/// The last run of this configuration that has counted events, or nullptr. The same for the machine's limits.
+const ResultRecord* counted_run(const std::vector<ResultRecord>& records, const ConfiguredProblem& asked);
+const ResultRecord* limited_run(const std::vector<ResultRecord>& records, const ConfiguredProblem& asked);
+
+/// Whether phases were timed, over a known number of CG steps.
+inline bool has_known_steps(const ResultRecord& run) {
+  return run.phases_s && run.work && run.work->step_count > 0.0;
+}
+
+/// The difference of two configurations, whichever is the slower one, by their paired rounds; nothing where there are
+/// none, or phases were not timed. ratio: of their times.
+std::optional<GridDifference> difference_of(const MeasuredConfiguration& slower,
+                                            const MeasuredConfiguration& faster, const RatioInterval& ratio,
+                                            const std::vector<ResultRecord>& records);
+
+/// The best grid of a row against the next one and the last one.
+std::vector<GridDifference> differences_from_best(const GridVerdict& row,
+                                                  const std::vector<ResultRecord>& records);
+
+/// Two grids of a row against each other; nothing where the row lacks one of them.
+struct GridPair {
+  comm::ProcessGrid one;
+  comm::ProcessGrid other;
+};
+std::optional<GridDifference> difference_of_pair(const GridVerdict& row, const GridPair& pair,
+                                                 const std::vector<ResultRecord>& records);
+
+/// "4x1 is 12 % (8 ... 15 %) slower than 1x4, +16.2 us per CG step; 85 % of it is multiply (+14 us; ...), ...". Claims
+/// only what is sure.
+std::string difference_words(const GridDifference& difference);
+/// The words, and below them a table of phases, and one of events where there are any, where the difference is sure.
+std::string difference_text(const GridDifference& difference, const std::vector<ResultRecord>& records);
+
+/// Counted events per grid and phase, and the shares of the machine's limits; empty where no run has any.
+std::string extra_run_tables(const std::vector<MeasuredConfiguration>& cells,
+                             const std::vector<ResultRecord>& records);
+
+}  // namespace cg2d
