@@ -349,8 +349,11 @@ bool BenchmarkRun::iterate(SteppedSolver& solver, RegionMeasurement& measurement
     end_early({first}, "the untimed first iteration");
     return false;
   }
-  for (int repeat_number = 1; repeat_number <= options_.repeat_count; ++repeat_number) {
+  double time_s = 0.0;  // of all repetitions, the slowest rank's: alike on all ranks
+  for (int repeat_number = 1; repeat_number <= options_.repeat_count || time_s < options_.least_time_s;
+       ++repeat_number) {
     if (!iterate_once(repeat_number, watch, solver, measurement)) return false;
+    time_s += report_.repeats.back().time_s;
   }
   return true;
 }
