@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "cg/base/errors.hpp"
+#include "cg/base/progress.hpp"
 
 namespace cg2d {
 namespace {
@@ -28,6 +29,7 @@ extern "C" void note_interrupt(int) { interrupt_asked = 1; }
 
 void say_interrupted() {
   constexpr std::string_view line = "cg2d: interrupted by a signal before there was a result\n";
+  end_progress_line();
   if (writes_a_line != 0) static_cast<void>(!write(STDERR_FILENO, line.data(), line.size()));
 }
 

@@ -215,11 +215,13 @@ OutputFile::~OutputFile() {
 void OutputFile::fail() const { cannot_write(path_.empty() ? "standard output" : path_); }
 
 void OutputFile::write(std::string_view text) {
+  if (file_ == stdout) make_way_for_output();
   if (std::fwrite(text.data(), 1, text.size(), file_) != text.size()) fail();
 }
 
 void OutputFile::commit() {
   if (std::fflush(file_) != 0) fail();
+  if (file_ == stdout) output_is_written();
   if (is_in_place_) return;
   if (fsync(fileno(file_)) != 0) fail();
   const SignalPause pause;

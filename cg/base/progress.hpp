@@ -1,56 +1,110 @@
 #pragma once
 
-// Progress lines on stderr, for interactive users.
+// Progress on stderr, for interactive users: on a terminal one line that rewrites itself, elsewhere plain lines for
+// those who ask for them. From rank 0.
 
-#include <sys/ioctl.h>
-#include <unistd.h>
-
-#include <chrono>
-#include <cstdio>
+#include <functional>
+#include <memory>
 #include <string>
-#include <thread>
+#include <utility>
+#include <vector>
+
+#include "cg/base/remaining_time.hpp"
+#include "cg/base/sample.hpp"
 
 namespace cg2d {
 
-/// Writes one line. A line that cannot be written (a full disk) is lost, but never the run.
-inline void say_on_stderr(const std::string& text) noexcept {
-  std::fprintf(stderr, "cg2d: %s\n", text.c_str());
-}
+class ProgressDisplay;
+
+/// Writes one line, after the progress line of a terminal has been erased. A line that cannot be written (a full
+/// disk) is lost, but never the run.
+void say_on_stderr(const std::string& text) noexcept;
 
 /// Waits until the launcher, which passes on what ranks write to stderr, has read it, for two seconds at most. A
 /// rank that aborts takes its launcher along, and the last lines with it.
-inline void wait_for_readers_of_stderr() {
-  using namespace std::chrono_literals;
-  constexpr int most_waits = 100;
-  int unread = 0;
-  for (int k = 0; k < most_waits && ioctl(STDERR_FILENO, FIONREAD, &unread) == 0 && unread > 0; ++k)
-    std::this_thread::sleep_for(20ms);
-  std::this_thread::sleep_for(100ms);  // from the node's proxy to the launcher itself
-}
+void wait_for_readers_of_stderr();
 
 /// Who sees progress: those with a terminal, all (--progress), or nobody, who gets no warnings, either (--quiet).
 enum class ProgressMode { on_a_terminal, always, quiet };
 
+/// What a command is doing. Objects of one process share one display, which shows the latest text; it goes with the
+/// last of them, and the progress line with it. Local. Cost: a clock reading where nothing is due, else a write of
+/// about 100 bytes, which is left out where the terminal does not take it.
 class Progress {
  public:
-  Progress(ProgressMode mode, int rank)
-      : shown_(rank == 0 && (mode == ProgressMode::always ||
-                             (mode == ProgressMode::on_a_terminal && isatty(STDERR_FILENO) == 1))),
-        warns_(rank == 0 && mode != ProgressMode::quiet) {}
-  /// A silent progress, also on a terminal: for callers that print their own.
+  Progress(ProgressMode mode, int rank);
+  /// A silent progress, also on a terminal.
   struct Silent {};
-  explicit Progress(Silent /*tag*/) : shown_(false), warns_(false) {}
-  void say(const std::string& text) const {
-    if (shown_) say_on_stderr(text);
+  explicit Progress(Silent /*tag*/) {}
+  /// The steps of a part of a task: on a terminal they stand after what `task` said last. Elsewhere they are silent,
+  /// as are warnings. whole_s: the seconds that are left of the task, from those that the part expects for itself; without
+  /// it, what the part expects is not shown.
+  struct Within {
+    const Progress& task;
+    std::function<double(double part_s)> whole_s{};
+  };
+  explicit Progress(Within within)
+      : display_(within.task.display_), is_part_(true), whole_s_(std::move(within.whole_s)) {}
+
+  /// A step begins, or is over: a line, or the text of the line that rewrites itself.
+  void say(const std::string& text) const;
+  /// A step begins, whose end will be a line: shown only by what tells of the time going on.
+  void begin(const std::string& text) const;
+  /// As say(), for steps in a timed region, of which the terminal shows one per second. make_text() is called for
+  /// those that are shown.
+  template <typename MakeText>
+  void tick(const MakeText& make_text) const {
+    if (is_due()) say(make_text());
   }
+  /// Between the steps of a timed region: on a terminal the time goes on, once a second.
+  void show_time() const;
+  /// The task, or this part of it, is expected to end so many seconds from now.
+  void expect(double remaining_s) const;
   /// For what the user should know before the work begins; needs not to be asked for.
-  void warn(const std::string& text) const {
-    if (warns_) say_on_stderr("warning: " + text);
-  }
+  void warn(const std::string& text) const;
+
+  /// Within its lifetime nothing is shown but what is said: there is no thread that shows the time going on. For
+  /// timed regions.
+  class TimedRegion {
+   public:
+    explicit TimedRegion(const Progress& progress);
+    ~TimedRegion();
+    TimedRegion(const TimedRegion&) = delete;
+    TimedRegion& operator=(const TimedRegion&) = delete;
+
+   private:
+    ProgressDisplay* display_;
+  };
 
  private:
-  bool shown_;
-  bool warns_;
+  [[nodiscard]] bool is_due() const;
+
+  std::shared_ptr<ProgressDisplay> display_;  ///< none: nothing is shown
+  bool warns_ = false;
+  bool is_part_ = false;
+  std::function<double(double)> whole_s_{};  ///< see Within
 };
+
+/// Says the works of a planned task as they begin, and how long the rest may take.
+class PlannedProgress {
+ public:
+  PlannedProgress(const Progress& progress, std::vector<Work> works)
+      : progress_(progress), task_(std::move(works)) {}
+  /// As PlannedTask::begin().
+  void say(const std::string& key);
+
+ private:
+  const Progress& progress_;
+  PlannedTask task_;
+  Stopwatch stopwatch_;
+};
+
+/// A text for standard output follows: the progress line goes, and stays away until output_is_written(). Where both
+/// go through a launcher to the same terminal, the line is gone before the text comes.
+void make_way_for_output() noexcept;
+void output_is_written() noexcept;
+
+/// Erases the progress line for good; to be called in signal handlers.
+void end_progress_line() noexcept;
 
 }  // namespace cg2d

@@ -112,7 +112,7 @@ class RunCommand {
   bool may_write_error_report_ = true;
   std::unique_ptr<OutputFile> output_;
   std::unique_ptr<OutputFile> results_file_;  // on rank 0, with --report
-  std::unique_ptr<OutputFile> trace_file_;  // on rank 0, if there is to be a trace
+  std::unique_ptr<OutputFile> trace_file_;    // on rank 0, if there is to be a trace
 };
 
 }  // namespace

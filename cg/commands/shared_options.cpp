@@ -185,7 +185,7 @@ void add_detail_options(CLI::App& parser, TextDetail& detail) {
 void add_progress_options(CLI::App& parser, ProgressMode& mode) {
   auto* const shown = parser.add_flag_callback(
       "--progress", [&mode] { mode = ProgressMode::always; },
-      "progress on stderr (a terminal gets it anyway)");
+      "progress on stderr in plain lines (a terminal shows it anyway, on one line)");
   parser
       .add_flag_callback(
           "--quiet", [&mode] { mode = ProgressMode::quiet; },

@@ -54,9 +54,9 @@ RowMeans means_of(const PhaseFigures& figures, Phase phase) {
 }
 
 std::string hidden_legend(const PhaseFigures& figures, std::string_view unit) {
-  return fmt::format(" hidden ({}) = {} was under way: saved at most\n", unit,
-                     figures.configuration.overlaps ? "multiply while a part of the collection"
-                                                    : "interior while the halo");
+  return fmt::format(
+      " hidden ({}) = {} was under way: saved at most\n", unit,
+      figures.configuration.overlaps ? "multiply while a part of the collection" : "interior while the halo");
 }
 
 /// Time: for people who want to know where it goes.
@@ -69,20 +69,23 @@ std::string time_table(const PhaseFigures& figures) {
   double region_s = 0.0;
   for (const auto& rank : repeat.ranks) region_s += rank.region_s / rank_count;
 
-  std::string text =
-      fmt::format(" Phases: time per CG step, mean over the ranks\n {:<15} {:>7} {:>10} {:>10}{} {:>9} {:>9} {:>9} {:>10}{}\n",
-                  "phase", "share", "us", "waiting", figures.hides() ? "     hidden" : "", "GB/s", "Gflop/s",
-                  "messages", "bytes sent", figures.prediction ? "  predicted" : "");
+  std::string text = fmt::format(
+      " Phases: time per CG step, mean over the ranks\n {:<15} {:>7} {:>10} {:>10}{} {:>9} {:>9} {:>9} "
+      "{:>10}{}\n",
+      "phase", "share", "us", "waiting", figures.hides() ? "     hidden" : "", "GB/s", "Gflop/s", "messages",
+      "bytes sent", figures.prediction ? "  predicted" : "");
   const auto row = [&](std::string_view name, const PhaseShare& share, const RowMeans& means) {
     const double all_ranks_per_s = share.measured_s > 0.0 ? rank_count / share.measured_s : 0.0;
     const auto rate = [&](double amount, int digits) {
-      return amount > 0.0 ? fmt::format("{:.{}f}", amount * all_ranks_per_s / giga, digits) : std::string("-");
+      return amount > 0.0 ? fmt::format("{:.{}f}", amount * all_ranks_per_s / giga, digits)
+                          : std::string("-");
     };
-    text += fmt::format(" {:<15} {:>5.1f} % {:>10.2f} {:>10.2f}{} {:>9} {:>9} {:>9.2f} {:>10.0f}{}\n", name,
-                        100.0 * share.measured_s / region_s, microseconds * share.measured_s / figures.step_count,
-                        means.waited, figures.hides() ? fmt::format(" {:>10.2f}", means.hidden) : "",
-                        rate(share.byte_count, 2), rate(share.flop_count, 3), means.messages, means.bytes,
-                        figures.prediction ? fmt::format(" {:>10.2f}", means.predicted_s) : "");
+    text +=
+        fmt::format(" {:<15} {:>5.1f} % {:>10.2f} {:>10.2f}{} {:>9} {:>9} {:>9.2f} {:>10.0f}{}\n", name,
+                    100.0 * share.measured_s / region_s, microseconds * share.measured_s / figures.step_count,
+                    means.waited, figures.hides() ? fmt::format(" {:>10.2f}", means.hidden) : "",
+                    rate(share.byte_count, 2), rate(share.flop_count, 3), means.messages, means.bytes,
+                    figures.prediction ? fmt::format(" {:>10.2f}", means.predicted_s) : "");
   };
   PhaseShare all_shares;
   RowMeans all;
@@ -102,12 +105,13 @@ std::string time_table(const PhaseFigures& figures) {
   row("all phases", all_shares, all);
   if (figures.hides()) text += hidden_legend(figures, "us");
   return text + fmt::format(
-                    " waiting (us) is part of its phase; GB/s and Gflop/s: of all ranks, the least work of the phase "
-                    "over its time;\n messages and bytes sent: per rank. The phases cover {:.2f} % of the time, timing "
+                    " waiting (us) is part of its phase; GB/s and Gflop/s: of all ranks, the least work of "
+                    "the phase "
+                    "over its time;\n messages and bytes sent: per rank. The phases cover {:.2f} % of the "
+                    "time, timing "
                     "them took {:.3f} %. --clocks: clocks\n",
                     100.0 * phase_coverage(repeat), 100.0 * timing_share(figures.ranks, repeat));
 }
-
 
 /// Clocks, with their spread over the ranks.
 std::string clock_table(const PhaseFigures& figures) {

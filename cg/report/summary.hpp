@@ -29,8 +29,8 @@ std::string grid_summary(const Configuration& configuration, bool is_automatic,
 /// "sell (avx512), by the profile".
 std::string kernel_summary(const Configuration& configuration, const std::string& instruction_set,
                            ChoiceOrigin origin);
-/// The share of the limits that all phases and the product reach, where they were measured; the rates of the
-/// phase that takes longest in any case.
+/// The share of the limits that all phases and the product reach, where they were measured; the rates of the product
+/// in any case.
 std::string limit_summary(const PhaseFigures& figures);
 
 }  // namespace cg2d

@@ -29,6 +29,7 @@ namespace {}  // namespace
 
 BenchmarkRun::BenchmarkRun(const RunOptions& options, comm::RankGroup& group, const Progress& progress)
     : options_(options), group_(group), progress_(progress), source_(default_source().make(options.problem)) {
+  report_.detail = options.detail;
   report_.problem = options.problem;
   report_.configuration = options.configuration;
   report_.phases_timed = options.time_phases;
@@ -132,6 +133,17 @@ void BenchmarkRun::try_grids() {
                                         .kernel_for = [this](const auto& grid) { return kernel_for(grid); }},
                                        grid_shortlist_);
   take_grid(report_.grid_trial->best);
+  expect_by_trial();
+}
+
+/// A grid of the trial has been generated, as the one of the run is now, and its steps have been timed.
+void BenchmarkRun::expect_by_trial() const {
+  const auto& tried = report_.grid_trial->tried;
+  if (tried.empty()) return;
+  const double generation_s = report_.grid_trial->duration_s / static_cast<double>(tried.size());
+  const double outer_step_s =
+      OuterStepCalls::products * std::ranges::min_element(tried, {}, &TriedGrid::step_s)->step_s;
+  progress_.expect(generation_s + outer_step_s * (1.0 + options_.problem.niter * options_.repeat_count));
 }
 
 Environment BenchmarkRun::granted_environment() const {
@@ -344,18 +356,32 @@ void BenchmarkRun::prepare_counters() {
 /// early.
 bool BenchmarkRun::iterate(SteppedSolver& solver, RegionMeasurement& measurement) {
   const auto& watch = watch_.emplace(options_.stops_when_asked);
+  progress_.begin("the untimed first iteration");
   solver.reset();
+  const Stopwatch stopwatch;
   if (const auto first = solver.outer_step(watch.asked()); must_stop(first)) {
     end_early({first}, "the untimed first iteration");
     return false;
   }
-  double time_s = 0.0;  // of all repetitions, the slowest rank's: alike on all ranks
-  for (int repeat_number = 1; repeat_number <= options_.repeat_count || time_s < options_.least_time_s;
-       ++repeat_number) {
+  first_step_s_ = stopwatch.seconds();
+  for (int repeat_number = 1; repeat_number <= repeats_in_all(); ++repeat_number) {
     if (!iterate_once(repeat_number, watch, solver, measurement)) return false;
-    time_s += report_.repeats.back().time_s;
   }
   return true;
+}
+
+/// As far as it can be known yet: with --min-time those until now and, at the mean of their times, those that the rest of
+/// the time takes. The times are alike on all ranks, and so is this number once there is a repetition.
+int BenchmarkRun::repeats_in_all() const {
+  constexpr double most_repeats = 100'000;
+  const auto done = static_cast<double>(report_.repeats.size());
+  double time_s = 0.0;
+  for (const auto& repeat : report_.repeats) time_s += repeat.time_s;
+  if (done == 0.0 || time_s >= options_.least_time_s)
+    return std::max(options_.repeat_count, static_cast<int>(done));
+  const double further = std::ceil((options_.least_time_s - time_s) / (time_s / done));
+  return std::max(options_.repeat_count,
+                  static_cast<int>(std::min(done + std::max(further, 1.0), most_repeats)));
 }
 
 /// One repetition, which the report keeps if it is complete. False: the run ends here, and early.
@@ -363,11 +389,19 @@ bool BenchmarkRun::iterate_once(int repeat_number, const InterruptWatch& watch, 
                                 RegionMeasurement& measurement) {
   const int outer_step_count = options_.problem.niter;
   InterruptRequests interrupts(watch);
-  ProgressLines progress(progress_, repeat_number, outer_step_count);
+  ProgressLines progress(progress_, {repeat_number, repeats_in_all(), outer_step_count});
   const std::array<OuterStepObserver*, 2> observers{&interrupts, &progress};
   solver.reset();
+  expect_steps(repeat_number);
+  const Progress::TimedRegion region(progress_);
+  // A clock reading per CG step: nothing beside steps that take so long.
+  constexpr double long_s = 0.2;
+  auto& step_observers = solver.iteration().conjugate_gradient().observers();
+  const bool is_long = first_step_s_ >= long_s;
+  if (is_long) step_observers.add(progress);
   const auto steps = measurement.around(
       observers, [&](auto all_observers) { return solver.outer_steps(outer_step_count, all_observers); });
+  if (is_long) step_observers.remove(progress);
   const bool is_complete = static_cast<int>(steps.size()) == outer_step_count && is_finite(steps.back());
   if (is_complete) {
     report_.repeats.push_back(
@@ -377,11 +411,18 @@ bool BenchmarkRun::iterate_once(int repeat_number, const InterruptWatch& watch, 
          .counts = counters_ ? group_.gather_one(measurement.counts()) : std::vector<RankCounts>{},
          .quiet = quiet_->result()});
   }
-  const bool has_more = repeat_number < options_.repeat_count;
+  const bool has_more = repeat_number < repeats_in_all();
   if (is_complete && !(has_more && must_stop(steps.back()))) return true;
   end_early(steps, fmt::format("outer iteration {} of {} in run {} of {}", steps.size(), outer_step_count,
-                               repeat_number, options_.repeat_count));
+                               repeat_number, repeats_in_all()));
   return false;
+}
+
+/// By the untimed iteration, until one has been timed.
+void BenchmarkRun::expect_steps(int repeat_number) const {
+  if (repeat_number > 1) return;
+  progress_.expect(
+      std::max(first_step_s_ * options_.problem.niter * options_.repeat_count, options_.least_time_s));
 }
 
 void BenchmarkRun::end_early(const std::vector<OuterStep>& steps, const std::string& where) {
@@ -424,9 +465,8 @@ void BenchmarkRun::verify() {
   }
 }
 
-RunReport complete_run(const RunOptions& options, comm::RankGroup& group) {
-  const Progress silent(Progress::Silent{});
-  BenchmarkRun run(options, group, silent);
+RunReport complete_run(const RunOptions& options, comm::RankGroup& group, const Progress& progress) {
+  BenchmarkRun run(options, group, progress);
   try {
     run.prepare();
     run.perform();

@@ -59,6 +59,7 @@ class BenchmarkRun {
   void try_grids();
   [[nodiscard]] bool chooses_transport() const { return !options_.configuration.has_transport(); }
   [[nodiscard]] const comm::TransportRow& first_transport() const;
+  void expect_by_trial() const;
   void choose();
   void choose_transport(const comm::BlockLayout& layout, BlockProduct& product);
   kernels::CsrBlock generate(const comm::BlockLayout& layout);
@@ -67,8 +68,10 @@ class BenchmarkRun {
   std::unique_ptr<comm::Communicator> connect(const comm::BlockLayout& layout, BlockProduct& product);
   void prepare_counters();
   bool iterate(SteppedSolver& solver, RegionMeasurement& measurement);
+  [[nodiscard]] int repeats_in_all() const;
   bool iterate_once(int repeat_number, const InterruptWatch& watch, SteppedSolver& solver,
                     RegionMeasurement& measurement);
+  void expect_steps(int repeat_number) const;
   void end_early(const std::vector<OuterStep>& steps, const std::string& where);
   void verify();
   void measure_limits(comm::Communicator& communicator, std::int64_t matrix_bytes);
@@ -89,14 +92,14 @@ class BenchmarkRun {
   /// From the first iteration on, until the results are written: they are not given up for a late signal.
   std::optional<InterruptWatch> watch_;
   std::optional<ThreadBinding> binding_;
+  double first_step_s_ = 0.0;  ///< the untimed outer iteration
   std::vector<TraceEvent> trace_events_;
   std::optional<RankTrace> trace_;
 };
 
-/// A whole run: generation, warm-up, timed region, verification, without progress lines. A run that fails is
-/// a result, too: its report has the code and the reason. Collective over the group; the report is whole on
-/// rank 0. Throws MpiError, std::bad_alloc.
-RunReport complete_run(const RunOptions& options, comm::RankGroup& group);
+/// A whole run: generation, warm-up, timed region, verification. A run that fails is a result, too: its report has
+/// the code and the reason. Collective over the group; the report is whole on rank 0. Throws MpiError, std::bad_alloc.
+RunReport complete_run(const RunOptions& options, comm::RankGroup& group, const Progress& progress);
 
 /// Groups of the first ranks of a group. Each is made on the first request and kept.
 class FirstRanks {

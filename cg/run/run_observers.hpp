@@ -8,6 +8,7 @@
 
 #include "cg/base/interrupt.hpp"
 #include "cg/base/progress.hpp"
+#include "cg/base/sample.hpp"
 #include "cg/solver/npb_iteration.hpp"
 #include "cg/solver/step_observer.hpp"
 #include "cg/timing/phase_counters.hpp"
@@ -15,21 +16,36 @@
 
 namespace cg2d {
 
-/// Says the figures of each outer iteration.
-class ProgressLines final : public OuterStepObserver {
+/// The place of a repetition in a run.
+struct RepeatPlace {
+  int number = 1;
+  int count = 1;
+  int outer_step_count = 1;  ///< of each
+};
+
+/// Says the figures of each outer iteration, and how long all that are left may take. As an observer of CG steps, which
+/// long ones are worth, it only shows the time going on.
+class ProgressLines final : public OuterStepObserver, public StepObserver {
  public:
-  ProgressLines(const Progress& progress, int repeat_number, int outer_step_count)
-      : progress_(progress), repeat_number_(repeat_number), outer_step_count_(outer_step_count) {}
+  ProgressLines(const Progress& progress, const RepeatPlace& place) : progress_(progress), place_(place) {}
 
   void after_outer_step(int number, const OuterStep& step) override {
-    progress_.say(fmt::format("run {}, outer iteration {}/{}: zeta {:.13f}, residual {:.3e}", repeat_number_,
-                              number, outer_step_count_, step.zeta, step.residual_norm));
+    progress_.tick([&] {
+      const auto count = static_cast<double>(place_.count - place_.number + 1) * place_.outer_step_count;
+      progress_.expect(stopwatch_.seconds() / number * (count - number));
+      return fmt::format("run {}, outer iteration {}/{}: zeta {:.13f}, residual {:.3e}", place_.number,
+                         number, place_.outer_step_count, step.zeta, step.residual_norm);
+    });
+  }
+  bool after_step(const CgState& /*state*/) override {
+    progress_.show_time();
+    return false;
   }
 
  private:
   const Progress& progress_;
-  int repeat_number_;
-  int outer_step_count_;
+  RepeatPlace place_;
+  Stopwatch stopwatch_;
 };
 
 /// Requests to stop when a signal has asked for it.

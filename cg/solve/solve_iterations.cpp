@@ -108,10 +108,13 @@ void SolveRun::solve(const ReadySystem& system, OutputFile* solution_file) {
     measurement.measure_quiet(quiet.emplace(group_, *report_.environment, configuration().thread_count));
   progress_.say("solving");
   std::vector<SystemSolveResult> results;
-  measurement.around_solve(common_observers, [&] {
-    const bool starts_from_x = options_.first_guess.kind != VectorOption::Kind::zeros;
-    results = solver->solve({.b = b, .x = x, .starts_from_x = starts_from_x}, tolerance);
-  });
+  {
+    const Progress::TimedRegion region(progress_);
+    measurement.around_solve(common_observers, [&] {
+      const bool starts_from_x = options_.first_guess.kind != VectorOption::Kind::zeros;
+      results = solver->solve({.b = b, .x = x, .starts_from_x = starts_from_x}, tolerance);
+    });
+  }
   if (quiet) report_.quiet = quiet->result();
   std::vector<Solution> solutions;
   for (std::size_t k = 0; k < observers.size(); ++k)

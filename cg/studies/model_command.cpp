@@ -311,21 +311,16 @@ ExitCode calibrate_machine(const ModelOptions& options, comm::RankGroup& group) 
   std::vector<std::unique_ptr<MatrixSource>> sources;
   for (const auto& problem : options.problems) sources.push_back(default_source().make(problem));
   const Configuration configuration{.thread_count = options.configuration.thread_count};
-  const std::function<void(const std::string&)> say = [&](const std::string& stage) { progress.say(stage); };
+  const CalibrationConfig config{
+      .sources = sources, .configuration = configuration, .environment = environment, .profile = profile};
+  PlannedProgress planned(progress, works_of_calibration(group, config));
+  const std::function<void(const std::string&)> say = [&](const std::string& stage) { planned.say(stage); };
   auto calibration = measure_carefully(
       group,
       {.ranks_share_cores = environment.oversubscribed,
        .keeps_disturbed = options.keeps_disturbed,
        .say = say},
-      "--calibrate",
-      [&] {
-        return calibrate(group,
-                         {.sources = sources,
-                          .configuration = configuration,
-                          .environment = environment,
-                          .profile = profile},
-                         say);
-      },
+      "--calibrate", [&] { return calibrate(group, config, say); },
       [](const auto& result) { return why_unphysical(result.machine); });
   auto machine = std::move(calibration.result.machine);
   machine.measured = std::move(calibration.record);

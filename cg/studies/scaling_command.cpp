@@ -10,6 +10,7 @@
 #include "cg/base/interrupt.hpp"
 #include "cg/base/output_file.hpp"
 #include "cg/base/progress.hpp"
+#include "cg/base/remaining_time.hpp"
 #include "cg/base/sample.hpp"
 #include "cg/base/values.hpp"
 #include "cg/machine/environment.hpp"
@@ -17,6 +18,7 @@
 #include "cg/run/benchmark_run.hpp"
 #include "cg/studies/scaling_plan.hpp"
 #include "cg/studies/scaling_table.hpp"
+#include "cg/studies/sweep_plan.hpp"
 #include "comm/communicator.hpp"
 
 namespace cg2d {
@@ -163,11 +165,47 @@ class WayComparison {
   /// Every second round goes backwards, so that a steady drift of the machine favours no way.
   void perform_round(std::vector<ScalingWay> ways, int round, const InterruptWatch& watch) {
     if (round % 2 == 0) std::ranges::reverse(ways);
-    for (const auto& way : ways) {
+    for (std::size_t k = 0; k < ways.size(); ++k) {
       study_.is_interrupted = group_.maximum(static_cast<std::int64_t>(watch.asked())) != 0;
       if (study_.is_interrupted) return;
-      perform(way, round);
+      left_of_round_.assign(ways.begin() + static_cast<std::ptrdiff_t>(k), ways.end());
+      begin(round);
+      perform(ways[k], round);
     }
+  }
+
+  /// The first of the ways that are left of this round begins.
+  void begin(int round) const {
+    progress_.begin(place_of(study_.runs.size() + 1, left_of_round_.front(), round));
+    if (group_.rank() != 0 || study_.runs.empty()) return;
+    progress_.expect(expected_s(times_, left_of_round_.front()) + rest_s(times_, round));
+  }
+
+  /// Seconds of all runs after that which is under way.
+  [[nodiscard]] double rest_s(const WorkTimes& times, int round) const {
+    double seconds = 0.0;
+    for (std::size_t k = 1; k < left_of_round_.size(); ++k) seconds += expected_s(times, left_of_round_[k]);
+    for (int later = round + 1; later <= study_.round_count; ++later) {
+      for (const auto& way : study_.ways) seconds += expected_s(times, way);
+    }
+    return seconds;
+  }
+
+  /// "run 3 of 12 (2 cores, ranks only, two-sided, 2 x 1, round 1)".
+  [[nodiscard]] std::string place_of(std::size_t number, const ScalingWay& way, int round) const {
+    return fmt::format("run {} of {} ({}, round {})", number,
+                       study_.ways.size() * static_cast<std::size_t>(study_.round_count), way.label(), round);
+  }
+
+  [[nodiscard]] double expected_s(const WorkTimes& times, const ScalingWay& way) const {
+    return times.expected(work_of(way)).value_or(0.0);
+  }
+
+  [[nodiscard]] Work work_of(const ScalingWay& way) const {
+    const auto problem = scaled_problem(options_.problem, way.core_count(), options_.weak);
+    return {.key = way.label(),
+            .kind = fmt::format("{} cores", way.core_count()),
+            .amount = expected_work(problem, way.core_count())};
   }
 
   /// Blocks of rounds of the ways whose verdicts are open, until none is, or a round would not fit into the
@@ -214,7 +252,14 @@ class WayComparison {
     agree_on(group_, [&] {
       auto* const group = first_ranks_.of(way.rank_count);
       if (group == nullptr) return;
-      const auto report = complete_run(run_options_for(way), *group);
+      const Stopwatch watch;
+      const Progress progress(Progress::Within{progress_, [&](double left_s) {
+        auto times = times_;
+        times.add(work_of(way), watch.seconds() + left_s);
+        return left_s + rest_s(times, round);
+      }});
+      const auto report = complete_run(run_options_for(way), *group, progress);
+      times_.add(work_of(way), watch.seconds());
       // The same would be wrong with every other run.
       if (report.code == ExitCode::usage || report.code == ExitCode::unavailable)
         throw RunError(report.code, report.reason);
@@ -229,9 +274,7 @@ class WayComparison {
     auto result = run.succeeded() ? fmt::format("{:.4g} s", run.time_s)
                                   : fmt::format("{}: {}", status_name(run.code), run.reason);
     if (run.is_disturbed()) result += fmt::format(", disturbed ({})", run.disturbance);
-    progress_.say(fmt::format("run {} of {} ({}, round {}): {}", study_.runs.size(),
-                              study_.ways.size() * static_cast<std::size_t>(study_.round_count), way.label(),
-                              round, result));
+    progress_.say(fmt::format("{}: {}", place_of(study_.runs.size(), way, round), result));
   }
 
   [[nodiscard]] RunOptions run_options_for(const ScalingWay& way) const {
@@ -258,6 +301,8 @@ class WayComparison {
   comm::RankGroup& group_;
   FirstRanks first_ranks_;
   Progress progress_;
+  WorkTimes times_;                        // of whole runs, on their ranks
+  std::vector<ScalingWay> left_of_round_;  // from the one under way on
   ScalingStudy study_;  // its runs and warnings on rank 0
 };
 

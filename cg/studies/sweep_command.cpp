@@ -26,14 +26,6 @@
 namespace cg2d {
 namespace {
 
-/// "1 h 02 min", "3 min 05 s", "12 s".
-std::string format_duration(double seconds) {
-  const auto whole = std::llround(seconds);
-  if (whole >= 3600) return fmt::format("{} h {:02} min", whole / 3600, whole % 3600 / 60);
-  if (whole >= 60) return fmt::format("{} min {:02} s", whole / 60, whole % 60);
-  return fmt::format("{} s", whole);
-}
-
 bool contains(const std::vector<ConfiguredProblem>& all, const ConfiguredProblem& one) {
   return std::ranges::find(all, one) != all.end();
 }
@@ -46,7 +38,8 @@ class Sweep {
         runs_(runs),
         group_(group),
         first_ranks_(group),
-        progress_(options.progress, group.rank()) {
+        progress_(options.progress, group.rank()),
+        durations_([&runs](const ConfiguredProblem& asked) { return runs.expected_work(asked); }) {
     group_.waiter().set_mode(comm::WaitMode::sleep);
   }
 
@@ -127,7 +120,9 @@ class Sweep {
   }
 
   void note(const ResultRecord& record) {
-    if (record.duration_s) durations_.add(record.asked, *record.duration_s);
+    // The file may have problems of which this sweep knows nothing.
+    if (record.duration_s && contains(configurations_, record.asked))
+      durations_.add(record.asked, *record.duration_s);
   }
 
   /// False where a signal asked to end.
@@ -184,10 +179,13 @@ class Sweep {
 
   void perform(std::size_t index) {
     const auto step = steps_[index];
+    begin(index);
     const Stopwatch watch;
     std::function<nlohmann::ordered_json()> make_result;
     if (auto* const group = first_ranks_.of(step.asked.configuration.grid.rank_count()))
-      make_result = runs_.perform(step.asked, *group);
+      make_result = runs_.perform(
+          step.asked, *group,
+          Progress(Progress::Within{progress_, [&](double left_s) { return rest_s(index, watch.seconds(), left_s); }}));
     const double duration_s = watch.seconds();
     std::int64_t repeats = 0;
     agree_on(group_, [&] {
@@ -208,15 +206,40 @@ class Sweep {
             .sitting = file_->sitting()};
   }
 
+  /// "run 3 of 12 (S 2x1 ..., round 1)".
+  [[nodiscard]] std::string place_of(std::size_t index) const {
+    const auto& step = steps_[index];
+    return fmt::format("run {} of {} ({}, round {})", index + 1, steps_.size(), step.asked.key(), step.round);
+  }
+
+  void begin(std::size_t index) const {
+    progress_.begin(place_of(index));
+    expect_from(index);
+  }
+
+  void expect_from(std::size_t index) const {
+    if (group_.rank() != 0) return;
+    if (const auto rest = durations_.expected(steps_from(index))) progress_.expect(*rest);
+  }
+
+  /// Seconds to the end, where that run goes on for left_s: the others go by it, too.
+  [[nodiscard]] double rest_s(std::size_t index, double spent_s, double left_s) const {
+    auto durations = durations_;
+    durations.add(steps_[index].asked, spent_s + left_s);
+    return left_s + durations.expected(steps_from(index + 1)).value_or(0.0);
+  }
+
+  [[nodiscard]] std::vector<SweepStep> steps_from(std::size_t index) const {
+    return {steps_.begin() + static_cast<std::ptrdiff_t>(index), steps_.end()};
+  }
+
   void tell(std::size_t index) const {
     const auto& record = file_->records().back();
     auto result = record.succeeded() ? fmt::format("{:.4g} s", record.times_s.front())
                                      : record.status + ": " + record.reason;
     if (record.is_disturbed()) result += fmt::format(", disturbed ({})", record.disturbance);
-    const auto rest =
-        durations_.expected({steps_.begin() + static_cast<std::ptrdiff_t>(index) + 1, steps_.end()});
-    progress_.say(fmt::format("run {} of {} ({}, round {}): {}; about {} left", index + 1, steps_.size(),
-                              record.asked.key(), record.round, result, format_duration(rest.value_or(0.0))));
+    expect_from(index + 1);
+    progress_.say(fmt::format("{}: {}", place_of(index), result));
   }
 
   ExitCode interrupted() {
@@ -266,16 +289,23 @@ class BenchmarkRuns final : public SweptRuns {
     return configurations;
   }
 
-  std::function<nlohmann::ordered_json()> perform(const ConfiguredProblem& asked,
-                                                  comm::RankGroup& group) override {
+  std::function<nlohmann::ordered_json()> perform(const ConfiguredProblem& asked, comm::RankGroup& group,
+                                                  const Progress& progress) override {
     RunOptions options = options_.common;
-    options.problem = *std::ranges::find(options_.axes.problems, asked.problem, &problem_name);
+    options.problem = problem_of(asked);
     options.configuration = asked.configuration;
     options.stops_when_asked = false;
-    return [report = complete_run(options, group)] { return report_json(report); };
+    return [report = complete_run(options, group, progress)] { return report_json(report); };
+  }
+  [[nodiscard]] double expected_work(const ConfiguredProblem& asked) const override {
+    return cg2d::expected_work(problem_of(asked), core_count_of(asked));
   }
 
  private:
+  [[nodiscard]] const Problem& problem_of(const ConfiguredProblem& asked) const {
+    return *std::ranges::find(options_.axes.problems, asked.problem, &problem_name);
+  }
+
   const SweepOptions& options_;
   comm::RankGroup& group_;
 };

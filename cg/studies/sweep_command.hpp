@@ -38,6 +38,11 @@ struct SweepOptions {
   SweepRounds rounds;
 };
 
+/// Cores that a run uses.
+inline int core_count_of(const ConfiguredProblem& asked) {
+  return asked.configuration.grid.rank_count() * asked.configuration.thread_count;
+}
+
 /// Runs that a sweep makes in turns.
 class SweptRuns : public Interface {
  public:
@@ -47,7 +52,12 @@ class SweptRuns : public Interface {
   /// One complete run, failed ones included. Returns the maker of its result, as of report_json() or solve_json(), which
   /// rank 0 calls. Collective over `group`, the ranks of the configuration. Throws MpiError.
   virtual std::function<nlohmann::ordered_json()> perform(const ConfiguredProblem& asked,
-                                                          comm::RankGroup& group) = 0;
+                                                          comm::RankGroup& group,
+                                                          const Progress& progress) = 0;
+  /// The amount of computing in a run, in any unit, for the expected duration of those that have not run yet.
+  [[nodiscard]] virtual double expected_work(const ConfiguredProblem& asked) const {
+    return 1.0 / core_count_of(asked);
+  }
 };
 
 /// Makes the runs that the file does not have yet, in rounds. The rest as for sweep().

@@ -4,12 +4,15 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
 #include <tuple>
 #include <utility>
 
 #include "cg/base/errors.hpp"
 #include "cg/base/paired_comparison.hpp"
 #include "cg/base/values.hpp"
+#include "cg/matrix/matrix_source.hpp"
+#include "cg/solver/npb_iteration.hpp"
 
 namespace cg2d {
 namespace {
@@ -99,24 +102,19 @@ bool is_official(const ConfiguredProblem& asked) {
   return !asked.is_system() && official_grid(grid.rank_count()) == grid;
 }
 
-void RunDurations::add(const ConfiguredProblem& asked, double seconds) {
-  for (auto* sum : {&by_key_[asked.key()], &by_problem_[asked.problem], &all_}) {
-    sum->seconds += seconds;
-    ++sum->count;
-  }
+double expected_work(const Problem& problem, int core_count) {
+  // The generation of a matrix takes about as long as so many products (classes A to C, 1 to 4 ranks).
+  constexpr double products_of_generation = 60.0;
+  const double products = OuterStepCalls::products * (problem.niter + 1.0) + products_of_generation;
+  return facts_of(problem).nonzero_count * products / core_count;
 }
 
 std::optional<double> RunDurations::expected(const std::vector<SweepStep>& steps) const {
-  if (all_.count == 0) return std::nullopt;
   double seconds = 0.0;
   for (const auto& step : steps) {
-    const auto same = by_key_.find(step.asked.key());
-    const auto alike = by_problem_.find(step.asked.problem);
-    if (same != by_key_.end()) {
-      seconds += same->second.mean();
-    } else {
-      seconds += alike != by_problem_.end() ? alike->second.mean() : all_.mean();
-    }
+    const auto one = times_.expected(work(step.asked));
+    if (!one) return std::nullopt;
+    seconds += *one;
   }
   return seconds;
 }

@@ -3,11 +3,13 @@
 // The runs of a sweep, their order, and the time that the rest will take. Pure: no MPI, no files.
 
 #include <cstddef>
-#include <map>
+#include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "cg/base/remaining_time.hpp"
 #include "cg/matrix/problem.hpp"
 #include "cg/report/result_file.hpp"
 #include "cg/report/run_verdict.hpp"
@@ -67,24 +69,29 @@ std::optional<comm::ProcessGrid> official_grid(int rank_count);
 /// Whether the configuration has the official program's grid. Systems have no official program.
 bool is_official(const ConfiguredProblem& asked);
 
+/// The expected amount of computing in a run of the benchmark on that many cores, generation included: in nonzeros that
+/// one core multiplies.
+double expected_work(const Problem& problem, int core_count);
+
 /// Seconds that runs took as a whole, set-up included, by the key of their configuration.
 class RunDurations {
  public:
-  void add(const ConfiguredProblem& asked, double seconds);
-  /// Expected seconds of these steps: the mean of the same configuration; if it has not run yet, the mean of
-  /// its problem, else of all. Nothing before the first run.
+  using WorkOf = std::function<double(const ConfiguredProblem&)>;
+  /// work_of: the expected amount of computing, in any unit.
+  explicit RunDurations(WorkOf work_of) : work_of_(std::move(work_of)) {}
+
+  void add(const ConfiguredProblem& asked, double seconds) { times_.add(work(asked), seconds); }
+  /// Expected seconds of these steps: the median of the same configuration; if it has not run yet, by the seconds per
+  /// work of its problem, else of all. Nothing before the first run.
   [[nodiscard]] std::optional<double> expected(const std::vector<SweepStep>& steps) const;
 
  private:
-  struct Sum {
-    double seconds = 0.0;
-    int count = 0;
-    [[nodiscard]] double mean() const { return seconds / count; }
-  };
+  [[nodiscard]] Work work(const ConfiguredProblem& asked) const {
+    return {.key = asked.key(), .kind = asked.problem, .amount = work_of_(asked)};
+  }
 
-  std::map<std::string, Sum> by_key_;
-  std::map<std::string, Sum> by_problem_;
-  Sum all_;
+  WorkOf work_of_;
+  WorkTimes times_;
 };
 
 /// The configurations that a verdict on these records leaves open, by open_alternatives(), each once.

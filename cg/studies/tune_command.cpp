@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <functional>
+#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -72,6 +74,29 @@ std::string case_text(const TunedCase& tuned) {
   return text + disturbance_text(tuned.measured);
 }
 
+constexpr const char* curve_stage = "rows of one length";
+
+Configuration configuration_of(const TuneOptions& options, const comm::ProcessGrid& grid) {
+  return {.grid = grid,
+          .transport = options.configuration.transport,
+          .thread_count = options.configuration.thread_count};
+}
+
+/// All stages, in their order.
+std::vector<Work> works_of(const TuneOptions& options, const std::vector<comm::ProcessGrid>& grids) {
+  constexpr double curve_s = 2.7;  // most of it are budgets of its races
+  std::vector<Work> works{{curve_stage, "curve", curve_s}};
+  for (const auto& problem : options.problems) {
+    const auto source = default_source().make(problem);
+    for (const auto& grid : grids) {
+      const auto configuration = configuration_of(options, grid);
+      auto of_case = works_of_case(*source, {.configuration = configuration});
+      std::ranges::move(of_case, std::back_inserter(works));
+    }
+  }
+  return works;
+}
+
 ExitCode measure_profile(const TuneOptions& options, comm::RankGroup& group) {
   const Progress progress(options.progress, group.rank());
   const auto grids = resolve_grids(options, group.size());
@@ -91,15 +116,16 @@ ExitCode measure_profile(const TuneOptions& options, comm::RankGroup& group) {
   };
 
   print(head_text(environment, options, group.size()));
-  const std::function<void(const std::string&)> say = [&](const std::string& stage) { progress.say(stage); };
+  PlannedProgress planned(progress, works_of(options, grids));
+  const std::function<void(const std::string&)> say = [&](const std::string& stage) { planned.say(stage); };
   const int thread_count = options.configuration.thread_count;
   const CarefulConfig careful{.ranks_share_cores = environment.oversubscribed,
                               .keeps_disturbed = options.keeps_disturbed || !options.profile.is_used,
                               .say = say};
-  progress.say("rows of one length");
+  say(curve_stage);
   ProcessorProfile found;
   auto curve = measure_carefully(
-      group, careful, "rows of one length", [&] { return measure_row_lengths(group, thread_count); },
+      group, careful, curve_stage, [&] { return measure_row_lengths(group, thread_count); },
       [&](const auto& result) { return why_unphysical(result.points, thread_count); });
   found.curve = std::move(curve.result.points);
   found.measured = std::move(curve.record);
@@ -109,9 +135,7 @@ ExitCode measure_profile(const TuneOptions& options, comm::RankGroup& group) {
   for (const auto& problem : options.problems) {
     const auto source = default_source().make(problem);
     for (const auto& grid : grids) {
-      const Configuration configuration{.grid = grid,
-                                        .transport = options.configuration.transport,
-                                        .thread_count = options.configuration.thread_count};
+      const auto configuration = configuration_of(options, grid);
       const CaseConfig config{.configuration = configuration,
                               .shift = problem.shift,
                               .critical_vector_length = critical_vector_length};

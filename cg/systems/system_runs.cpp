@@ -37,9 +37,9 @@ KeptSystem KeptSystems::of(const SystemOptions& options, comm::RankGroup& group,
   return {.matrix = matrix.get(), .kernel_trial = &kernel_trials_[place]};
 }
 
-SolveReport measure_system(const SystemOptions& options, comm::RankGroup& group, const KeptSystem& kept) {
-  const Progress silent{Progress::Silent{}};
-  SolveRun run(options, group, silent, kept);
+SolveReport measure_system(const SystemOptions& options, comm::RankGroup& group, const KeptSystem& kept,
+                           const Progress& progress) {
+  SolveRun run(options, group, progress, kept);
   try {
     run.prepare();
     run.perform(nullptr);

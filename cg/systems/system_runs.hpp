@@ -47,6 +47,7 @@ class KeptSystems {
 };
 
 /// One measurement; a failed one has its code and reason in the report. Collective. Throws MpiError, std::bad_alloc.
-SolveReport measure_system(const SystemOptions& options, comm::RankGroup& group, const KeptSystem& kept);
+SolveReport measure_system(const SystemOptions& options, comm::RankGroup& group, const KeptSystem& kept,
+                           const Progress& progress);
 
 }  // namespace cg2d

@@ -10,6 +10,7 @@
 #include "cg/base/json_values.hpp"
 #include "cg/base/output_file.hpp"
 #include "cg/base/progress.hpp"
+#include "cg/base/remaining_time.hpp"
 #include "cg/base/values.hpp"
 #include "cg/machine/environment.hpp"
 #include "cg/matrix/stencil.hpp"
@@ -133,9 +134,35 @@ class SystemScaling {
         is_interrupted_ = group_.maximum(static_cast<std::int64_t>(watch.asked())) != 0;
         if (is_interrupted_) return;
         // Every second round goes backwards, so that a steady drift of the machine favours no way.
-        perform(rows_[round % 2 == 0 ? rows_.size() - 1 - k : k], round);
+        auto& row = rows_[round % 2 == 0 ? rows_.size() - 1 - k : k];
+        begin(row, {.round = round, .index = k});
+        perform(row, round);
       }
     }
+  }
+
+  /// The place of a run in the rounds: its round, and the runs before it there.
+  struct Place {
+    int round = 1;
+    std::size_t index = 0;
+  };
+
+  void begin(const SystemScalingRow& row, Place place) const {
+    progress_.begin(fmt::format("{}, round {} of {}", row.way.label(), place.round, round_count_));
+    double seconds = 0.0;
+    for (int round = place.round; round <= round_count_; ++round) {
+      for (std::size_t k = round == place.round ? place.index : 0; k < rows_.size(); ++k) {
+        const auto& one = rows_[round % 2 == 0 ? rows_.size() - 1 - k : k];
+        seconds += times_.expected(work_of(one.way)).value_or(0.0);
+      }
+    }
+    if (seconds > 0.0) progress_.expect(seconds);
+  }
+
+  [[nodiscard]] Work work_of(const SystemWay& way) const {
+    return {.key = way.label(),
+            .kind = std::string(way.form()),
+            .amount = options_.weak ? 1.0 : 1.0 / way.rank_count};
   }
 
   void perform(SystemScalingRow& row, int round) {
@@ -143,7 +170,10 @@ class SystemScaling {
       auto* const ranks = first_ranks_.of(row.way.rank_count);
       if (ranks == nullptr) return;
       const auto options = solve_options_for(row.way);
-      const auto report = measure_system(options, *ranks, systems_.of(options, *ranks, progress_));
+      const Stopwatch watch;
+      const Progress within(Progress::Within{progress_, {}});
+      const auto report = measure_system(options, *ranks, systems_.of(options, *ranks, within), within);
+      times_.add(work_of(row.way), watch.seconds());
       // The same would be wrong with every other run.
       if (report.code == ExitCode::usage || report.code == ExitCode::unavailable)
         throw RunError(report.code, report.reason);
@@ -288,6 +318,7 @@ class SystemScaling {
   comm::RankGroup& group_;
   FirstRanks first_ranks_;
   Progress progress_;
+  WorkTimes times_;  // of whole measurements
   KeptSystems systems_;
   Environment machine_;
   int round_count_ = 0;

@@ -95,10 +95,10 @@ class SystemRuns final : public SweptRuns {
     return all;
   }
 
-  std::function<nlohmann::ordered_json()> perform(const ConfiguredProblem& asked,
-                                                  comm::RankGroup& group) override {
+  std::function<nlohmann::ordered_json()> perform(const ConfiguredProblem& asked, comm::RankGroup& group,
+                                                  const Progress& progress) override {
     auto options = system_options_for(options_, asked);
-    auto report = measure_system(options, group, systems_.of(options, group, progress_));
+    auto report = measure_system(options, group, systems_.of(options, group, progress), progress);
     return [options = std::move(options), report = std::move(report)] { return solve_json(options, report); };
   }
 

@@ -6,10 +6,13 @@
 #include <array>
 #include <limits>
 #include <numeric>
+#include <set>
+#include <string_view>
 #include <utility>
 
 #include "cg/base/errors.hpp"
 #include "cg/base/sample.hpp"
+#include "cg/base/values.hpp"
 #include "cg/machine/operation_times.hpp"
 #include "cg/machine/performance_model.hpp"
 #include "cg/solver/communicator_setup.hpp"
@@ -178,13 +181,15 @@ class MeasuredGrid {
   double step_s_ = 0.0;  // of the last one
 };
 
+constexpr int fewest_turns = 20;
+constexpr double shortest_turns_s = 1.0;  // all turns of a grid
+
 /// Times the grids in turns, so that a drift of the machine hits all alike.
 void take_turns(comm::RankGroup& group, std::span<const std::unique_ptr<MeasuredGrid>> grids) {
-  constexpr int fewest_rounds = 20;
-  const double long_enough_s = 1.0 * static_cast<double>(grids.size());
+  const double long_enough_s = shortest_turns_s * static_cast<double>(grids.size());
   const Stopwatch watch;
   double spent_s = 0.0;
-  for (int round = 0; round < fewest_rounds || spent_s < long_enough_s; ++round) {
+  for (int round = 0; round < fewest_turns || spent_s < long_enough_s; ++round) {
     for (const auto& grid : grids) grid->take_turn();
     spent_s = group.maximum(watch.seconds());
   }
@@ -216,6 +221,27 @@ struct MeasuredCase {
 
 using Say = std::function<void(const std::string&)>;
 
+ChosenKernel kernel_for(const CalibrationConfig& config, const MatrixSource& source,
+                        const Configuration& configuration) {
+  return choose_kernel(
+      source.facts(), configuration,
+      {.ranks_oversubscribed = config.environment.ranks_oversubscribed, .profile = config.profile});
+}
+
+/// The stages of a calibration, for progress and its plan.
+constexpr const char* message_stage = "messages";
+constexpr const char* curve_stage_of_kernels = "row lengths";
+std::string making_stage(const MatrixSource& source, const Configuration& configuration) {
+  return fmt::format("class {}, grid {}, transport {}: generating the matrix", source.facts().key.name,
+                     configuration.grid.name(), configuration.transport);
+}
+/// One transport on all grids, or all other transports on one.
+std::string turns_stage(const MatrixSource& source, std::span<const Configuration> configurations) {
+  const bool is_one_transport = configurations.front().transport == comm::default_transport().name;
+  return fmt::format("class {}: CG steps of {}", source.facts().key.name,
+                     format_count(std::ssize(configurations), is_one_transport ? "grid" : "transport"));
+}
+
 /// One matrix in several configurations, each with the kernel that is chosen there.
 void measure_matrix(comm::RankGroup& group, const MatrixSource& source, const CalibrationConfig& config,
                     std::span<const Configuration> configurations, const Say& say,
@@ -223,11 +249,8 @@ void measure_matrix(comm::RankGroup& group, const MatrixSource& source, const Ca
   const auto first = cases.size();
   std::vector<std::unique_ptr<MeasuredGrid>> grids;
   for (const auto& configuration : configurations) {
-    const auto chosen = choose_kernel(
-        source.facts(), configuration,
-        {.ranks_oversubscribed = config.environment.ranks_oversubscribed, .profile = config.profile});
-    say(fmt::format("class {}, grid {}, transport {}: {}", source.facts().key.name, configuration.grid.name(),
-                    configuration.transport, chosen.kernel->name));
+    const auto chosen = kernel_for(config, source, configuration);
+    say(making_stage(source, configuration));
     grids.push_back(
         std::make_unique<MeasuredGrid>(group, GridSolver::make(group, source, configuration, chosen, true)));
     cases.push_back({.matrix = source.facts().key,
@@ -235,7 +258,10 @@ void measure_matrix(comm::RankGroup& group, const MatrixSource& source, const Ca
                      .chosen = chosen,
                      .layout = make_layout(source.facts(), configuration)});
   }
-  take_turns(group, grids);
+  if (!grids.empty()) {
+    say(turns_stage(source, configurations));
+    take_turns(group, grids);
+  }
   for (std::size_t k = 0; k < grids.size(); ++k) {
     cases[first + k].times = grids[k]->times();
     cases[first + k].nonzeros = grids[k]->nonzeros();
@@ -249,33 +275,50 @@ Configuration with(Configuration configuration, const comm::ProcessGrid& grid,
   return configuration;
 }
 
+std::vector<Configuration> on_all_grids(const CalibrationConfig& config, int rank_count) {
+  std::vector<Configuration> configurations;
+  for (const auto& grid : comm::factorizations(rank_count))
+    configurations.push_back(with(config.configuration, grid, comm::default_transport()));
+  return configurations;
+}
+
+/// The grid that collects most.
+std::vector<Configuration> by_other_transports(const CalibrationConfig& config, Transports transports,
+                                               int rank_count) {
+  std::vector<Configuration> configurations;
+  for (const auto* transport : transports) {
+    if (transport != &comm::default_transport())
+      configurations.push_back(with(config.configuration, {.columns = 1, .rows = rank_count}, *transport));
+  }
+  return configurations;
+}
+
+/// There are several transports, so only matrices that do not take long: those of class A's order and smaller, or the
+/// smallest.
+bool serves_other_transports(const CalibrationConfig& config, const MatrixSource& source) {
+  constexpr std::int64_t largest_order = 14'000;
+  const auto order_of = [](const auto& one) { return one->facts().key.order; };
+  const auto smallest = order_of(*std::ranges::min_element(config.sources, {}, order_of));
+  return source.facts().key.order <= std::max(largest_order, smallest);
+}
+
 /// All matrices by the default transport on all grids. Collective.
 std::vector<MeasuredCase> measure_all_grids(comm::RankGroup& group, const CalibrationConfig& config,
                                             const Say& say) {
-  std::vector<Configuration> configurations;
-  for (const auto& grid : comm::factorizations(group.size()))
-    configurations.push_back(with(config.configuration, grid, comm::default_transport()));
+  const auto configurations = on_all_grids(config, group.size());
   std::vector<MeasuredCase> cases;
   for (const auto& source : config.sources)
     measure_matrix(group, *source, config, configurations, say, cases);
   return cases;
 }
 
-/// Matrices by the other transports on the grid that collects most. There are several transports, so only
-/// matrices that do not take long: those of class A's order and smaller, or the smallest. Collective.
+/// Matrices by the other transports on one grid. Collective.
 std::vector<MeasuredCase> measure_other_transports(comm::RankGroup& group, const CalibrationConfig& config,
                                                    Transports transports, const Say& say) {
-  constexpr std::int64_t largest_order = 14'000;
-  std::vector<Configuration> configurations;
-  for (const auto* transport : transports) {
-    if (transport != &comm::default_transport())
-      configurations.push_back(with(config.configuration, {.columns = 1, .rows = group.size()}, *transport));
-  }
-  const auto order_of = [](const auto& source) { return source->facts().key.order; };
-  const auto smallest = order_of(*std::ranges::min_element(config.sources, {}, order_of));
+  const auto configurations = by_other_transports(config, transports, group.size());
   std::vector<MeasuredCase> cases;
   for (const auto& source : config.sources) {
-    if (order_of(source) <= std::max(largest_order, smallest))
+    if (serves_other_transports(config, *source))
       measure_matrix(group, *source, config, configurations, say, cases);
   }
   return cases;
@@ -304,7 +347,7 @@ void measure_networks(comm::RankGroup& group, const CalibrationConfig& config,
                       MachineDescription& machine) {
   const auto transports = transports_for(group).available;
   const auto other_cases = measure_other_transports(group, config, transports, say);
-  say("messages");
+  say(message_stage);
   const auto additions = measure_additions(group, transports);
   const auto messages = measure_short_messages(group, transports);
   for (std::size_t k = 0; k < transports.size(); ++k) {
@@ -388,7 +431,44 @@ std::vector<KernelCost> kernels_from(comm::RankGroup& group, int thread_count,
   return kernels;
 }
 
+/// The stages of measure_matrix(). Per nonzero and core; measured on two cores of an AMD EPYC (Zen 5) at classes W to B,
+/// 2026-11-23.
+void plan_matrix(const MatrixSource& source, std::span<const Configuration> configurations,
+                 std::vector<Work>& works) {
+  if (configurations.empty()) return;
+  constexpr double product_s = 0.7e-9;
+  constexpr double generation_s = 80e-9;  // and conversion
+  const double nonzeros = source.facts().nonzero_count / configurations.front().grid.rank_count();
+  for (const auto& configuration : configurations)
+    works.push_back({making_stage(source, configuration), "generation", generation_s * nonzeros});
+  const double turn_s = OuterStepCalls::products * product_s * nonzeros;
+  works.push_back(
+      {turns_stage(source, configurations), "CG steps",
+       static_cast<double>(std::ssize(configurations)) * std::max(shortest_turns_s, fewest_turns * turn_s)});
+}
+
 }  // namespace
+
+std::vector<Work> works_of_calibration(comm::RankGroup& group, const CalibrationConfig& config) {
+  std::vector<Work> works;
+  std::set<std::string_view> kernels;
+  const auto configurations = on_all_grids(config, group.size());
+  for (const auto& source : config.sources) {
+    plan_matrix(*source, configurations, works);
+    for (const auto& configuration : configurations)
+      kernels.insert(kernel_for(config, *source, configuration).kernel->name);
+  }
+  const auto transports = transports_for(group).available;
+  const auto others = by_other_transports(config, transports, group.size());
+  for (const auto& source : config.sources) {
+    if (serves_other_transports(config, *source)) plan_matrix(*source, others, works);
+  }
+  constexpr double messages_s = 0.8;  // the budgets of the races of one transport
+  constexpr double curve_s = 1.4;     // those of one kernel
+  works.push_back({message_stage, "messages", messages_s * static_cast<double>(transports.size())});
+  works.push_back({curve_stage_of_kernels, "curves", curve_s * static_cast<double>(kernels.size())});
+  return works;
+}
 
 CalibrationResult calibrate(comm::RankGroup& group, const CalibrationConfig& config,
                             const std::function<void(const std::string&)>& say) {
@@ -404,7 +484,7 @@ CalibrationResult calibrate(comm::RankGroup& group, const CalibrationConfig& con
   const auto cases = measure_all_grids(group, config, say);
   measure_networks(group, config, cases, say, machine);
   machine.vectors = vectors_from(group, thread_count, cases, machine.network);
-  say("row lengths");
+  say(curve_stage_of_kernels);
   machine.kernels = kernels_from(group, thread_count, cases, machine);
   double spread = 0.0;
   for (const auto& measured : cases) spread = std::max(spread, measured.times.spread);

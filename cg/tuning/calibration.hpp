@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 
+#include "cg/base/remaining_time.hpp"
 #include "cg/machine/environment.hpp"
 #include "cg/machine/machine_description.hpp"
 #include "cg/matrix/matrix_source.hpp"
@@ -29,6 +30,10 @@ struct CalibrationResult {
   MachineDescription machine;
   double spread = 0.0;
 };
+
+/// The stages of calibrate(), by the texts that `say` gets, with the seconds that they take on a common machine.
+/// Collective; the same on every rank.
+std::vector<Work> works_of_calibration(comm::RankGroup& group, const CalibrationConfig& config);
 
 /// Measures products, vector operations and long messages in outer steps of the benchmark itself, on all
 /// grids in turns, timed by phase, with the kernel that choose_kernel() takes. Measures short messages and

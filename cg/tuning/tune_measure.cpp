@@ -184,7 +184,53 @@ kernels::Tuning search_settings(comm::RankGroup& group, const kernels::KernelRow
   return search.tuning();
 }
 
+/// The stages of a case, for progress and its plan.
+struct CaseStages {
+  std::string name;  // of the case
+
+  CaseStages(const MatrixSource& source, const CaseConfig& config)
+      : name(fmt::format("class {}, grid {}", source.facts().key.name, config.configuration.grid.name())) {}
+  [[nodiscard]] std::string generation() const { return name + ": generating the matrix"; }
+  [[nodiscard]] std::string settings_of(const kernels::KernelRow& kernel) const {
+    return fmt::format("{}: settings of {}", name, kernel.name);
+  }
+  [[nodiscard]] std::string race_of(std::size_t kernel_count) const {
+    return fmt::format("{}: CG steps of {} kernels", name, kernel_count);
+  }
+};
+
+constexpr double race_budget_s = 12.0;
+// Larger than the caches, and small enough for a search of a minute.
+constexpr std::int64_t sample_nonzeros = 4'000'000;
+
 }  // namespace
+
+std::vector<Work> works_of_case(const MatrixSource& source, const CaseConfig& config) {
+  // Per nonzero and core; measured on two cores of an AMD EPYC (Zen 5) at classes A to C, 2026-11-23.
+  constexpr double product_s = 1e-9;
+  constexpr double sample_product_s = 0.7e-9;
+  constexpr double generation_s = 60e-9;
+  constexpr double conversion_s = 20e-9;
+  const CaseStages stages(source, config);
+  const auto kernels = available_kernels();
+  const double nonzeros = source.facts().nonzero_count / config.configuration.grid.rank_count();
+  const double sample = std::min(nonzeros, static_cast<double>(sample_nonzeros));
+  std::vector<Work> works{{stages.generation(), "generation", generation_s * nonzeros}};
+  // Six values, each in 25 turns, with a call before each turn and a few to find out how many.
+  const double search_s = 6.0 * sample * (53.0 * sample_product_s + conversion_s);
+  for (const auto* kernel : kernels) {
+    const auto& [critical_vector_length, prefetch_distance, block_width] = kernel->defaults;
+    const int searches =
+        critical_vector_length.has_value() + prefetch_distance.has_value() + block_width.has_value();
+    works.push_back({stages.settings_of(*kernel), "settings", searches * search_s + conversion_s * nonzeros});
+  }
+  // Each three times; about half of them are not hopeless, and go on within the budget.
+  const double round_s =
+      OuterStepCalls::products * product_s * nonzeros * static_cast<double>(kernels.size());
+  works.push_back({stages.race_of(kernels.size()), "race",
+                   3.0 * round_s + std::min(race_budget_s, 24.0 * round_s / 2.0)});
+  return works;
+}
 
 kernels::CsrBlock constant_rows_block(std::int64_t row_length, std::int64_t row_count,
                                       std::int64_t column_count) {
@@ -255,17 +301,16 @@ std::vector<RowLengthCost> measure_row_lengths_of(comm::RankGroup& group, const 
 CaseResult measure_case(comm::RankGroup& group, const MatrixSource& source, const CaseConfig& config,
                         const std::function<void(const std::string&)>& say) {
   const auto& configuration = config.configuration;
-  const auto& grid = configuration.grid;
   const auto layout = make_layout(source.facts(), configuration);
   const auto kernels = available_kernels();
+  const CaseStages stages(source, config);
+  say(stages.generation());
   const auto block = source.build(layout, group, configuration.thread_count).block;
   require_memory(group, block, kernels);
   TunedCase tuned{.matrix = source.facts().key,
                   .configuration = configuration,
                   .nonzeros_per_rank = static_cast<double>(group.sum(block.nonzero_count())) / group.size()};
 
-  // Larger than the caches, and small enough for a search of a minute.
-  constexpr std::int64_t sample_nonzeros = 4'000'000;
   const auto sample = first_rows_of(block, sample_nonzeros);
   auto half_sample = sample.copy();
   keep_stored(half_sample, kernels::Storage::half, layout, group.rank());
@@ -274,7 +319,7 @@ CaseResult measure_case(comm::RankGroup& group, const MatrixSource& source, cons
                                               communicator_options(configuration, true));
   std::vector<std::unique_ptr<Contestant>> contestants;
   for (const auto* kernel : kernels) {
-    say(fmt::format("class {}, grid {}: settings of {}", tuned.matrix.name, grid.name(), kernel->name));
+    say(stages.settings_of(*kernel));
     const auto tuning = search_settings(group, *kernel, kernel->stores_half() ? half_sample : sample, config);
     tuned.kernels.push_back({.name = std::string(kernel->name), .tuning = tuning, .step_s = 0.0});
     agree_on(group, [&] {
@@ -284,9 +329,7 @@ CaseResult measure_case(comm::RankGroup& group, const MatrixSource& source, cons
           *communicator, config));
     });
   }
-  say(fmt::format("class {}, grid {}: CG steps of {} kernels", tuned.matrix.name, grid.name(),
-                  kernels.size()));
-  constexpr double race_budget_s = 12.0;
+  say(stages.race_of(kernels.size()));
   const auto result = race(group, calls_of(contestants, &Contestant::iterate),
                            {.fewest_rounds = 3, .budget_s = race_budget_s});
   require_agreement(contestants, kernels);

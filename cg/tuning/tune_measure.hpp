@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "cg/base/remaining_time.hpp"
 #include "cg/machine/machine_description.hpp"
 #include "cg/matrix/matrix_source.hpp"
 #include "cg/solver/block_product.hpp"
@@ -47,6 +48,9 @@ struct CaseResult {
   TunedCase tuned;
   double spread = 0.0;
 };
+
+/// The stages of measure_case(), by the texts that `say` gets, with the seconds that they take on a common machine.
+std::vector<Work> works_of_case(const MatrixSource& source, const CaseConfig& config);
 
 /// All kernels on one matrix and grid: first the settings of each on a sample of the block, then CG steps of
 /// all in turns. `say` gets a line per stage. Collective. Throws RunError when the memory does not suffice or

@@ -86,6 +86,7 @@ cg2d_add_program_test(solve_several_test SCRIPT program/solve_several_test.py TI
 cg2d_add_program_test(solve_odd_files_test SCRIPT program/solve_odd_files_test.py TIMEOUT 600)
 cg2d_add_program_test(solve_measured_test SCRIPT program/solve_measured_test.py TIMEOUT 300)
 cg2d_add_program_test(launcher_test SCRIPT program/launcher_test.py TIMEOUT 300)
+cg2d_add_program_test(progress_test SCRIPT program/progress_test.py TIMEOUT 600)
 cg2d_add_program_test(several_hosts_test ALONE SCRIPT program/several_hosts_test.py TIMEOUT 600)
 set_tests_properties(several_hosts_test PROPERTIES SKIP_RETURN_CODE 77)
 cg2d_add_program_test(hostile_surroundings_test SCRIPT program/hostile_surroundings_test.py TIMEOUT 600)

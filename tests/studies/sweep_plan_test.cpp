@@ -157,7 +157,7 @@ TEST(SweepPlanTest, TheRemainingTimeComesFromWhatRanAlready) {
   auto axes = axes_of({2});
   axes.problems = problems_of({"S", "W", "A"});
   const auto all = configurations_of(axes);  // S 1x2, S 2x1, W 1x2, ...
-  RunDurations durations;
+  RunDurations durations([](const ConfiguredProblem& one) { return one.problem == "A" ? 10.0 : 1.0; });
   EXPECT_FALSE(durations.expected(interleaved(all, {})).has_value());
   durations.add(all[0], 1.0);
   durations.add(all[0], 3.0);
@@ -168,7 +168,7 @@ TEST(SweepPlanTest, TheRemainingTimeComesFromWhatRanAlready) {
   EXPECT_DOUBLE_EQ(expected(0), 2.0);   // the same
   EXPECT_DOUBLE_EQ(expected(1), 2.0);   // its class
   EXPECT_DOUBLE_EQ(expected(3), 11.0);  // its class
-  EXPECT_DOUBLE_EQ(expected(5), 5.0);   // all
+  EXPECT_DOUBLE_EQ(expected(5), 50.0);  // 15 seconds for 3 units of work so far
   EXPECT_DOUBLE_EQ(durations.expected({}).value(), 0.0);
 }
 

@@ -72,11 +72,19 @@ TEST(MeasureCaseTest, RanksEveryKernelAndTheyAgree) {
   const Configuration configuration{.grid = grid};
   const CaseConfig config{
       .configuration = configuration, .shift = problem.shift, .critical_vector_length = 16};
-  int stages = 0;
-  const auto tuned = measure_case(group(), *source, config, [&](const std::string&) { ++stages; }).tuned;
+  std::vector<std::string> stages;
+  const auto tuned = measure_case(group(), *source, config, [&](const std::string& stage) {
+                       stages.push_back(stage);
+                     }).tuned;
   EXPECT_TRUE(tuned.is_about(source->facts().key, configuration));
   EXPECT_EQ(tuned.kernels.size(), kernels::kernel_table().size());
-  EXPECT_EQ(stages, static_cast<int>(kernels::kernel_table().size()) + 1);
+  std::vector<std::string> planned;
+  for (const auto& work : works_of_case(*source, config)) {
+    planned.push_back(work.key);
+    EXPECT_GT(work.amount, 0.0) << work.key;
+  }
+  EXPECT_EQ(stages, planned);
+  EXPECT_EQ(stages.size(), kernels::kernel_table().size() + 2);  // the matrix, each kernel, and the race
   for (const auto& kernel : tuned.kernels) {
     EXPECT_GT(kernel.step_s, 0.0);
     const auto defaults = kernels::kernel_named(kernel.name).defaults;

@@ -1,0 +1,120 @@
+#include "cg/base/progress.hpp"
+
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <optional>
+#include <thread>
+
+#include "cg/base/progress_display.hpp"
+
+namespace cg2d {
+namespace {
+
+/// The display of this process: a process has one stderr. It lives as long as somebody shows progress.
+std::weak_ptr<ProgressDisplay>& the_display() {
+  // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
+  static std::weak_ptr<ProgressDisplay> display;
+  return display;
+}
+
+std::shared_ptr<ProgressDisplay> display_for(ProgressMode mode) {
+  if (mode == ProgressMode::quiet) return nullptr;
+  if (auto display = the_display().lock()) return display;
+  const auto terminal = find_terminal();
+  if (!terminal && mode != ProgressMode::always) return nullptr;
+  auto display = std::make_shared<ProgressDisplay>(terminal);
+  the_display() = display;
+  return display;
+}
+
+}  // namespace
+
+void say_on_stderr(const std::string& text) noexcept {
+  if (const auto display = the_display().lock()) display->erase();
+  std::fprintf(stderr, "cg2d: %s\n", text.c_str());
+}
+
+void wait_for_readers_of_stderr() {
+  using namespace std::chrono_literals;
+  wait_until_read(STDERR_FILENO);
+  std::this_thread::sleep_for(100ms);  // from the node's proxy to the launcher itself
+}
+
+Progress::Progress(ProgressMode mode, int rank) {
+  if (rank != 0) return;
+  warns_ = mode != ProgressMode::quiet;
+  display_ = display_for(mode);
+}
+
+void Progress::say(const std::string& text) const {
+  if (!display_) return;
+  if (is_part_) {
+    display_->say_part(text);
+  } else {
+    display_->say_task(text);
+  }
+}
+
+void Progress::begin(const std::string& text) const {
+  if (!display_) return;
+  if (is_part_) {
+    display_->say_part(text);
+  } else {
+    display_->begin_task(text);
+  }
+}
+
+bool Progress::is_due() const {
+  if (!display_ || (is_part_ && !display_->has_terminal())) return false;
+  return display_->is_due();
+}
+
+void Progress::show_time() const {
+  if (display_) display_->draw_time();
+}
+
+void Progress::expect(double remaining_s) const {
+  if (!display_ || (is_part_ && !whole_s_)) return;
+  display_->expect(is_part_ ? whole_s_(remaining_s) : remaining_s);
+}
+
+void Progress::warn(const std::string& text) const {
+  if (warns_) say_on_stderr("warning: " + text);
+}
+
+Progress::TimedRegion::TimedRegion(const Progress& progress) : display_(progress.display_.get()) {
+  if (display_ != nullptr) display_->begin_region();
+}
+
+Progress::TimedRegion::~TimedRegion() {
+  if (display_ != nullptr) display_->end_region();
+}
+
+void PlannedProgress::say(const std::string& key) {
+  const double now_s = stopwatch_.seconds();
+  task_.begin(key, now_s);
+  progress_.expect(task_.remaining_s(now_s));
+  progress_.say(key);
+}
+
+void make_way_for_output() noexcept {
+  const auto display = the_display().lock();
+  if (!display || !display->has_terminal()) return;
+  display->hold();
+  if (!display->erase()) return;
+  using namespace std::chrono_literals;
+  wait_until_read(STDERR_FILENO);
+  std::this_thread::sleep_for(
+      20ms);  // the launcher writes what it has read, to another descriptor than the output
+}
+
+void output_is_written() noexcept {
+  const auto display = the_display().lock();
+  if (!display || !display->has_terminal()) return;
+  wait_until_read(STDOUT_FILENO);
+  display->release();
+}
+
+}  // namespace cg2d

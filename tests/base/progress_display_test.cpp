@@ -1,0 +1,53 @@
+// The text of the progress line, and which launchers pass it on.
+
+#include "cg/base/progress_display.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <string_view>
+
+namespace cg2d {
+namespace {
+
+TEST(ProgressTextTest, TaskPartAndTimes) {
+  ProgressText text{.task = "run 3 of 12", .part = "generating", .elapsed_s = 65.0, .remaining_s = 12.3};
+  EXPECT_EQ(text.line(100), "cg2d: run 3 of 12, generating (1 min 05 s, about 12 s left)");
+  text.part.clear();
+  text.remaining_s.reset();
+  EXPECT_EQ(text.line(100), "cg2d: run 3 of 12 (1 min 05 s)");
+}
+
+TEST(ProgressTextTest, TimesStayOnNarrowTerminals) {
+  const ProgressText text{.task = "run 3 of 12 (class C, a long name)", .elapsed_s = 5.0};
+  EXPECT_EQ(text.line(text.line(100).size()), text.line(100));
+  EXPECT_EQ(text.line(24), "cg2d: run 3 of ... (5 s)");
+  for (std::size_t columns = 0; columns < 60; ++columns) EXPECT_LE(text.line(columns).size(), columns);
+}
+
+/// A name with umlauts has fewer columns than bytes, and none of its characters is cut into.
+TEST(ProgressTextTest, ColumnsAreCharactersAndTheLineIsOneLine) {
+  const ProgressText text{.task = "reading Gr\xC3\xBC\xC3\x9F\x65.mtx", .elapsed_s = 5.0};
+  EXPECT_EQ(text.line(26), "cg2d: reading Gr\xC3\xBC... (5 s)");
+  EXPECT_EQ(text.line(29), "cg2d: reading Gr\xC3\xBC\xC3\x9F\x65.mtx (5 s)");
+  const ProgressText hostile{.task = "reading a\nb\033[2J\r.mtx", .elapsed_s = 5.0};
+  EXPECT_EQ(hostile.line(80), "cg2d: reading a?b?[2J?.mtx (5 s)");
+}
+
+bool passes(std::string words) {
+  for (char& byte : words) byte = byte == ' ' ? '\0' : byte;
+  return passes_lines_on(words, "cg2d");
+}
+
+TEST(PassesLinesOnTest, OptionsOfLaunchersThatChangeLines) {
+  EXPECT_TRUE(passes("mpiexec -n 2 /usr/bin/cg2d run --output x.json -l"));
+  EXPECT_TRUE(passes("mpirun --bind-to core -np 2 cg2d run"));
+  EXPECT_TRUE(passes("mpiexec -genv NAME output -n 2 ./cg2d run"));
+  for (const char* option : {"-l", "-prepend-rank", "-errfile-pattern x", "--output-filename x",
+                             "--tag-output", "--merge-stderr-to-stdout", "-xml"}) {
+    EXPECT_FALSE(passes(std::string("mpiexec ") + option + " -n 2 cg2d run")) << option;
+  }
+}
+
+}  // namespace
+}  // namespace cg2d

@@ -1,0 +1,205 @@
+"""Progress: one line that rewrites itself on a terminal, through the launcher, too, and plain lines elsewhere for those who ask
+for them. No test asks how fast anything is: the tests look at what is shown, where, and what is left of it."""
+
+import os
+import pathlib
+import re
+import signal
+import tempfile
+import unittest
+
+from program_runner import INTERRUPTED, SUCCESS, USAGE, ProgramTest, run_program
+from terminal import ERASE, Screen, TerminalRun
+
+# 0: without a launcher. Under a launcher stderr is a pipe, and the terminal is the launcher's.
+RANK_COUNTS = (0, 2)
+ENDLESS = ("run", "--class", "S", "--niter", "1000000", "--reference", "17", "--no-profile")
+TIMES = r" \((\d+ s|\d+ min \d+ s)(, about [^)]* left)?\)"
+
+
+class ProgressTest(ProgramTest):
+    """What a terminal shows."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="cg2d-progress-")
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def show(self, rank_count, *arguments, **options):
+        """Exit code, what the terminal was sent, and what is left on it."""
+        with TerminalRun(rank_count, *arguments, **options) as run:
+            code, text = run.finish()
+        return code, text, str(Screen(text))
+
+    def assert_rewritten(self, text, *stages):
+        """The stages were shown on a line of their own, which is gone."""
+        drawn = re.findall(r"\r(cg2d: [^\r\n\033]*)\033\[K", text)
+        for stage in stages:
+            self.assertTrue([line for line in drawn if re.search(stage, line)], (stage, text))
+        for line in drawn:
+            self.assertRegex(line, TIMES + "$")
+        for line in str(Screen(text)).splitlines():
+            self.assertNotRegex(line, "cg2d: .*" + TIMES, "the line stayed")
+        self.assertNotIn("\033", text.replace(ERASE, ""), "no other escape sequences")
+
+
+class OnATerminal(ProgressTest):
+    def test_a_run_shows_what_it_does_and_leaves_its_report(self):
+        for rank_count in RANK_COUNTS:
+            with self.subTest(rank_count=rank_count):
+                code, text, screen = self.show(rank_count, "run", "--class", "A", "--no-profile")
+                self.assertEqual(code, SUCCESS, text)
+                self.assert_rewritten(text, "trying grids" if rank_count else "generating class A")
+                self.assertIn("VERIFICATION SUCCESSFUL", screen)
+                self.assertTrue(screen.lstrip().startswith("cg2d - NAS Parallel Benchmark"), screen)
+
+    def test_iterations_are_shown_with_the_time_that_is_left(self):
+        for rank_count in RANK_COUNTS:
+            with self.subTest(rank_count=rank_count), TerminalRun(rank_count, *ENDLESS) as run:
+                run.wait_for(r"\rcg2d: run 1, outer iteration \d+/1000000: [^\r\n]* left\)\033\[K")
+                run.wait_for(r"outer iteration \d+/[^\r]*\r[^\r]*outer iteration \d+/")
+
+    def test_the_thread_that_shows_the_time_sleeps_in_timed_regions(self):
+        for rank_count in RANK_COUNTS:
+            with self.subTest(rank_count=rank_count), TerminalRun(rank_count, *ENDLESS) as run:
+                run.wait_for("outer iteration")
+                switches = self.switches_of_thread(run)
+                self.assertEqual(len(switches), 1, "on rank 0 only")
+                run.wait_for(r"(outer iteration[^\r]*\r[^\r]*){3}")
+                self.assertEqual(self.switches_of_thread(run), switches)
+
+    def switches_of_thread(self, run):
+        """How often each thread of that name gave up its processor, on all ranks."""
+        found = []
+        for rank in run.ranks():
+            for task in pathlib.Path(f"/proc/{rank}/task").iterdir():
+                if (task / "comm").read_text() == "progress\n":
+                    status = (task / "status").read_text()
+                    found.append(re.search(r"(?m)^voluntary_ctxt_switches:\s+(\d+)", status)[1])
+        return found
+
+    def test_a_signal_leaves_a_clean_line(self):
+        for rank_count in RANK_COUNTS:
+            for at in ("generating|trying", "outer iteration"):
+                with self.subTest(rank_count=rank_count, at=at), TerminalRun(rank_count, *ENDLESS) as run:
+                    run.wait_for(at)
+                    for rank in run.ranks():
+                        os.kill(rank, signal.SIGINT)
+                    code, text = run.finish()
+                    self.assertEqual(code, INTERRUPTED, text)
+                    self.assert_rewritten(text)
+                    lines = str(Screen(text)).splitlines()
+                    self.assertTrue([line for line in lines if line.startswith("cg2d: interrupted by a signal")], lines)
+
+    def test_an_error_stands_on_a_line_of_its_own(self):
+        arguments = ("run", "--class", "A", "--memory-limit", "100kB", "--no-profile")
+        for rank_count in RANK_COUNTS:
+            with self.subTest(rank_count=rank_count):
+                code, text, screen = self.show(rank_count, *arguments, columns=40)
+                self.assertNotEqual(code, SUCCESS)
+                self.assert_rewritten(text)
+                self.assertRegex(screen, r"(?m)^cg2d: .*memory")
+
+    def test_studies_say_which_run_is_under_way(self):
+        output = self.folder / "sweep.jsonl"
+        code, text, screen = self.show(2, "sweep", "--class", "S,A", "--repeat", "2", "--no-profile", "--output", output)
+        self.assertEqual(code, SUCCESS, text)
+        self.assert_rewritten(text, r"run \d of 8 \(A 1x2.*round \d\)", "about")
+        self.assertNotIn("run 1 of", screen)
+        code, text, screen = self.show(2, "scaling", "--class", "A", "--repeat", "2", "--no-profile")
+        self.assertEqual(code, SUCCESS, text)
+        self.assert_rewritten(text, r"run \d+ of \d+ \(2 cores, .*round \d\)")
+        self.assertNotIn("run 1 of", screen)
+
+    def test_tuning_and_calibration_name_their_stages(self):
+        code, text, screen = self.show(2, "tune", "--class", "S", "--grid", "1x2", "--no-profile", "--keep-disturbed")
+        self.assert_rewritten(text, "rows of one length", "class S, grid 1x2: ")
+        self.assertIn("about", text)
+        if code == SUCCESS:  # a busy machine may give times that make no sense
+            self.assertIn("Critical vector length", screen)
+        machine = self.folder / "machine.json"
+        with TerminalRun(2, "model", "--calibrate", "--class", "S", "--machine", machine) as run:
+            for stage in ("class S, grid 1x2, transport two-sided: ", "class S: CG steps of 2 grids", "messages"):
+                run.wait_for(rf"\rcg2d: {stage}[^\r\n]*, about [^\r\n]* left\)\033\[K")
+            for rank in run.ranks():
+                os.kill(rank, signal.SIGINT)
+            code, text = run.finish()
+            self.assertEqual(code, INTERRUPTED, text)
+            self.assert_rewritten(text)
+
+    def test_a_solve_shows_its_iterations(self):
+        endless = ("solve", "--operator", "laplace2d:2000x2000", "--rtol", "1e-14", "--max-iterations", "1000000")
+        with TerminalRun(2, *endless) as run:
+            run.wait_for(r"\rcg2d: iteration \d+: residual [^\r\n]*\033\[K")
+
+    def test_lines_fit_the_terminal(self):
+        _, text, _ = self.show(2, "run", "--class", "A", "--no-profile", columns=30)
+        drawn = re.findall(r"\r(cg2d: [^\r\n\033]*)\033\[K", text)
+        self.assertTrue(drawn, text)
+        for line in drawn:
+            self.assertLess(len(line), 30)
+
+
+class Elsewhere(ProgressTest):
+    RUN = ("run", "--class", "A", "--no-profile")
+
+    def test_no_escape_sequence_goes_into_files_and_pipes(self):
+        for rank_count in RANK_COUNTS:
+            with self.subTest(rank_count=rank_count):
+                file = self.folder / "result.txt"
+                with open(file, "w", encoding="utf-8") as stdout:
+                    code, text, screen = self.show(rank_count, *self.RUN, stdout=stdout)
+                self.assertEqual(code, SUCCESS, text)
+                self.assert_rewritten(text, "generating class A" if rank_count == 0 else "trying grids")
+                self.assertEqual(screen.strip(), "")
+                self.assertNotIn("\033", file.read_text())
+                self.assertNotIn("\r", file.read_text())
+                outcome = run_program(rank_count, *self.RUN, env={**os.environ, "TERM": "xterm"})
+                self.assertEqual((outcome.exit_code, outcome.error_lines()), (SUCCESS, []), outcome)
+                self.assertNotIn("\033", outcome.stdout)
+
+    def test_progress_writes_plain_lines(self):
+        for rank_count in RANK_COUNTS:
+            with self.subTest(rank_count=rank_count):
+                outcome = run_program(rank_count, *self.RUN, "--progress", env={**os.environ, "TERM": "xterm"})
+                self.assertEqual(outcome.exit_code, SUCCESS, outcome)
+                for pattern in ("cg2d: generating class A", r"cg2d: \d+ nonzeros in", r"cg2d: run 1, outer iteration 15/15: "):
+                    self.assertTrue([line for line in outcome.error_lines() if re.match(pattern, line)], (pattern, outcome))
+                self.assertNotRegex(outcome.stderr, "[\033\r]")
+
+    def test_dumb_terminals_get_plain_lines_or_nothing(self):
+        for kind in ("dumb", ""):
+            for rank_count in RANK_COUNTS:
+                with self.subTest(kind=kind, rank_count=rank_count):
+                    code, text, _ = self.show(rank_count, *self.RUN, kind=kind)
+                    self.assertEqual(code, SUCCESS, text)
+                    self.assertNotIn("generating", text)
+                    self.assertNotIn("\033", text)
+                    _, text, _ = self.show(rank_count, *self.RUN, "--progress", kind=kind)
+                    self.assertIn("cg2d: generating class A", text)
+                    self.assertNotIn("\033", text)
+
+    def test_quiet_is_silent_on_a_terminal(self):
+        for rank_count in RANK_COUNTS:
+            with self.subTest(rank_count=rank_count), open(os.devnull, "w", encoding="utf-8") as nowhere:
+                code, text, _ = self.show(rank_count, *self.RUN, "--quiet", stdout=nowhere)
+                self.assertEqual((code, text), (SUCCESS, ""))
+
+    def test_launchers_that_mark_lines_get_no_line_that_rewrites_itself(self):
+        if "mpich" not in os.environ.get("CG2D_MPIEXEC", "mpich"):
+            self.skipTest("the option is MPICH's")
+        with open(os.devnull, "w", encoding="utf-8") as nowhere:
+            run = TerminalRun(2, *self.RUN, stdout=nowhere)
+            run._command.insert(1, "-prepend-rank")
+            with run:
+                code, text = run.finish()
+        self.assertEqual((code, text), (SUCCESS, ""))
+
+    def test_usage_errors_are_one_line(self):
+        code, text, _ = self.show(0, "run", "--class", "Z")
+        self.assertEqual(code, USAGE)
+        self.assertNotIn("\033", text)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
