@@ -29,6 +29,8 @@ struct Sample {
   double median = 0.0;  ///< of an even number: the mean of the middle two
   double minimum = 0.0;
   double maximum = 0.0;
+  double lower_quartile = 0.0;  ///< between two values in proportion, as the median
+  double upper_quartile = 0.0;
   std::size_t count = 0;
   /// (maximum - minimum) / median: "spread" in every table and file of the program. A single value has none.
   [[nodiscard]] std::optional<double> spread() const {

@@ -28,6 +28,12 @@ std::optional<Number> number_from(std::string_view text) {
   return value;
 }
 
+/// How much of a result its text for people shows.
+struct TextDetail {
+  bool is_verbose = false;    ///< everything that is known about the result, not its summary only
+  bool shows_clocks = false;  ///< the phase table in reference clocks instead of time
+};
+
 /// The names of a table's rows, in their order.
 template <typename Table>
 std::vector<std::string> names_of(const Table& table) {

@@ -31,6 +31,7 @@ class RunCommand {
       run_.prepare();
       if (options_.dry_run) return print_plan();
       output_ = open_output(options_.output, group_);
+      if (!options_.report.empty()) results_file_ = open_output(options_.report, group_);
       if (!options_.trace.path.empty()) trace_file_ = open_output(options_.trace.path, group_);
       run_.perform();
       if (run_.trace()) write_trace_file();
@@ -40,6 +41,7 @@ class RunCommand {
       throw;
     }
     write_output(output_.get(), group_, [&] { return format().write(report()); });
+    write_output(results_file_.get(), group_, [&] { return results_file_text(report()); });
     if (group_.rank() == 0 && report().code != ExitCode::success) say_on_stderr(report().reason);
     return report().code;
   }
@@ -55,7 +57,8 @@ class RunCommand {
       try {
         require_different_files(std::array{
             FileOption{"--output", options_.output}, FileOption{"--trace", options_.trace.path},
-            FileOption{"--export-mtx", options_.export_mtx}, FileOption{"--profile", options_.profile.path}});
+            FileOption{"--export-mtx", options_.export_mtx}, FileOption{"--profile", options_.profile.path},
+            FileOption{"--report", options_.report}});
       } catch (const InputError&) {
         may_write_error_report_ = false;  // it would replace the other file
         throw;
@@ -103,7 +106,8 @@ class RunCommand {
   BenchmarkRun run_;
   bool may_write_error_report_ = true;
   std::unique_ptr<OutputFile> output_;
-  std::unique_ptr<OutputFile> trace_file_;  // on rank 0, if there is to be a trace
+  std::unique_ptr<OutputFile> results_file_;  // on rank 0, with --report
+  std::unique_ptr<OutputFile> trace_file_;    // on rank 0, if there is to be a trace
 };
 
 }  // namespace

@@ -46,6 +46,7 @@ struct RunArguments {
   std::string grid = "auto";
   AxisValues axes;
   std::string bind = "auto";
+  std::string least_time = "0s";
   std::optional<int> planned_ranks;
   bool no_phases = false;
   bool list_kernels = false;
@@ -93,7 +94,14 @@ void add_output_options(CLI::App& run, RunArguments& arguments) {
   add_format_option(run, options.format, names_of(report_format_table()));
   add_file_option(run, "--output", options.output, "write the result to FILE, whole or not at all")
       ->default_str("standard output");
+  add_detail_options(run, options.detail);
+  add_file_option(run, "--report", options.report,
+                  "also write all figures to FILE, a line for each: section::name=value")
+      ->default_str("none");
   add_number_option(run, "--repeat", options.repeat_count, "timed repetitions; the median is reported");
+  run.add_option("--min-time", arguments.least_time,
+                 "add repetitions until all have taken that long together, such as 10s or 1min")
+      ->type_name("TIME");
   add_host_name_option(run, options.names_hosts);
   run.add_flag("--no-phases", arguments.no_phases, "do not time the phases");
   add_progress_options(run, options.progress);
@@ -154,6 +162,7 @@ RunOptions options_from(const RunArguments& arguments) {
   set_grid(options, arguments.grid);
   options.bind = bind_mode_from(arguments.bind);
   options.time_phases = !arguments.no_phases;
+  options.least_time_s = seconds_from("--min-time", arguments.least_time);
   options.planned_ranks = planned_ranks_from(arguments);
   options.problem = problem_from("run", arguments.class_letter, arguments.problem);
   check_options(options);

@@ -47,8 +47,9 @@ std::string type_name_of(const ConfigurationAxis& axis) {
   return axis.values == nullptr ? "N" : type_of_values(axis.values());
 }
 
-/// "90", "90s", "10min", "2h" -> seconds.
-double seconds_from(std::string_view text) {
+}  // namespace
+
+double seconds_from(std::string_view option, std::string_view text) {
   const std::string given(text);
   double unit_s = 1.0;
   for (const auto& [name, seconds] : {std::pair("min", 60.0), std::pair("h", 3600.0), std::pair("s", 1.0)}) {
@@ -60,11 +61,9 @@ double seconds_from(std::string_view text) {
   const auto number = number_from<double>(text);
   constexpr double a_year_s = 3.2e7;
   if (!number || !(*number >= 0.0 && *number * unit_s <= a_year_s))
-    throw InputError(fmt::format("--budget {}: must be a time such as 90s, 10min or 2h", given));
+    throw InputError(fmt::format("{} {}: must be a time such as 90s, 10min or 2h", option, given));
   return *number * unit_s;
 }
-
-}  // namespace
 
 CLI::Validator byte_count() {
   return {[](std::string& text) {
@@ -168,7 +167,7 @@ void add_until_sure_options(CLI::App& parser, UntilSureArguments& arguments, con
 }
 
 std::optional<UntilSure> until_sure_from(const UntilSureArguments& arguments) {
-  const double budget_s = seconds_from(arguments.budget);
+  const double budget_s = seconds_from("--budget", arguments.budget);
   if (arguments.precision.empty()) return std::nullopt;
   const auto precision = percentage_from(arguments.precision);
   if (!precision || *precision <= 0.0)
@@ -182,6 +181,12 @@ void add_bind_option(CLI::App& parser, std::string& word) {
       .add_option("--bind", word,
                   "bind threads to cores; auto: several threads of a rank each to a core of its own")
       ->type_name(type_of_values({"auto", "none"}));
+}
+
+void add_detail_options(CLI::App& parser, TextDetail& detail) {
+  parser.add_flag("--verbose", detail.is_verbose, "print everything that is known about the result");
+  parser.add_flag("--clocks", detail.shows_clocks,
+                  "phase table in reference clocks, with their spread over the ranks");
 }
 
 void add_progress_options(CLI::App& parser, ProgressMode& mode) {

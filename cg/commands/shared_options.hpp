@@ -130,6 +130,12 @@ void add_format_option(CLI::App& parser, std::string& format, const std::vector<
 /// --bind auto|none, to be read by bind_mode_from().
 void add_bind_option(CLI::App& parser, std::string& word);
 
+/// "90", "90s", "10min", "2h" -> seconds. Throws InputError that names the option.
+double seconds_from(std::string_view option, std::string_view text);
+
+/// --verbose and --clocks.
+void add_detail_options(CLI::App& parser, TextDetail& detail);
+
 /// --progress and --quiet.
 void add_progress_options(CLI::App& parser, ProgressMode& mode);
 

@@ -117,6 +117,7 @@ void add_solve_output_options(CLI::App& parser, SystemOptions& options) {
   add_file_option(parser, "--output", options.output, "write the report to FILE, whole or not at all")
       ->default_str("standard output");
   add_host_name_option(parser, options.names_hosts);
+  add_detail_options(parser, options.detail);
   add_progress_options(parser, options.progress);
 }
 

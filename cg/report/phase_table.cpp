@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cg/base/json_values.hpp"
+#include "cg/report/report_counters.hpp"
 #include "cg/run/run_report.hpp"
 
 namespace cg2d {
@@ -31,27 +32,89 @@ struct RowMeans {
   }
 };
 
-std::string_view hidden_legend(const PhaseFigures& figures) {
-  return figures.configuration.overlaps
-             ? " hidden (mean clocks) = multiply while parts of the collection were under way: saved at "
-               "most\n"
-             : " hidden (mean clocks) = interior while the halo was under way: saved at most\n";
+/// Means over the ranks for one CG step, in clocks.
+RowMeans means_of(const PhaseFigures& figures, Phase phase) {
+  const auto& repeat = figures.repeat;
+  const auto index = index_of(phase);
+  const auto operation = operation_of(phase);
+  const auto mean = [&](auto count) {
+    return static_cast<double>(count) / figures.step_count / static_cast<double>(repeat.ranks.size());
+  };
+  RowMeans means;
+  if (figures.prediction) means.predicted_s = figures.prediction->phases[index];
+  for (const auto& times : repeat.ranks) {
+    means.waited += mean(times.phases[index].waited_clocks);
+    means.hidden += mean(times.phases[index].hidden_clocks);
+    if (!operation) continue;
+    const auto& sent = times.sent[static_cast<std::size_t>(*operation)];
+    means.messages += mean(sent.message_count);
+    means.bytes += mean(sent.byte_count);
+  }
+  return means;
 }
 
-}  // namespace
-
-std::vector<Phase> PhaseFigures::reported_phases() const {
-  std::vector<Phase> all(benchmark_phases.begin(), benchmark_phases.end());
-  std::ranges::copy_if(phases, std::back_inserter(all),
-                       [](Phase phase) { return !phase_row(phase).is_of_benchmark; });
-  return all;
+std::string hidden_legend(const PhaseFigures& figures, std::string_view unit) {
+  return fmt::format(
+      " hidden ({}) = {} was under way: saved at most\n", unit,
+      figures.configuration.overlaps ? "multiply while a part of the collection" : "interior while the halo");
 }
 
-bool PhaseFigures::hides() const {
-  return configuration.overlaps || std::ranges::find(phases, Phase::halo) != phases.end();
+/// Time: for people who want to know where it goes.
+std::string time_table(const PhaseFigures& figures) {
+  const auto& repeat = figures.repeat;
+  const auto rank_count = static_cast<double>(repeat.ranks.size());
+  const auto shares = phase_shares(figures);
+  constexpr double microseconds = 1e6;
+  constexpr double giga = 1e9;
+  double region_s = 0.0;
+  for (const auto& rank : repeat.ranks) region_s += rank.region_s / rank_count;
+
+  std::string text = fmt::format(
+      " Phases: time per CG step, mean over the ranks\n {:<15} {:>7} {:>10} {:>10}{} {:>9} {:>9} {:>9} "
+      "{:>10}{}\n",
+      "phase", "share", "us", "waiting", figures.hides() ? "     hidden" : "", "GB/s", "Gflop/s", "messages",
+      "bytes sent", figures.prediction ? "  predicted" : "");
+  const auto row = [&](std::string_view name, const PhaseShare& share, const RowMeans& means) {
+    const double all_ranks_per_s = share.measured_s > 0.0 ? rank_count / share.measured_s : 0.0;
+    const auto rate = [&](double amount, int digits) {
+      return amount > 0.0 ? fmt::format("{:.{}f}", amount * all_ranks_per_s / giga, digits)
+                          : std::string("-");
+    };
+    text +=
+        fmt::format(" {:<15} {:>5.1f} % {:>10.2f} {:>10.2f}{} {:>9} {:>9} {:>9.2f} {:>10.0f}{}\n", name,
+                    100.0 * share.measured_s / region_s, microseconds * share.measured_s / figures.step_count,
+                    means.waited, figures.hides() ? fmt::format(" {:>10.2f}", means.hidden) : "",
+                    rate(share.byte_count, 2), rate(share.flop_count, 3), means.messages, means.bytes,
+                    figures.prediction ? fmt::format(" {:>10.2f}", means.predicted_s) : "");
+  };
+  PhaseShare all_shares;
+  RowMeans all;
+  for (const auto phase : figures.phases) {
+    const auto& share = shares[index_of(phase)];
+    auto means = means_of(figures, phase);
+    const double us_per_clock = microseconds / figures.ranks.front().ticks_per_second;
+    means.waited *= us_per_clock;
+    means.hidden *= us_per_clock;
+    means.predicted_s *= microseconds / figures.step_count;
+    row(phase_name(phase), share, means);
+    all += means;
+    all_shares.byte_count += share.byte_count;
+    all_shares.flop_count += share.flop_count;
+    all_shares.measured_s += share.measured_s;
+  }
+  row("all phases", all_shares, all);
+  if (figures.hides()) text += hidden_legend(figures, "us");
+  return text + fmt::format(
+                    " waiting (us) is part of its phase; GB/s and Gflop/s: of all ranks, the least work of "
+                    "the phase "
+                    "over its time;\n messages and bytes sent: per rank. The phases cover {:.2f} % of the "
+                    "time, timing "
+                    "them took {:.3f} %. --clocks: clocks\n",
+                    100.0 * phase_coverage(repeat), 100.0 * timing_share(figures.ranks, repeat));
 }
 
-std::string phase_table_text(const PhaseFigures& figures) {
+/// Clocks, with their spread over the ranks.
+std::string clock_table(const PhaseFigures& figures) {
   const auto& repeat = figures.repeat;
   const auto rank_count = repeat.ranks.size();
   const double steps = figures.step_count;
@@ -65,9 +128,6 @@ std::string phase_table_text(const PhaseFigures& figures) {
       cycle_counter_name(), figures.ranks.front().ticks_per_second / 1e9, "phase", "share", "minimum", "mean",
       "maximum", "imbalance", "waiting", figures.hides() ? "       hidden" : "", "messages", "bytes",
       figures.prediction ? "    predicted" : "");
-  const auto mean = [&](auto count) {
-    return static_cast<double>(count) / steps / static_cast<double>(rank_count);
-  };
   std::vector<double> clocks(rank_count);
   std::vector<double> sums(rank_count, 0.0);
   RowMeans all;
@@ -83,25 +143,16 @@ std::string phase_table_text(const PhaseFigures& figures) {
   };
   for (const auto phase : figures.phases) {
     const auto index = index_of(phase);
-    RowMeans means;
-    if (figures.prediction) means.predicted_s = figures.prediction->phases[index];
-    const auto operation = operation_of(phase);
     for (std::size_t rank = 0; rank < rank_count; ++rank) {
-      const auto& times = repeat.ranks[rank];
-      clocks[rank] = static_cast<double>(times.phases[index].clocks) / steps;
+      clocks[rank] = static_cast<double>(repeat.ranks[rank].phases[index].clocks) / steps;
       sums[rank] += clocks[rank];
-      means.waited += mean(times.phases[index].waited_clocks);
-      means.hidden += mean(times.phases[index].hidden_clocks);
-      if (!operation) continue;
-      const auto& sent = times.sent[static_cast<std::size_t>(*operation)];
-      means.messages += mean(sent.message_count);
-      means.bytes += mean(sent.byte_count);
     }
+    const auto means = means_of(figures, phase);
     row(phase_name(phase), spread_of(clocks), means);
     all += means;
   }
   row("all phases", spread_of(sums), all);
-  if (figures.hides()) text += hidden_legend(figures);
+  if (figures.hides()) text += hidden_legend(figures, "mean clocks");
   text += fmt::format(
       " imbalance = maximum/mean - 1; waiting (mean clocks) is part of its phase; messages and bytes sent "
       "per rank (mean)\n"
@@ -109,6 +160,23 @@ std::string phase_table_text(const PhaseFigures& figures) {
       100.0 * phase_coverage(repeat), 100.0 * timing_share(figures.ranks, repeat),
       figures.ranks.front().clocks_per_scope);
   return text;
+}
+
+}  // namespace
+
+std::vector<Phase> PhaseFigures::reported_phases() const {
+  std::vector<Phase> all(benchmark_phases.begin(), benchmark_phases.end());
+  std::ranges::copy_if(phases, std::back_inserter(all),
+                       [](Phase phase) { return !phase_row(phase).is_of_benchmark; });
+  return all;
+}
+
+bool PhaseFigures::hides() const {
+  return configuration.overlaps || std::ranges::find(phases, Phase::halo) != phases.end();
+}
+
+std::string phase_table_text(const PhaseFigures& figures, const TextDetail& detail) {
+  return detail.shows_clocks ? clock_table(figures) : time_table(figures);
 }
 
 Json phase_table_json(const PhaseFigures& figures) {

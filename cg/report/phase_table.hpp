@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "cg/base/values.hpp"
 #include "cg/timing/phase.hpp"
 
 namespace cg2d {
@@ -39,7 +40,8 @@ struct PhaseFigures {
 /// The phases of the repetition that a run reports.
 PhaseFigures phases_of(const RunReport& report);
 
-std::string phase_table_text(const PhaseFigures& figures);
+/// Time per CG step with the rates of the work done, or reference clocks with their spread over the ranks.
+std::string phase_table_text(const PhaseFigures& figures, const TextDetail& detail);
 /// As "phases" in run_result.schema.json.
 nlohmann::ordered_json phase_table_json(const PhaseFigures& figures);
 

@@ -43,6 +43,10 @@ nlohmann::ordered_json transport_trial_json(const TransportTrial& trial);
 /// Nodes with their processors and caches, the place of each rank, versions.
 nlohmann::ordered_json environment_json(const Environment& environment);
 
+/// The file of --report: lines "Section::name=value", as results of HPCG have them; for people, and for scripts that take
+/// single figures.
+std::string results_file_text(const RunReport& report);
+
 /// A run that --dry-run plans.
 struct PlannedRun {
   const Problem& problem;

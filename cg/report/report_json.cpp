@@ -95,6 +95,8 @@ Json result_json(const RunReport& report) {
            {{"count", times.count},
             {"minimum_s", times.minimum},
             {"maximum_s", times.maximum},
+            {"lower_quartile_s", times.lower_quartile},
+            {"upper_quartile_s", times.upper_quartile},
             {"spread", value_or_null(times.spread())},
             {"times_s", std::move(times_s)}}}};
 }

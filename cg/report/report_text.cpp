@@ -11,6 +11,7 @@
 #include "cg/report/report.hpp"
 #include "cg/report/report_counters.hpp"
 #include "cg/report/report_origin.hpp"
+#include "cg/report/summary.hpp"
 #include "cg/run/run_report.hpp"
 #include "cg/tuning/tuning_profile.hpp"
 
@@ -163,8 +164,10 @@ std::string own_lines(const RunReport& report) {
   };
   if (const auto times = repeat_times(report); times.spread()) {
     line("Seconds",
-         fmt::format("{:.6f} (median of {}; minimum {:.6f}, maximum {:.6f}, spread {:.1f} %)", repeat.time_s,
-                     times.count, times.minimum, times.maximum, 100.0 * *times.spread()));
+         fmt::format("{:.6f} (median of {}; minimum {:.6f}, quartiles {:.6f} and {:.6f}, maximum {:.6f}, "
+                     "spread {:.1f} %)",
+                     repeat.time_s, times.count, times.minimum, times.lower_quartile, times.upper_quartile,
+                     times.maximum, 100.0 * *times.spread()));
   } else {
     line("Seconds", fmt::format("{:.6f}", repeat.time_s));
   }
@@ -219,18 +222,63 @@ std::string own_lines(const RunReport& report) {
   return text + origin_lines(report);
 }
 
+std::string result_summary(const RunReport& report) {
+  const auto& problem = report.problem;
+  const double zeta = final_step(report).zeta;
+  if (!report.unfinished.empty()) return "not completed: " + report.reason;
+  if (!problem.reference_zeta)
+    return fmt::format("zeta {:.13f}, not verified: no reference for n {}, niter {}", zeta, problem.n,
+                       problem.niter);
+  const double error = std::abs((zeta - *problem.reference_zeta) / *problem.reference_zeta);
+  if (report.code == ExitCode::success)
+    return fmt::format("class {} verified: zeta {:.13f}, relative error {:.1e}", problem.class_name, zeta,
+                       error);
+  return fmt::format("class {} WRONG: zeta {:.13f}, not {:.13f}", problem.class_name, zeta,
+                     *problem.reference_zeta);
+}
+
+std::string time_summary(const RunReport& report) {
+  const auto times = repeat_times(report);
+  const double time_s = median_repeat(report).time_s;
+  const auto rate =
+      fmt::format("{:.0f} Mop/s, {:.2f} us per CG step", official_flop_count(report.problem) / time_s / 1e6,
+                  1e6 * time_s / cg_step_count(report));
+  if (times.count == 1) return fmt::format("{:.4g} s, {}", time_s, rate);
+  return fmt::format("{:.4g} s, median of {} (quartiles {:.4g} and {:.4g}); {}", time_s, times.count,
+                     times.lower_quartile, times.upper_quartile, rate);
+}
+
+std::string quiet_summary(const RunReport& report) {
+  const auto& quiet = median_repeat(report).quiet;
+  if (!disturbance(report).empty()) return "no: the time means little, see the warning below";
+  return quiet.is_oversubscribed ? "yes, but the ranks outnumber the cores"
+                                 : "yes: nothing else took the processors";
+}
+
+std::string summary_lines(const RunReport& report) {
+  return summary_text(
+      {.result = result_summary(report),
+       .time = time_summary(report),
+       .grid = grid_summary(report.configuration, report.grid_is_automatic, report.grid_trial),
+       .kernel =
+           kernel_summary(report.configuration, report.instruction_set, report.kernel_choice.kernel_origin),
+       .limit =
+           report.phases_timed ? limit_summary(phases_of(report)) : "not known without phases (--no-phases)",
+       .quiet = quiet_summary(report)});
+}
+
 std::string write_text(const RunReport& report) {
   std::string text = "\n\n cg2d - NAS Parallel Benchmark CG on a virtual grid of ranks\n\n";
   if (!report.unfinished.empty()) text += fmt::format(" NOT COMPLETED: {}\n", report.reason);
   if (!report.repeats.empty()) {
+    text += summary_lines(report) + '\n';
     // The closing block gives a verdict, which only a complete run has.
     if (report.unfinished.empty()) text += official_block(report);
-    text += '\n';
-    text += own_lines(report);
+    if (report.detail.is_verbose) text += '\n' + own_lines(report);
     if (report.phases_timed) {
       text += '\n';
       const auto figures = phases_of(report);
-      text += phase_table_text(figures);
+      text += phase_table_text(figures, report.detail);
       text += roofline_text(figures);
       text += counters_text(figures);
     }

@@ -29,6 +29,7 @@ namespace {}  // namespace
 
 BenchmarkRun::BenchmarkRun(const RunOptions& options, comm::RankGroup& group, const Progress& progress)
     : options_(options), group_(group), progress_(progress), source_(default_source().make(options.problem)) {
+  report_.detail = options.detail;
   report_.problem = options.problem;
   report_.configuration = options.configuration;
   report_.phases_timed = options.time_phases;
@@ -363,10 +364,24 @@ bool BenchmarkRun::iterate(SteppedSolver& solver, RegionMeasurement& measurement
     return false;
   }
   first_step_s_ = stopwatch.seconds();
-  for (int repeat_number = 1; repeat_number <= options_.repeat_count; ++repeat_number) {
+  for (int repeat_number = 1; repeat_number <= repeats_in_all(); ++repeat_number) {
     if (!iterate_once(repeat_number, watch, solver, measurement)) return false;
   }
   return true;
+}
+
+/// As far as it can be known yet: with --min-time those until now and, at the mean of their times, those that the rest of
+/// the time takes. The times are alike on all ranks, and so is this number once there is a repetition.
+int BenchmarkRun::repeats_in_all() const {
+  constexpr double most_repeats = 100'000;
+  const auto done = static_cast<double>(report_.repeats.size());
+  double time_s = 0.0;
+  for (const auto& repeat : report_.repeats) time_s += repeat.time_s;
+  if (done == 0.0 || time_s >= options_.least_time_s)
+    return std::max(options_.repeat_count, static_cast<int>(done));
+  const double further = std::ceil((options_.least_time_s - time_s) / (time_s / done));
+  return std::max(options_.repeat_count,
+                  static_cast<int>(std::min(done + std::max(further, 1.0), most_repeats)));
 }
 
 /// One repetition, which the report keeps if it is complete. False: the run ends here, and early.
@@ -374,7 +389,7 @@ bool BenchmarkRun::iterate_once(int repeat_number, const InterruptWatch& watch, 
                                 RegionMeasurement& measurement) {
   const int outer_step_count = options_.problem.niter;
   InterruptRequests interrupts(watch);
-  ProgressLines progress(progress_, {repeat_number, options_.repeat_count, outer_step_count});
+  ProgressLines progress(progress_, {repeat_number, repeats_in_all(), outer_step_count});
   const std::array<OuterStepObserver*, 2> observers{&interrupts, &progress};
   solver.reset();
   expect_steps(repeat_number);
@@ -396,17 +411,18 @@ bool BenchmarkRun::iterate_once(int repeat_number, const InterruptWatch& watch, 
          .counts = counters_ ? group_.gather_one(measurement.counts()) : std::vector<RankCounts>{},
          .quiet = quiet_->result()});
   }
-  const bool has_more = repeat_number < options_.repeat_count;
+  const bool has_more = repeat_number < repeats_in_all();
   if (is_complete && !(has_more && must_stop(steps.back()))) return true;
   end_early(steps, fmt::format("outer iteration {} of {} in run {} of {}", steps.size(), outer_step_count,
-                               repeat_number, options_.repeat_count));
+                               repeat_number, repeats_in_all()));
   return false;
 }
 
 /// By the untimed iteration, until one has been timed.
 void BenchmarkRun::expect_steps(int repeat_number) const {
   if (repeat_number > 1) return;
-  progress_.expect(first_step_s_ * options_.problem.niter * options_.repeat_count);
+  progress_.expect(
+      std::max(first_step_s_ * options_.problem.niter * options_.repeat_count, options_.least_time_s));
 }
 
 void BenchmarkRun::end_early(const std::vector<OuterStep>& steps, const std::string& where) {

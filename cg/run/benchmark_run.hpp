@@ -68,6 +68,7 @@ class BenchmarkRun {
   std::unique_ptr<comm::Communicator> connect(const comm::BlockLayout& layout, BlockProduct& product);
   void prepare_counters();
   bool iterate(SteppedSolver& solver, RegionMeasurement& measurement);
+  [[nodiscard]] int repeats_in_all() const;
   bool iterate_once(int repeat_number, const InterruptWatch& watch, SteppedSolver& solver,
                     RegionMeasurement& measurement);
   void expect_steps(int repeat_number) const;

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "cg/base/progress.hpp"
+#include "cg/base/values.hpp"
 #include "cg/machine/thread_binding.hpp"
 #include "cg/matrix/problem.hpp"
 #include "cg/solver/configuration.hpp"
@@ -43,7 +44,10 @@ struct RunOptions {
   BindMode bind = BindMode::automatic;
   std::string format = "text";
   std::string output;  ///< empty: standard output
+  std::string report;  ///< the results file for people and scripts beside the output; empty: none
+  TextDetail detail;
   int repeat_count = 1;
+  double least_time_s = 0.0;  ///< --min-time: repetitions are added until they have taken that long together
   bool dry_run = false;
   std::string export_mtx;  ///< empty: no export
   bool time_phases = true;

@@ -12,6 +12,7 @@
 
 #include "cg/base/errors.hpp"
 #include "cg/base/sample.hpp"
+#include "cg/base/values.hpp"
 #include "cg/machine/environment.hpp"
 #include "cg/machine/performance_model.hpp"
 #include "cg/machine/provenance.hpp"
@@ -87,6 +88,7 @@ struct RunReport {
   std::string reason;  ///< one line, empty on success
   std::vector<std::string> warnings;
 
+  TextDetail detail;
   Problem problem;
   /// The requested configuration; an open value is replaced when it is chosen.
   Configuration configuration;

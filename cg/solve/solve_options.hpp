@@ -38,6 +38,7 @@ VectorOption vector_option_from(const std::string& option, const std::string& te
 comm::DomainGrid domain_grid_from(std::string_view text);
 
 struct SystemOptions {
+  TextDetail detail{};
   std::string matrix_path;                        ///< empty with operator_text
   std::string operator_text;                      ///< "laplace3d:64x64x64", "npb-factored:S"
   bool assembles = false;                         ///< the matrix of operator_text

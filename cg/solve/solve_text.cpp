@@ -8,6 +8,7 @@
 #include "cg/report/phase_table.hpp"
 #include "cg/report/report_counters.hpp"
 #include "cg/report/report_origin.hpp"
+#include "cg/report/summary.hpp"
 #include "cg/solve/solve_report.hpp"
 
 namespace cg2d {
@@ -149,17 +150,73 @@ std::string configuration_lines(const SolveReport& report) {
   return text;
 }
 
-std::string write_text(const SystemOptions& options, const SolveReport& report) {
-  std::string text = "\n cg2d - conjugate gradients on a virtual grid of ranks\n\n";
-  text += report.solutions.empty() ? solution_lines(options, *report.solution)
-                                   : table_of_several(options, report);
+std::string result_summary(const SolveReport& report) {
+  const auto& solution = *report.solution;
+  const auto& result = solution.result;
+  const auto of_several =
+      report.solutions.empty() ? std::string() : fmt::format(", the worst of {}", report.solutions.size());
+  return fmt::format("{} after {}{}: residual {:.2e}, target {:.2e}", name_of(result.end),
+                     format_count(step_count_of(report), "iteration"), of_several, result.true_residual_norm,
+                     solution.target_norm);
+}
+
+std::string time_summary(const SolveReport& report) {
+  const int step_count = step_count_of(report);
+  const double time_s = report.repeat.time_s;
+  const auto per_step =
+      step_count > 0 ? fmt::format(", {:.2f} us per iteration", 1e6 * time_s / step_count) : std::string();
+  const auto& matrix = *report.matrix;
+  return fmt::format("{:.4g} s{}; set-up {:.4g} s before", time_s, per_step,
+                     matrix.read_s + matrix.distribute_s + matrix.conversion_s + matrix.preconditioner_s);
+}
+
+std::string grid_line(const SolveReport& report) {
+  const auto& configuration = report.configuration;
+  if (!report.matrix_free) return grid_summary(configuration, report.grid_is_automatic, report.grid_trial);
+  return fmt::format("{}; {} messages, {} per rank", report.matrix_free->cut, configuration.transport,
+                     format_count(configuration.thread_count, "thread"));
+}
+
+std::string kernel_line(const SystemOptions& options, const SolveReport& report) {
+  const auto kernel = report.matrix_free ? report.configuration.kernel
+                                         : kernel_summary(report.configuration, report.instruction_set,
+                                                          report.kernel_choice.kernel_origin);
+  return fmt::format("{}; {} CG, preconditioner {}", kernel, options.variant, options.preconditioner);
+}
+
+std::string quiet_line(const SolveReport& report) {
+  if (!report.quiet) return "not watched while a system is solved";
+  return report.quiet->is_disturbed() ? "no: " + report.quiet->reason()
+                                      : std::string("yes: nothing else took the processors");
+}
+
+std::string summary_lines(const SystemOptions& options, const SolveReport& report) {
+  return summary_text(
+      {.result = result_summary(report),
+       .time = time_summary(report),
+       .grid = grid_line(report),
+       .kernel = kernel_line(options, report),
+       .limit = step_count_of(report) > 0 ? limit_summary(phase_figures(report)) : "nothing was multiplied",
+       .quiet = quiet_line(report)});
+}
+
+/// All that is known beside the summary.
+std::string own_lines(const SystemOptions& options, const SolveReport& report) {
+  std::string text = report.solutions.empty() ? solution_lines(options, *report.solution) : std::string();
   text += fmt::format(" {:<15} = {:.6f}\n", "Seconds", report.repeat.time_s);
   text += matrix_lines(options, report);
-  text += configuration_lines(report);
+  return text + configuration_lines(report);
+}
+
+std::string write_text(const SystemOptions& options, const SolveReport& report) {
+  std::string text = "\n cg2d - conjugate gradients on a virtual grid of ranks\n\n";
+  text += summary_lines(options, report);
+  if (!report.solutions.empty()) text += '\n' + table_of_several(options, report);
+  if (options.detail.is_verbose) text += '\n' + own_lines(options, report);
   if (step_count_of(report) > 0) {
     text += '\n';
     const auto figures = phase_figures(report);
-    text += phase_table_text(figures);
+    text += phase_table_text(figures, options.detail);
     text += roofline_text(figures);
     text += counters_text(figures);
   }

@@ -1,0 +1,107 @@
+#include "cg/report/summary.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "cg/base/values.hpp"
+#include "cg/report/report_counters.hpp"
+
+namespace cg2d {
+namespace {
+
+/// Why this grid, where nobody asked for it.
+std::string reason_of_grid(const std::optional<GridTrial>& trial) {
+  if (!trial) return "chosen by the rule";
+  if (trial->tried.size() < 2)
+    return fmt::format("chosen by the {}{}", trial->shortlist_by,
+                       trial->skipped_because.empty() ? "" : ", not tried: " + trial->skipped_because);
+  auto tried = trial->tried;
+  std::ranges::stable_sort(tried, {},
+                           [&](const TriedGrid& one) { return one.grid == trial->best ? 0.0 : one.step_s; });
+  return fmt::format("the fastest of {} tried ({} takes {:.2f} times as long)", tried.size(),
+                     tried[1].grid.name(), tried[1].step_s / tried[0].step_s);
+}
+
+/// "58.1 GB/s, 19.40 Gflop/s", of all ranks.
+std::string rates_of(const PhaseShare& share, std::size_t rank_count) {
+  const double per_s = share.measured_s > 0.0 ? static_cast<double>(rank_count) / share.measured_s : 0.0;
+  constexpr double giga = 1e9;
+  return fmt::format("{:.1f} GB/s, {:.2f} Gflop/s", share.byte_count * per_s / giga,
+                     share.flop_count * per_s / giga);
+}
+
+/// The phase that does most of the product, with a matrix or without one.
+Phase product_phase(const PhaseFigures& figures, std::span<const PhaseShare> shares) {
+  return *std::ranges::max_element(figures.phases, {}, [&](Phase phase) {
+    const auto work = phase_row(phase).work;
+    const bool multiplies = work == LocalWork::product || work == LocalWork::stencil;
+    return multiplies ? shares[index_of(phase)].byte_count : -1.0;
+  });
+}
+
+}  // namespace
+
+std::string summary_text(const Summary& summary) {
+  std::string text;
+  const auto line = [&](std::string_view label, std::string_view value) {
+    text += fmt::format(" {:<8}{}\n", label, value);
+  };
+  line("Result", summary.result);
+  line("Time", summary.time);
+  line("Grid", summary.grid);
+  line("Kernel", summary.kernel);
+  line("Limit", summary.limit);
+  line("Quiet", summary.quiet);
+  return text;
+}
+
+std::string grid_summary(const Configuration& configuration, bool is_automatic,
+                         const std::optional<GridTrial>& trial) {
+  const int rank_count = configuration.grid.rank_count();
+  std::string reason = "as asked for";
+  if (rank_count == 1) {
+    reason = "the only one of 1 rank";
+  } else if (is_automatic) {
+    reason = reason_of_grid(trial);
+  }
+  return fmt::format("{}, {}; {} messages, {} per rank", configuration.grid.name(), reason,
+                     configuration.transport, format_count(configuration.thread_count, "thread"));
+}
+
+std::string kernel_summary(const Configuration& configuration, const std::string& instruction_set,
+                           ChoiceOrigin origin) {
+  const std::string name = fmt::format("{} ({})", configuration.kernel, instruction_set);
+  switch (origin) {
+    case ChoiceOrigin::asked_for:
+      return name + ", as asked for";
+    case ChoiceOrigin::profile:
+      return name + ", by the profile of this machine";
+    case ChoiceOrigin::trial:
+      return name + ", the fastest of those tried";
+    case ChoiceOrigin::built_in_rule:
+      break;
+  }
+  return name + ", by the built-in rule (cg2d tune measures)";
+}
+
+std::string limit_summary(const PhaseFigures& figures) {
+  const auto shares = phase_shares(figures);
+  const auto phase = product_phase(figures, shares);
+  const auto& product = shares[index_of(phase)];
+  const auto rates = rates_of(product, figures.ranks.size());
+  if (!figures.ranks.front().limits.are_known())
+    return fmt::format("not measured (--roofline does); {}: {}", phase_name(phase), rates);
+  double shortest_s = 0.0;
+  double measured_s = 0.0;
+  for (const auto one : figures.phases) {
+    shortest_s += shares[index_of(one)].shortest_s;
+    measured_s += shares[index_of(one)].measured_s;
+  }
+  // Beyond 1 where vectors lie in a faster cache than the limits were measured with.
+  const auto percent = [](double share) { return fmt::format("{:.0f} %", 100.0 * std::min(share, 1.0)); };
+  return fmt::format("{} of what this machine can do; {} {}: {}", percent(shortest_s / measured_s),
+                     phase_name(phase), percent(product.share()), rates);
+}
+
+}  // namespace cg2d

@@ -1,0 +1,36 @@
+#pragma once
+
+// The first lines of a report for people: what matters, in as many lines as one looks at.
+
+#include <optional>
+#include <string>
+
+#include "cg/report/phase_table.hpp"
+#include "cg/solver/configuration.hpp"
+#include "cg/tuning/grid_trial.hpp"
+#include "cg/tuning/kernel_choice.hpp"
+
+namespace cg2d {
+
+/// The six lines, each without its label.
+struct Summary {
+  std::string result;  ///< whether it is right, and the numbers that say so
+  std::string time;
+  std::string grid;    ///< and why this one
+  std::string kernel;  ///< and why this one
+  std::string limit;   ///< what the machine allows, and how much of it was reached
+  std::string quiet;   ///< whether the machine was quiet enough for the time to mean something
+};
+std::string summary_text(const Summary& summary);
+
+/// "1x2, the fastest of 3 tried (2x1 takes 1.85 times as long); two-sided messages, 2 threads per rank".
+std::string grid_summary(const Configuration& configuration, bool is_automatic,
+                         const std::optional<GridTrial>& trial);
+/// "sell (avx512), by the profile".
+std::string kernel_summary(const Configuration& configuration, const std::string& instruction_set,
+                           ChoiceOrigin origin);
+/// The share of the limits that all phases and the product reach, where they were measured; the rates of the product
+/// in any case.
+std::string limit_summary(const PhaseFigures& figures);
+
+}  // namespace cg2d
