@@ -27,13 +27,27 @@ std::pair<double, double> weighted_solution(const std::vector<LinePoint>& points
   return {(y_sum * xx_sum - xy_sum * x_sum) / determinant, (ones * xy_sum - x_sum * y_sum) / determinant};
 }
 
+/// Value below which quarters / 4 of the sorted values lie. values: at least one.
+double quartile(const std::vector<double>& sorted, std::size_t quarters) {
+  const auto place = quarters * (sorted.size() - 1);
+  const auto below = place / 4;
+  const double fraction = static_cast<double>(place % 4) / 4.0;
+  if (place % 4 == 0) return sorted[below];
+  return sorted[below] + fraction * (sorted[below + 1] - sorted[below]);
+}
+
 }  // namespace
 
 Sample sample_of(std::vector<double> values) {
   std::ranges::sort(values);
   const auto middle = values.size() / 2;
   const double median = values.size() % 2 == 1 ? values[middle] : 0.5 * (values[middle - 1] + values[middle]);
-  return {.median = median, .minimum = values.front(), .maximum = values.back(), .count = values.size()};
+  return {.median = median,
+          .lower_quartile = quartile(values, 1),
+          .upper_quartile = quartile(values, 3),
+          .minimum = values.front(),
+          .maximum = values.back(),
+          .count = values.size()};
 }
 
 Line fit_line(const std::vector<LinePoint>& all_points) {

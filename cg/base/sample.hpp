@@ -24,9 +24,12 @@ class Stopwatch {
   Clock::time_point start_ = Clock::now();
 };
 
-/// Median, and how far the values lie apart.
+/// Median, and how far the values lie apart. Quartiles lie between the two nearest values in proportion
+/// (Hyndman and Fan's type 7, the default of NumPy), as the median of an even number does.
 struct Sample {
   double median = 0.0;  ///< of an even number: the mean of the middle two
+  double lower_quartile = 0.0;
+  double upper_quartile = 0.0;
   double minimum = 0.0;
   double maximum = 0.0;
   std::size_t count = 0;

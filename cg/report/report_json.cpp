@@ -94,6 +94,8 @@ Json result_json(const RunReport& report) {
           {"repeats",
            {{"count", times.count},
             {"minimum_s", times.minimum},
+            {"lower_quartile_s", times.lower_quartile},
+            {"upper_quartile_s", times.upper_quartile},
             {"maximum_s", times.maximum},
             {"spread", value_or_null(times.spread())},
             {"times_s", std::move(times_s)}}}};

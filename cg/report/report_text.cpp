@@ -163,8 +163,10 @@ std::string own_lines(const RunReport& report) {
   };
   if (const auto times = repeat_times(report); times.spread()) {
     line("Seconds",
-         fmt::format("{:.6f} (median of {}; minimum {:.6f}, maximum {:.6f}, spread {:.1f} %)", repeat.time_s,
-                     times.count, times.minimum, times.maximum, 100.0 * *times.spread()));
+         fmt::format("{:.6f} (median of {}; quartiles {:.6f} and {:.6f}, minimum {:.6f}, maximum {:.6f}, "
+                     "spread {:.1f} %)",
+                     repeat.time_s, times.count, times.lower_quartile, times.upper_quartile, times.minimum,
+                     times.maximum, 100.0 * *times.spread()));
   } else {
     line("Seconds", fmt::format("{:.6f}", repeat.time_s));
   }
