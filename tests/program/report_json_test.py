@@ -453,6 +453,9 @@ class Repeats(SchemaTest):
         self.assertEqual(result["time_s"], sorted(times)[1])
         self.assertEqual(result["repeats"]["minimum_s"], min(times))
         self.assertEqual(result["repeats"]["maximum_s"], max(times))
+        lower, _, upper = statistics.quantiles(times, n=4, method="inclusive")
+        self.assertAlmostEqual(result["repeats"]["lower_quartile_s"], lower, delta=1e-12)
+        self.assertAlmostEqual(result["repeats"]["upper_quartile_s"], upper, delta=1e-12)
         self.assertAlmostEqual(result["repeats"]["spread"], (max(times) - min(times)) / statistics.median(times), delta=1e-12)
         # The phases are those of the repetition reported.
         self.assertEqual(max(rank["region_s"] for rank in document["phases"]["ranks"]), result["time_s"])

@@ -201,7 +201,7 @@ class Text(ProgramTest):
         self.assertRegex(
             text,
             r"(?m)^ Seconds         = \d+\.\d{6} "
-            r"\(median of 3; minimum \d+\.\d{6}, maximum \d+\.\d{6}, spread \d+\.\d %\)$",
+            r"\(median of 3; minimum \d+\.\d{6}, quartiles \d+\.\d{6} and \d+\.\d{6}, maximum \d+\.\d{6}, spread \d+\.\d %\)$",
         )
 
 

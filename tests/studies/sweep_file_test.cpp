@@ -251,6 +251,23 @@ TEST(ResultFileTest, ASampleIsMedianAndSpread) {
   EXPECT_FALSE(sample_of({5.0}).spread().has_value()) << "a single value has none";
 }
 
+TEST(ResultFileTest, QuartilesLieBetweenTheNearestValuesInProportion) {
+  // Sorted 1 2 4 8: the places are 3/4 and 9/4 of a step after the first value.
+  const auto four = sample_of({8.0, 1.0, 4.0, 2.0});
+  EXPECT_DOUBLE_EQ(four.lower_quartile, 1.75);
+  EXPECT_DOUBLE_EQ(four.upper_quartile, 5.0);
+  // Five values: the second and the fourth themselves.
+  const auto five = sample_of({50.0, 10.0, 40.0, 20.0, 30.0});
+  EXPECT_DOUBLE_EQ(five.lower_quartile, 20.0);
+  EXPECT_DOUBLE_EQ(five.upper_quartile, 40.0);
+  const auto two = sample_of({1.0, 2.0});
+  EXPECT_DOUBLE_EQ(two.lower_quartile, 1.25);
+  EXPECT_DOUBLE_EQ(two.upper_quartile, 1.75);
+  const auto one = sample_of({5.0});
+  EXPECT_DOUBLE_EQ(one.lower_quartile, 5.0);
+  EXPECT_DOUBLE_EQ(one.upper_quartile, 5.0);
+}
+
 TEST(ResultFileTest, AMissingFileIsNamed) {
   try {
     static_cast<void>(read_results("/no/such/file"));
