@@ -2,11 +2,13 @@
 
 import csv
 import io
+import pathlib
 import re
+import tempfile
 import unittest
 
 from program_facts import CLASS_S_NONZEROS, CLASS_S_ZETA, PHASES
-from program_runner import ProgramTest, run_program
+from program_runner import CANNOT_CREATE, USAGE, ProgramTest, run_program
 
 
 class Csv(ProgramTest):
@@ -121,7 +123,7 @@ class Text(ProgramTest):
         self.assertRegex(text, r"(?m)^ Verification    = {12}NOT PERFORMED$")
 
     def test_our_own_lines(self):
-        text = self.run_well(6, "run", "--class", "S", "--grid", "2x3").stdout
+        text = self.run_well(6, "run", "--class", "S", "--grid", "2x3", "--verbose").stdout
         for pattern in (
             r" Seconds         = \d+\.\d{6}",
             r" True Mflop/s    = \d+\.\d\d \(from 78148 nonzeros; .* = 56 per row\)",
@@ -142,7 +144,7 @@ class Text(ProgramTest):
             self.assert_lines(text, (pattern,))
 
     def test_row_lengths_of_the_whole_matrix(self):
-        text = self.run_well(1, "run", "--class", "S", "--niter", "1", "--cvl", "9", "--kernel", "csr-simd").stdout
+        text = self.run_well(1, "run", "--class", "S", "--niter", "1", "--cvl", "9", "--kernel", "csr-simd", "--verbose").stdout
         self.assert_lines(
             text,
             (
@@ -153,7 +155,7 @@ class Text(ProgramTest):
 
     def test_row_lengths_where_vectors_never_pay(self):
         never = 2**31 - 1
-        text = self.run_well(1, "run", "--class", "S", "--niter", "1", "--cvl", never, "--kernel", "csr-simd").stdout
+        text = self.run_well(1, "run", "--class", "S", "--niter", "1", "--cvl", never, "--kernel", "csr-simd", "--verbose").stdout
         self.assert_lines(
             text,
             (r" Row lengths     = 8 to 127, mean 55\.8 in the blocks; no critical vector length: vectors pay for none of them",),
@@ -173,12 +175,12 @@ class Text(ProgramTest):
             ("symmetric-distinct", changed.replace("BYTES", r"[56]\.\d\d")),
         ):
             with self.subTest(kernel=kernel):
-                text = self.run_well(1, "run", "--class", "S", "--niter", "1", "--kernel", kernel).stdout
+                text = self.run_well(1, "run", "--class", "S", "--niter", "1", "--kernel", kernel, "--verbose").stdout
                 self.assert_lines(text, (pattern,))
                 self.assertRegex(text, r"(?m)^ True Mflop/s    = .* \(from 78148 nonzeros;")
 
-    def test_phase_table(self):
-        text = self.run_well(2, "run", "--class", "S", "--grid", "2x1").stdout
+    def test_phase_table_in_clocks(self):
+        text = self.run_well(2, "run", "--class", "S", "--grid", "2x1", "--clocks").stdout
         number = r" +\d+"
         columns = rf" +\d+\.\d %{number}{number}{number} +\d+\.\d %{number} +\d+\.\d\d{number}"
         names = (*PHASES, "all phases")
@@ -196,13 +198,150 @@ class Text(ProgramTest):
         shares = [float(re.search(r"(\d+\.\d) %", line)[1]) for line in lines[2 : 2 + len(names)]]
         self.assertAlmostEqual(sum(shares[:-1]), shares[-1], delta=0.05 * len(names))
 
+    def test_phase_table_in_time(self):
+        arguments = ("run", "--class", "S", "--grid", "2x1")
+        text = self.run_well(2, *arguments).stdout
+        number = r" +\d+\.\d\d"
+        columns = rf" +(\d+\.\d) %({number}){number} +([\d.]+|-) +([\d.]+|-) +\d+\.\d\d +\d+"
+        names = (*PHASES, "all phases")
+        lines = self.assert_lines(
+            text,
+            (
+                r" Phases: time per CG step, mean over the ranks",
+                r" phase +share +us +waiting +GB/s +Gflop/s +messages bytes sent",
+                *(rf" {name} {columns}" for name in names),
+                r" waiting \(us\) is part of its phase; .*",
+                r" messages and bytes sent: per rank\. The phases cover \d+\.\d\d % .*",
+            ),
+        )
+        rows = {name: re.fullmatch(rf" {name} {columns}", line).groups() for name, line in zip(names, lines[2:])}
+        shares = [float(row[0]) for row in rows.values()]
+        self.assertAlmostEqual(sum(shares[:-1]), shares[-1], delta=0.05 * len(names))
+        times = [float(row[1]) for row in rows.values()]
+        self.assertAlmostEqual(sum(times[:-1]), times[-1], delta=0.01 * len(names))
+        time_s = float(re.search(r"(?m)^ Time    ([\d.]+) s, ", text)[1])
+        self.assertAlmostEqual(1e6 * time_s / (15 * 25), 100 * times[-1] / shares[-1], delta=0.05 * times[-1])
+        # Only the product moves a matrix; one process row collects nothing.
+        self.assertEqual(rows["collection"][2:], ("-", "-"))
+        self.assertGreater(float(rows["multiply"][2]), float(rows["summation"][2]))
+        self.assertNotIn("clocks per CG step", text)
+
+    SUMMARY = ("Result", "Time", "Grid", "Kernel", "Limit", "Quiet")
+
+    def summary_of(self, text):
+        """The six lines by their labels, which must be the first lines of the report and fit into 110 columns."""
+        lines = [line for line in text.split("\n") if line][1 : 1 + len(self.SUMMARY)]
+        self.assertEqual(tuple(line.split()[0] for line in lines), self.SUMMARY, text)
+        for line in lines:
+            self.assertLessEqual(len(line), 110, line)
+        return {line.split()[0]: line[9:] for line in lines}
+
+    def test_the_summary_says_what_matters(self):
+        summary = self.summary_of(self.run_well(2, "run", "--class", "S", "--grid", "1x2", "--kernel", "sell").stdout)
+        self.assertRegex(summary["Result"], r"^class S verified: zeta 8\.59717750786\d\d, relative error \d\.\de-\d\d$")
+        self.assertRegex(summary["Time"], r"^[\d.]+ s, \d+ Mop/s, [\d.]+ us per CG step$")
+        self.assertEqual(summary["Grid"], "1x2, as asked for; two-sided messages, 1 thread per rank")
+        self.assertRegex(summary["Kernel"], r"^sell \(\w+\), as asked for$")
+        self.assertRegex(summary["Limit"], r"^not measured \(--roofline does\); multiply: [\d.]+ GB/s, [\d.]+ Gflop/s$")
+        self.assertRegex(summary["Quiet"], r"^(yes|no)\b")
+
+    def test_the_summary_says_why(self):
+        text = self.run_well(2, "run", "--class", "S", "--no-profile", "--repeat", "3", "--no-phases").stdout
+        summary = self.summary_of(text)
+        self.assertRegex(summary["Grid"], r"^(1x2|2x1), the fastest of 2 tried \((2x1|1x2) takes \d+\.\d\d times as long\);")
+        self.assertRegex(summary["Kernel"], r", by the built-in rule \(cg2d tune measures\)$")
+        self.assertRegex(summary["Time"], r"^[\d.]+ s, median of 3 \(quartiles [\d.]+ and [\d.]+\); \d+ Mop/s")
+        self.assertEqual(summary["Limit"], "not known without phases (--no-phases)")
+        summary = self.summary_of(self.run_well(1, "run", "--class", "S", "--roofline", "--niter", "3").stdout)
+        self.assertRegex(summary["Result"], r"^zeta 8\.\d{13}, not verified: no reference for n 1400, niter 3$")
+        self.assertTrue(summary["Grid"].startswith("1x1, the only one of 1 rank;"), summary)
+        self.assertRegex(summary["Limit"], r"^\d+ % of what this machine can do; multiply \d+ %: [\d.]+ GB/s")
+
+    def test_the_summary_of_a_failed_verification(self):
+        summary = self.summary_of(run_program(2, "run", "--class", "S", "--reference", "22.5").stdout)
+        self.assertRegex(summary["Result"], r"^class \w+ WRONG: zeta 8\.59717750786\d\d, not 22\.5000000000000$")
+
+    def test_only_a_verbose_report_says_all(self):
+        short = self.run_well(2, "run", "--class", "S").stdout
+        for label in ("Huge pages", "Row lengths", "Commit", "Tuning"):
+            self.assertNotIn(f" {label} ", short)
+        self.assertLessEqual(len(short.splitlines()), 45)
+
+    def test_a_minimum_time_adds_repetitions(self):
+        for rank_count, words in ((1, ("--min-time", "0.2s")), (3, ("--min-time", "0.2", "--repeat", "2"))):
+            times = self.document_of(rank_count, "run", "--class", "S", "--grid", "rule", *words)["result"]["repeats"]["times_s"]
+            self.assertGreaterEqual(sum(times), 0.2)
+            self.assertLess(sum(times[:-1]), 0.2, "no more than needed") if len(times) > 2 else None
+        times = self.document_of(1, "run", "--class", "S", "--min-time", "0s", "--repeat", "2")["result"]["repeats"]["times_s"]
+        self.assertEqual(len(times), 2)
+
+    def test_a_minimum_time_that_is_none(self):
+        for word in ("2q", "-1s", "", "nan", "1e99h"):
+            outcome = run_program(2, "run", "--class", "S", "--min-time", word)
+            self.assertEqual(outcome.exit_code, USAGE, outcome)
+            self.assertEqual(len(outcome.error_lines()), 1, outcome)
+            self.assertIn("--min-time", outcome.error_lines()[0])
+
     def test_repetitions(self):
-        text = self.run_well(2, "run", "--class", "S", "--repeat", "3").stdout
+        text = self.run_well(2, "run", "--class", "S", "--repeat", "3", "--verbose").stdout
         self.assertRegex(
             text,
             r"(?m)^ Seconds         = \d+\.\d{6} "
             r"\(median of 3; minimum \d+\.\d{6}, quartiles \d+\.\d{6} and \d+\.\d{6}, maximum \d+\.\d{6}, spread \d+\.\d %\)$",
         )
+
+
+class ResultsFile(ProgramTest):
+    """--report FILE: one figure a line."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="cg2d-results-")
+        self.addCleanup(folder.cleanup)
+        self.path = pathlib.Path(folder.name) / "results.txt"
+
+    def figures_of(self, *arguments, rank_count=2):
+        document = self.document_of(rank_count, "run", "--class", "S", "--report", self.path, *arguments)
+        figures = {}
+        for line in self.path.read_text().splitlines():
+            name, _, value = line.partition("=")
+            self.assertNotIn(name, figures, "each figure once")
+            figures[name] = value
+            if "::" in name:
+                self.assertEqual(figures.get(name.partition("::")[0]), "", "after its section's own line")
+        return figures, document
+
+    def test_figures_are_those_of_the_json(self):
+        figures, document = self.figures_of("--repeat", "3", "--grid", "2x1")
+        self.assertEqual(figures["Machine Summary::Distributed Processes"], "2")
+        self.assertEqual(figures["Problem Summary::Nonzeros"], str(CLASS_S_NONZEROS))
+        self.assertEqual(figures["Configuration Summary::Grid"], "2x1")
+        self.assertEqual(figures["Configuration Summary::Kernel"], document["configuration"]["kernel"])
+        self.assertEqual(figures["Verification Summary::Result"], "SUCCESSFUL")
+        self.assertEqual(float(figures["Verification Summary::zeta"]), document["result"]["zeta"])
+        result = document["result"]
+        for name, value in (
+            ("Benchmark Time Summary::Time of the median (s)", result["time_s"]),
+            ("Benchmark Time Summary::Upper quartile (s)", result["repeats"]["upper_quartile_s"]),
+            ("Final Summary::cg2d result is VALID with Mop/s", result["mops_total"]),
+            ("Final Summary::True Mflop/s", result["true_mflops"]),
+        ):
+            self.assert_close(float(figures[name]), value, 1e-5)
+        phases = sum(float(figures[f"Phase Summary::{phase} (s)"]) for phase in PHASES)
+        self.assertLessEqual(phases, 1.02 * result["time_s"])
+        self.assertGreater(float(figures["Phase Summary::multiply (GB/s)"]), 0.0)
+
+    def test_a_result_without_a_reference_is_not_valid(self):
+        figures, _ = self.figures_of("--niter", "2", "--no-phases")
+        self.assertEqual(figures["Verification Summary::Result"], "NOT PERFORMED")
+        self.assertIn("Final Summary::cg2d result is NOT VALID, Mop/s", figures)
+        self.assertFalse([name for name in figures if name.startswith("Phase")])
+
+    def test_a_file_that_cannot_be_made_is_refused_before_the_run(self):
+        outcome = run_program(2, "run", "--class", "S", "--report", self.path.parent / "missing" / "results.txt")
+        self.assertEqual((outcome.exit_code, outcome.stdout), (CANNOT_CREATE, ""), outcome)
+        outcome = run_program(2, "run", "--class", "S", "--report", self.path, "--output", self.path)
+        self.assertEqual(outcome.exit_code, USAGE, outcome)
+        self.assertFalse(self.path.exists())
 
 
 if __name__ == "__main__":
