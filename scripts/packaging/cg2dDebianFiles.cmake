@@ -1,6 +1,8 @@
 # Called by CPack when all files are in place and before they are packed. Brings them into the form of Debian's policy: copyright
 # and changelogs, compressed manual pages, no copy of the licence, no unneeded sections in the static library.
 
+cmake_minimum_required(VERSION 3.25)
+
 set(source ${CMAKE_CURRENT_LIST_DIR}/../..)
 set(debian ${CMAKE_CURRENT_LIST_DIR}/debian)
 

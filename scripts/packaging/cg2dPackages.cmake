@@ -29,6 +29,10 @@ set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_NAME cg2d)
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_SHLIBDEPS ON)
+# Any of them would do; the first one, which apt installs where there is none, has no threads of its own.
+if(cg2d_blas_kind STREQUAL openblas)
+  set(CPACK_DEBIAN_PROGRAM_PACKAGE_DEPENDS "libopenblas0-serial | libopenblas0-pthread | libopenblas0-openmp")
+endif()
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_RECOMMENDS "mpich, python3")
 set(CPACK_COMPONENT_PROGRAM_DESCRIPTION
     "cg2d runs the NAS CG benchmark (NPB CG) on any Px x Py grid of MPI ranks,
