@@ -151,6 +151,8 @@ cg2d_add_class_test(C RANKS 2 GRIDS rule LABELS thorough TIMEOUT 900)
 cg2d_add_program_test(report_parts_test SCRIPT scripts/report_parts_test.py TIMEOUT 300)
 cg2d_add_program_test(report_trace_test SCRIPT scripts/report_trace_test.py TIMEOUT 300)
 cg2d_add_program_test(compare_npb_test SCRIPT scripts/compare_npb_test.py TIMEOUT 300)
+cg2d_add_program_test(release_check_test SCRIPT scripts/release_check_test.py TIMEOUT 120)
+cg2d_add_program_test(packaging_test SCRIPT scripts/packaging_test.py TIMEOUT 120)
 cg2d_add_program_test(teaching_test SCRIPT scripts/teaching_test.py TIMEOUT 300)
 cg2d_add_program_test(report_page_test SCRIPT scripts/report_page_test.py LABELS thorough TIMEOUT 600)
 
