@@ -38,6 +38,7 @@ endfunction()
 
 function(cg2d_find_any_blas)
   find_package(BLAS REQUIRED)
+  set(cg2d_blas_libraries "${BLAS_LIBRARIES}" PARENT_SCOPE)
   target_link_libraries(cg2d_cblas INTERFACE BLAS::BLAS)
   find_path(CG2D_CBLAS_FOLDER NAMES cblas.h mkl_cblas.h HINTS ENV MKLROOT PATH_SUFFIXES include blis openblas
             DOC "Folder of cblas.h")

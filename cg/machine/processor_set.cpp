@@ -26,8 +26,7 @@ ProcessorSet processors_from(const std::string& list) {
     stream.ignore();
   }
   std::ranges::sort(processors);
-  const auto repeated = std::ranges::unique(processors);
-  processors.erase(repeated.begin(), repeated.end());
+  processors.erase(std::unique(processors.begin(), processors.end()), processors.end());
   return processors;
 }
 
