@@ -1,6 +1,8 @@
 # Writes the manual pages and completion scripts that the program at PROGRAM makes to folders below FOLDER. Where the program
 # cannot run (a login node without MPI, say), a warning takes their place: the build needs none of them.
 
+set(ENV{ASAN_OPTIONS} detect_leaks=0) # in a build with sanitizers the leaks of libraries would be an error
+
 function(write_document file)
   execute_process(
     COMMAND ${PROGRAM} ${ARGN}

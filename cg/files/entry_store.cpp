@@ -38,27 +38,68 @@ RowDeal::RowDeal(std::int64_t order, int rank_count)
   }
 }
 
+// ---------------------------------------------------------------- order
+
+/// Entries while they are put in order.
+struct EntryStore::ValuedEntry {
+  std::int32_t column;
+  double value;
+
+  ValuedEntry() = default;
+  ValuedEntry(const Chunk& chunk, std::size_t k) : column(chunk.columns()[k]), value(chunk.values()[k]) {}
+  void write(const Chunk& chunk, std::size_t k) const {
+    chunk.values()[k] = value;
+    chunk.columns()[k] = column;
+  }
+  /// Equal places are ordered by value before they are summed: the sum must not depend on how many ranks have read the file.
+  [[nodiscard]] bool is_before(const ValuedEntry& other) const {
+    return column != other.column ? column < other.column : value < other.value;
+  }
+  /// Another entry of the same place.
+  void join(const ValuedEntry& other, std::int64_t /*row*/, std::vector<Multiple>& /*multiples*/) {
+    value += other.value;
+  }
+};
+
+struct EntryStore::OneEntry {
+  std::int32_t column;
+
+  OneEntry() = default;
+  OneEntry(const Chunk& chunk, std::size_t k) : column(chunk.columns()[k]) {}
+  void write(const Chunk& chunk, std::size_t k) const { chunk.columns()[k] = column; }
+  [[nodiscard]] bool is_before(const OneEntry& other) const { return column < other.column; }
+  void join(const OneEntry& /*other*/, std::int64_t row, std::vector<Multiple>& multiples) const {
+    if (multiples.empty() || multiples.back().row != row || multiples.back().column != column)
+      multiples.push_back({.row = row, .column = column, .value = 1.0});
+    multiples.back().value += 1.0;
+  }
+};
+
 /// Puts the entries of one bucket after the other in order; keeps its buffers.
+template <typename Entry>
 class EntryStore::BucketSorter {
  public:
-  BucketSorter(std::int64_t row_count, int origin_bits)
-      : key_ends_(static_cast<std::size_t>(row_count) << static_cast<unsigned>(origin_bits)),
-        row_ends_(static_cast<std::size_t>(row_count)),
-        origin_bits_(origin_bits) {}
+  BucketSorter(const EntryStore& store, std::vector<Multiple>& multiples)
+      : store_(store),
+        multiples_(multiples),
+        key_ends_(static_cast<std::size_t>(store.deal().rows_per_bucket())
+                  << static_cast<unsigned>(store.origin_bits_)),
+        row_ends_(static_cast<std::size_t>(store.deal().rows_per_bucket())),
+        origin_bits_(static_cast<unsigned>(store.origin_bits_)) {}
 
   /// Returns how many entries are left: the first ones of the bucket.
   std::size_t sort(const Bucket& bucket) {
     if (is_in_order(bucket)) {
       for_each(bucket, [&](const Chunk& chunk, std::size_t k) { chunk.rows()[k] = row_of(chunk, k); });
-      return bucket.entry_count();
+      return store_.entry_count_of(bucket);
     }
     gather(bucket);
-    const std::size_t keys_per_row = std::size_t{1} << static_cast<unsigned>(origin_bits_);
+    const std::size_t keys_per_row = std::size_t{1} << origin_bits_;
     std::size_t begin = 0;
     std::size_t kept = 0;
     for (std::size_t row = 0; row < row_ends_.size(); ++row) {
       const std::size_t end = key_ends_[(row + 1) * keys_per_row - 1];
-      kept = ordered_row(begin, end, kept);
+      kept = ordered_row(bucket.first_row + static_cast<std::int64_t>(row), begin, end, kept);
       row_ends_[row] = kept;
       begin = end;
     }
@@ -67,21 +108,16 @@ class EntryStore::BucketSorter {
   }
 
  private:
-  struct Entry {
-    std::int32_t column;
-    double value;
-  };
-
   [[nodiscard]] std::uint16_t row_of(const Chunk& chunk, std::size_t k) const {
-    return static_cast<std::uint16_t>(chunk.rows()[k] >> static_cast<unsigned>(origin_bits_));
+    return static_cast<std::uint16_t>(chunk.rows()[k] >> origin_bits_);
   }
 
   /// As an ordered file with both triangles leaves it. Cost: otherwise as many entries as are in order.
   [[nodiscard]] bool is_in_order(const Bucket& bucket) const {
     std::pair<int, std::int32_t> before{-1, 0};
     for (std::size_t c = 0; c < bucket.chunks.size(); ++c) {
-      const Chunk chunk(bucket.chunks[c]);
-      for (std::size_t k = 0; k < bucket.entries_in(c); ++k) {
+      const Chunk chunk(bucket.chunks[c], store_.form_);
+      for (std::size_t k = 0; k < store_.entries_in(bucket, c); ++k) {
         const std::pair<int, std::int32_t> place(row_of(chunk, k), chunk.columns()[k]);
         if (place <= before) return false;
         before = place;
@@ -96,16 +132,15 @@ class EntryStore::BucketSorter {
     std::ranges::fill(key_ends_, std::size_t{0});
     for_each(bucket, [&](const Chunk& chunk, std::size_t k) { ++key_ends_[chunk.rows()[k]]; });
     std::exclusive_scan(key_ends_.begin(), key_ends_.end(), key_ends_.begin(), std::size_t{0});
-    entries_.resize(bucket.entry_count());
+    entries_.resize(store_.entry_count_of(bucket));
     for_each(bucket, [&](const Chunk& chunk, std::size_t k) {
-      entries_[key_ends_[chunk.rows()[k]]++] = {.column = chunk.columns()[k], .value = chunk.values()[k]};
+      entries_[key_ends_[chunk.rows()[k]]++] = Entry(chunk, k);
     });
   }
 
-  /// Orders the entries begin ... end - 1, a row, sums what is there twice, and puts them at `target`, which is at
-  /// most `begin`; returns their new end. Equal places are ordered by value before they are summed: the sum must not
-  /// depend on how many ranks have read the file.
-  std::size_t ordered_row(std::size_t begin, std::size_t end, std::size_t target) {
+  /// Orders the entries begin ... end - 1, a row, joins what is there twice, and puts them at `target`, which is at
+  /// most `begin`; returns their new end.
+  std::size_t ordered_row(std::int64_t row, std::size_t begin, std::size_t end, std::size_t target) {
     const auto at = [&](std::size_t k) { return entries_.begin() + static_cast<std::ptrdiff_t>(k); };
     bool is_ordered = true;
     for (std::size_t k = begin + 1; k < end; ++k) is_ordered &= entries_[k - 1].column < entries_[k].column;
@@ -113,14 +148,13 @@ class EntryStore::BucketSorter {
       if (target != begin) std::copy(at(begin), at(end), at(target));
       return target + (end - begin);
     }
-    std::sort(at(begin), at(end), [](const Entry& left, const Entry& right) {
-      return left.column != right.column ? left.column < right.column : left.value < right.value;
-    });
+    std::sort(at(begin), at(end),
+              [](const Entry& left, const Entry& right) { return left.is_before(right); });
     std::size_t last = target;
     entries_[last] = entries_[begin];
     for (std::size_t k = begin + 1; k < end; ++k) {
       if (entries_[k].column == entries_[last].column) {
-        entries_[last].value += entries_[k].value;
+        entries_[last].join(entries_[k], row, multiples_);
       } else {
         entries_[++last] = entries_[k];
       }
@@ -130,16 +164,14 @@ class EntryStore::BucketSorter {
 
   /// Chunk by chunk: the rows' ends are followed meanwhile.
   void write_back(const Bucket& bucket) const {
+    const std::size_t capacity = store_.form_.capacity;
     const std::size_t entry_count = row_ends_.back();
     std::size_t row = 0;
-    for (std::size_t begin = 0; begin < entry_count; begin += Chunk::capacity) {
-      const Chunk chunk(bucket.chunks[begin / Chunk::capacity]);
+    for (std::size_t begin = 0; begin < entry_count; begin += capacity) {
+      const Chunk chunk(bucket.chunks[begin / capacity], store_.form_);
       const Entry* const entries = entries_.data() + begin;
-      const std::size_t count = std::min(entry_count - begin, Chunk::capacity);
-      for (std::size_t k = 0; k < count; ++k) {
-        chunk.values()[k] = entries[k].value;
-        chunk.columns()[k] = entries[k].column;
-      }
+      const std::size_t count = std::min(entry_count - begin, capacity);
+      for (std::size_t k = 0; k < count; ++k) entries[k].write(chunk, k);
       for (std::size_t k = 0; k < count; ++row) {
         const std::size_t row_end = std::min(row_ends_[row] - begin, count);
         std::fill(chunk.rows() + k, chunk.rows() + row_end, static_cast<std::uint16_t>(row));
@@ -150,36 +182,62 @@ class EntryStore::BucketSorter {
   }
 
   template <typename Visit>
-  static void for_each(const Bucket& bucket, const Visit& visit) {
+  void for_each(const Bucket& bucket, const Visit& visit) const {
     for (std::size_t c = 0; c < bucket.chunks.size(); ++c) {
-      const Chunk chunk(bucket.chunks[c]);
-      for (std::size_t k = 0; k < bucket.entries_in(c); ++k) visit(chunk, k);
+      const Chunk chunk(bucket.chunks[c], store_.form_);
+      const std::size_t count = store_.entries_in(bucket, c);
+      for (std::size_t k = 0; k < count; ++k) visit(chunk, k);
     }
   }
 
+  const EntryStore& store_;
+  std::vector<Multiple>& multiples_;
   std::vector<std::size_t> key_ends_;  // a key: the row, and the origin in its last bits
   std::vector<std::size_t> row_ends_;
   std::vector<Entry> entries_;
-  int origin_bits_;
+  unsigned origin_bits_;
 };
 
-EntryStore::EntryStore(const RowDeal& deal, int rank)
-    : deal_(deal), rank_(rank), origin_bits_(origin_bits_for(deal.rank_count())) {
+template <typename Entry>
+void EntryStore::order_buckets() {
+  BucketSorter<Entry> sorter(*this, multiples_);
+  for (auto& bucket : buckets_) {
+    if (!bucket.chunks.empty()) shrink(bucket, sorter.sort(bucket));
+  }
+}
+
+void EntryStore::seal() {
+  if (has_values()) {
+    order_buckets<ValuedEntry>();
+  } else {
+    order_buckets<OneEntry>();
+  }
+  order_chunks();
+}
+
+// ---------------------------------------------------------------- chunks
+
+EntryStore::EntryStore(const RowDeal& deal, int rank, EntryValues values)
+    : deal_(deal),
+      rank_(rank),
+      origin_bits_(origin_bits_for(deal.rank_count())),
+      form_(values),
+      ones_(has_values() ? 0 : form_.capacity, 1.0) {
   for (std::int64_t bucket = rank; bucket < deal.bucket_count(); bucket += deal.rank_count())
-    buckets_.push_back({.first_row = deal.first_row_of(bucket)});
+    buckets_.push_back({.first_row = deal.first_row_of(bucket), .fill = form_.capacity});
 }
 
 std::int64_t EntryStore::entry_count() const {
   std::int64_t count = 0;
-  for (const auto& bucket : buckets_) count += static_cast<std::int64_t>(bucket.entry_count());
+  for (const auto& bucket : buckets_) count += static_cast<std::int64_t>(entry_count_of(bucket));
   return count;
 }
 
 void EntryStore::open_chunk(Bucket& bucket) {
   if (new_chunks_.empty()) {
     auto& slab = slabs_.emplace_back();
-    for (std::size_t end = slab_bytes; end > 0; end -= Chunk::byte_count)
-      new_chunks_.push_back(slab.memory.data() + (end - Chunk::byte_count));
+    for (std::size_t end = slab_bytes; end > 0; end -= ChunkForm::byte_count)
+      new_chunks_.push_back(slab.memory.data() + (end - ChunkForm::byte_count));
   }
   bucket.open = new_chunks_.back();
   bucket.chunks.push_back(bucket.open);
@@ -190,7 +248,7 @@ void EntryStore::open_chunk(Bucket& bucket) {
 /// Only whole huge pages go back: the system would split one of which it gets a part, and the block that grows meanwhile
 /// would get no huge pages from what was given back, but memory that was never used.
 void EntryStore::close_chunk(const std::byte* chunk) {
-  constexpr std::size_t chunks_per_page = huge_page_bytes / Chunk::byte_count;
+  constexpr std::size_t chunks_per_page = huge_page_bytes / ChunkForm::byte_count;
   const auto slab = std::ranges::find_if(slabs_, [&](const Slab& candidate) {
     return candidate.memory.data() <= chunk && chunk < candidate.memory.data() + slab_bytes;
   });
@@ -203,8 +261,9 @@ void EntryStore::close_chunk(const std::byte* chunk) {
 /// pages. Where the columns of a file are in no order, each huge page has chunks of many buckets before. Cost: one copy
 /// of the chunks, or none where they are not far from their places.
 void EntryStore::order_chunks() {
-  constexpr std::size_t near_chunks = (std::size_t{1} << 25) / Chunk::byte_count;  // 32 MB are kept so long
-  std::vector<std::byte*> contents;  // in the order of the buckets
+  constexpr std::size_t near_chunks =
+      (std::size_t{1} << 25) / ChunkForm::byte_count;  // 32 MB are kept so long
+  std::vector<std::byte*> contents;                    // in the order of the buckets
   for (const auto& bucket : buckets_)
     contents.insert(contents.end(), bucket.chunks.begin(), bucket.chunks.end());
   auto places = contents;
@@ -227,8 +286,10 @@ void EntryStore::order_chunks() {
 
 /// Brings the content of places[sources[k]] to places[k], cycle by cycle.
 void EntryStore::permute_chunks(std::span<std::byte* const> places, std::span<std::size_t> sources) {
-  std::vector<std::byte> first(Chunk::byte_count);
-  const auto copy = [](std::byte* to, const std::byte* from) { std::memcpy(to, from, Chunk::byte_count); };
+  std::vector<std::byte> first(ChunkForm::byte_count);
+  const auto copy = [](std::byte* to, const std::byte* from) {
+    std::memcpy(to, from, ChunkForm::byte_count);
+  };
   for (std::size_t begin = 0; begin < places.size(); ++begin) {
     if (sources[begin] == begin) continue;
     copy(first.data(), places[begin]);
@@ -243,33 +304,55 @@ void EntryStore::permute_chunks(std::span<std::byte* const> places, std::span<st
 }
 
 void EntryStore::shrink(Bucket& bucket, std::size_t entry_count) {
-  const std::size_t chunk_count = (entry_count + Chunk::capacity - 1) / Chunk::capacity;
+  const std::size_t chunk_count = (entry_count + form_.capacity - 1) / form_.capacity;
   for (; bucket.chunks.size() > chunk_count; bucket.chunks.pop_back()) close_chunk(bucket.chunks.back());
   bucket.open = bucket.chunks.empty() ? nullptr : bucket.chunks.back();
-  bucket.fill = bucket.chunks.empty() ? Chunk::capacity : entry_count - (chunk_count - 1) * Chunk::capacity;
-}
-
-void EntryStore::seal() {
-  BucketSorter sorter(deal_.rows_per_bucket(), origin_bits_);
-  for (auto& bucket : buckets_) {
-    if (!bucket.chunks.empty()) shrink(bucket, sorter.sort(bucket));
-  }
-  order_chunks();
+  bucket.fill = bucket.chunks.empty() ? form_.capacity : entry_count - (chunk_count - 1) * form_.capacity;
 }
 
 void EntryStore::drop(std::size_t bucket) { shrink(buckets_[bucket], 0); }
+
+// ---------------------------------------------------------------- reading
+
+std::span<const EntryStore::Multiple> EntryStore::multiples_of(std::int64_t row,
+                                                               std::span<const std::int32_t> columns) const {
+  const auto place_before = [](const Multiple& left, const Multiple& right) {
+    return std::pair(left.row, left.column) < std::pair(right.row, right.column);
+  };
+  const auto begin =
+      std::ranges::lower_bound(multiples_, Multiple{.row = row, .column = columns.front()}, place_before);
+  const auto end =
+      std::upper_bound(begin, multiples_.end(), Multiple{.row = row, .column = columns.back()}, place_before);
+  return {begin, end};
+}
+
+void EntryStore::set_multiples(RowPart& part, std::vector<double>& values) const {
+  const auto multiples = multiples_of(part.row, part.columns);
+  if (multiples.empty()) return;
+  values.assign(part.columns.size(), 1.0);
+  for (const auto& multiple : multiples) {
+    const auto place = std::ranges::lower_bound(part.columns, multiple.column);
+    values[static_cast<std::size_t>(place - part.columns.begin())] = multiple.value;
+  }
+  part.values = values;
+  part.is_all_ones = false;
+}
 
 std::optional<double> EntryStore::value_at(std::int64_t row, std::int32_t column) const {
   const Bucket& bucket = buckets_[deal_.place_of(row)];
   const auto wanted = std::pair(static_cast<std::uint16_t>(row - bucket.first_row), column);
   std::size_t begin = 0;
-  std::size_t end = bucket.entry_count();
+  std::size_t end = entry_count_of(bucket);
   while (begin < end) {
     const std::size_t middle = begin + (end - begin) / 2;
-    const Chunk chunk(bucket.chunks[middle / Chunk::capacity]);
-    const std::size_t place = middle % Chunk::capacity;
+    const Chunk chunk(bucket.chunks[middle / form_.capacity], form_);
+    const std::size_t place = middle % form_.capacity;
     const auto found = std::pair(chunk.rows()[place], chunk.columns()[place]);
-    if (found == wanted) return chunk.values()[place];
+    if (found == wanted) {
+      if (has_values()) return chunk.values()[place];
+      const auto multiple = multiples_of(row, {&column, 1});
+      return multiple.empty() ? 1.0 : multiple.front().value;
+    }
     if (found < wanted) {
       begin = middle + 1;
     } else {

@@ -42,15 +42,22 @@ class RowDeal {
   std::vector<std::uint32_t> places_;  // likewise
 };
 
+/// The values of entries: any, or 1 for each, as in a file that has a pattern only.
+enum class EntryValues { any, ones };
+
+/// Bytes that a store takes for an entry: column, row and origin, and the value where it may be any.
+constexpr std::int64_t stored_entry_bytes(EntryValues values) { return values == EntryValues::any ? 14 : 6; }
+
 /// One rank's rows. Entries come one by one in any order, each with its origin; seal() puts them in order and sums
-/// those that are there twice; afterwards they are read row by row. Memory: 14 bytes per entry, in chunks that
-/// go back to the system in the order of the buckets, and half a chunk per bucket. Throws std::bad_alloc.
+/// those that are there twice; afterwards they are read row by row. Memory: 14 bytes per entry, 6 where all values are 1,
+/// in chunks that go back to the system in the order of the buckets, and half a chunk per bucket. Throws std::bad_alloc.
 class EntryStore {
  public:
-  EntryStore(const RowDeal& deal, int rank);
+  EntryStore(const RowDeal& deal, int rank, EntryValues values = EntryValues::any);
 
   [[nodiscard]] const RowDeal& deal() const { return deal_; }
   [[nodiscard]] int rank() const { return rank_; }
+  [[nodiscard]] EntryValues values() const { return has_values() ? EntryValues::any : EntryValues::ones; }
   [[nodiscard]] std::int64_t entry_count() const;
 
   /// The rank that an entry comes from; ranks that follow each other share a number where there are more than 16.
@@ -61,12 +68,12 @@ class EntryStore {
     return static_cast<Origin>((std::int64_t{rank} << origin_bits_) / deal_.rank_count());
   }
 
-  /// row: one of this rank's.
+  /// row: one of this rank's. value: 1 where the store has no others.
   void add(std::int64_t row, std::int32_t column, double value, Origin origin) {
     Bucket& bucket = buckets_[deal_.place_of(row)];
-    if (bucket.fill == Chunk::capacity) open_chunk(bucket);
-    const Chunk chunk(bucket.open);
-    chunk.values()[bucket.fill] = value;
+    if (bucket.fill == form_.capacity) open_chunk(bucket);
+    const Chunk chunk(bucket.open, form_);
+    if (has_values()) chunk.values()[bucket.fill] = value;
     chunk.columns()[bucket.fill] = column;
     chunk.rows()[bucket.fill] = static_cast<std::uint16_t>(((row - bucket.first_row) << origin_bits_) |
                                                            static_cast<std::int64_t>(origin));
@@ -83,6 +90,7 @@ class EntryStore {
     std::int64_t first = 0;  ///< the number of the part's first entry within its row
     std::span<const std::int32_t> columns{};
     std::span<const double> values{};
+    bool is_all_ones = false;  ///< known to be, without a look at the values
   };
   /// The number of this rank's buckets; after seal() they are visited one by one, rows rising.
   [[nodiscard]] std::size_t bucket_count() const { return buckets_.size(); }
@@ -97,40 +105,52 @@ class EntryStore {
   [[nodiscard]] std::optional<double> value_at(std::int64_t row, std::int32_t column) const;
 
  private:
-  /// Values, then columns, then rows relative to the bucket. Before seal() a row has the origin in its last bits.
+  /// The places in a chunk: values, where there are any, then columns, then rows relative to the bucket.
+  struct ChunkForm {
+    static constexpr std::size_t byte_count = std::size_t{1} << 16;
+
+    explicit ChunkForm(EntryValues values)
+        : capacity(byte_count / static_cast<std::size_t>(stored_entry_bytes(values)) / 8 * 8),
+          value_bytes(values == EntryValues::any ? capacity * sizeof(double) : 0) {}
+
+    std::size_t capacity;
+    std::size_t value_bytes;
+  };
+
+  /// Before seal() a row has the origin in its last bits.
   class Chunk {
    public:
-    static constexpr std::size_t byte_count = std::size_t{1} << 16;
-    static constexpr std::size_t capacity = byte_count / 14 / 8 * 8;
-
-    explicit Chunk(std::byte* begin) : begin_(begin) {}
-    [[nodiscard]] double* values() const { return reinterpret_cast<double*>(begin_); }
-    [[nodiscard]] std::int32_t* columns() const {
-      return reinterpret_cast<std::int32_t*>(begin_ + capacity * sizeof(double));
-    }
-    [[nodiscard]] std::uint16_t* rows() const {
-      return reinterpret_cast<std::uint16_t*>(begin_ + capacity * (sizeof(double) + sizeof(std::int32_t)));
-    }
+    Chunk(std::byte* begin, const ChunkForm& form)
+        : values_(begin),
+          columns_(begin + form.value_bytes),
+          rows_(columns_ + form.capacity * sizeof(std::int32_t)) {}
+    [[nodiscard]] double* values() const { return reinterpret_cast<double*>(values_); }
+    [[nodiscard]] std::int32_t* columns() const { return reinterpret_cast<std::int32_t*>(columns_); }
+    [[nodiscard]] std::uint16_t* rows() const { return reinterpret_cast<std::uint16_t*>(rows_); }
 
    private:
-    std::byte* begin_;
+    std::byte* values_;
+    std::byte* columns_;
+    std::byte* rows_;
   };
 
   /// All chunks but the last one are full.
   struct Bucket {
     std::int64_t first_row = 0;
-    std::byte* open = nullptr;           // the last chunk
-    std::size_t fill = Chunk::capacity;  // entries in it; without a chunk it counts as full
+    std::byte* open = nullptr;  // the last chunk
+    std::size_t fill = 0;       // entries in it; without a chunk it counts as full
     std::vector<std::byte*> chunks{};
-
-    [[nodiscard]] std::size_t entry_count() const {
-      return chunks.empty() ? 0 : (chunks.size() - 1) * Chunk::capacity + fill;
-    }
-    [[nodiscard]] std::size_t entries_in(std::size_t chunk) const {
-      return chunk + 1 == chunks.size() ? fill : Chunk::capacity;
-    }
   };
+  /// An entry that is there more than once in a store without values.
+  struct Multiple {
+    std::int64_t row = 0;
+    std::int32_t column = 0;
+    double value = 0.0;
+  };
+  template <typename Entry>
   class BucketSorter;
+  struct ValuedEntry;
+  struct OneEntry;
 
   static constexpr std::size_t huge_page_bytes = std::size_t{1} << 21;
   static constexpr std::size_t slab_bytes = 16 * huge_page_bytes;
@@ -139,6 +159,19 @@ class EntryStore {
     std::array<std::size_t, slab_bytes / huge_page_bytes> closed_counts{};  // chunks closed, by huge page
   };
 
+  [[nodiscard]] bool has_values() const { return form_.value_bytes != 0; }
+  [[nodiscard]] std::size_t entry_count_of(const Bucket& bucket) const {
+    return bucket.chunks.empty() ? 0 : (bucket.chunks.size() - 1) * form_.capacity + bucket.fill;
+  }
+  [[nodiscard]] std::size_t entries_in(const Bucket& bucket, std::size_t chunk) const {
+    return chunk + 1 == bucket.chunks.size() ? bucket.fill : form_.capacity;
+  }
+  /// The multiples of a part of a row.
+  [[nodiscard]] std::span<const Multiple> multiples_of(std::int64_t row,
+                                                       std::span<const std::int32_t> columns) const;
+  void set_multiples(RowPart& part, std::vector<double>& values) const;
+  template <typename Entry>
+  void order_buckets();
   void open_chunk(Bucket& bucket);
   void close_chunk(const std::byte* chunk);
   void order_chunks();
@@ -148,6 +181,9 @@ class EntryStore {
   RowDeal deal_;
   int rank_;
   int origin_bits_;
+  ChunkForm form_;
+  std::vector<double> ones_;         // the values of a chunk in a store without them
+  std::vector<Multiple> multiples_;  // in the order of their places, after seal()
   std::vector<Bucket> buckets_;
   std::vector<Slab> slabs_;
   std::vector<std::byte*> new_chunks_;  // of the last slab
@@ -156,20 +192,24 @@ class EntryStore {
 template <typename Visit>
 void EntryStore::for_each_part(std::size_t bucket_number, Visit&& visit) const {
   const Bucket& bucket = buckets_[bucket_number];
+  std::vector<double> changed;  // values of a part that are not all 1
   std::int64_t row_before = -1;
   std::int64_t first = 0;
   for (std::size_t c = 0; c < bucket.chunks.size(); ++c) {
-    const Chunk chunk(bucket.chunks[c]);
-    const std::size_t count = bucket.entries_in(c);
+    const Chunk chunk(bucket.chunks[c], form_);
+    const std::size_t count = entries_in(bucket, c);
     for (std::size_t begin = 0; begin < count;) {
       const auto row = chunk.rows()[begin];
       std::size_t end = begin + 1;
       while (end < count && chunk.rows()[end] == row) ++end;
       first = row == row_before ? first : 0;
-      visit(RowPart{.row = bucket.first_row + row,
-                    .first = first,
-                    .columns = {chunk.columns() + begin, end - begin},
-                    .values = {chunk.values() + begin, end - begin}});
+      RowPart part{.row = bucket.first_row + row,
+                   .first = first,
+                   .columns = {chunk.columns() + begin, end - begin},
+                   .values = {has_values() ? chunk.values() + begin : ones_.data(), end - begin},
+                   .is_all_ones = !has_values()};
+      if (!multiples_.empty()) set_multiples(part, changed);
+      visit(part);
       first += static_cast<std::int64_t>(end - begin);
       row_before = row;
       begin = end;

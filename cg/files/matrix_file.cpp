@@ -77,9 +77,10 @@ class MarketReading {
     agreement_.attempt([&] { located_ = read_market_header(options_.path); });
     agreement_.reach();
     agree_on(group_, [&] { require_square(); });
-    require_memory(options_.path, stored_bytes(header().row_count, most_entries()), group_);
+    const auto values = header().field == MarketField::pattern ? EntryValues::ones : EntryValues::any;
+    require_memory(options_.path, stored_bytes(header().row_count, most_entries(), values), group_);
     if (options_.permutation_seed) permutation_.emplace(header().row_count, *options_.permutation_seed);
-    EntryCollector collector(header().row_count, group_);
+    EntryCollector collector(header().row_count, group_, values);
     agreement_.attempt([&] { parse_share(collector); });
     auto store = collector.finish();
     agreement_.reach();

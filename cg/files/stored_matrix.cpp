@@ -61,34 +61,32 @@ struct EntryCollector::Rounds {
     EntryStore& store;
     void operator()(std::span<const std::uint64_t> message, int sender) const {
       const auto origin_of_words = store.origin_of(sender);
+      if (store.values() == EntryValues::ones) {
+        for (const auto word : message)
+          store.add(high_of(word), static_cast<std::int32_t>(low_of(word)), 1.0, origin_of_words);
+        return;
+      }
       for (std::size_t k = 0; k < message.size(); k += 2) {
         store.add(high_of(message[k]), static_cast<std::int32_t>(low_of(message[k])),
                   std::bit_cast<double>(message[k + 1]), origin_of_words);
       }
     }
   };
-  int rank;
-  EntryStore::Origin origin;  // of this rank's own entries
   WordRounds<Receive> words;
 };
 
-EntryCollector::EntryCollector(std::int64_t order, comm::RankGroup& group)
-    : store_(RowDeal(order, group.size()), group.rank()),
-      rounds_(std::make_unique<Rounds>(Rounds{.rank = group.rank(),
-                                              .origin = store_.origin_of(group.rank()),
-                                              .words = {group, Rounds::Receive{store_}}})) {}
+EntryCollector::EntryCollector(std::int64_t order, comm::RankGroup& group, EntryValues values)
+    : store_(RowDeal(order, group.size()), group.rank(), values),
+      rounds_(std::make_unique<Rounds>(Rounds{.words = {group, Rounds::Receive{store_}}})) {}
 
 EntryCollector::~EntryCollector() = default;
 
 void EntryCollector::add(std::int64_t row, std::int64_t column, double value) {
   const int owner = store_.deal().owner_of(row);
-  if (owner == rounds_->rank) {
-    store_.add(row, static_cast<std::int32_t>(column), value, rounds_->origin);
-    return;
-  }
-  auto& buffer = rounds_->words.to(owner, 2);
+  const bool has_value = store_.values() == EntryValues::any;
+  auto& buffer = rounds_->words.to(owner, has_value ? 2 : 1);
   buffer.push_back(pair_of(row, column));
-  buffer.push_back(std::bit_cast<std::uint64_t>(value));
+  if (has_value) buffer.push_back(std::bit_cast<std::uint64_t>(value));
 }
 
 EntryStore EntryCollector::finish() {
@@ -99,10 +97,9 @@ EntryStore EntryCollector::finish() {
 
 // ---------------------------------------------------------------- memory
 
-std::int64_t stored_bytes(std::int64_t order, std::int64_t entry_count) {
-  constexpr std::int64_t bytes_per_entry = 14;
+std::int64_t stored_bytes(std::int64_t order, std::int64_t entry_count, EntryValues values) {
   constexpr std::int64_t bytes_per_row = 18;  // measured: lengths, in two orders, and the diagonal
-  return bytes_per_entry * entry_count + bytes_per_row * order;
+  return stored_entry_bytes(values) * entry_count + bytes_per_row * order;
 }
 
 void require_memory(const std::string& name, std::int64_t bytes_of_all_ranks, comm::RankGroup& group) {
@@ -165,7 +162,10 @@ void StoredMatrix::survey() {
         if (column == part.row) {
           diagonal_[local] = part.values[k];
         } else if (part.values[k] != 0.0) {
-          const auto entry = mixed_bits(place ^ std::bit_cast<std::uint64_t>(part.values[k]));
+          // A value of 1, as all of a pattern have it, needs no mixing of its own.
+          const auto entry = part.values[k] == 1.0
+                                 ? place
+                                 : mixed_bits(place ^ std::bit_cast<std::uint64_t>(part.values[k]));
           asymmetry_sum_ += column < part.row ? entry : -entry;
         }
       }
@@ -378,6 +378,7 @@ class BlockBuilder {
     std::int64_t origin;  // the first column of the block
     std::span<const std::int32_t> columns;
     std::span<const double> values;
+    bool is_all_ones;
   };
 
   /// Cuts the rows of a bucket at the borders of the column blocks.
@@ -399,7 +400,8 @@ class BlockBuilder {
                   .first = first,
                   .origin = columns_.begin_of(process_column),
                   .columns = part.columns.subspan(begin, end - begin),
-                  .values = part.values.subspan(begin, end - begin)});
+                  .values = part.values.subspan(begin, end - begin),
+                  .is_all_ones = part.is_all_ones});
         first += static_cast<std::int64_t>(end - begin);
         column_before = process_column;
         begin = end;
@@ -452,7 +454,7 @@ class BlockBuilder {
         if (run.owner == group_.rank()) {
           place(run);
         } else {
-          append(run, rounds.to(run.owner, word_count(run.columns.size())));
+          append(run, rounds.to(run.owner, word_count(run.columns.size(), run.is_all_ones)));
         }
       });
       after_bucket(bucket);
@@ -469,25 +471,27 @@ class BlockBuilder {
     std::ranges::copy(run.values, block_.values.data() + begin);
   }
 
-  // A message: row and length, the number of the first entry, columns two by two, values.
+  // A message: row and length; twice the number of the first entry, and 1 if all values are 1; columns two by two; the
+  // values, unless all are 1.
   static constexpr std::size_t header_words = 2;
   static constexpr std::size_t longest_run = 4096;
-  static std::size_t word_count(std::size_t entry_count) {
-    return header_words + (entry_count + 1) / 2 + entry_count;
+  static std::size_t word_count(std::size_t entry_count, bool is_all_ones) {
+    return header_words + (entry_count + 1) / 2 + (is_all_ones ? 0 : entry_count);
   }
 
   static void append(const Run& run, std::vector<std::uint64_t>& words) {
     const auto entry_count = run.columns.size();
     const auto begin = words.size();
-    words.resize(begin + word_count(entry_count));
+    words.resize(begin + word_count(entry_count, run.is_all_ones));
     words[begin] = pair_of(run.row, static_cast<std::int64_t>(entry_count));
-    words[begin + 1] = static_cast<std::uint64_t>(run.first);
+    words[begin + 1] = 2 * static_cast<std::uint64_t>(run.first) + (run.is_all_ones ? 1 : 0);
     auto* place = reinterpret_cast<char*>(words.data() + begin + header_words);
     for (std::size_t k = 0; k < entry_count; ++k, place += sizeof(std::int32_t)) {
       const auto column = static_cast<std::int32_t>(run.columns[k] - run.origin);
       std::memcpy(place, &column, sizeof(column));
     }
-    std::memcpy(words.data() + words.size() - entry_count, run.values.data(), run.values.size_bytes());
+    if (!run.is_all_ones)
+      std::memcpy(words.data() + words.size() - entry_count, run.values.data(), run.values.size_bytes());
   }
 
   void take(std::span<const std::uint64_t> words) {
@@ -495,12 +499,17 @@ class BlockBuilder {
       const auto entry_count = static_cast<std::size_t>(low_of(words[0]));
       const auto begin =
           static_cast<std::size_t>(block_.row_starts[static_cast<std::size_t>(high_of(words[0]))]) +
-          static_cast<std::size_t>(words[1]);
+          static_cast<std::size_t>(words[1] / 2);
+      const bool is_all_ones = words[1] % 2 == 1;
       std::memcpy(block_.columns.data() + begin, words.data() + header_words,
                   entry_count * sizeof(std::int32_t));
-      const auto size = word_count(entry_count);
-      std::memcpy(block_.values.data() + begin, words.data() + size - entry_count,
-                  entry_count * sizeof(double));
+      const auto size = word_count(entry_count, is_all_ones);
+      if (is_all_ones) {
+        std::fill_n(block_.values.data() + begin, entry_count, 1.0);
+      } else {
+        std::memcpy(block_.values.data() + begin, words.data() + size - entry_count,
+                    entry_count * sizeof(double));
+      }
       words = words.subspan(size);
     }
   }

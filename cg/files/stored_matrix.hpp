@@ -26,12 +26,13 @@ namespace cg2d {
 /// then all call finish(). Entries of the same place are summed.
 class EntryCollector {
  public:
-  EntryCollector(std::int64_t order, comm::RankGroup& group);
+  /// values: alike on every rank.
+  EntryCollector(std::int64_t order, comm::RankGroup& group, EntryValues values = EntryValues::any);
   ~EntryCollector();
   EntryCollector(const EntryCollector&) = delete;
   EntryCollector& operator=(const EntryCollector&) = delete;
 
-  /// row, column: 0 ... order - 1. May exchange with the other ranks. Throws MpiError, std::bad_alloc.
+  /// row, column: 0 ... order - 1. value: 1 where there are no others. May exchange with the other ranks. Throws MpiError, std::bad_alloc.
   void add(std::int64_t row, std::int64_t column, double value);
   /// Collective, once. Throws MpiError, std::bad_alloc.
   EntryStore finish();
@@ -43,7 +44,8 @@ class EntryCollector {
 };
 
 /// Bytes that a matrix takes on all ranks together while it is stored, without the buffers of messages.
-std::int64_t stored_bytes(std::int64_t order, std::int64_t entry_count);
+std::int64_t stored_bytes(std::int64_t order, std::int64_t entry_count,
+                          EntryValues values = EntryValues::any);
 /// Throws RunError (memory) on every rank where a node has less free memory than its share of these bytes: before the
 /// system ends a rank, which says nothing. Collective.
 void require_memory(const std::string& name, std::int64_t bytes_of_all_ranks, comm::RankGroup& group);

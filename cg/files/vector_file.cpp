@@ -69,9 +69,7 @@ class VectorReading {
       require_size();
     });
     agreement.reach();
-    const auto count = located_.header.line_count;
-    own_lines_ = {.begin = count * group_.rank() / group_.size(),
-                  .end = count * (group_.rank() + 1) / group_.size()};
+    own_lines_ = RangeOwners::equal_shares(located_.header.line_count, group_.size()).range_of(group_.rank());
     const auto share = scattered(RangeOwners::equal_shares(place_.size, group_.size()), group_,
                                  [&](const auto& put) { agreement.attempt([&] { parse(put); }); });
     agreement.reach();

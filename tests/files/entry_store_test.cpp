@@ -72,6 +72,36 @@ TEST(EntryStoreTest, OrderedEntriesStayAsTheyCome) {
   expect_ordered(store, count);
 }
 
+TEST(EntryStoreTest, OnesAreKeptWithoutTheirValues) {
+  // Rows longer than a chunk, every seventh entry twice, every 35th three times.
+  constexpr std::int64_t order = 40;
+  constexpr std::int32_t row_length = 30'000;
+  EntryStore store(RowDeal(order, 1), 0, EntryValues::ones);
+  const auto times = [](std::int32_t column) { return column % 35 == 0 ? 3 : column % 7 == 0 ? 2 : 1; };
+  for (std::int32_t k = 0; k < row_length; ++k) {
+    for (std::int64_t row = 0; row < order; ++row) {
+      for (int time = 0; time < times(k); ++time) store.add(row, k, 1.0, store.origin_of(0));
+    }
+  }
+  store.seal();
+  EXPECT_EQ(store.entry_count(), order * row_length);
+  std::int64_t faults = 0;
+  std::int64_t ones_count = 0;
+  for (std::size_t bucket = 0; bucket < store.bucket_count(); ++bucket) {
+    store.for_each_part(bucket, [&](const EntryStore::RowPart& part) {
+      ones_count += part.is_all_ones ? 1 : 0;
+      for (std::size_t k = 0; k < part.columns.size(); ++k)
+        faults += part.values[k] != times(part.columns[k]) ? 1 : 0;
+    });
+  }
+  EXPECT_EQ(faults, 0);
+  EXPECT_EQ(ones_count, 0) << "every part has an entry that comes twice";
+  EXPECT_EQ(store.value_at(3, 6), 1.0);
+  EXPECT_EQ(store.value_at(3, 7), 2.0);
+  EXPECT_EQ(store.value_at(39, 70), 3.0);
+  EXPECT_EQ(store.value_at(3, row_length), std::nullopt);
+}
+
 TEST(EntryStoreTest, BucketsThatHaveGrownTogetherAreGivenBackOneByOne) {
   // 56 MB in 4 million entries, whose rows jump from bucket to bucket.
   constexpr std::int64_t order = 200'000;

@@ -114,6 +114,9 @@ TEST_F(MatrixFileTest, IntegersAndPatterns) {
   EXPECT_EQ(read("%%MatrixMarket matrix coordinate integer symmetric\n2 2 2\n1 1 7\n2 1 -2\n"), integers);
   const Entries ones{{{0, 0}, 1.0}, {{1, 0}, 1.0}, {{0, 1}, 1.0}};
   EXPECT_EQ(read("%%MatrixMarket matrix coordinate pattern symmetric\n2 2 2\n1 1\n2 1\n"), ones);
+  const Entries multiples{{{0, 0}, 3.0}, {{1, 0}, 2.0}, {{0, 1}, 2.0}, {{1, 1}, 1.0}};
+  EXPECT_EQ(read("%%MatrixMarket matrix coordinate pattern symmetric\n2 2 6\n1 1\n2 1\n1 1\n2 2\n2 1\n1 1\n"),
+            multiples);
 }
 
 TEST_F(MatrixFileTest, SmallNumbersAreNoFault) {

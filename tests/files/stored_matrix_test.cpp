@@ -54,8 +54,9 @@ Reference summed(const std::vector<Entry>& entries) {
 }
 
 /// Every rank adds each P-th entry.
-std::unique_ptr<StoredMatrix> stored(std::int64_t n, const std::vector<Entry>& entries) {
-  EntryCollector collector(n, group());
+std::unique_ptr<StoredMatrix> stored(std::int64_t n, const std::vector<Entry>& entries,
+                                     EntryValues values = EntryValues::any) {
+  EntryCollector collector(n, group(), values);
   for (std::size_t k = static_cast<std::size_t>(group().rank()); k < entries.size();
        k += static_cast<std::size_t>(group().size()))
     collector.add(entries[k].place.first, entries[k].place.second, entries[k].value);
@@ -88,24 +89,49 @@ void expect_block(const kernels::CsrBlock& block, const comm::BlockLayout& layou
   EXPECT_TRUE(found == mine);
 }
 
-TEST(StoredMatrixTest, GivesTheBlocksOfEveryGridAndCut) {
-  for (const std::int64_t n : {1, 2, 7, 97, 1400}) {
-    const auto entries = symmetric_entries(n);
-    const auto reference = summed(entries);
-    const auto matrix = stored(n, entries);
-    EXPECT_EQ(matrix->nonzero_count(), std::ssize(reference));
-    for (const auto& grid : comm::factorizations(group().size())) {
-      for (const auto& named : test::layouts_of(n, grid)) {
-        SCOPED_TRACE(test::describe(named));
-        expect_block(matrix->build(named.layout, group(), 1).block, named.layout, reference);
-        const auto counts = matrix->nonzeros_of_blocks(named.layout, group());
-        EXPECT_EQ(counts[static_cast<std::size_t>(group().rank())],
-                  matrix->build(named.layout, group(), 1).block.nonzero_count());
-      }
+/// Expects the blocks of the matrix on all grids and cuts.
+void expect_blocks(std::int64_t n, const std::vector<Entry>& entries, EntryValues values) {
+  const auto reference = summed(entries);
+  const auto matrix = stored(n, entries, values);
+  EXPECT_EQ(matrix->nonzero_count(), std::ssize(reference));
+  matrix->require_symmetric(group());
+  for (const auto& grid : comm::factorizations(group().size())) {
+    for (const auto& named : test::layouts_of(n, grid)) {
+      SCOPED_TRACE(test::describe(named));
+      expect_block(matrix->build(named.layout, group(), 1).block, named.layout, reference);
+      const auto counts = matrix->nonzeros_of_blocks(named.layout, group());
+      EXPECT_EQ(counts[static_cast<std::size_t>(group().rank())],
+                matrix->build(named.layout, group(), 1).block.nonzero_count());
     }
-    const auto last = test::layouts_of(n, comm::factorizations(group().size()).front()).front().layout;
-    expect_block(matrix->take(last, group()), last, reference);
-    EXPECT_EQ(matrix->store().entry_count(), 0) << "the rows are gone";
+  }
+  const auto last = test::layouts_of(n, comm::factorizations(group().size()).front()).front().layout;
+  expect_block(matrix->take(last, group()), last, reference);
+  EXPECT_EQ(matrix->store().entry_count(), 0) << "the rows are gone";
+}
+
+TEST(StoredMatrixTest, GivesTheBlocksOfEveryGridAndCut) {
+  for (const std::int64_t n : {1, 2, 7, 97, 1400}) expect_blocks(n, symmetric_entries(n), EntryValues::any);
+}
+
+TEST(StoredMatrixTest, CountsTheEntriesOfAPatternThatComeMoreThanOnce) {
+  for (const std::int64_t n : {1, 2, 7, 97, 1400}) {
+    auto entries = symmetric_entries(n);
+    for (auto& entry : entries) entry.value = 1.0;
+    expect_blocks(n, entries, EntryValues::ones);
+  }
+}
+
+TEST(StoredMatrixTest, AnUnsymmetricPatternIsRefused) {
+  // The entry (0, 1) comes twice, its mirror once.
+  const std::vector<Entry> entries{{{0, 0}, 1.0}, {{0, 1}, 1.0}, {{0, 1}, 1.0}, {{1, 0}, 1.0}};
+  const auto matrix = stored(2, entries, EntryValues::ones);
+  try {
+    matrix->require_symmetric(group());
+    ADD_FAILURE() << "it passes as symmetric";
+  } catch (const RunError& error) {
+    EXPECT_STREQ(
+        error.what(),
+        "test: not symmetric: entry (2, 1) is 1, entry (1, 2) is 2; conjugate gradients need equal ones");
   }
 }
 

@@ -85,7 +85,9 @@ class Refused(SolveTest):
         outcome = self.solve(rank_count, path, *options, "--format", "json")
         self.assertNotEqual(outcome.exit_code, SUCCESS, (options, path.read_text()))
         self.assertIn(outcome.exit_code, codes, outcome)
-        (line,) = outcome.error_lines()
+        lines = outcome.error_lines()
+        self.assertEqual(len(lines), 1, outcome)
+        line = lines[0]
         self.assertRegex(line, r"^cg2d: ")
         report = outcome.document()
         self.assertEqual(line, f"cg2d: {report['reason']}")

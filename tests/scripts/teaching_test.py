@@ -120,6 +120,9 @@ class AnswersTest(unittest.TestCase):
     def test_without_a_description_it_calibrates(self):
         folder = self.folder / "calibrated"
         outcome = answers("--class", "S", "--ranks", "2", "--rounds", "1", "--folder", str(folder))
+        if "; nothing is saved: try again when the machine is quiet" in outcome.stderr:
+            self.assertEqual((outcome.exit_code, len(outcome.stderr.splitlines())), (65, 1), outcome)
+            self.skipTest("this machine is too busy to be calibrated")
         self.assertEqual((outcome.exit_code, outcome.stderr), (SUCCESS, ""), outcome)
         network = json.loads((folder / "machine.json").read_text())["conditions"][0]["network"]
         text = (folder / "answers.md").read_text()
