@@ -40,7 +40,7 @@ if rank == 0:
 """
 
 
-@unittest.skipUnless("--format" in run_command([PROGRAM, "compare", "--help"]).stdout, "cg2d compare has no JSON in this program")
+@unittest.skipUnless("\n  --format " in run_command([PROGRAM, "compare", "--help"]).stdout, "cg2d compare has no JSON in this program")
 class CompareNpb(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory(prefix="cg2d-npb-test-")
