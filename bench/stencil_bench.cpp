@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "bench/bench_flags.hpp"
+#include "cg/base/blas_library.hpp"
 #include "cg/base/errors.hpp"
 #include "cg/base/process_memory.hpp"
 #include "cg/base/sample.hpp"

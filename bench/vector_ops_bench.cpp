@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "bench/bench_flags.hpp"
+#include "cg/base/blas_library.hpp"
 #include "cg/base/errors.hpp"
 #include "cg/solver/vector_ops.hpp"
 

@@ -1,10 +1,13 @@
 // cg2d help, version and completion: texts about the program itself.
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <string>
 #include <vector>
 
+#include "cg/base/blas_library.hpp"
 #include "cg/base/values.hpp"
 #include "cg/commands/subcommand.hpp"
 #include "cg/help/completion.hpp"
@@ -12,6 +15,9 @@
 #include "cg/help/help_format.hpp"
 #include "cg/help/man_page.hpp"
 #include "cg/help/misspelling.hpp"
+#include "cg/machine/provenance.hpp"
+#include "cg/report/build_info.hpp"
+#include "cg/timing/papi_library.hpp"
 
 namespace cg2d {
 namespace {
@@ -45,7 +51,23 @@ struct VersionArguments {};
 
 void add_no_options(CLI::App& /*parser*/, VersionArguments& /*arguments*/) {}
 
-Action version_action(const VersionArguments& /*arguments*/) { return print_text(version_text() + "\n"); }
+/// The libraries that the program is built with, and what it does without those that it can do without.
+std::string build_text() {
+  const auto commit = build_commit();
+  return fmt::format(
+      " Commit  {}{}\n"
+      " BLAS    {}\n"
+      " PAPI    {}\n"
+      " hwloc   {}\n",
+      commit.hash, commit.tree_changed.value_or(false) ? ", with changes" : "", blas_version(),
+      papi_version().value_or("not in this build: --papi counts the kernel's software events only"),
+      build_info::hwloc_version.empty() ? "not in this build: cores and caches come from the files of Linux"
+                                        : build_info::hwloc_version);
+}
+
+Action version_action(const VersionArguments& /*arguments*/) {
+  return print_made_text([] { return version_text() + "\n" + build_text(); });
+}
 
 struct CompletionArguments {
   const CLI::App* program = nullptr;
@@ -77,7 +99,7 @@ SubcommandRow help_subcommand() {
 
 SubcommandRow version_subcommand() {
   return {.name = "version",
-          .description = "print the version",
+          .description = "print the version, and the libraries that it was built with",
           .examples = {"cg2d version", "cg2d --version"},
           .declare = subcommand_with<VersionArguments, add_no_options, version_action>,
           .takes_config = false};

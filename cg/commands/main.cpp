@@ -17,6 +17,7 @@
 #include <string>
 
 #include "cg/base/agreement.hpp"
+#include "cg/base/blas_library.hpp"
 #include "cg/base/errors.hpp"
 #include "cg/base/interrupt.hpp"
 #include "cg/base/progress.hpp"
@@ -24,7 +25,6 @@
 #include "cg/commands/launcher_ranks.hpp"
 #include "cg/commands/subcommand.hpp"
 #include "cg/commands/thread_waiting.hpp"
-#include "cg/solver/vector_ops.hpp"
 #include "comm/last_exchange.hpp"
 #include "comm/mpi_handles.hpp"
 #include "comm/rank_group.hpp"

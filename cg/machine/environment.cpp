@@ -1,48 +1,26 @@
 #include "cg/machine/environment.hpp"
 
-#include <cblas.h>
 #include <fmt/format.h>
-#include <hwloc.h>
 #include <sched.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <fstream>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "cg/base/blas_library.hpp"
 #include "cg/base/control_group.hpp"
 #include "cg/base/json_values.hpp"
 #include "cg/base/process_memory.hpp"
 #include "cg/base/system_files.hpp"
 #include "cg/base/values.hpp"
+#include "cg/machine/topology.hpp"
 
 namespace cg2d {
 namespace {
-
-struct TopologyDeleter {
-  void operator()(hwloc_topology* topology) const { hwloc_topology_destroy(topology); }
-};
-using Topology = std::unique_ptr<hwloc_topology, TopologyDeleter>;
-
-struct BitmapDeleter {
-  void operator()(hwloc_bitmap_s* bitmap) const { hwloc_bitmap_free(bitmap); }
-};
-using Bitmap = std::unique_ptr<hwloc_bitmap_s, BitmapDeleter>;
-
-Topology load_topology() {
-  hwloc_topology_t raw = nullptr;
-  if (hwloc_topology_init(&raw) != 0) return nullptr;
-  Topology topology(raw);
-  // Devices are not needed, and the search for them takes most of the time.
-  hwloc_topology_set_io_types_filter(raw, HWLOC_TYPE_FILTER_KEEP_NONE);
-  if (hwloc_topology_load(raw) != 0) return nullptr;
-  return topology;
-}
 
 std::string host_name() {
   std::array<char, 256> name{};
@@ -50,50 +28,15 @@ std::string host_name() {
   return name.data();
 }
 
-std::string text_of(const Bitmap& bitmap) {
-  char* text = nullptr;
-  if (hwloc_bitmap_list_asprintf(&text, bitmap.get()) < 0) return {};
-  const std::unique_ptr<char, decltype(&std::free)> owner(text, &std::free);
-  return text;
-}
-
-/// Cores with at least one processor in the union of the masks: what they have of it. Without cores in the
-/// topology the processors are taken for cores.
-std::vector<std::string> list_cores(hwloc_topology_t topology, const std::vector<std::string>& masks) {
-  const Bitmap all(hwloc_bitmap_alloc());
-  const Bitmap one(hwloc_bitmap_alloc());
-  for (const auto& mask : masks) {
-    hwloc_bitmap_list_sscanf(one.get(), mask.c_str());
-    hwloc_bitmap_or(all.get(), all.get(), one.get());
-  }
+/// Cores with at least one processor in the union of the masks: what they have of it.
+std::vector<std::string> allowed_cores(const Topology& topology, const std::vector<std::string>& masks) {
+  ProcessorSet allowed;
+  for (const auto& mask : masks) allowed = all_processors(allowed, processors_from(mask));
   std::vector<std::string> cores;
-  for (const auto type : {HWLOC_OBJ_CORE, HWLOC_OBJ_PU}) {
-    for (hwloc_obj_t core = nullptr; (core = hwloc_get_next_obj_by_type(topology, type, core)) != nullptr;) {
-      hwloc_bitmap_and(one.get(), core->cpuset, all.get());
-      if (hwloc_bitmap_iszero(one.get()) == 0) cores.push_back(text_of(one));
-    }
-    if (!cores.empty()) break;
+  for (const auto& core : topology.cores) {
+    if (const auto mine = common_processors(core, allowed); !mine.empty()) cores.push_back(list_of(mine));
   }
   return cores;
-}
-
-std::vector<CacheInfo> list_caches(hwloc_topology_t topology) {
-  std::vector<CacheInfo> caches;
-  for (const auto type : {HWLOC_OBJ_L1CACHE, HWLOC_OBJ_L2CACHE, HWLOC_OBJ_L3CACHE, HWLOC_OBJ_L4CACHE}) {
-    const auto* const cache = hwloc_get_obj_by_type(topology, type, 0);
-    if (cache == nullptr) continue;
-    caches.push_back({.level = static_cast<int>(cache->attr->cache.depth),
-                      .byte_count = static_cast<std::int64_t>(cache->attr->cache.size),
-                      .shared_by_cores = std::max(1, hwloc_get_nbobjs_inside_cpuset_by_type(
-                                                         topology, cache->cpuset, HWLOC_OBJ_CORE))});
-  }
-  return caches;
-}
-
-std::string processor_model(hwloc_topology_t topology) {
-  auto* const package = hwloc_get_obj_by_type(topology, HWLOC_OBJ_PACKAGE, 0);
-  const char* model = package == nullptr ? nullptr : hwloc_obj_get_info_by_name(package, "CPUModel");
-  return model == nullptr ? "unknown" : model;
 }
 
 /// A quota of 2 processors on 4 cores is worth 2 cores: of ranks that wait for each other no more should spin.
@@ -112,15 +55,12 @@ NodeInfo inspect_node(const std::string& host, const std::vector<std::string>& m
   node.governor = frequency_governor();
   node.numa_nodes = numa_node_count();
   node.load_average = load_average();
-  if (const Topology topology = load_topology()) {
-    node.processor = processor_model(topology.get());
-    node.cores = list_cores(topology.get(), masks);
-    node.core_count = std::max(1, static_cast<int>(node.cores.size()));
-    node.caches = list_caches(topology.get());
-  } else {
-    node.processor = "unknown";
-    node.core_count = static_cast<int>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)));
-  }
+  const auto topology = machine_topology();
+  node.processor = topology.processor;
+  node.cores = allowed_cores(topology, masks);
+  node.caches = topology.caches;
+  const auto core_count = topology.cores.empty() ? sysconf(_SC_NPROCESSORS_ONLN) : std::ssize(node.cores);
+  node.core_count = std::max(1, static_cast<int>(core_count));
   apply_quota(node);
   return node;
 }
@@ -195,11 +135,11 @@ std::string allowed_processors() {
   cpu_set_t mask;
   CPU_ZERO(&mask);
   if (sched_getaffinity(0, sizeof(mask), &mask) != 0) return {};
-  const Bitmap bitmap(hwloc_bitmap_alloc());
-  for (unsigned cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
-    if (CPU_ISSET(cpu, &mask)) hwloc_bitmap_set(bitmap.get(), cpu);
+  ProcessorSet processors;
+  for (int processor = 0; processor < CPU_SETSIZE; ++processor) {
+    if (CPU_ISSET(static_cast<unsigned>(processor), &mask)) processors.push_back(processor);
   }
-  return text_of(bitmap);
+  return list_of(processors);
 }
 
 void name_by_host(Environment& environment) {
@@ -241,7 +181,7 @@ Environment inspect_environment(comm::RankGroup& group, int thread_count) {
     environment.oversubscribed |= info.rank_count * thread_count > info.core_count;
   }
   environment.mpi_version = mpi_library_version();
-  environment.blas = openblas_get_config();
+  environment.blas = blas_version();
   if (auto setting = group.broadcast(huge_page_setting()); !setting.empty())
     environment.transparent_huge_pages = std::move(setting);
   return environment;

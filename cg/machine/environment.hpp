@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "cg/machine/topology.hpp"
 #include "comm/rank_group.hpp"
 
 namespace cg2d {
@@ -16,13 +17,6 @@ namespace cg2d {
 struct RankPlace {
   std::string processors;  ///< the logical processors that it may run on, as a list "0-3,8"
   int node = 0;            ///< number of its host, in the order of the ranks
-};
-
-/// One cache level of a processor.
-struct CacheInfo {
-  int level = 0;
-  std::int64_t byte_count = 0;
-  int shared_by_cores = 0;
 };
 
 /// One node, as the first rank on it sees it.

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <hwloc.h>
 #include <omp.h>
 #include <sched.h>
 
@@ -10,7 +9,6 @@
 #include <cstdint>
 #include <iterator>
 #include <map>
-#include <memory>
 #include <sstream>
 #include <utility>
 
@@ -20,24 +18,6 @@
 
 namespace cg2d {
 namespace {
-
-ProcessorSet processors_from(const std::string& list) {
-  const std::unique_ptr<hwloc_bitmap_s, decltype(&hwloc_bitmap_free)> bitmap(hwloc_bitmap_alloc(),
-                                                                             &hwloc_bitmap_free);
-  hwloc_bitmap_list_sscanf(bitmap.get(), list.c_str());
-  ProcessorSet processors;
-  for (int processor = hwloc_bitmap_first(bitmap.get()); processor >= 0;
-       processor = hwloc_bitmap_next(bitmap.get(), processor)) {
-    processors.push_back(processor);
-  }
-  return processors;
-}
-
-ProcessorSet common_processors(const ProcessorSet& left, const ProcessorSet& right) {
-  ProcessorSet both;
-  std::ranges::set_intersection(left, right, std::back_inserter(both));
-  return both;
-}
 
 constexpr const char* overlapping_masks =
     "the launcher lets ranks run on overlapping, but different processors";

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "cg/machine/environment.hpp"
+#include "cg/machine/processor_set.hpp"
 #include "comm/rank_group.hpp"
 
 namespace cg2d {
@@ -25,9 +26,6 @@ namespace cg2d {
 enum class BindMode { automatic, none };
 /// "auto" or "none". Throws InputError.
 BindMode bind_mode_from(const std::string& name);
-
-/// Numbers of logical processors, rising.
-using ProcessorSet = std::vector<int>;
 
 /// One machine: its cores in the order of the topology, where neighbours share caches, and where the launcher
 /// lets each rank run.

@@ -64,10 +64,11 @@ std::string write_text(const EventList& list, bool shows_all) {
       std::ranges::count_if(list.events, [](const auto& event) { return event.why_not.empty(); });
   const auto refused = std::ssize(list.events) - countable;
   auto text = fmt::format("\n cg2d events - {} can be counted on this node, {} cannot; PAPI {}\n",
-                          format_count(countable, "event"), refused, list.papi_version);
+                          format_count(countable, "event"), refused,
+                          list.papi_version.value_or("is not in this build"));
   text += groups_text(list);
   for (const auto& row : families) text += family_text(list, row, shows_all);
-  if (refused > 0) {
+  if (refused > 0 || !list.papi_version) {
     text += fmt::format("\n For more events of the processor: {}\n", list.remedy);
     if (!shows_all) text += " cg2d events --all also lists what cannot be counted here, with the reason\n";
   }
@@ -101,7 +102,7 @@ std::string write_json(const EventList& list) {
                       {"refused", refused_json(resolved.refused)}});
   }
   const Json document{{"schema_version", 1},
-                      {"papi", list.papi_version},
+                      {"papi", value_or_null(list.papi_version)},
                       {"remedy", list.remedy},
                       {"groups", std::move(groups)},
                       {"events", std::move(events)}};

@@ -2,6 +2,7 @@
 
 // The list of `cg2d events`: what can be counted on this machine, by purpose and by origin.
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,7 +12,7 @@
 namespace cg2d {
 
 struct EventList {
-  std::string papi_version;
+  std::optional<std::string> papi_version;  ///< empty: cg2d was built without it
   std::string remedy;  ///< that would make more events of the processor countable, and what is in its way
   std::vector<KnownEvent> events;
   std::vector<ResolvedEvents> groups;  ///< what stands for each group here, in the order of their table

@@ -251,7 +251,7 @@ Json counters_json(const PhaseFigures& figures) {
   for (std::size_t event = 0; event < counters.counted.size(); ++event)
     events.push_back(event_json(figures, event));
   const auto derived = counter_figures(counted_events(figures));
-  return {{"papi", papi_version()},
+  return {{"papi", value_or_null(papi_version())},
           {"asked", counters.asked},
           {"events", std::move(events)},
           {"refused", std::move(refused)},

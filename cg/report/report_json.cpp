@@ -212,6 +212,7 @@ Json environment_json(const Environment& environment) {
   return {{"mpi", environment.mpi_version},
           {"blas", environment.blas},
           {"papi", build_info::papi_version.empty() ? Json(nullptr) : Json(build_info::papi_version)},
+          {"hwloc", build_info::hwloc_version.empty() ? Json(nullptr) : Json(build_info::hwloc_version)},
           {"compiler", build_info::compiler},
           {"flags", build_info::flags},
           {"build_type", build_info::build_type},

@@ -51,8 +51,6 @@ void turn_piece(double a, double b, const double* z, std::span<double> p, double
 
 }  // namespace
 
-void keep_blas_on_one_thread() { openblas_set_num_threads(1); }
-
 /// Calls work(part, begin, size) for every thread's part, in parallel.
 template <typename Work>
 void VectorOps::on_parts(std::size_t size, const Work& work) const {

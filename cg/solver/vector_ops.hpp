@@ -10,11 +10,6 @@
 
 namespace cg2d {
 
-/// OpenBLAS itself runs on one thread per rank: the ranks and our own threads are the parallelism. A serial
-/// OpenBLAS, which the build prefers, does so in any case; for one with threads this must be called before
-/// the first operation. (Its threads exist by then and stay idle: it starts them when it is loaded.)
-void keep_blas_on_one_thread();
-
 /// The least that vector operations move between memory and processor, and what they compute.
 struct VectorWork {
   std::int64_t call_count = 0;

@@ -19,7 +19,7 @@ inline constexpr std::string_view papi_stands_still =
     "it counts nothing: 0 while the processor worked; its host or its driver does not pass the counter on";
 
 /// Whether PAPI has an event of that name, counted here or not. Throws RunError (unavailable) if PAPI itself
-/// does not start.
+/// does not start, and for a name of its kind where cg2d is built without it.
 bool papi_knows(const std::string& event_name);
 
 /// Names of PAPI's presets, the kernel's generic events and the processor's own, without a trial.

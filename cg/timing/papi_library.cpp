@@ -41,7 +41,7 @@ std::string counting_remedy() {
   return fmt::format("this processor or its driver has no such counter ({})", setting);
 }
 
-std::string papi_version() {
+std::optional<std::string> papi_version() {
   start_papi();
   const auto version = static_cast<unsigned>(PAPI_get_opt(PAPI_LIB_VERSION, nullptr));
   return fmt::format("{}.{}.{}.{}", PAPI_VERSION_MAJOR(version), PAPI_VERSION_MINOR(version),

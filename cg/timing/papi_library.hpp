@@ -1,8 +1,10 @@
 #pragma once
 
 // PAPI itself: its start, and its state on this machine. PAPI counts the events of the processor; the kernel's
-// software events are counted without it (software_events.hpp).
+// software events are counted without it (software_events.hpp). The interfaces papi_*.hpp are implemented by the sources of the same
+// names, and where cg2d is built without PAPI by without_papi.cpp.
 
+#include <optional>
 #include <string>
 
 namespace cg2d {
@@ -18,7 +20,7 @@ std::string why_papi_is_disabled();
 /// machine that is not virtual. One line.
 std::string counting_remedy();
 
-/// The version of the library that runs, such as "7.0.0.0".
-std::string papi_version();
+/// The version of the library that runs, such as "7.0.0.0"; empty: cg2d was built without it.
+std::optional<std::string> papi_version();
 
 }  // namespace cg2d

@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import re
 import tempfile
 import unittest
 
@@ -64,6 +65,33 @@ class InstallConsumer(ProgramTest):
         self.assertEqual((outcome.exit_code, outcome.stderr), (SUCCESS, ""), outcome)
         self.assertIn("phases-by-grid", page.read_text())
         self.assertEqual(sorted(self.prefix.rglob("*")), before)
+
+    def test_the_manual_and_what_a_site_needs_are_there(self):
+        documents = self.prefix / "share" / "doc" / "cg2d"
+        for file in ("README.md", "CHANGELOG.md", "LICENSE", "CITATION.cff", "cg/run/README.md", "bench/figures/roofline.png"):
+            self.assertTrue((documents / file).is_file(), file)
+        # The links of the manual hold: to other parts of it, all of which are there.
+        for readme in documents.rglob("README.md"):
+            for link in re.findall(r"\]\(([^)#\s]+README\.md)", readme.read_text()):
+                self.assertTrue((readme.parent / link).is_file(), f"{readme}: {link}")
+        self.assertTrue(os.access(self.prefix / "share" / "cg2d" / "sweep.slurm", os.X_OK))
+
+    def test_uninstall_leaves_nothing(self):
+        for others in (False, True):
+            folder = tempfile.TemporaryDirectory(prefix="cg2d-uninstall-")
+            self.addCleanup(folder.cleanup)
+            prefix = pathlib.Path(folder.name) / "prefix"
+            if others:
+                (prefix / "share" / "doc").mkdir(parents=True)
+                (prefix / "share" / "doc" / "other").write_text("of another program")
+            # The manifest in the build tree is that of whoever installed last: another test, perhaps.
+            manifest = pathlib.Path(folder.name) / "manifest"
+            self.run_words(CMAKE, "--install", BUILD_TREE, "--prefix", prefix)
+            manifest.write_text("".join(f"{file}\n" for file in prefix.rglob("*") if file.is_file() and file.name != "other"))
+            self.run_words(CMAKE, f"-DMANIFEST={manifest}", "-P", PROJECT / "scripts" / "cg2dUninstall.cmake")
+            left = [path for path in prefix.rglob("*") if path.is_file()] if prefix.exists() else []
+            self.assertEqual([path.name for path in left], ["other"] if others else [])
+            self.assertEqual(prefix.exists(), others)
 
     def test_headers_and_schema_are_there(self):
         for file in ("include/cg2d/cg/solver/solve.hpp", "include/cg2d/comm/communicator.hpp", "include/cg2d/kernels/spmv.hpp"):

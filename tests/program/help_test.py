@@ -148,7 +148,6 @@ class Help(ProgramTest):
             self.assertEqual(self.run_well(0, "help", command).stdout, help_of(command))
         for arguments in ([], ["help"]):
             self.assertEqual(self.run_well(0, *arguments).stdout, help_of())
-        self.assertEqual(self.run_well(0, "version").stdout, self.run_well(0, "--version").stdout)
 
     def test_width(self):
         for text in (help_of(), *(help_of(command) for command in commands())):

@@ -66,6 +66,7 @@ cg2d_add_program_test(blas_threads_test SCRIPT program/blas_threads_test.py LABE
 cg2d_add_program_test(binding_test SCRIPT program/binding_test.py TIMEOUT 300)
 cg2d_add_program_test(quiet_run_test SCRIPT program/quiet_run_test.py TIMEOUT 300)
 cg2d_add_program_test(overlap_run_test SCRIPT program/overlap_run_test.py TIMEOUT 300)
+cg2d_add_program_test(build_parts_test SCRIPT program/build_parts_test.py LABELS quick TIMEOUT 300)
 cg2d_add_program_test(counters_test ALONE SCRIPT program/counters_test.py TIMEOUT 300)
 cg2d_add_program_test(stray_memory_test ALONE SCRIPT program/stray_memory_test.py TIMEOUT 300)
 cg2d_add_program_test(transport_refusal_test SCRIPT program/transport_refusal_test.py TIMEOUT 300)
@@ -151,6 +152,9 @@ cg2d_add_class_test(C RANKS 2 GRIDS rule LABELS thorough TIMEOUT 900)
 # cg2d report: the parts of its package, and its page in a browser.
 cg2d_add_program_test(report_parts_test SCRIPT scripts/report_parts_test.py TIMEOUT 300)
 cg2d_add_program_test(report_trace_test SCRIPT scripts/report_trace_test.py TIMEOUT 300)
+cg2d_add_program_test(compare_npb_test SCRIPT scripts/compare_npb_test.py TIMEOUT 300)
+cg2d_add_program_test(release_check_test SCRIPT scripts/release_check_test.py TIMEOUT 120)
+cg2d_add_program_test(packaging_test SCRIPT scripts/packaging_test.py TIMEOUT 120)
 cg2d_add_program_test(teaching_test SCRIPT scripts/teaching_test.py TIMEOUT 300)
 cg2d_add_program_test(report_page_test SCRIPT scripts/report_page_test.py LABELS thorough TIMEOUT 600)
 

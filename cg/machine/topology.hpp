@@ -1,0 +1,35 @@
+#pragma once
+
+// Cores and caches of this node: by hwloc where the program is built with it, otherwise by the files of Linux.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "cg/base/system_files.hpp"
+#include "cg/machine/processor_set.hpp"
+
+namespace cg2d {
+
+/// One cache level of a processor.
+struct CacheInfo {
+  int level = 0;
+  std::int64_t byte_count = 0;
+  int shared_by_cores = 0;
+};
+
+struct Topology {
+  std::string processor = "unknown";  ///< model name
+  /// The logical processors of each core that is online, neighbours in the topology beside each other.
+  std::vector<ProcessorSet> cores;
+  std::vector<CacheInfo> caches;  ///< data and unified caches, one of each level
+};
+
+/// Of the node that the calling rank is on; cores are empty where nothing is known. Local. Cost: some milliseconds.
+Topology machine_topology();
+
+/// The same from Linux's own files (Documentation/ABI/stable/sysfs-devices-system-cpu, proc(5)), without hwloc. Virtual machines
+/// whose files name no caches have none.
+Topology topology_from_files(const SystemFolders& folders = {});
+
+}  // namespace cg2d

@@ -1,0 +1,84 @@
+"""The libraries that a program can be built without: it says which are there, and does without the others."""
+
+import os
+import unittest
+
+from program_runner import SUCCESS, UNAVAILABLE, USAGE, run_program
+from report_json_test import SchemaTest as JsonTest
+
+CLOCK = "perf::TASK-CLOCK"
+PROCESSOR_EVENTS = ("PAPI_TOT_CYC", "perf::CYCLES", f"{CLOCK},PAPI_TOT_INS")
+
+
+def events():
+    return run_program(0, "events", "--format", "json").document()
+
+
+HAS_PAPI = events()["papi"] is not None
+
+
+class BuildParts(JsonTest):
+    def setUp(self):
+        outcome = self.run_well(0, "version")
+        self.first_line, *lines = outcome.stdout.splitlines()
+        self.parts = dict(line.split(maxsplit=1) for line in lines)
+        self.environment = self.valid_document_of(2, "run", "--class", "S")["environment"]
+
+    def test_the_first_line_is_the_version(self):
+        self.assertEqual(self.first_line, self.run_well(0, "--version").stdout.strip())
+        self.assertEqual(set(self.parts), {"Commit", "BLAS", "PAPI", "hwloc"})
+
+    def test_version_and_result_say_the_same(self):
+        self.assertEqual(self.parts["BLAS"], self.environment["blas"])
+        self.assertEqual(self.environment["papi"] is not None, HAS_PAPI)
+        for key, name in (("papi", "PAPI"), ("hwloc", "hwloc")):
+            if self.environment[key] is None:
+                self.assertTrue(self.parts[name].startswith("not in this build: "), self.parts)
+            else:
+                self.assertEqual(self.parts[name].split(".")[0], self.environment[key].split(".")[0])
+
+    def test_cores_are_known_with_hwloc_and_without(self):
+        (node,) = self.environment["nodes"]
+        self.assertLessEqual(node["cores"], os.cpu_count())
+        self.assertGreaterEqual(node["cores"], 1)
+        self.assertNotEqual(node["processor"], "")
+
+    def test_software_events_need_no_papi(self):
+        names = [event["name"] for event in events()["events"] if event["family"] == "software"]
+        self.assertIn(CLOCK, names)
+        counters = self.valid_document_of(2, "run", "--class", "S", "--papi", CLOCK)["counters"]
+        self.assertEqual([event["name"] for event in counters["events"]], [CLOCK])
+        self.assertEqual(counters["papi"] is not None, HAS_PAPI)
+
+
+@unittest.skipIf(HAS_PAPI, "this program was built with PAPI")
+class WithoutPapi(JsonTest):
+    def test_an_event_of_the_processor_is_refused_in_one_line(self):
+        for names in PROCESSOR_EVENTS:
+            outcome = run_program(2, "run", "--class", "S", "--papi", names)
+            self.assertEqual(outcome.exit_code, UNAVAILABLE, outcome)
+            (line,) = outcome.error_lines()
+            self.assertRegex(line, r"^cg2d: --papi: \S+: this cg2d was built without PAPI, .*cg2d events")
+
+    def test_a_misspelt_group_is_still_told(self):
+        outcome = run_program(2, "run", "--class", "S", "--papi", "sofware")
+        self.assertEqual(outcome.exit_code, USAGE, outcome)
+        self.assertIn("did you mean software?", outcome.stderr)
+
+    def test_a_group_of_processor_events_is_a_warning_and_an_error_if_strict(self):
+        outcome = run_program(2, "run", "--class", "S", "--papi", f"branches,{CLOCK}")
+        self.assertEqual(outcome.exit_code, SUCCESS, outcome)
+        (line,) = outcome.error_lines()
+        self.assertIn("this cg2d was built without PAPI", line)
+        outcome = run_program(2, "run", "--class", "S", "--papi", "branches", "--papi-strict")
+        self.assertEqual(outcome.exit_code, UNAVAILABLE, outcome)
+        self.assertEqual(len(outcome.error_lines()), 1, outcome)
+
+    def test_events_says_so(self):
+        text = self.run_well(0, "events").stdout
+        self.assertIn("PAPI is not in this build", text)
+        self.assertIn("CG2D_WITH_PAPI", text)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

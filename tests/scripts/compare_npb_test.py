@@ -1,0 +1,141 @@
+"""scripts/compare-npb with stand-ins for the official programs: they print NPB's closing block with a chosen time."""
+
+import json
+import os
+import pathlib
+import sys
+import tempfile
+import unittest
+
+import jsonschema
+
+from program_runner import MPIEXEC, PROGRAM, PROJECT, SUCCESS, UNAVAILABLE, USAGE, run_command
+
+SCRIPT = PROJECT / "scripts" / "compare-npb"
+SCHEMA = json.loads((PROJECT / "scripts" / "compare-npb.schema.json").read_text())
+BAD_DATA, NO_INPUT = 65, 66
+# The name of the rank differs between launchers. The order of all runs is kept in a file.
+STAND_IN = """#!/usr/bin/python3
+import os
+rank = next((int(os.environ[name]) for name in ("PMI_RANK", "OMPI_COMM_WORLD_RANK") if name in os.environ), 0)
+if rank == 0:
+    print('''
+ NAS Parallel Benchmarks 3.4 -- CG Benchmark
+
+ CG Benchmark Completed.
+ VERIFICATION {verification}
+ Class           =                        {letter}
+ Size            =                     1400
+ Iterations      =                       15
+ Time in seconds =               {time_s:>10}
+ Total processes =                        {ranks}
+ Active processes=                        {ranks}
+ Mop/s total     =                   666.47
+ Mop/s/process   =                   333.24
+ Operation type  =           floating point
+ Verification    =               {verification}
+ Version         =                    3.4.2
+ Compile date    =              01 Jan 2026
+''')
+"""
+
+
+class CompareNpb(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="cg2d-npb-test-")
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        (self.folder / "bin").mkdir()
+
+    def stand_in(self, name="cg.S.x", text=None, **facts):
+        facts = {"letter": "S", "time_s": "100.00", "ranks": 2, "verification": "SUCCESSFUL", **facts}
+        path = self.folder / "bin" / name
+        path.write_text(STAND_IN.format(**facts) if text is None else text)
+        path.chmod(0o755)
+        return path
+
+    def compare(self, *words, path=None):
+        environment = {**os.environ, "MPIEXEC": MPIEXEC}
+        return run_command([sys.executable, SCRIPT, path or self.folder, "--cg2d", PROGRAM, *words], env=environment)
+
+    def row_of(self, *words):
+        outcome = self.compare("--format", "json", *words)
+        self.assertEqual(outcome.exit_code, SUCCESS, outcome)
+        jsonschema.validate(outcome.document(), SCHEMA)
+        (row,) = outcome.document()["classes"]
+        return row
+
+    def assert_refused(self, code, pattern, *words, path=None):
+        outcome = self.compare(*words, path=path)
+        self.assertEqual(outcome.exit_code, code, outcome)
+        lines = [line for line in outcome.error_lines() if ", round " not in line]
+        self.assertEqual(len(lines), 1, outcome)
+        self.assertRegex(lines[0], f"^compare-npb: {pattern}")
+
+    def test_a_slow_official_program(self):
+        self.stand_in()
+        row = self.row_of("--options", "--grid official --kernel scalar")
+        self.assertEqual(row["npb"]["times_s"], [100.0] * 8)
+        self.assertEqual((row["npb"]["mops_total"], row["npb"]["spread"], row["npb_version"]), (666.47, 0.0, "3.4.2"))
+        self.assertEqual(len(row["cg2d"]["times_s"]), 8)
+        self.assertEqual(row["configurations"], ["2x1 scalar"])
+        # Its ratios lie about the one of the medians, and class S takes less than a second.
+        self.assertLessEqual(row["ratio"]["low"], row["ratio"]["ratio"])
+        self.assertGreater(row["ratio"]["low"], 100.0 / max(row["cg2d"]["times_s"]) * 0.999)
+        self.assertLess(row["ratio"]["high"], 100.0 / min(row["cg2d"]["times_s"]) * 1.001)
+        self.assertTrue(row["verdict"].startswith("cg2d is faster ("), row)
+
+    def test_a_fast_official_program(self):
+        self.stand_in(time_s="0.0001")
+        self.assertTrue(self.row_of()["verdict"].startswith("NPB is faster ("))
+
+    def test_too_few_rounds_are_no_verdict(self):
+        self.stand_in()
+        row = self.row_of("--repeat", "2")
+        self.assertEqual(row["verdict"], "too few rounds to say (--repeat 8)")
+        self.assertIsNone(row["ratio"]["low"])
+
+    def test_turns_and_table(self):
+        order = self.folder / "order"
+        wrapper = self.folder / "cg2d"
+        wrapper.write_text(f'#!/bin/sh\n[ "$1" = run ] && [ "${{PMI_RANK:-${{OMPI_COMM_WORLD_RANK:-0}}}}" = 0 ] && echo ours >>{order}\nexec {PROGRAM} "$@"\n')
+        wrapper.chmod(0o755)
+        text = STAND_IN.format(letter="S", time_s="0.05", ranks=2, verification="SUCCESSFUL")
+        self.stand_in(text=text + f"    open('{order}', 'a').write('theirs\\n')\n")
+        outcome = self.compare("--repeat", "3", "--cg2d", wrapper)
+        self.assertEqual(outcome.exit_code, SUCCESS, outcome)
+        self.assertEqual(order.read_text().split(), ["theirs", "ours", "ours", "theirs", "theirs", "ours"])
+        self.assertRegex(outcome.stdout, r"(?m)^    S       0\.05 +666 +0\.0% +\S+ +\d+ +\S+% +\S+  too few rounds")
+        self.assertEqual(len([line for line in outcome.error_lines() if ", round " in line]), 3)
+
+    def test_refusals_of_programs(self):
+        self.assert_refused(NO_INPUT, ".*neither cg.A.x nor bin/cg.A.x; build it: make cg CLASS=A")
+        self.stand_in()
+        self.assert_refused(NO_INPUT, ".*neither cg.B.x", "--class", "S,B")
+        self.assert_refused(NO_INPUT, ".*cg.A.x: no such program", path=self.folder / "bin" / "cg.A.x")
+        self.assert_refused(USAGE, ".*: the name of an official program is cg.<class>.x", path=SCRIPT)
+        for facts, pattern in (
+            ({"letter": "W"}, ".*ran class W, not S"),
+            ({"verification": "UNSUCCESSFUL"}, ".*its verification: UNSUCCESSFUL"),
+            ({"ranks": 1}, ".*ran on 1 processes, not on 2: it must be the MPI program"),
+            ({"time_s": "0.00"}, ".*too short to be compared"),
+            ({"text": "#!/bin/sh\necho hello\n"}, ".*no closing block"),
+            ({"text": "#!/bin/sh\necho broken >&2; exit 3\n"}, ".*ended with code 3: .*"),
+        ):
+            self.stand_in(**facts)
+            self.assert_refused(BAD_DATA, pattern, "--repeat", "1")
+        self.stand_in().chmod(0o644)
+        self.assert_refused(NO_INPUT, ".*cannot be executed")
+
+    def test_refusals_of_options(self):
+        self.stand_in()
+        self.assert_refused(USAGE, ".*power of two", "--ranks", "3")
+        self.assert_refused(USAGE, ".*from 1 to 9999 rounds", "--repeat", "0")
+        self.assert_refused(USAGE, ".*letters of", "--class", "X")
+        self.assert_refused(UNAVAILABLE, ".*no such launcher", "--mpiexec", "/no/such/mpiexec")
+        self.assert_refused(UNAVAILABLE, ".*no such program", "--cg2d", "/no/such/cg2d")
+        self.assert_refused(BAD_DATA, ".*--no-such-option", "--options=--no-such-option")
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
