@@ -19,10 +19,10 @@
 #include <vector>
 
 #include "bench/bench_flags.hpp"
-#include "cg/base/blas_library.hpp"
 #include "cg/base/errors.hpp"
 #include "cg/base/process_memory.hpp"
 #include "cg/base/sample.hpp"
+#include "cg/blas/blas_library.hpp"
 #include "cg/machine/environment.hpp"
 #include "cg/matrix/matrix_source.hpp"
 #include "cg/operators/stencil_operator.hpp"

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "bench/bench_flags.hpp"
-#include "cg/base/blas_library.hpp"
 #include "cg/base/errors.hpp"
+#include "cg/blas/blas_library.hpp"
 #include "cg/solver/vector_ops.hpp"
 
 namespace {

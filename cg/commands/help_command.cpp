@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "cg/base/blas_library.hpp"
 #include "cg/base/values.hpp"
+#include "cg/blas/blas_library.hpp"
 #include "cg/commands/subcommand.hpp"
 #include "cg/help/completion.hpp"
 #include "cg/help/described_option.hpp"

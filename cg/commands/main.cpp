@@ -17,10 +17,10 @@
 #include <string>
 
 #include "cg/base/agreement.hpp"
-#include "cg/base/blas_library.hpp"
 #include "cg/base/errors.hpp"
 #include "cg/base/interrupt.hpp"
 #include "cg/base/progress.hpp"
+#include "cg/blas/blas_library.hpp"
 #include "cg/commands/exit_watch.hpp"
 #include "cg/commands/launcher_ranks.hpp"
 #include "cg/commands/subcommand.hpp"

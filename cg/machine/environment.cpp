@@ -11,12 +11,12 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "cg/base/blas_library.hpp"
 #include "cg/base/control_group.hpp"
 #include "cg/base/json_values.hpp"
 #include "cg/base/process_memory.hpp"
 #include "cg/base/system_files.hpp"
 #include "cg/base/values.hpp"
+#include "cg/blas/blas_library.hpp"
 #include "cg/machine/topology.hpp"
 
 namespace cg2d {

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "cg/base/blas_library.hpp"
+#include "cg/blas/blas_library.hpp"
 #include "support/bits.hpp"
 
 namespace cg2d {

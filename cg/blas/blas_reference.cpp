@@ -1,6 +1,6 @@
 // The reference BLAS, and any other that has the functions of CBLAS and no threads to be told of.
 
-#include "cg/base/blas_library.hpp"
+#include "cg/blas/blas_library.hpp"
 
 namespace cg2d {
 

@@ -4,7 +4,7 @@
 
 #include <array>
 
-#include "cg/base/blas_library.hpp"
+#include "cg/blas/blas_library.hpp"
 
 namespace cg2d {
 

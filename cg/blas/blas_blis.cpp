@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "cg/base/blas_library.hpp"
+#include "cg/blas/blas_library.hpp"
 
 // BLIS counts in its own integers, which are of 64 bits on the processors that cg2d runs on.
 extern "C" void bli_thread_set_num_threads(std::int64_t count);

@@ -2,7 +2,7 @@
 
 #include <cblas.h>
 
-#include "cg/base/blas_library.hpp"
+#include "cg/blas/blas_library.hpp"
 
 namespace cg2d {
 
