@@ -93,7 +93,7 @@ class BindingTest(ProgramTest):
         self.assertIn("OMP_PROC_BIND", outcome.document()["environment"]["thread_binding"]["why_not"])
 
     def test_the_text_says_it(self):
-        text = self.run_well(1, "run", "--class", "S", "--threads", "2", "--bind", "none").stdout
+        text = self.run_well(1, "run", "--class", "S", "--threads", "2", "--bind", "none", "--verbose").stdout
         self.assertIn("\n Binding         = none: not asked for (--bind none)\n", text)
 
     def test_a_wrong_word_is_one_line(self):

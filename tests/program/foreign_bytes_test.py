@@ -34,7 +34,7 @@ class ForeignPathTest(ProgramTest):
     def test_run(self):
         tuning = self.run_for_json("run", "--class", "S")["configuration"]["tuning"]
         self.assertIn(f"folder{REPLACED}", tuning["no_profile_because"])
-        self.assertIn(f"folder{FOREIGN}", self.run_here("run", "--class", "S").stdout)
+        self.assertIn(f"folder{FOREIGN}", self.run_here("run", "--class", "S", "--verbose").stdout)
         self.run_here("run", "--class", "S", "--format", "csv")
         self.run_for_json("run", "--class", "S", "--dry-run")
 
@@ -56,7 +56,7 @@ class ForeignPathTest(ProgramTest):
         result = self.run_for_json("run", "--class", "S", "--profile", profile, "--trace", trace)
         self.assertTrue(result["configuration"]["tuning"]["profile"].endswith(f"folder{REPLACED}/profile.json"))
         self.assertIn("traceEvents", json.loads(trace.read_text()))
-        self.assertIn(str(profile), self.run_here("run", "--class", "S", "--profile", profile, "--trace", trace).stdout)
+        self.assertIn(str(profile), self.run_here("run", "--class", "S", "--profile", profile, "--trace", trace, "--verbose").stdout)
 
     def test_sweep(self):
         file = self.folder / "sweep.jsonl"

@@ -124,7 +124,7 @@ class Options(InFolder):
         self.assert_refused(USAGE, "65536", run_program(0, "run", "--class", "S", "--grid", "65536x65536"))
 
     def test_words_that_a_command_refuses_are_not_named_as_valid(self):
-        for command, valid in (("run", ["auto", "rule"]), ("pingpong", ["auto"]), ("model", []), ("tune", [])):
+        for command, valid in (("run", ["auto", "rule"]), ("pingpong", ["auto", "rule"]), ("model", []), ("tune", [])):
             outcome = run_program(0, command, "--class", "S", "--grid", "ruler")
             self.assert_refused(USAGE, "--grid ruler: must be PXxPY", outcome)
             for word in ("auto", "rule"):

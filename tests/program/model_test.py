@@ -175,7 +175,7 @@ class CalibrationTest(ProgramTest):
         prediction = outcome.document()["prediction"]
         self.assertEqual(list(prediction["phases"]), PHASES)
         self.assert_close(sum(prediction["phases"].values()), prediction["total_s"], 1e-9)
-        text = self.run_well(2, "run", "--class", "W", "--grid", "2x1", **self.environment).stdout
+        text = self.run_well(2, "run", "--class", "W", "--grid", "2x1", "--verbose", **self.environment).stdout
         self.assertIn(f" Prediction      = {prediction['total_s']:.6f} s by the calibrated description", text)
         self.assertRegex(text, r"(?m)^ phase .* predicted$")
 

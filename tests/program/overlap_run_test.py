@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 import pathlib
 import tempfile
 import unittest
@@ -54,11 +55,15 @@ class Overlap(ProgramTest):
         self.assertEqual([collection["hidden_clocks"] for collection in collections_of(overlapped)], [0, 0])
 
     def test_text(self):
-        text = self.run_well(2, *RUN, "--grid", "1x2", "--overlap", "on").stdout
+        text = self.run_well(2, *RUN, "--grid", "1x2", "--overlap", "on", "--verbose").stdout
         self.assertRegex(text, r"(?m)^ Transport .*, overlap on$")
+        self.assertRegex(text, r"(?m)^ phase .* +waiting +hidden +GB/s +Gflop/s +messages bytes sent$")
+        row = re.search(r"(?m)^ collection +[0-9.]+ % +[0-9.]+ +[0-9.]+ +([0-9.]+) +[0-9.]+ +- +1\.04 +\d+$", text)
+        self.assertGreater(float(row[1]), 0.0, "hidden")
+        text = self.run_well(2, *RUN, "--grid", "1x2", "--overlap", "on", "--clocks").stdout
         self.assertRegex(text, r"(?m)^ phase .* +waiting +hidden +messages +bytes$")
         self.assertRegex(text, r"(?m)^ collection +[0-9.]+ %( +\d+){3} +[0-9.]+ % +\d+ +[1-9]\d* +1\.04 +\d+$")
-        text = self.run_well(2, *RUN, "--grid", "2x1", "--overlap", "on").stdout
+        text = self.run_well(2, *RUN, "--grid", "2x1", "--overlap", "on", "--verbose").stdout
         self.assertRegex(text, r"(?m)^ Transport .*, overlap on \(one process row: nothing to overlap\)$")
         self.assertNotIn("hidden", self.run_well(2, *RUN, "--grid", "1x2").stdout)
 

@@ -55,7 +55,7 @@ class Disturbed(QuietTest):
     def test_a_run_beside_a_busy_process_on_its_core(self):
         with busy_process(self.core):
             document = self.bound(1, "run", *PROBLEM, "--repeat", "2", "--format", "json").document()
-            text = self.bound(1, "run", *PROBLEM).stdout
+            text = self.bound(1, "run", *PROBLEM, "--verbose").stdout
             table = self.bound(1, "run", *PROBLEM, "--format", "csv").stdout.splitlines()
         self.assert_valid(document)
         quiet = document["quiet"]

@@ -282,7 +282,7 @@ class Configuration(SchemaTest):
             with self.subTest(kernel=kernel):
                 document = self.valid_document_of(2, "run", "--class", "S", "--kernel", kernel)
                 self.assertEqual(document["configuration"]["kernel"], kernel)
-                text = self.run_well(2, "run", "--class", "S", "--kernel", kernel).stdout
+                text = self.run_well(2, "run", "--class", "S", "--kernel", kernel, "--verbose").stdout
                 self.assertRegex(text, rf"(?m)^ Kernel          = {kernel} \(")
 
     def test_a_forced_transport_grid_and_sum_are_the_ones_that_ran(self):
@@ -305,7 +305,7 @@ class Configuration(SchemaTest):
         self.assertEqual(set(tried), {"1x6", "2x3", "3x2", "6x1"})
         self.assertEqual(grid["name"], min(tried, key=tried.get))
         self.assertEqual((trial["shortlist_by"], trial["skipped_because"]), ("rule", ""))
-        text = self.run_well(2, "run", "--class", "S", "--grid", "auto", "--no-profile").stdout
+        text = self.run_well(2, "run", "--class", "S", "--grid", "auto", "--no-profile", "--verbose").stdout
         self.assertIn("chosen by auto", text)
         self.assertRegex(
             text, r"(?m)^ Grid trial +=( \dx\d [0-9.]+ us,?){2} per CG step; (\dx\d is [^;]+; )?shortlist by the rule, the trial took [0-9.e-]+ s$"
@@ -327,7 +327,7 @@ class Configuration(SchemaTest):
         document = self.valid_document_of(1, "run", "--class", "S", "--threads", "2")
         self.assertEqual(document["configuration"]["threads"], 2)
         self.assertIs(document["result"]["verified"], True)
-        text = self.run_well(1, "run", "--class", "S", "--niter", "1", "--threads", "2").stdout
+        text = self.run_well(1, "run", "--class", "S", "--niter", "1", "--threads", "2", "--verbose").stdout
         self.assertIn(" Threads         = 2 per rank\n", text)
 
     def test_environment(self):

@@ -182,12 +182,20 @@ class Solutions(SolveTest):
         self.assert_close(result["history"][-1], result["recursive_residual_norm"], 1e-15)
 
     def test_text_says_the_end_and_has_the_phase_table(self):
-        outcome = self.solve(2, self.matrix, "--monitor")
+        outcome = self.solve(2, self.matrix, "--monitor", "--verbose")
         self.assertEqual(outcome.exit_code, SUCCESS, outcome)
         self.assertIn(" Ended           = converged\n", outcome.stdout)
         self.assertRegex(outcome.stdout, r"\n Cut +=.* nonzeros; nonzeros of the blocks: largest \d+, imbalance".replace(".* ", " "))
-        self.assertIn(" Phases: reference clocks per CG step", outcome.stdout)
+        self.assertIn(" Phases: time per CG step", outcome.stdout)
         self.assertIn("cg2d: iteration 1: residual ", outcome.stderr)
+
+    def test_six_lines_say_what_matters(self):
+        lines = [line for line in self.solve(2, self.matrix, "--preconditioner", "jacobi").stdout.split("\n") if line][1:7]
+        self.assertEqual([line.split()[0] for line in lines], ["Result", "Time", "Grid", "Kernel", "Limit", "Quiet"])
+        self.assertRegex(lines[0], r"^ Result  converged after \d+ iterations?: residual \S+, target \S+$")
+        self.assertRegex(lines[1], r"^ Time    \S+ s, [\d.]+ us per iteration; set-up \S+ s before$")
+        self.assertRegex(lines[3], r"; classic CG, preconditioner jacobi$")
+        self.assertRegex(lines[4], r"; multiply: [\d.]+ GB/s, [\d.]+ Gflop/s$")
 
     def test_the_report_goes_to_a_file(self):
         report = self.folder / "report.json"
@@ -274,7 +282,7 @@ class Operators(SolveTest):
         self.assertIn(f" Warning: {label}the matrix is applied as two sparse products", outcome.stdout)
 
     def test_text_has_the_phases_of_the_operator(self):
-        outcome = self.solve(2, "--operator", "laplace3d:9x8x7")
+        outcome = self.solve(2, "--operator", "laplace3d:9x8x7", "--verbose")
         self.assertRegex(outcome.stdout, r"\n Operator += laplace3d:9x8x7, n 504, without a matrix\n Cut += domain [12]x[12]x[12]\n")
         self.assertRegex(outcome.stdout, r"\n halo +.*\n interior +.*\n boundary +.*\n dot +.*\n vector_updates ")
         self.assertNotIn("\n multiply ", outcome.stdout)

@@ -205,7 +205,7 @@ class SystemSweepTest(ProgramTest):
         # Cuts of the domain have columns of their own in the figures, with their names.
         self.assertIn("Px, process columns, or cut of the domain", text)
         for cut in triples(4):
-            self.assertIn(f'"domain {cut}"', text)
+            self.assertIn(f"domain {cut}", text)
         self.assertNotIn("official program takes 2x2", text)
 
 

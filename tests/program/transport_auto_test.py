@@ -56,9 +56,9 @@ class TransportAutoTest(ProgramTest):
         self.assertEqual(second["tuning"]["kernel_by"], "built-in rule")
         self.assertEqual(second["tuning"], first["tuning"] | {"no_profile_because": second["tuning"]["no_profile_because"]})
 
-        text = self.run_well(2, *CLASS_S, "--profile", self.profile).stdout
+        text = self.run_well(2, *CLASS_S, "--profile", self.profile, "--verbose").stdout
         self.assertRegex(text, r"\n Transport trial = .* per CG step; from the profile ")
-        text = self.run_well(2, *CLASS_S, "--no-profile").stdout
+        text = self.run_well(2, *CLASS_S, "--no-profile", "--verbose").stdout
         self.assertRegex(text, r"\n Transport trial = .* measured now in .*not kept: --no-profile\n")
 
     def test_whatever_the_profile_has_as_the_fastest_runs(self):
@@ -169,7 +169,7 @@ class TransportAutoTest(ProgramTest):
         # Another system of as many rows has other messages.
         third, _ = self.solve_of("--operator", "laplace2d:4x9", "--assembled", "--grid", "1x2")
         self.assertEqual(third["transport_trial"]["from"], "measurement")
-        text = self.run_well(2, "solve", *words, "--transport", "auto", "--profile", self.profile).stdout
+        text = self.run_well(2, "solve", *words, "--transport", "auto", "--profile", self.profile, "--verbose").stdout
         self.assertRegex(text, r"\n Transport trial = .* per CG step; from the profile ")
 
     def test_a_solve_without_a_matrix_measures_each_time(self):

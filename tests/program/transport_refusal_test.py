@@ -45,7 +45,7 @@ class CannotServe(ProgramTest):
 
     @unittest.skipUnless(can_be_made(APART), "this system gives no user namespaces")
     def test_auto_takes_one_of_the_others(self):
-        outcome = run_in(APART, "--transport", "auto")
+        outcome = run_in(APART, "--transport", "auto", "--verbose")
         self.assertEqual(outcome.exit_code, SUCCESS, outcome)
         self.assertRegex(outcome.stdout, r"Transport +=  *(two-sided|native), ")
 

@@ -123,7 +123,7 @@ class TuneTest(ProgramTest):
                 _, tuning = self.tuning_of(*arguments)
                 self.assertEqual((tuning["kernel_by"], tuning["settings_by"]), ("built-in rule", "built-in rule"))
                 self.assertIn(reason, tuning["no_profile_because"])
-                outcome = self.run_well(2, "run", "--class", "S", *arguments)
+                outcome = self.run_well(2, "run", "--class", "S", "--verbose", *arguments)
                 self.assertEqual(outcome.said().count(reason), 1, outcome)
 
     def test_a_named_file_that_is_no_profile(self):
