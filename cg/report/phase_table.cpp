@@ -65,7 +65,7 @@ std::string time_table(const PhaseFigures& figures) {
   const auto rank_count = static_cast<double>(repeat.ranks.size());
   const auto shares = phase_shares(figures);
   constexpr double microseconds = 1e6;
-  constexpr double giga = 1e9;
+  constexpr double billion = 1e9;
   double region_s = 0.0;
   for (const auto& rank : repeat.ranks) region_s += rank.region_s / rank_count;
 
@@ -77,7 +77,7 @@ std::string time_table(const PhaseFigures& figures) {
   const auto row = [&](std::string_view name, const PhaseShare& share, const RowMeans& means) {
     const double all_ranks_per_s = share.measured_s > 0.0 ? rank_count / share.measured_s : 0.0;
     const auto rate = [&](double amount, int digits) {
-      return amount > 0.0 ? fmt::format("{:.{}f}", amount * all_ranks_per_s / giga, digits)
+      return amount > 0.0 ? fmt::format("{:.{}f}", amount * all_ranks_per_s / billion, digits)
                           : std::string("-");
     };
     text +=

@@ -113,15 +113,16 @@ void write_phases(ResultsWriter& writer, const RunReport& report) {
   const auto figures = phases_of(report);
   const auto shares = phase_shares(figures);
   const auto rank_count = static_cast<double>(figures.ranks.size());
-  constexpr double giga = 1e9;
+  constexpr double billion = 1e9;
   writer.section("Phase Summary");
   for (const auto phase : figures.phases) {
     const auto& share = shares[index_of(phase)];
     const auto name = phase_name(phase);
     writer.number(fmt::format("{} (s)", name), share.measured_s);
     if (share.measured_s <= 0.0) continue;
-    writer.number(fmt::format("{} (GB/s)", name), share.byte_count * rank_count / share.measured_s / giga);
-    writer.number(fmt::format("{} (Gflop/s)", name), share.flop_count * rank_count / share.measured_s / giga);
+    writer.number(fmt::format("{} (GB/s)", name), share.byte_count * rank_count / share.measured_s / billion);
+    writer.number(fmt::format("{} (Gflop/s)", name),
+                  share.flop_count * rank_count / share.measured_s / billion);
     if (figures.ranks.front().limits.are_known())
       writer.number(fmt::format("{} (share of the limit)", name), share.share());
   }

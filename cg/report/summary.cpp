@@ -26,9 +26,9 @@ std::string reason_of_grid(const std::optional<GridTrial>& trial) {
 /// "58.1 GB/s, 19.40 Gflop/s", of all ranks.
 std::string rates_of(const PhaseShare& share, std::size_t rank_count) {
   const double per_s = share.measured_s > 0.0 ? static_cast<double>(rank_count) / share.measured_s : 0.0;
-  constexpr double giga = 1e9;
-  return fmt::format("{:.1f} GB/s, {:.2f} Gflop/s", share.byte_count * per_s / giga,
-                     share.flop_count * per_s / giga);
+  constexpr double billion = 1e9;
+  return fmt::format("{:.1f} GB/s, {:.2f} Gflop/s", share.byte_count * per_s / billion,
+                     share.flop_count * per_s / billion);
 }
 
 /// The phase that does most of the product, with a matrix or without one.
