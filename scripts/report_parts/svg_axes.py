@@ -25,10 +25,14 @@ def linear_ticks(low, high):
 
 
 def log_ticks(low, high):
+    """Round values in a ratio of one, two or five to powers of ten; those of a linear axis where less than two such values are in
+    so narrow a range."""
     decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     for digits in ((1, 1.5, 2, 3, 5, 7), (1, 2, 5), (1,)):
         ticks = [digit * 10.0**k for k in decades for digit in digits]
         ticks = [tick for tick in ticks if low * (1 - 1e-9) <= tick <= high * (1 + 1e-9)]
+        if len(ticks) < 2:
+            return linear_ticks(low, high)
         if len(ticks) <= MOST_TICKS + 1:
             return ticks
     return ticks[:: math.ceil(len(ticks) / MOST_TICKS)]

@@ -67,8 +67,9 @@ TEST(GridDifferencesTest, WordsNameThePhasesByTheirSharesWithMessagesAndWaiting)
 
 TEST(GridDifferencesTest, SharesAddUpToTheWhole) {
   const auto records = clear_rounds(9);
+  const auto differences = differences_of(records);
   double sum = 0.0;
-  for (const auto& phase : differences_of(records).front().phases) sum += phase.share;
+  for (const auto& phase : differences.front().phases) sum += phase.share;
   EXPECT_NEAR(sum, 1.0, 0.01);
 }
 

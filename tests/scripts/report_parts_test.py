@@ -44,6 +44,7 @@ from report_parts import verdict as verdicts
 from report_parts.errors import BAD_DATA, CANNOT_CREATE, NO_INPUT, UNAVAILABLE, ReportError
 from report_parts.figure_table import FIGURES, Material
 from report_parts.studies import make_studies, official_grid, percent, seconds, uncompared_notes
+from report_parts.svg_axes import log_ticks
 from report_parts.versions import upgraded
 
 
@@ -500,6 +501,17 @@ class Figures(ReportParts):
         other = next(bars for bars in panel.bars if bars.name == "test")
         self.assertEqual(other.values, [2 * cases[0].median_s for cases in grids])
         self.assertIn("+100 % against the fastest", other.tips[0])
+
+
+class Ticks(ReportParts):
+    def test_an_axis_of_a_narrow_range_has_more_than_one_value(self):
+        for low, high in ((21.0, 28.0), (3.1, 4.9), (1.02, 1.4), (96.0, 104.0), (0.71, 0.96)):
+            ticks = log_ticks(low, high)
+            self.assertGreaterEqual(len(ticks), 2, (low, high, ticks))
+            self.assertTrue(all(low <= tick <= high for tick in ticks), (low, high, ticks))
+
+    def test_a_wide_axis_has_powers_of_ten(self):
+        self.assertEqual(log_ticks(0.9, 1.1e9), [1.0, 100.0, 1e4, 1e6, 1e8])
 
 
 class Verdict(ReportParts):
