@@ -97,6 +97,22 @@ double RankGroup::maximum(double value) {
   return result;
 }
 
+void RankGroup::reduce_in_place(const std::vector<int>& ranks, void* values, std::size_t count,
+                                MPI_Datatype type, MPI_Op operation) {
+  MPI_Request request = MPI_REQUEST_NULL;
+  check(MPI_Iallreduce(MPI_IN_PLACE, values, int_count(count), type, operation, part(ranks), &request),
+        "MPI_Iallreduce");
+  wait(request);
+}
+
+void RankGroup::maxima(const std::vector<int>& ranks, std::span<double> values) {
+  reduce_in_place(ranks, values.data(), values.size(), MPI_DOUBLE, MPI_MAX);
+}
+
+void RankGroup::sums(const std::vector<int>& ranks, std::span<std::int64_t> values) {
+  reduce_in_place(ranks, values.data(), values.size(), MPI_INT64_T, MPI_SUM);
+}
+
 std::int64_t RankGroup::sum_of_lower_ranks(std::int64_t value) {
   std::int64_t result = 0;
   MPI_Request request = MPI_REQUEST_NULL;

@@ -51,6 +51,10 @@ class RankGroup {
   [[nodiscard]] std::int64_t maximum(std::int64_t value);
   [[nodiscard]] std::int64_t minimum(std::int64_t value);
   [[nodiscard]] double maximum(double value);
+  /// Element by element the maximum over these ranks, which include this one; collective over them, as part(). Set-up only.
+  void maxima(const std::vector<int>& ranks, std::span<double> values);
+  /// Likewise the sum.
+  void sums(const std::vector<int>& ranks, std::span<std::int64_t> values);
   /// Sum of the values of all lower ranks; 0 on rank 0.
   [[nodiscard]] std::int64_t sum_of_lower_ranks(std::int64_t value);
 
@@ -94,6 +98,8 @@ class RankGroup {
   [[nodiscard]] std::vector<std::vector<std::byte>> gather_bytes(std::span<const std::byte> mine);
   [[nodiscard]] std::int64_t reduce(std::int64_t value, MPI_Op operation);
   void wait(MPI_Request request);
+  void reduce_in_place(const std::vector<int>& ranks, void* values, std::size_t count, MPI_Datatype type,
+                       MPI_Op operation);
 
   Waiter waiter_;
   OwnedCommunicator communicator_;

@@ -58,6 +58,10 @@ const KernelRow& default_kernel_for_several() {
   return *first_row([](const auto& row) { return row.is_default_for_several; });
 }
 
+const KernelRow& default_reproducible_kernel() {
+  return *first_row([](const auto& row) { return row.is_default_for_reproducible; });
+}
+
 const KernelRow& kernel_for_any_pattern() {
   return *first_row([](const auto& row) { return row.suits_any_pattern; });
 }

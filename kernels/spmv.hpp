@@ -48,6 +48,11 @@ struct Operands {
   std::span<const double> p_rows{};     ///< row_count doubles with half storage; ignored, may be empty, else
   std::span<double> q_rows{};           ///< row_count doubles, overwritten or added to
   std::span<double> q_columns{};        ///< column_count doubles with half storage, overwritten; likewise
+  /// Reproducible kernels only. The sums are q_rows + q_rows_low: row_count doubles, overwritten or added to as q_rows.
+  std::span<double> q_rows_low{};
+  /// Likewise: a power of two, no less than any element of the whole vector, whose part p_columns is; the same for all of the
+  /// blocks whose sums are added up.
+  double p_bound = 0.0;
 };
 
 /// How a product is made.
@@ -114,6 +119,11 @@ struct KernelOptions {
   int vector_count = 1;
   /// One of KernelRow::instruction_sets; empty: the preferred one.
   std::optional<InstructionSet> instruction_set{};
+  /// Of KernelRow::make_reproducible, for each row of the block a power of two: no less than the sum of the magnitudes in the whole
+  /// row of the matrix, of which the block may have a part (row_magnitude_bound()). Empty: sums as usual.
+  std::span<const double> row_bounds{};
+  /// Likewise, a power of two: no less than the number of entries of any row of the matrix.
+  double most_terms = 0.0;
 };
 
 /// One kernel, with the properties that callers need before they make one: nothing outside of a
@@ -147,12 +157,18 @@ struct KernelRow {
 
   /// Makes a kernel for KernelOptions::vector_count vectors at once, 2 or more; nullptr: there is none.
   std::unique_ptr<SpmvKernel> (*make_for_several)(CsrBlock block, const KernelOptions& options) = nullptr;
+  /// Makes the form of the kernel whose sums have the same bits in any order and any cut of the matrix into blocks
+  /// (exact_sums.hpp), of whole blocks and for one vector; nullptr: there is none.
+  std::unique_ptr<SpmvKernel> (*make_reproducible)(CsrBlock block, const KernelOptions& options) = nullptr;
+  /// The reproducible kernel that is taken when none is asked for: the first row with this flag.
+  bool is_default_for_reproducible = false;
   /// The kernel for several vectors that is taken when none is asked for: the first row with this flag.
   bool is_default_for_several = false;
 
   [[nodiscard]] bool stores_half() const { return storage == Storage::half; }
-  /// make, or make_for_several: the one for these options.
+  /// make, make_for_several or make_reproducible: the one for these options.
   [[nodiscard]] auto maker_for(const KernelOptions& options) const {
+    if (options.most_terms > 0.0) return make_reproducible;
     return options.vector_count == 1 ? make : make_for_several;
   }
 };
@@ -169,6 +185,8 @@ const KernelRow& reference_kernel(Storage storage);
 const KernelRow& default_kernel(Storage storage = Storage::whole);
 /// The kernel that is taken for several vectors when none is asked for; it serves on every processor.
 const KernelRow& default_kernel_for_several();
+/// The kernel with a reproducible form that is taken when none is asked for; it serves on every processor.
+const KernelRow& default_reproducible_kernel();
 /// The kernel for a matrix of which nothing but its size is known; it serves on every processor.
 const KernelRow& kernel_for_any_pattern();
 /// The kernel on which the critical vector length of a machine is measured: the first one that has it.

@@ -4,6 +4,7 @@
 
 #include "kernels/csr_row_loops.hpp"
 #include "kernels/csr_rows_kernel.hpp"
+#include "kernels/exact_csr.hpp"
 #include "kernels/loop_choice.hpp"
 #include "kernels/several_vectors.hpp"
 
@@ -61,6 +62,8 @@ KernelRow csr_simd_kernel() {
       .preferred_instruction_set = csr_simd::preferred_instruction_set,
       .make = &csr_simd::make,
       .make_for_several = &make_several_csr,
+      .make_reproducible = &make_exact_csr,
+      .is_default_for_reproducible = true,
   };
 }
 

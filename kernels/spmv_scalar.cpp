@@ -2,6 +2,7 @@
 // the inner loop of the official program, and all other kernels are compared with it.
 
 #include "kernels/csr_rows_kernel.hpp"
+#include "kernels/exact_csr.hpp"
 
 namespace cg2d::kernels {
 namespace {
@@ -33,6 +34,7 @@ KernelRow scalar_kernel() {
         return std::make_unique<CsrRowsKernel>("scalar", name_of(set), &multiply_rows, std::move(block),
                                                options.thread_count);
       },
+      .make_reproducible = &make_exact_csr_scalar,
   };
 }
 

@@ -67,6 +67,9 @@ void check_options(const SolverOptions& options, comm::RankGroup& group) {
       require_known("kernel", configuration.kernel, names_of(kernels::kernel_table()));
     require_within("threads", configuration.thread_count, most_threads);
     check_configuration(configuration);
+    if (configuration.is_reproducible)
+      throw InputError(
+          "configuration.is_reproducible: not in the library yet; cg2d solve --reproducible has it");
     if (configuration.has_grid()) require_grid_of(configuration.grid, group.size());
   });
 }

@@ -118,6 +118,10 @@ std::string huge_page_text(const RunReport& report) {
                      format_bytes(least.huge_page_bytes), format_bytes(least.resident_bytes));
 }
 
+std::string reproducible_text(const RunReport& report) {
+  return report.configuration.is_reproducible ? ", reproducible sums" : "";
+}
+
 std::string overlap_text(const RunReport& report) {
   if (!report.configuration.overlaps) return {};
   return report.configuration.grid.rows == 1 ? ", overlap on (one process row: nothing to overlap)"
@@ -187,7 +191,7 @@ std::string own_lines(const RunReport& report) {
                                     ? " with " + configuration_axis("ranks_per_node").title(configuration)
                                     : "",
                                 sum_form_name(configuration.sum_form), wait_mode_name(report.wait_mode),
-                                overlap_text(report)));
+                                overlap_text(report) + reproducible_text(report)));
   if (report.transport_trial) line("Transport trial", describe_transport_trial(*report.transport_trial));
   line("Kernel",
        fmt::format(

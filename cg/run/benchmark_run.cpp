@@ -17,6 +17,7 @@
 #include "cg/base/sample.hpp"
 #include "cg/machine/performance_model.hpp"
 #include "cg/matrix/matrix_market.hpp"
+#include "cg/matrix/reproducible_sums.hpp"
 #include "cg/matrix/row_lengths.hpp"
 #include "cg/run/counter_setup.hpp"
 #include "cg/solver/block_product.hpp"
@@ -181,6 +182,13 @@ void BenchmarkRun::choose_transport(const comm::BlockLayout& layout, BlockProduc
 }
 
 void BenchmarkRun::check_choices() {
+  if (configuration().is_reproducible) {
+    agree_on(group_, [&] {
+      if (const auto reason = why_not_reproducible_here(); !reason.empty())
+        throw RunError(ExitCode::unavailable,
+                       fmt::format("--reproducible on: {} (rank {})", reason, group_.rank()));
+    });
+  }
   const auto& transport = first_transport();
   if (const auto reason = transport.why_unavailable(group_); !reason.empty())
     throw RunError(ExitCode::unavailable, fmt::format("--transport {}: {}", transport.name, reason));
@@ -226,12 +234,16 @@ std::unique_ptr<BlockProduct> BenchmarkRun::convert(kernels::CsrBlock block,
   const auto& choice = report_.kernel_choice;
   std::unique_ptr<BlockProduct> product;
   double conversion_s = 0.0;
+  ReproducibleSums sums;
+  if (configuration().is_reproducible) sums = agree_on_sums(block, layout, group_);
   group_.barrier();
   agree_on(group_, [&] {
     const Stopwatch stopwatch;
-    product = product_maker(configuration().overlaps)(
-        *choice.kernel, std::move(block), layout, group_.rank(),
-        {.thread_count = configuration().thread_count, .tuning = choice.tuning});
+    product = product_maker(configuration().overlaps)(*choice.kernel, std::move(block), layout, group_.rank(),
+                                                      {.thread_count = configuration().thread_count,
+                                                       .tuning = choice.tuning,
+                                                       .row_bounds = sums.row_bounds,
+                                                       .most_terms = sums.most_terms});
     conversion_s = stopwatch.seconds();
   });
   report_.conversion_s = group_.maximum(conversion_s);
@@ -251,7 +263,7 @@ void BenchmarkRun::perform() {
   const auto communicator = connect(layout, *product);
 
   SteppedSolver solver(*communicator, *product, configuration().thread_count, options_.problem.shift,
-                       options_.time_phases);
+                       options_.time_phases, &group_);
   std::optional<PhaseCounters> phase_counters;
   RegionMeasurement measurement(measured_parts(solver, *communicator), group_);
   measurement.measure_quiet(quiet_.emplace(group_, *report_.environment, configuration().thread_count));

@@ -10,6 +10,7 @@
 #include "cg/files/generated_matrix.hpp"
 #include "cg/files/matrix_file.hpp"
 #include "cg/matrix/matrix_source.hpp"
+#include "cg/matrix/reproducible_sums.hpp"
 #include "cg/preconditioners/diagonal_block.hpp"
 #include "cg/preconditioners/preconditioner_table.hpp"
 #include "cg/run/counter_setup.hpp"
@@ -46,6 +47,25 @@ void SolveRun::note_failure(const RunError& error) {
   report_.reason = error.what();
 }
 
+/// Throws InputError for what sums in an order of its own.
+void SolveRun::check_reproducible() const {
+  if (!configuration().is_reproducible) return;
+  const auto refuse_if = [](bool is_given, const std::string& reason) {
+    if (is_given) throw InputError("--reproducible on: " + reason);
+  };
+  refuse_if(options_.is_matrix_free(), "it needs a matrix: FILE, or --assembled");
+  refuse_if(has_several(), "it solves for one right-hand side");
+  const auto& classic = cg_variant_table().front().name;
+  refuse_if(options_.variant != classic,
+            fmt::format("--variant {} sums in another way; take {}", options_.variant, classic));
+  refuse_if(
+      options_.preconditioner != "none" && options_.preconditioner != "jacobi",
+      fmt::format("--preconditioner {} depends on the grid, or sums in its own order; take none or jacobi",
+                  options_.preconditioner));
+  if (const auto reason = why_not_reproducible_here(); !reason.empty())
+    throw RunError(ExitCode::unavailable, fmt::format("--reproducible on: {}", reason));
+}
+
 void SolveRun::prepare() {
   check_configuration(options_.configuration);
   wanted_events_ = wanted_events(options_.counters, group_);
@@ -67,6 +87,7 @@ void SolveRun::prepare() {
 void SolveRun::perform(OutputFile* solution) {
   group_.waiter().set_tick_source(&read_cycle_counter);
   count_right_hand_sides();
+  agree_on(group_, [&] { check_reproducible(); });
   if (options_.is_matrix_free()) return solve_matrix_free(solution);
   read();
   cut();
@@ -75,7 +96,8 @@ void SolveRun::perform(OutputFile* solution) {
   prepare_counters();
   binding_.emplace(group_, *report_.environment, options_.bind, configuration().thread_count);
   report_.binding = binding_->result();
-  if (report_.kernel_choice.kernel_origin == ChoiceOrigin::built_in_rule) try_kernels();
+  if (report_.kernel_choice.kernel_origin == ChoiceOrigin::built_in_rule && !configuration().is_reproducible)
+    try_kernels();
   if (report_.grid_is_automatic && options_.open_grid.tries_grids) try_grids();
   const auto layout = make_layout(matrix_->facts(), configuration());
   check_solve_memory(layout);
@@ -88,7 +110,7 @@ void SolveRun::perform(OutputFile* solution) {
   report_.is_symmetric = product->is_symmetric();
   report_.instruction_set = product->instruction_set();
   PhaseTimer timer(true, *communicator);
-  BlockOperator matrix(*communicator, *product, timer, configuration().thread_count);
+  BlockOperator matrix(*communicator, *product, timer, configuration().thread_count, &group_);
   mine_.product_work[index_of(Phase::multiply)] =
       work_of_block_product(*communicator, *product, mine_.nonzero_count);
   solve({.matrix = matrix,
@@ -271,13 +293,17 @@ std::unique_ptr<BlockProduct> SolveRun::distribute(const comm::BlockLayout& layo
   mine_.csr_bytes = block.byte_count();
   std::unique_ptr<BlockProduct> product;
   double conversion_s = 0.0;
+  ReproducibleSums sums;
+  if (configuration().is_reproducible) sums = agree_on_sums(block, layout, group_);
   agree_on(group_, [&] {
     const Stopwatch conversion;
     product = product_maker(configuration().overlaps)(*report_.kernel_choice.kernel, std::move(block), layout,
                                                       group_.rank(),
                                                       {.thread_count = configuration().thread_count,
                                                        .tuning = report_.kernel_choice.tuning,
-                                                       .vector_count = report_.kernel_choice.vector_count});
+                                                       .vector_count = report_.kernel_choice.vector_count,
+                                                       .row_bounds = sums.row_bounds,
+                                                       .most_terms = sums.most_terms});
     conversion_s = conversion.seconds();
   });
   result.conversion_s = group_.maximum(conversion_s);

@@ -106,6 +106,7 @@ class SolveRun {
   void choose_transport(const MatrixFreeRow& row);
   void take_transport(TransportTrial trial);
   [[nodiscard]] bool has_room_for_all_transports(const MatrixFreeSize& size) const;
+  void check_reproducible() const;
   void check_choices() const;
   [[nodiscard]] Environment granted_environment() const;
   std::unique_ptr<BlockProduct> distribute(const comm::BlockLayout& layout);

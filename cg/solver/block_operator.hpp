@@ -5,6 +5,7 @@
 #include <array>
 #include <optional>
 #include <span>
+#include <stdexcept>
 
 #include "cg/base/process_memory.hpp"
 #include "cg/solver/block_product.hpp"
@@ -12,6 +13,8 @@
 #include "cg/solver/vector_ops.hpp"
 #include "cg/timing/phase_timer.hpp"
 #include "comm/communicator.hpp"
+#include "comm/rank_group.hpp"
+#include "kernels/exact_vectors.hpp"
 
 namespace cg2d {
 
@@ -19,24 +22,32 @@ namespace cg2d {
 /// references: all three must outlive it.
 class BlockOperator final : public LinearOperator {
  public:
-  BlockOperator(comm::Communicator& communicator, BlockProduct& product, PhaseTimer& timer, int thread_count)
+  /// group: of the communicator, for a product that is reproducible; it must outlive the operator, too.
+  BlockOperator(comm::Communicator& communicator, BlockProduct& product, PhaseTimer& timer, int thread_count,
+                comm::RankGroup* group = nullptr)
       : communicator_(communicator),
         product_(product),
         timer_(timer),
+        group_(group),
         vectors_(thread_count),
         local_size_(communicator.piece().size()),
-        both_sums_(product.is_symmetric() ? local_size_ : 0) {}
+        both_sums_(product.is_symmetric() || product.is_reproducible() ? local_size_ : 0) {
+    if (product.is_reproducible() && group == nullptr)
+      throw std::invalid_argument("a reproducible product needs the group of its ranks");
+  }
 
   [[nodiscard]] std::size_t local_size() const override { return local_size_; }
   [[nodiscard]] std::span<double> operand() override { return communicator_.piece(); }
   [[nodiscard]] std::span<const double> result() const override {
-    return product_.is_symmetric() ? std::span<const double>(both_sums_) : communicator_.result();
+    return both_sums_.empty() ? communicator_.result() : std::span<const double>(both_sums_);
   }
 
   [[nodiscard]] std::span<const Phase> phases() const override {
     static constexpr std::array order{Phase::collection, Phase::multiply, Phase::summation, Phase::shuffle};
     return order;
   }
+  [[nodiscard]] double most_terms() const override { return product_.most_terms(); }
+  [[nodiscard]] double maximum_over_ranks(double value) override { return group_->maximum(value); }
   void sum_over_ranks(std::span<double> values) override { communicator_.sum_scalars(values); }
   void begin_sum_over_ranks(std::span<double> values) override { sum_.emplace(communicator_, values); }
   void finish_sum_over_ranks() override {
@@ -47,6 +58,7 @@ class BlockOperator final : public LinearOperator {
   [[nodiscard]] VectorWork update_work() const override { return vectors_.update_work(); }
 
   void apply() override {
+    if (product_.is_reproducible()) agree_on_operand_bound();
     if (product_.part_count() == 1) {
       collect();
       multiply();
@@ -56,9 +68,27 @@ class BlockOperator final : public LinearOperator {
     sum();
     shuffle();
     if (product_.is_symmetric()) add_both_sums();
+    if (product_.is_reproducible()) add_low_sums();
   }
 
  private:
+  void agree_on_operand_bound() {
+    const auto timed = timer_.scope(Phase::dot);
+    const double largest = maximum_over_ranks(kernels::largest_magnitude(communicator_.piece()));
+    product_.set_operand_bound(kernels::power_of_two_for(largest));
+  }
+  /// The second halves take the way of the first ones.
+  void add_low_sums() {
+    {
+      const auto timed = timer_.scope(Phase::vector_updates);
+      vectors_.copy(communicator_.result(), both_sums_);
+      vectors_.copy(product_.low_partial(), communicator_.partial());
+    }
+    sum();
+    shuffle();
+    const auto timed = timer_.scope(Phase::vector_updates);
+    vectors_.add_scaled(1.0, communicator_.result(), both_sums_);
+  }
   /// Multiplies each part as soon as its part of the operand is here.
   void multiply_parts_as_they_arrive() {
     auto collection = begin_collection();
@@ -111,10 +141,12 @@ class BlockOperator final : public LinearOperator {
   comm::Communicator& communicator_;
   BlockProduct& product_;
   PhaseTimer& timer_;
+  comm::RankGroup* group_;
   VectorOps vectors_;
   std::size_t local_size_;
   std::optional<comm::ScalarSum> sum_;  // that is under way
-  HugePageVector both_sums_;  // my piece of q, where it is the sum of one over rows and one over columns
+  HugePageVector
+      both_sums_;  // my piece of q, where it is the sum of one over rows and one over columns, or of two halves
 };
 
 }  // namespace cg2d

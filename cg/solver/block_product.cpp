@@ -32,7 +32,10 @@ kernels::CsrBlock take_strip(kernels::CsrBlock& block, const comm::IndexRange& c
 
 BlockProduct::BlockProduct(const kernels::KernelRow& kernel, kernels::CsrBlock block, const Parts& parts,
                            const kernels::KernelOptions& options)
-    : kernel_(kernel), vector_count_(options.vector_count) {
+    : kernel_(kernel),
+      vector_count_(options.vector_count),
+      most_terms_(options.most_terms),
+      low_partial_(options.most_terms > 0.0 ? static_cast<std::size_t>(block.row_count) : 0) {
   const std::int64_t row_count = block.row_count;
   for (std::size_t part = 0; part < parts.size(); ++part) {
     parts_.emplace_back();
@@ -91,9 +94,11 @@ void BlockProduct::multiply_part(std::size_t part, comm::Communicator& communica
 }
 
 void BlockProduct::multiply_strip(const Strip& strip, comm::Communicator& communicator,
-                                  comm::Collection* collection) const {
+                                  comm::Collection* collection) {
   kernels::Operands operands{.p_columns = part_of(communicator.column_block(), elements_of(strip.columns)),
-                             .q_rows = communicator.partial()};
+                             .q_rows = communicator.partial(),
+                             .q_rows_low = low_partial_,
+                             .p_bound = operand_bound_};
   if (is_symmetric()) {
     auto& mirror = *communicator.mirror();
     operands.p_rows = mirror.row_block();

@@ -5,9 +5,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string_view>
 #include <vector>
 
+#include "cg/base/process_memory.hpp"
 #include "cg/solver/vector_ops.hpp"
 #include "comm/block_layout.hpp"
 #include "comm/communicator.hpp"
@@ -37,6 +39,15 @@ class BlockProduct {
   [[nodiscard]] std::int64_t matrix_byte_count() const;
   [[nodiscard]] std::size_t part_count() const { return parts_.size(); }
 
+  /// With sums that do not depend on their order; then the communicator's partial sums are the first of two halves.
+  [[nodiscard]] bool is_reproducible() const { return most_terms_ > 0.0; }
+  /// KernelOptions::most_terms.
+  [[nodiscard]] double most_terms() const { return most_terms_; }
+  /// Before each product that is reproducible: Operands::p_bound.
+  void set_operand_bound(double bound) { operand_bound_ = bound; }
+  /// The second halves of the partial sums after a reproducible product, as long as the row block.
+  [[nodiscard]] std::span<const double> low_partial() const { return low_partial_; }
+
   /// Vectors that one product takes at once; then the communicator has a layout with so many elements per row
   /// (comm::BlockLayout::with_elements_times).
   [[nodiscard]] int vector_count() const { return vector_count_; }
@@ -58,8 +69,7 @@ class BlockProduct {
 
   std::unique_ptr<kernels::SpmvKernel> make_kernel(kernels::CsrBlock block,
                                                    const kernels::KernelOptions& options);
-  void multiply_strip(const Strip& strip, comm::Communicator& communicator,
-                      comm::Collection* collection) const;
+  void multiply_strip(const Strip& strip, comm::Communicator& communicator, comm::Collection* collection);
 
   [[nodiscard]] comm::IndexRange elements_of(const comm::IndexRange& columns) const {
     return {.begin = columns.begin * vector_count_, .end = columns.end * vector_count_};
@@ -67,6 +77,9 @@ class BlockProduct {
 
   const kernels::KernelRow& kernel_;
   int vector_count_;
+  double most_terms_;
+  double operand_bound_ = 0.0;
+  HugePageVector low_partial_;
   std::string_view instruction_set_;  // empty until the first kernel is made
   std::vector<std::vector<Strip>> parts_;
 };

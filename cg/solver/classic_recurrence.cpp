@@ -49,7 +49,8 @@ std::optional<SolveEnd> ClassicRecurrence::step(CgState& state, const LinearSyst
   if (const auto end = stop.end_within_step(state)) return end;
   // A residual of exactly zero is a solution: further steps change nothing. (Tiny problems get there.)
   state.alpha = state.rho == 0.0 ? 0.0 : state.rho / state.curvature;
-  if (const auto diagonal = preconditioner_.inverse_diagonal(); !diagonal.empty()) {
+  const bool is_exact = matrix_.most_terms() > 0.0;  // which the operation with a diagonal is not
+  if (const auto diagonal = preconditioner_.inverse_diagonal(); !diagonal.empty() && !is_exact) {
     finish_step(state, system, diagonal);
   } else {
     finish_step(state, system);

@@ -37,6 +37,7 @@ constexpr std::string_view transport_option = "--transport";
 constexpr std::string_view sum_option = "--sum";
 constexpr std::string_view threads_option = "--threads";
 constexpr std::string_view overlap_option = "--overlap";
+constexpr std::string_view reproducible_option = "--reproducible";
 constexpr std::string_view node_option = "--ranks-per-node";
 
 template <auto Table>
@@ -145,31 +146,65 @@ ConfigurationAxis sum_axis() {
       .why_refused = &why_sum_is_refused};
 }
 
-void parse_overlap(Configuration& configuration, std::string_view text) {
-  require_known(std::string(overlap_option), std::string(text), {"off", "on"});
-  configuration.overlaps = text == "on";
+/// An axis that is off or on, as a field says. It lacks its help.
+template <bool Configuration::*Flag>
+ConfigurationAxis flag_axis(std::string_view name, std::string_view option) {
+  static const std::string option_text(option);
+  static const std::string name_text(name);
+  const auto parse = [](Configuration& configuration, std::string_view text) {
+    require_known(option_text, std::string(text), {"off", "on"});
+    configuration.*Flag = text == "on";
+  };
+  return {.name = name,
+          .option = option,
+          .type = AxisType::flag,
+          .values =
+              [] {
+                return std::vector<std::string>{"off", "on"};
+              },
+          .parse = parse,
+          .parse_recorded = parse,
+          .print = [](const Configuration& configuration) -> std::string {
+            return configuration.*Flag ? "on" : "off";
+          },
+          .label = [](const Configuration& configuration) -> std::string {
+            return configuration.*Flag ? name_text : std::string();
+          },
+          .title =
+              [](const Configuration& configuration) {
+                return name_text + (configuration.*Flag ? " on" : " off");
+              }};
 }
 
-std::string overlap_text(const Configuration& configuration) { return configuration.overlaps ? "on" : "off"; }
-
 ConfigurationAxis overlap_axis() {
-  return {
-      .name = "overlap",
-      .option = overlap_option,
-      .help = "on: multiply the parts of the operand that have arrived while the rest is under way",
-      .list_help = "on: multiply what has arrived while the rest is under way; off,on compares",
-      .type = AxisType::flag,
-      .values =
-          [] {
-            return std::vector<std::string>{"off", "on"};
-          },
-      .parse = &parse_overlap,
-      .parse_recorded = &parse_overlap,
-      .print = &overlap_text,
-      .label = [](const Configuration& configuration) -> std::string {
-        return configuration.overlaps ? "overlap" : "";
-      },
-      .title = [](const Configuration& configuration) { return "overlap " + overlap_text(configuration); }};
+  auto axis = flag_axis<&Configuration::overlaps>("overlap", overlap_option);
+  axis.help = "on: multiply the parts of the operand that have arrived while the rest is under way";
+  axis.list_help = "on: multiply what has arrived while the rest is under way; off,on compares";
+  return axis;
+}
+
+std::string why_reproducible_is_refused(const Configuration& configuration) {
+  if (!configuration.is_reproducible) return {};
+  if (!configuration.has_transport())
+    return "a trial of transports compares usual sums; name one, such as --transport shared";
+  if (!configuration.has_kernel()) return {};
+  const auto* const kernel = kernels::find_kernel(configuration.kernel);
+  if (kernel == nullptr || kernel->make_reproducible != nullptr) return {};
+  std::vector<std::string_view> valid;
+  for (const auto& row : kernels::kernel_table()) {
+    if (row.make_reproducible != nullptr) valid.push_back(row.name);
+  }
+  return fmt::format("the kernel {} has no such form; valid: auto, {}", configuration.kernel,
+                     fmt::join(valid, ", "));
+}
+
+ConfigurationAxis reproducible_axis() {
+  auto axis = flag_axis<&Configuration::is_reproducible>("reproducible", reproducible_option);
+  axis.help =
+      "on: the same bits of zeta and residuals on every grid, transport, kernel and number of threads";
+  axis.list_help = "on: the same bits on every grid; off,on compares";
+  axis.why_refused = &why_reproducible_is_refused;
+  return axis;
 }
 
 void parse_ranks_per_node(Configuration& configuration, std::string_view text) {
@@ -206,8 +241,8 @@ ConfigurationAxis node_axis() {
 }  // namespace
 
 std::span<const ConfigurationAxis> configuration_axes() {
-  static const std::array table{kernel_axis(), transport_axis(), thread_axis(),
-                                sum_axis(),    overlap_axis(),   node_axis()};
+  static const std::array table{kernel_axis(),  transport_axis(),    thread_axis(), sum_axis(),
+                                overlap_axis(), reproducible_axis(), node_axis()};
   return table;
 }
 

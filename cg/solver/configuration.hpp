@@ -30,8 +30,9 @@ struct Configuration {
   std::string transport{comm::default_transport().name};  ///< likewise
   comm::SumForm sum_form = default_sum_form;              ///< over a process row
   int thread_count = 1;                                   ///< of each rank
-  bool overlaps = false;   ///< the product begins while the collection is under way
-  int ranks_per_node = 0;  ///< pretended nodes of so many ranks; 0: the real ones
+  bool overlaps = false;         ///< the product begins while the collection is under way
+  bool is_reproducible = false;  ///< the same bits on any grid, transport, kernel and number of threads
+  int ranks_per_node = 0;        ///< pretended nodes of so many ranks; 0: the real ones
 
   [[nodiscard]] bool has_grid() const { return grid.columns > 0; }
   [[nodiscard]] bool has_kernel() const { return kernel != automatic_choice; }

@@ -3,7 +3,9 @@
 // Vector operations of a solver on several ranks: local ones on this rank's pieces, sums over all ranks, each
 // in its phase.
 
+#include <algorithm>
 #include <array>
+#include <cassert>
 #include <span>
 
 #include "cg/solver/linear_operator.hpp"
@@ -17,20 +19,31 @@ class DistributedVectors {
  public:
   /// The operator knows over which ranks the vectors are distributed.
   DistributedVectors(LinearOperator& matrix, PhaseTimer& timer, int thread_count)
-      : matrix_(matrix), timer_(timer), local_(thread_count) {}
+      : matrix_(matrix), timer_(timer), local_(thread_count) {
+    if (matrix.most_terms() == 0.0) return;
+    local_.make_exact({.most_terms = matrix.most_terms(), .maximum_over_ranks = [&matrix](double value) {
+                         return matrix.maximum_over_ranks(value);
+                       }});
+  }
 
   /// The array that terms(VectorOps&) returns, each number summed over all ranks. Collective, in one message
-  /// per step of the sum.
+  /// per step of the sum. Dot products come first in the array, in the order in which they are computed; other numbers are whole
+  /// ones, where sums must be reproducible.
   template <typename Terms>
   [[nodiscard]] auto sums(const Terms& terms) {
     const auto timed = timer_.scope(Phase::dot);
     auto values = terms(local_);
-    matrix_.sum_over_ranks(values);
+    if (local_.is_exact()) {
+      sum_exactly(values);
+    } else {
+      matrix_.sum_over_ranks(values);
+    }
     return values;
   }
   /// values := the numbers that terms(VectorOps&) writes to them, each summed over all ranks.
   template <typename Terms>
   void sums_into(std::span<double> values, const Terms& terms) {
+    assert(!local_.is_exact());
     const auto timed = timer_.scope(Phase::dot);
     terms(local_);
     matrix_.sum_over_ranks(values);
@@ -39,6 +52,7 @@ class DistributedVectors {
   /// returns. Products may be made in between, other sums not; values must live until then.
   template <typename Values, typename Terms>
   void begin_sums(Values& values, const Terms& terms) {
+    assert(!local_.is_exact());
     const auto timed = timer_.scope(Phase::dot);
     values = terms(local_);
     matrix_.begin_sum_over_ranks(values);
@@ -66,6 +80,18 @@ class DistributedVectors {
   [[nodiscard]] VectorWork update_work() const { return local_.update_work() + matrix_.update_work(); }
 
  private:
+  /// The numbers and the second halves of the dot products in one sum, which rounds none of them.
+  void sum_exactly(std::span<double> values) {
+    const auto lows = local_.take_lows();
+    std::array<double, 8> both{};
+    assert(lows.size() <= values.size() && values.size() <= both.size() / 2);
+    std::ranges::copy(values, both.begin());
+    std::ranges::copy(lows, both.begin() + static_cast<std::ptrdiff_t>(values.size()));
+    matrix_.sum_over_ranks(std::span(both).first(values.size() + lows.size() <= 2 ? 2 : both.size()));
+    for (std::size_t k = 0; k < values.size(); ++k)
+      values[k] = k < lows.size() ? both[k] + both[values.size() + k] : both[k];
+  }
+
   LinearOperator& matrix_;
   PhaseTimer& timer_;
   VectorOps local_;

@@ -39,6 +39,12 @@ class LinearOperator : public Interface {
   virtual void begin_sum_over_ranks(std::span<double> values) { sum_over_ranks(values); }
   virtual void finish_sum_over_ranks() {}
 
+  /// Where products and sums over ranks have the same bits in any order: no less than the order of A, a power of two; 0 elsewhere.
+  /// Then vectors take maximum_over_ranks() before each dot product, and two numbers for its sum.
+  [[nodiscard]] virtual double most_terms() const { return 0.0; }
+  /// The largest of all ranks' numbers. Collective. Only where most_terms() is not 0.
+  [[nodiscard]] virtual double maximum_over_ranks(double value) { return value; }
+
   /// The phases that apply() consists of, in their order; none where it is not timed.
   [[nodiscard]] virtual std::span<const Phase> phases() const { return {}; }
   /// The rule of the benchmark that a run with this operator breaks; empty where it keeps them.

@@ -13,13 +13,13 @@
 
 namespace cg2d {
 
-/// Holds references: communicator and product must outlive it. Collective in everything but the accessors.
+/// Holds references: communicator, product and group must outlive it. Collective in everything but the accessors.
 class SteppedSolver {
  public:
   SteppedSolver(comm::Communicator& communicator, BlockProduct& product, int thread_count, double shift,
-                bool times_phases = false)
+                bool times_phases = false, comm::RankGroup* group = nullptr)
       : timer_(times_phases, communicator),
-        operator_(communicator, product, timer_, thread_count),
+        operator_(communicator, product, timer_, thread_count, group),
         iteration_(operator_, timer_, thread_count),
         shift_(shift) {}
 

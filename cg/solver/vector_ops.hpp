@@ -5,7 +5,9 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace cg2d {
@@ -29,6 +31,13 @@ struct VectorWork {
   friend bool operator==(const VectorWork&, const VectorWork&) = default;
 };
 
+/// How vector operations give every element, and every sum over all ranks, the same bits wherever it stands: see
+/// kernels/exact_sums.hpp.
+struct ExactVectors {
+  double most_terms = 0.0;  ///< a power of two, no less than the elements of a vector over all ranks
+  std::function<double(double)> maximum_over_ranks;  ///< collective
+};
+
 /// Local vector operations; the vectors of one call have the same length and do not overlap. With several
 /// threads each takes a fixed part, so results repeat their bits.
 class VectorOps {
@@ -37,6 +46,14 @@ class VectorOps {
       : thread_count_(thread_count),
         partial_sums_(static_cast<std::size_t>(thread_count)),
         partial_sums_of_several_(static_cast<std::size_t>(thread_count)) {}
+
+  /// From here on reproducible: dot() is collective, and returns the first of two numbers, of which both are summed over the ranks
+  /// (take_lows()); add_scaled(), step_and_turn() without a diagonal, set_scaled(), copy(), fill() and add() serve, and no other
+  /// operation does.
+  void make_exact(ExactVectors exact) { exact_ = std::move(exact); }
+  [[nodiscard]] bool is_exact() const { return exact_.most_terms > 0.0; }
+  /// The second numbers of the dot products since the last call, in their order; empty unless is_exact().
+  [[nodiscard]] std::vector<double> take_lows() { return std::exchange(lows_, {}); }
 
   /// x . y over this rank's piece.
   [[nodiscard]] double dot(std::span<const double> x, std::span<const double> y);
@@ -121,7 +138,14 @@ class VectorOps {
     std::array<double, 2> values{};
   };
 
+  void add_to(double a, const double* x, std::span<double> y) const;
+  void turn_to(double b, const double* x, std::span<double> y) const;
+  void turn_piece(double a, double b, const double* z, std::span<double> p, double* x) const;
+  [[nodiscard]] double exact_dot(std::span<const double> x, std::span<const double> y);
+
   int thread_count_;
+  ExactVectors exact_;
+  std::vector<double> lows_;
   std::vector<PartialSums> partial_sums_;
   std::vector<PartialSumsOfSeveral> partial_sums_of_several_;
   VectorWork dot_work_;

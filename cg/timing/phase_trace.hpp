@@ -87,9 +87,9 @@ class PhaseTrace final : public PhaseObserver {
   explicit PhaseTrace(int step_count, std::size_t product_parts = 1);
   explicit PhaseTrace(const TraceRoom& room);
 
-  /// The most events of one CG step with a product in one part: nine phases (BlockOperator::apply() up to
-  /// five, ConjugateGradient four), its own bar, and two to spare.
-  static constexpr std::size_t events_per_step = 12;
+  /// The most events of one CG step with a product in one part: 14 phases (BlockOperator::apply() up to five, with
+  /// reproducible sums ten; ConjugateGradient four), its own bar, and one to spare.
+  static constexpr std::size_t events_per_step = 16;
   /// The same for what an outer iteration does outside of its CG steps.
   static constexpr std::size_t events_per_outer_iteration = 20;
   /// A product in parts has two more phases for each part after the first.

@@ -152,6 +152,8 @@ ChosenKernel choose_kernel(const MatrixFacts& matrix, const Configuration& confi
   if (configuration.has_kernel()) {
     choice.kernel = &kernels::kernel_named(configuration.kernel);
     choice.kernel_origin = ChoiceOrigin::asked_for;
+  } else if (configuration.is_reproducible) {
+    choice.kernel = &kernels::default_reproducible_kernel();
   } else if (const auto* fastest = known ? fastest_in(*known, matrix.key, configuration) : nullptr) {
     choice.kernel = fastest;
     choice.kernel_origin = ChoiceOrigin::profile;
