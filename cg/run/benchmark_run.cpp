@@ -15,6 +15,7 @@
 #include "cg/base/output_file.hpp"
 #include "cg/base/process_memory.hpp"
 #include "cg/base/sample.hpp"
+#include "cg/check/check.hpp"
 #include "cg/machine/performance_model.hpp"
 #include "cg/matrix/matrix_market.hpp"
 #include "cg/matrix/row_lengths.hpp"
@@ -249,6 +250,8 @@ void BenchmarkRun::perform() {
   if (!options_.export_mtx.empty()) export_matrix(block, layout);
   const auto product = convert(std::move(block), layout);
   const auto communicator = connect(layout, *product);
+  if (options_.checks_first)
+    check_before_run(short_check_plan(configuration(), report_.kernel_choice.tuning), group_, progress_);
 
   SteppedSolver solver(*communicator, *product, configuration().thread_count, options_.problem.shift,
                        options_.time_phases);

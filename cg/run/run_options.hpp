@@ -48,6 +48,7 @@ struct RunOptions {
   TextDetail detail;
   int repeat_count = 1;
   double least_time_s = 0.0;  ///< --min-time: repetitions are added until they have taken that long together
+  bool checks_first = false;  ///< --check: kernel, transport and grid before the first iteration
   bool dry_run = false;
   std::string export_mtx;  ///< empty: no export
   bool time_phases = true;
