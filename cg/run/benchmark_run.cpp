@@ -261,7 +261,7 @@ void BenchmarkRun::perform() {
   if (counters_) measurement.count_events(phase_counters.emplace(*counters_));
   const bool is_traced = !options_.trace.path.empty();
   if (is_traced) measurement.record_trace(options_.trace.step_count, product->part_count());
-  if (iterate(solver, measurement)) verify();
+  if (iterate_watched(solver, measurement)) verify();
 
   if (phase_counters) mine_.clocks_per_reading = phase_counters->clocks_per_reading();
   mine_.clocks_per_scope = solver.timer().measure_clocks_per_scope();
@@ -355,6 +355,18 @@ void BenchmarkRun::prepare_counters() {
                     {.result = report_.counters, .warnings = report_.warnings, .progress = progress_});
 }
 
+/// With the watch of --stall-limit, if there is one.
+bool BenchmarkRun::iterate_watched(SteppedSolver& solver, RegionMeasurement& measurement) {
+  std::optional<StallWatch> stall_watch;
+  if (options_.stall.limit_s > 0.0)
+    stall_watch.emplace(options_.stall, group_, solver.timer(),
+                        solver.iteration().conjugate_gradient().observers());
+  stall_watch_ = stall_watch ? &*stall_watch : nullptr;
+  const bool is_complete = iterate(solver, measurement);
+  stall_watch_ = nullptr;
+  return is_complete;
+}
+
 /// The untimed first iteration, which touches every page and every path, and all repetitions. False: it ended
 /// early.
 bool BenchmarkRun::iterate(SteppedSolver& solver, RegionMeasurement& measurement) {
@@ -393,7 +405,11 @@ bool BenchmarkRun::iterate_once(int repeat_number, const InterruptWatch& watch, 
   const int outer_step_count = options_.problem.niter;
   InterruptRequests interrupts(watch);
   ProgressLines progress(progress_, {repeat_number, repeats_in_all(), outer_step_count});
-  const std::array<OuterStepObserver*, 2> observers{&interrupts, &progress};
+  std::vector<OuterStepObserver*> observers{&interrupts, &progress};
+  if (stall_watch_ != nullptr) {
+    stall_watch_->begin_repeat(repeat_number);
+    observers.push_back(stall_watch_);
+  }
   solver.reset();
   expect_steps(repeat_number);
   const Progress::TimedRegion region(progress_);

@@ -14,6 +14,7 @@
 #include "cg/timing/phase_counters.hpp"
 #include "cg/timing/phase_trace.hpp"
 #include "cg/tuning/kernel_choice.hpp"
+#include "cg/watch/stall_watch.hpp"
 #include "comm/block_layout.hpp"
 #include "kernels/spmv.hpp"
 
@@ -56,6 +57,7 @@ struct RunOptions {
   TraceOptions trace;
   bool measures_limits = false;  ///< --roofline
   bool stops_when_asked = true;  ///< by a signal, at the next outer iteration; else the caller sees to it
+  StallOptions stall{};          ///< --stall-limit
   bool names_hosts = false;      ///< --hostname
   ProgressMode progress = ProgressMode::on_a_terminal;
   std::int64_t memory_limit_bytes = 0;  ///< of a node; 0: all that is free there

@@ -83,6 +83,7 @@ cg2d_add_program_test(pingpong_program_test ALONE SCRIPT program/pingpong_progra
 cg2d_add_program_test(model_test SCRIPT program/model_test.py TIMEOUT 300)
 cg2d_add_program_test(explain_test SCRIPT program/explain_test.py TIMEOUT 300)
 cg2d_add_program_test(check_test SCRIPT program/check_test.py TIMEOUT 300)
+cg2d_add_program_test(stall_test SCRIPT program/stall_test.py TIMEOUT 600)
 cg2d_add_program_test(export_mtx_test SCRIPT program/export_mtx_test.py TIMEOUT 300)
 cg2d_add_program_test(solve_test SCRIPT program/solve_test.py TIMEOUT 600)
 cg2d_add_program_test(solve_several_test SCRIPT program/solve_several_test.py TIMEOUT 600)
