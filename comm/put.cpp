@@ -61,6 +61,7 @@ class MpiPutPort final : public PutPort {
     ring(rank);
   }
 
+  void expect(int rank) override { group_.waiter().expect(rank); }
   void wait_for(std::int64_t flag, std::uint64_t number) override {
     const auto seen = flag_of(window_->memory(), flag);
     // Some MPIs let puts in only while they are called. By time, not by looks, since looks become rare.
@@ -104,6 +105,7 @@ class MpiPutPort final : public PutPort {
     MPI_Request request = MPI_REQUEST_NULL;
     check(MPI_Rget(&answer, 1, MPI_DOUBLE, rank, answer_offset_, 1, MPI_DOUBLE, window_->handle(), &request),
           "MPI_Rget");
+    group_.waiter().expect(rank);
     group_.waiter().wait_all({&request, 1});
   }
   static std::atomic_ref<std::uint64_t> flag_of(std::span<double> memory, std::int64_t flag) {

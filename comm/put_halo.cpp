@@ -117,7 +117,10 @@ void PutHalo::progress() {
 }
 
 void PutHalo::finish() {
-  for (const auto& message : messages_) port_->wait_for(message.flag[turn()], number_);
+  for (const auto& message : messages_) {
+    port_->expect(message.part.partner);
+    port_->wait_for(message.flag[turn()], number_);
+  }
 }
 
 }  // namespace

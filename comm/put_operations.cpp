@@ -45,10 +45,12 @@ struct PutMessage {
 
 /// The message that this rank receives in one step.
 struct Arrival {
-  bool expected = false;
+  int sender = ScheduleStep::no_partner;
   std::int64_t flag = 0;
   std::vector<IndexRange> targets;  // where in the block it is added; empty: it is in place
   std::span<const double> buffer;
+
+  [[nodiscard]] bool idle() const { return sender == ScheduleStep::no_partner; }
 };
 
 /// One step; both arrays by the turn of the buffers.
@@ -77,7 +79,8 @@ class PutSteps final : public PreparedGather {
   void wait_for_part(std::size_t part) override {
     while (arrived_ < part) {
       const auto& arrival = steps_[arrived_].receive[turn()];
-      if (arrival.expected) {
+      if (!arrival.idle()) {
+        shared_.port.expect(arrival.sender);
         shared_.port.wait_for(arrival.flag, number_);
         add_to_ranges(arrival.buffer, arrival.targets, block_);
       }
@@ -88,7 +91,7 @@ class PutSteps final : public PreparedGather {
   void progress() override {
     while (arrived_ < steps_.size()) {
       const auto& arrival = steps_[arrived_].receive[turn()];
-      if (arrival.expected && !shared_.port.has(arrival.flag, number_)) return;
+      if (!arrival.idle() && !shared_.port.has(arrival.flag, number_)) return;
       wait_for_part(arrived_ + 1);
     }
   }
@@ -158,8 +161,9 @@ Arrival make_arrival(Shared& shared, const BlockCollective& collective, const Sc
                      PutSlot& slot) {
   const bool is_added = planned.combine == Combine::add;
   const auto count = collective.pieces.element_count(planned.received);
-  Arrival arrival{.expected = true, .flag = give_away(shared, 1), .targets = {}, .buffer = {}};
-  slot = {.sender = rank_of(collective, planned.receive_from),
+  const int sender = rank_of(collective, planned.receive_from);
+  Arrival arrival{.sender = sender, .flag = give_away(shared, 1), .targets = {}, .buffer = {}};
+  slot = {.sender = sender,
           .offset = is_added ? give_away(shared, count) : offset_of(shared, collective.block),
           .is_block = is_added ? 0 : 1,
           .flag = arrival.flag};
@@ -269,7 +273,7 @@ std::unique_ptr<PreparedOperation> PutOperations::move(const PieceExchange& piec
                      .offset = offset_of(shared_, pieces.received),
                      .is_block = 0,
                      .flag = give_away(shared_, 1)});
-    steps[0].receive[0] = {.expected = true, .flag = slots.back().flag, .targets = {}, .buffer = {}};
+    steps[0].receive[0] = {.sender = pieces.source, .flag = slots.back().flag, .targets = {}, .buffer = {}};
   }
   SlotExchange exchange(shared_, slots);
   if (!pieces.sent.empty()) {

@@ -43,6 +43,8 @@ class PutPort {
   virtual void complete(int rank) = 0;
   /// Writes the number to a flag of that rank, and wakes it.
   virtual void notify(int rank, std::int64_t flag, std::uint64_t number) = 0;
+  /// The next wait_for() is for that rank: see Waiter::expect().
+  virtual void expect(int /*rank*/) {}
   /// Returns when the flag of this rank has that number, and all that its sender completed before it is seen.
   virtual void wait_for(std::int64_t flag, std::uint64_t number) = 0;
   /// Whether wait_for() would return at once; makes progress on pending messages.

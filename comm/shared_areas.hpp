@@ -142,6 +142,7 @@ template <typename DoneOf>
 void wait_until_all_are_done(const SharedStand& stand, std::uint64_t number, const DoneOf& done_of) {
   for (int place = 0; place < static_cast<int>(stand.local_ranks().size()); ++place) {
     const std::atomic<std::uint64_t>& done = done_of(stand.areas.control(place));
+    stand.waiter.expect(stand.local_ranks()[static_cast<std::size_t>(place)]);
     stand.waiter.wait_until([&] { return done.load(std::memory_order_acquire) >= number; });
   }
 }

@@ -125,6 +125,7 @@ void Endpoint::wait_for(const Transfer& send, const Transfer& receive) const {
 void Endpoint::wait_for_bell(const Transfer& transfer, Bell bell) const {
   if (transfer.idle()) return;
   MPI_Request request = transfer.handle();
+  group_.waiter().expect(transfer.partner());
   if (bells_ && bells_->reaches(transfer.partner())) {
     group_.waiter().wait(request, *bells_, bell);
   } else {

@@ -4,6 +4,7 @@
 
 #include <mpi.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <span>
@@ -74,6 +75,16 @@ class Waiter {
   template <typename Reached>
   void wait_until(const Reached& reached);
 
+  /// Values of awaited_rank() that are no rank.
+  static constexpr int no_rank = -1;       ///< nothing is waited for
+  static constexpr int unknown_rank = -2;  ///< one rank or several, not known which
+  /// The next wait is for that rank of the group. Only for who reports on waits that do not end.
+  void expect(int rank) { expected_rank_ = rank; }
+  /// The rank that is waited for at this moment. From any thread.
+  [[nodiscard]] int awaited_rank() const {
+    return std::atomic_ref(awaited_rank_).load(std::memory_order_relaxed);
+  }
+
   void set_mode(WaitMode mode) { mode_ = mode; }
   void set_tick_source(TickSource ticks) { ticks_ = ticks; }
   [[nodiscard]] WaitMode mode() const { return mode_; }
@@ -88,17 +99,27 @@ class Waiter {
   void look_until(const Reached& reached, const Pause& pause);
   template <typename Pause>
   void poll(std::span<MPI_Request> requests, const Pause& pause);
+  void note_awaited(int rank) { std::atomic_ref(awaited_rank_).store(rank, std::memory_order_relaxed); }
 
   WaitMode mode_;
   TickSource ticks_;
   std::uint64_t waited_ticks_ = 0;
   std::uint64_t wait_count_ = 0;
+  int expected_rank_ = unknown_rank;    // in the next wait
+  mutable int awaited_rank_ = no_rank;  // read by other threads, too
 };
 
 template <typename Reached, typename Pause>
 void Waiter::look_until(const Reached& reached, const Pause& pause) {
   const std::uint64_t begin = ticks_ != nullptr ? ticks_() : 0;
-  while (!reached()) pause();
+  if (!reached()) {
+    note_awaited(expected_rank_);
+    do {
+      pause();
+    } while (!reached());
+    note_awaited(no_rank);
+  }
+  expected_rank_ = unknown_rank;
   if (ticks_ != nullptr) {
     waited_ticks_ += ticks_() - begin;
     ++wait_count_;

@@ -26,6 +26,7 @@ enum class ExitCode {
   not_converged = 81,          ///< `cg2d solve`: the limit of iterations, or stagnation
   verification_failed = 82,    ///< zeta differs from the reference
   not_finite = 84,             ///< NaN or infinity in the computation
+  stalled = 85,                ///< no progress for as long as --stall-limit allows
 };
 
 /// The word for an exit code in `status` of the JSON output.

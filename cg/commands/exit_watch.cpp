@@ -1,5 +1,6 @@
 #include "cg/commands/exit_watch.hpp"
 
+#include <mpi.h>
 #include <pthread.h>
 #include <unistd.h>
 
@@ -66,6 +67,22 @@ void ExitWatch::leave_after(std::chrono::milliseconds limit) {
   hold_thread(watched_);
   std::this_thread::sleep_for(holding_time);
   std::_Exit(static_cast<int>(code_));
+}
+
+void end_all_ranks(ExitCode code) {
+  remove_names_of_shared_memory();
+  wait_for_readers_of_stderr();
+  // MPI_Abort takes along ranks that are stopped. Where it hangs itself, this rank leaves alone.
+  constexpr std::chrono::seconds limit{5};
+  try {
+    std::thread([code, limit] {
+      std::this_thread::sleep_for(limit);
+      std::_Exit(static_cast<int>(code));
+    }).detach();
+  } catch (const std::system_error&) {  // no room for a thread
+  }
+  MPI_Abort(MPI_COMM_WORLD, static_cast<int>(code));
+  std::_Exit(static_cast<int>(code));
 }
 
 }  // namespace cg2d

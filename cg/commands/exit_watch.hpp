@@ -46,4 +46,8 @@ class ExitWatch {
   std::thread thread_;
 };
 
+/// Ends all ranks with this code at once, from any thread, also where this rank's main thread is within MPI. No result may be
+/// outstanding. Does not return.
+[[noreturn]] void end_all_ranks(ExitCode code);
+
 }  // namespace cg2d

@@ -47,6 +47,7 @@ struct RunArguments {
   AxisValues axes;
   std::string bind = "auto";
   std::string least_time = "0s";
+  std::string stall_limit = "none";
   std::optional<int> planned_ranks;
   bool no_phases = false;
   bool list_kernels = false;
@@ -102,6 +103,7 @@ void add_output_options(CLI::App& run, RunArguments& arguments) {
   run.add_option("--min-time", arguments.least_time,
                  "add repetitions until all have taken that long together, such as 10s or 1min")
       ->type_name("TIME");
+  add_stall_option(run, arguments.stall_limit);
   add_host_name_option(run, options.names_hosts);
   run.add_flag("--no-phases", arguments.no_phases, "do not time the phases");
   add_progress_options(run, options.progress);
@@ -114,6 +116,8 @@ void add_plan_options(CLI::App& run, RunArguments& arguments) {
   add_number_option(run, "--ranks", arguments.planned_ranks, "with --dry-run: plan for that many ranks")
       ->default_str("those that run");
   add_memory_limit_option(run, options.memory_limit_bytes);
+  run.add_flag("--check", options.checks_first,
+               "first check kernel, transport and grid of the run, as cg2d check does");
   run.add_flag("--list-kernels", arguments.list_kernels, "list the kernels and exit");
   run.add_flag("--list-transports", arguments.list_transports, "list the transports and exit");
 }
@@ -163,6 +167,7 @@ RunOptions options_from(const RunArguments& arguments) {
   options.bind = bind_mode_from(arguments.bind);
   options.time_phases = !arguments.no_phases;
   options.least_time_s = seconds_from("--min-time", arguments.least_time);
+  options.stall = stall_options_from(arguments.stall_limit);
   options.planned_ranks = planned_ranks_from(arguments);
   options.problem = problem_from("run", arguments.class_letter, arguments.problem);
   check_options(options);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cg/base/errors.hpp"
+#include "cg/commands/exit_watch.hpp"
 #include "cg/help/described_option.hpp"
 #include "cg/report/result_compare.hpp"
 #include "cg/timing/event_groups.hpp"
@@ -187,6 +188,22 @@ void add_detail_options(CLI::App& parser, TextDetail& detail) {
   parser.add_flag("--verbose", detail.is_verbose, "print everything that is known about the result");
   parser.add_flag("--clocks", detail.shows_clocks,
                   "phase table in reference clocks, with their spread over the ranks");
+}
+
+void add_stall_option(CLI::App& parser, std::string& limit) {
+  parser
+      .add_option(
+          "--stall-limit", limit,
+          "end with code 85 when no iteration goes on for that long, and say what each rank waits for")
+      ->type_name("TIME");
+}
+
+StallOptions stall_options_from(const std::string& limit) {
+  if (limit == "none") return {};
+  const double limit_s = seconds_from("--stall-limit", limit);
+  if (limit_s <= 0.0)
+    throw InputError(fmt::format("--stall-limit {}: must be more than 0 s, such as 30s or 10min", limit));
+  return {.limit_s = limit_s, .end = end_all_ranks};
 }
 
 void add_progress_options(CLI::App& parser, ProgressMode& mode) {

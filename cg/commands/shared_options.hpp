@@ -23,6 +23,7 @@
 #include "cg/timing/phase_counters.hpp"
 #include "cg/timing/phase_trace.hpp"
 #include "cg/tuning/kernel_choice.hpp"
+#include "cg/watch/stall_watch.hpp"
 
 namespace cg2d {
 
@@ -138,6 +139,11 @@ void add_detail_options(CLI::App& parser, TextDetail& detail);
 
 /// --progress and --quiet.
 void add_progress_options(CLI::App& parser, ProgressMode& mode);
+
+/// --stall-limit TIME, to be read by stall_options_from().
+void add_stall_option(CLI::App& parser, std::string& limit);
+/// With the end of all ranks; with "none" nothing is watched. Throws InputError.
+StallOptions stall_options_from(const std::string& limit);
 
 /// --hostname.
 void add_host_name_option(CLI::App& parser, bool& names_hosts);

@@ -30,6 +30,7 @@ struct SolveArguments {
   AxisValues axes;
   std::string bind = "auto";
   std::string domain;
+  std::string stall_limit = "none";
 };
 
 void add_system_options(CLI::App& parser, SolveArguments& arguments) {
@@ -111,11 +112,13 @@ void add_configuration_options(CLI::App& parser, SolveArguments& arguments) {
   add_memory_limit_option(parser, options.memory_limit_bytes);
 }
 
-void add_solve_output_options(CLI::App& parser, SystemOptions& options) {
+void add_solve_output_options(CLI::App& parser, SolveArguments& arguments) {
+  auto& options = arguments.options;
   parser.option_defaults()->group("Output");
   add_format_option(parser, options.format, names_of(solve_format_table()));
   add_file_option(parser, "--output", options.output, "write the report to FILE, whole or not at all")
       ->default_str("standard output");
+  add_stall_option(parser, arguments.stall_limit);
   add_host_name_option(parser, options.names_hosts);
   add_detail_options(parser, options.detail);
   add_progress_options(parser, options.progress);
@@ -125,7 +128,7 @@ void add_solve_options(CLI::App& parser, SolveArguments& arguments) {
   add_system_options(parser, arguments);
   add_method_options(parser, arguments);
   add_configuration_options(parser, arguments);
-  add_solve_output_options(parser, arguments.options);
+  add_solve_output_options(parser, arguments);
   auto& options = arguments.options;
   add_counter_options(parser, {options.counters, options.trace, options.measures_limits});
 }
@@ -173,6 +176,7 @@ SystemOptions system_options_from(const SolveArguments& arguments) {
   if (options.open_grid.columns && (options.configuration.has_grid() || options.open_grid.is_official))
     throw InputError("--px and --grid both name a grid: give one of them");
   options.bind = bind_mode_from(arguments.bind);
+  options.stall = stall_options_from(arguments.stall_limit);
   require_within("--max-iterations", options.most_iterations, std::numeric_limits<int>::max());
   require_known("--preconditioner", options.preconditioner, names_of(preconditioner_table()));
   require_known("--variant", options.variant, names_of(cg_variant_table()));

@@ -15,6 +15,7 @@
 #include "cg/base/output_file.hpp"
 #include "cg/base/process_memory.hpp"
 #include "cg/base/sample.hpp"
+#include "cg/check/check.hpp"
 #include "cg/machine/performance_model.hpp"
 #include "cg/matrix/matrix_market.hpp"
 #include "cg/matrix/reproducible_sums.hpp"
@@ -261,6 +262,8 @@ void BenchmarkRun::perform() {
   if (!options_.export_mtx.empty()) export_matrix(block, layout);
   const auto product = convert(std::move(block), layout);
   const auto communicator = connect(layout, *product);
+  if (options_.checks_first)
+    check_before_run(short_check_plan(configuration(), report_.kernel_choice.tuning), group_, progress_);
 
   SteppedSolver solver(*communicator, *product, configuration().thread_count, options_.problem.shift,
                        options_.time_phases, &group_);
@@ -270,7 +273,7 @@ void BenchmarkRun::perform() {
   if (counters_) measurement.count_events(phase_counters.emplace(*counters_));
   const bool is_traced = !options_.trace.path.empty();
   if (is_traced) measurement.record_trace(options_.trace.step_count, product->part_count());
-  if (iterate(solver, measurement)) verify();
+  if (iterate_watched(solver, measurement)) verify();
 
   if (phase_counters) mine_.clocks_per_reading = phase_counters->clocks_per_reading();
   mine_.clocks_per_scope = solver.timer().measure_clocks_per_scope();
@@ -364,6 +367,18 @@ void BenchmarkRun::prepare_counters() {
                     {.result = report_.counters, .warnings = report_.warnings, .progress = progress_});
 }
 
+/// With the watch of --stall-limit, if there is one.
+bool BenchmarkRun::iterate_watched(SteppedSolver& solver, RegionMeasurement& measurement) {
+  std::optional<StallWatch> stall_watch;
+  if (options_.stall.limit_s > 0.0)
+    stall_watch.emplace(options_.stall, group_, solver.timer(),
+                        solver.iteration().conjugate_gradient().observers());
+  stall_watch_ = stall_watch ? &*stall_watch : nullptr;
+  const bool is_complete = iterate(solver, measurement);
+  stall_watch_ = nullptr;
+  return is_complete;
+}
+
 /// The untimed first iteration, which touches every page and every path, and all repetitions. False: it ended
 /// early.
 bool BenchmarkRun::iterate(SteppedSolver& solver, RegionMeasurement& measurement) {
@@ -402,7 +417,11 @@ bool BenchmarkRun::iterate_once(int repeat_number, const InterruptWatch& watch, 
   const int outer_step_count = options_.problem.niter;
   InterruptRequests interrupts(watch);
   ProgressLines progress(progress_, {repeat_number, repeats_in_all(), outer_step_count});
-  const std::array<OuterStepObserver*, 2> observers{&interrupts, &progress};
+  std::vector<OuterStepObserver*> observers{&interrupts, &progress};
+  if (stall_watch_ != nullptr) {
+    stall_watch_->begin_repeat(repeat_number);
+    observers.push_back(stall_watch_);
+  }
   solver.reset();
   expect_steps(repeat_number);
   const Progress::TimedRegion region(progress_);

@@ -20,6 +20,7 @@
 #include "cg/timing/phase_trace.hpp"
 #include "cg/tuning/grid_trial.hpp"
 #include "cg/tuning/transport_choice.hpp"
+#include "cg/watch/stall_watch.hpp"
 #include "comm/rank_group.hpp"
 
 namespace cg2d {
@@ -67,6 +68,7 @@ class BenchmarkRun {
   std::unique_ptr<BlockProduct> convert(kernels::CsrBlock block, const comm::BlockLayout& layout);
   std::unique_ptr<comm::Communicator> connect(const comm::BlockLayout& layout, BlockProduct& product);
   void prepare_counters();
+  bool iterate_watched(SteppedSolver& solver, RegionMeasurement& measurement);
   bool iterate(SteppedSolver& solver, RegionMeasurement& measurement);
   [[nodiscard]] int repeats_in_all() const;
   bool iterate_once(int repeat_number, const InterruptWatch& watch, SteppedSolver& solver,
@@ -91,6 +93,7 @@ class BenchmarkRun {
   std::unique_ptr<EventCounters> counters_;
   /// From the first iteration on, until the results are written: they are not given up for a late signal.
   std::optional<InterruptWatch> watch_;
+  StallWatch* stall_watch_ = nullptr;  ///< while there are iterations, with --stall-limit
   std::optional<ThreadBinding> binding_;
   double first_step_s_ = 0.0;  ///< the untimed outer iteration
   std::vector<TraceEvent> trace_events_;

@@ -14,6 +14,7 @@
 #include "cg/timing/phase_counters.hpp"
 #include "cg/timing/phase_trace.hpp"
 #include "cg/tuning/kernel_choice.hpp"
+#include "cg/watch/stall_watch.hpp"
 #include "comm/block_layout.hpp"
 #include "kernels/spmv.hpp"
 
@@ -48,6 +49,7 @@ struct RunOptions {
   TextDetail detail;
   int repeat_count = 1;
   double least_time_s = 0.0;  ///< --min-time: repetitions are added until they have taken that long together
+  bool checks_first = false;  ///< --check: kernel, transport and grid before the first iteration
   bool dry_run = false;
   std::string export_mtx;  ///< empty: no export
   bool time_phases = true;
@@ -55,6 +57,7 @@ struct RunOptions {
   TraceOptions trace;
   bool measures_limits = false;  ///< --roofline
   bool stops_when_asked = true;  ///< by a signal, at the next outer iteration; else the caller sees to it
+  StallOptions stall{};          ///< --stall-limit
   bool names_hosts = false;      ///< --hostname
   ProgressMode progress = ProgressMode::on_a_terminal;
   std::int64_t memory_limit_bytes = 0;  ///< of a node; 0: all that is free there

@@ -106,6 +106,9 @@ void SolveRun::solve(const ReadySystem& system, OutputFile* solution_file) {
   std::optional<QuietMeter> quiet;
   if (options_.measures_iterations)
     measurement.measure_quiet(quiet.emplace(group_, *report_.environment, configuration().thread_count));
+  std::optional<StallWatch> stall_watch;
+  if (options_.stall.limit_s > 0.0)
+    stall_watch.emplace(options_.stall, group_, system.timer, solver->observers());
   progress_.say("solving");
   std::vector<SystemSolveResult> results;
   {
@@ -115,6 +118,7 @@ void SolveRun::solve(const ReadySystem& system, OutputFile* solution_file) {
       results = solver->solve({.b = b, .x = x, .starts_from_x = starts_from_x}, tolerance);
     });
   }
+  stall_watch.reset();
   if (quiet) report_.quiet = quiet->result();
   std::vector<Solution> solutions;
   for (std::size_t k = 0; k < observers.size(); ++k)

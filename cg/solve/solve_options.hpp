@@ -16,6 +16,7 @@
 #include "cg/timing/phase_counters.hpp"
 #include "cg/timing/phase_trace.hpp"
 #include "cg/tuning/kernel_choice.hpp"
+#include "cg/watch/stall_watch.hpp"
 #include "comm/domain_layout.hpp"
 #include "kernels/spmv.hpp"
 
@@ -69,6 +70,7 @@ struct SystemOptions {
   CounterOptions counters;
   TraceOptions trace;
   bool measures_limits = false;  ///< --roofline
+  StallOptions stall{};          ///< --stall-limit
   bool names_hosts = false;
   ProgressMode progress = ProgressMode::on_a_terminal;
 

@@ -3,7 +3,9 @@
 // Clocks per phase: the phases of the paper, timed by scopes around calls.
 
 #include <array>
+#include <atomic>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "cg/timing/cycle_counter.hpp"
@@ -22,8 +24,8 @@ struct PhaseRecord {
 using PhaseRecords = std::array<PhaseRecord, phase_count>;
 
 /// Adds up the clocks of phases, and notifies observers when a phase has ended. Not thread-safe: the master
-/// thread of a rank times. Cost of a scope: two readings of the cycle counter and of the waited ticks;
-/// nothing when the timer is off.
+/// thread of a rank times. Cost of a scope: two readings of the cycle counter and of the waited ticks; two stores
+/// when the timer is off.
 class PhaseTimer {
  public:
   /// A timer that is off.
@@ -38,11 +40,13 @@ class PhaseTimer {
    public:
     Scope(PhaseTimer& timer, Phase phase, std::uint64_t* hidden_clocks = nullptr)
         : timer_(timer), phase_(phase), hidden_clocks_(hidden_clocks) {
+      timer_.note(index_of(phase) + 1);
       if (!timer_.enabled_) return;
       waited_before_ = timer_.communicator_->waited_ticks();
       begin_ = read_cycle_counter();
     }
     ~Scope() {
+      timer_.note(0);
       if (!timer_.enabled_) return;
       auto& record = timer_.records_[index_of(phase_)];
       const std::uint64_t end = read_cycle_counter();
@@ -75,6 +79,19 @@ class PhaseTimer {
   void attach(PhaseObserver& observer) { observers_.push_back(&observer); }
   void detach(const PhaseObserver& observer) { std::erase(observers_, &observer); }
 
+  /// What goes on at this moment.
+  struct Activity {
+    std::uint64_t change_count = 0;  ///< phases that have begun or ended so far
+    std::optional<Phase> phase{};    ///< that is under way
+  };
+  /// From any thread, also of a timer that is off.
+  [[nodiscard]] Activity activity() const {
+    const auto word = std::atomic_ref(activity_).load(std::memory_order_relaxed);
+    Activity activity{.change_count = word / activity_kinds};
+    if (const auto kind = word % activity_kinds; kind > 0) activity.phase = phase_at(kind - 1);
+    return activity;
+  }
+
   [[nodiscard]] bool enabled() const { return enabled_; }
   [[nodiscard]] const PhaseRecords& records() const { return records_; }
   void reset() { records_ = {}; }
@@ -84,6 +101,15 @@ class PhaseTimer {
   [[nodiscard]] double measure_clocks_per_scope() const;
 
  private:
+  static constexpr std::uint64_t activity_kinds = phase_count + 1;  // no phase, and each of them
+
+  /// Only this thread writes.
+  void note(std::uint64_t kind) {
+    const auto word = (activity_ / activity_kinds + 1) * activity_kinds + kind;
+    std::atomic_ref(activity_).store(word, std::memory_order_relaxed);
+  }
+
+  mutable std::uint64_t activity_ = 0;  // changes * activity_kinds + kind; read by other threads, too
   bool enabled_ = false;
   const comm::Communicator* communicator_ = nullptr;
   PhaseRecords records_{};

@@ -1,0 +1,112 @@
+#pragma once
+
+// Checks of an installation on the machine at hand: their results, their table, and how they are run.
+
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cg/base/progress.hpp"
+#include "cg/base/sample.hpp"
+#include "cg/solver/configuration.hpp"
+#include "comm/block_layout.hpp"
+#include "comm/communicator.hpp"
+#include "comm/rank_group.hpp"
+#include "kernels/spmv.hpp"
+
+namespace cg2d {
+
+enum class CheckStatus { ok, failed, unavailable };
+/// "ok", "failed", "unavailable".
+std::string_view name_of(CheckStatus status);
+
+/// The result of one check of one thing; the same on every rank.
+struct CheckResult {
+  std::string check{};    ///< the name of its row in check_table()
+  std::string subject{};  ///< what was checked, such as "sell, avx512"
+  CheckStatus status = CheckStatus::ok;
+  double figure = 0.0;     ///< ok: figure <= tolerance
+  double tolerance = 0.0;  ///< nothing where it is unavailable
+  std::string reason{};    ///< why it is unavailable, or more about a failure; may be empty
+  double seconds = 0.0;
+};
+
+/// The status that follows from a figure: a NaN fails, too.
+CheckResult judged(double figure, double tolerance, std::string reason = {});
+CheckResult unavailable(std::string reason);
+/// The larger of two figures; NaN is larger than any number.
+double worse_of(double one, double other);
+
+/// A figure of this rank, with the reason where there is none. For steps that are local.
+struct OwnFigure {
+  double figure = 0.0;
+  std::string reason{};
+};
+/// The worst figure of all ranks, judged, with the reason of the first rank that has one. Collective.
+CheckResult judged_over_ranks(const OwnFigure& mine, double tolerance, comm::RankGroup& group);
+
+/// What is checked.
+struct CheckPlan {
+  /// Threads, form of the sum, overlap and nodes of all checks; kernel and transport of those that take one.
+  Configuration configuration;
+  kernels::Tuning tuning{};
+  std::vector<const kernels::KernelRow*> kernels{};
+  bool takes_all_loops = false;  ///< of these kernels: each instruction set, threads, several vectors
+  std::vector<const comm::TransportRow*> transports{};
+  std::vector<comm::ProcessGrid> some_grids{};  ///< for transports and operators
+  std::vector<comm::ProcessGrid> grids{};       ///< for the benchmark
+  double time_limit_s = 20.0;                   ///< checks that would begin later are not made
+};
+/// Every kernel, transport and grid of so many ranks.
+CheckPlan full_check_plan(int rank_count);
+/// The parts of one run: its configuration has a grid, a kernel and a transport.
+CheckPlan short_check_plan(const Configuration& configuration, const kernels::Tuning& tuning);
+
+/// Makes the checks of one row after the other, and keeps their results.
+class CheckList {
+ public:
+  /// Holds references.
+  CheckList(const CheckPlan& plan, comm::RankGroup& group, const Progress& progress)
+      : plan_(plan), group_(group), progress_(progress) {}
+
+  /// All rows of the table. Collective. Throws RunError (on every rank alike), MpiError, std::bad_alloc.
+  void run();
+  /// One check: make() is collective, and gives the same result on every rank.
+  void add(const std::string& subject, const std::function<CheckResult()>& make);
+
+  [[nodiscard]] const CheckPlan& plan() const { return plan_; }
+  [[nodiscard]] comm::RankGroup& group() const { return group_; }
+  [[nodiscard]] const std::vector<CheckResult>& results() const { return results_; }
+  [[nodiscard]] double seconds() const { return stopwatch_.seconds(); }
+
+ private:
+  const CheckPlan& plan_;
+  comm::RankGroup& group_;
+  const Progress& progress_;
+  Stopwatch stopwatch_;
+  std::string_view check_;
+  std::vector<CheckResult> results_;
+};
+
+/// One kind of check. A new one is one file that defines a row, and its entry in the table.
+struct CheckRow {
+  std::string_view name;
+  std::string_view what;    ///< is held against what
+  std::string_view figure;  ///< that is compared with the tolerance
+  /// Adds its checks to the list. Collective.
+  void (*run)(CheckList& list);
+};
+std::span<const CheckRow> check_table();
+
+/// How many have that status.
+int count_of(std::span<const CheckResult> results, CheckStatus status);
+/// One line on a check that failed: "kernel sell, avx512: 7.1e+11, at most 1 allowed".
+std::string sentence_of(const CheckResult& failure);
+
+/// `cg2d run --check`: makes the checks of a plan, the short one, before a run. Collective. Throws RunError
+/// (verification_failed), on every rank alike, which names the first check that failed.
+void check_before_run(const CheckPlan& plan, comm::RankGroup& group, const Progress& progress);
+
+}  // namespace cg2d

@@ -1,0 +1,89 @@
+#pragma once
+
+// Ends a run in which nothing goes on: each rank's thread looks at what the rank has come to.
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "cg/base/errors.hpp"
+#include "cg/solver/npb_iteration.hpp"
+#include "cg/solver/step_observer.hpp"
+#include "cg/timing/phase_timer.hpp"
+#include "comm/rank_group.hpp"
+
+namespace cg2d {
+
+/// When and how a run without progress ends.
+struct StallOptions {
+  double limit_s = 0.0;  ///< the longest time without progress; 0: it may last for ever
+  /// Ends all ranks with a code, when those that can have said what they wait for. Called by the thread of the watch, on
+  /// every rank that is not stopped.
+  std::function<void(ExitCode code)> end{};
+};
+
+/// Watches the rank that makes it during its lifetime, as an observer of the steps. Progress is a step, or a phase, that begins
+/// or ends. Without any for the limit, the rank says on stderr what it does and whom it waits for, and ends all. Ranks speak
+/// one after the other: each waits for its turn, and for the turns of all others before it ends them.
+///
+/// Time in which the whole process is stopped does not count. Cost: two stores for each step, and a thread that wakes a few
+/// times per second.
+class StallWatch final : public StepObserver, public OuterStepObserver {
+ public:
+  /// Holds references. The steps that are counted are those that observers are told of.
+  StallWatch(StallOptions options, comm::RankGroup& group, const PhaseTimer& timer, StepObservers& observers);
+  /// The watch ends.
+  ~StallWatch() override;
+  StallWatch(const StallWatch&) = delete;
+  StallWatch& operator=(const StallWatch&) = delete;
+
+  void before_step() override { step_.fetch_add(1, std::memory_order_relaxed); }
+  bool after_step(const CgState& /*state*/) override {
+    ended_step_count_.fetch_add(1, std::memory_order_relaxed);
+    return false;
+  }
+  void before_outer_step() override {
+    step_.store(0, std::memory_order_relaxed);
+    outer_step_.fetch_add(1, std::memory_order_relaxed);
+  }
+  /// The outer iterations of another repetition follow.
+  void begin_repeat(int number) {
+    outer_step_.store(0, std::memory_order_relaxed);
+    repeat_.store(number, std::memory_order_relaxed);
+  }
+
+  /// What this rank does now: "run 1, outer iteration 3, CG step 12: summation, waits for rank 0". From any thread.
+  [[nodiscard]] std::string describe() const;
+
+ private:
+  /// Changes with every progress.
+  struct Reached {
+    std::uint64_t phase_changes = 0;
+    std::int64_t steps = 0;
+    friend bool operator==(const Reached&, const Reached&) = default;
+  };
+  [[nodiscard]] Reached reached() const;
+  void watch();
+  void end_all();
+  [[nodiscard]] bool pause(double seconds);
+
+  StallOptions options_;
+  comm::RankGroup& group_;
+  const PhaseTimer& timer_;
+  StepObservers& observers_;
+  // Written by the rank, read by the thread.
+  std::atomic<std::int64_t> step_ = 0;  // of the outer iteration, or of the solve
+  std::atomic<std::int64_t> ended_step_count_ = 0;
+  std::atomic<int> outer_step_ = 0;
+  std::atomic<int> repeat_ = 0;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool is_over_ = false;
+  std::thread thread_;
+};
+
+}  // namespace cg2d

@@ -1,0 +1,97 @@
+"""cg2d check: its table names every kernel, transport and grid, on any number of ranks; run --check runs after it."""
+
+import json
+import pathlib
+import re
+import tempfile
+import unittest
+
+from program_runner import CANNOT_CREATE, SUCCESS, USAGE, ProgramTest, factorizations, run_program
+from schemas import validator_of
+
+
+def names_listed(option):
+    """The names of the list, and those that are not available here."""
+    lines = [line for line in run_program(0, "run", option).stdout.splitlines() if line and not line.startswith("kernel ")]
+    return {line.split()[0] for line in lines}
+
+
+class CheckTest(ProgramTest):
+    def document(self, rank_count):
+        document = self.run_well(rank_count, "check", "--format", "json").document()
+        validator_of("check", "check_result.schema.json").validate(document)
+        return document
+
+    def subjects(self, document, check):
+        return [result["subject"] for result in document["results"] if result["check"] == check]
+
+    def test_every_kernel_transport_and_grid_is_there(self):
+        for rank_count in (0, 1, 2, 3, 4):
+            document = self.document(rank_count)
+            self.assertEqual((document["status"], document["exit_code"], document["failed"]), ("success", SUCCESS, 0))
+            self.assertEqual(document["ranks"], max(1, rank_count))
+            self.assertEqual({text.split(",")[0] for text in self.subjects(document, "kernel")}, names_listed("--list-kernels"))
+            self.assertEqual({text.split(",")[0] for text in self.subjects(document, "transport")}, names_listed("--list-transports"))
+            grids = [f"{columns}x{rows}" for columns, rows in factorizations(max(1, rank_count))]
+            self.assertEqual([text.split(", ")[1] for text in self.subjects(document, "benchmark")], grids)
+            self.assertEqual({result["check"] for result in document["results"]}, {row["name"] for row in document["checks"]})
+            counts = [sum(result["status"] == status for result in document["results"]) for status in ("ok", "failed", "unavailable")]
+            self.assertEqual(counts, [document["ok"], document["failed"], document["unavailable"]])
+
+    def test_every_result_was_compared(self):
+        for result in self.document(2)["results"]:
+            if result["status"] == "ok":
+                self.assertLessEqual(result["figure"], result["tolerance"], result)
+            else:
+                self.assertNotEqual(result["reason"], "", result)
+        figures = {result["check"]: result["figure"] for result in self.document(2)["results"]}
+        self.assertGreater(figures["symmetry"], 0.0)
+        self.assertGreater(figures["convergence"], 1)
+
+    def test_text(self):
+        text = self.run_well(2, "check").stdout
+        self.assertRegex(text, r"(?m)^ kernel: ")
+        self.assertRegex(text, r"(?m)^   sell, portable +ok +\d+\.\d+ s  [\d.e-]+, at most 1$")
+        self.assertRegex(text, r"(?m)^   class S, 1x2, \S+, \S+ +ok ")
+        self.assertRegex(text, r"(?m)^ \d+ ok, 0 failed, \d+ unavailable in \d+\.\d s: this installation is right on this machine$")
+
+    def test_a_file(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "check.json"
+            self.assertEqual(self.run_well(2, "check", "--format", "json", "--output", path).stdout, "")
+            self.assertEqual(json.loads(path.read_text())["failed"], 0)
+            outcome = run_program(2, "check", "--output", pathlib.Path(folder) / "none" / "check.json")
+            self.assertEqual((outcome.exit_code, len(outcome.error_lines())), (CANNOT_CREATE, 1), outcome)
+
+    def test_faults_of_usage(self):
+        for arguments in (["--format", "csv"], ["--class", "S"]):
+            outcome = run_program(2, "check", *arguments)
+            self.assertEqual((outcome.exit_code, len(outcome.error_lines())), (USAGE, 1), outcome)
+
+
+class CheckBeforeRunTest(ProgramTest):
+    def test_the_run_follows(self):
+        for arguments in (
+            ["--grid", "1x2", "--kernel", "sell", "--transport", "shared"],
+            ["--grid", "2x1", "--kernel", "symmetric", "--overlap", "on", "--sum", "whole-block"],
+            ["--kernel", "csr-simd", "--threads", "2", "--transport", "auto"],
+        ):
+            run = ["run", "--class", "S", "--format", "json", *arguments]
+            with self.subTest(arguments=arguments):
+                outcome = self.run_well(2, *run, "--check", "--progress")
+                said = re.search(r"5 checks of this kernel, transport and grid ok in \d+\.\d+ s", outcome.stderr)
+                self.assertTrue(said, outcome)
+                self.assertEqual(outcome.document()["status"], "success")
+
+    def test_it_changes_no_bit(self):
+        run = ["run", "--class", "S", "--format", "json", "--grid", "2x1", "--kernel", "sell"]
+        zetas = [self.run_well(2, *run, *more).document()["result"]["zeta"] for more in ([], ["--check"])]
+        self.assertEqual(*zetas)
+
+    def test_without_it_nothing_is_checked(self):
+        outcome = self.run_well(2, "run", "--class", "S", "--progress")
+        self.assertNotIn("checks of this kernel", outcome.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
