@@ -185,22 +185,26 @@ CheckpointWriter::CheckpointWriter(std::string folder, std::optional<std::int64_
     : folder_(std::move(folder)), group_(group), last_good_(restarted_from.value_or(0)) {
   agree_on(group_, [&] {
     constexpr mode_t all_may_do_all = 0777;  // as far as the user's mask lets them
-    if (group_.rank() != 0 || mkdir(folder_.c_str(), all_may_do_all) == 0 || errno == EEXIST) return;
+    if (group_.rank() != 0 || mkdir(folder_.c_str(), all_may_do_all) == 0) return;
+    struct stat status {};
+    if (errno == EEXIST && stat(folder_.c_str(), &status) == 0 && S_ISDIR(status.st_mode)) return;
     throw RunError(ExitCode::cannot_create,
                    fmt::format("cannot create the folder {}: {}; name one in a folder that can be written",
                                folder_, std::strerror(errno)));
   });
   const auto generations = generations_in(folder_, group_);
   if (!generations.empty()) next_ = generations.begin()->first + 1;
-  rehearse({});
-  if (restarted_from) return;
   for (const auto& [generation, names] : generations) {
-    if (!what_is_missing(names).empty()) continue;
+    if (restarted_from || !what_is_missing(names).empty()) continue;
     throw InputError(
         fmt::format("--checkpoint {0}: has a checkpoint already (generation {1}): go on from it by --restart "
                     "{0}, or name another folder",
                     folder_, generation));
   }
+  for (const auto& [generation, names] : generations) {
+    if (group_.rank() == 0 && !what_is_missing(names).empty()) remove(names);
+  }
+  rehearse({});
 }
 
 CheckpointHeader CheckpointWriter::header_of(const CheckpointState& state) const {
@@ -248,15 +252,21 @@ bool CheckpointWriter::first_says(bool value) const {
   return group_.maximum(std::int64_t{value && group_.rank() == 0 ? 1 : 0}) > 0;
 }
 
-/// What cannot be removed stays: older generations do no harm.
+/// What cannot be removed stays: it does no harm.
+void CheckpointWriter::remove(const std::vector<CheckpointName>& names) const {
+  for (const auto& name : names) unlink((folder_ + "/" + name.text()).c_str());
+}
+
 void CheckpointWriter::remove_others(std::int64_t generation) const {
   if (group_.rank() != 0) return;
   try {
-    for (const auto& name : names_in(folder_)) {
-      if (name.generation != generation && name.generation != last_good_)
-        unlink((folder_ + "/" + name.text()).c_str());
-    }
+    auto names = names_in(folder_);
+    std::erase_if(names, [&](const CheckpointName& name) {
+      return name.generation == generation || name.generation == last_good_;
+    });
+    remove(names);
   } catch (const FileError&) {
+    // The next checkpoint tries again.
   }
 }
 

@@ -52,7 +52,7 @@ bool are_same_folder(const std::string& first, const std::string& second, comm::
 /// Writes checkpoints into a folder. Collective in everything but the accessors.
 class CheckpointWriter {
  public:
-  /// Makes the folder where it is missing, and tries whether it can be written. restarted_from: the generation in this folder that the iteration goes on from; without one
+  /// Makes the folder where it is missing, removes generations in it that were not finished, and tries whether it can be written. restarted_from: the generation in this folder that the iteration goes on from; without one
   /// the folder must have no whole generation. Throws InputError, RunError (cannot_create,
   /// cannot_write), alike on every rank.
   CheckpointWriter(std::string folder, std::optional<std::int64_t> restarted_from, comm::RankGroup& group);
@@ -73,6 +73,7 @@ class CheckpointWriter {
 
  private:
   [[nodiscard]] CheckpointHeader header_of(const CheckpointState& state) const;
+  void remove(const std::vector<CheckpointName>& names) const;
   void remove_others(std::int64_t generation) const;
 
   std::string folder_;
