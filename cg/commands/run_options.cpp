@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "cg/base/errors.hpp"
 #include "cg/commands/run_command.hpp"
@@ -48,6 +49,7 @@ struct RunArguments {
   std::string bind = "auto";
   std::string least_time = "0s";
   std::string stall_limit = "none";
+  std::string checkpoint_interval = "auto";
   std::optional<int> planned_ranks;
   bool no_phases = false;
   bool list_kernels = false;
@@ -139,6 +141,17 @@ void check_options(const RunOptions& options) {
   }
 }
 
+/// A checkpoint has the state of one repetition, not the results of others.
+void check_checkpoint_options(const RunOptions& options) {
+  const bool repeats = options.repeat_count > 1 || options.least_time_s > 0.0;
+  for (const auto& [option, folder] : {std::pair("--checkpoint", options.checkpoint.folder),
+                                       std::pair("--restart", options.checkpoint.restart)}) {
+    if (!folder.empty() && repeats)
+      throw InputError(
+          fmt::format("{}: goes with one repetition only; leave --repeat and --min-time out", option));
+  }
+}
+
 void check_phase_options(const RunOptions& options) {
   const auto& trace = options.trace;
   check_counter_options(options.counters, trace);
@@ -170,8 +183,10 @@ RunOptions options_from(const RunArguments& arguments) {
   options.stall = stall_options_from(arguments.stall_limit);
   options.planned_ranks = planned_ranks_from(arguments);
   options.problem = problem_from("run", arguments.class_letter, arguments.problem);
+  options.checkpoint.interval_s = checkpoint_interval_from(arguments.checkpoint_interval, options.checkpoint);
   check_options(options);
   check_phase_options(options);
+  check_checkpoint_options(options);
   return options;
 }
 
@@ -179,6 +194,7 @@ void add_run_options(CLI::App& run, RunArguments& arguments) {
   add_matrix_options(run, arguments);
   add_grid_options(run, arguments);
   add_output_options(run, arguments);
+  add_checkpoint_options(run, arguments.options.checkpoint, arguments.checkpoint_interval);
   add_counter_options(
       run, {arguments.options.counters, arguments.options.trace, arguments.options.measures_limits});
   add_plan_options(run, arguments);

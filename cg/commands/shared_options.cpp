@@ -184,6 +184,38 @@ void add_bind_option(CLI::App& parser, std::string& word) {
       ->type_name(type_of_values({"auto", "none"}));
 }
 
+void add_checkpoint_options(CLI::App& parser, CheckpointOptions& options, std::string& interval) {
+  parser.option_defaults()->group("Checkpoints");
+  parser
+      .add_option("--checkpoint", options.folder,
+                  "save the state to the folder DIR, to go on from after a kill")
+      ->check(file_name())
+      ->type_name("DIR")
+      ->default_str("none");
+  parser
+      .add_option(
+          "--checkpoint-interval", interval,
+          "time between two; auto: Young's formula, sqrt(2 x measured time to save x 24 h), which assumes "
+          "one failure of the job a day; also saved at SIGINT and SIGTERM")
+      ->type_name(type_of_values({"auto", "TIME"}));
+  parser
+      .add_option(
+          "--restart", options.restart,
+          "go on from the newest intact checkpoint in DIR, on any grid; begin anew where --checkpoint "
+          "names the same DIR and it has none yet")
+      ->check(file_name())
+      ->type_name("DIR")
+      ->default_str("none");
+}
+
+std::optional<double> checkpoint_interval_from(const std::string& text, const CheckpointOptions& options) {
+  if (text == "auto") return std::nullopt;
+  const double interval_s = seconds_from("--checkpoint-interval", text);
+  if (options.folder.empty())
+    throw InputError("--checkpoint-interval: goes with --checkpoint DIR, without which nothing is saved");
+  return interval_s;
+}
+
 void add_detail_options(CLI::App& parser, TextDetail& detail) {
   parser.add_flag("--verbose", detail.is_verbose, "print everything that is known about the result");
   parser.add_flag("--clocks", detail.shows_clocks,

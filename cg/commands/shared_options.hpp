@@ -17,6 +17,7 @@
 #include "cg/base/paired_comparison.hpp"
 #include "cg/base/progress.hpp"
 #include "cg/base/values.hpp"
+#include "cg/checkpoint/checkpoint_interval.hpp"
 #include "cg/matrix/problem.hpp"
 #include "cg/solver/configuration.hpp"
 #include "cg/studies/sweep_plan.hpp"
@@ -133,6 +134,11 @@ void add_bind_option(CLI::App& parser, std::string& word);
 
 /// "90", "90s", "10min", "2h" -> seconds. Throws InputError that names the option.
 double seconds_from(std::string_view option, std::string_view text);
+
+/// --checkpoint, --checkpoint-interval and --restart. interval: its text, for checkpoint_interval_from(). Both must outlive the parser.
+void add_checkpoint_options(CLI::App& parser, CheckpointOptions& options, std::string& interval);
+/// Empty for "auto". Throws InputError, also where it is given and nothing is saved.
+std::optional<double> checkpoint_interval_from(const std::string& text, const CheckpointOptions& options);
 
 /// --verbose and --clocks.
 void add_detail_options(CLI::App& parser, TextDetail& detail);

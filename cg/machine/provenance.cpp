@@ -69,7 +69,25 @@ std::vector<std::string> process_environment() {
   return all;
 }
 
+/// In single quotes unless it consists of harmless letters.
+std::string shell_word(const std::string& argument) {
+  const auto is_harmless = [](unsigned char letter) {
+    return std::isalnum(letter) != 0 ||
+           std::string_view("-_./=,:%+@").find(static_cast<char>(letter)) != std::string_view::npos;
+  };
+  if (!argument.empty() && std::ranges::all_of(argument, is_harmless)) return argument;
+  std::string text = "'";
+  for (const char letter : argument) text += letter == '\'' ? "'\\''" : std::string(1, letter);
+  return text + "'";
+}
+
 }  // namespace
+
+std::string command_text(const std::vector<std::string>& command) {
+  std::string text;
+  for (const auto& argument : command) text += (text.empty() ? "" : " ") + shell_word(argument);
+  return text;
+}
 
 std::vector<Variable> relevant_variables(std::span<const std::string> all, const Environment& environment,
                                          bool names_hosts) {

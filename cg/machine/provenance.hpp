@@ -38,6 +38,9 @@ struct Provenance {
 Provenance inspect_provenance(const Environment& environment, bool names_hosts,
                               const SystemFolders& folders = {});
 
+/// The arguments as a shell takes them.
+std::string command_text(const std::vector<std::string>& command);
+
 /// The variables that MPI, its networks, OpenMP, OpenBLAS and PAPI read, by name, from texts "NAME=value".
 /// Without names_hosts, variables that are about hosts are left out, and the names of the environment's hosts
 /// are replaced in the values of the others.

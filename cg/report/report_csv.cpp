@@ -15,7 +15,7 @@ std::string header() {
       "repeat,zeta,rnorm,time_s,mops_total,true_mflops";
   for (std::size_t index = 0; index < benchmark_phase_count; ++index)
     text += fmt::format(",{0}_s,{0}_max_s,{0}_waiting_s", phase_name(phase_at(index)));
-  return text + ",overlap,collection_hidden_s,disturbed,date,commit\n";
+  return text + ",overlap,collection_hidden_s,disturbed,date,commit,restarted_after\n";
 }
 
 /// Mean over the ranks.
@@ -70,9 +70,10 @@ std::string write_csv(const RunReport& report) {
                     configuration.grid.rank_count(), configuration.thread_count, configuration.transport,
                     sum_form_name(configuration.sum_form), configuration.kernel, report.instruction_set,
                     k + 1, repeat.steps.back().zeta, repeat.steps.back().residual_norm, repeat.time_s,
-                    official_flop_count(problem) / repeat.time_s / 1e6,
-                    true_flop_count(problem, report.nonzero_count) / repeat.time_s / 1e6);
-    text += phase_cells(report, repeat) + overlap_cells(report, repeat) + origin_cells(report, repeat) + "\n";
+                    official_flop_count(timed_part(report)) / repeat.time_s / 1e6,
+                    true_flop_count(timed_part(report), report.nonzero_count) / repeat.time_s / 1e6);
+    text += phase_cells(report, repeat) + overlap_cells(report, repeat) + origin_cells(report, repeat);
+    text += fmt::format(",{}\n", report.restart ? report.restart->step_count() : 0);
   }
   return text;
 }

@@ -1,5 +1,6 @@
 // The report for programs. Its schema is run_result.schema.json beside this file.
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -73,7 +74,7 @@ Json result_json(const RunReport& report) {
   const auto& problem = report.problem;
   const auto& step = final_step(report);
   const double time_s = median_repeat(report).time_s;
-  const double mops = official_flop_count(problem) / time_s / 1e6;
+  const double mops = official_flop_count(timed_part(report)) / time_s / 1e6;
   std::optional<bool> is_verified;
   std::optional<double> relative_error;
   if (problem.reference_zeta && report.unfinished.empty()) {
@@ -90,7 +91,7 @@ Json result_json(const RunReport& report) {
           {"time_s", time_s},
           {"mops_total", mops},
           {"mops_per_process", mops / report.configuration.grid.rank_count()},
-          {"true_mflops", true_flop_count(problem, report.nonzero_count) / time_s / 1e6},
+          {"true_mflops", true_flop_count(timed_part(report), report.nonzero_count) / time_s / 1e6},
           {"repeats",
            {{"count", times.count},
             {"minimum_s", times.minimum},
@@ -104,12 +105,35 @@ Json result_json(const RunReport& report) {
 Json outer_steps_json(const RunReport& report) {
   const auto& steps = report.repeats.empty() ? report.unfinished : median_repeat(report).steps;
   Json json = Json::array();
-  for (std::size_t k = 0; k < steps.size(); ++k) {
-    json.push_back({{"step", k + 1},
-                    {"zeta", number_or_null(steps[k].zeta)},
-                    {"rnorm", number_or_null(steps[k].residual_norm)}});
-  }
+  const auto add = [&](const OuterStep& step) {
+    json.push_back({{"step", json.size() + 1},
+                    {"zeta", number_or_null(step.zeta)},
+                    {"rnorm", number_or_null(step.residual_norm)}});
+  };
+  if (report.restart && !steps.empty()) std::ranges::for_each(report.restart->earlier_steps, add);
+  std::ranges::for_each(steps, add);
   return json;
+}
+
+Json restart_json(const RestartFacts& restart, const Problem& problem) {
+  const auto& checkpoint = restart.checkpoint;
+  return {{"folder", checkpoint.folder},
+          {"generation", checkpoint.generation},
+          {"earlier_outer_iterations", restart.step_count()},
+          {"timed_outer_iterations", problem.niter - restart.step_count()},
+          {"rejected", checkpoint.rejected}};
+}
+
+Json checkpoints_json(const CheckpointFacts& facts) {
+  return {
+      {"folder", facts.folder},
+      {"count", facts.count},
+      {"total_s", facts.total_s},
+      {"write_s", facts.write_s},
+      {"interval_s", facts.interval_s},
+      {"interval_by", facts.is_automatic ? "Young" : "option"},
+      {"assumed_failure_interval_s", facts.is_automatic ? Json(assumed_failure_interval_s) : Json(nullptr)},
+      {"failure", facts.failure}};
 }
 
 Json row_lengths_json(const RowLengths& lengths) {
@@ -242,6 +266,8 @@ Json report_json(const RunReport& report) {
       {"phases", has_result && report.phases_timed ? phase_table_json(phases_of(report)) : Json(nullptr)},
       {"roofline", has_result && report.phases_timed ? roofline_json(phases_of(report)) : Json(nullptr)},
       {"counters", has_result ? counters_json(phases_of(report)) : Json(nullptr)}};
+  if (report.restart) json["restart"] = restart_json(*report.restart, report.problem);
+  if (report.checkpoints) json["checkpoints"] = checkpoints_json(*report.checkpoints);
   if (report.prediction && has_result) json["prediction"] = prediction_json(*report.prediction);
   return json;
 }

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cctype>
 #include <nlohmann/json.hpp>
 
 #include "cg/base/json_values.hpp"
@@ -40,18 +38,6 @@ std::string share_text(const std::optional<double>& share) {
   return share ? fmt::format("{:.1f} %", 100.0 * *share) : "not known";
 }
 
-/// In single quotes unless it consists of harmless letters.
-std::string quoted(const std::string& argument) {
-  const auto is_harmless = [](unsigned char letter) {
-    return std::isalnum(letter) != 0 ||
-           std::string_view("-_./=,:%+@").find(static_cast<char>(letter)) != std::string_view::npos;
-  };
-  if (!argument.empty() && std::ranges::all_of(argument, is_harmless)) return argument;
-  std::string text = "'";
-  for (const char letter : argument) text += letter == '\'' ? "'\\''" : std::string(1, letter);
-  return text + "'";
-}
-
 }  // namespace
 
 Json quiet_json(const RunReport& report) {
@@ -86,12 +72,6 @@ Json provenance_json(const Provenance& provenance) {
           {"commit", provenance.commit.hash}, {"tree_changed", value_or_null(provenance.commit.tree_changed)},
           {"kernel", provenance.kernel},      {"libc", provenance.libc},
           {"variables", std::move(variables)}};
-}
-
-std::string command_text(const std::vector<std::string>& command) {
-  std::string text;
-  for (const auto& argument : command) text += (text.empty() ? "" : " ") + quoted(argument);
-  return text;
 }
 
 std::string commit_text(const Provenance& provenance) {

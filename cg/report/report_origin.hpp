@@ -5,11 +5,11 @@
 
 #include <nlohmann/json_fwd.hpp>
 #include <string>
-#include <vector>
+
+#include "cg/machine/provenance.hpp"
 
 namespace cg2d {
 
-struct Provenance;
 struct RunReport;
 
 /// Null without a repeat.
@@ -20,8 +20,6 @@ std::string quiet_text(const RunReport& report);
 std::string disturbance_warning(const RunReport& report);
 
 nlohmann::ordered_json provenance_json(const Provenance& provenance);
-/// The arguments as a shell takes them.
-std::string command_text(const std::vector<std::string>& command);
 /// "1a2b3c4d5e6f, tree changed".
 std::string commit_text(const Provenance& provenance);
 

@@ -23,7 +23,8 @@ std::string verification_word(const RunReport& report) {
   return report.code == ExitCode::success ? "SUCCESSFUL" : "UNSUCCESSFUL";
 }
 
-/// The official lines: site scripts look for these labels and columns.
+/// The official lines: site scripts look for these labels and columns. After a restart without time and rates, which those of the
+/// whole benchmark would be taken for.
 std::string official_block(const RunReport& report) {
   const auto& problem = report.problem;
   const double zeta = final_step(report).zeta;
@@ -44,17 +45,19 @@ std::string official_block(const RunReport& report) {
     text += fmt::format(" The correct zeta is {:>20}\n", format_fortran(*problem.reference_zeta, digits));
   }
   const double time_s = median_repeat(report).time_s;
-  const double mops = official_flop_count(problem) / time_s / 1e6;
+  const double mops = official_flop_count(timed_part(report)) / time_s / 1e6;
   const int rank_count = report.configuration.grid.rank_count();
   text += "\n\n CG Benchmark Completed.\n";
   text += fmt::format(" Class           = {:>24}\n", problem.class_name);
   text += fmt::format(" Size            = {:>24}\n", problem.n);
   text += fmt::format(" Iterations      = {:>24}\n", problem.niter);
-  text += fmt::format(" Time in seconds = {:>24.2f}\n", time_s);
+  if (!report.restart) text += fmt::format(" Time in seconds = {:>24.2f}\n", time_s);
   text += fmt::format(" Total processes = {:>24}\n", rank_count);
   text += fmt::format(" Active procs    = {:>24}\n", rank_count);
-  text += fmt::format(" Mop/s total     = {:>24.2f}\n", mops);
-  text += fmt::format(" Mop/s/process   = {:>24.2f}\n", mops / rank_count);
+  if (!report.restart) {
+    text += fmt::format(" Mop/s total     = {:>24.2f}\n", mops);
+    text += fmt::format(" Mop/s/process   = {:>24.2f}\n", mops / rank_count);
+  }
   text += fmt::format(" Operation type  = {:>24}\n", "floating point");
   text += fmt::format(" Verification    = {:>24}\n", verification_word(report));
   return text;
@@ -177,8 +180,8 @@ std::string own_lines(const RunReport& report) {
   }
   line("True Mflop/s",
        fmt::format("{:.2f} (from {} nonzeros; Mop/s above counts nonzer*(nonzer+1) = {} per row)",
-                   true_flop_count(problem, report.nonzero_count) / repeat.time_s / 1e6, report.nonzero_count,
-                   std::int64_t{problem.nonzer} * (problem.nonzer + 1)));
+                   true_flop_count(timed_part(report), report.nonzero_count) / repeat.time_s / 1e6,
+                   report.nonzero_count, std::int64_t{problem.nonzer} * (problem.nonzer + 1)));
   line("Problem", fmt::format("n {}, nonzer {}, shift {}, niter {}", problem.n, problem.nonzer, problem.shift,
                               problem.niter));
   line("Grid", fmt::format("{} (Px x Py: {}, {}{})", configuration.grid.name(),
@@ -244,9 +247,9 @@ std::string result_summary(const RunReport& report) {
 std::string time_summary(const RunReport& report) {
   const auto times = repeat_times(report);
   const double time_s = median_repeat(report).time_s;
-  const auto rate =
-      fmt::format("{:.0f} Mop/s, {:.2f} us per CG step", official_flop_count(report.problem) / time_s / 1e6,
-                  1e6 * time_s / cg_step_count(report));
+  const auto rate = fmt::format("{:.0f} Mop/s, {:.2f} us per CG step",
+                                official_flop_count(timed_part(report)) / time_s / 1e6,
+                                1e6 * time_s / cg_step_count(report));
   if (times.count == 1) return fmt::format("{:.4g} s, {}", time_s, rate);
   return fmt::format("{:.4g} s, median of {} (quartiles {:.4g} and {:.4g}); {}", time_s, times.count,
                      times.lower_quartile, times.upper_quartile, rate);
@@ -271,11 +274,36 @@ std::string summary_lines(const RunReport& report) {
        .quiet = quiet_summary(report)});
 }
 
+/// After the summary, for a run that is saved or goes on from a checkpoint.
+std::string checkpoint_lines(const RunReport& report) {
+  std::string text;
+  if (report.restart) {
+    const int earlier_count = report.restart->step_count();
+    const int timed_count = timed_part(report).niter;
+    text += fmt::format(
+        " Restart from {} after outer iteration {} of {}: time and Mop/s are those of the last {} only\n",
+        report.restart->checkpoint.folder, earlier_count, report.problem.niter,
+        format_count(timed_count, "outer iteration"));
+  }
+  if (report.checkpoints) {
+    const auto& facts = *report.checkpoints;
+    text +=
+        fmt::format(" Saved   {} in {}, {:.3g} s of the time; one each {:.4g} s ({})\n",
+                    format_count(facts.count, "checkpoint"), facts.folder, facts.total_s, facts.interval_s,
+                    facts.is_automatic
+                        ? fmt::format("Young's interval for {:.3g} s each and a failure a day", facts.write_s)
+                        : "as asked for");
+    if (!facts.failure.empty())
+      text += fmt::format(" Warning: the last checkpoint is missing: {}\n", facts.failure);
+  }
+  return text;
+}
+
 std::string write_text(const RunReport& report) {
   std::string text = "\n\n cg2d - NAS Parallel Benchmark CG on a virtual grid of ranks\n\n";
   if (!report.unfinished.empty()) text += fmt::format(" NOT COMPLETED: {}\n", report.reason);
   if (!report.repeats.empty()) {
-    text += summary_lines(report) + '\n';
+    text += summary_lines(report) + checkpoint_lines(report) + '\n';
     // The closing block gives a verdict, which only a complete run has.
     if (report.unfinished.empty()) text += official_block(report);
     if (report.detail.is_verbose) text += '\n' + own_lines(report);

@@ -185,9 +185,11 @@ RunPurpose purpose_from(const Json& sweep) {
   return static_cast<RunPurpose>(found - purpose_names.begin());
 }
 
-/// The option that made the run slower than it would be; empty for none.
+/// The option that made the run slower than it would be, or its time that of a part; empty for none.
 std::string slowing_option(const Json& run) {
-  for (const auto& [key, option] : {std::pair("counters", "--papi"), std::pair("roofline", "--roofline")}) {
+  for (const auto& [key, option] :
+       {std::pair("counters", "--papi"), std::pair("roofline", "--roofline"),
+        std::pair("restart", "--restart"), std::pair("checkpoints", "--checkpoint")}) {
     if (run.contains(key) && !run.at(key).is_null()) return option;
   }
   return {};

@@ -71,6 +71,28 @@ void BenchmarkRun::prepare() {
     grid_shortlist_ = shortlist();
     take_grid(grid_shortlist_.grids.front());
   }
+  if (!options_.dry_run) open_checkpoints();
+}
+
+/// Early, so that a folder that will not do is found before the matrix is made.
+void BenchmarkRun::open_checkpoints() {
+  const auto& asked = options_.checkpoint;
+  const bool saves = !asked.folder.empty();
+  const bool goes_on_there =
+      saves && !asked.restart.empty() && are_same_folder(asked.folder, asked.restart, group_);
+  if (goes_on_there && has_no_checkpoint(asked.restart, group_)) {
+    report_.warnings.push_back(
+        fmt::format("--restart {}: no checkpoint there yet, so the run begins anew", asked.restart));
+  } else if (!asked.restart.empty()) {
+    report_.restart = restart_facts(asked.restart, options_.problem, group_);
+    for (const auto& rejected : report_.restart->checkpoint.rejected)
+      report_.warnings.push_back(fmt::format("--restart: not from {}", rejected));
+  }
+  if (!saves) return;
+  checkpoint_writer_.emplace(
+      asked.folder,
+      goes_on_there && report_.restart ? std::optional(report_.restart->checkpoint.generation) : std::nullopt,
+      group_);
 }
 
 /// Puts the grid and its kernel into the configuration.
@@ -93,7 +115,7 @@ void BenchmarkRun::load_machine() {
 }
 
 void BenchmarkRun::predict_phases() {
-  if (!machine_) return;
+  if (!machine_ || report_.restart) return;  // it would be of the whole run
   if (!machine_->has_kernel(configuration().kernel)) return;
   auto prediction = predict(*machine_, source_->facts(), configuration(), options_.problem.niter);
   if (std::isfinite(prediction.total_s())) {
@@ -273,7 +295,10 @@ void BenchmarkRun::perform() {
   if (counters_) measurement.count_events(phase_counters.emplace(*counters_));
   const bool is_traced = !options_.trace.path.empty();
   if (is_traced) measurement.record_trace(options_.trace.step_count, product->part_count());
+  prepare_checkpoints(layout, solver);
   if (iterate_watched(solver, measurement)) verify();
+  if (checkpoints_) report_.checkpoints = checkpoints_->facts();
+  checkpoints_.reset();
 
   if (phase_counters) mine_.clocks_per_reading = phase_counters->clocks_per_reading();
   mine_.clocks_per_scope = solver.timer().measure_clocks_per_scope();
@@ -379,12 +404,46 @@ bool BenchmarkRun::iterate_watched(SteppedSolver& solver, RegionMeasurement& mea
   return is_complete;
 }
 
+/// This rank's part of the state to go on from, and a rehearsal of saving it.
+void BenchmarkRun::prepare_checkpoints(const comm::BlockLayout& layout, SteppedSolver& solver) {
+  const auto range = layout.piece(layout.column_piece_of(group_.rank()));
+  if (report_.restart) restarted_x_ = restarted_x(*report_.restart, range, group_);
+  if (!checkpoint_writer_) return;
+  checkpoints_.emplace(
+      options_.checkpoint.interval_s, options_.problem, CheckpointedVector{solver.iteration(), range},
+      report_.restart ? report_.restart->earlier_steps : std::vector<OuterStep>(), *checkpoint_writer_);
+}
+
+/// x as it is before the first outer iteration, of the benchmark or after the restart.
+void BenchmarkRun::reset(SteppedSolver& solver) const {
+  solver.reset();
+  if (!report_.restart) return;
+  solver.iteration().restore(report_.restart->step_count(), restarted_x_, report_.restart->signs);
+}
+
+/// The end of the sentence about a signal; empty where nothing is saved. The grid is named, since another one gives other last bits.
+std::string BenchmarkRun::how_to_go_on() const {
+  if (!checkpoint_writer_) return {};
+  std::string text;
+  if (checkpoints_ && !checkpoints_->facts().failure.empty())
+    text = fmt::format("; its state is not saved: {}", checkpoints_->facts().failure);
+  const bool is_saved = checkpoint_writer_->last_generation() > 0;
+  if (!is_saved && !report_.restart) return text + "; no state is saved yet";
+  if (!report_.provenance) return text;  // rank 0 alone reports
+  auto command = report_.provenance->command;
+  if (report_.grid_is_automatic)
+    command = with_option(std::move(command), "--grid", configuration().grid.name());
+  command = with_option(std::move(command), "--restart",
+                        is_saved ? options_.checkpoint.folder : options_.checkpoint.restart);
+  return text + "; start this with as many ranks to go on: " + command_text(command);
+}
+
 /// The untimed first iteration, which touches every page and every path, and all repetitions. False: it ended
 /// early.
 bool BenchmarkRun::iterate(SteppedSolver& solver, RegionMeasurement& measurement) {
   const auto& watch = watch_.emplace(options_.stops_when_asked);
   progress_.begin("the untimed first iteration");
-  solver.reset();
+  reset(solver);
   const Stopwatch stopwatch;
   if (const auto first = solver.outer_step(watch.asked()); must_stop(first)) {
     end_early({first}, "the untimed first iteration");
@@ -414,16 +473,19 @@ int BenchmarkRun::repeats_in_all() const {
 /// One repetition, which the report keeps if it is complete. False: the run ends here, and early.
 bool BenchmarkRun::iterate_once(int repeat_number, const InterruptWatch& watch, SteppedSolver& solver,
                                 RegionMeasurement& measurement) {
-  const int outer_step_count = options_.problem.niter;
+  const int earlier_count = report_.restart ? report_.restart->step_count() : 0;
+  const int outer_step_count = options_.problem.niter - earlier_count;
   InterruptRequests interrupts(watch);
-  ProgressLines progress(progress_, {repeat_number, repeats_in_all(), outer_step_count});
+  ProgressLines progress(progress_, {repeat_number, repeats_in_all(), options_.problem.niter, earlier_count});
   std::vector<OuterStepObserver*> observers{&interrupts, &progress};
+  if (checkpoints_) observers.push_back(&*checkpoints_);
   if (stall_watch_ != nullptr) {
     stall_watch_->begin_repeat(repeat_number);
     observers.push_back(stall_watch_);
   }
-  solver.reset();
+  reset(solver);
   expect_steps(repeat_number);
+  if (checkpoints_) checkpoints_->begin();
   const Progress::TimedRegion region(progress_);
   // A clock reading per CG step: nothing beside steps that take so long.
   constexpr double long_s = 0.2;
@@ -444,23 +506,23 @@ bool BenchmarkRun::iterate_once(int repeat_number, const InterruptWatch& watch, 
   }
   const bool has_more = repeat_number < repeats_in_all();
   if (is_complete && !(has_more && must_stop(steps.back()))) return true;
-  end_early(steps, fmt::format("outer iteration {} of {} in run {} of {}", steps.size(), outer_step_count,
-                               repeat_number, repeats_in_all()));
+  end_early(steps, fmt::format("outer iteration {} of {} in run {} of {}", earlier_count + std::ssize(steps),
+                               options_.problem.niter, repeat_number, repeats_in_all()));
   return false;
 }
 
 /// By the untimed iteration, until one has been timed.
 void BenchmarkRun::expect_steps(int repeat_number) const {
   if (repeat_number > 1) return;
-  progress_.expect(
-      std::max(first_step_s_ * options_.problem.niter * options_.repeat_count, options_.least_time_s));
+  const int outer_step_count = options_.problem.niter - (report_.restart ? report_.restart->step_count() : 0);
+  progress_.expect(std::max(first_step_s_ * outer_step_count * options_.repeat_count, options_.least_time_s));
 }
 
 void BenchmarkRun::end_early(const std::vector<OuterStep>& steps, const std::string& where) {
   report_.unfinished = steps;
   if (is_finite(steps.back())) {
     report_.code = ExitCode::interrupted;
-    report_.reason = fmt::format("interrupted by a signal after {}", where);
+    report_.reason = fmt::format("interrupted by a signal after {}{}", where, how_to_go_on());
   } else {
     report_.code = ExitCode::not_finite;
     report_.reason = fmt::format(

@@ -14,6 +14,7 @@
 #include "cg/machine/quiet.hpp"
 #include "cg/machine/thread_binding.hpp"
 #include "cg/run/region_measurement.hpp"
+#include "cg/run/run_checkpoints.hpp"
 #include "cg/run/run_options.hpp"
 #include "cg/run/run_report.hpp"
 #include "cg/solver/stepped_solver.hpp"
@@ -69,6 +70,10 @@ class BenchmarkRun {
   std::unique_ptr<comm::Communicator> connect(const comm::BlockLayout& layout, BlockProduct& product);
   void prepare_counters();
   bool iterate_watched(SteppedSolver& solver, RegionMeasurement& measurement);
+  void open_checkpoints();
+  void prepare_checkpoints(const comm::BlockLayout& layout, SteppedSolver& solver);
+  void reset(SteppedSolver& solver) const;
+  [[nodiscard]] std::string how_to_go_on() const;
   bool iterate(SteppedSolver& solver, RegionMeasurement& measurement);
   [[nodiscard]] int repeats_in_all() const;
   bool iterate_once(int repeat_number, const InterruptWatch& watch, SteppedSolver& solver,
@@ -95,7 +100,10 @@ class BenchmarkRun {
   std::optional<InterruptWatch> watch_;
   StallWatch* stall_watch_ = nullptr;  ///< while there are iterations, with --stall-limit
   std::optional<ThreadBinding> binding_;
-  double first_step_s_ = 0.0;  ///< the untimed outer iteration
+  std::optional<CheckpointWriter> checkpoint_writer_;  ///< with --checkpoint
+  std::optional<RunCheckpoints> checkpoints_;          ///< refers to a solver of perform()
+  HugePageVector restarted_x_;                         ///< this rank's piece, with --restart
+  double first_step_s_ = 0.0;                          ///< the untimed outer iteration
   std::vector<TraceEvent> trace_events_;
   std::optional<RankTrace> trace_;
 };

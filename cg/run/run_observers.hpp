@@ -21,6 +21,7 @@ struct RepeatPlace {
   int number = 1;
   int count = 1;
   int outer_step_count = 1;  ///< of each
+  int earlier_count = 0;     ///< of them, before a restart
 };
 
 /// Says the figures of each outer iteration, and how long all that are left may take. As an observer of CG steps, which
@@ -32,7 +33,7 @@ class ProgressLines final : public OuterStepObserver, public StepObserver {
   void after_outer_step(int number, const OuterStep& step) override {
     progress_.tick([&] {
       const auto count = static_cast<double>(place_.count - place_.number + 1) * place_.outer_step_count;
-      progress_.expect(stopwatch_.seconds() / number * (count - number));
+      progress_.expect(stopwatch_.seconds() / (number - place_.earlier_count) * (count - number));
       return fmt::format("run {}, outer iteration {}/{}: zeta {:.13f}, residual {:.3e}", place_.number,
                          number, place_.outer_step_count, step.zeta, step.residual_norm);
     });

@@ -68,8 +68,14 @@ std::string doubt_about(const CounterResult& counters, const RepeatReport& repea
                      name);
 }
 
+Problem timed_part(const RunReport& report) {
+  Problem problem = report.problem;
+  if (report.restart) problem.niter -= report.restart->step_count();
+  return problem;
+}
+
 double cg_step_count(const RunReport& report) {
-  return static_cast<double>(report.problem.niter) * cg_steps_per_solve;
+  return static_cast<double>(timed_part(report).niter) * cg_steps_per_solve;
 }
 
 const OuterStep& final_step(const RunReport& report) { return median_repeat(report).steps.back(); }

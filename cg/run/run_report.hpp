@@ -13,6 +13,7 @@
 #include "cg/base/errors.hpp"
 #include "cg/base/sample.hpp"
 #include "cg/base/values.hpp"
+#include "cg/checkpoint/checkpoint_interval.hpp"
 #include "cg/machine/environment.hpp"
 #include "cg/machine/performance_model.hpp"
 #include "cg/machine/provenance.hpp"
@@ -22,6 +23,7 @@
 #include "cg/matrix/problem.hpp"
 #include "cg/matrix/row_lengths.hpp"
 #include "cg/run/roofline.hpp"
+#include "cg/run/run_checkpoints.hpp"
 #include "cg/solver/configuration.hpp"
 #include "cg/solver/npb_iteration.hpp"
 #include "cg/solver/vector_ops.hpp"
@@ -116,7 +118,10 @@ struct RunReport {
   std::vector<RankResult> ranks;
   CounterResult counters;
 
-  std::vector<RepeatReport> repeats;  ///< complete ones only
+  std::optional<RestartFacts> restart;         ///< with --restart
+  std::optional<CheckpointFacts> checkpoints;  ///< with --checkpoint
+
+  std::vector<RepeatReport> repeats;  ///< complete ones only; after a restart the outer iterations since
   std::vector<OuterStep> unfinished;  ///< steps of a repetition that did not end
 };
 
@@ -132,7 +137,9 @@ std::string disturbance(const RunReport& report);
 const RepeatReport& median_repeat(const RunReport& report);
 /// The times of all repeats.
 Sample repeat_times(const RunReport& report);
-/// CG steps of one repetition.
+/// The problem with as many outer iterations as were timed: fewer than all after a restart. For counts of work.
+Problem timed_part(const RunReport& report);
+/// CG steps of one repetition, as far as they were timed.
 double cg_step_count(const RunReport& report);
 /// The last zeta and residual of the repetition reported.
 const OuterStep& final_step(const RunReport& report);

@@ -1,5 +1,6 @@
 #include "cg/solver/npb_iteration.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -22,6 +23,13 @@ NpbIteration::NpbIteration(LinearOperator& matrix, PhaseTimer& timer, int thread
 void NpbIteration::reset() {
   vectors_.outside_of_phases().fill(1.0, x_);
   curvature_signs_ = {};
+  restored_number_ = 0;
+}
+
+void NpbIteration::restore(int number, std::span<const double> x, const CurvatureSigns& signs) {
+  std::ranges::copy(x, x_.begin());
+  curvature_signs_ = signs;
+  restored_number_ = number;
 }
 
 OuterStep NpbIteration::outer_step(double shift, bool asks_to_stop) {
@@ -50,7 +58,7 @@ std::vector<OuterStep> NpbIteration::iterate(double shift, int outer_step_count,
     for (auto* observer : observers) asks_to_stop |= observer->asks_to_stop();
     for (auto* observer : observers) observer->before_outer_step();
     steps.push_back(outer_step(shift, asks_to_stop));
-    for (auto* observer : observers) observer->after_outer_step(number, steps.back());
+    for (auto* observer : observers) observer->after_outer_step(restored_number_ + number, steps.back());
     if (must_stop(steps.back())) break;
   }
   return steps;

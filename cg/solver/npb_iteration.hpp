@@ -62,6 +62,11 @@ class NpbIteration {
 
   /// x := (1, ..., 1)
   void reset();
+  /// Goes on as if `number` outer iterations had been done since reset(): the x after them, local_size() doubles, and the signs that
+  /// they saw. Local.
+  void restore(int number, std::span<const double> x, const CurvatureSigns& signs);
+  /// This rank's piece of x, which the next outer iteration begins with.
+  [[nodiscard]] std::span<const double> x() const { return x_; }
 
   /// One outer iteration: solves A z = x by 25 CG steps, zeta := shift + 1 / (x . z), x := z / || z ||.
   /// asks_to_stop: of this rank; it travels with the sums that are there anyway.
@@ -70,7 +75,8 @@ class NpbIteration {
   /// So many CG steps of an outer iteration, for timing; x stays as it is.
   void cg_steps(int count);
 
-  /// At most that many outer iterations; ends early after one that must_stop().
+  /// At most that many further outer iterations; ends early after one that must_stop(). Observers get numbers that go on from
+  /// restore().
   std::vector<OuterStep> iterate(double shift, int outer_step_count,
                                  std::span<OuterStepObserver* const> observers);
 
@@ -89,6 +95,7 @@ class NpbIteration {
   HugePageVector x_;
   HugePageVector z_;
   CurvatureSigns curvature_signs_;
+  int restored_number_ = 0;
 };
 
 }  // namespace cg2d

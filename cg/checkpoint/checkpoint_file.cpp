@@ -1,0 +1,224 @@
+#include "cg/checkpoint/checkpoint_file.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "cg/base/output_file.hpp"
+#include "cg/base/values.hpp"
+#include "cg/files/crc32c.hpp"
+
+namespace cg2d {
+namespace {
+
+constexpr std::string_view name_end = ".checkpoint";
+constexpr std::int64_t header_bytes = sizeof(CheckpointHeader);
+constexpr std::int64_t element_bytes = sizeof(double);
+
+std::uint32_t header_checksum(const CheckpointHeader& header) {
+  return crc32c(std::as_bytes(std::span(&header, 1)).first(offsetof(CheckpointHeader, checksum)));
+}
+
+std::int64_t file_bytes(const CheckpointHeader& header) {
+  return header_bytes +
+         element_bytes * (header.number_count + header.vector_count * (header.end - header.begin));
+}
+
+/// A file that gets its name when it is complete.
+class UnnamedFile {
+ public:
+  UnnamedFile(const std::string& folder, std::string path) : path_(std::move(path)) {
+    constexpr mode_t all_may_read_and_write = 0666;  // as far as the user's mask lets them
+    // Naming a file without a name needs /proc, see open(2).
+    if (access("/proc/self/fd", X_OK) == 0)
+      descriptor_ = open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, all_may_read_and_write);
+    if (descriptor_ < 0) {
+      temporary_path_ = fmt::format("{}/.{}-{}", folder, getpid(), path_.substr(path_.rfind('/') + 1));
+      descriptor_ = open(temporary_path_.c_str(), O_CREAT | O_EXCL | O_NOFOLLOW | O_RDWR | O_CLOEXEC,
+                         all_may_read_and_write);
+      if (descriptor_ < 0) temporary_path_.clear();
+    }
+    if (descriptor_ < 0) cannot_create(path_);
+  }
+  ~UnnamedFile() {
+    close(descriptor_);
+    if (!temporary_path_.empty()) unlink(temporary_path_.c_str());
+  }
+  UnnamedFile(const UnnamedFile&) = delete;
+  UnnamedFile& operator=(const UnnamedFile&) = delete;
+
+  void write(std::span<const std::byte> bytes) {
+    while (!bytes.empty()) {
+      const auto count = pwrite(descriptor_, bytes.data(), bytes.size(), static_cast<off_t>(position_));
+      if (count < 0 && errno == EINTR) continue;
+      if (count == 0) errno = ENOSPC;
+      if (count <= 0) cannot_write(path_);
+      position_ += count;
+      bytes = bytes.subspan(static_cast<std::size_t>(count));
+    }
+  }
+  void put_on_disk() const {
+    if (fsync(descriptor_) != 0) cannot_write(path_);
+  }
+  /// Never replaces a file: the names of generations are new.
+  void take_name() {
+    if (temporary_path_.empty()) {
+      const auto source = fmt::format("/proc/self/fd/{}", descriptor_);
+      if (linkat(AT_FDCWD, source.c_str(), AT_FDCWD, path_.c_str(), AT_SYMLINK_FOLLOW) != 0)
+        cannot_write(path_);
+    } else {
+      if (rename(temporary_path_.c_str(), path_.c_str()) != 0) cannot_write(path_);
+      temporary_path_.clear();
+    }
+  }
+
+ private:
+  std::string path_;
+  std::string temporary_path_;  // empty: the file has no name yet, or its own
+  int descriptor_ = -1;
+  std::int64_t position_ = 0;
+};
+
+/// File systems that cannot do it (some network ones) put names on the disk at once.
+void put_names_on_disk(const std::string& folder) {
+  const int descriptor = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const bool is_done = descriptor >= 0 && (fsync(descriptor) == 0 || errno == EINVAL);
+  if (descriptor >= 0) close(descriptor);
+  if (!is_done) cannot_write(folder);
+}
+
+std::string path_in(const std::string& folder, const CheckpointHeader& header) {
+  return folder + "/" + CheckpointName{header.generation, header.rank, header.rank_count}.text();
+}
+
+UnnamedFile& fill(UnnamedFile& file, CheckpointHeader& header, const CheckpointData& data) {
+  header.number_count = std::ssize(data.numbers);
+  header.vector_count = static_cast<std::uint32_t>(data.vectors.size());
+  header.numbers_checksum = crc32c(std::as_bytes(data.numbers));
+  header.data_checksum = header.numbers_checksum;
+  for (const auto vector : data.vectors)
+    header.data_checksum = crc32c(std::as_bytes(vector), header.data_checksum);
+  header.checksum = header_checksum(header);
+  file.write(std::as_bytes(std::span(&header, 1)));
+  file.write(std::as_bytes(data.numbers));
+  for (const auto vector : data.vectors) file.write(std::as_bytes(vector));
+  file.put_on_disk();
+  return file;
+}
+
+}  // namespace
+
+std::string CheckpointName::text() const {
+  return fmt::format("{:08}.{}-of-{}{}", generation, rank, rank_count, name_end);
+}
+
+std::optional<CheckpointName> checkpoint_name_from(std::string_view text) {
+  const auto point = text.find('.');
+  const auto of = text.find("-of-");
+  if (point == std::string_view::npos || of == std::string_view::npos || of < point ||
+      !text.ends_with(name_end))
+    return std::nullopt;
+  const auto count_begin = of + std::string_view("-of-").size();
+  if (text.size() < count_begin + name_end.size()) return std::nullopt;
+  const auto generation = number_from<std::int64_t>(text.substr(0, point));
+  const auto rank = number_from<int>(text.substr(point + 1, of - point - 1));
+  const auto rank_count =
+      number_from<int>(text.substr(count_begin, text.size() - count_begin - name_end.size()));
+  if (!generation || !rank || !rank_count) return std::nullopt;
+  const CheckpointName name{*generation, *rank, *rank_count};
+  if (name.generation < 1 || name.rank < 0 || name.rank >= name.rank_count || name.text() != text)
+    return std::nullopt;
+  return name;
+}
+
+void write_checkpoint_file(const std::string& folder, CheckpointHeader header, const CheckpointData& data) {
+  UnnamedFile file(folder, path_in(folder, header));
+  fill(file, header, data).take_name();
+  put_names_on_disk(folder);
+}
+
+void rehearse_checkpoint_file(const std::string& folder, CheckpointHeader header,
+                              const CheckpointData& data) {
+  UnnamedFile file(folder, path_in(folder, header));
+  fill(file, header, data);
+}
+
+CheckpointReader::CheckpointReader(const std::string& folder, const CheckpointName& name)
+    : file_(folder + "/" + name.text()) {
+  check_header(name);
+  if (const auto expected = file_bytes(header_); file_.size() != expected)
+    refuse(fmt::format("found {} bytes, expected the {} that its header announces", file_.size(), expected));
+}
+
+void CheckpointReader::refuse(const std::string& reason) const { throw FileError(file_.path(), reason); }
+
+void CheckpointReader::check_header(const CheckpointName& name) {
+  auto bytes = std::as_writable_bytes(std::span(&header_, 1));
+  if (file_.read_at(0, {reinterpret_cast<char*>(bytes.data()), bytes.size()}) < bytes.size())
+    refuse(fmt::format("found {} bytes, expected a header of {}", file_.size(), header_bytes));
+  if (header_.magic != CheckpointHeader::expected_magic)
+    refuse("found other first bytes, expected those of a checkpoint");
+  if (header_.byte_order != CheckpointHeader::expected_byte_order)
+    refuse("found another order of bytes, expected a checkpoint of such a machine as this");
+  if (header_.version != CheckpointHeader::expected_version)
+    refuse(fmt::format("found version {} of the format, expected {}", header_.version,
+                       CheckpointHeader::expected_version));
+  if (header_.checksum != header_checksum(header_))
+    refuse("found a damaged header, expected one that meets its checksum");
+  constexpr std::int64_t most_elements = std::int64_t{1} << 48;  // file_bytes() stays within 63 bits
+  constexpr std::uint32_t most_vectors = 64;
+  const bool is_sound = header_.order >= 0 && header_.order <= most_elements && header_.begin >= 0 &&
+                        header_.begin <= header_.end && header_.end <= header_.order && header_.step >= 0 &&
+                        header_.number_count >= 0 && header_.number_count <= most_elements &&
+                        header_.vector_count <= most_vectors;
+  if (!is_sound) refuse("found a header with impossible sizes, expected one that cg2d has written");
+  const CheckpointName own{header_.generation, header_.rank, header_.rank_count};
+  if (own != name) refuse(fmt::format("found the content of {}, expected its own", own.text()));
+}
+
+std::vector<double> CheckpointReader::numbers() const {
+  std::vector<double> numbers(static_cast<std::size_t>(header_.number_count));
+  const auto bytes = std::as_writable_bytes(std::span(numbers));
+  if (file_.read_at(header_bytes, {reinterpret_cast<char*>(bytes.data()), bytes.size()}) < bytes.size() ||
+      crc32c(bytes) != header_.numbers_checksum)
+    refuse("found damaged numbers, expected those that meet their checksum");
+  return numbers;
+}
+
+void CheckpointReader::read(const comm::IndexRange& wanted,
+                            std::span<const std::span<double>> targets) const {
+  constexpr std::int64_t most_elements = std::int64_t{1} << 16;
+  std::vector<double> buffer(static_cast<std::size_t>(most_elements));
+  std::int64_t position = header_bytes;
+  std::uint32_t checksum = 0;
+  const auto next = [&](std::int64_t count) {
+    const auto part = std::span(buffer).first(static_cast<std::size_t>(count));
+    const auto bytes = std::as_writable_bytes(part);
+    if (file_.read_at(position, {reinterpret_cast<char*>(bytes.data()), bytes.size()}) < bytes.size())
+      refuse("found an end, expected all that its header announces");
+    checksum = crc32c(bytes, checksum);
+    position += std::ssize(bytes);
+    return part;
+  };
+  for (std::int64_t done = 0; done < header_.number_count; done += most_elements)
+    next(std::min(most_elements, header_.number_count - done));
+  for (std::size_t v = 0; v < header_.vector_count; ++v) {
+    for (std::int64_t first = header_.begin; first < header_.end; first += most_elements) {
+      const auto last = std::min(first + most_elements, header_.end);
+      const auto part = next(last - first);
+      const comm::IndexRange common{std::max(first, wanted.begin), std::min(last, wanted.end)};
+      if (targets.empty() || common.size() <= 0) continue;
+      const auto found = part.subspan(static_cast<std::size_t>(common.begin - first),
+                                      static_cast<std::size_t>(common.size()));
+      std::ranges::copy(found,
+                        targets[v].subspan(static_cast<std::size_t>(common.begin - wanted.begin)).begin());
+    }
+  }
+  if (checksum != header_.data_checksum) refuse("found damaged data, expected what meets its checksum");
+}
+
+}  // namespace cg2d

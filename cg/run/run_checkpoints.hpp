@@ -1,0 +1,79 @@
+#pragma once
+
+// Checkpoints of a run: its state between two outer iterations, when it is saved, and how a later run goes on from it.
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "cg/base/process_memory.hpp"
+#include "cg/base/sample.hpp"
+#include "cg/checkpoint/checkpoint_folder.hpp"
+#include "cg/checkpoint/checkpoint_interval.hpp"
+#include "cg/matrix/problem.hpp"
+#include "cg/solver/npb_iteration.hpp"
+#include "comm/block_layout.hpp"
+#include "comm/rank_group.hpp"
+
+namespace cg2d {
+
+/// What a restarted run begins with, besides x. Alike on every rank.
+struct RestartFacts {
+  FoundCheckpoint checkpoint;
+  std::vector<OuterStep> earlier_steps;  ///< the outer iterations that are not done again
+  CurvatureSigns signs;
+
+  [[nodiscard]] int step_count() const { return static_cast<int>(earlier_steps.size()); }
+};
+
+/// The newest intact checkpoint of a folder. Collective. Throws RunError (bad_data), alike on every rank, where there is none, and
+/// where it is of another problem than this.
+RestartFacts restart_facts(const std::string& folder, const Problem& problem, comm::RankGroup& group);
+/// This rank's piece of x. Collective. Throws RunError (bad_data), alike on every rank.
+HugePageVector restarted_x(const RestartFacts& restart, const comm::IndexRange& range,
+                           comm::RankGroup& group);
+
+/// The vector x of an iteration, in whole and in this rank's piece.
+struct CheckpointedVector {
+  const NpbIteration& iteration;
+  comm::IndexRange range;  ///< of this rank's piece
+};
+
+/// Saves the state after an outer iteration where the interval is over, by the clock of rank 0, or a stop has been asked for. All ranks call
+/// it alike. Holds references: problem, iteration and writer must outlive it.
+class RunCheckpoints final : public OuterStepObserver {
+ public:
+  /// Rehearses a checkpoint, which gives its cost. Collective. interval_s: as CheckpointOptions; earlier_steps: before a restart; writer: of
+  /// the same group. Throws RunError (cannot_create, cannot_write), alike on every rank.
+  RunCheckpoints(std::optional<double> interval_s, const Problem& problem, const CheckpointedVector& x,
+                 std::vector<OuterStep> earlier_steps, CheckpointWriter& writer);
+
+  /// The interval begins now.
+  void begin();
+  void after_outer_step(int number, const OuterStep& step) override;
+
+  [[nodiscard]] const CheckpointFacts& facts() const { return facts_; }
+
+ private:
+  [[nodiscard]] CheckpointState state(int number);
+  void save(int number);
+  void note_interval();
+
+  const Problem& problem_;
+  CheckpointedVector x_;
+  CheckpointInterval interval_;
+  std::vector<OuterStep> steps_;
+  CheckpointWriter& writer_;
+  CheckpointFacts facts_;
+  std::vector<double> numbers_;
+  std::span<const double> vector_;
+  Stopwatch since_last_;
+};
+
+/// The words of a command, with those of an option replaced by "NAME VALUE", or with these added.
+std::vector<std::string> with_option(std::vector<std::string> command, const std::string& name,
+                                     const std::string& value);
+
+}  // namespace cg2d

@@ -1,0 +1,254 @@
+"""Checkpoints of cg2d run: restarted runs, what their reports say, signals, damaged files, and refusals."""
+
+import json
+import os
+import pathlib
+import shlex
+import signal
+import tempfile
+import unittest
+
+import jsonschema
+
+from program_runner import (
+    CANNOT_CREATE, INTERRUPTED, SCHEMA, SUCCESS, USAGE, BackgroundRun, ProgramTest, launch_words, run_command, run_program,
+)  # fmt: skip
+
+BAD_DATA = 65
+FIXED = ("run", "--class", "S", "--kernel", "scalar", "--no-profile")
+
+
+class CheckpointTest(ProgramTest):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="cg2d-checkpoint-")
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.state = self.folder / "state"
+
+    def saved(self, rank_count, grid):
+        """The document of a run that saves after each outer iteration; the last one that is saved is the 14th of 15."""
+        arguments = (*FIXED, "--grid", grid, "--checkpoint", self.state, "--checkpoint-interval", "0s")
+        return self.valid(self.document_of(rank_count, *arguments))
+
+    def valid(self, document):
+        jsonschema.Draft202012Validator(json.loads(SCHEMA.read_text())).validate(document)
+        return document
+
+    def generations(self):
+        return sorted({path.name.split(".")[0] for path in self.state.iterdir()})
+
+    def assert_refused(self, outcome, exit_code, *parts):
+        self.assertEqual(outcome.exit_code, exit_code, outcome)
+        self.assertEqual(len(outcome.error_lines()), 1, outcome)
+        for part in parts:
+            self.assertIn(part, outcome.stderr)
+
+
+class Restart(CheckpointTest):
+    def test_the_same_grid_gives_the_same_bits(self):
+        whole = self.saved(4, "2x2")
+        self.assertEqual(whole["checkpoints"]["count"], 14)
+        self.assertEqual(whole["checkpoints"]["interval_by"], "option")
+        self.assertGreater(whole["result"]["time_s"], whole["checkpoints"]["total_s"])
+        self.assertNotIn("restart", whole)
+        rest = self.valid(self.document_of(4, *FIXED, "--grid", "2x2", "--restart", self.state))
+        self.assertEqual(rest["outer_steps"], whole["outer_steps"])
+        self.assertEqual(rest["result"]["zeta"], whole["result"]["zeta"])
+        self.assertIs(rest["result"]["verified"], True)
+        self.assertEqual(
+            rest["restart"],
+            {
+                "folder": str(self.state), "generation": 14, "earlier_outer_iterations": 14, "timed_outer_iterations": 1,
+                "rejected": [],
+            },
+        )  # fmt: skip
+        self.assertNotIn("checkpoints", rest)
+
+    def test_rates_count_the_work_that_was_timed(self):
+        whole = self.saved(2, "1x2")
+        rest = self.document_of(2, *FIXED, "--grid", "1x2", "--restart", self.state)
+        for rate in ("mops_total", "true_mflops", "mops_per_process"):
+            work = whole["result"][rate] * whole["result"]["time_s"]
+            self.assert_close(rest["result"][rate] * rest["result"]["time_s"], work / 15, 1e-9)
+        self.assertEqual((whole["phases"]["cg_steps"], rest["phases"]["cg_steps"]), (375, 25))
+        self.assertNotIn("prediction", rest)
+
+    def test_any_other_grid_is_verified(self):
+        self.saved(4, "2x2")
+        for rank_count, grid in ((0, "1x1"), (2, "2x1"), (3, "1x3"), (4, "4x1"), (6, "3x2")):
+            with self.subTest(grid=grid):
+                rest = self.document_of(rank_count, *FIXED, "--grid", grid, "--restart", self.state)
+                self.assertIs(rest["result"]["verified"], True)
+                self.assertLess(rest["result"]["relative_error"], 1e-10)
+                self.assertEqual(rest["restart"]["timed_outer_iterations"], 1)
+
+    def test_the_texts_say_so(self):
+        self.saved(2, "1x2")
+        arguments = (*FIXED, "--grid", "1x2", "--restart", self.state)
+        report = self.folder / "figures"
+        text = self.run_well(2, *arguments, "--report", report).stdout
+        self.assertIn(
+            f" Restart from {self.state} after outer iteration 14 of 15: time and Mop/s are those of the last 1 outer iteration only",
+            text,
+        )
+        self.assertIn(" Verification    =               SUCCESSFUL", text)
+        self.assertNotIn("Time in seconds", text)
+        self.assertNotIn("Mop/s total", text)
+        self.assertNotIn("Mop/s/process", text)
+        figures = report.read_text()
+        self.assertIn("Final Summary::Restarted after outer iteration=14\n", figures)
+        self.assertIn("Final Summary::Timed outer iterations=1\n", figures)
+        self.assertIn("NOT VALID, Mop/s=", figures)
+        header, line = self.run_well(2, *arguments, "--format", "csv").stdout.splitlines()
+        self.assertEqual(dict(zip(header.split(","), line.split(",")))["restarted_after"], "14")
+
+    def test_it_goes_on_saving_and_keeps_two_generations(self):
+        self.saved(2, "2x1")
+        self.assertEqual(self.generations(), ["00000013", "00000014"])
+        for rank in range(2):
+            (self.state / f"00000014.{rank}-of-2.checkpoint").unlink()
+        # From the 13th iteration there is one left to save.
+        document = self.document_of(
+            2, *FIXED, "--grid", "2x1", "--restart", self.state, "--checkpoint", self.state, "--checkpoint-interval", "0s"
+        )
+        self.assertEqual(document["restart"]["earlier_outer_iterations"], 13)
+        self.assertEqual(document["checkpoints"]["count"], 1)
+        self.assertEqual(self.generations(), ["00000013", "00000014"])
+        self.assertEqual(len(list(self.state.iterdir())), 4)
+
+    def test_it_begins_anew_where_there_is_none_yet(self):
+        arguments = (*FIXED, "--grid", "1x2", "--checkpoint", self.state, "--checkpoint-interval", "0s", "--restart", self.state)
+        document = self.valid(self.document_of(2, *arguments))
+        self.assertNotIn("restart", document)
+        self.assertIn(f"--restart {self.state}: no checkpoint there yet, so the run begins anew", document["warnings"])
+        self.assertEqual(self.document_of(2, *arguments)["restart"]["earlier_outer_iterations"], 14)
+
+    def test_auto_takes_youngs_interval(self):
+        document = self.valid(self.document_of(2, *FIXED, "--grid", "1x2", "--checkpoint", self.state))
+        facts = document["checkpoints"]
+        self.assertEqual((facts["interval_by"], facts["assumed_failure_interval_s"]), ("Young", 86400))
+        self.assert_close(facts["interval_s"], (2 * facts["write_s"] * 86400) ** 0.5, 1e-9)
+
+    def test_a_plan_touches_nothing(self):
+        self.run_well(0, *FIXED, "--dry-run", "--checkpoint", self.state, "--restart", self.folder / "missing")
+        self.assertFalse(self.state.exists())
+
+
+class Damage(CheckpointTest):
+    def test_the_older_generation_is_taken(self):
+        whole = self.saved(2, "1x2")
+        file = self.state / "00000014.1-of-2.checkpoint"
+        good = file.read_bytes()
+        flipped = bytearray(good)
+        flipped[-3] ^= 16
+        for damage, reason in (
+            (bytes(flipped), "found damaged data, expected what meets its checksum"),
+            (good[:-8], f"found {len(good) - 8} bytes, expected the {len(good)} that its header announces"),
+            (b"", "found 0 bytes, expected a header of 104"),
+        ):
+            with self.subTest(reason=reason):
+                file.write_bytes(damage)
+                rest = self.valid(self.document_of(2, *FIXED, "--grid", "1x2", "--restart", self.state))
+                self.assertEqual(rest["restart"]["generation"], 13)
+                self.assertEqual(rest["restart"]["rejected"], [f"generation 14: {file}: {reason}"])
+                self.assertIn(f"--restart: not from generation 14: {file}: {reason}", rest["warnings"])
+                self.assertEqual(rest["outer_steps"], whole["outer_steps"])
+        file.unlink()
+        rest = self.document_of(2, *FIXED, "--grid", "1x2", "--restart", self.state)
+        self.assertEqual(rest["restart"]["rejected"], ["generation 14: found 1 of its 2 files"])
+
+    def test_without_an_intact_one_the_run_ends_with_the_reasons(self):
+        self.saved(2, "1x2")
+        for path in self.state.iterdir():
+            path.write_bytes(path.read_bytes()[:50])
+        for rank_count in (0, 2, 3):
+            outcome = run_program(rank_count, *FIXED, "--restart", self.state, "--format", "json")
+            self.assert_refused(outcome, BAD_DATA, "found no intact checkpoint (generation 14: ", "generation 13: ")
+            self.assertEqual(self.valid(outcome.document())["status"], "bad-data")
+
+
+class Refusals(CheckpointTest):
+    def test_another_problem(self):
+        self.saved(2, "1x2")
+        for rank_count in (0, 2):
+            outcome = run_program(rank_count, "run", "--class", "W", "--restart", self.state)
+            self.assert_refused(outcome, BAD_DATA, "found a checkpoint of another problem (n 1400, nonzer 7, shift 10, niter 15)", "class W")
+
+    def test_folders_that_will_not_do(self):
+        file = self.folder / "file"
+        file.write_text("x")
+        for rank_count in (0, 2):
+            for path in (file, self.folder / "missing" / "state", pathlib.Path("/proc/cg2d")):
+                self.assert_refused(run_program(rank_count, *FIXED, "--checkpoint", path), CANNOT_CREATE, f"cannot create the folder {path}: ")
+            for path, reason in ((self.folder / "missing", "found no checkpoint"), (self.folder, "found no checkpoint"), (file, "found no folder")):
+                self.assert_refused(run_program(rank_count, *FIXED, "--restart", path), BAD_DATA, f"{path}: {reason}")
+
+    def test_a_folder_with_another_runs_checkpoint(self):
+        self.saved(2, "1x2")
+        before = {path.name: path.read_bytes() for path in self.state.iterdir()}
+        other = self.folder / "other"
+        self.assert_refused(
+            run_program(2, *FIXED, "--checkpoint", self.state), USAGE, "has a checkpoint already (generation 14)", f"--restart {self.state}"
+        )
+        self.run_well(2, *FIXED, "--restart", self.state, "--checkpoint", other)
+        self.assertEqual({path.name: path.read_bytes() for path in self.state.iterdir()}, before)
+
+    def test_options_that_do_not_go_together(self):
+        for arguments, text in (
+            (("--checkpoint", self.state, "--repeat", "2"), "--checkpoint: goes with one repetition only"),
+            (("--restart", self.state, "--min-time", "1s"), "--restart: goes with one repetition only"),
+            (("--checkpoint-interval", "10s"), "--checkpoint-interval: goes with --checkpoint DIR"),
+            (("--checkpoint", self.state, "--checkpoint-interval", "soon"), "--checkpoint-interval soon: must be a time"),
+            (("--checkpoint", ""), "--checkpoint"),
+        ):
+            with self.subTest(text=text):
+                self.assert_refused(run_program(0, *FIXED, *arguments), USAGE, text)
+        self.assertFalse(self.state.exists())
+
+
+class Signals(CheckpointTest):
+    # So many iterations that a signal comes before their end; zeta stands after the first twenty.
+    LONG = ("run", "--class", "W", "--niter", "600", "--kernel", "scalar", "--no-profile", "--bind", "none")
+
+    def test_a_signal_saves_and_says_how_to_go_on(self):
+        file = self.folder / "result.json"
+        whole = self.document_of(2, *self.LONG, "--grid", "1x2")
+        reference = repr(whole["result"]["zeta"])
+        for number, sent_to in ((signal.SIGTERM, slice(None)), (signal.SIGINT, slice(1, 2))):
+            with self.subTest(number=number):
+                state = self.folder / number.name
+                arguments = (*self.LONG, "--reference", reference, "--grid", "1x2", "--format", "json", "--output", file)
+                with BackgroundRun(2, *arguments, "--checkpoint", state) as run:
+                    run.wait_for(r"outer iteration [3-9]")
+                    for rank in run.ranks()[sent_to]:
+                        os.kill(rank, number)
+                    outcome = run.finish()
+                self.assertEqual(outcome.exit_code, INTERRUPTED, outcome)
+                document = self.valid(json.loads(file.read_text()))
+                self.assertEqual(document["status"], "interrupted")
+                self.assertEqual(document["checkpoints"]["count"], 1)
+                done = len(document["outer_steps"])
+                self.assertIn(f"interrupted by a signal after outer iteration {done} of 600 in run 1 of 1", document["reason"])
+                command = shlex.split(document["reason"].partition("as many ranks to go on: ")[2])
+                self.assertEqual(command[-2:], ["--restart", str(state)])
+                self.assertEqual(run_command([*launch_words(2), *command]).exit_code, SUCCESS)
+                rest = self.valid(json.loads(file.read_text()))
+                self.assertEqual(rest["restart"]["earlier_outer_iterations"], done)
+                self.assertIs(rest["result"]["verified"], True)
+                self.assertEqual(rest["outer_steps"], whole["outer_steps"])
+
+    def test_the_grid_that_was_chosen_is_named(self):
+        file = self.folder / "result.json"
+        with BackgroundRun(2, *self.LONG, "--grid", "auto", "--format", "json", "--output", file, "--checkpoint", self.state) as run:
+            run.wait_for(r"outer iteration [3-9]")
+            for rank in run.ranks():
+                os.kill(rank, signal.SIGTERM)
+            self.assertEqual(run.finish().exit_code, INTERRUPTED)
+        document = json.loads(file.read_text())
+        command = shlex.split(document["reason"].partition("as many ranks to go on: ")[2])
+        self.assertNotIn("auto", command)
+        self.assertEqual(command[command.index("--grid") + 1], document["configuration"]["grid"]["name"])
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,0 +1,184 @@
+// Runs that go on from a checkpoint: on the same grid with the same bits, on any other with the same zeta.
+
+#include "cg/run/run_checkpoints.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cmath>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cg/base/errors.hpp"
+#include "support/bits.hpp"
+#include "support/solver_run.hpp"
+#include "support/temporary_folder.hpp"
+
+namespace cg2d {
+namespace {
+
+using test::group;
+
+constexpr int saved_step = 6;
+
+/// All that an iteration needs on one grid.
+class GridRun {
+ public:
+  GridRun(const Problem& problem, const comm::ProcessGrid& grid)
+      : problem_(problem), layout_(comm::BlockLayout::even(problem.n, grid)) {
+    auto block = default_source().make(problem)->build(layout_, group(), 1).block;
+    product_ = product_maker(false)(kernels::default_kernel(), std::move(block), layout_, group().rank(), {});
+    communicator_ = comm::transport_table().front().make(
+        group(), layout_, {.mirrored = kernels::default_kernel().stores_half()});
+    solver_ = std::make_unique<SteppedSolver>(*communicator_, *product_, 1, problem.shift);
+  }
+
+  [[nodiscard]] comm::IndexRange range() const {
+    return layout_.piece(layout_.column_piece_of(group().rank()));
+  }
+  SteppedSolver& solver() { return *solver_; }
+  /// From the first outer iteration on; after each one a checkpoint, up to saved_step.
+  std::vector<OuterStep> whole(const std::string& folder) {
+    CheckpointWriter writer(folder, std::nullopt, group());
+    RunCheckpoints checkpoints(0.0, problem_, {solver_->iteration(), range()}, {}, writer);
+    solver_->reset();
+    const std::array<OuterStepObserver*, 1> observers{&checkpoints};
+    auto steps = solver_->outer_steps(saved_step, observers);
+    EXPECT_EQ(checkpoints.facts().count, saved_step);
+    EXPECT_EQ(checkpoints.facts().failure, "");
+    const auto others = solver_->outer_steps(problem_.niter - saved_step, {});
+    steps.insert(steps.end(), others.begin(), others.end());
+    return steps;
+  }
+  /// The outer iterations after the checkpoint.
+  std::vector<OuterStep> rest(const RestartFacts& restart) {
+    const auto x = restarted_x(restart, range(), group());
+    solver_->reset();
+    solver_->iteration().restore(restart.step_count(), x, restart.signs);
+    return solver_->outer_steps(problem_.niter - restart.step_count(), {});
+  }
+
+ private:
+  const Problem& problem_;
+  comm::BlockLayout layout_;
+  std::unique_ptr<BlockProduct> product_;
+  std::unique_ptr<comm::Communicator> communicator_;
+  std::unique_ptr<SteppedSolver> solver_;
+};
+
+/// Of rank 0, for all ranks.
+struct CommonFolder {
+  CommonFolder() {
+    if (group().rank() == 0) own = std::make_unique<test::TemporaryFolder>();
+    path = group().broadcast(own ? own->path().string() : "");
+  }
+  ~CommonFolder() { group().barrier(); }
+  CommonFolder(const CommonFolder&) = delete;
+  CommonFolder& operator=(const CommonFolder&) = delete;
+
+  std::unique_ptr<test::TemporaryFolder> own;
+  std::string path;
+};
+
+TEST(RunCheckpoints, GoOnWithTheSameBitsOnTheSameGridAndWithTheSameZetaOnOthers) {
+  const auto& problem = *find_class("S");
+  for (const auto& first_grid : comm::factorizations(group().size())) {
+    const CommonFolder folder;
+    const auto steps = GridRun(problem, first_grid).whole(folder.path);
+    ASSERT_EQ(std::ssize(steps), problem.niter);
+    const auto restart = restart_facts(folder.path, problem, group());
+    EXPECT_EQ(restart.step_count(), saved_step);
+    for (const auto& grid : comm::factorizations(group().size())) {
+      SCOPED_TRACE("from " + first_grid.name() + " to " + grid.name());
+      auto all = restart.earlier_steps;
+      const auto rest = GridRun(problem, grid).rest(restart);
+      all.insert(all.end(), rest.begin(), rest.end());
+      EXPECT_EQ(all.size(), steps.size());
+      for (std::size_t k = 0; k < all.size(); ++k) {
+        if (grid == first_grid) {
+          EXPECT_TRUE(test::same_bits(all[k].zeta, steps[k].zeta)) << k;
+          EXPECT_TRUE(test::same_bits(all[k].residual_norm, steps[k].residual_norm)) << k;
+        } else {
+          // Class S is verified within 1e-10; other orders of sums differ by rounding only.
+          EXPECT_NEAR(all[k].zeta, steps[k].zeta, 1e-12 * std::abs(steps[k].zeta)) << k;
+        }
+      }
+      EXPECT_TRUE(meets_reference(problem, all.back().zeta));
+    }
+  }
+}
+
+TEST(RunCheckpoints, AreRefusedForAnotherProblem) {
+  const auto& problem = *find_class("S");
+  const CommonFolder folder;
+  static_cast<void>(GridRun(problem, {group().size(), 1}).whole(folder.path));
+  auto other = problem;
+  const auto error_for = [&](const Problem& asked) {
+    try {
+      static_cast<void>(restart_facts(folder.path, asked, group()));
+    } catch (const RunError& error) {
+      EXPECT_EQ(error.code(), ExitCode::bad_data);
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  other.shift += 1.0;
+  const std::string expected = folder.path +
+                               ": found a checkpoint of another problem (n 1400, nonzer 7, shift 10, niter "
+                               "15), expected class S (n 1400, "
+                               "nonzer 7, shift 11, niter 15)";
+  EXPECT_EQ(error_for(other), expected);
+  other = problem;
+  other.niter = 16;
+  EXPECT_NE(error_for(other), "");
+  EXPECT_NE(error_for(*find_class("W")), "");
+  EXPECT_EQ(error_for(problem), "");
+}
+
+/// An outer iteration that some rank asked to stop after.
+TEST(RunCheckpoints, AreWrittenWhenTheIntervalIsOverOrAStopIsAskedFor) {
+  const auto& problem = *find_class("S");
+  const CommonFolder folder;
+  GridRun run(problem, {1, group().size()});
+  CheckpointWriter writer(folder.path, std::nullopt, group());
+  RunCheckpoints checkpoints(3600.0, problem, {run.solver().iteration(), run.range()}, {}, writer);
+  EXPECT_EQ(checkpoints.facts().interval_s, 3600.0);
+  checkpoints.begin();
+  run.solver().reset();
+  checkpoints.after_outer_step(1, run.solver().outer_step());
+  EXPECT_EQ(checkpoints.facts().count, 0) << "the hour is not over";
+  auto stopped = run.solver().outer_step();
+  stopped.stop_asked = true;
+  checkpoints.after_outer_step(2, stopped);
+  EXPECT_EQ(checkpoints.facts().count, 1);
+  EXPECT_EQ(writer.last_generation(), 1);
+  EXPECT_GT(checkpoints.facts().total_s, 0.0);
+  EXPECT_EQ(restart_facts(folder.path, problem, group()).step_count(), 2);
+  checkpoints.after_outer_step(problem.niter, stopped);
+  EXPECT_EQ(checkpoints.facts().count, 1) << "the last iteration has its report";
+}
+
+TEST(RunCheckpoints, TakeYoungsIntervalByTheMeasuredCost) {
+  const auto& problem = *find_class("S");
+  const CommonFolder folder;
+  GridRun run(problem, {group().size(), 1});
+  CheckpointWriter writer(folder.path, std::nullopt, group());
+  RunCheckpoints checkpoints(std::nullopt, problem, {run.solver().iteration(), run.range()}, {}, writer);
+  const auto facts = checkpoints.facts();
+  EXPECT_TRUE(facts.is_automatic);
+  EXPECT_GT(facts.write_s, 0.0) << "the rehearsal";
+  EXPECT_DOUBLE_EQ(facts.interval_s, young_interval_s(facts.write_s));
+}
+
+TEST(WithOption, ReplacesWhereverTheOptionStands) {
+  const std::vector<std::string> bare{"cg2d", "run", "--class", "S"};
+  const std::vector<std::string> expected{"cg2d", "run", "--class", "S", "--restart", "b"};
+  EXPECT_EQ(with_option(bare, "--restart", "b"), expected);
+  EXPECT_EQ(with_option({"cg2d", "run", "--restart", "a", "--class", "S"}, "--restart", "b"), expected);
+  EXPECT_EQ(with_option({"cg2d", "run", "--restart=a", "--class", "S"}, "--restart", "b"), expected);
+  EXPECT_EQ(with_option({"--restart"}, "--restart", "b"), (std::vector<std::string>{"--restart", "b"}));
+}
+
+}  // namespace
+}  // namespace cg2d
