@@ -18,6 +18,9 @@
 #include <thread>
 #include <utility>
 
+#include "cg/base/interrupt.hpp"
+#include "cg/base/progress.hpp"
+
 namespace cg2d {
 
 void cannot_create(const std::string& path) {
