@@ -14,7 +14,8 @@ namespace cg2d::fuzz {
 namespace {
 
 void check_contents(const CacheReader& reader, const CacheContents& contents, std::string_view input) {
-  const auto [order, nonzero_count] = std::pair(reader.header().order, reader.header().nonzero_count);
+  const auto order = reader.header().order;
+  const auto nonzero_count = reader.header().nonzero_count;
   promise(cache_bytes(contents) == input, "an accepted file is the one that its contents are written as");
   promise(std::ranges::is_sorted(contents.row_starts), "rows stand one after the other");
   promise(contents.row_starts.front() == 0 && contents.row_starts.back() == nonzero_count,

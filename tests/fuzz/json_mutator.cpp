@@ -25,10 +25,28 @@ void collect(Json& json, std::vector<Json*>& all) {
 
 /// Values at the borders of what readers expect.
 Json odd_value(Random& random) {
-  static const std::array<Json, 22> values{
-      nullptr, true, false, 0, -1, 1, 2, 1.5, 1e-300, 1e308, -0.0, 2147483647, 2147483648, -2147483649,
-      std::int64_t{9223372036854775807}, std::uint64_t{18446744073709551615U}, "", "a\nb\x1b[31m", "auto",
-      std::string(300, 'x'), Json::array(), Json::object()};
+  static const std::array<Json, 22> values{nullptr,
+                                           true,
+                                           false,
+                                           0,
+                                           -1,
+                                           1,
+                                           2,
+                                           1.5,
+                                           1e-300,
+                                           1e308,
+                                           -0.0,
+                                           2147483647,
+                                           2147483648,
+                                           -2147483649,
+                                           std::int64_t{9223372036854775807},
+                                           std::uint64_t{18446744073709551615U},
+                                           "",
+                                           "a\nb\x1b[31m",
+                                           "auto",
+                                           std::string(300, 'x'),
+                                           Json::array(),
+                                           Json::object()};
   return values.at(random() % values.size());
 }
 

@@ -65,9 +65,9 @@ bool take_matrix(const std::string& path, const LocatedHeader& located) {
   // A compressed file has no known size: some borders within its first bytes.
   const auto scale = size < 0 ? std::int64_t{30} : body_size;
   const auto last = size < 0 ? end_of_file : located.body_offset + body_size;
-  const auto parts = entries_by_shares(path, located,
-                                       {located.body_offset, located.body_offset + scale / 3,
-                                        located.body_offset + scale * 2 / 3, last});
+  const auto parts = entries_by_shares(
+      path, located,
+      {located.body_offset, located.body_offset + scale / 3, located.body_offset + scale * 2 / 3, last});
   promise(is_same(parts.entries, whole.entries), "shares have the same entries as the whole file");
   promise(parts.fault == whole.fault && parts.fault_offset == whole.fault_offset,
           "shares have the same first fault as the whole file");

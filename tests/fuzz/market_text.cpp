@@ -85,9 +85,9 @@ bool take_entries(const std::string& body, const MarketHeader& header) {
   }
   auto plain = header;
   if (plain.field == MarketField::integer) plain.field = MarketField::real;
-  const auto again =
-      parsed_fast(canonical_lines(fast.entries, header.field == MarketField::pattern), plain);
-  promise(again.fault.empty() && is_same(again.entries, fast.entries), "entries can be written and read back");
+  const auto again = parsed_fast(canonical_lines(fast.entries, header.field == MarketField::pattern), plain);
+  promise(again.fault.empty() && is_same(again.entries, fast.entries),
+          "entries can be written and read back");
   return fast.fault.empty();
 }
 
