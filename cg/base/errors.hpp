@@ -2,6 +2,7 @@
 
 // Exit codes of cg2d, and the exceptions that carry one.
 
+#include <cstddef>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -34,10 +35,16 @@ std::string_view status_name(ExitCode code);
 /// Whether the program can end with this code.
 bool is_exit_code(int code);
 
+/// The longest message of a RunError, in bytes: for messages that quote a file.
+inline constexpr std::size_t most_message_bytes = 2000;
+/// A message as one line: control characters, which files may hold and terminals obey, as \x1b, and the middle of one that is too
+/// long left out.
+std::string one_line(std::string_view message);
+
 /// An error that the user can correct. what() is one line: what is wrong, where, and what would be right.
 class RunError : public std::runtime_error {
  public:
-  RunError(ExitCode code, const std::string& message) : std::runtime_error(message), code_(code) {}
+  RunError(ExitCode code, std::string_view message) : std::runtime_error(one_line(message)), code_(code) {}
   [[nodiscard]] ExitCode code() const { return code_; }
 
  private:

@@ -62,7 +62,8 @@ class JsonFields {
     if (put(key, value)) return;
     double number = 0.0;
     at_least(key, number, least);
-    if (number != std::floor(number) || number > static_cast<double>(std::numeric_limits<Integer>::max()))
+    // The largest 64-bit integer has no double: its neighbour, a power of two, no longer fits.
+    if (number != std::floor(number) || number >= std::ldexp(1.0, std::numeric_limits<Integer>::digits))
       throw InputError(fmt::format("{} is {}: a whole number is needed", where(key), number));
     value = static_cast<Integer>(number);
   }

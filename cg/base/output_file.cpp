@@ -18,6 +18,7 @@
 #include <thread>
 #include <utility>
 
+#include "cg/base/interrupt.hpp"
 #include "cg/base/progress.hpp"
 
 namespace cg2d {

@@ -133,8 +133,9 @@ void expect_config_file(CLI::App& app, std::span<const char* const> arguments) {
 }
 
 /// The action of a command, which rank 0 writes the options to a file before.
-Action saving(Action action, const std::string& path, std::string text) {
+Action saving(Action action, const std::string& path, const CLI::App& command) {
   if (path.empty()) return action;
+  auto text = config_text(command);
   return [action = std::move(action), path, text = std::move(text)](comm::RankGroup& group) {
     write_output(open_output(path, group).get(), group, [&] { return text; });
     return action(group);
@@ -199,7 +200,7 @@ Action parse_command_line(int argument_count, const char* const* arguments) {
                                  parsed() != nullptr ? parsed()->parser->get_name() : "run"));
   }
   if (parsed() == nullptr) return print_text(help_text(app));
-  return saving(parsed()->action(), parsed()->general->saved_config_path, config_text(*parsed()->parser));
+  return saving(parsed()->action(), parsed()->general->saved_config_path, *parsed()->parser);
 }
 
 }  // namespace cg2d

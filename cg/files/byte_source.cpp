@@ -6,10 +6,7 @@
 #include <array>
 #include <span>
 #include <utility>
-#include <vector>
 
-#include "cg/base/agreement.hpp"
-#include "cg/files/crc32c.hpp"
 #include "cg/files/open_file.hpp"
 
 namespace cg2d {
@@ -86,29 +83,6 @@ std::unique_ptr<ByteSource> open_source(const std::string& path) {
   if (begins_with(gzip_magic)) return gzip_source(std::move(file));
   if (begins_with(zstd_magic) || begins_with(skippable_magic)) return zstd_source(std::move(file));
   return std::make_unique<PlainSource>(std::move(file));
-}
-
-void require_same_file(const std::string& path, comm::RankGroup& group) {
-  constexpr std::size_t compared_bytes = std::size_t{1} << 20;
-  struct Fingerprint {
-    std::int64_t size = 0;
-    std::int64_t checksum = 0;
-    bool operator==(const Fingerprint&) const = default;
-  } own;
-  agree_on(group, [&] {
-    const OpenFile file(path);
-    std::vector<char> first(compared_bytes);
-    const auto count = file.read_at(0, first);
-    own = {.size = file.size(), .checksum = crc32c(std::as_bytes(std::span(first).first(count)))};
-  });
-  const auto all = group.gather_one(own);
-  const auto other =
-      std::ranges::find_if(all, [&](const auto& fingerprint) { return !(fingerprint == all.front()); });
-  if (other == all.end()) return;
-  throw FileError(path,
-                  fmt::format("found another content on rank {} than on rank 0, expected the same file on "
-                              "every node",
-                              other - all.begin()));
 }
 
 }  // namespace cg2d

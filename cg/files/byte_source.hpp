@@ -1,6 +1,6 @@
 #pragma once
 
-// The bytes of a file, decompressed where it is a gzip or zstd file: read once, from begin to end.
+// The bytes of a file, decompressed where it is a gzip or zstd file: read once, from begin to end. No MPI.
 
 #include <cstddef>
 #include <cstdint>
@@ -10,7 +10,6 @@
 
 #include "cg/base/errors.hpp"
 #include "cg/base/interface.hpp"
-#include "comm/rank_group.hpp"
 
 namespace cg2d {
 
@@ -39,9 +38,5 @@ class ByteSource : public Interface {
 
 /// Opens a regular file. The first bytes tell whether it is compressed, not the name.
 std::unique_ptr<ByteSource> open_source(const std::string& path);
-
-/// Throws FileError on every rank where the ranks find different files under this name, as on nodes with folders of
-/// their own: by the sizes and the first MiB. Collective.
-void require_same_file(const std::string& path, comm::RankGroup& group);
 
 }  // namespace cg2d

@@ -66,6 +66,10 @@ void CacheReader::check_header() {
                         header_.order <= largest_order && header_.nonzero_count >= 0 &&
                         header_.nonzero_count <= most_nonzeros;
   if (!is_sound) throw FileError(path, "found a damaged header, expected one that meets its checksum");
+  std::array<char, CacheLayout::data_begin - sizeof(CacheHeader)> rest{};
+  static_cast<void>(file_.read_at(sizeof(header_), rest));
+  if (!std::ranges::all_of(rest, [](char byte) { return byte == 0; }))
+    throw FileError(path, "found damaged bytes after the header, expected zeros");
 }
 
 void CacheReader::check_chunk(std::int64_t chunk, std::span<const std::byte> bytes) const {
@@ -100,6 +104,17 @@ void CacheReader::read(std::int64_t position, std::span<std::byte> bytes) const 
 
 void CacheReader::read_row_starts(std::int64_t first, std::span<std::int64_t> row_starts) const {
   read(CacheLayout(header_).row_starts + 8 * first, std::as_writable_bytes(row_starts));
+  bool is_sound = std::ranges::is_sorted(row_starts);
+  if (!row_starts.empty()) {
+    is_sound = is_sound && row_starts.front() >= 0 && row_starts.back() <= header_.nonzero_count;
+    if (first == 0) is_sound = is_sound && row_starts.front() == 0;
+    if (first + std::ssize(row_starts) == header_.order + 1)
+      is_sound = is_sound && row_starts.back() == header_.nonzero_count;
+  }
+  if (!is_sound)
+    throw FileError(file_.path(),
+                    fmt::format("found row starts out of order, expected numbers that rise from 0 to {}",
+                                header_.nonzero_count));
 }
 void CacheReader::read_diagonal(std::int64_t first, std::span<double> diagonal) const {
   read(CacheLayout(header_).diagonal + 8 * first, std::as_writable_bytes(diagonal));
@@ -109,6 +124,11 @@ void CacheReader::read_values(std::int64_t first, std::span<double> values) cons
 }
 void CacheReader::read_columns(std::int64_t first, std::span<std::int32_t> columns) const {
   read(CacheLayout(header_).columns + 4 * first, std::as_writable_bytes(columns));
+  std::uint32_t largest = 0;  // a negative one is larger than any order
+  for (const auto column : columns) largest = std::max(largest, static_cast<std::uint32_t>(column));
+  if (!columns.empty() && largest >= static_cast<std::uint32_t>(header_.order))
+    throw FileError(file_.path(), fmt::format("found column {}, expected 0 to {}",
+                                              static_cast<std::int32_t>(largest), header_.order - 1));
 }
 std::int64_t CacheReader::row_start(std::int64_t row) const {
   std::int64_t start = 0;

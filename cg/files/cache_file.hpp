@@ -71,7 +71,8 @@ std::uint32_t checksum_of(const CacheHeader& header);
 /// Whether a file begins as a matrix in binary form does. Throws FileError.
 bool is_cache_file(const std::string& path);
 
-/// Reads parts of a file; what it returns has been checked. Throws FileError.
+/// Reads parts of a file; what it returns has been checked: by the checksums, and row starts and columns for being within the
+/// matrix, since a program may also write a wrong file with right checksums. Throws FileError.
 class CacheReader {
  public:
   explicit CacheReader(const std::string& path);

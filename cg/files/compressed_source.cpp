@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <memory>
 #include <new>
 #include <utility>
 #include <vector>
@@ -40,16 +41,17 @@ class StreamSource : public ByteSource {
   [[nodiscard]] std::int64_t size() const override { return -1; }
 
  protected:
-  explicit StreamSource(std::unique_ptr<OpenFile> file) : file_(std::move(file)), portion_(portion_bytes) {}
+  explicit StreamSource(std::unique_ptr<OpenFile> file)
+      : file_(std::move(file)), portion_(std::make_unique_for_overwrite<char[]>(portion_bytes)) {}
 
   /// Fills some of the bytes, at least one unless the content has ended. Returns how many.
   virtual std::size_t decompress(std::span<char> bytes) = 0;
 
   /// The next compressed bytes; empty at the end of the file.
   std::span<char> next_portion() {
-    const auto count = file_->read_at(file_position_, portion_);
+    const auto count = file_->read_at(file_position_, {portion_.get(), portion_bytes});
     file_position_ += static_cast<std::int64_t>(count);
-    return std::span(portion_).first(count);
+    return {portion_.get(), count};
   }
   [[noreturn]] void fail(const std::string& found, const std::string& expected) const {
     throw FileError(file_->path(), fmt::format("found {}, expected {}", found, expected));
@@ -59,7 +61,7 @@ class StreamSource : public ByteSource {
   static constexpr std::size_t portion_bytes = std::size_t{1} << 18;
 
   std::unique_ptr<OpenFile> file_;
-  std::vector<char> portion_;
+  std::unique_ptr<char[]> portion_;
   std::vector<char> dropped_;
   std::int64_t file_position_ = 0;
   std::int64_t position_ = 0;

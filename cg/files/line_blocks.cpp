@@ -32,7 +32,7 @@ bool is_blank(std::string_view line) { return line.find_first_not_of(" \t\r") ==
 }  // namespace
 
 LineBlocks::LineBlocks(std::unique_ptr<ByteSource> source)
-    : source_(std::move(source)), buffer_(block_bytes + 4 * most_line_bytes + 1) {}
+    : source_(std::move(source)), buffer_(std::make_unique_for_overwrite<char[]>(buffer_bytes)) {}
 
 void LineBlocks::start(std::int64_t begin, std::int64_t end) {
   filled_ = 0;
@@ -46,8 +46,8 @@ void LineBlocks::start(std::int64_t begin, std::int64_t end) {
 
 void LineBlocks::skip_rest_of_line() {
   while (read_more(most_line_bytes)) {
-    const auto* const found = static_cast<const char*>(std::memchr(buffer_.data(), '\n', filled_));
-    handed_out_ = found == nullptr ? filled_ : static_cast<std::size_t>(found - buffer_.data()) + 1;
+    const auto* const found = static_cast<const char*>(std::memchr(buffer_.get(), '\n', filled_));
+    handed_out_ = found == nullptr ? filled_ : static_cast<std::size_t>(found - buffer_.get()) + 1;
     if (found != nullptr || offset_ + static_cast<std::int64_t>(filled_) >= end_) return;
     offset_ += static_cast<std::int64_t>(filled_);
     filled_ = 0;
@@ -57,8 +57,8 @@ void LineBlocks::skip_rest_of_line() {
 
 /// False at the end of the file.
 bool LineBlocks::read_more(std::size_t byte_count) {
-  const auto room = std::min(byte_count, buffer_.size() - 1 - filled_);  // one is left for a line feed
-  const auto count = source_->read(std::span(buffer_).subspan(filled_, room));
+  const auto room = std::min(byte_count, buffer_bytes - 1 - filled_);  // one is left for a line feed
+  const auto count = source_->read({buffer_.get() + filled_, room});
   filled_ += count;
   at_end_of_file_ = count < room;
   return count > 0;
@@ -69,11 +69,11 @@ std::size_t LineBlocks::end_of_block(bool is_complete) const {
   if (is_complete) {
     const auto last_begin = static_cast<std::size_t>(std::max<std::int64_t>(end_ - 1 - offset_, 0));
     const auto* const found =
-        static_cast<const char*>(std::memchr(buffer_.data() + last_begin, '\n', filled_ - last_begin));
-    return found == nullptr ? 0 : static_cast<std::size_t>(found - buffer_.data()) + 1;
+        static_cast<const char*>(std::memchr(buffer_.get() + last_begin, '\n', filled_ - last_begin));
+    return found == nullptr ? 0 : static_cast<std::size_t>(found - buffer_.get()) + 1;
   }
-  const auto* const found = static_cast<const char*>(memrchr(buffer_.data(), '\n', filled_));
-  return found == nullptr ? 0 : static_cast<std::size_t>(found - buffer_.data()) + 1;
+  const auto* const found = static_cast<const char*>(memrchr(buffer_.get(), '\n', filled_));
+  return found == nullptr ? 0 : static_cast<std::size_t>(found - buffer_.get()) + 1;
 }
 
 /// The end of the lines before the first one that is too long, among the first `end` bytes, which are whole lines.
@@ -83,15 +83,15 @@ std::size_t LineBlocks::end_of_short_lines(std::size_t end) const {
   std::size_t line = 0;
   while (end - line > most_line_bytes + 1) {
     const auto* const found =
-        static_cast<const char*>(memrchr(buffer_.data() + line, '\n', most_line_bytes + 1));
+        static_cast<const char*>(memrchr(buffer_.get() + line, '\n', most_line_bytes + 1));
     if (found == nullptr) return line;
-    line = static_cast<std::size_t>(found - buffer_.data()) + 1;
+    line = static_cast<std::size_t>(found - buffer_.get()) + 1;
   }
   return end;
 }
 
 std::string_view LineBlocks::next() {
-  std::memmove(buffer_.data(), buffer_.data() + handed_out_, filled_ - handed_out_);
+  std::memmove(buffer_.get(), buffer_.get() + handed_out_, filled_ - handed_out_);
   filled_ -= handed_out_;
   offset_ += static_cast<std::int64_t>(handed_out_);
   handed_out_ = 0;
@@ -121,7 +121,7 @@ std::string_view LineBlocks::next() {
   if (handed_out_ == 0)
     throw TextFault(
         offset_, fmt::format("found a line of more than {} bytes, expected a shorter one", most_line_bytes));
-  return {buffer_.data(), handed_out_};
+  return {buffer_.get(), handed_out_};
 }
 
 LocatedHeader read_market_header(const std::string& path) {

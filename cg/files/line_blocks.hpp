@@ -6,7 +6,6 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "cg/files/byte_source.hpp"
 #include "cg/files/market_text.hpp"
@@ -35,6 +34,7 @@ class LineBlocks {
 
  private:
   static constexpr std::size_t block_bytes = std::size_t{1} << 20;
+  static constexpr std::size_t buffer_bytes = block_bytes + 4 * most_line_bytes + 1;
 
   bool read_more(std::size_t byte_count);
   [[nodiscard]] std::size_t end_of_block(bool is_complete) const;
@@ -42,10 +42,10 @@ class LineBlocks {
   void skip_rest_of_line();
 
   std::unique_ptr<ByteSource> source_;
-  std::vector<char> buffer_;
-  std::size_t filled_ = 0;      // bytes in the buffer
-  std::size_t handed_out_ = 0;  // of them, by the last next()
-  std::int64_t offset_ = 0;     // of the buffer's first byte
+  std::unique_ptr<char[]> buffer_;  // not zeroed: a small file touches few of its pages
+  std::size_t filled_ = 0;          // bytes in the buffer
+  std::size_t handed_out_ = 0;      // of them, by the last next()
+  std::int64_t offset_ = 0;         // of the buffer's first byte
   std::int64_t end_ = 0;
   bool at_end_of_file_ = false;
 };

@@ -4,10 +4,14 @@
 
 #include <algorithm>
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "cg/base/agreement.hpp"
 #include "cg/base/errors.hpp"
+#include "cg/files/crc32c.hpp"
+#include "cg/files/open_file.hpp"
 
 namespace cg2d {
 
@@ -40,6 +44,29 @@ void require_no_such_row(const std::string& name, std::int64_t order, const Diag
       fmt::format("{}: not positive definite: the diagonal entry of row {} is {}; it must be greater than 0 "
                   "(if -A is meant, change the sign of A and b)",
                   name, first.row + 1, first.value));
+}
+
+void require_same_file(const std::string& path, comm::RankGroup& group) {
+  constexpr std::size_t compared_bytes = std::size_t{1} << 20;
+  struct Fingerprint {
+    std::int64_t size = 0;
+    std::int64_t checksum = 0;
+    bool operator==(const Fingerprint&) const = default;
+  } own;
+  agree_on(group, [&] {
+    const OpenFile file(path);
+    std::vector<char> first(compared_bytes);
+    const auto count = file.read_at(0, first);
+    own = {.size = file.size(), .checksum = crc32c(std::as_bytes(std::span(first).first(count)))};
+  });
+  const auto all = group.gather_one(own);
+  const auto other =
+      std::ranges::find_if(all, [&](const auto& fingerprint) { return !(fingerprint == all.front()); });
+  if (other == all.end()) return;
+  throw FileError(path,
+                  fmt::format("found another content on rank {} than on rank 0, expected the same file on "
+                              "every node",
+                              other - all.begin()));
 }
 
 }  // namespace cg2d

@@ -62,4 +62,8 @@ struct DiagonalOfRow {
 void require_no_such_row(const std::string& name, std::int64_t order, const DiagonalOfRow& lowest,
                          comm::RankGroup& group);
 
+/// Throws FileError on every rank where the ranks find different files under this name, as on nodes with folders of
+/// their own: by the sizes and the first MiB. Collective.
+void require_same_file(const std::string& path, comm::RankGroup& group);
+
 }  // namespace cg2d

@@ -13,8 +13,9 @@
 #include "cg/base/agreement.hpp"
 #include "cg/base/output_file.hpp"
 #include "cg/files/line_blocks.hpp"
-#include "cg/files/market_text.hpp"
+#include "cg/files/system_matrix.hpp"
 #include "cg/files/value_scatter.hpp"
+#include "cg/files/vector_lines.hpp"
 
 namespace cg2d {
 namespace {
@@ -69,7 +70,6 @@ class VectorReading {
       require_size();
     });
     agreement.reach();
-    own_lines_ = RangeOwners::equal_shares(located_.header.line_count, group_.size()).range_of(group_.rank());
     const auto share = scattered(RangeOwners::equal_shares(place_.size, group_.size()), group_,
                                  [&](const auto& put) { agreement.attempt([&] { parse(put); }); });
     agreement.reach();
@@ -93,59 +93,18 @@ class VectorReading {
                   header.row_count, header.column_count, n, place_.column_count));
   }
 
-  /// Goes through all lines, and parses this rank's. Stops at its first fault, and at the end.
+  /// Parses this rank's lines.
   template <typename Put>
   void parse(const Put& put) {
-    LineBlocks blocks(open_source(path_));
-    blocks.start(located_.body_offset, no_line);
-    std::int64_t line_number = located_.line_count + 1;  // of the line that is next, whole or too long
-    try {
-      for (auto lines = blocks.next(); !lines.empty(); lines = blocks.next()) {
-        for (std::size_t begin = 0; begin < lines.size();) {
-          const auto end = lines.find('\n', begin);
-          take_line(lines.substr(begin, end - begin), put);
-          ++line_number;
-          begin = end + 1;
-        }
-      }
-      require_all_lines();
-    } catch (const TextFault& fault) {
-      fault_line_ = line_number;
-      fault_ = fault.what();
-    }
-  }
-
-  template <typename Put>
-  void take_line(std::string_view line, const Put& put) {
-    if (line.find_first_not_of(" \t\r") == std::string_view::npos) return;
-    const auto index = line_index_++;
-    const auto& header = located_.header;
-    if (index == header.line_count) {
-      throw TextFault(0,
-                      fmt::format("found one more value, expected the end of the file after the {} that are "
-                                  "announced",
-                                  header.line_count));
-    }
-    if (!own_lines_.contains(index)) return;
-    if (header.form == MarketForm::array) {
-      put(index, *parse_value_line(line, header));
-    } else {
-      const auto entry = *parse_entry_line(line, header);
-      put(entry.row + entry.column * place_.row_count(), entry.value);
-    }
-  }
-
-  void require_all_lines() const {
-    if (line_index_ == located_.header.line_count) return;
-    throw TextFault(0, fmt::format("found the end of the file after {}, expected the {} that are announced",
-                                   line_index_ == 1 ? "1 value" : fmt::format("{} values", line_index_),
-                                   located_.header.line_count));
+    const auto own_lines =
+        RangeOwners::equal_shares(located_.header.line_count, group_.size()).range_of(group_.rank());
+    if (auto fault = VectorLines(located_, own_lines).parse(path_, put)) fault_ = std::move(*fault);
   }
 
   void throw_first_fault() {
-    const auto first = group_.minimum(fault_line_);
+    const auto first = group_.minimum(fault_.line);
     if (first == no_line) return;
-    const auto messages = group_.gather_all(fault_line_ == first ? fault_ : std::string());
+    const auto messages = group_.gather_all(fault_.line == first ? fault_.message : std::string());
     throw FileError(path_, first, *std::ranges::max_element(messages));
   }
 
@@ -153,10 +112,7 @@ class VectorReading {
   const VectorPlace& place_;
   comm::RankGroup& group_;
   LocatedHeader located_;
-  comm::IndexRange own_lines_;
-  std::int64_t line_index_ = 0;  // lines with a value so far
-  std::int64_t fault_line_ = no_line;
-  std::string fault_;
+  LineFault fault_{.line = no_line};
 };
 
 /// The lines of the values from `begin` on, about part_bytes long.

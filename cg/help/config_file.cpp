@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <fstream>
 
 #include "cg/base/errors.hpp"
@@ -34,7 +35,25 @@ void ConfigFile::require_readable() const {
     throw InputError(fmt::format("--config {}: cannot be read, or is empty", path_));
 }
 
+namespace {
+
+/// CLI11 writes values in quotes of one kind or the other, and knows no escapes.
+void require_writable(const CLI::Option& option, const std::string& value) {
+  const bool has_both_quotes = value.find('"') != std::string::npos && value.find('\'') != std::string::npos;
+  const bool has_control = std::ranges::any_of(
+      value, [](char letter) { return static_cast<unsigned char>(letter) < 0x20 || letter == 0x7f; });
+  if (!has_both_quotes && !has_control) return;
+  throw InputError(fmt::format("--save-config: {}: the value {} has {}, which no file of options can hold",
+                               option.get_name(), value,
+                               has_control ? "a control character" : "quotes of both kinds"));
+}
+
+}  // namespace
+
 std::string config_text(const CLI::App& command) {
+  for (const auto* option : command.get_options()) {
+    for (const auto& value : option->results()) require_writable(*option, value);
+  }
   const auto lines = CLI::ConfigTOML().to_config(&command, false, false, "");
   return fmt::format("[{}]\n{}", command.get_name(), lines);
 }

@@ -21,7 +21,7 @@ class ConfigFile : public CLI::ConfigTOML {
   std::string path_;
 };
 
-/// The options given, as a section that --config reads back.
+/// The options given, as a section that --config reads back. Throws InputError for a value that such a file cannot hold.
 std::string config_text(const CLI::App& command);
 
 }  // namespace cg2d

@@ -272,6 +272,10 @@ Json report_json(const RunReport& report) {
   return json;
 }
 
+std::string maker_of(const Environment& environment) {
+  return maker_from(program_json(), environment_json(environment));
+}
+
 ReportFormat json_report_format() { return {.name = "json", .write = &write_json, .writes_errors = true}; }
 
 }  // namespace cg2d

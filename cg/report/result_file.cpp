@@ -45,19 +45,6 @@ std::string text_of(const Json& value) {
   return value.is_string() ? value.get<std::string>() : json_text(value);
 }
 
-std::string maker_from(const Json& program, const Json& environment) {
-  if (environment.is_null()) return {};
-  const auto& node = environment.at("nodes").at(0);
-  std::string text =
-      fmt::format("cg2d {}, {} {}, {}, {}", program.at("version").get<std::string>(),
-                  environment.at("compiler").get<std::string>(), environment.at("flags").get<std::string>(),
-                  environment.at("mpi").get<std::string>(), node.at("processor").get<std::string>());
-  for (const auto& cache : node.at("caches"))
-    text +=
-        fmt::format(", L{} {}", integer_at<int>(cache, "level"), integer_at<std::int64_t>(cache, "bytes"));
-  return text_in_json(text);
-}
-
 /// The problem's name; for a class its letter alone.
 std::string problem_name_from(const Json& problem) {
   return problem_name({.class_name = problem.at("class").get<std::string>(),
@@ -244,6 +231,19 @@ bool is_part_of_sweep_line(std::string_view text) {
 }
 
 }  // namespace
+
+std::string maker_from(const Json& program, const Json& environment) {
+  if (environment.is_null()) return {};
+  const auto& node = environment.at("nodes").at(0);
+  std::string text =
+      fmt::format("cg2d {}, {} {}, {}, {}", program.at("version").get<std::string>(),
+                  environment.at("compiler").get<std::string>(), environment.at("flags").get<std::string>(),
+                  environment.at("mpi").get<std::string>(), node.at("processor").get<std::string>());
+  for (const auto& cache : node.at("caches"))
+    text +=
+        fmt::format(", L{} {}", integer_at<int>(cache, "level"), integer_at<std::int64_t>(cache, "bytes"));
+  return text_in_json(text);
+}
 
 void put_axes(Json& json, const Configuration& configuration, AxesIn which) {
   for (const auto& axis : configuration_axes()) {
@@ -435,10 +435,6 @@ std::vector<ResultRecord> read_all_results(const std::vector<std::string>& paths
     records.insert(records.end(), more.begin(), more.end());
   }
   return records;
-}
-
-std::string maker_of(const Environment& environment) {
-  return maker_from(program_json(), environment_json(environment));
 }
 
 }  // namespace cg2d

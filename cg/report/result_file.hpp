@@ -161,5 +161,7 @@ std::size_t complete_lines(std::string_view text);
 /// The origin of a result: program version, compiler and flags, MPI, and processor with caches. Results of
 /// different makers do not share a sweep's file.
 std::string maker_of(const Environment& environment);
+/// The same from the parts "program" and "environment" of a result; empty where the second is null.
+std::string maker_from(const nlohmann::ordered_json& program, const nlohmann::ordered_json& environment);
 
 }  // namespace cg2d

@@ -1,4 +1,4 @@
-// Numbers formatted for people and site scripts.
+// Numbers formatted for people and site scripts; messages as one line.
 
 #include "cg/base/values.hpp"
 
@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <limits>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cg/base/errors.hpp"
@@ -97,6 +98,48 @@ TEST(GridTest, ItsRanksHaveNumbers) {
   for (const auto* const text : {"65536x65536", "2147483647x2", "0x1", "-1x-1", "rule"})
     EXPECT_THROW(grid_from(text), InputError) << text;
   EXPECT_THROW(grid_of(std::int64_t{1} << 62, 4), InputError);
+}
+
+TEST(OneLineTest, ControlCharactersAreShownAsNumbers) {
+  EXPECT_EQ(one_line("a\nb\tc\x1b[31m\x7f"), R"(a\x0ab\x09c\x1b[31m\x7f)");
+  EXPECT_EQ(one_line(std::string_view("\0", 1)), R"(\x00)");
+  EXPECT_EQ(one_line("\xc2\x9b"), R"(\xc2\x9b)") << "U+009B, which begins commands of terminals";
+  EXPECT_EQ(one_line("Gr\xc3\xb6\xc3\x9f"
+                     "e \xff \xc2"),
+            "Gr\xc3\xb6\xc3\x9f"
+            "e \xff \xc2")
+      << "other bytes stay";
+}
+
+TEST(OneLineTest, LongMessagesKeepBothEnds) {
+  const std::string begin = "results.json: found \"";
+  const std::string end = "\", expected a number";
+  EXPECT_EQ(one_line(std::string(most_message_bytes, 'x')).size(), most_message_bytes);
+  const auto line = one_line(begin + std::string(100'000, 'x') + end);
+  EXPECT_LE(line.size(), most_message_bytes);
+  EXPECT_GT(line.size(), most_message_bytes - 20);
+  EXPECT_TRUE(line.starts_with(begin));
+  EXPECT_TRUE(line.ends_with(end));
+  EXPECT_NE(line.find(" [...] "), std::string::npos);
+}
+
+TEST(OneLineTest, LongMessagesAreCutBetweenCharacters) {
+  for (std::size_t shift = 0; shift < 4; ++shift) {
+    std::string text(shift, 'x');
+    for (int k = 0; k < 2000; ++k) text += "\xf0\x9f\x98\x80";
+    const auto line = one_line(text);
+    EXPECT_LE(line.size(), most_message_bytes);
+    const auto gap = line.find(" [...] ");
+    EXPECT_EQ((gap - shift) % 4, 0U) << shift;
+    EXPECT_EQ(line[gap + 7], '\xf0') << shift;
+  }
+}
+
+TEST(OneLineTest, EveryErrorIsOne) {
+  EXPECT_STREQ(InputError("--config a\nb").what(), R"(--config a\x0ab)");
+  EXPECT_EQ(std::string_view(RunError(ExitCode::bad_data, std::string(1'000'000, 'x')).what()).size(),
+            most_message_bytes - 4)
+      << "room is left for characters of up to 4 bytes";
 }
 
 }  // namespace

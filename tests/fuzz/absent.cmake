@@ -1,0 +1,28 @@
+# cmake -DNM=nm -DFILES="a;b" -DTARGET=absent.cpp -P absent.cmake
+# Writes a source that defines, as functions that end the process, what the files call and do not have, as far as it is cg2d's or of MPI or PAPI: so
+# parsers link without the parts that run.
+set(wanted "^(_Z(T[ISV])?(NK?)?4cg2d|P?MPIX?_|MPIR_|PAPI_|cblas_|openblas_)")
+set(defined "")
+set(undefined "")
+foreach(file IN LISTS FILES)
+  execute_process(COMMAND ${NM} --format=posix ${file} OUTPUT_VARIABLE symbols COMMAND_ERROR_IS_FATAL ANY ERROR_QUIET)
+  string(REPLACE "\n" ";" symbols "${symbols}")
+  foreach(symbol IN LISTS symbols)
+    if(symbol MATCHES "^([^ ]+) U")
+      list(APPEND undefined "${CMAKE_MATCH_1}")
+    elseif(symbol MATCHES "^([^ ]+) [TWVDBRuC] ")
+      list(APPEND defined "${CMAKE_MATCH_1}")
+    endif()
+  endforeach()
+endforeach()
+list(REMOVE_DUPLICATES undefined)
+list(FILTER undefined INCLUDE REGEX "${wanted}")
+list(REMOVE_DUPLICATES defined)
+list(REMOVE_ITEM undefined ${defined})
+set(text "// Made by tests/fuzz/absent.cmake: parts of cg2d that no parser may reach.\n\n#include <cstdio>\n#include <cstdlib>\n\n")
+string(APPEND text "extern \"C\" [[noreturn]] void cg2d_reached_an_absent_part() {\n"
+                   "  std::fputs(\"broken promise: a parser calls what only a run may call\\n\", stderr);\n  std::abort();\n}\n\n")
+foreach(symbol IN LISTS undefined)
+  string(APPEND text "asm(\".text\\n.globl ${symbol}\\n.type ${symbol}, @function\\n${symbol}: call cg2d_reached_an_absent_part\\n\");\n")
+endforeach()
+file(WRITE ${TARGET} "${text}")

@@ -1,0 +1,227 @@
+# Fuzz targets of all parsers (README.md). One row per target, at the end:
+#
+#   cg2d_add_fuzz_target(NAME EXECUTIONS count LONGEST bytes PARSERS library [MUTATOR source])
+#
+# NAME.cpp defines take_NAME() (targets.hpp), corpus/NAME/ has its seeds and found cases. With any compiler the program fuzz_replay gives
+# these to all targets: the tests fuzz_replay_NAME. With clang and the address sanitizer each target is a program fuzz_NAME of libFuzzer, too, and a
+# test of `count` executions; it links a library of parsers that neither has nor links MPI.
+
+set(cg2d_fuzz_corpus ${CMAKE_CURRENT_LIST_DIR}/corpus)
+set(cg2d_fuzz_generated ${PROJECT_BINARY_DIR}/generated/fuzz)
+set(cg2d_with_libfuzzer FALSE)
+if(CMAKE_CXX_COMPILER_ID STREQUAL Clang AND CG2D_SANITIZE MATCHES address AND CMAKE_SYSTEM_PROCESSOR STREQUAL x86_64)
+  set(cg2d_with_libfuzzer TRUE)
+endif()
+
+# ---------------------------------------------------------------- parsers without MPI
+
+# Headers only: MPI's types stand in interfaces beside parsers.
+add_library(cg2d_parser_usage INTERFACE)
+target_include_directories(cg2d_parser_usage INTERFACE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/tests
+                                                       ${PROJECT_BINARY_DIR}/generated ${cg2d_fuzz_generated})
+target_include_directories(cg2d_parser_usage SYSTEM INTERFACE ${MPI_CXX_INCLUDE_DIRS})
+target_compile_definitions(cg2d_parser_usage INTERFACE MPICH_SKIP_MPICXX OMPI_SKIP_MPICXX)
+target_compile_features(cg2d_parser_usage INTERFACE cxx_std_20)
+target_link_libraries(cg2d_parser_usage INTERFACE fmt::fmt nlohmann_json::nlohmann_json CLI11::CLI11 OpenMP::OpenMP_CXX
+                                                  PkgConfig::zlib PkgConfig::zstd)
+
+# cg2d_add_parsers(NAME source...): these sources once more, with libFuzzer's counters. Sources of different rooms are not compiled in one unit.
+function(cg2d_add_parsers name)
+  list(TRANSFORM ARGN PREPEND ${PROJECT_SOURCE_DIR}/ OUTPUT_VARIABLE sources)
+  add_library(${name} STATIC EXCLUDE_FROM_ALL ${sources})
+  foreach(source IN LISTS sources)
+    cmake_path(GET source PARENT_PATH folder)
+    cmake_path(GET folder FILENAME room)
+    set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${room})
+  endforeach()
+  set_target_properties(${name} PROPERTIES UNITY_BUILD_MODE GROUP)
+  target_compile_options(${name} PRIVATE -fsanitize=fuzzer-no-link -O2)
+  target_link_libraries(
+    ${name}
+    PUBLIC cg2d_parser_usage
+    PRIVATE cg2d_compile_options)
+endfunction()
+
+# cg2d_add_absent(NAME library...): the objects NAME_absent: what these libraries of parsers call of cg2d and of MPI and do not have, as functions that
+# end the process.
+function(cg2d_add_absent name)
+  set(source ${cg2d_fuzz_generated}/${name}_absent.cpp)
+  set(files $<TARGET_FILE:cg2d_parser_kernels>)
+  foreach(library IN LISTS ARGN)
+    list(APPEND files $<TARGET_FILE:${library}>)
+  endforeach()
+  add_custom_command(
+    OUTPUT ${source}
+    COMMAND ${CMAKE_COMMAND} -DNM=${CMAKE_NM} "-DFILES=${files}" -DTARGET=${source} -P
+            ${PROJECT_SOURCE_DIR}/tests/fuzz/absent.cmake
+    DEPENDS ${ARGN} cg2d_parser_kernels ${PROJECT_SOURCE_DIR}/tests/fuzz/absent.cmake
+    COMMENT "What ${name} leaves out"
+    VERBATIM)
+  add_library(${name}_absent OBJECT EXCLUDE_FROM_ALL ${source})
+endfunction()
+
+# Files of matrices and vectors: cut clean, nothing is absent.
+set(file_parsers
+    cg/base/errors.cpp
+    cg/base/values.cpp
+    cg/files/byte_source.cpp
+    cg/files/cache_file.cpp
+    cg/files/compressed_source.cpp
+    cg/files/crc32c.cpp
+    cg/files/line_blocks.cpp
+    cg/files/market_text.cpp
+    comm/block_layout.cpp)
+
+# JSON and options. Tables of what can be chosen belong to these texts, and their rows name functions that run: those are absent.
+set(text_parsers
+    cg/base/errors.cpp
+    cg/base/interrupt.cpp
+    cg/base/json_values.cpp
+    cg/base/output_file.cpp
+    cg/base/paired_comparison.cpp
+    cg/base/progress.cpp
+    cg/base/progress_display.cpp
+    cg/base/remaining_time.cpp
+    cg/base/sample.cpp
+    cg/base/system_files.cpp
+    cg/base/values.cpp
+    cg/help/completion.cpp
+    cg/help/config_file.cpp
+    cg/help/described_option.cpp
+    cg/help/help_format.cpp
+    cg/help/man_page.cpp
+    cg/help/misspelling.cpp
+    cg/machine/machine_description.cpp
+    cg/machine/measurement_record.cpp
+    cg/machine/physical_bounds.cpp
+    cg/matrix/matrix_facts.cpp
+    cg/matrix/problem.cpp
+    cg/preconditioners/block_jacobi_preconditioner.cpp
+    cg/preconditioners/chebyshev_preconditioner.cpp
+    cg/preconditioners/jacobi_preconditioner.cpp
+    cg/preconditioners/preconditioner_table.cpp
+    cg/report/result_compare.cpp
+    cg/report/result_export.cpp
+    cg/report/result_file.cpp
+    cg/report/run_verdict.cpp
+    cg/solver/cg_recurrence.cpp
+    cg/solver/chronopoulos_gear_recurrence.cpp
+    cg/solver/classic_recurrence.cpp
+    cg/solver/configuration.cpp
+    cg/solver/pipelined_recurrence.cpp
+    cg/tuning/tuning_profile.cpp
+    comm/block_layout.cpp
+    comm/communicator.cpp
+    comm/native.cpp
+    comm/put.cpp
+    comm/schedule.cpp
+    comm/shared_transport.cpp
+    comm/two_sided.cpp)
+
+# The command line on top of them.
+file(GLOB command_sources RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/cg/commands/*_options.cpp)
+set(command_parsers
+    ${command_sources}
+    cg/commands/events_command.cpp
+    cg/commands/help_command.cpp
+    cg/commands/subcommand.cpp
+    cg/explain/explain_command.cpp
+    cg/explain/explanation.cpp
+    cg/machine/thread_binding.cpp
+    cg/matrix/matrix_source.cpp
+    cg/operators/matrix_free.cpp
+    cg/report/event_list.cpp
+    cg/report/report.cpp
+    cg/report/report_plan.cpp
+    cg/solve/solve_report.cpp
+    cg/studies/pingpong_measure.cpp
+    cg/studies/pingpong_report.cpp
+    cg/studies/scaling_table.cpp
+    cg/systems/system_runs.cpp
+    cg/systems/system_scaling.cpp
+    cg/timing/event_groups.cpp
+    cg/timing/events.cpp)
+
+if(cg2d_with_libfuzzer)
+  # The table of kernels is that of the program: the room knows no MPI.
+  add_library(cg2d_parser_kernels STATIC EXCLUDE_FROM_ALL $<TARGET_OBJECTS:cg2d_room_kernels>)
+  set_target_properties(cg2d_parser_kernels PROPERTIES LINKER_LANGUAGE CXX)
+  cg2d_add_parsers(cg2d_file_parsers ${file_parsers})
+  cg2d_add_parsers(cg2d_text_parsers ${text_parsers})
+  target_link_libraries(cg2d_text_parsers PUBLIC cg2d_parser_kernels)
+  cg2d_add_absent(cg2d_text_parsers cg2d_text_parsers)
+  cg2d_add_parsers(cg2d_command_parsers ${command_parsers})
+  target_link_libraries(cg2d_command_parsers PUBLIC cg2d_text_parsers)
+  cg2d_add_absent(cg2d_command_parsers cg2d_command_parsers cg2d_text_parsers)
+endif()
+
+# ---------------------------------------------------------------- targets
+
+set(cg2d_fuzz_rows "")
+set(cg2d_fuzz_sources "")
+
+macro(cg2d_add_fuzz_target name)
+  cmake_parse_arguments(target "" "EXECUTIONS;LONGEST;PARSERS;MUTATOR" "" ${ARGN})
+  string(APPEND cg2d_fuzz_rows "CG2D_FUZZ_TARGET(${name})\n")
+  list(APPEND cg2d_fuzz_sources fuzz/${name}.cpp)
+  if(cg2d_with_libfuzzer)
+    cg2d_add_fuzz_program(${name} ${target_EXECUTIONS} ${target_LONGEST} ${target_PARSERS} "${target_MUTATOR}")
+  endif()
+endmacro()
+
+# The program of libFuzzer and its bounded test: always the same executions, from the kept inputs; what it finds stays in the build folder.
+function(cg2d_add_fuzz_program name executions longest parsers mutator)
+  add_executable(fuzz_${name} fuzz/fuzz_main.cpp fuzz/${name}.cpp ${mutator})
+  set_target_properties(fuzz_${name} PROPERTIES UNITY_BUILD OFF)
+  target_compile_definitions(fuzz_${name} PRIVATE CG2D_TAKE_INPUT=take_${name})
+  target_compile_options(fuzz_${name} PRIVATE -fsanitize=fuzzer-no-link -O2)
+  target_link_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)
+  target_link_libraries(fuzz_${name} PRIVATE ${parsers} cg2d_compile_options)
+  if(TARGET ${parsers}_absent)
+    target_link_libraries(fuzz_${name} PRIVATE $<TARGET_OBJECTS:${parsers}_absent>)
+    add_dependencies(fuzz_${name} ${parsers}_absent)
+  endif()
+  cg2d_place_test(fuzz_${name} fuzz "")
+  set(found ${PROJECT_BINARY_DIR}/fuzz/${name})
+  file(MAKE_DIRECTORY ${found})
+  add_test(NAME fuzz_${name}_bounded
+           COMMAND fuzz_${name} -runs=${executions} -max_len=${longest} -seed=20 -timeout=10 -rss_limit_mb=2048 -verbosity=0
+                   -print_final_stats=1 -artifact_prefix=${found}/ ${cg2d_fuzz_corpus}/${name}/)
+  cg2d_label_tests(fuzz "" fuzz_${name}_bounded)
+  # Short stacks of allocations: half of the time otherwise.
+  set_tests_properties(
+    fuzz_${name}_bounded PROPERTIES TIMEOUT 300 COST 300 ENVIRONMENT
+                                    "ASAN_OPTIONS=detect_leaks=0:malloc_context_size=4:quarantine_size_mb=32")
+  add_test(NAME fuzz_${name}_links_no_mpi COMMAND ${CMAKE_COMMAND} -DPROGRAM=$<TARGET_FILE:fuzz_${name}> -P
+                                                  ${PROJECT_SOURCE_DIR}/tests/fuzz/links_no_mpi.cmake)
+  cg2d_label_tests(fuzz "" fuzz_${name}_links_no_mpi)
+  set_tests_properties(fuzz_${name}_links_no_mpi PROPERTIES TIMEOUT 60)
+endfunction()
+
+# EXECUTIONS: two million in all, most where they are fast. A target of another file format, such as that of checkpoints: one more row here.
+cg2d_add_fuzz_target(market_text EXECUTIONS 700000 LONGEST 512 PARSERS cg2d_file_parsers)
+cg2d_add_fuzz_target(market_file EXECUTIONS 200000 LONGEST 2048 PARSERS cg2d_file_parsers)
+cg2d_add_fuzz_target(cache EXECUTIONS 200000 LONGEST 16384 PARSERS cg2d_file_parsers MUTATOR fuzz/cache_mutator.cpp)
+cg2d_add_fuzz_target(profile EXECUTIONS 300000 LONGEST 8192 PARSERS cg2d_text_parsers MUTATOR fuzz/json_mutator.cpp)
+cg2d_add_fuzz_target(machine EXECUTIONS 300000 LONGEST 8192 PARSERS cg2d_text_parsers MUTATOR fuzz/json_mutator.cpp)
+cg2d_add_fuzz_target(results EXECUTIONS 150000 LONGEST 16384 PARSERS cg2d_text_parsers MUTATOR fuzz/json_mutator.cpp)
+cg2d_add_fuzz_target(config_file EXECUTIONS 140000 LONGEST 512 PARSERS cg2d_text_parsers)
+cg2d_add_fuzz_target(command_line EXECUTIONS 10000 LONGEST 512 PARSERS cg2d_command_parsers)
+
+# ---------------------------------------------------------------- replay
+
+file(CONFIGURE OUTPUT ${cg2d_fuzz_generated}/fuzz_targets.inc CONTENT "${cg2d_fuzz_rows}" @ONLY)
+# With libFuzzer each target replays its corpus at its start.
+if(NOT cg2d_with_libfuzzer)
+  add_executable(fuzz_replay fuzz/fuzz_replay.cpp ${cg2d_fuzz_sources})
+  set_target_properties(fuzz_replay PROPERTIES UNITY_BUILD OFF)
+  target_link_libraries(fuzz_replay PRIVATE cg2d_lab cg2d_parser_usage MPI::MPI_CXX cg2d_compile_options)
+  cg2d_place_test(fuzz_replay fuzz "")
+  string(REGEX MATCHALL "[a-z_]+\\)" fuzz_names "${cg2d_fuzz_rows}")
+  foreach(name IN LISTS fuzz_names)
+    string(REPLACE ")" "" name ${name})
+    add_test(NAME fuzz_replay_${name} COMMAND fuzz_replay ${name} ${cg2d_fuzz_corpus}/${name})
+    cg2d_label_tests(fuzz "" fuzz_replay_${name})
+    set_tests_properties(fuzz_replay_${name} PROPERTIES TIMEOUT 60 ENVIRONMENT "${test_environment}")
+  endforeach()
+endif()
