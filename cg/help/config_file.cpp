@@ -1,15 +1,23 @@
 #include "cg/help/config_file.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <fstream>
+#include <sstream>
 
 #include "cg/base/errors.hpp"
 #include "cg/base/values.hpp"
 #include "cg/help/described_option.hpp"
 
 namespace cg2d {
+namespace {
+
+/// Whether a value begins with a quote that does not end it: CLI11 has taken the quotes of all others away.
+bool has_open_quote(const std::string& value) { return value.starts_with('"') || value.starts_with('\''); }
+
+}  // namespace
 
 std::vector<CLI::ConfigItem> ConfigFile::from_config(std::istream& input) const {
   std::vector<CLI::ConfigItem> own;
@@ -24,6 +32,11 @@ std::vector<CLI::ConfigItem> ConfigFile::from_config(std::istream& input) const 
                                    command_.get_name(),
                                    did_you_mean(item.name, long_names(command_, false))));
     }
+    if (std::ranges::any_of(item.inputs, has_open_quote)) {
+      throw InputError(
+          fmt::format("--config {}: {}: a quote is not closed (# begins a comment within quotes, too)", path_,
+                      item.name));
+    }
     own.push_back(std::move(item));
   }
   return own;
@@ -37,24 +50,31 @@ void ConfigFile::require_readable() const {
 
 namespace {
 
-/// CLI11 writes values in quotes of one kind or the other, and knows no escapes.
-void require_writable(const CLI::Option& option, const std::string& value) {
-  const bool has_both_quotes = value.find('"') != std::string::npos && value.find('\'') != std::string::npos;
-  const bool has_control = std::ranges::any_of(
-      value, [](char letter) { return static_cast<unsigned char>(letter) < 0x20 || letter == 0x7f; });
-  if (!has_both_quotes && !has_control) return;
-  throw InputError(fmt::format("--save-config: {}: the value {} has {}, which no file of options can hold",
-                               option.get_name(), value,
-                               has_control ? "a control character" : "quotes of both kinds"));
+/// The options as CLI11 writes them, which has no escapes, and as it reads them again.
+std::vector<CLI::ConfigItem> read_back(const std::string& lines) {
+  std::istringstream text(lines);
+  return CLI::ConfigTOML().from_config(text);
+}
+
+void require_held(const CLI::Option& option, const std::vector<CLI::ConfigItem>& items) {
+  if (option.count() == 0 || !option.get_configurable()) return;
+  const auto values = option.reduced_results();
+  const auto is_held = [&](const CLI::ConfigItem& item) {
+    return item.name == option.get_single_name() && item.parents.empty() && item.inputs == values &&
+           std::ranges::none_of(item.inputs, has_open_quote);
+  };
+  if (std::ranges::any_of(items, is_held)) return;
+  throw InputError(fmt::format(
+      "--save-config: {}: no file of options can hold {}; leave out quotes, #, commas and control characters",
+      option.get_name(), fmt::join(values, ",")));
 }
 
 }  // namespace
 
 std::string config_text(const CLI::App& command) {
-  for (const auto* option : command.get_options()) {
-    for (const auto& value : option->results()) require_writable(*option, value);
-  }
   const auto lines = CLI::ConfigTOML().to_config(&command, false, false, "");
+  const auto items = read_back(lines);
+  for (const auto* option : command.get_options()) require_held(*option, items);
   return fmt::format("[{}]\n{}", command.get_name(), lines);
 }
 

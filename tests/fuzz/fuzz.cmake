@@ -74,6 +74,7 @@ set(file_parsers
 
 # JSON and options. Tables of what can be chosen belong to these texts, and their rows name functions that run: those are absent.
 set(text_parsers
+    cg/base/control_group.cpp
     cg/base/errors.cpp
     cg/base/interrupt.cpp
     cg/base/json_values.cpp
@@ -127,20 +128,38 @@ set(command_parsers
     cg/commands/subcommand.cpp
     cg/explain/explain_command.cpp
     cg/explain/explanation.cpp
+    cg/machine/processor_set.cpp
     cg/machine/thread_binding.cpp
     cg/matrix/matrix_source.cpp
+    cg/matrix/npb_matrix.cpp
+    cg/matrix/stencil.cpp
+    cg/matrix/stencil_matrix.cpp
+    cg/operators/factored_system.cpp
     cg/operators/matrix_free.cpp
+    cg/operators/stencil_system.cpp
     cg/report/event_list.cpp
     cg/report/report.cpp
+    cg/report/report_csv.cpp
+    cg/report/report_json.cpp
     cg/report/report_plan.cpp
+    cg/report/report_text.cpp
+    cg/solve/solve_json.cpp
     cg/solve/solve_report.cpp
+    cg/solve/solve_text.cpp
     cg/studies/pingpong_measure.cpp
     cg/studies/pingpong_report.cpp
+    cg/studies/scaling_json.cpp
+    cg/studies/scaling_plan.cpp
     cg/studies/scaling_table.cpp
+    cg/studies/scaling_text.cpp
     cg/systems/system_runs.cpp
     cg/systems/system_scaling.cpp
     cg/timing/event_groups.cpp
-    cg/timing/events.cpp)
+    cg/timing/events.cpp
+    comm/domain_layout.cpp
+    comm/pingpong_messages.cpp
+    comm/pingpong_one_sided.cpp
+    comm/pingpong_shared.cpp)
 
 if(cg2d_with_libfuzzer)
   # The table of kernels is that of the program: the room knows no MPI.
@@ -199,14 +218,14 @@ function(cg2d_add_fuzz_program name executions longest parsers mutator)
 endfunction()
 
 # EXECUTIONS: two million in all, most where they are fast. A target of another file format, such as that of checkpoints: one more row here.
-cg2d_add_fuzz_target(market_text EXECUTIONS 700000 LONGEST 512 PARSERS cg2d_file_parsers)
-cg2d_add_fuzz_target(market_file EXECUTIONS 200000 LONGEST 2048 PARSERS cg2d_file_parsers)
-cg2d_add_fuzz_target(cache EXECUTIONS 200000 LONGEST 16384 PARSERS cg2d_file_parsers MUTATOR fuzz/cache_mutator.cpp)
-cg2d_add_fuzz_target(profile EXECUTIONS 300000 LONGEST 8192 PARSERS cg2d_text_parsers MUTATOR fuzz/json_mutator.cpp)
-cg2d_add_fuzz_target(machine EXECUTIONS 300000 LONGEST 8192 PARSERS cg2d_text_parsers MUTATOR fuzz/json_mutator.cpp)
-cg2d_add_fuzz_target(results EXECUTIONS 150000 LONGEST 16384 PARSERS cg2d_text_parsers MUTATOR fuzz/json_mutator.cpp)
-cg2d_add_fuzz_target(config_file EXECUTIONS 140000 LONGEST 512 PARSERS cg2d_text_parsers)
-cg2d_add_fuzz_target(command_line EXECUTIONS 10000 LONGEST 512 PARSERS cg2d_command_parsers)
+cg2d_add_fuzz_target(market_text EXECUTIONS 1000000 LONGEST 512 PARSERS cg2d_file_parsers)
+cg2d_add_fuzz_target(market_file EXECUTIONS 50000 LONGEST 2048 PARSERS cg2d_file_parsers)
+cg2d_add_fuzz_target(cache EXECUTIONS 700000 LONGEST 16384 PARSERS cg2d_file_parsers MUTATOR fuzz/cache_mutator.cpp)
+cg2d_add_fuzz_target(profile EXECUTIONS 80000 LONGEST 8192 PARSERS cg2d_text_parsers MUTATOR fuzz/json_mutator.cpp)
+cg2d_add_fuzz_target(machine EXECUTIONS 80000 LONGEST 8192 PARSERS cg2d_text_parsers MUTATOR fuzz/json_mutator.cpp)
+cg2d_add_fuzz_target(results EXECUTIONS 20000 LONGEST 8192 PARSERS cg2d_text_parsers MUTATOR fuzz/json_mutator.cpp)
+cg2d_add_fuzz_target(config_file EXECUTIONS 68000 LONGEST 512 PARSERS cg2d_text_parsers)
+cg2d_add_fuzz_target(command_line EXECUTIONS 2000 LONGEST 512 PARSERS cg2d_command_parsers)
 
 # ---------------------------------------------------------------- replay
 

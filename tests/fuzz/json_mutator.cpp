@@ -1,5 +1,6 @@
 // Changes of JSON that remain JSON: most changes of single bytes would end in the parser of the library.
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -89,21 +90,21 @@ void mutate_one(Json& top, Random& random) {
   json = odd_value(random);
 }
 
-/// One line of the text, or all of it where it is one object.
+/// All of the text where it is one value, or one of its lines.
 struct Part {
   std::size_t begin = 0;
   std::size_t size = 0;
+  Json json = Json(Json::value_t::discarded);
 };
 
 Part chosen_part(std::string_view text, Random& random) {
-  if (Json::accept(text)) return {.begin = 0, .size = text.size()};
-  std::vector<Part> lines;
-  for (std::size_t begin = 0; begin < text.size();) {
-    const auto end = std::min(text.find('\n', begin), text.size());
-    lines.push_back({.begin = begin, .size = end - begin});
-    begin = end + 1;
-  }
-  return lines.empty() ? Part{} : lines[random() % lines.size()];
+  Part part{.begin = 0, .size = text.size(), .json = Json::parse(text, nullptr, false)};
+  if (!part.json.is_discarded()) return part;
+  const auto newline = text.rfind('\n', random() % (text.size() + 1));
+  part.begin = newline == std::string_view::npos ? 0 : newline + 1;
+  part.size = std::min(text.find('\n', part.begin), text.size()) - part.begin;
+  part.json = Json::parse(text.substr(part.begin, part.size), nullptr, false);
+  return part;
 }
 
 }  // namespace
@@ -113,8 +114,7 @@ extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* bytes, std::size_t 
   Random random(seed);
   if (random() % 4 == 0) return LLVMFuzzerMutate(bytes, count, most);
   std::string text(bytes, bytes + count);
-  const auto [begin, size] = chosen_part(text, random);
-  auto json = Json::parse(text.substr(begin, size), nullptr, false);
+  auto [begin, size, json] = chosen_part(text, random);
   if (json.is_discarded()) return LLVMFuzzerMutate(bytes, count, most);
   for (auto left = 1 + random() % 3; left > 0; --left) mutate_one(json, random);
   text.replace(begin, size, json.dump(-1, ' ', false, Json::error_handler_t::replace));

@@ -211,6 +211,12 @@ class BackgroundRun:
                 if self._process.poll() is not None or not self._changed.wait(deadline - time.monotonic()):
                     raise AssertionError(f"no line {pattern!r} from {self._command}:\n{''.join(self._lines)}")
 
+    def wait_for_next(self, pattern):
+        """The same for a line that is not there yet."""
+        with self._changed:
+            self._lines.clear()
+        self.wait_for(pattern)
+
     def finish(self):
         """Waits for the end. The outcome has no stdout, and its stderr no lines of progress."""
         try:
