@@ -19,7 +19,7 @@ class FuzzScript(unittest.TestCase):
     def test_bad_arguments_get_one_line(self):
         for arguments in ([], ["soon"], ["-1"], ["1", "nothing"], ["1e3"]):
             result = run_command([str(SCRIPT), *arguments])
-            self.assertEqual(result.returncode, USAGE, arguments)
+            self.assertEqual(result.exit_code, USAGE, arguments)
             self.assertEqual(result.stdout, "", arguments)
             self.assertRegex(result.stderr, r"\Afuzz: [^\n]+\n\Z", arguments)
 
@@ -30,7 +30,7 @@ class FuzzScript(unittest.TestCase):
 
     def test_help_says_what_it_takes(self):
         result = run_command([str(SCRIPT), "--help"])
-        self.assertEqual(result.returncode, 0)
+        self.assertEqual(result.exit_code, 0)
         self.assertIn("usage: scripts/fuzz MINUTES [TARGET...]", result.stdout)
 
 

@@ -76,7 +76,12 @@ def bench_options():
 def source_words():
     """Every identifier of the sources, the build and the scripts."""
     files = [PROJECT / "CMakeLists.txt", *(path for folder in FOLDERS for path in (PROJECT / folder).rglob("*"))]
-    sources = [path for path in files if path.is_file() and path.suffix not in (".md", ".png", ".pyc")]
+    corpus = PROJECT / "tests" / "fuzz" / "corpus"  # bytes of any kind
+    sources = [
+        path
+        for path in files
+        if path.is_file() and path.suffix not in (".md", ".png", ".pyc") and corpus not in path.parents
+    ]
     return set().union(*(re.findall(r"\w+", path.read_text()) for path in sources))
 
 
