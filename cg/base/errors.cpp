@@ -8,7 +8,7 @@ namespace cg2d {
 
 namespace {
 
-constexpr std::array<std::pair<ExitCode, std::string_view>, 15> code_names{
+constexpr std::array<std::pair<ExitCode, std::string_view>, 16> code_names{
     {{ExitCode::success, "success"},
      {ExitCode::regression, "regression"},
      {ExitCode::undecided, "undecided"},
@@ -23,6 +23,7 @@ constexpr std::array<std::pair<ExitCode, std::string_view>, 15> code_names{
      {ExitCode::not_positive_definite, "not-positive-definite"},
      {ExitCode::not_converged, "not-converged"},
      {ExitCode::verification_failed, "verification-failed"},
+     {ExitCode::soft_error, "soft-error"},
      {ExitCode::not_finite, "not-finite"}}};
 
 }  // namespace

@@ -47,6 +47,7 @@ struct RunArguments {
   AxisValues axes;
   std::string bind = "auto";
   std::string least_time = "0s";
+  std::string inject;
   std::optional<int> planned_ranks;
   bool no_phases = false;
   bool list_kernels = false;
@@ -107,6 +108,19 @@ void add_output_options(CLI::App& run, RunArguments& arguments) {
   add_progress_options(run, options.progress);
 }
 
+void add_guard_options(CLI::App& run, RunArguments& arguments) {
+  run.option_defaults()->group("Soft errors");
+  run.add_flag(
+      "--guard", arguments.options.guard.checks,
+      "check products, steps, residuals and the matrix against soft errors, and make outer iterations with "
+      "one again");
+  run.add_option(
+         "--inject", arguments.inject,
+         "flip that many bits (1 unless given) at random, the same ones for the same seed; to try --guard")
+      ->type_name("SEED[:COUNT]")
+      ->default_str("none");
+}
+
 void add_plan_options(CLI::App& run, RunArguments& arguments) {
   auto& options = arguments.options;
   run.option_defaults()->group("Plan");
@@ -163,6 +177,10 @@ RunOptions options_from(const RunArguments& arguments) {
   options.bind = bind_mode_from(arguments.bind);
   options.time_phases = !arguments.no_phases;
   options.least_time_s = seconds_from("--min-time", arguments.least_time);
+  if (!arguments.inject.empty()) {
+    options.guard.injects = true;
+    options.guard.inject = inject_options_from(arguments.inject);
+  }
   options.planned_ranks = planned_ranks_from(arguments);
   options.problem = problem_from("run", arguments.class_letter, arguments.problem);
   check_options(options);
@@ -176,6 +194,7 @@ void add_run_options(CLI::App& run, RunArguments& arguments) {
   add_output_options(run, arguments);
   add_counter_options(
       run, {arguments.options.counters, arguments.options.trace, arguments.options.measures_limits});
+  add_guard_options(run, arguments);
   add_plan_options(run, arguments);
 }
 

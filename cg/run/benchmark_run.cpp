@@ -247,11 +247,16 @@ void BenchmarkRun::perform() {
   const CycleCalibration calibration;
   auto block = generate(layout);
   if (!options_.export_mtx.empty()) export_matrix(block, layout);
+  if (options_.guard.checks) take_checksums(block, layout);
   const auto product = convert(std::move(block), layout);
   const auto communicator = connect(layout, *product);
 
+  if (options_.guard.is_used())
+    guard_.emplace(options_.guard,
+                   GuardedParts{group_, layout, *communicator, *product, configuration().thread_count},
+                   checksums_ ? &*checksums_ : nullptr);
   SteppedSolver solver(*communicator, *product, configuration().thread_count, options_.problem.shift,
-                       options_.time_phases);
+                       options_.time_phases, guard_ ? &*guard_ : nullptr);
   std::optional<PhaseCounters> phase_counters;
   RegionMeasurement measurement(measured_parts(solver, *communicator), group_);
   measurement.measure_quiet(quiet_.emplace(group_, *report_.environment, configuration().thread_count));
@@ -259,6 +264,7 @@ void BenchmarkRun::perform() {
   const bool is_traced = !options_.trace.path.empty();
   if (is_traced) measurement.record_trace(options_.trace.step_count, product->part_count());
   if (iterate(solver, measurement)) verify();
+  if (guard_) note_guard();
 
   if (phase_counters) mine_.clocks_per_reading = phase_counters->clocks_per_reading();
   mine_.clocks_per_scope = solver.timer().measure_clocks_per_scope();
@@ -272,6 +278,17 @@ void BenchmarkRun::perform() {
   report_.ranks = group_.gather_one(mine_);
   if (is_traced) keep_trace(measurement);
   note_warnings(solver);
+}
+
+void BenchmarkRun::take_checksums(const kernels::CsrBlock& block, const comm::BlockLayout& layout) {
+  agree_on(group_,
+           [&] { checksums_.emplace(block, report_.kernel_choice.kernel->storage, layout, group_.rank()); });
+}
+
+void BenchmarkRun::note_guard() {
+  double repeats_s = 0.0;
+  for (const auto& repeat : report_.repeats) repeats_s += repeat.time_s;
+  report_.guard = guard_->report(repeats_s);
 }
 
 /// Everything that is chosen without the matrix.
@@ -392,6 +409,7 @@ bool BenchmarkRun::iterate_once(int repeat_number, const InterruptWatch& watch, 
   ProgressLines progress(progress_, {repeat_number, repeats_in_all(), outer_step_count});
   const std::array<OuterStepObserver*, 2> observers{&interrupts, &progress};
   solver.reset();
+  if (guard_) guard_->begin_repetition(outer_step_count);
   expect_steps(repeat_number);
   const Progress::TimedRegion region(progress_);
   // A clock reading per CG step: nothing beside steps that take so long.
@@ -402,7 +420,8 @@ bool BenchmarkRun::iterate_once(int repeat_number, const InterruptWatch& watch, 
   const auto steps = measurement.around(
       observers, [&](auto all_observers) { return solver.outer_steps(outer_step_count, all_observers); });
   if (is_long) step_observers.remove(progress);
-  const bool is_complete = static_cast<int>(steps.size()) == outer_step_count && is_finite(steps.back());
+  const bool is_complete = static_cast<int>(steps.size()) == outer_step_count && is_finite(steps.back()) &&
+                           !steps.back().is_refused;
   if (is_complete) {
     report_.repeats.push_back(
         {.time_s = group_.maximum(measurement.times().region_s),
@@ -427,7 +446,10 @@ void BenchmarkRun::expect_steps(int repeat_number) const {
 
 void BenchmarkRun::end_early(const std::vector<OuterStep>& steps, const std::string& where) {
   report_.unfinished = steps;
-  if (is_finite(steps.back())) {
+  if (steps.back().is_refused) {
+    report_.code = ExitCode::soft_error;
+    report_.reason = guard_->reason();
+  } else if (is_finite(steps.back())) {
     report_.code = ExitCode::interrupted;
     report_.reason = fmt::format("interrupted by a signal after {}", where);
   } else {

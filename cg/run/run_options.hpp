@@ -8,6 +8,7 @@
 
 #include "cg/base/progress.hpp"
 #include "cg/base/values.hpp"
+#include "cg/guard/guard_report.hpp"
 #include "cg/machine/thread_binding.hpp"
 #include "cg/matrix/problem.hpp"
 #include "cg/solver/configuration.hpp"
@@ -53,6 +54,7 @@ struct RunOptions {
   bool time_phases = true;
   CounterOptions counters;
   TraceOptions trace;
+  GuardOptions guard;            ///< --guard, --inject
   bool measures_limits = false;  ///< --roofline
   bool stops_when_asked = true;  ///< by a signal, at the next outer iteration; else the caller sees to it
   bool names_hosts = false;      ///< --hostname

@@ -13,6 +13,7 @@
 #include "cg/base/errors.hpp"
 #include "cg/base/sample.hpp"
 #include "cg/base/values.hpp"
+#include "cg/guard/guard_report.hpp"
 #include "cg/machine/environment.hpp"
 #include "cg/machine/performance_model.hpp"
 #include "cg/machine/provenance.hpp"
@@ -115,6 +116,7 @@ struct RunReport {
   double conversion_s = 0.0;  ///< from the generated block to a kernel that is ready
   std::vector<RankResult> ranks;
   CounterResult counters;
+  std::optional<GuardReport> guard;  ///< with --guard or --inject
 
   std::vector<RepeatReport> repeats;  ///< complete ones only
   std::vector<OuterStep> unfinished;  ///< steps of a repetition that did not end

@@ -15,6 +15,16 @@
 
 namespace cg2d {
 
+/// Told of every product of one rank's block: checks of it, and faults on purpose.
+class ProductObserver : public Interface {
+ public:
+  /// Before the operand is collected: other ranks do not read it yet. False: the block must not be multiplied, and its
+  /// product is zeros.
+  virtual bool before_product() { return true; }
+  /// The block's product is in the communicator's partial sums, and nothing of it has been sent.
+  virtual void after_product() {}
+};
+
 /// Ties one rank's block to its communicator, which must be a mirrored one for a symmetric kernel. Holds
 /// references: all three must outlive it.
 class BlockOperator final : public LinearOperator {
@@ -46,13 +56,20 @@ class BlockOperator final : public LinearOperator {
   /// The additions of the two halves of q.
   [[nodiscard]] VectorWork update_work() const override { return vectors_.update_work(); }
 
+  /// The observer of products; nullptr: none. It must outlive this.
+  void set_observer(ProductObserver* observer) { observer_ = observer; }
+
   void apply() override {
-    if (product_.part_count() == 1) {
+    const bool is_multiplied = observer_ == nullptr || observer_->before_product();
+    if (!is_multiplied) {
+      collect_without_product();
+    } else if (product_.part_count() == 1) {
       collect();
       multiply();
     } else {
       multiply_parts_as_they_arrive();
     }
+    if (observer_ != nullptr) observer_->after_product();
     sum();
     shuffle();
     if (product_.is_symmetric()) add_both_sums();
@@ -78,6 +95,15 @@ class BlockOperator final : public LinearOperator {
     // Others may still fetch from here: waiting for them is part of the collection, too.
     const auto timed = timer_.scope(Phase::collection);
     collection.finish();
+  }
+  /// As the other ranks, which do multiply.
+  void collect_without_product() {
+    if (product_.part_count() == 1) {
+      collect();
+    } else {
+      begin_collection().finish();
+    }
+    product_.clear(communicator_);
   }
   [[nodiscard]] comm::Collection begin_collection() {
     const auto timed = timer_.scope(Phase::collection);
@@ -113,6 +139,7 @@ class BlockOperator final : public LinearOperator {
   PhaseTimer& timer_;
   VectorOps vectors_;
   std::size_t local_size_;
+  ProductObserver* observer_ = nullptr;
   std::optional<comm::ScalarSum> sum_;  // that is under way
   HugePageVector both_sums_;  // my piece of q, where it is the sum of one over rows and one over columns
 };
