@@ -44,7 +44,7 @@ std::string describe(const Detection& detection);
 struct GuardOptions {
   bool checks = false;
   bool injects = false;
-  InjectOptions inject;
+  InjectOptions inject{};
 
   [[nodiscard]] bool is_used() const { return checks || injects; }
 };

@@ -217,8 +217,11 @@ bool SolveGuard::after_step(const CgState& state) {
   if (rho_before == 0.0 && state.rho == 0.0) return is_agreed_;
   const double whole = rho_before + state.rho;
   const double slope = std::sqrt(p_square) * std::sqrt(product_square_) / std::abs(state.curvature);
+  // Of the dot products, and of the recurrences that make r_new . r vanish; see the README of this room.
+  const double roundings =
+      4.0 * (longest_row_ + 16.0 * std::sqrt(static_cast<double>(parts_.layout.size())) + 64.0);
   note(GuardCheck::step_relation, {.error = std::abs(state.alpha * state.alpha * product_square_ - whole),
-                                   .tolerance = roundoff * 100.0 * whole * slope});
+                                   .tolerance = roundoff * roundings * whole * slope});
   return is_agreed_;
 }
 
