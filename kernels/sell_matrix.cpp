@@ -354,15 +354,20 @@ bool SellPart::has_columns_in_range() const {
     const auto entries = columns.span().subspan(
         static_cast<std::size_t>(first_step[index] * shape.lanes),
         static_cast<std::size_t>((first_step[index + 1] - first_step[index]) * shape.lanes));
-    const auto width = std::min(shape.block_width, column_count - column_block * shape.block_width);
-    std::uint32_t beyond_count = 0;
-    for (const std::uint32_t column : entries) beyond_count += column >= width ? 1U : 0U;
-    if (beyond_count == 0) continue;
-    if (shape.distinct == DistinctLanes::none) return false;
-    const bool are_spare = std::ranges::all_of(entries, [&](std::int64_t column) {
-      return column < width || (column >= shape.spare_column(0) && column < shape.spare_column(shape.lanes));
-    });
-    if (!are_spare) return false;
+    if (entries.empty()) continue;
+    // In 16 bits and without branches, so that the compiler makes vectors of it.
+    const auto last = static_cast<std::uint16_t>(
+        std::min(shape.block_width, column_count - column_block * shape.block_width) - 1);
+    const auto first_spare = static_cast<std::uint16_t>(shape.spare_column(0));
+    const auto spare_count =
+        static_cast<std::uint16_t>(shape.distinct == DistinctLanes::none ? 0 : shape.lanes);
+    std::uint16_t is_beyond = 0;
+    for (const std::uint16_t column : entries) {
+      const auto from_spare = static_cast<std::uint16_t>(column - first_spare);
+      is_beyond |= static_cast<std::uint16_t>(column > last ? 1 : 0) &
+                   static_cast<std::uint16_t>(from_spare >= spare_count ? 1 : 0);
+    }
+    if (is_beyond != 0) return false;
   }
   return true;
 }

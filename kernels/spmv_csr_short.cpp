@@ -53,7 +53,9 @@ struct Part {
                                  static_cast<std::size_t>(block_starts[index + 1] - block_starts[index]));
       if (entries.empty()) continue;
       const auto width = std::min(block_width, column_count - column_block * block_width);
-      if (*std::ranges::max_element(entries) >= width) return false;
+      std::uint16_t greatest = 0;
+      for (const std::uint16_t column : entries) greatest = std::max(greatest, column);
+      if (greatest >= width) return false;
     }
     return true;
   }

@@ -51,7 +51,7 @@ class Guard(SchemaTest):
             self.assert_valid(document)
             (flip,) = document["injected"]["flips"]
             found = document["guard"]["detections"]
-            if outcome.code == SOFT_ERROR:
+            if outcome.exit_code == SOFT_ERROR:
                 self.assertEqual(document["status"], "soft-error")
                 self.assertIn(flip["target"], MATRIX)
                 self.assertEqual(len(found), 2)
@@ -61,7 +61,7 @@ class Guard(SchemaTest):
                 self.assertIn(f"({found[1]['check']})", line)
                 seen.add("refused")
             else:
-                self.assertEqual(outcome.code, SUCCESS, outcome)
+                self.assertEqual(outcome.exit_code, SUCCESS, outcome)
                 self.assert_close(document["result"]["zeta"], clean, 1e-10)
                 if found:
                     self.assertEqual(document["result"]["zeta"], clean)
@@ -73,7 +73,7 @@ class Guard(SchemaTest):
 
     def test_flips_without_a_guard(self):
         outcome = run_program(2, "run", "--class", "S", "--inject", "3:400", "--format", "json")
-        self.assertIn(outcome.code, (VERIFICATION_FAILED, NOT_FINITE), outcome)
+        self.assertIn(outcome.exit_code, (VERIFICATION_FAILED, NOT_FINITE), outcome)
         document = outcome.document()
         self.assert_valid(document)
         self.assertEqual(len(document["injected"]["flips"]), 400)
@@ -88,7 +88,7 @@ class Guard(SchemaTest):
     def test_bad_values(self):
         for value in ("x", "1:0", "-1", "1:2:3"):
             outcome = run_program(2, "run", "--class", "S", f"--inject={value}")
-            self.assertEqual(outcome.code, USAGE, outcome)
+            self.assertEqual(outcome.exit_code, USAGE, outcome)
             self.assertEqual(len(outcome.error_lines()), 1, outcome)
             self.assertIn("SEED:COUNT", outcome.error_lines()[0])
 
