@@ -208,20 +208,34 @@ void SolveGuard::sum_over_ranks(LinearOperator& matrix, std::span<double> values
 /// alpha^2 ||q||^2 / rho = 1 + beta (G. Meurant, Lanczos and Conjugate Gradient Algorithms, SIAM 2006).
 bool SolveGuard::after_step(const CgState& state) {
   if (!options_.checks) return false;
-  const double rho_before = state.number == 1 ? state.alpha * state.curvature : rho_;
-  const double p_square = state.number == 1 ? rho_before : direction_square_;
-  largest_rho_ = std::max({largest_rho_, rho_before, state.rho});
-  rho_ = state.rho;
-  direction_square_ = state.direction_square;
-  // An exact solution: the steps that follow change nothing.
-  if (rho_before == 0.0 && state.rho == 0.0) return is_agreed_;
-  const double whole = rho_before + state.rho;
-  const double slope = std::sqrt(p_square) * std::sqrt(product_square_) / std::abs(state.curvature);
-  // Of the dot products, and of the recurrences that make r_new . r vanish; see the README of this room.
-  const double roundings =
-      4.0 * (longest_row_ + 16.0 * std::sqrt(static_cast<double>(parts_.layout.size())) + 64.0);
-  note(GuardCheck::step_relation, {.error = std::abs(state.alpha * state.alpha * product_square_ - whole),
-                                   .tolerance = roundoff * roundings * whole * slope});
+  const bool is_first = state.number == 1;
+  StepNumbers step{.alpha = state.alpha,
+                   .rho = is_first ? state.alpha * state.curvature : last_step_.next_rho,
+                   .next_rho = state.rho,
+                   .next_direction_square = state.direction_square};
+  largest_rho_ = std::max({largest_rho_, step.rho, step.next_rho});
+  // Of an exact solution: further steps change nothing.
+  if (step.rho == 0.0 && step.next_rho == 0.0) {
+    last_step_ = step;
+    return is_agreed_;
+  }
+  const double whole = step.rho + step.next_rho;
+  const double p_norm = std::sqrt(is_first ? step.rho : last_step_.next_direction_square);
+  const double slope = p_norm * std::sqrt(product_square_) / std::abs(state.curvature);
+  // The derivation is in the README of this room.
+  const double unit =
+      2.0 * roundoff * (longest_row_ + 16.0 * std::sqrt(static_cast<double>(parts_.layout.size())) + 64.0);
+  step.tolerance = unit * slope;
+  if (!is_first) {
+    const double growth = std::abs(step.alpha / last_step_.alpha);
+    const double norms = std::sqrt(last_step_.rho) + std::sqrt(step.rho);
+    step.tolerance += growth *
+                      (unit * step.rho / last_step_.rho * p_norm * norms + last_step_.tolerance * step.rho) /
+                      whole;
+  }
+  note(GuardCheck::step_relation, {.error = std::abs(step.alpha * step.alpha * product_square_ - whole),
+                                   .tolerance = step.tolerance * whole});
+  last_step_ = step;
   return is_agreed_;
 }
 

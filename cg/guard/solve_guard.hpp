@@ -68,11 +68,19 @@ class SolveGuard final : public SolverGuard {
 
   static constexpr int most_attempts = 10;
   /// An outer iteration reads a part of the block once more; the last one of a repetition all of it.
-  static constexpr int seal_share_count = 8;
+  static constexpr int seal_share_count = 16;
 
  private:
   class Operator;
   class Timed;
+  /// The numbers of a CG step, and the tolerance of its relation, relative to rho + next_rho.
+  struct StepNumbers {
+    double alpha = 0.0;
+    double rho = 0.0;
+    double next_rho = 0.0;
+    double next_direction_square = 0.0;  // p . p
+    double tolerance = 0.0;
+  };
   enum class Awaited { nothing, step_product, residual_product };
 
   void sum_over_ranks(LinearOperator& matrix, std::span<double> values);
@@ -108,9 +116,8 @@ class SolveGuard final : public SolverGuard {
   bool is_solving_ = false;
   Awaited awaited_ = Awaited::nothing;
   int sums_after_product_ = 0;
-  double product_square_ = 0.0;    // q . q of the step
-  double direction_square_ = 0.0;  // p . p of the step
-  double rho_ = 0.0;               // before the step
+  double product_square_ = 0.0;  // q . q of the step
+  StepNumbers last_step_;
   double largest_rho_ = 0.0;
   double difference_square_ = 0.0;  // of the two residuals
   double own_difference_square_ = 0.0;
