@@ -39,8 +39,8 @@ struct GuardedParts {
 ///     all ranks       they gather what each found, and begin the attempt again  -
 ///
 /// 1. The operations over all ranks of an attempt do not depend on what one rank alone has found.
-/// 2. The same check, rank and product twice in one outer iteration, or most_attempts attempts, end the run
-///    (ExitCode::soft_error), on all ranks alike.
+/// 2. The same check, rank and product twice in one outer iteration, or most_attempts attempts: the outer
+///    iteration is refused, on all ranks alike.
 /// 3. A clean attempt gives the bits of one without a guard, as far as a sum over all ranks does not depend on how many numbers
 ///    it takes.
 class SolveGuard final : public SolverGuard {
