@@ -9,6 +9,21 @@ std::int64_t CsrBlock::byte_count() const {
                                    columns.size() * sizeof(std::int32_t) + values.size() * sizeof(double));
 }
 
+std::vector<StoredArray> CsrBlock::stored_arrays() {
+  return {stored_array(ArrayKind::values, values.span()), stored_array(ArrayKind::columns, columns.span()),
+          stored_array(ArrayKind::structure, row_starts.span())};
+}
+
+bool CsrBlock::has_columns_in_range(std::int64_t first_row, std::int64_t last_row) const {
+  const auto begin = static_cast<std::size_t>(row_starts[static_cast<std::size_t>(first_row)]);
+  const auto end = static_cast<std::size_t>(row_starts[static_cast<std::size_t>(last_row)]);
+  // As unsigned numbers, negative ones are too large.
+  std::uint32_t greatest = 0;
+  for (auto entry = begin; entry < end; ++entry)
+    greatest = std::max(greatest, static_cast<std::uint32_t>(columns[entry]));
+  return begin == end || greatest < static_cast<std::uint64_t>(column_count);
+}
+
 CsrBlock CsrBlock::first_rows(std::int64_t count) const {
   const auto entry_count = static_cast<std::size_t>(row_starts[static_cast<std::size_t>(count)]);
   CsrBlock copy{.row_count = count,

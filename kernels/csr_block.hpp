@@ -2,6 +2,7 @@
 
 // One block of a sparse matrix in compressed sparse rows, with the block's own row and column numbers.
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -9,6 +10,24 @@
 #include "kernels/page_buffer.hpp"
 
 namespace cg2d::kernels {
+
+/// The contents of an array of matrix data.
+enum class ArrayKind {
+  values,     ///< elements of the matrix, and zeros that fill rows up
+  columns,    ///< column numbers, or differences of them
+  structure,  ///< lengths, starts and places of rows
+};
+
+/// An array of matrix data in the format of its owner, for checksums of it and for faults on purpose.
+struct StoredArray {
+  ArrayKind kind = ArrayKind::values;
+  std::size_t element_size = 0;  ///< bytes
+  std::span<std::byte> bytes{};
+};
+template <typename T>
+StoredArray stored_array(ArrayKind kind, std::span<T> elements) {
+  return {.kind = kind, .element_size = sizeof(T), .bytes = std::as_writable_bytes(elements)};
+}
 
 /// Row r is the entries row_starts[r] ... row_starts[r+1]-1, its columns in rising order, each in
 /// [0, column_count). row_starts has row_count + 1 entries and never falls; the first one is 0, the last one
@@ -25,6 +44,9 @@ struct CsrBlock {
     return row_starts.empty() ? 0 : row_starts[static_cast<std::size_t>(row_count)];
   }
   [[nodiscard]] std::int64_t byte_count() const;
+  [[nodiscard]] std::vector<StoredArray> stored_arrays();
+  /// Whether all columns of the rows first_row ... last_row-1 are in [0, column_count).
+  [[nodiscard]] bool has_columns_in_range(std::int64_t first_row, std::int64_t last_row) const;
   /// Copies the first rows into a new block. (A kernel takes over the block that it is given.)
   [[nodiscard]] CsrBlock first_rows(std::int64_t count) const;
   [[nodiscard]] CsrBlock copy() const { return first_rows(row_count); }

@@ -40,6 +40,12 @@ class CsrRowsKernel final : public SpmvKernel {
   [[nodiscard]] std::string_view name() const override { return name_; }
   [[nodiscard]] std::string_view instruction_set() const override { return instruction_set_; }
   [[nodiscard]] std::int64_t matrix_byte_count() const override { return block_.byte_count(); }
+  [[nodiscard]] std::vector<StoredArray> stored_arrays() override { return block_.stored_arrays(); }
+  [[nodiscard]] bool has_columns_in_range() const override {
+    return all_parts_hold(static_cast<int>(borders_.size()) - 1, [this](std::size_t part) {
+      return block_.has_columns_in_range(borders_[part], borders_[part + 1]);
+    });
+  }
 
   /// A share is a share of every thread's rows.
   void multiply(const Operands& operands, const ProductMode& mode) override {

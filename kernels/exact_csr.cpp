@@ -111,6 +111,17 @@ class Kernel final : public SpmvKernel {
     return block_.byte_count() + static_cast<std::int64_t>(row_bounds_.size() * sizeof(double));
   }
 
+  [[nodiscard]] std::vector<StoredArray> stored_arrays() override {
+    auto arrays = block_.stored_arrays();
+    arrays.push_back(stored_array(ArrayKind::structure, std::span(row_bounds_)));
+    return arrays;
+  }
+  [[nodiscard]] bool has_columns_in_range() const override {
+    return all_parts_hold(static_cast<int>(borders_.size()) - 1, [this](std::size_t part) {
+      return block_.has_columns_in_range(borders_[part], borders_[part + 1]);
+    });
+  }
+
   /// A share is a share of every thread's rows.
   void multiply(const Operands& operands, const ProductMode& mode) override {
     const int thread_count = static_cast<int>(borders_.size()) - 1;

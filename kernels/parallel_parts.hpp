@@ -39,6 +39,26 @@ std::vector<Part> make_parts(const CsrBlock& block, int thread_count, const Make
   return parts;
 }
 
+/// The arrays of all parts of a format.
+template <typename Part>
+std::vector<StoredArray> arrays_of_parts(std::vector<Part>& parts) {
+  std::vector<StoredArray> all;
+  for (auto& part : parts) {
+    for (const auto& array : part.stored_arrays()) all.push_back(array);
+  }
+  return all;
+}
+
+/// Whether holds(part) is true of every part, 0 ... part_count-1, each asked by its thread.
+template <typename Holds>
+bool all_parts_hold(int part_count, const Holds& holds) {
+  int failure_count = 0;
+#pragma omp parallel for num_threads(part_count) schedule(static, 1) reduction(+ : failure_count) if (part_count > 1)
+  for (int part = 0; part < part_count; ++part)
+    failure_count += holds(static_cast<std::size_t>(part)) ? 0 : 1;
+  return failure_count == 0;
+}
+
 /// Moves the arrays of a block to fresh pages, each first written by the thread whose rows lie there: thread
 /// k reads the rows borders[k] ... borders[k+1]-1. The block may have been made by another thread. Old pages
 /// are given back as new ones are taken, so that the peak of memory hardly grows. With one thread nothing is

@@ -37,6 +37,7 @@ class PartMaker {
   PartMaker(const CsrBlock& block, const RowRange& rows) : block_(block) {
     part_.first_row = rows.begin;
     part_.row_count = rows.end - rows.begin;
+    part_.column_count = block.column_count;
     ordered_.resize(static_cast<std::size_t>(row_sell_window_rows));
   }
 
@@ -191,6 +192,34 @@ std::int64_t RowSellPart::byte_count() const {
                                    near_columns.size() * sizeof(std::uint16_t) +
                                    far_columns.size() * sizeof(std::int32_t) +
                                    chunks.size() * sizeof(RowChunk) + rows.size() * sizeof(std::uint16_t));
+}
+
+std::vector<StoredArray> RowSellPart::stored_arrays() {
+  return {stored_array(ArrayKind::values, values.span()),
+          stored_array(ArrayKind::columns, bases.span()),
+          stored_array(ArrayKind::columns, near_columns.span()),
+          stored_array(ArrayKind::columns, far_columns.span()),
+          stored_array(ArrayKind::structure, chunks.span()),
+          stored_array(ArrayKind::structure, rows.span())};
+}
+
+bool RowSellPart::has_columns_in_range() const {
+  const auto is_inside = [this](std::int64_t base, std::int64_t first, std::int64_t last) {
+    return base >= 0 && base + first >= 0 && base + last < column_count;
+  };
+  std::size_t base = 0;
+  const auto* near_lanes = near_columns.data();
+  for (const auto& chunk : chunks.span()) {
+    for (std::uint32_t step = 0; step < chunk.consecutive_steps; ++step) {
+      if (!is_inside(bases[base++], 0, row_sell_lanes - 1)) return false;
+    }
+    for (std::uint32_t step = 0; step < chunk.near_steps; ++step, near_lanes += row_sell_lanes) {
+      if (!is_inside(bases[base++], 0, *std::max_element(near_lanes, near_lanes + row_sell_lanes)))
+        return false;
+    }
+  }
+  return std::ranges::all_of(far_columns.span(),
+                             [&](std::int32_t column) { return column == 0 || is_inside(column, 0, 0); });
 }
 
 std::vector<RowSellPart> row_sell_parts(const CsrBlock& block, int thread_count) {

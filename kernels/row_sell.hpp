@@ -53,6 +53,7 @@ struct RowSellPlace {
 struct RowSellPart {
   std::int64_t first_row = 0;
   std::int64_t row_count = 0;
+  std::int64_t column_count = 0;
   PageBuffer<double> values;               ///< row_sell_lanes per step
   PageBuffer<std::int32_t> bases;          ///< one per consecutive or near step
   PageBuffer<std::uint16_t> near_columns;  ///< row_sell_lanes per near step, counted from the step's base
@@ -66,6 +67,9 @@ struct RowSellPart {
   [[nodiscard]] std::int64_t window_count() const { return static_cast<std::int64_t>(windows.size()) - 1; }
   /// Bytes that one product reads.
   [[nodiscard]] std::int64_t byte_count() const;
+  [[nodiscard]] std::vector<StoredArray> stored_arrays();
+  /// Whether every step's columns are in [0, column_count).
+  [[nodiscard]] bool has_columns_in_range() const;
 };
 
 /// Makes the whole block, one part per thread, rows split by nonzeros, each by the thread that will use it. Cost: two passes

@@ -185,6 +185,7 @@ class PartMaker {
     part_.shape = shape;
     part_.first_row = first_row;
     part_.row_count = last_row - first_row;
+    part_.column_count = block.column_count;
     part_.block_count = parts_of(block.column_count, shape.block_width);
     part_.window_count = parts_of(part_.row_count, shape.window_rows);
   }
@@ -334,6 +335,41 @@ std::int64_t SellPart::byte_count() const {
       values.size() * sizeof(double) + columns.size() * sizeof(std::uint16_t) +
       (rows.size() + positions.size()) * sizeof(std::uint16_t) + steps.size() * sizeof(std::uint32_t) +
       (first_chunk.size() + first_step.size() + first_position.size()) * sizeof(std::int64_t));
+}
+
+std::vector<StoredArray> SellPart::stored_arrays() {
+  return {stored_array(ArrayKind::values, values.span()),
+          stored_array(ArrayKind::columns, columns.span()),
+          stored_array(ArrayKind::structure, rows.span()),
+          stored_array(ArrayKind::structure, steps.span()),
+          stored_array(ArrayKind::structure, positions.span()),
+          stored_array(ArrayKind::structure, std::span(first_chunk)),
+          stored_array(ArrayKind::structure, std::span(first_step)),
+          stored_array(ArrayKind::structure, std::span(first_position))};
+}
+
+bool SellPart::has_columns_in_range() const {
+  for (std::int64_t column_block = 0; column_block < block_count; ++column_block) {
+    const auto index = static_cast<std::size_t>(column_block);
+    const auto entries = columns.span().subspan(
+        static_cast<std::size_t>(first_step[index] * shape.lanes),
+        static_cast<std::size_t>((first_step[index + 1] - first_step[index]) * shape.lanes));
+    if (entries.empty()) continue;
+    // In 16 bits and without branches, so that the compiler makes vectors of it.
+    const auto last = static_cast<std::uint16_t>(
+        std::min(shape.block_width, column_count - column_block * shape.block_width) - 1);
+    const auto first_spare = static_cast<std::uint16_t>(shape.spare_column(0));
+    const auto spare_count =
+        static_cast<std::uint16_t>(shape.distinct == DistinctLanes::none ? 0 : shape.lanes);
+    std::uint16_t is_beyond = 0;
+    for (const std::uint16_t column : entries) {
+      const auto from_spare = static_cast<std::uint16_t>(column - first_spare);
+      is_beyond |= static_cast<std::uint16_t>(column > last ? 1 : 0) &
+                   static_cast<std::uint16_t>(from_spare >= spare_count ? 1 : 0);
+    }
+    if (is_beyond != 0) return false;
+  }
+  return true;
 }
 
 std::vector<SellPart> sell_parts(const CsrBlock& block, int thread_count, const SellShape& shape) {

@@ -66,6 +66,7 @@ struct SellPart {
   SellShape shape;
   std::int64_t first_row = 0;
   std::int64_t row_count = 0;
+  std::int64_t column_count = 0;
   std::int64_t block_count = 0;
   std::int64_t window_count = 0;
   PageBuffer<double> values;              // shape.lanes per step
@@ -79,6 +80,9 @@ struct SellPart {
 
   /// Bytes that one product reads.
   [[nodiscard]] std::int64_t byte_count() const;
+  [[nodiscard]] std::vector<StoredArray> stored_arrays();
+  /// Whether every column lies in its block, or is a spare one.
+  [[nodiscard]] bool has_columns_in_range() const;
 };
 
 /// Makes the whole block, one part per thread, rows split by nonzeros. Every part is made by the thread that

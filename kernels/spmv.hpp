@@ -92,6 +92,13 @@ class SpmvKernel {
   virtual void multiply(const Operands& operands, const ProductMode& mode) = 0;
   /// Bytes of matrix data that one product reads.
   [[nodiscard]] virtual std::int64_t matrix_byte_count() const = 0;
+
+  /// The arrays that a product reads, those without elements included; valid as long as the kernel. A caller that writes to
+  /// them changes the matrix.
+  [[nodiscard]] virtual std::vector<StoredArray> stored_arrays() = 0;
+  /// Whether a product reads and writes only inside of its vectors, by the column numbers that are stored; the structure is
+  /// taken as right. Cost: one pass over the column numbers, on the kernel's threads.
+  [[nodiscard]] virtual bool has_columns_in_range() const = 0;
 };
 
 /// The settings that can be tuned to a machine. In KernelOptions, an empty one is left to the kernel, and a

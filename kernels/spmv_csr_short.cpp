@@ -26,6 +26,7 @@ using Loop = CsrRowsLoop<const std::uint32_t*, std::uint16_t>;
 struct Part {
   std::int64_t first_row = 0;
   std::int64_t row_count = 0;
+  std::int64_t column_count = 0;
   PageBuffer<std::uint32_t> lengths;  // of every row in every column block
   PageBuffer<std::uint16_t> columns;  // counted from the column block's first one
   PageBuffer<double> values;
@@ -38,6 +39,25 @@ struct Part {
     return static_cast<std::int64_t>(lengths.size() * sizeof(std::uint32_t) +
                                      columns.size() * sizeof(std::uint16_t) + values.size() * sizeof(double) +
                                      block_starts.size() * sizeof(std::int64_t));
+  }
+  [[nodiscard]] std::vector<StoredArray> stored_arrays() {
+    return {stored_array(ArrayKind::values, values.span()), stored_array(ArrayKind::columns, columns.span()),
+            stored_array(ArrayKind::structure, lengths.span()),
+            stored_array(ArrayKind::structure, std::span(block_starts))};
+  }
+  [[nodiscard]] bool has_columns_in_range(std::int64_t block_width) const {
+    for (std::int64_t column_block = 0; column_block < block_count(); ++column_block) {
+      const auto index = static_cast<std::size_t>(column_block);
+      const auto entries =
+          columns.span().subspan(static_cast<std::size_t>(block_starts[index]),
+                                 static_cast<std::size_t>(block_starts[index + 1] - block_starts[index]));
+      if (entries.empty()) continue;
+      const auto width = std::min(block_width, column_count - column_block * block_width);
+      std::uint16_t greatest = 0;
+      for (const std::uint16_t column : entries) greatest = std::max(greatest, column);
+      if (greatest >= width) return false;
+    }
+    return true;
   }
   /// The lengths of the part's rows in one column block.
   [[nodiscard]] std::span<std::uint32_t> lengths_of(std::int64_t column_block) {
@@ -62,6 +82,7 @@ Part count_entries(const CsrBlock& block, const RowRange& rows, std::int64_t blo
   Part part{
       .first_row = rows.begin,
       .row_count = rows.end - rows.begin,
+      .column_count = block.column_count,
       .lengths = PageBuffer<std::uint32_t>(static_cast<std::size_t>(block_count * (rows.end - rows.begin))),
       .columns = {},
       .values = {},
@@ -127,6 +148,12 @@ class CsrShortKernel final : public SpmvKernel {
     std::int64_t bytes = 0;
     for (const auto& part : parts_) bytes += part.byte_count();
     return bytes;
+  }
+  [[nodiscard]] std::vector<StoredArray> stored_arrays() override { return arrays_of_parts(parts_); }
+  [[nodiscard]] bool has_columns_in_range() const override {
+    return all_parts_hold(static_cast<int>(parts_.size()), [this](std::size_t part) {
+      return parts_[part].has_columns_in_range(block_width_);
+    });
   }
 
   /// A share is a share of the column blocks.

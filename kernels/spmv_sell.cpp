@@ -7,6 +7,7 @@
 
 #include "kernels/cpu_features.hpp"
 #include "kernels/loop_choice.hpp"
+#include "kernels/parallel_parts.hpp"
 #include "kernels/sell_matrix.hpp"
 #include "kernels/simd.hpp"
 #include "kernels/spmv.hpp"
@@ -205,6 +206,11 @@ class SellKernel final : public SpmvKernel {
     std::int64_t bytes = 0;
     for (const auto& part : parts_) bytes += part.byte_count();
     return bytes;
+  }
+  [[nodiscard]] std::vector<StoredArray> stored_arrays() override { return arrays_of_parts(parts_); }
+  [[nodiscard]] bool has_columns_in_range() const override {
+    return all_parts_hold(static_cast<int>(parts_.size()),
+                          [this](std::size_t part) { return parts_[part].has_columns_in_range(); });
   }
 
   /// A share is a share of the column blocks.

@@ -1,5 +1,7 @@
 #include "kernels/symmetric_sell.hpp"
 
+#include "kernels/parallel_parts.hpp"
+
 namespace cg2d::kernels::symmetric_sell {
 
 Kernel::Kernel(std::string_view name, InstructionSet set, const Loop& loop, const CsrBlock& block,
@@ -21,6 +23,13 @@ std::int64_t Kernel::matrix_byte_count() const {
   std::int64_t bytes = 0;
   for (const auto& part : parts_) bytes += part.byte_count();
   return bytes;
+}
+
+std::vector<StoredArray> Kernel::stored_arrays() { return arrays_of_parts(parts_); }
+
+bool Kernel::has_columns_in_range() const {
+  return all_parts_hold(static_cast<int>(parts_.size()),
+                        [this](std::size_t part) { return parts_[part].has_columns_in_range(); });
 }
 
 /// A share is a share of the column blocks, which are the same for all threads: their sums over the columns of

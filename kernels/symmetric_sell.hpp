@@ -168,6 +168,8 @@ class Kernel final : public SpmvKernel {
   [[nodiscard]] std::string_view name() const override { return name_; }
   [[nodiscard]] std::string_view instruction_set() const override { return name_of(set_); }
   [[nodiscard]] std::int64_t matrix_byte_count() const override;
+  [[nodiscard]] std::vector<StoredArray> stored_arrays() override;
+  [[nodiscard]] bool has_columns_in_range() const override;
   void multiply(const Operands& operands, const ProductMode& mode) override;
 
  private:

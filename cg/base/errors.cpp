@@ -23,6 +23,7 @@ constexpr std::array<std::pair<ExitCode, std::string_view>, 16> code_names{
      {ExitCode::not_positive_definite, "not-positive-definite"},
      {ExitCode::not_converged, "not-converged"},
      {ExitCode::verification_failed, "verification-failed"},
+     {ExitCode::soft_error, "soft-error"},
      {ExitCode::not_finite, "not-finite"},
      {ExitCode::stalled, "stalled"}}};
 

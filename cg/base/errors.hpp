@@ -26,6 +26,7 @@ enum class ExitCode {
   not_positive_definite = 80,  ///< the matrix of `cg2d solve`
   not_converged = 81,          ///< `cg2d solve`: the limit of iterations, or stagnation
   verification_failed = 82,    ///< zeta differs from the reference
+  soft_error = 83,             ///< the guard found the same error in two attempts at an outer iteration
   not_finite = 84,             ///< NaN or infinity in the computation
   stalled = 85,                ///< no progress for as long as --stall-limit allows
 };

@@ -1,6 +1,6 @@
 #include "cg/files/crc32c.hpp"
 
-#include <array>
+#include <cassert>
 #include <cstring>
 
 namespace cg2d {
@@ -37,14 +37,43 @@ __attribute__((target("sse4.2"))) std::uint32_t by_instruction(std::uint32_t sta
   }
   return by_table(static_cast<std::uint32_t>(wide), bytes);
 }
+
+bool has_instruction() {
+  static const bool is_there = __builtin_cpu_supports("sse4.2") != 0;
+  return is_there;
+}
+
+__attribute__((target("sse4.2"))) std::array<std::uint32_t, 3> three_by_instruction(
+    const std::array<std::span<const std::byte>, 3>& pieces) {
+  std::array<std::uint64_t, 3> wide{~std::uint32_t{0}, ~std::uint32_t{0}, ~std::uint32_t{0}};
+  std::size_t done = 0;
+  for (; done + sizeof(std::uint64_t) <= pieces[0].size(); done += sizeof(std::uint64_t)) {
+    for (std::size_t piece = 0; piece < pieces.size(); ++piece) {
+      std::uint64_t word = 0;
+      std::memcpy(&word, pieces[piece].data() + done, sizeof(word));
+      wide[piece] = __builtin_ia32_crc32di(wide[piece], word);
+    }
+  }
+  std::array<std::uint32_t, 3> checksums{};
+  for (std::size_t piece = 0; piece < pieces.size(); ++piece)
+    checksums[piece] = ~by_table(static_cast<std::uint32_t>(wide[piece]), pieces[piece].subspan(done));
+  return checksums;
+}
 #endif
 
 }  // namespace
 
+std::array<std::uint32_t, 3> crc32c_of_three(const std::array<std::span<const std::byte>, 3>& pieces) {
+  assert(pieces[1].size() == pieces[0].size() && pieces[2].size() == pieces[0].size());
+#if defined(__x86_64__)
+  if (has_instruction()) return three_by_instruction(pieces);
+#endif
+  return {crc32c(pieces[0]), crc32c(pieces[1]), crc32c(pieces[2])};
+}
+
 std::uint32_t crc32c(std::span<const std::byte> bytes, std::uint32_t before) {
 #if defined(__x86_64__)
-  static const bool has_instruction = __builtin_cpu_supports("sse4.2") != 0;
-  if (has_instruction) return ~by_instruction(~before, bytes);
+  if (has_instruction()) return ~by_instruction(~before, bytes);
 #endif
   return ~by_table(~before, bytes);
 }

@@ -172,6 +172,39 @@ Json prediction_json(const Prediction& prediction) {
           {"phases", json_by_phase([&](auto index) { return prediction.phases[index]; })}};
 }
 
+Json guard_json(const GuardReport& guard) {
+  Json checks = Json::object();
+  for (std::size_t check = 0; check < guard_check_count; ++check)
+    checks[std::string(guard_check_names[check])] = {
+        {"count", guard.check_counts[check]}, {"largest_ratio", number_or_null(guard.largest_ratios[check])}};
+  Json detections = Json::array();
+  for (const auto& found : guard.detections)
+    detections.push_back({{"check", name_of(found.check)},
+                          {"rank", found.rank},
+                          {"outer_step", found.outer_step},
+                          {"product", found.product},
+                          {"error", number_or_null(found.error)},
+                          {"tolerance", number_or_null(found.tolerance)}});
+  return {{"checks", std::move(checks)},
+          {"detections", std::move(detections)},
+          {"rollbacks", guard.rollback_count},
+          {"time_s", guard.time_s},
+          {"time_share", guard.time_share}};
+}
+
+Json injected_json(const GuardReport& guard) {
+  Json flips = Json::array();
+  for (const auto& fault : guard.faults)
+    flips.push_back({{"rank", fault.rank},
+                     {"outer_step", fault.outer_step},
+                     {"product", fault.product},
+                     {"target", name_of(fault.target)},
+                     {"made", fault.is_made},
+                     {"element", fault.element},
+                     {"bit", fault.bit}});
+  return {{"seed", guard.options.inject.seed}, {"flips", std::move(flips)}};
+}
+
 std::string write_json(const RunReport& report) { return json_text(report_json(report), 2) + "\n"; }
 
 }  // namespace
@@ -268,6 +301,8 @@ Json report_json(const RunReport& report) {
       {"counters", has_result ? counters_json(phases_of(report)) : Json(nullptr)}};
   if (report.restart) json["restart"] = restart_json(*report.restart, report.problem);
   if (report.checkpoints) json["checkpoints"] = checkpoints_json(*report.checkpoints);
+  if (report.guard && report.guard->options.checks) json["guard"] = guard_json(*report.guard);
+  if (report.guard && report.guard->options.injects) json["injected"] = injected_json(*report.guard);
   if (report.prediction && has_result) json["prediction"] = prediction_json(*report.prediction);
   return json;
 }

@@ -282,13 +282,18 @@ void BenchmarkRun::perform() {
   const CycleCalibration calibration;
   auto block = generate(layout);
   if (!options_.export_mtx.empty()) export_matrix(block, layout);
+  if (options_.guard.checks) take_checksums(block, layout);
   const auto product = convert(std::move(block), layout);
   const auto communicator = connect(layout, *product);
   if (options_.checks_first)
     check_before_run(short_check_plan(configuration(), report_.kernel_choice.tuning), group_, progress_);
 
+  if (options_.guard.is_used())
+    guard_.emplace(options_.guard,
+                   GuardedParts{group_, layout, *communicator, *product, configuration().thread_count},
+                   checksums_ ? &*checksums_ : nullptr);
   SteppedSolver solver(*communicator, *product, configuration().thread_count, options_.problem.shift,
-                       options_.time_phases, &group_);
+                       options_.time_phases, &group_, guard_ ? &*guard_ : nullptr);
   std::optional<PhaseCounters> phase_counters;
   RegionMeasurement measurement(measured_parts(solver, *communicator), group_);
   measurement.measure_quiet(quiet_.emplace(group_, *report_.environment, configuration().thread_count));
@@ -299,6 +304,7 @@ void BenchmarkRun::perform() {
   if (iterate_watched(solver, measurement)) verify();
   if (checkpoints_) report_.checkpoints = checkpoints_->facts();
   checkpoints_.reset();
+  if (guard_) note_guard();
 
   if (phase_counters) mine_.clocks_per_reading = phase_counters->clocks_per_reading();
   mine_.clocks_per_scope = solver.timer().measure_clocks_per_scope();
@@ -312,6 +318,17 @@ void BenchmarkRun::perform() {
   report_.ranks = group_.gather_one(mine_);
   if (is_traced) keep_trace(measurement);
   note_warnings(solver);
+}
+
+void BenchmarkRun::take_checksums(const kernels::CsrBlock& block, const comm::BlockLayout& layout) {
+  agree_on(group_,
+           [&] { checksums_.emplace(block, report_.kernel_choice.kernel->storage, layout, group_.rank()); });
+}
+
+void BenchmarkRun::note_guard() {
+  double repeats_s = 0.0;
+  for (const auto& repeat : report_.repeats) repeats_s += repeat.time_s;
+  report_.guard = guard_->report(repeats_s);
 }
 
 /// Everything that is chosen without the matrix.
@@ -484,6 +501,7 @@ bool BenchmarkRun::iterate_once(int repeat_number, const InterruptWatch& watch, 
     observers.push_back(stall_watch_);
   }
   reset(solver);
+  if (guard_) guard_->begin_repetition(outer_step_count);
   expect_steps(repeat_number);
   if (checkpoints_) checkpoints_->begin();
   const Progress::TimedRegion region(progress_);
@@ -495,7 +513,8 @@ bool BenchmarkRun::iterate_once(int repeat_number, const InterruptWatch& watch, 
   const auto steps = measurement.around(
       observers, [&](auto all_observers) { return solver.outer_steps(outer_step_count, all_observers); });
   if (is_long) step_observers.remove(progress);
-  const bool is_complete = static_cast<int>(steps.size()) == outer_step_count && is_finite(steps.back());
+  const bool is_complete = static_cast<int>(steps.size()) == outer_step_count && is_finite(steps.back()) &&
+                           !steps.back().is_refused;
   if (is_complete) {
     report_.repeats.push_back(
         {.time_s = group_.maximum(measurement.times().region_s),
@@ -520,7 +539,10 @@ void BenchmarkRun::expect_steps(int repeat_number) const {
 
 void BenchmarkRun::end_early(const std::vector<OuterStep>& steps, const std::string& where) {
   report_.unfinished = steps;
-  if (is_finite(steps.back())) {
+  if (steps.back().is_refused) {
+    report_.code = ExitCode::soft_error;
+    report_.reason = guard_->reason();
+  } else if (is_finite(steps.back())) {
     report_.code = ExitCode::interrupted;
     report_.reason = fmt::format("interrupted by a signal after {}{}", where, how_to_go_on());
   } else {

@@ -9,6 +9,7 @@
 
 #include "cg/base/interrupt.hpp"
 #include "cg/base/progress.hpp"
+#include "cg/guard/solve_guard.hpp"
 #include "cg/machine/environment.hpp"
 #include "cg/machine/machine_description.hpp"
 #include "cg/machine/quiet.hpp"
@@ -67,6 +68,8 @@ class BenchmarkRun {
   kernels::CsrBlock generate(const comm::BlockLayout& layout);
   void export_matrix(const kernels::CsrBlock& block, const comm::BlockLayout& layout);
   std::unique_ptr<BlockProduct> convert(kernels::CsrBlock block, const comm::BlockLayout& layout);
+  void take_checksums(const kernels::CsrBlock& block, const comm::BlockLayout& layout);
+  void note_guard();
   std::unique_ptr<comm::Communicator> connect(const comm::BlockLayout& layout, BlockProduct& product);
   void prepare_counters();
   bool iterate_watched(SteppedSolver& solver, RegionMeasurement& measurement);
@@ -103,6 +106,8 @@ class BenchmarkRun {
   std::optional<CheckpointWriter> checkpoint_writer_;  ///< with --checkpoint
   std::optional<RunCheckpoints> checkpoints_;          ///< refers to a solver of perform()
   HugePageVector restarted_x_;                         ///< this rank's piece, with --restart
+  std::optional<ProductChecksums> checksums_;          ///< with --guard
+  std::optional<SolveGuard> guard_;                    ///< with --guard or --inject
   double first_step_s_ = 0.0;                          ///< the untimed outer iteration
   std::vector<TraceEvent> trace_events_;
   std::optional<RankTrace> trace_;

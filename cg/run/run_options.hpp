@@ -9,6 +9,7 @@
 #include "cg/base/progress.hpp"
 #include "cg/base/values.hpp"
 #include "cg/checkpoint/checkpoint_interval.hpp"
+#include "cg/guard/guard_report.hpp"
 #include "cg/machine/thread_binding.hpp"
 #include "cg/matrix/problem.hpp"
 #include "cg/solver/configuration.hpp"
@@ -57,6 +58,7 @@ struct RunOptions {
   CounterOptions counters;
   TraceOptions trace;
   CheckpointOptions checkpoint;
+  GuardOptions guard;            ///< --guard, --inject
   bool measures_limits = false;  ///< --roofline
   bool stops_when_asked = true;  ///< by a signal, at the next outer iteration; else the caller sees to it
   StallOptions stall{};          ///< --stall-limit

@@ -14,6 +14,7 @@
 #include "cg/base/sample.hpp"
 #include "cg/base/values.hpp"
 #include "cg/checkpoint/checkpoint_interval.hpp"
+#include "cg/guard/guard_report.hpp"
 #include "cg/machine/environment.hpp"
 #include "cg/machine/performance_model.hpp"
 #include "cg/machine/provenance.hpp"
@@ -117,6 +118,7 @@ struct RunReport {
   double conversion_s = 0.0;  ///< from the generated block to a kernel that is ready
   std::vector<RankResult> ranks;
   CounterResult counters;
+  std::optional<GuardReport> guard;  ///< with --guard or --inject
 
   std::optional<RestartFacts> restart;         ///< with --restart
   std::optional<CheckpointFacts> checkpoints;  ///< with --checkpoint

@@ -18,6 +18,16 @@
 
 namespace cg2d {
 
+/// Told of every product of one rank's block: checks of it, and faults on purpose.
+class ProductObserver : public Interface {
+ public:
+  /// Before the operand is collected: other ranks do not read it yet. False: the block must not be multiplied, and its
+  /// product is zeros.
+  virtual bool before_product() { return true; }
+  /// The block's product is in the communicator's partial sums, and nothing of it has been sent.
+  virtual void after_product() {}
+};
+
 /// Ties one rank's block to its communicator, which must be a mirrored one for a symmetric kernel. Holds
 /// references: all three must outlive it.
 class BlockOperator final : public LinearOperator {
@@ -57,14 +67,21 @@ class BlockOperator final : public LinearOperator {
   /// The additions of the two halves of q.
   [[nodiscard]] VectorWork update_work() const override { return vectors_.update_work(); }
 
+  /// The observer of products; nullptr: none. It must outlive this.
+  void set_observer(ProductObserver* observer) { observer_ = observer; }
+
   void apply() override {
     if (product_.is_reproducible()) agree_on_operand_bound();
-    if (product_.part_count() == 1) {
+    const bool is_multiplied = observer_ == nullptr || observer_->before_product();
+    if (!is_multiplied) {
+      collect_without_product();
+    } else if (product_.part_count() == 1) {
       collect();
       multiply();
     } else {
       multiply_parts_as_they_arrive();
     }
+    if (observer_ != nullptr) observer_->after_product();
     sum();
     shuffle();
     if (product_.is_symmetric()) add_both_sums();
@@ -109,6 +126,15 @@ class BlockOperator final : public LinearOperator {
     const auto timed = timer_.scope(Phase::collection);
     collection.finish();
   }
+  /// As the other ranks, which do multiply.
+  void collect_without_product() {
+    if (product_.part_count() == 1) {
+      collect();
+    } else {
+      begin_collection().finish();
+    }
+    product_.clear(communicator_);
+  }
   [[nodiscard]] comm::Collection begin_collection() {
     const auto timed = timer_.scope(Phase::collection);
     auto collection = communicator_.begin_collect();
@@ -144,6 +170,7 @@ class BlockOperator final : public LinearOperator {
   comm::RankGroup* group_;
   VectorOps vectors_;
   std::size_t local_size_;
+  ProductObserver* observer_ = nullptr;
   std::optional<comm::ScalarSum> sum_;  // that is under way
   HugePageVector
       both_sums_;  // my piece of q, where it is the sum of one over rows and one over columns, or of two halves

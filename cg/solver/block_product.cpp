@@ -78,6 +78,30 @@ std::int64_t BlockProduct::matrix_byte_count() const {
   return bytes;
 }
 
+std::vector<kernels::StoredArray> BlockProduct::stored_arrays() {
+  std::vector<kernels::StoredArray> all;
+  for (const auto& part : parts_) {
+    for (const auto& strip : part) {
+      if (!strip.kernel) continue;
+      const auto arrays = strip.kernel->stored_arrays();
+      all.insert(all.end(), arrays.begin(), arrays.end());
+    }
+  }
+  return all;
+}
+
+bool BlockProduct::has_columns_in_range() const {
+  return std::ranges::all_of(parts_, [](const auto& part) {
+    return std::ranges::all_of(
+        part, [](const Strip& strip) { return !strip.kernel || strip.kernel->has_columns_in_range(); });
+  });
+}
+
+void BlockProduct::clear(comm::Communicator& communicator) const {
+  std::ranges::fill(communicator.partial(), 0.0);
+  if (is_symmetric()) std::ranges::fill(communicator.mirror()->column_partial(), 0.0);
+}
+
 void BlockProduct::multiply(comm::Communicator& communicator) {
   for (std::size_t part = 0; part < parts_.size(); ++part) multiply_part(part, communicator, nullptr);
 }

@@ -37,6 +37,10 @@ class BlockProduct {
   [[nodiscard]] bool is_symmetric() const { return kernel_.stores_half(); }
   /// Bytes of matrix data that one product reads.
   [[nodiscard]] std::int64_t matrix_byte_count() const;
+  /// The arrays of the matrix data, in the kernel's format; see kernels::SpmvKernel. Cost of the second one: a pass over
+  /// the column numbers.
+  [[nodiscard]] std::vector<kernels::StoredArray> stored_arrays();
+  [[nodiscard]] bool has_columns_in_range() const;
   [[nodiscard]] std::size_t part_count() const { return parts_.size(); }
 
   /// With sums that do not depend on their order; then the communicator's partial sums are the first of two halves.
@@ -58,6 +62,8 @@ class BlockProduct {
   /// parts in their order are one multiply(). `collection`: the one that is under way meanwhile, and makes
   /// progress now and then; nullptr: none.
   void multiply_part(std::size_t part, comm::Communicator& communicator, comm::Collection* collection);
+  /// Zeros in place of the whole product, for a block that must not be multiplied.
+  void clear(comm::Communicator& communicator) const;
 
  private:
   /// Some columns of the block.

@@ -60,6 +60,10 @@ class ConjugateGradient {
   /// || b - A x ||, by one more product.
   [[nodiscard]] double residual_norm(std::span<const double> b, std::span<const double> x);
 
+  /// r: of the last solve by the recurrence, or b - A x after residual_norm(). Writing to it during a solve is for faults on
+  /// purpose.
+  [[nodiscard]] std::span<double> residual() { return recurrence_->residual(); }
+
   /// Told of every step.
   [[nodiscard]] StepObservers& observers() { return observers_; }
 

@@ -10,7 +10,7 @@ bool is_finite(const OuterStep& step) {
   return std::isfinite(step.zeta) && std::isfinite(step.residual_norm);
 }
 
-bool must_stop(const OuterStep& step) { return step.stop_asked || !is_finite(step); }
+bool must_stop(const OuterStep& step) { return step.stop_asked || step.is_refused || !is_finite(step); }
 
 NpbIteration::NpbIteration(LinearOperator& matrix, PhaseTimer& timer, int thread_count)
     : vectors_(matrix, timer, thread_count),
@@ -33,8 +33,23 @@ void NpbIteration::restore(int number, std::span<const double> x, const Curvatur
 }
 
 OuterStep NpbIteration::outer_step(double shift, bool asks_to_stop) {
+  auto made = attempt(shift, asks_to_stop);
+  if (guard_ != nullptr) {
+    auto verdict = guard_->verdict();
+    for (; verdict == AttemptVerdict::again; verdict = guard_->verdict()) made = attempt(shift, asks_to_stop);
+    made.step.is_refused = verdict == AttemptVerdict::refused;
+  }
+  curvature_signs_.note(made.signs);
+  vectors_.update(
+      [&, factor = 1.0 / std::sqrt(made.z_square)](VectorOps& local) { local.set_scaled(factor, z_, x_); });
+  return made.step;
+}
+
+/// An outer iteration up to the new x; the old one stays.
+NpbIteration::Attempt NpbIteration::attempt(double shift, bool asks_to_stop) {
+  if (guard_ != nullptr) guard_->before_attempt(z_);
   const auto solved = conjugate_gradient_.solve(x_, z_, FixedSteps(cg_steps_per_solve));
-  curvature_signs_.note(solved.last.signs);
+  if (guard_ != nullptr) guard_->after_solve(conjugate_gradient_.residual());
   OuterStep step;
   step.residual_norm = conjugate_gradient_.residual_norm(x_, z_);
   const auto [x_z, z_z, stop_requests] = vectors_.sums([&](VectorOps& local) {
@@ -42,8 +57,7 @@ OuterStep NpbIteration::outer_step(double shift, bool asks_to_stop) {
   });
   step.zeta = shift + 1.0 / x_z;
   step.stop_asked = stop_requests > 0.0;
-  vectors_.update([&, factor = 1.0 / std::sqrt(z_z)](VectorOps& local) { local.set_scaled(factor, z_, x_); });
-  return step;
+  return {.step = step, .z_square = z_z, .signs = solved.last.signs};
 }
 
 void NpbIteration::cg_steps(int count) {

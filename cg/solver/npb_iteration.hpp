@@ -22,9 +22,10 @@ struct OuterStep {
   double zeta = 0.0;
   double residual_norm = 0.0;  ///< || x - A z ||
   bool stop_asked = false;     ///< some rank requested to stop
+  bool is_refused = false;     ///< its guard says that it is wrong, and stays so
 };
 [[nodiscard]] bool is_finite(const OuterStep& step);
-/// True where the iteration must not go on: on request, or since numbers are no longer finite.
+/// True where the iteration must not go on: on request, since numbers are no longer finite, or since its guard says so.
 [[nodiscard]] bool must_stop(const OuterStep& step);
 
 /// Calls in one outer iteration. The performance model counts with them; tests/solver/call_counts_test.cpp
@@ -54,6 +55,20 @@ class OuterStepObserver : public Interface {
   virtual void after_outer_step(int /*number*/, const OuterStep& /*step*/) {}
 };
 
+/// What becomes of an attempt at an outer iteration.
+enum class AttemptVerdict { accepted, again, refused };
+
+/// Checks every attempt at an outer iteration, and may ask for another one from the same x.
+class OuterStepGuard : public Interface {
+ public:
+  /// z: where the solution is going to be.
+  virtual void before_attempt(std::span<double> z) = 0;
+  /// After the solve. The residual is then computed anew in place of this one by the recurrence, and summed.
+  virtual void after_solve(std::span<const double> residual) = 0;
+  /// After all sums of the attempt. Collective, and the same on all ranks.
+  [[nodiscard]] virtual AttemptVerdict verdict() = 0;
+};
+
 /// Runs the benchmark's iteration on one rank's piece of every vector. All operations are collective and give
 /// the same bits on every rank. Holds references: operator and timer must outlive it.
 class NpbIteration {
@@ -80,6 +95,9 @@ class NpbIteration {
   std::vector<OuterStep> iterate(double shift, int outer_step_count,
                                  std::span<OuterStepObserver* const> observers);
 
+  /// The guard of every outer_step(); nullptr: none. It must outlive this.
+  void set_guard(OuterStepGuard* guard) { guard_ = guard; }
+
   /// The solver of the CG steps, for their observers.
   [[nodiscard]] ConjugateGradient& conjugate_gradient() { return conjugate_gradient_; }
   /// The work of this rank's dot products and of its other vector operations so far.
@@ -89,6 +107,14 @@ class NpbIteration {
   [[nodiscard]] const CurvatureSigns& curvature_signs() const { return curvature_signs_; }
 
  private:
+  struct Attempt {
+    OuterStep step;
+    double z_square = 0.0;
+    CurvatureSigns signs;
+  };
+  Attempt attempt(double shift, bool asks_to_stop);
+
+  OuterStepGuard* guard_ = nullptr;
   DistributedVectors vectors_;
   IdentityPreconditioner preconditioner_;
   ConjugateGradient conjugate_gradient_;

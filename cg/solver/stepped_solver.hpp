@@ -13,15 +13,30 @@
 
 namespace cg2d {
 
-/// Holds references: communicator, product and group must outlive it. Collective in everything but the accessors.
+/// Watches a solver from inside: its products, its steps, its outer iterations and its sums.
+class SolverGuard : public ProductObserver, public StepObserver, public OuterStepGuard {
+ public:
+  /// The operator that the solver works with, in place of its own; both live as long as the solver.
+  [[nodiscard]] virtual LinearOperator& guarded(LinearOperator& matrix) = 0;
+  /// The solver's residual vector, which is there when the solver is.
+  virtual void watch_residual(std::span<double> residual) = 0;
+};
+
+/// Holds references: communicator, product, group and guard must outlive it. Collective in everything but the accessors.
 class SteppedSolver {
  public:
   SteppedSolver(comm::Communicator& communicator, BlockProduct& product, int thread_count, double shift,
-                bool times_phases = false, comm::RankGroup* group = nullptr)
+                bool times_phases = false, comm::RankGroup* group = nullptr, SolverGuard* guard = nullptr)
       : timer_(times_phases, communicator),
         operator_(communicator, product, timer_, thread_count, group),
-        iteration_(operator_, timer_, thread_count),
-        shift_(shift) {}
+        iteration_(guard != nullptr ? guard->guarded(operator_) : operator_, timer_, thread_count),
+        shift_(shift) {
+    if (guard == nullptr) return;
+    guard->watch_residual(iteration_.conjugate_gradient().residual());
+    operator_.set_observer(guard);
+    iteration_.set_guard(guard);
+    iteration_.conjugate_gradient().observers().add(*guard);
+  }
 
   /// Begins again from x = (1, ..., 1).
   void reset() { iteration_.reset(); }

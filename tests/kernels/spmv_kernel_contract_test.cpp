@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <functional>
 #include <limits>
 #include <memory>
@@ -272,6 +273,29 @@ TEST(SpmvKernelContractTest, TellsTheBytesItReads) {
     EXPECT_EQ(row.bytes_per_nonzero * nonzeros + 8.0 * static_cast<double>(csr.row_count + 1),
               static_cast<double>(csr.byte_count()));
   });
+}
+
+/// They are what a product reads, and a column number with all bits set would lead it out of its operand.
+TEST(SpmvKernelContractTest, ShowsItsArraysAndWhetherColumnsAreInRange) {
+  constexpr int block_count = 40;
+  for (int number = 0; number < block_count; ++number) {
+    SCOPED_TRACE("block " + std::to_string(number));
+    const auto block = BlockMaker(number).make();
+    for_every_kernel([&](const KernelRow& row) {
+      const auto kernel = row.make(block.csr(), {.thread_count = 1 + number % 3});
+      EXPECT_TRUE(kernel->has_columns_in_range());
+      std::size_t value_count = 0;
+      for (const auto& array : kernel->stored_arrays()) {
+        EXPECT_EQ(array.bytes.size() % array.element_size, 0U);
+        if (array.kind == ArrayKind::values) value_count += array.bytes.size() / sizeof(double);
+        if (array.kind != ArrayKind::columns || array.bytes.empty()) continue;
+        std::ranges::fill(array.bytes.first(array.element_size), std::byte{0xff});
+        EXPECT_FALSE(kernel->has_columns_in_range());
+        return;
+      }
+      EXPECT_EQ(value_count, 0U) << "values without columns";
+    });
+  }
 }
 
 TEST(SpmvKernelContractTest, OneThread) { expect_contract_on_random_blocks(1); }

@@ -73,6 +73,7 @@ cg2d_add_program_test(transport_refusal_test SCRIPT program/transport_refusal_te
 cg2d_add_program_test(roofline_test SCRIPT program/roofline_test.py TIMEOUT 300)
 cg2d_add_program_test(checkpoint_test SCRIPT program/checkpoint_test.py TIMEOUT 600)
 cg2d_add_program_test(checkpoint_kill_test ALONE SCRIPT program/checkpoint_kill_test.py TIMEOUT 1800)
+cg2d_add_program_test(guard_test SCRIPT program/guard_test.py TIMEOUT 300)
 cg2d_add_program_test(trace_test SCRIPT program/trace_test.py TIMEOUT 300)
 cg2d_add_program_test(transport_auto_test SCRIPT program/transport_auto_test.py TIMEOUT 300)
 cg2d_add_program_test(report_blocks_test SCRIPT program/report_blocks_test.py TIMEOUT 600)

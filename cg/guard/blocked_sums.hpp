@@ -1,0 +1,50 @@
+#pragma once
+
+// Sums over long vectors with short chains of additions, and so with small errors that can be bounded.
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+
+namespace cg2d {
+
+/// Two sums over the same elements.
+struct TwoSums {
+  double first = 0.0;
+  double second = 0.0;
+};
+
+inline constexpr std::size_t block_of_sums = 512;
+inline constexpr std::size_t lanes_of_sums = 8;
+
+/// Adds add(element, first, second) of the elements 0 ... size-1 in blocks, each in lanes.
+template <typename Add>
+TwoSums blocked_sums(std::size_t size, const Add& add) {
+  TwoSums total;
+  for (std::size_t begin = 0; begin < size; begin += block_of_sums) {
+    const std::size_t end = std::min(begin + block_of_sums, size);
+    std::array<double, lanes_of_sums> first{};
+    std::array<double, lanes_of_sums> second{};
+    std::size_t element = begin;
+    for (; element + lanes_of_sums <= end; element += lanes_of_sums) {
+      for (std::size_t lane = 0; lane < lanes_of_sums; ++lane) add(element + lane, first[lane], second[lane]);
+    }
+    for (; element < end; ++element) add(element, first[0], second[0]);
+    TwoSums block;
+    for (std::size_t lane = 0; lane < lanes_of_sums; ++lane) {
+      block.first += first[lane];
+      block.second += second[lane];
+    }
+    total.first += block.first;
+    total.second += block.second;
+  }
+  return total;
+}
+
+/// Roundings on the longest way of an element into a sum of that many, its product included.
+inline double roundings_of_blocked_sum(std::size_t size) {
+  const std::size_t blocks = (size + block_of_sums - 1) / block_of_sums;
+  return static_cast<double>(block_of_sums / lanes_of_sums + 2 * lanes_of_sums + 1 + blocks);
+}
+
+}  // namespace cg2d

@@ -1,0 +1,89 @@
+#pragma once
+
+// Faults on purpose: bits that flip at random, the same ones for the same seed and number of ranks.
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cg/solver/block_product.hpp"
+
+namespace cg2d {
+
+/// The arrays and numbers whose bits flip.
+enum class FaultTarget {
+  values,         ///< elements of the matrix, in the kernel's format
+  columns,        ///< its column numbers
+  p,              ///< the operand, before it is collected
+  r,              ///< the residual, before a product
+  z,              ///< the solution, before a product
+  block_product,  ///< the product of the rank's block, before it is sent
+  q,              ///< the rank's piece of A p
+  rho,            ///< r . r of one rank, when it has been summed
+};
+inline constexpr std::array<std::string_view, 8> fault_target_names{"A", "columns", "p", "r",
+                                                                    "z", "block q", "q", "rho"};
+inline std::string_view name_of(FaultTarget target) {
+  return fault_target_names[static_cast<std::size_t>(target)];
+}
+
+/// --inject
+struct InjectOptions {
+  std::uint64_t seed = 0;
+  int count = 1;
+};
+/// "SEED" or "SEED:COUNT". Throws InputError.
+InjectOptions inject_options_from(const std::string& text);
+
+/// One flip. Trivially copyable: ranks send it as it is.
+struct Fault {
+  int rank = 0;
+  int outer_step = 1;  ///< from 1
+  int product = 1;     ///< of the outer iteration, from 1: the CG step, or one more for the residual
+  FaultTarget target = FaultTarget::values;
+  std::uint64_t draw = 0;  ///< element and bit follow from it
+  // When it has been made:
+  bool is_made = false;
+  std::int64_t element = 0;
+  int bit = 0;
+};
+/// One line without its end.
+std::string describe(const Fault& fault);
+
+/// The flips of a seed, in the order of their times.
+std::vector<Fault> draw_faults(const InjectOptions& options, int rank_count, int outer_step_count);
+
+/// Makes this rank's flips. Each is made once: what an outer iteration that is made again meets is what a fault has
+/// left behind.
+class FaultInjector {
+ public:
+  FaultInjector(std::vector<Fault> faults, int rank) : faults_(std::move(faults)), rank_(rank) {}
+
+  /// The place of a computation, within its outer iteration.
+  struct Moment {
+    int outer_step = 0;
+    int product = 0;
+  };
+  /// Flips a bit of the vector for each fault of that target at that moment.
+  void flip(FaultTarget target, const Moment& moment, std::span<double> vector);
+  /// The same for two vectors that are one after the other.
+  void flip(FaultTarget target, const Moment& moment, std::span<double> first, std::span<double> second);
+  /// Flips bits of the matrix. A column number that would leave the vectors gets another bit flipped, and none where there is no
+  /// such bit; not so where `columns_are_checked` before the next product.
+  void flip_matrix(const Moment& moment, BlockProduct& product, bool columns_are_checked);
+
+  /// All faults of all ranks; what has become of this rank's own.
+  [[nodiscard]] const std::vector<Fault>& faults() const { return faults_; }
+
+ private:
+  template <typename Flip>
+  void for_due(FaultTarget target, const Moment& moment, const Flip& make);
+
+  std::vector<Fault> faults_;
+  int rank_;
+};
+
+}  // namespace cg2d

@@ -1,0 +1,159 @@
+// Solves under guard: no false alarm, the same bits as without a guard, and the same end on all ranks.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <string_view>
+
+#include "support/bits.hpp"
+#include "support/guarded_run.hpp"
+#include "support/test_extent.hpp"
+
+namespace cg2d {
+namespace {
+
+using test::group;
+using test::GuardedProblem;
+
+constexpr GuardOptions guarded{.checks = true};
+
+Problem class_with(const char* name, int outer_step_count) {
+  auto problem = *find_class(name);
+  problem.niter = outer_step_count;
+  return problem;
+}
+
+/// Of all checks: how near the errors of clean solves come to the tolerances.
+constexpr double largest_clean_ratio = 0.5;
+
+void expect_clean(const test::GuardedRun& run, const Problem& problem) {
+  ASSERT_EQ(run.steps.size(), static_cast<std::size_t>(problem.niter)) << run.reason;
+  EXPECT_TRUE(run.report.detections.empty()) << describe(run.report.detections.front());
+  EXPECT_EQ(run.report.rollback_count, 0);
+  for (std::size_t check = 0; check < guard_check_count; ++check) {
+    EXPECT_GT(run.report.check_counts[check], 0) << guard_check_names[check];
+    EXPECT_LE(run.report.largest_ratios[check], largest_clean_ratio) << guard_check_names[check];
+  }
+}
+
+void expect_no_alarm(const Problem& problem, std::size_t configs_per_grid) {
+  const auto all_kernels = test::usable_kernels();
+  const auto transports = test::usable_transports();
+  std::size_t number = 0;
+  for (const auto& grid : comm::factorizations(group().size())) {
+    const GuardedProblem on_grid(problem, grid);
+    for (std::size_t k = 0; k < configs_per_grid; ++k, ++number) {
+      const auto config = test::config_number(number, all_kernels, transports);
+      SCOPED_TRACE("class " + problem.class_name + ", grid " + grid.name() + ", " + test::describe(config));
+      expect_clean(on_grid.run(config, guarded), problem);
+    }
+  }
+}
+
+TEST(GuardedSolveTest, ClassSGivesNoAlarm) {
+  expect_no_alarm(class_with("S", test::by_extent(5, 15)), static_cast<std::size_t>(test::by_extent(10, 44)));
+}
+
+TEST(GuardedSolveTest, ClassWGivesNoAlarm) {
+  expect_no_alarm(class_with("W", test::by_extent(2, 15)), static_cast<std::size_t>(test::by_extent(2, 22)));
+}
+
+/// Shifts that make the matrix nearly singular, or its condition good; and other sizes.
+TEST(GuardedSolveTest, OtherProblemsGiveNoAlarm) {
+  const auto all_kernels = test::usable_kernels();
+  const auto transports = test::usable_transports();
+  const auto grids = comm::factorizations(group().size());
+  const int problem_count = test::by_extent(12, 200);
+  for (int number = 0; number < problem_count; ++number) {
+    auto problem = class_with("S", 4);
+    problem.class_name = "U";
+    problem.n = 400 + 37 * number % 1500;
+    problem.nonzer = 3 + number % 9;
+    problem.shift = 3.0 + 1.7 * (number % 23);
+    const auto index = static_cast<std::size_t>(number);
+    const auto config = test::config_number(index, all_kernels, transports);
+    SCOPED_TRACE("problem " + std::to_string(number) + ", " + test::describe(config));
+    expect_clean(GuardedProblem(problem, grids[index % grids.size()]).run(config, guarded), problem);
+  }
+}
+
+TEST(GuardedSolveTest, AGuardChangesNoBit) {
+  const auto problem = class_with("S", 3);
+  for (const auto& grid : comm::factorizations(group().size())) {
+    const GuardedProblem on_grid(problem, grid);
+    for (const auto* const kernel :
+         {&kernels::default_kernel(), &kernels::default_kernel(kernels::Storage::half)}) {
+      const test::SolverConfig config{.kernel = kernel};
+      const auto free_run = test::solve(problem, on_grid.layout(), config);
+      const auto run = on_grid.run(config, guarded);
+      ASSERT_EQ(run.steps.size(), free_run.size());
+      for (std::size_t k = 0; k < free_run.size(); ++k) {
+        EXPECT_TRUE(test::same_bits(run.steps[k].zeta, free_run[k].zeta));
+        EXPECT_TRUE(test::same_bits(run.steps[k].residual_norm, free_run[k].residual_norm));
+      }
+    }
+  }
+}
+
+/// The run ends in the first outer iteration that meets the damage, with the same words on every rank.
+void expect_refusal(const test::GuardedRun& run, std::string_view check, int damaged_rank) {
+  EXPECT_TRUE(run.is_refused());
+  EXPECT_NE(run.reason.find(check), std::string::npos) << run.reason;
+  EXPECT_NE(run.reason.find("rank " + std::to_string(damaged_rank) + ","), std::string::npos) << run.reason;
+  EXPECT_EQ(run.report.detections.size(), 2U);
+  EXPECT_EQ(run.report.rollback_count, 1);
+  for (const auto& reason : group().gather_all(run.reason)) EXPECT_EQ(reason, run.reason);
+}
+
+/// The first array of a kind that has elements.
+std::span<std::byte> array_of(BlockProduct& product, kernels::ArrayKind kind) {
+  for (const auto& array : product.stored_arrays()) {
+    if (array.kind == kind && !array.bytes.empty()) return array.bytes;
+  }
+  return {};
+}
+
+TEST(GuardedSolveTest, DamageThatStaysEndsTheRunOnAllRanks) {
+  const auto problem = class_with("S", 2);
+  const int damaged_rank = group().size() - 1;
+  const bool is_mine = group().rank() == damaged_rank;
+  const auto transports = test::usable_transports();
+  std::size_t number = 0;
+  for (const auto& grid : comm::factorizations(group().size())) {
+    const GuardedProblem on_grid(problem, grid);
+    for (const auto* const kernel : test::usable_kernels()) {
+      const test::SolverConfig config{
+          .kernel = kernel, .transport = transports[number % transports.size()], .overlaps = number % 2 == 1};
+      ++number;
+      SCOPED_TRACE("grid " + grid.name() + ", " + test::describe(config));
+      // A column number far out of range: a product with it would crash.
+      expect_refusal(on_grid.run(config, guarded,
+                                 [&](BlockProduct& product) {
+                                   if (!is_mine) return;
+                                   const auto columns = array_of(product, kernels::ArrayKind::columns);
+                                   std::ranges::fill(columns.first(2), std::byte{0xff});
+                                   columns[columns.size() >= 4 ? 3 : 1] = std::byte{0x7f};
+                                 }),
+                     "(column-range)", damaged_rank);
+      // The lowest bit of a value, which no sum shows.
+      expect_refusal(on_grid.run(config, guarded,
+                                 [&](BlockProduct& product) {
+                                   if (is_mine)
+                                     array_of(product, kernels::ArrayKind::values)[0] ^= std::byte{1};
+                                 }),
+                     "(matrix-bytes)", damaged_rank);
+      // The largest bit of an exponent.
+      expect_refusal(on_grid.run(config, guarded,
+                                 [&](BlockProduct& product) {
+                                   if (is_mine)
+                                     array_of(product, kernels::ArrayKind::values)[7] ^= std::byte{0x40};
+                                 }),
+                     "(block-product)", damaged_rank);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace cg2d
