@@ -8,7 +8,7 @@ namespace cg2d {
 
 namespace {
 
-constexpr std::array<std::pair<ExitCode, std::string_view>, 16> code_names{
+constexpr std::array<std::pair<ExitCode, std::string_view>, 17> code_names{
     {{ExitCode::success, "success"},
      {ExitCode::regression, "regression"},
      {ExitCode::undecided, "undecided"},

@@ -79,10 +79,12 @@ class CompareNpb(unittest.TestCase):
         self.assertEqual((row["npb"]["mops_total"], row["npb"]["spread"], row["npb_version"]), (666.47, 0.0, "3.4.2"))
         self.assertEqual(len(row["cg2d"]["times_s"]), 8)
         self.assertEqual(row["configurations"], ["2x1 scalar"])
-        # Its ratios lie about the one of the medians, and class S takes less than a second.
+        # The median of eight ratios is one of theirs or between two; the interval about it may be wider than they are, by a drift.
+        self.assertGreater(row["ratio"]["ratio"], 100.0 / max(row["cg2d"]["times_s"]) * 0.999)
+        self.assertLess(row["ratio"]["ratio"], 100.0 / min(row["cg2d"]["times_s"]) * 1.001)
         self.assertLessEqual(row["ratio"]["low"], row["ratio"]["ratio"])
-        self.assertGreater(row["ratio"]["low"], 100.0 / max(row["cg2d"]["times_s"]) * 0.999)
-        self.assertLess(row["ratio"]["high"], 100.0 / min(row["cg2d"]["times_s"]) * 1.001)
+        self.assertGreaterEqual(row["ratio"]["high"], row["ratio"]["ratio"])
+        self.assertGreater(row["ratio"]["low"], 1.0)
         self.assertTrue(row["verdict"].startswith("cg2d is faster ("), row)
 
     def test_a_fast_official_program(self):
