@@ -100,6 +100,8 @@ class WrongMode final : public kernels::SpmvKernel {
   [[nodiscard]] std::string_view name() const override { return "wrong"; }
   [[nodiscard]] std::string_view instruction_set() const override { return "portable"; }
   [[nodiscard]] std::int64_t matrix_byte_count() const override { return 0; }
+  [[nodiscard]] std::vector<kernels::StoredArray> stored_arrays() override { return inner_->stored_arrays(); }
+  [[nodiscard]] bool has_columns_in_range() const override { return inner_->has_columns_in_range(); }
   /// Makes the whole product in every share.
   void multiply(const kernels::Operands& operands, const kernels::ProductMode& mode) override {
     inner_->multiply(operands, {.is_added = mode.is_added});
