@@ -54,11 +54,12 @@ class Guard(SchemaTest):
             if outcome.exit_code == SOFT_ERROR:
                 self.assertEqual(document["status"], "soft-error")
                 self.assertIn(flip["target"], MATRIX)
-                self.assertEqual(len(found), 2)
-                self.assertEqual(found[0]["rank"], flip["rank"])
+                # After a flip within an attempt the next two meet it in the first product.
+                self.assertIn(len(found), (2, 3))
+                self.assertEqual(found[-1]["rank"], flip["rank"])
                 (line,) = outcome.error_lines()
                 self.assertIn(f"rank {flip['rank']}, outer iteration", line)
-                self.assertIn(f"({found[1]['check']})", line)
+                self.assertIn(f"({found[-1]['check']})", line)
                 seen.add("refused")
             else:
                 self.assertEqual(outcome.exit_code, SUCCESS, outcome)
