@@ -67,7 +67,8 @@ class WordRounds {
 
   void receive_own() {
     auto& buffer = outgoing_[static_cast<std::size_t>(group_.rank())];
-    if (!buffer.empty()) receive_(std::span<const std::uint64_t>(buffer), group_.rank());
+    const std::span<const std::uint64_t> words = buffer;
+    if (!words.empty()) receive_(words, group_.rank());
     buffer.clear();
   }
 

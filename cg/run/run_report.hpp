@@ -85,6 +85,12 @@ struct CounterResult {
 
 struct RunReport {
   ExitCode code = ExitCode::success;
+  comm::WaitMode wait_mode = comm::WaitMode::spin;  ///< of ranks in the timed region
+  bool is_resolved = false;  ///< no value of the configuration is open any more: the run came to its product
+  bool grid_is_automatic = false;
+  bool is_symmetric = false;  ///< the kernel stores one entry of each mirrored pair
+  bool converted = false;     ///< the kernel's format is not the CSR that was generated
+  bool phases_timed = false;
   std::string reason;  ///< one line, empty on success
   std::vector<std::string> warnings;
 
@@ -92,20 +98,14 @@ struct RunReport {
   Problem problem;
   /// The requested configuration; an open value is replaced when it is chosen.
   Configuration configuration;
-  bool is_resolved = false;  ///< no value of the configuration is open any more: the run came to its product
-  bool grid_is_automatic = false;
   std::optional<GridTrial> grid_trial;            ///< where one was asked for
   std::optional<TransportTrial> transport_trial;  ///< with --transport auto
-  bool is_symmetric = false;                      ///< the kernel stores one entry of each mirrored pair
-  bool converted = false;                         ///< the kernel's format is not the CSR that was generated
   std::string instruction_set;
   ChosenKernel kernel_choice;
   LoadedProfile profile;
-  bool phases_timed = false;
   std::optional<Environment> environment;
-  std::optional<Provenance> provenance;             ///< on rank 0
-  comm::WaitMode wait_mode = comm::WaitMode::spin;  ///< of ranks in the timed region
-  std::optional<BindingResult> binding;             ///< unless the run ended before it
+  std::optional<Provenance> provenance;  ///< on rank 0
+  std::optional<BindingResult> binding;  ///< unless the run ended before it
   /// By the calibrated description of this machine; on rank 0 only, and only where there is one.
   std::optional<Prediction> prediction;
 
