@@ -85,7 +85,7 @@ Trial try_event(int code) {
 }
 
 /// PAPI's descriptions have line breaks and "attributes" after commas that say nothing about an event.
-std::string described(std::string_view text) {
+std::string joined_lines(std::string_view text) {
   text = text.substr(0, text.find(", masks:"));
   std::string line(text);
   std::replace(line.begin(), line.end(), '\n', ' ');
@@ -171,7 +171,7 @@ std::vector<KnownEvent> known_papi_events() {
     const bool still = trial.result == PAPI_OK && trial.count == 0 && always_happens(info.symbol);
     events.push_back({.name = info.symbol,
                       .family = family_of(info.symbol),
-                      .description = described(info.long_descr),
+                      .description = joined_lines(info.long_descr),
                       .why_not = still ? std::string(papi_stands_still)
                                        : (trial.result == PAPI_OK ? "" : PAPI_strerror(trial.result)),
                       .trial_count = trial.count});
