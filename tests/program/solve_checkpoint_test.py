@@ -66,8 +66,12 @@ class Restart(SolveCheckpointTest):
 
     def test_phases_and_time_are_those_since_the_restart(self):
         whole = self.saved(2, "--grid", "1x2")
+        # The newest checkpoint may be that of the last iteration; the one before leaves some to do.
+        for path in sorted(self.state.iterdir())[2:]:
+            path.unlink()
         rest = self.document(2, *FIXED, "--grid", "1x2", "--restart", self.state)
         own = rest["result"]["iterations"] - rest["restart"]["earlier_iterations"]
+        self.assertGreater(own, 0)
         self.assertEqual(whole["phases"]["cg_steps"], whole["result"]["iterations"])
         self.assertEqual(rest["phases"]["cg_steps"], own)
         text = self.run_well(2, *FIXED, "--grid", "1x2", "--restart", self.state).stdout
@@ -122,7 +126,7 @@ class Refusals(SolveCheckpointTest):
 
 
 class Signals(SolveCheckpointTest):
-    LONG = ("solve", "--operator", "laplace3d:4000x40x1", "--assembled", "--kernel", "csr-short", "--no-profile", "--bind", "none")
+    LONG = ("solve", "--operator", "laplace3d:4000x160x1", "--assembled", "--kernel", "csr-short", "--no-profile", "--bind", "none")
 
     def test_a_signal_saves_and_says_how_to_go_on(self):
         result = self.folder / "result.json"
