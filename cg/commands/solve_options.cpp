@@ -7,6 +7,7 @@
 #include <CLI/CLI.hpp>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "cg/base/values.hpp"
 #include "cg/commands/shared_options.hpp"
@@ -31,6 +32,7 @@ struct SolveArguments {
   std::string bind = "auto";
   std::string domain;
   std::string stall_limit = "none";
+  std::string checkpoint_interval = "auto";
 };
 
 void add_system_options(CLI::App& parser, SolveArguments& arguments) {
@@ -130,6 +132,7 @@ void add_solve_options(CLI::App& parser, SolveArguments& arguments) {
   add_configuration_options(parser, arguments);
   add_solve_output_options(parser, arguments);
   auto& options = arguments.options;
+  add_checkpoint_options(parser, options.checkpoint, arguments.checkpoint_interval);
   add_counter_options(parser, {options.counters, options.trace, options.measures_limits});
 }
 
@@ -160,6 +163,19 @@ comm::DomainGrid domain_from(const SystemOptions& options, const std::string& te
   return domain_grid_from(text);
 }
 
+/// What a checkpoint of a solve does not have.
+void check_checkpoints(const SystemOptions& options) {
+  const auto& classic = cg_variant_table().front().name;
+  for (const auto& [option, folder] : {std::pair("--checkpoint", options.checkpoint.folder),
+                                       std::pair("--restart", options.checkpoint.restart)}) {
+    if (folder.empty()) continue;
+    if (options.is_matrix_free())
+      throw InputError(fmt::format("{}: needs a matrix: FILE, or --operator with --assembled", option));
+    if (options.variant != classic)
+      throw InputError(fmt::format("{}: not for --variant {}; take {}", option, options.variant, classic));
+  }
+}
+
 SystemOptions system_options_from(const SolveArguments& arguments) {
   SystemOptions options = arguments.options;
   require_one_matrix(options);
@@ -184,6 +200,8 @@ SystemOptions system_options_from(const SolveArguments& arguments) {
   check_tuning(options.tuning);
   check_profile(options.profile);
   check_counter_options(options.counters, options.trace);
+  options.checkpoint.interval_s = checkpoint_interval_from(arguments.checkpoint_interval, options.checkpoint);
+  check_checkpoints(options);
   return options;
 }
 

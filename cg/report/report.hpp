@@ -17,6 +17,7 @@ namespace cg2d {
 inline constexpr int result_schema_version = 2;
 
 class MatrixSource;
+struct CheckpointFacts;
 struct Configuration;
 struct Environment;
 struct GridTrial;
@@ -38,6 +39,7 @@ const ReportFormat& report_format(std::string_view name);
 nlohmann::ordered_json report_json(const RunReport& report);
 nlohmann::ordered_json program_json();
 nlohmann::ordered_json problem_json(const Problem& problem);
+nlohmann::ordered_json checkpoints_json(const CheckpointFacts& facts);
 nlohmann::ordered_json grid_trial_json(const GridTrial& trial);
 nlohmann::ordered_json transport_trial_json(const TransportTrial& trial);
 /// Nodes with their processors and caches, the place of each rank, versions.

@@ -124,18 +124,6 @@ Json restart_json(const RestartFacts& restart, const Problem& problem) {
           {"rejected", checkpoint.rejected}};
 }
 
-Json checkpoints_json(const CheckpointFacts& facts) {
-  return {
-      {"folder", facts.folder},
-      {"count", facts.count},
-      {"total_s", facts.total_s},
-      {"write_s", facts.write_s},
-      {"interval_s", facts.interval_s},
-      {"interval_by", facts.is_automatic ? "Young" : "option"},
-      {"assumed_failure_interval_s", facts.is_automatic ? Json(assumed_failure_interval_s) : Json(nullptr)},
-      {"failure", facts.failure}};
-}
-
 Json row_lengths_json(const RowLengths& lengths) {
   return {{"critical_vector_length", lengths.critical_vector_length},
           {"rows", lengths.row_count},
@@ -208,6 +196,18 @@ Json injected_json(const GuardReport& guard) {
 std::string write_json(const RunReport& report) { return json_text(report_json(report), 2) + "\n"; }
 
 }  // namespace
+
+Json checkpoints_json(const CheckpointFacts& facts) {
+  return {
+      {"folder", facts.folder},
+      {"count", facts.count},
+      {"total_s", facts.total_s},
+      {"write_s", facts.write_s},
+      {"interval_s", facts.interval_s},
+      {"interval_by", facts.is_automatic ? "Young" : "option"},
+      {"assumed_failure_interval_s", facts.is_automatic ? Json(assumed_failure_interval_s) : Json(nullptr)},
+      {"failure", facts.failure}};
+}
 
 Json grid_trial_json(const GridTrial& trial) {
   Json tried = Json::array();

@@ -275,7 +275,7 @@ std::string summary_lines(const RunReport& report) {
 }
 
 /// After the summary, for a run that is saved or goes on from a checkpoint.
-std::string checkpoint_lines(const RunReport& report) {
+std::string restart_lines(const RunReport& report) {
   std::string text;
   if (report.restart) {
     const int earlier_count = report.restart->step_count();
@@ -285,17 +285,7 @@ std::string checkpoint_lines(const RunReport& report) {
         report.restart->checkpoint.folder, earlier_count, report.problem.niter,
         format_count(timed_count, "outer iteration"));
   }
-  if (report.checkpoints) {
-    const auto& facts = *report.checkpoints;
-    text +=
-        fmt::format(" Saved   {} in {}, {:.3g} s of the time; one each {:.4g} s ({})\n",
-                    format_count(facts.count, "checkpoint"), facts.folder, facts.total_s, facts.interval_s,
-                    facts.is_automatic
-                        ? fmt::format("Young's interval for {:.3g} s each and a failure a day", facts.write_s)
-                        : "as asked for");
-    if (!facts.failure.empty())
-      text += fmt::format(" Warning: the last checkpoint is missing: {}\n", facts.failure);
-  }
+  if (report.checkpoints) text += checkpoint_lines(*report.checkpoints);
   return text;
 }
 
@@ -327,7 +317,7 @@ std::string write_text(const RunReport& report) {
   std::string text = "\n\n cg2d - NAS Parallel Benchmark CG on a virtual grid of ranks\n\n";
   if (!report.unfinished.empty()) text += fmt::format(" NOT COMPLETED: {}\n", report.reason);
   if (!report.repeats.empty()) {
-    text += summary_lines(report) + checkpoint_lines(report) + '\n';
+    text += summary_lines(report) + restart_lines(report) + '\n';
     // The closing block gives a verdict, which only a complete run has.
     if (report.unfinished.empty()) text += official_block(report);
     if (report.detail.is_verbose) text += '\n' + own_lines(report);

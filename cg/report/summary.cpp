@@ -85,6 +85,18 @@ std::string kernel_summary(const Configuration& configuration, const std::string
   return name + ", by the built-in rule (cg2d tune measures)";
 }
 
+std::string checkpoint_lines(const CheckpointFacts& facts) {
+  std::string text =
+      fmt::format(" Saved   {} in {}, {:.3g} s of the time; one each {:.4g} s ({})\n",
+                  format_count(facts.count, "checkpoint"), facts.folder, facts.total_s, facts.interval_s,
+                  facts.is_automatic
+                      ? fmt::format("Young's interval for {:.3g} s each and a failure a day", facts.write_s)
+                      : "as asked for");
+  if (!facts.failure.empty())
+    text += fmt::format(" Warning: the last checkpoint is missing: {}\n", facts.failure);
+  return text;
+}
+
 std::string limit_summary(const PhaseFigures& figures) {
   const auto shares = phase_shares(figures);
   const auto phase = product_phase(figures, shares);

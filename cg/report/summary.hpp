@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "cg/checkpoint/checkpoint_interval.hpp"
 #include "cg/report/phase_table.hpp"
 #include "cg/solver/configuration.hpp"
 #include "cg/tuning/grid_trial.hpp"
@@ -29,6 +30,8 @@ std::string grid_summary(const Configuration& configuration, bool is_automatic,
 /// "sell (avx512), by the profile".
 std::string kernel_summary(const Configuration& configuration, const std::string& instruction_set,
                            ChoiceOrigin origin);
+/// A line about the checkpoints that were written, and one about the last one where it failed.
+std::string checkpoint_lines(const CheckpointFacts& facts);
 /// The share of the limits that all phases and the product reach, where they were measured; the rates of the product
 /// in any case.
 std::string limit_summary(const PhaseFigures& figures);

@@ -8,8 +8,10 @@
 #include <utility>
 
 #include "cg/files/vector_file.hpp"
+#include "cg/matrix/matrix_facts.hpp"
 #include "cg/preconditioners/preconditioner_table.hpp"
 #include "cg/run/counter_setup.hpp"
+#include "cg/run/run_checkpoints.hpp"
 #include "cg/solve/solve_observers.hpp"
 #include "cg/solve/solve_run.hpp"
 #include "cg/solver/several_systems.hpp"
@@ -100,8 +102,29 @@ void SolveRun::solve(const ReadySystem& system, OutputFile* solution_file) {
   const OutsideOfPhases outside = [&](const auto& work) { measurement.outside_of_phases(work); };
   auto observers = observe_systems(*solver, outside);
   SolveProgress says_progress(progress_, tolerance, outside);
+  const auto checkpointed = checkpointed_system(system, b);
+  RestartedVectors restarted;
+  CgSnapshot snapshot;
+  if (found_checkpoint_) {
+    report_.restart = solve_restart(*found_checkpoint_, checkpointed);
+    restarted = restarted_vectors(*report_.restart, checkpointed.range, group_);
+    x = restarted.x;
+    snapshot = {.state = report_.restart->state,
+                .replaced_norm = report_.restart->replaced_norm,
+                .residual = restarted.residual,
+                .direction = restarted.direction};
+    report_.restart->replay(observers.front().history);
+    report_.restart->replay(observers.front().estimates);
+  }
   StepInterrupts interrupts(watch_.emplace(), group_, outside);
-  const std::array<StepObserver*, 2> common_observers{&says_progress, &interrupts};
+  std::optional<SolveCheckpoints> checkpoints;
+  if (checkpoint_writer_) {
+    const CheckpointWork work{.interrupts = interrupts, .outside = outside, .writer = *checkpoint_writer_};
+    checkpoints.emplace(checkpointed, *solver->conjugate_gradient(), x, work);
+    checkpoints->prepare(options_.checkpoint.interval_s, report_.restart ? &*report_.restart : nullptr);
+  }
+  StepObserver& last = checkpoints ? static_cast<StepObserver&>(*checkpoints) : interrupts;
+  const std::array<StepObserver*, 2> common_observers{&says_progress, &last};
 
   std::optional<QuietMeter> quiet;
   if (options_.measures_iterations)
@@ -115,7 +138,11 @@ void SolveRun::solve(const ReadySystem& system, OutputFile* solution_file) {
     const Progress::TimedRegion region(progress_);
     measurement.around_solve(common_observers, [&] {
       const bool starts_from_x = options_.first_guess.kind != VectorOption::Kind::zeros;
-      results = solver->solve({.b = b, .x = x, .starts_from_x = starts_from_x}, tolerance);
+      results = solver->solve({.b = b,
+                               .x = x,
+                               .starts_from_x = starts_from_x,
+                               .snapshot = found_checkpoint_ ? &snapshot : nullptr},
+                              tolerance);
     });
   }
   stall_watch.reset();
@@ -124,9 +151,47 @@ void SolveRun::solve(const ReadySystem& system, OutputFile* solution_file) {
   for (std::size_t k = 0; k < observers.size(); ++k)
     solutions.push_back(solution_of(results[k], observers[k], tolerance));
   for (auto& solution : solutions) solution.preconditioner_remark = preconditioner->remark();
+  if (checkpoints) report_.checkpoints = checkpoints->facts();
   take_solutions(std::move(solutions));
+  if (results.front().end == SolveEnd::stopped) report_.reason += how_to_go_on();
   take_times(measurement, system, calibration.ticks_per_second());
   if (!options_.solution_path.empty()) write_solution(x, place, solution_file);
+}
+
+CheckpointedSystem SolveRun::checkpointed_system(const ReadySystem& system, std::span<const double> b) {
+  if (!found_checkpoint_ && !checkpoint_writer_) return {};
+  std::uint64_t sum = 0;
+  for (std::size_t k = 0; k < b.size(); ++k)
+    sum += hash_of_element(system.first_row + static_cast<std::int64_t>(k), b[k]);
+  const auto hash_of_b = sum_over_ranks(sum, group_);
+  const auto numbering = options_.cut == MatrixCut::random ? cut_text(options_) : std::string("original");
+  CheckpointedSystem checkpointed;
+  checkpointed.order = system.place.size;
+  checkpointed.range = {system.first_row,
+                        system.first_row + static_cast<std::int64_t>(system.place.local_size)};
+  checkpointed.text =
+      fmt::format("one of {} ({} rows), --rhs {}, --preconditioner {}", report_.matrix->name,
+                  checkpointed.order, vector_text(options_.right_hand_side), options_.preconditioner);
+  checkpointed.hash =
+      hash_of_text(fmt::format("solve {} {} {} {} {} {}", checkpointed.order, value_hash_, hash_of_b,
+                               numbering, options_.variant, options_.preconditioner));
+  return checkpointed;
+}
+
+/// The end of the sentence about a signal; empty where nothing is saved.
+std::string SolveRun::how_to_go_on() const {
+  if (!checkpoint_writer_ || !report_.provenance) return {};
+  if (checkpoint_writer_->last_generation() == 0) return "; no state is saved yet";
+  auto command = report_.provenance->command;
+  if (report_.grid_is_automatic)
+    command = with_option(std::move(command), "--grid", configuration().grid.name());
+  if (!options_.configuration.has_kernel())
+    command = with_option(std::move(command), "--kernel", configuration().kernel);
+  command = with_option(std::move(command), "--restart", options_.checkpoint.folder);
+  const auto& failure = report_.checkpoints->failure;
+  return fmt::format("{}; start this with as many ranks to go on: {}",
+                     failure.empty() ? std::string() : "; its state is not saved: " + failure,
+                     command_text(command));
 }
 
 /// Room for the phases of any form of CG: at most four products, each with as many of the preconditioner, where a

@@ -140,7 +140,7 @@ std::string write_json(const SystemOptions& options, const SolveReport& report) 
 }  // namespace
 
 Json solve_json(const SystemOptions& options, const SolveReport& report) {
-  const bool has_phases = report.solution && step_count_of(report) > 0;
+  const bool has_phases = report.solution && timed_step_count(report) > 0;
   Json json{{"schema_version", solve_schema_version},
             {"program", program_json()},
             {"status", status_name(report.code)},
@@ -156,6 +156,14 @@ Json solve_json(const SystemOptions& options, const SolveReport& report) {
             {"phases", has_phases ? phase_table_json(phase_figures(report)) : Json(nullptr)},
             {"roofline", has_phases ? roofline_json(phase_figures(report)) : Json(nullptr)},
             {"counters", has_phases ? counters_json(phase_figures(report)) : Json(nullptr)}};
+  if (report.restart) {
+    const auto& checkpoint = report.restart->checkpoint;
+    json["restart"] = {{"folder", checkpoint.folder},
+                       {"generation", checkpoint.generation},
+                       {"earlier_iterations", report.restart->state.number},
+                       {"rejected", checkpoint.rejected}};
+  }
+  if (report.checkpoints) json["checkpoints"] = checkpoints_json(*report.checkpoints);
   if (report.quiet)
     json["quiet"] = {{"disturbed", report.quiet->is_disturbed()}, {"reason", report.quiet->reason()}};
   return json;

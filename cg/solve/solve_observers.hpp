@@ -140,6 +140,8 @@ class StepInterrupts final : public StepObserver {
     outside_([&] { asked = ask(); });
     return asked;
   }
+  /// The time since this was made, by the slowest clock, when the ranks last asked each other: alike on every rank.
+  [[nodiscard]] double common_s() const { return common_s_; }
 
  private:
   [[nodiscard]] bool ask() {
@@ -148,6 +150,7 @@ class StepInterrupts final : public StepObserver {
     constexpr double request_s = 1e30;
     const double common_s = group_.maximum(watch_.asked() ? request_s : stopwatch_.seconds());
     if (common_s >= request_s) return true;
+    common_s_ = common_s;
     const double steps = common_s > 0.0 ? interval_s * static_cast<double>(count_) / common_s : 1.0;
     const auto most = static_cast<double>(count_);
     next_check_ = count_ + std::max<std::int64_t>(1, static_cast<std::int64_t>(std::min(most, steps)));
@@ -159,6 +162,7 @@ class StepInterrupts final : public StepObserver {
   OutsideOfPhases outside_;
   std::int64_t count_ = 0;
   std::int64_t next_check_ = 1;
+  double common_s_ = 0.0;
   Stopwatch stopwatch_;
 };
 

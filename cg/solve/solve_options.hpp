@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "cg/base/progress.hpp"
+#include "cg/checkpoint/checkpoint_interval.hpp"
 #include "cg/machine/thread_binding.hpp"
 #include "cg/preconditioners/preconditioner_table.hpp"
 #include "cg/run/run_options.hpp"
@@ -69,6 +70,7 @@ struct SystemOptions {
   std::string output;  ///< of the report; empty: standard output
   CounterOptions counters;
   TraceOptions trace;
+  CheckpointOptions checkpoint;
   bool measures_limits = false;  ///< --roofline
   StallOptions stall{};          ///< --stall-limit
   bool names_hosts = false;

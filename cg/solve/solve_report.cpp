@@ -70,6 +70,10 @@ int step_count_of(const SolveReport& report) {
   return count;
 }
 
+int timed_step_count(const SolveReport& report) {
+  return step_count_of(report) - (report.restart ? report.restart->state.number : 0);
+}
+
 namespace {
 
 /// By all vectors together. Each product of an assembled matrix is summed once; only there are its nonzeros those of
@@ -87,7 +91,7 @@ PhaseFigures phase_figures(const SolveReport& report) {
   PhaseFigures figures{.configuration = report.configuration,
                        .repeat = report.repeat,
                        .ranks = report.ranks,
-                       .step_count = static_cast<double>(step_count_of(report)),
+                       .step_count = static_cast<double>(timed_step_count(report)),
                        .counters = &report.counters,
                        .nonzeros_multiplied = nonzeros_multiplied(report)};
   if (report.matrix_free) figures.phases = report.matrix_free->phases;

@@ -14,6 +14,7 @@
 #include "cg/machine/quiet.hpp"
 #include "cg/report/phase_table.hpp"
 #include "cg/run/run_report.hpp"
+#include "cg/solve/solve_checkpoints.hpp"
 #include "cg/solve/solve_options.hpp"
 #include "cg/tuning/kernel_trial.hpp"
 #include "cg/tuning/transport_choice.hpp"
@@ -69,9 +70,11 @@ struct SolveReport {
   std::optional<MatrixResult> matrix;           ///< once it is read or made
   std::optional<MatrixFreeResult> matrix_free;  ///< unless there is a matrix
   int right_hand_side_count = 1;
-  std::optional<Solution> solution;  ///< the one with the worst end, the first of equals
-  std::vector<Solution> solutions;   ///< one of each right-hand side, where there are several
-  RepeatReport repeat;               ///< times and phases of the solve
+  std::optional<SolveRestart> restart;         ///< with --restart
+  std::optional<CheckpointFacts> checkpoints;  ///< with --checkpoint
+  std::optional<Solution> solution;            ///< the one with the worst end, the first of equals
+  std::vector<Solution> solutions;             ///< one of each right-hand side, where there are several
+  RepeatReport repeat;                         ///< times and phases of the solve
   std::vector<RankResult> ranks;
   CounterResult counters;
   std::optional<QuietResult> quiet;  ///< of a measurement's timed region
@@ -99,6 +102,8 @@ nlohmann::ordered_json solve_json(const SystemOptions& options, const SolveRepor
 std::string cut_text(const SystemOptions& options);
 /// Iterations of the whole solve: several right-hand sides iterate together.
 int step_count_of(const SolveReport& report);
+/// Those of them that were timed: the ones since a restart.
+int timed_step_count(const SolveReport& report);
 /// The phases of the table: those of the benchmark, unless there is no matrix.
 PhaseFigures phase_figures(const SolveReport& report);
 /// As the command line takes it.

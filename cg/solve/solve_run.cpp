@@ -82,6 +82,28 @@ void SolveRun::prepare() {
   if (configuration().has_grid()) require_grid_of(configuration().grid, group_.size());
   report_.profile = load_profile(options_.profile, *report_.environment, group_);
   report_.grid_is_automatic = options_.leaves_grid_open();
+  open_checkpoints();
+}
+
+/// Early, so that a folder that will not do is found before the matrix is read.
+void SolveRun::open_checkpoints() {
+  const auto& asked = options_.checkpoint;
+  const bool saves = !asked.folder.empty();
+  const bool goes_on_there =
+      saves && !asked.restart.empty() && are_same_folder(asked.folder, asked.restart, group_);
+  if (goes_on_there && has_no_checkpoint(asked.restart, group_)) {
+    report_.warnings.push_back(
+        fmt::format("--restart {}: no checkpoint there yet, so the solve begins anew", asked.restart));
+  } else if (!asked.restart.empty()) {
+    found_checkpoint_ = newest_checkpoint(asked.restart, group_);
+    for (const auto& rejected : found_checkpoint_->rejected)
+      report_.warnings.push_back(fmt::format("--restart: not from {}", rejected));
+  }
+  if (!saves) return;
+  checkpoint_writer_.emplace(
+      asked.folder,
+      goes_on_there && found_checkpoint_ ? std::optional(found_checkpoint_->generation) : std::nullopt,
+      group_);
 }
 
 void SolveRun::perform(OutputFile* solution) {
@@ -285,6 +307,7 @@ std::unique_ptr<BlockProduct> SolveRun::distribute(const comm::BlockLayout& layo
                                 : matrix_->build(layout, group_, configuration().thread_count).block;
   result.distribute_s = group_.maximum(distribution.seconds());
   // Now, since a symmetric kernel drops half of the block.
+  if (found_checkpoint_ || checkpoint_writer_) note_values(block, layout);
   const Stopwatch diagonal_parts;
   if (preconditioner.needs_diagonal_block) diagonal_block_ = diagonal_block_of(block, layout, group_);
   result.preconditioner_s = group_.maximum(diagonal_parts.seconds());
@@ -309,6 +332,23 @@ std::unique_ptr<BlockProduct> SolveRun::distribute(const comm::BlockLayout& layo
   result.conversion_s = group_.maximum(conversion_s);
   mine_.block_bytes = product->matrix_byte_count();
   return product;
+}
+
+/// The same for every cut. Collective. Cost: one pass over the entries.
+void SolveRun::note_values(const kernels::CsrBlock& block, const comm::BlockLayout& layout) {
+  const auto grid = layout.grid();
+  const auto first_row = layout.row_block(grid.row_of(group_.rank())).begin;
+  const auto first_column = layout.column_block(grid.column_of(group_.rank())).begin;
+  std::uint64_t sum = 0;
+  for (std::int64_t row = 0; row < block.row_count; ++row) {
+    const auto begin = static_cast<std::size_t>(block.row_starts[static_cast<std::size_t>(row)]);
+    const auto end = static_cast<std::size_t>(block.row_starts[static_cast<std::size_t>(row) + 1]);
+    for (auto k = begin; k < end; ++k) {
+      const auto place = (first_row + row) * layout.size() + first_column + block.columns[k];
+      sum += hash_of_element(place, block.values[k]);
+    }
+  }
+  value_hash_ = sum_over_ranks(sum, group_);
 }
 
 }  // namespace cg2d

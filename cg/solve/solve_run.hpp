@@ -17,6 +17,7 @@
 #include "cg/files/vector_file.hpp"
 #include "cg/operators/matrix_free.hpp"
 #include "cg/run/region_measurement.hpp"
+#include "cg/solve/solve_checkpoints.hpp"
 #include "cg/solve/solve_observers.hpp"
 #include "cg/solve/solve_options.hpp"
 #include "cg/solve/solve_report.hpp"
@@ -125,6 +126,10 @@ class SolveRun {
   void take_solutions(std::vector<Solution> solutions);
   void write_solution(std::span<const double> x, const VectorPlace& place, OutputFile* file);
   void prepare_counters();
+  void open_checkpoints();
+  void note_values(const kernels::CsrBlock& block, const comm::BlockLayout& layout);
+  [[nodiscard]] CheckpointedSystem checkpointed_system(const ReadySystem& system, std::span<const double> b);
+  [[nodiscard]] std::string how_to_go_on() const;
   void record_trace(RegionMeasurement& measurement, const ReadySystem& system);
   void take_times(const RegionMeasurement& measurement, const ReadySystem& system, double ticks_per_second);
   void measure_limits(const ReadySystem& system);
@@ -147,6 +152,9 @@ class SolveRun {
   std::optional<PhaseCounters> phase_counters_;
   // From the first iteration on, until the results are written: they are not given up for a late signal.
   std::optional<InterruptWatch> watch_;
+  std::optional<FoundCheckpoint> found_checkpoint_;    // with --restart
+  std::optional<CheckpointWriter> checkpoint_writer_;  // with --checkpoint
+  std::uint64_t value_hash_ = 0;                       // of the matrix, with either
   std::vector<TraceEvent> trace_events_;
   std::optional<RankTrace> trace_;
 };

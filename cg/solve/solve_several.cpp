@@ -86,6 +86,8 @@ void SolveRun::check_several() const {
   refuse_if(kind == VectorOption::Kind::ones || kind == VectorOption::Kind::zeros,
             fmt::format("--rhs {} makes them all the same; take random:SEED, or a file with {} columns",
                         vector_text(options_.right_hand_side), report_.right_hand_side_count));
+  const auto& checkpoint = options_.checkpoint;
+  refuse_if(!checkpoint.folder.empty() || !checkpoint.restart.empty(), "--checkpoint and --restart take one");
   const auto& classic = cg_variant_table().front().name;
   refuse_if(options_.variant != classic,
             fmt::format("--variant {} takes one; take {}", options_.variant, classic));

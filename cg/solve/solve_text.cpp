@@ -161,7 +161,7 @@ std::string result_summary(const SolveReport& report) {
 }
 
 std::string time_summary(const SolveReport& report) {
-  const int step_count = step_count_of(report);
+  const int step_count = timed_step_count(report);
   const double time_s = report.repeat.time_s;
   const auto per_step =
       step_count > 0 ? fmt::format(", {:.2f} us per iteration", 1e6 * time_s / step_count) : std::string();
@@ -191,13 +191,13 @@ std::string quiet_line(const SolveReport& report) {
 }
 
 std::string summary_lines(const SystemOptions& options, const SolveReport& report) {
-  return summary_text(
-      {.result = result_summary(report),
-       .time = time_summary(report),
-       .grid = grid_line(report),
-       .kernel = kernel_line(options, report),
-       .limit = step_count_of(report) > 0 ? limit_summary(phase_figures(report)) : "nothing was multiplied",
-       .quiet = quiet_line(report)});
+  return summary_text({.result = result_summary(report),
+                       .time = time_summary(report),
+                       .grid = grid_line(report),
+                       .kernel = kernel_line(options, report),
+                       .limit = timed_step_count(report) > 0 ? limit_summary(phase_figures(report))
+                                                             : "nothing was multiplied",
+                       .quiet = quiet_line(report)});
 }
 
 /// All that is known beside the summary.
@@ -211,9 +211,13 @@ std::string own_lines(const SystemOptions& options, const SolveReport& report) {
 std::string write_text(const SystemOptions& options, const SolveReport& report) {
   std::string text = "\n cg2d - conjugate gradients on a virtual grid of ranks\n\n";
   text += summary_lines(options, report);
+  if (report.restart)
+    text += fmt::format(" Restart from {} after iteration {}: the time is that of the iterations since\n",
+                        report.restart->checkpoint.folder, report.restart->state.number);
+  if (report.checkpoints) text += checkpoint_lines(*report.checkpoints);
   if (!report.solutions.empty()) text += '\n' + table_of_several(options, report);
   if (options.detail.is_verbose) text += '\n' + own_lines(options, report);
-  if (step_count_of(report) > 0) {
+  if (timed_step_count(report) > 0) {
     text += '\n';
     const auto figures = phase_figures(report);
     text += phase_table_text(figures, options.detail);

@@ -53,6 +53,14 @@ class CgRecurrence : public Interface {
   /// residual.
   virtual std::optional<SolveEnd> step(CgState& state, const LinearSystem& system, const StopRule& stop) = 0;
 
+  /// Whether a saved state of this form is x, r and one direction, and resume() goes on from it.
+  [[nodiscard]] virtual bool can_be_resumed() const { return false; }
+  /// The direction of the next step; only where can_be_resumed().
+  [[nodiscard]] virtual std::span<const double> direction() const { return {}; }
+  /// Takes the place of begin(): residual() is written already, and the state is that of the step before. Only where
+  /// can_be_resumed().
+  virtual void resume(std::span<const double> /*direction*/) {}
+
  protected:
   LinearOperator& matrix_;
   Preconditioner& preconditioner_;

@@ -1,5 +1,6 @@
 // CG as Hestenes and Stiefel wrote it, with the order of operations of conj_grad in the NAS benchmark.
 
+#include <algorithm>
 #include <array>
 #include <memory>
 #include <optional>
@@ -19,8 +20,12 @@ class ClassicRecurrence final : public CgRecurrence {
 
   void begin(CgState& state) override;
   std::optional<SolveEnd> step(CgState& state, const LinearSystem& system, const StopRule& stop) override;
+  [[nodiscard]] bool can_be_resumed() const override { return true; }
+  [[nodiscard]] std::span<const double> direction() const override { return p_; }
+  void resume(std::span<const double> direction) override;
 
  private:
+  void place_direction();
   void multiply();
   [[nodiscard]] double curvature();
   void finish_step(CgState& state, const LinearSystem& system);
@@ -36,10 +41,19 @@ ClassicRecurrence::ClassicRecurrence(const CgParts& parts)
 
 void ClassicRecurrence::begin(CgState& state) {
   const auto preconditioned = preconditioner_.apply(r_, vectors_);
-  p_ = preconditioner_.uses_products() ? std::span<double>(own_direction_) : matrix_.operand();
+  place_direction();
   vectors_.update([&](VectorOps& local) { local.copy(preconditioned, p_); });
   take_products(state, preconditioned);
   state.direction_square = state.rho;
+}
+
+void ClassicRecurrence::place_direction() {
+  p_ = preconditioner_.uses_products() ? std::span<double>(own_direction_) : matrix_.operand();
+}
+
+void ClassicRecurrence::resume(std::span<const double> direction) {
+  place_direction();
+  std::ranges::copy(direction, p_.begin());
 }
 
 std::optional<SolveEnd> ClassicRecurrence::step(CgState& state, const LinearSystem& system,

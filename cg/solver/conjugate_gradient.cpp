@@ -12,7 +12,9 @@ namespace cg2d {
 class ConjugateGradient::Run {
  public:
   Run(ConjugateGradient& solver, const LinearSystem& system, const StopRule& stop)
-      : solver_(solver), recurrence_(*solver.recurrence_), system_(system), stop_(stop) {}
+      : solver_(solver), recurrence_(*solver.recurrence_), system_(system), stop_(stop) {
+    solver_.replaced_norm_ = std::numeric_limits<double>::infinity();
+  }
 
   SolveResult from_zero() {
     solver_.vectors_.update([&](VectorOps& local) {
@@ -31,12 +33,24 @@ class ConjugateGradient::Run {
     return finish();
   }
 
+  /// From the place where an observer saw the snapshot.
+  SolveResult from(const CgSnapshot& snapshot) {
+    std::ranges::copy(snapshot.residual, recurrence_.residual().begin());
+    recurrence_.resume(snapshot.direction);
+    state_ = snapshot.state;
+    solver_.replaced_norm_ = snapshot.replaced_norm;
+    return go_on(end_after_step());
+  }
+
  private:
   SolveResult finish() {
     state_.first_residual_square = state_.residual_square;
     state_.residual_is_recomputed = true;
     if (state_.right_hand_side_square == 0.0) note_zeros();
-    auto end = stop_.end_of(state_);
+    return go_on(stop_.end_of(state_));
+  }
+
+  SolveResult go_on(std::optional<SolveEnd> end) {
     while (!end) end = step();
     if (end == SolveEnd::zero_right_hand_side) solve_zeros();
     if (!state_.residual_is_recomputed) recurrence_norm_ = state_.residual_norm();
@@ -51,10 +65,14 @@ class ConjugateGradient::Run {
     ++state_.number;
     state_.residual_is_recomputed = false;
     const bool must_stop = solver_.observers_.after_step(state_);
-    auto end = stop_.end_of(state_);
-    if (end == SolveEnd::converged) end = replace_residual();
+    auto end = end_after_step();
     if (must_stop && !end) end = SolveEnd::stopped;
     return end;
+  }
+
+  std::optional<SolveEnd> end_after_step() {
+    const auto end = stop_.end_of(state_);
+    return end == SolveEnd::converged ? replace_residual() : end;
   }
 
   /// Asks the stop rule with the recomputed residual, and begins again from it where the solve continues: so
@@ -67,8 +85,8 @@ class ConjugateGradient::Run {
     state_.rho = state_.residual_square;  // that of the recurrence is not of this r; begin() computes it
     state_.residual_is_recomputed = true;
     if (const auto end = stop_.end_of(state_)) return end;
-    if (state_.residual_norm() > replaced_norm_ / 2.0) return SolveEnd::stagnated;
-    replaced_norm_ = state_.residual_norm();
+    if (state_.residual_norm() > solver_.replaced_norm_ / 2.0) return SolveEnd::stagnated;
+    solver_.replaced_norm_ = state_.residual_norm();
     ++state_.replacement_count;
     recurrence_.begin(state_);
     return stop_.end_of(state_);
@@ -93,7 +111,6 @@ class ConjugateGradient::Run {
   const StopRule& stop_;
   CgState state_;
   double recurrence_norm_ = 0.0;
-  double replaced_norm_ = std::numeric_limits<double>::infinity();
 };
 
 SolveResult ConjugateGradient::solve(std::span<const double> b, std::span<double> x, const StopRule& stop) {
@@ -103,6 +120,18 @@ SolveResult ConjugateGradient::solve(std::span<const double> b, std::span<double
 SolveResult ConjugateGradient::solve_from(std::span<const double> b, std::span<double> x,
                                           const StopRule& stop) {
   return Run(*this, {.b = b, .x = x}, stop).from_x();
+}
+
+SolveResult ConjugateGradient::resume(std::span<const double> b, std::span<double> x,
+                                      const CgSnapshot& snapshot, const StopRule& stop) {
+  return Run(*this, {.b = b, .x = x}, stop).from(snapshot);
+}
+
+CgSnapshot ConjugateGradient::snapshot(const CgState& state) const {
+  return {.state = state,
+          .replaced_norm = replaced_norm_,
+          .residual = recurrence_->residual(),
+          .direction = recurrence_->direction()};
 }
 
 double ConjugateGradient::residual_norm(std::span<const double> b, std::span<const double> x) {

@@ -22,6 +22,14 @@ struct SolveResult {
   double recurrence_residual_norm = 0.0;
 };
 
+/// All that the rest of a solve depends on, besides b and x, after a step.
+struct CgSnapshot {
+  CgState state;               ///< as observers get it
+  double replaced_norm = 0.0;  ///< of the last recomputed residual from which the recurrence began again
+  std::span<const double> residual;  ///< this rank's pieces of r and of the next direction
+  std::span<const double> direction;
+};
+
 /// Calls per solve of `step_count` steps of the classic form without preconditioner. The performance model counts with them;
 /// tests/solver/call_counts_test.cpp holds them against real solves.
 struct SolveCalls {
@@ -57,6 +65,14 @@ class ConjugateGradient {
   /// The same from the x that is given. Cost: one more product and one more sum.
   SolveResult solve_from(std::span<const double> b, std::span<double> x, const StopRule& stop);
 
+  /// Goes on with the x that is given from a snapshot of an earlier solve of the same system; on the same grid with the same bits. The
+  /// vectors of the snapshot are copied first.
+  SolveResult resume(std::span<const double> b, std::span<double> x, const CgSnapshot& snapshot,
+                     const StopRule& stop);
+  /// For observers within after_step(state): all that resume() needs, besides x. The vectors are valid there only.
+  [[nodiscard]] CgSnapshot snapshot(const CgState& state) const;
+  [[nodiscard]] bool can_be_resumed() const { return recurrence_->can_be_resumed(); }
+
   /// || b - A x ||, by one more product.
   [[nodiscard]] double residual_norm(std::span<const double> b, std::span<const double> x);
 
@@ -74,6 +90,7 @@ class ConjugateGradient {
   LinearOperator& matrix_;
   StepObservers observers_;
   std::unique_ptr<CgRecurrence> recurrence_;
+  double replaced_norm_ = 0.0;  // of the solve under way
 };
 
 }  // namespace cg2d

@@ -13,6 +13,7 @@ class OneSystem final : public SystemSolver {
 
   [[nodiscard]] StepObservers& observers() override { return conjugate_gradient_.observers(); }
   [[nodiscard]] StepObservers& observers_of(int /*system*/) override { return own_observers_; }
+  [[nodiscard]] ConjugateGradient* conjugate_gradient() override { return &conjugate_gradient_; }
   std::vector<SystemSolveResult> solve(const SystemVectors& vectors, const StopRule& stop) override {
     observers().add(own_observers_);
     const auto result = cg2d::solve(conjugate_gradient_, vectors, stop);

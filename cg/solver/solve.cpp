@@ -60,9 +60,10 @@ SystemSolveResult system_result_of(const SolveResult& solved) {
 
 SystemSolveResult solve(ConjugateGradient& conjugate_gradient, const SystemVectors& vectors,
                         const StopRule& stop) {
-  const auto [b, x, starts_from_x] = vectors;
-  const auto solved =
-      starts_from_x ? conjugate_gradient.solve_from(b, x, stop) : conjugate_gradient.solve(b, x, stop);
+  const auto [b, x, starts_from_x, snapshot] = vectors;
+  const auto solved = snapshot != nullptr ? conjugate_gradient.resume(b, x, *snapshot, stop)
+                      : starts_from_x     ? conjugate_gradient.solve_from(b, x, stop)
+                                          : conjugate_gradient.solve(b, x, stop);
   auto result = system_result_of(solved);
   if (!solved.last.residual_is_recomputed) result.true_residual_norm = conjugate_gradient.residual_norm(b, x);
   return result;

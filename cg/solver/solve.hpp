@@ -20,6 +20,8 @@ struct SystemVectors {
   std::span<const double> b;
   std::span<double> x;
   bool starts_from_x = false;  ///< x holds a guess; else the solve begins with zeros
+  const CgSnapshot* snapshot =
+      nullptr;  ///< of an earlier solve, whose x is given, to go on from; one system only
 };
 
 /// x := about A^-1 b by a solver that the caller has made, with its observers and clocks; the rest as for
@@ -38,6 +40,8 @@ class SystemSolver : public Interface {
   [[nodiscard]] virtual StepObservers& observers() = 0;
   /// Told of every step of one system, after those of all.
   [[nodiscard]] virtual StepObservers& observers_of(int system) = 0;
+  /// The solver of a single system; nullptr where there are several.
+  [[nodiscard]] virtual ConjugateGradient* conjugate_gradient() { return nullptr; }
   /// x := about A^-1 b. One result for each system; the same on every rank.
   virtual std::vector<SystemSolveResult> solve(const SystemVectors& vectors, const StopRule& stop) = 0;
 };

@@ -137,6 +137,68 @@ TEST(ConjugateGradientTest, ObserversSeeEveryStepAndMayStop) {
   }
 }
 
+/// Keeps copies of all that a later solve needs, after one step.
+class SnapshotAfter final : public StepObserver {
+ public:
+  SnapshotAfter(int number, ConjugateGradient& solver, std::span<const double> observed_x)
+      : number_(number), solver_(solver), x_(observed_x) {}
+  bool after_step(const CgState& state) override {
+    if (state.number != number_) return false;
+    const auto snapshot = solver_.snapshot(state);
+    x.assign(x_.begin(), x_.end());
+    residual.assign(snapshot.residual.begin(), snapshot.residual.end());
+    direction.assign(snapshot.direction.begin(), snapshot.direction.end());
+    kept = {.state = snapshot.state,
+            .replaced_norm = snapshot.replaced_norm,
+            .residual = residual,
+            .direction = direction};
+    return false;
+  }
+
+  CgSnapshot kept;
+  std::vector<double> x;
+  std::vector<double> residual;
+  std::vector<double> direction;
+
+ private:
+  int number_;
+  ConjugateGradient& solver_;
+  std::span<const double> x_;
+};
+
+/// From every step, that in which the residual is recomputed among them.
+TEST(ConjugateGradientTest, ResumesWithTheSameBits) {
+  constexpr std::size_t size = 23;
+  DenseOperator matrix(line_rows(size, 1.0));
+  const auto b = matrix.times(one_two_three(size));
+  const Tolerance stop({.relative = 1e-12, .most_steps = 200});
+  IdentityPreconditioner none;
+  PhaseTimer no_timer;
+  DistributedVectors vectors(matrix, no_timer, 1);
+  int step_count = 1;
+  for (int number = 1; number <= step_count; ++number) {
+    std::vector<double> x(b.size());
+    ConjugateGradient whole(matrix, none, vectors);
+    SnapshotAfter snapshot(number, whole, x);
+    whole.observers().add(snapshot);
+    const auto expected = whole.solve(b, x, stop);
+    step_count = expected.last.number;
+    EXPECT_EQ(expected.end, SolveEnd::converged);
+    EXPECT_TRUE(whole.can_be_resumed());
+
+    auto resumed_x = snapshot.x;
+    ConjugateGradient rest(matrix, none, vectors);
+    const auto resumed = rest.resume(b, resumed_x, snapshot.kept, stop);
+    EXPECT_EQ(resumed.end, expected.end) << number;
+    EXPECT_EQ(resumed.last.number, expected.last.number) << number;
+    EXPECT_TRUE(test::same_bits(resumed.last.residual_square, expected.last.residual_square)) << number;
+    EXPECT_TRUE(test::same_bits(resumed.recurrence_residual_norm, expected.recurrence_residual_norm))
+        << number;
+    EXPECT_TRUE(test::same_bits(resumed_x, x)) << number;
+  }
+  EXPECT_GT(step_count, 10);
+}
+
 TEST(ConjugateGradientTest, ARemovedObserverIsToldNothing) {
   DenseOperator matrix(three_rows());
   PhaseTimer timer;

@@ -1,0 +1,153 @@
+"""Checkpoints of cg2d solve: the same x after a restart on the same grid, the same tolerance on others, signals, refusals."""
+
+import json
+import os
+import pathlib
+import shlex
+import signal
+import tempfile
+import unittest
+
+from program_runner import INTERRUPTED, SUCCESS, USAGE, BackgroundRun, ProgramTest, launch_words, run_command, run_program
+from schemas import validator_of
+
+BAD_DATA = 65
+FIXED = ("solve", "--operator", "laplace3d:20x20x20", "--assembled", "--rhs", "random:5", "--kernel", "csr-short", "--no-profile")
+
+
+class SolveCheckpointTest(ProgramTest):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="cg2d-checkpoint-")
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.state = self.folder / "state"
+        self.x = self.folder / "x.mtx"
+
+    def document(self, rank_count, *arguments):
+        document = self.document_of(rank_count, *arguments, "-o", self.x)
+        validator_of("solve", "solve_result.schema.json").validate(document)
+        return document
+
+    def saved(self, rank_count, *arguments):
+        return self.document(rank_count, *FIXED, *arguments, "--checkpoint", self.state, "--checkpoint-interval", "0s")
+
+    def assert_refused(self, outcome, exit_code, *parts):
+        self.assertEqual(outcome.exit_code, exit_code, outcome)
+        self.assertEqual(len(outcome.error_lines()), 1, outcome)
+        for part in parts:
+            self.assertIn(part, outcome.stderr)
+
+
+class Restart(SolveCheckpointTest):
+    def test_the_same_grid_gives_the_same_bits(self):
+        for preconditioner in ("none", "jacobi", "block-jacobi", "chebyshev"):
+            for cut in ("nonzeros", "random:3"):
+                with self.subTest(preconditioner=preconditioner, cut=cut):
+                    self.state = self.folder / f"{preconditioner} {cut}"
+                    arguments = ("--grid", "2x2", "--preconditioner", preconditioner, "--cut", cut)
+                    whole = self.saved(4, *arguments)
+                    expected = self.x.read_text()
+                    self.assertGreater(whole["checkpoints"]["count"], 1)
+                    rest = self.document(4, *FIXED, *arguments, "--restart", self.state)
+                    self.assertEqual(self.x.read_text(), expected)
+                    self.assertGreaterEqual(rest["restart"]["earlier_iterations"], 2)
+                    for key in ("iterations", "history", "residual_norm", "recursive_residual_norm", "spectrum", "end"):
+                        self.assertEqual(rest["result"][key], whole["result"][key], key)
+
+    def test_other_grids_reach_the_same_tolerance(self):
+        whole = self.saved(4, "--grid", "2x2")
+        for rank_count, grid in ((0, "1x1"), (2, "2x1"), (3, "1x3"), (6, "3x2")):
+            with self.subTest(grid=grid):
+                result = self.document(rank_count, *FIXED, "--grid", grid, "--restart", self.state)["result"]
+                self.assertEqual(result["end"], "converged")
+                self.assertLessEqual(result["residual_norm"], result["target_norm"])
+                # Rounding moves the end by an iteration at most.
+                self.assertLessEqual(abs(result["iterations"] - whole["result"]["iterations"]), 1)
+
+    def test_phases_and_time_are_those_since_the_restart(self):
+        whole = self.saved(2, "--grid", "1x2")
+        # The newest checkpoint may be that of the last iteration; the one before leaves some to do.
+        for path in sorted(self.state.iterdir())[2:]:
+            path.unlink()
+        rest = self.document(2, *FIXED, "--grid", "1x2", "--restart", self.state)
+        own = rest["result"]["iterations"] - rest["restart"]["earlier_iterations"]
+        self.assertGreater(own, 0)
+        self.assertEqual(whole["phases"]["cg_steps"], whole["result"]["iterations"])
+        self.assertEqual(rest["phases"]["cg_steps"], own)
+        text = self.run_well(2, *FIXED, "--grid", "1x2", "--restart", self.state).stdout
+        earlier = rest["restart"]["earlier_iterations"]
+        self.assertIn(f" Restart from {self.state} after iteration {earlier}: the time is that of the iterations since", text)
+
+    def test_the_older_generation_is_taken(self):
+        whole = self.saved(2, "--grid", "1x2")
+        names = sorted(path.name for path in self.state.iterdir())
+        self.assertEqual(len(names), 4)
+        (self.state / names[-1]).write_bytes(b"")
+        rest = self.document(2, *FIXED, "--grid", "1x2", "--restart", self.state)
+        self.assertEqual(rest["restart"]["generation"], int(names[0].split(".")[0]))
+        self.assertEqual(rest["result"]["history"], whole["result"]["history"])
+        self.assertEqual(len(rest["restart"]["rejected"]), 1)
+
+
+class Refusals(SolveCheckpointTest):
+    def test_another_system(self):
+        self.saved(2, "--grid", "1x2")
+        base = list(FIXED)
+        for change, value in (("--operator", "laplace3d:20x20x21"), ("--rhs", "random:6"), ("--preconditioner", "jacobi"), ("--cut", "random:1")):
+            with self.subTest(change=change):
+                words = base.copy()
+                if change in words:
+                    words[words.index(change) + 1] = value
+                else:
+                    words += [change, value]
+                outcome = run_program(2, *words, "--restart", self.state)
+                self.assert_refused(outcome, BAD_DATA, f"{self.state}: found a checkpoint of another system (of 8000 rows), expected one of")
+        self.assert_refused(run_program(0, "run", "--class", "S", "--restart", self.state), BAD_DATA, "found a checkpoint of cg2d solve")
+
+    def test_another_value_of_the_matrix(self):
+        matrix = self.folder / "A.mtx"
+        text = "%%MatrixMarket matrix coordinate real symmetric\n200 200 399\n"
+        text += "".join(f"{k} {k} 2.1\n" for k in range(1, 201)) + "".join(f"{k + 1} {k} -1\n" for k in range(1, 200))
+        matrix.write_text(text)
+        arguments = ("solve", matrix, "--no-profile", "--kernel", "csr-short", "--grid", "1x2")
+        self.run_well(2, *arguments, "--checkpoint", self.state, "--checkpoint-interval", "0s")
+        self.run_well(2, *arguments, "--restart", self.state)
+        matrix.write_text(text.replace("100 100 2.1", "100 100 2.2"))
+        self.assert_refused(run_program(2, *arguments, "--restart", self.state), BAD_DATA, "found a checkpoint of another system")
+
+    def test_what_a_checkpoint_does_not_have(self):
+        for arguments, text in (
+            (("--variant", "pipelined"), "--checkpoint: not for --variant pipelined; take classic"),
+            (("--rhs-count", "2"), "2 right-hand sides: --checkpoint and --restart take one"),
+        ):
+            self.assert_refused(run_program(2, *FIXED, *arguments, "--checkpoint", self.state), USAGE, text)
+        outcome = run_program(2, "solve", "--operator", "laplace3d:8x8x8", "--restart", self.state)
+        self.assert_refused(outcome, USAGE, "--restart: needs a matrix: FILE, or --operator with --assembled")
+
+
+class Signals(SolveCheckpointTest):
+    LONG = ("solve", "--operator", "laplace3d:4000x160x1", "--assembled", "--kernel", "csr-short", "--no-profile", "--bind", "none")
+
+    def test_a_signal_saves_and_says_how_to_go_on(self):
+        result = self.folder / "result.json"
+        arguments = (*self.LONG, "--grid", "1x2", "--max-iterations", "100000", "--format", "json", "--output", result, "-o", self.x)
+        self.run_well(2, *arguments)
+        whole, expected = json.loads(result.read_text()), self.x.read_text()
+        with BackgroundRun(2, *arguments, "--checkpoint", self.state) as run:
+            run.wait_for(r"iteration \d+: residual")
+            os.kill(run.ranks()[-1], signal.SIGTERM)
+            outcome = run.finish()
+        self.assertEqual(outcome.exit_code, INTERRUPTED, outcome)
+        document = json.loads(result.read_text())
+        validator_of("solve", "solve_result.schema.json").validate(document)
+        self.assertEqual(document["checkpoints"]["count"], 1)
+        command = shlex.split(document["reason"].partition("as many ranks to go on: ")[2])
+        self.assertEqual(run_command([*launch_words(2), *command]).exit_code, SUCCESS)
+        rest = json.loads(result.read_text())
+        self.assertEqual(rest["restart"]["earlier_iterations"], document["result"]["iterations"])
+        self.assertEqual(rest["result"]["history"], whole["result"]["history"])
+        self.assertEqual(self.x.read_text(), expected)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
