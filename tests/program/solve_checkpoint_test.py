@@ -126,7 +126,7 @@ class Refusals(SolveCheckpointTest):
 
 
 class Signals(SolveCheckpointTest):
-    LONG = ("solve", "--operator", "laplace3d:4000x40x1", "--assembled", "--kernel", "csr-short", "--no-profile", "--bind", "none")
+    LONG = ("solve", "--operator", "laplace3d:600x600x1", "--assembled", "--kernel", "csr-short", "--no-profile", "--bind", "none")
 
     def test_a_signal_saves_and_says_how_to_go_on(self):
         result = self.folder / "result.json"
