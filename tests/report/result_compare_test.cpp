@@ -159,8 +159,9 @@ TEST(ResultExportTest, CsvHasALinePerRun) {
   again.attempt = 2;
   again.disturbance = "a compiler";
   const auto text = csv_lines({again, odd});
-  EXPECT_NE(text.find("\nS,1400,2,1,2,auto,sell,two-sided,1,reduce-scatter,off,off,1,success,1.5,,,,,,,,2,yes\n"),
-            std::string::npos)
+  EXPECT_NE(
+      text.find("\nS,1400,2,1,2,auto,sell,two-sided,1,reduce-scatter,off,off,1,success,1.5,,,,,,,,2,yes\n"),
+      std::string::npos)
       << text;
   EXPECT_NE(
       text.find("\n\"U(n 5, nonzer "
