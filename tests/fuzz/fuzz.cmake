@@ -123,11 +123,13 @@ set(text_parsers
 file(GLOB command_sources RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/cg/commands/*_options.cpp)
 set(command_parsers
     ${command_sources}
+    cg/check/check_report.cpp
     cg/commands/events_command.cpp
     cg/commands/help_command.cpp
     cg/commands/subcommand.cpp
     cg/explain/explain_command.cpp
     cg/explain/explanation.cpp
+    cg/guard/faults.cpp
     cg/machine/processor_set.cpp
     cg/machine/thread_binding.cpp
     cg/matrix/matrix_source.cpp
