@@ -205,9 +205,12 @@ function(cg2d_add_fuzz_program name executions longest parsers mutator)
   cg2d_place_test(fuzz_${name} fuzz "")
   set(found ${PROJECT_BINARY_DIR}/fuzz/${name})
   file(MAKE_DIRECTORY ${found})
+  # As files: into a folder of inputs libFuzzer would write what it finds, and the next run would be another one.
+  file(GLOB kept CONFIGURE_DEPENDS ${cg2d_fuzz_corpus}/${name}/*)
+  list(JOIN kept "," kept)
   add_test(NAME fuzz_${name}_bounded
            COMMAND fuzz_${name} -runs=${executions} -max_len=${longest} -seed=20 -timeout=10 -rss_limit_mb=2048 -verbosity=0
-                   -print_final_stats=1 -artifact_prefix=${found}/ ${cg2d_fuzz_corpus}/${name}/)
+                   -print_final_stats=1 -artifact_prefix=${found}/ -seed_inputs=${kept})
   cg2d_label_tests(fuzz "" fuzz_${name}_bounded)
   # Short stacks of allocations: half of the time otherwise.
   set_tests_properties(
