@@ -212,7 +212,7 @@ function(cg2d_add_fuzz_program name executions longest parsers mutator)
            COMMAND fuzz_${name} -runs=${executions} -max_len=${longest} -seed=20 -timeout=10 -rss_limit_mb=2048 -verbosity=0
                    -print_final_stats=1 -artifact_prefix=${found}/ -seed_inputs=${kept})
   cg2d_label_tests(fuzz "" fuzz_${name}_bounded)
-  # Short stacks of allocations: half of the time otherwise.
+  # Short stacks of allocations, which otherwise take their time.
   set_tests_properties(
     fuzz_${name}_bounded PROPERTIES TIMEOUT 300 COST 300 ENVIRONMENT
                                     "ASAN_OPTIONS=detect_leaks=0:malloc_context_size=4:quarantine_size_mb=32")
