@@ -30,15 +30,22 @@ struct CostFields {
     if (json.has_first(in_seconds, in_clocks)) return json.number(in_seconds, value);
     json.number(in_clocks, value);
     value /= clock();
+    require(std::isfinite(value), in_clocks);
   }
   /// A rate under one of two keys, per second or per clock.
   void per_second(const std::string& by_second, const std::string& by_clock, double& value) const {
     if (json.has_first(by_second, by_clock)) return json.positive(by_second, value);
     json.positive(by_clock, value);
     value *= clock();
+    require(std::isfinite(value) && value > 0.0, by_clock);
   }
 
  private:
+  void require(bool is_in_range, const std::string& name) const {
+    if (!is_in_range)
+      throw InputError(
+          fmt::format(R"({} cannot be told in seconds with a "clock_hz" of {})", json.where(name), clock_hz));
+  }
   [[nodiscard]] double clock() const {
     if (clock_hz > 0.0) return clock_hz;
     throw InputError(fmt::format(R"("clock_hz" is missing: "{}" has keys in clocks)", json.path()));
