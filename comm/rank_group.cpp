@@ -78,11 +78,8 @@ void RankGroup::barrier() {
 }
 
 std::int64_t RankGroup::reduce(std::int64_t value, MPI_Op operation) {
-  std::int64_t result = 0;
-  MPI_Request request = MPI_REQUEST_NULL;
-  check(MPI_Iallreduce(&value, &result, 1, MPI_INT64_T, operation, handle(), &request), "MPI_Iallreduce");
-  wait(request);
-  return result;
+  reduce_in_place(handle(), &value, 1, MPI_INT64_T, operation);
+  return value;
 }
 
 std::int64_t RankGroup::sum(std::int64_t value) { return reduce(value, MPI_SUM); }
@@ -90,27 +87,24 @@ std::int64_t RankGroup::maximum(std::int64_t value) { return reduce(value, MPI_M
 std::int64_t RankGroup::minimum(std::int64_t value) { return reduce(value, MPI_MIN); }
 
 double RankGroup::maximum(double value) {
-  double result = 0.0;
-  MPI_Request request = MPI_REQUEST_NULL;
-  check(MPI_Iallreduce(&value, &result, 1, MPI_DOUBLE, MPI_MAX, handle(), &request), "MPI_Iallreduce");
-  wait(request);
-  return result;
+  reduce_in_place(handle(), &value, 1, MPI_DOUBLE, MPI_MAX);
+  return value;
 }
 
-void RankGroup::reduce_in_place(const std::vector<int>& ranks, void* values, std::size_t count,
-                                MPI_Datatype type, MPI_Op operation) {
+void RankGroup::reduce_in_place(MPI_Comm ranks, void* values, std::size_t count, MPI_Datatype type,
+                                MPI_Op operation) {
   MPI_Request request = MPI_REQUEST_NULL;
-  check(MPI_Iallreduce(MPI_IN_PLACE, values, int_count(count), type, operation, part(ranks), &request),
+  check(MPI_Iallreduce(MPI_IN_PLACE, values, int_count(count), type, operation, ranks, &request),
         "MPI_Iallreduce");
   wait(request);
 }
 
 void RankGroup::maxima(const std::vector<int>& ranks, std::span<double> values) {
-  reduce_in_place(ranks, values.data(), values.size(), MPI_DOUBLE, MPI_MAX);
+  reduce_in_place(part(ranks), values.data(), values.size(), MPI_DOUBLE, MPI_MAX);
 }
 
 void RankGroup::sums(const std::vector<int>& ranks, std::span<std::int64_t> values) {
-  reduce_in_place(ranks, values.data(), values.size(), MPI_INT64_T, MPI_SUM);
+  reduce_in_place(part(ranks), values.data(), values.size(), MPI_INT64_T, MPI_SUM);
 }
 
 std::int64_t RankGroup::sum_of_lower_ranks(std::int64_t value) {

@@ -97,9 +97,8 @@ class RankGroup {
   [[nodiscard]] OwnedCommunicator make_part(const std::vector<int>& ranks) const;
   [[nodiscard]] std::vector<std::vector<std::byte>> gather_bytes(std::span<const std::byte> mine);
   [[nodiscard]] std::int64_t reduce(std::int64_t value, MPI_Op operation);
+  void reduce_in_place(MPI_Comm ranks, void* values, std::size_t count, MPI_Datatype type, MPI_Op operation);
   void wait(MPI_Request request);
-  void reduce_in_place(const std::vector<int>& ranks, void* values, std::size_t count, MPI_Datatype type,
-                       MPI_Op operation);
 
   Waiter waiter_;
   OwnedCommunicator communicator_;

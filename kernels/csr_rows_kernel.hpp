@@ -4,6 +4,7 @@
 // loop over rows.
 
 #include <functional>
+#include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -20,6 +21,10 @@ struct CsrRowOperands {
   const double* p;
   double* q;  // of the whole block
   bool are_added;
+  // Of reproducible loops only: see Operands and KernelOptions.
+  double* q_low;
+  double p_bound;
+  const double* row_bounds;
 };
 
 using CsrRowLoop = std::function<void(const CsrBlock& block, const CsrRowOperands& operands)>;
@@ -27,20 +32,28 @@ using CsrRowLoop = std::function<void(const CsrBlock& block, const CsrRowOperand
 /// A kernel that runs one row loop on every thread, rows split by nonzeros.
 class CsrRowsKernel final : public SpmvKernel {
  public:
+  /// row_bounds: KernelOptions::row_bounds; empty, or one for each row.
   CsrRowsKernel(std::string_view name, std::string_view instruction_set, CsrRowLoop loop, CsrBlock block,
-                int thread_count)
+                int thread_count, std::span<const double> row_bounds = {})
       : name_(name),
         instruction_set_(instruction_set),
         loop_(std::move(loop)),
         block_(std::move(block)),
-        borders_(split_rows_by_nonzeros(block_.row_starts.span(), thread_count)) {
+        borders_(split_rows_by_nonzeros(block_.row_starts.span(), thread_count)),
+        row_bounds_(row_bounds.begin(), row_bounds.end()) {
     place_near_threads(block_, borders_);
   }
 
   [[nodiscard]] std::string_view name() const override { return name_; }
   [[nodiscard]] std::string_view instruction_set() const override { return instruction_set_; }
-  [[nodiscard]] std::int64_t matrix_byte_count() const override { return block_.byte_count(); }
-  [[nodiscard]] std::vector<StoredArray> stored_arrays() override { return block_.stored_arrays(); }
+  [[nodiscard]] std::int64_t matrix_byte_count() const override {
+    return block_.byte_count() + static_cast<std::int64_t>(row_bounds_.size() * sizeof(double));
+  }
+  [[nodiscard]] std::vector<StoredArray> stored_arrays() override {
+    auto arrays = block_.stored_arrays();
+    if (!row_bounds_.empty()) arrays.push_back(stored_array(ArrayKind::structure, std::span(row_bounds_)));
+    return arrays;
+  }
   [[nodiscard]] bool has_columns_in_range() const override {
     return all_parts_hold(static_cast<int>(borders_.size()) - 1, [this](std::size_t part) {
       return block_.has_columns_in_range(borders_[part], borders_[part + 1]);
@@ -58,7 +71,10 @@ class CsrRowsKernel final : public SpmvKernel {
                      .last_row = borders_[index] + rows.end,
                      .p = operands.p_columns.data(),
                      .q = operands.q_rows.data(),
-                     .are_added = mode.is_added});
+                     .are_added = mode.is_added,
+                     .q_low = operands.q_rows_low.data(),
+                     .p_bound = operands.p_bound,
+                     .row_bounds = row_bounds_.data()});
     }
   }
 
@@ -68,6 +84,7 @@ class CsrRowsKernel final : public SpmvKernel {
   CsrRowLoop loop_;
   CsrBlock block_;
   std::vector<std::int64_t> borders_;
+  std::vector<double> row_bounds_;
 };
 
 }  // namespace cg2d::kernels

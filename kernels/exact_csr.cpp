@@ -5,11 +5,11 @@
 
 #include <array>
 #include <stdexcept>
+#include <string_view>
 #include <utility>
-#include <vector>
 
+#include "kernels/csr_rows_kernel.hpp"
 #include "kernels/exact_sums.hpp"
-#include "kernels/parallel_parts.hpp"
 #include "kernels/simd.hpp"
 
 namespace cg2d::kernels {
@@ -89,82 +89,39 @@ CG2D_FMA ExactSum sum_fma(const Row& row, const double* p) {
 }
 #endif
 
-class Kernel final : public SpmvKernel {
- public:
-  Kernel(std::string_view name, InstructionSet set, RowSum sum_of_row, CsrBlock block,
-         const KernelOptions& options)
-      : name_(name),
-        set_(set),
-        sum_of_row_(sum_of_row),
-        block_(std::move(block)),
-        borders_(split_rows_by_nonzeros(block_.row_starts.span(), options.thread_count)),
-        row_bounds_(options.row_bounds.begin(), options.row_bounds.end()),
-        most_terms_(options.most_terms) {
-    if (std::ssize(row_bounds_) != block_.row_count)
-      throw std::invalid_argument("as many row bounds as the block has rows");
-    place_near_threads(block_, borders_);
+void multiply_rows(RowSum sum_of_row, double most_terms, const CsrBlock& block,
+                   const CsrRowOperands& operands) {
+  const std::int64_t* starts = block.row_starts.data();
+  for (auto row = operands.first_row; row < operands.last_row; ++row) {
+    const auto sum =
+        sum_of_row({.values = block.values.data() + starts[row],
+                    .columns = block.columns.data() + starts[row],
+                    .length = starts[row + 1] - starts[row],
+                    .constants = SplitConstants(operands.row_bounds[row] * operands.p_bound, most_terms)},
+                   operands.p);
+    operands.q[row] = operands.are_added ? operands.q[row] + sum.high : sum.high;
+    operands.q_low[row] = operands.are_added ? operands.q_low[row] + sum.low : sum.low;
   }
+}
 
-  [[nodiscard]] std::string_view name() const override { return name_; }
-  [[nodiscard]] std::string_view instruction_set() const override { return name_of(set_); }
-  [[nodiscard]] std::int64_t matrix_byte_count() const override {
-    return block_.byte_count() + static_cast<std::int64_t>(row_bounds_.size() * sizeof(double));
-  }
-
-  [[nodiscard]] std::vector<StoredArray> stored_arrays() override {
-    auto arrays = block_.stored_arrays();
-    arrays.push_back(stored_array(ArrayKind::structure, std::span(row_bounds_)));
-    return arrays;
-  }
-  [[nodiscard]] bool has_columns_in_range() const override {
-    return all_parts_hold(static_cast<int>(borders_.size()) - 1, [this](std::size_t part) {
-      return block_.has_columns_in_range(borders_[part], borders_[part + 1]);
-    });
-  }
-
-  /// A share is a share of every thread's rows.
-  void multiply(const Operands& operands, const ProductMode& mode) override {
-    const int thread_count = static_cast<int>(borders_.size()) - 1;
-#pragma omp parallel for num_threads(thread_count) schedule(static, 1) if (thread_count > 1)
-    for (int part = 0; part < thread_count; ++part) {
-      const auto index = static_cast<std::size_t>(part);
-      const ShareRange rows(borders_[index + 1] - borders_[index], mode);
-      multiply_rows(operands, borders_[index] + rows.begin, borders_[index] + rows.end, mode.is_added);
-    }
-  }
-
- private:
-  void multiply_rows(const Operands& operands, std::int64_t begin, std::int64_t end, bool is_added) const {
-    const std::int64_t* starts = block_.row_starts.data();
-    double* const q_high = operands.q_rows.data();
-    double* const q_low = operands.q_rows_low.data();
-    for (auto row = begin; row < end; ++row) {
-      const double bound = row_bounds_[static_cast<std::size_t>(row)] * operands.p_bound;
-      const auto sum = sum_of_row_({.values = block_.values.data() + starts[row],
-                                    .columns = block_.columns.data() + starts[row],
-                                    .length = starts[row + 1] - starts[row],
-                                    .constants = SplitConstants(bound, most_terms_)},
-                                   operands.p_columns.data());
-      q_high[row] = is_added ? q_high[row] + sum.high : sum.high;
-      q_low[row] = is_added ? q_low[row] + sum.low : sum.low;
-    }
-  }
-
-  std::string_view name_;
-  InstructionSet set_;
-  RowSum sum_of_row_;
-  CsrBlock block_;
-  std::vector<std::int64_t> borders_;
-  std::vector<double> row_bounds_;
-  double most_terms_;
-};
+std::unique_ptr<SpmvKernel> make(std::string_view name, InstructionSet set, RowSum sum_of_row, CsrBlock block,
+                                 const KernelOptions& options) {
+  if (std::ssize(options.row_bounds) != block.row_count)
+    throw std::invalid_argument("as many row bounds as the block has rows");
+  const auto loop = [sum_of_row, most_terms = options.most_terms](const CsrBlock& rows_block,
+                                                                  const CsrRowOperands& operands) {
+    multiply_rows(sum_of_row, most_terms, rows_block, operands);
+  };
+  return std::make_unique<CsrRowsKernel>(name, name_of(set), loop, std::move(block), options.thread_count,
+                                         options.row_bounds);
+}
 
 }  // namespace exact_csr
 }  // namespace
 
 std::unique_ptr<SpmvKernel> make_exact_csr_scalar(CsrBlock block, const KernelOptions& options) {
-  return std::make_unique<exact_csr::Kernel>("scalar", InstructionSet::portable, &exact_csr::sum_portable,
-                                             std::move(block), options);
+  return exact_csr::make("scalar", InstructionSet::portable, &exact_csr::sum_portable, std::move(block),
+                         options);
 }
 
 std::unique_ptr<SpmvKernel> make_exact_csr(CsrBlock block, const KernelOptions& options) {
@@ -175,7 +132,7 @@ std::unique_ptr<SpmvKernel> make_exact_csr(CsrBlock block, const KernelOptions& 
   if (options.instruction_set != InstructionSet::portable) set = of_this_processor(sets).back();
   if (set == InstructionSet::fma) sum = &exact_csr::sum_fma;
 #endif
-  return std::make_unique<exact_csr::Kernel>("csr-simd", set, sum, std::move(block), options);
+  return exact_csr::make("csr-simd", set, sum, std::move(block), options);
 }
 
 }  // namespace cg2d::kernels

@@ -18,7 +18,6 @@
 #include <thread>
 #include <utility>
 
-#include "cg/base/interrupt.hpp"
 #include "cg/base/progress.hpp"
 
 namespace cg2d {

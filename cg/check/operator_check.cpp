@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "cg/base/agreement.hpp"
+#include "cg/files/permutation.hpp"
 #include "cg/matrix/matrix_source.hpp"
 #include "cg/solver/communicator_setup.hpp"
 #include "cg/solver/solve.hpp"
@@ -40,11 +41,8 @@ double largest_row_sum(const kernels::CsrBlock& block, const comm::BlockLayout& 
 
 /// Element `index` of vector `number`: within -1 ... 1, the same on every grid (splitmix64).
 double element_of(std::int64_t index, int number) {
-  auto bits =
-      (static_cast<std::uint64_t>(index) * 64 + static_cast<std::uint64_t>(number) + 1) * 0x9E3779B97F4A7C15U;
-  bits = (bits ^ (bits >> 30)) * 0xBF58476D1CE4E5B9U;
-  bits = (bits ^ (bits >> 27)) * 0x94D049BB133111EBU;
-  bits ^= bits >> 31;
+  const auto place = static_cast<std::uint64_t>(index) * 64 + static_cast<std::uint64_t>(number) + 1;
+  const auto bits = splitmix_bits(place * golden_ratio_bits);
   return static_cast<double>(bits >> 11) * 0x1p-52 - 1.0;
 }
 

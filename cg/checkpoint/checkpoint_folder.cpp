@@ -180,6 +180,22 @@ bool are_same_folder(const std::string& first, const std::string& second, comm::
   return group.maximum(std::int64_t{are_same ? 1 : 0}) > 0;
 }
 
+RestartChoice choose_restart(const CheckpointOptions& asked, std::string_view what, comm::RankGroup& group) {
+  RestartChoice choice;
+  if (asked.restart.empty()) return choice;
+  const bool saves_there = !asked.folder.empty() && are_same_folder(asked.folder, asked.restart, group);
+  if (saves_there && has_no_checkpoint(asked.restart, group)) {
+    choice.warnings.push_back(
+        fmt::format("--restart {}: no checkpoint there yet, so the {} begins anew", asked.restart, what));
+    return choice;
+  }
+  choice.found = newest_checkpoint(asked.restart, group);
+  if (saves_there) choice.generation = choice.found->generation;
+  for (const auto& rejected : choice.found->rejected)
+    choice.warnings.push_back(fmt::format("--restart: not from {}", rejected));
+  return choice;
+}
+
 CheckpointWriter::CheckpointWriter(std::string folder, std::optional<std::int64_t> restarted_from,
                                    comm::RankGroup& group)
     : folder_(std::move(folder)), group_(group), last_good_(restarted_from.value_or(0)) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cg/checkpoint/checkpoint_file.hpp"
+#include "cg/checkpoint/checkpoint_interval.hpp"
 #include "comm/block_layout.hpp"
 #include "comm/rank_group.hpp"
 
@@ -48,6 +49,17 @@ void read_vectors(const FoundCheckpoint& found, const comm::IndexRange& range,
 bool has_no_checkpoint(const std::string& folder, comm::RankGroup& group);
 /// Whether both paths lead to one folder. Collective.
 bool are_same_folder(const std::string& first, const std::string& second, comm::RankGroup& group);
+
+/// What --checkpoint and --restart come to.
+struct RestartChoice {
+  std::optional<FoundCheckpoint> found;  ///< to go on from
+  std::optional<std::int64_t>
+      generation;  ///< of that, where new checkpoints go into its folder; for CheckpointWriter
+  std::vector<std::string> warnings;
+};
+/// The checkpoint to go on from, if one was asked for. Where the same folder is to have new ones, none there is only a warning:
+/// then the first start and each later one are the same command. what: "run" or "solve". Collective. Throws as newest_checkpoint().
+RestartChoice choose_restart(const CheckpointOptions& asked, std::string_view what, comm::RankGroup& group);
 
 /// Writes checkpoints into a folder. Collective in everything but the accessors.
 class CheckpointWriter {

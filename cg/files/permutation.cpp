@@ -11,8 +11,8 @@ RandomPermutation::RandomPermutation(std::int64_t size, std::uint64_t seed) : si
   const auto bits = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(size - 1)));
   half_bits_ = std::max(1, (bits + 1) / 2);
   half_mask_ = (std::uint64_t{1} << half_bits_) - 1;
-  constexpr std::uint64_t golden_ratio = 0x9e3779b97f4a7c15U;  // different keys for neighbouring seeds
-  for (std::size_t k = 0; k < keys_.size(); ++k) keys_[k] = mixed_bits(seed + (k + 1) * golden_ratio);
+  // Different keys for neighbouring seeds.
+  for (std::size_t k = 0; k < keys_.size(); ++k) keys_[k] = mixed_bits(seed + (k + 1) * golden_ratio_bits);
 }
 
 std::uint64_t RandomPermutation::round(std::uint64_t half, int number) const {

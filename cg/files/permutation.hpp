@@ -28,6 +28,16 @@ class RandomPermutation {
   std::array<std::uint64_t, round_count> keys_{};
 };
 
+/// 2^64 divided by the golden ratio: multiples of it are far apart.
+inline constexpr std::uint64_t golden_ratio_bits = 0x9e3779b97f4a7c15U;
+
+/// The finalizer of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014), for multiples of golden_ratio_bits.
+constexpr std::uint64_t splitmix_bits(std::uint64_t bits) {
+  bits = (bits ^ (bits >> 30U)) * 0xbf58476d1ce4e5b9U;
+  bits = (bits ^ (bits >> 27U)) * 0x94d049bb133111ebU;
+  return bits ^ (bits >> 31U);
+}
+
 /// A mixer of 64 bits in which every input bit changes every output bit: the finalizer of MurmurHash3.
 constexpr std::uint64_t mixed_bits(std::uint64_t bits) {
   bits ^= bits >> 33;

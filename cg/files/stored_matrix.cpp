@@ -29,11 +29,6 @@ constexpr std::uint64_t pair_of(std::int64_t high, std::int64_t low) {
 constexpr std::int64_t high_of(std::uint64_t pair) { return static_cast<std::int64_t>(pair >> 32U); }
 constexpr std::int64_t low_of(std::uint64_t pair) { return static_cast<std::int64_t>(pair & 0xffffffffU); }
 
-/// The sum of a number of 64 bits over all ranks, modulo 2^64.
-std::uint64_t sum_of_words(comm::RankGroup& group, std::uint64_t word) {
-  return static_cast<std::uint64_t>(group.sum(static_cast<std::int64_t>(word)));
-}
-
 /// Borders of row blocks or of column blocks, to find the block of an index.
 class Borders {
  public:

@@ -46,6 +46,10 @@ void require_no_such_row(const std::string& name, std::int64_t order, const Diag
                   name, first.row + 1, first.value));
 }
 
+std::uint64_t sum_of_words(comm::RankGroup& group, std::uint64_t word) {
+  return static_cast<std::uint64_t>(group.sum(static_cast<std::int64_t>(word)));
+}
+
 void require_same_file(const std::string& path, comm::RankGroup& group) {
   constexpr std::size_t compared_bytes = std::size_t{1} << 20;
   struct Fingerprint {

@@ -62,6 +62,9 @@ struct DiagonalOfRow {
 void require_no_such_row(const std::string& name, std::int64_t order, const DiagonalOfRow& lowest,
                          comm::RankGroup& group);
 
+/// The sum of a number of 64 bits over all ranks, modulo 2^64. Collective.
+std::uint64_t sum_of_words(comm::RankGroup& group, std::uint64_t word);
+
 /// Throws FileError on every rank where the ranks find different files under this name, as on nodes with folders of
 /// their own: by the sizes and the first MiB. Collective.
 void require_same_file(const std::string& path, comm::RankGroup& group);

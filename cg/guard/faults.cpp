@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "cg/base/errors.hpp"
+#include "cg/files/permutation.hpp"
 #include "cg/matrix/problem.hpp"
 
 namespace cg2d {
@@ -16,17 +17,14 @@ constexpr int most_faults = 1'000'000;
 constexpr int products_per_outer_step = cg_steps_per_solve + 1;
 constexpr int bits_per_byte = 8;
 
-/// SplitMix64 (Steele, Lea, Flood, OOPSLA 2014): 64 bits per call, the same on every machine.
+/// SplitMix64: 64 bits per call, the same on every machine.
 class FaultStream {
  public:
   explicit FaultStream(std::uint64_t seed) : state_(seed) {}
 
   std::uint64_t next() {
-    state_ += 0x9e3779b97f4a7c15U;
-    auto word = state_;
-    word = (word ^ (word >> 30U)) * 0xbf58476d1ce4e5b9U;
-    word = (word ^ (word >> 27U)) * 0x94d049bb133111ebU;
-    return word ^ (word >> 31U);
+    state_ += golden_ratio_bits;
+    return splitmix_bits(state_);
   }
   int below(int bound) { return static_cast<int>(next() % static_cast<std::uint64_t>(bound)); }
 

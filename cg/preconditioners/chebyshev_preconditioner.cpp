@@ -9,6 +9,7 @@
 #include <string>
 
 #include "cg/base/process_memory.hpp"
+#include "cg/files/permutation.hpp"
 #include "cg/preconditioners/preconditioner_table.hpp"
 #include "cg/solver/conjugate_gradient.hpp"
 #include "cg/solver/distributed_vectors.hpp"
@@ -33,10 +34,7 @@ struct Bounds {
 /// A number within -1 ... 1 that depends on the global row alone (splitmix64), so that every grid gets the same
 /// bounds.
 double random_number(std::uint64_t row) {
-  std::uint64_t word = (row + 1) * 0x9e3779b97f4a7c15U;
-  word = (word ^ (word >> 30U)) * 0xbf58476d1ce4e5b9U;
-  word = (word ^ (word >> 27U)) * 0x94d049bb133111ebU;
-  word ^= word >> 31U;
+  const auto word = splitmix_bits((row + 1) * golden_ratio_bits);
   return static_cast<double>(static_cast<std::int64_t>(word)) * 0x1p-63;
 }
 

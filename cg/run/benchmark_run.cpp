@@ -76,23 +76,11 @@ void BenchmarkRun::prepare() {
 
 /// Early, so that a folder that will not do is found before the matrix is made.
 void BenchmarkRun::open_checkpoints() {
-  const auto& asked = options_.checkpoint;
-  const bool saves = !asked.folder.empty();
-  const bool goes_on_there =
-      saves && !asked.restart.empty() && are_same_folder(asked.folder, asked.restart, group_);
-  if (goes_on_there && has_no_checkpoint(asked.restart, group_)) {
-    report_.warnings.push_back(
-        fmt::format("--restart {}: no checkpoint there yet, so the run begins anew", asked.restart));
-  } else if (!asked.restart.empty()) {
-    report_.restart = restart_facts(asked.restart, options_.problem, group_);
-    for (const auto& rejected : report_.restart->checkpoint.rejected)
-      report_.warnings.push_back(fmt::format("--restart: not from {}", rejected));
-  }
-  if (!saves) return;
-  checkpoint_writer_.emplace(
-      asked.folder,
-      goes_on_there && report_.restart ? std::optional(report_.restart->checkpoint.generation) : std::nullopt,
-      group_);
+  auto choice = choose_restart(options_.checkpoint, "run", group_);
+  if (choice.found) report_.restart = restart_facts(std::move(*choice.found), options_.problem);
+  std::ranges::move(choice.warnings, std::back_inserter(report_.warnings));
+  if (!options_.checkpoint.folder.empty())
+    checkpoint_writer_.emplace(options_.checkpoint.folder, choice.generation, group_);
 }
 
 /// Puts the grid and its kernel into the configuration.

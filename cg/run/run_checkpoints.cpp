@@ -56,8 +56,8 @@ void check_facts(const FoundCheckpoint& found, const Problem& problem) {
 
 }  // namespace
 
-RestartFacts restart_facts(const std::string& folder, const Problem& problem, comm::RankGroup& group) {
-  RestartFacts facts{.checkpoint = newest_checkpoint(folder, group), .earlier_steps = {}, .signs = {}};
+RestartFacts restart_facts(FoundCheckpoint checkpoint, const Problem& problem) {
+  RestartFacts facts{.checkpoint = std::move(checkpoint), .earlier_steps = {}, .signs = {}};
   check_facts(facts.checkpoint, problem);
   const auto& numbers = facts.checkpoint.numbers;
   facts.signs = {.saw_positive = numbers[4] != 0.0, .saw_negative = numbers[5] != 0.0};

@@ -28,9 +28,8 @@ struct RestartFacts {
   [[nodiscard]] int step_count() const { return static_cast<int>(earlier_steps.size()); }
 };
 
-/// The newest intact checkpoint of a folder. Collective. Throws RunError (bad_data), alike on every rank, where there is none, and
-/// where it is of another problem than this.
-RestartFacts restart_facts(const std::string& folder, const Problem& problem, comm::RankGroup& group);
+/// Of a checkpoint of this problem. Throws RunError (bad_data), alike on every rank, where it is of another one.
+RestartFacts restart_facts(FoundCheckpoint checkpoint, const Problem& problem);
 /// This rank's piece of x. Collective. Throws RunError (bad_data), alike on every rank.
 HugePageVector restarted_x(const RestartFacts& restart, const comm::IndexRange& range,
                            comm::RankGroup& group);

@@ -2,11 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <bit>
 #include <optional>
 #include <utility>
 
 #include "cg/base/errors.hpp"
+#include "cg/files/permutation.hpp"
 
 namespace cg2d {
 namespace {
@@ -59,14 +61,6 @@ void take_numbers(std::span<const double> numbers, SolveRestart& restart) {
                              .replacement_count = numbers[k + 3]});
 }
 
-/// splitmix64 (Steele, Lea, Flood, OOPSLA 2014): every bit of the word moves every bit of the result.
-std::uint64_t mixed(std::uint64_t word) {
-  word += 0x9e3779b97f4a7c15U;
-  word = (word ^ (word >> 30U)) * 0xbf58476d1ce4e5b9U;
-  word = (word ^ (word >> 27U)) * 0x94d049bb133111ebU;
-  return word ^ (word >> 31U);
-}
-
 }  // namespace
 
 void SolveRestart::replay(StepObserver& observer) const {
@@ -83,13 +77,7 @@ void SolveRestart::replay(StepObserver& observer) const {
 }
 
 std::uint64_t hash_of_element(std::int64_t index, double value) {
-  return mixed(mixed(static_cast<std::uint64_t>(index)) ^ std::bit_cast<std::uint64_t>(value));
-}
-
-std::uint64_t sum_over_ranks(std::uint64_t value, comm::RankGroup& group) {
-  std::uint64_t sum = 0;
-  for (const auto part : group.gather_one(value)) sum += part;
-  return sum;
+  return mixed_bits(mixed_bits(static_cast<std::uint64_t>(index)) ^ std::bit_cast<std::uint64_t>(value));
 }
 
 SolveRestart solve_restart(FoundCheckpoint checkpoint, const CheckpointedSystem& system) {

@@ -49,8 +49,6 @@ struct CheckpointedSystem {
 
 /// Of an element by its index and its bits: sums of such hashes are the same for every cut.
 std::uint64_t hash_of_element(std::int64_t index, double value);
-/// Modulo 2^64. Collective.
-std::uint64_t sum_over_ranks(std::uint64_t value, comm::RankGroup& group);
 
 /// Throws RunError (bad_data), alike on every rank, for a checkpoint of another system.
 SolveRestart solve_restart(FoundCheckpoint checkpoint, const CheckpointedSystem& system);

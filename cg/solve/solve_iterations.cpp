@@ -163,7 +163,7 @@ CheckpointedSystem SolveRun::checkpointed_system(const ReadySystem& system, std:
   std::uint64_t sum = 0;
   for (std::size_t k = 0; k < b.size(); ++k)
     sum += hash_of_element(system.first_row + static_cast<std::int64_t>(k), b[k]);
-  const auto hash_of_b = sum_over_ranks(sum, group_);
+  const auto hash_of_b = sum_of_words(group_, sum);
   const auto numbering = options_.cut == MatrixCut::random ? cut_text(options_) : std::string("original");
   CheckpointedSystem checkpointed;
   checkpointed.order = system.place.size;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "cg/base/agreement.hpp"
@@ -87,23 +88,11 @@ void SolveRun::prepare() {
 
 /// Early, so that a folder that will not do is found before the matrix is read.
 void SolveRun::open_checkpoints() {
-  const auto& asked = options_.checkpoint;
-  const bool saves = !asked.folder.empty();
-  const bool goes_on_there =
-      saves && !asked.restart.empty() && are_same_folder(asked.folder, asked.restart, group_);
-  if (goes_on_there && has_no_checkpoint(asked.restart, group_)) {
-    report_.warnings.push_back(
-        fmt::format("--restart {}: no checkpoint there yet, so the solve begins anew", asked.restart));
-  } else if (!asked.restart.empty()) {
-    found_checkpoint_ = newest_checkpoint(asked.restart, group_);
-    for (const auto& rejected : found_checkpoint_->rejected)
-      report_.warnings.push_back(fmt::format("--restart: not from {}", rejected));
-  }
-  if (!saves) return;
-  checkpoint_writer_.emplace(
-      asked.folder,
-      goes_on_there && found_checkpoint_ ? std::optional(found_checkpoint_->generation) : std::nullopt,
-      group_);
+  auto choice = choose_restart(options_.checkpoint, "solve", group_);
+  found_checkpoint_ = std::move(choice.found);
+  std::ranges::move(choice.warnings, std::back_inserter(report_.warnings));
+  if (!options_.checkpoint.folder.empty())
+    checkpoint_writer_.emplace(options_.checkpoint.folder, choice.generation, group_);
 }
 
 void SolveRun::perform(OutputFile* solution) {
@@ -348,7 +337,7 @@ void SolveRun::note_values(const kernels::CsrBlock& block, const comm::BlockLayo
       sum += hash_of_element(place, block.values[k]);
     }
   }
-  value_hash_ = sum_over_ranks(sum, group_);
+  value_hash_ = sum_of_words(group_, sum);
 }
 
 }  // namespace cg2d

@@ -82,7 +82,7 @@ class DistributedVectors {
  private:
   /// The numbers and the second halves of the dot products in one sum, which rounds none of them.
   void sum_exactly(std::span<double> values) {
-    const auto lows = local_.take_lows();
+    const auto lows = local_.lows();
     std::array<double, 8> both{};
     assert(lows.size() <= values.size() && values.size() <= both.size() / 2);
     std::ranges::copy(values, both.begin());
@@ -90,6 +90,7 @@ class DistributedVectors {
     matrix_.sum_over_ranks(std::span(both).first(values.size() + lows.size() <= 2 ? 2 : both.size()));
     for (std::size_t k = 0; k < values.size(); ++k)
       values[k] = k < lows.size() ? both[k] + both[values.size() + k] : both[k];
+    local_.clear_lows();
   }
 
   LinearOperator& matrix_;

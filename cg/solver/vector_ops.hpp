@@ -48,12 +48,13 @@ class VectorOps {
         partial_sums_of_several_(static_cast<std::size_t>(thread_count)) {}
 
   /// From here on reproducible: dot() is collective, and returns the first of two numbers, of which both are summed over the ranks
-  /// (take_lows()); add_scaled(), step_and_turn() without a diagonal, set_scaled(), copy(), fill() and add() serve, and no other
+  /// (lows()); add_scaled(), step_and_turn() without a diagonal, set_scaled(), copy(), fill() and add() serve, and no other
   /// operation does.
   void make_exact(ExactVectors exact) { exact_ = std::move(exact); }
   [[nodiscard]] bool is_exact() const { return exact_.most_terms > 0.0; }
-  /// The second numbers of the dot products since the last call, in their order; empty unless is_exact().
-  [[nodiscard]] std::vector<double> take_lows() { return std::exchange(lows_, {}); }
+  /// The second numbers of the dot products since clear_lows(), in their order; empty unless is_exact().
+  [[nodiscard]] std::span<const double> lows() const { return lows_; }
+  void clear_lows() { lows_.clear(); }  // keeps its room: a step of CG allocates nothing
 
   /// x . y over this rank's piece.
   [[nodiscard]] double dot(std::span<const double> x, std::span<const double> y);

@@ -87,7 +87,7 @@ TEST(RunCheckpoints, GoOnWithTheSameBitsOnTheSameGridAndWithTheSameZetaOnOthers)
     const CommonFolder folder;
     const auto steps = GridRun(problem, first_grid).whole(folder.path);
     ASSERT_EQ(std::ssize(steps), problem.niter);
-    const auto restart = restart_facts(folder.path, problem, group());
+    const auto restart = restart_facts(newest_checkpoint(folder.path, group()), problem);
     EXPECT_EQ(restart.step_count(), saved_step);
     for (const auto& grid : comm::factorizations(group().size())) {
       SCOPED_TRACE("from " + first_grid.name() + " to " + grid.name());
@@ -116,7 +116,7 @@ TEST(RunCheckpoints, AreRefusedForAnotherProblem) {
   auto other = problem;
   const auto error_for = [&](const Problem& asked) {
     try {
-      static_cast<void>(restart_facts(folder.path, asked, group()));
+      static_cast<void>(restart_facts(newest_checkpoint(folder.path, group()), asked));
     } catch (const RunError& error) {
       EXPECT_EQ(error.code(), ExitCode::bad_data);
       return std::string(error.what());
@@ -154,7 +154,7 @@ TEST(RunCheckpoints, AreWrittenWhenTheIntervalIsOverOrAStopIsAskedFor) {
   EXPECT_EQ(checkpoints.facts().count, 1);
   EXPECT_EQ(writer.last_generation(), 1);
   EXPECT_GT(checkpoints.facts().total_s, 0.0);
-  EXPECT_EQ(restart_facts(folder.path, problem, group()).step_count(), 2);
+  EXPECT_EQ(restart_facts(newest_checkpoint(folder.path, group()), problem).step_count(), 2);
   checkpoints.after_outer_step(problem.niter, stopped);
   EXPECT_EQ(checkpoints.facts().count, 1) << "the last iteration has its report";
 }
