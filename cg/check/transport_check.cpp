@@ -16,11 +16,13 @@ namespace {
 
 // All data are whole numbers below 2^53, so that every order of additions gives the same sum.
 
-double operand_of(std::int64_t index, int round) { return static_cast<double>(index + 10'000 * (round + 1)); }
+double operand_of(std::int64_t index, int round) {
+  return static_cast<double>(index + std::int64_t{10'000} * (round + 1));
+}
 
 /// The part of a sum that comes from the rank of that place in its process row, or column.
 double addend_of(std::int64_t index, int place, int round) {
-  return static_cast<double>((place + 1) * (index + 3) + 7 * round);
+  return static_cast<double>((place + 1) * (index + 3) + std::int64_t{7} * round);
 }
 
 double total_of(std::int64_t index, int place_count, int round) {
@@ -119,7 +121,8 @@ class TransportTest {
 /// Pieces of 0, 1, 2, ... elements, the last one first empty.
 comm::BlockLayout uneven_pieces(const comm::ProcessGrid& grid) {
   std::vector<std::int64_t> starts{0};
-  for (int piece = 0; piece < grid.rank_count(); ++piece) starts.push_back(starts.back() + 5 * (piece % 3));
+  for (int piece = 0; piece < grid.rank_count(); ++piece)
+    starts.push_back(starts.back() + std::int64_t{5} * (piece % 3));
   return {grid, starts};
 }
 

@@ -49,7 +49,8 @@ Generations generations_in(const std::string& folder, comm::RankGroup& group) {
   Generations generations;
   for (std::size_t begin = 0; begin < text.size();) {
     const auto end = text.find('\n', begin);
-    const auto name = *checkpoint_name_from(std::string_view(text).substr(begin, end - begin));
+    const std::string_view names = text;
+    const auto name = *checkpoint_name_from(names.substr(begin, end - begin));
     generations[name.generation].push_back(name);
     begin = end + 1;
   }

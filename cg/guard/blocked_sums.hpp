@@ -44,7 +44,8 @@ TwoSums blocked_sums(std::size_t size, const Add& add) {
 /// Roundings on the longest way of an element into a sum of that many, its product included.
 inline double roundings_of_blocked_sum(std::size_t size) {
   const std::size_t blocks = (size + block_of_sums - 1) / block_of_sums;
-  return static_cast<double>(block_of_sums / lanes_of_sums + 2 * lanes_of_sums + 1 + blocks);
+  const std::size_t within_a_block = block_of_sums / lanes_of_sums;
+  return static_cast<double>(within_a_block + 2 * lanes_of_sums + 1 + blocks);
 }
 
 }  // namespace cg2d

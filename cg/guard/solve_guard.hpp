@@ -47,6 +47,8 @@ class SolveGuard final : public SolverGuard {
  public:
   /// checksums: of this rank's block; they may go when this is made. Collective where the options ask for checks.
   SolveGuard(const GuardOptions& options, const GuardedParts& parts, const ProductChecksums* checksums);
+  SolveGuard(const SolveGuard&) = delete;
+  SolveGuard& operator=(const SolveGuard&) = delete;
   ~SolveGuard() override;
 
   /// The next outer iterations are 1, 2, ... of so many. Faults are made in the first repetition.
