@@ -115,6 +115,7 @@ Json solution_json(const Solution& solution) {
   return {{"end", name_of(result.end)},
           {"iterations", result.step_count},
           {"restarts", result.replacement_count},
+          {"classic_iterations", result.classic_step_count},
           {"right_hand_side_norm", number_or_null(result.right_hand_side_norm)},
           {"target_norm", number_or_null(solution.target_norm)},
           {"first_residual_norm", number_or_null(result.first_residual_norm)},

@@ -35,9 +35,13 @@ std::string solution_lines(const SystemOptions& options, const Solution& solutio
                 : result.end == SolveEnd::zero_right_hand_side ? "right-hand side of zeros: x = 0"
                                                                : std::string(name_of(result.end)));
   line("Iterations",
-       fmt::format("{}{}", result.step_count,
+       fmt::format("{}{}{}", result.step_count,
                    result.replacement_count > 0
                        ? fmt::format(", with {}", format_count(result.replacement_count, "restart"))
+                       : "",
+                   result.classic_step_count > 0
+                       ? fmt::format(", the last {} in the classic form: rounding had spoiled the other",
+                                     result.classic_step_count)
                        : ""));
   line("Residual",
        fmt::format("{:.6e} = || b - A x ||, recomputed; {:.6e} by the recurrence; target {:.6e}",

@@ -12,37 +12,40 @@ namespace cg2d {
 class ConjugateGradient::Run {
  public:
   Run(ConjugateGradient& solver, const LinearSystem& system, const StopRule& stop)
-      : solver_(solver), recurrence_(*solver.recurrence_), system_(system), stop_(stop) {
+      : solver_(solver), system_(system), stop_(stop) {
+    solver_.recurrence_ = solver_.own_recurrence_.get();
     solver_.replaced_norm_ = std::numeric_limits<double>::infinity();
   }
 
   SolveResult from_zero() {
     solver_.vectors_.update([&](VectorOps& local) {
       local.fill(0.0, system_.x);
-      local.copy(system_.b, recurrence_.residual());
+      local.copy(system_.b, recurrence().residual());
     });
-    recurrence_.begin(state_);
+    recurrence().begin(state_);
     state_.right_hand_side_square = state_.residual_square;
     return finish();
   }
 
   SolveResult from_x() {
-    recurrence_.recompute_residual(system_.b, system_.x);
-    recurrence_.begin(state_);
+    recurrence().recompute_residual(system_.b, system_.x);
+    recurrence().begin(state_);
     state_.right_hand_side_square = solver_.vectors_.dot(system_.b, system_.b);
     return finish();
   }
 
   /// From the place where an observer saw the snapshot.
   SolveResult from(const CgSnapshot& snapshot) {
-    std::ranges::copy(snapshot.residual, recurrence_.residual().begin());
-    recurrence_.resume(snapshot.direction);
+    std::ranges::copy(snapshot.residual, recurrence().residual().begin());
+    recurrence().resume(snapshot.direction);
     state_ = snapshot.state;
     solver_.replaced_norm_ = snapshot.replaced_norm;
     return go_on(end_after_step());
   }
 
  private:
+  [[nodiscard]] CgRecurrence& recurrence() { return *solver_.recurrence_; }
+
   SolveResult finish() {
     state_.first_residual_square = state_.residual_square;
     state_.residual_is_recomputed = true;
@@ -54,12 +57,15 @@ class ConjugateGradient::Run {
     while (!end) end = step();
     if (end == SolveEnd::zero_right_hand_side) solve_zeros();
     if (!state_.residual_is_recomputed) recurrence_norm_ = state_.residual_norm();
-    return {.end = *end, .last = state_, .recurrence_residual_norm = recurrence_norm_};
+    return {.end = *end,
+            .last = state_,
+            .recurrence_residual_norm = recurrence_norm_,
+            .classic_step_count = is_classic_instead_ ? state_.number - steps_before_classic_ : 0};
   }
 
   std::optional<SolveEnd> step() {
     solver_.observers_.before_step();
-    if (const auto end = recurrence_.step(state_, system_, stop_)) {
+    if (const auto end = recurrence().step(state_, system_, stop_)) {
       return end == SolveEnd::stagnated ? replace_residual() : end;
     }
     ++state_.number;
@@ -76,27 +82,41 @@ class ConjugateGradient::Run {
   }
 
   /// Asks the stop rule with the recomputed residual, and begins again from it where the solve continues: so
-  /// long as each time at least halves the recomputed residual.
+  /// long as each time at least halves the recomputed residual. Where it does not, the roundings of a form with fewer
+  /// sums may be why (those of the pipelined one grow most), and the classic form goes on.
   std::optional<SolveEnd> replace_residual() {
     recurrence_norm_ = state_.residual_norm();
-    recurrence_.recompute_residual(system_.b, system_.x);
-    const auto r = recurrence_.residual();
+    recurrence().recompute_residual(system_.b, system_.x);
+    const auto r = recurrence().residual();
     state_.residual_square = solver_.vectors_.dot(r, r);
     state_.rho = state_.residual_square;  // that of the recurrence is not of this r; begin() computes it
     state_.residual_is_recomputed = true;
     if (const auto end = stop_.end_of(state_)) return end;
-    if (state_.residual_norm() > solver_.replaced_norm_ / 2.0) return SolveEnd::stagnated;
+    if (state_.residual_norm() > solver_.replaced_norm_ / 2.0 && !take_classic_form())
+      return SolveEnd::stagnated;
     solver_.replaced_norm_ = state_.residual_norm();
     ++state_.replacement_count;
-    recurrence_.begin(state_);
+    recurrence().begin(state_);
     return stop_.end_of(state_);
+  }
+
+  /// The recurrence becomes that of the classic form, with the same residual. False where it is already.
+  bool take_classic_form() {
+    if (is_classic_instead_ || solver_.is_classic_) return false;
+    is_classic_instead_ = true;
+    steps_before_classic_ = state_.number;
+    auto& classic = solver_.classic_recurrence();
+    solver_.vectors_.update(
+        [&](VectorOps& local) { local.copy(recurrence().residual(), classic.residual()); });
+    solver_.recurrence_ = &classic;
+    return true;
   }
 
   /// b . b = 0 may be an underflow.
   void note_zeros() {
     std::array<double, 1> nonzeros{
         static_cast<double>(std::ranges::count_if(system_.b, [](double element) { return element != 0.0; }))};
-    solver_.matrix_.sum_over_ranks(nonzeros);
+    solver_.parts_.matrix.sum_over_ranks(nonzeros);
     state_.right_hand_side_is_zero = nonzeros[0] == 0.0;
   }
 
@@ -106,12 +126,26 @@ class ConjugateGradient::Run {
   }
 
   ConjugateGradient& solver_;
-  CgRecurrence& recurrence_;
   LinearSystem system_;
   const StopRule& stop_;
   CgState state_;
   double recurrence_norm_ = 0.0;
+  bool is_classic_instead_ = false;
+  int steps_before_classic_ = 0;
 };
+
+ConjugateGradient::ConjugateGradient(LinearOperator& matrix, Preconditioner& preconditioner,
+                                     DistributedVectors& vectors, const CgVariantRow& variant)
+    : vectors_(vectors),
+      parts_{.matrix = matrix, .preconditioner = preconditioner, .vectors = vectors},
+      is_classic_(variant.name == cg_variant_table().front().name),
+      own_recurrence_(variant.make(parts_)),
+      recurrence_(own_recurrence_.get()) {}
+
+CgRecurrence& ConjugateGradient::classic_recurrence() {
+  if (!classic_recurrence_) classic_recurrence_ = cg_variant_table().front().make(parts_);
+  return *classic_recurrence_;
+}
 
 SolveResult ConjugateGradient::solve(std::span<const double> b, std::span<double> x, const StopRule& stop) {
   return Run(*this, {.b = b, .x = x}, stop).from_zero();

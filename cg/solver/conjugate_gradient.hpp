@@ -20,6 +20,7 @@ struct SolveResult {
   CgState last;  ///< with the number of steps
   /// || b - A x || by the recurrence, where last.residual_is_recomputed: before it was.
   double recurrence_residual_norm = 0.0;
+  int classic_step_count = 0;  ///< the last steps, where the classic form took the place of another
 };
 
 /// All that the rest of a solve depends on, besides b and x, after a step.
@@ -55,12 +56,12 @@ class ConjugateGradient {
  public:
   /// The classic form of CG, or another row of the table.
   ConjugateGradient(LinearOperator& matrix, Preconditioner& preconditioner, DistributedVectors& vectors,
-                    const CgVariantRow& variant = cg_variant_table().front())
-      : vectors_(vectors), matrix_(matrix), recurrence_(variant.make({matrix, preconditioner, vectors})) {}
+                    const CgVariantRow& variant = cg_variant_table().front());
 
   /// x := about A^-1 b, from x = 0. b, x: this rank's pieces; they do not overlap. A must be definite;
   /// positive or negative makes no difference unless to the stop rule. Cost: as SolveCalls says, and one
-  /// product and one sum for each time that the stop rule says `converged`; nothing is allocated.
+  /// product and one sum for each time that the stop rule says `converged`; nothing is allocated, but for the vectors of
+  /// the classic form the first time that rounding spoils another and it goes on instead.
   SolveResult solve(std::span<const double> b, std::span<double> x, const StopRule& stop);
   /// The same from the x that is given. Cost: one more product and one more sum.
   SolveResult solve_from(std::span<const double> b, std::span<double> x, const StopRule& stop);
@@ -86,11 +87,17 @@ class ConjugateGradient {
  private:
   class Run;
 
+  /// Made when it is asked for.
+  CgRecurrence& classic_recurrence();
+
   DistributedVectors& vectors_;
-  LinearOperator& matrix_;
+  CgParts parts_;
   StepObservers observers_;
-  std::unique_ptr<CgRecurrence> recurrence_;
-  double replaced_norm_ = 0.0;  // of the solve under way
+  bool is_classic_;
+  std::unique_ptr<CgRecurrence> own_recurrence_;
+  std::unique_ptr<CgRecurrence> classic_recurrence_;  // where another form has been spoiled by rounding
+  CgRecurrence* recurrence_;                          // one of them: of the solve under way, or of the last
+  double replaced_norm_ = 0.0;                        // of the solve under way
 };
 
 }  // namespace cg2d

@@ -52,7 +52,8 @@ SystemSolveResult system_result_of(const SolveResult& solved) {
                            .residual_norm = solved.recurrence_residual_norm,
                            .true_residual_norm = last.residual_norm(),
                            .curvature = last.curvature,
-                           .replacement_count = last.replacement_count};
+                           .replacement_count = last.replacement_count,
+                           .classic_step_count = solved.classic_step_count};
   if (result.end == SolveEnd::not_finite || result.end == SolveEnd::not_positive_definite)
     name_quantity(result, last);
   return result;

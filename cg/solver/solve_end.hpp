@@ -33,6 +33,8 @@ struct SystemSolveResult {
   double true_residual_norm = 0.0;  ///< || b - A x ||, recomputed by one more product
   double curvature = 0.0;           ///< the last p . A p
   int replacement_count = 0;        ///< recomputed residuals from which the recurrence began again
+  /// Steps at the end that the classic form made in place of another, which rounding had spoiled; 0: none.
+  int classic_step_count = 0;
   /// The quantity that ended the solve as not_positive_definite or not_finite, such as "p . A p", its value,
   /// and the step in which it was seen, from 1; 0: before the first one.
   std::string_view quantity{};
