@@ -10,25 +10,21 @@
 
 namespace cg2d {
 
-namespace {
-
-/// As setparams of NPB 3.4 makes it: a power of two, with twice as many columns as rows where it is no square.
-comm::ProcessGrid official_grid(int rank_count) {
+std::optional<comm::ProcessGrid> official_grid(int rank_count) {
   const auto ranks = static_cast<unsigned>(rank_count);
-  if (!std::has_single_bit(ranks)) {
+  if (!std::has_single_bit(ranks)) return std::nullopt;
+  const int rows = 1 << (static_cast<unsigned>(std::countr_zero(ranks)) / 2);
+  return comm::ProcessGrid{.columns = rank_count / rows, .rows = rows};
+}
+
+std::optional<comm::ProcessGrid> grid_named_by(const OpenGridOptions& options, int rank_count) {
+  if (options.is_official) {
+    if (const auto grid = official_grid(rank_count)) return grid;
     throw InputError(
         fmt::format("--grid official: the official program has no grid of {}, which is not a power of two; "
                     "valid grids (PXxPY): {}",
                     format_count(rank_count, "rank"), valid_grids(rank_count)));
   }
-  const int rows = 1 << (static_cast<unsigned>(std::countr_zero(ranks)) / 2);
-  return {.columns = rank_count / rows, .rows = rows};
-}
-
-}  // namespace
-
-std::optional<comm::ProcessGrid> grid_named_by(const OpenGridOptions& options, int rank_count) {
-  if (options.is_official) return official_grid(rank_count);
   if (!options.columns) return std::nullopt;
   const int columns = *options.columns;
   if (columns < 1 || rank_count % columns != 0) {

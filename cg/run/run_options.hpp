@@ -32,6 +32,11 @@ struct OpenGridOptions {
   [[nodiscard]] bool name_a_grid() const { return columns || is_official; }
 };
 
+/// The grid that the official program would use on that many ranks; empty if that is not a power of two.
+/// It takes as many process columns as rows, or twice as many (its npcols, which are the column blocks of the
+/// matrix: our Px).
+std::optional<comm::ProcessGrid> official_grid(int rank_count);
+
 /// The grid that these options name; empty where they leave it open. Throws InputError where it does not exist for
 /// that many ranks.
 std::optional<comm::ProcessGrid> grid_named_by(const OpenGridOptions& options, int rank_count);

@@ -165,12 +165,6 @@ void repeat_step(std::vector<SweepStep>& steps, std::size_t index) {
   steps.insert(after, std::move(again));
 }
 
-std::optional<comm::ProcessGrid> official_grid(int rank_count) {
-  comm::ProcessGrid grid{.columns = 1, .rows = 1};
-  while (grid.rank_count() < rank_count) (grid.columns > grid.rows ? grid.rows : grid.columns) *= 2;
-  return grid.rank_count() == rank_count ? std::optional(grid) : std::nullopt;
-}
-
 bool is_official(const ConfiguredProblem& asked) {
   const auto& grid = asked.configuration.grid;
   return !asked.is_system() && official_grid(grid.rank_count()) == grid;

@@ -103,11 +103,6 @@ struct RoundRange {
 /// Rounds of even numbers go backwards, so that a steady drift favours none.
 std::vector<SweepStep> interleaved(const std::vector<ConfiguredProblem>& configurations, RoundRange rounds);
 
-/// The grid that the official program would use on that many ranks; empty if that is not a power of two.
-/// It takes as many process columns as rows, or twice as many (its npcols, which are the column blocks of the
-/// matrix: our Px).
-std::optional<comm::ProcessGrid> official_grid(int rank_count);
-
 /// Whether the configuration has the official program's grid. Systems have no official program.
 bool is_official(const ConfiguredProblem& asked);
 

@@ -12,12 +12,12 @@
 namespace cg2d {
 namespace {
 
-using Work = std::function<bool(std::int64_t)>;
+using TimedWork = std::function<bool(std::int64_t)>;
 
 /// The pass count with which a batch takes as long as on the other ranks, and long enough for the
 /// microseconds between the ranks' leaving a barrier to be lost in it. By the fastest pass of several trials:
 /// a disturbed one must not make batches of seconds.
-std::int64_t even_pass_count(comm::RankGroup& group, const Work& work, bool& is_right) {
+std::int64_t even_pass_count(comm::RankGroup& group, const TimedWork& work, bool& is_right) {
   constexpr double shortest_s = 5e-3;
   constexpr double near_enough = 1.25;
   constexpr double most_growth = 16.0;  // a first pass is slow: its data are not in any cache yet
@@ -50,7 +50,7 @@ double best_batch_s(std::span<const std::vector<BatchSpan>> ranks) {
   return best_s;
 }
 
-double common_pass_rate(comm::RankGroup& group, const Work& work) {
+double common_pass_rate(comm::RankGroup& group, const TimedWork& work) {
   constexpr std::size_t batch_count = 16;
   bool is_right = true;
   const auto pass_count = even_pass_count(group, work, is_right);
