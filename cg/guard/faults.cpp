@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <tuple>
 
 #include "cg/base/errors.hpp"
@@ -84,12 +85,22 @@ InjectOptions inject_options_from(const std::string& text) {
   return options;
 }
 
+std::string place_text(int rank, int outer_step, int product) {
+  if (outer_step == of_a_solve) return fmt::format("rank {}, iteration {}", rank, product);
+  return fmt::format("rank {}, outer iteration {}, product {}", rank, outer_step, product);
+}
+
+std::string_view target_name(const Fault& fault) {
+  const bool is_solution = fault.outer_step == of_a_solve && fault.target == FaultTarget::z;
+  return is_solution ? "x" : name_of(fault.target);
+}
+
 std::string describe(const Fault& fault) {
-  const auto place =
-      fmt::format("rank {}, outer iteration {}, product {}", fault.rank, fault.outer_step, fault.product);
-  if (!fault.is_made) return fmt::format("{}: {}, not made", place, name_of(fault.target));
+  const auto place = place_text(fault.rank, fault.outer_step, fault.product);
+  const auto target = target_name(fault);
+  if (!fault.is_made) return fmt::format("{}: {}, not made", place, target);
   if (fault.target == FaultTarget::rho) return fmt::format("{}: rho, bit {}", place, fault.bit);
-  return fmt::format("{}: {}[{}], bit {}", place, name_of(fault.target), fault.element, fault.bit);
+  return fmt::format("{}: {}[{}], bit {}", place, target, fault.element, fault.bit);
 }
 
 std::vector<Fault> draw_faults(const InjectOptions& options, int rank_count, int outer_step_count) {
@@ -108,6 +119,26 @@ std::vector<Fault> draw_faults(const InjectOptions& options, int rank_count, int
   }
   std::ranges::stable_sort(faults, {},
                            [](const Fault& fault) { return std::tuple(fault.outer_step, fault.product); });
+  return faults;
+}
+
+std::vector<Fault> draw_solve_faults(const InjectOptions& options, int rank_count, int most_iterations) {
+  FaultStream stream(options.seed);
+  std::vector<Fault> faults;
+  for (int number = 0; number < options.count; ++number) {
+    Fault fault;
+    fault.outer_step = of_a_solve;
+    fault.rank = stream.below(rank_count);
+    // Any order of magnitude is as likely as any other.
+    constexpr double one = 0x1p64;
+    const double share = static_cast<double>(stream.next()) / one;
+    const auto place = std::pow(static_cast<double>(most_iterations) + 1.0, share);
+    fault.product = std::clamp(static_cast<int>(place), 1, most_iterations);
+    fault.target = static_cast<FaultTarget>(stream.below(static_cast<int>(fault_target_names.size())));
+    fault.draw = stream.next();
+    faults.push_back(fault);
+  }
+  std::ranges::stable_sort(faults, {}, &Fault::product);
   return faults;
 }
 

@@ -19,7 +19,7 @@ enum class FaultTarget {
   columns,        ///< its column numbers
   p,              ///< the operand, before it is collected
   r,              ///< the residual, before a product
-  z,              ///< the solution, before a product
+  z,              ///< the solution, before a product; x of a solve
   block_product,  ///< the product of the rank's block, before it is sent
   q,              ///< the rank's piece of A p
   rho,            ///< r . r of one rank, when it has been summed
@@ -38,11 +38,17 @@ struct InjectOptions {
 /// "SEED" or "SEED:COUNT". Throws InputError.
 InjectOptions inject_options_from(const std::string& text);
 
+/// In place of the number of an outer iteration: `cg2d solve` has none.
+inline constexpr int of_a_solve = -1;
+/// "rank 0, outer iteration 2, product 7", or "rank 0, iteration 7".
+std::string place_text(int rank, int outer_step, int product);
+
 /// One flip. Trivially copyable: ranks send it as it is.
 struct Fault {
   int rank = 0;
-  int outer_step = 1;  ///< from 1
-  int product = 1;     ///< of the outer iteration, from 1: the CG step, or one more for the residual
+  int outer_step = 1;  ///< from 1; or of_a_solve
+  int product =
+      1;  ///< of the outer iteration, from 1: the CG step, or one more for the residual; of a solve: the iteration
   FaultTarget target = FaultTarget::values;
   std::uint64_t draw = 0;  ///< element and bit follow from it
   // When it has been made:
@@ -50,11 +56,16 @@ struct Fault {
   std::int64_t element = 0;
   int bit = 0;
 };
+/// The array, as users know it.
+std::string_view target_name(const Fault& fault);
 /// One line without its end.
 std::string describe(const Fault& fault);
 
 /// The flips of a seed, in the order of their times.
 std::vector<Fault> draw_faults(const InjectOptions& options, int rank_count, int outer_step_count);
+
+/// The same of a solve: most of them in early iterations, as many solves have few, and none after so many.
+std::vector<Fault> draw_solve_faults(const InjectOptions& options, int rank_count, int most_iterations);
 
 /// Makes this rank's flips. Each is made once: what an outer iteration that is made again meets is what a fault has
 /// left behind.

@@ -32,8 +32,8 @@ struct Detection {
   bool is_found = false;
   GuardCheck check = GuardCheck::column_range;
   int rank = 0;
-  int outer_step = 0;  ///< from 1; 0: the untimed one
-  int product = 0;     ///< the last one before it: the CG step, or one more
+  int outer_step = 0;  ///< from 1; 0: the untimed one; or of_a_solve
+  int product = 0;     ///< the last one before it: the CG step, or one more; of a solve: the iteration
   double error = 0.0;
   double tolerance = 0.0;
   double share = 0.0;  ///< of this rank in an error that ranks add up
@@ -57,8 +57,8 @@ struct GuardReport {
       largest_ratios{};               ///< error / tolerance where it held; 0 for yes or no
   std::vector<Detection> detections;  ///< the first one of each attempt with some
   int rollback_count = 0;
-  double time_s = 0.0;      ///< of checks in timed repetitions, the slowest rank's
-  double time_share = 0.0;  ///< of these repetitions
+  double time_s = 0.0;      ///< of checks in timed repetitions, or in the solve, the slowest rank's
+  double time_share = 0.0;  ///< of the time of these
   std::vector<Fault> faults;
 
   [[nodiscard]] std::int64_t check_count() const {

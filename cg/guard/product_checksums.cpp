@@ -100,26 +100,31 @@ ProductChecksums::ProductChecksums(const kernels::CsrBlock& block, kernels::Stor
 }
 
 CheckedError ProductChecksums::error_of(const Direction& direction, std::span<const double> p,
-                                        std::span<const double> q) {
+                                        std::span<const double> q, std::span<const double> q_low) {
   const auto& weights = direction.weights;
   const auto expected = blocked_sums(weights.size(), [&](std::size_t k, double& sum, double& square) {
     sum += weights[k] * p[k];
     square += p[k] * p[k];
   });
-  const auto found =
-      blocked_sums(q.size(), [&](std::size_t k, double& sum, double& /*unused*/) { sum += q[k]; });
+  const auto sum_of = [](std::span<const double> vector) {
+    return blocked_sums(vector.size(),
+                        [&](std::size_t k, double& sum, double& /*unused*/) { sum += vector[k]; })
+        .first;
+  };
+  const double found = sum_of(q) + sum_of(q_low);
   const double roundings = direction.chain + additions_of_parts + roundings_of_blocked_sum(q.size()) +
                            roundings_of_blocked_sum(p.size()) + 2.0;
   return {
-      .error = std::abs(found.first - expected.first),
+      .error = std::abs(found - expected.first),
       .tolerance = safety * unit_roundoff * roundings * direction.absolute_norm * std::sqrt(expected.second)};
 }
 
-CheckedError ProductChecksums::error_of(comm::Communicator& communicator) const {
-  const auto rows = error_of(by_columns_, communicator.column_block(), communicator.partial());
+CheckedError ProductChecksums::error_of(comm::Communicator& communicator,
+                                        std::span<const double> low_partial) const {
+  const auto rows = error_of(by_columns_, communicator.column_block(), communicator.partial(), low_partial);
   auto* const mirror = communicator.mirror();
   if (mirror == nullptr || !rows.holds()) return rows;
-  const auto columns = error_of(by_rows_, mirror->row_block(), mirror->column_partial());
+  const auto columns = error_of(by_rows_, mirror->row_block(), mirror->column_partial(), {});
   return !columns.holds() || columns.ratio() > rows.ratio() ? columns : rows;
 }
 

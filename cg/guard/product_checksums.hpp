@@ -46,9 +46,10 @@ class ProductChecksums {
   ProductChecksums(const kernels::CsrBlock& block, kernels::Storage storage, const comm::BlockLayout& layout,
                    int rank);
 
-  /// The worse one of the two directions, after the product and before anything of it is sent. Local. Cost: one pass over
-  /// the block's p, q and weights.
-  [[nodiscard]] CheckedError error_of(comm::Communicator& communicator) const;
+  /// The worse one of the two directions, after the product and before anything of it is sent. low_partial: the second halves of q in
+  /// a reproducible product, else empty. Local. Cost: one pass over the block's p, q and weights.
+  [[nodiscard]] CheckedError error_of(comm::Communicator& communicator,
+                                      std::span<const double> low_partial = {}) const;
 
   /// The largest sum of |a_ij| over a column of the block, whole.
   [[nodiscard]] double largest_column_sum() const { return largest_column_sum_; }
@@ -62,7 +63,7 @@ class ProductChecksums {
     double chain = 0.0;           // entries of the longest row of this direction
   };
   [[nodiscard]] static CheckedError error_of(const Direction& direction, std::span<const double> p,
-                                             std::span<const double> q);
+                                             std::span<const double> q, std::span<const double> q_low);
 
   Direction by_columns_;
   Direction by_rows_;  // with half storage

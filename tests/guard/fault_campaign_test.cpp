@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <iostream>
 #include <map>
 #include <memory>
@@ -36,65 +38,83 @@ struct Counts {
   int refused = 0;
 };
 
-/// Grids and configurations in turns.
+/// Grids and configurations in turns, each for some seeds.
 class Campaign {
  public:
   explicit Campaign(Problem problem) : problem_(std::move(problem)) {}
 
-  void inject(std::uint64_t seed) {
-    const auto turn = static_cast<std::size_t>(seed);
-    const auto grid_index = turn % grids_.size();
-    const auto config = test::config_number(turn / grids_.size() % config_count, kernels_, transports_);
-    SCOPED_TRACE("seed " + std::to_string(seed) + ", grid " + grids_[grid_index].name() + ", " +
-                 test::describe(config));
-    const auto& on_grid = problem_on(grid_index);
-    const auto& clean = clean_run(on_grid, config,
-                                  grids_[grid_index].name() + test::describe(config) +
-                                      std::to_string(static_cast<int>(config.sum_form)));
-    const InjectOptions options{.seed = seed};
-    const auto free_run = on_grid.run(config, {.injects = true, .inject = options});
-    const auto run = on_grid.run(config, {.checks = true, .injects = true, .inject = options});
-    ASSERT_EQ(run.report.faults.size(), 1U);
-    const auto& fault = run.report.faults.front();
-    const bool is_harmful = is_harmed(free_run, clean);
-    const bool is_found = !run.report.detections.empty();
-    auto& counts = counts_[fault.target];
-    counts.made += fault.is_made ? 1 : 0;
-    counts.harmful += is_harmful ? 1 : 0;
-    counts.found += is_found ? 1 : 0;
-    counts.harmful_found += is_harmful && is_found ? 1 : 0;
-    counts.refused += run.is_refused() ? 1 : 0;
-    EXPECT_TRUE(is_found || !is_harmful) << "not found, and harmful: " << describe(fault);
-    expect_good_end(run, clean, fault, is_found);
+  void inject(std::uint64_t first_seed, int seed_count) {
+    constexpr int seeds_per_configuration = 5;
+    for (int done = 0; done < seed_count; done += seeds_per_configuration) {
+      const int count = std::min(seeds_per_configuration, seed_count - done);
+      inject_next(first_seed + static_cast<std::uint64_t>(done), count);
+    }
   }
 
+  /// A table of what was hit, and each harmful fault that was not found.
   void tell() const {
     if (group().rank() != 0) return;
     for (const auto& [target, counts] : counts_)
       std::cout << "  " << name_of(target) << ": " << counts.made << " made, " << counts.harmful
                 << " harmful, " << counts.harmful_found << " of these found, " << counts.found
                 << " found in all, " << counts.refused << " refused\n";
+    std::cout << "  class " << problem_.class_name << ", " << group().size() << " ranks: " << seed_count_
+              << " injections, " << harmful_count() << " harmful, " << missed_.size()
+              << " of these not found\n";
+    for (const auto& missed : missed_) std::cout << "  not found, and harmful: " << missed << '\n';
   }
   [[nodiscard]] int harmful_count() const {
     int count = 0;
     for (const auto& [target, counts] : counts_) count += counts.harmful;
     return count;
   }
+  [[nodiscard]] int missed_count() const { return static_cast<int>(missed_.size()); }
 
  private:
   static constexpr std::size_t config_count = 44;
+
+  void inject_next(std::uint64_t first_seed, int seed_count) {
+    const auto grid_index = turn_ % grids_.size();
+    auto config = test::config_number(turn_ / grids_.size() % config_count, kernels_, transports_);
+    config.is_reproducible = config.kernel->make_reproducible != nullptr && turn_ % 2 == 1;
+    ++turn_;
+    const auto place = "grid " + grids_[grid_index].name() + ", " + test::describe(config);
+    test::GuardedSolver solver(problem_on(grid_index), config);
+    const auto clean = solver.run({.checks = true});
+    EXPECT_TRUE(clean.report.detections.empty()) << place;
+    for (int k = 0; k < seed_count; ++k) {
+      const auto seed = first_seed + static_cast<std::uint64_t>(k);
+      inject_one(solver, clean, {.seed = seed}, "seed " + std::to_string(seed) + ", " + place);
+    }
+  }
+
+  void inject_one(test::GuardedSolver& solver, const test::GuardedRun& clean, const InjectOptions& options,
+                  const std::string& place) {
+    SCOPED_TRACE(place);
+    const auto free_run = solver.run({.injects = true, .inject = options});
+    const auto run = solver.run({.checks = true, .injects = true, .inject = options});
+    ASSERT_EQ(run.report.faults.size(), 1U);
+    const auto& fault = run.report.faults.front();
+    const bool is_harmful = is_harmed(free_run, clean);
+    const bool is_found = !run.report.detections.empty();
+    auto& counts = counts_[fault.target];
+    ++seed_count_;
+    counts.made += fault.is_made ? 1 : 0;
+    counts.harmful += is_harmful ? 1 : 0;
+    counts.found += is_found ? 1 : 0;
+    counts.harmful_found += is_harmful && is_found ? 1 : 0;
+    counts.refused += run.is_refused() ? 1 : 0;
+    if (is_harmful && !is_found) {
+      missed_.push_back(describe(fault) + " (" + place + ")");
+    } else {
+      expect_good_end(run, clean, fault, is_found);
+    }
+  }
 
   const GuardedProblem& problem_on(std::size_t grid_index) {
     auto& problem = problems_[grid_index];
     if (!problem) problem = std::make_unique<GuardedProblem>(problem_, grids_[grid_index]);
     return *problem;
-  }
-  const test::GuardedRun& clean_run(const GuardedProblem& on_grid, const test::SolverConfig& config,
-                                    const std::string& key) {
-    auto found = clean_runs_.find(key);
-    if (found == clean_runs_.end())
-      found = clean_runs_.emplace(key, on_grid.run(config, {.checks = true})).first;
-    return found->second;
   }
 
   /// Damage of the matrix stays. After any other fault that was found the run has the bits of a clean one.
@@ -114,18 +134,31 @@ class Campaign {
   std::vector<const kernels::KernelRow*> kernels_ = test::usable_kernels();
   std::vector<const comm::TransportRow*> transports_ = test::usable_transports();
   std::map<std::size_t, std::unique_ptr<GuardedProblem>> problems_;
-  std::map<std::string, test::GuardedRun> clean_runs_;
+  std::size_t turn_ = 0;
+  int seed_count_ = 0;
   std::map<FaultTarget, Counts> counts_;
+  std::vector<std::string> missed_;
 };
 
-TEST(FaultCampaignTest, EveryHarmfulFlipIsFound) {
-  auto problem = *find_class("S");
-  problem.niter = test::by_extent(3, problem.niter);
+/// Each thousandth harmful flip may be missed; of fewer, none. Zeta counts after the third outer iteration, where it heals
+/// less than after the last one.
+void expect_that_harm_is_found(const char* class_name, int seed_count) {
+  auto problem = *find_class(class_name);
+  problem.niter = 3;
   Campaign campaign(problem);
-  const int seed_count = test::by_extent(300, 3000);
-  for (int seed = 1; seed <= seed_count; ++seed) campaign.inject(static_cast<std::uint64_t>(seed));
+  constexpr std::uint64_t seeds_of_ranks = 1'000'000;  // other seeds for each number of ranks
+  campaign.inject(seeds_of_ranks * static_cast<std::uint64_t>(group().size()) + 1, seed_count);
   campaign.tell();
   EXPECT_GT(campaign.harmful_count(), seed_count / 20) << "a campaign without harm tells nothing";
+  EXPECT_LE(campaign.missed_count(), campaign.harmful_count() / 1000);
+}
+
+TEST(FaultCampaignTest, HarmfulFlipsAreFoundInClassS) {
+  expect_that_harm_is_found("S", test::by_extent(300, 3000));
+}
+
+TEST(FaultCampaignTest, HarmfulFlipsAreFoundInClassW) {
+  expect_that_harm_is_found("W", test::by_extent(20, 3000));
 }
 
 /// So many flips that every attempt meets one, in any array: the run ends, and not by a crash.

@@ -54,6 +54,34 @@ TEST(FaultTest, TheSameSeedDrawsTheSameFaults) {
   EXPECT_EQ(targets.size(), fault_target_names.size());
 }
 
+TEST(FaultTest, FaultsOfASolveAreWithinItsIterations) {
+  const InjectOptions options{.seed = 5, .count = 2000};
+  const auto faults = draw_solve_faults(options, 3, 100);
+  const auto again = draw_solve_faults(options, 3, 100);
+  ASSERT_EQ(faults.size(), 2000U);
+  int early_count = 0;
+  std::set<FaultTarget> targets;
+  for (std::size_t k = 0; k < faults.size(); ++k) {
+    EXPECT_EQ(faults[k].draw, again[k].draw);
+    EXPECT_EQ(faults[k].outer_step, of_a_solve);
+    EXPECT_TRUE(faults[k].rank >= 0 && faults[k].rank < 3);
+    EXPECT_TRUE(faults[k].product >= 1 && faults[k].product <= 100);
+    early_count += faults[k].product <= 10 ? 1 : 0;
+    targets.insert(faults[k].target);
+  }
+  EXPECT_NEAR(early_count, 1040, 150);  // ln 11 / ln 101 of them, six standard deviations
+  EXPECT_EQ(targets.size(), fault_target_names.size());
+  EXPECT_EQ(describe(Fault{.rank = 1,
+                           .outer_step = of_a_solve,
+                           .product = 7,
+                           .target = FaultTarget::z,
+                           .is_made = true,
+                           .element = 3,
+                           .bit = 62}),
+            "rank 1, iteration 7: x[3], bit 62");
+  for (const auto& fault : draw_solve_faults(options, 1, 1)) EXPECT_EQ(fault.product, 1);
+}
+
 TEST(FaultTest, AFlipChangesOneBitOnceOnItsRankOnly) {
   std::vector<Fault> faults{
       {.rank = 1, .outer_step = 2, .product = 3, .target = FaultTarget::r, .draw = (5U << 8U) | 62U}};

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "support/bits.hpp"
 #include "support/guarded_run.hpp"
@@ -65,9 +66,10 @@ TEST(GuardedSolveTest, OtherProblemsGiveNoAlarm) {
   const auto all_kernels = test::usable_kernels();
   const auto transports = test::usable_transports();
   const auto grids = comm::factorizations(group().size());
-  const int problem_count = test::by_extent(12, 200);
-  for (int number = 0; number < problem_count; ++number) {
-    auto problem = class_with("S", 4);
+  const int problem_count = test::by_extent(12, 2500);
+  const int first_number = problem_count * group().size();  // other problems for each number of ranks
+  for (int number = first_number; number < first_number + problem_count; ++number) {
+    auto problem = class_with("S", 3);
     problem.class_name = "U";
     problem.n = 400 + 37 * number % 1500;
     problem.nonzer = 3 + number % 9;
@@ -92,6 +94,39 @@ TEST(GuardedSolveTest, AGuardChangesNoBit) {
       for (std::size_t k = 0; k < free_run.size(); ++k) {
         EXPECT_TRUE(test::same_bits(run.steps[k].zeta, free_run[k].zeta));
         EXPECT_TRUE(test::same_bits(run.steps[k].residual_norm, free_run[k].residual_norm));
+      }
+    }
+  }
+}
+
+std::vector<const kernels::KernelRow*> kernels_with_reproducible_form() {
+  std::vector<const kernels::KernelRow*> rows;
+  for (const auto* const row : test::usable_kernels()) {
+    if (row->make_reproducible != nullptr) rows.push_back(row);
+  }
+  return rows;
+}
+
+TEST(GuardedSolveTest, ReproducibleSumsKeepTheirBits) {
+  const auto problem = class_with("S", 3);
+  const auto transports = test::usable_transports();
+  std::vector<OuterStep> expected;
+  std::size_t number = 0;
+  for (const auto& grid : comm::factorizations(group().size())) {
+    const GuardedProblem on_grid(problem, grid);
+    for (const auto* const kernel : kernels_with_reproducible_form()) {
+      const test::SolverConfig config{.kernel = kernel,
+                                      .transport = transports[number % transports.size()],
+                                      .overlaps = number % 2 == 1,
+                                      .is_reproducible = true};
+      ++number;
+      SCOPED_TRACE("grid " + grid.name() + ", " + test::describe(config));
+      if (expected.empty()) expected = test::solve(problem, on_grid.layout(), config);
+      const auto run = on_grid.run(config, guarded);
+      expect_clean(run, problem);
+      for (std::size_t k = 0; k < expected.size(); ++k) {
+        EXPECT_TRUE(test::same_bits(run.steps[k].zeta, expected[k].zeta));
+        EXPECT_TRUE(test::same_bits(run.steps[k].residual_norm, expected[k].residual_norm));
       }
     }
   }
@@ -125,7 +160,10 @@ TEST(GuardedSolveTest, DamageThatStaysEndsTheRunOnAllRanks) {
     const GuardedProblem on_grid(problem, grid);
     for (const auto* const kernel : test::usable_kernels()) {
       const test::SolverConfig config{
-          .kernel = kernel, .transport = transports[number % transports.size()], .overlaps = number % 2 == 1};
+          .kernel = kernel,
+          .transport = transports[number % transports.size()],
+          .overlaps = number % 2 == 1,
+          .is_reproducible = kernel->make_reproducible != nullptr && number % 3 == 0};
       ++number;
       SCOPED_TRACE("grid " + grid.name() + ", " + test::describe(config));
       // A column number far out of range: a product with it would crash.

@@ -2,6 +2,8 @@
 
 // The benchmark's iteration with a guard, or with faults on purpose, on the ranks of a test.
 
+#include <algorithm>
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <string>
@@ -24,6 +26,8 @@ struct GuardedRun {
   [[nodiscard]] double zeta() const { return steps.back().zeta; }
 };
 
+class GuardedSolver;
+
 /// A problem on a grid, generated once, for many runs.
 class GuardedProblem {
  public:
@@ -32,37 +36,80 @@ class GuardedProblem {
         layout_(comm::BlockLayout::even(problem.n, grid)),
         block_(default_source().make(problem)->build(layout_, group(), 1).block) {}
 
-  /// All outer steps of the problem after the untimed first one. damage(product): a change of the matrix between these,
-  /// called on all ranks. Collective.
+  /// GuardedSolver::run() of a solver that is made for it.
   GuardedRun run(const SolverConfig& config, const GuardOptions& options,
-                 const std::function<void(BlockProduct&)>& damage = {}) const {
-    const ProductChecksums checksums(block_, config.kernel->storage, layout_, group().rank());
-    const auto product = product_maker(config.overlaps)(
-        *config.kernel, block_.copy(), layout_, group().rank(), {.thread_count = config.thread_count});
-    const auto communicator = config.transport->make(
-        group(), layout_, {.sum_form = config.sum_form, .mirrored = config.kernel->stores_half()});
-    SolveGuard guard(options, {group(), layout_, *communicator, *product, config.thread_count}, &checksums);
-    SteppedSolver solver(*communicator, *product, config.thread_count, problem_.shift, false, nullptr,
-                         &guard);
-    static_cast<void>(solver.outer_step());
-    if (damage) damage(*product);
-    solver.reset();
-    guard.begin_repetition(problem_.niter);
-    GuardedRun run;
-    run.steps = solver.outer_steps(problem_.niter, {});
-    run.report = guard.report(0.0);
-    run.reason = guard.reason();
-    return run;
-  }
+                 const std::function<void(BlockProduct&)>& damage = {}) const;
 
   [[nodiscard]] const Problem& problem() const { return problem_; }
   [[nodiscard]] const comm::BlockLayout& layout() const { return layout_; }
+  [[nodiscard]] const kernels::CsrBlock& block() const { return block_; }
 
  private:
   Problem problem_;
   comm::BlockLayout layout_;
   kernels::CsrBlock block_;
 };
+
+/// The same with a kernel and a communicator, made once. The problem must outlive it.
+class GuardedSolver {
+ public:
+  GuardedSolver(const GuardedProblem& problem, const SolverConfig& config)
+      : problem_(problem),
+        thread_count_(config.thread_count),
+        checksums_(problem.block(), config.kernel->storage, problem.layout(), group().rank()) {
+    ReproducibleSums sums;
+    if (config.is_reproducible) sums = agree_on_sums(problem.block(), problem.layout(), group());
+    product_ = product_maker(config.overlaps)(
+        *config.kernel, problem.block().copy(), problem.layout(), group().rank(),
+        {.thread_count = config.thread_count, .row_bounds = sums.row_bounds, .most_terms = sums.most_terms});
+    communicator_ = config.transport->make(
+        group(), problem.layout(), {.sum_form = config.sum_form, .mirrored = config.kernel->stores_half()});
+    for (const auto& array : product_->stored_arrays())
+      stored_.emplace_back(array.bytes.begin(), array.bytes.end());
+  }
+
+  /// All outer steps of the problem, from a matrix without faults. begin(solver, product): what comes before the first of them, on all
+  /// ranks. Collective.
+  GuardedRun run(const GuardOptions& options,
+                 const std::function<void(SteppedSolver&, BlockProduct&)>& begin = {}) {
+    restore_matrix();
+    SolveGuard guard(options, {group(), problem_.layout(), *communicator_, *product_, thread_count_},
+                     &checksums_);
+    SteppedSolver solver(*communicator_, *product_, thread_count_, problem_.problem().shift, false, &group(),
+                         &guard);
+    if (begin) begin(solver, *product_);
+    solver.reset();
+    guard.begin_repetition(problem_.problem().niter);
+    GuardedRun run;
+    run.steps = solver.outer_steps(problem_.problem().niter, {});
+    run.report = guard.report(0.0);
+    run.reason = guard.reason();
+    return run;
+  }
+
+ private:
+  void restore_matrix() {
+    auto stored = stored_.begin();
+    for (const auto& array : product_->stored_arrays()) std::ranges::copy(*stored++, array.bytes.begin());
+  }
+
+  const GuardedProblem& problem_;
+  int thread_count_;
+  ProductChecksums checksums_;
+  std::unique_ptr<BlockProduct> product_;
+  std::unique_ptr<comm::Communicator> communicator_;
+  std::vector<std::vector<std::byte>> stored_;  // the arrays of the matrix
+};
+
+/// With the untimed first outer step, and after it a change of the matrix.
+inline GuardedRun GuardedProblem::run(const SolverConfig& config, const GuardOptions& options,
+                                      const std::function<void(BlockProduct&)>& damage) const {
+  GuardedSolver solver(*this, config);
+  return solver.run(options, [&](SteppedSolver& stepped, BlockProduct& product) {
+    static_cast<void>(stepped.outer_step());
+    if (damage) damage(product);
+  });
+}
 
 /// The transports and kernels that can serve here. Collective.
 inline std::vector<const comm::TransportRow*> usable_transports() {
@@ -95,7 +142,8 @@ inline SolverConfig config_number(std::size_t number,
 
 inline std::string describe(const SolverConfig& config) {
   return "kernel " + std::string(config.kernel->name) + ", transport " + std::string(config.transport->name) +
-         ", threads " + std::to_string(config.thread_count) + (config.overlaps ? ", overlap" : "");
+         ", threads " + std::to_string(config.thread_count) + (config.overlaps ? ", overlap" : "") +
+         (config.is_reproducible ? ", reproducible" : "");
 }
 
 }  // namespace cg2d::test
