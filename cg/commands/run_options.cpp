@@ -50,7 +50,7 @@ struct RunArguments {
   std::string least_time = "0s";
   std::string stall_limit = "none";
   std::string checkpoint_interval = "auto";
-  std::string inject;
+  GuardArguments guard;
   std::optional<int> planned_ranks;
   bool no_phases = false;
   bool list_kernels = false;
@@ -112,19 +112,6 @@ void add_output_options(CLI::App& run, RunArguments& arguments) {
   add_progress_options(run, options.progress);
 }
 
-void add_guard_options(CLI::App& run, RunArguments& arguments) {
-  run.option_defaults()->group("Soft errors");
-  run.add_flag(
-      "--guard", arguments.options.guard.checks,
-      "check products, steps, residuals and the matrix against soft errors, and make outer iterations with "
-      "one again");
-  run.add_option(
-         "--inject", arguments.inject,
-         "flip that many bits (1 unless given) at random, the same ones for the same seed; to try --guard")
-      ->type_name("SEED[:COUNT]")
-      ->default_str("none");
-}
-
 void add_plan_options(CLI::App& run, RunArguments& arguments) {
   auto& options = arguments.options;
   run.option_defaults()->group("Plan");
@@ -145,10 +132,6 @@ void check_options(const RunOptions& options) {
   if (options.open_grid.columns && (options.configuration.has_grid() || options.open_grid.is_official))
     throw InputError("--px and --grid both name a grid: give one of them");
   check_profile(options.profile);
-  if (options.configuration.is_reproducible && options.guard.is_used())
-    throw InputError(
-        "--reproducible on: the checks of --guard, and --inject, know usual sums only; leave one of them "
-        "out");
   if (options.planned_ranks > 0 && options.memory_limit_bytes > 0) {
     throw InputError(
         "--memory-limit: does not go with --ranks, which does not say how many ranks a node gets");
@@ -199,10 +182,7 @@ RunOptions options_from(const RunArguments& arguments) {
   options.time_phases = !arguments.no_phases;
   options.least_time_s = seconds_from("--min-time", arguments.least_time);
   options.stall = stall_options_from(arguments.stall_limit);
-  if (!arguments.inject.empty()) {
-    options.guard.injects = true;
-    options.guard.inject = inject_options_from(arguments.inject);
-  }
+  options.guard = guard_options_from(arguments.guard);
   options.planned_ranks = planned_ranks_from(arguments);
   options.problem = problem_from("run", arguments.class_letter, arguments.problem);
   options.checkpoint.interval_s = checkpoint_interval_from(arguments.checkpoint_interval, options.checkpoint);
@@ -219,7 +199,7 @@ void add_run_options(CLI::App& run, RunArguments& arguments) {
   add_checkpoint_options(run, arguments.options.checkpoint, arguments.checkpoint_interval);
   add_counter_options(
       run, {arguments.options.counters, arguments.options.trace, arguments.options.measures_limits});
-  add_guard_options(run, arguments);
+  add_guard_options(run, arguments.guard);
   add_plan_options(run, arguments);
 }
 

@@ -216,6 +216,28 @@ std::optional<double> checkpoint_interval_from(const std::string& text, const Ch
   return interval_s;
 }
 
+void add_guard_options(CLI::App& parser, GuardArguments& arguments) {
+  parser.option_defaults()->group("Soft errors");
+  parser.add_flag(
+      "--guard", arguments.checks,
+      "check products, steps, residuals and the matrix against soft errors, and make the part with "
+      "one again");
+  parser
+      .add_option(
+          "--inject", arguments.inject,
+          "flip that many bits (1 unless given) at random, the same ones for the same seed; to try --guard")
+      ->type_name("SEED[:COUNT]")
+      ->default_str("none");
+}
+
+GuardOptions guard_options_from(const GuardArguments& arguments) {
+  GuardOptions options{.checks = arguments.checks};
+  if (arguments.inject.empty()) return options;
+  options.injects = true;
+  options.inject = inject_options_from(arguments.inject);
+  return options;
+}
+
 void add_detail_options(CLI::App& parser, TextDetail& detail) {
   parser.add_flag("--verbose", detail.is_verbose, "print everything that is known about the result");
   parser.add_flag("--clocks", detail.shows_clocks,

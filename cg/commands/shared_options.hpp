@@ -18,6 +18,7 @@
 #include "cg/base/progress.hpp"
 #include "cg/base/values.hpp"
 #include "cg/checkpoint/checkpoint_interval.hpp"
+#include "cg/guard/guard_report.hpp"
 #include "cg/matrix/problem.hpp"
 #include "cg/solver/configuration.hpp"
 #include "cg/studies/sweep_plan.hpp"
@@ -139,6 +140,16 @@ double seconds_from(std::string_view option, std::string_view text);
 void add_checkpoint_options(CLI::App& parser, CheckpointOptions& options, std::string& interval);
 /// Empty for "auto". Throws InputError, also where it is given and nothing is saved.
 std::optional<double> checkpoint_interval_from(const std::string& text, const CheckpointOptions& options);
+
+/// The texts of --guard and --inject.
+struct GuardArguments {
+  bool checks = false;
+  std::string inject;
+};
+/// Both must outlive the parser.
+void add_guard_options(CLI::App& parser, GuardArguments& arguments);
+/// Throws InputError.
+GuardOptions guard_options_from(const GuardArguments& arguments);
 
 /// --verbose and --clocks.
 void add_detail_options(CLI::App& parser, TextDetail& detail);

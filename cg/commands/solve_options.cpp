@@ -33,6 +33,7 @@ struct SolveArguments {
   std::string domain;
   std::string stall_limit = "none";
   std::string checkpoint_interval = "auto";
+  GuardArguments guard;
 };
 
 void add_system_options(CLI::App& parser, SolveArguments& arguments) {
@@ -134,6 +135,7 @@ void add_solve_options(CLI::App& parser, SolveArguments& arguments) {
   auto& options = arguments.options;
   add_checkpoint_options(parser, options.checkpoint, arguments.checkpoint_interval);
   add_counter_options(parser, {options.counters, options.trace, options.measures_limits});
+  add_guard_options(parser, arguments.guard);
 }
 
 void require_tolerance(const std::string& option, double value) {
@@ -176,6 +178,24 @@ void check_checkpoints(const SystemOptions& options) {
   }
 }
 
+/// What the guard of a solve does not know.
+void check_guard(const SystemOptions& options) {
+  if (!options.guard.is_used()) return;
+  const auto refuse_if = [&](bool is_given, const std::string& reason) {
+    if (is_given)
+      throw InputError(fmt::format("{}: {}", options.guard.checks ? "--guard" : "--inject", reason));
+  };
+  const auto& classic = cg_variant_table().front().name;
+  refuse_if(options.is_matrix_free(), "needs a matrix: FILE, or --operator with --assembled");
+  refuse_if(options.variant != classic,
+            fmt::format("not for --variant {}; take {}", options.variant, classic));
+  refuse_if(options.preconditioner != "none" && options.preconditioner != "jacobi",
+            fmt::format("not for --preconditioner {}; take none or jacobi", options.preconditioner));
+  refuse_if(options.configuration.is_reproducible, "does not go with --reproducible on");
+  refuse_if(!options.checkpoint.folder.empty() || !options.checkpoint.restart.empty(),
+            "does not go with --checkpoint and --restart");
+}
+
 SystemOptions system_options_from(const SolveArguments& arguments) {
   SystemOptions options = arguments.options;
   require_one_matrix(options);
@@ -202,6 +222,8 @@ SystemOptions system_options_from(const SolveArguments& arguments) {
   check_counter_options(options.counters, options.trace);
   options.checkpoint.interval_s = checkpoint_interval_from(arguments.checkpoint_interval, options.checkpoint);
   check_checkpoints(options);
+  options.guard = guard_options_from(arguments.guard);
+  check_guard(options);
   return options;
 }
 

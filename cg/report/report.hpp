@@ -21,6 +21,7 @@ struct CheckpointFacts;
 struct Configuration;
 struct Environment;
 struct GridTrial;
+struct GuardReport;
 struct Problem;
 struct RunReport;
 struct TransportTrial;
@@ -40,6 +41,8 @@ nlohmann::ordered_json report_json(const RunReport& report);
 nlohmann::ordered_json program_json();
 nlohmann::ordered_json problem_json(const Problem& problem);
 nlohmann::ordered_json checkpoints_json(const CheckpointFacts& facts);
+nlohmann::ordered_json guard_json(const GuardReport& guard);
+nlohmann::ordered_json injected_json(const GuardReport& guard);
 nlohmann::ordered_json grid_trial_json(const GridTrial& trial);
 nlohmann::ordered_json transport_trial_json(const TransportTrial& trial);
 /// Nodes with their processors and caches, the place of each rank, versions.

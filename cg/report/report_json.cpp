@@ -160,19 +160,34 @@ Json prediction_json(const Prediction& prediction) {
           {"phases", json_by_phase([&](auto index) { return prediction.phases[index]; })}};
 }
 
+std::string write_json(const RunReport& report) { return json_text(report_json(report), 2) + "\n"; }
+
+}  // namespace
+
+namespace {
+
+/// Of a solve without outer iterations: its iteration.
+void put_place(Json& json, int rank, int outer_step, int product) {
+  json["rank"] = rank;
+  if (outer_step != of_a_solve) json["outer_step"] = outer_step;
+  json[outer_step == of_a_solve ? "iteration" : "product"] = product;
+}
+
+}  // namespace
+
 Json guard_json(const GuardReport& guard) {
   Json checks = Json::object();
   for (std::size_t check = 0; check < guard_check_count; ++check)
     checks[std::string(guard_check_names[check])] = {
         {"count", guard.check_counts[check]}, {"largest_ratio", number_or_null(guard.largest_ratios[check])}};
   Json detections = Json::array();
-  for (const auto& found : guard.detections)
-    detections.push_back({{"check", name_of(found.check)},
-                          {"rank", found.rank},
-                          {"outer_step", found.outer_step},
-                          {"product", found.product},
-                          {"error", number_or_null(found.error)},
-                          {"tolerance", number_or_null(found.tolerance)}});
+  for (const auto& found : guard.detections) {
+    Json detection{{"check", name_of(found.check)}};
+    put_place(detection, found.rank, found.outer_step, found.product);
+    detection["error"] = number_or_null(found.error);
+    detection["tolerance"] = number_or_null(found.tolerance);
+    detections.push_back(std::move(detection));
+  }
   return {{"checks", std::move(checks)},
           {"detections", std::move(detections)},
           {"rollbacks", guard.rollback_count},
@@ -182,20 +197,17 @@ Json guard_json(const GuardReport& guard) {
 
 Json injected_json(const GuardReport& guard) {
   Json flips = Json::array();
-  for (const auto& fault : guard.faults)
-    flips.push_back({{"rank", fault.rank},
-                     {"outer_step", fault.outer_step},
-                     {"product", fault.product},
-                     {"target", name_of(fault.target)},
-                     {"made", fault.is_made},
-                     {"element", fault.element},
-                     {"bit", fault.bit}});
+  for (const auto& fault : guard.faults) {
+    Json flip = Json::object();
+    put_place(flip, fault.rank, fault.outer_step, fault.product);
+    flip["target"] = target_name(fault);
+    flip["made"] = fault.is_made;
+    flip["element"] = fault.element;
+    flip["bit"] = fault.bit;
+    flips.push_back(std::move(flip));
+  }
   return {{"seed", guard.options.inject.seed}, {"flips", std::move(flips)}};
 }
-
-std::string write_json(const RunReport& report) { return json_text(report_json(report), 2) + "\n"; }
-
-}  // namespace
 
 Json checkpoints_json(const CheckpointFacts& facts) {
   return {

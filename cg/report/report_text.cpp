@@ -289,30 +289,6 @@ std::string restart_lines(const RunReport& report) {
   return text;
 }
 
-/// With --guard and --inject.
-std::string guard_text(const RunReport& report) {
-  if (!report.guard) return {};
-  const auto& guard = *report.guard;
-  std::string text = "\n";
-  constexpr std::size_t most_lines = 20;
-  if (guard.options.injects) {
-    const auto made = std::ranges::count_if(guard.faults, &Fault::is_made);
-    text += fmt::format(" Injected        = {} of {} (seed {})\n", made,
-                        format_count(std::ssize(guard.faults), "bit flip"), guard.options.inject.seed);
-    for (std::size_t k = 0; k < std::min(guard.faults.size(), most_lines); ++k)
-      text += fmt::format("   {}\n", describe(guard.faults[k]));
-  }
-  if (!guard.options.checks) return text;
-  text += fmt::format(" Guard           = {}, {}, {}", format_count(guard.check_count(), "check"),
-                      format_count(std::ssize(guard.detections), "detection"),
-                      format_count(guard.rollback_count, "rollback"));
-  if (!report.repeats.empty()) text += fmt::format(", {:.2f} % of the time", 100.0 * guard.time_share);
-  text += '\n';
-  for (std::size_t k = 0; k < std::min(guard.detections.size(), most_lines); ++k)
-    text += fmt::format("   {}\n", describe(guard.detections[k]));
-  return text;
-}
-
 std::string write_text(const RunReport& report) {
   std::string text = "\n\n cg2d - NAS Parallel Benchmark CG on a virtual grid of ranks\n\n";
   if (!report.unfinished.empty()) text += fmt::format(" NOT COMPLETED: {}\n", report.reason);
@@ -329,7 +305,7 @@ std::string write_text(const RunReport& report) {
       text += counters_text(figures);
     }
   }
-  text += guard_text(report);
+  if (report.guard) text += '\n' + guard_lines(*report.guard);
   if (const auto warning = disturbance_warning(report); !warning.empty())
     text += fmt::format(" Warning: {}\n", warning);
   for (const auto& warning : report.warnings) text += fmt::format(" Warning: {}\n", warning);

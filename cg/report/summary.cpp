@@ -97,6 +97,27 @@ std::string checkpoint_lines(const CheckpointFacts& facts) {
   return text;
 }
 
+std::string guard_lines(const GuardReport& guard) {
+  std::string text;
+  constexpr std::size_t most_lines = 20;
+  if (guard.options.injects) {
+    const auto made = std::ranges::count_if(guard.faults, &Fault::is_made);
+    text += fmt::format(" Injected        = {} of {} (seed {})\n", made,
+                        format_count(std::ssize(guard.faults), "bit flip"), guard.options.inject.seed);
+    for (std::size_t k = 0; k < std::min(guard.faults.size(), most_lines); ++k)
+      text += fmt::format("   {}\n", describe(guard.faults[k]));
+  }
+  if (!guard.options.checks) return text;
+  text += fmt::format(" Guard           = {}, {}, {}", format_count(guard.check_count(), "check"),
+                      format_count(std::ssize(guard.detections), "detection"),
+                      format_count(guard.rollback_count, "rollback"));
+  if (guard.time_share > 0.0) text += fmt::format(", {:.2f} % of the time", 100.0 * guard.time_share);
+  text += '\n';
+  for (std::size_t k = 0; k < std::min(guard.detections.size(), most_lines); ++k)
+    text += fmt::format("   {}\n", describe(guard.detections[k]));
+  return text;
+}
+
 std::string limit_summary(const PhaseFigures& figures) {
   const auto shares = phase_shares(figures);
   const auto phase = product_phase(figures, shares);

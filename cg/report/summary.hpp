@@ -6,6 +6,7 @@
 #include <string>
 
 #include "cg/checkpoint/checkpoint_interval.hpp"
+#include "cg/guard/guard_report.hpp"
 #include "cg/report/phase_table.hpp"
 #include "cg/solver/configuration.hpp"
 #include "cg/tuning/grid_trial.hpp"
@@ -32,6 +33,8 @@ std::string kernel_summary(const Configuration& configuration, const std::string
                            ChoiceOrigin origin);
 /// A line about the checkpoints that were written, and one about the last one where it failed.
 std::string checkpoint_lines(const CheckpointFacts& facts);
+/// The flips that were made, the checks, and what they found; as much of it as the options asked for.
+std::string guard_lines(const GuardReport& guard);
 /// The share of the limits that all phases and the product reach, where they were measured; the rates of the product
 /// in any case.
 std::string limit_summary(const PhaseFigures& figures);

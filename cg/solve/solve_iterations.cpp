@@ -138,11 +138,20 @@ void SolveRun::solve(const ReadySystem& system, OutputFile* solution_file) {
     const Progress::TimedRegion region(progress_);
     measurement.around_solve(common_observers, [&] {
       const bool starts_from_x = options_.first_guess.kind != VectorOption::Kind::zeros;
-      results = solver->solve({.b = b,
-                               .x = x,
-                               .starts_from_x = starts_from_x,
-                               .snapshot = found_checkpoint_ ? &snapshot : nullptr},
-                              tolerance);
+      const SystemVectors given{.b = b,
+                                .x = x,
+                                .starts_from_x = starts_from_x,
+                                .snapshot = found_checkpoint_ ? &snapshot : nullptr};
+      if (guard_) {
+        solver->observers().add(solver->observers_of(0));
+        results = {solve_guarded({.solver = *solver->conjugate_gradient(),
+                                  .inverse_diagonal = preconditioner->inverse_diagonal(),
+                                  .most_iterations = options_.most_iterations,
+                                  .goes_back = [&](int count) { observers.front().go_back_to(count); }},
+                                 given, tolerance)};
+      } else {
+        results = solver->solve(given, tolerance);
+      }
     });
   }
   stall_watch.reset();
@@ -156,6 +165,16 @@ void SolveRun::solve(const ReadySystem& system, OutputFile* solution_file) {
   if (results.front().end == SolveEnd::stopped) report_.reason += how_to_go_on();
   take_times(measurement, system, calibration.ticks_per_second());
   if (!options_.solution_path.empty()) write_solution(x, place, solution_file);
+}
+
+/// Throws RunError (soft_error), alike on every rank, for an error that stays.
+SystemSolveResult SolveRun::solve_guarded(const GuardedSystem& system, const SystemVectors& vectors,
+                                          const StopRule& stop) {
+  const Stopwatch stopwatch;
+  const auto result = guard_->solve(system, vectors, stop);
+  report_.guard = guard_->report(stopwatch.seconds());
+  if (!result) throw RunError(ExitCode::soft_error, guard_->reason());
+  return *result;
 }
 
 CheckpointedSystem SolveRun::checkpointed_system(const ReadySystem& system, std::span<const double> b) {

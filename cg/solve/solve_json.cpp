@@ -165,6 +165,8 @@ Json solve_json(const SystemOptions& options, const SolveReport& report) {
                        {"rejected", checkpoint.rejected}};
   }
   if (report.checkpoints) json["checkpoints"] = checkpoints_json(*report.checkpoints);
+  if (report.guard && report.guard->options.checks) json["guard"] = guard_json(*report.guard);
+  if (report.guard && report.guard->options.injects) json["injected"] = injected_json(*report.guard);
   if (report.quiet)
     json["quiet"] = {{"disturbed", report.quiet->is_disturbed()}, {"reason", report.quiet->reason()}};
   return json;

@@ -64,6 +64,7 @@ class Monitor final : public StepObserver {
     });
     return false;
   }
+  void go_back_to(int step_count) { count_ = step_count; }
 
  private:
   bool speaks_;
@@ -119,6 +120,13 @@ struct SystemObservers {
     observers.add(history);
     observers.add(estimates);
     observers.add(monitor);
+  }
+
+  /// The solve makes the steps after so many again.
+  void go_back_to(int step_count) {
+    history.go_back_to(step_count);
+    estimates.go_back_to(step_count);
+    monitor.go_back_to(step_count);
   }
 
   ResidualHistory history;

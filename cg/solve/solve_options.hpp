@@ -71,6 +71,7 @@ struct SystemOptions {
   CounterOptions counters;
   TraceOptions trace;
   CheckpointOptions checkpoint;
+  GuardOptions guard;            ///< --guard, --inject
   bool measures_limits = false;  ///< --roofline
   StallOptions stall{};          ///< --stall-limit
   bool names_hosts = false;

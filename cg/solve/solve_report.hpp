@@ -77,6 +77,7 @@ struct SolveReport {
   RepeatReport repeat;                         ///< times and phases of the solve
   std::vector<RankResult> ranks;
   CounterResult counters;
+  std::optional<GuardReport> guard;  ///< with --guard or --inject
   std::optional<QuietResult> quiet;  ///< of a measurement's timed region
 };
 

@@ -122,9 +122,15 @@ void SolveRun::perform(OutputFile* solution) {
   report_.instruction_set = product->instruction_set();
   PhaseTimer timer(true, *communicator);
   BlockOperator matrix(*communicator, *product, timer, configuration().thread_count, &group_);
+  if (options_.guard.is_used()) {
+    guard_.emplace(options_.guard,
+                   GuardedParts{group_, layout, *communicator, *product, configuration().thread_count},
+                   checksums_ ? &*checksums_ : nullptr);
+    matrix.set_observer(&*guard_);
+  }
   mine_.product_work[index_of(Phase::multiply)] =
       work_of_block_product(*communicator, *product, mine_.nonzero_count);
-  solve({.matrix = matrix,
+  solve({.matrix = guard_ ? guard_->guarded(matrix) : matrix,
          .timer = timer,
          .place = place_of(layout, matrix_->permutation(), group_.rank()),
          .sent = [&](comm::Operation operation) { return communicator->sent(operation); },
@@ -297,6 +303,11 @@ std::unique_ptr<BlockProduct> SolveRun::distribute(const comm::BlockLayout& layo
   result.distribute_s = group_.maximum(distribution.seconds());
   // Now, since a symmetric kernel drops half of the block.
   if (found_checkpoint_ || checkpoint_writer_) note_values(block, layout);
+  if (options_.guard.checks) {
+    agree_on(group_, [&] {
+      checksums_.emplace(block, report_.kernel_choice.kernel->storage, layout, group_.rank());
+    });
+  }
   const Stopwatch diagonal_parts;
   if (preconditioner.needs_diagonal_block) diagonal_block_ = diagonal_block_of(block, layout, group_);
   result.preconditioner_s = group_.maximum(diagonal_parts.seconds());

@@ -15,6 +15,7 @@
 #include "cg/base/progress.hpp"
 #include "cg/files/system_matrix.hpp"
 #include "cg/files/vector_file.hpp"
+#include "cg/guard/system_guard.hpp"
 #include "cg/operators/matrix_free.hpp"
 #include "cg/run/region_measurement.hpp"
 #include "cg/solve/solve_checkpoints.hpp"
@@ -123,6 +124,8 @@ class SolveRun {
   [[nodiscard]] std::deque<SystemObservers> observe_systems(SystemSolver& solver,
                                                             const OutsideOfPhases& outside);
   void solve(const ReadySystem& system, OutputFile* solution);
+  [[nodiscard]] SystemSolveResult solve_guarded(const GuardedSystem& system, const SystemVectors& vectors,
+                                                const StopRule& stop);
   void take_solutions(std::vector<Solution> solutions);
   void write_solution(std::span<const double> x, const VectorPlace& place, OutputFile* file);
   void prepare_counters();
@@ -155,6 +158,8 @@ class SolveRun {
   std::optional<FoundCheckpoint> found_checkpoint_;    // with --restart
   std::optional<CheckpointWriter> checkpoint_writer_;  // with --checkpoint
   std::uint64_t value_hash_ = 0;                       // of the matrix, with either
+  std::optional<ProductChecksums> checksums_;          // with --guard
+  std::optional<SystemGuard> guard_;                   // with --guard or --inject
   std::vector<TraceEvent> trace_events_;
   std::optional<RankTrace> trace_;
 };

@@ -88,6 +88,7 @@ void SolveRun::check_several() const {
                         vector_text(options_.right_hand_side), report_.right_hand_side_count));
   const auto& checkpoint = options_.checkpoint;
   refuse_if(!checkpoint.folder.empty() || !checkpoint.restart.empty(), "--checkpoint and --restart take one");
+  refuse_if(options_.guard.is_used(), "--guard and --inject take one");
   const auto& classic = cg_variant_table().front().name;
   refuse_if(options_.variant != classic,
             fmt::format("--variant {} takes one; take {}", options_.variant, classic));

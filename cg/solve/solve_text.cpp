@@ -228,6 +228,7 @@ std::string write_text(const SystemOptions& options, const SolveReport& report) 
     text += roofline_text(figures);
     text += counters_text(figures);
   }
+  if (report.guard) text += '\n' + guard_lines(*report.guard);
   for (const auto& warning : report.warnings) text += fmt::format(" Warning: {}\n", warning);
   return text;
 }

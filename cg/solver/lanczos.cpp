@@ -28,14 +28,19 @@ LanczosEstimates::LanczosEstimates(int most_steps) { rows_.reserve(reserved(most
 bool LanczosEstimates::after_step(const CgState& state) {
   // Steps after an exact solution, and those of matrices that are not positive definite, tell nothing.
   if (!(state.alpha > 0.0) || !std::isfinite(state.alpha) || !(state.beta >= 0.0)) return false;
-  const bool begins = rows_.empty() || state.replacement_count != replacement_count_;
-  const double ratio = begins ? 0.0 : last_beta_ / last_alpha_;
-  rows_.push_back(
-      {.diagonal = 1.0 / state.alpha + ratio, .before_square = begins ? 0.0 : ratio / last_alpha_});
-  last_alpha_ = state.alpha;
-  last_beta_ = state.beta;
-  replacement_count_ = state.replacement_count;
+  const bool begins = rows_.empty() || state.replacement_count != rows_.back().replacement_count;
+  const double ratio = begins ? 0.0 : rows_.back().beta / rows_.back().alpha;
+  rows_.push_back({.diagonal = 1.0 / state.alpha + ratio,
+                   .before_square = begins ? 0.0 : ratio / rows_.back().alpha,
+                   .alpha = state.alpha,
+                   .beta = state.beta,
+                   .replacement_count = state.replacement_count,
+                   .step_count = state.number});
   return false;
+}
+
+void LanczosEstimates::go_back_to(int step_count) {
+  while (!rows_.empty() && rows_.back().step_count > step_count) rows_.pop_back();
 }
 
 SpectrumEstimate LanczosEstimates::estimate() const {
@@ -79,6 +84,10 @@ bool ResidualHistory::after_step(const CgState& state) {
   if (norms_.empty()) norms_.push_back(state.first_residual_norm());
   norms_.push_back(state.residual_norm());
   return false;
+}
+
+void ResidualHistory::go_back_to(int step_count) {
+  norms_.resize(std::min(norms_.size(), static_cast<std::size_t>(step_count) + 1));
 }
 
 }  // namespace cg2d

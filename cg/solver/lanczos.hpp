@@ -30,6 +30,8 @@ class LanczosEstimates final : public StepObserver {
   explicit LanczosEstimates(int most_steps);
 
   bool after_step(const CgState& state) override;
+  /// The solve goes back to its state after so many steps, and makes the later ones again.
+  void go_back_to(int step_count);
   /// Cost: some hundred passes over the steps so far.
   [[nodiscard]] SpectrumEstimate estimate() const;
 
@@ -37,14 +39,15 @@ class LanczosEstimates final : public StepObserver {
   struct Row {
     double diagonal;
     double before_square;  ///< of the entry before the diagonal
+    double alpha;
+    double beta;
+    int replacement_count;
+    int step_count;
   };
   [[nodiscard]] int eigenvalues_below(double bound) const;
   [[nodiscard]] double bisected(double low, double high, int count) const;
 
   std::vector<Row> rows_;
-  double last_alpha_ = 0.0;
-  double last_beta_ = 0.0;
-  int replacement_count_ = 0;
 };
 
 /// The residual norms of a solve: before the first step, and by the recurrence after each.
@@ -53,6 +56,8 @@ class ResidualHistory final : public StepObserver {
   explicit ResidualHistory(int most_steps);
 
   bool after_step(const CgState& state) override;
+  /// As that of LanczosEstimates.
+  void go_back_to(int step_count);
   [[nodiscard]] const std::vector<double>& norms() const { return norms_; }
 
  private:

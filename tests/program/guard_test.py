@@ -1,9 +1,10 @@
-"""cg2d run --guard and --inject: the report, the exit code of damage that stays, and refused values."""
+"""cg2d run and cg2d solve with --guard and --inject: the report, the exit code of damage that stays, and refused values."""
 
 import unittest
 
 from program_runner import SUCCESS, USAGE, run_program
 from report_json_test import SchemaTest
+from schemas import validator_of
 
 SOFT_ERROR = 83
 VERIFICATION_FAILED = 82
@@ -86,12 +87,88 @@ class Guard(SchemaTest):
         text = run_program(1, "run", "--class", "S", "--inject", "1:3").stdout
         self.assertRegex(text, r" Injected +=  ?\d of 3 bit flips \(seed 1\)\n   rank 0, outer iteration \d+, product \d+: ")
 
+    def test_reproducible_sums_under_guard(self):
+        options = ("run", "--class", "S", "--reproducible", "on")
+        free = self.document_of(2, *options)["result"]["zeta"]
+        document = self.valid_document_of(1, *options, "--guard")
+        self.assertEqual(document["guard"]["detections"], [])
+        self.assertEqual(document["result"]["zeta"], free)
+
     def test_bad_values(self):
         for value in ("x", "1:0", "-1", "1:2:3"):
             outcome = run_program(2, "run", "--class", "S", f"--inject={value}")
             self.assertEqual(outcome.exit_code, USAGE, outcome)
             self.assertEqual(len(outcome.error_lines()), 1, outcome)
             self.assertIn("SEED:COUNT", outcome.error_lines()[0])
+
+
+SYSTEM = ("solve", "--operator", "laplace2d:60x50", "--assembled", "--grid", "rule", "--kernel", "csr-simd", "--transport", "two-sided")
+
+
+class GuardOfASolve(SchemaTest):
+    def document_of_solve(self, rank_count, *options):
+        outcome = run_program(rank_count, *SYSTEM, *options, "--format", "json")
+        document = outcome.document()
+        validator_of("solve", "solve_result.schema.json").validate(document)
+        return outcome, document
+
+    def test_a_clean_solve_gives_no_alarm_and_the_same_residuals(self):
+        for rank_count, options in ((1, ()), (2, ("--preconditioner", "jacobi", "--x0", "ones")), (4, ("--rtol", "1e-12"))):
+            with self.subTest(ranks=rank_count, options=options):
+                _, free = self.document_of_solve(rank_count, *options)
+                outcome, document = self.document_of_solve(rank_count, *options, "--guard")
+                self.assertEqual(outcome.exit_code, SUCCESS, outcome)
+                self.assertEqual(document["guard"]["detections"], [])
+                self.assertEqual(document["result"]["history"], free["result"]["history"])
+                self.assertNotIn("guard", free)
+                iterations = document["result"]["iterations"]
+                self.assertEqual(document["guard"]["checks"]["step-relation"]["count"], iterations * rank_count)
+                self.assertGreater(document["guard"]["checks"]["block-product"]["count"], iterations * rank_count)
+
+    def test_what_follows_a_flip(self):
+        _, clean = self.document_of_solve(2, "--guard")
+        seen = set()
+        for seed in range(1, 61):
+            outcome, document = self.document_of_solve(2, "--guard", "--inject", str(seed))
+            (flip,) = document["injected"]["flips"]
+            found = document["guard"]["detections"]
+            if outcome.exit_code == SOFT_ERROR:
+                self.assertEqual(document["status"], "soft-error")
+                self.assertIn(flip["target"], MATRIX)
+                (line,) = outcome.error_lines()
+                self.assertIn(f"rank {flip['rank']}, iteration", line)
+                self.assertIn(f"({found[-1]['check']})", line)
+                seen.add("refused")
+            else:
+                self.assertEqual(outcome.exit_code, SUCCESS, outcome)
+                if found:
+                    self.assertEqual(document["result"]["history"], clean["result"]["history"])
+                    seen.add("made again")
+            if seen == {"refused", "made again"}:
+                return
+        self.fail(f"only {seen}")
+
+    def test_the_text(self):
+        text = self.run_well(1, *SYSTEM, "--guard", "--inject", "2").stdout
+        self.assertRegex(text, r" Injected +=  ?[01] of 1 bit flip \(seed 2\)\n   rank 0, iteration \d+: ")
+        self.assertRegex(text, r" Guard +=  ?\d+ checks, \d detections?, \d rollbacks?, \d+\.\d\d % of the time\n")
+
+    def test_what_it_does_not_serve(self):
+        free = ("solve", "--operator", "laplace2d:9x9")
+        for options in (
+            (*free, "--guard"),
+            (*free, "--assembled", "--guard", "--variant", "pipelined"),
+            (*free, "--assembled", "--inject", "1", "--preconditioner", "chebyshev"),
+            (*free, "--assembled", "--guard", "--reproducible", "on"),
+            (*free, "--assembled", "--guard", "--checkpoint", "folder"),
+            (*free, "--assembled", "--guard", "--rhs", "random:1", "--rhs-count", "2"),
+            (*free, "--assembled", "--inject", "1:0"),
+        ):
+            with self.subTest(options=options):
+                outcome = run_program(2, *options)
+                self.assertEqual(outcome.exit_code, USAGE, outcome)
+                (line,) = outcome.error_lines()
+                self.assertRegex(line, "--guard|--inject")
 
 
 if __name__ == "__main__":
