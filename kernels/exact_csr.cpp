@@ -28,64 +28,49 @@ struct Row {
 
 using RowSum = ExactSum (*)(const Row& row, const double* p);
 
-inline __attribute__((always_inline)) void add_term(const SplitConstants& constants, double term,
-                                                    ExactSum& sum) {
-  const double first = (constants.high + term) - constants.high;
-  sum.high += first;
-  sum.low += (constants.low + (term - first)) - constants.low;
-}
-
 ExactSum sum_portable(const Row& row, const double* p) {
-  ExactSum even;
-  ExactSum odd;
+  RunningSums<double> even{.high = row.constants.high, .low = 0.0};
+  auto odd = even;
   std::int64_t k = 0;
   for (; k + 2 <= row.length; k += 2) {
-    add_term(row.constants, row.values[k] * p[row.columns[k]], even);
-    add_term(row.constants, row.values[k + 1] * p[row.columns[k + 1]], odd);
+    add_term(row.constants.low, row.values[k] * p[row.columns[k]], even);
+    add_term(row.constants.low, row.values[k + 1] * p[row.columns[k + 1]], odd);
   }
-  if (k < row.length) add_term(row.constants, row.values[k] * p[row.columns[k]], even);
-  return {.high = even.high + odd.high, .low = even.low + odd.low};
+  if (k < row.length) add_term(row.constants.low, row.values[k] * p[row.columns[k]], even);
+  return {.high = (even.high - row.constants.high) + (odd.high - row.constants.high),
+          .low = even.low + odd.low};
 }
 
 #if defined(__x86_64__)
-struct FourSums {
-  __m256d high;
-  __m256d low;
-};
+using FourLanes = double __attribute__((vector_size(4 * sizeof(double))));
 
-CG2D_FMA inline __attribute__((always_inline)) void add_four(const double* values,
-                                                             const std::int32_t* columns, const double* p,
-                                                             __m256d high, __m256d low, FourSums& sums) {
+CG2D_FMA CG2D_INLINE void add_four(const double* values, const std::int32_t* columns, const double* p,
+                                   const FourLanes& low_constants, RunningSums<FourLanes>& sums) {
   const auto column = [&](int k) { return static_cast<std::size_t>(columns[k]); };
   const __m256d operands = _mm256_set_m128d(two_of(p, column(2), column(3)), two_of(p, column(0), column(1)));
-  const __m256d term = _mm256_mul_pd(_mm256_loadu_pd(values), operands);
-  const __m256d first = _mm256_sub_pd(_mm256_add_pd(high, term), high);
-  sums.high = _mm256_add_pd(sums.high, first);
-  const __m256d rest = _mm256_sub_pd(term, first);
-  sums.low = _mm256_add_pd(sums.low, _mm256_sub_pd(_mm256_add_pd(low, rest), low));
+  const FourLanes terms = _mm256_mul_pd(_mm256_loadu_pd(values), operands);
+  add_term(low_constants, terms, sums);
 }
 
-CG2D_FMA inline __attribute__((always_inline)) double sum_of_lanes(__m256d sums) {
-  double lanes[4];
-  _mm256_storeu_pd(lanes, sums);
-  return (lanes[0] + lanes[1]) + (lanes[2] + lanes[3]);
+CG2D_FMA CG2D_INLINE double sum_of_lanes(const FourLanes& sums) {
+  return (sums[0] + sums[1]) + (sums[2] + sums[3]);
 }
 
 CG2D_FMA ExactSum sum_fma(const Row& row, const double* p) {
-  const __m256d high = _mm256_set1_pd(row.constants.high);
-  const __m256d low = _mm256_set1_pd(row.constants.low);
-  FourSums even{.high = _mm256_setzero_pd(), .low = _mm256_setzero_pd()};
-  FourSums odd = even;
+  const FourLanes high = _mm256_set1_pd(row.constants.high);
+  const FourLanes low = _mm256_set1_pd(row.constants.low);
+  RunningSums<FourLanes> even{.high = high, .low = _mm256_setzero_pd()};
+  auto odd = even;
   std::int64_t k = 0;
   for (; k + 8 <= row.length; k += 8) {
     prefetch_entries(row.values + k, row.columns + k, prefetch_distance);
-    add_four(row.values + k, row.columns + k, p, high, low, even);
-    add_four(row.values + k + 4, row.columns + k + 4, p, high, low, odd);
+    add_four(row.values + k, row.columns + k, p, low, even);
+    add_four(row.values + k + 4, row.columns + k + 4, p, low, odd);
   }
-  ExactSum sum{.high = sum_of_lanes(_mm256_add_pd(even.high, odd.high)),
-               .low = sum_of_lanes(_mm256_add_pd(even.low, odd.low))};
-  for (; k < row.length; ++k) add_term(row.constants, row.values[k] * p[row.columns[k]], sum);
-  return sum;
+  RunningSums<double> rest{.high = row.constants.high, .low = 0.0};
+  for (; k < row.length; ++k) add_term(row.constants.low, row.values[k] * p[row.columns[k]], rest);
+  return {.high = sum_of_lanes((even.high - high) + (odd.high - high)) + (rest.high - row.constants.high),
+          .low = sum_of_lanes(even.low + odd.low) + rest.low};
 }
 #endif
 

@@ -4,14 +4,22 @@
 // two parts, each a multiple of a unit that is the same for the whole sum; the units are so coarse that sums of such parts need no
 // rounding, and what addition does not round has no order.
 //
-//   bound B: a power of two >= the sum of all |t|            N: a power of two >= the number of terms
-//   first unit  u = B / 2^51         high = (3 B + t) - 3 B                  |high| <= |t| + u / 2, a multiple of u
+//   bound B: a power of two >= the sum of all |t|            N: a power of two >= the number of terms, at most 2^50
+//   first unit  u = B / 2^50         high = (6 B + t) - 6 B                  |high| <= |t| + u / 2, a multiple of u
 //   second unit v = N u / 2 / 2^51   low  = (3 N u / 2 + rest) - 3 N u / 2   with rest = t - high, exactly, |rest| <= u / 2
 //
-// 3 B = 1.5 2^52 u, so that 3 B + t lies where doubles are multiples of u, and subtracting 3 B again is exact. All sums of highs are
-// multiples of u below B + N u / 2 < 2^53 u, so doubles hold them; likewise those of lows. What is left of a term, at most v / 2, is
-// dropped: the same for that term whatever is around it. The error of the whole sum is at most N v / 2 = N^2 B / 2^104 and the rounding
+// 6 B = 1.5 2^52 u, so that 6 B + t lies where doubles are multiples of u, and subtracting 6 B again is exact. All sums of highs are
+// multiples of u below B + N u / 2 < 2^51 u, so doubles hold them; likewise those of lows. What is left of a term, at most v / 2, is
+// dropped: the same for that term whatever is around it. The error of the whole sum is at most N v / 2 = N^2 B / 2^103 and the rounding
 // of high + low. B is in the constants only: a larger one costs accuracy, not reproducibility.
+//
+// RunningSums saves an operation: a sum that begins with 6 B never leaves the binade from 4 B to 8 B, where doubles are multiples of u,
+//
+//   next = sum + t       high = next - sum, exactly
+//
+// Only a term in the middle between two multiples of u may be cut in another way than above: the even one of next is taken. Then rest
+// differs by u, which is an even multiple of v, so low differs by just that, and what is dropped is the same. So the two ways, and
+// two orders, may give other highs and lows, but the exact value of the sum of both, which is what is rounded at the end, is the same.
 //
 // Needs rounding to nearest, and products that are rounded before they are added: sources with such sums are compiled
 // without contraction (CMakeLists.txt).
@@ -36,11 +44,31 @@ struct SplitConstants {
   double low = 0.0;
 
   /// bound, most_terms: B and N above.
-  SplitConstants(double bound, double most_terms) : high(3.0 * bound), low(bound * low_factor(most_terms)) {}
+  SplitConstants(double bound, double most_terms)
+      : high(high_factor * bound), low(bound * low_factor(most_terms)) {}
 
-  /// The second constant for B = 1.
-  static double low_factor(double most_terms) { return 1.5 * most_terms * 0x1p-51; }
+  /// The constants for B = 1.
+  static constexpr double high_factor = 6.0;
+  static constexpr double high_binade = 4.0;  ///< the greatest power of two in it
+  static double low_factor(double most_terms) { return 1.5 * most_terms * 0x1p-50; }
 };
+
+/// Sums under way, one in each lane of a vector type, or a single one. high includes SplitConstants::high, with which it begins.
+template <typename Lanes>
+struct RunningSums {
+  Lanes high;
+  Lanes low;
+};
+
+/// Adds a term to each. low_constant: SplitConstants::low of each. Always inlined: into functions for an instruction set.
+template <typename Lanes>
+inline __attribute__((always_inline)) void add_term(const Lanes& low_constant, const Lanes& term,
+                                                    RunningSums<Lanes>& sums) {
+  const Lanes next = sums.high + term;
+  const Lanes rest = term - (next - sums.high);
+  sums.high = next;
+  sums.low += (low_constant + rest) - low_constant;
+}
 
 /// The least power of two that is no less than the magnitude of a number; 0, infinities and NaN stay as they are.
 inline double power_of_two_for(double number) {

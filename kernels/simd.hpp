@@ -5,6 +5,9 @@
 
 #include <cstdint>
 
+/// Of functions that are the same for all instruction sets, and are inlined into ones with the set's attribute.
+#define CG2D_INLINE inline __attribute__((always_inline))
+
 namespace cg2d::kernels {
 
 /// Fetches the entries `distance` after these into the second-level cache: the first-level one is for the

@@ -63,7 +63,6 @@ KernelRow csr_simd_kernel() {
       .make = &csr_simd::make,
       .make_for_several = &make_several_csr,
       .make_reproducible = &make_exact_csr,
-      .is_default_for_reproducible = true,
   };
 }
 
