@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <array>
 #include <fstream>
 #include <iterator>
@@ -18,6 +19,7 @@
 #include "cg/help/described_option.hpp"
 #include "cg/help/help_format.hpp"
 #include "cg/help/misspelling.hpp"
+#include "cg/help/switches.hpp"
 #include "cg/report/build_info.hpp"
 
 namespace cg2d {
@@ -132,6 +134,16 @@ void expect_config_file(CLI::App& app, std::span<const char* const> arguments) {
   app.set_config("--config", path, "")->group("");
 }
 
+/// As CLI11 takes them: the last argument first, and without the program's name.
+void parse_arguments(CLI::App& app, std::span<const char* const> arguments) {
+  const auto given = arguments.subspan(std::min<std::size_t>(1, arguments.size()));
+  const auto* const command = given.empty() ? nullptr : find_command(app, given.front());
+  std::vector<std::string> texts(given.begin(), given.end());
+  if (command != nullptr) texts = with_switches_on(given, *command);
+  std::ranges::reverse(texts);
+  app.parse(std::move(texts));
+}
+
 /// The action of a command, which rank 0 writes the options to a file before.
 Action saving(Action action, const std::string& path, const CLI::App& command) {
   if (path.empty()) return action;
@@ -176,7 +188,7 @@ Action parse_command_line(int argument_count, const char* const* arguments) {
   app.require_subcommand(0, 1);
   app.footer(
       "Examples:\n  mpiexec -n 4 cg2d run --class S\n  cg2d help run\n\n"
-      "An option without a value is off unless it is given.");
+      "An option without a value is off unless it is given; one with the values off|on, alone, is on.");
   add_commands(app, candidates);
   const auto parsed = [&]() -> const Candidate* {
     for (const auto& candidate : candidates) {
@@ -187,7 +199,7 @@ Action parse_command_line(int argument_count, const char* const* arguments) {
   const auto parser_of_command = [&] { return parsed() == nullptr ? nullptr : parsed()->parser; };
   try {
     expect_config_file(app, given);
-    app.parse(argument_count, arguments);
+    parse_arguments(app, given);
   } catch (const CLI::CallForHelp&) {
     return print_text(help_text(parsed() != nullptr ? *parsed()->parser : app));
   } catch (const CLI::CallForVersion&) {
