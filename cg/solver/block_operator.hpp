@@ -14,7 +14,7 @@
 #include "cg/timing/phase_timer.hpp"
 #include "comm/communicator.hpp"
 #include "comm/rank_group.hpp"
-#include "kernels/exact_vectors.hpp"
+#include "kernels/exact_sums.hpp"
 
 namespace cg2d {
 
@@ -91,7 +91,7 @@ class BlockOperator final : public LinearOperator {
  private:
   void agree_on_operand_bound() {
     const auto timed = timer_.scope(Phase::dot);
-    const double largest = maximum_over_ranks(kernels::largest_magnitude(communicator_.piece()));
+    const double largest = maximum_over_ranks(vectors_.largest_magnitude(communicator_.piece()));
     product_.set_operand_bound(kernels::power_of_two_for(largest));
   }
   /// The second halves take the way of the first ones.

@@ -92,8 +92,29 @@ std::array<double, 2> VectorOps::sum_of_parts(std::size_t size, const Sums& sums
   return total;
 }
 
+/// The largest of the results of largest(begin, size) for every thread's part.
+template <typename Largest>
+double VectorOps::largest_of_parts(std::size_t size, const Largest& largest) {
+  for (auto& partial : partial_sums_) partial.values = {};
+  on_parts(size, [&](std::size_t part, std::size_t begin, std::size_t part_size) {
+    partial_sums_[part].values[0] = largest(begin, part_size);
+  });
+  double result = 0.0;
+  for (const auto& partial : partial_sums_) result = std::max(result, partial.values[0]);
+  return result;
+}
+
+double VectorOps::largest_magnitude(std::span<const double> x) {
+  return largest_of_parts(x.size(), [&](std::size_t begin, std::size_t size) {
+    return kernels::largest_magnitude(x.subspan(begin, size));
+  });
+}
+
 double VectorOps::exact_dot(std::span<const double> x, std::span<const double> y) {
-  const double largest = exact_.maximum_over_ranks(kernels::largest_product(x, y));
+  const double largest =
+      exact_.maximum_over_ranks(largest_of_parts(x.size(), [&](std::size_t begin, std::size_t size) {
+        return kernels::largest_product(x.subspan(begin, size), y.subspan(begin, size));
+      }));
   const double bound = kernels::power_of_two_for(largest) * exact_.most_terms;
   const auto [high, low] = sum_of_parts(x.size(), [&](std::size_t begin, std::size_t size) {
     const auto part =

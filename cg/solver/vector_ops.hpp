@@ -56,6 +56,8 @@ class VectorOps {
   [[nodiscard]] std::span<const double> lows() const { return lows_; }
   void clear_lows() { lows_.clear(); }  // keeps its room: a step of CG allocates nothing
 
+  /// The largest magnitude in this rank's piece, 0 for no elements; NaN is passed over.
+  [[nodiscard]] double largest_magnitude(std::span<const double> x);
   /// x . y over this rank's piece.
   [[nodiscard]] double dot(std::span<const double> x, std::span<const double> y);
   /// y := y + a x
@@ -126,6 +128,8 @@ class VectorOps {
   void on_parts(std::size_t size, const Work& work) const;
   template <typename Sums>
   std::array<double, 2> sum_of_parts(std::size_t size, const Sums& sums);
+  template <typename Largest>
+  double largest_of_parts(std::size_t size, const Largest& largest);
   template <typename Work>
   void on_rows(std::size_t size, std::size_t vector_count, const Work& work) const;
 
