@@ -1,11 +1,13 @@
 // Reproducible sums: the same bits of zeta and of every residual as on one rank, on every grid, cut, transport, kernel, form of the
-// sum and number of threads. What is compared with is computed by each rank alone, so all numbers of ranks agree.
+// sum and number of threads. What is compared with is computed by one rank alone, so all numbers of ranks agree.
 
 #include <gtest/gtest.h>
 
 #include <bit>
 #include <cstdint>
+#include <cstring>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "support/bits.hpp"
@@ -34,12 +36,20 @@ Problem short_problem(const char* class_name, int niter) {
   return problem;
 }
 
-/// On one rank, by the plainest kernel.
+/// On rank 0 alone, by the plainest kernel; the other ranks get them.
 std::vector<double> figures_of_one_rank(const Problem& problem) {
-  comm::RankGroup alone(MPI_COMM_SELF);
-  return figures_of(test::solve(problem, comm::BlockLayout::even(problem.n, {.columns = 1, .rows = 1}),
-                                {.kernel = &kernels::kernel_named("scalar"), .is_reproducible = true},
-                                alone));
+  std::string bytes;
+  if (group().rank() == 0) {
+    comm::RankGroup alone(MPI_COMM_SELF);
+    const auto figures =
+        figures_of(test::solve(problem, comm::BlockLayout::even(problem.n, {.columns = 1, .rows = 1}),
+                               {.kernel = &kernels::kernel_named("scalar"), .is_reproducible = true}, alone));
+    bytes.assign(reinterpret_cast<const char*>(figures.data()), figures.size() * sizeof(double));
+  }
+  bytes = group().broadcast(std::move(bytes));
+  std::vector<double> figures(bytes.size() / sizeof(double));
+  std::memcpy(figures.data(), bytes.data(), bytes.size());
+  return figures;
 }
 
 std::vector<const kernels::KernelRow*> reproducible_kernels() {
@@ -50,31 +60,46 @@ std::vector<const kernels::KernelRow*> reproducible_kernels() {
   return rows;
 }
 
-/// All combinations that go together; by default a choice in which each value occurs.
-std::vector<test::SolverConfig> configs(std::size_t turn) {
+/// All combinations that go together, with each transport that serves here.
+std::vector<std::vector<test::SolverConfig>> configs_of_transports() {
   // Threads of ranks that share cores take long.
   const std::vector<int> thread_counts = test::is_thorough() ? std::vector{1, 2, 4} : std::vector{1, 2};
-  std::vector<test::SolverConfig> all;
+  std::vector<std::vector<test::SolverConfig>> all;
   for (const auto& transport : comm::transport_table()) {
     if (!transport.why_unavailable(group()).empty()) continue;
+    auto& configs = all.emplace_back();
     for (const auto* kernel : reproducible_kernels()) {
       for (const int thread_count : thread_counts) {
         for (const bool overlaps : {false, true}) {
           for (const auto form : transport.sum_forms)
-            all.push_back({.sum_form = form,
-                           .kernel = kernel,
-                           .transport = &transport,
-                           .thread_count = thread_count,
-                           .overlaps = overlaps,
-                           .is_reproducible = true});
+            configs.push_back({.sum_form = form,
+                               .kernel = kernel,
+                               .transport = &transport,
+                               .thread_count = thread_count,
+                               .overlaps = overlaps,
+                               .is_reproducible = true});
         }
       }
     }
   }
-  const bool few_ranks = group().size() <= 4;
+  return all;
+}
+
+/// A choice that goes through all combinations from turn to turn: in the thorough extent one with each transport, else one
+/// or two.
+std::vector<test::SolverConfig> configs(std::size_t turn) {
   std::vector<test::SolverConfig> chosen;
-  // A stride that has no divisor in common with the number of transports, kernels, threads or forms.
-  const std::size_t stride = test::is_thorough() ? (few_ranks ? 5 : 23) : 31;
+  if (test::is_thorough()) {
+    // No divisor in common with the number of kernels, threads, overlaps or forms.
+    constexpr std::size_t stride = 7;
+    for (const auto& of_transport : configs_of_transports())
+      chosen.push_back(of_transport[(turn * stride + chosen.size()) % of_transport.size()]);
+    return chosen;
+  }
+  constexpr std::size_t stride = 61;
+  std::vector<test::SolverConfig> all;
+  for (const auto& of_transport : configs_of_transports())
+    all.insert(all.end(), of_transport.begin(), of_transport.end());
   for (std::size_t k = turn % stride; k < all.size(); k += stride) chosen.push_back(all[k]);
   return chosen;
 }
@@ -85,36 +110,76 @@ std::string describe(const test::SolverConfig& config) {
          std::to_string(static_cast<int>(config.sum_form));
 }
 
-void expect_same_bits_on_every_grid(const Problem& problem) {
+void expect_same_bits(const Problem& problem, const test::NamedLayout& named,
+                      const test::SolverConfig& config, const std::vector<double>& expected) {
+  SCOPED_TRACE("class " + problem.class_name + ", " + test::describe(named) + ", " + describe(config));
+  const auto figures = figures_of(test::solve(problem, named.layout, config));
+  EXPECT_TRUE(test::same_bits(figures, expected))
+      << "zeta " << figures.front() << " instead of " << expected.front();
+}
+
+/// layout_count: of test::layouts_of(), in the thorough extent; else 2.
+void expect_same_bits_on_every_grid(const Problem& problem, std::size_t layout_count) {
   const auto expected = figures_of_one_rank(problem);
-  std::size_t turn = 0;
-  std::size_t compared = 0;
+  // So that numbers of ranks begin with different ones.
+  auto turn = static_cast<std::size_t>(group().size()) * 5;
   for (const auto& grid : comm::factorizations(group().size())) {
     auto layouts = test::layouts_of(problem.n, grid);
-    // Those with all rows in one piece take the longest.
-    if (!test::is_thorough()) layouts.erase(layouts.begin() + 2, layouts.end());
+    layouts.erase(layouts.begin() + static_cast<std::ptrdiff_t>(test::is_thorough() ? layout_count : 2),
+                  layouts.end());
     for (const auto& named : layouts) {
-      for (const auto& config : configs(turn++)) {
-        SCOPED_TRACE("class " + problem.class_name + ", " + test::describe(named) + ", " + describe(config));
-        const auto figures = figures_of(test::solve(problem, named.layout, config));
-        EXPECT_TRUE(test::same_bits(figures, expected))
-            << "zeta " << figures.front() << " instead of " << expected.front();
-        ++compared;
+      const auto chosen = configs(turn++);
+      if (test::is_thorough()) {
+        ASSERT_EQ(chosen.size(), configs_of_transports().size());
       }
+      for (const auto& config : chosen) expect_same_bits(problem, named, config, expected);
     }
   }
-  EXPECT_GE(compared, comm::factorizations(group().size()).size());
+  EXPECT_GT(turn, static_cast<std::size_t>(group().size()) * 5);
+}
+
+/// With many ranks on few cores MPI's collectives take long, and cuts with all rows in one piece the longest.
+std::size_t some_or_all_layouts() {
+  constexpr int many_ranks = 12;
+  return group().size() > many_ranks ? 1 : 4;
 }
 
 TEST(ReproducibleTest, ClassSHasTheSameBitsEverywhere) {
-  expect_same_bits_on_every_grid(short_problem("S", test::by_extent(2, 4)));
+  expect_same_bits_on_every_grid(short_problem("S", 2), some_or_all_layouts());
 }
 
 TEST(ReproducibleTest, ClassWHasTheSameBitsEverywhere) {
   constexpr int most_ranks = 2;
-  if (group().size() > test::by_extent(most_ranks, 16))
-    GTEST_SKIP() << "class W takes up to 2 ranks, in the thorough extent 16";
-  expect_same_bits_on_every_grid(short_problem("W", 1));
+  if (group().size() > most_ranks && !test::is_thorough())
+    GTEST_SKIP() << "class W takes up to 2 ranks, in the thorough extent all";
+  expect_same_bits_on_every_grid(short_problem("W", 1), some_or_all_layouts());
+}
+
+/// The 12 grids of 1, 2, 3, 4 and 6 ranks.
+void expect_same_bits_of_large(const char* class_name) {
+  const bool is_chosen = group().size() <= 4 || group().size() == 6;
+  if (!test::is_thorough() || !is_chosen)
+    GTEST_SKIP() << "classes A and B take 1, 2, 3, 4 and 6 ranks in the thorough extent";
+  expect_same_bits_on_every_grid(short_problem(class_name, 1), 1);
+}
+
+TEST(ReproducibleTest, ClassAHasTheSameBitsEverywhere) { expect_same_bits_of_large("A"); }
+
+TEST(ReproducibleTest, ClassBHasTheSameBitsEverywhere) { expect_same_bits_of_large("B"); }
+
+/// With few ranks everything that can be chosen goes with everything else.
+TEST(ReproducibleTest, EveryCombinationHasTheSameBits) {
+  constexpr int most_ranks = 4;
+  if (!test::is_thorough() || group().size() > most_ranks)
+    GTEST_SKIP() << "every combination takes up to 4 ranks in the thorough extent";
+  const auto problem = short_problem("S", 1);
+  const auto expected = figures_of_one_rank(problem);
+  for (const auto& grid : comm::factorizations(group().size())) {
+    const auto named = test::layouts_of(problem.n, grid).at(1);
+    for (const auto& of_transport : configs_of_transports()) {
+      for (const auto& config : of_transport) expect_same_bits(problem, named, config, expected);
+    }
+  }
 }
 
 /// The bits are those of a right result, and usual sums have others on some grid: the test above can fail.
