@@ -11,6 +11,7 @@
 #include "comm/mpi_handles.hpp"
 #include "comm/prepared_operation.hpp"
 #include "comm/rank_group.hpp"
+#include "comm/rank_kind.hpp"
 
 namespace cg2d::comm {
 namespace {
@@ -144,11 +145,9 @@ class AllReduce final : public Collective<PreparedOperation> {
 
  protected:
   MPI_Request start() override {
-    MPI_Request request = MPI_REQUEST_NULL;
-    check(MPI_Iallreduce(MPI_IN_PLACE, block().data(), int_count(std::ssize(block())), MPI_DOUBLE, MPI_SUM,
-                         communicator(), &request),
-          "MPI_Iallreduce");
-    return request;
+    return start_all_reduce(
+        communicator(),
+        {.values = block().data(), .count = int_count(std::ssize(block())), .type = MPI_DOUBLE}, MPI_SUM);
   }
   [[nodiscard]] std::int64_t handed_over_byte_count() const override {
     return byte_count_of(static_cast<std::int64_t>(block().size()));

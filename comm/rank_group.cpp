@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "comm/long_messages.hpp"
+#include "comm/rank_kind.hpp"
 #include "comm/rma_window.hpp"
 #include "comm/word_exchange.hpp"
 
@@ -22,9 +23,7 @@ constexpr int word_tag = 5;
 
 RankGroup::RankGroup(MPI_Comm communicator, WaitMode mode) : waiter_(mode) {
   MPI_Comm duplicate = MPI_COMM_NULL;
-  MPI_Request request = MPI_REQUEST_NULL;
-  check(MPI_Comm_idup(communicator, &duplicate, &request), "MPI_Comm_idup");
-  wait(request);
+  wait(start_duplicate(communicator, duplicate));
   communicator_ = OwnedCommunicator(duplicate);
   check(MPI_Comm_set_errhandler(duplicate, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
   check(MPI_Comm_rank(duplicate, &rank_), "MPI_Comm_rank");
@@ -93,10 +92,7 @@ double RankGroup::maximum(double value) {
 
 void RankGroup::reduce_in_place(MPI_Comm ranks, void* values, std::size_t count, MPI_Datatype type,
                                 MPI_Op operation) {
-  MPI_Request request = MPI_REQUEST_NULL;
-  check(MPI_Iallreduce(MPI_IN_PLACE, values, int_count(count), type, operation, ranks, &request),
-        "MPI_Iallreduce");
-  wait(request);
+  wait(start_all_reduce(ranks, {.values = values, .count = int_count(count), .type = type}, operation));
 }
 
 void RankGroup::maxima(const std::vector<int>& ranks, std::span<double> values) {

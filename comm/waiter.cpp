@@ -11,6 +11,7 @@
 
 #include "comm/doorbells.hpp"
 #include "comm/mpi_handles.hpp"
+#include "comm/rank_kind.hpp"
 
 namespace cg2d::comm {
 namespace {
@@ -80,6 +81,7 @@ void wake_in_time() {
 
 void Pauses::pause(bool is_memory) {
   ++looks_;
+  if (mode_ == WaitMode::block) return give_way();
   if (mode_ == WaitMode::sleep) return nap();
   if (mode_ == WaitMode::yield) {
     if (looks_ > yields_before_rest) return nap();
@@ -106,7 +108,11 @@ void Pauses::nap() {
       std::clamp<Clock::duration>((now - start_) / naps_per_wait, shortest_nap, longest));
 }
 
-Waiter::Waiter(WaitMode mode, TickSource ticks) : mode_(mode), ticks_(ticks) { wake_in_time(); }
+Waiter::Waiter(WaitMode mode, TickSource ticks) : mode_(possible_mode(mode)), ticks_(ticks) {
+  wake_in_time();
+}
+
+void Waiter::set_mode(WaitMode mode) { mode_ = possible_mode(mode); }
 
 /// Polls until all requests are complete, with pause() after each poll in vain.
 template <typename Pause>
@@ -121,8 +127,20 @@ void Waiter::poll(std::span<MPI_Request> requests, const Pause& pause) {
       pause);
 }
 
+/// The pause is the wait itself.
+void Waiter::wait_in_mpi(std::span<MPI_Request> requests) {
+  bool is_over = false;
+  look_until([&] { return is_over; },
+             [&] {
+               check(MPI_Waitall(int_count(requests.size()), requests.data(), MPI_STATUSES_IGNORE),
+                     "MPI_Waitall");
+               is_over = true;
+             });
+}
+
 void Waiter::wait_all(std::span<MPI_Request> requests) {
   if (requests.empty()) return;
+  if (mode_ == WaitMode::block) return wait_in_mpi(requests);
   Pauses pauses(mode_);
   poll(requests, [&] { pauses.pause(false); });
 }

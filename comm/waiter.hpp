@@ -22,6 +22,9 @@ enum class WaitMode {
   /// The other ranks are busy with work that must not be disturbed: a rank sleeps between two polls, longer
   /// as the wait gets longer. It notices the end late, by a tenth of the wait and 10 ms at most.
   sleep,
+  /// The rank waits in MPI's own blocking call, and nobody rings for it; for memory it looks now and then. Only
+  /// where ranks that poll stop each other: see rank_kind.hpp.
+  block,
 };
 
 /// The pauses of one wait, from the first look in vain to the last. Their lengths grow with the wait, so that
@@ -54,11 +57,12 @@ enum class Bell;
 /// Reads a clock; used to tell waiting from working. May be nullptr: nothing is measured then.
 using TickSource = std::uint64_t (*)() noexcept;
 
-/// Waits by polling. MPI's own blocking calls never give the processor away: with MPICH 4.0.2 an 8-byte
+/// Waits by polling, but in block mode. MPI's own blocking calls never give the processor away: with MPICH 4.0.2 an 8-byte
 /// allreduce of 16 ranks on 2 cores takes 75 ms, a butterfly of polled messages 0.1 ms.
 class Waiter {
  public:
-  /// Made by the thread that waits: lets the system end the naps of this thread in time.
+  /// Made by the thread that waits: lets the system end the naps of this thread in time. Waits in the
+  /// possible_mode() (rank_kind.hpp) for `mode`.
   explicit Waiter(WaitMode mode, TickSource ticks = nullptr);
 
   /// Returns when all requests are complete. Throws MpiError.
@@ -85,7 +89,8 @@ class Waiter {
     return std::atomic_ref(awaited_rank_).load(std::memory_order_relaxed);
   }
 
-  void set_mode(WaitMode mode) { mode_ = mode; }
+  /// Likewise for `mode`.
+  void set_mode(WaitMode mode);
   void set_tick_source(TickSource ticks) { ticks_ = ticks; }
   [[nodiscard]] WaitMode mode() const { return mode_; }
   /// Ticks spent waiting since the Waiter was made.
@@ -99,6 +104,7 @@ class Waiter {
   void look_until(const Reached& reached, const Pause& pause);
   template <typename Pause>
   void poll(std::span<MPI_Request> requests, const Pause& pause);
+  void wait_in_mpi(std::span<MPI_Request> requests);
   void note_awaited(int rank) { std::atomic_ref(awaited_rank_).store(rank, std::memory_order_relaxed); }
 
   WaitMode mode_;

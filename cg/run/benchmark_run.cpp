@@ -49,8 +49,8 @@ void BenchmarkRun::prepare() {
   report_.environment = inspect_environment(group_, thread_count);
   if (options_.names_hosts) name_by_host(*report_.environment);
   if (group_.rank() == 0) report_.provenance = inspect_provenance(*report_.environment, options_.names_hosts);
-  report_.wait_mode = report_.environment->wait_mode();
-  group_.waiter().set_mode(report_.wait_mode);
+  group_.waiter().set_mode(report_.environment->wait_mode());
+  report_.wait_mode = group_.waiter().mode();
   if (report_.environment->oversubscribed && thread_count > 1) {
     report_.warnings.push_back(fmt::format("ranks x threads ({} x {}) exceed the cores: expect slow threads",
                                            group_.size(), thread_count));

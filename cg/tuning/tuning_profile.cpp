@@ -22,7 +22,8 @@ constexpr int profile_version = 1;
 
 constexpr std::array wait_modes{NamedValue<comm::WaitMode>{.name = "spin", .value = comm::WaitMode::spin},
                                 NamedValue<comm::WaitMode>{.name = "yield", .value = comm::WaitMode::yield},
-                                NamedValue<comm::WaitMode>{.name = "sleep", .value = comm::WaitMode::sleep}};
+                                NamedValue<comm::WaitMode>{.name = "sleep", .value = comm::WaitMode::sleep},
+                                NamedValue<comm::WaitMode>{.name = "block", .value = comm::WaitMode::block}};
 constexpr std::span<const NamedValue<comm::WaitMode>> wait_mode_table(wait_modes);
 
 /// The members of every case. NPB matrices go by the numbers that they are generated from, all others by

@@ -28,7 +28,7 @@ class RankGroupTest : public testing::TestWithParam<WaitMode> {
 };
 
 INSTANTIATE_TEST_SUITE_P(WaitModes, RankGroupTest,
-                         testing::Values(WaitMode::yield, WaitMode::spin, WaitMode::sleep),
+                         testing::Values(WaitMode::yield, WaitMode::spin, WaitMode::sleep, WaitMode::block),
                          [](const auto& mode) {
                            switch (mode.param) {
                              case WaitMode::yield:
@@ -36,9 +36,11 @@ INSTANTIATE_TEST_SUITE_P(WaitModes, RankGroupTest,
                              case WaitMode::spin:
                                return "spin";
                              case WaitMode::sleep:
+                               return "sleep";
+                             case WaitMode::block:
                                break;
                            }
-                           return "sleep";
+                           return "block";
                          });
 
 TEST_P(RankGroupTest, HasACommunicatorOfItsOwn) {

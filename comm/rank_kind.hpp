@@ -1,0 +1,36 @@
+#pragma once
+
+// What a rank is for the operating system, as far as waiting depends on it, and what MPI has there. CMake takes one of the two
+// implementations:
+//
+//   ranks_as_processes.cpp    a process of its own, as every MPI has it
+//   ranks_as_threads.cpp      a thread of one process, and only one of them runs at a time: SimGrid's SMPI,
+//                             which simulates a network (CG2D_SIMGRID, scripts/simulate)
+
+#include <mpi.h>
+
+#include "comm/waiter.hpp"
+
+namespace cg2d::comm {
+
+/// The mode in which a rank waits that is asked to wait in `mode`.
+WaitMode possible_mode(WaitMode mode);
+
+/// Leaves the processor to the other ranks for a moment, whichever of them can go on.
+void give_way();
+
+/// Starts to duplicate a communicator: `duplicate` may be used when the request is complete. Collective over it.
+/// Throws MpiError.
+MPI_Request start_duplicate(MPI_Comm communicator, MPI_Comm& duplicate);
+
+/// Values that each rank of a communicator has, and that their reduction overwrites.
+struct ReducedValues {
+  void* values;
+  int count;
+  MPI_Datatype type;
+};
+
+/// Starts to reduce the values over all ranks, in place. Collective. Throws MpiError.
+MPI_Request start_all_reduce(MPI_Comm communicator, const ReducedValues& reduced, MPI_Op operation);
+
+}  // namespace cg2d::comm

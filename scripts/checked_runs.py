@@ -1,0 +1,185 @@
+"""Runs of cg2d under a tool that looks for defects, judged one by one, and a table of them: for scripts/simulate and scripts/memcheck."""
+
+import argparse
+import collections
+import concurrent.futures
+import dataclasses
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+
+from report_parts.errors import INTERRUPTED, UNAVAILABLE, USAGE, ReportError
+
+PROJECT = pathlib.Path(__file__).resolve().parent.parent
+PASSED = "passed"
+FOUND = 1  # exit code: a run did not pass
+SHOWN_LINES = 40
+# What a right run of cg2d says.
+VERIFIED = "VERIFICATION SUCCESSFUL"
+# With NAME:N the ranks pretend to be on nodes of N, so that the transport's messages between nodes are used, too.
+TRANSPORTS = ("two-sided", "native", "put", "shared", "put:2", "shared:2")
+
+
+@dataclasses.dataclass(frozen=True)
+class Case:
+    """One run. `row`: the line of the table that it is counted in; `name`: which of that line."""
+
+    row: str
+    name: str
+    command: tuple
+    rank_count: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Verdict:
+    """What became of a run: PASSED, or the kind of its defect, which is a column of the table."""
+
+    kind: str
+    reason: str = ""
+
+
+class OneLineParser(argparse.ArgumentParser):
+    """Options of the script, and after "--" those of cg2d run, as the attribute more. A usage error is one line."""
+
+    def error(self, message):
+        self.exit(USAGE, f"{self.prog}: {message} (scripts/{self.prog} --help)\n")
+
+    def parse(self, words):
+        end = words.index("--") if "--" in words else len(words)
+        arguments = self.parse_args(words[:end])
+        arguments.more = words[end + 1 :]
+        return arguments
+
+
+def some_of(known):
+    """Takes a list of these names, such as a,b; an empty one, too."""
+
+    def chosen(text):
+        names = text.split(",") if text else []
+        for name in names:
+            if name not in known:
+                raise argparse.ArgumentTypeError(f"'{name}' is none of {', '.join(known)}")
+        return names
+
+    return chosen
+
+
+def transport_options(transport):
+    """NAME or NAME:N as options of cg2d run."""
+    name, _, ranks_per_node = transport.partition(":")
+    return ["--transport", name, *(["--ranks-per-node", ranks_per_node] if ranks_per_node else [])]
+
+
+def end_script(main, name):
+    """Runs a script's main; every ending with its exit code, and errors as one line."""
+    try:
+        sys.exit(main())
+    except ReportError as error:
+        print(f"{name}: {error}", file=sys.stderr)
+        sys.exit(error.exit_code)
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)
+
+
+def first_program(*names):
+    """The path of the first program that exists."""
+    for name in names:
+        found = shutil.which(name) if name else None
+        if found:
+            return found
+    return None
+
+
+def require(names, packages):
+    """The paths of all these programs."""
+    missing = [name for name in names if not shutil.which(name)]
+    if missing:
+        raise ReportError(UNAVAILABLE, f"no {' and no '.join(missing)}: install {packages} (scripts/install-dependencies thorough)")
+    return [shutil.which(name) for name in names]
+
+
+def build(preset, options=()):
+    """Builds the program of a preset; its path."""
+    log = PROJECT / "build" / f"{preset}-build.log"
+    log.parent.mkdir(exist_ok=True)
+    with log.open("w") as output:
+        for command in (
+            ["cmake", "--preset", preset, "-DCG2D_WARNINGS_AS_ERRORS=ON", *options],
+            ["cmake", "--build", "--preset", preset, "--target", "cg2d_program", "--parallel", str(os.cpu_count())],
+        ):
+            try:
+                code = subprocess.run(command, cwd=PROJECT, stdin=subprocess.DEVNULL, stdout=output, stderr=output).returncode
+            except FileNotFoundError:
+                raise ReportError(UNAVAILABLE, "no cmake: run scripts/install-dependencies") from None
+            if code != 0:
+                raise ReportError(UNAVAILABLE, f"the program was not built; the reason is at the end of {log}")
+    return PROJECT / "build" / preset / "cg2d"
+
+
+def run_case(case, judge, seconds):
+    """The verdict of one run, and its output. `judge(case, exit code, output, folder)`: the folder is the run's working folder."""
+    with tempfile.TemporaryDirectory(prefix="cg2d-checked-") as folder:
+        with open(pathlib.Path(folder) / "output", "w+", errors="replace") as output:
+            process = subprocess.Popen(
+                case.command, cwd=folder, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, start_new_session=True
+            )
+            late = False
+            try:
+                code = process.wait(timeout=seconds)
+            except subprocess.TimeoutExpired:
+                late = True
+            except BaseException:
+                end_session(process)
+                raise
+            if late:
+                end_session(process)
+            output.seek(0)
+            text = output.read()
+        if late:
+            return Verdict("no end", f"it did not end within {seconds:g} s"), text
+        return judge(case, code, text, pathlib.Path(folder)), text
+
+
+def end_session(process):
+    """Ends a run and all that it has started; launchers take along ranks in sessions of their own."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        try:
+            os.killpg(process.pid, number)
+            process.wait(timeout=5)
+        except (ProcessLookupError, subprocess.TimeoutExpired):
+            continue
+
+
+def run_all(cases, judge, *, seconds, jobs, kinds):
+    """Runs all cases, prints every defect as it is found and the table at the end; the exit code. `kinds`: the defects that have a
+    column in any case."""
+    counts = collections.defaultdict(collections.Counter)
+    pool = concurrent.futures.ThreadPoolExecutor(max_workers=jobs)
+    try:
+        for case, (verdict, text) in zip(cases, pool.map(lambda one: run_case(one, judge, seconds), cases)):
+            counts[case.row][verdict.kind] += 1
+            if verdict.kind != PASSED:
+                print(f"{case.row} {case.name}: {verdict.kind}: {verdict.reason}")
+                print("  " + " ".join(map(str, case.command)))
+                for line in text.splitlines()[-SHOWN_LINES:]:
+                    print(f"  | {line}")
+    except KeyboardInterrupt:
+        pool.shutdown(wait=False, cancel_futures=True)
+        raise
+    pool.shutdown()
+    print_table(counts, kinds)
+    return FOUND if any(set(row) != {PASSED} for row in counts.values()) else 0
+
+
+def print_table(counts, kinds):
+    others = {kind for row in counts.values() for kind in row} - {PASSED, *kinds}
+    columns = [PASSED, *kinds, *sorted(others)]
+    width = max(map(len, [*counts, "all"]))
+    print(" " * width, f"{'runs':>6}", *(f"{column:>{max(6, len(column))}}" for column in columns))
+    total = sum(counts.values(), collections.Counter())
+    for name, row in [*counts.items(), ("all", total)]:
+        print(f"{name:{width}} {row.total():6d}", *(f"{row[column]:{max(6, len(column))}d}" for column in columns))

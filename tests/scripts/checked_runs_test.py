@@ -1,0 +1,218 @@
+"""scripts/simulate and scripts/memcheck find planted defects, judge by the words of their tools, and refuse bad arguments in one line."""
+
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+from program_runner import MPIEXEC, PROJECT, SUCCESS, UNAVAILABLE, USAGE, factorizations, run_command, run_program
+
+FOUND = 1
+SIMULATE = PROJECT / "scripts" / "simulate"
+MEMCHECK = PROJECT / "scripts" / "memcheck"
+VERIFIED = "VERIFICATION SUCCESSFUL"
+
+# Words of SimGrid 3.32, and of valgrind 3.19.
+COUNTED = "[0.1] [smpi_utils/INFO] Allocations analysis asked, but 0 bytes were allocated through malloc/calloc calls"
+DEADLOCK = """[0.0] ./src/kernel/EngineImpl.cpp:718: [ker_engine/CRITICAL] Oops! Deadlock detected, some activities are still around
+[0.0] [smpi/INFO] Stalling SMPI instance: smpirun. Do all your MPI ranks call MPI_Finalize()?"""
+LEAK = """[0.0] [smpi_utils/INFO] Probable memory leaks in your code: SMPI detected 4 unfreed MPI handles:
+[0.0] [smpi_utils/INFO] 2 leaked handles of type MPI_Comm
+[0.0] [smpi_utils/INFO] 2 leaked handles of type MPI_Group"""
+
+
+def summary(errors):
+    return f"==7== ERROR SUMMARY: {errors} errors from {errors} contexts (suppressed: 0 from 0)"
+
+
+# MPI programs with a defect that MPICH does not show: it takes short messages before they are received.
+PROGRAM = """#include <mpi.h>
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  %s
+  MPI_Finalize();
+}
+"""
+PLANTED = {
+    "deadlock": "double sent = 1, received = 0; MPI_Send(&sent, 1, MPI_DOUBLE, 1 - rank, 0, MPI_COMM_WORLD);"
+    "MPI_Recv(&received, 1, MPI_DOUBLE, 1 - rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);",
+    "leak": "MPI_Request request; double sent = 1;"
+    "MPI_Send_init(&sent, 1, MPI_DOUBLE, 1 - rank, 0, MPI_COMM_WORLD, &request);",
+}
+# The condition makes valgrind speak: a copy of what is not initialized is no error.
+UNINITIALIZED = """#include <cstdio>
+#include <cstdlib>
+int main() {
+  auto* const values = static_cast<volatile int*>(std::malloc(sizeof(int)));
+  if (values[0] == 42) std::puts("42");
+  std::free(const_cast<int*>(values));
+  std::puts("VERIFICATION SUCCESSFUL");
+}
+"""
+LOST = """#include <cstdio>
+#include <cstdlib>
+int main() {
+  for (int k = 0; k < 8; ++k) static_cast<volatile char*>(std::malloc(1000))[0] = 1;
+  std::puts("VERIFICATION SUCCESSFUL");
+}
+"""
+RIGHT = '#include <cstdio>\nint main() { std::puts("VERIFICATION SUCCESSFUL"); }\n'
+
+
+def row(outcome, name):
+    """{column: count} of a line of the table."""
+    lines = outcome.stdout.splitlines()
+    heads = next(line for line in lines if line.split()[:2] == ["runs", "passed"]).replace("no end", "no-end").split()
+    counts = next(line for line in lines if line.split()[:1] == [name] and line.split()[1:2][0].isdigit()).split()[1:]
+    return dict(zip(heads, map(int, counts)))
+
+
+class ScriptTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="cg2d-checked-runs-")
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def stand_in(self, name, text):
+        """A program of that name, first on the path of run()."""
+        (self.folder / name).write_text(text)
+        (self.folder / name).chmod(0o755)
+
+    def run_script(self, *words):
+        path = f"{self.folder}{os.pathsep}{os.environ['PATH']}"
+        return run_command(words, env={**os.environ, "PATH": path, "MPIEXEC": MPIEXEC})
+
+    def compiled(self, compiler, text, *options):
+        source = self.folder / "planted.cpp"
+        source.write_text(text)
+        subprocess.run([compiler, *options, source, "-o", self.folder / "planted"], check=True)
+        return self.folder / "planted"
+
+
+class Arguments(ScriptTest):
+    def test_bad_arguments_get_one_line(self):
+        for script, name, *arguments in (
+            (SIMULATE, "simulate", "--ranks", "0"),
+            (SIMULATE, "simulate", "--ranks", "3-2"),
+            (SIMULATE, "simulate", "--ranks", "37"),
+            (SIMULATE, "simulate", "--transports", "smoke"),
+            (SIMULATE, "simulate", "--nothing"),
+            (MEMCHECK, "memcheck", "--ranks", "2"),
+            (MEMCHECK, "memcheck", "--kernels", "dense"),
+            (MEMCHECK, "memcheck", "--transports", "put:3"),
+            (MEMCHECK, "memcheck", "--seconds", "0"),
+        ):
+            outcome = self.run_script(script, *arguments)
+            self.assertEqual(outcome.exit_code, USAGE, outcome)
+            self.assertEqual(outcome.stdout, "", outcome)
+            self.assertRegex(outcome.stderr, rf"\A{name}: [^\n]+\n\Z")
+
+    def test_without_the_tool_the_packages_are_named(self):
+        for script, name in ((SIMULATE, "smpirun"), (MEMCHECK, "valgrind")):
+            outcome = run_command(["/usr/bin/python3", script], env={"PATH": str(self.folder)})
+            self.assertEqual(outcome.exit_code, UNAVAILABLE, outcome)
+            self.assertRegex(outcome.stderr, rf"\A[^\n]*no {name}: [^\n]*scripts/install-dependencies thorough[^\n]*\n\Z")
+
+    def test_they_know_the_kernels_and_the_transports_of_the_program(self):
+        def names(option):
+            return {line.split()[0] for line in run_program(0, "run", option).stdout.splitlines()}
+
+        def known(script, option):
+            return set(re.search(r"none of (.*) \(", self.run_script(script, option, "?").stderr)[1].split(", "))
+
+        self.assertEqual(known(MEMCHECK, "--kernels"), names("--list-kernels") - {"kernel"})
+        for script in (SIMULATE, MEMCHECK):
+            self.assertEqual({name.split(":")[0] for name in known(script, "--transports")}, names("--list-transports"))
+
+
+class SimulatorJudge(ScriptTest):
+    """With a stand-in for smpirun that says what the real one says."""
+
+    def judged(self, words, code=0, *, ranks="2"):
+        self.stand_in("smpirun", f"#!/bin/sh\ncat <<'END'\n{words}\nEND\nexit {code}\n")
+        return self.run_script(SIMULATE, "--program", "planted", "--ranks", ranks, "--transports", "native")
+
+    def test_a_verified_run_passes_on_all_140_grids(self):
+        outcome = self.judged(f"{VERIFIED}\n{COUNTED}", ranks="1-36")
+        self.assertEqual(outcome.exit_code, SUCCESS, outcome)
+        self.assertEqual(sum(len(factorizations(ranks)) for ranks in range(1, 37)), 140)
+        self.assertEqual((row(outcome, "all")["runs"], row(outcome, "native")["passed"]), (140, 140))
+
+    def test_every_other_word_is_a_defect_though_the_code_is_zero(self):
+        for kind, words, code in (
+            ("deadlock", f"{VERIFIED}\n{DEADLOCK}\n{LEAK}\n{COUNTED}", 0),
+            ("leak", f"{VERIFIED}\n{LEAK}\n{COUNTED}", 0),
+            ("failed", f"{VERIFIED}\n{COUNTED}", 82),
+            ("failed", VERIFIED, 0),  # handles were not counted
+            ("failed", COUNTED, 0),  # not verified
+        ):
+            outcome = self.judged(words, code)
+            self.assertEqual(outcome.exit_code, FOUND, outcome)
+            self.assertEqual((row(outcome, "all")["runs"], row(outcome, "native")[kind]), (2, 2), outcome)
+
+    def test_leaked_handles_are_named(self):
+        self.assertIn("4 handles of MPI were not freed (2 MPI_Comm, 2 MPI_Group)", self.judged(LEAK).stdout)
+
+    def test_a_run_without_an_end_is_ended(self):
+        self.stand_in("smpirun", "#!/bin/sh\nsleep 1000\n")
+        outcome = self.run_script(SIMULATE, "--program", "planted", "--ranks", "1", "--transports", "put", "--seconds", "1")
+        self.assertEqual((outcome.exit_code, row(outcome, "put")["no-end"]), (FOUND, 1), outcome)
+
+
+class Simulator(ScriptTest):
+    """The real one: what MPICH does not show is found."""
+
+    @unittest.skipUnless(shutil.which("smpicxx") and shutil.which("smpirun"), "no SimGrid here")
+    def test_planted_defects_are_found(self):
+        for kind, text in PLANTED.items():
+            program = self.compiled("smpicxx", PROGRAM % text)
+            outcome = self.run_script(SIMULATE, "--program", program, "--ranks", "2", "--transports", "two-sided")
+            self.assertEqual((outcome.exit_code, row(outcome, "two-sided")[kind]), (FOUND, 2), outcome)
+
+
+class MemcheckJudge(ScriptTest):
+    """With a stand-in for valgrind that writes the log of the real one."""
+
+    def judged(self, log, output=VERIFIED, code=0, *, ranks="4"):
+        self.stand_in(
+            "valgrind",
+            '#!/bin/sh\nfor word; do case $word in --log-file=*) log=${word#--log-file=};; esac; done\n'
+            f"cat >\"${{log%\\%p}}$$\" <<'END'\n{log}\nEND\necho '{output}'\nexit {code}\n",
+        )
+        return self.run_script(MEMCHECK, "--program", "planted", "--ranks", ranks, "--kernels", "sell", "--transports", "put,put:2")
+
+    def test_runs_without_errors_pass(self):
+        outcome = self.judged(summary(0), ranks="1,4")
+        self.assertEqual(outcome.exit_code, SUCCESS, outcome)
+        self.assertEqual((row(outcome, "all")["passed"], row(outcome, "put:2")["passed"]), (6, 2))
+
+    def test_errors_and_missing_summaries_are_defects(self):
+        for kind, log, output, code in (
+            ("errors", summary(1), VERIFIED, 0),
+            ("failed", "==7== Memcheck, a memory error detector", VERIFIED, 0),
+            ("failed", summary(0), VERIFIED, 3),
+            ("failed", summary(0), "", 0),
+        ):
+            outcome = self.judged(log, output, code)
+            self.assertEqual((outcome.exit_code, row(outcome, "all")[kind]), (FOUND, 3), outcome)
+
+
+class Memcheck(ScriptTest):
+    """The real one."""
+
+    @unittest.skipUnless(shutil.which("valgrind"), "no valgrind here")
+    def test_planted_defects_are_found_and_nothing_in_a_right_program(self):
+        for text, expected in ((UNINITIALIZED, "errors"), (LOST, "errors"), (RIGHT, "passed")):
+            program = self.compiled("g++", text, "-O0", "-g")
+            outcome = self.run_script(MEMCHECK, "--program", program, "--ranks", "1", "--kernels", "sell", "--transports", "")
+            self.assertEqual(row(outcome, "sell")[expected], 1, outcome)
+            self.assertEqual(outcome.exit_code, SUCCESS if expected == "passed" else FOUND, outcome)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
