@@ -76,6 +76,7 @@ def transport_options(transport):
 
 def end_script(main, name):
     """Runs a script's main; every ending with its exit code, and errors as one line."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         sys.exit(main())
     except ReportError as error:
@@ -120,6 +121,9 @@ def build(preset, options=()):
     return PROJECT / "build" / preset / "cg2d"
 
 
+RUNNING = set()  # processes of run_case(), to be ended with the script
+
+
 def run_case(case, judge, seconds):
     """The verdict of one run, and its output. `judge(case, exit code, output, folder)`: the folder is the run's working folder."""
     with tempfile.TemporaryDirectory(prefix="cg2d-checked-") as folder:
@@ -127,19 +131,16 @@ def run_case(case, judge, seconds):
             process = subprocess.Popen(
                 case.command, cwd=folder, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, start_new_session=True
             )
-            late = False
+            RUNNING.add(process)
             try:
                 code = process.wait(timeout=seconds)
             except subprocess.TimeoutExpired:
-                late = True
-            except BaseException:
+                code = None
                 end_session(process)
-                raise
-            if late:
-                end_session(process)
+            RUNNING.discard(process)
             output.seek(0)
             text = output.read()
-        if late:
+        if code is None:
             return Verdict("no end", f"it did not end within {seconds:g} s"), text
         return judge(case, code, text, pathlib.Path(folder)), text
 
@@ -169,6 +170,8 @@ def run_all(cases, judge, *, seconds, jobs, kinds):
                     print(f"  | {line}")
     except KeyboardInterrupt:
         pool.shutdown(wait=False, cancel_futures=True)
+        for process in list(RUNNING):
+            end_session(process)
         raise
     pool.shutdown()
     print_table(counts, kinds)

@@ -6,9 +6,10 @@ import re
 import shutil
 import subprocess
 import tempfile
+import time
 import unittest
 
-from program_runner import MPIEXEC, PROJECT, SUCCESS, UNAVAILABLE, USAGE, factorizations, run_command, run_program
+from program_runner import INTERRUPTED, MPIEXEC, PROJECT, SUCCESS, UNAVAILABLE, USAGE, factorizations, run_command, run_program
 
 FOUND = 1
 SIMULATE = PROJECT / "scripts" / "simulate"
@@ -70,6 +71,15 @@ def row(outcome, name):
     heads = next(line for line in lines if line.split()[:2] == ["runs", "passed"]).replace("no end", "no-end").split()
     counts = next(line for line in lines if line.split()[:1] == [name] and line.split()[1:2][0].isdigit()).split()[1:]
     return dict(zip(heads, map(int, counts)))
+
+
+def wait_for(condition, limit_s=60.0):
+    """Looks until it is true, or for a hang's time."""
+    end = time.monotonic() + limit_s
+    while not condition():
+        if time.monotonic() > end:
+            raise AssertionError("it does not come true")
+        time.sleep(0.01)
 
 
 class ScriptTest(unittest.TestCase):
@@ -162,6 +172,15 @@ class SimulatorJudge(ScriptTest):
         self.stand_in("smpirun", "#!/bin/sh\nsleep 1000\n")
         outcome = self.run_script(SIMULATE, "--program", "planted", "--ranks", "1", "--transports", "put", "--seconds", "1")
         self.assertEqual((outcome.exit_code, row(outcome, "put")["no-end"]), (FOUND, 1), outcome)
+
+    def test_a_signal_ends_what_is_under_way(self):
+        self.stand_in("smpirun", f"#!/bin/sh\necho $$ >{self.folder}/started\nexec sleep 1000\n")
+        words = [str(SIMULATE), "--program", "planted", "--ranks", "1", "--transports", "put"]
+        script = subprocess.Popen(words, env={**os.environ, "PATH": f"{self.folder}{os.pathsep}{os.environ['PATH']}"})
+        wait_for(lambda: (self.folder / "started").exists() and (self.folder / "started").read_text().strip())
+        script.terminate()
+        self.assertEqual(script.wait(timeout=60), INTERRUPTED)
+        self.assertFalse(pathlib.Path(f"/proc/{(self.folder / 'started').read_text().strip()}").exists())
 
 
 class Simulator(ScriptTest):
