@@ -1,4 +1,4 @@
-"""Runs of cg2d under a tool that looks for defects, judged one by one, and a table of them: for scripts/simulate and scripts/memcheck."""
+"""Runs of cg2d under a tool that looks for defects, each judged, and a table: for scripts/simulate and scripts/memcheck."""
 
 import argparse
 import collections
@@ -18,8 +18,9 @@ PROJECT = pathlib.Path(__file__).resolve().parent.parent
 PASSED = "passed"
 FOUND = 1  # exit code: a run did not pass
 SHOWN_LINES = 40
-# What a right run of cg2d says.
-VERIFIED = "VERIFICATION SUCCESSFUL"
+# Outer iterations of class S, and what the report of a right run says: all of them, and two, whose zeta is that of the official
+# program. Messages and memory are the same in each.
+RIGHT_WORDS = {2: "zeta 8.5733279203", 15: "VERIFICATION SUCCESSFUL"}
 # With NAME:N the ranks pretend to be on nodes of N, so that the transport's messages between nodes are used, too.
 TRANSPORTS = ("two-sided", "native", "put", "shared", "put:2", "shared:2")
 
@@ -40,6 +41,16 @@ class Verdict:
 
     kind: str
     reason: str = ""
+
+
+def add_niter(parser):
+    """The option --niter, whose value is a key of RIGHT_WORDS."""
+    parser.add_argument("--niter", type=int, choices=sorted(RIGHT_WORDS), default=2, metavar="N",
+                        help="outer iterations: 2, or all 15 of the class (default: 2)")  # fmt: skip
+
+
+def problem_options(niter):
+    return ["--class", "S", "--niter", str(niter), "--no-profile"]
 
 
 class OneLineParser(argparse.ArgumentParser):
@@ -155,13 +166,20 @@ def end_session(process):
             continue
 
 
-def run_all(cases, judge, *, seconds, jobs, kinds):
-    """Runs all cases, prints every defect as it is found and the table at the end; the exit code. `kinds`: the defects that have a
-    column in any case."""
+def run_all(cases, judge, *, seconds, jobs, kinds, niter):
+    """Runs all cases, prints every defect as it is found and the table at the end, or when it is interrupted; the exit code.
+    `kinds`: the defects that always have a column. A run that the judge lets pass must say the RIGHT_WORDS of `niter`."""
+
+    def judge_zeta(case, code, output, folder):
+        verdict = judge(case, code, output, folder)
+        if verdict.kind == PASSED and RIGHT_WORDS[niter] not in output:
+            return Verdict("failed", f"it does not say '{RIGHT_WORDS[niter]}'")
+        return verdict
+
     counts = collections.defaultdict(collections.Counter)
     pool = concurrent.futures.ThreadPoolExecutor(max_workers=jobs)
     try:
-        for case, (verdict, text) in zip(cases, pool.map(lambda one: run_case(one, judge, seconds), cases)):
+        for case, (verdict, text) in zip(cases, pool.map(lambda one: run_case(one, judge_zeta, seconds), cases)):
             counts[case.row][verdict.kind] += 1
             if verdict.kind != PASSED:
                 print(f"{case.row} {case.name}: {verdict.kind}: {verdict.reason}")
@@ -172,6 +190,7 @@ def run_all(cases, judge, *, seconds, jobs, kinds):
         pool.shutdown(wait=False, cancel_futures=True)
         for process in list(RUNNING):
             end_session(process)
+        print_table(counts, kinds)
         raise
     pool.shutdown()
     print_table(counts, kinds)

@@ -1,4 +1,4 @@
-"""scripts/simulate and scripts/memcheck find planted defects, judge by the words of their tools, and refuse bad arguments in one line."""
+"""scripts/simulate and scripts/memcheck find planted defects, judge by their tools' words, and refuse bad arguments in one line."""
 
 import os
 import pathlib
@@ -14,7 +14,7 @@ from program_runner import INTERRUPTED, MPIEXEC, PROJECT, SUCCESS, UNAVAILABLE, 
 FOUND = 1
 SIMULATE = PROJECT / "scripts" / "simulate"
 MEMCHECK = PROJECT / "scripts" / "memcheck"
-VERIFIED = "VERIFICATION SUCCESSFUL"
+RIGHT_ZETA = "zeta 8.5733279203"
 
 # Words of SimGrid 3.32, and of valgrind 3.19.
 COUNTED = "[0.1] [smpi_utils/INFO] Allocations analysis asked, but 0 bytes were allocated through malloc/calloc calls"
@@ -52,17 +52,17 @@ int main() {
   auto* const values = static_cast<volatile int*>(std::malloc(sizeof(int)));
   if (values[0] == 42) std::puts("42");
   std::free(const_cast<int*>(values));
-  std::puts("VERIFICATION SUCCESSFUL");
+  std::puts("zeta 8.5733279203");
 }
 """
 LOST = """#include <cstdio>
 #include <cstdlib>
 int main() {
   for (int k = 0; k < 8; ++k) static_cast<volatile char*>(std::malloc(1000))[0] = 1;
-  std::puts("VERIFICATION SUCCESSFUL");
+  std::puts("zeta 8.5733279203");
 }
 """
-RIGHT = '#include <cstdio>\nint main() { std::puts("VERIFICATION SUCCESSFUL"); }\n'
+RIGHT = '#include <cstdio>\nint main() { std::puts("zeta 8.5733279203"); }\n'
 
 
 def row(outcome, name):
@@ -147,19 +147,19 @@ class SimulatorJudge(ScriptTest):
         self.stand_in("smpirun", f"#!/bin/sh\ncat <<'END'\n{words}\nEND\nexit {code}\n")
         return self.run_script(SIMULATE, "--program", "planted", "--ranks", ranks, "--transports", "native")
 
-    def test_a_verified_run_passes_on_all_140_grids(self):
-        outcome = self.judged(f"{VERIFIED}\n{COUNTED}", ranks="1-36")
+    def test_a_right_run_passes_on_all_140_grids(self):
+        outcome = self.judged(f"{RIGHT_ZETA}\n{COUNTED}", ranks="1-36")
         self.assertEqual(outcome.exit_code, SUCCESS, outcome)
         self.assertEqual(sum(len(factorizations(ranks)) for ranks in range(1, 37)), 140)
         self.assertEqual((row(outcome, "all")["runs"], row(outcome, "native")["passed"]), (140, 140))
 
     def test_every_other_word_is_a_defect_though_the_code_is_zero(self):
         for kind, words, code in (
-            ("deadlock", f"{VERIFIED}\n{DEADLOCK}\n{LEAK}\n{COUNTED}", 0),
-            ("leak", f"{VERIFIED}\n{LEAK}\n{COUNTED}", 0),
-            ("failed", f"{VERIFIED}\n{COUNTED}", 82),
-            ("failed", VERIFIED, 0),  # handles were not counted
-            ("failed", COUNTED, 0),  # not verified
+            ("deadlock", f"{RIGHT_ZETA}\n{DEADLOCK}\n{LEAK}\n{COUNTED}", 0),
+            ("leak", f"{RIGHT_ZETA}\n{LEAK}\n{COUNTED}", 0),
+            ("failed", f"{RIGHT_ZETA}\n{COUNTED}", 82),
+            ("failed", RIGHT_ZETA, 0),  # handles were not counted
+            ("failed", COUNTED, 0),  # no zeta, or another one
         ):
             outcome = self.judged(words, code)
             self.assertEqual(outcome.exit_code, FOUND, outcome)
@@ -197,7 +197,7 @@ class Simulator(ScriptTest):
 class MemcheckJudge(ScriptTest):
     """With a stand-in for valgrind that writes the log of the real one."""
 
-    def judged(self, log, output=VERIFIED, code=0, *, ranks="4"):
+    def judged(self, log, output=RIGHT_ZETA, code=0, *, ranks="4"):
         self.stand_in(
             "valgrind",
             '#!/bin/sh\nfor word; do case $word in --log-file=*) log=${word#--log-file=};; esac; done\n'
@@ -212,9 +212,9 @@ class MemcheckJudge(ScriptTest):
 
     def test_errors_and_missing_summaries_are_defects(self):
         for kind, log, output, code in (
-            ("errors", summary(1), VERIFIED, 0),
-            ("failed", "==7== Memcheck, a memory error detector", VERIFIED, 0),
-            ("failed", summary(0), VERIFIED, 3),
+            ("errors", summary(1), RIGHT_ZETA, 0),
+            ("failed", "==7== Memcheck, a memory error detector", RIGHT_ZETA, 0),
+            ("failed", summary(0), RIGHT_ZETA, 3),
             ("failed", summary(0), "", 0),
         ):
             outcome = self.judged(log, output, code)
