@@ -27,8 +27,6 @@
 #include "cg/tuning/run_plan.hpp"
 
 namespace cg2d {
-namespace {}  // namespace
-
 BenchmarkRun::BenchmarkRun(const RunOptions& options, comm::RankGroup& group, const Progress& progress)
     : options_(options), group_(group), progress_(progress), source_(default_source().make(options.problem)) {
   report_.detail = options.detail;
@@ -426,21 +424,17 @@ void BenchmarkRun::reset(SteppedSolver& solver) const {
   solver.iteration().restore(report_.restart->step_count(), restarted_x_, report_.restart->signs);
 }
 
-/// The end of the sentence about a signal; empty where nothing is saved. The grid is named, since another one gives other last bits.
+/// The end of the sentence about a signal; empty without --checkpoint, and on ranks that do not report.
 std::string BenchmarkRun::how_to_go_on() const {
-  if (!checkpoint_writer_) return {};
-  std::string text;
-  if (checkpoints_ && !checkpoints_->facts().failure.empty())
-    text = fmt::format("; its state is not saved: {}", checkpoints_->facts().failure);
-  const bool is_saved = checkpoint_writer_->last_generation() > 0;
-  if (!is_saved && !report_.restart) return text + "; no state is saved yet";
-  if (!report_.provenance) return text;  // rank 0 alone reports
-  auto command = report_.provenance->command;
-  if (report_.grid_is_automatic)
-    command = with_option(std::move(command), "--grid", configuration().grid.name());
-  command = with_option(std::move(command), "--restart",
-                        is_saved ? options_.checkpoint.folder : options_.checkpoint.restart);
-  return text + "; start this with as many ranks to go on: " + command_text(command);
+  if (!checkpoint_writer_ || !report_.provenance) return {};
+  return cg2d::how_to_go_on({.asked = options_.checkpoint,
+                             .configuration = configuration(),
+                             .grid_was_open = report_.grid_is_automatic,
+                             .kernel_was_open = !options_.configuration.has_kernel(),
+                             .is_restarted = report_.restart.has_value(),
+                             .last_generation = checkpoint_writer_->last_generation(),
+                             .failure = checkpoints_ ? checkpoints_->facts().failure : std::string()},
+                            report_.provenance->command);
 }
 
 /// The untimed first iteration, which touches every page and every path, and all repetitions. False: it ended

@@ -2,10 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <utility>
 
 #include "cg/base/errors.hpp"
+#include "cg/machine/provenance.hpp"
 #include "cg/matrix/matrix_facts.hpp"
 
 namespace cg2d {
@@ -44,8 +47,10 @@ void check_facts(const FoundCheckpoint& found, const Problem& problem) {
   if (header.kind != CheckpointKind::run)
     throw FileError(found.folder, "found a checkpoint of cg2d solve, expected one of cg2d run");
   const auto step_count = static_cast<std::size_t>(header.step);
-  const bool has_shape = header.vector_count == 1 && header.step >= 1 &&
-                         found.numbers.size() == fixed_number_count + 2 * step_count;
+  const bool has_shape =
+      header.vector_count == 1 && header.step >= 1 &&
+      found.numbers.size() == fixed_number_count + 2 * step_count &&
+      std::ranges::all_of(found.numbers, [](double number) { return std::isfinite(number); });
   if (!has_shape) throw FileError(found.folder, "found an impossible state, expected one of cg2d run");
   if (header.matrix_hash == hash_of(problem) && header.order == problem.n && header.step < problem.niter)
     return;
@@ -139,6 +144,22 @@ std::vector<std::string> with_option(std::vector<std::string> command, const std
   }
   command.insert(command.end(), {name, value});
   return command;
+}
+
+std::string how_to_go_on(const InterruptedWork& work, std::vector<std::string> command) {
+  const bool has_saved = work.last_generation > 0;
+  std::string text;
+  if (!work.failure.empty()) text += "; its state is not saved: " + work.failure;
+  if (!has_saved) text += "; no state is saved yet";
+  if (!has_saved && !work.is_restarted) return text + ", so the same command begins anew";
+  if (work.grid_was_open) command = with_option(std::move(command), "--grid", work.configuration.grid.name());
+  if (work.kernel_was_open) command = with_option(std::move(command), "--kernel", work.configuration.kernel);
+  command = with_option(std::move(command), "--restart", has_saved ? work.asked.folder : work.asked.restart);
+  const auto* const from_where = !has_saved             ? " from where it began"
+                                 : work.failure.empty() ? ""
+                                                        : " from the state before";
+  return text +
+         fmt::format("; start this with as many ranks to go on{}: {}", from_where, command_text(command));
 }
 
 }  // namespace cg2d

@@ -13,6 +13,7 @@
 #include "cg/checkpoint/checkpoint_folder.hpp"
 #include "cg/checkpoint/checkpoint_interval.hpp"
 #include "cg/matrix/problem.hpp"
+#include "cg/solver/configuration.hpp"
 #include "cg/solver/npb_iteration.hpp"
 #include "comm/block_layout.hpp"
 #include "comm/rank_group.hpp"
@@ -74,5 +75,19 @@ class RunCheckpoints final : public OuterStepObserver {
 /// The words of a command, with those of an option replaced by "NAME VALUE", or with these added.
 std::vector<std::string> with_option(std::vector<std::string> command, const std::string& name,
                                      const std::string& value);
+
+/// An iteration that a signal has ended, by what its last words need.
+struct InterruptedWork {
+  const CheckpointOptions& asked;
+  const Configuration& configuration;  ///< in use
+  bool grid_was_open = false;          ///< the command leaves it to the program
+  bool kernel_was_open = false;
+  bool is_restarted = false;         ///< it went on from a checkpoint itself
+  std::int64_t last_generation = 0;  ///< in the folder that it saves to; 0: none
+  std::string failure{};             ///< why its state at the signal is not saved
+};
+/// The end of the sentence about a signal: whether the state is saved, why not, and the command that goes on from it. The command names
+/// grid and kernel, since others give other last bits. command: that of the interrupted program.
+std::string how_to_go_on(const InterruptedWork& work, std::vector<std::string> command);
 
 }  // namespace cg2d

@@ -197,20 +197,17 @@ CheckpointedSystem SolveRun::checkpointed_system(const ReadySystem& system, std:
   return checkpointed;
 }
 
-/// The end of the sentence about a signal; empty where nothing is saved.
+/// As that of a run.
 std::string SolveRun::how_to_go_on() const {
   if (!checkpoint_writer_ || !report_.provenance) return {};
-  if (checkpoint_writer_->last_generation() == 0) return "; no state is saved yet";
-  auto command = report_.provenance->command;
-  if (report_.grid_is_automatic)
-    command = with_option(std::move(command), "--grid", configuration().grid.name());
-  if (!options_.configuration.has_kernel())
-    command = with_option(std::move(command), "--kernel", configuration().kernel);
-  command = with_option(std::move(command), "--restart", options_.checkpoint.folder);
-  const auto& failure = report_.checkpoints->failure;
-  return fmt::format("{}; start this with as many ranks to go on: {}",
-                     failure.empty() ? std::string() : "; its state is not saved: " + failure,
-                     command_text(command));
+  return cg2d::how_to_go_on({.asked = options_.checkpoint,
+                             .configuration = configuration(),
+                             .grid_was_open = report_.grid_is_automatic,
+                             .kernel_was_open = !options_.configuration.has_kernel(),
+                             .is_restarted = report_.restart.has_value(),
+                             .last_generation = checkpoint_writer_->last_generation(),
+                             .failure = report_.checkpoints->failure},
+                            report_.provenance->command);
 }
 
 /// Room for the phases of any form of CG: at most four products, each with as many of the preconditioner, where a

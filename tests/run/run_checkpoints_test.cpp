@@ -180,5 +180,43 @@ TEST(WithOption, ReplacesWhereverTheOptionStands) {
   EXPECT_EQ(with_option({"--restart"}, "--restart", "b"), (std::vector<std::string>{"--restart", "b"}));
 }
 
+TEST(HowToGoOn, NamesTheStateAndTheCommand) {
+  const CheckpointOptions asked{.folder = "new", .restart = "old"};
+  Configuration configuration;
+  configuration.grid = {3, 2};
+  configuration.kernel = "sell";
+  InterruptedWork work{.asked = asked, .configuration = configuration};
+  const std::vector<std::string> command{"cg2d", "run", "--grid", "auto", "--checkpoint", "new"};
+  EXPECT_EQ(how_to_go_on(work, command), "; no state is saved yet, so the same command begins anew");
+  work.failure = "cannot write new: No space left on device";
+  EXPECT_EQ(
+      how_to_go_on(work, command),
+      "; its state is not saved: cannot write new: No space left on device; no state is saved yet, so the "
+      "same command begins anew");
+  work.last_generation = 4;
+  EXPECT_EQ(
+      how_to_go_on(work, command),
+      "; its state is not saved: cannot write new: No space left on device; start this with as many ranks "
+      "to go on from the state before: cg2d run --grid auto --checkpoint new --restart new");
+  work.failure.clear();
+  work.grid_was_open = true;
+  work.kernel_was_open = true;
+  EXPECT_EQ(how_to_go_on(work, command),
+            "; start this with as many ranks to go on: cg2d run --checkpoint new --grid 3x2 --kernel sell "
+            "--restart new");
+}
+
+TEST(HowToGoOn, BeginsWhereARestartedRunBeganUntilItHasSaved) {
+  const CheckpointOptions asked{.folder = "new", .restart = "old"};
+  const Configuration configuration;
+  InterruptedWork work{.asked = asked, .configuration = configuration, .is_restarted = true};
+  const std::vector<std::string> command{"cg2d", "run", "--restart=old"};
+  EXPECT_EQ(how_to_go_on(work, command),
+            "; no state is saved yet; start this with as many ranks to go on from where it began: cg2d run "
+            "--restart old");
+  work.last_generation = 1;
+  EXPECT_EQ(how_to_go_on(work, command), "; start this with as many ranks to go on: cg2d run --restart new");
+}
+
 }  // namespace
 }  // namespace cg2d
