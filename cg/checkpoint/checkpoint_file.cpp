@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "cg/base/output_file.hpp"
 #include "cg/base/values.hpp"
@@ -92,7 +93,7 @@ void put_names_on_disk(const std::string& folder) {
 }
 
 std::string path_in(const std::string& folder, const CheckpointHeader& header) {
-  return folder + "/" + CheckpointName{header.generation, header.rank, header.rank_count}.text();
+  return CheckpointName{header.generation, header.rank, header.rank_count}.path_in(folder);
 }
 
 UnnamedFile& fill(UnnamedFile& file, CheckpointHeader& header, const CheckpointData& data) {
@@ -147,8 +148,7 @@ void rehearse_checkpoint_file(const std::string& folder, CheckpointHeader header
   fill(file, header, data);
 }
 
-CheckpointReader::CheckpointReader(const std::string& folder, const CheckpointName& name)
-    : file_(folder + "/" + name.text()) {
+CheckpointReader::CheckpointReader(std::string path, const CheckpointName& name) : file_(std::move(path)) {
   check_header(name);
   if (const auto expected = file_bytes(header_); file_.size() != expected)
     refuse(fmt::format("found {} bytes, expected the {} that its header announces", file_.size(), expected));
@@ -174,8 +174,9 @@ void CheckpointReader::check_header(const CheckpointName& name) {
   const bool is_sound = header_.order >= 0 && header_.order <= most_elements && header_.begin >= 0 &&
                         header_.begin <= header_.end && header_.end <= header_.order && header_.step >= 0 &&
                         header_.number_count >= 0 && header_.number_count <= most_elements &&
-                        header_.vector_count <= most_vectors;
-  if (!is_sound) refuse("found a header with impossible sizes, expected one that cg2d has written");
+                        header_.vector_count <= most_vectors && header_.unused == 0 &&
+                        (header_.kind == CheckpointKind::run || header_.kind == CheckpointKind::solve);
+  if (!is_sound) refuse("found a header with impossible values, expected one that cg2d has written");
   const CheckpointName own{header_.generation, header_.rank, header_.rank_count};
   if (own != name) refuse(fmt::format("found the content of {}, expected its own", own.text()));
 }
@@ -192,7 +193,8 @@ std::vector<double> CheckpointReader::numbers() const {
 void CheckpointReader::read(const comm::IndexRange& wanted,
                             std::span<const std::span<double>> targets) const {
   constexpr std::int64_t most_elements = std::int64_t{1} << 16;
-  std::vector<double> buffer(static_cast<std::size_t>(most_elements));
+  const auto longest = std::max(header_.number_count, header_.vector_count > 0 ? header_.range().size() : 0);
+  std::vector<double> buffer(static_cast<std::size_t>(std::min(most_elements, longest)));
   std::int64_t position = header_bytes;
   std::uint32_t checksum = 0;
   const auto next = [&](std::int64_t count) {

@@ -70,6 +70,7 @@ struct CheckpointName {
   int rank_count = 0;
 
   [[nodiscard]] std::string text() const;
+  [[nodiscard]] std::string path_in(const std::string& folder) const { return folder + "/" + text(); }
   friend bool operator==(const CheckpointName&, const CheckpointName&) = default;
 };
 /// Empty for any other name.
@@ -85,8 +86,8 @@ void rehearse_checkpoint_file(const std::string& folder, CheckpointHeader header
 /// Reads a file; what it returns has been checked. Throws FileError with the reason.
 class CheckpointReader {
  public:
-  /// Checks the header, the length, and that the file is the one that its name says.
-  CheckpointReader(const std::string& folder, const CheckpointName& name);
+  /// Checks the header, the length, and that the file is the one that this name says.
+  CheckpointReader(std::string path, const CheckpointName& name);
 
   [[nodiscard]] const CheckpointHeader& header() const { return header_; }
   [[nodiscard]] std::vector<double> numbers() const;

@@ -118,7 +118,8 @@ std::string why_not(const std::string& folder, const std::vector<CheckpointName>
   auto reason = complaint_of(group, [&] {
     const int rank_count = names.front().rank_count;
     for (int rank = group.rank(); rank < rank_count; rank += group.size()) {
-      const CheckpointReader reader(folder, {names.front().generation, rank, rank_count});
+      const CheckpointName name{names.front().generation, rank, rank_count};
+      const CheckpointReader reader(name.path_in(folder), name);
       reader.read({}, {});
       if (rank == 0) numbers = reader.numbers();
       mine.push_back(reader.header());
@@ -157,7 +158,8 @@ void read_vectors(const FoundCheckpoint& found, const comm::IndexRange& range,
   agree_on(group, [&] {
     for (const auto& header : found.headers) {
       if (std::min(header.end, range.end) <= std::max(header.begin, range.begin)) continue;
-      const CheckpointReader reader(found.folder, {header.generation, header.rank, header.rank_count});
+      const CheckpointName name{header.generation, header.rank, header.rank_count};
+      const CheckpointReader reader(name.path_in(found.folder), name);
       // A generation that another program has replaced meanwhile.
       if (std::memcmp(&reader.header(), &header, sizeof(header)) != 0)
         throw FileError(found.folder, "found another checkpoint than a moment ago, expected the same");
@@ -257,7 +259,7 @@ double CheckpointWriter::save(const CheckpointState& state) {
     });
   } catch (const RunError&) {
     const CheckpointName name{generation, group_.rank(), group_.size()};
-    if (is_written) unlink((folder_ + "/" + name.text()).c_str());
+    if (is_written) unlink(name.path_in(folder_).c_str());
     throw;
   }
   remove_others(generation);
@@ -271,7 +273,7 @@ bool CheckpointWriter::first_says(bool value) const {
 
 /// What cannot be removed stays: it does no harm.
 void CheckpointWriter::remove(const std::vector<CheckpointName>& names) const {
-  for (const auto& name : names) unlink((folder_ + "/" + name.text()).c_str());
+  for (const auto& name : names) unlink(name.path_in(folder_).c_str());
 }
 
 void CheckpointWriter::remove_others(std::int64_t generation) const {

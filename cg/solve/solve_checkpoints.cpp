@@ -4,6 +4,8 @@
 
 #include <array>
 #include <bit>
+#include <cmath>
+#include <limits>
 #include <optional>
 #include <utility>
 
@@ -36,6 +38,23 @@ std::vector<double> numbers_of(const CgSnapshot& snapshot, std::span<const Saved
   for (const auto& step : steps)
     numbers.insert(numbers.end(), {step.alpha, step.beta, step.residual_square, step.replacement_count});
   return numbers;
+}
+
+/// Whether a number is a count that an int holds: others have no defined conversion.
+bool is_count(double number) {
+  return number >= 0.0 && number <= std::numeric_limits<int>::max() && number == std::floor(number);
+}
+
+/// Whether the numbers are those of so many iterations.
+bool has_shape(std::span<const double> numbers, std::int64_t step) {
+  if (step < 1 || step > std::numeric_limits<int>::max() ||
+      std::ssize(numbers) != static_cast<std::int64_t>(state_number_count) + 4 * step)
+    return false;
+  if (numbers[0] != static_cast<double>(step) || !is_count(numbers[11])) return false;
+  for (std::size_t k = state_number_count; k < numbers.size(); k += 4) {
+    if (!is_count(numbers[k + 3])) return false;
+  }
+  return true;
 }
 
 void take_numbers(std::span<const double> numbers, SolveRestart& restart) {
@@ -88,11 +107,8 @@ SolveRestart solve_restart(FoundCheckpoint checkpoint, const CheckpointedSystem&
   const auto& header = found.header();
   if (header.kind != CheckpointKind::solve)
     throw FileError(folder, "found a checkpoint of cg2d run, expected one of cg2d solve");
-  const bool has_shape =
-      header.vector_count == 3 && header.step >= 1 &&
-      found.numbers.size() == state_number_count + 4 * static_cast<std::size_t>(header.step) &&
-      found.numbers.front() == static_cast<double>(header.step);
-  if (!has_shape) throw FileError(folder, "found an impossible state, expected one of cg2d solve");
+  if (header.vector_count != 3 || !has_shape(found.numbers, header.step))
+    throw FileError(folder, "found an impossible state, expected one of cg2d solve");
   if (header.matrix_hash != system.hash || header.order != system.order)
     throw FileError(folder, fmt::format("found a checkpoint of another system (of {} rows), expected {}",
                                         header.order, system.text));

@@ -55,7 +55,7 @@ std::string bytes_of_file(const std::string& path) {
 std::string reason_against(const test::TemporaryFolder& folder, const std::string& bytes) {
   folder.write(name.text(), bytes);
   try {
-    const CheckpointReader reader(folder.path(), name);
+    const CheckpointReader reader(folder.path(name.text()), name);
     reader.read({}, {});
     static_cast<void>(reader.numbers());
   } catch (const FileError& error) {
@@ -69,7 +69,7 @@ TEST(CheckpointFile, ReturnsWhatWasWritten) {
   write_file(folder);
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), 1)
       << "nothing beside the file";
-  const CheckpointReader reader(folder.path(), name);
+  const CheckpointReader reader(folder.path(name.text()), name);
   EXPECT_EQ(reader.header().kind, CheckpointKind::solve);
   EXPECT_EQ(reader.header().step, 5);
   EXPECT_EQ(reader.header().matrix_hash, 42U);
@@ -96,7 +96,7 @@ TEST(CheckpointFile, ReadsVectorsThatAreLongerThanItsBuffer) {
   header.end = header.order;
   const std::array<std::span<const double>, 1> vectors{vector};
   write_checkpoint_file(folder.path(), header, {.numbers = vector, .vectors = vectors});
-  const CheckpointReader reader(folder.path(), name);
+  const CheckpointReader reader(folder.path(name.text()), name);
   EXPECT_EQ(reader.numbers(), vector);
   std::vector<double> middle(100'000);
   const std::array targets{std::span<double>(middle)};
@@ -156,7 +156,7 @@ TEST(CheckpointFile, RefusesAFileUnderAnothersName) {
   constexpr CheckpointName other{.generation = 8, .rank = 1, .rank_count = 3};
   std::filesystem::rename(folder.path(name.text()), folder.path(other.text()));
   try {
-    const CheckpointReader reader(folder.path(), other);
+    const CheckpointReader reader(folder.path(other.text()), other);
     ADD_FAILURE() << "taken";
   } catch (const FileError& error) {
     EXPECT_NE(std::string(error.what()).find("the content of " + name.text()), std::string::npos)

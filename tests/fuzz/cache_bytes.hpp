@@ -12,18 +12,9 @@
 #include <vector>
 
 #include "cg/files/cache_file.hpp"
+#include "fuzz/slow_crc32c.hpp"
 
 namespace cg2d::fuzz {
-
-/// CRC-32C bit by bit.
-inline std::uint32_t slow_crc32c(std::string_view bytes) {
-  std::uint32_t sum = 0xffffffffU;
-  for (const char byte : bytes) {
-    sum ^= static_cast<unsigned char>(byte);
-    for (int bit = 0; bit < 8; ++bit) sum = (sum >> 1U) ^ ((sum & 1U) != 0 ? 0x82f63b78U : 0U);
-  }
-  return ~sum;
-}
 
 /// The arrays of a matrix.
 struct CacheContents {

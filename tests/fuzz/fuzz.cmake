@@ -72,6 +72,14 @@ set(file_parsers
     cg/files/market_text.cpp
     comm/block_layout.cpp)
 
+# Files of checkpoints, and the states in them. The observers that save beside the latter run: what they call is absent.
+set(checkpoint_parsers
+    cg/base/output_file.cpp
+    cg/checkpoint/checkpoint_file.cpp
+    cg/matrix/matrix_facts.cpp
+    cg/run/run_checkpoints.cpp
+    cg/solve/solve_checkpoints.cpp)
+
 # JSON and options. Tables of what can be chosen belong to these texts, and their rows name functions that run: those are absent.
 set(text_parsers
     cg/base/control_group.cpp
@@ -174,6 +182,9 @@ if(cg2d_with_libfuzzer)
   cg2d_add_parsers(cg2d_command_parsers ${command_parsers})
   target_link_libraries(cg2d_command_parsers PUBLIC cg2d_text_parsers)
   cg2d_add_absent(cg2d_command_parsers cg2d_command_parsers cg2d_text_parsers)
+  cg2d_add_parsers(cg2d_checkpoint_parsers ${checkpoint_parsers})
+  target_link_libraries(cg2d_checkpoint_parsers PUBLIC cg2d_file_parsers cg2d_parser_kernels)
+  cg2d_add_absent(cg2d_checkpoint_parsers cg2d_checkpoint_parsers cg2d_file_parsers)
 endif()
 
 # ---------------------------------------------------------------- targets
@@ -222,10 +233,11 @@ function(cg2d_add_fuzz_program name executions longest parsers mutator)
   set_tests_properties(fuzz_${name}_links_no_mpi PROPERTIES TIMEOUT 60)
 endfunction()
 
-# EXECUTIONS: two million in all, most where they are fast. A target of another file format, such as that of checkpoints: one more row here.
+# EXECUTIONS: two million in all, most where they are fast.
 cg2d_add_fuzz_target(market_text EXECUTIONS 1000000 LONGEST 512 PARSERS cg2d_file_parsers)
 cg2d_add_fuzz_target(market_file EXECUTIONS 50000 LONGEST 2048 PARSERS cg2d_file_parsers)
-cg2d_add_fuzz_target(cache EXECUTIONS 700000 LONGEST 16384 PARSERS cg2d_file_parsers MUTATOR fuzz/cache_mutator.cpp)
+cg2d_add_fuzz_target(cache EXECUTIONS 400000 LONGEST 16384 PARSERS cg2d_file_parsers MUTATOR fuzz/cache_mutator.cpp)
+cg2d_add_fuzz_target(checkpoint EXECUTIONS 300000 LONGEST 2048 PARSERS cg2d_checkpoint_parsers MUTATOR fuzz/checkpoint_mutator.cpp)
 cg2d_add_fuzz_target(profile EXECUTIONS 80000 LONGEST 8192 PARSERS cg2d_text_parsers MUTATOR fuzz/json_mutator.cpp)
 cg2d_add_fuzz_target(machine EXECUTIONS 80000 LONGEST 8192 PARSERS cg2d_text_parsers MUTATOR fuzz/json_mutator.cpp)
 cg2d_add_fuzz_target(results EXECUTIONS 20000 LONGEST 8192 PARSERS cg2d_text_parsers MUTATOR fuzz/json_mutator.cpp)

@@ -1,0 +1,133 @@
+// A file of a checkpoint, and the state that a run or a solve takes from it; or the name of such a file. What is accepted has right
+// checksums, can be written again as the same bytes, and its state is that of its numbers.
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cg/run/run_checkpoints.hpp"
+#include "cg/solve/solve_checkpoints.hpp"
+#include "fuzz/checkpoint_bytes.hpp"
+#include "fuzz/memory_file.hpp"
+#include "fuzz/promise.hpp"
+#include "fuzz/targets.hpp"
+
+namespace cg2d::fuzz {
+namespace {
+
+/// The name that a header gives its file, or any other.
+CheckpointName name_in(std::string_view input) {
+  CheckpointHeader header;
+  std::memcpy(static_cast<void*>(&header), input.data(), std::min(input.size(), sizeof(header)));
+  const CheckpointName name{header.generation, header.rank, header.rank_count};
+  const auto read = checkpoint_name_from(name.text());
+  promise(!read || *read == name, "a name is read as it is written");
+  return read.value_or(CheckpointName{.generation = 1, .rank = 0, .rank_count = 1});
+}
+
+bool is_same(double left, double right) {
+  return std::bit_cast<std::uint64_t>(left) == std::bit_cast<std::uint64_t>(right);
+}
+
+/// All vectors in a range of elements; those that the file does not have are -1.
+std::vector<std::vector<double>> vectors_in(const CheckpointReader& reader, const comm::IndexRange& range) {
+  const auto size = static_cast<std::size_t>(range.size());
+  std::vector<std::vector<double>> vectors(reader.header().vector_count, std::vector<double>(size, -1.0));
+  const std::vector<std::span<double>> targets(vectors.begin(), vectors.end());
+  reader.read(range, targets);
+  return vectors;
+}
+
+/// A range that begins in the middle of the file's and ends after it.
+void check_a_part(const CheckpointReader& reader, const std::vector<std::vector<double>>& vectors) {
+  const auto own = reader.header().range();
+  const auto half = static_cast<std::size_t>(own.size() / 2);
+  const auto parts = vectors_in(reader, {own.begin + own.size() / 2, own.end + 2});
+  for (std::size_t v = 0; v < vectors.size(); ++v) {
+    auto expected =
+        std::vector<double>(vectors[v].begin() + static_cast<std::ptrdiff_t>(half), vectors[v].end());
+    expected.insert(expected.end(), 2, -1.0);
+    promise(std::ranges::equal(parts[v], expected, is_same),
+            "elements are the same when they are read in parts");
+  }
+}
+
+void check_contents(const CheckpointReader& reader, std::string_view input) {
+  const auto& header = reader.header();
+  const auto vectors = vectors_in(reader, header.range());
+  promise(checkpoint_bytes(header, reader.numbers(), vectors) == input,
+          "an accepted file is the one that its contents are written as");
+  promise(header.begin >= 0 && header.begin <= header.end && header.end <= header.order,
+          "elements are within the vectors");
+  check_a_part(reader, vectors);
+}
+
+/// Throws FileError.
+void check_run(const FoundCheckpoint& found) {
+  const auto problem = checkpointed_problem();
+  const auto facts = restart_facts(found, problem);
+  promise(facts.step_count() == found.header().step && facts.step_count() < problem.niter,
+          "a run goes on after the outer iterations that are done");
+  for (std::size_t k = 0; k < facts.earlier_steps.size(); ++k)
+    promise(is_same(facts.earlier_steps[k].zeta, found.numbers[6 + 2 * k]) &&
+                std::isfinite(facts.earlier_steps[k].residual_norm),
+            "the outer iterations that are done are those of the file, and finite");
+}
+
+/// Counts the iterations that a restart tells of.
+class StepCounter final : public StepObserver {
+ public:
+  bool after_step(const CgState& state) override {
+    promise(state.number == ++count_, "iterations are told of one after the other");
+    promise(state.replacement_count >= 0, "a count is not negative");
+    return false;
+  }
+  [[nodiscard]] int count() const { return count_; }
+
+ private:
+  int count_ = 0;
+};
+
+/// Throws FileError.
+void check_solve(const FoundCheckpoint& found) {
+  const CheckpointedSystem system{
+      .hash = solve_hash, .order = checkpointed_order, .range = {0, checkpointed_order}, .text = "a system"};
+  const auto restart = solve_restart(found, system);
+  StepCounter counter;
+  restart.replay(counter);
+  promise(counter.count() == found.header().step && restart.state.number == counter.count(),
+          "a solve goes on after the iterations that are done");
+  promise(restart.state.replacement_count >= 0, "a count is not negative");
+}
+
+}  // namespace
+
+bool take_checkpoint(std::string_view input) {
+  if (const auto name = checkpoint_name_from(input)) {
+    promise(name->text() == input, "a name is written as it is read");
+    return true;
+  }
+  const MemoryFile file(input);
+  return accepts<FileError>([&] {
+    const CheckpointReader reader(file.path(), name_in(input));
+    check_contents(reader, input);
+    const FoundCheckpoint found{.folder = "state",
+                                .generation = reader.header().generation,
+                                .headers = {reader.header()},
+                                .numbers = reader.numbers(),
+                                .rejected = {}};
+    if (reader.header().kind == CheckpointKind::run) {
+      check_run(found);
+    } else {
+      check_solve(found);
+    }
+  });
+}
+
+}  // namespace cg2d::fuzz

@@ -1,0 +1,52 @@
+#pragma once
+
+// Files of checkpoints as bytes in memory: written and checked here a second time, from the description in
+// cg/checkpoint/checkpoint_file.hpp; and what the seeds are checkpoints of.
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cg/checkpoint/checkpoint_file.hpp"
+#include "cg/matrix/problem.hpp"
+#include "fuzz/slow_crc32c.hpp"
+
+namespace cg2d::fuzz {
+
+inline constexpr std::int64_t checkpointed_order = 12;
+inline constexpr std::uint64_t solve_hash = 42;
+/// Of the run below, as cg/run makes it: FNV-1a of the text "run n 12, nonzer 3, shift 5, niter 9".
+inline constexpr std::uint64_t run_hash = 0x1fadfc4611fee980U;
+
+inline Problem checkpointed_problem() {
+  return {.class_name = "U", .n = checkpointed_order, .nonzer = 3, .niter = 9, .shift = 5.0};
+}
+
+namespace detail {
+
+inline std::string_view bytes_before_checksum(const CheckpointHeader& header) {
+  return {reinterpret_cast<const char*>(&header), offsetof(CheckpointHeader, checksum)};
+}
+
+}  // namespace detail
+
+/// The file of a header and of all that comes after it; sizes and checksums are set here.
+inline std::string checkpoint_bytes(CheckpointHeader header, const std::vector<double>& numbers,
+                                    const std::vector<std::vector<double>>& vectors) {
+  std::string data(reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(double));
+  header.number_count = std::ssize(numbers);
+  header.vector_count = static_cast<std::uint32_t>(vectors.size());
+  header.numbers_checksum = slow_crc32c(data);
+  for (const auto& vector : vectors)
+    data.append(reinterpret_cast<const char*>(vector.data()), vector.size() * sizeof(double));
+  header.data_checksum = slow_crc32c(data);
+  header.checksum = slow_crc32c(detail::bytes_before_checksum(header));
+  std::string bytes(sizeof(header), '\0');
+  std::memcpy(bytes.data(), &header, sizeof(header));
+  return bytes + data;
+}
+
+}  // namespace cg2d::fuzz

@@ -1,0 +1,76 @@
+// Changes of files of checkpoints that reach behind the checksums: half of the changed files get sizes, a state and the checksums
+// that belong together.
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "fuzz/checkpoint_bytes.hpp"
+
+extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* bytes, std::size_t count, std::size_t most);
+
+namespace {
+
+using cg2d::CheckpointHeader;
+using cg2d::CheckpointKind;
+
+/// A number of any bits as one of a few.
+std::int64_t folded(std::int64_t value, std::uint64_t count) {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(value) % count);
+}
+
+/// What is kept of the bytes after the header, as so many numbers.
+std::vector<double> taken(const std::string& bytes, std::size_t& position, std::int64_t count) {
+  std::vector<double> numbers(static_cast<std::size_t>(count), 0.5);
+  const auto size =
+      std::min(numbers.size() * sizeof(double), bytes.size() - std::min(position, bytes.size()));
+  if (size > 0) std::memcpy(numbers.data(), bytes.data() + position, size);
+  position += numbers.size() * sizeof(double);
+  return numbers;
+}
+
+/// A small checkpoint of any bytes. Of four, three have counts that fit their step.
+std::string repaired(const std::string& bytes, unsigned seed) {
+  CheckpointHeader header;
+  std::memcpy(static_cast<void*>(&header), bytes.data(), sizeof(header));
+  const bool is_run = (static_cast<std::uint32_t>(header.kind) & 1U) != 0;
+  const bool fits = seed % 4 != 0;
+  header.magic = CheckpointHeader::expected_magic;
+  header.version = CheckpointHeader::expected_version;
+  header.byte_order = CheckpointHeader::expected_byte_order;
+  header.kind = is_run ? CheckpointKind::run : CheckpointKind::solve;
+  header.generation = std::max<std::int64_t>(header.generation, 1);
+  header.rank_count = 1 + static_cast<std::int32_t>(folded(header.rank_count, 8));
+  header.rank = static_cast<std::int32_t>(folded(header.rank, static_cast<std::uint64_t>(header.rank_count)));
+  header.unused = 0;
+  header.order = fits ? cg2d::fuzz::checkpointed_order : folded(header.order, 16);
+  header.end = folded(header.end, static_cast<std::uint64_t>(header.order) + 1);
+  header.begin = folded(header.begin, static_cast<std::uint64_t>(header.end) + 1);
+  if (fits) header.matrix_hash = is_run ? cg2d::fuzz::run_hash : cg2d::fuzz::solve_hash;
+  if (fits) header.step = 1 + folded(header.step, 8);
+  const auto vector_count = fits ? (is_run ? 1 : 3) : folded(header.vector_count, 4);
+  const auto number_count =
+      fits ? (is_run ? 6 + 2 * header.step : 15 + 4 * header.step) : folded(header.number_count, 64);
+  auto position = sizeof(header);
+  auto numbers = taken(bytes, position, number_count);
+  if (fits && !is_run && seed % 8 != 1) numbers.front() = static_cast<double>(header.step);
+  std::vector<std::vector<double>> vectors;
+  for (std::int64_t v = 0; v < vector_count; ++v)
+    vectors.push_back(taken(bytes, position, header.end - header.begin));
+  return cg2d::fuzz::checkpoint_bytes(header, numbers, vectors);
+}
+
+}  // namespace
+
+extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* bytes, std::size_t count, std::size_t most,
+                                               unsigned seed) {
+  count = LLVMFuzzerMutate(bytes, count, most);
+  if (count < sizeof(CheckpointHeader) || seed % 2 != 0) return count;
+  const auto file = repaired(std::string(bytes, bytes + count), seed / 2);
+  if (file.size() > most) return count;
+  std::memcpy(bytes, file.data(), file.size());
+  return file.size();
+}
