@@ -74,7 +74,8 @@ class InstallConsumer(ProgramTest):
         for readme in documents.rglob("README.md"):
             for link in re.findall(r"\]\(([^)#\s]+README\.md)", readme.read_text()):
                 self.assertTrue((readme.parent / link).is_file(), f"{readme}: {link}")
-        self.assertTrue(os.access(self.prefix / "share" / "cg2d" / "sweep.slurm", os.X_OK))
+        for script in ("run.slurm", "sweep.slurm"):
+            self.assertTrue(os.access(self.prefix / "share" / "cg2d" / script, os.X_OK))
 
     def test_uninstall_leaves_nothing(self):
         for others in (False, True):

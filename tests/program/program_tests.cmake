@@ -164,6 +164,7 @@ cg2d_add_program_test(release_check_test SCRIPT scripts/release_check_test.py TI
 cg2d_add_program_test(packaging_test SCRIPT scripts/packaging_test.py TIMEOUT 120)
 cg2d_add_program_test(fuzz_script_test SCRIPT scripts/fuzz_script_test.py TIMEOUT 60)
 cg2d_add_program_test(checked_runs_test SCRIPT scripts/checked_runs_test.py TIMEOUT 120)
+cg2d_add_program_test(slurm_test SCRIPT scripts/slurm_test.py TIMEOUT 300)
 cg2d_add_program_test(teaching_test SCRIPT scripts/teaching_test.py TIMEOUT 300)
 cg2d_add_program_test(report_page_test SCRIPT scripts/report_page_test.py LABELS thorough TIMEOUT 600)
 
