@@ -17,7 +17,7 @@ def rows():
 
 class FuzzScript(unittest.TestCase):
     def test_bad_arguments_get_one_line(self):
-        for arguments in ([], ["soon"], ["-1"], ["1", "nothing"], ["1e3"]):
+        for arguments in ([], ["soon"], ["-1"], ["1", "nothing"], ["1e3"], ["--workers"], ["--workers", "0", "1"], ["--workers", "2"]):
             result = run_command([str(SCRIPT), *arguments])
             self.assertEqual(result.exit_code, USAGE, arguments)
             self.assertEqual(result.stdout, "", arguments)
@@ -31,7 +31,7 @@ class FuzzScript(unittest.TestCase):
     def test_help_says_what_it_takes(self):
         result = run_command([str(SCRIPT), "--help"])
         self.assertEqual(result.exit_code, 0)
-        self.assertIn("usage: scripts/fuzz MINUTES [TARGET...]", result.stdout)
+        self.assertIn("usage: scripts/fuzz [--workers N] MINUTES [TARGET...]", result.stdout)
 
 
 class Targets(unittest.TestCase):
