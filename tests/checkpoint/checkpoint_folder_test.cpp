@@ -17,6 +17,7 @@
 #include "cg/base/errors.hpp"
 #include "support/mpi_test.hpp"
 #include "support/temporary_folder.hpp"
+#include "support/test_extent.hpp"
 
 namespace cg2d {
 namespace {
@@ -196,6 +197,7 @@ TEST(CheckpointFolder, TakesTheOlderGenerationAfterAnyDamage) {
                          "found 110 bytes, expected the ");
 }
 
+/// With several ranks, which wait for each other, each eleventh; a byte has no divisor in common with that.
 TEST(CheckpointFolder, TakesTheOlderGenerationAfterEveryTruncationAndFlippedBit) {
   const CommonFolder folder;
   CheckpointWriter writer(folder.path(), std::nullopt, group());
@@ -205,21 +207,27 @@ TEST(CheckpointFolder, TakesTheOlderGenerationAfterEveryTruncationAndFlippedBit)
   group().barrier();
   std::ifstream file(path, std::ios::binary);
   const std::string bytes{std::istreambuf_iterator<char>(file), {}};
+  const auto step = static_cast<std::size_t>(group().size() == 1 ? 1 : test::by_extent(11, 1));
   std::int64_t rejected_count = 0;
+  std::int64_t tried_count = 0;
   const auto try_with = [&](const std::string& changed) {
+    ++tried_count;
     folder.on_one_rank([&] { std::ofstream(path, std::ios::binary) << changed; });
     const auto found = newest_checkpoint(folder.path(), group());
     if (found.generation == 1 && found.header().step == 1 && found.rejected.size() == 1 &&
         found.rejected.front().find(", expected ") != std::string::npos)
       ++rejected_count;
   };
-  for (std::size_t size = 0; size < bytes.size(); ++size) try_with(bytes.substr(0, size));
-  for (std::size_t bit = 0; bit < 8 * bytes.size(); ++bit) {
+  for (std::size_t size = 0; size < bytes.size(); size += step) try_with(bytes.substr(0, size));
+  for (std::size_t bit = 0; bit < 8 * bytes.size(); bit += step) {
     auto changed = bytes;
     changed[bit / 8] = static_cast<char>(changed[bit / 8] ^ (1 << (bit % 8)));
     try_with(changed);
   }
-  EXPECT_EQ(rejected_count, static_cast<std::int64_t>(9 * bytes.size()));
+  EXPECT_EQ(rejected_count, tried_count);
+  if (step == 1) {
+    EXPECT_EQ(tried_count, static_cast<std::int64_t>(9 * bytes.size()));
+  }
   folder.on_one_rank([&] { std::ofstream(path, std::ios::binary) << bytes; });
   expect_step(newest_checkpoint(folder.path(), group()), 2);
 }

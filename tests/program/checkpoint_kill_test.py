@@ -1,38 +1,29 @@
-"""Kills of cg2d run at random times: each time the next run goes on from the folder, and the last one has the same bits as one that was
-never killed. Nothing is left but the result and whole files of checkpoints.
+"""Kills of cg2d run, solve and sweep at random times, with --reproducible on. Each time the next one goes on from what is saved, a run and a
+solve on another grid, and the last one has the same bits as one that was never killed. No more is lost than the interval allows,
+no process goes on, and nothing is left but results, whole files of checkpoints and the sweep's own file.
 
-    python3 tests/program/checkpoint_kill_test.py --count 300 --seed 7
+    python3 tests/program/checkpoint_kill_test.py --count 200 --seed 7 --command run,solve,sweep
 """
 
 import argparse
+import collections
 import json
 import pathlib
 import random
 import re
 import sys
 import tempfile
+import time
 
-from kill_test import Complaint, kill_once, wait_for_ends
+from kill_test import Complaint, check_shared_memory, kill_once, shared_memory, wait_for_ends
 from program_runner import SUCCESS, THOROUGH, run_program
 
 # Ranks and grid; without ranks there is no launcher.
 GRIDS = ((0, "1x1"), (2, "1x2"), (2, "2x1"), (3, "3x1"))
+FIXED = ("--kernel", "scalar", "--reproducible", "on", "--no-profile", "--bind", "none")
+# Most programs take longer than that; a kill that comes after the end does not count.
+LATEST_S = 1.6
 FILE = re.compile(r"(\d{8,})\.\d+-of-(\d+)\.checkpoint")
-
-
-def words_of(grid, saves=True):
-    words = ["run", "--class", "W", "--niter", "150", "--kernel", "scalar", "--no-profile", "--bind", "none", "--grid", grid]
-    words += ["--format", "json", "--output", "run.json"]
-    return [*words, "--checkpoint", "state", "--checkpoint-interval", "0.02s", "--restart", "state"] if saves else words
-
-
-def whole_steps(rank_count, grid):
-    """Zeta and residual of each outer iteration of a run that nobody kills."""
-    with tempfile.TemporaryDirectory(prefix="cg2d-kill-") as folder:
-        outcome = run_program(rank_count, *words_of(grid, saves=False), cwd=folder)
-        if outcome.exit_code != SUCCESS:
-            raise AssertionError(outcome)
-        return json.loads((pathlib.Path(folder) / "run.json").read_text())["outer_steps"]
 
 
 def saved_generations(folder):
@@ -51,66 +42,200 @@ def saved_generations(folder):
     return {generation: count == sizes[generation] for generation, count in counts.items()}
 
 
-def check_files(folder):
+def steps_saved(folder, generation):
+    """Iterations that are done, by the header of a checkpoint."""
+    path = next((folder / "state").glob(f"{generation:08}.0-of-*.checkpoint"))
+    return int.from_bytes(path.read_bytes()[48:56], sys.byteorder)
+
+
+class Checkpointed:
+    """What kills of run and solve have in common. Every attempt takes a grid of its own."""
+
+    files = ("result.json", "state")
+    said = re.compile("")
+
+    def words(self, grid, folder=None, interval="0s"):
+        words = [*self.command, *FIXED, "--grid", grid, "--format", "json", "--output", "result.json", "--progress"]
+        return words if folder is None else [*words, "--checkpoint", "state", "--checkpoint-interval", interval, "--restart", "state"]
+
+    def __init__(self):
+        with tempfile.TemporaryDirectory(prefix="cg2d-kill-") as name:
+            folder = pathlib.Path(name)
+            outcome = run_program(0, *self.words("1x1"), cwd=folder)
+            if outcome.exit_code != SUCCESS:
+                raise AssertionError(outcome)
+            self.expected = self.result(folder)
+
+    def kill(self, draw, folder):
+        rank_count, grid = draw.choice(GRIDS)
+        interval = draw.choice(("0s", "0.05s"))
+        whole = self.newest(folder)
+        begun = steps_saved(folder, whole) if whole else 0
+        kill = kill_once(draw, self.words(grid, folder, interval), rank_count, folder, LATEST_S)
+        wait_for_ends(folder)
+        newest = self.newest(folder)
+        if whole and (newest is None or newest < whole):
+            raise Complaint(f"{kill} has taken generation {whole}")
+        if interval == "0s":
+            saved = steps_saved(folder, newest) if newest else 0
+            reached = max((int(number) for number in self.said.findall(kill.stderr)), default=0)
+            if saved < self.least_saved(begun, reached):
+                raise Complaint(f"{kill}: saved {saved} of {reached} iterations")
+        return f"{kill} on {grid}", kill
+
+    @staticmethod
+    def newest(folder):
+        return max((generation for generation, is_whole in saved_generations(folder).items() if is_whole), default=None)
+
+    def finish(self, draw, folder):
+        """To the end, from the newest whole generation."""
+        newest = self.newest(folder)
+        rank_count, grid = draw.choice(GRIDS)
+        outcome = run_program(rank_count, *self.words(grid, folder), cwd=folder)
+        if outcome.exit_code != SUCCESS:
+            raise Complaint(f"does not go on: {outcome}")
+        taken = json.loads((folder / "result.json").read_text()).get("restart", {}).get("generation")
+        if taken != newest:
+            raise Complaint(f"goes on from {taken}, not from {newest}")
+        if self.result(folder) != self.expected:
+            raise Complaint(f"other bits than without the kill, on {grid} from {newest}")
+        if not all(saved_generations(folder).values()):
+            raise Complaint("leaves a part of a generation after the end")
+
+
+class RunKills(Checkpointed):
+    command = ("run", "--class", "S", "--niter", "150")
+    # The last iterations are not saved: after them comes the result.
+    said = re.compile(r"run 1, outer iteration (\d+)/")
+
+    @staticmethod
+    def result(folder):
+        return json.loads((folder / "result.json").read_text())["outer_steps"]
+
+    @staticmethod
+    def least_saved(_, reached):
+        """A line is said before its iteration is saved."""
+        return min(reached, 149) - 1
+
+
+class SolveKills(Checkpointed):
+    command = ("solve", "--operator", "laplace2d:200x200", "--assembled", "--rhs", "random:5", "--rtol", "1e-12", "--monitor", "-o", "x.mtx")
+    files = (*Checkpointed.files, "x.mtx")
+    said = re.compile(r"iteration (\d+): residual")
+
+    @staticmethod
+    def result(folder):
+        return json.loads((folder / "result.json").read_text())["result"]["history"], (folder / "x.mtx").read_bytes()
+
+    @staticmethod
+    def least_saved(begun, reached):
+        """The ranks ask each other, and save, at the latest when as many iterations have been done once more as until the last time."""
+        return begun + (reached - begun - 1) // 2 if reached > begun else 0
+
+
+class SweepKills:
+    files = ("sweep.jsonl",)
+    repeats = 6
+
+    def __init__(self):
+        with tempfile.TemporaryDirectory(prefix="cg2d-kill-") as name:
+            folder = pathlib.Path(name)
+            outcome = run_program(2, *self.words(), cwd=folder)
+            if outcome.exit_code != SUCCESS:
+                raise AssertionError(outcome)
+            self.expected = self.runs(self.lines(folder))
+
+    def words(self):
+        return ["sweep", "--class", "S", "--repeat", str(self.repeats), *FIXED, "--retries", "0", "--output", "sweep.jsonl"]
+
+    @staticmethod
+    def lines(folder):
+        """Whole ones."""
+        path = folder / "sweep.jsonl"
+        text = path.read_text() if path.exists() else ""
+        return text.splitlines()[: text.count("\n")]
+
+    @staticmethod
+    def runs(lines):
+        """(grid, round) -> zeta of each outer iteration."""
+        documents = [json.loads(line) for line in lines]
+        return sorted((document["configuration"]["grid"]["name"], document["sweep"]["round"], document["outer_steps"]) for document in documents)
+
+    def kill(self, draw, folder):
+        before = self.lines(folder)
+        kill = kill_once(draw, self.words(), 2, folder, LATEST_S)
+        wait_for_ends(folder)
+        lines = self.lines(folder)
+        if lines[: len(before)] != before:
+            raise Complaint(f"{kill} has changed runs that were done")
+        return str(kill), kill
+
+    def finish(self, _, folder):
+        before = self.lines(folder)
+        outcome = run_program(2, *self.words(), cwd=folder)
+        if outcome.exit_code != SUCCESS:
+            raise Complaint(f"the sweep does not go on: {outcome}")
+        lines = self.lines(folder)
+        if lines[: len(before)] != before:
+            raise Complaint("does runs again that were done")
+        if self.runs(lines) != self.expected:
+            raise Complaint("has other runs, or other bits, than without the kill")
+
+
+COMMANDS = {"run": RunKills, "solve": SolveKills, "sweep": SweepKills}
+
+
+def check_files(folder, names):
     for path in folder.iterdir():
-        if path.name not in ("run.json", "state"):
+        if path.name not in names:
             raise Complaint(f"leaves {path.name}")
 
 
-def check_goes_on(rank_count, grid, folder, expected):
-    """To the end, from the newest whole generation."""
-    whole = [generation for generation, is_whole in saved_generations(folder).items() if is_whole]
-    outcome = run_program(rank_count, *words_of(grid), cwd=folder)
-    if outcome.exit_code != SUCCESS:
-        raise Complaint(f"does not go on: {outcome}")
-    document = json.loads((folder / "run.json").read_text())
-    taken = document.get("restart", {}).get("generation")
-    if taken != max(whole, default=None):
-        raise Complaint(f"goes on from {taken}, not from the newest of {sorted(whole)}")
-    if document["outer_steps"] != expected:
-        raise Complaint("other bits than without the kill")
-    if not all(saved_generations(folder).values()):
-        raise Complaint("leaves a part of a generation after the end")
-
-
-def complaint_of(seed, number, expected):
-    """Kills one run up to three times."""
-    draw = random.Random(f"{seed} {number}")
-    rank_count, grid = GRIDS[number % len(GRIDS)]
+def kill_some(command, work, seed, number, counts):
+    """Kills one program up to three times, and lets it go on to the end. Returns a complaint, or nothing."""
+    draw = random.Random(f"{seed} {command} {number}")
     done = []
+    before = shared_memory()
     with tempfile.TemporaryDirectory(prefix="cg2d-kill-") as name:
         folder = pathlib.Path(name)
         try:
             for _ in range(draw.choice((1, 2, 3))):
-                done.append(kill_once(draw, words_of(grid), rank_count, folder))
-                wait_for_ends(folder)
-                check_files(folder)
-                saved_generations(folder)
-            check_goes_on(rank_count, grid, folder, expected[rank_count, grid])
-            check_files(folder)
+                text, kill = work.kill(draw, folder)
+                done.append(text)
+                if not kill.has_hit:
+                    break
+                counts[command] += 1
+                counts[f"{kill.signal_name} to {'the launcher' if kill.whom == 'the launcher' else 'ranks'}"] += 1
+                check_files(folder, work.files)
+            work.finish(draw, folder)
+            check_files(folder, work.files)
+            check_shared_memory(before)
         except (Complaint, AssertionError) as complaint:
-            return len(done), f"{number}: {grid} on {rank_count} ranks, {', '.join(done)}: {complaint}"
-    return len(done), ""
+            return f"{command} {number}: {', '.join(done)}: {complaint}"
+    return ""
 
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--count", type=int, default=200 if THOROUGH else 10, help="kills, at least")
     parser.add_argument("--seed", default="1")
+    parser.add_argument("--first", type=int, default=0, help="number of the first program, to go on after a part")
+    parser.add_argument("--minutes", type=float, default=25.0, help="begin no further program after that")
+    parser.add_argument("--command", default=",".join(COMMANDS))
     options = parser.parse_args()
-    expected = {case: whole_steps(*case) for case in GRIDS}
-    found, kills, number = [], 0, 0
-    while kills < options.count:
-        count, text = complaint_of(options.seed, number, expected)
-        kills += count
-        number += 1
-        if text:
+    works = {name: COMMANDS[name]() for name in options.command.split(",")}
+    found, counts, number = [], collections.Counter(), options.first
+    end = time.monotonic() + 60.0 * options.minutes
+    while sum(counts[name] for name in works) < options.count and time.monotonic() < end:
+        command = list(works)[number % len(works)]
+        if text := kill_some(command, works[command], options.seed, number, counts):
             found.append(text)
             print(text, flush=True)
-        if count == 0:
-            break
-    print(f"{kills} kills of {number} runs, {len(found)} with a complaint")
-    return 1 if found or kills < options.count else 0
+        number += 1
+    kill_count = sum(counts[name] for name in works)
+    print(", ".join(f"{name}: {count}" for name, count in sorted(counts.items())))
+    print(f"{kill_count} kills of {number - options.first} programs ({options.first} to {number - 1}), {len(found)} with a complaint")
+    return 1 if found or kill_count < options.count else 0
 
 
 if __name__ == "__main__":
