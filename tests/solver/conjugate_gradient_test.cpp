@@ -245,9 +245,9 @@ TEST(ConjugateGradientTest, SolvesWithTheBlocksOfEveryGrid) {
         matrix, b, x, {.stop = Tolerance({.relative = 1e-10, .most_steps = 1000}), .preconditioner = none});
     EXPECT_EQ(result.end, SolveEnd::converged);
     EXPECT_LE(result.true_residual_norm, 1e-10 * result.first_residual_norm);
-    // Another order of additions hardly moves the end.
+    // Another order of additions moves the end by a few steps: roundings cost CG its directions' being conjugate.
     if (!step_count) step_count = result.step_count;
-    EXPECT_NEAR(result.step_count, *step_count, 1.0);
+    EXPECT_NEAR(result.step_count, *step_count, 0.1 * *step_count);
   }
 }
 
