@@ -100,6 +100,7 @@ set(text_parsers
     cg/help/help_format.cpp
     cg/help/man_page.cpp
     cg/help/misspelling.cpp
+    cg/help/switches.cpp
     cg/machine/machine_description.cpp
     cg/machine/measurement_record.cpp
     cg/machine/physical_bounds.cpp
