@@ -41,6 +41,15 @@ GuardChecks::GuardChecks(const GuardOptions& options, const GuardedParts& parts,
       .order = static_cast<double>(parts_.layout.size())};
 }
 
+void GuardChecks::flip_block_product() {
+  auto* const faults = injector();
+  if (faults == nullptr) return;
+  auto& communicator = parts_.communicator;
+  auto* const mirror = communicator.mirror();
+  faults->flip(FaultTarget::block_product, place_, communicator.partial(),
+               mirror != nullptr ? mirror->column_partial() : std::span<double>());
+}
+
 void GuardChecks::check_columns() {
   const Timed timed(*this);
   note(GuardCheck::column_range, parts_.product.has_columns_in_range());
@@ -76,6 +85,20 @@ void GuardChecks::note(GuardCheck check, const CheckedError& error, double share
 
 void GuardChecks::note(GuardCheck check, bool holds) {
   note(check, CheckedError{.error = holds ? 0.0 : 1.0, .tolerance = 0.0});
+}
+
+bool GuardChecks::sum_with_flag(LinearOperator& matrix, std::span<double> values,
+                                std::span<double> measures) {
+  std::array<double, comm::Communicator::largest_scalar_count> all{};
+  const auto flag = std::ranges::copy(measures, std::ranges::copy(values, all.begin()).out).out;
+  *flag = has_found() ? 1.0 : 0.0;
+  const auto count = static_cast<std::size_t>(flag + 1 - all.begin());
+  matrix.sum_over_ranks(
+      std::span(all).first(*std::ranges::lower_bound(comm::Communicator::scalar_counts, count)));
+  const auto sums = std::span<const double>(all);
+  std::ranges::copy(sums.first(values.size()), values.begin());
+  std::ranges::copy(sums.subspan(values.size(), measures.size()), measures.begin());
+  return *flag != 0.0;
 }
 
 Detection GuardChecks::first_of_all_ranks() {

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include "cg/guard/matrix_seal.hpp"
 #include "cg/guard/product_checksums.hpp"
 #include "cg/guard/step_relation.hpp"
+#include "cg/solver/linear_operator.hpp"
 #include "cg/solver/npb_iteration.hpp"
 #include "comm/block_layout.hpp"
 #include "comm/communicator.hpp"
@@ -61,12 +63,18 @@ class GuardChecks {
   void set_place(int outer_step, int product) { place_ = {.outer_step = outer_step, .product = product}; }
   [[nodiscard]] const FaultInjector::Moment& place() const { return place_; }
 
+  /// Faults on purpose, in the product of the block before it is sent.
+  void flip_block_product();
   void check_columns();
   void check_product();
   /// The pieces share, share + share_count, ... of the block.
   void check_seal(int share, int share_count);
   void note(GuardCheck check, const CheckedError& error, double share = 0.0);
   void note(GuardCheck check, bool holds);
+  /// Sums values and measures over all ranks, and with them whether any rank has found something, which it returns.
+  /// As many in all as one sum takes.
+  [[nodiscard]] bool sum_with_flag(LinearOperator& matrix, std::span<double> values,
+                                   std::span<double> measures);
 
   [[nodiscard]] bool has_found() const { return found_.is_found; }
   /// A column number is out of range, and stays so until the attempt ends.

@@ -68,12 +68,7 @@ bool SolveGuard::before_product() {
 }
 
 void SolveGuard::after_product() {
-  auto& communicator = checks_.parts().communicator;
-  if (auto* const injector = checks_.injector()) {
-    auto* const mirror = communicator.mirror();
-    injector->flip(FaultTarget::block_product, checks_.place(), communicator.partial(),
-                   mirror != nullptr ? mirror->column_partial() : std::span<double>());
-  }
+  checks_.flip_block_product();
   if (checks_.options().checks) checks_.check_product();
 }
 
@@ -90,11 +85,10 @@ void SolveGuard::sum_over_ranks(LinearOperator& matrix, std::span<double> values
   ++sums_after_product_;
   const bool has_checks = checks_.options().checks;
   if (has_checks) {
-    std::array<double, comm::Communicator::largest_scalar_count> all{};
-    auto place = static_cast<std::size_t>(std::ranges::copy(values, all.begin()).out - all.begin());
+    std::array<double, 2> measures{};
     {
       const GuardChecks::Timed timed(checks_);
-      if (awaited_ == Awaited::step_product) all[place++] = square_of(matrix.result());
+      if (awaited_ == Awaited::step_product) measures[0] = square_of(matrix.result());
       if (awaited_ == Awaited::residual_product) {
         const auto sums =
             blocked_sums(residual_.size(), [&](std::size_t k, double& difference, double& z_square) {
@@ -105,20 +99,17 @@ void SolveGuard::sum_over_ranks(LinearOperator& matrix, std::span<double> values
               z_square += z_[k] * z_[k];
             });
         own_difference_square_ = sums.first;
-        all[place++] = sums.first;
-        all[place++] = sums.second;
+        measures = {sums.first, sums.second};
       }
     }
-    all[place++] = checks_.has_found() ? 1.0 : 0.0;
-    const auto& counts = comm::Communicator::scalar_counts;
-    matrix.sum_over_ranks(std::span(all).first(*std::ranges::lower_bound(counts, place)));
-    is_agreed_ = is_agreed_ || !(all[--place] == 0.0);
-    if (awaited_ == Awaited::step_product) product_square_ = all[--place];
+    const bool is_found =
+        checks_.sum_with_flag(matrix, values, std::span(measures).first(measure_count(awaited_)));
+    is_agreed_ = is_agreed_ || is_found;
+    if (awaited_ == Awaited::step_product) product_square_ = measures[0];
     if (awaited_ == Awaited::residual_product) {
-      z_square_ = all[--place];
-      difference_square_ = all[--place];
+      difference_square_ = measures[0];
+      z_square_ = measures[1];
     }
-    std::ranges::copy(std::span(all).first(values.size()), values.begin());
   } else {
     matrix.sum_over_ranks(values);
   }

@@ -45,8 +45,6 @@ class SolveGuard final : public SolverGuard, private OperatorWatch {
   static constexpr int seal_share_count = 16;
 
  private:
-  enum class Awaited { nothing, step_product, residual_product };
-
   void note_operand(std::span<double> operand) override { operand_ = operand; }
   void apply(LinearOperator& matrix) override;
   void sum_over_ranks(LinearOperator& matrix, std::span<double> values) override;

@@ -164,12 +164,7 @@ bool SystemGuard::before_product() {
 }
 
 void SystemGuard::after_product() {
-  auto& communicator = checks_.parts().communicator;
-  if (auto* const injector = checks_.injector(); injector != nullptr && products_of_step_ == 1) {
-    auto* const mirror = communicator.mirror();
-    injector->flip(FaultTarget::block_product, checks_.place(), communicator.partial(),
-                   mirror != nullptr ? mirror->column_partial() : std::span<double>());
-  }
+  if (products_of_step_ == 1) checks_.flip_block_product();
   if (checks_.options().checks) checks_.check_product();
 }
 
@@ -216,26 +211,19 @@ void SystemGuard::measure_residual(std::span<const double> product) {
 void SystemGuard::sum_over_ranks(LinearOperator& matrix, std::span<double> values) {
   const bool has_checks = checks_.options().checks;
   if (has_checks) {
-    std::array<double, comm::Communicator::largest_scalar_count> all{};
-    auto place = static_cast<std::size_t>(std::ranges::copy(values, all.begin()).out - all.begin());
+    std::array<double, 2> measures{own_difference_square_, own_x_square_};
     if (awaited_ == Awaited::step_product) {
       const GuardChecks::Timed timed(checks_);
-      all[place++] = product_square(matrix.result());
+      measures[0] = product_square(matrix.result());
     }
+    const bool is_found =
+        checks_.sum_with_flag(matrix, values, std::span(measures).first(measure_count(awaited_)));
+    is_agreed_ = is_agreed_ || is_found;
+    if (awaited_ == Awaited::step_product) product_square_ = measures[0];
     if (awaited_ == Awaited::residual_product) {
-      all[place++] = own_difference_square_;
-      all[place++] = own_x_square_;
+      difference_square_ = measures[0];
+      x_square_ = measures[1];
     }
-    all[place++] = checks_.has_found() ? 1.0 : 0.0;
-    const auto& counts = comm::Communicator::scalar_counts;
-    matrix.sum_over_ranks(std::span(all).first(*std::ranges::lower_bound(counts, place)));
-    is_agreed_ = is_agreed_ || !(all[--place] == 0.0);
-    if (awaited_ == Awaited::step_product) product_square_ = all[--place];
-    if (awaited_ == Awaited::residual_product) {
-      x_square_ = all[--place];
-      difference_square_ = all[--place];
-    }
-    std::ranges::copy(std::span(all).first(values.size()), values.begin());
   } else {
     matrix.sum_over_ranks(values);
   }

@@ -63,7 +63,6 @@ class SystemGuard final : public ProductObserver, public StepObserver, private O
 
  private:
   class Stop;
-  enum class Awaited { nothing, step_product, residual_product };
 
   /// A state to go on from.
   struct Kept {

@@ -2,6 +2,7 @@
 
 // A solver's operator whose calls a guard sees.
 
+#include <cstddef>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -19,10 +20,15 @@ class OperatorWatch : public Interface {
   virtual void sum_over_ranks(LinearOperator& matrix, std::span<double> values) = 0;
 };
 
+/// The product whose measures the next sum over all ranks takes with it.
+enum class Awaited { nothing, step_product, residual_product };
+/// Of the product of a step, its square; of that of a residual, the squares of the error and of x.
+inline std::size_t measure_count(Awaited awaited) { return static_cast<std::size_t>(awaited); }
+
 /// The operator's own memory, for faults on purpose: const for its users only.
 inline std::span<double> writable(std::span<const double> result) {
-  return {const_cast<double*>(result.data()),
-          result.size()};  // NOLINT(cppcoreguidelines-pro-type-const-cast)
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-const-cast)
+  return {const_cast<double*>(result.data()), result.size()};
 }
 
 /// Holds references: both must outlive it.

@@ -60,7 +60,7 @@ class ConjugateGradient::Run {
     return {.end = *end,
             .last = state_,
             .recurrence_residual_norm = recurrence_norm_,
-            .classic_step_count = is_classic_instead_ ? state_.number - steps_before_classic_ : 0};
+            .classic_step_count = steps_before_classic_ ? state_.number - *steps_before_classic_ : 0};
   }
 
   std::optional<SolveEnd> step() {
@@ -102,8 +102,7 @@ class ConjugateGradient::Run {
 
   /// The recurrence becomes that of the classic form, with the same residual. False where it is already.
   bool take_classic_form() {
-    if (is_classic_instead_ || solver_.is_classic_) return false;
-    is_classic_instead_ = true;
+    if (steps_before_classic_ || solver_.is_classic_) return false;
     steps_before_classic_ = state_.number;
     auto& classic = solver_.classic_recurrence();
     solver_.vectors_.update(
@@ -130,8 +129,7 @@ class ConjugateGradient::Run {
   const StopRule& stop_;
   CgState state_;
   double recurrence_norm_ = 0.0;
-  bool is_classic_instead_ = false;
-  int steps_before_classic_ = 0;
+  std::optional<int> steps_before_classic_;  // where it took the place of another form
 };
 
 ConjugateGradient::ConjugateGradient(LinearOperator& matrix, Preconditioner& preconditioner,
