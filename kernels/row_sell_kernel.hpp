@@ -42,9 +42,9 @@ using RowSellLoop = void (*)(const RowSellWindows& range, const RowSellVectors& 
 class RowSellKernel final : public SpmvKernel {
  public:
   struct Form {
-    InstructionSet set;
-    RowSellLoop loop;
-    std::int64_t prefetch_distance;
+    InstructionSet set = InstructionSet::portable;
+    RowSellLoop loop = nullptr;
+    std::int64_t prefetch_distance = 0;
   };
 
   /// Reproducible where the options have most_terms. Throws std::bad_alloc, std::invalid_argument without a bound for each row then.

@@ -95,9 +95,9 @@ CG2D_FMA inline __attribute__((always_inline)) __m256d four_of(const double* p, 
 class SellKernel final : public SpmvKernel {
  public:
   struct Form {
-    InstructionSet set;
-    SellLoop loop;
-    std::int64_t prefetch_distance;
+    InstructionSet set = InstructionSet::portable;
+    SellLoop loop = nullptr;
+    std::int64_t prefetch_distance = 0;
     SellShape shape;
   };
 

@@ -15,14 +15,14 @@ namespace {
 /// Sums as usual.
 class PlainSums {
  public:
-  CG2D_INLINE PlainSums(const ChunkRows&, const RowSellVectors&) : sums_{} {}
+  CG2D_INLINE PlainSums(const ChunkRows&, const RowSellVectors&) {}
   CG2D_INLINE void add(const Lanes& values, const Lanes& operands) { sums_ += values * operands; }
   CG2D_INLINE void store(const ChunkRows& rows, const RowSellVectors& vectors) const {
     store_rows(rows, sums_, vectors.q);
   }
 
  private:
-  Lanes sums_;
+  Lanes sums_{};
 };
 
 void multiply_portable(const RowSellWindows& range, const RowSellVectors& vectors) {

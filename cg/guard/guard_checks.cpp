@@ -88,7 +88,7 @@ void GuardChecks::note(GuardCheck check, bool holds) {
 }
 
 bool GuardChecks::sum_with_flag(LinearOperator& matrix, std::span<double> values,
-                                std::span<double> measures) {
+                                std::span<double> measures) const {
   std::array<double, comm::Communicator::largest_scalar_count> all{};
   const auto flag = std::ranges::copy(measures, std::ranges::copy(values, all.begin()).out).out;
   *flag = has_found() ? 1.0 : 0.0;

@@ -74,7 +74,7 @@ class GuardChecks {
   /// Sums values and measures over all ranks, and with them whether any rank has found something, which it returns.
   /// As many in all as one sum takes.
   [[nodiscard]] bool sum_with_flag(LinearOperator& matrix, std::span<double> values,
-                                   std::span<double> measures);
+                                   std::span<double> measures) const;
 
   [[nodiscard]] bool has_found() const { return found_.is_found; }
   /// A column number is out of range, and stays so until the attempt ends.

@@ -24,7 +24,7 @@ constexpr std::int64_t points_per_fetch = 256;
 constexpr std::int64_t least_fetched_bytes = std::int64_t{2} << 20;
 
 // Three planes of a block of inner lines: half of the second-level cache of most processors.
-constexpr std::int64_t block_bytes = std::int64_t{512} << 10;
+constexpr std::int64_t bytes_per_block = std::int64_t{512} << 10;
 
 /// Part number `part` of 0 ... count-1, cut into part_count parts.
 comm::IndexRange part_of_count(std::int64_t count, std::int64_t part, std::int64_t part_count) {
@@ -62,7 +62,7 @@ StencilOperator::StencilOperator(const Stencil& stencil, const comm::Box& box, c
   }
   const auto line_bytes = 3 * box.extent(0) * static_cast<std::int64_t>(sizeof(double));
   block_lines_ =
-      std::clamp<std::int64_t>(block_bytes / line_bytes, 1, std::max<std::int64_t>(1, inner_[1].size()));
+      std::clamp<std::int64_t>(bytes_per_block / line_bytes, 1, std::max<std::int64_t>(1, inner_[1].size()));
   if (!boundary_lines_.empty()) share_count_ = (box.size() + points_per_share - 1) / points_per_share;
 }
 
