@@ -154,11 +154,11 @@ void expect_that_harm_is_found(const char* class_name, int seed_count) {
 }
 
 TEST(FaultCampaignTest, HarmfulFlipsAreFoundInClassS) {
-  expect_that_harm_is_found("S", test::by_extent(300, 3000));
+  expect_that_harm_is_found("S", test::by_extent(300, 600, 3000));
 }
 
 TEST(FaultCampaignTest, HarmfulFlipsAreFoundInClassW) {
-  expect_that_harm_is_found("W", test::by_extent(20, 3000));
+  expect_that_harm_is_found("W", test::by_extent(20, 60, 3000));
 }
 
 /// So many flips that every attempt meets one, in any array: the run ends, and not by a crash.

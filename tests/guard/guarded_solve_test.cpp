@@ -54,11 +54,13 @@ void expect_no_alarm(const Problem& problem, std::size_t configs_per_grid) {
 }
 
 TEST(GuardedSolveTest, ClassSGivesNoAlarm) {
-  expect_no_alarm(class_with("S", test::by_extent(5, 15)), static_cast<std::size_t>(test::by_extent(10, 44)));
+  expect_no_alarm(class_with("S", test::by_extent(5, 5, 15)),
+                  static_cast<std::size_t>(test::by_extent(10, 20, 44)));
 }
 
 TEST(GuardedSolveTest, ClassWGivesNoAlarm) {
-  expect_no_alarm(class_with("W", test::by_extent(2, 15)), static_cast<std::size_t>(test::by_extent(2, 22)));
+  expect_no_alarm(class_with("W", test::by_extent(2, 2, 15)),
+                  static_cast<std::size_t>(test::by_extent(2, 4, 22)));
 }
 
 /// Shifts that make the matrix nearly singular, or its condition good; and other sizes.
@@ -66,7 +68,7 @@ TEST(GuardedSolveTest, OtherProblemsGiveNoAlarm) {
   const auto all_kernels = test::usable_kernels();
   const auto transports = test::usable_transports();
   const auto grids = comm::factorizations(group().size());
-  const int problem_count = test::by_extent(12, 2500);
+  const int problem_count = test::by_extent(12, 250, 2500);
   const int first_number = problem_count * group().size();  // other problems for each number of ranks
   for (int number = first_number; number < first_number + problem_count; ++number) {
     auto problem = class_with("S", 3);

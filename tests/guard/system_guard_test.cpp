@@ -56,7 +56,7 @@ bool has_same_x(const GuardedSystemRun& left, const GuardedSystemRun& right) {
 constexpr double largest_clean_ratio = 0.5;
 
 TEST(SystemGuardTest, CleanSolvesGiveNoAlarmAndTheSameBits) {
-  const int system_count = test::by_extent(12, 600);
+  const int system_count = test::by_extent(12, 60, 600);
   const int first = system_count * group().size();
   int segment_count = 0;
   for (int number = first; number < first + system_count; ++number) {
@@ -98,7 +98,7 @@ bool is_harmed(const GuardedSystemRun& run, const GuardedSystemRun& clean) {
 }
 
 TEST(SystemGuardTest, FlipsAreFoundOrDoNoHarm) {
-  const int flip_count = test::by_extent(60, 2000);
+  const int flip_count = test::by_extent(60, 200, 2000);
   constexpr int flips_per_system = 10;
   Counts counts;
   for (int number = 0; number * flips_per_system < flip_count; ++number) {

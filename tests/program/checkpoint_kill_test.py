@@ -16,7 +16,7 @@ import tempfile
 import time
 
 from kill_test import Complaint, check_shared_memory, kill_once, shared_memory, wait_for_ends
-from program_runner import SUCCESS, THOROUGH, run_program
+from program_runner import CAMPAIGN, SUCCESS, THOROUGH, run_program
 
 # Ranks and grid; without ranks there is no launcher.
 GRIDS = ((0, "1x1"), (2, "1x2"), (2, "2x1"), (3, "3x1"))
@@ -217,7 +217,7 @@ def kill_some(command, work, seed, number, counts):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--count", type=int, default=200 if THOROUGH else 10, help="kills, at least")
+    parser.add_argument("--count", type=int, default=200 if CAMPAIGN else 30 if THOROUGH else 10, help="kills, at least")
     parser.add_argument("--seed", default="1")
     parser.add_argument("--first", type=int, default=0, help="number of the first program, to go on after a part")
     parser.add_argument("--minutes", type=float, default=25.0, help="begin no further program after that")

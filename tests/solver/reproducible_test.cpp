@@ -63,7 +63,7 @@ std::vector<const kernels::KernelRow*> reproducible_kernels() {
 /// All combinations that go together, with each transport that serves here.
 std::vector<std::vector<test::SolverConfig>> configs_of_transports() {
   // Threads of ranks that share cores take long.
-  const std::vector<int> thread_counts = test::is_thorough() ? std::vector{1, 2, 4} : std::vector{1, 2};
+  const std::vector<int> thread_counts = test::is_campaign() ? std::vector{1, 2, 4} : std::vector{1, 2};
   std::vector<std::vector<test::SolverConfig>> all;
   for (const auto& transport : comm::transport_table()) {
     if (!transport.why_unavailable(group()).empty()) continue;
@@ -85,11 +85,11 @@ std::vector<std::vector<test::SolverConfig>> configs_of_transports() {
   return all;
 }
 
-/// A choice that goes through all combinations from turn to turn: in the thorough extent one with each transport, else one
+/// A choice that goes through all combinations from turn to turn: in the campaign one with each transport, else one
 /// or two.
 std::vector<test::SolverConfig> configs(std::size_t turn) {
   std::vector<test::SolverConfig> chosen;
-  if (test::is_thorough()) {
+  if (test::is_campaign()) {
     // No divisor in common with the number of kernels, threads, overlaps or forms.
     constexpr std::size_t stride = 7;
     for (const auto& of_transport : configs_of_transports())
@@ -118,18 +118,18 @@ void expect_same_bits(const Problem& problem, const test::NamedLayout& named,
       << "zeta " << figures.front() << " instead of " << expected.front();
 }
 
-/// layout_count: of test::layouts_of(), in the thorough extent; else 2.
+/// layout_count: of test::layouts_of(), in the campaign; else 2.
 void expect_same_bits_on_every_grid(const Problem& problem, std::size_t layout_count) {
   const auto expected = figures_of_one_rank(problem);
   // So that numbers of ranks begin with different ones.
   auto turn = static_cast<std::size_t>(group().size()) * 5;
   for (const auto& grid : comm::factorizations(group().size())) {
     auto layouts = test::layouts_of(problem.n, grid);
-    layouts.erase(layouts.begin() + static_cast<std::ptrdiff_t>(test::is_thorough() ? layout_count : 2),
+    layouts.erase(layouts.begin() + static_cast<std::ptrdiff_t>(test::is_campaign() ? layout_count : 2),
                   layouts.end());
     for (const auto& named : layouts) {
       const auto chosen = configs(turn++);
-      if (test::is_thorough()) {
+      if (test::is_campaign()) {
         ASSERT_EQ(chosen.size(), configs_of_transports().size());
       }
       for (const auto& config : chosen) expect_same_bits(problem, named, config, expected);
@@ -150,16 +150,16 @@ TEST(ReproducibleTest, ClassSHasTheSameBitsEverywhere) {
 
 TEST(ReproducibleTest, ClassWHasTheSameBitsEverywhere) {
   constexpr int most_ranks = 2;
-  if (group().size() > most_ranks && !test::is_thorough())
-    GTEST_SKIP() << "class W takes up to 2 ranks, in the thorough extent all";
+  if (group().size() > most_ranks && !test::is_campaign())
+    GTEST_SKIP() << "class W takes up to 2 ranks, in the campaign all";
   expect_same_bits_on_every_grid(short_problem("W", 1), some_or_all_layouts());
 }
 
 /// The 12 grids of 1, 2, 3, 4 and 6 ranks.
 void expect_same_bits_of_large(const char* class_name) {
   const bool is_chosen = group().size() <= 4 || group().size() == 6;
-  if (!test::is_thorough() || !is_chosen)
-    GTEST_SKIP() << "classes A and B take 1, 2, 3, 4 and 6 ranks in the thorough extent";
+  if (!test::is_campaign() || !is_chosen)
+    GTEST_SKIP() << "classes A and B take 1, 2, 3, 4 and 6 ranks in the campaign";
   expect_same_bits_on_every_grid(short_problem(class_name, 1), 1);
 }
 
@@ -170,8 +170,8 @@ TEST(ReproducibleTest, ClassBHasTheSameBitsEverywhere) { expect_same_bits_of_lar
 /// With few ranks everything that can be chosen goes with everything else.
 TEST(ReproducibleTest, EveryCombinationHasTheSameBits) {
   constexpr int most_ranks = 4;
-  if (!test::is_thorough() || group().size() > most_ranks)
-    GTEST_SKIP() << "every combination takes up to 4 ranks in the thorough extent";
+  if (!test::is_campaign() || group().size() > most_ranks)
+    GTEST_SKIP() << "every combination takes up to 4 ranks in the campaign";
   const auto problem = short_problem("S", 1);
   const auto expected = figures_of_one_rank(problem);
   for (const auto& grid : comm::factorizations(group().size())) {

@@ -34,8 +34,9 @@ SCHEMA = PROJECT / "cg" / "report" / "run_result.schema.json"
 SUCCESS, USAGE, UNAVAILABLE, MEMORY, CANNOT_CREATE, CANNOT_WRITE, TRY_AGAIN = 0, 64, 69, 71, 73, 74, 75
 INTERRUPTED, VERIFICATION_FAILED, NOT_FINITE = 75, 82, 84
 
-# Whether to take all of a product of many things, and not a choice (tests/support/test_extent.hpp).
-THOROUGH = os.environ.get("CG2D_TEST_EXTENT") == "thorough"
+# Whether to take all of a product of many things, and not a choice, and very many rare events (tests/support/test_extent.hpp).
+CAMPAIGN = os.environ.get("CG2D_TEST_EXTENT") == "campaign"
+THOROUGH = CAMPAIGN or os.environ.get("CG2D_TEST_EXTENT") == "thorough"
 
 
 def some_of(cases, step):
