@@ -16,8 +16,6 @@ namespace cg2d::kernels {
 namespace {
 namespace exact_csr {
 
-constexpr std::int64_t prefetch_distance = 256;  // in entries
-
 /// A row's entries, and the constants for its sum.
 struct Row {
   const double* values;
@@ -42,6 +40,8 @@ ExactSum sum_portable(const Row& row, const double* p) {
 }
 
 #if defined(__x86_64__)
+constexpr std::int64_t prefetch_distance = 256;  // in entries
+
 using FourLanes = double __attribute__((vector_size(4 * sizeof(double))));
 
 CG2D_FMA CG2D_INLINE void add_four(const double* values, const std::int32_t* columns, const double* p,

@@ -17,7 +17,7 @@ import sys
 import tempfile
 
 from markdown_files import documents
-from program_runner import PROGRAM, USAGE, run_program
+from program_runner import PROGRAM, USAGE, run_program, run_until_physical
 from report_facts import BENCH, PROFILE, real_sweep, with_counters, with_predictions, with_rooflines
 
 from report_parts import paint_files
@@ -261,14 +261,16 @@ class Material:
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / "profile.json"
             for words in (("tune", "--class", "S", "--grid", "1x1"), ("run", "--class", "S", "--transport", "auto")):
-                assert run_program(0, *words, "--profile", path, "--keep-disturbed").exit_code == 0
+                outcome = run_until_physical(0, *words, "--profile", path, "--keep-disturbed")
+                assert outcome.exit_code == 0, outcome
             return json.loads(path.read_text())
 
     @staticmethod
     def _machine():
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / "machine.json"
-            assert run_program(2, "model", "--calibrate", "--class", "S", "--machine", path, "--keep-disturbed").exit_code == 0
+            outcome = run_until_physical(2, "model", "--calibrate", "--class", "S", "--machine", path, "--keep-disturbed")
+            assert outcome.exit_code == 0, outcome
             return json.loads(path.read_text())
 
 
