@@ -1,17 +1,14 @@
 #include "cg/checkpoint/checkpoint_file.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 #include <utility>
 
-#include "cg/base/output_file.hpp"
 #include "cg/base/values.hpp"
 #include "cg/files/crc32c.hpp"
+#include "cg/files/new_file.hpp"
 
 namespace cg2d {
 namespace {
@@ -29,74 +26,11 @@ std::int64_t file_bytes(const CheckpointHeader& header) {
          element_bytes * (header.number_count + header.vector_count * (header.end - header.begin));
 }
 
-/// A file that gets its name when it is complete.
-class UnnamedFile {
- public:
-  UnnamedFile(const std::string& folder, std::string path) : path_(std::move(path)) {
-    constexpr mode_t all_may_read_and_write = 0666;  // as far as the user's mask lets them
-    // Naming a file without a name needs /proc, see open(2).
-    if (access("/proc/self/fd", X_OK) == 0)
-      descriptor_ = open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, all_may_read_and_write);
-    if (descriptor_ < 0) {
-      temporary_path_ = fmt::format("{}/.{}-{}", folder, getpid(), path_.substr(path_.rfind('/') + 1));
-      descriptor_ = open(temporary_path_.c_str(), O_CREAT | O_EXCL | O_NOFOLLOW | O_RDWR | O_CLOEXEC,
-                         all_may_read_and_write);
-      if (descriptor_ < 0) temporary_path_.clear();
-    }
-    if (descriptor_ < 0) cannot_create(path_);
-  }
-  ~UnnamedFile() {
-    close(descriptor_);
-    if (!temporary_path_.empty()) unlink(temporary_path_.c_str());
-  }
-  UnnamedFile(const UnnamedFile&) = delete;
-  UnnamedFile& operator=(const UnnamedFile&) = delete;
-
-  void write(std::span<const std::byte> bytes) {
-    while (!bytes.empty()) {
-      const auto count = pwrite(descriptor_, bytes.data(), bytes.size(), static_cast<off_t>(position_));
-      if (count < 0 && errno == EINTR) continue;
-      if (count == 0) errno = ENOSPC;
-      if (count <= 0) cannot_write(path_);
-      position_ += count;
-      bytes = bytes.subspan(static_cast<std::size_t>(count));
-    }
-  }
-  void put_on_disk() const {
-    if (fsync(descriptor_) != 0) cannot_write(path_);
-  }
-  /// Never replaces a file: the names of generations are new.
-  void take_name() {
-    if (temporary_path_.empty()) {
-      const auto source = fmt::format("/proc/self/fd/{}", descriptor_);
-      if (linkat(AT_FDCWD, source.c_str(), AT_FDCWD, path_.c_str(), AT_SYMLINK_FOLLOW) != 0)
-        cannot_write(path_);
-    } else {
-      if (rename(temporary_path_.c_str(), path_.c_str()) != 0) cannot_write(path_);
-      temporary_path_.clear();
-    }
-  }
-
- private:
-  std::string path_;
-  std::string temporary_path_;  // empty: the file has no name yet, or its own
-  int descriptor_ = -1;
-  std::int64_t position_ = 0;
-};
-
-/// File systems that cannot do it (some network ones) put names on the disk at once.
-void put_names_on_disk(const std::string& folder) {
-  const int descriptor = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  const bool is_done = descriptor >= 0 && (fsync(descriptor) == 0 || errno == EINVAL);
-  if (descriptor >= 0) close(descriptor);
-  if (!is_done) cannot_write(folder);
+std::string name_of(const CheckpointHeader& header) {
+  return CheckpointName{header.generation, header.rank, header.rank_count}.text();
 }
 
-std::string path_in(const std::string& folder, const CheckpointHeader& header) {
-  return CheckpointName{header.generation, header.rank, header.rank_count}.path_in(folder);
-}
-
-UnnamedFile& fill(UnnamedFile& file, CheckpointHeader& header, const CheckpointData& data) {
+NewFile& fill(NewFile& file, CheckpointHeader& header, const CheckpointData& data) {
   header.number_count = std::ssize(data.numbers);
   header.vector_count = static_cast<std::uint32_t>(data.vectors.size());
   header.numbers_checksum = crc32c(std::as_bytes(data.numbers));
@@ -104,9 +38,9 @@ UnnamedFile& fill(UnnamedFile& file, CheckpointHeader& header, const CheckpointD
   for (const auto vector : data.vectors)
     header.data_checksum = crc32c(std::as_bytes(vector), header.data_checksum);
   header.checksum = header_checksum(header);
-  file.write(std::as_bytes(std::span(&header, 1)));
-  file.write(std::as_bytes(data.numbers));
-  for (const auto vector : data.vectors) file.write(std::as_bytes(vector));
+  file.append(std::as_bytes(std::span(&header, 1)));
+  file.append(std::as_bytes(data.numbers));
+  for (const auto vector : data.vectors) file.append(std::as_bytes(vector));
   file.put_on_disk();
   return file;
 }
@@ -137,14 +71,13 @@ std::optional<CheckpointName> checkpoint_name_from(std::string_view text) {
 }
 
 void write_checkpoint_file(const std::string& folder, CheckpointHeader header, const CheckpointData& data) {
-  UnnamedFile file(folder, path_in(folder, header));
+  NewFile file(folder, name_of(header));
   fill(file, header, data).take_name();
-  put_names_on_disk(folder);
 }
 
 void rehearse_checkpoint_file(const std::string& folder, CheckpointHeader header,
                               const CheckpointData& data) {
-  UnnamedFile file(folder, path_in(folder, header));
+  NewFile file(folder, name_of(header));
   fill(file, header, data);
 }
 

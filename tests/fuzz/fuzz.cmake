@@ -76,6 +76,7 @@ set(file_parsers
 set(checkpoint_parsers
     cg/base/output_file.cpp
     cg/checkpoint/checkpoint_file.cpp
+    cg/files/new_file.cpp
     cg/matrix/matrix_facts.cpp
     cg/run/run_checkpoints.cpp
     cg/solve/solve_checkpoints.cpp)

@@ -1,0 +1,86 @@
+#include "cg/files/new_file.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+
+#include "cg/base/output_file.hpp"
+
+namespace cg2d {
+namespace {
+
+/// File systems that cannot do it (some network ones) put names on the disk at once.
+void put_names_on_disk(const std::string& folder) {
+  const int descriptor = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const bool is_done = descriptor >= 0 && (fsync(descriptor) == 0 || errno == EINVAL);
+  if (descriptor >= 0) close(descriptor);
+  if (!is_done) cannot_write(folder);
+}
+
+}  // namespace
+
+NewFile::NewFile(const std::string& folder, const std::string& name)
+    : folder_(folder), path_(folder + "/" + name) {
+  constexpr mode_t all_may_read_and_write = 0666;  // as far as the user's mask lets them
+  // Naming a file without a name needs /proc, see open(2).
+  if (access("/proc/self/fd", X_OK) == 0)
+    descriptor_ = open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, all_may_read_and_write);
+  if (descriptor_ < 0) {
+    temporary_path_ = fmt::format("{}/.{}-{}", folder, getpid(), name);
+    descriptor_ = open(temporary_path_.c_str(), O_CREAT | O_EXCL | O_NOFOLLOW | O_RDWR | O_CLOEXEC,
+                       all_may_read_and_write);
+    if (descriptor_ < 0) temporary_path_.clear();
+  }
+  if (descriptor_ < 0) cannot_create(path_);
+}
+
+NewFile::~NewFile() {
+  close(descriptor_);
+  if (!temporary_path_.empty()) unlink(temporary_path_.c_str());
+}
+
+void NewFile::append(std::span<const std::byte> bytes) {
+  write_at(size_, bytes);
+  size_ += std::ssize(bytes);
+}
+
+void NewFile::write_at(std::int64_t position, std::span<const std::byte> bytes) const {
+  while (!bytes.empty()) {
+    const auto count = pwrite(descriptor_, bytes.data(), bytes.size(), static_cast<off_t>(position));
+    if (count < 0 && errno == EINTR) continue;
+    if (count == 0) errno = ENOSPC;
+    if (count <= 0) cannot_write(path_);
+    position += count;
+    bytes = bytes.subspan(static_cast<std::size_t>(count));
+  }
+}
+
+void NewFile::reserve(std::int64_t byte_count) const {
+  const bool is_done = fallocate(descriptor_, FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(byte_count)) == 0;
+  if (!is_done && (errno == ENOSPC || errno == EDQUOT || errno == EFBIG)) cannot_create(path_);
+}
+
+void NewFile::end_at(std::int64_t byte_count) const {
+  if (ftruncate(descriptor_, static_cast<off_t>(byte_count)) != 0) cannot_write(path_);
+}
+
+void NewFile::put_on_disk() const {
+  if (fsync(descriptor_) != 0) cannot_write(path_);
+}
+
+void NewFile::take_name() {
+  if (temporary_path_.empty()) {
+    const auto source = fmt::format("/proc/self/fd/{}", descriptor_);
+    if (linkat(AT_FDCWD, source.c_str(), AT_FDCWD, path_.c_str(), AT_SYMLINK_FOLLOW) != 0)
+      cannot_write(path_);
+  } else {
+    if (rename(temporary_path_.c_str(), path_.c_str()) != 0) cannot_write(path_);
+    temporary_path_.clear();
+  }
+  put_names_on_disk(folder_);
+}
+
+}  // namespace cg2d

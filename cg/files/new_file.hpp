@@ -1,0 +1,42 @@
+#pragma once
+
+// A file that gets its name when it is complete, so that a kill leaves nothing half-written. No MPI.
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+namespace cg2d {
+
+/// Throws RunError (cannot_create, cannot_write) in every operation. Without take_name() nothing remains; after a kill neither, but for
+/// file systems that have no files without names: there it is a temporary one that begins with a dot.
+class NewFile {
+ public:
+  NewFile(const std::string& folder, const std::string& name);
+  ~NewFile();
+  NewFile(const NewFile&) = delete;
+  NewFile& operator=(const NewFile&) = delete;
+
+  /// After what has been appended before.
+  void append(std::span<const std::byte> bytes);
+  void write_at(std::int64_t position, std::span<const std::byte> bytes) const;
+  /// Bytes that have been appended.
+  [[nodiscard]] std::int64_t size() const { return size_; }
+  /// Asks the file system for room for so many bytes from the begin on; where it cannot promise any, nothing is done.
+  void reserve(std::int64_t byte_count) const;
+  /// Cuts the file after so many bytes.
+  void end_at(std::int64_t byte_count) const;
+  void put_on_disk() const;
+  /// Takes its name, which no file may have, and puts it on the disk.
+  void take_name();
+
+ private:
+  std::string folder_;
+  std::string path_;
+  std::string temporary_path_;  // empty: the file has no name yet, or its own
+  int descriptor_ = -1;
+  std::int64_t size_ = 0;
+};
+
+}  // namespace cg2d
