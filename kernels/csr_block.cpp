@@ -10,8 +10,8 @@ std::int64_t CsrBlock::byte_count() const {
 }
 
 std::vector<StoredArray> CsrBlock::stored_arrays() {
-  return {stored_array(ArrayKind::values, values.span()), stored_array(ArrayKind::columns, columns.span()),
-          stored_array(ArrayKind::structure, row_starts.span())};
+  return {stored_array(ArrayKind::values, values), stored_array(ArrayKind::columns, columns),
+          stored_array(ArrayKind::structure, row_starts)};
 }
 
 bool CsrBlock::has_columns_in_range(std::int64_t first_row, std::int64_t last_row) const {

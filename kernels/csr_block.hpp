@@ -23,11 +23,26 @@ struct StoredArray {
   ArrayKind kind = ArrayKind::values;
   std::size_t element_size = 0;  ///< bytes
   std::span<std::byte> bytes{};
+  /// For owners that take memory with the same contents in place of their own; nullptr: this one does not.
+  PageMemory* memory = nullptr;
 };
 template <typename T>
 StoredArray stored_array(ArrayKind kind, std::span<T> elements) {
   return {.kind = kind, .element_size = sizeof(T), .bytes = std::as_writable_bytes(elements)};
 }
+template <typename T>
+StoredArray stored_array(ArrayKind kind, PageBuffer<T>& elements) {
+  auto array = stored_array(kind, elements.span());
+  array.memory = &elements.memory();
+  return array;
+}
+
+/// A block in the format of a kernel on one thread, whose arrays are not in memory: they are lent to the kernel before a product.
+struct ArraysElsewhere {
+  std::int64_t row_count = 0;
+  std::int64_t column_count = 0;
+  std::span<const std::size_t> array_bytes{};  ///< of each of the kernel's StoredArrays
+};
 
 /// Row r is the entries row_starts[r] ... row_starts[r+1]-1, its columns in rising order, each in
 /// [0, column_count). row_starts has row_count + 1 entries and never falls; the first one is 0, the last one

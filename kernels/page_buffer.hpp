@@ -28,6 +28,58 @@ void drop_pages(void* address, std::size_t begin, std::size_t end) noexcept;
 
 }  // namespace detail
 
+/// The memory of an array: pages of its own, or memory that was lent to it. Move-only.
+class PageMemory {
+ public:
+  PageMemory() = default;
+  /// Zeroed pages. Throws std::bad_alloc when the address space has no room; a page is taken only when it is first written.
+  explicit PageMemory(std::size_t byte_count) : address_(map_pages(byte_count)), byte_count_(byte_count) {}
+  /// So many bytes that are nowhere until lend().
+  static PageMemory nowhere(std::size_t byte_count) {
+    PageMemory memory;
+    memory.byte_count_ = byte_count;
+    memory.is_own_ = false;
+    return memory;
+  }
+  PageMemory(PageMemory&& other) noexcept { swap(other); }
+  PageMemory& operator=(PageMemory&& other) noexcept {
+    swap(other);
+    return *this;
+  }
+  PageMemory(const PageMemory&) = delete;
+  PageMemory& operator=(const PageMemory&) = delete;
+  ~PageMemory() { release(); }
+
+  /// Only pages of its own.
+  void resize(std::size_t byte_count) {
+    address_ = detail::remap_pages(address_, byte_count_, byte_count);
+    byte_count_ = byte_count;
+  }
+  /// From now on the bytes are those at `address`, which is aligned for them, and whose owner keeps them as long as they are used.
+  void lend(void* address) noexcept {
+    release();
+    address_ = address;
+    is_own_ = false;
+  }
+
+  [[nodiscard]] void* address() const { return address_; }
+  [[nodiscard]] std::size_t byte_count() const { return byte_count_; }
+
+ private:
+  void release() noexcept {
+    if (is_own_) unmap_pages(address_, byte_count_);
+  }
+  void swap(PageMemory& other) noexcept {
+    std::swap(address_, other.address_);
+    std::swap(byte_count_, other.byte_count_);
+    std::swap(is_own_, other.is_own_);
+  }
+
+  void* address_ = nullptr;
+  std::size_t byte_count_ = 0;
+  bool is_own_ = true;
+};
+
 /// An array of T, zero-initialized. Move-only. Its elements begin on a page boundary, those of large arrays
 /// on a boundary of huge pages.
 template <typename T>
@@ -36,39 +88,33 @@ class PageBuffer {
 
  public:
   PageBuffer() = default;
-  /// Throws std::bad_alloc when the address space has no room; a page is taken only when it is first written.
-  explicit PageBuffer(std::size_t size) : data_(static_cast<T*>(map_pages(bytes_of(size)))), size_(size) {}
-  PageBuffer(PageBuffer&& other) noexcept
-      : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
-  PageBuffer& operator=(PageBuffer&& other) noexcept {
-    std::swap(data_, other.data_);
-    std::swap(size_, other.size_);
-    return *this;
+  /// Throws std::bad_alloc, as PageMemory.
+  explicit PageBuffer(std::size_t size) : memory_(bytes_of(size)) {}
+  /// Without its elements until memory with them is lent.
+  static PageBuffer nowhere(std::size_t size) {
+    PageBuffer buffer;
+    buffer.memory_ = PageMemory::nowhere(bytes_of(size));
+    return buffer;
   }
-  PageBuffer(const PageBuffer&) = delete;
-  PageBuffer& operator=(const PageBuffer&) = delete;
-  ~PageBuffer() { unmap_pages(data_, size_ * sizeof(T)); }
 
   /// Keeps the first min(size(), size) elements; new ones are zero. Copies nothing. Throws std::bad_alloc.
-  void resize(std::size_t size) {
-    data_ = static_cast<T*>(detail::remap_pages(data_, bytes_of(size_), bytes_of(size)));
-    size_ = size;
-  }
+  void resize(std::size_t size) { memory_.resize(bytes_of(size)); }
 
   /// Gives whole pages of the elements begin ... end-1 back to the system. Each of these elements then is
   /// zero or keeps its value.
   void drop(std::size_t begin, std::size_t end) noexcept {
-    detail::drop_pages(data_, begin * sizeof(T), end * sizeof(T));
+    detail::drop_pages(data(), begin * sizeof(T), end * sizeof(T));
   }
 
-  [[nodiscard]] T* data() { return data_; }
-  [[nodiscard]] const T* data() const { return data_; }
-  [[nodiscard]] std::size_t size() const { return size_; }
-  [[nodiscard]] bool empty() const { return size_ == 0; }
-  [[nodiscard]] T& operator[](std::size_t index) { return data_[index]; }
-  [[nodiscard]] const T& operator[](std::size_t index) const { return data_[index]; }
-  [[nodiscard]] std::span<T> span() { return {data_, size_}; }
-  [[nodiscard]] std::span<const T> span() const { return {data_, size_}; }
+  [[nodiscard]] T* data() { return static_cast<T*>(memory_.address()); }
+  [[nodiscard]] const T* data() const { return static_cast<const T*>(memory_.address()); }
+  [[nodiscard]] std::size_t size() const { return memory_.byte_count() / sizeof(T); }
+  [[nodiscard]] bool empty() const { return memory_.byte_count() == 0; }
+  [[nodiscard]] T& operator[](std::size_t index) { return data()[index]; }
+  [[nodiscard]] const T& operator[](std::size_t index) const { return data()[index]; }
+  [[nodiscard]] std::span<T> span() { return {data(), size()}; }
+  [[nodiscard]] std::span<const T> span() const { return {data(), size()}; }
+  [[nodiscard]] PageMemory& memory() { return memory_; }
 
  private:
   /// Throws std::bad_alloc for a size whose number of bytes overflows.
@@ -77,8 +123,7 @@ class PageBuffer {
     return size * sizeof(T);
   }
 
-  T* data_ = nullptr;
-  std::size_t size_ = 0;
+  PageMemory memory_;
 };
 
 }  // namespace cg2d::kernels

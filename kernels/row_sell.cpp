@@ -195,12 +195,9 @@ std::int64_t RowSellPart::byte_count() const {
 }
 
 std::vector<StoredArray> RowSellPart::stored_arrays() {
-  return {stored_array(ArrayKind::values, values.span()),
-          stored_array(ArrayKind::columns, bases.span()),
-          stored_array(ArrayKind::columns, near_columns.span()),
-          stored_array(ArrayKind::columns, far_columns.span()),
-          stored_array(ArrayKind::structure, chunks.span()),
-          stored_array(ArrayKind::structure, rows.span())};
+  return {stored_array(ArrayKind::values, values),        stored_array(ArrayKind::columns, bases),
+          stored_array(ArrayKind::columns, near_columns), stored_array(ArrayKind::columns, far_columns),
+          stored_array(ArrayKind::structure, chunks),     stored_array(ArrayKind::structure, rows)};
 }
 
 bool RowSellPart::has_columns_in_range() const {

@@ -28,6 +28,10 @@ SellKernel::SellKernel(const Form& form, const CsrBlock& block, const KernelOpti
     throw std::invalid_argument("as many row bounds as the block has rows");
 }
 
+SellKernel::SellKernel(const Form& form, const ArraysElsewhere& block) : form_(form), low_factor_(0.0) {
+  parts_.push_back(sell_part_elsewhere(block, form.shape));
+}
+
 std::int64_t SellKernel::matrix_byte_count() const {
   auto bytes = static_cast<std::int64_t>(row_bounds_.size() * sizeof(double));
   for (const auto& part : parts_) bytes += part.byte_count();

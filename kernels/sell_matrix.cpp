@@ -4,6 +4,7 @@
 #include <array>
 #include <bit>
 #include <cassert>
+#include <stdexcept>
 
 #include "kernels/parallel_parts.hpp"
 
@@ -180,15 +181,9 @@ class PartMaker {
   PartMaker(const CsrBlock& block, std::int64_t first_row, std::int64_t last_row, const SellShape& shape)
       : block_(block),
         sorter_(block, shape, parts_of(block.column_count, shape.block_width)),
+        part_(SellPart::of_rows(shape, first_row, last_row - first_row, block.column_count)),
         arranger_(block, part_.shape),
-        lanes_(static_cast<std::size_t>(shape.lanes)) {
-    part_.shape = shape;
-    part_.first_row = first_row;
-    part_.row_count = last_row - first_row;
-    part_.column_count = block.column_count;
-    part_.block_count = parts_of(block.column_count, shape.block_width);
-    part_.window_count = parts_of(part_.row_count, shape.window_rows);
-  }
+        lanes_(static_cast<std::size_t>(shape.lanes)) {}
 
   SellPart make() {
     auto places = plan();
@@ -236,18 +231,23 @@ class PartMaker {
       size.position = part_.shape.has_positions ? part_.shape.window_rows : 0;
     });
     Place next;
-    part_.first_chunk.reserve(places.size());
-    for (auto& place : places) {
+    part_.first_chunk = PageBuffer<std::int64_t>(places.size());
+    for (std::size_t index = 0; index < places.size(); ++index) {
+      auto& place = places[index];
       const Place size = place;
       place = next;
-      part_.first_chunk.push_back(next.chunk);
+      part_.first_chunk[index] = next.chunk;
       next = {.chunk = next.chunk + size.chunk,
               .step = next.step + size.step,
               .position = next.position + size.position};
     }
-    for (std::int64_t column_block = 0; column_block <= part_.block_count; ++column_block) {
-      part_.first_step.push_back(places[cell(column_block, 0)].step);
-      part_.first_position.push_back(places[cell(column_block, 0)].position);
+    const auto border_count = static_cast<std::size_t>(part_.block_count) + 1;
+    part_.first_step = PageBuffer<std::int64_t>(border_count);
+    part_.first_position = PageBuffer<std::int64_t>(border_count);
+    for (std::size_t border = 0; border < border_count; ++border) {
+      const auto& place = places[cell(static_cast<std::int64_t>(border), 0)];
+      part_.first_step[border] = place.step;
+      part_.first_position[border] = place.position;
     }
     part_.values = PageBuffer<double>(static_cast<std::size_t>(next.step) * lanes_);
     part_.columns = PageBuffer<std::uint16_t>(static_cast<std::size_t>(next.step) * lanes_);
@@ -330,6 +330,45 @@ class PartMaker {
 
 }  // namespace
 
+SellPart SellPart::of_rows(const SellShape& shape, std::int64_t first_row, std::int64_t row_count,
+                           std::int64_t column_count) {
+  SellPart part;
+  part.shape = shape;
+  part.first_row = first_row;
+  part.row_count = row_count;
+  part.column_count = column_count;
+  part.block_count = parts_of(column_count, shape.block_width);
+  part.window_count = parts_of(row_count, shape.window_rows);
+  return part;
+}
+
+SellPart sell_part_elsewhere(const ArraysElsewhere& block, const SellShape& shape) {
+  auto part = SellPart::of_rows(shape, 0, block.row_count, block.column_count);
+  std::size_t index = 0;
+  const auto place = [&]<typename T>(PageBuffer<T>& array) {
+    if (index < block.array_bytes.size() && block.array_bytes[index] % sizeof(T) == 0)
+      array = PageBuffer<T>::nowhere(block.array_bytes[index] / sizeof(T));
+    ++index;
+  };
+  place(part.values);
+  place(part.columns);
+  place(part.rows);
+  place(part.steps);
+  place(part.positions);
+  place(part.first_chunk);
+  place(part.first_step);
+  place(part.first_position);
+  const auto lanes = static_cast<std::size_t>(shape.lanes);
+  const auto borders = static_cast<std::size_t>(part.block_count) + 1;
+  const auto windows = static_cast<std::size_t>(part.block_count * part.window_count);
+  if (index != block.array_bytes.size() || part.values.size() != part.columns.size() ||
+      part.values.size() % lanes != 0 || part.rows.size() != part.steps.size() * lanes ||
+      part.first_chunk.size() != windows + 1 || part.first_step.size() != borders ||
+      part.first_position.size() != borders)
+    throw std::invalid_argument("arrays of other sizes than those of such a block");
+  return part;
+}
+
 std::int64_t SellPart::byte_count() const {
   return static_cast<std::int64_t>(
       values.size() * sizeof(double) + columns.size() * sizeof(std::uint16_t) +
@@ -338,14 +377,10 @@ std::int64_t SellPart::byte_count() const {
 }
 
 std::vector<StoredArray> SellPart::stored_arrays() {
-  return {stored_array(ArrayKind::values, values.span()),
-          stored_array(ArrayKind::columns, columns.span()),
-          stored_array(ArrayKind::structure, rows.span()),
-          stored_array(ArrayKind::structure, steps.span()),
-          stored_array(ArrayKind::structure, positions.span()),
-          stored_array(ArrayKind::structure, std::span(first_chunk)),
-          stored_array(ArrayKind::structure, std::span(first_step)),
-          stored_array(ArrayKind::structure, std::span(first_position))};
+  return {stored_array(ArrayKind::values, values),        stored_array(ArrayKind::columns, columns),
+          stored_array(ArrayKind::structure, rows),       stored_array(ArrayKind::structure, steps),
+          stored_array(ArrayKind::structure, positions),  stored_array(ArrayKind::structure, first_chunk),
+          stored_array(ArrayKind::structure, first_step), stored_array(ArrayKind::structure, first_position)};
 }
 
 bool SellPart::has_columns_in_range() const {

@@ -69,21 +69,28 @@ struct SellPart {
   std::int64_t column_count = 0;
   std::int64_t block_count = 0;
   std::int64_t window_count = 0;
-  PageBuffer<double> values;              // shape.lanes per step
-  PageBuffer<std::uint16_t> columns;      // shape.lanes per step, counted from the block's first column
-  PageBuffer<std::uint16_t> rows;         // shape.lanes per chunk, counted from the window's first row
-  PageBuffer<std::uint32_t> steps;        // the number of steps of each chunk
-  PageBuffer<std::uint16_t> positions;    // shape.window_rows per window with chunks, if the shape has them
-  std::vector<std::int64_t> first_chunk;  // of each window, block by block, and the end
-  std::vector<std::int64_t> first_step;   // of each block, and the end
-  std::vector<std::int64_t> first_position;  // of each block, and the end
+  PageBuffer<double> values;                // shape.lanes per step
+  PageBuffer<std::uint16_t> columns;        // shape.lanes per step, counted from the block's first column
+  PageBuffer<std::uint16_t> rows;           // shape.lanes per chunk, counted from the window's first row
+  PageBuffer<std::uint32_t> steps;          // the number of steps of each chunk
+  PageBuffer<std::uint16_t> positions;      // shape.window_rows per window with chunks, if the shape has them
+  PageBuffer<std::int64_t> first_chunk;     // of each window, block by block, and the end
+  PageBuffer<std::int64_t> first_step;      // of each block, and the end
+  PageBuffer<std::int64_t> first_position;  // of each block, and the end
 
+  /// Without arrays: the figures of the rows first_row ... first_row + row_count - 1 of a block.
+  static SellPart of_rows(const SellShape& shape, std::int64_t first_row, std::int64_t row_count,
+                          std::int64_t column_count);
   /// Bytes that one product reads.
   [[nodiscard]] std::int64_t byte_count() const;
   [[nodiscard]] std::vector<StoredArray> stored_arrays();
   /// Whether every column lies in its block, or is a spare one.
   [[nodiscard]] bool has_columns_in_range() const;
 };
+
+/// All rows of a block that is in files: arrays of so many bytes, in the order of stored_arrays(), with memory that is yet to be lent
+/// to them. Throws std::invalid_argument for sizes that are not those of such a part.
+SellPart sell_part_elsewhere(const ArraysElsewhere& block, const SellShape& shape);
 
 /// Makes the whole block, one part per thread, rows split by nonzeros. Every part is made by the thread that
 /// will use it, in two passes over its entries. Throws std::bad_alloc.

@@ -167,6 +167,11 @@ struct KernelRow {
   /// Makes the form of the kernel whose sums have the same bits in any order and any cut of the matrix into blocks
   /// (exact_sums.hpp), of whole blocks and for one vector; nullptr: there is none.
   std::unique_ptr<SpmvKernel> (*make_reproducible)(CsrBlock block, const KernelOptions& options) = nullptr;
+  /// Makes the kernel that `make` makes of a block of so many rows on one thread, with sums as usual, for arrays with the
+  /// same contents that are lent to it before a product (StoredArray::memory); nullptr: there is none. Throws
+  /// std::invalid_argument for sizes of arrays that are not those of such a block.
+  std::unique_ptr<SpmvKernel> (*make_elsewhere)(const ArraysElsewhere& block,
+                                                const KernelOptions& options) = nullptr;
   /// The reproducible kernel that is taken when none is asked for: the first row with this flag.
   bool is_default_for_reproducible = false;
   /// The kernel for several vectors that is taken when none is asked for: the first row with this flag.

@@ -41,8 +41,8 @@ struct Part {
                                      block_starts.size() * sizeof(std::int64_t));
   }
   [[nodiscard]] std::vector<StoredArray> stored_arrays() {
-    return {stored_array(ArrayKind::values, values.span()), stored_array(ArrayKind::columns, columns.span()),
-            stored_array(ArrayKind::structure, lengths.span()),
+    return {stored_array(ArrayKind::values, values), stored_array(ArrayKind::columns, columns),
+            stored_array(ArrayKind::structure, lengths),
             stored_array(ArrayKind::structure, std::span(block_starts))};
   }
   [[nodiscard]] bool has_columns_in_range(std::int64_t block_width) const {

@@ -132,17 +132,22 @@ SellShape shape_for(const KernelOptions& options) {
 
 InstructionSet preferred_instruction_set();
 
-/// Either form: the usual one where the options have no most_terms.
-std::unique_ptr<SpmvKernel> make(CsrBlock block, const KernelOptions& options) {
+SellKernel::Form form_for(const KernelOptions& options) {
   const auto set =
       choose_instruction_set(options.instruction_set, instruction_sets(), preferred_instruction_set);
-  return std::make_unique<SellKernel>(
-      SellKernel::Form{
-          .set = set,
+  return {.set = set,
           .loop = options.most_terms > 0.0 ? exact_sell_loop(set) : loop_for(set),
           .prefetch_distance = options.tuning.prefetch_distance.value_or(default_prefetch_distance),
-          .shape = shape_for(options)},
-      block, options);
+          .shape = shape_for(options)};
+}
+
+/// Either form: the usual one where the options have no most_terms.
+std::unique_ptr<SpmvKernel> make(CsrBlock block, const KernelOptions& options) {
+  return std::make_unique<SellKernel>(form_for(options), block, options);
+}
+
+std::unique_ptr<SpmvKernel> make_elsewhere(const ArraysElsewhere& block, const KernelOptions& options) {
+  return std::make_unique<SellKernel>(form_for(options), block);
 }
 
 InstructionSet preferred_instruction_set() {
@@ -168,6 +173,7 @@ KernelRow sell_kernel() {
       .preferred_instruction_set = sell::preferred_instruction_set,
       .make = sell::make,
       .make_reproducible = sell::make,
+      .make_elsewhere = sell::make_elsewhere,
       .is_default_for_reproducible = true,
   };
 }

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <map>
+#include <span>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -42,8 +44,8 @@ class PartReader {
       EXPECT_EQ(part_.first_position[static_cast<std::size_t>(block)], position_);
       for (std::int64_t window = 0; window < part_.window_count; ++window) read_window(block, window);
     }
-    EXPECT_EQ(part_.first_step.back(), step_);
-    EXPECT_EQ(part_.first_position.back(), position_);
+    EXPECT_EQ(part_.first_step.span().back(), step_);
+    EXPECT_EQ(part_.first_position.span().back(), position_);
     EXPECT_EQ(static_cast<std::size_t>(step_ * shape_.lanes), part_.values.size());
     return std::move(entries_);
   }
@@ -147,6 +149,30 @@ TEST_P(SellMatrixTest, EqualRowsArePutInAnotherOrder) {
                                                                           : 1;
     EXPECT_GE(reader.steps(), chunks * std::max<std::int64_t>(column_count, lanes_apart));
     EXPECT_LE(reader.steps(), chunks * (column_count + lanes_apart));
+  }
+}
+
+TEST(SellPartElsewhereTest, TakesTheSizesOfAPartOnly) {
+  const auto block = BlockMaker(6).make();
+  auto part = std::move(sell_parts(block.csr(), 1, small_shape).front());
+  std::vector<std::size_t> sizes;
+  for (const auto& array : part.stored_arrays()) sizes.push_back(array.bytes.size());
+  const auto elsewhere = [&](std::span<const std::size_t> array_bytes) {
+    return sell_part_elsewhere(
+        {.row_count = part.row_count, .column_count = part.column_count, .array_bytes = array_bytes},
+        small_shape);
+  };
+  auto unfilled = elsewhere(sizes);
+  const auto arrays = unfilled.stored_arrays();
+  ASSERT_EQ(arrays.size(), sizes.size());
+  for (std::size_t index = 0; index < sizes.size(); ++index)
+    EXPECT_EQ(arrays[index].bytes.size(), sizes[index]);
+  EXPECT_THROW(elsewhere(std::span(sizes).first(sizes.size() - 1)), std::invalid_argument);
+  // All but that of positions, which other shapes do without.
+  for (const std::size_t index : {0, 1, 2, 3, 5, 6, 7}) {
+    auto other = sizes;
+    other[index] += 64;
+    EXPECT_THROW(elsewhere(other), std::invalid_argument) << index;
   }
 }
 
