@@ -3,9 +3,11 @@
 // The sources of a matrix, of which each rank gets its block: their interface and their table.
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string_view>
+#include <utility>
 
 #include "cg/base/interface.hpp"
 #include "cg/matrix/matrix_facts.hpp"
@@ -40,10 +42,26 @@ class MatrixSource : public Interface {
   /// Known before anything is made, and the same on every rank.
   [[nodiscard]] virtual const MatrixFacts& facts() const = 0;
   [[nodiscard]] virtual SourcePlan plan(const comm::BlockLayout& layout) const = 0;
+  /// The same for a block in so many strips, beside one of which there is no other.
+  [[nodiscard]] virtual SourcePlan plan_strips(const comm::BlockLayout& layout, int /*strip_count*/) const {
+    return plan(layout);
+  }
   /// Makes this rank's own block. The layout's size must be the order of the matrix, and its grid have a
   /// place for each rank. Collective. Throws MpiError, std::bad_alloc.
   [[nodiscard]] virtual SourcedBlock build(const comm::BlockLayout& layout, comm::RankGroup& group,
                                            int thread_count) const = 0;
+
+  /// Takes the next rows of this rank's block, with the columns of the block.
+  using StripSink = std::function<void(kernels::CsrBlock strip)>;
+  /// The same block in strips of rows of about equal numbers, one after the other and only one at a time in memory: so many, or
+  /// the whole block as one, from a source that cannot make parts of it. Collective; the sink may be so, too. Throws what build()
+  /// throws, and what the sink throws.
+  virtual SourceFacts build_strips(const comm::BlockLayout& layout, comm::RankGroup& group, int thread_count,
+                                   int /*strip_count*/, const StripSink& sink) const {
+    auto sourced = build(layout, group, thread_count);
+    sink(std::move(sourced.block));
+    return sourced.facts;
+  }
 };
 
 /// One kind of matrix. A new one is one file that defines a row, and its entry in the table.

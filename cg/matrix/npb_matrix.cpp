@@ -42,10 +42,13 @@ void find_runs(std::span<const std::int32_t> positions, const BlockOf& block_of,
   }
 }
 
+/// The first row of records: that of the block, or of its strip.
+enum class RowsCountFrom { block, strip };
+
 /// The records for every rank whose block the vectors meet in the given strip of its rows.
 std::vector<std::vector<std::uint64_t>> parts_for_strip(const SparseVectors& vectors,
                                                         const comm::BlockLayout& layout, int strip,
-                                                        int strip_count) {
+                                                        int strip_count, RowsCountFrom rows_count_from) {
   const auto grid = layout.grid();
   std::vector<std::vector<std::uint64_t>> outgoing(static_cast<std::size_t>(grid.rank_count()));
   std::vector<comm::IndexRange> strips;
@@ -72,10 +75,14 @@ std::vector<std::vector<std::uint64_t>> parts_for_strip(const SparseVectors& vec
                               .values = values.subspan(run.begin, run.end - run.begin),
                               .first = first};
     };
+    const auto first_row_of = [&](int block) {
+      return rows_count_from == RowsCountFrom::block ? layout.row_block(block).begin
+                                                     : strips[static_cast<std::size_t>(block)].begin;
+    };
     for (const auto& rows : row_runs) {
       for (const auto& columns : column_runs) {
         VectorPart::append(outgoing[static_cast<std::size_t>(grid.rank_at(rows.block, columns.block))],
-                           weight, list(rows, layout.row_block(rows.block).begin),
+                           weight, list(rows, first_row_of(rows.block)),
                            list(columns, layout.column_block(columns.block).begin));
       }
     }
@@ -105,10 +112,16 @@ class NpbSource final : public MatrixSource {
 
   [[nodiscard]] const MatrixFacts& facts() const override { return facts_; }
   [[nodiscard]] SourcePlan plan(const comm::BlockLayout& layout) const override;
+  [[nodiscard]] SourcePlan plan_strips(const comm::BlockLayout& layout, int strip_count) const override;
   [[nodiscard]] SourcedBlock build(const comm::BlockLayout& layout, comm::RankGroup& group,
                                    int thread_count) const override;
+  SourceFacts build_strips(const comm::BlockLayout& layout, comm::RankGroup& group, int thread_count,
+                           int strip_count, const StripSink& sink) const override;
 
  private:
+  [[nodiscard]] BlockAssembler assembler_for(const comm::IndexRange& rows, const comm::IndexRange& columns,
+                                             int thread_count) const;
+
   Problem problem_;
   MatrixFacts facts_;
 };
@@ -124,10 +137,41 @@ SourcePlan NpbSource::plan(const comm::BlockLayout& layout) const {
          strip_bytes(problem_, grid, strip_count) > std::max(small_bytes, 0.25 * block_bytes)) {
     ++strip_count;
   }
+  return plan_strips(layout, strip_count);
+}
+
+SourcePlan NpbSource::plan_strips(const comm::BlockLayout& layout, int strip_count) const {
+  const auto grid = layout.grid();
   const double vector_bytes =
       (12.0 * (problem_.nonzer + 1.0) + 12.0) * static_cast<double>(problem_.n) / grid.rank_count();
   return {.working_bytes = saturated(vector_bytes + strip_bytes(problem_, grid, strip_count)),
           .strip_count = strip_count};
+}
+
+BlockAssembler NpbSource::assembler_for(const comm::IndexRange& rows, const comm::IndexRange& columns,
+                                        int thread_count) const {
+  const double share = static_cast<double>(rows.size()) * static_cast<double>(columns.size()) /
+                       (static_cast<double>(problem_.n) * static_cast<double>(problem_.n));
+  return {rows, columns, Problem::rcond - problem_.shift,
+          static_cast<std::int64_t>(1.06 * share * facts_.nonzero_count) + 1024, thread_count};
+}
+
+SourceFacts NpbSource::build_strips(const comm::BlockLayout& layout, comm::RankGroup& group, int thread_count,
+                                    int strip_count, const StripSink& sink) const {
+  const auto drawn = draw_vectors(problem_, group);
+  const int process_row = layout.grid().row_of(group.rank());
+  const auto columns = layout.column_block(layout.grid().column_of(group.rank()));
+  for (int strip = 0; strip < strip_count; ++strip) {
+    const auto rows = strip_of(layout, process_row, strip, strip_count);
+    auto assembler = assembler_for(rows, columns, thread_count);
+    {
+      const auto parts =
+          group.exchange(parts_for_strip(drawn.vectors, layout, strip, strip_count, RowsCountFrom::strip));
+      assembler.append_rows(rows.size(), parts);
+    }
+    sink(assembler.finish());
+  }
+  return drawn.facts;
 }
 
 SourcedBlock NpbSource::build(const comm::BlockLayout& layout, comm::RankGroup& group,
@@ -136,14 +180,11 @@ SourcedBlock NpbSource::build(const comm::BlockLayout& layout, comm::RankGroup& 
   const int process_row = layout.grid().row_of(group.rank());
   const auto rows = layout.row_block(process_row);
   const auto columns = layout.column_block(layout.grid().column_of(group.rank()));
-  const double share = static_cast<double>(rows.size()) * static_cast<double>(columns.size()) /
-                       (static_cast<double>(problem_.n) * static_cast<double>(problem_.n));
-  BlockAssembler assembler(rows, columns, Problem::rcond - problem_.shift,
-                           static_cast<std::int64_t>(1.06 * share * facts_.nonzero_count) + 1024,
-                           thread_count);
+  auto assembler = assembler_for(rows, columns, thread_count);
   const int strip_count = plan(layout).strip_count;
   for (int strip = 0; strip < strip_count; ++strip) {
-    const auto parts = group.exchange(parts_for_strip(drawn.vectors, layout, strip, strip_count));
+    const auto parts =
+        group.exchange(parts_for_strip(drawn.vectors, layout, strip, strip_count, RowsCountFrom::block));
     assembler.append_rows(strip_of(layout, process_row, strip, strip_count).end - rows.begin, parts);
   }
   return {.block = assembler.finish(), .facts = drawn.facts};

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -65,6 +66,38 @@ TEST(NpbMatrixTest, TheUnionOfTheBlocksIsTheReferenceBitForBit) {
         EXPECT_EQ(sourced.facts.final_seed, drawn.final_seed);
         EXPECT_EQ(sourced.facts.duplicate_pairs, drawn.duplicate_pairs);
         EXPECT_EQ(sourced.facts.out_of_range_pairs, drawn.out_of_range_pairs);
+      }
+    }
+  }
+}
+
+TEST(NpbMatrixTest, StripsOfTheBlockHaveItsRows) {
+  for (const auto& problem : test::awkward_problems()) {
+    for (const auto& grid : comm::factorizations(group().size())) {
+      const auto layout = comm::BlockLayout::even(problem.n, grid);
+      const auto whole = build(problem, layout);
+      for (const int strip_count : {1, 2, 5}) {
+        SCOPED_TRACE("n " + std::to_string(problem.n) + ", grid " + grid.name() + ", strips " +
+                     std::to_string(strip_count));
+        std::vector<std::int64_t> row_starts{0};
+        std::vector<std::int32_t> columns;
+        std::vector<double> values;
+        int sunk_count = 0;
+        const auto facts = default_source().make(problem)->build_strips(
+            layout, group(), 1, strip_count, [&](const kernels::CsrBlock& strip) {
+              ++sunk_count;
+              EXPECT_EQ(strip.column_count, whole.block.column_count);
+              const auto begin = std::ssize(columns);
+              for (const auto start : strip.row_starts.span().subspan(1)) row_starts.push_back(begin + start);
+              const auto entries = static_cast<std::size_t>(strip.nonzero_count());
+              std::ranges::copy(strip.columns.span().first(entries), std::back_inserter(columns));
+              std::ranges::copy(strip.values.span().first(entries), std::back_inserter(values));
+            });
+        EXPECT_EQ(sunk_count, strip_count);
+        EXPECT_EQ(facts.final_seed, whole.facts.final_seed);
+        EXPECT_TRUE(std::ranges::equal(whole.block.row_starts.span(), row_starts));
+        EXPECT_TRUE(std::ranges::equal(whole.block.columns.span(), columns));
+        EXPECT_TRUE(test::same_bits(whole.block.values.span(), values));
       }
     }
   }
