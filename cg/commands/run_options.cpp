@@ -51,6 +51,7 @@ struct RunArguments {
   std::string stall_limit = "none";
   std::string checkpoint_interval = "auto";
   GuardArguments guard;
+  std::string out_of_core;
   std::optional<int> planned_ranks;
   bool no_phases = false;
   bool list_kernels = false;
@@ -119,6 +120,13 @@ void add_plan_options(CLI::App& run, RunArguments& arguments) {
   add_number_option(run, "--ranks", arguments.planned_ranks, "with --dry-run: plan for that many ranks")
       ->default_str("those that run");
   add_memory_limit_option(run, options.memory_limit_bytes);
+  run.add_option("--out-of-core", arguments.out_of_core,
+                 "keep the matrix in files on local storage, in the folder DIR or, by rank, in several, and "
+                 "stream it "
+                 "through the memory of --memory-limit")
+      ->check(file_name())
+      ->type_name("DIR,...")
+      ->default_str("in memory");
   run.add_flag("--check", options.checks_first,
                "first check kernel, transport and grid of the run, as cg2d check does");
   run.add_flag("--list-kernels", arguments.list_kernels, "list the kernels and exit");
@@ -164,6 +172,34 @@ void check_phase_options(const RunOptions& options) {
     throw InputError("--trace: a trace consists of the phases; leave --no-phases out");
 }
 
+/// What goes with a streamed matrix; leaves what is open to choices that do not need it in memory.
+void settle_out_of_core(RunOptions& options) {
+  if (!options.out_of_core.is_used()) return;
+  auto& configuration = options.configuration;
+  for (const auto& [is_given, text] :
+       {std::pair(configuration.thread_count > 1,
+                  "--threads: goes with a matrix in memory only; start more ranks instead"),
+        std::pair(configuration.overlaps, "--overlap: goes with a matrix in memory only"),
+        std::pair(configuration.is_reproducible, "--reproducible: goes with a matrix in memory only"),
+        std::pair(!configuration.has_transport(),
+                  "--transport auto: measures with a matrix in memory; name one"),
+        std::pair(options.guard.is_used(),
+                  "--guard and --inject: go with a matrix in memory only; panels have checksums"),
+        std::pair(options.dry_run, "--dry-run: plans a matrix in memory only"),
+        std::pair(!options.export_mtx.empty(), "--export-mtx: goes with a matrix in memory only")}) {
+    if (is_given) throw InputError(fmt::format("{}, not with --out-of-core", text));
+  }
+  std::vector<std::string_view> streamed;
+  for (const auto& row : kernels::kernel_table()) {
+    if (row.make_elsewhere != nullptr) streamed.push_back(row.name);
+  }
+  if (!configuration.has_kernel()) configuration.kernel = streamed.front();
+  if (!std::ranges::count(streamed, configuration.kernel))
+    throw InputError(fmt::format("--kernel {}: has no form that is streamed by --out-of-core; valid: {}",
+                                 configuration.kernel, fmt::join(streamed, ", ")));
+  options.open_grid.tries_grids = false;
+}
+
 int planned_ranks_from(const RunArguments& arguments) {
   if (!arguments.planned_ranks) return 0;
   // More than any machine has. The plan goes through all ranks.
@@ -183,12 +219,14 @@ RunOptions options_from(const RunArguments& arguments) {
   options.least_time_s = seconds_from("--min-time", arguments.least_time);
   options.stall = stall_options_from(arguments.stall_limit);
   options.guard = guard_options_from(arguments.guard);
+  options.out_of_core = out_of_core_options_from(arguments.out_of_core);
   options.planned_ranks = planned_ranks_from(arguments);
   options.problem = problem_from("run", arguments.class_letter, arguments.problem);
   options.checkpoint.interval_s = checkpoint_interval_from(arguments.checkpoint_interval, options.checkpoint);
   check_options(options);
   check_phase_options(options);
   check_checkpoint_options(options);
+  settle_out_of_core(options);
   return options;
 }
 

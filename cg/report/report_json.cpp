@@ -221,6 +221,28 @@ Json checkpoints_json(const CheckpointFacts& facts) {
       {"failure", facts.failure}};
 }
 
+Json out_of_core_json(const OutOfCoreFacts& facts) {
+  Json ranks = Json::array();
+  for (const auto& rank : facts.ranks) {
+    ranks.push_back({{"rank", ranks.size()},
+                     {"file_bytes", rank.file_bytes},
+                     {"panels", rank.panel_count},
+                     {"most_panel_bytes", rank.most_panel_bytes},
+                     {"resident_panels", rank.memory.resident_count},
+                     {"buffers", rank.memory.buffer_count},
+                     {"reused", rank.was_there},
+                     {"direct", rank.is_direct},
+                     {"products", rank.figures.product_count},
+                     {"read_bytes", rank.figures.byte_count},
+                     {"wait_s", rank.figures.wait_s},
+                     {"product_s", rank.figures.product_s}});
+  }
+  return {{"folders", facts.folders},
+          {"reader", facts.reader},
+          {"write_s", facts.write_s},
+          {"ranks", std::move(ranks)}};
+}
+
 Json grid_trial_json(const GridTrial& trial) {
   Json tried = Json::array();
   for (const auto& one : trial.tried) tried.push_back({{"grid", one.grid.name()}, {"step_s", one.step_s}});
@@ -311,6 +333,7 @@ Json report_json(const RunReport& report) {
       {"phases", has_result && report.phases_timed ? phase_table_json(phases_of(report)) : Json(nullptr)},
       {"roofline", has_result && report.phases_timed ? roofline_json(phases_of(report)) : Json(nullptr)},
       {"counters", has_result ? counters_json(phases_of(report)) : Json(nullptr)}};
+  if (report.out_of_core) json["out_of_core"] = out_of_core_json(*report.out_of_core);
   if (report.restart) json["restart"] = restart_json(*report.restart, report.problem);
   if (report.checkpoints) json["checkpoints"] = checkpoints_json(*report.checkpoints);
   if (report.guard && report.guard->options.checks) json["guard"] = guard_json(*report.guard);

@@ -274,7 +274,7 @@ std::string summary_lines(const RunReport& report) {
        .quiet = quiet_summary(report)});
 }
 
-/// After the summary, for a run that is saved or goes on from a checkpoint.
+/// After the summary, for a run that is saved, goes on from a checkpoint, or streams its matrix.
 std::string restart_lines(const RunReport& report) {
   std::string text;
   if (report.restart) {
@@ -286,6 +286,7 @@ std::string restart_lines(const RunReport& report) {
         format_count(timed_count, "outer iteration"));
   }
   if (report.checkpoints) text += checkpoint_lines(*report.checkpoints);
+  if (report.out_of_core) text += out_of_core_line(*report.out_of_core);
   return text;
 }
 

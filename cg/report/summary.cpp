@@ -1,6 +1,7 @@
 #include "cg/report/summary.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -95,6 +96,30 @@ std::string checkpoint_lines(const CheckpointFacts& facts) {
   if (!facts.failure.empty())
     text += fmt::format(" Warning: the last checkpoint is missing: {}\n", facts.failure);
   return text;
+}
+
+std::string out_of_core_line(const OutOfCoreFacts& facts) {
+  std::int64_t file_bytes = 0;
+  double resident_bytes = 0.0;
+  double bytes_per_s = 0.0;
+  double wait_share = 0.0;
+  for (const auto& rank : facts.ranks) {
+    file_bytes += rank.file_bytes;
+    resident_bytes += static_cast<double>(rank.memory.resident_count) * static_cast<double>(rank.file_bytes) /
+                      static_cast<double>(std::max<std::int64_t>(rank.panel_count, 1));
+    const auto& figures = rank.figures;
+    if (figures.product_s <= 0.0) continue;
+    bytes_per_s += static_cast<double>(figures.byte_count) / figures.product_s;
+    wait_share = std::max(wait_share, figures.wait_s / figures.product_s);
+  }
+  const bool was_there =
+      std::ranges::all_of(facts.ranks, [](const RankStream& rank) { return rank.was_there; });
+  return fmt::format(
+      " Streamed {} of matrix from {} ({}), {} of it stay in memory; read at {:.3g} GB/s during products, which waited for "
+      "{:.0f} % of their time ({})\n",
+      format_bytes(file_bytes), fmt::join(facts.folders, ", "),
+      was_there ? "files of an earlier run" : fmt::format("written in {:.3g} s", facts.write_s),
+      format_bytes(saturated(resident_bytes)), bytes_per_s / 1e9, 100.0 * wait_share, facts.reader);
 }
 
 std::string guard_lines(const GuardReport& guard) {

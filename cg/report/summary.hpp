@@ -8,6 +8,7 @@
 #include "cg/checkpoint/checkpoint_interval.hpp"
 #include "cg/guard/guard_report.hpp"
 #include "cg/report/phase_table.hpp"
+#include "cg/run/out_of_core.hpp"
 #include "cg/solver/configuration.hpp"
 #include "cg/tuning/grid_trial.hpp"
 #include "cg/tuning/kernel_choice.hpp"
@@ -33,6 +34,8 @@ std::string kernel_summary(const Configuration& configuration, const std::string
                            ChoiceOrigin origin);
 /// A line about the checkpoints that were written, and one about the last one where it failed.
 std::string checkpoint_lines(const CheckpointFacts& facts);
+/// Of a matrix that was streamed: one line with its end.
+std::string out_of_core_line(const OutOfCoreFacts& facts);
 /// The flips that were made, the checks, and what they found; as much of it as the options asked for.
 std::string guard_lines(const GuardReport& guard);
 /// The share of the limits that all phases and the product reach, where they were measured; the rates of the product

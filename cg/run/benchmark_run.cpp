@@ -237,6 +237,56 @@ void BenchmarkRun::export_matrix(const kernels::CsrBlock& block, const comm::Blo
   progress_.say(fmt::format("wrote the matrix to {}", options_.export_mtx));
 }
 
+/// The product of a block that is in memory as a whole.
+std::unique_ptr<BlockProduct> BenchmarkRun::make_in_memory(const comm::BlockLayout& layout) {
+  agree_on(group_, [&] { check_memory(*source_, configuration(), layout, granted_environment()); });
+  auto block = generate(layout);
+  if (!options_.export_mtx.empty()) export_matrix(block, layout);
+  if (options_.guard.checks) take_checksums(block, layout);
+  return convert(std::move(block), layout);
+}
+
+/// The part of this rank in the memory of its node, without what the process has already and what its vectors will take.
+std::int64_t BenchmarkRun::memory_for_panels(const comm::BlockLayout& layout) const {
+  const auto granted = granted_environment();
+  const auto& node =
+      granted.nodes[static_cast<std::size_t>(granted.ranks[static_cast<std::size_t>(group_.rank())].node)];
+  const auto vectors = plan_memory(*source_, configuration(), layout, group_.rank()).vector_bytes;
+  const auto taken = options_.memory_limit_bytes > 0 ? resident_bytes() : 0;
+  return node.available_bytes / node.rank_count - vectors - taken;
+}
+
+/// The product of a block on local storage.
+std::unique_ptr<BlockProduct> BenchmarkRun::stream(const comm::BlockLayout& layout) {
+  const auto& choice = report_.kernel_choice;
+  streamed_ = make_streamed_block({.source = *source_,
+                                   .problem = options_.problem,
+                                   .layout = layout,
+                                   .kernel = choice,
+                                   .options = options_.out_of_core,
+                                   .memory_bytes = memory_for_panels(layout)},
+                                  group_, progress_);
+  const auto& figures = streamed_.figures;
+  report_.generation_s = streamed_.generation_s;
+  report_.source_facts = figures.source;
+  report_.nonzero_count = group_.sum(figures.nonzero_count);
+  report_.converted = true;
+  mine_.nonzero_count = figures.nonzero_count;
+  mine_.row_lengths = figures.row_lengths;
+  streamed_kernel_ = streamed_.kernel.get();
+  mine_.block_bytes = streamed_kernel_->matrix_byte_count();
+  return std::make_unique<BlockProduct>(*choice.kernel, std::move(streamed_.kernel),
+                                        layout.column_block(layout.grid().column_of(group_.rank())).size());
+}
+
+void BenchmarkRun::note_stream() {
+  auto& facts = report_.out_of_core.emplace();
+  facts.folders = options_.out_of_core.folders;
+  facts.reader = usual_panel_reader().name;
+  facts.write_s = streamed_.was_there ? 0.0 : streamed_.generation_s;
+  facts.ranks = group_.gather_one(facts_of(*streamed_kernel_, streamed_.was_there));
+}
+
 /// The block in the kernel's own format.
 std::unique_ptr<BlockProduct> BenchmarkRun::convert(kernels::CsrBlock block,
                                                     const comm::BlockLayout& layout) {
@@ -264,12 +314,8 @@ std::unique_ptr<BlockProduct> BenchmarkRun::convert(kernels::CsrBlock block,
 void BenchmarkRun::perform() {
   choose();
   const auto layout = make_layout(source_->facts(), configuration());
-  agree_on(group_, [&] { check_memory(*source_, configuration(), layout, granted_environment()); });
   const CycleCalibration calibration;
-  auto block = generate(layout);
-  if (!options_.export_mtx.empty()) export_matrix(block, layout);
-  if (options_.guard.checks) take_checksums(block, layout);
-  const auto product = convert(std::move(block), layout);
+  const auto product = options_.out_of_core.is_used() ? stream(layout) : make_in_memory(layout);
   const auto communicator = connect(layout, *product);
   if (options_.checks_first)
     check_before_run(short_check_plan(configuration(), report_.kernel_choice.tuning), group_, progress_);
@@ -291,6 +337,7 @@ void BenchmarkRun::perform() {
   if (checkpoints_) report_.checkpoints = checkpoints_->facts();
   checkpoints_.reset();
   if (guard_) note_guard();
+  if (streamed_kernel_ != nullptr) note_stream();
 
   if (phase_counters) mine_.clocks_per_reading = phase_counters->clocks_per_reading();
   mine_.clocks_per_scope = solver.timer().measure_clocks_per_scope();
@@ -520,6 +567,11 @@ void BenchmarkRun::expect_steps(int repeat_number) const {
 }
 
 void BenchmarkRun::end_early(const std::vector<OuterStep>& steps, const std::string& where) {
+  // Where the storage failed, numbers are NaN for that reason.
+  agree_on(group_, [&] {
+    if (streamed_kernel_ != nullptr && streamed_kernel_->failure())
+      throw RunError(*streamed_kernel_->failure());
+  });
   report_.unfinished = steps;
   if (steps.back().is_refused) {
     report_.code = ExitCode::soft_error;

@@ -14,6 +14,7 @@
 #include "cg/machine/machine_description.hpp"
 #include "cg/machine/quiet.hpp"
 #include "cg/machine/thread_binding.hpp"
+#include "cg/run/out_of_core.hpp"
 #include "cg/run/region_measurement.hpp"
 #include "cg/run/run_checkpoints.hpp"
 #include "cg/run/run_options.hpp"
@@ -68,6 +69,10 @@ class BenchmarkRun {
   kernels::CsrBlock generate(const comm::BlockLayout& layout);
   void export_matrix(const kernels::CsrBlock& block, const comm::BlockLayout& layout);
   std::unique_ptr<BlockProduct> convert(kernels::CsrBlock block, const comm::BlockLayout& layout);
+  std::unique_ptr<BlockProduct> make_in_memory(const comm::BlockLayout& layout);
+  [[nodiscard]] std::int64_t memory_for_panels(const comm::BlockLayout& layout) const;
+  std::unique_ptr<BlockProduct> stream(const comm::BlockLayout& layout);
+  void note_stream();
   void take_checksums(const kernels::CsrBlock& block, const comm::BlockLayout& layout);
   void note_guard();
   std::unique_ptr<comm::Communicator> connect(const comm::BlockLayout& layout, BlockProduct& product);
@@ -106,6 +111,8 @@ class BenchmarkRun {
   std::optional<CheckpointWriter> checkpoint_writer_;  ///< with --checkpoint
   std::optional<RunCheckpoints> checkpoints_;          ///< refers to a solver of perform()
   HugePageVector restarted_x_;                         ///< this rank's piece, with --restart
+  StreamedBlock streamed_;                             ///< with --out-of-core; its kernel is in the product
+  const StreamedKernel* streamed_kernel_ = nullptr;    ///< likewise
   std::optional<ProductChecksums> checksums_;          ///< with --guard
   std::optional<SolveGuard> guard_;                    ///< with --guard or --inject
   double first_step_s_ = 0.0;                          ///< the untimed outer iteration

@@ -12,6 +12,7 @@
 #include "cg/guard/guard_report.hpp"
 #include "cg/machine/thread_binding.hpp"
 #include "cg/matrix/problem.hpp"
+#include "cg/run/out_of_core_options.hpp"
 #include "cg/solver/configuration.hpp"
 #include "cg/timing/phase_counters.hpp"
 #include "cg/timing/phase_trace.hpp"
@@ -63,7 +64,8 @@ struct RunOptions {
   CounterOptions counters;
   TraceOptions trace;
   CheckpointOptions checkpoint;
-  GuardOptions guard;            ///< --guard, --inject
+  GuardOptions guard;  ///< --guard, --inject
+  OutOfCoreOptions out_of_core;
   bool measures_limits = false;  ///< --roofline
   bool stops_when_asked = true;  ///< by a signal, at the next outer iteration; else the caller sees to it
   StallOptions stall{};          ///< --stall-limit

@@ -23,6 +23,7 @@
 #include "cg/matrix/matrix_source.hpp"
 #include "cg/matrix/problem.hpp"
 #include "cg/matrix/row_lengths.hpp"
+#include "cg/run/out_of_core.hpp"
 #include "cg/run/roofline.hpp"
 #include "cg/run/run_checkpoints.hpp"
 #include "cg/solver/configuration.hpp"
@@ -120,6 +121,7 @@ struct RunReport {
   CounterResult counters;
   std::optional<GuardReport> guard;  ///< with --guard or --inject
 
+  std::optional<OutOfCoreFacts> out_of_core;   ///< with --out-of-core
   std::optional<RestartFacts> restart;         ///< with --restart
   std::optional<CheckpointFacts> checkpoints;  ///< with --checkpoint
 

@@ -63,6 +63,14 @@ BlockProduct::BlockProduct(const kernels::KernelRow& kernel, kernels::CsrBlock b
   parts_.back().push_back({.kernel = make_kernel(std::move(rows), options)});
 }
 
+BlockProduct::BlockProduct(const kernels::KernelRow& row, std::unique_ptr<kernels::SpmvKernel> kernel,
+                           std::int64_t column_count)
+    : kernel_(row), vector_count_(1), most_terms_(0.0), instruction_set_(kernel->instruction_set()) {
+  parts_.emplace_back();
+  parts_.back().push_back(
+      {.columns = {.begin = 0, .end = column_count}, .kernel = std::move(kernel), .mode = {}});
+}
+
 std::unique_ptr<kernels::SpmvKernel> BlockProduct::make_kernel(kernels::CsrBlock block,
                                                                const kernels::KernelOptions& options) {
   auto kernel = kernel_.maker_for(options)(std::move(block), options);

@@ -41,6 +41,7 @@ class Cg2d(CMakePackage):
     depends_on("cli11@2.1:")
     depends_on("zlib-api")
     depends_on("zstd")
+    depends_on("liburing")
     depends_on("papi", when="+papi")
     depends_on("hwloc@2:", when="+hwloc")
 

@@ -1,0 +1,149 @@
+#include "cg/panels/panel_file.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <stdexcept>
+#include <utility>
+
+#include "cg/files/crc32c.hpp"
+#include "cg/files/open_file.hpp"
+
+namespace cg2d {
+namespace {
+
+constexpr std::int64_t array_alignment = 64;
+
+std::int64_t aligned(std::int64_t position, std::int64_t alignment) {
+  return (position + alignment - 1) / alignment * alignment;
+}
+
+std::uint32_t header_checksum(const PanelFileHeader& header) {
+  return crc32c(std::as_bytes(std::span(&header, 1)).first(offsetof(PanelFileHeader, checksum)));
+}
+
+}  // namespace
+
+PanelPlaces panel_places(std::span<const std::size_t> array_bytes) {
+  PanelPlaces places;
+  for (const auto bytes : array_bytes) {
+    places.array_positions.push_back(places.byte_count);
+    places.byte_count = aligned(places.byte_count + static_cast<std::int64_t>(bytes), array_alignment);
+  }
+  places.byte_count = aligned(places.byte_count, panel_alignment);
+  return places;
+}
+
+PanelFileWriter::PanelFileWriter(const std::string& folder, const std::string& name, const PanelFileKey& key)
+    : file_(folder, name) {
+  header_.key = key;
+  const std::vector<std::byte> room(panel_alignment);
+  file_.append(room);
+}
+
+void PanelFileWriter::append(kernels::SpmvKernel& panel, std::int64_t row_count) {
+  const auto arrays = panel.stored_arrays();
+  std::vector<std::size_t> array_bytes;
+  for (const auto& array : arrays) array_bytes.push_back(array.bytes.size());
+  const auto places = panel_places(array_bytes);
+  image_.assign(static_cast<std::size_t>(places.byte_count), std::byte{0});
+  for (std::size_t index = 0; index < arrays.size(); ++index) {
+    if (arrays[index].memory == nullptr)
+      throw std::invalid_argument("an array that takes no memory that is lent to it");
+    std::ranges::copy(arrays[index].bytes, image_.begin() + places.array_positions[index]);
+  }
+  entries_.push_back({.position = file_.size(),
+                      .byte_count = places.byte_count,
+                      .first_row = row_,
+                      .row_count = row_count,
+                      .checksum = crc32c(image_)});
+  array_bytes_.insert(array_bytes_.end(), array_bytes.begin(), array_bytes.end());
+  header_.array_count = std::ssize(arrays);
+  file_.append(image_);
+  row_ += row_count;
+}
+
+void PanelFileWriter::finish(const PanelFileFigures& figures) {
+  image_ = {};
+  header_.figures = figures;
+  header_.panel_count = std::ssize(entries_);
+  header_.index_position = file_.size();
+  const auto entries = std::as_bytes(std::span(entries_));
+  const auto sizes = std::as_bytes(std::span(array_bytes_));
+  header_.index_checksum = crc32c(sizes, crc32c(entries));
+  file_.append(entries);
+  file_.append(sizes);
+  header_.checksum = header_checksum(header_);
+  file_.write_at(0, std::as_bytes(std::span(&header_, 1)));
+  file_.end_at(file_.size());
+  file_.put_on_disk();
+  file_.take_name();
+}
+
+PanelFile::PanelFile(std::string path) : path_(std::move(path)) {
+  read_index();
+  descriptor_ = open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_DIRECT);
+  is_direct_ = descriptor_ >= 0;
+  if (!is_direct_) descriptor_ = open(path_.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor_ < 0) refuse("cannot be opened any more");
+}
+
+PanelFile::~PanelFile() {
+  if (descriptor_ >= 0) close(descriptor_);
+}
+
+void PanelFile::refuse(const std::string& reason) const { throw FileError(path_, reason); }
+
+void PanelFile::read_index() {
+  const OpenFile file(path_);
+  const auto read = [&](std::int64_t position, std::span<std::byte> bytes) {
+    return file.read_at(position, {reinterpret_cast<char*>(bytes.data()), bytes.size()}) == bytes.size();
+  };
+  if (!read(0, std::as_writable_bytes(std::span(&header_, 1))))
+    refuse(fmt::format("found {} bytes, expected a header of {}", file.size(), sizeof(PanelFileHeader)));
+  if (header_.magic != PanelFileHeader::expected_magic)
+    refuse("found other first bytes, expected those of a file of panels");
+  if (header_.byte_order != PanelFileHeader::expected_byte_order)
+    refuse("found another order of bytes, expected a file of such a machine as this");
+  if (header_.version != PanelFileHeader::expected_version)
+    refuse(fmt::format("found version {} of the format, expected {}", header_.version,
+                       PanelFileHeader::expected_version));
+  if (header_.checksum != header_checksum(header_))
+    refuse("found a damaged header, expected one that meets its checksum");
+  const auto entry_count = static_cast<std::size_t>(header_.panel_count);
+  const auto size_count = entry_count * static_cast<std::size_t>(header_.array_count);
+  const auto expected = header_.index_position + static_cast<std::int64_t>(entry_count * sizeof(PanelEntry) +
+                                                                           size_count * sizeof(std::size_t));
+  if (file.size() != expected)
+    refuse(fmt::format("found {} bytes, expected the {} that its header announces", file.size(), expected));
+  entries_.resize(entry_count);
+  array_bytes_.resize(size_count);
+  const auto entries = std::as_writable_bytes(std::span(entries_));
+  const auto sizes = std::as_writable_bytes(std::span(array_bytes_));
+  const bool is_intact = read(header_.index_position, entries) &&
+                         read(header_.index_position + std::ssize(entries), sizes) &&
+                         crc32c(sizes, crc32c(entries)) == header_.index_checksum;
+  if (!is_intact) refuse("found a damaged index, expected one that meets its checksum");
+}
+
+std::span<const std::size_t> PanelFile::array_bytes(std::size_t panel) const {
+  const auto count = static_cast<std::size_t>(header_.array_count);
+  return std::span(array_bytes_).subspan(panel * count, count);
+}
+
+std::int64_t PanelFile::most_panel_bytes() const {
+  std::int64_t most = 0;
+  for (const auto& entry : entries_) most = std::max(most, entry.byte_count);
+  return most;
+}
+
+std::int64_t PanelFile::panel_bytes() const {
+  std::int64_t bytes = 0;
+  for (const auto& entry : entries_) bytes += entry.byte_count;
+  return bytes;
+}
+
+}  // namespace cg2d

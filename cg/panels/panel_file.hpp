@@ -1,0 +1,141 @@
+#pragma once
+
+// A rank's block of the matrix in a file: panels of consecutive rows, in the format of a kernel. No MPI.
+//
+//     header     4096 bytes: PanelFileHeader and zeros
+//     panels     one after the other, each from a multiple of 4096 bytes on: the kernel's arrays, each from a multiple of 64 on
+//     index      a PanelEntry for each panel, then the bytes of each of its arrays, 8 bytes each
+//
+// Numbers are in the order of bytes of the machine that wrote the file; byte_order tells a machine of another order to refuse it.
+// Every panel has its CRC-32C, so have the index and the header. A file is exactly as long as its header says.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "cg/files/new_file.hpp"
+#include "cg/matrix/matrix_source.hpp"
+#include "cg/matrix/row_lengths.hpp"
+#include "kernels/spmv.hpp"
+
+namespace cg2d {
+
+/// Panels and buffers begin at multiples of it, as reading past the system's cache (O_DIRECT) asks for.
+inline constexpr std::int64_t panel_alignment = 4096;
+
+/// The properties that a file must have to serve a run.
+struct PanelFileKey {
+  std::uint64_t matrix_hash = 0;  ///< of all that the values depend on
+  std::array<char, 24> kernel{};  ///< its name, and zeros
+  std::int64_t block_width = 0;   ///< Tuning::block_width, 0: the kernel has none
+  std::int64_t first_row = 0;     ///< of the block
+  std::int64_t row_count = 0;
+  std::int64_t first_column = 0;
+  std::int64_t column_count = 0;
+
+  friend bool operator==(const PanelFileKey&, const PanelFileKey&) = default;
+};
+
+/// What a run reports of the block, which it does not make again.
+struct PanelFileFigures {
+  std::int64_t nonzero_count = 0;
+  RowLengths row_lengths;
+  SourceFacts source;
+};
+
+/// At the begin of the file. A change of the format changes the version.
+struct PanelFileHeader {
+  static constexpr std::array<char, 8> expected_magic{'C', 'G', '2', 'D', 'P', 'N', 'L', '\n'};
+  static constexpr std::uint32_t expected_version = 1;
+  static constexpr std::uint32_t expected_byte_order = 0x01020304;
+
+  std::array<char, 8> magic = expected_magic;
+  std::uint32_t version = expected_version;
+  std::uint32_t byte_order = expected_byte_order;
+  PanelFileKey key;
+  PanelFileFigures figures;
+  std::int64_t panel_count = 0;
+  std::int64_t array_count = 0;  ///< of each panel
+  std::int64_t index_position = 0;
+  std::uint32_t index_checksum = 0;
+  std::uint32_t checksum = 0;  ///< of the members before it
+};
+static_assert(std::is_trivially_copyable_v<PanelFileHeader> && sizeof(PanelFileHeader) <= panel_alignment);
+
+struct PanelEntry {
+  std::int64_t position = 0;    ///< in the file
+  std::int64_t byte_count = 0;  ///< a multiple of panel_alignment
+  std::int64_t first_row = 0;   ///< within the block
+  std::int64_t row_count = 0;
+  std::uint32_t checksum = 0;
+  std::uint32_t unused = 0;
+};
+static_assert(std::is_trivially_copyable_v<PanelEntry> && sizeof(PanelEntry) == 40);
+
+/// The place of each array within a panel, and the bytes of the panel.
+struct PanelPlaces {
+  std::vector<std::int64_t> array_positions;
+  std::int64_t byte_count = 0;
+};
+PanelPlaces panel_places(std::span<const std::size_t> array_bytes);
+
+/// Writes a file below its name in the folder; see NewFile. Throws RunError (cannot_create, cannot_write).
+class PanelFileWriter {
+ public:
+  PanelFileWriter(const std::string& folder, const std::string& name, const PanelFileKey& key);
+
+  /// The file will have about so many bytes. Throws where the file system has no room for them.
+  void reserve(std::int64_t byte_count) const { file_.reserve(byte_count); }
+  /// The next rows of the block. All of the kernel's arrays must take memory that is lent to them.
+  void append(kernels::SpmvKernel& panel, std::int64_t row_count);
+  /// Returns when the file is complete, on the disk and has its name.
+  void finish(const PanelFileFigures& figures);
+
+ private:
+  NewFile file_;
+  PanelFileHeader header_;
+  std::vector<PanelEntry> entries_;
+  std::vector<std::uint64_t> array_bytes_;  // of all panels
+  std::vector<std::byte> image_;
+  std::int64_t row_ = 0;
+};
+
+/// A file that is there. Header and index have been checked; each panel has its checksum.
+class PanelFile {
+ public:
+  /// Throws FileError with the reason.
+  explicit PanelFile(std::string path);
+  ~PanelFile();
+  PanelFile(const PanelFile&) = delete;
+  PanelFile& operator=(const PanelFile&) = delete;
+
+  [[nodiscard]] const std::string& path() const { return path_; }
+  [[nodiscard]] const PanelFileKey& key() const { return header_.key; }
+  [[nodiscard]] const PanelFileFigures& figures() const { return header_.figures; }
+  [[nodiscard]] std::span<const PanelEntry> panels() const { return entries_; }
+  [[nodiscard]] std::span<const std::size_t> array_bytes(std::size_t panel) const;
+  [[nodiscard]] std::int64_t most_panel_bytes() const;
+  /// Of all panels.
+  [[nodiscard]] std::int64_t panel_bytes() const;
+
+  /// For reading. Past the system's cache where the file system can do that (O_DIRECT).
+  [[nodiscard]] int descriptor() const { return descriptor_; }
+  [[nodiscard]] bool is_direct() const { return is_direct_; }
+
+ private:
+  void read_index();
+  [[noreturn]] void refuse(const std::string& reason) const;
+
+  std::string path_;
+  PanelFileHeader header_;
+  std::vector<PanelEntry> entries_;
+  std::vector<std::size_t> array_bytes_;
+  int descriptor_ = -1;
+  bool is_direct_ = false;
+};
+
+}  // namespace cg2d

@@ -1,0 +1,41 @@
+#pragma once
+
+// A rank's place in a folder of panels: the name of its file, and a lock, so that no two runs write or remove the same file. No MPI.
+
+#include <memory>
+#include <string>
+
+#include "cg/panels/panel_file.hpp"
+
+namespace cg2d {
+
+/// Locks the place of one rank; makes the folder where it is missing. What a killed run has left there under temporary names is removed.
+class PanelFolder {
+ public:
+  /// Throws RunError: cannot_create where the folder will not do, try_again where another run has the lock.
+  PanelFolder(std::string folder, int rank, int rank_count);
+  ~PanelFolder();
+  PanelFolder(const PanelFolder&) = delete;
+  PanelFolder& operator=(const PanelFolder&) = delete;
+
+  [[nodiscard]] const std::string& folder() const { return folder_; }
+  /// "3-of-4.panels"
+  [[nodiscard]] const std::string& file_name() const { return file_name_; }
+  [[nodiscard]] std::string file_path() const { return folder_ + "/" + file_name_; }
+
+  /// This rank's file, if it is there, intact and has this key; else nullptr, and `reason` says why (empty: there is none).
+  [[nodiscard]] std::unique_ptr<PanelFile> existing(const PanelFileKey& key, std::string& reason) const;
+  /// Removes this rank's file, if there is one.
+  void remove_file() const;
+
+ private:
+  bool holds_lock();
+  void remove_leftovers() const;
+
+  std::string folder_;
+  std::string file_name_;
+  std::string lock_path_;
+  int lock_ = -1;
+};
+
+}  // namespace cg2d

@@ -1,0 +1,55 @@
+#pragma once
+
+// Reading of panels while others are multiplied: the interface of all ways to do it, and their table. No MPI.
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "cg/base/interface.hpp"
+
+namespace cg2d {
+
+/// Bytes of a file to be read into memory. Position, memory and its size are multiples of panel_alignment.
+struct PanelRequest {
+  int slot = 0;  ///< names the request: one at a time for each
+  std::int64_t position = 0;
+  std::span<std::byte> memory{};
+};
+
+/// How a request ended.
+struct PanelResult {
+  std::int64_t byte_count = 0;  ///< read; fewer than asked for at an error, and at the end of the file
+  int error = 0;                ///< errno; 0: none
+};
+
+/// Reads one file. Several requests may be under way. The destructor waits for all.
+class PanelReader : public Interface {
+ public:
+  /// Returns at once, unless the system itself delays it.
+  virtual void start(const PanelRequest& request) = 0;
+  /// Waits for the request of a slot.
+  virtual PanelResult wait(int slot) = 0;
+};
+
+/// One way to read. A new one is one file that defines a row, and its entry in the table.
+struct PanelReaderRow {
+  std::string_view name;
+  std::string_view description;
+  /// The reason why it cannot serve here; empty when it can.
+  std::string (*why_unavailable)() = [] { return std::string(); };
+  /// For the file of a descriptor, whose owner outlives it, and the slots 0 ... slot_count - 1. Throws RunError (unavailable).
+  std::unique_ptr<PanelReader> (*make)(int descriptor, int slot_count) = nullptr;
+};
+
+/// The best one first.
+std::span<const PanelReaderRow> panel_reader_table();
+/// The row of that name; nullptr: there is none.
+const PanelReaderRow* find_panel_reader(std::string_view name);
+/// The first one that can serve here.
+const PanelReaderRow& usual_panel_reader();
+
+}  // namespace cg2d

@@ -1,0 +1,106 @@
+// The reader "threads": one thread for each slot, which calls pread. Serves on every system.
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "cg/panels/panel_reader.hpp"
+
+namespace cg2d {
+namespace {
+
+/// All bytes of a request.
+PanelResult read_all(int descriptor, const PanelRequest& request) {
+  PanelResult result;
+  while (result.byte_count < std::ssize(request.memory)) {
+    const auto rest = request.memory.subspan(static_cast<std::size_t>(result.byte_count));
+    const auto count = pread(descriptor, rest.data(), rest.size(), request.position + result.byte_count);
+    if (count < 0 && (errno == EINTR || errno == EAGAIN)) continue;
+    if (count < 0) result.error = errno;
+    if (count <= 0) break;
+    result.byte_count += count;
+  }
+  return result;
+}
+
+class ThreadReader final : public PanelReader {
+ public:
+  ThreadReader(int descriptor, int slot_count) : slots_(static_cast<std::size_t>(slot_count)) {
+    for (auto& slot : slots_)
+      slot.thread = std::thread([this, &slot, descriptor] { serve(slot, descriptor); });
+  }
+  ~ThreadReader() override {
+    for (auto& slot : slots_) {
+      {
+        const std::lock_guard lock(slot.mutex);
+        slot.state = State::ends;  // a request under way is read to its end
+      }
+      slot.changed.notify_all();
+      slot.thread.join();
+    }
+  }
+
+  void start(const PanelRequest& request) override {
+    auto& slot = slots_[static_cast<std::size_t>(request.slot)];
+    {
+      const std::lock_guard lock(slot.mutex);
+      slot.request = request;
+      slot.state = State::asked;
+    }
+    slot.changed.notify_all();
+  }
+  PanelResult wait(int number) override {
+    auto& slot = slots_[static_cast<std::size_t>(number)];
+    std::unique_lock lock(slot.mutex);
+    slot.changed.wait(lock, [&] { return slot.state != State::asked; });
+    return slot.result;
+  }
+
+ private:
+  enum class State { idle, asked, ends };
+  struct Slot {
+    std::mutex mutex;
+    std::condition_variable changed;
+    State state = State::idle;
+    PanelRequest request;
+    PanelResult result;
+    std::thread thread;
+  };
+
+  static void serve_one(Slot& slot, std::unique_lock<std::mutex>& lock, int descriptor) {
+    const auto request = slot.request;
+    lock.unlock();
+    const auto result = read_all(descriptor, request);
+    lock.lock();
+    slot.result = result;
+    if (slot.state == State::asked) slot.state = State::idle;
+    slot.changed.notify_all();
+  }
+  void serve(Slot& slot, int descriptor) {
+    std::unique_lock lock(slot.mutex);
+    while (true) {
+      slot.changed.wait(lock, [&] { return slot.state != State::idle; });
+      if (slot.state == State::ends) return;
+      serve_one(slot, lock, descriptor);
+    }
+  }
+
+  std::vector<Slot> slots_;
+};
+
+}  // namespace
+
+PanelReaderRow thread_panel_reader() {
+  return {.name = "threads",
+          .description = "a thread for each panel under way, which calls pread",
+          .make = [](int descriptor, int slot_count) -> std::unique_ptr<PanelReader> {
+            return std::make_unique<ThreadReader>(descriptor, slot_count);
+          }};
+}
+
+}  // namespace cg2d

@@ -1,0 +1,113 @@
+// The reader "io_uring": the kernel reads, and no thread waits for it. Linux from 5.6 on, where it is not forbidden.
+
+#include <fmt/format.h>
+#include <liburing.h>
+
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cg/base/errors.hpp"
+#include "cg/panels/panel_reader.hpp"
+
+namespace cg2d {
+namespace {
+
+class UringReader final : public PanelReader {
+ public:
+  UringReader(int descriptor, int slot_count)
+      : descriptor_(descriptor), slots_(static_cast<std::size_t>(slot_count)) {
+    const int error = io_uring_queue_init(static_cast<unsigned>(slot_count), &ring_, 0);
+    if (error < 0)
+      throw RunError(ExitCode::unavailable,
+                     fmt::format("io_uring: the system refuses it ({})", std::strerror(-error)));
+  }
+  ~UringReader() override {
+    for (std::size_t slot = 0; slot < slots_.size(); ++slot) wait(static_cast<int>(slot));
+    io_uring_queue_exit(&ring_);
+  }
+  UringReader(const UringReader&) = delete;
+  UringReader& operator=(const UringReader&) = delete;
+
+  void start(const PanelRequest& request) override {
+    auto& slot = slots_[static_cast<std::size_t>(request.slot)];
+    slot = {.request = request, .result = {}, .is_under_way = true};
+    submit(slot);
+  }
+  PanelResult wait(int number) override {
+    auto& slot = slots_[static_cast<std::size_t>(number)];
+    while (slot.is_under_way) take_one();
+    return slot.result;
+  }
+
+ private:
+  struct Slot {
+    PanelRequest request;
+    PanelResult result;
+    bool is_under_way = false;
+  };
+
+  /// What is still missing of a request.
+  void submit(Slot& slot) {
+    const auto rest = slot.request.memory.subspan(static_cast<std::size_t>(slot.result.byte_count));
+    // There is an entry for each slot.
+    auto* const entry = io_uring_get_sqe(&ring_);
+    constexpr std::size_t most_bytes = std::size_t{1} << 30;
+    io_uring_prep_read(entry, descriptor_, rest.data(),
+                       static_cast<unsigned>(rest.size() < most_bytes ? rest.size() : most_bytes),
+                       static_cast<std::uint64_t>(slot.request.position + slot.result.byte_count));
+    io_uring_sqe_set_data(entry, &slot);
+    int error = 0;
+    do {
+      error = io_uring_submit(&ring_);
+    } while (error == -EINTR || error == -EAGAIN);
+    if (error >= 0) return;
+    slot.result.error = -error;
+    slot.is_under_way = false;
+  }
+
+  /// Waits until one request, of any slot, has come further.
+  void take_one() {
+    io_uring_cqe* done = nullptr;
+    if (io_uring_wait_cqe(&ring_, &done) < 0) return;  // a signal: again
+    auto& slot = *static_cast<Slot*>(io_uring_cqe_get_data(done));
+    const int count = done->res;
+    io_uring_cqe_seen(&ring_, done);
+    if (count > 0) slot.result.byte_count += count;
+    const bool is_interrupted = count == -EINTR || count == -EAGAIN;
+    if (count < 0 && !is_interrupted) slot.result.error = -count;
+    const bool has_more = slot.result.byte_count < std::ssize(slot.request.memory);
+    if (has_more && (count > 0 || is_interrupted)) {
+      submit(slot);
+    } else {
+      slot.is_under_way = false;
+    }
+  }
+
+  int descriptor_;
+  io_uring ring_{};
+  std::vector<Slot> slots_;
+};
+
+std::string why_no_uring() {
+  io_uring ring{};
+  const int error = io_uring_queue_init(1, &ring, 0);
+  if (error < 0) return fmt::format("the system refuses io_uring ({})", std::strerror(-error));
+  io_uring_queue_exit(&ring);
+  return {};
+}
+
+}  // namespace
+
+PanelReaderRow uring_panel_reader() {
+  return {.name = "io_uring",
+          .description = "the system reads several panels at once (liburing)",
+          .why_unavailable = why_no_uring,
+          .make = [](int descriptor, int slot_count) -> std::unique_ptr<PanelReader> {
+            return std::make_unique<UringReader>(descriptor, slot_count);
+          }};
+}
+
+}  // namespace cg2d

@@ -1,0 +1,145 @@
+#include "cg/panels/streamed_kernel.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <utility>
+
+#include "cg/base/sample.hpp"
+#include "cg/files/byte_source.hpp"
+#include "cg/files/crc32c.hpp"
+
+namespace cg2d {
+
+std::int64_t StreamMemory::byte_count(const PanelFile& file) const {
+  return (resident_count + buffer_count) * file.most_panel_bytes();
+}
+
+std::optional<StreamMemory> stream_memory(const PanelFile& file, std::int64_t byte_count, int depth) {
+  const auto panel_count = static_cast<std::int64_t>(file.panels().size());
+  const auto room = byte_count / std::max<std::int64_t>(file.most_panel_bytes(), 1);
+  if (room >= panel_count)
+    return StreamMemory{.resident_count = static_cast<int>(panel_count), .buffer_count = 0};
+  if (room < 2) return std::nullopt;
+  const auto buffers = std::min<std::int64_t>({depth, room, panel_count});
+  return StreamMemory{.resident_count = static_cast<int>(room - buffers),
+                      .buffer_count = static_cast<int>(buffers)};
+}
+
+StreamedKernel::StreamedKernel(const kernels::KernelRow& row, const kernels::KernelOptions& options,
+                               std::unique_ptr<PanelFile> file, const StreamMemory& memory,
+                               const PanelReaderRow& reader)
+    : row_(row), file_(std::move(file)), memory_(memory) {
+  const auto& key = file_->key();
+  const auto entries = file_->panels();
+  const auto panel_count = static_cast<std::int64_t>(entries.size());
+  reader_ = reader.make(file_->descriptor(), std::max(memory_.buffer_count, 1));
+  panels_.reserve(entries.size());
+  for (std::size_t index = 0; index < entries.size(); ++index) {
+    const auto sizes = file_->array_bytes(index);
+    auto& panel = panels_.emplace_back();
+    panel.kernel = row_.make_elsewhere(
+        {.row_count = entries[index].row_count, .column_count = key.column_count, .array_bytes = sizes},
+        options);
+    panel.array_positions = panel_places(sizes).array_positions;
+    const auto number = static_cast<std::int64_t>(index);
+    panel.is_resident =
+        (number + 1) * memory_.resident_count / panel_count > number * memory_.resident_count / panel_count;
+    if (panel.is_resident) {
+      load(panel, entries[index]);
+    } else {
+      streamed_.push_back(index);
+    }
+  }
+  if (streamed_.empty()) return;
+  buffer_bytes_ = file_->most_panel_bytes();
+  buffers_ = kernels::PageBuffer<std::byte>(static_cast<std::size_t>(buffer_bytes_ * memory_.buffer_count));
+  for (std::size_t number = 0; number < static_cast<std::size_t>(memory_.buffer_count); ++number)
+    begin_reading(number);
+}
+
+StreamedKernel::~StreamedKernel() { reader_.reset(); }
+
+std::string_view StreamedKernel::instruction_set() const { return panels_.front().kernel->instruction_set(); }
+
+void StreamedKernel::load(Panel& panel, const PanelEntry& entry) {
+  panel.bytes = kernels::PageBuffer<std::byte>(static_cast<std::size_t>(entry.byte_count));
+  const auto bytes = panel.bytes.span();
+  reader_->start({.slot = 0, .position = entry.position, .memory = bytes});
+  check(entry, reader_->wait(0), bytes);
+  lend(panel, bytes.data());
+}
+
+void StreamedKernel::lend(Panel& panel, std::byte* bytes) {
+  const auto arrays = panel.kernel->stored_arrays();
+  for (std::size_t index = 0; index < arrays.size(); ++index)
+    arrays[index].memory->lend(bytes + panel.array_positions[index]);
+}
+
+PanelRequest StreamedKernel::request_for(std::size_t number) {
+  const auto slot = number % static_cast<std::size_t>(memory_.buffer_count);
+  const auto& entry = entry_of(number);
+  return {.slot = static_cast<int>(slot),
+          .position = entry.position,
+          .memory = buffers_.span().subspan(slot * static_cast<std::size_t>(buffer_bytes_),
+                                            static_cast<std::size_t>(entry.byte_count))};
+}
+
+void StreamedKernel::begin_reading(std::size_t number) { reader_->start(request_for(number)); }
+
+/// Returns the panel's bytes.
+std::byte* StreamedKernel::finish_reading(std::size_t number) {
+  const auto& entry = entry_of(number);
+  const auto request = request_for(number);
+  const Stopwatch stopwatch;
+  const auto result = reader_->wait(request.slot);
+  figures_.wait_s += stopwatch.seconds();
+  try {
+    check(entry, result, request.memory);
+  } catch (const RunError&) {
+    reader_->start(request);
+    check(entry, reader_->wait(request.slot), request.memory);
+  }
+  figures_.byte_count += entry.byte_count;
+  return request.memory.data();
+}
+
+void StreamedKernel::check(const PanelEntry& entry, const PanelResult& result,
+                           std::span<const std::byte> bytes) const {
+  const auto where = fmt::format("panel {} at byte {}", &entry - file_->panels().data(), entry.position);
+  if (result.error != 0)
+    throw RunError(ExitCode::cannot_write, fmt::format("{}: {} cannot be read: {}", file_->path(), where,
+                                                       std::strerror(result.error)));
+  if (result.byte_count < std::ssize(bytes))
+    throw FileError(file_->path(), fmt::format("{}: found {} bytes, expected {}: the file has been cut off",
+                                               where, result.byte_count, bytes.size()));
+  if (crc32c(bytes) != entry.checksum)
+    throw FileError(file_->path(),
+                    fmt::format("{}: found damaged data, expected what meets its checksum", where));
+}
+
+void StreamedKernel::multiply(const kernels::Operands& operands, const kernels::ProductMode& mode) {
+  const auto entries = file_->panels();
+  const Stopwatch stopwatch;
+  try {
+    for (std::size_t index = 0; index < panels_.size() && !failure_; ++index) {
+      auto& panel = panels_[index];
+      auto rows = operands;
+      rows.q_rows = operands.q_rows.subspan(static_cast<std::size_t>(entries[index].first_row),
+                                            static_cast<std::size_t>(entries[index].row_count));
+      if (!panel.is_resident) lend(panel, finish_reading(next_number_));
+      panel.kernel->multiply(rows, mode);
+      // The buffer is free for the panel that comes after those under way.
+      if (!panel.is_resident) begin_reading(next_number_++ + static_cast<std::size_t>(memory_.buffer_count));
+    }
+  } catch (const RunError& error) {
+    failure_ = error;
+  }
+  ++figures_.product_count;
+  figures_.product_s += stopwatch.seconds();
+  if (failure_) std::ranges::fill(operands.q_rows, std::numeric_limits<double>::quiet_NaN());
+}
+
+}  // namespace cg2d

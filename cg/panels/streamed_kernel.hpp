@@ -1,0 +1,103 @@
+#pragma once
+
+// The product of a block that is larger than memory: its panels are read from a file while others are multiplied.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cg/base/errors.hpp"
+#include "cg/panels/panel_file.hpp"
+#include "cg/panels/panel_reader.hpp"
+#include "kernels/page_buffer.hpp"
+#include "kernels/spmv.hpp"
+
+namespace cg2d {
+
+/// The memory that a streamed block gets.
+struct StreamMemory {
+  int resident_count = 0;  ///< panels that stay in memory, once they are read
+  int buffer_count = 2;    ///< panels that are read and multiplied; 0 where all are resident
+
+  [[nodiscard]] std::int64_t byte_count(const PanelFile& file) const;
+};
+/// As many resident panels as the bytes allow beside the buffers, at most depth of them. Empty: not even two buffers fit.
+std::optional<StreamMemory> stream_memory(const PanelFile& file, std::int64_t byte_count, int depth);
+
+/// What has been read since the block was made.
+struct StreamFigures {
+  std::int64_t product_count = 0;
+  std::int64_t byte_count = 0;  ///< read by products
+  double wait_s = 0.0;          ///< products waited for the file
+  double product_s = 0.0;       ///< of all products, waiting included
+};
+
+/// Takes a file of panels of a kernel for a whole block. Every panel is checked against its CRC-32C each time that it has been read; one
+/// that does not meet it is read once more, as is one that could not be read.
+///
+///     panels      0      1      2      3      4      5            in the order of products
+///                 r             r             r                  resident: as evenly spread as their number allows
+///     buffers            a             b             a            the rest goes through the buffers, in turns; the first panels of
+///                                                                 the next product are read while the solver works on vectors
+///
+/// The file is shared by no one who writes. A product that cannot read fills q with NaN, so that every rank learns of it by the next sum;
+/// failure() tells why, and so does every later product. The bits are those of the kernel with the whole block in memory.
+class StreamedKernel final : public kernels::SpmvKernel {
+ public:
+  /// options: as for the kernel that wrote the file, for one thread. Reads the resident panels. Throws RunError (bad_data, cannot_write),
+  /// std::bad_alloc.
+  StreamedKernel(const kernels::KernelRow& row, const kernels::KernelOptions& options,
+                 std::unique_ptr<PanelFile> file, const StreamMemory& memory, const PanelReaderRow& reader);
+  ~StreamedKernel() override;
+
+  [[nodiscard]] std::string_view name() const override { return row_.name; }
+  [[nodiscard]] std::string_view instruction_set() const override;
+  [[nodiscard]] std::int64_t matrix_byte_count() const override { return file_->panel_bytes(); }
+  /// None: those of panels come and go, under checksums of their own.
+  [[nodiscard]] std::vector<kernels::StoredArray> stored_arrays() override { return {}; }
+  [[nodiscard]] bool has_columns_in_range() const override { return true; }
+  /// In one share.
+  void multiply(const kernels::Operands& operands, const kernels::ProductMode& mode) override;
+
+  [[nodiscard]] const std::optional<RunError>& failure() const { return failure_; }
+  [[nodiscard]] const StreamFigures& figures() const { return figures_; }
+  [[nodiscard]] const PanelFile& file() const { return *file_; }
+  [[nodiscard]] const StreamMemory& memory() const { return memory_; }
+
+ private:
+  struct Panel {
+    std::unique_ptr<kernels::SpmvKernel> kernel;
+    std::vector<std::int64_t> array_positions;
+    kernels::PageBuffer<std::byte> bytes;  // where it is resident
+    bool is_resident = false;
+  };
+
+  void load(Panel& panel, const PanelEntry& entry);
+  // The streamed panels have numbers that count on through all products, and take the buffers in turns.
+  void begin_reading(std::size_t number);
+  std::byte* finish_reading(std::size_t number);
+  [[nodiscard]] const PanelEntry& entry_of(std::size_t number) const {
+    return file_->panels()[streamed_[number % streamed_.size()]];
+  }
+  [[nodiscard]] PanelRequest request_for(std::size_t number);
+  void check(const PanelEntry& entry, const PanelResult& result, std::span<const std::byte> bytes) const;
+  static void lend(Panel& panel, std::byte* bytes);
+
+  const kernels::KernelRow& row_;
+  std::unique_ptr<PanelFile> file_;
+  StreamMemory memory_;
+  std::vector<Panel> panels_;
+  std::vector<std::size_t> streamed_;       // panels that go through the buffers
+  kernels::PageBuffer<std::byte> buffers_;  // buffer_count of the longest panel
+  std::int64_t buffer_bytes_ = 0;           // of one
+  std::size_t next_number_ = 0;             // of the streamed panel that is to be multiplied next
+  std::unique_ptr<PanelReader> reader_;     // gone before the buffers
+  std::optional<RunError> failure_;
+  StreamFigures figures_;
+};
+
+}  // namespace cg2d

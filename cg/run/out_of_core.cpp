@@ -1,0 +1,160 @@
+#include "cg/run/out_of_core.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "cg/base/agreement.hpp"
+#include "cg/base/errors.hpp"
+#include "cg/base/sample.hpp"
+#include "cg/base/values.hpp"
+#include "cg/matrix/matrix_facts.hpp"
+#include "cg/matrix/row_lengths.hpp"
+
+namespace cg2d {
+namespace {
+
+/// Panels under way, and the one that is multiplied.
+constexpr int usual_depth = 4;
+// Long enough that the start of a request costs nothing, and short enough that several go into little memory. Longer ones would save
+// reading p from memory for each, but storage is slower than that.
+constexpr std::int64_t most_panel_bytes = std::int64_t{32} << 20;
+constexpr std::int64_t least_panel_bytes = std::int64_t{1} << 20;
+constexpr std::int64_t panels_per_memory = 16;
+/// Beside panels while they are made: the strip as CSR, the kernel's arrays and their image in the file, in bytes of a panel.
+constexpr double making_per_panel = 3.5;
+
+PanelFileKey key_of(const StreamedBlockParts& parts, int rank) {
+  const auto grid = parts.layout.grid();
+  const auto rows = parts.layout.row_block(grid.row_of(rank));
+  const auto columns = parts.layout.column_block(grid.column_of(rank));
+  const auto& problem = parts.problem;
+  const auto& row = *parts.kernel.kernel;
+  PanelFileKey key{
+      .matrix_hash = hash_of_text(fmt::format("npb n {} nonzer {} rcond {} shift {}", problem.n,
+                                              problem.nonzer, Problem::rcond, problem.shift)),
+      .kernel = {},
+      .block_width = parts.kernel.tuning.block_width.value_or(row.defaults.block_width.value_or(0)),
+      .first_row = rows.begin,
+      .row_count = rows.size(),
+      .first_column = columns.begin,
+      .column_count = columns.size()};
+  std::ranges::copy(row.name.substr(0, key.kernel.size()), key.kernel.begin());
+  return key;
+}
+
+/// Expected bytes of this rank's panels together.
+double expected_bytes(const StreamedBlockParts& parts, const PanelFileKey& key) {
+  const auto n = static_cast<double>(parts.layout.size());
+  return parts.kernel.kernel->bytes_per_nonzero * parts.source.facts().nonzero_count *
+         (static_cast<double>(key.row_count) / n) * (static_cast<double>(key.column_count) / n);
+}
+
+/// As many strips as give panels of a good size, the same on all ranks.
+int strip_count_for(const StreamedBlockParts& parts, const PanelFileKey& key, comm::RankGroup& group) {
+  const auto wanted = std::clamp(parts.memory_bytes / panels_per_memory, least_panel_bytes, most_panel_bytes);
+  const double count = std::ceil(expected_bytes(parts, key) / static_cast<double>(wanted));
+  const auto most_rows = static_cast<double>(std::max<std::int64_t>(key.row_count, 1));
+  return static_cast<int>(group.maximum(std::clamp(count, 1.0, most_rows)));
+}
+
+/// Throws where not even two panels fit, or their making does not.
+void check_room(const StreamedBlockParts& parts, const PanelFileKey& key, int strip_count) {
+  const auto panel_bytes = saturated(1.1 * expected_bytes(parts, key) / strip_count);
+  const auto making_bytes = saturated_sum(parts.source.plan_strips(parts.layout, strip_count).working_bytes,
+                                          saturated(making_per_panel * static_cast<double>(panel_bytes)));
+  const auto needed = std::max(making_bytes, 2 * panel_bytes);
+  if (needed <= parts.memory_bytes) return;
+  throw RunError(
+      ExitCode::memory,
+      fmt::format(
+          "not enough memory: with --out-of-core a rank needs {} beside its vectors, {} are left for it; "
+          "raise --memory-limit or take more ranks",
+          format_bytes(needed), format_bytes(std::max<std::int64_t>(parts.memory_bytes, 0))));
+}
+
+/// Generates, converts and writes panel after panel.
+void write_panels(const StreamedBlockParts& parts, const PanelFileKey& key, PanelFolder& folder,
+                  int strip_count, comm::RankGroup& group) {
+  std::unique_ptr<PanelFileWriter> writer;
+  agree_on(group, [&] {
+    folder.remove_file();
+    writer = std::make_unique<PanelFileWriter>(folder.folder(), folder.file_name(), key);
+    writer->reserve(saturated(expected_bytes(parts, key)));
+  });
+  PanelFileFigures figures;
+  const auto& choice = parts.kernel;
+  std::int64_t panel_count = 0;
+  Agreement agreement(group);
+  figures.source =
+      parts.source.build_strips(parts.layout, group, 1, strip_count, [&](kernels::CsrBlock strip) {
+        agreement.attempt([&] {
+          const auto lengths = row_lengths(strip, choice.critical_vector_length);
+          figures.row_lengths = panel_count++ == 0 ? lengths : merged(figures.row_lengths, lengths);
+          figures.nonzero_count += strip.nonzero_count();
+          const auto row_count = strip.row_count;
+          const auto panel =
+              choice.kernel->make(std::move(strip), {.thread_count = 1, .tuning = choice.tuning});
+          writer->append(*panel, row_count);
+        });
+      });
+  agreement.attempt([&] { writer->finish(figures); });
+  agreement.reach();
+}
+
+}  // namespace
+
+RankStream facts_of(const StreamedKernel& kernel, bool was_there) {
+  const auto& file = kernel.file();
+  return {.file_bytes = file.panel_bytes(),
+          .panel_count = std::ssize(file.panels()),
+          .most_panel_bytes = file.most_panel_bytes(),
+          .memory = kernel.memory(),
+          .figures = kernel.figures(),
+          .was_there = was_there,
+          .is_direct = file.is_direct()};
+}
+
+StreamedBlock make_streamed_block(const StreamedBlockParts& parts, comm::RankGroup& group,
+                                  const Progress& progress) {
+  StreamedBlock block;
+  const auto key = key_of(parts, group.rank());
+  std::unique_ptr<PanelFile> file;
+  agree_on(group, [&] {
+    const auto& folders = parts.options.folders;
+    block.folder = std::make_unique<PanelFolder>(
+        folders[static_cast<std::size_t>(group.rank()) % folders.size()], group.rank(), group.size());
+    std::string reason;
+    file = block.folder->existing(key, reason);
+    if (file && !stream_memory(*file, parts.memory_bytes, usual_depth)) file = nullptr;
+  });
+  block.was_there = group.maximum(file ? 0.0 : 1.0) == 0.0;
+  const int strip_count = strip_count_for(parts, key, group);
+  if (!block.was_there) {
+    agree_on(group, [&] { check_room(parts, key, strip_count); });
+    progress.say(
+        fmt::format("writing the matrix to {}, in {} panels per rank", block.folder->folder(), strip_count));
+    group.barrier();
+    const Stopwatch stopwatch;
+    write_panels(parts, key, *block.folder, strip_count, group);
+    block.generation_s = group.maximum(stopwatch.seconds());
+  }
+  agree_on(group, [&] {
+    if (!block.was_there) file = std::make_unique<PanelFile>(block.folder->file_path());
+    const auto memory = stream_memory(*file, parts.memory_bytes, usual_depth);
+    if (!memory)
+      throw RunError(
+          ExitCode::memory,
+          fmt::format("not enough memory: two panels of {} take {}, {} are left for them", file->path(),
+                      format_bytes(2 * file->most_panel_bytes()), format_bytes(parts.memory_bytes)));
+    block.figures = file->figures();
+    block.kernel = std::make_unique<StreamedKernel>(
+        *parts.kernel.kernel, kernels::KernelOptions{.thread_count = 1, .tuning = parts.kernel.tuning},
+        std::move(file), *memory, usual_panel_reader());
+  });
+  return block;
+}
+
+}  // namespace cg2d

@@ -1,0 +1,296 @@
+// Streamed blocks: the bits of the kernel with the whole block in memory, whatever stays there and whoever reads; and every trouble
+// with a file of panels.
+
+#include "cg/panels/streamed_kernel.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <deque>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cg/panels/panel_folder.hpp"
+#include "support/random_blocks.hpp"
+#include "support/temporary_folder.hpp"
+
+namespace cg2d {
+namespace {
+
+constexpr int panel_count = 7;
+
+/// All kernels that can be streamed.
+std::vector<const kernels::KernelRow*> streamed_rows() {
+  std::vector<const kernels::KernelRow*> rows;
+  for (const auto& row : kernels::kernel_table()) {
+    if (row.make_elsewhere != nullptr && row.why_unavailable().empty()) rows.push_back(&row);
+  }
+  return rows;
+}
+
+PanelFileKey key_of(const test::TestBlock& block) {
+  return {.matrix_hash = 42, .row_count = std::ssize(block.rows), .column_count = block.column_count};
+}
+
+/// The block in panels of rows, as even as their number allows: some are empty where there are few rows.
+void write_panels(const PanelFolder& folder, const kernels::KernelRow& row, const test::TestBlock& block) {
+  PanelFileWriter writer(folder.folder(), folder.file_name(), key_of(block));
+  const auto row_count = std::ssize(block.rows);
+  for (int panel = 0; panel < panel_count; ++panel) {
+    const test::Rows rows(block.rows.begin() + row_count * panel / panel_count,
+                          block.rows.begin() + row_count * (panel + 1) / panel_count);
+    const auto kernel = row.make(kernels::CsrBlock::from_rows(block.column_count, rows), {});
+    writer.append(*kernel, std::ssize(rows));
+  }
+  writer.finish({.nonzero_count = 17, .row_lengths = {}, .source = {.final_seed = 3}});
+}
+
+std::vector<double> whole_product(const kernels::KernelRow& row, const test::TestBlock& block) {
+  std::vector<double> q(block.rows.size(), -1.0);
+  row.make(block.csr(), {})->multiply({.p_columns = block.operand, .q_rows = q});
+  return q;
+}
+
+std::vector<double> product_of(kernels::SpmvKernel& kernel, const test::TestBlock& block) {
+  std::vector<double> q(block.rows.size(), -1.0);
+  kernel.multiply({.p_columns = block.operand, .q_rows = q});
+  return q;
+}
+
+TEST(StreamedKernelTest, HasTheBitsOfTheWholeBlock) {
+  ASSERT_FALSE(streamed_rows().empty());
+  for (const auto* const row : streamed_rows()) {
+    std::vector<test::TestBlock> blocks{test::large_block()};
+    for (int number = 0; number < 24; ++number) blocks.push_back(test::BlockMaker(number).make());
+    for (const auto& block : blocks) {
+      const test::TemporaryFolder place;
+      const PanelFolder folder(place.path(), 0, 1);
+      write_panels(folder, *row, block);
+      const auto expected = whole_product(*row, block);
+      for (const auto& memory : {StreamMemory{.resident_count = 0, .buffer_count = 2},
+                                 StreamMemory{.resident_count = 2, .buffer_count = 4},
+                                 StreamMemory{.resident_count = 4, .buffer_count = 2},
+                                 StreamMemory{.resident_count = panel_count, .buffer_count = 0}}) {
+        for (const auto& reader : panel_reader_table()) {
+          if (!reader.why_unavailable().empty()) continue;
+          std::string reason;
+          StreamedKernel kernel(*row, {}, folder.existing(key_of(block), reason), memory, reader);
+          // Panels under way at the end of a product belong to the next one.
+          for (int repeat = 0; repeat < 3; ++repeat)
+            ASSERT_EQ(product_of(kernel, block), expected)
+                << row->name << ", " << reader.name << ", " << memory.resident_count;
+          EXPECT_FALSE(kernel.failure());
+          EXPECT_EQ(kernel.figures().product_count, 3);
+          EXPECT_EQ(kernel.figures().byte_count > 0, memory.buffer_count > 0);
+        }
+      }
+    }
+  }
+}
+
+TEST(StreamedKernelTest, MemoryIsResidentBesideTheBuffers) {
+  const test::TemporaryFolder place;
+  const PanelFolder folder(place.path(), 0, 1);
+  const auto block = test::large_block();
+  write_panels(folder, *streamed_rows().front(), block);
+  const PanelFile file(folder.file_path());
+  const auto panel = file.most_panel_bytes();
+  EXPECT_FALSE(stream_memory(file, 2 * panel - 1, 4));
+  for (std::int64_t room = 2; room < panel_count; ++room) {
+    const auto memory = stream_memory(file, room * panel, 4);
+    ASSERT_TRUE(memory);
+    EXPECT_EQ(memory->buffer_count, std::min<std::int64_t>(room, 4));
+    EXPECT_EQ(memory->byte_count(file), room * panel);
+  }
+  EXPECT_EQ(stream_memory(file, panel_count * panel, 4)->resident_count, panel_count);
+  EXPECT_EQ(stream_memory(file, panel_count * panel, 4)->buffer_count, 0);
+}
+
+/// Reads as "threads", and spoils what the test says: the results of requests in their order.
+class FaultyReader final : public PanelReader {
+ public:
+  enum class Fault { none, error, short_read, flipped_bit };
+
+  FaultyReader(int descriptor, int slot_count, std::deque<Fault> faults)
+      : reader_(find_panel_reader("threads")->make(descriptor, slot_count)),
+        faults_(std::move(faults)),
+        requests_(static_cast<std::size_t>(slot_count)) {}
+  void start(const PanelRequest& request) override {
+    requests_[static_cast<std::size_t>(request.slot)] = request;
+    reader_->start(request);
+  }
+  PanelResult wait(int slot) override {
+    auto result = reader_->wait(slot);
+    if (faults_.empty()) return result;
+    switch (faults_.front()) {
+      case Fault::none:
+        break;
+      case Fault::error:
+        result = {.byte_count = 0, .error = EIO};
+        break;
+      case Fault::short_read:
+        result.byte_count /= 2;
+        break;
+      case Fault::flipped_bit: {
+        const auto memory = requests_[static_cast<std::size_t>(slot)].memory;
+        memory[memory.size() / 3] ^= std::byte{8};
+        break;
+      }
+    }
+    faults_.pop_front();
+    return result;
+  }
+
+ private:
+  std::unique_ptr<PanelReader> reader_;
+  std::deque<Fault> faults_;
+  std::vector<PanelRequest> requests_;
+};
+
+std::deque<FaultyReader::Fault> faults_to_be_made;
+
+const PanelReaderRow faulty_row{.name = "faulty",
+                                .description = "for this test",
+                                .make = [](int descriptor, int slot_count) -> std::unique_ptr<PanelReader> {
+                                  return std::make_unique<FaultyReader>(descriptor, slot_count,
+                                                                        faults_to_be_made);
+                                }};
+
+class TroubleTest : public testing::Test {
+ protected:
+  void SetUp() override { write_panels(folder_, row_, block_); }
+
+  StreamedKernel kernel_with(std::deque<FaultyReader::Fault> faults) {
+    faults_to_be_made = std::move(faults);
+    return {row_,
+            {},
+            std::make_unique<PanelFile>(folder_.file_path()),
+            {.resident_count = 0, .buffer_count = 3},
+            faulty_row};
+  }
+
+  void write_again() {
+    folder_.remove_file();
+    write_panels(folder_, row_, block_);
+  }
+
+  const test::TemporaryFolder place_;
+  const PanelFolder folder_{place_.path(), 0, 1};
+  const kernels::KernelRow& row_ = *streamed_rows().front();
+  const test::TestBlock block_ = test::large_block();
+};
+
+using Fault = FaultyReader::Fault;
+
+TEST_F(TroubleTest, WhatHelpsTheSecondTimeIsNoError) {
+  for (const auto fault : {Fault::error, Fault::short_read, Fault::flipped_bit}) {
+    auto kernel = kernel_with({Fault::none, fault});
+    EXPECT_EQ(product_of(kernel, block_), whole_product(row_, block_));
+    EXPECT_FALSE(kernel.failure());
+  }
+}
+
+TEST_F(TroubleTest, WhatDoesNotIsNamedAndLeavesNoNumber) {
+  for (const auto& [fault, code, words] :
+       {std::tuple(Fault::error, ExitCode::cannot_write, "panel 2 at byte "),
+        std::tuple(Fault::short_read, ExitCode::bad_data, "cut off"),
+        std::tuple(Fault::flipped_bit, ExitCode::bad_data, "found damaged data")}) {
+    auto kernel = kernel_with({Fault::none, Fault::none, fault, fault});
+    // That product, and every later one.
+    for (int repeat = 0; repeat < 2; ++repeat)
+      EXPECT_TRUE(std::ranges::all_of(product_of(kernel, block_), [](double q) { return std::isnan(q); }));
+    ASSERT_TRUE(kernel.failure());
+    EXPECT_EQ(kernel.failure()->code(), code);
+    EXPECT_NE(std::string(kernel.failure()->what()).find(words), std::string::npos)
+        << kernel.failure()->what();
+    EXPECT_NE(std::string(kernel.failure()->what()).find(folder_.file_path()), std::string::npos);
+  }
+}
+
+TEST_F(TroubleTest, AFileThatIsCutOffUnderWay) {
+  for (const auto& reader : panel_reader_table()) {
+    if (!reader.why_unavailable().empty()) continue;
+    write_again();
+    StreamedKernel kernel(row_, {}, std::make_unique<PanelFile>(folder_.file_path()),
+                          {.resident_count = 0, .buffer_count = 2}, reader);
+    EXPECT_EQ(product_of(kernel, block_), whole_product(row_, block_));
+    std::filesystem::resize_file(folder_.file_path(), 2 * panel_alignment);
+    // Some of the panels were read before.
+    product_of(kernel, block_);
+    ASSERT_TRUE(kernel.failure()) << reader.name;
+    EXPECT_TRUE(std::ranges::all_of(product_of(kernel, block_), [](double q) { return std::isnan(q); }));
+  }
+}
+
+TEST_F(TroubleTest, EveryFlipOfABitIsFound) {
+  std::ifstream stream(folder_.file_path(), std::ios::binary);
+  const std::string good{std::istreambuf_iterator<char>(stream), {}};
+  const PanelFile whole(folder_.file_path());
+  const auto expected = whole_product(row_, block_);
+  // The header's zeros and the gaps between arrays are no data: those of panels are part of checksums, those of the header not.
+  const auto is_data = [&](std::size_t byte) {
+    return byte < sizeof(PanelFileHeader) || byte >= panel_alignment;
+  };
+  int refused_count = 0;
+  int trial_count = 0;
+  for (std::size_t byte = 0; byte < good.size(); byte += byte < sizeof(PanelFileHeader) ? 1 : 7919) {
+    if (!is_data(byte)) continue;
+    auto bad = good;
+    bad[byte] = static_cast<char>(bad[byte] ^ (1 << (byte % 8)));
+    place_.write(folder_.file_name(), bad);
+    ++trial_count;
+    std::string reason;
+    auto file = folder_.existing(key_of(block_), reason);
+    if (!file) {
+      EXPECT_NE(reason, "");
+      ++refused_count;
+      continue;
+    }
+    StreamedKernel kernel(row_, {}, std::move(file), {.resident_count = 0, .buffer_count = 2},
+                          usual_panel_reader());
+    product_of(kernel, block_);
+    refused_count += kernel.failure() ? 1 : 0;
+  }
+  EXPECT_EQ(refused_count, trial_count);
+}
+
+TEST_F(TroubleTest, EveryLengthButTheRightOneIsRefused) {
+  const auto size = std::filesystem::file_size(folder_.file_path());
+  for (std::uintmax_t length = 0; length < size; length += 1 + length / 3) {
+    write_again();
+    std::filesystem::resize_file(folder_.file_path(), length);
+    std::string reason;
+    EXPECT_EQ(folder_.existing(key_of(block_), reason), nullptr) << length;
+    EXPECT_NE(reason, "");
+  }
+}
+
+TEST_F(TroubleTest, AnotherMatrixIsNotTaken) {
+  auto key = key_of(block_);
+  std::string reason;
+  EXPECT_NE(folder_.existing(key, reason), nullptr);
+  key.matrix_hash ^= 1;
+  EXPECT_EQ(folder_.existing(key, reason), nullptr);
+  EXPECT_NE(reason.find("another matrix"), std::string::npos);
+}
+
+TEST_F(TroubleTest, TheFolderIsLocked) {
+  try {
+    const PanelFolder second(place_.path(), 0, 1);
+    FAIL() << "a second lock";
+  } catch (const RunError& error) {
+    EXPECT_EQ(error.code(), ExitCode::try_again);
+    EXPECT_NE(std::string(error.what()).find("another run uses this folder"), std::string::npos);
+  }
+  const PanelFolder other_rank(place_.path(), 1, 2);
+}
+
+}  // namespace
+}  // namespace cg2d

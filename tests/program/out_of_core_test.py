@@ -1,0 +1,159 @@
+"""cg2d run --out-of-core: the bits of a run in memory, files that the next run takes, and every trouble with them."""
+
+import fcntl
+import os
+import pathlib
+import signal
+import tempfile
+import unittest
+
+from program_runner import MEMORY, SUCCESS, TRY_AGAIN, USAGE, BackgroundRun, ProgramTest, run_program
+from schemas import validator_of
+
+BAD_DATA, CANNOT_CREATE = 65, 73
+KERNEL = ("--kernel", "sell", "--no-profile", "--format", "json")
+
+
+class OutOfCoreTest(ProgramTest):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="cg2d-out-of-core-")
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.store = self.folder / "store"
+
+    def run_document(self, rank_count, *arguments):
+        document = self.run_well(rank_count, "run", *arguments, *KERNEL).document()
+        validator_of("report", "run_result.schema.json").validate(document)
+        return document
+
+    def streamed(self, rank_count, *arguments):
+        return self.run_document(rank_count, *arguments, "--out-of-core", self.store)
+
+    def limit(self, rank_count, room_mb):
+        """A --memory-limit that leaves so many MB per rank for its matrix: the process itself takes more with a sanitizer."""
+        ranks = self.run_document(rank_count, "--class", "S", "--grid", f"1x{max(1, rank_count)}")["setup"]["ranks"]
+        own = max(rank["resident_bytes"] for rank in ranks)
+        return str(int(max(1, rank_count) * (own + room_mb * 1e6)))
+
+    def files(self):
+        return sorted(path.name for path in self.store.iterdir())
+
+    def assert_refused(self, outcome, exit_code, *parts):
+        self.assertEqual(outcome.exit_code, exit_code, outcome)
+        self.assertEqual(len(outcome.error_lines()), 1, outcome)
+        for part in parts:
+            self.assertIn(part, outcome.stderr)
+
+
+class Streaming(OutOfCoreTest):
+    def test_the_bits_are_those_of_a_run_in_memory(self):
+        for class_name, rank_count, grid, room_mb in (("S", 0, "1x1", 20), ("S", 3, "3x1", 20), ("W", 2, "1x2", 20), ("A", 2, "2x1", 12)):
+            with self.subTest(class_name=class_name, grid=grid):
+                arguments = ("--class", class_name, "--grid", grid)
+                limit = self.limit(rank_count, room_mb)
+                whole = self.run_document(rank_count, *arguments)
+                first = self.streamed(rank_count, *arguments, "--memory-limit", limit)
+                again = self.streamed(rank_count, *arguments, "--memory-limit", limit)
+                for document in (first, again):
+                    self.assertEqual(document["outer_steps"], whole["outer_steps"])
+                    self.assertEqual(document["problem"], whole["problem"])
+                    self.assertEqual([rank["nonzeros"] for rank in document["setup"]["ranks"]], [rank["nonzeros"] for rank in whole["setup"]["ranks"]])
+                ranks = first["out_of_core"]["ranks"]
+                self.assertEqual({rank["reused"] for rank in ranks}, {False})
+                self.assertEqual({rank["reused"] for rank in again["out_of_core"]["ranks"]}, {True})
+                self.assertEqual(self.files(), sorted(f"{rank}-of-{max(1, rank_count)}.panels" for rank in range(max(1, rank_count))))
+                for path in self.store.iterdir():
+                    path.unlink()
+
+    def test_little_memory_is_streamed_and_much_keeps_all(self):
+        problem = ("--n", "30000", "--nonzer", "12", "--shift", "20", "--niter", "1", "--grid", "1x2")
+        little = self.streamed(2, *problem, "--memory-limit", self.limit(2, 20))["out_of_core"]["ranks"]
+        for rank in little:
+            streamed = rank["panels"] - rank["resident_panels"]
+            self.assertGreater(streamed, rank["buffers"])
+            # Panels are about as long as each other.
+            self.assertGreater(rank["read_bytes"], 0.8 * rank["products"] * rank["file_bytes"] * streamed / rank["panels"])
+        for rank in self.streamed(2, *problem)["out_of_core"]["ranks"]:
+            self.assertEqual((rank["buffers"], rank["read_bytes"], rank["resident_panels"]), (0, 0, rank["panels"]))
+
+    def test_the_text_says_so(self):
+        text = self.run_well(2, "run", "--class", "S", "--grid", "1x2", "--out-of-core", f"{self.store},{self.folder}", "--no-profile").stdout
+        self.assertRegex(text, r"(?m)^ Streamed \d+\.?\d* \w+ of matrix from .*store, .* \(written in .*\), .* stay in memory; read at ")
+        self.assertTrue((self.folder / "1-of-2.panels").exists())
+
+
+class Trouble(OutOfCoreTest):
+    def test_damage_is_named_or_mended(self):
+        arguments = ("--class", "S", "--grid", "1x2")
+        whole = self.streamed(2, *arguments)
+        file = self.store / "1-of-2.panels"
+        good = file.read_bytes()
+        # In the header or the length: the file is written anew.
+        for bad in (good[:-1], b"", b"x" + good[1:]):
+            file.write_bytes(bad)
+            document = self.streamed(2, *arguments)
+            self.assertEqual(document["outer_steps"], whole["outer_steps"])
+            self.assertIs(document["out_of_core"]["ranks"][0]["reused"], False)
+        # In a panel: the run ends, on all ranks alike.
+        damaged = bytearray(good)
+        damaged[4096 + 1000] ^= 1
+        file.write_bytes(damaged)
+        outcome = run_program(2, "run", *arguments, *KERNEL[:-2], "--out-of-core", self.store)
+        self.assert_refused(outcome, BAD_DATA, str(file), "panel 0 at byte 4096: found damaged data")
+
+    def test_a_file_that_fails_under_way_ends_the_run_on_all_ranks(self):
+        problem = ("--n", "30000", "--nonzer", "12", "--shift", "20", "--niter", "100000", "--grid", "1x2")
+        limit = self.limit(2, 20)
+        with BackgroundRun(2, "run", *problem, *KERNEL[:-2], "--memory-limit", limit, "--out-of-core", self.store, "--progress") as run:
+            run.wait_for("outer iteration [2-9]")
+            os.truncate(self.store / "1-of-2.panels", 1 << 20)
+            outcome = run.finish()
+        self.assertEqual(outcome.exit_code, BAD_DATA, outcome)
+        (line,) = [line for line in outcome.error_lines() if "1-of-2.panels" in line]
+        self.assertRegex(line, r"panel \d+ at byte \d+: ")
+
+    def test_a_second_run_is_refused(self):
+        self.store.mkdir()
+        with open(self.store / "1.lock", "w", encoding="utf-8") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            outcome = run_program(2, "run", "--class", "S", "--grid", "1x2", "--out-of-core", self.store)
+            self.assert_refused(outcome, TRY_AGAIN, "another run uses this folder")
+
+    def test_a_kill_leaves_what_the_next_run_takes_or_removes(self):
+        arguments = ("--class", "W", "--grid", "1x2", "--niter", "100000", "--reference", "17", "--out-of-core", self.store)
+        for pattern in ("writing the matrix", "outer iteration [2-9]"):
+            with BackgroundRun(2, "run", *arguments, *KERNEL[:-2], "--progress") as run:
+                run.wait_for(pattern)
+                for rank in run.ranks():
+                    os.kill(rank, signal.SIGKILL)
+                run.finish()
+            whole = self.run_document(2, "--class", "W", "--grid", "1x2")
+            self.assertEqual(self.streamed(2, "--class", "W", "--grid", "1x2")["outer_steps"], whole["outer_steps"])
+            self.assertEqual(self.files(), ["0-of-2.panels", "1-of-2.panels"])
+
+    def test_what_does_not_go_with_it(self):
+        base = ("run", "--class", "S", "--out-of-core", self.store)
+        for arguments, exit_code, text in (
+            (("--threads", "2"), USAGE, "--threads"),
+            (("--overlap", "on"), USAGE, "--overlap"),
+            (("--reproducible", "on"), USAGE, "--reproducible"),
+            (("--guard",), USAGE, "--guard"),
+            (("--transport", "auto"), USAGE, "--transport auto"),
+            (("--dry-run",), USAGE, "--dry-run"),
+            (("--export-mtx", self.folder / "a.mtx"), USAGE, "--export-mtx"),
+            (("--kernel", "scalar"), USAGE, "valid: sell"),
+            (("--memory-limit", "1MB"), MEMORY, "not enough memory"),
+        ):
+            with self.subTest(arguments=arguments):
+                self.assert_refused(run_program(2, *base, *arguments), exit_code, text)
+        for folder in ("", f"{self.store},"):
+            self.assertEqual(run_program(0, "run", "--class", "S", "--out-of-core", folder).exit_code, USAGE)
+        file = self.folder / "file"
+        file.write_text("x")
+        self.assert_refused(run_program(2, "run", "--class", "S", "--out-of-core", file), CANNOT_CREATE, str(file))
+        self.assert_refused(run_program(2, "run", "--class", "S", "--out-of-core", self.folder / "a" / "b"), CANNOT_CREATE, "cannot create the folder")
+        self.assertEqual(run_program(2, *base).exit_code, SUCCESS)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
