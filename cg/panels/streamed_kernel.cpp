@@ -60,8 +60,6 @@ StreamedKernel::StreamedKernel(const kernels::KernelRow& row, const kernels::Ker
     begin_reading(number);
 }
 
-StreamedKernel::~StreamedKernel() { reader_.reset(); }
-
 std::string_view StreamedKernel::instruction_set() const { return panels_.front().kernel->instruction_set(); }
 
 void StreamedKernel::load(Panel& panel, const PanelEntry& entry) {

@@ -52,7 +52,6 @@ class StreamedKernel final : public kernels::SpmvKernel {
   /// std::bad_alloc.
   StreamedKernel(const kernels::KernelRow& row, const kernels::KernelOptions& options,
                  std::unique_ptr<PanelFile> file, const StreamMemory& memory, const PanelReaderRow& reader);
-  ~StreamedKernel() override;
 
   [[nodiscard]] std::string_view name() const override { return row_.name; }
   [[nodiscard]] std::string_view instruction_set() const override;

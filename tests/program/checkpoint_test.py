@@ -208,7 +208,7 @@ class Refusals(CheckpointTest):
 
 class Signals(CheckpointTest):
     # So many iterations that a signal comes before their end; zeta stands after the first twenty.
-    LONG = ("run", "--class", "W", "--niter", "600", "--kernel", "scalar", "--no-profile", "--bind", "none")
+    LONG = ("run", "--class", "W", "--niter", "250", "--kernel", "scalar", "--no-profile", "--bind", "none")
 
     def test_a_signal_saves_and_says_how_to_go_on(self):
         file = self.folder / "result.json"
@@ -228,7 +228,7 @@ class Signals(CheckpointTest):
                 self.assertEqual(document["status"], "interrupted")
                 self.assertEqual(document["checkpoints"]["count"], 1)
                 done = len(document["outer_steps"])
-                self.assertIn(f"interrupted by a signal after outer iteration {done} of 600 in run 1 of 1", document["reason"])
+                self.assertIn(f"interrupted by a signal after outer iteration {done} of 250 in run 1 of 1", document["reason"])
                 command = shlex.split(document["reason"].partition("as many ranks to go on: ")[2])
                 self.assertEqual(command[-2:], ["--restart", str(state)])
                 self.assertEqual(run_command([*launch_words(2), *command]).exit_code, SUCCESS)
