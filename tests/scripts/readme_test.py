@@ -162,7 +162,7 @@ def program_lines():
 def fault_of(arguments, rank_count):
     """Why the program does not take these arguments; nothing where it does. Runs nothing: a run is planned, and any other
     command gets an option that it does not have, which must be the only one that it complains of."""
-    is_planned = arguments[:1] == ["run"] and "csv" not in arguments
+    is_planned = arguments[:1] == ["run"] and not {"csv", "--out-of-core"} & set(arguments)
     if is_planned:
         extra = [] if "--dry-run" in arguments else ["--dry-run", "--ranks", rank_count]
     else:
