@@ -47,6 +47,7 @@ PanelFileWriter::PanelFileWriter(const std::string& folder, const std::string& n
 void PanelFileWriter::append(kernels::SpmvKernel& panel, std::int64_t row_count) {
   const auto arrays = panel.stored_arrays();
   std::vector<std::size_t> array_bytes;
+  array_bytes.reserve(arrays.size());
   for (const auto& array : arrays) array_bytes.push_back(array.bytes.size());
   const auto places = panel_places(array_bytes);
   image_.assign(static_cast<std::size_t>(places.byte_count), std::byte{0});
@@ -85,6 +86,10 @@ void PanelFileWriter::finish(const PanelFileFigures& figures) {
 
 PanelFile::PanelFile(std::string path) : path_(std::move(path)) {
   read_index();
+  open_for_panels();
+}
+
+void PanelFile::open_for_panels() {
   descriptor_ = open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_DIRECT);
   is_direct_ = descriptor_ >= 0;
   if (!is_direct_) descriptor_ = open(path_.c_str(), O_RDONLY | O_CLOEXEC);

@@ -128,6 +128,7 @@ class PanelFile {
 
  private:
   void read_index();
+  void open_for_panels();
   [[noreturn]] void refuse(const std::string& reason) const;
 
   std::string path_;

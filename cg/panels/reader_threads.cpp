@@ -44,6 +44,8 @@ class ThreadReader final : public PanelReader {
       slot.thread.join();
     }
   }
+  ThreadReader(const ThreadReader&) = delete;
+  ThreadReader& operator=(const ThreadReader&) = delete;
 
   void start(const PanelRequest& request) override {
     auto& slot = slots_[static_cast<std::size_t>(request.slot)];
