@@ -115,7 +115,8 @@ std::string out_of_core_line(const OutOfCoreFacts& facts) {
   const bool was_there =
       std::ranges::all_of(facts.ranks, [](const RankStream& rank) { return rank.was_there; });
   return fmt::format(
-      " Streamed {} of matrix from {} ({}), {} of it stay in memory; read at {:.3g} GB/s during products, which waited for "
+      " Streamed {} of matrix from {} ({}), {} of it stay in memory; read at {:.3g} GB/s during products, "
+      "which waited for "
       "{:.0f} % of their time ({})\n",
       format_bytes(file_bytes), fmt::join(facts.folders, ", "),
       was_there ? "files of an earlier run" : fmt::format("written in {:.3g} s", facts.write_s),
