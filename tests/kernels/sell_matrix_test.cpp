@@ -169,7 +169,7 @@ TEST(SellPartElsewhereTest, TakesTheSizesOfAPartOnly) {
     EXPECT_EQ(arrays[index].bytes.size(), sizes[index]);
   EXPECT_THROW(elsewhere(std::span(sizes).first(sizes.size() - 1)), std::invalid_argument);
   // All but that of positions, which other shapes do without.
-  for (const std::size_t index : {0, 1, 2, 3, 5, 6, 7}) {
+  for (const std::size_t index : {0U, 1U, 2U, 3U, 5U, 6U, 7U}) {
     auto other = sizes;
     other[index] += 64;
     EXPECT_THROW(elsewhere(other), std::invalid_argument) << index;
