@@ -39,13 +39,12 @@ extern "C" void end_by_signal(int signal) {
   std::raise(signal);  // waits until the handler returns
 }
 
-/// A launcher may end all ranks and drop what it has not yet read as soon as one of them ends: the line needs a moment,
-/// and the other ranks end after its writer.
+/// A launcher may end all ranks and drop what it has not yet read as soon as one of them ends: the line needs a moment.
+/// All ranks take the same one, since a launcher kills those that are left and may report their end as the program's.
 extern "C" void end_by_exit_code(int) {
-  constexpr int writer_waits_ms = 100;
-  constexpr int others_wait_ms = 300;
+  constexpr int wait_ms = 300;
   say_interrupted();
-  poll(nullptr, 0, writes_a_line != 0 ? writer_waits_ms : others_wait_ms);  // may be called in a handler
+  poll(nullptr, 0, wait_ms);  // may be called in a handler
   _exit(static_cast<int>(ExitCode::interrupted));
 }
 

@@ -8,7 +8,7 @@ import signal
 import tempfile
 import unittest
 
-from program_runner import INTERRUPTED, SUCCESS, THOROUGH, USAGE, ProgramTest, run_program
+from program_runner import INTERRUPTED, INTERRUPTED_AT_ONCE, SUCCESS, THOROUGH, TRY_AGAIN, USAGE, ProgramTest, run_program
 from terminal import ERASE, Screen, TerminalRun
 
 # 0: without a launcher. Under a launcher stderr is a pipe, and the terminal is the launcher's.
@@ -86,7 +86,7 @@ class OnATerminal(ProgressTest):
                     for rank in run.ranks():
                         os.kill(rank, signal.SIGINT)
                     code, text = run.finish()
-                    self.assertEqual(code, INTERRUPTED, text)
+                    self.assertIn(code, INTERRUPTED_AT_ONCE if rank_count else (INTERRUPTED,), text)
                     self.assert_rewritten(text)
                     lines = str(Screen(text)).splitlines()
                     self.assertTrue([line for line in lines if line.startswith("cg2d: interrupted by a signal")], lines)
@@ -113,9 +113,11 @@ class OnATerminal(ProgressTest):
 
     def test_tuning_and_calibration_name_their_stages(self):
         code, text, screen = self.show(2, "tune", "--class", "S", "--grid", "1x2", "--no-profile", "--keep-disturbed")
-        self.assert_rewritten(text, "rows of one length", "class S, grid 1x2: ")
+        self.assert_rewritten(text, "rows of one length")
         self.assertIn("about", text)
-        if code == SUCCESS:  # a busy machine may give times that make no sense
+        if code != TRY_AGAIN:  # a busy machine may give times that make no sense, in any of the stages
+            self.assertEqual(code, SUCCESS, text)
+            self.assert_rewritten(text, "class S, grid 1x2: ")
             self.assertIn("Critical vector length", screen)
         machine = self.folder / "machine.json"
         with TerminalRun(2, "model", "--calibrate", "--class", "S", "--machine", machine) as run:
@@ -124,7 +126,7 @@ class OnATerminal(ProgressTest):
             for rank in run.ranks():
                 os.kill(rank, signal.SIGINT)
             code, text = run.finish()
-            self.assertEqual(code, INTERRUPTED, text)
+            self.assertIn(code, INTERRUPTED_AT_ONCE, text)
             self.assert_rewritten(text)
 
     def test_a_solve_shows_its_iterations(self):
