@@ -218,26 +218,15 @@ void VectorOps::add(std::span<const double> x, std::span<const double> y, std::s
   });
 }
 
-void VectorOps::chebyshev_step(double a, double b, const ChebyshevVectors& vectors) {
-  const bool keeps_d = !vectors.d.empty();
-  update_work_ = update_work_ + work_on(vectors.z.size(), keeps_d ? 6 : 5, 5);
-  on_parts(vectors.z.size(), [&](std::size_t, std::size_t begin, std::size_t size) {
-    const double* const r = vectors.r.data() + begin;
-    const double* const q = vectors.q.data() + begin;
-    const double* const last_d = vectors.last_d.data() + begin;
-    double* const z = vectors.z.data() + begin;
-    if (!keeps_d) {
+void VectorOps::set_combined(double a, std::span<const double> x, double b, std::span<const double> y,
+                             std::span<double> z) {
+  update_work_ = update_work_ + work_on(z.size(), 3, 3);
+  on_parts(z.size(), [&](std::size_t, std::size_t begin, std::size_t size) {
+    const double* const from_x = x.data() + begin;
+    const double* const from_y = y.data() + begin;
+    double* const to = z.data() + begin;
 #pragma omp simd
-      for (std::size_t k = 0; k < size; ++k) z[k] += a * last_d[k] + b * (r[k] - q[k]);
-      return;
-    }
-    double* const d = vectors.d.data() + begin;
-#pragma omp simd
-    for (std::size_t k = 0; k < size; ++k) {
-      const double step = a * last_d[k] + b * (r[k] - q[k]);
-      d[k] = step;
-      z[k] += step;
-    }
+    for (std::size_t k = 0; k < size; ++k) to[k] = a * from_x[k] + b * from_y[k];
   });
 }
 

@@ -79,16 +79,9 @@ class VectorOps {
   void multiply(std::span<const double> x, std::span<const double> y, std::span<double> z);
   /// z := x + y
   void add(std::span<const double> x, std::span<const double> y, std::span<double> z);
-  /// The vectors of a step of Chebyshev's iteration with the residual r - q.
-  struct ChebyshevVectors {
-    std::span<const double> r;
-    std::span<const double> q;
-    std::span<const double> last_d;  ///< d of the last step; may be d, or z where this is the first step
-    std::span<double> d;             ///< empty: it is not wanted any more
-    std::span<double> z;
-  };
-  /// d := a last_d + b (r - q), z := z + d, in one pass.
-  void chebyshev_step(double a, double b, const ChebyshevVectors& vectors);
+  /// z := a x + b y
+  void set_combined(double a, std::span<const double> x, double b, std::span<const double> y,
+                    std::span<double> z);
   /// y := a x
   void set_scaled(double a, std::span<const double> x, std::span<double> y);
   /// y := x
