@@ -7,7 +7,7 @@ import subprocess
 import tempfile
 import unittest
 
-from program_runner import PROGRAM, SUCCESS, USAGE, ProgramTest, launch_words, run_program
+from program_runner import PROGRAM, SUCCESS, USAGE, ProgramTest, launch_words, run_program, thorough_only
 
 # Python's substitute for the byte 0xff in a path, and that of JSON.
 FOREIGN = os.fsdecode(b"\xff")
@@ -47,6 +47,7 @@ class ForeignPathTest(ProgramTest):
         self.assertIn(str(notes), line)
         self.assertIn(f"folder{REPLACED}/notes", outcome.document()["reason"])
 
+    @thorough_only("a tuning takes 6 s; the other files are written in the same way")
     def test_profile_and_trace(self):
         profile = self.folder / "profile.json"
         trace = self.folder / "trace.json"

@@ -122,7 +122,8 @@ endif()
 
 # The sanitizers are not installed with the library, and a consumer would not link without them.
 if(NOT CG2D_SANITIZE)
-  cg2d_add_program_test(install_consumer_test ALONE SCRIPT install/install_consumer_test.py TIMEOUT 400)
+  # library_examples_test builds with an installed library, too; this one looks at the installed program and its page.
+  cg2d_add_program_test(install_consumer_test ALONE SCRIPT install/install_consumer_test.py LABELS thorough TIMEOUT 400)
   cg2d_add_program_test(library_examples_test ALONE SCRIPT install/library_examples_test.py TIMEOUT 400)
   set(consumer_options
       "-G${CMAKE_GENERATOR}" "-DCMAKE_MAKE_PROGRAM=${CMAKE_MAKE_PROGRAM}" "-DCMAKE_CXX_COMPILER=${CMAKE_CXX_COMPILER}"
@@ -166,7 +167,8 @@ cg2d_add_program_test(packaging_test SCRIPT scripts/packaging_test.py TIMEOUT 12
 cg2d_add_program_test(fuzz_script_test SCRIPT scripts/fuzz_script_test.py TIMEOUT 60)
 cg2d_add_program_test(checked_runs_test SCRIPT scripts/checked_runs_test.py TIMEOUT 120)
 cg2d_add_program_test(slurm_test SCRIPT scripts/slurm_test.py TIMEOUT 300)
-cg2d_add_program_test(teaching_test SCRIPT scripts/teaching_test.py TIMEOUT 300)
+# It makes the answers of all exercises, and the commands that these use have tests of their own.
+cg2d_add_program_test(teaching_test SCRIPT scripts/teaching_test.py LABELS thorough TIMEOUT 300)
 cg2d_add_program_test(report_page_test SCRIPT scripts/report_page_test.py LABELS thorough TIMEOUT 600)
 
 # The order of the rooms.

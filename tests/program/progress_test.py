@@ -8,11 +8,11 @@ import signal
 import tempfile
 import unittest
 
-from program_runner import INTERRUPTED, INTERRUPTED_AT_ONCE, SUCCESS, THOROUGH, TRY_AGAIN, USAGE, ProgramTest, run_program
+from program_runner import INTERRUPTED, INTERRUPTED_AT_ONCE, SUCCESS, THOROUGH, TRY_AGAIN, USAGE, ProgramTest, run_program, thorough_only
 from terminal import ERASE, Screen, TerminalRun
 
 # 0: without a launcher. Under a launcher stderr is a pipe, and the terminal is the launcher's.
-RANK_COUNTS = (0, 2)
+RANK_COUNTS = (0, 2) if THOROUGH else (2,)
 ENDLESS = ("run", "--class", "S", "--niter", "1000000", "--reference", "17", "--no-profile")
 TIMES = r" \((\d+ s|\d+ min \d+ s)(, about [^)]* left)?\)"
 
@@ -100,6 +100,7 @@ class OnATerminal(ProgressTest):
                 self.assert_rewritten(text)
                 self.assertRegex(screen, r"(?m)^cg2d: .*memory")
 
+    @thorough_only("two studies, 8 s")
     def test_studies_say_which_run_is_under_way(self):
         output = self.folder / "sweep.jsonl"
         code, text, screen = self.show(2, "sweep", "--class", "S,A", "--repeat", "2", "--no-profile", "--output", output)

@@ -1,5 +1,6 @@
 """cg2d solve with several right-hand sides: the same x as one after the other, in one pass, each with its own end."""
 
+import itertools
 import json
 import math
 import os
@@ -8,7 +9,7 @@ import signal
 import tempfile
 import unittest
 
-from program_runner import INTERRUPTED, SUCCESS, USAGE, BackgroundRun, ProgramTest, factorizations, run_program
+from program_runner import INTERRUPTED, SUCCESS, THOROUGH, USAGE, BackgroundRun, ProgramTest, factorizations, run_program, some_of
 from schemas import validator_of
 
 BAD_DATA, NOT_CONVERGED, NOT_FINITE = 65, 81, 84
@@ -82,16 +83,15 @@ class Solutions(SeveralTest):
             self.expect_near(x, single_x)
 
     def test_x_is_that_of_single_solves_on_every_grid(self):
-        for rank_count in (1, 2, 3, 4, 6):
-            for columns, rows in factorizations(rank_count):
-                for kernel in ("csr-short", "csr-simd"):
-                    with self.subTest(grid=f"{columns}x{rows}", kernel=kernel):
-                        report, x = self.solution_of(
-                            rank_count, "--rhs", self.rhs, "--grid", f"{columns}x{rows}", "--kernel", kernel
-                        )
-                        self.expect_singles(report, x)
-                        for result, (single, _) in zip(report["result"]["right_hand_sides"], self.singles):
-                            self.assertLessEqual(abs(result["iterations"] - single["iterations"]), 1)
+        grids = [grid for rank_count in (1, 2, 3, 4, 6) for grid in factorizations(rank_count)]
+        for (columns, rows), kernel in some_of(itertools.product(grids, ("csr-short", "csr-simd")), 3):
+            with self.subTest(grid=f"{columns}x{rows}", kernel=kernel):
+                report, x = self.solution_of(
+                    columns * rows, "--rhs", self.rhs, "--grid", f"{columns}x{rows}", "--kernel", kernel
+                )
+                self.expect_singles(report, x)
+                for result, (single, _) in zip(report["result"]["right_hand_sides"], self.singles):
+                    self.assertLessEqual(abs(result["iterations"] - single["iterations"]), 1)
 
     def test_preconditioners_cuts_transports_and_threads(self):
         for options in (
@@ -137,9 +137,9 @@ class Solutions(SeveralTest):
                 for rank in report["phases"]["ranks"] for name, phase in sorted(rank["phases"].items())
             ]
 
-        for preconditioner in ("none", "jacobi", "chebyshev"):
+        for preconditioner in ("none", "jacobi", "chebyshev") if THOROUGH else ("chebyshev",):
             of_one = None
-            for count in (1, 2, 8, 16):
+            for count in (1, 2, 8, 16) if THOROUGH else (1, 8):
                 before, after = (calls_of(count, preconditioner, iterations) for iterations in (9, 19))
                 growth = [tuple(map(int.__sub__, more, less)) for more, less in zip(after, before, strict=True)]
                 of_one = of_one or growth

@@ -7,7 +7,7 @@ import signal
 import time
 import unittest
 
-from program_runner import SUCCESS, USAGE, BackgroundRun, ProgramTest, run_program, some_of
+from program_runner import SUCCESS, USAGE, BackgroundRun, ProgramTest, run_program, some_of, thorough_only
 
 STALLED = 85
 RANKS = 3
@@ -63,6 +63,7 @@ class StallTest(ProgramTest):
         for stopped, transport in enumerate(("native", "put", "shared")):
             self.check(stopped, [*LONG_RUN, "--transport", transport], ITERATING, r"waits for (other ranks|rank \d)$")
 
+    @thorough_only("the places are those of timed phases")
     def test_without_timed_phases(self):
         said = self.check(1, [*LONG_RUN, "--no-phases"], ITERATING, "waits for ")
         self.assertTrue(all(re.search("CG step [0-9]+: [a-z_ ]+, waits", text) for text in said.values()), said)
@@ -70,6 +71,7 @@ class StallTest(ProgramTest):
     def test_a_solve(self):
         self.check(2, LONG_SOLVE, "iteration [0-9]+:", r"^CG step \d+: [a-z_ ]+, waits for ")
 
+    @thorough_only("lasts 9 s; stall_watch_test has a slow rank, too")
     def test_a_slow_run_goes_on(self):
         """A rank that is stopped again and again, for less than the limit each time and longer in all."""
         with iterating(*LONG_RUN) as background:
@@ -83,6 +85,7 @@ class StallTest(ProgramTest):
             time.sleep(END_S)
             background.wait_for_next(ITERATING)
 
+    @thorough_only("lasts 7 s, and so does what it looks for")
     def test_a_suspended_job_goes_on(self):
         """All ranks are stopped for longer than the limit."""
         with iterating(*LONG_RUN) as background:

@@ -7,7 +7,7 @@ import tempfile
 import unittest
 
 from program_facts import CLASS_S_ZETA
-from program_runner import CANNOT_CREATE, SUCCESS, USAGE, ProgramTest, run_program, run_until_physical
+from program_runner import CANNOT_CREATE, SUCCESS, USAGE, ProgramTest, run_program, run_until_physical, thorough_only
 
 
 
@@ -142,6 +142,7 @@ class TuneTest(ProgramTest):
         self.assertEqual(outcome.exit_code, CANNOT_CREATE, outcome)
         self.assertEqual(len(outcome.error_lines()), 1, outcome)
 
+    @thorough_only("one more tuning, 4 s; tuning_profile_test adds to profiles, too")
     def test_a_second_tuning_adds_to_the_first(self):
         def add_a_processor(document):
             document["processors"]["Another one"] = next(iter(document["processors"].values()))
@@ -155,6 +156,7 @@ class TuneTest(ProgramTest):
         grids = [(case["class"], case["grid"]["columns"] * case["grid"]["rows"]) for case in here]
         self.assertEqual(grids, [("S", 2), ("W", 2), ("S", 1)])
 
+    @thorough_only("one more tuning, 4 s")
     def test_no_profile_is_written_when_none_is_wanted(self):
         outcome = run_until_physical(1, "tune", "--class", "S", "--no-profile")
         self.assertEqual(outcome.exit_code, SUCCESS, outcome)

@@ -48,6 +48,11 @@ def some_of(cases, step):
     return list(cases) if THOROUGH else list(cases)[::step]
 
 
+def thorough_only(reason):
+    """A test that is left out unless the extent is thorough: it takes long, and others see most of what it sees."""
+    return unittest.skipUnless(THOROUGH, f"left to CG2D_TEST_EXTENT=thorough: {reason}")
+
+
 # A run that takes longer hangs: runs of the tests take seconds at most, even with sanitizers.
 HANG_S = 120.0
 
