@@ -47,7 +47,8 @@ struct Operands {
   std::span<const double> p_columns{};  ///< column_count doubles
   std::span<const double> p_rows{};     ///< row_count doubles with half storage; ignored, may be empty, else
   std::span<double> q_rows{};           ///< row_count doubles, overwritten or added to
-  std::span<double> q_columns{};        ///< column_count doubles with half storage, overwritten; likewise
+  std::span<double>
+      q_columns{};  ///< column_count doubles with half storage, overwritten or added to; likewise
   /// Reproducible kernels only. The sums are q_rows + q_rows_low: row_count doubles, overwritten or added to as q_rows.
   std::span<double> q_rows_low{};
   /// Likewise: a power of two, no less than any element of the whole vector, whose part p_columns is; the same for all of the
@@ -57,7 +58,10 @@ struct Operands {
 
 /// How a product is made.
 struct ProductMode {
-  bool is_added = false;  ///< adds to q_rows instead of overwriting it; q_columns is always overwritten
+  bool is_added = false;  ///< adds to q_rows instead of overwriting it
+  /// Adds to q_columns, too, instead of overwriting it: the block goes on with other rows of the same columns. One thread then has the
+  /// bits of the one block that has all of these rows, where they are cut at multiples of KernelRow::panel_rows.
+  bool is_continued = false;
   /// Makes one of `share_count` shares of the product. The product is all shares in the order 0, 1, ...;
   /// between them q_rows and q_columns are unspecified, and the caller leaves them and the operands alone.
   /// Shares have about equal cost where the kernel's format can be cut so; some may be empty.
@@ -172,6 +176,10 @@ struct KernelRow {
   /// std::invalid_argument for sizes of arrays that are not those of such a block.
   std::unique_ptr<SpmvKernel> (*make_elsewhere)(const ArraysElsewhere& block,
                                                 const KernelOptions& options) = nullptr;
+  /// Rows that are converted together: panels that begin at multiples of it have the bits of the whole block.
+  std::int64_t panel_rows = 1;
+  /// Another instruction set's loop takes other arrays.
+  bool format_depends_on_set = false;
   /// The reproducible kernel that is taken when none is asked for: the first row with this flag.
   bool is_default_for_reproducible = false;
   /// The kernel for several vectors that is taken when none is asked for: the first row with this flag.

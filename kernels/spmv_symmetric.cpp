@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstring>
+#include <utility>
 
 #include "kernels/symmetric_sell.hpp"
 
@@ -121,7 +122,8 @@ PartLoop loop_for(InstructionSet set) {
 
 InstructionSet preferred_instruction_set() { return instruction_sets().back(); }
 
-std::unique_ptr<SpmvKernel> make(CsrBlock block, const KernelOptions& options) {
+template <typename Block>
+std::unique_ptr<SpmvKernel> kernel_of(const Block& block, const KernelOptions& options) {
   const auto set =
       choose_instruction_set(options.instruction_set, instruction_sets(), preferred_instruction_set);
   const Loop loop{.multiply = loop_for(set),
@@ -130,6 +132,11 @@ std::unique_ptr<SpmvKernel> make(CsrBlock block, const KernelOptions& options) {
                             .window_rows = window_rows,
                             .has_positions = true}};
   return std::make_unique<Kernel>("symmetric", set, loop, block, options);
+}
+
+std::unique_ptr<SpmvKernel> make(CsrBlock block, const KernelOptions& options) {
+  const CsrBlock taken = std::move(block);  // given back when the format is made
+  return kernel_of(taken, options);
 }
 
 }  // namespace symmetric
@@ -150,6 +157,8 @@ KernelRow symmetric_kernel() {
       .instruction_sets = symmetric::instruction_sets(),
       .preferred_instruction_set = symmetric::preferred_instruction_set,
       .make = symmetric::make,
+      .make_elsewhere = symmetric::kernel_of<ArraysElsewhere>,
+      .panel_rows = symmetric::window_rows,
   };
 }
 

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstring>
+#include <utility>
 
 #include "kernels/loop_choice.hpp"
 #include "kernels/symmetric_sell.hpp"
@@ -157,10 +158,16 @@ Loop loop_for(InstructionSet set, const Tuning& tuning) {
 
 InstructionSet preferred_instruction_set();
 
-std::unique_ptr<SpmvKernel> make(CsrBlock block, const KernelOptions& options) {
+template <typename Block>
+std::unique_ptr<SpmvKernel> kernel_of(const Block& block, const KernelOptions& options) {
   const auto set =
       choose_instruction_set(options.instruction_set, instruction_sets(), preferred_instruction_set);
   return std::make_unique<Kernel>("symmetric-distinct", set, loop_for(set, options.tuning), block, options);
+}
+
+std::unique_ptr<SpmvKernel> make(CsrBlock block, const KernelOptions& options) {
+  const CsrBlock taken = std::move(block);  // given back when the format is made
+  return kernel_of(taken, options);
 }
 
 /// Scatters are worse than gathers where those are slow.
@@ -191,6 +198,9 @@ KernelRow symmetric_distinct_kernel() {
       .instruction_sets = symmetric_distinct::instruction_sets(),
       .preferred_instruction_set = symmetric_distinct::preferred_instruction_set,
       .make = symmetric_distinct::make,
+      .make_elsewhere = symmetric_distinct::kernel_of<ArraysElsewhere>,
+      .panel_rows = symmetric_distinct::window_rows,
+      .format_depends_on_set = true,
   };
 }
 

@@ -54,7 +54,9 @@ class Kernel final : public SpmvKernel {
  private:
   void multiply_rows(int part, const Operands& operands, const ProductMode& mode,
                      std::span<double> q_columns) const {
-    if (mode.share == 0) std::ranges::fill(q_columns, 0.0);
+    // The first thread's sums are those of the result itself.
+    const bool is_continued = mode.is_continued && part == 0;
+    if (mode.share == 0 && !is_continued) std::ranges::fill(q_columns, 0.0);
     const std::int64_t first_row = borders_[static_cast<std::size_t>(part)];
     const ShareRange rows(borders_[static_cast<std::size_t>(part) + 1] - first_row, mode);
     for (std::int64_t row = first_row + rows.begin; row < first_row + rows.end; ++row) {

@@ -1,23 +1,44 @@
 #include "kernels/symmetric_sell.hpp"
 
+#include <utility>
+
 #include "kernels/parallel_parts.hpp"
 
 namespace cg2d::kernels::symmetric_sell {
 
-Kernel::Kernel(std::string_view name, InstructionSet set, const Loop& loop, const CsrBlock& block,
-               const KernelOptions& options)
+namespace {
+
+std::vector<SellPart> one_part_elsewhere(const ArraysElsewhere& block, const SellShape& shape) {
+  std::vector<SellPart> parts;
+  parts.push_back(sell_part_elsewhere(block, shape));
+  return parts;
+}
+
+}  // namespace
+
+Kernel::Kernel(std::string_view name, InstructionSet set, const Loop& loop, std::vector<SellPart> parts,
+               std::int64_t column_count, const KernelOptions& options)
     : name_(name),
       set_(set),
       loop_(loop),
       prefetch_distance_(options.tuning.prefetch_distance.value_or(default_prefetch_distance)),
-      column_count_(block.column_count),
-      parts_(sell_parts(block, options.thread_count, loop.shape)),
-      column_sums_(block.column_count, options.thread_count) {
-  for (int thread = 0; thread < options.thread_count; ++thread) {
+      column_count_(column_count),
+      parts_(std::move(parts)),
+      column_sums_(column_count, static_cast<int>(parts_.size())) {
+  for (std::size_t thread = 0; thread < parts_.size(); ++thread) {
     pairs_.emplace_back(static_cast<std::size_t>(loop.shape.spare_column(lanes)));
     row_sums_.emplace_back(static_cast<std::size_t>(loop.shape.spare_position()) + 1);
   }
 }
+
+Kernel::Kernel(std::string_view name, InstructionSet set, const Loop& loop, const CsrBlock& block,
+               const KernelOptions& options)
+    : Kernel(name, set, loop, sell_parts(block, options.thread_count, loop.shape), block.column_count,
+             options) {}
+
+Kernel::Kernel(std::string_view name, InstructionSet set, const Loop& loop, const ArraysElsewhere& block,
+               const KernelOptions& options)
+    : Kernel(name, set, loop, one_part_elsewhere(block, loop.shape), block.column_count, options) {}
 
 std::int64_t Kernel::matrix_byte_count() const {
   std::int64_t bytes = 0;
@@ -67,7 +88,8 @@ void Kernel::multiply_part(int index, const Operands& operands, const ProductMod
                   .q_columns = column_sums_.of_thread(index, operands.q_columns).data(),
                   .pairs = pairs_[static_cast<std::size_t>(index)].data(),
                   .row_sums = row_sums_[static_cast<std::size_t>(index)].data(),
-                  .column_count = column_count_});
+                  .column_count = column_count_,
+                  .is_continued = mode.is_continued && index == 0});
 }
 
 }  // namespace cg2d::kernels::symmetric_sell

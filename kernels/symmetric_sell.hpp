@@ -40,6 +40,7 @@ struct PartOperands {
   ColumnPair* pairs;
   double* row_sums;
   std::int64_t column_count;
+  bool is_continued;  // q_columns already has sums of other rows
 };
 
 /// Some column blocks of a part, to be multiplied.
@@ -50,7 +51,7 @@ struct PartBlocks {
   std::int64_t prefetch_distance;
 };
 
-/// Adds to q_rows, and overwrites q_columns within the column blocks.
+/// Adds to q_rows, and overwrites q_columns within the column blocks, or adds to it.
 using PartLoop = void (*)(const PartBlocks& range, const PartOperands& operands);
 
 /// A chunk, with its parts of the vectors.
@@ -73,8 +74,14 @@ struct WindowSums {
   std::int64_t row_count;
 };
 
-inline void load_pairs(const double* p, std::int64_t count, ColumnPair* pairs) {
-  for (std::int64_t k = 0; k < count; ++k) pairs[k] = {.p = p[k], .q = 0.0};
+inline void load_pairs(const PartOperands& operands, std::int64_t first_column, std::int64_t count) {
+  const double* const p = operands.p_columns + first_column;
+  if (operands.is_continued) {
+    const double* const q = operands.q_columns + first_column;
+    for (std::int64_t k = 0; k < count; ++k) operands.pairs[k] = {.p = p[k], .q = q[k]};
+  } else {
+    for (std::int64_t k = 0; k < count; ++k) operands.pairs[k] = {.p = p[k], .q = 0.0};
+  }
 }
 
 inline void store_sums(const ColumnPair* pairs, std::int64_t count, double* q) {
@@ -128,7 +135,7 @@ CG2D_AVX2 inline __attribute__((always_inline)) void add_window_by_fours(const W
     for (std::int64_t block = range.first_block; block < range.last_block; ++block) {                      \
       const std::int64_t first_column = block * part.shape.block_width;                                    \
       const std::int64_t width = std::min(part.shape.block_width, operands.column_count - first_column);   \
-      load_pairs(operands.p_columns + first_column, width, chunk.pairs);                                   \
+      load_pairs(operands, first_column, width);                                                           \
       for (std::int64_t window = 0; window < part.window_count; ++window, ++first_chunk) {                 \
         if (first_chunk[0] == first_chunk[1]) continue;                                                    \
         const std::int64_t first_row = window * part.shape.window_rows;                                    \
@@ -164,6 +171,9 @@ class Kernel final : public SpmvKernel {
   /// Throws std::bad_alloc.
   Kernel(std::string_view name, InstructionSet set, const Loop& loop, const CsrBlock& block,
          const KernelOptions& options);
+  /// On one thread, for arrays that are lent. Throws std::invalid_argument for sizes of another block.
+  Kernel(std::string_view name, InstructionSet set, const Loop& loop, const ArraysElsewhere& block,
+         const KernelOptions& options);
 
   [[nodiscard]] std::string_view name() const override { return name_; }
   [[nodiscard]] std::string_view instruction_set() const override { return name_of(set_); }
@@ -173,6 +183,8 @@ class Kernel final : public SpmvKernel {
   void multiply(const Operands& operands, const ProductMode& mode) override;
 
  private:
+  Kernel(std::string_view name, InstructionSet set, const Loop& loop, std::vector<SellPart> parts,
+         std::int64_t column_count, const KernelOptions& options);
   void multiply_part(int index, const Operands& operands, const ProductMode& mode);
 
   std::string_view name_;

@@ -190,10 +190,14 @@ void settle_out_of_core(RunOptions& options) {
     if (is_given) throw InputError(fmt::format("{}, not with --out-of-core", text));
   }
   std::vector<std::string_view> streamed;
+  const kernels::KernelRow* shortest = nullptr;
   for (const auto& row : kernels::kernel_table()) {
-    if (row.make_elsewhere != nullptr) streamed.push_back(row.name);
+    if (row.make_elsewhere == nullptr) continue;
+    streamed.push_back(row.name);
+    if (shortest == nullptr || row.bytes_per_nonzero < shortest->bytes_per_nonzero) shortest = &row;
   }
-  if (!configuration.has_kernel()) configuration.kernel = streamed.front();
+  // Reading takes longer than multiplying.
+  if (!configuration.has_kernel()) configuration.kernel = shortest->name;
   if (!std::ranges::count(streamed, configuration.kernel))
     throw InputError(fmt::format("--kernel {}: has no form that is streamed by --out-of-core; valid: {}",
                                  configuration.kernel, fmt::join(streamed, ", ")));

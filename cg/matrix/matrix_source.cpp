@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <string>
 
 #include "cg/base/errors.hpp"
@@ -14,6 +15,14 @@ namespace cg2d {
 SourceRow npb_source();
 SourceRow laplace2d_source();
 SourceRow laplace3d_source();
+
+comm::IndexRange Strips::rows_of(int strip, std::int64_t block_row_count) const {
+  const auto multiples = (block_row_count + row_multiple - 1) / row_multiple;
+  const auto border = [&](int number) {
+    return std::min(multiples * number / count * row_multiple, block_row_count);
+  };
+  return {.begin = border(strip), .end = border(strip + 1)};
+}
 
 std::span<const SourceRow> source_table() {
   static const std::array table{npb_source(), laplace2d_source(), laplace3d_source()};

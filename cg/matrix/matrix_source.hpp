@@ -30,6 +30,15 @@ struct SourcedBlock {
   SourceFacts facts;
 };
 
+/// A cut of a block into strips of rows of about equal numbers.
+struct Strips {
+  int count = 1;                  ///< some are empty where there are few rows
+  std::int64_t row_multiple = 1;  ///< each begins at a multiple of it, counted from the block's first row
+
+  /// The rows of a strip, counted from the block's first row.
+  [[nodiscard]] comm::IndexRange rows_of(int strip, std::int64_t block_row_count) const;
+};
+
 /// The work of making one rank's block.
 struct SourcePlan {
   std::int64_t working_bytes = 0;  ///< beside the finished block, per rank, at most
@@ -53,11 +62,10 @@ class MatrixSource : public Interface {
 
   /// Takes the next rows of this rank's block, with the columns of the block.
   using StripSink = std::function<void(kernels::CsrBlock strip)>;
-  /// The same block in strips of rows of about equal numbers, one after the other and only one at a time in memory: so many, or
-  /// the whole block as one, from a source that cannot make parts of it. Collective; the sink may be so, too. Throws what build()
-  /// throws, and what the sink throws.
+  /// The same block in strips, one after the other and only one at a time in memory, or the whole block as one, from a source that
+  /// cannot make parts of it. Collective; the sink may be so, too. Throws what build() throws, and what the sink throws.
   virtual SourceFacts build_strips(const comm::BlockLayout& layout, comm::RankGroup& group, int thread_count,
-                                   int /*strip_count*/, const StripSink& sink) const {
+                                   const Strips& /*strips*/, const StripSink& sink) const {
     auto sourced = build(layout, group, thread_count);
     sink(std::move(sourced.block));
     return sourced.facts;

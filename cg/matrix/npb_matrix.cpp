@@ -17,9 +17,9 @@ namespace cg2d {
 namespace {
 
 /// The rows of row block `process_row` in strip number `strip`, as global rows.
-comm::IndexRange strip_of(const comm::BlockLayout& layout, int process_row, int strip, int strip_count) {
+comm::IndexRange strip_of(const comm::BlockLayout& layout, int process_row, int strip, const Strips& strips) {
   const auto block = layout.row_block(process_row);
-  const auto local = share_of(block.size(), strip, strip_count);
+  const auto local = strips.rows_of(strip, block.size());
   return {.begin = block.begin + local.begin, .end = block.begin + local.end};
 }
 
@@ -48,12 +48,12 @@ enum class RowsCountFrom { block, strip };
 /// The records for every rank whose block the vectors meet in the given strip of its rows.
 std::vector<std::vector<std::uint64_t>> parts_for_strip(const SparseVectors& vectors,
                                                         const comm::BlockLayout& layout, int strip,
-                                                        int strip_count, RowsCountFrom rows_count_from) {
+                                                        const Strips& cut, RowsCountFrom rows_count_from) {
   const auto grid = layout.grid();
   std::vector<std::vector<std::uint64_t>> outgoing(static_cast<std::size_t>(grid.rank_count()));
   std::vector<comm::IndexRange> strips;
   strips.reserve(static_cast<std::size_t>(grid.rows));
-  for (int row = 0; row < grid.rows; ++row) strips.push_back(strip_of(layout, row, strip, strip_count));
+  for (int row = 0; row < grid.rows; ++row) strips.push_back(strip_of(layout, row, strip, cut));
   std::vector<PositionRun> row_runs;
   std::vector<PositionRun> column_runs;
   for (std::int64_t v = 0; v < vectors.count; ++v) {
@@ -116,7 +116,7 @@ class NpbSource final : public MatrixSource {
   [[nodiscard]] SourcedBlock build(const comm::BlockLayout& layout, comm::RankGroup& group,
                                    int thread_count) const override;
   SourceFacts build_strips(const comm::BlockLayout& layout, comm::RankGroup& group, int thread_count,
-                           int strip_count, const StripSink& sink) const override;
+                           const Strips& strips, const StripSink& sink) const override;
 
  private:
   [[nodiscard]] BlockAssembler assembler_for(const comm::IndexRange& rows, const comm::IndexRange& columns,
@@ -157,16 +157,16 @@ BlockAssembler NpbSource::assembler_for(const comm::IndexRange& rows, const comm
 }
 
 SourceFacts NpbSource::build_strips(const comm::BlockLayout& layout, comm::RankGroup& group, int thread_count,
-                                    int strip_count, const StripSink& sink) const {
+                                    const Strips& strips, const StripSink& sink) const {
   const auto drawn = draw_vectors(problem_, group);
   const int process_row = layout.grid().row_of(group.rank());
   const auto columns = layout.column_block(layout.grid().column_of(group.rank()));
-  for (int strip = 0; strip < strip_count; ++strip) {
-    const auto rows = strip_of(layout, process_row, strip, strip_count);
+  for (int strip = 0; strip < strips.count; ++strip) {
+    const auto rows = strip_of(layout, process_row, strip, strips);
     auto assembler = assembler_for(rows, columns, thread_count);
     {
       const auto parts =
-          group.exchange(parts_for_strip(drawn.vectors, layout, strip, strip_count, RowsCountFrom::strip));
+          group.exchange(parts_for_strip(drawn.vectors, layout, strip, strips, RowsCountFrom::strip));
       assembler.append_rows(rows.size(), parts);
     }
     sink(assembler.finish());
@@ -181,11 +181,11 @@ SourcedBlock NpbSource::build(const comm::BlockLayout& layout, comm::RankGroup& 
   const auto rows = layout.row_block(process_row);
   const auto columns = layout.column_block(layout.grid().column_of(group.rank()));
   auto assembler = assembler_for(rows, columns, thread_count);
-  const int strip_count = plan(layout).strip_count;
-  for (int strip = 0; strip < strip_count; ++strip) {
+  const Strips strips{.count = plan(layout).strip_count};
+  for (int strip = 0; strip < strips.count; ++strip) {
     const auto parts =
-        group.exchange(parts_for_strip(drawn.vectors, layout, strip, strip_count, RowsCountFrom::block));
-    assembler.append_rows(strip_of(layout, process_row, strip, strip_count).end - rows.begin, parts);
+        group.exchange(parts_for_strip(drawn.vectors, layout, strip, strips, RowsCountFrom::block));
+    assembler.append_rows(strip_of(layout, process_row, strip, strips).end - rows.begin, parts);
   }
   return {.block = assembler.finish(), .facts = drawn.facts};
 }

@@ -31,8 +31,10 @@ inline constexpr std::int64_t panel_alignment = 4096;
 struct PanelFileKey {
   std::uint64_t matrix_hash = 0;  ///< of all that the values depend on
   std::array<char, 24> kernel{};  ///< its name, and zeros
-  std::int64_t block_width = 0;   ///< Tuning::block_width, 0: the kernel has none
-  std::int64_t first_row = 0;     ///< of the block
+  /// Of the loop that the arrays are for, and zeros; zeros alone where those of all loops are the same.
+  std::array<char, 16> instruction_set{};
+  std::int64_t block_width = 0;  ///< Tuning::block_width, 0: the kernel has none
+  std::int64_t first_row = 0;    ///< of the block
   std::int64_t row_count = 0;
   std::int64_t first_column = 0;
   std::int64_t column_count = 0;
@@ -50,7 +52,7 @@ struct PanelFileFigures {
 /// At the begin of the file. A change of the format changes the version.
 struct PanelFileHeader {
   static constexpr std::array<char, 8> expected_magic{'C', 'G', '2', 'D', 'P', 'N', 'L', '\n'};
-  static constexpr std::uint32_t expected_version = 1;
+  static constexpr std::uint32_t expected_version = 2;
   static constexpr std::uint32_t expected_byte_order = 0x01020304;
 
   std::array<char, 8> magic = expected_magic;

@@ -124,11 +124,14 @@ void StreamedKernel::multiply(const kernels::Operands& operands, const kernels::
   try {
     for (std::size_t index = 0; index < panels_.size() && !failure_; ++index) {
       auto& panel = panels_[index];
-      auto rows = operands;
-      rows.q_rows = operands.q_rows.subspan(static_cast<std::size_t>(entries[index].first_row),
-                                            static_cast<std::size_t>(entries[index].row_count));
+      const auto first_row = static_cast<std::size_t>(entries[index].first_row);
+      const auto row_count = static_cast<std::size_t>(entries[index].row_count);
+      auto of_panel = operands;
+      of_panel.q_rows = operands.q_rows.subspan(first_row, row_count);
+      if (row_.stores_half()) of_panel.p_rows = operands.p_rows.subspan(first_row, row_count);
       if (!panel.is_resident) lend(panel, finish_reading(next_number_));
-      panel.kernel->multiply(rows, mode);
+      panel.kernel->multiply(of_panel,
+                             {.is_added = mode.is_added, .is_continued = mode.is_continued || index > 0});
       // The buffer is free for the panel that comes after those under way.
       if (!panel.is_resident) begin_reading(next_number_++ + static_cast<std::size_t>(memory_.buffer_count));
     }
@@ -137,7 +140,9 @@ void StreamedKernel::multiply(const kernels::Operands& operands, const kernels::
   }
   ++figures_.product_count;
   figures_.product_s += stopwatch.seconds();
-  if (failure_) std::ranges::fill(operands.q_rows, std::numeric_limits<double>::quiet_NaN());
+  if (!failure_) return;
+  std::ranges::fill(operands.q_rows, std::numeric_limits<double>::quiet_NaN());
+  std::ranges::fill(operands.q_columns, std::numeric_limits<double>::quiet_NaN());
 }
 
 }  // namespace cg2d

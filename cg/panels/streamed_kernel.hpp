@@ -44,7 +44,8 @@ struct StreamFigures {
 ///     buffers            a             b             a            the rest goes through the buffers, in turns; the first panels of
 ///                                                                 the next product are read while the solver works on vectors
 ///
-/// The file is shared by no one who writes. A product that cannot read fills q with NaN, so that every rank learns of it by the next sum;
+/// With half storage each panel goes on with the sums over columns of those before it. The file is shared by no one who writes. A product that
+/// cannot read fills q with NaN, so that every rank learns of it by the next sum;
 /// failure() tells why, and so does every later product. The bits are those of the kernel with the whole block in memory.
 class StreamedKernel final : public kernels::SpmvKernel {
  public:

@@ -10,6 +10,7 @@
 #include "cg/base/errors.hpp"
 #include "cg/base/sample.hpp"
 #include "cg/base/values.hpp"
+#include "cg/matrix/half_storage.hpp"
 #include "cg/matrix/matrix_facts.hpp"
 #include "cg/matrix/row_lengths.hpp"
 
@@ -23,8 +24,10 @@ constexpr int usual_depth = 4;
 constexpr std::int64_t most_panel_bytes = std::int64_t{32} << 20;
 constexpr std::int64_t least_panel_bytes = std::int64_t{1} << 20;
 constexpr std::int64_t panels_per_memory = 16;
-/// Beside panels while they are made: the strip as CSR, the kernel's arrays and their image in the file, in bytes of a panel.
-constexpr double making_per_panel = 3.5;
+/// Of a nonzero of a strip, as CSR.
+constexpr double csr_bytes_per_nonzero = 12.0;
+/// While panels are made: the kernel's arrays, their image in the file, and some room, in bytes of a panel.
+constexpr double making_per_panel = 2.3;
 
 PanelFileKey key_of(const StreamedBlockParts& parts, int rank) {
   const auto grid = parts.layout.grid();
@@ -36,12 +39,17 @@ PanelFileKey key_of(const StreamedBlockParts& parts, int rank) {
       .matrix_hash = hash_of_text(fmt::format("npb n {} nonzer {} rcond {} shift {}", problem.n,
                                               problem.nonzer, Problem::rcond, problem.shift)),
       .kernel = {},
+      .instruction_set = {},
       .block_width = parts.kernel.tuning.block_width.value_or(row.defaults.block_width.value_or(0)),
       .first_row = rows.begin,
       .row_count = rows.size(),
       .first_column = columns.begin,
       .column_count = columns.size()};
   std::ranges::copy(row.name.substr(0, key.kernel.size()), key.kernel.begin());
+  if (row.format_depends_on_set) {
+    const auto set = kernels::name_of(row.preferred_instruction_set());
+    std::ranges::copy(set.substr(0, key.instruction_set.size()), key.instruction_set.begin());
+  }
   return key;
 }
 
@@ -53,18 +61,21 @@ double expected_bytes(const StreamedBlockParts& parts, const PanelFileKey& key) 
 }
 
 /// As many strips as give panels of a good size, the same on all ranks.
-int strip_count_for(const StreamedBlockParts& parts, const PanelFileKey& key, comm::RankGroup& group) {
+Strips strips_for(const StreamedBlockParts& parts, const PanelFileKey& key, comm::RankGroup& group) {
   const auto wanted = std::clamp(parts.memory_bytes / panels_per_memory, least_panel_bytes, most_panel_bytes);
   const double count = std::ceil(expected_bytes(parts, key) / static_cast<double>(wanted));
-  const auto most_rows = static_cast<double>(std::max<std::int64_t>(key.row_count, 1));
-  return static_cast<int>(group.maximum(std::clamp(count, 1.0, most_rows)));
+  const auto multiple = parts.kernel.kernel->panel_rows;
+  const auto most = static_cast<double>(std::max<std::int64_t>((key.row_count + multiple - 1) / multiple, 1));
+  return {.count = static_cast<int>(group.maximum(std::clamp(count, 1.0, most))), .row_multiple = multiple};
 }
 
 /// Throws where not even two panels fit, or their making does not.
-void check_room(const StreamedBlockParts& parts, const PanelFileKey& key, int strip_count) {
-  const auto panel_bytes = saturated(1.1 * expected_bytes(parts, key) / strip_count);
-  const auto making_bytes = saturated_sum(parts.source.plan_strips(parts.layout, strip_count).working_bytes,
-                                          saturated(making_per_panel * static_cast<double>(panel_bytes)));
+void check_room(const StreamedBlockParts& parts, const PanelFileKey& key, const Strips& strips) {
+  const auto& row = *parts.kernel.kernel;
+  const auto panel_bytes = saturated(1.1 * expected_bytes(parts, key) / strips.count);
+  const double making_factor = making_per_panel + csr_bytes_per_nonzero / row.bytes_per_nonzero;
+  const auto making_bytes = saturated_sum(parts.source.plan_strips(parts.layout, strips.count).working_bytes,
+                                          saturated(making_factor * static_cast<double>(panel_bytes)));
   const auto needed = std::max(making_bytes, 2 * panel_bytes);
   if (needed <= parts.memory_bytes) return;
   throw RunError(
@@ -77,7 +88,7 @@ void check_room(const StreamedBlockParts& parts, const PanelFileKey& key, int st
 
 /// Generates, converts and writes panel after panel.
 void write_panels(const StreamedBlockParts& parts, const PanelFileKey& key, PanelFolder& folder,
-                  int strip_count, comm::RankGroup& group) {
+                  const Strips& strips, comm::RankGroup& group) {
   std::unique_ptr<PanelFileWriter> writer;
   agree_on(group, [&] {
     folder.remove_file();
@@ -87,19 +98,23 @@ void write_panels(const StreamedBlockParts& parts, const PanelFileKey& key, Pane
   PanelFileFigures figures;
   const auto& choice = parts.kernel;
   std::int64_t panel_count = 0;
+  const HalfStorageRule rule(parts.layout);
+  const comm::IndexRange columns{.begin = key.first_column, .end = key.first_column + key.column_count};
+  std::int64_t first_row = key.first_row;
   Agreement agreement(group);
-  figures.source =
-      parts.source.build_strips(parts.layout, group, 1, strip_count, [&](kernels::CsrBlock strip) {
-        agreement.attempt([&] {
-          const auto lengths = row_lengths(strip, choice.critical_vector_length);
-          figures.row_lengths = panel_count++ == 0 ? lengths : merged(figures.row_lengths, lengths);
-          figures.nonzero_count += strip.nonzero_count();
-          const auto row_count = strip.row_count;
-          const auto panel =
-              choice.kernel->make(std::move(strip), {.thread_count = 1, .tuning = choice.tuning});
-          writer->append(*panel, row_count);
-        });
-      });
+  figures.source = parts.source.build_strips(parts.layout, group, 1, strips, [&](kernels::CsrBlock strip) {
+    agreement.attempt([&] {
+      const auto lengths = row_lengths(strip, choice.critical_vector_length);
+      figures.row_lengths = panel_count++ == 0 ? lengths : merged(figures.row_lengths, lengths);
+      figures.nonzero_count += strip.nonzero_count();
+      const auto row_count = strip.row_count;
+      if (choice.kernel->stores_half())
+        keep_half(strip, {.begin = first_row, .end = first_row + row_count}, columns, rule);
+      first_row += row_count;
+      const auto panel = choice.kernel->make(std::move(strip), {.thread_count = 1, .tuning = choice.tuning});
+      writer->append(*panel, row_count);
+    });
+  });
   agreement.attempt([&] { writer->finish(figures); });
   agreement.reach();
 }
@@ -131,14 +146,14 @@ StreamedBlock make_streamed_block(const StreamedBlockParts& parts, comm::RankGro
     if (file && !stream_memory(*file, parts.memory_bytes, usual_depth)) file = nullptr;
   });
   block.was_there = group.maximum(file ? 0.0 : 1.0) == 0.0;
-  const int strip_count = strip_count_for(parts, key, group);
+  const auto strips = strips_for(parts, key, group);
   if (!block.was_there) {
-    agree_on(group, [&] { check_room(parts, key, strip_count); });
+    agree_on(group, [&] { check_room(parts, key, strips); });
     progress.say(
-        fmt::format("writing the matrix to {}, in {} panels per rank", block.folder->folder(), strip_count));
+        fmt::format("writing the matrix to {}, in {} panels per rank", block.folder->folder(), strips.count));
     group.barrier();
     const Stopwatch stopwatch;
-    write_panels(parts, key, *block.folder, strip_count, group);
+    write_panels(parts, key, *block.folder, strips, group);
     block.generation_s = group.maximum(stopwatch.seconds());
   }
   agree_on(group, [&] {

@@ -352,6 +352,31 @@ TEST(SpmvKernelContractTest, AnyNumberOfShares) {
   });
 }
 
+/// Sums over the columns go on with those that are there, on any number of threads. (The bits: streamed_kernel_test.)
+TEST(SpmvKernelContractTest, SumsOverColumnsCanBeContinued) {
+  const auto block = test::large_block();
+  const std::vector<double> p_rows = row_operand(block);
+  for_every_loop([&](const KernelRow& row, InstructionSet set) {
+    if (!row.stores_half()) return;
+    for (const int thread_count : {1, 3}) {
+      for (const int share_count : {1, 4}) {
+        const auto kernel = row.make(block.csr(), {.thread_count = thread_count, .instruction_set = set});
+        std::vector<double> q_rows(block.rows.size());
+        std::vector<double> once(block.operand.size());
+        kernel->multiply({.p_columns = block.operand, .p_rows = p_rows, .q_rows = q_rows, .q_columns = once});
+        std::vector<double> continued(block.operand.size(), 0.5);
+        for (int share = 0; share < share_count; ++share) {
+          kernel->multiply(
+              {.p_columns = block.operand, .p_rows = p_rows, .q_rows = q_rows, .q_columns = continued},
+              {.is_continued = true, .share = share, .share_count = share_count});
+        }
+        // A column has some hundred entries of at most 1302: 2e5 in all, with some hundred roundings of 1e-16 each.
+        for (std::size_t c = 0; c < once.size(); ++c) ASSERT_NEAR(continued[c], 0.5 + once[c], 1e-8) << c;
+      }
+    }
+  });
+}
+
 /// Every share makes some of the product, and none makes all of it.
 TEST(SpmvKernelContractTest, SharesDivideTheWork) {
   const auto block = test::large_block();

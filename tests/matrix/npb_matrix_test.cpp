@@ -76,15 +76,20 @@ TEST(NpbMatrixTest, StripsOfTheBlockHaveItsRows) {
     for (const auto& grid : comm::factorizations(group().size())) {
       const auto layout = comm::BlockLayout::even(problem.n, grid);
       const auto whole = build(problem, layout);
-      for (const int strip_count : {1, 2, 5}) {
+      for (const auto& strips : {Strips{.count = 1}, Strips{.count = 2}, Strips{.count = 5},
+                                 Strips{.count = 3, .row_multiple = 8}}) {
         SCOPED_TRACE("n " + std::to_string(problem.n) + ", grid " + grid.name() + ", strips " +
-                     std::to_string(strip_count));
+                     std::to_string(strips.count) + " of multiples of " +
+                     std::to_string(strips.row_multiple) + " rows");
         std::vector<std::int64_t> row_starts{0};
         std::vector<std::int32_t> columns;
         std::vector<double> values;
         int sunk_count = 0;
         const auto facts = default_source().make(problem)->build_strips(
-            layout, group(), 1, strip_count, [&](const kernels::CsrBlock& strip) {
+            layout, group(), 1, strips, [&](const kernels::CsrBlock& strip) {
+              if (strip.row_count > 0) {
+                EXPECT_EQ((std::ssize(row_starts) - 1) % strips.row_multiple, 0);
+              }
               ++sunk_count;
               EXPECT_EQ(strip.column_count, whole.block.column_count);
               const auto begin = std::ssize(columns);
@@ -93,7 +98,7 @@ TEST(NpbMatrixTest, StripsOfTheBlockHaveItsRows) {
               std::ranges::copy(strip.columns.span().first(entries), std::back_inserter(columns));
               std::ranges::copy(strip.values.span().first(entries), std::back_inserter(values));
             });
-        EXPECT_EQ(sunk_count, strip_count);
+        EXPECT_EQ(sunk_count, strips.count);
         EXPECT_EQ(facts.final_seed, whole.facts.final_seed);
         EXPECT_TRUE(std::ranges::equal(whole.block.row_starts.span(), row_starts));
         EXPECT_TRUE(std::ranges::equal(whole.block.columns.span(), columns));

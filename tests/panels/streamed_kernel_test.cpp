@@ -39,35 +39,67 @@ PanelFileKey key_of(const test::TestBlock& block) {
   return {.matrix_hash = 42, .row_count = std::ssize(block.rows), .column_count = block.column_count};
 }
 
-/// The block in panels of rows, as even as their number allows: some are empty where there are few rows.
+/// The block in panels of rows, as even as their number and the kernel's multiple allow: some are empty where there are few rows.
 void write_panels(const PanelFolder& folder, const kernels::KernelRow& row, const test::TestBlock& block) {
   PanelFileWriter writer(folder.folder(), folder.file_name(), key_of(block));
-  const auto row_count = std::ssize(block.rows);
+  const Strips strips{.count = panel_count, .row_multiple = row.panel_rows};
   for (int panel = 0; panel < panel_count; ++panel) {
-    const test::Rows rows(block.rows.begin() + row_count * panel / panel_count,
-                          block.rows.begin() + row_count * (panel + 1) / panel_count);
+    const auto range = strips.rows_of(panel, std::ssize(block.rows));
+    const test::Rows rows(block.rows.begin() + range.begin, block.rows.begin() + range.end);
     const auto kernel = row.make(kernels::CsrBlock::from_rows(block.column_count, rows), {});
     writer.append(*kernel, std::ssize(rows));
   }
   writer.finish({.nonzero_count = 17, .row_lengths = {}, .source = {.final_seed = 3}});
 }
 
-std::vector<double> whole_product(const kernels::KernelRow& row, const test::TestBlock& block) {
-  std::vector<double> q(block.rows.size(), -1.0);
-  row.make(block.csr(), {})->multiply({.p_columns = block.operand, .q_rows = q});
-  return q;
+/// Many rows with few entries: several windows of the kernels that convert rows together.
+test::TestBlock tall_block() {
+  constexpr std::int64_t column_count = 5000;
+  test::TestBlock block{.column_count = column_count, .rows = test::Rows(15'000), .operand = {}};
+  for (std::int64_t r = 0; r < std::ssize(block.rows); ++r) {
+    auto& entries = block.rows[static_cast<std::size_t>(r)];
+    for (std::int64_t c = r * 37 % 401; c < column_count; c += 350 + (r + c) % 397)
+      entries.push_back(
+          {.column = static_cast<std::int32_t>(c), .value = 1.0 / static_cast<double>(1 + (c + r) % 13)});
+  }
+  for (std::int64_t c = 0; c < column_count; ++c)
+    block.operand.push_back(static_cast<double>(c % 31) - 15.25);
+  return block;
 }
 
-std::vector<double> product_of(kernels::SpmvKernel& kernel, const test::TestBlock& block) {
-  std::vector<double> q(block.rows.size(), -1.0);
-  kernel.multiply({.p_columns = block.operand, .q_rows = q});
-  return q;
+/// q over the rows, and with half storage over the columns.
+struct Product {
+  std::vector<double> q_rows;
+  std::vector<double> q_columns;
+
+  friend bool operator==(const Product&, const Product&) = default;
+};
+
+Product product_of(kernels::SpmvKernel& kernel, const kernels::KernelRow& row, const test::TestBlock& block) {
+  Product product{.q_rows = std::vector<double>(block.rows.size(), -1.0),
+                  .q_columns = std::vector<double>(row.stores_half() ? block.operand.size() : 0, -1.0)};
+  std::vector<double> p_rows(row.stores_half() ? block.rows.size() : 0);
+  for (std::size_t k = 0; k < p_rows.size(); ++k) p_rows[k] = 1.0 / static_cast<double>(k + 1);
+  kernel.multiply({.p_columns = block.operand,
+                   .p_rows = p_rows,
+                   .q_rows = product.q_rows,
+                   .q_columns = product.q_columns});
+  return product;
+}
+
+Product whole_product(const kernels::KernelRow& row, const test::TestBlock& block) {
+  return product_of(*row.make(block.csr(), {}), row, block);
+}
+
+bool has_no_number(const Product& product) {
+  const auto is_nan = [](double q) { return std::isnan(q); };
+  return std::ranges::all_of(product.q_rows, is_nan) && std::ranges::all_of(product.q_columns, is_nan);
 }
 
 TEST(StreamedKernelTest, HasTheBitsOfTheWholeBlock) {
   ASSERT_FALSE(streamed_rows().empty());
   for (const auto* const row : streamed_rows()) {
-    std::vector<test::TestBlock> blocks{test::large_block()};
+    std::vector<test::TestBlock> blocks{test::large_block(), tall_block()};
     for (int number = 0; number < 24; ++number) blocks.push_back(test::BlockMaker(number).make());
     for (const auto& block : blocks) {
       const test::TemporaryFolder place;
@@ -84,7 +116,7 @@ TEST(StreamedKernelTest, HasTheBitsOfTheWholeBlock) {
           StreamedKernel kernel(*row, {}, folder.existing(key_of(block), reason), memory, reader);
           // Panels under way at the end of a product belong to the next one.
           for (int repeat = 0; repeat < 3; ++repeat)
-            ASSERT_EQ(product_of(kernel, block), expected)
+            ASSERT_TRUE(product_of(kernel, *row, block) == expected)
                 << row->name << ", " << reader.name << ", " << memory.resident_count;
           EXPECT_FALSE(kernel.failure());
           EXPECT_EQ(kernel.figures().product_count, 3);
@@ -163,7 +195,7 @@ const PanelReaderRow faulty_row{.name = "faulty",
                                                                         faults_to_be_made);
                                 }};
 
-class TroubleTest : public testing::Test {
+class TroubleTest : public testing::TestWithParam<const kernels::KernelRow*> {
  protected:
   void SetUp() override { write_panels(folder_, row_, block_); }
 
@@ -183,29 +215,34 @@ class TroubleTest : public testing::Test {
 
   const test::TemporaryFolder place_;
   const PanelFolder folder_{place_.path(), 0, 1};
-  const kernels::KernelRow& row_ = *streamed_rows().front();
-  const test::TestBlock block_ = test::large_block();
+  const kernels::KernelRow& row_ = *GetParam();
+  const test::TestBlock block_ = tall_block();
 };
+
+INSTANTIATE_TEST_SUITE_P(Kernels, TroubleTest, testing::ValuesIn(streamed_rows()), [](const auto& parameter) {
+  std::string name(parameter.param->name);
+  std::ranges::replace(name, '-', '_');
+  return name;
+});
 
 using Fault = FaultyReader::Fault;
 
-TEST_F(TroubleTest, WhatHelpsTheSecondTimeIsNoError) {
+TEST_P(TroubleTest, WhatHelpsTheSecondTimeIsNoError) {
   for (const auto fault : {Fault::error, Fault::short_read, Fault::flipped_bit}) {
     auto kernel = kernel_with({Fault::none, fault});
-    EXPECT_EQ(product_of(kernel, block_), whole_product(row_, block_));
+    EXPECT_TRUE(product_of(kernel, row_, block_) == whole_product(row_, block_));
     EXPECT_FALSE(kernel.failure());
   }
 }
 
-TEST_F(TroubleTest, WhatDoesNotIsNamedAndLeavesNoNumber) {
+TEST_P(TroubleTest, WhatDoesNotIsNamedAndLeavesNoNumber) {
   for (const auto& [fault, code, words] :
        {std::tuple(Fault::error, ExitCode::cannot_write, "panel 2 at byte "),
         std::tuple(Fault::short_read, ExitCode::bad_data, "cut off"),
         std::tuple(Fault::flipped_bit, ExitCode::bad_data, "found damaged data")}) {
     auto kernel = kernel_with({Fault::none, Fault::none, fault, fault});
     // That product, and every later one.
-    for (int repeat = 0; repeat < 2; ++repeat)
-      EXPECT_TRUE(std::ranges::all_of(product_of(kernel, block_), [](double q) { return std::isnan(q); }));
+    for (int repeat = 0; repeat < 2; ++repeat) EXPECT_TRUE(has_no_number(product_of(kernel, row_, block_)));
     ASSERT_TRUE(kernel.failure());
     EXPECT_EQ(kernel.failure()->code(), code);
     EXPECT_NE(std::string(kernel.failure()->what()).find(words), std::string::npos)
@@ -214,22 +251,22 @@ TEST_F(TroubleTest, WhatDoesNotIsNamedAndLeavesNoNumber) {
   }
 }
 
-TEST_F(TroubleTest, AFileThatIsCutOffUnderWay) {
+TEST_P(TroubleTest, AFileThatIsCutOffUnderWay) {
   for (const auto& reader : panel_reader_table()) {
     if (!reader.why_unavailable().empty()) continue;
     write_again();
     StreamedKernel kernel(row_, {}, std::make_unique<PanelFile>(folder_.file_path()),
                           {.resident_count = 0, .buffer_count = 2}, reader);
-    EXPECT_EQ(product_of(kernel, block_), whole_product(row_, block_));
+    EXPECT_TRUE(product_of(kernel, row_, block_) == whole_product(row_, block_));
     std::filesystem::resize_file(folder_.file_path(), 2 * panel_alignment);
     // Some of the panels were read before.
-    product_of(kernel, block_);
+    product_of(kernel, row_, block_);
     ASSERT_TRUE(kernel.failure()) << reader.name;
-    EXPECT_TRUE(std::ranges::all_of(product_of(kernel, block_), [](double q) { return std::isnan(q); }));
+    EXPECT_TRUE(has_no_number(product_of(kernel, row_, block_)));
   }
 }
 
-TEST_F(TroubleTest, EveryFlipOfABitIsFound) {
+TEST_P(TroubleTest, EveryFlipOfABitIsFound) {
   std::ifstream stream(folder_.file_path(), std::ios::binary);
   const std::string good{std::istreambuf_iterator<char>(stream), {}};
   const PanelFile whole(folder_.file_path());
@@ -255,13 +292,13 @@ TEST_F(TroubleTest, EveryFlipOfABitIsFound) {
     }
     StreamedKernel kernel(row_, {}, std::move(file), {.resident_count = 0, .buffer_count = 2},
                           usual_panel_reader());
-    product_of(kernel, block_);
+    product_of(kernel, row_, block_);
     refused_count += kernel.failure() ? 1 : 0;
   }
   EXPECT_EQ(refused_count, trial_count);
 }
 
-TEST_F(TroubleTest, EveryLengthButTheRightOneIsRefused) {
+TEST_P(TroubleTest, EveryLengthButTheRightOneIsRefused) {
   const auto size = std::filesystem::file_size(folder_.file_path());
   for (std::uintmax_t length = 0; length < size; length += 1 + length / 3) {
     write_again();
@@ -272,7 +309,7 @@ TEST_F(TroubleTest, EveryLengthButTheRightOneIsRefused) {
   }
 }
 
-TEST_F(TroubleTest, AnotherMatrixIsNotTaken) {
+TEST_P(TroubleTest, AnotherMatrixIsNotTaken) {
   auto key = key_of(block_);
   std::string reason;
   EXPECT_NE(folder_.existing(key, reason), nullptr);
@@ -281,7 +318,7 @@ TEST_F(TroubleTest, AnotherMatrixIsNotTaken) {
   EXPECT_NE(reason.find("another matrix"), std::string::npos);
 }
 
-TEST_F(TroubleTest, TheFolderIsLocked) {
+TEST_P(TroubleTest, TheFolderIsLocked) {
   try {
     const PanelFolder second(place_.path(), 0, 1);
     FAIL() << "a second lock";

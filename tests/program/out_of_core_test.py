@@ -11,7 +11,8 @@ from program_runner import MEMORY, SUCCESS, TRY_AGAIN, USAGE, BackgroundRun, Pro
 from schemas import validator_of
 
 BAD_DATA, CANNOT_CREATE = 65, 73
-KERNEL = ("--kernel", "sell", "--no-profile", "--format", "json")
+FORM = ("--no-profile", "--format", "json")
+KERNEL = ("--kernel", "sell", *FORM)
 
 
 class OutOfCoreTest(ProgramTest):
@@ -22,7 +23,8 @@ class OutOfCoreTest(ProgramTest):
         self.store = self.folder / "store"
 
     def run_document(self, rank_count, *arguments):
-        document = self.run_well(rank_count, "run", *arguments, *KERNEL).document()
+        kernel = () if "--kernel" in arguments else KERNEL[:2]
+        document = self.run_well(rank_count, "run", *arguments, *kernel, *FORM).document()
         validator_of("report", "run_result.schema.json").validate(document)
         return document
 
@@ -47,9 +49,16 @@ class OutOfCoreTest(ProgramTest):
 
 class Streaming(OutOfCoreTest):
     def test_the_bits_are_those_of_a_run_in_memory(self):
-        for class_name, rank_count, grid, room_mb in (("S", 0, "1x1", 20), ("S", 3, "3x1", 20), ("W", 2, "1x2", 20), ("A", 2, "2x1", 12)):
-            with self.subTest(class_name=class_name, grid=grid):
-                arguments = ("--class", class_name, "--grid", grid)
+        for class_name, rank_count, grid, room_mb, kernel in (
+            ("S", 0, "1x1", 20, "sell"),
+            ("S", 3, "3x1", 20, "symmetric-distinct"),
+            ("W", 2, "1x2", 20, "sell"),
+            ("W", 4, "2x2", 20, "symmetric"),
+            ("A", 2, "2x1", 12, "sell"),
+            ("A", 2, "1x2", 12, "symmetric-distinct"),
+        ):
+            with self.subTest(class_name=class_name, grid=grid, kernel=kernel):
+                arguments = ("--class", class_name, "--grid", grid, "--kernel", kernel)
                 limit = self.limit(rank_count, room_mb)
                 whole = self.run_document(rank_count, *arguments)
                 first = self.streamed(rank_count, *arguments, "--memory-limit", limit)
@@ -141,7 +150,7 @@ class Trouble(OutOfCoreTest):
             (("--transport", "auto"), USAGE, "--transport auto"),
             (("--dry-run",), USAGE, "--dry-run"),
             (("--export-mtx", self.folder / "a.mtx"), USAGE, "--export-mtx"),
-            (("--kernel", "scalar"), USAGE, "valid: sell"),
+            (("--kernel", "scalar"), USAGE, "valid: sell, symmetric-distinct, symmetric"),
             (("--memory-limit", "1MB"), MEMORY, "not enough memory"),
         ):
             with self.subTest(arguments=arguments):
