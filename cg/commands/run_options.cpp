@@ -197,7 +197,8 @@ void settle_out_of_core(RunOptions& options) {
     if (shortest == nullptr || row.bytes_per_nonzero < shortest->bytes_per_nonzero) shortest = &row;
   }
   // Reading takes longer than multiplying.
-  if (!configuration.has_kernel()) configuration.kernel = shortest->name;
+  options.out_of_core.chooses_kernel = !configuration.has_kernel();
+  if (options.out_of_core.chooses_kernel) configuration.kernel = shortest->name;
   if (!std::ranges::count(streamed, configuration.kernel))
     throw InputError(fmt::format("--kernel {}: has no form that is streamed by --out-of-core; valid: {}",
                                  configuration.kernel, fmt::join(streamed, ", ")));

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cassert>
 #include <cstring>
 #include <limits>
 #include <utility>
@@ -119,6 +120,7 @@ void StreamedKernel::check(const PanelEntry& entry, const PanelResult& result,
 }
 
 void StreamedKernel::multiply(const kernels::Operands& operands, const kernels::ProductMode& mode) {
+  assert(mode.share_count == 1);
   const auto entries = file_->panels();
   const Stopwatch stopwatch;
   try {

@@ -116,8 +116,7 @@ std::string out_of_core_line(const OutOfCoreFacts& facts) {
       std::ranges::all_of(facts.ranks, [](const RankStream& rank) { return rank.was_there; });
   return fmt::format(
       " Streamed {} of matrix from {} ({}), {} of it stay in memory; read at {:.3g} GB/s during products, "
-      "which waited for "
-      "{:.0f} % of their time ({})\n",
+      "which waited for {:.0f} % of their time ({})\n",
       format_bytes(file_bytes), fmt::join(facts.folders, ", "),
       was_there ? "files of an earlier run" : fmt::format("written in {:.3g} s", facts.write_s),
       format_bytes(saturated(resident_bytes)), bytes_per_s / 1e9, 100.0 * wait_share, facts.reader);

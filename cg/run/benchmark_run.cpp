@@ -85,6 +85,7 @@ void BenchmarkRun::open_checkpoints() {
 void BenchmarkRun::take_grid(const comm::ProcessGrid& grid) {
   report_.configuration.grid = grid;
   report_.kernel_choice = kernel_for(grid);
+  if (options_.out_of_core.chooses_kernel) report_.kernel_choice.kernel_origin = ChoiceOrigin::built_in_rule;
   report_.configuration.kernel = report_.kernel_choice.kernel->name;
 }
 

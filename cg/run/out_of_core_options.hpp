@@ -10,7 +10,8 @@ namespace cg2d {
 /// --out-of-core
 struct OutOfCoreOptions {
   std::vector<std::string>
-      folders{};  ///< rank r takes number r modulo their number; empty: the matrix is in memory
+      folders{};                ///< rank r takes number r modulo their number; empty: the matrix is in memory
+  bool chooses_kernel = false;  ///< none was asked for: the configuration names the one with the fewest bytes
 
   [[nodiscard]] bool is_used() const { return !folders.empty(); }
 };

@@ -85,6 +85,11 @@ class Streaming(OutOfCoreTest):
         for rank in self.streamed(2, *problem)["out_of_core"]["ranks"]:
             self.assertEqual((rank["buffers"], rank["read_bytes"], rank["resident_panels"]), (0, 0, rank["panels"]))
 
+    def test_half_storage_is_taken_where_no_kernel_is_asked_for(self):
+        outcome = self.run_well(2, "run", "--class", "S", "--grid", "1x2", "--out-of-core", self.store, *FORM)
+        configuration = outcome.document()["configuration"]
+        self.assertEqual((configuration["kernel"], configuration["symmetric_storage"]), ("symmetric", True))
+
     def test_the_text_says_so(self):
         text = self.run_well(2, "run", "--class", "S", "--grid", "1x2", "--out-of-core", f"{self.store},{self.folder}", "--no-profile").stdout
         self.assertRegex(text, r"(?m)^ Streamed \d+\.?\d* \w+ of matrix from .*store, .* \(written in .*\), .* stay in memory; read at ")
