@@ -218,15 +218,16 @@ void VectorOps::add(std::span<const double> x, std::span<const double> y, std::s
   });
 }
 
-void VectorOps::set_combined(double a, std::span<const double> x, double b, std::span<const double> y,
-                             std::span<double> z) {
-  update_work_ = update_work_ + work_on(z.size(), 3, 3);
+void VectorOps::combine(const Term& x, const Term& y, double c, std::span<double> z) {
+  update_work_ = update_work_ + work_on(z.size(), 4, 5);
   on_parts(z.size(), [&](std::size_t, std::size_t begin, std::size_t size) {
-    const double* const from_x = x.data() + begin;
-    const double* const from_y = y.data() + begin;
+    const double* const from_x = x.vector.data() + begin;
+    const double* const from_y = y.vector.data() + begin;
     double* const to = z.data() + begin;
+    const double a = x.factor;
+    const double b = y.factor;
 #pragma omp simd
-    for (std::size_t k = 0; k < size; ++k) to[k] = a * from_x[k] + b * from_y[k];
+    for (std::size_t k = 0; k < size; ++k) to[k] = a * from_x[k] + b * from_y[k] + c * to[k];
   });
 }
 

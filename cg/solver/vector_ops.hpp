@@ -79,9 +79,13 @@ class VectorOps {
   void multiply(std::span<const double> x, std::span<const double> y, std::span<double> z);
   /// z := x + y
   void add(std::span<const double> x, std::span<const double> y, std::span<double> z);
-  /// z := a x + b y
-  void set_combined(double a, std::span<const double> x, double b, std::span<const double> y,
-                    std::span<double> z);
+  /// A vector and its factor in a sum.
+  struct Term {
+    double factor;
+    std::span<const double> vector;
+  };
+  /// z := x + y + c z for two terms
+  void combine(const Term& x, const Term& y, double c, std::span<double> z);
   /// y := a x
   void set_scaled(double a, std::span<const double> x, std::span<double> y);
   /// y := x

@@ -168,14 +168,14 @@ TEST_P(VectorOpsTest, SetScaled) {
   }
 }
 
-TEST_P(VectorOpsTest, SetCombined) {
+TEST_P(VectorOpsTest, Combine) {
   for (const auto size : sizes) {
     const auto x = integers(size, 40);
     const auto y = integers(size, 41);
-    std::vector<double> z(size, std::numeric_limits<double>::quiet_NaN());  // overwritten, never read
-    auto expected = x;
-    for (std::size_t k = 0; k < size; ++k) expected[k] = 0.5 * x[k] - 2.0 * y[k];
-    ops_.set_combined(0.5, x, -2.0, y, z);
+    auto z = integers(size, 42);
+    auto expected = z;
+    for (std::size_t k = 0; k < size; ++k) expected[k] = 0.5 * x[k] - 2.0 * y[k] + 4.0 * z[k];
+    ops_.combine({0.5, x}, {-2.0, y}, 4.0, z);
     EXPECT_EQ(z, expected) << "size " << size;
   }
 }
@@ -272,7 +272,10 @@ TEST_P(VectorOpsTest, CountsEachVectorThatAnUpdateReadsOrWrites) {
                                     {"multiply", 3, 1, [&] { ops_.multiply(x, y, z); }},
                                     {"add", 3, 1, [&] { ops_.add(x, y, z); }},
                                     {"set_scaled", 2, 1, [&] { ops_.set_scaled(2.0, x, z); }},
-                                    {"set_combined", 3, 3, [&] { ops_.set_combined(2.0, x, 0.5, y, z); }},
+                                    {"combine", 4, 5,
+                                     [&] {
+                                       ops_.combine({2.0, x}, {0.5, y}, 3.0, z);
+                                     }},
                                     {"copy", 2, 0, [&] { ops_.copy(x, z); }},
                                     {"fill", 1, 0, [&] { ops_.fill(2.0, z); }}};
   for (const auto& update : updates) {
