@@ -3,7 +3,6 @@
 import json
 import os
 import pathlib
-import pty
 import resource
 import shutil
 import subprocess
@@ -16,6 +15,7 @@ from program_runner import PROGRAM, PROJECT, SUCCESS, USAGE, launch_words, run_c
 from report_facts import as_class_b, real_sweep, simulated_sweep, write_lines
 from schemas import validator_of
 from session_facts import session_files
+from terminal import open_terminal
 
 from report_parts import style
 from report_parts.errors import BAD_DATA, CANNOT_CREATE, NO_INPUT, UNAVAILABLE
@@ -229,7 +229,7 @@ class Surroundings(ReportCommand):
         self.assertEqual((outcome.exit_code, outcome.stdout, outcome.stderr), (SUCCESS, "", ""))
 
     def test_a_terminal_sees_a_line_that_goes_away(self):
-        master, slave = pty.openpty()
+        master, slave = open_terminal()
         with subprocess.Popen([PROGRAM, "report", self.sweep, "-o", self.page], stderr=slave, stdout=subprocess.DEVNULL) as process:
             process.wait(60)
         os.close(slave)

@@ -10,6 +10,7 @@ import subprocess
 import termios
 import threading
 import time
+import unittest
 
 from program_runner import HANG_S, PROGRAM, kill_all, launch_words, program_processes, steady
 
@@ -39,6 +40,14 @@ class Screen:
         return "\n".join(self.lines)
 
 
+def open_terminal():
+    """A pseudo-terminal: its master, and the side of programs. A test is skipped where the system has none (a chroot without /dev/pts)."""
+    try:
+        return pty.openpty()
+    except OSError as error:
+        raise unittest.SkipTest(f"no pseudo-terminals here: {error}") from None
+
+
 class TerminalRun:
     """cg2d under way with its stderr on a terminal, and its stdout, too, unless it has another place."""
 
@@ -51,7 +60,7 @@ class TerminalRun:
         self._changed = threading.Condition()
 
     def __enter__(self):
-        self._terminal, side = pty.openpty()
+        self._terminal, side = open_terminal()
         fcntl.ioctl(side, termios.TIOCSWINSZ, struct.pack("HHHH", 40, self._columns, 0, 0))
         stdout = side if self._stdout is None else self._stdout
         self._process = subprocess.Popen(
