@@ -8,6 +8,7 @@
 #include <string>
 
 #include "cg/base/errors.hpp"
+#include "cg/matrix/drawn_vectors.hpp"
 
 namespace cg2d {
 
@@ -18,10 +19,9 @@ SourceRow laplace3d_source();
 
 comm::IndexRange Strips::rows_of(int strip, std::int64_t block_row_count) const {
   const auto multiples = (block_row_count + row_multiple - 1) / row_multiple;
-  const auto border = [&](int number) {
-    return std::min(multiples * number / count * row_multiple, block_row_count);
-  };
-  return {.begin = border(strip), .end = border(strip + 1)};
+  const auto share = share_of(multiples, strip, count);
+  return {.begin = std::min(share.begin * row_multiple, block_row_count),
+          .end = std::min(share.end * row_multiple, block_row_count)};
 }
 
 std::span<const SourceRow> source_table() {
