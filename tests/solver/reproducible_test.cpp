@@ -118,16 +118,29 @@ void expect_same_bits(const Problem& problem, const test::NamedLayout& named,
       << "zeta " << figures.front() << " instead of " << expected.front();
 }
 
-/// layout_count: of test::layouts_of(), in the campaign; else 2.
-void expect_same_bits_on_every_grid(const Problem& problem, std::size_t layout_count) {
+/// With many ranks on few cores MPI's collectives take long, and cuts with all rows in one piece the longest.
+bool has_many_ranks() {
+  constexpr int many_ranks = 12;
+  return group().size() > many_ranks;
+}
+
+/// In the campaign the first `most` of test::layouts_of(), with many ranks the first one; else 2 or, with many ranks, one
+/// of these by turns.
+std::vector<test::NamedLayout> chosen_layouts(std::int64_t n, comm::ProcessGrid grid, std::size_t turn,
+                                              int most) {
+  const auto all = test::layouts_of(n, grid);
+  if (!test::is_campaign())
+    return has_many_ranks() ? std::vector{all.at(turn % 2)} : std::vector{all.at(0), all.at(1)};
+  return {all.begin(), all.begin() + (has_many_ranks() ? 1 : most)};
+}
+
+void expect_same_bits_on_every_grid(const Problem& problem, int most_layouts) {
   const auto expected = figures_of_one_rank(problem);
   // So that numbers of ranks begin with different ones.
-  auto turn = static_cast<std::size_t>(group().size()) * 5;
+  const auto first_turn = static_cast<std::size_t>(group().size()) * 5;
+  auto turn = first_turn;
   for (const auto& grid : comm::factorizations(group().size())) {
-    auto layouts = test::layouts_of(problem.n, grid);
-    layouts.erase(layouts.begin() + static_cast<std::ptrdiff_t>(test::is_campaign() ? layout_count : 2),
-                  layouts.end());
-    for (const auto& named : layouts) {
+    for (const auto& named : chosen_layouts(problem.n, grid, turn, most_layouts)) {
       const auto chosen = configs(turn++);
       if (test::is_campaign()) {
         ASSERT_EQ(chosen.size(), configs_of_transports().size());
@@ -135,24 +148,18 @@ void expect_same_bits_on_every_grid(const Problem& problem, std::size_t layout_c
       for (const auto& config : chosen) expect_same_bits(problem, named, config, expected);
     }
   }
-  EXPECT_GT(turn, static_cast<std::size_t>(group().size()) * 5);
-}
-
-/// With many ranks on few cores MPI's collectives take long, and cuts with all rows in one piece the longest.
-std::size_t some_or_all_layouts() {
-  constexpr int many_ranks = 12;
-  return group().size() > many_ranks ? 1 : 4;
+  EXPECT_GT(turn, first_turn);
 }
 
 TEST(ReproducibleTest, ClassSHasTheSameBitsEverywhere) {
-  expect_same_bits_on_every_grid(short_problem("S", 2), some_or_all_layouts());
+  expect_same_bits_on_every_grid(short_problem("S", 2), 4);
 }
 
 TEST(ReproducibleTest, ClassWHasTheSameBitsEverywhere) {
   constexpr int most_ranks = 2;
   if (group().size() > most_ranks && !test::is_campaign())
     GTEST_SKIP() << "class W takes up to 2 ranks, in the campaign all";
-  expect_same_bits_on_every_grid(short_problem("W", 1), some_or_all_layouts());
+  expect_same_bits_on_every_grid(short_problem("W", 1), 4);
 }
 
 /// The 12 grids of 1, 2, 3, 4 and 6 ranks.
@@ -184,6 +191,8 @@ TEST(ReproducibleTest, EveryCombinationHasTheSameBits) {
 
 /// The bits are those of a right result, and usual sums have others on some grid: the test above can fail.
 TEST(ReproducibleTest, ZetaIsTheOfficialOne) {
+  if (has_many_ranks() && !test::is_campaign())
+    GTEST_SKIP() << "bits of a right result have been the same on fewer ranks";
   const auto problem = *find_class("S");
   const auto grid = comm::factorizations(group().size()).back();
   const auto steps =
@@ -201,7 +210,8 @@ TEST(ReproducibleTest, UsualSumsDependOnTheGrid) {
   for (const auto& grid : comm::factorizations(group().size())) {
     const auto figures = figures_of(test::solve(problem, comm::BlockLayout::even(problem.n, grid),
                                                 {.kernel = &kernels::kernel_named("csr-simd")}));
-    differs |= !test::same_bits(figures, expected);
+    differs = !test::same_bits(figures, expected);
+    if (differs) break;
   }
   EXPECT_TRUE(differs);
 }
