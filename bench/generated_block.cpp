@@ -34,7 +34,9 @@ SparseVectors draw_all_vectors(const Problem& problem) {
   if (rejections.longest_vector > window || share.own_count < needed_number_count(problem, rejections)) {
     throw std::runtime_error("the generator's estimates do not fit class " + problem.class_name);
   }
-  return build_vectors(problem, share, 0, rejections);
+  auto vectors = build_vectors(problem, share, 0, rejections);
+  vectors.weights = vector_weights(problem, vectors.first, vectors.count);
+  return vectors;
 }
 
 kernels::CsrBlock generate_block(const Problem& problem, const SparseVectors& vectors,

@@ -5,6 +5,7 @@
 #include <array>
 #include <exception>
 #include <memory>
+#include <optional>
 
 #include "cg/base/output_file.hpp"
 #include "cg/base/progress.hpp"
@@ -71,13 +72,16 @@ class RunCommand {
     const auto& configuration = report().configuration;
     const auto layout = make_layout(run_.source().facts(), configuration);
     const auto environment = run_.granted_environment();
+    std::optional<StreamPlan> streaming;
+    if (options_.out_of_core.is_used()) streaming = run_.plan_streaming(layout);
     output_ = open_output(options_.output, group_);
     write_output(output_.get(), group_, [&] {
       return describe_plan({.problem = options_.problem,
                             .configuration = configuration,
                             .layout = layout,
                             .source = run_.source(),
-                            .environment = is_here ? &environment : nullptr},
+                            .environment = is_here ? &environment : nullptr,
+                            .streaming = streaming ? &*streaming : nullptr},
                            options_.format);
     });
     return ExitCode::success;

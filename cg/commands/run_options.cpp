@@ -185,7 +185,7 @@ void settle_out_of_core(RunOptions& options) {
                   "--transport auto: measures with a matrix in memory; name one"),
         std::pair(options.guard.is_used(),
                   "--guard and --inject: go with a matrix in memory only; panels have checksums"),
-        std::pair(options.dry_run, "--dry-run: plans a matrix in memory only"),
+        std::pair(options.planned_ranks > 0, "--ranks: plans a matrix in memory only; start as many ranks"),
         std::pair(!options.export_mtx.empty(), "--export-mtx: goes with a matrix in memory only")}) {
     if (is_given) throw InputError(fmt::format("{}, not with --out-of-core", text));
   }

@@ -23,11 +23,15 @@ class NewFile {
   void write_at(std::int64_t position, std::span<const std::byte> bytes) const;
   /// Bytes that have been appended.
   [[nodiscard]] std::int64_t size() const { return size_; }
-  /// Asks the file system for room for so many bytes from the begin on; where it cannot promise any, nothing is done.
+  /// Asks the file system for room for so many bytes from the begin on. One that cannot promise any must have as many free. Throws
+  /// RunError (cannot_create) with what is needed and what is free.
   void reserve(std::int64_t byte_count) const;
   /// Cuts the file after so many bytes.
   void end_at(std::int64_t byte_count) const;
   void put_on_disk() const;
+  /// A second descriptor of the file, past the cache of the system where the file system can do that; the caller closes it. The file
+  /// lives as long as one of them.
+  [[nodiscard]] int open_for_reading() const;
   /// Takes its name, which no file may have, and puts it on the disk.
   void take_name();
 

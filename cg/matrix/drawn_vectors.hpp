@@ -3,6 +3,8 @@
 // The random vectors of the NAS CG matrix, drawn by all ranks together: no rank walks the whole stream.
 
 #include <cstdint>
+#include <functional>
+#include <vector>
 
 #include "cg/matrix/matrix_source.hpp"
 #include "cg/matrix/npb_vectors.hpp"
@@ -15,12 +17,40 @@ namespace cg2d {
 /// Part number `part` of [0, total), cut into part_count parts that differ in size by one at most.
 comm::IndexRange share_of(std::int64_t total, int part, int part_count);
 
-struct DrawnVectors {
-  SparseVectors vectors;  ///< those that begin in this rank's share of the stream
-  SourceFacts facts;      ///< of the whole stream
+/// Whether the vectors stay in memory, 12 bytes per number, or are drawn again by each visit, which takes less memory and more time.
+enum class VectorStore { kept, drawn_again };
+
+/// The vectors that begin in this rank's share of the stream.
+class DrawnVectors {
+ public:
+  /// Of the whole stream.
+  [[nodiscard]] const SourceFacts& facts() const { return facts_; }
+  /// Visits all of them in their order, some consecutive ones at a time. Throws std::bad_alloc.
+  void visit(const std::function<void(const SparseVectors&)>& visitor) const;
+
+ private:
+  friend class VectorDrawing;
+
+  /// Consecutive pairs of the stream, and the number of the first one in range.
+  struct Part {
+    comm::IndexRange pairs;
+    std::int64_t first_number = 0;
+    std::int64_t number_count = 0;
+  };
+  [[nodiscard]] SparseVectors vectors_of(const Part& part) const;
+
+  Problem problem_;
+  std::vector<Part> parts_;
+  std::int64_t window_ = 0;
+  Rejections rejections_;
+  SourceFacts facts_;
+  std::int64_t first_ = 0;
+  std::vector<double> weights_;  // from vector first_ on
+  std::vector<SparseVectors> kept_;
 };
 
 /// Every rank draws an equal share of the random numbers. Collective. Throws MpiError, std::bad_alloc.
-DrawnVectors draw_vectors(const Problem& problem, comm::RankGroup& group);
+DrawnVectors draw_vectors(const Problem& problem, comm::RankGroup& group,
+                          VectorStore store = VectorStore::kept);
 
 }  // namespace cg2d

@@ -34,6 +34,8 @@ struct SourcedBlock {
 struct Strips {
   int count = 1;                  ///< some are empty where there are few rows
   std::int64_t row_multiple = 1;  ///< each begins at a multiple of it, counted from the block's first row
+  /// About so much memory may be taken for the making of a strip, beside the strip itself. Less takes more time.
+  std::int64_t working_bytes = std::int64_t{64} << 20;
 
   /// The rows of a strip, counted from the block's first row.
   [[nodiscard]] comm::IndexRange rows_of(int strip, std::int64_t block_row_count) const;
@@ -51,8 +53,9 @@ class MatrixSource : public Interface {
   /// Known before anything is made, and the same on every rank.
   [[nodiscard]] virtual const MatrixFacts& facts() const = 0;
   [[nodiscard]] virtual SourcePlan plan(const comm::BlockLayout& layout) const = 0;
-  /// The same for a block in so many strips, beside one of which there is no other.
-  [[nodiscard]] virtual SourcePlan plan_strips(const comm::BlockLayout& layout, int /*strip_count*/) const {
+  /// The same for a block in strips, beside one of which there is no other.
+  [[nodiscard]] virtual SourcePlan plan_strips(const comm::BlockLayout& layout,
+                                               const Strips& /*strips*/) const {
     return plan(layout);
   }
   /// Makes this rank's own block. The layout's size must be the order of the matrix, and its grid have a

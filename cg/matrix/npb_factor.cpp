@@ -69,18 +69,19 @@ kernels::CsrBlock block_from(const std::vector<FactorEntry>& entries, std::int64
 }  // namespace
 
 NpbFactor make_npb_factor(const Problem& problem, const comm::BlockLayout& layout, comm::RankGroup& group) {
-  const auto drawn = draw_vectors(problem, group);
   OutgoingEntries of_factor(layout);
   OutgoingEntries of_transposed(layout);
-  for (std::int64_t v = 0; v < drawn.vectors.count; ++v) {
-    const auto positions = drawn.vectors.positions_of(v);
-    const auto values = drawn.vectors.values_of(v);
-    const auto number = drawn.vectors.first + v;
-    for (std::size_t k = 0; k < positions.size(); ++k) {
-      of_factor.add(positions[k], number, values[k]);
-      of_transposed.add(number, positions[k], values[k]);
+  draw_vectors(problem, group).visit([&](const SparseVectors& vectors) {
+    for (std::int64_t v = 0; v < vectors.count; ++v) {
+      const auto positions = vectors.positions_of(v);
+      const auto values = vectors.values_of(v);
+      const auto number = vectors.first + v;
+      for (std::size_t k = 0; k < positions.size(); ++k) {
+        of_factor.add(positions[k], number, values[k]);
+        of_transposed.add(number, positions[k], values[k]);
+      }
     }
-  }
+  });
   const auto rows = layout.row_block(layout.grid().row_of(group.rank())).size();
   const auto columns = layout.column_block(layout.grid().column_of(group.rank())).size();
   const auto piece = layout.piece(layout.column_piece_of(group.rank()));

@@ -42,18 +42,19 @@ void find_runs(std::span<const std::int32_t> positions, const BlockOf& block_of,
   }
 }
 
-/// The first row of records: that of the block, or of its strip.
-enum class RowsCountFrom { block, strip };
+/// Rows of one row block of the grid, and the row that records count from.
+struct RecordRows {
+  comm::IndexRange rows;
+  std::int64_t first = 0;
+};
 
-/// The records for every rank whose block the vectors meet in the given strip of its rows.
-std::vector<std::vector<std::uint64_t>> parts_for_strip(const SparseVectors& vectors,
-                                                        const comm::BlockLayout& layout, int strip,
-                                                        const Strips& cut, RowsCountFrom rows_count_from) {
+/// Records for each rank.
+using OutgoingRecords = std::vector<std::vector<std::uint64_t>>;
+
+/// Appends the records for every rank whose block the vectors meet in the given rows, one range for each row block.
+void append_records(const SparseVectors& vectors, const comm::BlockLayout& layout,
+                    std::span<const RecordRows> rows_of_blocks, OutgoingRecords& outgoing) {
   const auto grid = layout.grid();
-  std::vector<std::vector<std::uint64_t>> outgoing(static_cast<std::size_t>(grid.rank_count()));
-  std::vector<comm::IndexRange> strips;
-  strips.reserve(static_cast<std::size_t>(grid.rows));
-  for (int row = 0; row < grid.rows; ++row) strips.push_back(strip_of(layout, row, strip, cut));
   std::vector<PositionRun> row_runs;
   std::vector<PositionRun> column_runs;
   for (std::int64_t v = 0; v < vectors.count; ++v) {
@@ -63,7 +64,7 @@ std::vector<std::vector<std::uint64_t>> parts_for_strip(const SparseVectors& vec
         positions,
         [&](std::int64_t position) {
           const int block = layout.row_block_of(position);
-          return strips[static_cast<std::size_t>(block)].contains(position) ? block : -1;
+          return rows_of_blocks[static_cast<std::size_t>(block)].rows.contains(position) ? block : -1;
         },
         row_runs);
     if (row_runs.empty()) continue;
@@ -75,23 +76,29 @@ std::vector<std::vector<std::uint64_t>> parts_for_strip(const SparseVectors& vec
                               .values = values.subspan(run.begin, run.end - run.begin),
                               .first = first};
     };
-    const auto first_row_of = [&](int block) {
-      return rows_count_from == RowsCountFrom::block ? layout.row_block(block).begin
-                                                     : strips[static_cast<std::size_t>(block)].begin;
-    };
     for (const auto& rows : row_runs) {
       for (const auto& columns : column_runs) {
         VectorPart::append(outgoing[static_cast<std::size_t>(grid.rank_at(rows.block, columns.block))],
-                           weight, list(rows, first_row_of(rows.block)),
+                           weight, list(rows, rows_of_blocks[static_cast<std::size_t>(rows.block)].first),
                            list(columns, layout.column_block(columns.block).begin));
       }
     }
   }
-  return outgoing;
 }
 
-/// Expected bytes that one rank gets (and about as many that it sends) in one of `strip_count` strips.
-double strip_bytes(const Problem& problem, const comm::ProcessGrid& grid, int strip_count) {
+/// Collective. The records of these rows from all ranks, in the order of their vectors.
+std::vector<std::vector<std::uint64_t>> exchange_records(const DrawnVectors& drawn,
+                                                         const comm::BlockLayout& layout,
+                                                         std::span<const RecordRows> rows_of_blocks,
+                                                         comm::RankGroup& group) {
+  OutgoingRecords outgoing(static_cast<std::size_t>(group.size()));
+  drawn.visit(
+      [&](const SparseVectors& vectors) { append_records(vectors, layout, rows_of_blocks, outgoing); });
+  return group.exchange(std::move(outgoing));
+}
+
+/// Expected bytes that one rank gets (and about as many that it sends) in one of `strip_count` exchanges.
+double exchange_bytes(const Problem& problem, const comm::ProcessGrid& grid, int strip_count) {
   const double length = problem.nonzer + 1.0;
   const double rows_hit =
       length / grid.rows / strip_count;  // positions of one vector in the strip, on average
@@ -106,13 +113,48 @@ double strip_bytes(const Problem& problem, const comm::ProcessGrid& grid, int st
   return 8.0 * static_cast<double>(problem.n) * (buffers * words + inverted_words);
 }
 
+/// The drawn vectors of one rank.
+double vector_bytes(const Problem& problem, const comm::ProcessGrid& grid) {
+  return (12.0 * (problem.nonzer + 1.0) + 12.0) * static_cast<double>(problem.n) / grid.rank_count();
+}
+
+/// How strips are made in little memory.
+struct StripMaking {
+  VectorStore store = VectorStore::kept;
+  int exchanges_per_strip = 1;  ///< in each of which the records of a part of its rows travel
+  double bytes = 0.0;           ///< of a rank, at most
+};
+
+/// The vectors are kept where they leave half of the memory to the records.
+StripMaking making_of(const Problem& problem, const comm::ProcessGrid& grid, const Strips& strips) {
+  constexpr int most_exchanges = 64;
+  constexpr double least_bytes = 1e6;
+  constexpr double bytes_of_part = 4e6;  // of vectors that are drawn again, see DrawnVectors
+  const double weight_bytes = 8.0 * static_cast<double>(problem.n) / grid.rank_count();
+  const auto allowed = static_cast<double>(strips.working_bytes);
+  StripMaking making;
+  making.bytes = vector_bytes(problem, grid);
+  if (making.bytes > 0.5 * allowed) {
+    making.store = VectorStore::drawn_again;
+    making.bytes = std::min(making.bytes, bytes_of_part) + weight_bytes;
+  }
+  const auto records = [&] {
+    return exchange_bytes(problem, grid, strips.count * making.exchanges_per_strip);
+  };
+  while (making.exchanges_per_strip < most_exchanges &&
+         records() > std::max(least_bytes, allowed - making.bytes))
+    ++making.exchanges_per_strip;
+  making.bytes += records();
+  return making;
+}
+
 class NpbSource final : public MatrixSource {
  public:
   explicit NpbSource(const Problem& problem) : problem_(problem), facts_(facts_of(problem)) {}
 
   [[nodiscard]] const MatrixFacts& facts() const override { return facts_; }
   [[nodiscard]] SourcePlan plan(const comm::BlockLayout& layout) const override;
-  [[nodiscard]] SourcePlan plan_strips(const comm::BlockLayout& layout, int strip_count) const override;
+  [[nodiscard]] SourcePlan plan_strips(const comm::BlockLayout& layout, const Strips& strips) const override;
   [[nodiscard]] SourcedBlock build(const comm::BlockLayout& layout, comm::RankGroup& group,
                                    int thread_count) const override;
   SourceFacts build_strips(const comm::BlockLayout& layout, comm::RankGroup& group, int thread_count,
@@ -134,18 +176,17 @@ SourcePlan NpbSource::plan(const comm::BlockLayout& layout) const {
   constexpr int most_strips = 64;
   int strip_count = 1;
   while (strip_count < most_strips &&
-         strip_bytes(problem_, grid, strip_count) > std::max(small_bytes, 0.25 * block_bytes)) {
+         exchange_bytes(problem_, grid, strip_count) > std::max(small_bytes, 0.25 * block_bytes)) {
     ++strip_count;
   }
-  return plan_strips(layout, strip_count);
+  return {
+      .working_bytes = saturated(vector_bytes(problem_, grid) + exchange_bytes(problem_, grid, strip_count)),
+      .strip_count = strip_count};
 }
 
-SourcePlan NpbSource::plan_strips(const comm::BlockLayout& layout, int strip_count) const {
-  const auto grid = layout.grid();
-  const double vector_bytes =
-      (12.0 * (problem_.nonzer + 1.0) + 12.0) * static_cast<double>(problem_.n) / grid.rank_count();
-  return {.working_bytes = saturated(vector_bytes + strip_bytes(problem_, grid, strip_count)),
-          .strip_count = strip_count};
+SourcePlan NpbSource::plan_strips(const comm::BlockLayout& layout, const Strips& strips) const {
+  return {.working_bytes = saturated(making_of(problem_, layout.grid(), strips).bytes),
+          .strip_count = strips.count};
 }
 
 BlockAssembler NpbSource::assembler_for(const comm::IndexRange& rows, const comm::IndexRange& columns,
@@ -158,36 +199,47 @@ BlockAssembler NpbSource::assembler_for(const comm::IndexRange& rows, const comm
 
 SourceFacts NpbSource::build_strips(const comm::BlockLayout& layout, comm::RankGroup& group, int thread_count,
                                     const Strips& strips, const StripSink& sink) const {
-  const auto drawn = draw_vectors(problem_, group);
-  const int process_row = layout.grid().row_of(group.rank());
-  const auto columns = layout.column_block(layout.grid().column_of(group.rank()));
+  const auto grid = layout.grid();
+  const auto making = making_of(problem_, grid, strips);
+  const auto drawn = draw_vectors(problem_, group, making.store);
+  const int process_row = grid.row_of(group.rank());
+  const auto columns = layout.column_block(grid.column_of(group.rank()));
+  std::vector<RecordRows> rows_of_blocks(static_cast<std::size_t>(grid.rows));
   for (int strip = 0; strip < strips.count; ++strip) {
-    const auto rows = strip_of(layout, process_row, strip, strips);
-    auto assembler = assembler_for(rows, columns, thread_count);
-    {
-      const auto parts =
-          group.exchange(parts_for_strip(drawn.vectors, layout, strip, strips, RowsCountFrom::strip));
-      assembler.append_rows(rows.size(), parts);
+    auto assembler = assembler_for(strip_of(layout, process_row, strip, strips), columns, thread_count);
+    for (int exchange = 0; exchange < making.exchanges_per_strip; ++exchange) {
+      for (int block = 0; block < grid.rows; ++block) {
+        const auto rows = strip_of(layout, block, strip, strips);
+        const auto part = share_of(rows.size(), exchange, making.exchanges_per_strip);
+        rows_of_blocks[static_cast<std::size_t>(block)] = {
+            .rows = {.begin = rows.begin + part.begin, .end = rows.begin + part.end}, .first = rows.begin};
+      }
+      const auto& mine = rows_of_blocks[static_cast<std::size_t>(process_row)];
+      assembler.append_rows(mine.rows.end - mine.first,
+                            exchange_records(drawn, layout, rows_of_blocks, group));
     }
     sink(assembler.finish());
   }
-  return drawn.facts;
+  return drawn.facts();
 }
 
 SourcedBlock NpbSource::build(const comm::BlockLayout& layout, comm::RankGroup& group,
                               int thread_count) const {
   const auto drawn = draw_vectors(problem_, group);
-  const int process_row = layout.grid().row_of(group.rank());
+  const auto grid = layout.grid();
+  const int process_row = grid.row_of(group.rank());
   const auto rows = layout.row_block(process_row);
-  const auto columns = layout.column_block(layout.grid().column_of(group.rank()));
-  auto assembler = assembler_for(rows, columns, thread_count);
+  auto assembler = assembler_for(rows, layout.column_block(grid.column_of(group.rank())), thread_count);
   const Strips strips{.count = plan(layout).strip_count};
+  std::vector<RecordRows> rows_of_blocks(static_cast<std::size_t>(grid.rows));
   for (int strip = 0; strip < strips.count; ++strip) {
-    const auto parts =
-        group.exchange(parts_for_strip(drawn.vectors, layout, strip, strips, RowsCountFrom::block));
-    assembler.append_rows(strip_of(layout, process_row, strip, strips).end - rows.begin, parts);
+    for (int block = 0; block < grid.rows; ++block)
+      rows_of_blocks[static_cast<std::size_t>(block)] = {.rows = strip_of(layout, block, strip, strips),
+                                                         .first = layout.row_block(block).begin};
+    const auto end = rows_of_blocks[static_cast<std::size_t>(process_row)].rows.end;
+    assembler.append_rows(end - rows.begin, exchange_records(drawn, layout, rows_of_blocks, group));
   }
-  return {.block = assembler.finish(), .facts = drawn.facts};
+  return {.block = assembler.finish(), .facts = drawn.facts()};
 }
 
 std::unique_ptr<MatrixSource> npb_source_from(std::string_view text) {

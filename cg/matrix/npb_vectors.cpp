@@ -26,12 +26,6 @@ std::int64_t rejected_before(const Rejections& rejections, std::int64_t number) 
          rejections.numbers.begin();
 }
 
-/// The first vector that begins at pair-in-range `number` or later.
-std::int64_t first_vector_from(const Problem& problem, const Rejections& rejections, std::int64_t number) {
-  const std::int64_t kept_before = number - rejected_before(rejections, number);
-  return std::min(problem.n, (kept_before + problem.nonzer - 1) / problem.nonzer);
-}
-
 /// Inserts (position, value) into the vector's first `length` entries, by rising position.
 void insert_sorted(std::int32_t* positions, double* values, std::int32_t length, std::int32_t position,
                    double value) {
@@ -141,6 +135,11 @@ std::int64_t needed_number_count(const Problem& problem, const Rejections& rejec
   return problem.n * problem.nonzer + static_cast<std::int64_t>(rejections.numbers.size());
 }
 
+std::int64_t first_vector_from(const Problem& problem, const Rejections& rejections, std::int64_t number) {
+  const std::int64_t kept_before = number - rejected_before(rejections, number);
+  return std::min(problem.n, (kept_before + problem.nonzer - 1) / problem.nonzer);
+}
+
 SparseVectors build_vectors(const Problem& problem, const StreamShare& share, std::int64_t first_number,
                             const Rejections& rejections) {
   SparseVectors vectors;
@@ -151,7 +150,6 @@ SparseVectors build_vectors(const Problem& problem, const StreamShare& share, st
   vectors.lengths.resize(static_cast<std::size_t>(vectors.count));
   vectors.positions.resize(static_cast<std::size_t>(vectors.count * vectors.stride));
   vectors.values.resize(static_cast<std::size_t>(vectors.count * vectors.stride));
-  vectors.weights = vector_weights(problem, vectors.first, vectors.count);
 
   std::int64_t number = first_number;
   auto next_rejected = std::lower_bound(rejections.numbers.begin(), rejections.numbers.end(), number);

@@ -74,7 +74,7 @@ struct SparseVectors {
   std::vector<std::int32_t> lengths;    // of each vector: nonzer or nonzer + 1
   std::vector<std::int32_t> positions;  // count * stride
   std::vector<double> values;           // likewise
-  std::vector<double> weights;          // of each vector in the matrix: rcond^(i / n), see vector_weights
+  std::vector<double> weights;  // of each vector in the matrix, see vector_weights: not set by build_vectors
 
   [[nodiscard]] std::span<const std::int32_t> positions_of(std::int64_t local_vector) const {
     return {positions.data() + local_vector * stride,
@@ -85,6 +85,9 @@ struct SparseVectors {
             static_cast<std::size_t>(lengths[static_cast<std::size_t>(local_vector)])};
   }
 };
+
+/// The first vector that begins at pair-in-range `number` of the whole stream or later; n if there is none.
+std::int64_t first_vector_from(const Problem& problem, const Rejections& rejections, std::int64_t number);
 
 /// The vectors that begin in the share. Its halo must hold at least longest_vector pairs.
 SparseVectors build_vectors(const Problem& problem, const StreamShare& share, std::int64_t first_number,

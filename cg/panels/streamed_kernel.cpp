@@ -95,14 +95,41 @@ std::byte* StreamedKernel::finish_reading(std::size_t number) {
   const Stopwatch stopwatch;
   const auto result = reader_->wait(request.slot);
   figures_.wait_s += stopwatch.seconds();
+  const Stopwatch check_stopwatch;
   try {
     check(entry, result, request.memory);
+    figures_.check_s += check_stopwatch.seconds();
   } catch (const RunError&) {
     reader_->start(request);
     check(entry, reader_->wait(request.slot), request.memory);
   }
   figures_.byte_count += entry.byte_count;
   return request.memory.data();
+}
+
+std::int64_t StreamedKernel::streamed_byte_count() const {
+  std::int64_t byte_count = 0;
+  for (const auto index : streamed_) byte_count += file_->panels()[index].byte_count;
+  return byte_count;
+}
+
+double StreamedKernel::measure_reading(double least_s) {
+  if (streamed_.empty()) return 0.0;
+  const Stopwatch stopwatch;
+  std::int64_t byte_count = 0;
+  double time_s = 0.0;
+  bool is_complete = true;
+  // Panels that were read before are not of this time. A product begins with the first panel.
+  for (std::size_t count = 0; time_s < least_s || next_number_ % streamed_.size() != 0; ++count) {
+    const auto number = next_number_++;
+    const auto request = request_for(number);
+    const auto result = reader_->wait(request.slot);
+    begin_reading(number + static_cast<std::size_t>(memory_.buffer_count));
+    is_complete &= result.byte_count == std::ssize(request.memory);
+    time_s = stopwatch.seconds();
+    if (count >= static_cast<std::size_t>(memory_.buffer_count)) byte_count += std::ssize(request.memory);
+  }
+  return is_complete ? static_cast<double>(byte_count) / time_s : 0.0;
 }
 
 void StreamedKernel::check(const PanelEntry& entry, const PanelResult& result,

@@ -33,7 +33,8 @@ struct StreamFigures {
   std::int64_t product_count = 0;
   std::int64_t byte_count = 0;  ///< read by products
   double wait_s = 0.0;          ///< products waited for the file
-  double product_s = 0.0;       ///< of all products, waiting included
+  double check_s = 0.0;         ///< of checksums
+  double product_s = 0.0;       ///< of all products, waiting and checking included
 };
 
 /// Takes a file of panels of a kernel for a whole block. Every panel is checked against its CRC-32C each time that it has been read; one
@@ -62,6 +63,12 @@ class StreamedKernel final : public kernels::SpmvKernel {
   [[nodiscard]] bool has_columns_in_range() const override { return true; }
   /// In one share.
   void multiply(const kernels::Operands& operands, const kernels::ProductMode& mode) override;
+
+  /// Bytes that each product reads.
+  [[nodiscard]] std::int64_t streamed_byte_count() const;
+  /// Reads streamed panels for so long, and on to the last one of a product, without multiplying them. Returns bytes per second: what the
+  /// storage gives this rank while others do the same. 0 where nothing is streamed, or cannot be read. Between products.
+  double measure_reading(double least_s);
 
   [[nodiscard]] const std::optional<RunError>& failure() const { return failure_; }
   [[nodiscard]] const StreamFigures& figures() const { return figures_; }

@@ -24,6 +24,7 @@ struct GridTrial;
 struct GuardReport;
 struct Problem;
 struct RunReport;
+struct StreamPlan;
 struct TransportTrial;
 
 /// One format; a new one is one file that defines a row, and its entry in the table.
@@ -58,7 +59,8 @@ struct PlannedRun {
   const Configuration& configuration;
   const comm::BlockLayout& layout;
   const MatrixSource& source;
-  const Environment* environment;  ///< nullptr: the ranks do not run here
+  const Environment* environment;         ///< nullptr: the ranks do not run here
+  const StreamPlan* streaming = nullptr;  ///< with --out-of-core
 };
 /// The formats of a plan: those of describe_plan().
 std::vector<std::string> plan_format_names();

@@ -130,6 +130,7 @@ MachineLimits sum_of_limits(const PhaseFigures& figures) {
     sum.matrix_bytes_per_s += rank.limits.matrix_bytes_per_s;
     sum.vector_bytes_per_s += rank.limits.vector_bytes_per_s;
     sum.flops_per_s += rank.limits.flops_per_s;
+    sum.storage_bytes_per_s += rank.limits.storage_bytes_per_s;
     sum.matrix_footprint_bytes += rank.limits.matrix_footprint_bytes;
     sum.vector_footprint_bytes += rank.limits.vector_footprint_bytes;
   }
@@ -168,6 +169,25 @@ std::string limits_text(const PhaseFigures& figures, const MachineLimits& limits
       limits.matrix_bytes_per_s / giga, limits.vector_bytes_per_s / giga, limits.flops_per_s / giga,
       format_bytes(largest_footprint(figures, &MachineLimits::matrix_footprint_bytes)), vector_bytes,
       format_bytes(limits.matrix_footprint_bytes), format_bytes(limits.vector_footprint_bytes));
+}
+
+using PhaseShares = std::array<PhaseShare, phase_count>;
+
+/// Of all ranks.
+double storage_bytes_per_step(const PhaseFigures& figures, const PhaseShares& shares) {
+  return shares[index_of(Phase::multiply)].storage_byte_count * static_cast<double>(figures.ranks.size()) /
+         figures.step_count;
+}
+
+std::string storage_text(const PhaseFigures& figures, const MachineLimits& limits,
+                         const PhaseShares& shares) {
+  const double bytes = storage_bytes_per_step(figures, shares);
+  const double step_s = shares[index_of(Phase::multiply)].measured_s / figures.step_count;
+  return fmt::format(
+      " Storage, all ranks at once: {:.2f} GB/s; a CG step reads {}, {:.2f} GB/s in the phase multiply "
+      "({:.0f} % of it)\n",
+      limits.storage_bytes_per_s / giga, format_bytes(saturated(bytes)), bytes / step_s / giga,
+      100.0 * bytes / step_s / limits.storage_bytes_per_s);
 }
 
 }  // namespace
@@ -275,6 +295,7 @@ std::array<PhaseShare, phase_count> phase_shares(const PhaseFigures& figures) {
       auto& share = shares[index];
       share.byte_count += work[index].byte_count / rank_count;
       share.flop_count += work[index].flop_count / rank_count;
+      share.storage_byte_count += work[index].storage_byte_count / rank_count;
       share.shortest_s += shortest_time_s(phase_at(index), work[index], facts.limits) / rank_count;
       share.measured_s +=
           static_cast<double>(repeat.ranks[rank].phases[index].clocks) / facts.ticks_per_second / rank_count;
@@ -286,13 +307,14 @@ std::array<PhaseShare, phase_count> phase_shares(const PhaseFigures& figures) {
 std::string roofline_text(const PhaseFigures& figures) {
   if (!has_limits(figures)) return {};
   const auto limits = sum_of_limits(figures);
+  const auto shares = phase_shares(figures);
   std::string text = limits_text(figures, limits);
+  if (limits.storage_bytes_per_s > 0.0) text += storage_text(figures, limits, shares);
   text += fmt::format(" {:<15} {:>12} {:>12} {:>9} {:>9} {:>12} {:>12} {:>9}\n", "phase", "bytes", "flops",
                       "GB/s", "Gflop/s", "limit us", "measured us", "share");
   const double steps = figures.step_count;
   const auto rank_count = static_cast<double>(figures.ranks.size());
   constexpr double microseconds = 1e6;
-  const auto shares = phase_shares(figures);
   bool is_in_caches = false;
   for (const auto phase : figures.phases) {
     const auto& share = shares[index_of(phase)];
@@ -327,12 +349,18 @@ Json roofline_json(const PhaseFigures& figures) {
             {"measured_s", share.measured_s},
             {"share", share.share()}};
   });
-  return {{"matrix_bytes_per_s", limits.matrix_bytes_per_s},
-          {"vector_bytes_per_s", limits.vector_bytes_per_s},
-          {"flops_per_s", limits.flops_per_s},
-          {"matrix_footprint_bytes", footprint_json(figures, limits, &MachineLimits::matrix_footprint_bytes)},
-          {"vector_footprint_bytes", footprint_json(figures, limits, &MachineLimits::vector_footprint_bytes)},
-          {"phases", std::move(phases)}};
+  Json json = {{"matrix_bytes_per_s", limits.matrix_bytes_per_s},
+               {"vector_bytes_per_s", limits.vector_bytes_per_s},
+               {"flops_per_s", limits.flops_per_s}};
+  if (limits.storage_bytes_per_s > 0.0) {
+    json["storage_bytes_per_s"] = limits.storage_bytes_per_s;
+    json["storage_bytes_per_step"] = storage_bytes_per_step(figures, shares);
+  }
+  json.update(Json{
+      {"matrix_footprint_bytes", footprint_json(figures, limits, &MachineLimits::matrix_footprint_bytes)},
+      {"vector_footprint_bytes", footprint_json(figures, limits, &MachineLimits::vector_footprint_bytes)},
+      {"phases", std::move(phases)}});
+  return json;
 }
 
 }  // namespace cg2d

@@ -53,6 +53,7 @@ nlohmann::ordered_json counters_json(const PhaseFigures& figures);
 struct PhaseShare {
   double byte_count = 0.0;
   double flop_count = 0.0;
+  double storage_byte_count = 0.0;
   double shortest_s = 0.0;  ///< by the limits of the machine
   double measured_s = 0.0;
   /// 1 for a phase at the limit of the machine; 0 for one without work.

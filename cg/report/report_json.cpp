@@ -235,11 +235,16 @@ Json out_of_core_json(const OutOfCoreFacts& facts) {
                      {"products", rank.figures.product_count},
                      {"read_bytes", rank.figures.byte_count},
                      {"wait_s", rank.figures.wait_s},
-                     {"product_s", rank.figures.product_s}});
+                     {"check_s", rank.figures.check_s},
+                     {"product_s", rank.figures.product_s},
+                     {"storage_bytes_per_s", rank.storage_bytes_per_s}});
   }
+  const auto limits = limits_of(facts);
   return {{"folders", facts.folders},
           {"reader", facts.reader},
           {"write_s", facts.write_s},
+          {"unbound_memory_limit_bytes", limits.unbound_bytes},
+          {"in_core_memory_limit_bytes", limits.in_core_bytes},
           {"ranks", std::move(ranks)}};
 }
 

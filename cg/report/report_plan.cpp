@@ -8,6 +8,7 @@
 #include "cg/base/values.hpp"
 #include "cg/machine/environment.hpp"
 #include "cg/report/report.hpp"
+#include "cg/run/out_of_core.hpp"
 #include "cg/solver/configuration.hpp"
 #include "cg/tuning/run_plan.hpp"
 
@@ -57,6 +58,44 @@ bool fits(const PlanTotals& totals, const Environment& environment) {
   return true;
 }
 
+/// Of a matrix on storage: the memory above is then that of the same run without --out-of-core.
+std::string stream_text(const StreamPlan& plan) {
+  std::string text;
+  const auto line = [&](std::string_view label, const std::string& value) {
+    text += fmt::format(" {:<22} {}\n", label, value);
+  };
+  line("Files of panels", fmt::format("{} in all, {} of a rank; {} are free", format_bytes(plan.file_bytes),
+                                      format_bytes(plan.largest_file_bytes), format_bytes(plan.free_bytes)));
+  line("Storage", fmt::format("{:.3g} GB/s, all ranks at once (measured)", plan.storage_bytes_per_s / 1e9));
+  line("A product reads",
+       fmt::format("{} in {:.3g} ms", format_bytes(plan.streamed_bytes), 1e3 * plan.reading_s));
+  if (plan.multiply_s <= 0.0) {
+    line("A product multiplies", "not known; cg2d model --calibrate describes this machine");
+    return text;
+  }
+  line("A product multiplies",
+       fmt::format("in {:.3g} ms, and takes {:.3g} ms", 1e3 * plan.multiply_s, 1e3 * plan.product_s()));
+  line("Not bound by storage",
+       fmt::format("from --memory-limit {} on; all stays in memory from {} on",
+                   format_bytes(plan.limits.unbound_bytes), format_bytes(plan.limits.in_core_bytes)));
+  return text;
+}
+
+Json stream_json(const StreamPlan& plan) {
+  return {
+      {"file_bytes", plan.file_bytes},
+      {"largest_file_bytes", plan.largest_file_bytes},
+      {"free_bytes", plan.free_bytes},
+      {"streamed_bytes_per_product", plan.streamed_bytes},
+      {"storage_bytes_per_s", plan.storage_bytes_per_s},
+      {"reading_s_per_product", plan.reading_s},
+      {"multiply_s_per_product", plan.multiply_s > 0.0 ? Json(plan.multiply_s) : Json(nullptr)},
+      {"product_s", plan.multiply_s > 0.0 ? Json(plan.product_s()) : Json(nullptr)},
+      {"unbound_memory_limit_bytes", plan.multiply_s > 0.0 ? Json(plan.limits.unbound_bytes) : Json(nullptr)},
+      {"in_core_memory_limit_bytes",
+       plan.multiply_s > 0.0 ? Json(plan.limits.in_core_bytes) : Json(nullptr)}};
+}
+
 std::string as_text(const PlannedRun& run, const PlanTotals& totals) {
   const auto& problem = run.problem;
   const auto& layout = run.layout;
@@ -82,6 +121,7 @@ std::string as_text(const PlannedRun& run, const PlanTotals& totals) {
                    format_bytes(totals.largest.block_bytes), format_bytes(totals.largest.vector_bytes),
                    format_bytes(totals.largest.working_bytes)));
   line("Memory of all ranks", format_bytes(totals.memory_bytes));
+  if (run.streaming) text += stream_text(*run.streaming);
   if (run.environment != nullptr) {
     for (std::size_t node = 0; node < totals.node_bytes.size(); ++node) {
       line(run.environment->nodes[node].name,
@@ -150,6 +190,7 @@ std::string as_json(const PlannedRun& run, const PlanTotals& totals) {
                 {"shuffle", traffic_json(totals.busiest.shuffle)},
                 {"dot", traffic_json(totals.busiest.dot)}}},
               {"all_ranks_per_cg_step", traffic_json(totals.all_traffic)}}}};
+  if (run.streaming) json["plan"]["out_of_core"] = stream_json(*run.streaming);
   return json_text(json, 2) + "\n";
 }
 

@@ -373,11 +373,11 @@ ResultRecord record_from(const Json& run) {
     record.purpose = purpose_from(sweep);
     if (record.purpose != RunPurpose::time)
       record.slowed_by = purpose_options.at(static_cast<std::size_t>(record.purpose));
-    record.attempt = sweep.value("attempt", 1);
+    record.attempt = integer_or(sweep, "attempt", 1);
     record.round = integer_at<int>(sweep, "round");
     record.duration_s = sweep.at("duration_s").get<double>();
     record.session = sweep.value("session", std::string());
-    record.sitting = sweep.value("sitting", 1);
+    record.sitting = integer_or(sweep, "sitting", 1);
   }
   return record;
 }

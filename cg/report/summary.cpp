@@ -102,8 +102,10 @@ std::string out_of_core_line(const OutOfCoreFacts& facts) {
   std::int64_t file_bytes = 0;
   double resident_bytes = 0.0;
   double bytes_per_s = 0.0;
+  double storage_bytes_per_s = 0.0;
   double wait_share = 0.0;
   for (const auto& rank : facts.ranks) {
+    storage_bytes_per_s += rank.storage_bytes_per_s;
     file_bytes += rank.file_bytes;
     resident_bytes += static_cast<double>(rank.memory.resident_count) * static_cast<double>(rank.file_bytes) /
                       static_cast<double>(std::max<std::int64_t>(rank.panel_count, 1));
@@ -114,12 +116,23 @@ std::string out_of_core_line(const OutOfCoreFacts& facts) {
   }
   const bool was_there =
       std::ranges::all_of(facts.ranks, [](const RankStream& rank) { return rank.was_there; });
-  return fmt::format(
+  std::string text = fmt::format(
       " Streamed {} of matrix from {} ({}), {} of it stay in memory; read at {:.3g} GB/s during products, "
       "which waited for {:.0f} % of their time ({})\n",
       format_bytes(file_bytes), fmt::join(facts.folders, ", "),
       was_there ? "files of an earlier run" : fmt::format("written in {:.3g} s", facts.write_s),
       format_bytes(saturated(resident_bytes)), bytes_per_s / 1e9, 100.0 * wait_share, facts.reader);
+  if (storage_bytes_per_s <= 0.0) return text;
+  text += fmt::format(
+      " Storage gives {:.3g} GB/s to readers that do nothing else: products took {:.0f} % of it\n",
+      storage_bytes_per_s / 1e9, 100.0 * bytes_per_s / storage_bytes_per_s);
+  const auto limits = limits_of(facts);
+  if (limits.in_core_bytes > 0)
+    text += fmt::format(
+        " By these rates reading takes no longer than multiplying from --memory-limit {} on; from {} on all "
+        "stays in memory\n",
+        format_bytes(limits.unbound_bytes), format_bytes(limits.in_core_bytes));
+  return text;
 }
 
 std::string guard_lines(const GuardReport& guard) {

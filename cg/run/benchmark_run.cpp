@@ -247,26 +247,42 @@ std::unique_ptr<BlockProduct> BenchmarkRun::make_in_memory(const comm::BlockLayo
   return convert(std::move(block), layout);
 }
 
-/// The part of this rank in the memory of its node, without what the process has already and what its vectors will take.
-std::int64_t BenchmarkRun::memory_for_panels(const comm::BlockLayout& layout) const {
+const NodeInfo& BenchmarkRun::node_of(const Environment& environment) const {
+  const auto& place = environment.ranks[static_cast<std::size_t>(group_.rank())];
+  return environment.nodes[static_cast<std::size_t>(place.node)];
+}
+
+std::int64_t BenchmarkRun::vector_bytes(const comm::BlockLayout& layout) const {
+  return plan_memory(*source_, configuration(), layout, group_.rank()).vector_bytes;
+}
+
+/// With this rank's part in the memory of its node, without what the process has already and what its vectors will take.
+StreamedBlockParts BenchmarkRun::stream_parts(const comm::BlockLayout& layout) const {
   const auto granted = granted_environment();
-  const auto& node =
-      granted.nodes[static_cast<std::size_t>(granted.ranks[static_cast<std::size_t>(group_.rank())].node)];
-  const auto vectors = plan_memory(*source_, configuration(), layout, group_.rank()).vector_bytes;
+  const auto& node = node_of(granted);
   const auto taken = options_.memory_limit_bytes > 0 ? resident_bytes() : 0;
-  return node.available_bytes / node.rank_count - vectors - taken;
+  return {.source = *source_,
+          .problem = options_.problem,
+          .layout = layout,
+          .kernel = report_.kernel_choice,
+          .options = options_.out_of_core,
+          .memory_bytes = node.available_bytes / node.rank_count - vector_bytes(layout) - taken};
+}
+
+StreamPlan BenchmarkRun::plan_streaming(const comm::BlockLayout& layout) {
+  predict_phases();
+  double multiply_s = 0.0;
+  if (report_.prediction)
+    multiply_s =
+        report_.prediction->phase_s(Phase::multiply) / (OuterStepCalls::products * options_.problem.niter);
+  return plan_stream(stream_parts(layout), resident_bytes() + vector_bytes(layout),
+                     node_of(*report_.environment).rank_count, group_.maximum(multiply_s), group_);
 }
 
 /// The product of a block on local storage.
 std::unique_ptr<BlockProduct> BenchmarkRun::stream(const comm::BlockLayout& layout) {
-  const auto& choice = report_.kernel_choice;
-  streamed_ = make_streamed_block({.source = *source_,
-                                   .problem = options_.problem,
-                                   .layout = layout,
-                                   .kernel = choice,
-                                   .options = options_.out_of_core,
-                                   .memory_bytes = memory_for_panels(layout)},
-                                  group_, progress_);
+  const auto beside_bytes = resident_bytes() + vector_bytes(layout);
+  streamed_ = make_streamed_block(stream_parts(layout), group_, progress_);
   const auto& figures = streamed_.figures;
   report_.generation_s = streamed_.generation_s;
   report_.source_facts = figures.source;
@@ -274,10 +290,28 @@ std::unique_ptr<BlockProduct> BenchmarkRun::stream(const comm::BlockLayout& layo
   report_.converted = true;
   mine_.nonzero_count = figures.nonzero_count;
   mine_.row_lengths = figures.row_lengths;
+  streamed_.beside_bytes = beside_bytes;
   streamed_kernel_ = streamed_.kernel.get();
+  measure_storage();
   mine_.block_bytes = streamed_kernel_->matrix_byte_count();
-  return std::make_unique<BlockProduct>(*choice.kernel, std::move(streamed_.kernel),
+  return std::make_unique<BlockProduct>(*report_.kernel_choice.kernel, std::move(streamed_.kernel),
                                         layout.column_block(layout.grid().column_of(group_.rank())).size());
+}
+
+/// What the storage gives while all ranks read, and nothing else.
+void BenchmarkRun::measure_storage() {
+  constexpr double least_s = 0.2;
+  group_.barrier();
+  mine_.limits.storage_bytes_per_s = streamed_kernel_->measure_reading(least_s);
+  mine_.streamed_bytes_per_product = static_cast<double>(streamed_kernel_->streamed_byte_count());
+  const double reading_s =
+      group_.maximum(mine_.limits.storage_bytes_per_s > 0.0
+                         ? mine_.streamed_bytes_per_product / mine_.limits.storage_bytes_per_s
+                         : 0.0);
+  if (!report_.prediction) return;
+  // A product waits for its panels.
+  auto& multiply_s = report_.prediction->phases[index_of(Phase::multiply)];
+  multiply_s = std::max(multiply_s, reading_s * OuterStepCalls::products * options_.problem.niter);
 }
 
 void BenchmarkRun::note_stream() {
@@ -285,7 +319,11 @@ void BenchmarkRun::note_stream() {
   facts.folders = options_.out_of_core.folders;
   facts.reader = usual_panel_reader().name;
   facts.write_s = streamed_.was_there ? 0.0 : streamed_.generation_s;
-  facts.ranks = group_.gather_one(facts_of(*streamed_kernel_, streamed_.was_there));
+  auto of_rank = facts_of(*streamed_kernel_, streamed_.was_there);
+  of_rank.storage_bytes_per_s = mine_.limits.storage_bytes_per_s;
+  of_rank.beside_bytes = streamed_.beside_bytes;
+  of_rank.node_rank_count = node_of(*report_.environment).rank_count;
+  facts.ranks = group_.gather_one(of_rank);
 }
 
 /// The block in the kernel's own format.
@@ -415,9 +453,14 @@ void BenchmarkRun::measure_limits(comm::Communicator& communicator, std::int64_t
     return;
   }
   progress_.say("measuring what this machine can read and compute");
+  const double storage_bytes_per_s = mine_.limits.storage_bytes_per_s;
+  // A streamed matrix is multiplied from buffers, of which there are few.
+  const bool is_streamed = streamed_kernel_ != nullptr && streamed_kernel_->streamed_byte_count() > 0;
+  const auto footprint = is_streamed ? streamed_kernel_->file().most_panel_bytes() : matrix_bytes;
   mine_.limits =
-      cg2d::measure_limits(group_, configuration().thread_count, matrix_bytes,
+      cg2d::measure_limits(group_, configuration().thread_count, footprint,
                            vectors_of_a_step * static_cast<std::int64_t>(communicator.piece().size_bytes()));
+  mine_.limits.storage_bytes_per_s = storage_bytes_per_s;
 }
 
 void BenchmarkRun::keep_trace(const RegionMeasurement& measurement) {

@@ -40,6 +40,8 @@ class BenchmarkRun {
   void prepare();
   /// Generates and converts the matrix, solves, and verifies. After prepare().
   void perform();
+  /// Of a run with --out-of-core that ends after prepare(). Collective. Throws RunError.
+  [[nodiscard]] StreamPlan plan_streaming(const comm::BlockLayout& layout);
 
   [[nodiscard]] const RunReport& report() const { return report_; }
   /// This rank's part of the trace; empty if none was requested, and before perform().
@@ -70,8 +72,11 @@ class BenchmarkRun {
   void export_matrix(const kernels::CsrBlock& block, const comm::BlockLayout& layout);
   std::unique_ptr<BlockProduct> convert(kernels::CsrBlock block, const comm::BlockLayout& layout);
   std::unique_ptr<BlockProduct> make_in_memory(const comm::BlockLayout& layout);
-  [[nodiscard]] std::int64_t memory_for_panels(const comm::BlockLayout& layout) const;
+  [[nodiscard]] const NodeInfo& node_of(const Environment& environment) const;
+  [[nodiscard]] std::int64_t vector_bytes(const comm::BlockLayout& layout) const;
+  [[nodiscard]] StreamedBlockParts stream_parts(const comm::BlockLayout& layout) const;
   std::unique_ptr<BlockProduct> stream(const comm::BlockLayout& layout);
+  void measure_storage();
   void note_stream();
   void take_checksums(const kernels::CsrBlock& block, const comm::BlockLayout& layout);
   void note_guard();
@@ -112,7 +117,7 @@ class BenchmarkRun {
   std::optional<RunCheckpoints> checkpoints_;          ///< refers to a solver of perform()
   HugePageVector restarted_x_;                         ///< this rank's piece, with --restart
   StreamedBlock streamed_;                             ///< with --out-of-core; its kernel is in the product
-  const StreamedKernel* streamed_kernel_ = nullptr;    ///< likewise
+  StreamedKernel* streamed_kernel_ = nullptr;          ///< likewise
   std::optional<ProductChecksums> checksums_;          ///< with --guard
   std::optional<SolveGuard> guard_;                    ///< with --guard or --inject
   double first_step_s_ = 0.0;                          ///< the untimed outer iteration

@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
+#include <optional>
+#include <system_error>
 #include <utility>
 
 #include "cg/base/agreement.hpp"
@@ -13,6 +16,7 @@
 #include "cg/matrix/half_storage.hpp"
 #include "cg/matrix/matrix_facts.hpp"
 #include "cg/matrix/row_lengths.hpp"
+#include "cg/panels/storage_rate.hpp"
 
 namespace cg2d {
 namespace {
@@ -53,6 +57,10 @@ PanelFileKey key_of(const StreamedBlockParts& parts, int rank) {
   return key;
 }
 
+const std::string& folder_of(const OutOfCoreOptions& options, int rank) {
+  return options.folders[static_cast<std::size_t>(rank) % options.folders.size()];
+}
+
 /// Expected bytes of this rank's panels together.
 double expected_bytes(const StreamedBlockParts& parts, const PanelFileKey& key) {
   const auto n = static_cast<double>(parts.layout.size());
@@ -66,7 +74,9 @@ Strips strips_for(const StreamedBlockParts& parts, const PanelFileKey& key, comm
   const double count = std::ceil(expected_bytes(parts, key) / static_cast<double>(wanted));
   const auto multiple = parts.kernel.kernel->panel_rows;
   const auto most = static_cast<double>(std::max<std::int64_t>((key.row_count + multiple - 1) / multiple, 1));
-  return {.count = static_cast<int>(group.maximum(std::clamp(count, 1.0, most))), .row_multiple = multiple};
+  return {.count = static_cast<int>(group.maximum(std::clamp(count, 1.0, most))),
+          .row_multiple = multiple,
+          .working_bytes = group.minimum(parts.memory_bytes) / 4};
 }
 
 /// Throws where not even two panels fit, or their making does not.
@@ -74,7 +84,7 @@ void check_room(const StreamedBlockParts& parts, const PanelFileKey& key, const 
   const auto& row = *parts.kernel.kernel;
   const auto panel_bytes = saturated(1.1 * expected_bytes(parts, key) / strips.count);
   const double making_factor = making_per_panel + csr_bytes_per_nonzero / row.bytes_per_nonzero;
-  const auto making_bytes = saturated_sum(parts.source.plan_strips(parts.layout, strips.count).working_bytes,
+  const auto making_bytes = saturated_sum(parts.source.plan_strips(parts.layout, strips).working_bytes,
                                           saturated(making_factor * static_cast<double>(panel_bytes)));
   const auto needed = std::max(making_bytes, 2 * panel_bytes);
   if (needed <= parts.memory_bytes) return;
@@ -121,6 +131,84 @@ void write_panels(const StreamedBlockParts& parts, const PanelFileKey& key, Pane
 
 }  // namespace
 
+double RankStream::multiply_s() const {
+  if (figures.product_count == 0) return 0.0;
+  return (figures.product_s - figures.wait_s) / static_cast<double>(figures.product_count);
+}
+
+StreamLimits limits_of(const OutOfCoreFacts& facts) {
+  StreamLimits limits;
+  for (const auto& rank : facts.ranks) {
+    if (rank.storage_bytes_per_s <= 0.0 || rank.figures.product_count == 0) return {};
+    // While the panels of a product are multiplied, so much is read.
+    const auto read_meanwhile = saturated(rank.storage_bytes_per_s * rank.multiply_s());
+    const auto resident = std::max<std::int64_t>(rank.file_bytes - read_meanwhile, 0);
+    const auto buffers = usual_depth * rank.most_panel_bytes;
+    const auto of_node = [&](std::int64_t panel_bytes) {
+      return (rank.beside_bytes + std::min(panel_bytes, rank.file_bytes + rank.most_panel_bytes)) *
+             rank.node_rank_count;
+    };
+    limits.unbound_bytes = std::max(limits.unbound_bytes, of_node(resident + buffers));
+    limits.in_core_bytes = std::max(limits.in_core_bytes, of_node(rank.file_bytes + rank.most_panel_bytes));
+  }
+  return limits;
+}
+
+StreamPlan plan_stream(const StreamedBlockParts& parts, std::int64_t beside_bytes, int node_rank_count,
+                       double multiply_s, comm::RankGroup& group) {
+  constexpr std::int64_t sample_bytes = std::int64_t{256} << 20;  // of a node
+  constexpr double least_s = 0.3;
+  const auto key = key_of(parts, group.rank());
+  const auto strips = strips_for(parts, key, group);
+  const auto& folder = folder_of(parts.options, group.rank());
+  std::error_code ignored;
+  const bool was_there = std::filesystem::exists(folder, ignored);
+  group.barrier();
+  RankStream mine{.file_bytes = saturated(expected_bytes(parts, key)),
+                  .panel_count = strips.count,
+                  .most_panel_bytes = saturated(expected_bytes(parts, key) / strips.count),
+                  .memory = {},
+                  .figures = {.product_count = multiply_s > 0.0 ? 1 : 0, .product_s = multiply_s},
+                  .beside_bytes = beside_bytes,
+                  .node_rank_count = node_rank_count};
+  std::int64_t free_bytes = 0;
+  std::unique_ptr<PanelFolder> place;
+  std::optional<StorageSample> sample;
+  const auto panel_bytes = std::max(
+      (mine.most_panel_bytes + panel_alignment - 1) / panel_alignment * panel_alignment, least_panel_bytes);
+  agree_on(group, [&] {
+    check_room(parts, key, strips);
+    place = std::make_unique<PanelFolder>(folder, group.rank(), group.size());
+    free_bytes = free_bytes_in(folder);
+    sample.emplace(folder, panel_bytes,
+                   static_cast<int>(std::max<std::int64_t>(sample_bytes / node_rank_count / panel_bytes,
+                                                           2 * usual_depth)));
+  });
+  group.barrier();
+  agree_on(group,
+           [&] { mine.storage_bytes_per_s = sample->rate(usual_panel_reader(), usual_depth, least_s); });
+  sample.reset();
+  place.reset();
+  group.barrier();
+  if (!was_there) std::filesystem::remove(folder, ignored);  // if it is empty
+  const auto room = parts.memory_bytes - usual_depth * mine.most_panel_bytes;
+  const auto streamed = parts.memory_bytes >= mine.file_bytes
+                            ? 0
+                            : std::max<std::int64_t>(mine.file_bytes - std::max<std::int64_t>(room, 0), 0);
+  StreamPlan plan{.file_bytes = group.sum(mine.file_bytes),
+                  .largest_file_bytes = group.maximum(mine.file_bytes),
+                  .free_bytes = group.minimum(free_bytes),
+                  .streamed_bytes = group.sum(streamed),
+                  .reading_s = group.maximum(static_cast<double>(streamed) / mine.storage_bytes_per_s),
+                  .multiply_s = multiply_s,
+                  .limits = {}};
+  OutOfCoreFacts facts;
+  facts.ranks = group.gather_one(mine);
+  for (const auto& rank : facts.ranks) plan.storage_bytes_per_s += rank.storage_bytes_per_s;
+  if (multiply_s > 0.0) plan.limits = limits_of(facts);
+  return plan;
+}
+
 RankStream facts_of(const StreamedKernel& kernel, bool was_there) {
   const auto& file = kernel.file();
   return {.file_bytes = file.panel_bytes(),
@@ -138,9 +226,8 @@ StreamedBlock make_streamed_block(const StreamedBlockParts& parts, comm::RankGro
   const auto key = key_of(parts, group.rank());
   std::unique_ptr<PanelFile> file;
   agree_on(group, [&] {
-    const auto& folders = parts.options.folders;
-    block.folder = std::make_unique<PanelFolder>(
-        folders[static_cast<std::size_t>(group.rank()) % folders.size()], group.rank(), group.size());
+    block.folder =
+        std::make_unique<PanelFolder>(folder_of(parts.options, group.rank()), group.rank(), group.size());
     std::string reason;
     file = block.folder->existing(key, reason);
     if (file && !stream_memory(*file, parts.memory_bytes, usual_depth)) file = nullptr;

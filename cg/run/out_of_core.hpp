@@ -2,6 +2,7 @@
 
 // The block of a run on local storage: planned, written or found there, and streamed.
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -28,6 +29,13 @@ struct RankStream {
   StreamFigures figures;
   bool was_there = false;  ///< from an earlier run
   bool is_direct = false;
+  double storage_bytes_per_s = 0.0;  ///< reading alone, while all ranks do so; 0: nothing is streamed
+  std::int64_t beside_bytes =
+      0;                    ///< of this rank, beside its panels: vectors, and the process as it was before
+  int node_rank_count = 1;  ///< ranks that share the memory of the node
+
+  /// Seconds of a product without waiting for the storage; 0 before the first one.
+  [[nodiscard]] double multiply_s() const;
 };
 
 /// For the report; on rank 0.
@@ -55,9 +63,38 @@ struct StreamedBlock {
   PanelFileFigures figures;
   double generation_s = 0.0;  ///< with writing; the slowest rank's
   bool was_there = false;
+  std::int64_t beside_bytes = 0;  ///< RankStream::beside_bytes
 };
 
 RankStream facts_of(const StreamedKernel& kernel, bool was_there);
+
+/// Values of --memory-limit, rounded up.
+struct StreamLimits {
+  std::int64_t unbound_bytes = 0;  ///< from here on reading takes no longer than multiplying
+  std::int64_t in_core_bytes = 0;  ///< from here on nothing is streamed
+};
+/// By the rates of the run. Both 0 where no product has been timed, or nothing was streamed.
+StreamLimits limits_of(const OutOfCoreFacts& facts);
+
+/// What is known of a run before its matrix is made.
+struct StreamPlan {
+  std::int64_t file_bytes = 0;          ///< of all ranks
+  std::int64_t largest_file_bytes = 0;  ///< of one rank
+  std::int64_t free_bytes = 0;          ///< in the folder that has least
+  std::int64_t streamed_bytes = 0;      ///< by a product, all ranks
+  double storage_bytes_per_s = 0.0;     ///< measured, all ranks at once
+  double reading_s = 0.0;               ///< of a product, the slowest rank's
+  double multiply_s = 0.0;              ///< of a product; 0: not known
+  StreamLimits limits;                  ///< where multiply_s is known
+
+  /// 0 where it is not known.
+  [[nodiscard]] double product_s() const { return multiply_s > 0.0 ? std::max(multiply_s, reading_s) : 0.0; }
+};
+
+/// Measures the storage with files without names. multiply_s: of a product in memory, 0 if it is not known. Collective. Throws RunError as
+/// make_streamed_block(). Cost: about a second.
+StreamPlan plan_stream(const StreamedBlockParts& parts, std::int64_t beside_bytes, int node_rank_count,
+                       double multiply_s, comm::RankGroup& group);
 
 /// Takes the files of all ranks, where all are there and fit; else writes all. Collective. Throws RunError: memory where not even two
 /// panels fit, cannot_create, cannot_write, try_again (PanelFolder), MpiError, std::bad_alloc.

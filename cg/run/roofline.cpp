@@ -29,7 +29,10 @@ PhaseWork work_from(const VectorWork& work) {
 PhaseWork work_of_products(Phase phase, Phase counted, const RankResult& rank, const RankTimes& times) {
   const auto product_count = static_cast<double>(times.phases[index_of(counted)].calls);
   const auto work = work_from(rank.product_work[index_of(phase)]);
-  return {.byte_count = product_count * work.byte_count, .flop_count = product_count * work.flop_count};
+  const double streamed = phase == Phase::multiply ? rank.streamed_bytes_per_product : 0.0;
+  return {.byte_count = product_count * work.byte_count,
+          .flop_count = product_count * work.flop_count,
+          .storage_byte_count = product_count * streamed};
 }
 
 /// The arithmetic of a phase, and the memory that it touches beside messages.
@@ -94,7 +97,9 @@ std::array<PhaseWork, phase_count> work_of(const RankResult& rank, const RankTim
 double shortest_time_s(Phase phase, const PhaseWork& work, const MachineLimits& limits) {
   const bool reads_matrix = phase_row(phase).limit == PhaseLimit::matrix_bandwidth;
   const double bandwidth = reads_matrix ? limits.matrix_bytes_per_s : limits.vector_bytes_per_s;
-  return std::max(work.byte_count / bandwidth, work.flop_count / limits.flops_per_s);
+  const double storage_s =
+      limits.storage_bytes_per_s > 0.0 ? work.storage_byte_count / limits.storage_bytes_per_s : 0.0;
+  return std::max({work.byte_count / bandwidth, work.flop_count / limits.flops_per_s, storage_s});
 }
 
 }  // namespace cg2d

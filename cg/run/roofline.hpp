@@ -20,6 +20,7 @@ struct MachineLimits {
   double matrix_bytes_per_s = 0.0;          ///< reading as many bytes as the rank's matrix has, over and over
   double vector_bytes_per_s = 0.0;          ///< the same with the rank's vectors
   double flops_per_s = 0.0;                 ///< fused multiply-adds in registers
+  double storage_bytes_per_s = 0.0;         ///< reading panels of a streamed matrix; 0: none is streamed
   std::int64_t matrix_footprint_bytes = 0;  ///< bytes that matrix_bytes_per_s was measured with
   std::int64_t vector_footprint_bytes = 0;  ///< likewise
 
@@ -45,10 +46,11 @@ inline constexpr std::int64_t vectors_of_a_step = 5;
 struct PhaseWork {
   double byte_count = 0.0;
   double flop_count = 0.0;
+  double storage_byte_count = 0.0;  ///< read from storage
 };
 std::array<PhaseWork, phase_count> work_of(const RankResult& rank, const RankTimes& times);
 
-/// A lower bound for the seconds of a phase: the longer of moving and computing.
+/// A lower bound for the seconds of a phase: the longest of reading from storage, moving and computing.
 double shortest_time_s(Phase phase, const PhaseWork& work, const MachineLimits& limits);
 
 }  // namespace cg2d

@@ -75,7 +75,8 @@ struct RankResult {
   /// The least work of one product in each phase that multiplies: the matrix, where there is one, and vectors
   /// over its rows and columns.
   std::array<VectorWork, phase_count> product_work{};
-  MachineLimits limits;  ///< with --roofline
+  double streamed_bytes_per_product = 0.0;  ///< with --out-of-core
+  MachineLimits limits;                     ///< with --roofline
 };
 
 /// The events that were counted; all is empty where none was asked for.

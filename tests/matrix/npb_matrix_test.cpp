@@ -76,8 +76,10 @@ TEST(NpbMatrixTest, StripsOfTheBlockHaveItsRows) {
     for (const auto& grid : comm::factorizations(group().size())) {
       const auto layout = comm::BlockLayout::even(problem.n, grid);
       const auto whole = build(problem, layout);
-      for (const auto& strips : {Strips{.count = 1}, Strips{.count = 2}, Strips{.count = 5},
-                                 Strips{.count = 3, .row_multiple = 8}}) {
+      for (const auto& strips :
+           {Strips{.count = 1}, Strips{.count = 2}, Strips{.count = 5}, Strips{.count = 3, .row_multiple = 8},
+            // Vectors are drawn again for each of many exchanges.
+            Strips{.count = 2, .working_bytes = 1}}) {
         SCOPED_TRACE("n " + std::to_string(problem.n) + ", grid " + grid.name() + ", strips " +
                      std::to_string(strips.count) + " of multiples of " +
                      std::to_string(strips.row_multiple) + " rows");

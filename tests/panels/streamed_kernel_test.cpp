@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cmath>
 #include <deque>
@@ -13,13 +14,17 @@
 #include <fstream>
 #include <iterator>
 #include <memory>
+#include <random>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "cg/files/new_file.hpp"
 #include "cg/panels/panel_folder.hpp"
+#include "cg/panels/storage_rate.hpp"
 #include "support/random_blocks.hpp"
 #include "support/temporary_folder.hpp"
+#include "support/test_extent.hpp"
 
 namespace cg2d {
 namespace {
@@ -145,6 +150,51 @@ TEST(StreamedKernelTest, MemoryIsResidentBesideTheBuffers) {
   EXPECT_EQ(stream_memory(file, panel_count * panel, 4)->buffer_count, 0);
 }
 
+TEST(StreamedKernelTest, MeasuringTheStorageChangesNoProduct) {
+  const test::TemporaryFolder place;
+  const PanelFolder folder(place.path(), 0, 1);
+  const auto block = tall_block();
+  const auto& row = *streamed_rows().front();
+  write_panels(folder, row, block);
+  const auto expected = whole_product(row, block);
+  for (const auto& reader : panel_reader_table()) {
+    if (!reader.why_unavailable().empty()) continue;
+    StreamedKernel kernel(row, {}, std::make_unique<PanelFile>(folder.file_path()),
+                          {.resident_count = 2, .buffer_count = 3}, reader);
+    for (int repeat = 0; repeat < 3; ++repeat) {
+      EXPECT_GT(kernel.measure_reading(0.01), 0.0);
+      EXPECT_TRUE(product_of(kernel, row, block) == expected) << reader.name;
+    }
+    EXPECT_EQ(kernel.figures().byte_count, 3 * kernel.streamed_byte_count());
+    StreamedKernel resident(row, {}, std::make_unique<PanelFile>(folder.file_path()),
+                            {.resident_count = panel_count, .buffer_count = 0}, reader);
+    EXPECT_EQ(resident.measure_reading(0.01), 0.0);
+  }
+}
+
+TEST(StorageSampleTest, IsReadAndLeavesNothing) {
+  const test::TemporaryFolder place;
+  for (const auto& reader : panel_reader_table()) {
+    if (!reader.why_unavailable().empty()) continue;
+    StorageSample sample(place.path(), 2 * panel_alignment, 5);
+    EXPECT_GT(sample.rate(reader, 3, 0.01), 0.0) << reader.name;
+  }
+  EXPECT_TRUE(std::filesystem::is_empty(place.path()));
+  EXPECT_GT(free_bytes_in(place.path()), 0);
+}
+
+TEST(StorageSampleTest, TooLargeAFileIsRefusedWithWhatIsFree) {
+  const test::TemporaryFolder place;
+  const NewFile file(place.path(), "large");
+  try {
+    file.reserve(std::int64_t{1} << 60);
+    FAIL() << "an exabyte";
+  } catch (const RunError& error) {
+    EXPECT_EQ(error.code(), ExitCode::cannot_create);
+    EXPECT_NE(std::string(error.what()).find("it needs "), std::string::npos) << error.what();
+  }
+}
+
 /// Reads as "threads", and spoils what the test says: the results of requests in their order.
 class FaultyReader final : public PanelReader {
  public:
@@ -249,6 +299,33 @@ TEST_P(TroubleTest, WhatDoesNotIsNamedAndLeavesNoNumber) {
         << kernel.failure()->what();
     EXPECT_NE(std::string(kernel.failure()->what()).find(folder_.file_path()), std::string::npos);
   }
+}
+
+/// The second of two faults of one panel ends the run; whatever happens, no product is wrong.
+TEST_P(TroubleTest, NoFaultGivesAWrongProduct) {
+  constexpr std::array all{Fault::error, Fault::short_read, Fault::flipped_bit};
+  const auto expected = whole_product(row_, block_);
+  std::mt19937_64 random(20261124);
+  int mended_count = 0;
+  int ended_count = 0;
+  for (int trial = 0; trial < test::by_extent(60, 1000); ++trial) {
+    std::deque<Fault> faults(random() % (3 * panel_count), Fault::none);
+    const auto repeat_count = 1 + random() % 2;
+    for (std::uint64_t repeat = 0; repeat < repeat_count; ++repeat)
+      faults.push_back(all[random() % all.size()]);
+    auto kernel = kernel_with(faults);
+    for (int product = 0; product < 3; ++product) {
+      const auto found = product_of(kernel, row_, block_);
+      ASSERT_TRUE(kernel.failure() ? has_no_number(found) : found == expected) << "trial " << trial;
+    }
+    ASSERT_EQ(kernel.failure().has_value(), repeat_count > 1) << "trial " << trial;
+    ++(repeat_count > 1 ? ended_count : mended_count);
+    if (repeat_count == 1) continue;
+    const std::string reason(kernel.failure()->what());
+    ASSERT_NE(reason.find(folder_.file_path() + ": panel "), std::string::npos) << reason;
+  }
+  EXPECT_GT(mended_count, 0);
+  EXPECT_GT(ended_count, 0);
 }
 
 TEST_P(TroubleTest, AFileThatIsCutOffUnderWay) {

@@ -3,11 +3,13 @@
 import fcntl
 import os
 import pathlib
+import random
 import signal
 import tempfile
 import unittest
 
-from program_runner import MEMORY, SUCCESS, TRY_AGAIN, USAGE, BackgroundRun, ProgramTest, run_program
+from kill_test import kill_once, wait_for_ends
+from program_runner import CAMPAIGN, MEMORY, SUCCESS, THOROUGH, TRY_AGAIN, USAGE, BackgroundRun, ProgramTest, run_program
 from schemas import validator_of
 
 BAD_DATA, CANNOT_CREATE = 65, 73
@@ -90,6 +92,42 @@ class Streaming(OutOfCoreTest):
         configuration = outcome.document()["configuration"]
         self.assertEqual((configuration["kernel"], configuration["symmetric_storage"]), ("symmetric", True))
 
+    def test_the_plan_knows_files_and_storage(self):
+        problem = ("--n", "30000", "--nonzer", "12", "--shift", "20", "--niter", "1", "--grid", "1x2")
+        limit = self.limit(2, 20)
+        arguments = (*problem, "--memory-limit", limit)
+        plan = self.run_well(2, "run", *arguments, "--out-of-core", self.store, "--dry-run", *FORM).document()
+        validator_of("report", "run_result.schema.json").validate(plan)
+        self.assertFalse(self.store.exists())
+        planned = plan["plan"]["out_of_core"]
+        ranks = self.run_document(2, *arguments, "--kernel", plan["plan"]["kernel"], "--out-of-core", self.store)["out_of_core"]["ranks"]
+        self.assertAlmostEqual(sum(rank["file_bytes"] for rank in ranks), planned["file_bytes"], delta=0.1 * planned["file_bytes"])
+        read = sum(rank["read_bytes"] / rank["products"] for rank in ranks)
+        self.assertAlmostEqual(read, planned["streamed_bytes_per_product"], delta=0.3 * planned["file_bytes"])
+        self.assertGreater(planned["storage_bytes_per_s"], 0)
+        self.assertIsNone(planned["multiply_s_per_product"])
+        text = self.run_well(2, "run", *arguments, "--out-of-core", self.store, "--dry-run", "--no-profile").stdout
+        for line in ("Files of panels ", "Storage ", "A product reads ", "A product multiplies   not known"):
+            self.assertIn(f"\n {line}", text)
+
+    def test_limits_follow_from_rates(self):
+        problem = ("--n", "30000", "--nonzer", "12", "--shift", "20", "--niter", "2", "--grid", "1x2", "--memory-limit", self.limit(2, 20))
+        document = self.streamed(2, *problem, "--roofline")
+        facts = document["out_of_core"]
+        self.assertLessEqual(facts["unbound_memory_limit_bytes"], facts["in_core_memory_limit_bytes"])
+        self.assertGreater(facts["in_core_memory_limit_bytes"], sum(rank["file_bytes"] for rank in facts["ranks"]))
+        for rank in facts["ranks"]:
+            self.assertGreater(rank["storage_bytes_per_s"], 0)
+            self.assertLessEqual(rank["wait_s"] + rank["check_s"], rank["product_s"])
+        self.assertGreater(document["roofline"]["storage_bytes_per_step"], 0)
+        text = self.run_well(2, "run", *problem, *KERNEL[:2], "--no-profile", "--out-of-core", self.store, "--roofline").stdout
+        self.assertRegex(text, r"(?m)^ Storage gives .* GB/s to readers that do nothing else")
+        self.assertRegex(text, r"(?m)^ By these rates reading takes no longer than multiplying from --memory-limit ")
+        self.assertRegex(text, r"(?m)^ Storage, all ranks at once: .* GB/s; a CG step reads ")
+        # What the plan said holds: with that limit nothing is streamed.
+        enough = (*problem[:-1], str(facts["in_core_memory_limit_bytes"] + 20_000_000))
+        self.assertEqual({rank["buffers"] for rank in self.streamed(2, *enough)["out_of_core"]["ranks"]}, {0})
+
     def test_the_text_says_so(self):
         text = self.run_well(2, "run", "--class", "S", "--grid", "1x2", "--out-of-core", f"{self.store},{self.folder}", "--no-profile").stdout
         self.assertRegex(text, r"(?m)^ Streamed \d+\.?\d* \w+ of matrix from .*store, .* \(written in .*\), .* stay in memory; read at ")
@@ -145,6 +183,25 @@ class Trouble(OutOfCoreTest):
             self.assertEqual(self.streamed(2, "--class", "W", "--grid", "1x2")["outer_steps"], whole["outer_steps"])
             self.assertEqual(self.files(), ["0-of-2.panels", "1-of-2.panels"])
 
+    def test_kills_at_random_times(self):
+        """50 in the campaign. After each the next run is right, and leaves whole files and nothing else."""
+        draw = random.Random(20261124)
+        problem = ("--n", "7000", "--nonzer", "8", "--shift", "12", "--niter", "30", "--grid", "1x2", "--kernel", "sell")
+        words = ("run", *problem, *FORM, "--out-of-core", "store", "--memory-limit", self.limit(2, 12))
+        expected = self.run_document(2, *problem)["outer_steps"]
+        hits = 0
+        for number in range(50 if CAMPAIGN else 8 if THOROUGH else 2):
+            if draw.random() < 0.5:  # generates and writes; else streams what is there, or generates after a kill of that
+                for path in self.store.glob("*.panels"):
+                    path.unlink()
+            kill = kill_once(draw, words, 2, self.folder, latest_s=2.0)
+            wait_for_ends(self.folder)
+            hits += kill.has_hit
+            with self.subTest(number=number, kill=str(kill)):
+                self.assertEqual(run_program(2, *words, cwd=self.folder).document()["outer_steps"], expected)
+                self.assertEqual(self.files(), ["0-of-2.panels", "1-of-2.panels"])
+        self.assertGreater(hits, 0)
+
     def test_what_does_not_go_with_it(self):
         base = ("run", "--class", "S", "--out-of-core", self.store)
         for arguments, exit_code, text in (
@@ -153,7 +210,7 @@ class Trouble(OutOfCoreTest):
             (("--reproducible", "on"), USAGE, "--reproducible"),
             (("--guard",), USAGE, "--guard"),
             (("--transport", "auto"), USAGE, "--transport auto"),
-            (("--dry-run",), USAGE, "--dry-run"),
+            (("--dry-run", "--ranks", "4"), USAGE, "--ranks"),
             (("--export-mtx", self.folder / "a.mtx"), USAGE, "--export-mtx"),
             (("--kernel", "scalar"), USAGE, "valid: sell, symmetric-distinct, symmetric"),
             (("--memory-limit", "1MB"), MEMORY, "not enough memory"),
