@@ -17,6 +17,7 @@
 #include "cg/base/sample.hpp"
 #include "cg/check/check.hpp"
 #include "cg/machine/performance_model.hpp"
+#include "cg/matrix/matrix_facts.hpp"
 #include "cg/matrix/matrix_market.hpp"
 #include "cg/matrix/reproducible_sums.hpp"
 #include "cg/matrix/row_lengths.hpp"
@@ -260,13 +261,16 @@ std::int64_t BenchmarkRun::memory_for_panels(const comm::BlockLayout& layout) co
 /// The product of a block on local storage.
 std::unique_ptr<BlockProduct> BenchmarkRun::stream(const comm::BlockLayout& layout) {
   const auto& choice = report_.kernel_choice;
-  streamed_ = make_streamed_block({.source = *source_,
-                                   .problem = options_.problem,
-                                   .layout = layout,
-                                   .kernel = choice,
-                                   .options = options_.out_of_core,
-                                   .memory_bytes = memory_for_panels(layout)},
-                                  group_, progress_);
+  const auto& problem = options_.problem;
+  streamed_ = make_streamed_block(
+      {.source = *source_,
+       .matrix_hash = hash_of_text(fmt::format("npb n {} nonzer {} rcond {} shift {}", problem.n,
+                                               problem.nonzer, Problem::rcond, problem.shift)),
+       .layout = layout,
+       .kernel = choice,
+       .options = options_.out_of_core,
+       .memory_bytes = memory_for_panels(layout)},
+      group_, progress_);
   const auto& figures = streamed_.figures;
   report_.generation_s = streamed_.generation_s;
   report_.source_facts = figures.source;
@@ -277,15 +281,12 @@ std::unique_ptr<BlockProduct> BenchmarkRun::stream(const comm::BlockLayout& layo
   streamed_kernel_ = streamed_.kernel.get();
   mine_.block_bytes = streamed_kernel_->matrix_byte_count();
   return std::make_unique<BlockProduct>(*choice.kernel, std::move(streamed_.kernel),
-                                        layout.column_block(layout.grid().column_of(group_.rank())).size());
+                                        layout.column_block(layout.grid().column_of(group_.rank())).size(),
+                                        choice.vector_count);
 }
 
 void BenchmarkRun::note_stream() {
-  auto& facts = report_.out_of_core.emplace();
-  facts.folders = options_.out_of_core.folders;
-  facts.reader = usual_panel_reader().name;
-  facts.write_s = streamed_.was_there ? 0.0 : streamed_.generation_s;
-  facts.ranks = group_.gather_one(facts_of(*streamed_kernel_, streamed_.was_there));
+  report_.out_of_core = facts_of(streamed_, *streamed_kernel_, options_.out_of_core, group_);
 }
 
 /// The block in the kernel's own format.

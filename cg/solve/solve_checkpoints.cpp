@@ -3,14 +3,12 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <bit>
 #include <cmath>
 #include <limits>
 #include <optional>
 #include <utility>
 
 #include "cg/base/errors.hpp"
-#include "cg/files/permutation.hpp"
 
 namespace cg2d {
 namespace {
@@ -93,10 +91,6 @@ void SolveRestart::replay(StepObserver& observer) const {
     earlier.replacement_count = static_cast<int>(step.replacement_count);
     static_cast<void>(observer.after_step(earlier));
   }
-}
-
-std::uint64_t hash_of_element(std::int64_t index, double value) {
-  return mixed_bits(mixed_bits(static_cast<std::uint64_t>(index)) ^ std::bit_cast<std::uint64_t>(value));
 }
 
 SolveRestart solve_restart(FoundCheckpoint checkpoint, const CheckpointedSystem& system) {

@@ -9,6 +9,7 @@
 
 #include "cg/files/vector_file.hpp"
 #include "cg/matrix/matrix_facts.hpp"
+#include "cg/matrix/value_hash.hpp"
 #include "cg/preconditioners/preconditioner_table.hpp"
 #include "cg/run/counter_setup.hpp"
 #include "cg/run/run_checkpoints.hpp"

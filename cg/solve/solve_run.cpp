@@ -12,6 +12,7 @@
 #include "cg/files/matrix_file.hpp"
 #include "cg/matrix/matrix_source.hpp"
 #include "cg/matrix/reproducible_sums.hpp"
+#include "cg/matrix/value_hash.hpp"
 #include "cg/preconditioners/diagonal_block.hpp"
 #include "cg/preconditioners/preconditioner_table.hpp"
 #include "cg/run/counter_setup.hpp"

@@ -1,6 +1,6 @@
 #pragma once
 
-// The block of a run on local storage: planned, written or found there, and streamed.
+// A rank's block on local storage: planned, written or found there, and streamed.
 
 #include <cstdint>
 #include <memory>
@@ -9,10 +9,9 @@
 
 #include "cg/base/progress.hpp"
 #include "cg/matrix/matrix_source.hpp"
-#include "cg/matrix/problem.hpp"
 #include "cg/panels/panel_folder.hpp"
 #include "cg/panels/streamed_kernel.hpp"
-#include "cg/run/out_of_core_options.hpp"
+#include "cg/streaming/out_of_core_options.hpp"
 #include "cg/tuning/kernel_choice.hpp"
 #include "comm/block_layout.hpp"
 #include "comm/rank_group.hpp"
@@ -40,12 +39,13 @@ struct OutOfCoreFacts {
 
 /// All that the block depends on, and where it may go.
 struct StreamedBlockParts {
-  const MatrixSource& source;
-  const Problem& problem;
+  const MatrixSource& source;     ///< that makes strips
+  std::uint64_t matrix_hash = 0;  ///< of all that its values depend on
   const comm::BlockLayout& layout;
   const ChosenKernel& kernel;
   const OutOfCoreOptions& options;
   std::int64_t memory_bytes = 0;  ///< for this rank's matrix data
+  bool sums_values = false;       ///< PanelFileFigures::value_sum
 };
 
 /// The streamed block, ready for its first product, and what is known of it.
@@ -57,11 +57,13 @@ struct StreamedBlock {
   bool was_there = false;
 };
 
-RankStream facts_of(const StreamedKernel& kernel, bool was_there);
-
 /// Takes the files of all ranks, where all are there and fit; else writes all. Collective. Throws RunError: memory where not even two
 /// panels fit, cannot_create, cannot_write, try_again (PanelFolder), MpiError, std::bad_alloc.
 StreamedBlock make_streamed_block(const StreamedBlockParts& parts, comm::RankGroup& group,
                                   const Progress& progress);
+
+/// Of all ranks; kernel: that of the block, wherever it is now. Collective.
+OutOfCoreFacts facts_of(const StreamedBlock& block, const StreamedKernel& kernel,
+                        const OutOfCoreOptions& options, comm::RankGroup& group);
 
 }  // namespace cg2d
