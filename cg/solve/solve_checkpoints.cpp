@@ -161,7 +161,9 @@ bool SolveCheckpoints::after_step(const CgState& state) {
                     .residual_square = state.residual_square,
                     .replacement_count = static_cast<double>(state.replacement_count)});
   const bool stops = interrupts_.after_step(state);
-  if (stops || interrupts_.common_s() >= next_s_) outside_([&] { save(state); });
+  // A solve that goes on from NaN ends with it.
+  const bool is_finite = std::isfinite(state.rho) && std::isfinite(state.residual_square);
+  if (is_finite && (stops || interrupts_.common_s() >= next_s_)) outside_([&] { save(state); });
   return stops;
 }
 

@@ -156,6 +156,7 @@ void SolveRun::solve(const ReadySystem& system, OutputFile* solution_file) {
     });
   }
   stall_watch.reset();
+  note_stream();
   if (quiet) report_.quiet = quiet->result();
   std::vector<Solution> solutions;
   for (std::size_t k = 0; k < observers.size(); ++k)
