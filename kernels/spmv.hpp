@@ -176,7 +176,10 @@ struct KernelRow {
   /// std::invalid_argument for sizes of arrays that are not those of such a block.
   std::unique_ptr<SpmvKernel> (*make_elsewhere)(const ArraysElsewhere& block,
                                                 const KernelOptions& options) = nullptr;
-  /// Rows that are converted together: panels that begin at multiples of it have the bits of the whole block.
+  /// The same for make_for_several.
+  std::unique_ptr<SpmvKernel> (*make_several_elsewhere)(const ArraysElsewhere& block,
+                                                        const KernelOptions& options) = nullptr;
+  /// Rows that are converted together, by any of the makers: panels that begin at multiples of it have the bits of the whole block.
   std::int64_t panel_rows = 1;
   /// Another instruction set's loop takes other arrays.
   bool format_depends_on_set = false;
@@ -190,6 +193,10 @@ struct KernelRow {
   [[nodiscard]] auto maker_for(const KernelOptions& options) const {
     if (options.most_terms > 0.0) return make_reproducible;
     return options.vector_count == 1 ? make : make_for_several;
+  }
+  /// make_elsewhere or make_several_elsewhere: the one for so many vectors.
+  [[nodiscard]] auto elsewhere_maker_for(int vector_count) const {
+    return vector_count == 1 ? make_elsewhere : make_several_elsewhere;
   }
 };
 

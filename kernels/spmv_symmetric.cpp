@@ -8,6 +8,7 @@
 #include <cstring>
 #include <utility>
 
+#include "kernels/several_vectors.hpp"
 #include "kernels/symmetric_sell.hpp"
 
 namespace cg2d::kernels {
@@ -157,7 +158,9 @@ KernelRow symmetric_kernel() {
       .instruction_sets = symmetric::instruction_sets(),
       .preferred_instruction_set = symmetric::preferred_instruction_set,
       .make = symmetric::make,
+      .make_for_several = &make_several_symmetric,
       .make_elsewhere = symmetric::kernel_of<ArraysElsewhere>,
+      .make_several_elsewhere = &make_several_symmetric_elsewhere,
       .panel_rows = symmetric::window_rows,
   };
 }

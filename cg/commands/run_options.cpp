@@ -11,6 +11,7 @@
 #include "cg/base/errors.hpp"
 #include "cg/commands/run_command.hpp"
 #include "cg/commands/shared_options.hpp"
+#include "cg/commands/streaming_options.hpp"
 #include "cg/commands/subcommand.hpp"
 #include "cg/help/described_option.hpp"
 #include "cg/report/report.hpp"
@@ -120,13 +121,7 @@ void add_plan_options(CLI::App& run, RunArguments& arguments) {
   add_number_option(run, "--ranks", arguments.planned_ranks, "with --dry-run: plan for that many ranks")
       ->default_str("those that run");
   add_memory_limit_option(run, options.memory_limit_bytes);
-  run.add_option("--out-of-core", arguments.out_of_core,
-                 "keep the matrix in files on local storage, in the folder DIR or, by rank, in several, and "
-                 "stream it "
-                 "through the memory of --memory-limit")
-      ->check(file_name())
-      ->type_name("DIR,...")
-      ->default_str("in memory");
+  add_out_of_core_option(run, arguments.out_of_core);
   run.add_flag("--check", options.checks_first,
                "first check kernel, transport and grid of the run, as cg2d check does");
   run.add_flag("--list-kernels", arguments.list_kernels, "list the kernels and exit");
@@ -173,35 +168,14 @@ void check_phase_options(const RunOptions& options) {
 }
 
 /// What goes with a streamed matrix; leaves what is open to choices that do not need it in memory.
-void settle_out_of_core(RunOptions& options) {
+void settle_streaming(RunOptions& options) {
   if (!options.out_of_core.is_used()) return;
   auto& configuration = options.configuration;
-  for (const auto& [is_given, text] :
-       {std::pair(configuration.thread_count > 1,
-                  "--threads: goes with a matrix in memory only; start more ranks instead"),
-        std::pair(configuration.overlaps, "--overlap: goes with a matrix in memory only"),
-        std::pair(configuration.is_reproducible, "--reproducible: goes with a matrix in memory only"),
-        std::pair(!configuration.has_transport(),
-                  "--transport auto: measures with a matrix in memory; name one"),
-        std::pair(options.guard.is_used(),
-                  "--guard and --inject: go with a matrix in memory only; panels have checksums"),
-        std::pair(options.planned_ranks > 0, "--ranks: plans a matrix in memory only; start as many ranks"),
-        std::pair(!options.export_mtx.empty(), "--export-mtx: goes with a matrix in memory only")}) {
-    if (is_given) throw InputError(fmt::format("{}, not with --out-of-core", text));
-  }
-  std::vector<std::string_view> streamed;
-  const kernels::KernelRow* shortest = nullptr;
-  for (const auto& row : kernels::kernel_table()) {
-    if (row.make_elsewhere == nullptr) continue;
-    streamed.push_back(row.name);
-    if (shortest == nullptr || row.bytes_per_nonzero < shortest->bytes_per_nonzero) shortest = &row;
-  }
-  // Reading takes longer than multiplying.
-  options.out_of_core.chooses_kernel = !configuration.has_kernel();
-  if (options.out_of_core.chooses_kernel) configuration.kernel = shortest->name;
-  if (!std::ranges::count(streamed, configuration.kernel))
-    throw InputError(fmt::format("--kernel {}: has no form that is streamed by --out-of-core; valid: {}",
-                                 configuration.kernel, fmt::join(streamed, ", ")));
+  refuse_out_of_core_if(options.planned_ranks > 0,
+                        "--ranks: plans a matrix in memory only; start as many ranks");
+  refuse_out_of_core_if(!options.export_mtx.empty(), "--export-mtx: goes with a matrix in memory only");
+  settle_out_of_core(options.out_of_core, configuration, options.guard);
+  if (options.out_of_core.chooses_kernel) configuration.kernel = shortest_streamed_kernel(1).name;
   options.open_grid.tries_grids = false;
 }
 
@@ -231,7 +205,7 @@ RunOptions options_from(const RunArguments& arguments) {
   check_options(options);
   check_phase_options(options);
   check_checkpoint_options(options);
-  settle_out_of_core(options);
+  settle_streaming(options);
   return options;
 }
 

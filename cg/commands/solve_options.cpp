@@ -11,6 +11,7 @@
 
 #include "cg/base/values.hpp"
 #include "cg/commands/shared_options.hpp"
+#include "cg/commands/streaming_options.hpp"
 #include "cg/commands/subcommand.hpp"
 #include "cg/help/described_option.hpp"
 #include "cg/matrix/matrix_source.hpp"
@@ -34,6 +35,7 @@ struct SolveArguments {
   std::string stall_limit = "none";
   std::string checkpoint_interval = "auto";
   GuardArguments guard;
+  std::string out_of_core;
 };
 
 void add_system_options(CLI::App& parser, SolveArguments& arguments) {
@@ -113,6 +115,7 @@ void add_configuration_options(CLI::App& parser, SolveArguments& arguments) {
   add_keep_disturbed_option(parser, options.profile);
   add_bind_option(parser, arguments.bind);
   add_memory_limit_option(parser, options.memory_limit_bytes);
+  add_out_of_core_option(parser, arguments.out_of_core);
 }
 
 void add_solve_output_options(CLI::App& parser, SolveArguments& arguments) {
@@ -196,6 +199,18 @@ void check_guard(const SystemOptions& options) {
             "does not go with --checkpoint and --restart");
 }
 
+/// What goes with a streamed matrix; leaves what is open to choices that do not need it in memory.
+void settle_streaming(SystemOptions& options) {
+  if (!options.out_of_core.is_used()) return;
+  refuse_out_of_core_if(options.is_matrix_free(), "--operator: has no matrix without --assembled");
+  refuse_out_of_core_if(options.cut == MatrixCut::random, "--cut random: takes the matrix into memory");
+  refuse_out_of_core_if(
+      find_preconditioner(options.preconditioner)->needs_diagonal_block,
+      fmt::format("--preconditioner {}: goes with a matrix in memory only", options.preconditioner));
+  settle_out_of_core(options.out_of_core, options.configuration, options.guard);
+  options.open_grid.tries_grids = false;
+}
+
 SystemOptions system_options_from(const SolveArguments& arguments) {
   SystemOptions options = arguments.options;
   require_one_matrix(options);
@@ -224,6 +239,8 @@ SystemOptions system_options_from(const SolveArguments& arguments) {
   check_checkpoints(options);
   options.guard = guard_options_from(arguments.guard);
   check_guard(options);
+  options.out_of_core = out_of_core_options_from(arguments.out_of_core);
+  settle_streaming(options);
   return options;
 }
 

@@ -85,6 +85,8 @@ class CacheReader {
   void read_values(std::int64_t first, std::span<double> values) const;
   void read_columns(std::int64_t first, std::span<std::int32_t> columns) const;
   [[nodiscard]] std::int64_t row_start(std::int64_t row) const;
+  /// Of all chunks, as the file has them.
+  [[nodiscard]] std::span<const std::uint32_t> checksums() const { return checksums_; }
 
  private:
   void check_header();

@@ -22,6 +22,8 @@ namespace cg2d {
 namespace {
 
 constexpr std::int64_t window_entries = std::int64_t{1} << 20;  // 12 MB at a time
+// 3 MB at a time: strips are made where there is little memory.
+constexpr std::int64_t strip_window_entries = std::int64_t{1} << 18;
 
 comm::IndexRange share_of(std::int64_t count, int rank, int rank_count) {
   return {.begin = count * rank / rank_count, .end = count * (rank + 1) / rank_count};
@@ -176,17 +178,24 @@ std::vector<std::uint32_t> checksums_of(const CacheLayout& layout, const comm::I
 
 // ---------------------------------------------------------------- reading
 
-/// Reads entries first ... end-1 in windows: visit(first, columns, values). `with_values`: otherwise none are read.
+/// Entries first ... end-1, so many at a time.
+struct EntryWindows {
+  comm::IndexRange entries;
+  std::int64_t window = window_entries;
+  bool has_values = true;  ///< otherwise none are read
+};
+
+/// Reads entries in windows: visit(first, columns, values).
 template <typename Visit>
-void for_each_window(const CacheReader& reader, const comm::IndexRange& entries, bool with_values,
-                     const Visit& visit) {
+void for_each_window(const CacheReader& reader, const EntryWindows& windows, const Visit& visit) {
+  const auto& entries = windows.entries;
   std::vector<std::int32_t> columns;
   std::vector<double> values;
-  for (auto first = entries.begin; first < entries.end; first += window_entries) {
-    const auto count = static_cast<std::size_t>(std::min(window_entries, entries.end - first));
+  for (auto first = entries.begin; first < entries.end; first += windows.window) {
+    const auto count = static_cast<std::size_t>(std::min(windows.window, entries.end - first));
     columns.resize(count);
     reader.read_columns(first, columns);
-    if (with_values) {
+    if (windows.has_values) {
       values.resize(count);
       reader.read_values(first, values);
     }
@@ -216,7 +225,7 @@ kernels::CsrBlock read_whole_rows(const CacheReader& reader, const comm::IndexRa
 
 /// The entries of some columns. Room is reserved for all, and taken by those that are there.
 kernels::CsrBlock read_columns_of_rows(const CacheReader& reader, const comm::IndexRange& rows,
-                                       const comm::IndexRange& columns) {
+                                       const comm::IndexRange& columns, std::int64_t window) {
   const auto row_count = static_cast<std::size_t>(rows.size());
   std::vector<std::int64_t> starts(row_count + 1);
   reader.read_row_starts(rows.begin, starts);
@@ -239,7 +248,8 @@ kernels::CsrBlock read_columns_of_rows(const CacheReader& reader, const comm::In
       ++kept;
     }
   };
-  for_each_window(reader, {.begin = starts.front(), .end = starts.back()}, true, keep);
+  for_each_window(reader, {.entries = {.begin = starts.front(), .end = starts.back()}, .window = window},
+                  keep);
   for (; row < row_count; ++row) block.row_starts[row + 1] = static_cast<std::int64_t>(kept);
   block.columns.resize(kept);
   block.values.resize(kept);
@@ -296,6 +306,53 @@ SourcePlan CachedMatrix::plan(const comm::BlockLayout& /*layout*/) const {
   return {.working_bytes = std::int64_t{2} * 12 * window_entries, .strip_count = 1};
 }
 
+SourcePlan CachedMatrix::plan_strips(const comm::BlockLayout& layout, const Strips& strips) const {
+  const bool has_all_columns = layout.grid().columns == 1;
+  return {.working_bytes = has_all_columns ? 2 * CacheLayout::chunk_bytes : 12 * strip_window_entries,
+          .strip_count = strips.count};
+}
+
+std::int64_t CachedMatrix::longest_strip(const comm::BlockLayout& layout, int rank,
+                                         const Strips& strips) const {
+  const auto rows = layout.row_block(layout.grid().row_of(rank));
+  std::int64_t longest = 0;
+  auto begin = reader_->row_start(rows.begin);
+  for (int strip = 0; strip < strips.count; ++strip) {
+    const auto end = reader_->row_start(rows.begin + strips.rows_of(strip, rows.size()).end);
+    longest = std::max(longest, end - begin);
+    begin = end;
+  }
+  return longest;
+}
+
+/// A rank that cannot read goes on without strips until all come to the end.
+SourceFacts CachedMatrix::build_strips(const comm::BlockLayout& layout, comm::RankGroup& group,
+                                       int /*thread_count*/, const Strips& strips,
+                                       const StripSink& sink) const {
+  const auto rows = layout.row_block(layout.grid().row_of(group.rank()));
+  const auto columns = layout.column_block(layout.grid().column_of(group.rank()));
+  Agreement agreement(group);
+  for (int strip = 0; strip < strips.count; ++strip) {
+    agreement.attempt([&] {
+      const auto local = strips.rows_of(strip, rows.size());
+      const comm::IndexRange rows_of_strip{.begin = rows.begin + local.begin, .end = rows.begin + local.end};
+      sink(layout.grid().columns == 1
+               ? read_whole_rows(*reader_, rows_of_strip, columns.size())
+               : read_columns_of_rows(*reader_, rows_of_strip, columns, strip_window_entries));
+    });
+  }
+  agreement.reach();
+  return {};
+}
+
+std::optional<std::uint64_t> CachedMatrix::content_hash() const {
+  const auto checksums = std::as_bytes(reader_->checksums());
+  const auto of_checksums = hash_of_text({reinterpret_cast<const char*>(checksums.data()), checksums.size()});
+  const auto& header = reader_->header();
+  return hash_of_text(fmt::format("cg2d convert {} {} {} {}", header.order, header.nonzero_count,
+                                  header.pattern_sum, of_checksums));
+}
+
 SourcedBlock CachedMatrix::build(const comm::BlockLayout& layout, comm::RankGroup& group,
                                  int /*thread_count*/) const {
   const auto rows = layout.row_block(layout.grid().row_of(group.rank()));
@@ -303,7 +360,7 @@ SourcedBlock CachedMatrix::build(const comm::BlockLayout& layout, comm::RankGrou
   SourcedBlock result;
   agree_on(group, [&] {
     result.block = layout.grid().columns == 1 ? read_whole_rows(*reader_, rows, columns.size())
-                                              : read_columns_of_rows(*reader_, rows, columns);
+                                              : read_columns_of_rows(*reader_, rows, columns, window_entries);
   });
   return result;
 }
@@ -372,7 +429,7 @@ std::vector<std::int64_t> CachedMatrix::nonzeros_of_blocks(const comm::BlockLayo
         continue;
       }
       for_each_window(
-          *reader_, entries, false,
+          *reader_, {.entries = entries, .has_values = false},
           [&](std::int64_t /*first*/, std::span<const std::int32_t> columns, std::span<const double>) {
             for (const auto column : columns) ++row_counts[layout.column_block_of(column)];
           });
@@ -391,7 +448,7 @@ void CachedMatrix::add_share(EntryCollector& collector, const RandomPermutation&
   reader_->read_row_starts(rows.begin, starts);
   std::size_t row = 0;
   for_each_window(
-      *reader_, {.begin = starts.front(), .end = starts.back()}, true,
+      *reader_, {.entries = {.begin = starts.front(), .end = starts.back()}},
       [&](std::int64_t first, std::span<const std::int32_t> columns, std::span<const double> values) {
         for (std::size_t k = 0; k < columns.size(); ++k) {
           while (first + static_cast<std::int64_t>(k) >= starts[row + 1]) ++row;

@@ -30,6 +30,12 @@ class CachedMatrix final : public SystemMatrix {
   [[nodiscard]] SourcePlan plan(const comm::BlockLayout& layout) const override;
   [[nodiscard]] SourcedBlock build(const comm::BlockLayout& layout, comm::RankGroup& group,
                                    int thread_count) const override;
+  [[nodiscard]] SourcePlan plan_strips(const comm::BlockLayout& layout, const Strips& strips) const override;
+  /// Counts all columns. Cost: 64 KiB of the file for each strip.
+  [[nodiscard]] std::int64_t longest_strip(const comm::BlockLayout& layout, int rank,
+                                           const Strips& strips) const override;
+  SourceFacts build_strips(const comm::BlockLayout& layout, comm::RankGroup& group, int thread_count,
+                           const Strips& strips, const StripSink& sink) const override;
   [[nodiscard]] kernels::CsrBlock take(const comm::BlockLayout& layout, comm::RankGroup& group) override;
   /// Nothing to do: only symmetric matrices are written.
   void require_symmetric(comm::RankGroup& /*group*/) const override {}
@@ -45,6 +51,8 @@ class CachedMatrix final : public SystemMatrix {
                                                              comm::RankGroup& group) const override;
   [[nodiscard]] std::int64_t order() const override { return reader_->header().order; }
   [[nodiscard]] std::int64_t nonzero_count() const override { return reader_->header().nonzero_count; }
+  /// Of all checksums of the file.
+  [[nodiscard]] std::optional<std::uint64_t> content_hash() const override;
   [[nodiscard]] const std::optional<RandomPermutation>& permutation() const override { return permutation_; }
 
   /// Adds this rank's share of the entries to a collector, rows and columns in another order: for the cut that

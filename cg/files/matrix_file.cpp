@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "cg/base/agreement.hpp"
+#include "cg/base/values.hpp"
 #include "cg/files/cached_matrix.hpp"
 #include "cg/files/line_blocks.hpp"
 #include "cg/files/market_text.hpp"
@@ -20,6 +21,24 @@ constexpr std::int64_t nowhere = std::numeric_limits<std::int64_t>::max();
 std::string name_of(const std::string& path) {
   const auto slash = path.rfind('/');
   return slash == std::string::npos ? path : path.substr(slash + 1);
+}
+
+/// So many lines of entries, with those that symmetry adds.
+std::int64_t with_mirrored(const MarketHeader& header, std::int64_t line_count) {
+  if (header.symmetry == MarketSymmetry::general) return line_count;
+  return line_count + std::max<std::int64_t>(line_count - header.row_count, 0);  // the diagonal has no mirror
+}
+
+/// The entries that are announced, with those that symmetry adds, but no more than the bytes of the file can hold;
+/// 0 where these are not known. A file may announce anything.
+std::int64_t most_entries(const std::string& path, const MarketHeader& header) {
+  constexpr std::int64_t shortest_line = 4;  // "1 1" and its end
+  const auto size = std::max<std::int64_t>(open_source(path)->size(), 0);
+  return with_mirrored(header, std::min(header.line_count, size / shortest_line));
+}
+
+EntryValues values_of(const MarketHeader& header) {
+  return header.field == MarketField::pattern ? EntryValues::ones : EntryValues::any;
 }
 
 /// The first line that a rank could not parse.
@@ -77,8 +96,9 @@ class MarketReading {
     agreement_.attempt([&] { located_ = read_market_header(options_.path); });
     agreement_.reach();
     agree_on(group_, [&] { require_square(); });
-    const auto values = header().field == MarketField::pattern ? EntryValues::ones : EntryValues::any;
-    require_memory(options_.path, stored_bytes(header().row_count, most_entries(), values), group_);
+    const auto values = values_of(header());
+    require_memory(options_.path,
+                   stored_bytes(header().row_count, most_entries(options_.path, header()), values), group_);
     if (options_.permutation_seed) permutation_.emplace(header().row_count, *options_.permutation_seed);
     EntryCollector collector(header().row_count, group_, values);
     agreement_.attempt([&] { parse_share(collector); });
@@ -101,16 +121,6 @@ class MarketReading {
                       fmt::format("found {} rows and {} columns, expected a square matrix",
                                   header().row_count, header().column_count));
     }
-  }
-
-  /// The entries that are announced, with those that symmetry adds, but no more than the bytes of the file can hold;
-  /// 0 where these are not known. A file may announce anything.
-  [[nodiscard]] std::int64_t most_entries() const {
-    constexpr std::int64_t shortest_line = 4;  // "1 1" and its end
-    const auto lines = std::min(
-        header().line_count, std::max<std::int64_t>(open_source(options_.path)->size(), 0) / shortest_line);
-    if (header().symmetry == MarketSymmetry::general) return lines;
-    return lines + std::max<std::int64_t>(lines - header().row_count, 0);  // the diagonal has no mirror
   }
 
   /// Parses until the end of the share or the first fault. Takes part in exchanges meanwhile.
@@ -203,6 +213,21 @@ std::unique_ptr<SystemMatrix> open_matrix(const MatrixFileOptions& options, comm
   auto store = collector.finish();
   agreement.reach();
   return std::make_unique<StoredMatrix>(std::move(store), name_of(options.path), permutation, group);
+}
+
+std::unique_ptr<SystemMatrix> open_binary_matrix(const std::string& path, std::string_view wanted_by,
+                                                 comm::RankGroup& group) {
+  agree_on(group, [&] {
+    if (is_cache_file(path)) return;
+    const auto header = read_market_header(path).header;
+    const auto bytes =
+        stored_bytes(header.row_count, with_mirrored(header, header.line_count), values_of(header));
+    throw InputError(fmt::format(
+        "{} needs the binary form of {}: make it by cg2d convert, which takes {} of memory on all ranks "
+        "together and 64 MB on each",
+        wanted_by, path, format_bytes(bytes)));
+  });
+  return std::make_unique<CachedMatrix>(path, name_of(path), group);
 }
 
 }  // namespace cg2d

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "cg/files/stored_matrix.hpp"
 #include "comm/rank_group.hpp"
@@ -32,5 +33,10 @@ std::unique_ptr<StoredMatrix> read_market_matrix(const MatrixFileOptions& option
 /// The matrix of a file in any form: the Matrix Market format is read, the binary form (cg2d convert) is left where
 /// it is, unless a permutation is asked for. The rest as for read_market_matrix().
 std::unique_ptr<SystemMatrix> open_matrix(const MatrixFileOptions& options, comm::RankGroup& group);
+
+/// The matrix of a file in binary form, left where it is. For another file throws InputError, which begins with `wanted_by`, and says how
+/// to make the binary form and what memory that takes. The rest as for open_matrix().
+std::unique_ptr<SystemMatrix> open_binary_matrix(const std::string& path, std::string_view wanted_by,
+                                                 comm::RankGroup& group);
 
 }  // namespace cg2d

@@ -4,6 +4,8 @@
 #include <bit>
 #include <cassert>
 
+#include "cg/matrix/value_hash.hpp"
+
 namespace cg2d {
 
 RandomPermutation::RandomPermutation(std::int64_t size, std::uint64_t seed) : size_(size) {

@@ -38,13 +38,4 @@ constexpr std::uint64_t splitmix_bits(std::uint64_t bits) {
   return bits ^ (bits >> 31U);
 }
 
-/// A mixer of 64 bits in which every input bit changes every output bit: the finalizer of MurmurHash3.
-constexpr std::uint64_t mixed_bits(std::uint64_t bits) {
-  bits ^= bits >> 33;
-  bits *= 0xff51afd7ed558ccdU;
-  bits ^= bits >> 33;
-  bits *= 0xc4ceb9fe1a85ec53U;
-  return bits ^ (bits >> 33);
-}
-
 }  // namespace cg2d

@@ -18,6 +18,7 @@
 #include "cg/base/values.hpp"
 #include "cg/files/value_scatter.hpp"
 #include "cg/files/word_rounds.hpp"
+#include "cg/matrix/value_hash.hpp"
 #include "comm/node_map.hpp"
 
 namespace cg2d {
@@ -152,7 +153,7 @@ void StoredMatrix::survey() {
       for (std::size_t k = 0; k < part.columns.size(); ++k) {
         const std::int64_t column = part.columns[k];
         if (!std::isfinite(part.values[k])) note_not_finite(part.row, column, part.values[k]);
-        const auto place = mixed_bits(pair_of(std::min(part.row, column), std::max(part.row, column)));
+        const auto place = hash_of_pair(part.row, column);
         pattern_sum_ += place;
         if (column == part.row) {
           diagonal_[local] = part.values[k];

@@ -12,6 +12,7 @@
 #include "cg/base/errors.hpp"
 #include "cg/files/crc32c.hpp"
 #include "cg/files/open_file.hpp"
+#include "cg/matrix/value_hash.hpp"
 
 namespace cg2d {
 

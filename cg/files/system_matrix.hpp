@@ -44,6 +44,9 @@ class SystemMatrix : public MatrixSource {
                                                                      comm::RankGroup& group) const = 0;
   [[nodiscard]] virtual std::int64_t order() const = 0;
   [[nodiscard]] virtual std::int64_t nonzero_count() const = 0;
+  /// A hash of all that the values depend on, where that is known without them: of a matrix that is not in memory, and whose strips can
+  /// be made again.
+  [[nodiscard]] virtual std::optional<std::uint64_t> content_hash() const { return std::nullopt; }
   /// The order of rows and columns in the blocks, where it is not the original one.
   [[nodiscard]] virtual const std::optional<RandomPermutation>& permutation() const = 0;
 };

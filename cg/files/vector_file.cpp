@@ -16,6 +16,7 @@
 #include "cg/files/system_matrix.hpp"
 #include "cg/files/value_scatter.hpp"
 #include "cg/files/vector_lines.hpp"
+#include "cg/matrix/value_hash.hpp"
 
 namespace cg2d {
 namespace {

@@ -58,6 +58,12 @@ class MatrixSource : public Interface {
                                                const Strips& /*strips*/) const {
     return plan(layout);
   }
+  /// Nonzeros of the longest strip of a rank's block, at most, where some may be much longer than others; 0: all are about as long. Local.
+  /// Throws RunError, on this rank alone.
+  [[nodiscard]] virtual std::int64_t longest_strip(const comm::BlockLayout& /*layout*/, int /*rank*/,
+                                                   const Strips& /*strips*/) const {
+    return 0;
+  }
   /// Makes this rank's own block. The layout's size must be the order of the matrix, and its grid have a
   /// place for each rank. Collective. Throws MpiError, std::bad_alloc.
   [[nodiscard]] virtual SourcedBlock build(const comm::BlockLayout& layout, comm::RankGroup& group,
@@ -66,7 +72,8 @@ class MatrixSource : public Interface {
   /// Takes the next rows of this rank's block, with the columns of the block.
   using StripSink = std::function<void(kernels::CsrBlock strip)>;
   /// The same block in strips, one after the other and only one at a time in memory, or the whole block as one, from a source that
-  /// cannot make parts of it. Collective; the sink may be so, too. Throws what build() throws, and what the sink throws.
+  /// cannot make parts of it. Collective. A sink that fails on one rank alone keeps that to itself until the end (Agreement::attempt).
+  /// Throws what build() throws, and what the sink throws on all ranks.
   virtual SourceFacts build_strips(const comm::BlockLayout& layout, comm::RankGroup& group, int thread_count,
                                    const Strips& /*strips*/, const StripSink& sink) const {
     auto sourced = build(layout, group, thread_count);

@@ -137,6 +137,17 @@ class StencilSource final : public MatrixSource {
     const auto columns = layout.column_block(layout.grid().column_of(group.rank()));
     return {.block = make_stencil_block(stencil_, rows, columns, thread_count), .facts = {}};
   }
+  SourceFacts build_strips(const comm::BlockLayout& layout, comm::RankGroup& group, int thread_count,
+                           const Strips& strips, const StripSink& sink) const override {
+    const auto rows = layout.row_block(layout.grid().row_of(group.rank()));
+    const auto columns = layout.column_block(layout.grid().column_of(group.rank()));
+    for (int strip = 0; strip < strips.count; ++strip) {
+      const auto local = strips.rows_of(strip, rows.size());
+      sink(make_stencil_block(stencil_, {.begin = rows.begin + local.begin, .end = rows.begin + local.end},
+                              columns, thread_count));
+    }
+    return {};
+  }
 
  private:
   Stencil stencil_;

@@ -34,7 +34,9 @@ struct PanelFileKey {
   /// Of the loop that the arrays are for, and zeros; zeros alone where those of all loops are the same.
   std::array<char, 16> instruction_set{};
   std::int64_t block_width = 0;  ///< Tuning::block_width, 0: the kernel has none
-  std::int64_t first_row = 0;    ///< of the block
+  std::int64_t vector_count =
+      1;                       ///< KernelOptions::vector_count: kernels for several vectors have other arrays
+  std::int64_t first_row = 0;  ///< of the block
   std::int64_t row_count = 0;
   std::int64_t first_column = 0;
   std::int64_t column_count = 0;
@@ -47,12 +49,13 @@ struct PanelFileFigures {
   std::int64_t nonzero_count = 0;
   RowLengths row_lengths;
   SourceFacts source;
+  std::uint64_t value_sum = 0;  ///< of the whole block, see value_hash.hpp; 0: not asked for
 };
 
 /// At the begin of the file. A change of the format changes the version.
 struct PanelFileHeader {
   static constexpr std::array<char, 8> expected_magic{'C', 'G', '2', 'D', 'P', 'N', 'L', '\n'};
-  static constexpr std::uint32_t expected_version = 2;
+  static constexpr std::uint32_t expected_version = 3;
   static constexpr std::uint32_t expected_byte_order = 0x01020304;
 
   std::array<char, 8> magic = expected_magic;

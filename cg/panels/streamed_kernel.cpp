@@ -32,7 +32,10 @@ std::optional<StreamMemory> stream_memory(const PanelFile& file, std::int64_t by
 StreamedKernel::StreamedKernel(const kernels::KernelRow& row, const kernels::KernelOptions& options,
                                std::unique_ptr<PanelFile> file, const StreamMemory& memory,
                                const PanelReaderRow& reader)
-    : row_(row), file_(std::move(file)), memory_(memory) {
+    : row_(row),
+      vector_count_(static_cast<std::size_t>(options.vector_count)),
+      file_(std::move(file)),
+      memory_(memory) {
   const auto& key = file_->key();
   const auto entries = file_->panels();
   const auto panel_count = static_cast<std::int64_t>(entries.size());
@@ -41,7 +44,7 @@ StreamedKernel::StreamedKernel(const kernels::KernelRow& row, const kernels::Ker
   for (std::size_t index = 0; index < entries.size(); ++index) {
     const auto sizes = file_->array_bytes(index);
     auto& panel = panels_.emplace_back();
-    panel.kernel = row_.make_elsewhere(
+    panel.kernel = row_.elsewhere_maker_for(options.vector_count)(
         {.row_count = entries[index].row_count, .column_count = key.column_count, .array_bytes = sizes},
         options);
     panel.array_positions = panel_places(sizes).array_positions;
@@ -153,11 +156,11 @@ void StreamedKernel::multiply(const kernels::Operands& operands, const kernels::
   try {
     for (std::size_t index = 0; index < panels_.size() && !failure_; ++index) {
       auto& panel = panels_[index];
-      const auto first_row = static_cast<std::size_t>(entries[index].first_row);
-      const auto row_count = static_cast<std::size_t>(entries[index].row_count);
+      const auto first = static_cast<std::size_t>(entries[index].first_row) * vector_count_;
+      const auto count = static_cast<std::size_t>(entries[index].row_count) * vector_count_;
       auto of_panel = operands;
-      of_panel.q_rows = operands.q_rows.subspan(first_row, row_count);
-      if (row_.stores_half()) of_panel.p_rows = operands.p_rows.subspan(first_row, row_count);
+      of_panel.q_rows = operands.q_rows.subspan(first, count);
+      if (row_.stores_half()) of_panel.p_rows = operands.p_rows.subspan(first, count);
       if (!panel.is_resident) lend(panel, finish_reading(next_number_));
       panel.kernel->multiply(of_panel,
                              {.is_added = mode.is_added, .is_continued = mode.is_continued || index > 0});

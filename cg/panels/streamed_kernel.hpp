@@ -50,7 +50,7 @@ struct StreamFigures {
 /// failure() tells why, and so does every later product. The bits are those of the kernel with the whole block in memory.
 class StreamedKernel final : public kernels::SpmvKernel {
  public:
-  /// options: as for the kernel that wrote the file, for one thread. Reads the resident panels. Throws RunError (bad_data, cannot_write),
+  /// options: as for the kernel that wrote the file, for one thread, and one vector or several. Reads the resident panels. Throws RunError (bad_data, cannot_write),
   /// std::bad_alloc.
   StreamedKernel(const kernels::KernelRow& row, const kernels::KernelOptions& options,
                  std::unique_ptr<PanelFile> file, const StreamMemory& memory, const PanelReaderRow& reader);
@@ -95,6 +95,7 @@ class StreamedKernel final : public kernels::SpmvKernel {
   static void lend(Panel& panel, std::byte* bytes);
 
   const kernels::KernelRow& row_;
+  std::size_t vector_count_;
   std::unique_ptr<PanelFile> file_;
   StreamMemory memory_;
   std::vector<Panel> panels_;

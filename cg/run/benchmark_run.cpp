@@ -17,6 +17,7 @@
 #include "cg/base/sample.hpp"
 #include "cg/check/check.hpp"
 #include "cg/machine/performance_model.hpp"
+#include "cg/matrix/matrix_facts.hpp"
 #include "cg/matrix/matrix_market.hpp"
 #include "cg/matrix/reproducible_sums.hpp"
 #include "cg/matrix/row_lengths.hpp"
@@ -261,12 +262,16 @@ StreamedBlockParts BenchmarkRun::stream_parts(const comm::BlockLayout& layout) c
   const auto granted = granted_environment();
   const auto& node = node_of(granted);
   const auto taken = options_.memory_limit_bytes > 0 ? resident_bytes() : 0;
+  const auto& problem = options_.problem;
   return {.source = *source_,
-          .problem = options_.problem,
+          .matrix_hash = hash_of_text(fmt::format("npb n {} nonzer {} rcond {} shift {}", problem.n,
+                                                  problem.nonzer, Problem::rcond, problem.shift)),
           .layout = layout,
           .kernel = report_.kernel_choice,
           .options = options_.out_of_core,
-          .memory_bytes = node.available_bytes / node.rank_count - vector_bytes(layout) - taken};
+          .memory_bytes = node.available_bytes / node.rank_count - vector_bytes(layout) - taken,
+          .beside_bytes = resident_bytes() + vector_bytes(layout),
+          .node_rank_count = node.rank_count};
 }
 
 StreamPlan BenchmarkRun::plan_streaming(const comm::BlockLayout& layout) {
@@ -275,13 +280,11 @@ StreamPlan BenchmarkRun::plan_streaming(const comm::BlockLayout& layout) {
   if (report_.prediction)
     multiply_s =
         report_.prediction->phase_s(Phase::multiply) / (OuterStepCalls::products * options_.problem.niter);
-  return plan_stream(stream_parts(layout), resident_bytes() + vector_bytes(layout),
-                     node_of(*report_.environment).rank_count, group_.maximum(multiply_s), group_);
+  return plan_stream(stream_parts(layout), group_.maximum(multiply_s), group_);
 }
 
 /// The product of a block on local storage.
 std::unique_ptr<BlockProduct> BenchmarkRun::stream(const comm::BlockLayout& layout) {
-  const auto beside_bytes = resident_bytes() + vector_bytes(layout);
   streamed_ = make_streamed_block(stream_parts(layout), group_, progress_);
   const auto& figures = streamed_.figures;
   report_.generation_s = streamed_.generation_s;
@@ -290,19 +293,17 @@ std::unique_ptr<BlockProduct> BenchmarkRun::stream(const comm::BlockLayout& layo
   report_.converted = true;
   mine_.nonzero_count = figures.nonzero_count;
   mine_.row_lengths = figures.row_lengths;
-  streamed_.beside_bytes = beside_bytes;
   streamed_kernel_ = streamed_.kernel.get();
-  measure_storage();
+  note_storage();
   mine_.block_bytes = streamed_kernel_->matrix_byte_count();
   return std::make_unique<BlockProduct>(*report_.kernel_choice.kernel, std::move(streamed_.kernel),
-                                        layout.column_block(layout.grid().column_of(group_.rank())).size());
+                                        layout.column_block(layout.grid().column_of(group_.rank())).size(),
+                                        report_.kernel_choice.vector_count);
 }
 
-/// What the storage gives while all ranks read, and nothing else.
-void BenchmarkRun::measure_storage() {
-  constexpr double least_s = 0.2;
-  group_.barrier();
-  mine_.limits.storage_bytes_per_s = streamed_kernel_->measure_reading(least_s);
+/// The storage as a limit of this run.
+void BenchmarkRun::note_storage() {
+  mine_.limits.storage_bytes_per_s = streamed_.storage_bytes_per_s;
   mine_.streamed_bytes_per_product = static_cast<double>(streamed_kernel_->streamed_byte_count());
   const double reading_s =
       group_.maximum(mine_.limits.storage_bytes_per_s > 0.0
@@ -315,15 +316,7 @@ void BenchmarkRun::measure_storage() {
 }
 
 void BenchmarkRun::note_stream() {
-  auto& facts = report_.out_of_core.emplace();
-  facts.folders = options_.out_of_core.folders;
-  facts.reader = usual_panel_reader().name;
-  facts.write_s = streamed_.was_there ? 0.0 : streamed_.generation_s;
-  auto of_rank = facts_of(*streamed_kernel_, streamed_.was_there);
-  of_rank.storage_bytes_per_s = mine_.limits.storage_bytes_per_s;
-  of_rank.beside_bytes = streamed_.beside_bytes;
-  of_rank.node_rank_count = node_of(*report_.environment).rank_count;
-  facts.ranks = group_.gather_one(of_rank);
+  report_.out_of_core = facts_of(streamed_, *streamed_kernel_, options_.out_of_core, group_);
 }
 
 /// The block in the kernel's own format.

@@ -14,12 +14,12 @@
 #include "cg/machine/machine_description.hpp"
 #include "cg/machine/quiet.hpp"
 #include "cg/machine/thread_binding.hpp"
-#include "cg/run/out_of_core.hpp"
 #include "cg/run/region_measurement.hpp"
 #include "cg/run/run_checkpoints.hpp"
 #include "cg/run/run_options.hpp"
 #include "cg/run/run_report.hpp"
 #include "cg/solver/stepped_solver.hpp"
+#include "cg/streaming/out_of_core.hpp"
 #include "cg/timing/phase_trace.hpp"
 #include "cg/tuning/grid_trial.hpp"
 #include "cg/tuning/transport_choice.hpp"
@@ -76,7 +76,7 @@ class BenchmarkRun {
   [[nodiscard]] std::int64_t vector_bytes(const comm::BlockLayout& layout) const;
   [[nodiscard]] StreamedBlockParts stream_parts(const comm::BlockLayout& layout) const;
   std::unique_ptr<BlockProduct> stream(const comm::BlockLayout& layout);
-  void measure_storage();
+  void note_storage();
   void note_stream();
   void take_checksums(const kernels::CsrBlock& block, const comm::BlockLayout& layout);
   void note_guard();

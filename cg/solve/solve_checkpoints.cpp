@@ -3,14 +3,12 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <bit>
 #include <cmath>
 #include <limits>
 #include <optional>
 #include <utility>
 
 #include "cg/base/errors.hpp"
-#include "cg/files/permutation.hpp"
 
 namespace cg2d {
 namespace {
@@ -95,10 +93,6 @@ void SolveRestart::replay(StepObserver& observer) const {
   }
 }
 
-std::uint64_t hash_of_element(std::int64_t index, double value) {
-  return mixed_bits(mixed_bits(static_cast<std::uint64_t>(index)) ^ std::bit_cast<std::uint64_t>(value));
-}
-
 SolveRestart solve_restart(FoundCheckpoint checkpoint, const CheckpointedSystem& system) {
   SolveRestart restart;
   restart.checkpoint = std::move(checkpoint);
@@ -167,7 +161,9 @@ bool SolveCheckpoints::after_step(const CgState& state) {
                     .residual_square = state.residual_square,
                     .replacement_count = static_cast<double>(state.replacement_count)});
   const bool stops = interrupts_.after_step(state);
-  if (stops || interrupts_.common_s() >= next_s_) outside_([&] { save(state); });
+  // A solve that goes on from NaN ends with it.
+  const bool is_finite = std::isfinite(state.rho) && std::isfinite(state.residual_square);
+  if (is_finite && (stops || interrupts_.common_s() >= next_s_)) outside_([&] { save(state); });
   return stops;
 }
 

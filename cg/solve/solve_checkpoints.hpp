@@ -47,9 +47,6 @@ struct CheckpointedSystem {
   std::string text;        ///< for people
 };
 
-/// Of an element by its index and its bits: sums of such hashes are the same for every cut.
-std::uint64_t hash_of_element(std::int64_t index, double value);
-
 /// Throws RunError (bad_data), alike on every rank, for a checkpoint of another system.
 SolveRestart solve_restart(FoundCheckpoint checkpoint, const CheckpointedSystem& system);
 

@@ -9,6 +9,7 @@
 
 #include "cg/files/vector_file.hpp"
 #include "cg/matrix/matrix_facts.hpp"
+#include "cg/matrix/value_hash.hpp"
 #include "cg/preconditioners/preconditioner_table.hpp"
 #include "cg/run/counter_setup.hpp"
 #include "cg/run/run_checkpoints.hpp"
@@ -155,6 +156,7 @@ void SolveRun::solve(const ReadySystem& system, OutputFile* solution_file) {
     });
   }
   stall_watch.reset();
+  note_stream();
   if (quiet) report_.quiet = quiet->result();
   std::vector<Solution> solutions;
   for (std::size_t k = 0; k < observers.size(); ++k)

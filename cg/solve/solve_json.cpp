@@ -65,8 +65,9 @@ Json setup_json(const SystemOptions& options, const SolveReport& report) {
             {"ranks", std::move(ranks)}};
   if (report.matrix_free) return json;
   json["balance"] = balance_json(matrix.balance);
-  json[options.cut == MatrixCut::nonzeros ? "balance_of_even_pieces" : "balance_by_nonzeros"] =
-      balance_json(matrix.other_balance);
+  if (matrix.other_balance)
+    json[options.cut == MatrixCut::nonzeros ? "balance_of_even_pieces" : "balance_by_nonzeros"] =
+        balance_json(*matrix.other_balance);
   return json;
 }
 
@@ -165,6 +166,7 @@ Json solve_json(const SystemOptions& options, const SolveReport& report) {
                        {"rejected", checkpoint.rejected}};
   }
   if (report.checkpoints) json["checkpoints"] = checkpoints_json(*report.checkpoints);
+  if (report.out_of_core) json["out_of_core"] = out_of_core_json(*report.out_of_core);
   if (report.guard && report.guard->options.checks) json["guard"] = guard_json(*report.guard);
   if (report.guard && report.guard->options.injects) json["injected"] = injected_json(*report.guard);
   if (report.quiet)

@@ -66,6 +66,7 @@ struct SystemOptions {
   ProfileSource profile;
   BindMode bind = BindMode::automatic;
   std::int64_t memory_limit_bytes = 0;  ///< of a node; 0: all that is free there
+  OutOfCoreOptions out_of_core{};
   std::string format = "text";
   std::string output;  ///< of the report; empty: standard output
   CounterOptions counters;

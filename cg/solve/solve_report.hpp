@@ -40,7 +40,8 @@ struct MatrixResult {
   double conversion_s = 0.0;      ///< from the blocks to kernels that are ready
   double preconditioner_s = 0.0;  ///< to make it, from the blocks on
   BlockBalance balance;
-  BlockBalance other_balance;  ///< of even pieces, or, where these are taken, of pieces by nonzeros
+  /// Of even pieces, or, where these are taken, of pieces by nonzeros; of a matrix in memory.
+  std::optional<BlockBalance> other_balance{};
 };
 
 /// A solve without an assembled matrix.
@@ -77,8 +78,9 @@ struct SolveReport {
   RepeatReport repeat;                         ///< times and phases of the solve
   std::vector<RankResult> ranks;
   CounterResult counters;
-  std::optional<GuardReport> guard;  ///< with --guard or --inject
-  std::optional<QuietResult> quiet;  ///< of a measurement's timed region
+  std::optional<GuardReport> guard;           ///< with --guard or --inject
+  std::optional<OutOfCoreFacts> out_of_core;  ///< with --out-of-core
+  std::optional<QuietResult> quiet;           ///< of a measurement's timed region
 };
 
 /// One format; a new one is one file that defines a row, and its entry in the table.

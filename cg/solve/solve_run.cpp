@@ -12,6 +12,7 @@
 #include "cg/files/matrix_file.hpp"
 #include "cg/matrix/matrix_source.hpp"
 #include "cg/matrix/reproducible_sums.hpp"
+#include "cg/matrix/value_hash.hpp"
 #include "cg/preconditioners/diagonal_block.hpp"
 #include "cg/preconditioners/preconditioner_table.hpp"
 #include "cg/run/counter_setup.hpp"
@@ -20,6 +21,16 @@
 #include "cg/tuning/run_plan.hpp"
 
 namespace cg2d {
+namespace {
+
+BlockPlace place_of_block(const comm::BlockLayout& layout, int rank) {
+  const auto grid = layout.grid();
+  return {.first_row = layout.row_block(grid.row_of(rank)).begin,
+          .first_column = layout.column_block(grid.column_of(rank)).begin,
+          .order = layout.size()};
+}
+
+}  // namespace
 
 std::unique_ptr<SystemMatrix> read_system(const SystemOptions& options, comm::RankGroup& group,
                                           const Progress& progress) {
@@ -107,12 +118,13 @@ void SolveRun::perform(OutputFile* solution) {
   prepare_counters();
   binding_.emplace(group_, *report_.environment, options_.bind, configuration().thread_count);
   report_.binding = binding_->result();
-  if (report_.kernel_choice.kernel_origin == ChoiceOrigin::built_in_rule && !configuration().is_reproducible)
+  if (report_.kernel_choice.kernel_origin == ChoiceOrigin::built_in_rule &&
+      !configuration().is_reproducible && !is_streamed())
     try_kernels();
   if (report_.grid_is_automatic && options_.open_grid.tries_grids) try_grids();
   const auto layout = make_layout(matrix_->facts(), configuration());
-  check_solve_memory(layout);
-  const auto product = distribute(layout);
+  if (!is_streamed()) check_solve_memory(layout);
+  const auto product = is_streamed() ? stream(layout) : distribute(layout);
   if (chooses_transport()) choose_transport(layout, *product);
   const auto communicator = make_communicator(*comm::find_transport(configuration().transport), group_,
                                               layout.with_elements_times(vector_count()),
@@ -142,8 +154,10 @@ void SolveRun::perform(OutputFile* solution) {
 void SolveRun::read() {
   group_.barrier();
   const Stopwatch stopwatch;
-  if (options_.assembles && kept_ == nullptr) check_generated_memory();
-  if (kept_ == nullptr) read_matrix_ = read_system(options_, group_, progress_);
+  if (options_.assembles && kept_ == nullptr && !is_streamed()) check_generated_memory();
+  if (kept_ == nullptr)
+    read_matrix_ = is_streamed() ? find_system(options_, memory_of_rank(), group_, progress_)
+                                 : read_system(options_, group_, progress_);
   matrix_ = kept_ == nullptr ? read_matrix_.get() : kept_;
   if (options_.assembles && source_row_of(options_.operator_text).is_negative_definite)
     report_.warnings.emplace_back("this is no result of the benchmark: -A x = b is solved to a tolerance");
@@ -202,6 +216,12 @@ ChosenKernel SolveRun::kernel_for(const comm::ProcessGrid& grid) const {
   };
   auto asked = options_.configuration;
   asked.grid = grid;
+  if (is_streamed() && options_.out_of_core.chooses_kernel) {
+    asked.kernel = shortest_streamed_kernel(vector_count()).name;
+    auto streamed_choice = choose(asked);
+    streamed_choice.kernel_origin = ChoiceOrigin::built_in_rule;
+    return streamed_choice;
+  }
   const auto choice = choose(asked);
   if (choice.kernel_origin != ChoiceOrigin::built_in_rule) return choice;
   // The rule is for the benchmark's matrix.
@@ -302,7 +322,8 @@ std::unique_ptr<BlockProduct> SolveRun::distribute(const comm::BlockLayout& layo
                                 : matrix_->build(layout, group_, configuration().thread_count).block;
   result.distribute_s = group_.maximum(distribution.seconds());
   // Now, since a symmetric kernel drops half of the block.
-  if (found_checkpoint_ || checkpoint_writer_) note_values(block, layout);
+  if (found_checkpoint_ || checkpoint_writer_)
+    value_hash_ = sum_of_words(group_, value_sum(block, place_of_block(layout, group_.rank())));
   if (options_.guard.checks) {
     agree_on(group_, [&] {
       checksums_.emplace(block, report_.kernel_choice.kernel->storage, layout, group_.rank());
@@ -332,23 +353,6 @@ std::unique_ptr<BlockProduct> SolveRun::distribute(const comm::BlockLayout& layo
   result.conversion_s = group_.maximum(conversion_s);
   mine_.block_bytes = product->matrix_byte_count();
   return product;
-}
-
-/// The same for every cut. Collective. Cost: one pass over the entries.
-void SolveRun::note_values(const kernels::CsrBlock& block, const comm::BlockLayout& layout) {
-  const auto grid = layout.grid();
-  const auto first_row = layout.row_block(grid.row_of(group_.rank())).begin;
-  const auto first_column = layout.column_block(grid.column_of(group_.rank())).begin;
-  std::uint64_t sum = 0;
-  for (std::int64_t row = 0; row < block.row_count; ++row) {
-    const auto begin = static_cast<std::size_t>(block.row_starts[static_cast<std::size_t>(row)]);
-    const auto end = static_cast<std::size_t>(block.row_starts[static_cast<std::size_t>(row) + 1]);
-    for (auto k = begin; k < end; ++k) {
-      const auto place = (first_row + row) * layout.size() + first_column + block.columns[k];
-      sum += hash_of_element(place, block.values[k]);
-    }
-  }
-  value_hash_ = sum_of_words(group_, sum);
 }
 
 }  // namespace cg2d

@@ -24,6 +24,7 @@
 #include "cg/solve/solve_report.hpp"
 #include "cg/solver/block_operator.hpp"
 #include "cg/solver/solve.hpp"
+#include "cg/streaming/out_of_core.hpp"
 #include "comm/rank_group.hpp"
 #include "kernels/csr_block.hpp"
 
@@ -46,6 +47,9 @@ struct ReadySystem {
 /// Throws RunError (on every rank alike), MpiError, std::bad_alloc.
 std::unique_ptr<SystemMatrix> read_system(const SystemOptions& options, comm::RankGroup& group,
                                           const Progress& progress);
+/// The same for --out-of-core, which leaves the matrix where it is, within memory_bytes on each rank.
+std::unique_ptr<SystemMatrix> find_system(const SystemOptions& options, std::int64_t memory_bytes,
+                                          comm::RankGroup& group, const Progress& progress);
 
 /// Parts of a system that several runs use.
 struct KeptSystem {
@@ -86,6 +90,7 @@ class SolveRun {
   [[nodiscard]] const Configuration& configuration() const { return report_.configuration; }
   void read();
   void check_generated_memory() const;
+  [[nodiscard]] bool is_streamed() const { return options_.out_of_core.is_used(); }
   void cut();
   [[nodiscard]] std::optional<comm::ProcessGrid> named_grid() const;
   void choose_grid();
@@ -112,6 +117,11 @@ class SolveRun {
   void check_choices() const;
   [[nodiscard]] Environment granted_environment() const;
   std::unique_ptr<BlockProduct> distribute(const comm::BlockLayout& layout);
+  [[nodiscard]] std::int64_t memory_of_rank() const;
+  [[nodiscard]] const NodeInfo& node_of(const Environment& environment) const;
+  [[nodiscard]] std::int64_t vector_bytes(const comm::BlockLayout& layout) const;
+  std::unique_ptr<BlockProduct> stream(const comm::BlockLayout& layout);
+  void note_stream();
   void solve_matrix_free(OutputFile* solution);
   void note_matrix_free(MatrixFreeSystem& system);
   void check_matrix_free(const MatrixFreeRow& row) const;
@@ -130,7 +140,6 @@ class SolveRun {
   void write_solution(std::span<const double> x, const VectorPlace& place, OutputFile* file);
   void prepare_counters();
   void open_checkpoints();
-  void note_values(const kernels::CsrBlock& block, const comm::BlockLayout& layout);
   [[nodiscard]] CheckpointedSystem checkpointed_system(const ReadySystem& system, std::span<const double> b);
   [[nodiscard]] std::string how_to_go_on() const;
   void record_trace(RegionMeasurement& measurement, const ReadySystem& system);
@@ -148,6 +157,8 @@ class SolveRun {
   SystemMatrix* matrix_ = nullptr;    // one of both
   HugePageVector diagonal_;           // this rank's piece
   kernels::CsrBlock diagonal_block_;  // A in the rows and columns of this rank's piece, where it is needed
+  StreamedBlock streamed_;            // with --out-of-core; its kernel is in the product
+  const StreamedKernel* streamed_kernel_ = nullptr;  // likewise
   RankResult mine_;
   std::optional<ThreadBinding> binding_;
   std::vector<std::string> wanted_events_;  // and groups of events

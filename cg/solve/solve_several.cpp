@@ -96,9 +96,12 @@ void SolveRun::check_several() const {
   refuse_if(!find_preconditioner(options_.preconditioner)->takes_several_vectors,
             fmt::format("--preconditioner {} takes one; take another one", options_.preconditioner));
   const auto& asked = options_.configuration;
-  refuse_if(
-      asked.has_kernel() && kernels::kernel_named(asked.kernel).make_for_several == nullptr,
-      fmt::format("--kernel {} takes one; take one of {}", asked.kernel, names_of_kernels_for_several()));
+  const auto known = is_streamed() ? streamed_kernel_names(vector_count()) : names_of_kernels_for_several();
+  const auto takes_several = [&](const kernels::KernelRow& row) {
+    return is_streamed() ? row.make_several_elsewhere != nullptr : row.make_for_several != nullptr;
+  };
+  refuse_if(asked.has_kernel() && !takes_several(kernels::kernel_named(asked.kernel)),
+            fmt::format("--kernel {} takes one; take one of {}", asked.kernel, known));
 }
 
 void SolveRun::check_solve_memory(const comm::BlockLayout& layout) const {

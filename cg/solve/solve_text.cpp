@@ -96,10 +96,13 @@ std::string matrix_lines(const SystemOptions& options, const SolveReport& report
     return text;
   }
   line("Matrix", fmt::format("{}, n {}, {} nonzeros", matrix.name, matrix.order, matrix.nonzero_count));
-  line("Cut", fmt::format("{}; nonzeros of the blocks: largest {}, imbalance {:.1f} % (cut {}: {:.1f} %)",
-                          cut_text(options), matrix.balance.largest, 100.0 * matrix.balance.imbalance(),
-                          options.cut == MatrixCut::nonzeros ? "even" : "nonzeros",
-                          100.0 * matrix.other_balance.imbalance()));
+  const auto other =
+      matrix.other_balance
+          ? fmt::format(" (cut {}: {:.1f} %)", options.cut == MatrixCut::nonzeros ? "even" : "nonzeros",
+                        100.0 * matrix.other_balance->imbalance())
+          : std::string();
+  line("Cut", fmt::format("{}; nonzeros of the blocks: largest {}, imbalance {:.1f} %{}", cut_text(options),
+                          matrix.balance.largest, 100.0 * matrix.balance.imbalance(), other));
   line("Set-up",
        fmt::format("{:.6f} s to read, {:.6f} s to distribute, {:.6f} s to convert, {:.6f} s for the "
                    "preconditioner",
@@ -219,6 +222,7 @@ std::string write_text(const SystemOptions& options, const SolveReport& report) 
     text += fmt::format(" Restart from {} after iteration {}: the time is that of the iterations since\n",
                         report.restart->checkpoint.folder, report.restart->state.number);
   if (report.checkpoints) text += checkpoint_lines(*report.checkpoints);
+  if (report.out_of_core) text += out_of_core_line(*report.out_of_core);
   if (!report.solutions.empty()) text += '\n' + table_of_several(options, report);
   if (options.detail.is_verbose) text += '\n' + own_lines(options, report);
   if (timed_step_count(report) > 0) {

@@ -64,8 +64,11 @@ BlockProduct::BlockProduct(const kernels::KernelRow& kernel, kernels::CsrBlock b
 }
 
 BlockProduct::BlockProduct(const kernels::KernelRow& row, std::unique_ptr<kernels::SpmvKernel> kernel,
-                           std::int64_t column_count)
-    : kernel_(row), vector_count_(1), most_terms_(0.0), instruction_set_(kernel->instruction_set()) {
+                           std::int64_t column_count, int vector_count)
+    : kernel_(row),
+      vector_count_(vector_count),
+      most_terms_(0.0),
+      instruction_set_(kernel->instruction_set()) {
   parts_.emplace_back();
   parts_.back().push_back(
       {.columns = {.begin = 0, .end = column_count}, .kernel = std::move(kernel), .mode = {}});

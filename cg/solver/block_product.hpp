@@ -30,9 +30,9 @@ class BlockProduct {
   BlockProduct(const kernels::KernelRow& kernel, kernels::CsrBlock block, const Parts& parts,
                const kernels::KernelOptions& options);
 
-  /// The whole block with a kernel for one vector that is there already: one of the row's, or one that works as such.
+  /// The whole block with a kernel for so many vectors that is there already: one of the row's, or one that works as such.
   BlockProduct(const kernels::KernelRow& row, std::unique_ptr<kernels::SpmvKernel> kernel,
-               std::int64_t column_count);
+               std::int64_t column_count, int vector_count);
 
   [[nodiscard]] const kernels::KernelRow& kernel() const { return kernel_; }
   /// The instruction set of the loop that runs, e.g. "avx512".

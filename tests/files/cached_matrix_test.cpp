@@ -109,6 +109,67 @@ TEST_F(CachedMatrixTest, GivesTheBlocksOfTheRowsOnEveryGridAndCut) {
   }
 }
 
+TEST_F(CachedMatrixTest, StripsTogetherAreTheBlock) {
+  constexpr std::int64_t n = 3000;
+  write_cache(*made_matrix(n), path_, group());
+  const CachedMatrix cached(path_, "made", group());
+  for (const auto& grid : comm::factorizations(group().size())) {
+    for (const auto& named : test::layouts_of(n, grid)) {
+      SCOPED_TRACE(test::describe(named));
+      const auto whole = cached.build(named.layout, group(), 1).block;
+      for (const Strips& strips :
+           {Strips{.count = 1}, Strips{.count = 7, .row_multiple = 64}, Strips{.count = 4000}}) {
+        std::int64_t row = 0;
+        std::int64_t entry = 0;
+        std::int64_t longest = 0;
+        int strip_count = 0;
+        cached.build_strips(named.layout, group(), 1, strips, [&](const kernels::CsrBlock& strip) {
+          EXPECT_EQ(strip.column_count, whole.column_count);
+          for (std::int64_t k = 0; k < strip.row_count; ++k, ++row)
+            EXPECT_EQ(strip.row_starts[static_cast<std::size_t>(k)] + entry,
+                      whole.row_starts[static_cast<std::size_t>(row)]);
+          const auto first = static_cast<std::size_t>(entry);
+          const auto count = static_cast<std::size_t>(strip.nonzero_count());
+          EXPECT_TRUE(std::ranges::equal(strip.columns.span(), whole.columns.span().subspan(first, count)));
+          EXPECT_TRUE(std::ranges::equal(strip.values.span(), whole.values.span().subspan(first, count)));
+          entry += strip.nonzero_count();
+          longest = std::max(longest, strip.nonzero_count());
+          ++strip_count;
+        });
+        EXPECT_EQ(row, whole.row_count);
+        EXPECT_EQ(entry, whole.nonzero_count());
+        EXPECT_EQ(strip_count, strips.count);
+        const auto expected = cached.longest_strip(named.layout, group().rank(), strips);
+        EXPECT_LE(longest, expected);
+        if (grid.columns == 1) {
+          EXPECT_EQ(longest, expected);
+        }
+      }
+    }
+  }
+}
+
+TEST_F(CachedMatrixTest, DamageInAStripEndsTheStripsOnAllRanks) {
+  write_cache(*made_matrix(3000), path_, group());
+  const CachedMatrix cached(path_, "made", group());
+  auto bad = content();
+  bad[bad.size() / 2] = static_cast<char>(bad[bad.size() / 2] ^ 1);  // a value of some rank's rows
+  replace_content(bad);
+  const comm::ProcessGrid grid{.columns = 1, .rows = group().size()};
+  EXPECT_THROW(cached.build_strips(comm::BlockLayout::even(cached.order(), grid), group(), 1, {.count = 5},
+                                   [](const kernels::CsrBlock&) {}),
+               RunError);
+}
+
+TEST_F(CachedMatrixTest, OtherContentsHaveAnotherHash) {
+  write_cache(*made_matrix(200), path_, group());
+  const auto hash = CachedMatrix(path_, "made", group()).content_hash();
+  EXPECT_EQ(CachedMatrix(path_, "another name", group()).content_hash(), hash);
+  write_cache(*made_matrix(201), path_, group());
+  EXPECT_NE(CachedMatrix(path_, "made", group()).content_hash(), hash);
+  EXPECT_FALSE(made_matrix(200)->content_hash());
+}
+
 TEST_F(CachedMatrixTest, EveryByteIsTheSameFromAnyNumberOfRanks) {
   write_cache(*made_matrix(500), path_, group());
   // A change of the layout that changes this number changes the version, too.

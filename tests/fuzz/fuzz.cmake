@@ -155,7 +155,7 @@ set(command_parsers
     cg/report/report_json.cpp
     cg/report/report_plan.cpp
     cg/report/report_text.cpp
-    cg/run/out_of_core_options.cpp
+    cg/streaming/out_of_core_options.cpp
     cg/solve/solve_json.cpp
     cg/solve/solve_report.cpp
     cg/solve/solve_text.cpp

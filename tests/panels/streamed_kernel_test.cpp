@@ -40,18 +40,23 @@ std::vector<const kernels::KernelRow*> streamed_rows() {
   return rows;
 }
 
-PanelFileKey key_of(const test::TestBlock& block) {
-  return {.matrix_hash = 42, .row_count = std::ssize(block.rows), .column_count = block.column_count};
+PanelFileKey key_of(const test::TestBlock& block, int vector_count = 1) {
+  return {.matrix_hash = 42,
+          .vector_count = vector_count,
+          .row_count = std::ssize(block.rows),
+          .column_count = block.column_count};
 }
 
 /// The block in panels of rows, as even as their number and the kernel's multiple allow: some are empty where there are few rows.
-void write_panels(const PanelFolder& folder, const kernels::KernelRow& row, const test::TestBlock& block) {
-  PanelFileWriter writer(folder.folder(), folder.file_name(), key_of(block));
+void write_panels(const PanelFolder& folder, const kernels::KernelRow& row, const test::TestBlock& block,
+                  const kernels::KernelOptions& options = {}) {
+  PanelFileWriter writer(folder.folder(), folder.file_name(), key_of(block, options.vector_count));
   const Strips strips{.count = panel_count, .row_multiple = row.panel_rows};
   for (int panel = 0; panel < panel_count; ++panel) {
     const auto range = strips.rows_of(panel, std::ssize(block.rows));
     const test::Rows rows(block.rows.begin() + range.begin, block.rows.begin() + range.end);
-    const auto kernel = row.make(kernels::CsrBlock::from_rows(block.column_count, rows), {});
+    const auto kernel =
+        row.maker_for(options)(kernels::CsrBlock::from_rows(block.column_count, rows), options);
     writer.append(*kernel, std::ssize(rows));
   }
   writer.finish({.nonzero_count = 17, .row_lengths = {}, .source = {.final_seed = 3}});
@@ -80,15 +85,19 @@ struct Product {
   friend bool operator==(const Product&, const Product&) = default;
 };
 
-Product product_of(kernels::SpmvKernel& kernel, const kernels::KernelRow& row, const test::TestBlock& block) {
-  Product product{.q_rows = std::vector<double>(block.rows.size(), -1.0),
-                  .q_columns = std::vector<double>(row.stores_half() ? block.operand.size() : 0, -1.0)};
-  std::vector<double> p_rows(row.stores_half() ? block.rows.size() : 0);
+/// Of several vectors all are different.
+Product product_of(kernels::SpmvKernel& kernel, const kernels::KernelRow& row, const test::TestBlock& block,
+                   int vector_count = 1) {
+  const auto count = static_cast<std::size_t>(vector_count);
+  std::vector<double> p_columns(block.operand.size() * count);
+  for (std::size_t k = 0; k < p_columns.size(); ++k)
+    p_columns[k] = block.operand[k / count] + 0.3 * static_cast<double>(k % count);
+  std::vector<double> p_rows(row.stores_half() ? block.rows.size() * count : 0);
   for (std::size_t k = 0; k < p_rows.size(); ++k) p_rows[k] = 1.0 / static_cast<double>(k + 1);
-  kernel.multiply({.p_columns = block.operand,
-                   .p_rows = p_rows,
-                   .q_rows = product.q_rows,
-                   .q_columns = product.q_columns});
+  Product product{.q_rows = std::vector<double>(block.rows.size() * count, -1.0),
+                  .q_columns = std::vector<double>(row.stores_half() ? p_columns.size() : 0, -1.0)};
+  kernel.multiply(
+      {.p_columns = p_columns, .p_rows = p_rows, .q_rows = product.q_rows, .q_columns = product.q_columns});
   return product;
 }
 
@@ -130,6 +139,37 @@ TEST(StreamedKernelTest, HasTheBitsOfTheWholeBlock) {
       }
     }
   }
+}
+
+TEST(StreamedKernelTest, SeveralVectorsHaveTheBitsOfTheWholeBlock) {
+  int tested_count = 0;
+  for (const auto& row : kernels::kernel_table()) {
+    if (row.make_several_elsewhere == nullptr) continue;
+    ++tested_count;
+    std::vector<test::TestBlock> blocks{tall_block()};
+    for (int number = 0; number < 12; ++number) blocks.push_back(test::BlockMaker(number).make());
+    for (const auto& block : blocks) {
+      for (const int vector_count : kernels::vector_counts) {
+        const kernels::KernelOptions options{.vector_count = vector_count};
+        const test::TemporaryFolder place;
+        const PanelFolder folder(place.path(), 0, 1);
+        write_panels(folder, row, block, options);
+        const auto whole = row.make_for_several(block.csr(), options);
+        const auto expected = product_of(*whole, row, block, vector_count);
+        for (const auto& memory : {StreamMemory{.resident_count = 0, .buffer_count = 2},
+                                   StreamMemory{.resident_count = 3, .buffer_count = 3},
+                                   StreamMemory{.resident_count = panel_count, .buffer_count = 0}}) {
+          std::string reason;
+          StreamedKernel kernel(row, options, folder.existing(key_of(block, vector_count), reason), memory,
+                                usual_panel_reader());
+          for (int repeat = 0; repeat < 2; ++repeat)
+            ASSERT_TRUE(product_of(kernel, row, block, vector_count) == expected)
+                << row.name << ", " << vector_count << " vectors, " << memory.resident_count;
+        }
+      }
+    }
+  }
+  EXPECT_GT(tested_count, 0);
 }
 
 TEST(StreamedKernelTest, MemoryIsResidentBesideTheBuffers) {

@@ -84,7 +84,7 @@ class Solutions(SeveralTest):
 
     def test_x_is_that_of_single_solves_on_every_grid(self):
         grids = [grid for rank_count in (1, 2, 3, 4, 6) for grid in factorizations(rank_count)]
-        for (columns, rows), kernel in some_of(itertools.product(grids, ("csr-short", "csr-simd")), 3):
+        for (columns, rows), kernel in some_of(itertools.product(grids, ("csr-short", "csr-simd", "symmetric")), 5):
             with self.subTest(grid=f"{columns}x{rows}", kernel=kernel):
                 report, x = self.solution_of(
                     columns * rows, "--rhs", self.rhs, "--grid", f"{columns}x{rows}", "--kernel", kernel
@@ -103,6 +103,8 @@ class Solutions(SeveralTest):
             ("--transport", "shared", "--ranks-per-node", "2"),
             ("--transport", "native"),
             ("--threads", "2", "--kernel", "csr-simd"),
+            ("--threads", "2", "--kernel", "symmetric"),
+            ("--kernel", "symmetric", "--transport", "shared"),
             ("--sum", "whole-block"),
             ("--x0", "ones"),
             ("--rhs-count", "5"),
@@ -212,7 +214,7 @@ class Kernels(SeveralTest):
         )
         trial = report["configuration"]["kernel_trial"]
         tried = [one["kernel"] for one in trial["tried"]]
-        self.assertEqual(sorted(tried), ["csr-short", "csr-simd"])
+        self.assertEqual(sorted(tried), ["csr-short", "csr-simd", "symmetric"])
         self.assertIn(report["configuration"]["kernel"], tried)
 
 
@@ -232,7 +234,7 @@ class Refusals(SeveralTest):
             ("8 right-hand sides: --variant pipelined takes one", (*MATRIX, *random, "--variant", "pipelined")),
             ("8 right-hand sides: --overlap on takes one", (*MATRIX, *random, "--overlap", "on")),
             ("8 right-hand sides: --preconditioner block-jacobi takes one", (*MATRIX, *random, "--preconditioner", "block-jacobi")),
-            ("8 right-hand sides: --kernel sell takes one; take one of csr-simd, csr-short", (*MATRIX, *random, "--kernel", "sell")),
+            ("8 right-hand sides: --kernel sell takes one; take one of csr-simd, csr-short, symmetric", (*MATRIX, *random, "--kernel", "sell")),
             ("--rhs-count 0", (*MATRIX, "--rhs-count", "0")),
             ("--rhs-count 17", (*MATRIX, "--rhs-count", "17")),
         ):

@@ -1,6 +1,6 @@
 #pragma once
 
-// The block of a run on local storage: planned, written or found there, and streamed.
+// A rank's block on local storage: planned, written or found there, and streamed.
 
 #include <algorithm>
 #include <cstdint>
@@ -10,10 +10,9 @@
 
 #include "cg/base/progress.hpp"
 #include "cg/matrix/matrix_source.hpp"
-#include "cg/matrix/problem.hpp"
 #include "cg/panels/panel_folder.hpp"
 #include "cg/panels/streamed_kernel.hpp"
-#include "cg/run/out_of_core_options.hpp"
+#include "cg/streaming/out_of_core_options.hpp"
 #include "cg/tuning/kernel_choice.hpp"
 #include "comm/block_layout.hpp"
 #include "comm/rank_group.hpp"
@@ -48,12 +47,15 @@ struct OutOfCoreFacts {
 
 /// All that the block depends on, and where it may go.
 struct StreamedBlockParts {
-  const MatrixSource& source;
-  const Problem& problem;
+  const MatrixSource& source;     ///< that makes strips
+  std::uint64_t matrix_hash = 0;  ///< of all that its values depend on
   const comm::BlockLayout& layout;
   const ChosenKernel& kernel;
   const OutOfCoreOptions& options;
   std::int64_t memory_bytes = 0;  ///< for this rank's matrix data
+  bool sums_values = false;       ///< PanelFileFigures::value_sum
+  std::int64_t beside_bytes = 0;  ///< RankStream::beside_bytes
+  int node_rank_count = 1;        ///< ranks that share the memory of the node
 };
 
 /// The streamed block, ready for its first product, and what is known of it.
@@ -63,10 +65,10 @@ struct StreamedBlock {
   PanelFileFigures figures;
   double generation_s = 0.0;  ///< with writing; the slowest rank's
   bool was_there = false;
-  std::int64_t beside_bytes = 0;  ///< RankStream::beside_bytes
+  double storage_bytes_per_s = 0.0;  ///< RankStream::storage_bytes_per_s
+  std::int64_t beside_bytes = 0;     ///< RankStream::beside_bytes
+  int node_rank_count = 1;           ///< RankStream::node_rank_count
 };
-
-RankStream facts_of(const StreamedKernel& kernel, bool was_there);
 
 /// Values of --memory-limit, rounded up.
 struct StreamLimits {
@@ -93,12 +95,15 @@ struct StreamPlan {
 
 /// Measures the storage with files without names. multiply_s: of a product in memory, 0 if it is not known. Collective. Throws RunError as
 /// make_streamed_block(). Cost: about a second.
-StreamPlan plan_stream(const StreamedBlockParts& parts, std::int64_t beside_bytes, int node_rank_count,
-                       double multiply_s, comm::RankGroup& group);
+StreamPlan plan_stream(const StreamedBlockParts& parts, double multiply_s, comm::RankGroup& group);
 
 /// Takes the files of all ranks, where all are there and fit; else writes all. Collective. Throws RunError: memory where not even two
 /// panels fit, cannot_create, cannot_write, try_again (PanelFolder), MpiError, std::bad_alloc.
 StreamedBlock make_streamed_block(const StreamedBlockParts& parts, comm::RankGroup& group,
                                   const Progress& progress);
+
+/// Of all ranks; kernel: that of the block, wherever it is now. Collective.
+OutOfCoreFacts facts_of(const StreamedBlock& block, const StreamedKernel& kernel,
+                        const OutOfCoreOptions& options, comm::RankGroup& group);
 
 }  // namespace cg2d

@@ -1,9 +1,11 @@
 #pragma once
 
-// Where the matrix of a run is kept.
+// Where the matrix of a run or solve is kept, and the kernels that can multiply it there.
 
 #include <string>
 #include <vector>
+
+#include "kernels/spmv.hpp"
 
 namespace cg2d {
 
@@ -17,5 +19,12 @@ struct OutOfCoreOptions {
 };
 /// "DIR1,DIR2"; empty: in memory. Throws InputError.
 OutOfCoreOptions out_of_core_options_from(const std::string& text);
+
+/// The kernels whose blocks can be streamed for products with so many vectors at once, KernelOptions::vector_count.
+std::vector<const kernels::KernelRow*> streamed_kernels(int vector_count);
+/// The one with the fewest bytes: reading takes longer than multiplying.
+const kernels::KernelRow& shortest_streamed_kernel(int vector_count);
+/// Their names, for messages.
+std::string streamed_kernel_names(int vector_count);
 
 }  // namespace cg2d

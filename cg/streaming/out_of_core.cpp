@@ -1,4 +1,4 @@
-#include "cg/run/out_of_core.hpp"
+#include "cg/streaming/out_of_core.hpp"
 
 #include <fmt/format.h>
 
@@ -14,8 +14,8 @@
 #include "cg/base/sample.hpp"
 #include "cg/base/values.hpp"
 #include "cg/matrix/half_storage.hpp"
-#include "cg/matrix/matrix_facts.hpp"
 #include "cg/matrix/row_lengths.hpp"
+#include "cg/matrix/value_hash.hpp"
 #include "cg/panels/storage_rate.hpp"
 
 namespace cg2d {
@@ -33,24 +33,27 @@ constexpr double csr_bytes_per_nonzero = 12.0;
 /// While panels are made: the kernel's arrays, their image in the file, and some room, in bytes of a panel.
 constexpr double making_per_panel = 2.3;
 
+kernels::KernelOptions options_of(const ChosenKernel& choice) {
+  return {.thread_count = 1, .tuning = choice.tuning, .vector_count = choice.vector_count};
+}
+
 PanelFileKey key_of(const StreamedBlockParts& parts, int rank) {
   const auto grid = parts.layout.grid();
   const auto rows = parts.layout.row_block(grid.row_of(rank));
   const auto columns = parts.layout.column_block(grid.column_of(rank));
-  const auto& problem = parts.problem;
   const auto& row = *parts.kernel.kernel;
   PanelFileKey key{
-      .matrix_hash = hash_of_text(fmt::format("npb n {} nonzer {} rcond {} shift {}", problem.n,
-                                              problem.nonzer, Problem::rcond, problem.shift)),
+      .matrix_hash = parts.matrix_hash,
       .kernel = {},
       .instruction_set = {},
       .block_width = parts.kernel.tuning.block_width.value_or(row.defaults.block_width.value_or(0)),
+      .vector_count = parts.kernel.vector_count,
       .first_row = rows.begin,
       .row_count = rows.size(),
       .first_column = columns.begin,
       .column_count = columns.size()};
   std::ranges::copy(row.name.substr(0, key.kernel.size()), key.kernel.begin());
-  if (row.format_depends_on_set) {
+  if (row.format_depends_on_set && parts.kernel.vector_count == 1) {
     const auto set = kernels::name_of(row.preferred_instruction_set());
     std::ranges::copy(set.substr(0, key.instruction_set.size()), key.instruction_set.begin());
   }
@@ -96,6 +99,49 @@ void check_room(const StreamedBlockParts& parts, const PanelFileKey& key, const 
           format_bytes(needed), format_bytes(std::max<std::int64_t>(parts.memory_bytes, 0))));
 }
 
+/// More strips where one of them would be much longer than expected, and that helps: rows may be of very different lengths. Of all
+/// columns, of which each process column has its part.
+Strips shortened(Strips strips, const StreamedBlockParts& parts, const PanelFileKey& key,
+                 comm::RankGroup& group) {
+  const auto longest_of = [&](const Strips& some) {
+    std::int64_t longest = 0;
+    agree_on(group, [&] { longest = parts.source.longest_strip(parts.layout, group.rank(), some); });
+    return static_cast<double>(group.maximum(longest));
+  };
+  constexpr int most_times = 64;
+  constexpr double much_longer = 2.0;
+  constexpr double worthwhile = 0.75;
+  const auto multiple = strips.row_multiple;
+  const auto most = std::min<std::int64_t>(group.maximum((key.row_count + multiple - 1) / multiple),
+                                           std::int64_t{most_times} * strips.count);
+  const auto n = static_cast<double>(parts.layout.size());
+  const double expected = parts.source.facts().nonzero_count *
+                          static_cast<double>(group.maximum(key.row_count)) / n / strips.count;
+  auto longest = longest_of(strips);
+  auto count = static_cast<std::int64_t>(strips.count);
+  while (longest > much_longer * expected && count < most) {
+    count = std::min(2 * count, most);
+    auto more = strips;
+    more.count = static_cast<int>(count);
+    if (const auto now = longest_of(more); now <= worthwhile * longest) {
+      strips = more;
+      longest = now;
+    }
+  }
+  agree_on(group, [&] {
+    const double bytes_per_nonzero =
+        making_per_panel * parts.kernel.kernel->bytes_per_nonzero + csr_bytes_per_nonzero;
+    const auto needed = saturated(bytes_per_nonzero * longest * static_cast<double>(key.column_count) / n);
+    if (needed <= parts.memory_bytes) return;
+    throw RunError(
+        ExitCode::memory,
+        fmt::format("not enough memory: rows that are converted together take about {}, {} are left "
+                    "for them; raise --memory-limit or take more ranks",
+                    format_bytes(needed), format_bytes(std::max<std::int64_t>(parts.memory_bytes, 0))));
+  });
+  return strips;
+}
+
 /// Generates, converts and writes panel after panel.
 void write_panels(const StreamedBlockParts& parts, const PanelFileKey& key, PanelFolder& folder,
                   const Strips& strips, comm::RankGroup& group) {
@@ -107,6 +153,7 @@ void write_panels(const StreamedBlockParts& parts, const PanelFileKey& key, Pane
   });
   PanelFileFigures figures;
   const auto& choice = parts.kernel;
+  const auto options = options_of(choice);
   std::int64_t panel_count = 0;
   const HalfStorageRule rule(parts.layout);
   const comm::IndexRange columns{.begin = key.first_column, .end = key.first_column + key.column_count};
@@ -118,15 +165,32 @@ void write_panels(const StreamedBlockParts& parts, const PanelFileKey& key, Pane
       figures.row_lengths = panel_count++ == 0 ? lengths : merged(figures.row_lengths, lengths);
       figures.nonzero_count += strip.nonzero_count();
       const auto row_count = strip.row_count;
+      if (parts.sums_values)
+        figures.value_sum += value_sum(
+            strip, {.first_row = first_row, .first_column = columns.begin, .order = parts.layout.size()});
       if (choice.kernel->stores_half())
         keep_half(strip, {.begin = first_row, .end = first_row + row_count}, columns, rule);
       first_row += row_count;
-      const auto panel = choice.kernel->make(std::move(strip), {.thread_count = 1, .tuning = choice.tuning});
+      const auto panel = choice.kernel->maker_for(options)(std::move(strip), options);
       writer->append(*panel, row_count);
     });
   });
   agreement.attempt([&] { writer->finish(figures); });
   agreement.reach();
+}
+
+RankStream stream_of(const StreamedBlock& block, const StreamedKernel& kernel) {
+  const auto& file = kernel.file();
+  return {.file_bytes = file.panel_bytes(),
+          .panel_count = std::ssize(file.panels()),
+          .most_panel_bytes = file.most_panel_bytes(),
+          .memory = kernel.memory(),
+          .figures = kernel.figures(),
+          .was_there = block.was_there,
+          .is_direct = file.is_direct(),
+          .storage_bytes_per_s = block.storage_bytes_per_s,
+          .beside_bytes = block.beside_bytes,
+          .node_rank_count = block.node_rank_count};
 }
 
 }  // namespace
@@ -154,8 +218,7 @@ StreamLimits limits_of(const OutOfCoreFacts& facts) {
   return limits;
 }
 
-StreamPlan plan_stream(const StreamedBlockParts& parts, std::int64_t beside_bytes, int node_rank_count,
-                       double multiply_s, comm::RankGroup& group) {
+StreamPlan plan_stream(const StreamedBlockParts& parts, double multiply_s, comm::RankGroup& group) {
   constexpr std::int64_t sample_bytes = std::int64_t{256} << 20;  // of a node
   constexpr double least_s = 0.3;
   const auto key = key_of(parts, group.rank());
@@ -169,8 +232,8 @@ StreamPlan plan_stream(const StreamedBlockParts& parts, std::int64_t beside_byte
                   .most_panel_bytes = saturated(expected_bytes(parts, key) / strips.count),
                   .memory = {},
                   .figures = {.product_count = multiply_s > 0.0 ? 1 : 0, .product_s = multiply_s},
-                  .beside_bytes = beside_bytes,
-                  .node_rank_count = node_rank_count};
+                  .beside_bytes = parts.beside_bytes,
+                  .node_rank_count = parts.node_rank_count};
   std::int64_t free_bytes = 0;
   std::unique_ptr<PanelFolder> place;
   std::optional<StorageSample> sample;
@@ -181,7 +244,7 @@ StreamPlan plan_stream(const StreamedBlockParts& parts, std::int64_t beside_byte
     place = std::make_unique<PanelFolder>(folder, group.rank(), group.size());
     free_bytes = free_bytes_in(folder);
     sample.emplace(folder, panel_bytes,
-                   static_cast<int>(std::max<std::int64_t>(sample_bytes / node_rank_count / panel_bytes,
+                   static_cast<int>(std::max<std::int64_t>(sample_bytes / parts.node_rank_count / panel_bytes,
                                                            2 * usual_depth)));
   });
   group.barrier();
@@ -209,17 +272,6 @@ StreamPlan plan_stream(const StreamedBlockParts& parts, std::int64_t beside_byte
   return plan;
 }
 
-RankStream facts_of(const StreamedKernel& kernel, bool was_there) {
-  const auto& file = kernel.file();
-  return {.file_bytes = file.panel_bytes(),
-          .panel_count = std::ssize(file.panels()),
-          .most_panel_bytes = file.most_panel_bytes(),
-          .memory = kernel.memory(),
-          .figures = kernel.figures(),
-          .was_there = was_there,
-          .is_direct = file.is_direct()};
-}
-
 StreamedBlock make_streamed_block(const StreamedBlockParts& parts, comm::RankGroup& group,
                                   const Progress& progress) {
   StreamedBlock block;
@@ -236,11 +288,12 @@ StreamedBlock make_streamed_block(const StreamedBlockParts& parts, comm::RankGro
   const auto strips = strips_for(parts, key, group);
   if (!block.was_there) {
     agree_on(group, [&] { check_room(parts, key, strips); });
+    const auto panels = shortened(strips, parts, key, group);
     progress.say(
-        fmt::format("writing the matrix to {}, in {} panels per rank", block.folder->folder(), strips.count));
+        fmt::format("writing the matrix to {}, in {} panels per rank", block.folder->folder(), panels.count));
     group.barrier();
     const Stopwatch stopwatch;
-    write_panels(parts, key, *block.folder, strips, group);
+    write_panels(parts, key, *block.folder, panels, group);
     block.generation_s = group.maximum(stopwatch.seconds());
   }
   agree_on(group, [&] {
@@ -252,11 +305,24 @@ StreamedBlock make_streamed_block(const StreamedBlockParts& parts, comm::RankGro
           fmt::format("not enough memory: two panels of {} take {}, {} are left for them", file->path(),
                       format_bytes(2 * file->most_panel_bytes()), format_bytes(parts.memory_bytes)));
     block.figures = file->figures();
-    block.kernel = std::make_unique<StreamedKernel>(
-        *parts.kernel.kernel, kernels::KernelOptions{.thread_count = 1, .tuning = parts.kernel.tuning},
-        std::move(file), *memory, usual_panel_reader());
+    block.kernel = std::make_unique<StreamedKernel>(*parts.kernel.kernel, options_of(parts.kernel),
+                                                    std::move(file), *memory, usual_panel_reader());
   });
+  // What the storage gives while all ranks read, and nothing else.
+  constexpr double least_s = 0.2;
+  group.barrier();
+  block.storage_bytes_per_s = block.kernel->measure_reading(least_s);
+  block.beside_bytes = parts.beside_bytes;
+  block.node_rank_count = parts.node_rank_count;
   return block;
+}
+
+OutOfCoreFacts facts_of(const StreamedBlock& block, const StreamedKernel& kernel,
+                        const OutOfCoreOptions& options, comm::RankGroup& group) {
+  return {.folders = options.folders,
+          .reader = std::string(usual_panel_reader().name),
+          .write_s = block.was_there ? 0.0 : block.generation_s,
+          .ranks = group.gather_one(stream_of(block, kernel))};
 }
 
 }  // namespace cg2d

@@ -1,0 +1,39 @@
+#pragma once
+
+// Hashes of the entries of a matrix by their places: their sums do not depend on the cut.
+
+#include <algorithm>
+#include <cstdint>
+
+#include "kernels/csr_block.hpp"
+
+namespace cg2d {
+
+/// A mixer of 64 bits in which every input bit changes every output bit: the finalizer of MurmurHash3.
+constexpr std::uint64_t mixed_bits(std::uint64_t bits) {
+  bits ^= bits >> 33;
+  bits *= 0xff51afd7ed558ccdU;
+  bits ^= bits >> 33;
+  bits *= 0xc4ceb9fe1a85ec53U;
+  return bits ^ (bits >> 33);
+}
+
+/// Of a place of a matrix of less than 2^32 rows and of its mirror, alike.
+constexpr std::uint64_t hash_of_pair(std::int64_t row, std::int64_t column) {
+  const auto high = static_cast<std::uint64_t>(std::min(row, column));
+  return mixed_bits((high << 32U) | static_cast<std::uint32_t>(std::max(row, column)));
+}
+
+/// Of an element by its index and its bits.
+std::uint64_t hash_of_element(std::int64_t index, double value);
+
+/// The place of a block in its matrix.
+struct BlockPlace {
+  std::int64_t first_row = 0;
+  std::int64_t first_column = 0;
+  std::int64_t order = 0;  ///< of the matrix
+};
+/// The sum of hash_of_element() over the entries of a block, by their places in the matrix. Cost: one pass over the entries.
+std::uint64_t value_sum(const kernels::CsrBlock& block, const BlockPlace& place);
+
+}  // namespace cg2d

@@ -1,0 +1,93 @@
+// The matrix of a solve on local storage (--out-of-core).
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "cg/base/agreement.hpp"
+#include "cg/base/process_memory.hpp"
+#include "cg/files/matrix_file.hpp"
+#include "cg/preconditioners/preconditioner_table.hpp"
+#include "cg/solve/solve_run.hpp"
+#include "cg/streaming/source_matrix.hpp"
+#include "cg/tuning/run_plan.hpp"
+
+namespace cg2d {
+
+std::unique_ptr<SystemMatrix> find_system(const SystemOptions& options, std::int64_t memory_bytes,
+                                          comm::RankGroup& group, const Progress& progress) {
+  std::unique_ptr<SystemMatrix> matrix;
+  if (options.assembles) {
+    progress.say(fmt::format("counting the rows of {}", options.operator_text));
+    matrix = std::make_unique<SourceMatrix>(options.operator_text, memory_bytes, group);
+  } else {
+    matrix = open_binary_matrix(options.matrix_path, "--out-of-core", group);
+  }
+  matrix->require_positive_diagonal(group);
+  return matrix;
+}
+
+const NodeInfo& SolveRun::node_of(const Environment& environment) const {
+  const auto number = environment.ranks[static_cast<std::size_t>(group_.rank())].node;
+  return environment.nodes[static_cast<std::size_t>(number)];
+}
+
+/// Its part of the memory of its node, without what the process has already where there is a limit.
+std::int64_t SolveRun::memory_of_rank() const {
+  const auto granted = granted_environment();
+  const auto& node = node_of(granted);
+  const auto taken = options_.memory_limit_bytes > 0 ? resident_bytes() : 0;
+  return node.available_bytes / node.rank_count - taken;
+}
+
+/// Of the vectors and of the preconditioner.
+std::int64_t SolveRun::vector_bytes(const comm::BlockLayout& layout) const {
+  constexpr std::int64_t further_vectors = 2;  // b, and p where the preconditioner makes products
+  const auto rows = layout.piece(layout.column_piece_of(group_.rank())).size();
+  const auto& preconditioner = find_preconditioner(options_.preconditioner)->memory;
+  const auto bytes_per_vector =
+      plan_memory(*matrix_, configuration(), layout, group_.rank()).vector_bytes +
+      rows * (preconditioner.bytes_per_row + further_vectors * static_cast<std::int64_t>(sizeof(double)));
+  return vector_count() * bytes_per_vector;
+}
+
+std::unique_ptr<BlockProduct> SolveRun::stream(const comm::BlockLayout& layout) {
+  const auto& choice = report_.kernel_choice;
+  auto& result = *report_.matrix;
+  if (find_preconditioner(options_.preconditioner)->needs_diagonal)
+    diagonal_ = matrix_->diagonal(layout, group_);
+  const auto beside_bytes = resident_bytes() + vector_bytes(layout);
+  streamed_ = make_streamed_block({.source = *matrix_,
+                                   .matrix_hash = matrix_->content_hash().value(),
+                                   .layout = layout,
+                                   .kernel = choice,
+                                   .options = options_.out_of_core,
+                                   .memory_bytes = memory_of_rank() - vector_bytes(layout),
+                                   .sums_values = true,
+                                   .beside_bytes = beside_bytes,
+                                   .node_rank_count = node_of(*report_.environment).rank_count},
+                                  group_, progress_);
+  const auto& figures = streamed_.figures;
+  value_hash_ = sum_of_words(group_, figures.value_sum);
+  result.distribute_s = streamed_.generation_s;
+  result.balance = balance_of(group_.gather_one(figures.nonzero_count));
+  mine_.nonzero_count = figures.nonzero_count;
+  mine_.row_lengths = figures.row_lengths;
+  streamed_kernel_ = streamed_.kernel.get();
+  mine_.block_bytes = streamed_kernel_->matrix_byte_count();
+  const auto columns = layout.column_block(layout.grid().column_of(group_.rank()));
+  return std::make_unique<BlockProduct>(*choice.kernel, std::move(streamed_.kernel), columns.size(),
+                                        choice.vector_count);
+}
+
+/// Where the storage failed, numbers are NaN for that reason: throws it, alike on every rank.
+void SolveRun::note_stream() {
+  if (!is_streamed()) return;
+  agree_on(group_, [&] {
+    if (streamed_kernel_->failure()) throw RunError(*streamed_kernel_->failure());
+  });
+  report_.out_of_core = facts_of(streamed_, *streamed_kernel_, options_.out_of_core, group_);
+}
+
+}  // namespace cg2d

@@ -1,0 +1,300 @@
+"""cg2d solve --out-of-core: the bits of a solve in memory, files that the next solve takes, and every trouble with them."""
+
+import fcntl
+import functools
+import os
+import pathlib
+import tempfile
+import unittest
+
+from program_runner import MEMORY, SUCCESS, TRY_AGAIN, USAGE, BackgroundRun, ProgramTest, run_program
+from schemas import validator_of
+
+BAD_DATA, CANNOT_CREATE = 65, 73
+FORM = ("--no-profile", "--format", "json")
+RESULTS = ("iterations", "history", "residual_norm", "recursive_residual_norm", "spectrum", "end", "right_hand_sides")
+SIDE = 44
+
+
+@functools.cache
+def mesh_text(side):
+    """A matrix of 27 entries per row, with values that no source of the library has."""
+    entries = []
+    for z in range(side):
+        for y in range(side):
+            for x in range(side):
+                row = x + side * (y + side * z)
+                entries.append(f"{row + 1} {row + 1} {30 + row % 7 / 8}")
+                for dz in (-1, 0):
+                    for dy in (-1, 0, 1):
+                        for dx in (-1, 0, 1):
+                            step = dx + side * (dy + side * dz)
+                            if step >= 0 or not (0 <= x + dx < side and 0 <= y + dy < side and 0 <= z + dz < side):
+                                continue
+                            entries.append(f"{row + 1} {row + step + 1} {-1 + (row + step) % 5 / 16}")
+    header = f"%%MatrixMarket matrix coordinate real symmetric\n{side**3} {side**3} {len(entries)}\n"
+    return header + "\n".join(entries) + "\n"
+
+
+class SolveOutOfCoreTest(ProgramTest):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="cg2d-solve-out-of-core-")
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.store = self.folder / "store"
+        self.x = self.folder / "x.mtx"
+
+    def document(self, rank_count, *arguments):
+        document = self.run_well(rank_count, "solve", *arguments, "-o", self.x, *FORM).document()
+        validator_of("solve", "solve_result.schema.json").validate(document)
+        return document
+
+    def streamed(self, rank_count, *arguments):
+        return self.document(rank_count, *arguments, "--out-of-core", self.store)
+
+    def converted(self, side=SIDE):
+        """A binary file, and the text that it is made from."""
+        text = self.folder / "A.mtx"
+        binary = self.folder / "A.cg2d"
+        text.write_text(mesh_text(side))
+        self.run_well(2, "convert", text, binary)
+        return binary, text
+
+    def least_limit(self, rank_count, arguments):
+        """About the least --memory-limit with which the system is solved: the process itself takes more with a sanitizer."""
+        ranks = self.document(rank_count, "--operator", "laplace2d:7x7", "--assembled")["setup"]["ranks"]
+        own = max(rank["peak_bytes"] for rank in ranks)
+        for room_mb in range(3, 300, 3):
+            limit = str(int(rank_count * (own + room_mb * 1e6)))
+            outcome = run_program(rank_count, "solve", *arguments, "--no-profile", "--memory-limit", limit, "--out-of-core", self.store)
+            if outcome.exit_code != MEMORY:
+                break
+        for path in self.store.iterdir():
+            path.unlink()
+        return limit
+
+    def expect_same(self, document, x, whole, whole_x):
+        for key in RESULTS:
+            self.assertEqual(document["result"].get(key), whole["result"].get(key), key)
+        self.assertEqual(x, whole_x)
+        self.assertEqual(document["setup"]["nonzero_count"], whole["setup"]["nonzero_count"])
+        self.assertEqual(document["setup"]["balance"], whole["setup"]["balance"])
+        self.assertEqual(
+            [rank["nonzeros"] for rank in document["setup"]["ranks"]], [rank["nonzeros"] for rank in whole["setup"]["ranks"]]
+        )
+
+    def expect_bits_of_memory(self, rank_count, arguments, *more):
+        """Also from the files that the first solve has left. `more`: for the streamed ones alone."""
+        whole = self.document(rank_count, *arguments)
+        whole_x = self.x.read_text()
+        documents = []
+        for is_reused in (False, True):
+            document = self.streamed(rank_count, *arguments, *more)
+            self.expect_same(document, self.x.read_text(), whole, whole_x)
+            self.assertEqual({rank["reused"] for rank in document["out_of_core"]["ranks"]}, {is_reused})
+            documents.append(document)
+        for path in self.store.iterdir():
+            path.unlink()
+        return documents
+
+    def assert_refused(self, outcome, exit_code, *parts):
+        self.assertEqual(outcome.exit_code, exit_code, outcome)
+        self.assertEqual(len(outcome.error_lines()), 1, outcome)
+        for part in parts:
+            self.assertIn(part, outcome.stderr)
+
+
+class Streaming(SolveOutOfCoreTest):
+    def test_the_bits_are_those_of_a_solve_in_memory(self):
+        binary, text = self.converted(12)
+        npb = ("--operator", "npb:S", "--assembled", "--rtol", "1e-10")
+        laplace = ("--operator", "laplace3d:20x20x20", "--assembled", "--rhs", "random:3")
+        for source, rank_count, grid, kernel, options in (
+            (npb, 1, "1x1", "sell", ()),
+            (npb, 3, "3x1", "symmetric-distinct", ("--preconditioner", "jacobi")),
+            (npb, 4, "2x2", "symmetric", ("--cut", "even")),
+            (laplace, 2, "1x2", "symmetric", ("--preconditioner", "chebyshev")),
+            (laplace, 4, "2x2", "sell", ("--variant", "pipelined")),
+            ((binary,), 2, "2x1", "symmetric", ("--x0", "ones")),
+            ((binary,), 2, "1x2", "symmetric-distinct", ("--preconditioner", "jacobi")),
+            ((binary,), 3, "1x3", "sell", ("--cut", "even")),
+        ):
+            with self.subTest(source=source, grid=grid, kernel=kernel):
+                self.expect_bits_of_memory(rank_count, (*source, "--grid", grid, "--kernel", kernel, *options))
+        with self.subTest("the text in memory, the binary form streamed"):
+            arguments = ("--grid", "2x2", "--kernel", "symmetric")
+            whole = self.document(4, text, *arguments)
+            whole_x = self.x.read_text().splitlines()[2:]  # without its name
+            document = self.streamed(4, binary, *arguments)
+            self.assertEqual(document["result"]["history"], whole["result"]["history"])
+            self.assertEqual(self.x.read_text().splitlines()[2:], whole_x)
+
+    def test_little_memory_is_streamed_and_much_keeps_all(self):
+        binary, _ = self.converted()
+        large = ("--operator", "laplace3d:60x60x60:27", "--assembled", "--rtol", "1e-3")
+        for source in (large, (binary,)):
+            for grid in ("1x2", "2x1"):
+                with self.subTest(source=source, grid=grid):
+                    arguments = (*source, "--grid", grid, "--kernel", "sell")
+                    limit = self.least_limit(2, arguments)
+                    for document in self.expect_bits_of_memory(2, arguments, "--memory-limit", limit):
+                        for rank in document["out_of_core"]["ranks"]:
+                            streamed = rank["panels"] - rank["resident_panels"]
+                            self.assertGreater(streamed, 0)
+                            self.assertGreater(rank["buffers"], 1)
+                            self.assertGreater(rank["read_bytes"], 0)
+        for rank in self.streamed(2, *large, "--grid", "1x2")["out_of_core"]["ranks"]:
+            self.assertEqual((rank["buffers"], rank["read_bytes"], rank["resident_panels"]), (0, 0, rank["panels"]))
+
+    def test_rows_that_are_much_longer_than_others_get_shorter_panels(self):
+        """A dense block of 1500 rows in 60 000."""
+        text = self.folder / "A.mtx"
+        order, dense = 60_000, 1500
+        entries = [f"{row + 1} {row + 1} 2000" for row in range(order)]
+        entries += [f"{row + 1} {column + 1} -1" for row in range(dense) for column in range(row)]
+        text.write_text(f"%%MatrixMarket matrix coordinate real symmetric\n{order} {order} {len(entries)}\n" + "\n".join(entries) + "\n")
+        binary = self.folder / "A.cg2d"
+        self.run_well(2, "convert", text, binary)
+        arguments = (binary, "--kernel", "sell", "--cut", "even", "--grid", "1x2")
+        (document, _) = self.expect_bits_of_memory(2, arguments, "--memory-limit", self.least_limit(2, arguments))
+        for rank in document["out_of_core"]["ranks"]:
+            # The dense rows are 24 MB; they are converted 512 at a time.
+            self.assertLess(rank["most_panel_bytes"], 9e6)
+
+    def test_several_right_hand_sides_take_each_panel_once(self):
+        binary, _ = self.converted(52)
+        for grid, count in (("1x2", 8), ("2x1", 3)):
+            with self.subTest(grid=grid):
+                arguments = (binary, "--grid", grid, "--rhs", "random:1", "--rhs-count", count, "--kernel", "symmetric")
+                limit = self.least_limit(2, arguments)
+                for document in self.expect_bits_of_memory(2, arguments, "--memory-limit", limit):
+                    self.assertEqual(len(document["result"]["right_hand_sides"]), count)
+                    for rank in document["out_of_core"]["ranks"]:
+                        streamed = rank["panels"] - rank["resident_panels"]
+                        self.assertGreater(streamed, 0)
+                        # Iterations, and the residual that is recomputed, now and then once more.
+                        self.assertLess(rank["products"], 2 * document["result"]["iterations"])
+                        self.assertLessEqual(rank["read_bytes"], rank["products"] * rank["most_panel_bytes"] * streamed)
+
+    def test_kernels_and_files_of_several_right_hand_sides(self):
+        arguments = ("--operator", "laplace3d:20x20x20", "--assembled", "--grid", "2x1")
+        several = (*arguments, "--rhs", "random:1", "--rhs-count", "3")
+        for more, is_reused in ((several, False), (several, True), (arguments, False), (several, False)):
+            document = self.streamed(2, *more)
+            self.assertEqual(document["configuration"]["kernel"], "symmetric")
+            self.assertEqual({rank["reused"] for rank in document["out_of_core"]["ranks"]}, {is_reused})
+
+    def test_the_text_says_so(self):
+        arguments = ("--operator", "laplace2d:30x30", "--assembled", "--grid", "1x2", "--no-profile", "--verbose")
+        text = self.run_well(2, "solve", *arguments, "--out-of-core", f"{self.store},{self.folder}").stdout
+        self.assertRegex(text, r"(?m)^ Streamed \d+\.?\d* \w+ of matrix from .*store, .* \(written in .*\), .* stay in memory; read at ")
+        self.assertTrue((self.folder / "1-of-2.panels").exists())
+
+    def test_checkpoints_go_on_in_memory_and_streamed(self):
+        state = self.folder / "state"
+        arguments = ("--operator", "laplace3d:20x20x20", "--assembled", "--rhs", "random:5", "--kernel", "symmetric", "--grid", "2x2")
+        saving = ("--checkpoint", state, "--checkpoint-interval", "0s")
+        whole = self.streamed(4, *arguments, *saving)
+        whole_x = self.x.read_text()
+        # The files are those of the solve before: their matrix is known without a pass over its entries.
+        for rest in (self.streamed(4, *arguments, "--restart", state), self.document(4, *arguments, "--restart", state)):
+            self.assertGreaterEqual(rest["restart"]["earlier_iterations"], 2)
+            self.assertEqual(rest["result"]["history"], whole["result"]["history"])
+            self.assertEqual(self.x.read_text(), whole_x)
+        other = ("--operator", "laplace3d:20x20x20:27", *arguments[2:])
+        outcome = run_program(4, "solve", *other, "--out-of-core", self.store, "--restart", state)
+        self.assert_refused(outcome, BAD_DATA, "found a checkpoint of another system")
+
+
+class Trouble(SolveOutOfCoreTest):
+    def test_damage_is_named_or_mended(self):
+        binary, _ = self.converted(12)
+        arguments = (binary, "--grid", "1x2")
+        whole = self.streamed(2, *arguments)
+        file = self.store / "1-of-2.panels"
+        good = file.read_bytes()
+        # In the header or the length: the file is written anew.
+        for bad in (good[:-1], b"", b"x" + good[1:]):
+            file.write_bytes(bad)
+            document = self.streamed(2, *arguments)
+            self.assertEqual(document["result"]["history"], whole["result"]["history"])
+            self.assertIs(document["out_of_core"]["ranks"][0]["reused"], False)
+        # In a panel: the solve ends, on all ranks alike.
+        damaged = bytearray(good)
+        damaged[4096 + 1000] ^= 1
+        file.write_bytes(damaged)
+        outcome = run_program(2, "solve", *arguments, "--no-profile", "--out-of-core", self.store)
+        self.assert_refused(outcome, BAD_DATA, str(file), "panel 0 at byte 4096: found damaged data")
+
+    def test_another_matrix_under_the_same_name_is_written_anew(self):
+        binary, text = self.converted(12)
+        self.streamed(2, binary, "--grid", "1x2")
+        text.write_text(mesh_text(12).replace(" 30.125\n", " 30.25\n", 1))
+        self.run_well(2, "convert", text, binary)
+        document = self.streamed(2, binary, "--grid", "1x2")
+        self.assertEqual({rank["reused"] for rank in document["out_of_core"]["ranks"]}, {False})
+        x = self.x.read_text()
+        whole = self.document(2, binary, "--grid", "1x2", "--kernel", "symmetric")
+        self.expect_same(document, x, whole, self.x.read_text())
+
+    def test_damage_of_the_matrix_ends_all_ranks_while_panels_are_written(self):
+        binary, _ = self.converted(12)
+        bad = bytearray(binary.read_bytes())
+        bad[len(bad) // 2] ^= 1
+        binary.write_bytes(bad)
+        outcome = run_program(2, "solve", binary, "--grid", "1x2", "--no-profile", "--out-of-core", self.store)
+        self.assert_refused(outcome, BAD_DATA, str(binary), "found damaged data")
+        self.assertEqual(list(self.store.iterdir()), [])
+
+    def test_a_file_that_fails_under_way_ends_the_solve_on_all_ranks(self):
+        endless = ("--operator", "laplace3d:60x60x60:27", "--assembled", "--grid", "1x2", "--kernel", "sell", "--rtol", "0",
+                   "--rhs", "random:1")
+        limit = self.least_limit(2, (*endless, "--max-iterations", "1"))
+        with BackgroundRun(2, "solve", *endless, "--max-iterations", "1000000", "--memory-limit", limit, "--out-of-core", self.store, "--progress") as run:
+            run.wait_for(r"iteration \d+: residual")
+            os.truncate(self.store / "1-of-2.panels", 1 << 20)
+            outcome = run.finish()
+        self.assertEqual(outcome.exit_code, BAD_DATA, outcome)
+        (line,) = [line for line in outcome.error_lines() if "1-of-2.panels" in line]
+        self.assertRegex(line, r"panel \d+ at byte \d+: ")
+
+    def test_a_second_solve_is_refused(self):
+        self.store.mkdir()
+        with open(self.store / "1.lock", "w", encoding="utf-8") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            outcome = run_program(2, "solve", "--operator", "laplace2d:9x9", "--assembled", "--out-of-core", self.store)
+            self.assert_refused(outcome, TRY_AGAIN, "another run uses this folder")
+
+    def test_a_text_is_to_be_converted_first(self):
+        text = self.folder / "A.mtx"
+        text.write_text(mesh_text(5))
+        outcome = run_program(2, "solve", text, "--out-of-core", self.store)
+        self.assert_refused(outcome, USAGE, "--out-of-core needs the binary form of", str(text), "cg2d convert", "of memory")
+        self.assert_refused(run_program(2, "solve", self.folder / "none", "--out-of-core", self.store), BAD_DATA, "none")
+
+    def test_what_does_not_go_with_it(self):
+        base = ("solve", "--operator", "laplace3d:20x20x20", "--assembled", "--out-of-core", self.store)
+        for arguments, exit_code, text in (
+            (("--threads", "2"), USAGE, "--threads"),
+            (("--overlap", "on"), USAGE, "--overlap"),
+            (("--reproducible", "on"), USAGE, "--reproducible"),
+            (("--guard",), USAGE, "--guard"),
+            (("--transport", "auto"), USAGE, "--transport auto"),
+            (("--cut", "random:1"), USAGE, "--cut random"),
+            (("--preconditioner", "block-jacobi"), USAGE, "--preconditioner block-jacobi"),
+            (("--kernel", "scalar"), USAGE, "valid: sell, symmetric-distinct, symmetric"),
+            (("--rhs", "random:1", "--rhs-count", "4", "--kernel", "sell"), USAGE, "4 right-hand sides: --kernel sell takes one; take one of symmetric"),
+            (("--memory-limit", "1MB"), MEMORY, "not enough memory"),
+        ):
+            with self.subTest(arguments=arguments):
+                self.assert_refused(run_program(2, *base, *arguments), exit_code, text)
+        free = ("solve", "--operator", "laplace3d:20x20x20", "--out-of-core", self.store)
+        self.assert_refused(run_program(2, *free), USAGE, "--operator: has no matrix without --assembled")
+        file = self.folder / "file"
+        file.write_text("x")
+        self.assert_refused(run_program(2, *base[:-1], file), CANNOT_CREATE, str(file))
+        self.assertEqual(run_program(2, *base).exit_code, SUCCESS)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
