@@ -40,12 +40,12 @@ SourceMatrix::SourceMatrix(const std::string& text, std::int64_t memory_bytes, c
 
 /// Strips of a sixteenth of the memory, but not so short that making them costs more than their entries.
 void SourceMatrix::plan_survey(std::int64_t memory_bytes, comm::RankGroup& group) {
-  constexpr double csr_bytes_per_nonzero = 12.0;
+  constexpr double bytes_per_entry = 12.0;
   constexpr std::int64_t least_bytes = std::int64_t{1} << 20;
   constexpr std::int64_t most_bytes = std::int64_t{32} << 20;
   constexpr std::int64_t strips_per_memory = 16;
   const auto layout = layout_of_rows(order(), group.size());
-  const auto share_bytes = csr_bytes_per_nonzero * source_->facts().nonzero_count / group.size();
+  const auto share_bytes = bytes_per_entry * source_->facts().nonzero_count / group.size();
   const auto strip_bytes = std::clamp(memory_bytes / strips_per_memory, least_bytes, most_bytes);
   const auto most_count = static_cast<double>(std::max<std::int64_t>(order() / group.size(), 1));
   strips_.count = static_cast<int>(
