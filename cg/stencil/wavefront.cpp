@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "cg/stencil/heat_field.hpp"
+#include "kernels/stencil_lines.hpp"
 
 namespace cg2d {
 namespace {
@@ -97,12 +98,23 @@ void Wavefront::take_given(std::int64_t y, std::span<const double* const> given)
   for (std::size_t k = 0; k < given.size(); ++k) {
     if (given[k] != nullptr) line_.planes[k + kept_count] = given[k] + layout_.line(y);
   }
+  if (y + 1 >= layout_.line_count) return;
+  for (const double* const plane : given) {
+    if (plane != nullptr) kernels::fetch_ahead(plane + layout_.line(y + 1), layout_.line_length);
+  }
+}
+
+/// The lines of the kept planes that the next step takes are in memory, those of the others in caches.
+void Wavefront::fetch_kept_lines(int step, std::int64_t y) {
+  for (int number = 0; number < kept_count; ++number)
+    kernels::fetch_ahead(kept_line(step, number, y), layout_.line_length);
 }
 
 /// Line y-1 of a step from the lines y-2, y-1 and y of the step before; the last one is where line_ says, and takes the place of the first.
 void Wavefront::make_line(int step, std::span<double* const> made) {
   const auto y = line_.y - 1;
   if (y < 0) return;
+  if (step < pass_.step_count) fetch_kept_lines(step, y);
   const auto& active = active_[static_cast<std::size_t>(step)];
   for (auto plane = active.begin; plane < active.end; ++plane)
     loop_({.previous = passed_line(step - 1, y + 1, plane + 1),

@@ -58,6 +58,7 @@ class Wavefront {
   [[nodiscard]] double* passed_line(int step, std::int64_t y, std::int64_t plane);
   void find_active_planes(std::int64_t first);
   void take_given(std::int64_t y, std::span<const double* const> given);
+  void fetch_kept_lines(int step, std::int64_t y);
   void make_line(int step, std::span<double* const> made);
   [[nodiscard]] double* target_line(int step, std::int64_t plane, std::int64_t y,
                                     std::span<double* const> made);
