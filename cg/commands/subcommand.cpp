@@ -68,6 +68,7 @@ SubcommandRow scaling_subcommand();
 SubcommandRow model_subcommand();
 SubcommandRow explain_subcommand();
 SubcommandRow pingpong_subcommand();
+SubcommandRow stencil_subcommand();
 SubcommandRow check_subcommand();
 SubcommandRow events_subcommand();
 SubcommandRow compare_subcommand();
@@ -78,12 +79,12 @@ SubcommandRow version_subcommand();
 SubcommandRow completion_subcommand();
 
 std::span<const SubcommandRow> subcommand_table() {
-  static const std::array table{run_subcommand(),     solve_subcommand(),     convert_subcommand(),
-                                tune_subcommand(),    check_subcommand(),     sweep_subcommand(),
-                                compare_subcommand(), export_subcommand(),    report_subcommand(),
-                                model_subcommand(),   explain_subcommand(),   pingpong_subcommand(),
-                                scaling_subcommand(), events_subcommand(),    help_subcommand(),
-                                version_subcommand(), completion_subcommand()};
+  static const std::array table{run_subcommand(),     solve_subcommand(),   convert_subcommand(),
+                                tune_subcommand(),    check_subcommand(),   sweep_subcommand(),
+                                compare_subcommand(), export_subcommand(),  report_subcommand(),
+                                model_subcommand(),   explain_subcommand(), pingpong_subcommand(),
+                                scaling_subcommand(), stencil_subcommand(), events_subcommand(),
+                                help_subcommand(),    version_subcommand(), completion_subcommand()};
   return table;
 }
 

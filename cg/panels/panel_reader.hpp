@@ -1,6 +1,6 @@
 #pragma once
 
-// Reading of panels while others are multiplied: the interface of all ways to do it, and their table. No MPI.
+// Reading and writing of parts of a file while others are worked on: the interface of all ways to do it, and their table. No MPI.
 
 #include <cstddef>
 #include <cstdint>
@@ -13,20 +13,25 @@
 
 namespace cg2d {
 
-/// Bytes of a file to be read into memory. Position, memory and its size are multiples of panel_alignment.
+/// Whether a request fills memory from the file, or the file from memory.
+enum class PanelDirection { read, write };
+
+/// Bytes of a file to be read into memory, or written from it. Position, memory and its size are multiples of panel_alignment.
 struct PanelRequest {
   int slot = 0;  ///< names the request: one at a time for each
   std::int64_t position = 0;
   std::span<std::byte> memory{};
+  PanelDirection direction = PanelDirection::read;
 };
 
 /// How a request ended.
 struct PanelResult {
-  std::int64_t byte_count = 0;  ///< read; fewer than asked for at an error, and at the end of the file
-  int error = 0;                ///< errno; 0: none
+  std::int64_t byte_count =
+      0;          ///< moved; fewer than asked for at an error, and when reading at the end of the file
+  int error = 0;  ///< errno; 0: none
 };
 
-/// Reads one file. Several requests may be under way. The destructor waits for all.
+/// Reads and writes one file. Several requests may be under way, in any order. The destructor waits for all.
 class PanelReader : public Interface {
  public:
   /// Returns at once, unless the system itself delays it.
@@ -35,7 +40,7 @@ class PanelReader : public Interface {
   virtual PanelResult wait(int slot) = 0;
 };
 
-/// One way to read. A new one is one file that defines a row, and its entry in the table.
+/// One way to read and write. A new one is one file that defines a row, and its entry in the table.
 struct PanelReaderRow {
   std::string_view name;
   std::string_view description;

@@ -1,4 +1,4 @@
-// The reader "threads": one thread for each slot, which calls pread. Serves on every system.
+// The reader "threads": one thread for each slot, which calls pread or pwrite. Serves on every system.
 
 #include <unistd.h>
 
@@ -14,12 +14,18 @@
 namespace cg2d {
 namespace {
 
+ssize_t move_bytes(int descriptor, PanelDirection direction, std::span<std::byte> bytes,
+                   std::int64_t position) {
+  return direction == PanelDirection::read ? pread(descriptor, bytes.data(), bytes.size(), position)
+                                           : pwrite(descriptor, bytes.data(), bytes.size(), position);
+}
+
 /// All bytes of a request.
-PanelResult read_all(int descriptor, const PanelRequest& request) {
+PanelResult move_all(int descriptor, const PanelRequest& request) {
   PanelResult result;
   while (result.byte_count < std::ssize(request.memory)) {
     const auto rest = request.memory.subspan(static_cast<std::size_t>(result.byte_count));
-    const auto count = pread(descriptor, rest.data(), rest.size(), request.position + result.byte_count);
+    const auto count = move_bytes(descriptor, request.direction, rest, request.position + result.byte_count);
     if (count < 0 && (errno == EINTR || errno == EAGAIN)) continue;
     if (count < 0) result.error = errno;
     if (count <= 0) break;
@@ -38,7 +44,7 @@ class ThreadReader final : public PanelReader {
     for (auto& slot : slots_) {
       {
         const std::lock_guard lock(slot.mutex);
-        slot.state = State::ends;  // a request under way is read to its end
+        slot.state = State::ends;  // a request under way comes to its end
       }
       slot.changed.notify_all();
       slot.thread.join();
@@ -77,7 +83,7 @@ class ThreadReader final : public PanelReader {
   static void serve_one(Slot& slot, std::unique_lock<std::mutex>& lock, int descriptor) {
     const auto request = slot.request;
     lock.unlock();
-    const auto result = read_all(descriptor, request);
+    const auto result = move_all(descriptor, request);
     lock.lock();
     slot.result = result;
     if (slot.state == State::asked) slot.state = State::idle;
@@ -99,7 +105,7 @@ class ThreadReader final : public PanelReader {
 
 PanelReaderRow thread_panel_reader() {
   return {.name = "threads",
-          .description = "a thread for each panel under way, which calls pread",
+          .description = "a thread for each panel under way, which calls pread or pwrite",
           .make = [](int descriptor, int slot_count) -> std::unique_ptr<PanelReader> {
             return std::make_unique<ThreadReader>(descriptor, slot_count);
           }};

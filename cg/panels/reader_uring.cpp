@@ -1,4 +1,4 @@
-// The reader "io_uring": the kernel reads, and no thread waits for it. Linux from 5.6 on, where it is not forbidden.
+// The reader "io_uring": the kernel reads and writes, and no thread waits for it. Linux from 5.6 on, where it is not forbidden.
 
 #include <fmt/format.h>
 #include <liburing.h>
@@ -55,9 +55,13 @@ class UringReader final : public PanelReader {
     // There is an entry for each slot.
     auto* const entry = io_uring_get_sqe(&ring_);
     constexpr std::size_t most_bytes = std::size_t{1} << 30;
-    io_uring_prep_read(entry, descriptor_, rest.data(),
-                       static_cast<unsigned>(rest.size() < most_bytes ? rest.size() : most_bytes),
-                       static_cast<std::uint64_t>(slot.request.position + slot.result.byte_count));
+    const auto size = static_cast<unsigned>(rest.size() < most_bytes ? rest.size() : most_bytes);
+    const auto position = static_cast<std::uint64_t>(slot.request.position + slot.result.byte_count);
+    if (slot.request.direction == PanelDirection::read) {
+      io_uring_prep_read(entry, descriptor_, rest.data(), size, position);
+    } else {
+      io_uring_prep_write(entry, descriptor_, rest.data(), size, position);
+    }
     io_uring_sqe_set_data(entry, &slot);
     int error = 0;
     do {
@@ -103,7 +107,7 @@ std::string why_no_uring() {
 
 PanelReaderRow uring_panel_reader() {
   return {.name = "io_uring",
-          .description = "the system reads several panels at once (liburing)",
+          .description = "the system moves several panels at once (liburing)",
           .why_unavailable = why_no_uring,
           .make = [](int descriptor, int slot_count) -> std::unique_ptr<PanelReader> {
             return std::make_unique<UringReader>(descriptor, slot_count);

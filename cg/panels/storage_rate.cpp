@@ -49,7 +49,7 @@ StorageSample::~StorageSample() {
   if (descriptor_ >= 0) close(descriptor_);
 }
 
-double StorageSample::rate(const PanelReaderRow& reader, int depth, double least_s) {
+double StorageSample::rate(const PanelReaderRow& reader, int depth, double least_s) const {
   kernels::PageBuffer<std::byte> buffers(static_cast<std::size_t>(panel_bytes_ * depth));
   const auto readings = reader.make(descriptor_, depth);
   const auto request = [&](std::int64_t number) {

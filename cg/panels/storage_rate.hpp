@@ -20,7 +20,7 @@ class StorageSample {
 
   /// Bytes per second of reading panel after panel, `depth` of them under way, for at least so long; past the cache of the system
   /// where the file system can do that. Throws RunError (cannot_write, unavailable).
-  double rate(const PanelReaderRow& reader, int depth, double least_s);
+  [[nodiscard]] double rate(const PanelReaderRow& reader, int depth, double least_s) const;
 
  private:
   int descriptor_ = -1;

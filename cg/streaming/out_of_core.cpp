@@ -245,7 +245,7 @@ StreamPlan plan_stream(const StreamedBlockParts& parts, double multiply_s, comm:
     free_bytes = free_bytes_in(folder);
     sample.emplace(folder, panel_bytes,
                    static_cast<int>(std::max<std::int64_t>(sample_bytes / parts.node_rank_count / panel_bytes,
-                                                           2 * usual_depth)));
+                                                           std::int64_t{2} * usual_depth)));
   });
   group.barrier();
   agree_on(group,

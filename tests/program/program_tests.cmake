@@ -77,6 +77,7 @@ cg2d_add_program_test(solve_checkpoint_test SCRIPT program/solve_checkpoint_test
 cg2d_add_program_test(checkpoint_kill_test ALONE SCRIPT program/checkpoint_kill_test.py TIMEOUT 1800)
 cg2d_add_program_test(out_of_core_test SCRIPT program/out_of_core_test.py TIMEOUT 300)
 cg2d_add_program_test(solve_out_of_core_test SCRIPT program/solve_out_of_core_test.py TIMEOUT 300)
+cg2d_add_program_test(stencil_program_test SCRIPT program/stencil_program_test.py TIMEOUT 300)
 cg2d_add_program_test(guard_test SCRIPT program/guard_test.py TIMEOUT 300)
 cg2d_add_program_test(trace_test SCRIPT program/trace_test.py TIMEOUT 300)
 cg2d_add_program_test(transport_auto_test SCRIPT program/transport_auto_test.py TIMEOUT 300)

@@ -1,0 +1,70 @@
+// The command line of `cg2d stencil`.
+
+#include <CLI/CLI.hpp>
+#include <string>
+
+#include "cg/base/values.hpp"
+#include "cg/commands/shared_options.hpp"
+#include "cg/commands/subcommand.hpp"
+#include "cg/run/out_of_core_options.hpp"
+#include "cg/stencil/stencil_command.hpp"
+#include "cg/stencil/stencil_options.hpp"
+#include "cg/stencil/stencil_report.hpp"
+
+namespace cg2d {
+namespace {
+
+constexpr int most_steps = 1'000'000'000;
+
+/// The parsed arguments of `cg2d stencil`; `options` has those that need no conversion.
+struct StencilArguments {
+  std::string shape = "128x128x128";
+  std::string block = "auto";
+  std::string out_of_core;
+  StencilOptions options;
+};
+
+void add_stencil_options(CLI::App& parser, StencilArguments& arguments) {
+  auto& options = arguments.options;
+  parser.add_option("--shape", arguments.shape, "points along x, y and z; ranks share the planes along z")
+      ->type_name("NXxNYxNZ");
+  add_number_option(parser, "--steps", options.step_count, "steps in time");
+  parser
+      .add_option("--temporal-block", arguments.block, "steps in each pass over the domain; auto: by a trial")
+      ->type_name("auto|N");
+  parser
+      .add_option(
+          "--out-of-core", arguments.out_of_core,
+          "keep the domain in files without names in the folder DIR on local storage, or by rank in several")
+      ->check(file_name())
+      ->type_name("DIR,...")
+      ->default_str("in memory");
+  add_memory_limit_option(parser, options.memory_limit_bytes);
+  add_format_option(parser, options.format, stencil_format_names());
+  add_file_option(parser, "--output", options.output, "write the report to FILE, whole or not at all")
+      ->default_str("standard output");
+  add_progress_options(parser, options.progress);
+}
+
+StencilOptions stencil_options_from(const StencilArguments& arguments) {
+  StencilOptions options = arguments.options;
+  options.shape = shape_from(arguments.shape);
+  options.block = block_from(arguments.block);
+  options.folders = out_of_core_options_from(arguments.out_of_core).folders;
+  require_within("--steps", options.step_count, most_steps);
+  require_known("--format", options.format, stencil_format_names());
+  return options;
+}
+
+}  // namespace
+
+SubcommandRow stencil_subcommand() {
+  return {.name = "stencil",
+          .description = "steps of the heat equation on a domain in memory or on local storage",
+          .examples = {"mpiexec -n 2 cg2d stencil --shape 128x128x128 --steps 64",
+                       "mpiexec -n 2 cg2d stencil --shape 160x160x160 --out-of-core . --format json"},
+          .declare = subcommand_with<StencilArguments, add_stencil_options,
+                                     command_action<stencil_options_from, run_stencil, StencilArguments>>};
+}
+
+}  // namespace cg2d

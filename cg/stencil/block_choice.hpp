@@ -1,0 +1,54 @@
+#pragma once
+
+// How many steps a pass makes: predicted from measured times. Pure arithmetic, no MPI.
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "cg/stencil/plane_layout.hpp"
+
+namespace cg2d {
+
+/// What a rank does, whatever the block.
+struct StencilWork {
+  std::int64_t plane_count = 0;  ///< of the largest slab
+  int neighbour_count = 0;       ///< of the rank that has most: 0, 1 or 2
+  int step_count = 0;            ///< of the whole run
+};
+
+/// Measured times of a plane on the slowest rank.
+struct StorageTimes {
+  double plane_s = 0.0;  ///< read and written; 0 in memory
+  double work_s = 0.0;   ///< the part of it that computing does not hide: checksums
+};
+
+/// One number of steps per pass, with the measured time of a plane's step.
+struct BlockTrial {
+  int block = 1;
+  double plane_step_s = 0.0;
+};
+
+/// The expected times of all passes.
+struct BlockPrediction {
+  int block = 1;
+  int pass_count = 0;
+  double computing_s = 0.0;
+  double storage_s = 0.0;  ///< reading and writing, were they alone
+  double total_s = 0.0;    ///< of each pass the longer of both
+};
+
+/// Of the blocks that are chosen by a trial, the longest one.
+inline constexpr int most_tried_block = 128;
+
+/// 1, 2, 3, 4, 6, 8, 12, ...: up to `most`, which is the last one.
+std::vector<int> candidate_blocks(int most);
+/// Planes computed in a pass of so many steps, those near a neighbour's slab twice.
+std::int64_t computed_planes(const StencilWork& work, int step_count);
+BlockPrediction predict_block(const StencilWork& work, const BlockTrial& trial, const StorageTimes& storage);
+/// The smallest block whose predicted time is within 2 % of the best one's, with a device that is a quarter slower than measured: so
+/// reading and writing stay hidden, and no memory is taken for nothing. At least one prediction.
+const BlockPrediction& choose_block(std::span<const BlockPrediction> predictions);
+
+}  // namespace cg2d

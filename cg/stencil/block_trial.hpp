@@ -1,0 +1,29 @@
+#pragma once
+
+// Short measurements for the choice of the steps in a pass.
+
+#include <cstdint>
+
+#include "cg/stencil/block_choice.hpp"
+#include "cg/stencil/plane_layout.hpp"
+#include "cg/stencil/plane_store.hpp"
+#include "cg/stencil/stencil_report.hpp"
+#include "comm/rank_group.hpp"
+
+namespace cg2d {
+
+/// What is tried.
+struct BlockTrialPlan {
+  PlaneLayout layout;
+  StencilWork work;
+  int most_block = 1;            ///< what memory, steps and slabs allow
+  std::int64_t plane_count = 0;  ///< of this rank's slab
+  int planes_per_moment = 1;
+  PlaneStore* store = nullptr;  ///< nullptr: reading and writing take no time
+};
+
+/// All ranks measure at the same time, and the slowest one counts. Planes of the store are read and written as they are. Collective. Throws
+/// RunError on every rank alike, MpiError, std::bad_alloc. Takes a few seconds at most, unless the device is slow.
+BlockChoice try_blocks(const BlockTrialPlan& plan, comm::RankGroup& group);
+
+}  // namespace cg2d

@@ -1,0 +1,178 @@
+// The slab in a file: planes are read ahead and written behind while others are computed.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "cg/base/errors.hpp"
+#include "cg/base/sample.hpp"
+#include "cg/files/crc32c.hpp"
+#include "cg/stencil/plane_store.hpp"
+#include "cg/stencil/scratch_file.hpp"
+#include "kernels/page_buffer.hpp"
+
+namespace cg2d {
+namespace {
+
+/// Of three pieces of equal length at once, which takes a third of the time, and of the rest.
+std::uint32_t plane_checksum(std::span<const std::byte> plane) {
+  constexpr std::size_t piece_count = 3;
+  const auto piece = plane.size() / piece_count / sizeof(std::uint64_t) * sizeof(std::uint64_t);
+  const auto of_pieces = crc32c_of_three(
+      {plane.subspan(0, piece), plane.subspan(piece, piece), plane.subspan(2 * piece, piece)});
+  return crc32c(plane.subspan(piece_count * piece), crc32c(std::as_bytes(std::span(of_pieces))));
+}
+
+/// Slots 0 ... depth-1 read, depth ... 2*depth-1 write; plane z takes the slot z modulo depth of either.
+class FileStore final : public PlaneStore {
+ public:
+  FileStore(const PlaneLayout& layout, const StoreFileOptions& options)
+      : plane_bytes_(layout.byte_count()),
+        planes_at_once_(options.planes_at_once),
+        depth_(store_depth(layout, options.planes_at_once)),
+        file_(options.folder, plane_bytes_ * options.plane_count),
+        buffers_(2 * static_cast<std::size_t>(depth_) * static_cast<std::size_t>(layout.size())),
+        checksums_(static_cast<std::size_t>(options.plane_count)),
+        written_planes_(static_cast<std::size_t>(depth_)),
+        reader_(options.reader->make(file_.descriptor(), 2 * depth_)) {}
+
+  void begin_reading(std::int64_t count) override {
+    next_ = 0;
+    started_ = 0;
+    count_to_read_ = count;
+    read_ahead();
+  }
+
+  const double* next() override {
+    const auto z = next_++;
+    read_ahead();
+    const Stopwatch stopwatch;
+    const auto result = reader_->wait(slot_of(z));
+    figures_.read_wait_s += stopwatch.seconds();
+    if (trouble_of(z, result)) {
+      start_reading(z);
+      if (const auto trouble = trouble_of(z, reader_->wait(slot_of(z)))) throw RunError(*trouble);
+    }
+    figures_.read_bytes += plane_bytes_;
+    return numbers(slot_of(z));
+  }
+
+  double* room(std::int64_t z) override {
+    finish_slot(z);
+    return numbers(slot_to_write(z));
+  }
+
+  void written(std::int64_t z) override {
+    const int slot = slot_to_write(z);
+    checksums_[static_cast<std::size_t>(z)] = plane_checksum(bytes(slot));
+    reader_->start({.slot = slot,
+                    .position = z * plane_bytes_,
+                    .memory = bytes(slot),
+                    .direction = PanelDirection::write});
+    written_planes_[static_cast<std::size_t>(z % depth_)] = z;
+  }
+
+  void finish_writing() override {
+    for (std::int64_t z = 0; z < depth_; ++z) finish_slot(z);
+  }
+
+  [[nodiscard]] const StoreFigures& figures() const override { return figures_; }
+  [[nodiscard]] bool is_direct() const override { return file_.is_direct(); }
+
+ private:
+  [[nodiscard]] int slot_of(std::int64_t z) const { return static_cast<int>(z % depth_); }
+  [[nodiscard]] int slot_to_write(std::int64_t z) const { return depth_ + slot_of(z); }
+  [[nodiscard]] std::span<std::byte> bytes(int slot) {
+    const auto size = static_cast<std::size_t>(plane_bytes_);
+    return std::as_writable_bytes(buffers_.span()).subspan(static_cast<std::size_t>(slot) * size, size);
+  }
+  [[nodiscard]] double* numbers(int slot) {
+    return buffers_.data() + slot * (plane_bytes_ / std::int64_t{sizeof(double)});
+  }
+
+  /// Into the buffers of planes that are no longer valid when plane next_ - 1 has been asked for.
+  void read_ahead() {
+    const auto first_valid = std::max<std::int64_t>(next_ - planes_at_once_, 0);
+    for (; started_ < std::min(first_valid + depth_, count_to_read_); ++started_) start_reading(started_);
+  }
+  void start_reading(std::int64_t z) {
+    reader_->start({.slot = slot_of(z), .position = z * plane_bytes_, .memory = bytes(slot_of(z))});
+  }
+
+  /// Waits until the last plane that was written by z's slot is in the file.
+  void finish_slot(std::int64_t z) {
+    auto& plane = written_planes_[static_cast<std::size_t>(z % depth_)];
+    if (!plane) return;
+    const Stopwatch stopwatch;
+    const auto result = reader_->wait(slot_to_write(z));
+    figures_.write_wait_s += stopwatch.seconds();
+    const auto where = place_of(*plane);
+    plane.reset();
+    if (result.error == 0 && result.byte_count == plane_bytes_) {
+      figures_.written_bytes += plane_bytes_;
+      return;
+    }
+    throw RunError(
+        ExitCode::cannot_write,
+        fmt::format("{} cannot be written: {}", where,
+                    result.error != 0 ? std::strerror(result.error)
+                                      : fmt::format("{} of {} bytes", result.byte_count, plane_bytes_)));
+  }
+
+  /// Why a plane that was read is not what was written; empty: it is.
+  std::optional<RunError> trouble_of(std::int64_t z, const PanelResult& result) {
+    if (result.error != 0)
+      return RunError(ExitCode::cannot_write,
+                      fmt::format("{} cannot be read: {}", place_of(z), std::strerror(result.error)));
+    if (result.byte_count != plane_bytes_)
+      return RunError(ExitCode::cannot_write, fmt::format("{} cannot be read: {} of {} bytes", place_of(z),
+                                                          result.byte_count, plane_bytes_));
+    if (plane_checksum(bytes(slot_of(z))) != checksums_[static_cast<std::size_t>(z)])
+      return RunError(ExitCode::bad_data,
+                      fmt::format("{}: found damaged data, expected what was written there", place_of(z)));
+    return std::nullopt;
+  }
+
+  [[nodiscard]] std::string place_of(std::int64_t z) const {
+    return fmt::format("--out-of-core {}: plane {} of a rank's file, at byte {},", file_.folder(), z,
+                       z * plane_bytes_);
+  }
+
+  std::int64_t plane_bytes_;
+  int planes_at_once_;
+  int depth_;
+  ScratchFile file_;
+  kernels::PageBuffer<double> buffers_;
+  std::vector<std::uint32_t> checksums_;                     // of what was written last
+  std::vector<std::optional<std::int64_t>> written_planes_;  // by slot: under way
+  StoreFigures figures_;
+  std::int64_t next_ = 0;
+  std::int64_t count_to_read_ = 0;       // in this pass
+  std::int64_t started_ = 0;             // planes
+  std::unique_ptr<PanelReader> reader_;  // the last member: its requests end before their buffers
+};
+
+}  // namespace
+
+int store_depth(const PlaneLayout& layout, int planes_at_once) {
+  constexpr std::int64_t wanted_bytes = std::int64_t{8} << 20;
+  constexpr std::int64_t fewest = 4;
+  constexpr std::int64_t most = 8;  // the reader "threads" has a thread for each buffer
+  const auto under_way = static_cast<int>(std::clamp(wanted_bytes / layout.byte_count(), fewest, most));
+  return planes_at_once + std::max(under_way, planes_at_once);
+}
+
+std::int64_t store_buffer_bytes(const PlaneLayout& layout, int planes_at_once) {
+  return 2 * std::int64_t{store_depth(layout, planes_at_once)} * layout.byte_count();
+}
+
+std::unique_ptr<PlaneStore> make_file_store(const PlaneLayout& layout, const StoreFileOptions& options) {
+  return std::make_unique<FileStore>(layout, options);
+}
+
+}  // namespace cg2d

@@ -1,0 +1,37 @@
+// The slab in memory: planes are read and written where they are.
+
+#include <memory>
+
+#include "cg/stencil/plane_store.hpp"
+#include "kernels/page_buffer.hpp"
+
+namespace cg2d {
+namespace {
+
+class MemoryStore final : public PlaneStore {
+ public:
+  MemoryStore(const PlaneLayout& layout, std::int64_t plane_count)
+      : plane_size_(layout.size()),
+        planes_(static_cast<std::size_t>(plane_size_) * static_cast<std::size_t>(plane_count)) {}
+
+  void begin_reading(std::int64_t /*count*/) override { next_ = 0; }
+  const double* next() override { return room(next_++); }
+  double* room(std::int64_t z) override { return planes_.data() + z * plane_size_; }
+  void written(std::int64_t /*z*/) override {}
+  void finish_writing() override {}
+  [[nodiscard]] const StoreFigures& figures() const override { return figures_; }
+
+ private:
+  std::int64_t plane_size_;
+  kernels::PageBuffer<double> planes_;
+  std::int64_t next_ = 0;
+  StoreFigures figures_;
+};
+
+}  // namespace
+
+std::unique_ptr<PlaneStore> make_memory_store(const PlaneLayout& layout, std::int64_t plane_count) {
+  return std::make_unique<MemoryStore>(layout, plane_count);
+}
+
+}  // namespace cg2d

@@ -1,0 +1,36 @@
+#pragma once
+
+// The options of `cg2d stencil`.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cg/base/progress.hpp"
+#include "comm/domain_layout.hpp"
+
+namespace cg2d {
+
+/// What the user asked for.
+struct StencilOptions {
+  comm::Extents shape{1, 1, 1};  ///< points along x, y and z
+  int step_count = 64;
+  std::vector<std::string>
+      folders{};               ///< rank r takes number r modulo their number; empty: the domain is in memory
+  std::optional<int> block{};  ///< steps in a pass; empty: chosen by a trial
+  std::int64_t memory_limit_bytes = 0;  ///< of a node; 0: all that is free there
+  std::string format = "text";
+  std::string output{};  ///< empty: standard output
+  ProgressMode progress = ProgressMode::on_a_terminal;
+};
+
+/// "512x512x256" -> points along x, y and z. Throws InputError.
+comm::Extents shape_from(std::string_view text);
+/// "512x512x256".
+std::string shape_text(const comm::Extents& shape);
+/// "auto" -> nothing, "16" -> 16. Throws InputError.
+std::optional<int> block_from(std::string_view text);
+
+}  // namespace cg2d

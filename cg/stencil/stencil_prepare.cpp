@@ -1,0 +1,160 @@
+// The first part of a run: what is asked for is checked, and the place of the domain is made.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+
+#include "cg/base/agreement.hpp"
+#include "cg/base/errors.hpp"
+#include "cg/base/process_memory.hpp"
+#include "cg/base/values.hpp"
+#include "cg/machine/environment.hpp"
+#include "cg/stencil/scratch_file.hpp"
+#include "cg/stencil/stencil_run.hpp"
+#include "kernels/cpu_features.hpp"
+#include "kernels/heat_lines.hpp"
+
+namespace cg2d {
+
+int StencilRun::neighbour_count() const {
+  return (group_.rank() > 0 ? 1 : 0) + (group_.rank() + 1 < group_.size() ? 1 : 0);
+}
+
+void StencilRun::prepare() {
+  check_shape();
+  inspect();
+  choose_planes_per_moment();
+  limit_block();
+  make_store();
+}
+
+void StencilRun::check_shape() const {
+  const auto plane_count = options_.shape[2];
+  if (plane_count < group_.size())
+    throw InputError(fmt::format("--shape {}: its {} along z are too few for {}, each of which needs one",
+                                 shape_text(options_.shape), format_count(plane_count, "plane"),
+                                 format_count(group_.size(), "rank")));
+}
+
+/// The machine, and the memory that this rank may take.
+void StencilRun::inspect() {
+  const auto environment = inspect_environment(group_, 1);
+  group_.waiter().set_mode(environment.wait_mode());
+  report_.machine = environment.nodes.front().processor_with_caches();
+  report_.mpi = environment.mpi_version;
+  report_.node_count = static_cast<int>(environment.nodes.size());
+  report_.instruction_set = kernels::name_of(kernels::heat_instruction_sets().back());
+  report_.shape = options_.shape;
+  report_.step_count = options_.step_count;
+  report_.folders = options_.folders;
+  if (!options_.folders.empty()) report_.reader = reader_.name;
+  const auto& place = environment.ranks[static_cast<std::size_t>(group_.rank())];
+  const auto& node = environment.nodes[static_cast<std::size_t>(place.node)];
+  node_ = place.node;
+  available_bytes_ = node.available_bytes / node.rank_count;
+  if (options_.memory_limit_bytes == 0) return;
+  const auto granted = options_.memory_limit_bytes / node.rank_count - resident_bytes();
+  available_bytes_ = std::min(available_bytes_, std::max<std::int64_t>(granted, 0));
+}
+
+/// Of this rank, beside what every process takes.
+std::int64_t StencilRun::memory_for(int block) const {
+  const auto store_bytes = options_.folders.empty() ? plane_count() * layout_.byte_count()
+                                                    : store_buffer_bytes(layout_, planes_per_moment_);
+  const auto planes_of_trial = options_.block ? 0 : 2 * planes_per_moment_;
+  return store_bytes + planes_of_trial * layout_.byte_count() +
+         Wavefront::byte_count(layout_, wavefront_options(block)) +
+         BorderExchange::byte_count(layout_, block, neighbour_count());
+}
+
+/// With each of 8, 4 and 2 the kept planes of all steps are moved half as often as with half of it. The buffers of files must not take much
+/// of the memory, though, which long passes need.
+void StencilRun::choose_planes_per_moment() {
+  constexpr int most = 8;
+  constexpr std::int64_t share_of_buffers = 4;
+  const auto is_too_much = [&] {
+    if (options_.folders.empty()) return memory_for(1) > available_bytes_;
+    return store_buffer_bytes(layout_, planes_per_moment_) > available_bytes_ / share_of_buffers;
+  };
+  planes_per_moment_ = most;
+  while (planes_per_moment_ > 1 && is_too_much()) planes_per_moment_ /= 2;
+}
+
+Wavefront::Options StencilRun::wavefront_options(int block) const {
+  return {.most_steps = block, .planes_per_moment = planes_per_moment_};
+}
+
+/// The longest pass that steps, slabs and memory allow. Throws where that of the user, or any, is longer.
+void StencilRun::limit_block() {
+  const auto smallest_slab = group_.minimum(plane_count());
+  const std::int64_t by_slabs = group_.size() > 1 ? smallest_slab : options_.step_count;
+  const auto by_shape = static_cast<int>(std::min<std::int64_t>(options_.step_count, by_slabs));
+  if (options_.block && *options_.block > by_shape)
+    throw InputError(fmt::format(
+        "--temporal-block {}: must be at most {}, the smaller one of the steps ({}) and the planes of the "
+        "smallest rank ({})",
+        *options_.block, by_shape, options_.step_count, smallest_slab));
+  int block = options_.block.value_or(std::min(by_shape, most_tried_block));
+  if (!options_.block) {
+    while (block > 1 && memory_for(block) > available_bytes_) --block;
+  }
+  agree_on(group_, [&] {
+    if (memory_for(block) <= available_bytes_) return;
+    throw RunError(
+        ExitCode::memory,
+        fmt::format("not enough memory: rank {} needs {} for a pass of {}, {} are available; {}",
+                    group_.rank(), format_bytes(memory_for(block)), format_count(block, "step"),
+                    format_bytes(available_bytes_),
+                    options_.folders.empty() ? "take more ranks, or --out-of-core"
+                                             : "take more memory, or planes (x and y) with fewer points"));
+  });
+  most_block_ = static_cast<int>(group_.minimum(std::int64_t{block}));
+}
+
+const std::string& StencilRun::folder() const {
+  return options_.folders[static_cast<std::size_t>(group_.rank()) % options_.folders.size()];
+}
+
+/// The files of all ranks on a device must fit there together.
+void StencilRun::check_room() {
+  struct Need {
+    int node = 0;
+    FolderRoom room{};
+    std::int64_t byte_count = 0;
+  };
+  Need mine{.node = node_, .byte_count = plane_count() * layout_.byte_count()};
+  agree_on(group_, [&] { mine.room = folder_room(folder()); });
+  std::int64_t needed = 0;
+  for (const auto& need : group_.gather_one(mine)) {
+    if (need.node == mine.node && need.room.device == mine.room.device) needed += need.byte_count;
+  }
+  agree_on(group_, [&] {
+    if (needed <= mine.room.available_bytes) return;
+    throw RunError(
+        ExitCode::cannot_create,
+        fmt::format("--out-of-core {}: not enough room: {} are needed on its device, {} are available",
+                    folder(), format_bytes(needed), format_bytes(mine.room.available_bytes)));
+  });
+}
+
+void StencilRun::make_store() {
+  if (!options_.folders.empty()) check_room();
+  agree_on(group_, [&] {
+    if (options_.folders.empty()) {
+      store_ = make_memory_store(layout_, plane_count());
+      return;
+    }
+    store_ = make_file_store(layout_, {.folder = folder(),
+                                       .plane_count = plane_count(),
+                                       .planes_at_once = planes_per_moment_,
+                                       .reader = &reader_});
+  });
+  mine_.is_direct = store_->is_direct();
+  if (!options_.folders.empty() && group_.minimum(std::int64_t{mine_.is_direct}) == 0)
+    progress_.warn(
+        "--out-of-core: a file system cannot read and write past the system's cache (O_DIRECT); it goes "
+        "through it");
+}
+
+}  // namespace cg2d

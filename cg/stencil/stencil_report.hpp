@@ -1,0 +1,87 @@
+#pragma once
+
+// The result of `cg2d stencil` as text or JSON.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cg/base/errors.hpp"
+#include "cg/stencil/block_choice.hpp"
+#include "cg/stencil/plane_store.hpp"
+#include "comm/domain_layout.hpp"
+
+namespace cg2d {
+
+/// One rank's part of the steps. Trivially copyable: ranks send it as it is.
+struct StencilRank {
+  std::int64_t plane_count = 0;
+  double computing_s = 0.0;      ///< the steps, and checksums of what is read and written
+  StoreFigures moved{};          ///< and the waiting for it
+  double communication_s = 0.0;  ///< exchange of planes at the borders
+  double barrier_s = 0.0;        ///< after a pass, until the last rank has made it
+  double total_s = 0.0;          ///< of all passes
+  std::int64_t sent_bytes = 0;
+  std::int64_t peak_bytes = 0;  ///< resident memory of the process
+  bool is_direct = false;
+
+  /// The share of the time in which it waits for the device.
+  [[nodiscard]] double storage_share() const { return total_s > 0.0 ? moved.wait_s() / total_s : 0.0; }
+};
+
+/// What a trial measured and predicted.
+struct BlockChoice {
+  std::vector<BlockTrial> trials{};
+  std::vector<BlockPrediction> predictions{};  ///< of each trial
+  StorageTimes storage{};
+  double duration_s = 0.0;
+};
+
+/// The final domain; it depends on neither ranks nor block.
+struct DomainFigures {
+  double sum = 0.0;
+  std::uint32_t checksum = 0;  ///< CRC-32C of the checksums of all planes
+  double largest_error = 0.0;
+  double tolerance = 0.0;
+
+  [[nodiscard]] bool is_right() const { return largest_error <= tolerance; }  // false for NaN
+};
+
+/// Everything that the report shows; complete on rank 0.
+struct StencilReport {
+  std::string machine;  ///< the processor of rank 0, with its caches
+  std::string mpi;
+  std::string instruction_set;
+  int node_count = 1;
+  comm::Extents shape{1, 1, 1};
+  int step_count = 0;
+  std::vector<std::string> folders{};
+  std::string reader;  ///< empty in memory
+  int block = 1;
+  std::optional<BlockChoice> choice{};
+  std::int64_t needed_bytes = 0;  ///< memory of the rank that needs most
+  double start_s = 0.0;  ///< start values computed and written; the slowest rank's, as all times here
+  double steps_s = 0.0;
+  double check_s = 0.0;  ///< result read and compared
+  std::vector<StencilRank> ranks{};
+  DomainFigures domain{};
+
+  [[nodiscard]] std::int64_t point_count() const { return comm::whole_domain(shape).size(); }
+  [[nodiscard]] int pass_count() const { return (step_count + block - 1) / block; }
+  /// Points times steps, without those that are computed twice.
+  [[nodiscard]] double updates_per_second() const {
+    return static_cast<double>(point_count()) * step_count / steps_s;
+  }
+  [[nodiscard]] ExitCode code() const {
+    return domain.is_right() ? ExitCode::success : ExitCode::verification_failed;
+  }
+};
+
+std::vector<std::string> stencil_format_names();
+/// The report in one of these formats; JSON as stencil_result.schema.json has it.
+std::string write_stencil_report(const StencilReport& report, const std::string& format);
+/// "verified: ..." or what is wrong, in one line.
+std::string verdict_text(const StencilReport& report);
+
+}  // namespace cg2d

@@ -1,0 +1,79 @@
+#pragma once
+
+// A run of T steps of the heat equation: planned, made in passes, and compared with the closed form.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "cg/base/interrupt.hpp"
+#include "cg/base/progress.hpp"
+#include "cg/stencil/border_exchange.hpp"
+#include "cg/stencil/heat_field.hpp"
+#include "cg/stencil/plane_store.hpp"
+#include "cg/stencil/stencil_options.hpp"
+#include "cg/stencil/stencil_report.hpp"
+#include "cg/stencil/wavefront.hpp"
+#include "comm/rank_group.hpp"
+
+namespace cg2d {
+
+/// The slab of planes of one rank, its store, and the passes over it. All operations are collective; they throw RunError on every rank
+/// alike, MpiError, std::bad_alloc.
+class StencilRun {
+ public:
+  /// reader: moves planes from and to files. All must outlive the run.
+  StencilRun(const StencilOptions& options, comm::RankGroup& group, const Progress& progress,
+             const PanelReaderRow& reader = usual_panel_reader());
+
+  /// Checks shape, memory and room, and makes the store: usage, memory (71), cannot_create (73).
+  void prepare();
+  /// Start values, the choice of a block where none was asked for, all passes, and the comparison: interrupted (75), cannot_write (74) or
+  /// bad_data (65) where the device fails.
+  void perform();
+  [[nodiscard]] const StencilReport& report() const { return report_; }
+
+ private:
+  [[nodiscard]] std::int64_t plane_count() const { return slab_.size(); }
+  [[nodiscard]] int neighbour_count() const;
+  [[nodiscard]] const std::string& folder() const;
+  [[nodiscard]] std::int64_t memory_for(int block) const;
+  void inspect();
+  void check_shape() const;
+  void choose_planes_per_moment();
+  [[nodiscard]] Wavefront::Options wavefront_options(int block) const;
+  void limit_block();
+  void check_room();
+  void make_store();
+  void write_start_values();
+  void choose_block_by_trial();
+  void make_passes();
+  void make_pass(Wavefront& wavefront, const SlabPass& pass, const InterruptWatch& watch);
+  void make_moment(Wavefront& wavefront, const SlabPass& pass, std::int64_t first);
+  void show_pass(const SlabPass& pass) const;
+  void show_moment(const SlabPass& pass, double share) const;
+  void check_result();
+  void gather_ranks();
+
+  const StencilOptions& options_;
+  comm::RankGroup& group_;
+  const Progress& progress_;
+  Progress planes_progress_;
+  const PanelReaderRow& reader_;
+  PlaneLayout layout_;
+  HeatField field_;
+  comm::IndexRange slab_;
+  StencilReport report_;
+  int node_ = 0;
+  std::int64_t available_bytes_ = 0;  // of memory, for this rank
+  int planes_per_moment_ = 1;
+  int most_block_ = 1;
+  std::unique_ptr<PlaneStore> store_;
+  std::unique_ptr<BorderExchange> border_;
+  StencilRank mine_;
+  Stopwatch since_begin_;
+  int done_count_ = 0;  // steps
+};
+
+}  // namespace cg2d

@@ -1,0 +1,81 @@
+#pragma once
+
+// Several steps of the heat equation in one pass over the planes of a slab. No MPI.
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "cg/stencil/plane_layout.hpp"
+#include "kernels/heat_lines.hpp"
+#include "kernels/page_buffer.hpp"
+
+namespace cg2d {
+
+/// A pass moves along z by some planes at a time, a moment. When planes t ... t+n-1 are given, step 1 computes planes t-1 ... t+n-2, step 2
+/// planes t-2 ... t+n-3, and so on. Of each step the last two planes are kept for the next moment: nothing else of a pass is in memory. Within
+/// a moment all steps move along y, line after line, each one line behind the step before:
+///
+///     y:       ...  y-2     y-1     y
+///     step 0                        line y of n planes is given, those of two planes are kept
+///     step 1                made    from lines y-2, y-1 and y of step 0
+///     step 2        made            from lines y-3, y-2 and y-1 of step 1
+///
+/// So what steps hand to each other is two lines of n+2 planes for each, which the caches hold, and the kept planes are read and written
+/// once for n planes. Each point is computed by the same loop from the same operands whatever n and the number of steps: the same bits.
+class Wavefront {
+ public:
+  struct Options {
+    int most_steps = 1;         ///< of a pass
+    int planes_per_moment = 1;  ///< n
+    kernels::HeatLoop loop = kernels::heat_loop();
+  };
+
+  /// Throws std::bad_alloc.
+  Wavefront(const PlaneLayout& layout, const Options& options);
+  /// Memory of such an object.
+  static std::int64_t byte_count(const PlaneLayout& layout, const Options& options);
+
+  /// Before the first moment of a pass.
+  void begin(const SlabPass& pass);
+  /// The values of `first` of the moments of a pass: from `begin` on in steps of planes_per_moment, as long as they are before `end`.
+  [[nodiscard]] comm::IndexRange moments() const {
+    return {.begin = pass_.planes(0).begin, .end = pass_.slab.end + pass_.step_count};
+  }
+  /// given[k]: plane first + k of step 0, nullptr where planes(0) of the pass does not have it. made[k]: room for plane first + k - step_count of
+  /// the last step, nullptr where the slab does not have it; zeros around its lines are not written. Both have planes_per_moment elements.
+  /// A plane may be given and made in the same place. Cost: about planes_per_moment * step_count planes computed.
+  void advance(std::int64_t first, std::span<const double* const> given, std::span<double* const> made);
+
+ private:
+  /// A line of a step: number y, and where it is in each of n+2 planes, the two kept ones first.
+  struct StepLine {
+    std::int64_t y = 0;
+    std::vector<const double*> planes{};
+  };
+
+  [[nodiscard]] double* kept_line(int step, int number, std::int64_t y);
+  [[nodiscard]] double* passed_line(int step, std::int64_t y, std::int64_t plane);
+  void find_active_planes(std::int64_t first);
+  void take_given(std::int64_t y, std::span<const double* const> given);
+  void fetch_kept_lines(int step, std::int64_t y);
+  void make_line(int step, std::span<double* const> made);
+  [[nodiscard]] double* target_line(int step, std::int64_t plane, std::int64_t y,
+                                    std::span<double* const> made);
+  void pass_on(int step);
+  void keep(int step);
+  void describe_made(int step, std::span<double* const> made);
+
+  PlaneLayout layout_;
+  kernels::HeatLoop loop_;
+  std::int64_t planes_per_moment_;
+  SlabPass pass_;
+  std::vector<comm::IndexRange> active_;  // by step: of the n planes of this moment those that it computes
+  kernels::PageBuffer<double> kept_;      // of each step but the last: two planes
+  kernels::PageBuffer<double> passed_;  // of each step but the last: line y of n+2 planes at place y modulo 2
+  kernels::PageBuffer<double> made_;    // a line of n planes of two steps, which take turns
+  std::vector<double> zeros_;           // a line
+  StepLine line_;                       // that a step has just made
+};
+
+}  // namespace cg2d

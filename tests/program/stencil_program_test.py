@@ -1,0 +1,142 @@
+"""cg2d stencil: one result in memory and out of core, on any number of ranks and for any temporal block; refusals; nothing is left behind."""
+
+import os
+import pathlib
+import signal
+import tempfile
+import time
+import unittest
+
+from program_runner import CANNOT_CREATE, INTERRUPTED, MEMORY, SUCCESS, USAGE, BackgroundRun, ProgramTest, run_program
+from schemas import validator_of
+
+SHAPE = ("--shape", "30x20x29")
+STEPS = ("--steps", "12")
+LONG = ("--shape", "160x160x160", "--steps", "1000000", "--temporal-block", "4")
+
+
+class StencilTest(ProgramTest):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="cg2d-stencil-")
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def document(self, rank_count, *arguments):
+        document = self.run_well(rank_count, "stencil", *SHAPE, *STEPS, *arguments, "--format", "json").document()
+        validator_of("stencil", "stencil_result.schema.json").validate(document)
+        return document
+
+    def assert_refused(self, outcome, exit_code, *parts):
+        self.assertEqual(outcome.exit_code, exit_code, outcome)
+        self.assertEqual(len(outcome.error_lines()), 1, outcome)
+        for part in parts:
+            self.assertIn(part, outcome.stderr)
+
+    def assert_nothing_left(self):
+        self.assertEqual(list(self.folder.iterdir()), [])
+
+
+class Results(StencilTest):
+    def test_all_runs_of_a_domain_have_one_result(self):
+        expected = self.document(0, "--temporal-block", "1")
+        self.assertEqual((expected["status"], expected["temporal_block"], expected["passes"]), ("success", 1, 12))
+        self.assertIsNone(expected["out_of_core"])
+        for rank_count in (0, 1, 2, 3, 4):
+            for block in ("auto", "1", "3", "7"):
+                for place in ((), ("--out-of-core", self.folder)):
+                    with self.subTest(rank_count=rank_count, block=block, place=place):
+                        document = self.document(rank_count, "--temporal-block", block, *place)
+                        self.assertEqual(document["result"], expected["result"])
+                        self.assertEqual(document["trial"] is not None, block == "auto")
+                        self.assertEqual(document["out_of_core"] is not None, bool(place))
+                        self.assertEqual(sum(rank["planes"] for rank in document["ranks"]), 29)
+        self.assert_nothing_left()
+
+    def test_bytes_are_those_of_the_passes(self):
+        document = self.document(2, "--temporal-block", "5", "--out-of-core", f"{self.folder},{self.folder}")
+        plane_bytes = 8192  # 20 lines of 32 numbers, a cache line before them, in multiples of 4096 bytes
+        store = document["out_of_core"]
+        self.assertEqual((document["passes"], store["read_bytes"], store["written_bytes"]), (3, 3 * 29 * plane_bytes, 3 * 29 * plane_bytes))
+        # Steps 5, 5 and 2: so many planes to the one neighbour.
+        self.assertEqual([rank["sent_bytes"] for rank in document["ranks"]], 2 * [12 * plane_bytes])
+
+    def test_the_memory_limit_is_kept(self):
+        own = max(rank["peak_bytes"] for rank in self.document(2)["ranks"])
+        room = 20_000_000
+        large = ("--shape", "128x128x600", "--steps", "9", "--out-of-core", self.folder)
+        document = self.run_well(2, "stencil", *large, "--memory-limit", str(2 * (own + room)), "--format", "json").document()
+        for rank in document["ranks"]:
+            self.assertGreater(rank["planes"] * 128 * 128 * 8, 1.5 * room)
+            self.assertLess(rank["peak_bytes"], 1.1 * (own + room))
+
+    def test_times_add_up(self):
+        for rank in self.document(2, "--temporal-block", "4", "--out-of-core", self.folder)["ranks"]:
+            parts = sum(rank[f"{part}_s"] for part in ("computing", "read_wait", "write_wait", "communication", "barrier"))
+            self.assertLessEqual(parts, rank["total_s"] * 1.001)
+            self.assertAlmostEqual(rank["storage_share"], (rank["read_wait_s"] + rank["write_wait_s"]) / rank["total_s"], places=9)
+
+    def test_the_text_shows_trial_breakdown_and_verdict(self):
+        text = self.run_well(2, "stencil", *SHAPE, *STEPS, "--out-of-core", self.folder).stdout
+        for pattern in (r"(?m)^ 30x20x29 points, 12 steps", r"(?m)  taken$", r"waiting for reading +\d", r"communication +\d", r"barrier +\d",
+                        r"(?m)^ Read .* and wrote ", r"(?m)^ Sum -?\d.*, checksum [0-9a-f]{8}$", r"(?m)^ verified: largest difference"):  # fmt: skip
+            self.assertRegex(text, pattern)
+
+    def test_the_report_goes_to_a_file(self):
+        path = self.folder / "report.txt"
+        self.assertEqual(self.run_well(2, "stencil", *SHAPE, *STEPS, "--output", path).stdout, "")
+        self.assertIn(" verified", path.read_text())
+
+
+class Refusals(StencilTest):
+    def test_bad_input_is_one_line_and_its_code(self):
+        for rank_count, arguments, exit_code, text in (
+            (2, ("--shape", "30x20"), USAGE, "--shape 30x20: must be the points along x, y and z"),
+            (2, ("--shape", "30x20x0"), USAGE, "--shape 30x20x0"),
+            (3, ("--shape", "30x20x2"), USAGE, "too few for 3 ranks"),
+            (2, ("--shape", "30x20x10", "--temporal-block", "6"), USAGE, "--temporal-block 6: must be at most 5"),
+            (2, (*SHAPE, "--steps", "3", "--temporal-block", "4"), USAGE, "--temporal-block 4: must be at most 3"),
+            (2, (*SHAPE, "--steps", "0"), USAGE, "--steps 0"),
+            (2, (*SHAPE, "--temporal-block", "some"), USAGE, "--temporal-block some: must be auto"),
+            (2, (*SHAPE, "--format", "csv"), USAGE, "--format"),
+            (2, ("--shape", "1000x1000x1000", "--memory-limit", "1MB"), MEMORY, "not enough memory"),
+            (2, ("--shape", "4000x4000x60000000"), MEMORY, "or --out-of-core"),
+            (2, ("--shape", "64x64x900000000", "--out-of-core", self.folder), CANNOT_CREATE, "not enough room"),
+            (2, ("--out-of-core", self.folder / "missing"), CANNOT_CREATE, "cannot create a file in this folder"),
+            (2, ("--output", self.folder / "missing" / "report"), CANNOT_CREATE, "missing"),
+        ):
+            with self.subTest(arguments=arguments):
+                self.assert_refused(run_program(rank_count, "stencil", *arguments), exit_code, text)
+        self.assertEqual(run_program(0, "stencil", "--out-of-core", "").exit_code, USAGE)
+        self.assert_nothing_left()
+
+
+class Ends(StencilTest):
+    def under_way(self):
+        return BackgroundRun(2, "stencil", *LONG, "--out-of-core", self.folder)
+
+    def test_a_signal_ends_all_ranks_with_one_line(self):
+        for number, sent_to in ((signal.SIGTERM, slice(None)), (signal.SIGINT, slice(1, 2))):
+            with self.under_way() as run:
+                run.wait_for("steps 5 to 8 of 1000000")
+                self.assert_nothing_left()  # the files have no names
+                for rank in run.ranks()[sent_to]:
+                    os.kill(rank, number)
+                outcome = run.finish()
+            self.assertEqual(outcome.exit_code, INTERRUPTED, outcome)
+            self.assertRegex(outcome.stderr, r"interrupted by a signal after \d+ of 1000000 steps")
+            self.assert_nothing_left()
+
+    def test_a_kill_leaves_nothing(self):
+        for delay_s in (0.0, 0.2):
+            with self.under_way() as run:
+                run.wait_for("writing the start values")
+                time.sleep(delay_s)
+                for rank in run.ranks():
+                    os.kill(rank, signal.SIGKILL)
+                run.finish()
+            self.assert_nothing_left()
+        self.assertEqual(run_program(2, "stencil", *SHAPE, *STEPS, "--out-of-core", self.folder).exit_code, SUCCESS)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

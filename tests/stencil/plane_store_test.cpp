@@ -1,0 +1,191 @@
+// Planes in memory and in files: what was written is read, in passes that write behind what they read; nothing is left in the folder;
+// and every trouble with a device.
+
+#include "cg/stencil/plane_store.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cg/base/errors.hpp"
+#include "support/faulty_reader.hpp"
+#include "support/temporary_folder.hpp"
+
+namespace cg2d {
+namespace {
+
+using test::FaultKind;
+
+constexpr std::int64_t plane_count = 41;
+
+double value_of(std::int64_t z, int pass) { return static_cast<double>(1000 * pass + z) + 0.25; }
+
+void write_all(PlaneStore& store, const PlaneLayout& layout) {
+  for (std::int64_t z = 0; z < plane_count; ++z) {
+    std::fill_n(store.room(z) + layout.line(0), layout.line_length, value_of(z, 0));
+    store.written(z);
+  }
+  store.finish_writing();
+}
+
+/// Reads all planes, and writes each `distance` planes behind. Returns whether every plane was the one of the pass before.
+bool make_pass(PlaneStore& store, const PlaneLayout& layout, int pass, std::int64_t distance) {
+  bool is_right = true;
+  store.begin_reading(plane_count);
+  for (std::int64_t z = 0; z < plane_count + distance; ++z) {
+    if (z < plane_count) {
+      const double* const plane = store.next();
+      is_right = is_right && plane[layout.line(0)] == value_of(z, pass - 1) &&
+                 plane[layout.line(0) + layout.line_length] == 0.0 && plane[layout.line(0) - 1] == 0.0;
+    }
+    if (z < distance) continue;
+    std::fill_n(store.room(z - distance) + layout.line(0), layout.line_length, value_of(z - distance, pass));
+    store.written(z - distance);
+  }
+  store.finish_writing();
+  return is_right;
+}
+
+std::vector<const PanelReaderRow*> readers_here() {
+  std::vector<const PanelReaderRow*> rows;
+  for (const auto& row : panel_reader_table()) {
+    if (row.why_unavailable().empty()) rows.push_back(&row);
+  }
+  return rows;
+}
+
+TEST(PlaneStoreTest, PassesReadWhatTheOneBeforeHasWritten) {
+  for (const auto& shape : {comm::Extents{3, 2, plane_count}, comm::Extents{700, 60, plane_count}}) {
+    const PlaneLayout layout(shape);
+    const auto expect_right = [&](PlaneStore& store) {
+      write_all(store, layout);
+      for (int pass = 1; pass <= 4; ++pass)
+        EXPECT_TRUE(make_pass(store, layout, pass, 1 + 5 * pass % 17)) << pass;
+    };
+    expect_right(*make_memory_store(layout, plane_count));
+    for (const auto* const row : readers_here()) {
+      SCOPED_TRACE(row->name);
+      const test::TemporaryFolder folder;
+      const auto store =
+          make_file_store(layout, {.folder = folder.path(), .plane_count = plane_count, .reader = row});
+      expect_right(*store);
+      EXPECT_EQ(store->figures().read_bytes, 4 * plane_count * layout.byte_count());
+      EXPECT_EQ(store->figures().written_bytes, 5 * plane_count * layout.byte_count());
+      EXPECT_TRUE(std::filesystem::is_empty(folder.path())) << "the file has a name";
+    }
+  }
+}
+
+TEST(PlaneStoreTest, SeveralPlanesAreValidAtOnce) {
+  const PlaneLayout layout({700, 60, plane_count});
+  for (const int at_once : {1, 3, 8, 11}) {
+    const test::TemporaryFolder folder;
+    const auto store = make_file_store(
+        layout, {.folder = folder.path(), .plane_count = plane_count, .planes_at_once = at_once});
+    write_all(*store, layout);
+    for (int pass = 1; pass <= 3; ++pass) {
+      store->begin_reading(plane_count);
+      for (std::int64_t first = 0; first < plane_count; first += at_once) {
+        const auto count = std::min<std::int64_t>(at_once, plane_count - first);
+        std::vector<const double*> planes;
+        std::vector<double*> rooms;
+        for (std::int64_t k = 0; k < count; ++k) {
+          planes.push_back(store->next());
+          rooms.push_back(store->room(first + k));
+        }
+        for (std::int64_t k = 0; k < count; ++k) {
+          const auto index = static_cast<std::size_t>(k);
+          EXPECT_EQ(planes[index][layout.line(7)], pass == 1 ? 0.0 : value_of(first + k, pass - 1));
+          std::fill_n(rooms[index] + layout.line(7), layout.line_length, value_of(first + k, pass));
+        }
+        for (std::int64_t k = 0; k < count; ++k) store->written(first + k);
+      }
+      store->finish_writing();
+    }
+  }
+}
+
+TEST(PlaneStoreTest, APassMayReadTheFirstPlanesOnly) {
+  const PlaneLayout layout({9, 9, plane_count});
+  const test::TemporaryFolder folder;
+  const auto store = make_file_store(layout, {.folder = folder.path(), .plane_count = plane_count});
+  write_all(*store, layout);
+  for (const std::int64_t count : {1, 3, 20}) {
+    store->begin_reading(count);
+    for (std::int64_t z = 0; z < count; ++z) EXPECT_EQ(store->next()[layout.line(0)], value_of(z, 0));
+  }
+  EXPECT_TRUE(make_pass(*store, layout, 1, 2));
+}
+
+/// The code of a run of passes with these faults; success: it was right.
+ExitCode end_with(const test::FaultPlan& plan) {
+  const PlaneLayout layout({100, 10, plane_count});
+  const test::TemporaryFolder folder;
+  const auto row = test::faulty_reader();
+  test::plan_faults(plan);
+  try {
+    const auto store =
+        make_file_store(layout, {.folder = folder.path(), .plane_count = plane_count, .reader = &row});
+    write_all(*store, layout);
+    for (int pass = 1; pass <= 3; ++pass) EXPECT_TRUE(make_pass(*store, layout, pass, 4));
+  } catch (const RunError& error) {
+    EXPECT_NE(std::string(error.what()).find(folder.path()), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find("plane "), std::string::npos) << error.what();
+    return error.code();
+  }
+  return ExitCode::success;
+}
+
+TEST(PlaneStoreTest, FaultsOfReadingAreMendedOnceAndThenReported) {
+  constexpr int many = 1'000'000;
+  for (const int first : {0, 1, 17, 40, 41, 100}) {
+    for (const auto& [kind, code] : {std::pair{FaultKind::error, ExitCode::cannot_write},
+                                     {FaultKind::short_count, ExitCode::cannot_write},
+                                     {FaultKind::flipped_bit, ExitCode::bad_data}}) {
+      EXPECT_EQ(end_with({.kind = kind, .direction = PanelDirection::read, .first = first, .count = 1}),
+                ExitCode::success)
+          << first;
+      EXPECT_EQ(end_with({.kind = kind, .direction = PanelDirection::read, .first = first, .count = many}),
+                code)
+          << first;
+    }
+  }
+}
+
+TEST(PlaneStoreTest, FaultsOfWritingAreReported) {
+  for (const int first : {0, 1, 17, 40, 41, 100, 3 * static_cast<int>(plane_count)}) {
+    for (const auto& [kind, code] : {std::pair{FaultKind::error, ExitCode::cannot_write},
+                                     {FaultKind::short_count, ExitCode::cannot_write},
+                                     {FaultKind::flipped_bit, ExitCode::bad_data}}) {
+      // What the last pass writes nobody reads here.
+      const bool is_seen = kind != FaultKind::flipped_bit || first < 3 * plane_count;
+      EXPECT_EQ(end_with({.kind = kind, .direction = PanelDirection::write, .first = first, .count = 1}),
+                is_seen ? code : ExitCode::success)
+          << first;
+    }
+  }
+}
+
+TEST(PlaneStoreTest, AFolderThatIsNotThereAndTooLittleRoomAreRefused) {
+  const PlaneLayout layout({64, 64, 1});
+  const test::TemporaryFolder folder;
+  const auto code_of = [&](const StoreFileOptions& options) {
+    try {
+      make_file_store(layout, options);
+    } catch (const RunError& error) {
+      return error.code();
+    }
+    return ExitCode::success;
+  };
+  EXPECT_EQ(code_of({.folder = folder.path("missing"), .plane_count = 1}), ExitCode::cannot_create);
+  constexpr std::int64_t far_too_many = std::int64_t{1} << 40;
+  EXPECT_EQ(code_of({.folder = folder.path(), .plane_count = far_too_many}), ExitCode::cannot_create);
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
+}
+
+}  // namespace
+}  // namespace cg2d

@@ -1,0 +1,188 @@
+// Whole runs on several ranks: one result for every store, reader, number of steps in a pass and number of ranks; and one end on all ranks
+// where something fails on one of them.
+
+#include "cg/stencil/stencil_run.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "cg/base/errors.hpp"
+#include "cg/files/crc32c.hpp"
+#include "support/faulty_reader.hpp"
+#include "support/heat_domain.hpp"
+#include "support/mpi_test.hpp"
+#include "support/temporary_folder.hpp"
+
+namespace cg2d {
+namespace {
+
+using test::FaultKind;
+using test::group;
+
+constexpr comm::Extents shape{13, 6, 23};  // 23 planes do not divide among 2, 3 or 4 ranks
+constexpr int step_count = 11;
+
+DomainFigures plain_result(int steps) {
+  test::HeatDomain domain(shape);
+  for (int step = 0; step < steps; ++step) domain.step();
+  const HeatField field(shape);
+  DomainFigures figures;
+  for (std::int64_t z = 0; z < domain.plane_count(); ++z) {
+    const auto plane = field.compare(z, steps, domain.plane(z));
+    figures.sum += plane.sum;
+    figures.checksum = crc32c(std::as_bytes(std::span(&plane.checksum, 1)), figures.checksum);
+  }
+  return figures;
+}
+
+/// Each rank has a folder of its own.
+StencilOptions options_for(const test::TemporaryFolder* folder, std::optional<int> block) {
+  StencilOptions options{.shape = shape, .step_count = step_count, .block = block};
+  if (folder != nullptr) options.folders = {folder->path()};
+  return options;
+}
+
+StencilReport report_of(const StencilOptions& options, const PanelReaderRow& reader = usual_panel_reader()) {
+  const Progress progress(Progress::Silent{});
+  StencilRun run(options, group(), progress, reader);
+  run.prepare();
+  run.perform();
+  return run.report();
+}
+
+/// How a run ends on this rank, with its message.
+struct End {
+  ExitCode code = ExitCode::success;
+  std::string text{};
+};
+End end_of(const StencilOptions& options, const PanelReaderRow& reader = usual_panel_reader()) {
+  try {
+    return {.code = report_of(options, reader).code()};
+  } catch (const RunError& error) {
+    return {.code = error.code(), .text = error.what()};
+  }
+}
+
+void expect_result(const StencilReport& report, const DomainFigures& expected) {
+  EXPECT_EQ(report.code(), ExitCode::success) << report.domain.largest_error;
+  EXPECT_EQ(report.domain.checksum, expected.checksum);
+  EXPECT_EQ(report.domain.sum, expected.sum);
+}
+
+/// The longest pass that the smallest slab allows.
+int longest_block() {
+  return group().size() == 1 ? step_count
+                             : std::min<int>(step_count, static_cast<int>(shape[2]) / group().size());
+}
+
+TEST(StencilRunTest, EveryPassAndStoreHasTheBitsOfPlainSteps) {
+  const auto expected = plain_result(step_count);
+  const test::TemporaryFolder folder;
+  for (int block = 1; block <= std::min(7, longest_block()); ++block) {
+    SCOPED_TRACE(block);
+    expect_result(report_of(options_for(nullptr, block)), expected);
+    for (const auto& reader : panel_reader_table()) {
+      if (!reader.why_unavailable().empty()) continue;
+      const auto report = report_of(options_for(&folder, block), reader);
+      expect_result(report, expected);
+      const auto passes = (step_count + block - 1) / block;
+      const auto& mine = report.ranks[static_cast<std::size_t>(group().rank())];
+      const auto bytes = passes * mine.plane_count * PlaneLayout(shape).byte_count();
+      EXPECT_EQ(mine.moved.read_bytes, bytes);
+      EXPECT_EQ(mine.moved.written_bytes, bytes);
+    }
+  }
+}
+
+TEST(StencilRunTest, ATrialChoosesAPassWithTheSameResult) {
+  const auto expected = plain_result(step_count);
+  const test::TemporaryFolder folder;
+  for (const auto* const place : {static_cast<const test::TemporaryFolder*>(nullptr), &folder}) {
+    const auto report = report_of(options_for(place, std::nullopt));
+    expect_result(report, expected);
+    EXPECT_TRUE(report.choice.has_value());
+    if (!report.choice) continue;
+    const auto& predictions = report.choice->predictions;
+    EXPECT_TRUE(std::ranges::any_of(
+        predictions, [&](const auto& prediction) { return prediction.block == report.block; }));
+    EXPECT_LE(report.block, longest_block());
+    EXPECT_EQ(report.choice->storage.plane_s > 0.0, place != nullptr);
+    EXPECT_EQ(report.block, static_cast<int>(group().maximum(std::int64_t{report.block})));
+  }
+}
+
+TEST(StencilRunTest, PassesThatDoNotFitAreRefusedOnAllRanks) {
+  const auto too_long = end_of(options_for(nullptr, longest_block() + 1));
+  EXPECT_EQ(too_long.code, ExitCode::usage);
+  EXPECT_NE(too_long.text.find("must be at most " + std::to_string(longest_block())), std::string::npos)
+      << too_long.text;
+  auto thin = options_for(nullptr, std::nullopt);
+  thin.shape[2] = group().size() - 1;
+  if (thin.shape[2] > 0) {
+    EXPECT_EQ(end_of(thin).code, ExitCode::usage);
+  }
+  thin.shape[2] = group().size();
+  EXPECT_EQ(end_of(thin).code, ExitCode::success);
+}
+
+TEST(StencilRunTest, TooLittleMemoryOrRoomIsFoundBeforeTheStart) {
+  auto little = options_for(nullptr, std::nullopt);
+  little.memory_limit_bytes = 1;
+  const auto end = end_of(little);
+  EXPECT_EQ(end.code, ExitCode::memory);
+  EXPECT_NE(end.text.find("are available"), std::string::npos) << end.text;
+  const test::TemporaryFolder folder;
+  auto large = options_for(&folder, 1);
+  large.shape = {64, 64, 900'000'000};
+  const auto full = end_of(large);
+  EXPECT_EQ(full.code, ExitCode::cannot_create);
+  EXPECT_NE(full.text.find("not enough room"), std::string::npos) << full.text;
+  auto missing = options_for(&folder, 1);
+  if (group().rank() == group().size() - 1) missing.folders = {folder.path("missing")};
+  EXPECT_EQ(end_of(missing).code, ExitCode::cannot_create);
+}
+
+TEST(StencilRunTest, AFaultOnOneRankIsMendedOrEndsAllRanks) {
+  const auto reader = test::faulty_reader();
+  const test::TemporaryFolder folder;
+  const auto expected = plain_result(step_count);
+  constexpr int many = 1'000'000;
+  const bool is_faulty = group().rank() == group().size() - 1;
+  for (const auto direction : {PanelDirection::read, PanelDirection::write}) {
+    for (const auto kind : {FaultKind::error, FaultKind::short_count, FaultKind::flipped_bit}) {
+      for (const int first : {0, 3, 9, 17}) {
+        SCOPED_TRACE(std::to_string(static_cast<int>(kind)) + ", from request " + std::to_string(first));
+        test::plan_faults({.kind = is_faulty ? kind : FaultKind::none,
+                           .direction = direction,
+                           .first = first,
+                           .count = direction == PanelDirection::read ? many : 1});
+        const auto end = end_of(options_for(&folder, 4), reader);
+        EXPECT_EQ(end.code, kind == FaultKind::flipped_bit ? ExitCode::bad_data : ExitCode::cannot_write)
+            << end.text;
+        EXPECT_NE(end.text.find("plane "), std::string::npos) << end.text;
+        if (direction == PanelDirection::write) continue;
+        test::plan_faults(
+            {.kind = is_faulty ? kind : FaultKind::none, .direction = direction, .first = first});
+        expect_result(report_of(options_for(&folder, 4), reader), expected);
+      }
+    }
+  }
+  test::plan_faults({});
+}
+
+TEST(StencilRunTest, TextAndVerdictSayWhatIsWrong) {
+  auto report = report_of(options_for(nullptr, 3));
+  EXPECT_NE(write_stencil_report(report, "text").find(" verified: largest difference"), std::string::npos);
+  report.domain.largest_error = 1.0;
+  EXPECT_EQ(report.code(), ExitCode::verification_failed);
+  EXPECT_NE(write_stencil_report(report, "text").find(" NOT verified: "), std::string::npos);
+  EXPECT_NE(write_stencil_report(report, "json").find("\"verification-failed\""), std::string::npos);
+}
+
+}  // namespace
+}  // namespace cg2d
