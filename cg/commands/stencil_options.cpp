@@ -6,10 +6,10 @@
 #include "cg/base/values.hpp"
 #include "cg/commands/shared_options.hpp"
 #include "cg/commands/subcommand.hpp"
-#include "cg/run/out_of_core_options.hpp"
 #include "cg/stencil/stencil_command.hpp"
 #include "cg/stencil/stencil_options.hpp"
 #include "cg/stencil/stencil_report.hpp"
+#include "cg/streaming/out_of_core_options.hpp"
 
 namespace cg2d {
 namespace {
