@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "cg/base/errors.hpp"
-#include "cg/commands/exit_watch.hpp"
 #include "cg/help/described_option.hpp"
 #include "cg/report/result_compare.hpp"
 #include "cg/timing/event_groups.hpp"
+#include "cg/watch/exit_watch.hpp"
 
 namespace cg2d {
 namespace {

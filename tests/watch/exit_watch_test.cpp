@@ -1,6 +1,6 @@
 // The end of a program whose MPI does not end.
 
-#include "cg/commands/exit_watch.hpp"
+#include "cg/watch/exit_watch.hpp"
 
 #include <gtest/gtest.h>
 

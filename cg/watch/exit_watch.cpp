@@ -1,4 +1,4 @@
-#include "cg/commands/exit_watch.hpp"
+#include "cg/watch/exit_watch.hpp"
 
 #include <mpi.h>
 #include <pthread.h>
