@@ -9,8 +9,8 @@
 
 namespace cg2d {
 
-/// The checksum of the bytes that gave `before`, and of these after them; begin with 0. Cost: 8 bytes in about 3
-/// clocks where the processor has the instruction (SSE 4.2), else a table step per byte.
+/// The checksum of the bytes that gave `before`, and of these after them; begin with 0. Cost: where the
+/// processor has the instruction (SSE 4.2) 24 bytes in about 3 clocks, of less than 24 kB 8 bytes; else a table step per byte.
 std::uint32_t crc32c(std::span<const std::byte> bytes, std::uint32_t before = 0);
 
 /// The checksums of three pieces of equal length. Cost: with the instruction 24 bytes in about 3 clocks, as it waits for its

@@ -129,7 +129,7 @@ struct StripMaking {
 StripMaking making_of(const Problem& problem, const comm::ProcessGrid& grid, const Strips& strips) {
   constexpr int most_exchanges = 64;
   constexpr double least_bytes = 1e6;
-  constexpr double bytes_of_part = 4e6;  // of vectors that are drawn again, see DrawnVectors
+  constexpr double bytes_of_part = 2e6;  // of vectors that are drawn again, see DrawnVectors
   const double weight_bytes = 8.0 * static_cast<double>(problem.n) / grid.rank_count();
   const auto allowed = static_cast<double>(strips.working_bytes);
   StripMaking making;

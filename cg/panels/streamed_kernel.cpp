@@ -38,9 +38,14 @@ StreamedKernel::StreamedKernel(const kernels::KernelRow& row, const kernels::Ker
       memory_(memory) {
   const auto& key = file_->key();
   const auto entries = file_->panels();
-  const auto panel_count = static_cast<std::int64_t>(entries.size());
   reader_ = reader.make(file_->descriptor(), std::max(memory_.buffer_count, 1));
   panels_.reserve(entries.size());
+  std::int64_t resident_bytes = 0;
+  for (std::size_t index = 0; index < entries.size(); ++index) {
+    if (is_resident(index)) resident_bytes += entries[index].byte_count;
+  }
+  resident_ = kernels::PageBuffer<std::byte>(static_cast<std::size_t>(resident_bytes));
+  auto room = resident_.span();
   for (std::size_t index = 0; index < entries.size(); ++index) {
     const auto sizes = file_->array_bytes(index);
     auto& panel = panels_.emplace_back();
@@ -48,11 +53,11 @@ StreamedKernel::StreamedKernel(const kernels::KernelRow& row, const kernels::Ker
         {.row_count = entries[index].row_count, .column_count = key.column_count, .array_bytes = sizes},
         options);
     panel.array_positions = panel_places(sizes).array_positions;
-    const auto number = static_cast<std::int64_t>(index);
-    panel.is_resident =
-        (number + 1) * memory_.resident_count / panel_count > number * memory_.resident_count / panel_count;
+    panel.is_resident = is_resident(index);
     if (panel.is_resident) {
-      load(panel, entries[index]);
+      const auto byte_count = static_cast<std::size_t>(entries[index].byte_count);
+      load(panel, entries[index], room.first(byte_count));
+      room = room.subspan(byte_count);
     } else {
       streamed_.push_back(index);
     }
@@ -66,9 +71,14 @@ StreamedKernel::StreamedKernel(const kernels::KernelRow& row, const kernels::Ker
 
 std::string_view StreamedKernel::instruction_set() const { return panels_.front().kernel->instruction_set(); }
 
-void StreamedKernel::load(Panel& panel, const PanelEntry& entry) {
-  panel.bytes = kernels::PageBuffer<std::byte>(static_cast<std::size_t>(entry.byte_count));
-  const auto bytes = panel.bytes.span();
+/// Evenly spread among the others.
+bool StreamedKernel::is_resident(std::size_t index) const {
+  const auto panel_count = static_cast<std::int64_t>(file_->panels().size());
+  const auto before = [&](std::int64_t number) { return number * memory_.resident_count / panel_count; };
+  return before(static_cast<std::int64_t>(index) + 1) > before(static_cast<std::int64_t>(index));
+}
+
+void StreamedKernel::load(Panel& panel, const PanelEntry& entry, std::span<std::byte> bytes) {
   reader_->start({.slot = 0, .position = entry.position, .memory = bytes});
   check(entry, reader_->wait(0), bytes);
   lend(panel, bytes.data());

@@ -79,11 +79,11 @@ class StreamedKernel final : public kernels::SpmvKernel {
   struct Panel {
     std::unique_ptr<kernels::SpmvKernel> kernel;
     std::vector<std::int64_t> array_positions;
-    kernels::PageBuffer<std::byte> bytes;  // where it is resident
     bool is_resident = false;
   };
 
-  void load(Panel& panel, const PanelEntry& entry);
+  void load(Panel& panel, const PanelEntry& entry, std::span<std::byte> bytes);
+  [[nodiscard]] bool is_resident(std::size_t index) const;
   // The streamed panels have numbers that count on through all products, and take the buffers in turns.
   void begin_reading(std::size_t number);
   std::byte* finish_reading(std::size_t number);
@@ -99,11 +99,12 @@ class StreamedKernel final : public kernels::SpmvKernel {
   std::unique_ptr<PanelFile> file_;
   StreamMemory memory_;
   std::vector<Panel> panels_;
-  std::vector<std::size_t> streamed_;       // panels that go through the buffers
-  kernels::PageBuffer<std::byte> buffers_;  // buffer_count of the longest panel
-  std::int64_t buffer_bytes_ = 0;           // of one
-  std::size_t next_number_ = 0;             // of the streamed panel that is to be multiplied next
-  std::unique_ptr<PanelReader> reader_;     // gone before the buffers
+  std::vector<std::size_t> streamed_;        // panels that go through the buffers
+  kernels::PageBuffer<std::byte> resident_;  // the resident panels one after the other, for huge pages
+  kernels::PageBuffer<std::byte> buffers_;   // buffer_count of the longest panel
+  std::int64_t buffer_bytes_ = 0;            // of one
+  std::size_t next_number_ = 0;              // of the streamed panel that is to be multiplied next
+  std::unique_ptr<PanelReader> reader_;      // gone before the buffers
   std::optional<RunError> failure_;
   StreamFigures figures_;
 };

@@ -22,16 +22,22 @@ namespace cg2d {
 namespace {
 
 /// Panels under way, and the one that is multiplied.
-constexpr int usual_depth = 4;
+constexpr int usual_depth = 6;
 // Long enough that the start of a request costs nothing, and short enough that several go into little memory. Longer ones would save
 // reading p from memory for each, but storage is slower than that.
-constexpr std::int64_t most_panel_bytes = std::int64_t{32} << 20;
+constexpr std::int64_t most_panel_bytes = std::int64_t{16} << 20;
 constexpr std::int64_t least_panel_bytes = std::int64_t{1} << 20;
-constexpr std::int64_t panels_per_memory = 16;
+constexpr std::int64_t panels_per_memory = 32;
 /// Of a nonzero of a strip, as CSR.
 constexpr double csr_bytes_per_nonzero = 12.0;
-/// While panels are made: the kernel's arrays, their image in the file, and some room, in bytes of a panel.
-constexpr double making_per_panel = 2.3;
+/// While panels are made: the kernel's arrays, beside the strip, and then their image in the file, each with some room, in bytes of a panel.
+constexpr double making_per_panel = 1.15;
+
+/// Bytes for a nonzero of a strip while a panel is made of it.
+double making_bytes_per_nonzero(const kernels::KernelRow& row) {
+  const double arrays = making_per_panel * row.bytes_per_nonzero;
+  return std::max(2.0 * arrays, arrays + csr_bytes_per_nonzero);
+}
 
 kernels::KernelOptions options_of(const ChosenKernel& choice) {
   return {.thread_count = 1, .tuning = choice.tuning, .vector_count = choice.vector_count};
@@ -73,7 +79,13 @@ double expected_bytes(const StreamedBlockParts& parts, const PanelFileKey& key) 
 
 /// As many strips as give panels of a good size, the same on all ranks.
 Strips strips_for(const StreamedBlockParts& parts, const PanelFileKey& key, comm::RankGroup& group) {
-  const auto wanted = std::clamp(parts.memory_bytes / panels_per_memory, least_panel_bytes, most_panel_bytes);
+  // Where all of them stay in memory, long ones are faster: what they read of p and add to q over columns is that of many windows of rows.
+  constexpr std::int64_t resident_panels_per_memory = 8;
+  constexpr double most_filled = 0.85;
+  const bool stay = expected_bytes(parts, key) <= most_filled * static_cast<double>(parts.memory_bytes);
+  const auto wanted =
+      stay ? std::max(parts.memory_bytes / resident_panels_per_memory, least_panel_bytes)
+           : std::clamp(parts.memory_bytes / panels_per_memory, least_panel_bytes, most_panel_bytes);
   const double count = std::ceil(expected_bytes(parts, key) / static_cast<double>(wanted));
   const auto multiple = parts.kernel.kernel->panel_rows;
   const auto most = static_cast<double>(std::max<std::int64_t>((key.row_count + multiple - 1) / multiple, 1));
@@ -86,7 +98,7 @@ Strips strips_for(const StreamedBlockParts& parts, const PanelFileKey& key, comm
 void check_room(const StreamedBlockParts& parts, const PanelFileKey& key, const Strips& strips) {
   const auto& row = *parts.kernel.kernel;
   const auto panel_bytes = saturated(1.1 * expected_bytes(parts, key) / strips.count);
-  const double making_factor = making_per_panel + csr_bytes_per_nonzero / row.bytes_per_nonzero;
+  const double making_factor = making_bytes_per_nonzero(row) / row.bytes_per_nonzero;
   const auto making_bytes = saturated_sum(parts.source.plan_strips(parts.layout, strips).working_bytes,
                                           saturated(making_factor * static_cast<double>(panel_bytes)));
   const auto needed = std::max(making_bytes, 2 * panel_bytes);
@@ -129,8 +141,7 @@ Strips shortened(Strips strips, const StreamedBlockParts& parts, const PanelFile
     }
   }
   agree_on(group, [&] {
-    const double bytes_per_nonzero =
-        making_per_panel * parts.kernel.kernel->bytes_per_nonzero + csr_bytes_per_nonzero;
+    const double bytes_per_nonzero = making_bytes_per_nonzero(*parts.kernel.kernel);
     const auto needed = saturated(bytes_per_nonzero * longest * static_cast<double>(key.column_count) / n);
     if (needed <= parts.memory_bytes) return;
     throw RunError(
@@ -140,6 +151,12 @@ Strips shortened(Strips strips, const StreamedBlockParts& parts, const PanelFile
                     format_bytes(needed), format_bytes(std::max<std::int64_t>(parts.memory_bytes, 0))));
   });
   return strips;
+}
+
+/// The panels' share, without what the program takes by and by.
+std::optional<StreamMemory> memory_of(const PanelFile& file, const StreamedBlockParts& parts) {
+  constexpr std::int64_t program_bytes = std::int64_t{2} << 20;
+  return stream_memory(file, parts.memory_bytes - program_bytes, usual_depth);
 }
 
 /// Generates, converts and writes panel after panel.
@@ -282,7 +299,7 @@ StreamedBlock make_streamed_block(const StreamedBlockParts& parts, comm::RankGro
         std::make_unique<PanelFolder>(folder_of(parts.options, group.rank()), group.rank(), group.size());
     std::string reason;
     file = block.folder->existing(key, reason);
-    if (file && !stream_memory(*file, parts.memory_bytes, usual_depth)) file = nullptr;
+    if (file && !memory_of(*file, parts)) file = nullptr;
   });
   block.was_there = group.maximum(file ? 0.0 : 1.0) == 0.0;
   const auto strips = strips_for(parts, key, group);
@@ -298,7 +315,7 @@ StreamedBlock make_streamed_block(const StreamedBlockParts& parts, comm::RankGro
   }
   agree_on(group, [&] {
     if (!block.was_there) file = std::make_unique<PanelFile>(block.folder->file_path());
-    const auto memory = stream_memory(*file, parts.memory_bytes, usual_depth);
+    const auto memory = memory_of(*file, parts);
     if (!memory)
       throw RunError(
           ExitCode::memory,

@@ -339,6 +339,28 @@ TEST_F(CachedMatrixTest, DamagedFilesAreRefused) {
   }
 }
 
+/// Short data are taken in one piece, long data in three at a time.
+TEST(Crc32cTest, LongDataHaveTheChecksumOfTheirParts) {
+  std::vector<std::byte> data(100'003);
+  std::uint32_t state = 1;
+  for (auto& byte : data) {
+    state = state * 1664525U + 1013904223U;
+    byte = static_cast<std::byte>(state >> 24U);
+  }
+  for (const std::size_t size : {24'575U, 24'576U, 24'577U, 49'152U, 60'001U, 100'003U}) {
+    for (const std::size_t begin : {0U, 1U, 5U}) {
+      const auto bytes = std::span(data).first(size).subspan(begin);
+      std::uint32_t by_parts = 17;
+      for (auto rest = bytes; !rest.empty();) {
+        const auto count = std::min<std::size_t>(rest.size(), 1000);
+        by_parts = crc32c(rest.first(count), by_parts);
+        rest = rest.subspan(count);
+      }
+      EXPECT_EQ(crc32c(bytes, 17), by_parts) << size << " bytes from " << begin;
+    }
+  }
+}
+
 TEST(Crc32cTest, ChecksumsOfTheStandard) {
   const auto checksum = [](std::string_view text) { return crc32c(std::as_bytes(std::span(text))); };
   EXPECT_EQ(checksum("123456789"), 0xe3069283U);
