@@ -186,7 +186,7 @@ class Trouble(OutOfCoreTest):
     def test_kills_at_random_times(self):
         """50 in the campaign. After each the next run is right, and leaves whole files and nothing else."""
         draw = random.Random(20261124)
-        problem = ("--n", "7000", "--nonzer", "8", "--shift", "12", "--niter", "30", "--grid", "1x2", "--kernel", "sell")
+        problem = ("--n", "7000", "--nonzer", "8", "--shift", "12", "--niter", "150", "--grid", "1x2", "--kernel", "sell")
         words = ("run", *problem, *FORM, "--out-of-core", "store", "--memory-limit", self.limit(2, 12))
         expected = self.run_document(2, *problem)["outer_steps"]
         hits = 0
@@ -194,7 +194,7 @@ class Trouble(OutOfCoreTest):
             if draw.random() < 0.5:  # generates and writes; else streams what is there, or generates after a kill of that
                 for path in self.store.glob("*.panels"):
                     path.unlink()
-            kill = kill_once(draw, words, 2, self.folder, latest_s=2.0)
+            kill = kill_once(draw, words, 2, self.folder, latest_s=0.8)
             wait_for_ends(self.folder)
             hits += kill.has_hit
             with self.subTest(number=number, kill=str(kill)):
