@@ -303,12 +303,9 @@ std::unique_ptr<BlockProduct> BenchmarkRun::stream(const comm::BlockLayout& layo
 
 /// The storage as a limit of this run.
 void BenchmarkRun::note_storage() {
-  mine_.limits.storage_bytes_per_s = streamed_.storage_bytes_per_s;
   mine_.streamed_bytes_per_product = static_cast<double>(streamed_kernel_->streamed_byte_count());
-  const double reading_s =
-      group_.maximum(mine_.limits.storage_bytes_per_s > 0.0
-                         ? mine_.streamed_bytes_per_product / mine_.limits.storage_bytes_per_s
-                         : 0.0);
+  const double rate = streamed_.storage_bytes_per_s;
+  const double reading_s = group_.maximum(rate > 0.0 ? mine_.streamed_bytes_per_product / rate : 0.0);
   if (!report_.prediction) return;
   // A product waits for its panels.
   auto& multiply_s = report_.prediction->phases[index_of(Phase::multiply)];
@@ -446,14 +443,13 @@ void BenchmarkRun::measure_limits(comm::Communicator& communicator, std::int64_t
     return;
   }
   progress_.say("measuring what this machine can read and compute");
-  const double storage_bytes_per_s = mine_.limits.storage_bytes_per_s;
   // A streamed matrix is multiplied from buffers, of which there are few.
   const bool is_streamed = streamed_kernel_ != nullptr && streamed_kernel_->streamed_byte_count() > 0;
   const auto footprint = is_streamed ? streamed_kernel_->file().most_panel_bytes() : matrix_bytes;
   mine_.limits =
       cg2d::measure_limits(group_, configuration().thread_count, footprint,
                            vectors_of_a_step * static_cast<std::int64_t>(communicator.piece().size_bytes()));
-  mine_.limits.storage_bytes_per_s = storage_bytes_per_s;
+  mine_.limits.storage_bytes_per_s = streamed_.storage_bytes_per_s;
 }
 
 void BenchmarkRun::keep_trace(const RegionMeasurement& measurement) {

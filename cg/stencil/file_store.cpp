@@ -19,15 +19,6 @@
 namespace cg2d {
 namespace {
 
-/// Of three pieces of equal length at once, which takes a third of the time, and of the rest.
-std::uint32_t plane_checksum(std::span<const std::byte> plane) {
-  constexpr std::size_t piece_count = 3;
-  const auto piece = plane.size() / piece_count / sizeof(std::uint64_t) * sizeof(std::uint64_t);
-  const auto of_pieces = crc32c_of_three(
-      {plane.subspan(0, piece), plane.subspan(piece, piece), plane.subspan(2 * piece, piece)});
-  return crc32c(plane.subspan(piece_count * piece), crc32c(std::as_bytes(std::span(of_pieces))));
-}
-
 /// Slots 0 ... depth-1 read, depth ... 2*depth-1 write; plane z takes the slot z modulo depth of either.
 class FileStore final : public PlaneStore {
  public:
@@ -69,7 +60,7 @@ class FileStore final : public PlaneStore {
 
   void written(std::int64_t z) override {
     const int slot = slot_to_write(z);
-    checksums_[static_cast<std::size_t>(z)] = plane_checksum(bytes(slot));
+    checksums_[static_cast<std::size_t>(z)] = crc32c(bytes(slot));
     reader_->start({.slot = slot,
                     .position = z * plane_bytes_,
                     .memory = bytes(slot),
@@ -132,7 +123,7 @@ class FileStore final : public PlaneStore {
     if (result.byte_count != plane_bytes_)
       return RunError(ExitCode::cannot_write, fmt::format("{} cannot be read: {} of {} bytes", place_of(z),
                                                           result.byte_count, plane_bytes_));
-    if (plane_checksum(bytes(slot_of(z))) != checksums_[static_cast<std::size_t>(z)])
+    if (crc32c(bytes(slot_of(z))) != checksums_[static_cast<std::size_t>(z)])
       return RunError(ExitCode::bad_data,
                       fmt::format("{}: found damaged data, expected what was written there", place_of(z)));
     return std::nullopt;
