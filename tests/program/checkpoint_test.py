@@ -37,12 +37,6 @@ class CheckpointTest(ProgramTest):
     def generations(self):
         return sorted({path.name.split(".")[0] for path in self.state.iterdir()})
 
-    def assert_refused(self, outcome, exit_code, *parts):
-        self.assertEqual(outcome.exit_code, exit_code, outcome)
-        self.assertEqual(len(outcome.error_lines()), 1, outcome)
-        for part in parts:
-            self.assertIn(part, outcome.stderr)
-
 
 class Restart(CheckpointTest):
     def test_the_same_grid_gives_the_same_bits(self):

@@ -51,7 +51,7 @@ class InFolder(ProgramTest):
     def names(self):
         return sorted(path.name for path in self.folder.iterdir())
 
-    def assert_refused(self, code, pattern, outcome):
+    def assert_line(self, code, pattern, outcome):
         self.assertEqual(outcome.exit_code, code, outcome)
         (line,) = outcome.error_lines()
         self.assertRegex(line, pattern)
@@ -71,13 +71,13 @@ class Inputs(InFolder):
                 ("export", deep),
                 ("compare", deep, deep),
             ):
-                self.assert_refused(USAGE, r"nested in more than 100 levels|is no result", run_program(0, *words))
+                self.assert_line(USAGE, r"nested in more than 100 levels|is no result", run_program(0, *words))
             self.assertEqual(deep.read_text(), text)
 
     def test_report_of_texts_that_are_nested_deeply(self):
         deep = self.file("deep.json", DEEP)
         page = self.file("page.html")
-        self.assert_refused(
+        self.assert_line(
             BAD_DATA, "nested in more than 100 levels", run_program(0, "report", deep, "-o", page)
         )
         self.assertFalse(page.exists())
@@ -90,21 +90,21 @@ class Inputs(InFolder):
         for path in (file, compact, line):
             text = path.read_text()
             for _ in range(2):
-                self.assert_refused(USAGE, "single run", run_program(0, "sweep", "--class", "S", "--output", path))
+                self.assert_line(USAGE, "single run", run_program(0, "sweep", "--class", "S", "--output", path))
                 self.assertEqual(path.read_text(), text)
 
     def test_files_without_results(self):
         empty = self.file("empty.json", "")
         output = self.file("output.csv")
-        self.assert_refused(USAGE, "holds no result", run_program(0, "export", empty, "--output", output))
-        self.assert_refused(USAGE, "holds no result", run_program(0, "sweep", "--show", empty))
+        self.assert_line(USAGE, "holds no result", run_program(0, "export", empty, "--output", output))
+        self.assert_line(USAGE, "holds no result", run_program(0, "sweep", "--show", empty))
         self.assertEqual(self.names(), ["empty.json"])
 
     def test_exit_codes_of_a_file_are_those_of_the_program(self):
         file = self.file("sweep.jsonl")
         self.run_well(0, "sweep", "--class", "S", "--repeat", "1", "--output", file)
         self.file("sweep.jsonl", file.read_text().replace('"exit_code":0', '"exit_code":42'))
-        self.assert_refused(USAGE, "exit_code is 42", run_program(0, "sweep", "--show", file))
+        self.assert_line(USAGE, "exit_code is 42", run_program(0, "sweep", "--show", file))
 
     def test_a_prediction_without_end_is_none(self):
         """A finished run has a result that can be read, whatever the machine's description says."""
@@ -120,13 +120,13 @@ class Inputs(InFolder):
 class Options(InFolder):
     def test_grids_that_no_machine_has(self):
         for grid in ("65536x65536", "2147483647x2147483647", "1048577x1"):
-            self.assert_refused(USAGE, f"grid", run_program(0, "model", "--machine", "cp-pacs", "--grid", grid))
-        self.assert_refused(USAGE, "65536", run_program(0, "run", "--class", "S", "--grid", "65536x65536"))
+            self.assert_line(USAGE, f"grid", run_program(0, "model", "--machine", "cp-pacs", "--grid", grid))
+        self.assert_line(USAGE, "65536", run_program(0, "run", "--class", "S", "--grid", "65536x65536"))
 
     def test_words_that_a_command_refuses_are_not_named_as_valid(self):
         for command, valid in (("run", ["auto", "rule"]), ("pingpong", ["auto", "rule"]), ("model", []), ("tune", [])):
             outcome = run_program(0, command, "--class", "S", "--grid", "ruler")
-            self.assert_refused(USAGE, "--grid ruler: must be PXxPY", outcome)
+            self.assert_line(USAGE, "--grid ruler: must be PXxPY", outcome)
             for word in ("auto", "rule"):
                 named = re.search(rf"\b(or|,) {word}\b", outcome.stderr) is not None
                 self.assertEqual(named, word in valid, outcome)
@@ -138,15 +138,15 @@ class Options(InFolder):
         self.assertGreater(plan["memory_bytes"], 9e18)
         self.assertTrue(all(count >= 0 for count in plan["memory_per_rank_bytes"].values()), plan)
         self.assertNotIn("-", self.run_well(0, *words, "--dry-run", "--kernel", "scalar").stdout.split("Memory")[1][:200])
-        self.assert_refused(MEMORY, "not enough memory", run_program(0, *words))
+        self.assert_line(MEMORY, "not enough memory", run_program(0, *words))
 
     def test_one_file_for_two_outputs(self):
         run = ["run", "--class", "S", "--format", "json"]
         one, link = self.file("one"), self.file("link")
         link.symlink_to("one")
         for words in (("--trace", one), ("--export-mtx", one), ("--profile", one), ("--trace", self.folder / "." / "one")):
-            self.assert_refused(USAGE, "name the same file", run_program(0, *run, "--output", one, *words))
-        self.assert_refused(USAGE, "name the same file", run_program(0, *run, "--trace", one, "--export-mtx", link))
+            self.assert_line(USAGE, "name the same file", run_program(0, *run, "--output", one, *words))
+        self.assert_line(USAGE, "name the same file", run_program(0, *run, "--trace", one, "--export-mtx", link))
         self.assertEqual(self.names(), ["link"])
         self.run_well(0, *run, "--output", "/dev/null", "--export-mtx", "/dev/null")
 
@@ -164,7 +164,7 @@ class Options(InFolder):
         link.symlink_to(precious)
         os.chown(link, 65534, 65534, follow_symlinks=False)
         for words in (("run", "--class", "S"), ("sweep", "--class", "S")):
-            self.assert_refused(CANNOT_CREATE, "link of another user", run_program(0, *words, "--output", link))
+            self.assert_line(CANNOT_CREATE, "link of another user", run_program(0, *words, "--output", link))
         self.assertEqual(precious.read_text(), "")
 
 
@@ -185,7 +185,7 @@ class Limits(InFolder):
     def test_openmp_grants_fewer_threads(self):
         surroundings = {**os.environ, "OMP_THREAD_LIMIT": "2", "OMP_DYNAMIC": "true"}
         outcome = run_program(0, "run", "--class", "S", "--threads", "4", env=surroundings)
-        self.assert_refused(UNAVAILABLE, "--threads 4: OMP_THREAD_LIMIT allows 2", outcome)
+        self.assert_line(UNAVAILABLE, "--threads 4: OMP_THREAD_LIMIT allows 2", outcome)
         self.run_well(0, "run", "--class", "S", "--threads", "2", env=surroundings)
 
     def test_quotas_and_limits_of_control_groups(self):
@@ -213,7 +213,7 @@ class Limits(InFolder):
             self.assertIn("time of 2 processors on node 0:", " ".join(document["warnings"]))
         (groups / "memory.stat").write_text("inactive_file 0\n")
         outcome = run_command([*mount, PROGRAM, "run", "--class", "B"])
-        self.assert_refused(MEMORY, "100 MB are available", outcome)
+        self.assert_line(MEMORY, "100 MB are available", outcome)
 
 
 class OtherProcesses(InFolder):

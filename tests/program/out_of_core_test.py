@@ -42,12 +42,6 @@ class OutOfCoreTest(ProgramTest):
     def files(self):
         return sorted(path.name for path in self.store.iterdir())
 
-    def assert_refused(self, outcome, exit_code, *parts):
-        self.assertEqual(outcome.exit_code, exit_code, outcome)
-        self.assertEqual(len(outcome.error_lines()), 1, outcome)
-        for part in parts:
-            self.assertIn(part, outcome.stderr)
-
 
 class Streaming(OutOfCoreTest):
     def test_the_bits_are_those_of_a_run_in_memory(self):

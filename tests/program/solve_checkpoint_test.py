@@ -31,12 +31,6 @@ class SolveCheckpointTest(ProgramTest):
     def saved(self, rank_count, *arguments):
         return self.document(rank_count, *FIXED, *arguments, "--checkpoint", self.state, "--checkpoint-interval", "0s")
 
-    def assert_refused(self, outcome, exit_code, *parts):
-        self.assertEqual(outcome.exit_code, exit_code, outcome)
-        self.assertEqual(len(outcome.error_lines()), 1, outcome)
-        for part in parts:
-            self.assertIn(part, outcome.stderr)
-
 
 class Restart(SolveCheckpointTest):
     def test_the_same_grid_gives_the_same_bits(self):

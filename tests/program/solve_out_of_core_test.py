@@ -1,13 +1,12 @@
 """cg2d solve --out-of-core: the bits of a solve in memory, files that the next solve takes, and every trouble with them."""
 
-import fcntl
 import functools
 import os
 import pathlib
 import tempfile
 import unittest
 
-from program_runner import MEMORY, SUCCESS, TRY_AGAIN, USAGE, BackgroundRun, ProgramTest, run_program
+from program_runner import MEMORY, SUCCESS, USAGE, BackgroundRun, ProgramTest, run_program
 from schemas import validator_of
 
 BAD_DATA, CANNOT_CREATE = 65, 73
@@ -96,12 +95,6 @@ class SolveOutOfCoreTest(ProgramTest):
         for path in self.store.iterdir():
             path.unlink()
         return documents
-
-    def assert_refused(self, outcome, exit_code, *parts):
-        self.assertEqual(outcome.exit_code, exit_code, outcome)
-        self.assertEqual(len(outcome.error_lines()), 1, outcome)
-        for part in parts:
-            self.assertIn(part, outcome.stderr)
 
 
 class Streaming(SolveOutOfCoreTest):
@@ -257,13 +250,6 @@ class Trouble(SolveOutOfCoreTest):
         self.assertEqual(outcome.exit_code, BAD_DATA, outcome)
         (line,) = [line for line in outcome.error_lines() if "1-of-2.panels" in line]
         self.assertRegex(line, r"panel \d+ at byte \d+: ")
-
-    def test_a_second_solve_is_refused(self):
-        self.store.mkdir()
-        with open(self.store / "1.lock", "w", encoding="utf-8") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            outcome = run_program(2, "solve", "--operator", "laplace2d:9x9", "--assembled", "--out-of-core", self.store)
-            self.assert_refused(outcome, TRY_AGAIN, "another run uses this folder")
 
     def test_a_text_is_to_be_converted_first(self):
         text = self.folder / "A.mtx"

@@ -253,6 +253,13 @@ class ProgramTest(unittest.TestCase):
         """The JSON result of a run that must end with 0."""
         return self.run_well(rank_count, *arguments, "--format", "json").document()
 
+    def assert_refused(self, outcome, exit_code, *parts):
+        """One line of errors, which has all parts, and that exit code."""
+        self.assertEqual(outcome.exit_code, exit_code, outcome)
+        self.assertEqual(len(outcome.error_lines()), 1, outcome)
+        for part in parts:
+            self.assertIn(part, outcome.stderr)
+
     def assert_close(self, actual, expected, relative_tolerance):
         if not math.isclose(actual, expected, rel_tol=relative_tolerance):
             self.fail(f"{actual!r} differs from {expected!r} by more than {relative_tolerance} of it")
