@@ -7,6 +7,14 @@
 
 namespace cg2d::comm {
 
+IndexRange share_of(std::int64_t total, std::int64_t part, std::int64_t part_count) {
+  // Quotient and remainder apart, so that total * part is never formed.
+  const auto border = [&](std::int64_t number) {
+    return total / part_count * number + total % part_count * number / part_count;
+  };
+  return {.begin = border(part), .end = border(part + 1)};
+}
+
 std::string ProcessGrid::name() const { return std::to_string(columns) + "x" + std::to_string(rows); }
 
 std::vector<ProcessGrid> factorizations(int rank_count) {
@@ -19,14 +27,9 @@ std::vector<ProcessGrid> factorizations(int rank_count) {
 
 BlockLayout BlockLayout::even(std::int64_t n, ProcessGrid grid) {
   if (grid.columns < 1 || grid.rows < 1) throw std::invalid_argument("BlockLayout: the grid is empty");
-  const std::int64_t piece_count = grid.rank_count();
-  // Quotient and remainder apart, so that n * piece_count is never formed.
-  const std::int64_t quotient = n / piece_count;
-  const std::int64_t remainder = n % piece_count;
-  std::vector<std::int64_t> starts(static_cast<std::size_t>(piece_count) + 1);
-  for (std::int64_t k = 0; k <= piece_count; ++k) {
-    starts[static_cast<std::size_t>(k)] = quotient * k + remainder * k / piece_count;
-  }
+  std::vector<std::int64_t> starts{0};
+  for (int piece = 0; piece < grid.rank_count(); ++piece)
+    starts.push_back(share_of(n, piece, grid.rank_count()).end);
   return {grid, std::move(starts)};
 }
 

@@ -19,6 +19,9 @@ struct IndexRange {
   friend bool operator==(const IndexRange&, const IndexRange&) = default;
 };
 
+/// Part number `part` of [0, total), cut into part_count parts that differ in size by one at most.
+IndexRange share_of(std::int64_t total, std::int64_t part, std::int64_t part_count);
+
 /// The virtual plane of ranks: `columns` is Px (column blocks of the matrix), `rows` is Py (row blocks).
 /// Rank numbers run along the process rows: rank = row * Px + column.
 struct ProcessGrid {

@@ -126,11 +126,11 @@ constexpr bool is_block_width(int width) {
 struct KernelOptions {
   int thread_count = 1;  ///< OpenMP threads, >= 1
   Tuning tuning{};
-  /// Of a product: 1, or one of vector_counts for KernelRow::make_for_several.
+  /// The vectors of a product: 1, or one of vector_counts for KernelRow::make_for_several.
   int vector_count = 1;
   /// One of KernelRow::instruction_sets; empty: the preferred one.
   std::optional<InstructionSet> instruction_set{};
-  /// Of KernelRow::make_reproducible, for each row of the block a power of two: no less than the sum of the magnitudes in the whole
+  /// Bounds of KernelRow::make_reproducible: for each row of the block a power of two that is no less than the sum of the magnitudes in the whole
   /// row of the matrix, of which the block may have a part (row_magnitude_bound()). Empty: sums as usual.
   std::span<const double> row_bounds{};
   /// Likewise, a power of two: no less than the number of entries of any row of the matrix.

@@ -167,7 +167,7 @@ void check_phase_options(const RunOptions& options) {
     throw InputError("--trace: a trace consists of the phases; leave --no-phases out");
 }
 
-/// What goes with a streamed matrix; leaves what is open to choices that do not need it in memory.
+/// Checks the options that go with a streamed matrix; leaves what is open to choices that do not need it in memory.
 void settle_streaming(RunOptions& options) {
   if (!options.out_of_core.is_used()) return;
   auto& configuration = options.configuration;

@@ -168,7 +168,7 @@ comm::DomainGrid domain_from(const SystemOptions& options, const std::string& te
   return domain_grid_from(text);
 }
 
-/// What a checkpoint of a solve does not have.
+/// Refuses what a checkpoint of a solve does not have.
 void check_checkpoints(const SystemOptions& options) {
   const auto& classic = cg_variant_table().front().name;
   for (const auto& [option, folder] : {std::pair("--checkpoint", options.checkpoint.folder),
@@ -181,7 +181,7 @@ void check_checkpoints(const SystemOptions& options) {
   }
 }
 
-/// What the guard of a solve does not know.
+/// Refuses what the guard of a solve does not know.
 void check_guard(const SystemOptions& options) {
   if (!options.guard.is_used()) return;
   const auto refuse_if = [&](bool is_given, const std::string& reason) {
@@ -199,7 +199,7 @@ void check_guard(const SystemOptions& options) {
             "does not go with --checkpoint and --restart");
 }
 
-/// What goes with a streamed matrix; leaves what is open to choices that do not need it in memory.
+/// Checks the options that go with a streamed matrix; leaves what is open to choices that do not need it in memory.
 void settle_streaming(SystemOptions& options) {
   if (!options.out_of_core.is_used()) return;
   refuse_out_of_core_if(options.is_matrix_free(), "--operator: has no matrix without --assembled");

@@ -85,7 +85,7 @@ class CacheReader {
   void read_values(std::int64_t first, std::span<double> values) const;
   void read_columns(std::int64_t first, std::span<std::int32_t> columns) const;
   [[nodiscard]] std::int64_t row_start(std::int64_t row) const;
-  /// Of all chunks, as the file has them.
+  /// The checksums of all chunks, as the file has them.
   [[nodiscard]] std::span<const std::uint32_t> checksums() const { return checksums_; }
 
  private:

@@ -17,6 +17,7 @@
 #include "cg/base/output_file.hpp"
 #include "cg/files/crc32c.hpp"
 #include "cg/files/value_scatter.hpp"
+#include "cg/files/whole_write.hpp"
 
 namespace cg2d {
 namespace {
@@ -24,10 +25,6 @@ namespace {
 constexpr std::int64_t window_entries = std::int64_t{1} << 20;  // 12 MB at a time
 // 3 MB at a time: strips are made where there is little memory.
 constexpr std::int64_t strip_window_entries = std::int64_t{1} << 18;
-
-comm::IndexRange share_of(std::int64_t count, int rank, int rank_count) {
-  return {.begin = count * rank / rank_count, .end = count * (rank + 1) / rank_count};
-}
 
 // ---------------------------------------------------------------- writing
 
@@ -52,14 +49,7 @@ class SharedOutput {
 
   template <typename T>
   void write(std::int64_t position, std::span<const T> values) const {
-    auto bytes = std::as_bytes(values);
-    while (!bytes.empty()) {
-      const auto count = ::pwrite(descriptor_, bytes.data(), bytes.size(), static_cast<off_t>(position));
-      if (count < 0 && errno == EINTR) continue;
-      if (count <= 0) cannot_write(path_);
-      bytes = bytes.subspan(static_cast<std::size_t>(count));
-      position += count;
-    }
+    if (!write_whole(descriptor_, position, std::as_bytes(values))) cannot_write(path_);
   }
   void read(std::int64_t position, std::span<std::byte> bytes) const {
     if (::pread(descriptor_, bytes.data(), bytes.size(), static_cast<off_t>(position)) != std::ssize(bytes))
@@ -272,7 +262,7 @@ void write_cache(const StoredMatrix& matrix, const std::string& path, comm::Rank
   group.barrier();
   std::vector<std::uint32_t> own;
   agree_on(group, [&] {
-    own = checksums_of(layout, share_of(layout.chunk_count, group.rank(), group.size()), output);
+    own = checksums_of(layout, comm::share_of(layout.chunk_count, group.rank(), group.size()), output);
   });
   std::vector<std::uint32_t> all;
   for (const auto& theirs : group.gather_all(std::span<const std::uint32_t>(own)))
@@ -292,7 +282,7 @@ CachedMatrix::CachedMatrix(const std::string& path, std::string name, comm::Rank
   require_same_file(path, group);
   agree_on(group, [&] {
     reader_ = std::make_unique<CacheReader>(path);
-    const auto rows = share_of(order(), group.rank(), group.size());
+    const auto rows = comm::share_of(order(), group.rank(), group.size());
     std::vector<std::int64_t> starts(static_cast<std::size_t>(rows.size()) + 1);
     reader_->read_row_starts(rows.begin, starts);
     for (std::size_t k = 1; k < starts.size(); ++k)
@@ -370,7 +360,7 @@ kernels::CsrBlock CachedMatrix::take(const comm::BlockLayout& layout, comm::Rank
 }
 
 void CachedMatrix::require_positive_diagonal(comm::RankGroup& group) const {
-  const auto rows = share_of(order(), group.rank(), group.size());
+  const auto rows = comm::share_of(order(), group.rank(), group.size());
   std::vector<double> diagonal(static_cast<std::size_t>(rows.size()));
   agree_on(group, [&] { reader_->read_diagonal(rows.begin, diagonal); });
   const auto found = std::ranges::find_if(diagonal, [](double value) { return !(value > 0.0); });
@@ -418,7 +408,7 @@ std::vector<std::int64_t> CachedMatrix::nonzeros_of_blocks(const comm::BlockLayo
   const auto grid = layout.grid();
   std::vector<std::int64_t> counts(static_cast<std::size_t>(grid.rank_count()));
   agree_on(group, [&] {
-    const auto own = share_of(nonzero_count(), group.rank(), group.size());
+    const auto own = comm::share_of(nonzero_count(), group.rank(), group.size());
     for (int process_row = 0; process_row < grid.rows; ++process_row) {
       const auto rows = layout.row_block(process_row);
       const comm::IndexRange entries{.begin = std::max(own.begin, reader_->row_start(rows.begin)),
@@ -443,7 +433,7 @@ std::vector<std::int64_t> CachedMatrix::nonzeros_of_blocks(const comm::BlockLayo
 
 void CachedMatrix::add_share(EntryCollector& collector, const RandomPermutation& permutation, int rank,
                              int rank_count) const {
-  const auto rows = share_of(order(), rank, rank_count);
+  const auto rows = comm::share_of(order(), rank, rank_count);
   std::vector<std::int64_t> starts(static_cast<std::size_t>(rows.size()) + 1);
   reader_->read_row_starts(rows.begin, starts);
   std::size_t row = 0;

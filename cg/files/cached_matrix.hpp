@@ -51,7 +51,7 @@ class CachedMatrix final : public SystemMatrix {
                                                              comm::RankGroup& group) const override;
   [[nodiscard]] std::int64_t order() const override { return reader_->header().order; }
   [[nodiscard]] std::int64_t nonzero_count() const override { return reader_->header().nonzero_count; }
-  /// Of all checksums of the file.
+  /// A hash of all checksums of the file.
   [[nodiscard]] std::optional<std::uint64_t> content_hash() const override;
   [[nodiscard]] const std::optional<RandomPermutation>& permutation() const override { return permutation_; }
 

@@ -62,20 +62,30 @@ class ZerosAppended {
   std::array<std::array<std::uint32_t, 256>, 4> tables_{};
 };
 
+/// The states of three pieces, whole words at a time. Returns how many bytes of each it took.
+__attribute__((target("sse4.2"))) std::size_t go_on(std::array<std::uint64_t, 3>& states,
+                                                    const std::array<const std::byte*, 3>& pieces,
+                                                    std::size_t byte_count) {
+  auto now = states;
+  std::size_t done = 0;
+  for (; done + sizeof(std::uint64_t) <= byte_count; done += sizeof(std::uint64_t)) {
+    for (std::size_t piece = 0; piece < pieces.size(); ++piece) {
+      std::uint64_t word = 0;
+      std::memcpy(&word, pieces[piece] + done, sizeof(word));
+      now[piece] = __builtin_ia32_crc32di(now[piece], word);
+    }
+  }
+  states = now;
+  return done;
+}
+
 /// Three pieces of long data at a time, since the instruction waits for its own result only: f(s, a b) = f(f(s, a), 0 ... 0) + f(0, b).
-__attribute__((target("sse4.2"))) std::uint32_t by_three_pieces(std::uint32_t state,
-                                                                std::span<const std::byte> bytes) {
+std::uint32_t by_three_pieces(std::uint32_t state, std::span<const std::byte> bytes) {
   constexpr std::size_t piece_bytes = 8192;
   static const ZerosAppended zeros_appended(piece_bytes);
   while (bytes.size() >= 3 * piece_bytes) {
     std::array<std::uint64_t, 3> wide{state, 0, 0};
-    for (std::size_t done = 0; done < piece_bytes; done += sizeof(std::uint64_t)) {
-      for (std::size_t piece = 0; piece < wide.size(); ++piece) {
-        std::uint64_t word = 0;
-        std::memcpy(&word, bytes.data() + piece * piece_bytes + done, sizeof(word));
-        wide[piece] = __builtin_ia32_crc32di(wide[piece], word);
-      }
-    }
+    go_on(wide, {bytes.data(), bytes.data() + piece_bytes, bytes.data() + 2 * piece_bytes}, piece_bytes);
     state = zeros_appended(static_cast<std::uint32_t>(wide[0])) ^ static_cast<std::uint32_t>(wide[1]);
     state = zeros_appended(state) ^ static_cast<std::uint32_t>(wide[2]);
     bytes = bytes.subspan(3 * piece_bytes);
@@ -88,17 +98,9 @@ bool has_instruction() {
   return is_there;
 }
 
-__attribute__((target("sse4.2"))) std::array<std::uint32_t, 3> three_by_instruction(
-    const std::array<std::span<const std::byte>, 3>& pieces) {
+std::array<std::uint32_t, 3> three_by_instruction(const std::array<std::span<const std::byte>, 3>& pieces) {
   std::array<std::uint64_t, 3> wide{~std::uint32_t{0}, ~std::uint32_t{0}, ~std::uint32_t{0}};
-  std::size_t done = 0;
-  for (; done + sizeof(std::uint64_t) <= pieces[0].size(); done += sizeof(std::uint64_t)) {
-    for (std::size_t piece = 0; piece < pieces.size(); ++piece) {
-      std::uint64_t word = 0;
-      std::memcpy(&word, pieces[piece].data() + done, sizeof(word));
-      wide[piece] = __builtin_ia32_crc32di(wide[piece], word);
-    }
-  }
+  const auto done = go_on(wide, {pieces[0].data(), pieces[1].data(), pieces[2].data()}, pieces[0].size());
   std::array<std::uint32_t, 3> checksums{};
   for (std::size_t piece = 0; piece < pieces.size(); ++piece)
     checksums[piece] = ~by_table(static_cast<std::uint32_t>(wide[piece]), pieces[piece].subspan(done));

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -12,6 +11,8 @@
 #include "cg/base/errors.hpp"
 #include "cg/base/output_file.hpp"
 #include "cg/base/values.hpp"
+#include "cg/files/folder_room.hpp"
+#include "cg/files/whole_write.hpp"
 
 namespace cg2d {
 namespace {
@@ -52,25 +53,15 @@ void NewFile::append(std::span<const std::byte> bytes) {
 }
 
 void NewFile::write_at(std::int64_t position, std::span<const std::byte> bytes) const {
-  while (!bytes.empty()) {
-    const auto count = pwrite(descriptor_, bytes.data(), bytes.size(), static_cast<off_t>(position));
-    if (count < 0 && errno == EINTR) continue;
-    if (count == 0) errno = ENOSPC;
-    if (count <= 0) cannot_write(path_);
-    position += count;
-    bytes = bytes.subspan(static_cast<std::size_t>(count));
-  }
+  if (!write_whole(descriptor_, position, bytes)) cannot_write(path_);
 }
 
 void NewFile::reserve(std::int64_t byte_count) const {
   if (fallocate(descriptor_, FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(byte_count)) == 0) return;
   const int error = errno;
-  struct statvfs system {};
-  const bool is_known = fstatvfs(descriptor_, &system) == 0;
-  const auto free_bytes =
-      is_known ? saturated(static_cast<double>(system.f_bavail) * static_cast<double>(system.f_frsize)) : 0;
+  const auto free_bytes = folder_room(folder_).available_bytes;
   const bool is_full = error == ENOSPC || error == EDQUOT || error == EFBIG;
-  if (!is_full && (!is_known || byte_count <= free_bytes)) return;
+  if (!is_full && byte_count <= free_bytes) return;
   throw RunError(ExitCode::cannot_create,
                  fmt::format("cannot create {}: it needs {}, and its file system has {} left for it{}", path_,
                              format_bytes(byte_count), format_bytes(free_bytes),
@@ -83,15 +74,6 @@ void NewFile::end_at(std::int64_t byte_count) const {
 
 void NewFile::put_on_disk() const {
   if (fsync(descriptor_) != 0) cannot_write(path_);
-}
-
-int NewFile::open_for_reading() const {
-  const auto own_path = fmt::format("/proc/self/fd/{}", descriptor_);
-  const auto& path = temporary_path_.empty() ? own_path : temporary_path_;
-  int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_DIRECT);
-  if (descriptor < 0) descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (descriptor < 0) cannot_create(path_);
-  return descriptor;
 }
 
 void NewFile::take_name() {

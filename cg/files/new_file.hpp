@@ -29,9 +29,6 @@ class NewFile {
   /// Cuts the file after so many bytes.
   void end_at(std::int64_t byte_count) const;
   void put_on_disk() const;
-  /// A second descriptor of the file, past the cache of the system where the file system can do that; the caller closes it. The file
-  /// lives as long as one of them.
-  [[nodiscard]] int open_for_reading() const;
   /// Takes its name, which no file may have, and puts it on the disk.
   void take_name();
 

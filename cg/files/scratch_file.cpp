@@ -1,9 +1,8 @@
-#include "cg/stencil/scratch_file.hpp"
+#include "cg/files/scratch_file.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -11,7 +10,9 @@
 #include <utility>
 
 #include "cg/base/errors.hpp"
+#include "cg/base/output_file.hpp"
 #include "cg/base/values.hpp"
+#include "cg/files/whole_write.hpp"
 
 namespace cg2d {
 namespace {
@@ -22,28 +23,13 @@ constexpr mode_t owner_may = 0600;
 int open_scratch(const std::string& folder, int flags) {
   const int descriptor = open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC | flags, owner_may);
   if (descriptor >= 0 || (errno != EOPNOTSUPP && errno != EISDIR)) return descriptor;
-  const auto path = fmt::format("{}/.cg2d-stencil-{}", folder, getpid());
+  const auto path = fmt::format("{}/.cg2d-scratch-{}", folder, getpid());
   const int named = open(path.c_str(), O_CREAT | O_EXCL | O_NOFOLLOW | O_RDWR | O_CLOEXEC | flags, owner_may);
   if (named >= 0) unlink(path.c_str());
   return named;
 }
 
-[[noreturn]] void refuse_folder(const std::string& folder) {
-  throw RunError(
-      ExitCode::cannot_create,
-      fmt::format("--out-of-core {}: cannot create a file in this folder: {}", folder, std::strerror(errno)));
-}
-
 }  // namespace
-
-FolderRoom folder_room(const std::string& folder) {
-  struct stat facts {};
-  struct statvfs room {};
-  if (stat(folder.c_str(), &facts) != 0 || statvfs(folder.c_str(), &room) != 0) refuse_folder(folder);
-  return {
-      .device = static_cast<std::uint64_t>(facts.st_dev),
-      .available_bytes = saturated(static_cast<double>(room.f_bavail) * static_cast<double>(room.f_frsize))};
-}
 
 ScratchFile::ScratchFile(std::string folder, std::int64_t byte_count) : folder_(std::move(folder)) {
   open_in_folder();
@@ -63,7 +49,9 @@ void ScratchFile::open_in_folder() {
     is_direct_ = false;
     descriptor_ = open_scratch(folder_, 0);
   }
-  if (descriptor_ < 0) refuse_folder(folder_);
+  if (descriptor_ < 0)
+    throw RunError(ExitCode::cannot_create,
+                   fmt::format("cannot create a file in the folder {}: {}", folder_, std::strerror(errno)));
 }
 
 /// Where the file system cannot promise room, nothing is done.
@@ -72,8 +60,16 @@ void ScratchFile::take_room(std::int64_t byte_count) const {
   const int error = errno;
   if (error != ENOSPC && error != EDQUOT && error != EFBIG) return;
   throw RunError(ExitCode::cannot_create,
-                 fmt::format("--out-of-core {}: not enough room for a file of {}: {}", folder_,
+                 fmt::format("not enough room in the folder {} for a file of {}: {}", folder_,
                              format_bytes(byte_count), std::strerror(error)));
+}
+
+void ScratchFile::write_at(std::int64_t position, std::span<const std::byte> bytes) const {
+  if (!write_whole(descriptor_, position, bytes)) cannot_write(folder_);
+}
+
+void ScratchFile::put_on_disk() const {
+  if (fsync(descriptor_) != 0) cannot_write(folder_);
 }
 
 }  // namespace cg2d

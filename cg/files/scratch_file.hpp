@@ -2,18 +2,12 @@
 
 // A file without a name, for data that ends with the process. No MPI.
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 
 namespace cg2d {
-
-/// The device of a folder.
-struct FolderRoom {
-  std::uint64_t device = 0;          ///< the same number for all folders on it
-  std::int64_t available_bytes = 0;  ///< that this user may still take
-};
-/// Throws RunError (cannot_create) where there is no such folder.
-FolderRoom folder_room(const std::string& folder);
 
 /// Open for reading and writing, past the system's cache where the file system can do that. Nothing is left of it, whatever ends the
 /// process.
@@ -28,6 +22,11 @@ class ScratchFile {
   [[nodiscard]] int descriptor() const { return descriptor_; }
   [[nodiscard]] bool is_direct() const { return is_direct_; }
   [[nodiscard]] const std::string& folder() const { return folder_; }
+
+  /// Position, size and address must be multiples of the page size. Throws RunError (cannot_write).
+  void write_at(std::int64_t position, std::span<const std::byte> bytes) const;
+  /// Throws RunError (cannot_write).
+  void put_on_disk() const;
 
  private:
   void open_in_folder();

@@ -171,7 +171,7 @@ void StoredMatrix::survey() {
 
 // ---------------------------------------------------------------- checks
 
-/// Of the two places of a pair the lower triangle comes first, which files of symmetric matrices have.
+/// The lower triangle of the two places of a pair comes first, which files of symmetric matrices have.
 bool StoredMatrix::NotFinite::is_before(const NotFinite& other) const {
   const auto key = [](const NotFinite& one) {
     return std::tuple(std::max(one.row, one.column), std::min(one.row, one.column), one.row < one.column);

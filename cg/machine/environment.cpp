@@ -187,4 +187,23 @@ Environment inspect_environment(comm::RankGroup& group, int thread_count) {
   return environment;
 }
 
+const NodeInfo& Environment::node_of(int rank) const {
+  return nodes[static_cast<std::size_t>(ranks[static_cast<std::size_t>(rank)].node)];
+}
+
+Environment Environment::granted(std::int64_t memory_limit_bytes) const {
+  Environment granted = *this;
+  if (memory_limit_bytes == 0) return granted;
+  for (auto& node : granted.nodes) node.available_bytes = std::min(node.available_bytes, memory_limit_bytes);
+  return granted;
+}
+
+std::int64_t Environment::memory_of_rank(int rank, std::int64_t memory_limit_bytes) const {
+  const auto& node = node_of(rank);
+  const auto free_bytes = node.available_bytes / node.rank_count;
+  if (memory_limit_bytes == 0) return free_bytes;
+  const auto granted_bytes = memory_limit_bytes / node.rank_count - resident_bytes();
+  return std::clamp<std::int64_t>(granted_bytes, 0, std::max<std::int64_t>(free_bytes, 0));
+}
+
 }  // namespace cg2d

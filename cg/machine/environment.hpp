@@ -55,6 +55,12 @@ struct Environment {
   [[nodiscard]] comm::WaitMode wait_mode() const {
     return ranks_oversubscribed ? comm::WaitMode::yield : comm::WaitMode::spin;
   }
+  [[nodiscard]] const NodeInfo& node_of(int rank) const;
+  /// With no more memory on each node than the user grants (--memory-limit, 0: all that is free there).
+  [[nodiscard]] Environment granted(std::int64_t memory_limit_bytes) const;
+  /// The rank's part of the free memory of its node. Where the user grants less, its part of that, without what this process, which
+  /// must be the rank's, has taken already; at least 0.
+  [[nodiscard]] std::int64_t memory_of_rank(int rank, std::int64_t memory_limit_bytes) const;
 };
 
 /// Collective. Every rank gets the whole answer. Nodes are named by their numbers.

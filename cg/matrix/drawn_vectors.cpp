@@ -9,13 +9,6 @@
 
 namespace cg2d {
 
-comm::IndexRange share_of(std::int64_t total, int part, int part_count) {
-  const auto border = [&](std::int64_t number) {
-    return total / part_count * number + total % part_count * number / part_count;
-  };
-  return {.begin = border(part), .end = border(part + 1)};
-}
-
 SparseVectors DrawnVectors::vectors_of(const Part& part) const {
   auto vectors =
       build_vectors(problem_, draw_share(problem_, part.pairs, window_), part.first_number, rejections_);
@@ -40,7 +33,7 @@ class VectorDrawing {
     drawn_.problem_ = problem_;
     drawn_.window_ = problem_.nonzer + 8;
     for (;;) {
-      draw_parts(share_of(pair_count, group_.rank(), group_.size()));
+      draw_parts(comm::share_of(pair_count, group_.rank(), group_.size()));
       // Both estimates hold but once in a lifetime, or for tiny dense problems; every rank sees the same
       // numbers.
       if (drawn_.rejections_.longest_vector > drawn_.window_) {
@@ -67,7 +60,7 @@ class VectorDrawing {
     own_count_ = 0;
     std::vector<Repetition> repetitions;
     for (int part = 0; part < part_count; ++part) {
-      const auto range = share_of(mine.size(), part, part_count);
+      const auto range = comm::share_of(mine.size(), part, part_count);
       const comm::IndexRange pairs{.begin = mine.begin + range.begin, .end = mine.begin + range.end};
       const auto share = draw_share(problem_, pairs, drawn_.window_);
       drawn_.parts_.push_back({.pairs = pairs, .first_number = own_count_, .number_count = share.own_count});

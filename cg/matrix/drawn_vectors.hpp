@@ -14,16 +14,13 @@
 
 namespace cg2d {
 
-/// Part number `part` of [0, total), cut into part_count parts that differ in size by one at most.
-comm::IndexRange share_of(std::int64_t total, int part, int part_count);
-
 /// Whether the vectors stay in memory, 12 bytes per number, or are drawn again by each visit, which takes less memory and more time.
 enum class VectorStore { kept, drawn_again };
 
 /// The vectors that begin in this rank's share of the stream.
 class DrawnVectors {
  public:
-  /// Of the whole stream.
+  /// The facts of the whole stream.
   [[nodiscard]] const SourceFacts& facts() const { return facts_; }
   /// Visits all of them in their order, some consecutive ones at a time. Throws std::bad_alloc.
   void visit(const std::function<void(const SparseVectors&)>& visitor) const;

@@ -8,7 +8,6 @@
 #include <string>
 
 #include "cg/base/errors.hpp"
-#include "cg/matrix/drawn_vectors.hpp"
 
 namespace cg2d {
 
@@ -19,7 +18,7 @@ SourceRow laplace3d_source();
 
 comm::IndexRange Strips::rows_of(int strip, std::int64_t block_row_count) const {
   const auto multiples = (block_row_count + row_multiple - 1) / row_multiple;
-  const auto share = share_of(multiples, strip, count);
+  const auto share = comm::share_of(multiples, strip, count);
   return {.begin = std::min(share.begin * row_multiple, block_row_count),
           .end = std::min(share.end * row_multiple, block_row_count)};
 }

@@ -210,7 +210,7 @@ SourceFacts NpbSource::build_strips(const comm::BlockLayout& layout, comm::RankG
     for (int exchange = 0; exchange < making.exchanges_per_strip; ++exchange) {
       for (int block = 0; block < grid.rows; ++block) {
         const auto rows = strip_of(layout, block, strip, strips);
-        const auto part = share_of(rows.size(), exchange, making.exchanges_per_strip);
+        const auto part = comm::share_of(rows.size(), exchange, making.exchanges_per_strip);
         rows_of_blocks[static_cast<std::size_t>(block)] = {
             .rows = {.begin = rows.begin + part.begin, .end = rows.begin + part.end}, .first = rows.begin};
       }

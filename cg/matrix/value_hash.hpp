@@ -18,13 +18,13 @@ constexpr std::uint64_t mixed_bits(std::uint64_t bits) {
   return bits ^ (bits >> 33);
 }
 
-/// Of a place of a matrix of less than 2^32 rows and of its mirror, alike.
+/// The hash of a place of a matrix of less than 2^32 rows and of its mirror, alike.
 constexpr std::uint64_t hash_of_pair(std::int64_t row, std::int64_t column) {
   const auto high = static_cast<std::uint64_t>(std::min(row, column));
   return mixed_bits((high << 32U) | static_cast<std::uint32_t>(std::max(row, column)));
 }
 
-/// Of an element by its index and its bits.
+/// The hash of an element by its index and its bits.
 std::uint64_t hash_of_element(std::int64_t index, double value);
 
 /// The place of a block in its matrix.

@@ -31,7 +31,7 @@ inline constexpr std::int64_t panel_alignment = 4096;
 struct PanelFileKey {
   std::uint64_t matrix_hash = 0;  ///< of all that the values depend on
   std::array<char, 24> kernel{};  ///< its name, and zeros
-  /// Of the loop that the arrays are for, and zeros; zeros alone where those of all loops are the same.
+  /// The instruction set of the loop that the arrays are for, and zeros; zeros alone where those of all loops are the same.
   std::array<char, 16> instruction_set{};
   std::int64_t block_width = 0;  ///< Tuning::block_width, 0: the kernel has none
   std::int64_t vector_count =
@@ -44,7 +44,7 @@ struct PanelFileKey {
   friend bool operator==(const PanelFileKey&, const PanelFileKey&) = default;
 };
 
-/// What a run reports of the block, which it does not make again.
+/// Figures that a run reports of the block, which it does not make again.
 struct PanelFileFigures {
   std::int64_t nonzero_count = 0;
   RowLengths row_lengths;
@@ -124,7 +124,7 @@ class PanelFile {
   [[nodiscard]] std::span<const PanelEntry> panels() const { return entries_; }
   [[nodiscard]] std::span<const std::size_t> array_bytes(std::size_t panel) const;
   [[nodiscard]] std::int64_t most_panel_bytes() const;
-  /// Of all panels.
+  /// The bytes of all panels.
   [[nodiscard]] std::int64_t panel_bytes() const;
 
   /// For reading. Past the system's cache where the file system can do that (O_DIRECT).

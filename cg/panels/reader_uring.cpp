@@ -49,7 +49,7 @@ class UringReader final : public PanelReader {
     bool is_under_way = false;
   };
 
-  /// What is still missing of a request.
+  /// The part of a request that is still missing.
   void submit(Slot& slot) {
     const auto rest = slot.request.memory.subspan(static_cast<std::size_t>(slot.result.byte_count));
     // There is an entry for each slot.

@@ -1,21 +1,12 @@
 #include "cg/panels/storage_rate.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/statvfs.h>
-#include <unistd.h>
 
-#include <algorithm>
-#include <cerrno>
 #include <cstring>
 #include <random>
-#include <vector>
 
 #include "cg/base/errors.hpp"
-#include "cg/base/output_file.hpp"
 #include "cg/base/sample.hpp"
-#include "cg/base/values.hpp"
-#include "cg/files/new_file.hpp"
 #include "kernels/page_buffer.hpp"
 
 namespace cg2d {
@@ -33,25 +24,18 @@ void fill(std::span<std::byte> bytes, std::uint64_t seed) {
 }  // namespace
 
 StorageSample::StorageSample(const std::string& folder, std::int64_t panel_bytes, int panel_count)
-    : panel_bytes_(panel_bytes), panel_count_(panel_count) {
-  NewFile file(folder, "sample");
-  file.reserve(panel_bytes * panel_count);
-  std::vector<std::byte> panel(static_cast<std::size_t>(panel_bytes));
+    : file_(folder, panel_bytes * panel_count), panel_bytes_(panel_bytes), panel_count_(panel_count) {
+  kernels::PageBuffer<std::byte> panel(static_cast<std::size_t>(panel_bytes));
   for (int index = 0; index < panel_count; ++index) {
-    fill(panel, static_cast<std::uint64_t>(index));
-    file.append(panel);
+    fill(panel.span(), static_cast<std::uint64_t>(index));
+    file_.write_at(index * panel_bytes, panel.span());
   }
-  file.put_on_disk();
-  descriptor_ = file.open_for_reading();
-}
-
-StorageSample::~StorageSample() {
-  if (descriptor_ >= 0) close(descriptor_);
+  file_.put_on_disk();
 }
 
 double StorageSample::rate(const PanelReaderRow& reader, int depth, double least_s) const {
   kernels::PageBuffer<std::byte> buffers(static_cast<std::size_t>(panel_bytes_ * depth));
-  const auto readings = reader.make(descriptor_, depth);
+  const auto readings = reader.make(file_.descriptor(), depth);
   const auto request = [&](std::int64_t number) {
     const auto slot = static_cast<int>(number % depth);
     return PanelRequest{.slot = slot,
@@ -73,12 +57,6 @@ double StorageSample::rate(const PanelReaderRow& reader, int depth, double least
     readings->start(request(number + depth));
   }
   return static_cast<double>(number * panel_bytes_) / time_s;
-}
-
-std::int64_t free_bytes_in(const std::string& folder) {
-  struct statvfs system {};
-  if (statvfs(folder.c_str(), &system) != 0) cannot_create(folder);
-  return saturated(static_cast<double>(system.f_bavail) * static_cast<double>(system.f_frsize));
 }
 
 }  // namespace cg2d

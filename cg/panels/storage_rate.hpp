@@ -1,10 +1,11 @@
 #pragma once
 
-// What the storage of a folder gives to readers of panels.
+// The rate at which the storage of a folder gives panels to readers.
 
 #include <cstdint>
 #include <string>
 
+#include "cg/files/scratch_file.hpp"
 #include "cg/panels/panel_reader.hpp"
 
 namespace cg2d {
@@ -14,21 +15,15 @@ class StorageSample {
  public:
   /// Writes panel_count panels of panel_bytes, a multiple of panel_alignment. Throws RunError (cannot_create, cannot_write).
   StorageSample(const std::string& folder, std::int64_t panel_bytes, int panel_count);
-  ~StorageSample();
-  StorageSample(const StorageSample&) = delete;
-  StorageSample& operator=(const StorageSample&) = delete;
 
   /// Bytes per second of reading panel after panel, `depth` of them under way, for at least so long; past the cache of the system
   /// where the file system can do that. Throws RunError (cannot_write, unavailable).
   [[nodiscard]] double rate(const PanelReaderRow& reader, int depth, double least_s) const;
 
  private:
-  int descriptor_ = -1;
+  ScratchFile file_;
   std::int64_t panel_bytes_;
   int panel_count_;
 };
-
-/// Bytes that whoever writes files in the folder can have. Throws RunError (cannot_create).
-std::int64_t free_bytes_in(const std::string& folder);
 
 }  // namespace cg2d

@@ -18,13 +18,12 @@ std::int64_t StreamMemory::byte_count(const PanelFile& file) const {
   return (resident_count + buffer_count) * file.most_panel_bytes();
 }
 
-std::optional<StreamMemory> stream_memory(const PanelFile& file, std::int64_t byte_count, int depth) {
-  const auto panel_count = static_cast<std::int64_t>(file.panels().size());
-  const auto room = byte_count / std::max<std::int64_t>(file.most_panel_bytes(), 1);
-  if (room >= panel_count)
-    return StreamMemory{.resident_count = static_cast<int>(panel_count), .buffer_count = 0};
+std::optional<StreamMemory> stream_memory(const PanelSizes& panels, std::int64_t byte_count, int depth) {
+  const auto room = byte_count / std::max<std::int64_t>(panels.most_bytes, 1);
+  if (room >= panels.count)
+    return StreamMemory{.resident_count = static_cast<int>(panels.count), .buffer_count = 0};
   if (room < 2) return std::nullopt;
-  const auto buffers = std::min<std::int64_t>({depth, room, panel_count});
+  const auto buffers = std::min<std::int64_t>({depth, room, panels.count});
   return StreamMemory{.resident_count = static_cast<int>(room - buffers),
                       .buffer_count = static_cast<int>(buffers)};
 }

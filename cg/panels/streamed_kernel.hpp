@@ -25,10 +25,15 @@ struct StreamMemory {
 
   [[nodiscard]] std::int64_t byte_count(const PanelFile& file) const;
 };
+/// The panels of a file, as far as memory goes.
+struct PanelSizes {
+  std::int64_t count = 0;
+  std::int64_t most_bytes = 0;  ///< of one
+};
 /// As many resident panels as the bytes allow beside the buffers, at most depth of them. Empty: not even two buffers fit.
-std::optional<StreamMemory> stream_memory(const PanelFile& file, std::int64_t byte_count, int depth);
+std::optional<StreamMemory> stream_memory(const PanelSizes& panels, std::int64_t byte_count, int depth);
 
-/// What has been read since the block was made.
+/// The reading since the block was made.
 struct StreamFigures {
   std::int64_t product_count = 0;
   std::int64_t byte_count = 0;  ///< read by products

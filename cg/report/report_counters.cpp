@@ -173,7 +173,7 @@ std::string limits_text(const PhaseFigures& figures, const MachineLimits& limits
 
 using PhaseShares = std::array<PhaseShare, phase_count>;
 
-/// Of all ranks.
+/// The bytes that all ranks read together.
 double storage_bytes_per_step(const PhaseFigures& figures, const PhaseShares& shares) {
   return shares[index_of(Phase::multiply)].storage_byte_count * static_cast<double>(figures.ranks.size()) /
          figures.step_count;

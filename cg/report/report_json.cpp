@@ -166,7 +166,7 @@ std::string write_json(const RunReport& report) { return json_text(report_json(r
 
 namespace {
 
-/// Of a solve without outer iterations: its iteration.
+/// A solve has no outer iterations: its place is an iteration.
 void put_place(Json& json, int rank, int outer_step, int product) {
   json["rank"] = rank;
   if (outer_step != of_a_solve) json["outer_step"] = outer_step;

@@ -58,7 +58,7 @@ bool fits(const PlanTotals& totals, const Environment& environment) {
   return true;
 }
 
-/// Of a matrix on storage: the memory above is then that of the same run without --out-of-core.
+/// The plan of a matrix on storage: the memory above is then that of the same run without --out-of-core.
 std::string stream_text(const StreamPlan& plan) {
   std::string text;
   const auto line = [&](std::string_view label, const std::string& value) {

@@ -34,7 +34,7 @@ std::string kernel_summary(const Configuration& configuration, const std::string
                            ChoiceOrigin origin);
 /// A line about the checkpoints that were written, and one about the last one where it failed.
 std::string checkpoint_lines(const CheckpointFacts& facts);
-/// Of a matrix that was streamed: one line with its end.
+/// One line, with its end, of a matrix that was streamed.
 std::string out_of_core_line(const OutOfCoreFacts& facts);
 /// The flips that were made, the checks, and what they found; as much of it as the options asked for.
 std::string guard_lines(const GuardReport& guard);

@@ -159,12 +159,7 @@ void BenchmarkRun::expect_by_trial() const {
 }
 
 Environment BenchmarkRun::granted_environment() const {
-  Environment granted = *report_.environment;
-  if (options_.memory_limit_bytes > 0) {
-    for (auto& node : granted.nodes)
-      node.available_bytes = std::min(node.available_bytes, options_.memory_limit_bytes);
-  }
-  return granted;
+  return report_.environment->granted(options_.memory_limit_bytes);
 }
 
 /// With --transport auto the grids are compared over the default transport; the transport is then chosen on
@@ -248,20 +243,13 @@ std::unique_ptr<BlockProduct> BenchmarkRun::make_in_memory(const comm::BlockLayo
   return convert(std::move(block), layout);
 }
 
-const NodeInfo& BenchmarkRun::node_of(const Environment& environment) const {
-  const auto& place = environment.ranks[static_cast<std::size_t>(group_.rank())];
-  return environment.nodes[static_cast<std::size_t>(place.node)];
-}
-
 std::int64_t BenchmarkRun::vector_bytes(const comm::BlockLayout& layout) const {
   return plan_memory(*source_, configuration(), layout, group_.rank()).vector_bytes;
 }
 
-/// With this rank's part in the memory of its node, without what the process has already and what its vectors will take.
+/// With this rank's part in the memory of its node, without what its vectors will take.
 StreamedBlockParts BenchmarkRun::stream_parts(const comm::BlockLayout& layout) const {
-  const auto granted = granted_environment();
-  const auto& node = node_of(granted);
-  const auto taken = options_.memory_limit_bytes > 0 ? resident_bytes() : 0;
+  const auto& environment = *report_.environment;
   const auto& problem = options_.problem;
   return {.source = *source_,
           .matrix_hash = hash_of_text(fmt::format("npb n {} nonzer {} rcond {} shift {}", problem.n,
@@ -269,9 +257,10 @@ StreamedBlockParts BenchmarkRun::stream_parts(const comm::BlockLayout& layout) c
           .layout = layout,
           .kernel = report_.kernel_choice,
           .options = options_.out_of_core,
-          .memory_bytes = node.available_bytes / node.rank_count - vector_bytes(layout) - taken,
-          .beside_bytes = resident_bytes() + vector_bytes(layout),
-          .node_rank_count = node.rank_count};
+          .memory_bytes =
+              environment.memory_of_rank(group_.rank(), options_.memory_limit_bytes) - vector_bytes(layout),
+          .share = {.beside_bytes = resident_bytes() + vector_bytes(layout),
+                    .node_rank_count = environment.node_of(group_.rank()).rank_count}};
 }
 
 StreamPlan BenchmarkRun::plan_streaming(const comm::BlockLayout& layout) {

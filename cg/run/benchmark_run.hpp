@@ -40,7 +40,7 @@ class BenchmarkRun {
   void prepare();
   /// Generates and converts the matrix, solves, and verifies. After prepare().
   void perform();
-  /// Of a run with --out-of-core that ends after prepare(). Collective. Throws RunError.
+  /// The plan of a run with --out-of-core that ends after prepare(). Collective. Throws RunError.
   [[nodiscard]] StreamPlan plan_streaming(const comm::BlockLayout& layout);
 
   [[nodiscard]] const RunReport& report() const { return report_; }
@@ -72,7 +72,6 @@ class BenchmarkRun {
   void export_matrix(const kernels::CsrBlock& block, const comm::BlockLayout& layout);
   std::unique_ptr<BlockProduct> convert(kernels::CsrBlock block, const comm::BlockLayout& layout);
   std::unique_ptr<BlockProduct> make_in_memory(const comm::BlockLayout& layout);
-  [[nodiscard]] const NodeInfo& node_of(const Environment& environment) const;
   [[nodiscard]] std::int64_t vector_bytes(const comm::BlockLayout& layout) const;
   [[nodiscard]] StreamedBlockParts stream_parts(const comm::BlockLayout& layout) const;
   std::unique_ptr<BlockProduct> stream(const comm::BlockLayout& layout);

@@ -19,7 +19,7 @@
 
 namespace cg2d {
 
-/// What reports need of each iteration: the history of residuals and the estimate of the spectrum follow from it.
+/// Figures that reports need of each iteration: the history of residuals and the estimate of the spectrum follow from it.
 struct SavedStep {
   double alpha = 0.0;
   double beta = 0.0;
@@ -28,7 +28,7 @@ struct SavedStep {
 };
 static_assert(sizeof(SavedStep) == 4 * sizeof(double));
 
-/// What a solve goes on from, besides its vectors. Alike on every rank.
+/// The state that a solve goes on from, besides its vectors. Alike on every rank.
 struct SolveRestart {
   FoundCheckpoint checkpoint;
   CgState state;
@@ -60,7 +60,7 @@ struct RestartedVectors {
 RestartedVectors restarted_vectors(const SolveRestart& restart, const comm::IndexRange& range,
                                    comm::RankGroup& group);
 
-/// What checkpoints of a solve are made with.
+/// The parts that checkpoints of a solve are made with.
 struct CheckpointWork {
   StepInterrupts& interrupts;  ///< told by the checkpoints, in place of being an observer itself
   const OutsideOfPhases& outside;

@@ -127,7 +127,7 @@ Json solution_json(const Solution& solution) {
           {"history", std::move(history)}};
 }
 
-/// Of several right-hand sides the worst one's end comes first, as that of a single one.
+/// The end of the worst one of several right-hand sides comes first, as that of a single one.
 Json result_json(const SolveReport& report) {
   auto json = solution_json(*report.solution);
   json["time_s"] = report.repeat.time_s;

@@ -40,7 +40,7 @@ struct MatrixResult {
   double conversion_s = 0.0;      ///< from the blocks to kernels that are ready
   double preconditioner_s = 0.0;  ///< to make it, from the blocks on
   BlockBalance balance;
-  /// Of even pieces, or, where these are taken, of pieces by nonzeros; of a matrix in memory.
+  /// The balance of even pieces, or, where these are taken, of pieces by nonzeros; of a matrix in memory.
   std::optional<BlockBalance> other_balance{};
 };
 

@@ -289,12 +289,7 @@ void SolveRun::check_choices() const {
 }
 
 Environment SolveRun::granted_environment() const {
-  Environment granted = *report_.environment;
-  if (options_.memory_limit_bytes > 0) {
-    for (auto& node : granted.nodes)
-      node.available_bytes = std::min(node.available_bytes, options_.memory_limit_bytes);
-  }
-  return granted;
+  return report_.environment->granted(options_.memory_limit_bytes);
 }
 
 void SolveRun::prepare_counters() {

@@ -118,7 +118,6 @@ class SolveRun {
   [[nodiscard]] Environment granted_environment() const;
   std::unique_ptr<BlockProduct> distribute(const comm::BlockLayout& layout);
   [[nodiscard]] std::int64_t memory_of_rank() const;
-  [[nodiscard]] const NodeInfo& node_of(const Environment& environment) const;
   [[nodiscard]] std::int64_t vector_bytes(const comm::BlockLayout& layout) const;
   std::unique_ptr<BlockProduct> stream(const comm::BlockLayout& layout);
   void note_stream();

@@ -28,20 +28,11 @@ std::unique_ptr<SystemMatrix> find_system(const SystemOptions& options, std::int
   return matrix;
 }
 
-const NodeInfo& SolveRun::node_of(const Environment& environment) const {
-  const auto number = environment.ranks[static_cast<std::size_t>(group_.rank())].node;
-  return environment.nodes[static_cast<std::size_t>(number)];
-}
-
-/// Its part of the memory of its node, without what the process has already where there is a limit.
 std::int64_t SolveRun::memory_of_rank() const {
-  const auto granted = granted_environment();
-  const auto& node = node_of(granted);
-  const auto taken = options_.memory_limit_bytes > 0 ? resident_bytes() : 0;
-  return node.available_bytes / node.rank_count - taken;
+  return report_.environment->memory_of_rank(group_.rank(), options_.memory_limit_bytes);
 }
 
-/// Of the vectors and of the preconditioner.
+/// The bytes of the vectors and of the preconditioner.
 std::int64_t SolveRun::vector_bytes(const comm::BlockLayout& layout) const {
   constexpr std::int64_t further_vectors = 2;  // b, and p where the preconditioner makes products
   const auto rows = layout.piece(layout.column_piece_of(group_.rank())).size();
@@ -57,7 +48,8 @@ std::unique_ptr<BlockProduct> SolveRun::stream(const comm::BlockLayout& layout) 
   auto& result = *report_.matrix;
   if (find_preconditioner(options_.preconditioner)->needs_diagonal)
     diagonal_ = matrix_->diagonal(layout, group_);
-  const auto beside_bytes = resident_bytes() + vector_bytes(layout);
+  const NodeShare share{.beside_bytes = resident_bytes() + vector_bytes(layout),
+                        .node_rank_count = report_.environment->node_of(group_.rank()).rank_count};
   streamed_ = make_streamed_block({.source = *matrix_,
                                    .matrix_hash = matrix_->content_hash().value(),
                                    .layout = layout,
@@ -65,8 +57,7 @@ std::unique_ptr<BlockProduct> SolveRun::stream(const comm::BlockLayout& layout) 
                                    .options = options_.out_of_core,
                                    .memory_bytes = memory_of_rank() - vector_bytes(layout),
                                    .sums_values = true,
-                                   .beside_bytes = beside_bytes,
-                                   .node_rank_count = node_of(*report_.environment).rank_count},
+                                   .share = share},
                                   group_, progress_);
   const auto& figures = streamed_.figures;
   value_hash_ = sum_of_words(group_, figures.value_sum);

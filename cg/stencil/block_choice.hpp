@@ -11,7 +11,7 @@
 
 namespace cg2d {
 
-/// What a rank does, whatever the block.
+/// The work of a rank, whatever the block.
 struct StencilWork {
   std::int64_t plane_count = 0;  ///< of the largest slab
   int neighbour_count = 0;       ///< of the rank that has most: 0, 1 or 2
@@ -39,7 +39,7 @@ struct BlockPrediction {
   double total_s = 0.0;    ///< of each pass the longer of both
 };
 
-/// Of the blocks that are chosen by a trial, the longest one.
+/// The longest one of the blocks that are chosen by a trial.
 inline constexpr int most_tried_block = 128;
 
 /// 1, 2, 3, 4, 6, 8, 12, ...: up to `most`, which is the last one.

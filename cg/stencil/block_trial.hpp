@@ -12,7 +12,7 @@
 
 namespace cg2d {
 
-/// What is tried.
+/// The settings of a trial.
 struct BlockTrialPlan {
   PlaneLayout layout;
   StencilWork work;

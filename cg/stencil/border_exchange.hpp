@@ -27,7 +27,7 @@ class BorderExchange {
   /// Sends what was kept last and receives the same of the neighbours: the planes that are not further away than `depth_now`. Collective.
   /// Throws MpiError.
   void exchange(int depth_now);
-  /// What the last exchange brought: plane z of the slab's own count, -depth_now ... -1, or plane_count ... plane_count+depth_now-1.
+  /// A plane that the last exchange brought: plane z of the slab's own count, -depth_now ... -1, or plane_count ... plane_count+depth_now-1.
   [[nodiscard]] const double* received(std::int64_t z) const;
   [[nodiscard]] std::int64_t sent_bytes() const { return sent_.of(comm::Operation::halo).byte_count; }
 
@@ -43,7 +43,7 @@ class BorderExchange {
     std::vector<comm::Transfer> receives{};
   };
   void connect(Side& side, int partner);
-  /// Of `depth` planes those that lie nearest to the other slab; is_lower: the neighbour's planes come before.
+  /// Those of `depth` planes that lie nearest to the other slab; is_lower: the neighbour's planes come before.
   [[nodiscard]] comm::IndexRange nearest(bool is_lower, bool is_received, int depth_now) const;
 
   PlaneLayout layout_;

@@ -12,8 +12,8 @@
 #include "cg/base/errors.hpp"
 #include "cg/base/sample.hpp"
 #include "cg/files/crc32c.hpp"
+#include "cg/files/scratch_file.hpp"
 #include "cg/stencil/plane_store.hpp"
-#include "cg/stencil/scratch_file.hpp"
 #include "kernels/page_buffer.hpp"
 
 namespace cg2d {

@@ -12,7 +12,7 @@
 
 namespace cg2d {
 
-/// What a store has moved, and how long its user waited for that.
+/// The bytes that a store has moved, and how long its user waited for that.
 struct StoreFigures {
   std::int64_t read_bytes = 0;
   std::int64_t written_bytes = 0;

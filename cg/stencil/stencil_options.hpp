@@ -13,7 +13,7 @@
 
 namespace cg2d {
 
-/// What the user asked for.
+/// The options of a user.
 struct StencilOptions {
   comm::Extents shape{1, 1, 1};  ///< points along x, y and z
   int step_count = 64;

@@ -7,10 +7,9 @@
 
 #include "cg/base/agreement.hpp"
 #include "cg/base/errors.hpp"
-#include "cg/base/process_memory.hpp"
 #include "cg/base/values.hpp"
+#include "cg/files/folder_room.hpp"
 #include "cg/machine/environment.hpp"
-#include "cg/stencil/scratch_file.hpp"
 #include "cg/stencil/stencil_run.hpp"
 #include "kernels/cpu_features.hpp"
 #include "kernels/heat_lines.hpp"
@@ -49,16 +48,11 @@ void StencilRun::inspect() {
   report_.step_count = options_.step_count;
   report_.folders = options_.folders;
   if (!options_.folders.empty()) report_.reader = reader_.name;
-  const auto& place = environment.ranks[static_cast<std::size_t>(group_.rank())];
-  const auto& node = environment.nodes[static_cast<std::size_t>(place.node)];
-  node_ = place.node;
-  available_bytes_ = node.available_bytes / node.rank_count;
-  if (options_.memory_limit_bytes == 0) return;
-  const auto granted = options_.memory_limit_bytes / node.rank_count - resident_bytes();
-  available_bytes_ = std::min(available_bytes_, std::max<std::int64_t>(granted, 0));
+  node_ = environment.ranks[static_cast<std::size_t>(group_.rank())].node;
+  available_bytes_ = environment.memory_of_rank(group_.rank(), options_.memory_limit_bytes);
 }
 
-/// Of this rank, beside what every process takes.
+/// The bytes of this rank, beside what every process takes.
 std::int64_t StencilRun::memory_for(int block) const {
   const auto store_bytes = options_.folders.empty() ? plane_count() * layout_.byte_count()
                                                     : store_buffer_bytes(layout_, planes_per_moment_);

@@ -30,7 +30,7 @@ struct StencilRank {
   [[nodiscard]] double storage_share() const { return total_s > 0.0 ? moved.wait_s() / total_s : 0.0; }
 };
 
-/// What a trial measured and predicted.
+/// The figures that a trial measured and predicted.
 struct BlockChoice {
   std::vector<BlockTrial> trials{};
   std::vector<BlockPrediction> predictions{};  ///< of each trial

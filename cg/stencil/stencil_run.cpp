@@ -12,7 +12,6 @@
 #include "cg/base/process_memory.hpp"
 #include "cg/base/values.hpp"
 #include "cg/files/crc32c.hpp"
-#include "cg/matrix/drawn_vectors.hpp"
 #include "cg/stencil/block_trial.hpp"
 
 namespace cg2d {
@@ -26,7 +25,7 @@ StencilRun::StencilRun(const StencilOptions& options, comm::RankGroup& group, co
       reader_(reader),
       layout_(options.shape),
       field_(options.shape),
-      slab_(share_of(options.shape[2], group.rank(), group.size())) {}
+      slab_(comm::share_of(options.shape[2], group.rank(), group.size())) {}
 
 void StencilRun::perform() {
   write_start_values();

@@ -131,7 +131,7 @@ double* Wavefront::target_line(int step, std::int64_t plane, std::int64_t y, std
   return made_.data() + (step % 2 * planes_per_moment_ + plane) * layout_.stride();
 }
 
-/// What the loop has not moved to where this step finds the lines of the step before.
+/// Moves what the loop has not moved to where this step finds the lines of the step before.
 void Wavefront::pass_on(int step) {
   const auto& active = active_[static_cast<std::size_t>(step)];
   if (active.size() <= 0 || line_.y >= layout_.line_count) return;

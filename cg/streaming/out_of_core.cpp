@@ -13,6 +13,7 @@
 #include "cg/base/errors.hpp"
 #include "cg/base/sample.hpp"
 #include "cg/base/values.hpp"
+#include "cg/files/folder_room.hpp"
 #include "cg/matrix/half_storage.hpp"
 #include "cg/matrix/row_lengths.hpp"
 #include "cg/matrix/value_hash.hpp"
@@ -28,7 +29,7 @@ constexpr int usual_depth = 6;
 constexpr std::int64_t most_panel_bytes = std::int64_t{16} << 20;
 constexpr std::int64_t least_panel_bytes = std::int64_t{1} << 20;
 constexpr std::int64_t panels_per_memory = 32;
-/// Of a nonzero of a strip, as CSR.
+/// The bytes of a nonzero of a strip, as CSR.
 constexpr double csr_bytes_per_nonzero = 12.0;
 /// While panels are made: the kernel's arrays, beside the strip, and then their image in the file, each with some room, in bytes of a panel.
 constexpr double making_per_panel = 1.15;
@@ -154,9 +155,13 @@ Strips shortened(Strips strips, const StreamedBlockParts& parts, const PanelFile
 }
 
 /// The panels' share, without what the program takes by and by.
-std::optional<StreamMemory> memory_of(const PanelFile& file, const StreamedBlockParts& parts) {
+std::optional<StreamMemory> memory_of(const PanelSizes& panels, const StreamedBlockParts& parts) {
   constexpr std::int64_t program_bytes = std::int64_t{2} << 20;
-  return stream_memory(file, parts.memory_bytes - program_bytes, usual_depth);
+  return stream_memory(panels, parts.memory_bytes - program_bytes, usual_depth);
+}
+
+PanelSizes sizes_of(const PanelFile& file) {
+  return {.count = std::ssize(file.panels()), .most_bytes = file.most_panel_bytes()};
 }
 
 /// Generates, converts and writes panel after panel.
@@ -206,8 +211,7 @@ RankStream stream_of(const StreamedBlock& block, const StreamedKernel& kernel) {
           .was_there = block.was_there,
           .is_direct = file.is_direct(),
           .storage_bytes_per_s = block.storage_bytes_per_s,
-          .beside_bytes = block.beside_bytes,
-          .node_rank_count = block.node_rank_count};
+          .share = block.share};
 }
 
 }  // namespace
@@ -226,8 +230,8 @@ StreamLimits limits_of(const OutOfCoreFacts& facts) {
     const auto resident = std::max<std::int64_t>(rank.file_bytes - read_meanwhile, 0);
     const auto buffers = usual_depth * rank.most_panel_bytes;
     const auto of_node = [&](std::int64_t panel_bytes) {
-      return (rank.beside_bytes + std::min(panel_bytes, rank.file_bytes + rank.most_panel_bytes)) *
-             rank.node_rank_count;
+      return (rank.share.beside_bytes + std::min(panel_bytes, rank.file_bytes + rank.most_panel_bytes)) *
+             rank.share.node_rank_count;
     };
     limits.unbound_bytes = std::max(limits.unbound_bytes, of_node(resident + buffers));
     limits.in_core_bytes = std::max(limits.in_core_bytes, of_node(rank.file_bytes + rank.most_panel_bytes));
@@ -249,8 +253,7 @@ StreamPlan plan_stream(const StreamedBlockParts& parts, double multiply_s, comm:
                   .most_panel_bytes = saturated(expected_bytes(parts, key) / strips.count),
                   .memory = {},
                   .figures = {.product_count = multiply_s > 0.0 ? 1 : 0, .product_s = multiply_s},
-                  .beside_bytes = parts.beside_bytes,
-                  .node_rank_count = parts.node_rank_count};
+                  .share = parts.share};
   std::int64_t free_bytes = 0;
   std::unique_ptr<PanelFolder> place;
   std::optional<StorageSample> sample;
@@ -259,10 +262,11 @@ StreamPlan plan_stream(const StreamedBlockParts& parts, double multiply_s, comm:
   agree_on(group, [&] {
     check_room(parts, key, strips);
     place = std::make_unique<PanelFolder>(folder, group.rank(), group.size());
-    free_bytes = free_bytes_in(folder);
-    sample.emplace(folder, panel_bytes,
-                   static_cast<int>(std::max<std::int64_t>(sample_bytes / parts.node_rank_count / panel_bytes,
-                                                           std::int64_t{2} * usual_depth)));
+    free_bytes = folder_room(folder).available_bytes;
+    sample.emplace(
+        folder, panel_bytes,
+        static_cast<int>(std::max<std::int64_t>(sample_bytes / parts.share.node_rank_count / panel_bytes,
+                                                std::int64_t{2} * usual_depth)));
   });
   group.barrier();
   agree_on(group,
@@ -271,10 +275,9 @@ StreamPlan plan_stream(const StreamedBlockParts& parts, double multiply_s, comm:
   place.reset();
   group.barrier();
   if (!was_there) std::filesystem::remove(folder, ignored);  // if it is empty
-  const auto room = parts.memory_bytes - usual_depth * mine.most_panel_bytes;
-  const auto streamed = parts.memory_bytes >= mine.file_bytes
-                            ? 0
-                            : std::max<std::int64_t>(mine.file_bytes - std::max<std::int64_t>(room, 0), 0);
+  const auto memory = memory_of({.count = mine.panel_count, .most_bytes = mine.most_panel_bytes}, parts);
+  const auto resident_bytes = memory ? memory->resident_count * mine.most_panel_bytes : 0;
+  const auto streamed = std::max<std::int64_t>(mine.file_bytes - resident_bytes, 0);
   StreamPlan plan{.file_bytes = group.sum(mine.file_bytes),
                   .largest_file_bytes = group.maximum(mine.file_bytes),
                   .free_bytes = group.minimum(free_bytes),
@@ -299,7 +302,7 @@ StreamedBlock make_streamed_block(const StreamedBlockParts& parts, comm::RankGro
         std::make_unique<PanelFolder>(folder_of(parts.options, group.rank()), group.rank(), group.size());
     std::string reason;
     file = block.folder->existing(key, reason);
-    if (file && !memory_of(*file, parts)) file = nullptr;
+    if (file && !memory_of(sizes_of(*file), parts)) file = nullptr;
   });
   block.was_there = group.maximum(file ? 0.0 : 1.0) == 0.0;
   const auto strips = strips_for(parts, key, group);
@@ -315,7 +318,7 @@ StreamedBlock make_streamed_block(const StreamedBlockParts& parts, comm::RankGro
   }
   agree_on(group, [&] {
     if (!block.was_there) file = std::make_unique<PanelFile>(block.folder->file_path());
-    const auto memory = memory_of(*file, parts);
+    const auto memory = memory_of(sizes_of(*file), parts);
     if (!memory)
       throw RunError(
           ExitCode::memory,
@@ -325,12 +328,11 @@ StreamedBlock make_streamed_block(const StreamedBlockParts& parts, comm::RankGro
     block.kernel = std::make_unique<StreamedKernel>(*parts.kernel.kernel, options_of(parts.kernel),
                                                     std::move(file), *memory, usual_panel_reader());
   });
-  // What the storage gives while all ranks read, and nothing else.
+  // The storage is measured while all ranks read, and do nothing else.
   constexpr double least_s = 0.2;
   group.barrier();
   block.storage_bytes_per_s = block.kernel->measure_reading(least_s);
-  block.beside_bytes = parts.beside_bytes;
-  block.node_rank_count = parts.node_rank_count;
+  block.share = parts.share;
   return block;
 }
 

@@ -19,6 +19,13 @@
 
 namespace cg2d {
 
+/// How a rank shares the memory of its node.
+struct NodeShare {
+  std::int64_t beside_bytes =
+      0;  ///< of this rank, beside its panels: vectors, and the process as it was before
+  int node_rank_count = 1;
+};
+
 /// One rank's part. Trivially copyable: ranks send it as it is.
 struct RankStream {
   std::int64_t file_bytes = 0;  ///< of all panels
@@ -29,9 +36,7 @@ struct RankStream {
   bool was_there = false;  ///< from an earlier run
   bool is_direct = false;
   double storage_bytes_per_s = 0.0;  ///< reading alone, while all ranks do so; 0: nothing is streamed
-  std::int64_t beside_bytes =
-      0;                    ///< of this rank, beside its panels: vectors, and the process as it was before
-  int node_rank_count = 1;  ///< ranks that share the memory of the node
+  NodeShare share;
 
   /// Seconds of a product without waiting for the storage; 0 before the first one.
   [[nodiscard]] double multiply_s() const;
@@ -54,8 +59,7 @@ struct StreamedBlockParts {
   const OutOfCoreOptions& options;
   std::int64_t memory_bytes = 0;  ///< for this rank's matrix data
   bool sums_values = false;       ///< PanelFileFigures::value_sum
-  std::int64_t beside_bytes = 0;  ///< RankStream::beside_bytes
-  int node_rank_count = 1;        ///< ranks that share the memory of the node
+  NodeShare share{};
 };
 
 /// The streamed block, ready for its first product, and what is known of it.
@@ -66,8 +70,7 @@ struct StreamedBlock {
   double generation_s = 0.0;  ///< with writing; the slowest rank's
   bool was_there = false;
   double storage_bytes_per_s = 0.0;  ///< RankStream::storage_bytes_per_s
-  std::int64_t beside_bytes = 0;     ///< RankStream::beside_bytes
-  int node_rank_count = 1;           ///< RankStream::node_rank_count
+  NodeShare share;
 };
 
 /// Values of --memory-limit, rounded up.
@@ -78,7 +81,7 @@ struct StreamLimits {
 /// By the rates of the run. Both 0 where no product has been timed, or nothing was streamed.
 StreamLimits limits_of(const OutOfCoreFacts& facts);
 
-/// What is known of a run before its matrix is made.
+/// The facts that are known of a run before its matrix is made.
 struct StreamPlan {
   std::int64_t file_bytes = 0;          ///< of all ranks
   std::int64_t largest_file_bytes = 0;  ///< of one rank
@@ -102,7 +105,7 @@ StreamPlan plan_stream(const StreamedBlockParts& parts, double multiply_s, comm:
 StreamedBlock make_streamed_block(const StreamedBlockParts& parts, comm::RankGroup& group,
                                   const Progress& progress);
 
-/// Of all ranks; kernel: that of the block, wherever it is now. Collective.
+/// The facts of all ranks; kernel: that of the block, wherever it is now. Collective.
 OutOfCoreFacts facts_of(const StreamedBlock& block, const StreamedKernel& kernel,
                         const OutOfCoreOptions& options, comm::RankGroup& group);
 

@@ -11,7 +11,6 @@
 #include "cg/base/agreement.hpp"
 #include "cg/base/errors.hpp"
 #include "cg/base/values.hpp"
-#include "cg/matrix/drawn_vectors.hpp"
 #include "cg/matrix/value_hash.hpp"
 
 namespace cg2d {
@@ -20,7 +19,7 @@ namespace {
 /// Equal shares of the rows, in the order of the ranks, with all columns.
 comm::BlockLayout layout_of_rows(std::int64_t order, int rank_count) {
   std::vector<std::int64_t> starts{0};
-  for (int rank = 0; rank < rank_count; ++rank) starts.push_back(share_of(order, rank, rank_count).end);
+  for (int rank = 0; rank < rank_count; ++rank) starts.push_back(comm::share_of(order, rank, rank_count).end);
   return {{.columns = 1, .rows = rank_count}, std::move(starts)};
 }
 
@@ -118,7 +117,7 @@ SourceFacts SourceMatrix::build_strips(const comm::BlockLayout& layout, comm::Ra
 void SourceMatrix::require_positive_diagonal(comm::RankGroup& group) const {
   const auto found = std::ranges::find_if(diagonal_, [](double value) { return !(value > 0.0); });
   const bool is_found = found != diagonal_.end();
-  const auto first_row = share_of(order(), group.rank(), group.size()).begin;
+  const auto first_row = comm::share_of(order(), group.rank(), group.size()).begin;
   require_no_such_row(
       facts_.key.name, order(),
       {.row = is_found ? first_row + (found - diagonal_.begin()) : order(), .value = is_found ? *found : 0.0},
@@ -127,7 +126,7 @@ void SourceMatrix::require_positive_diagonal(comm::RankGroup& group) const {
 
 HugePageVector SourceMatrix::diagonal(const comm::BlockLayout& layout, comm::RankGroup& group) const {
   const auto piece_of = [&](int rank) { return layout.piece(layout.column_piece_of(rank)); };
-  const auto mine = share_of(order(), group.rank(), group.size());
+  const auto mine = comm::share_of(order(), group.rank(), group.size());
   std::vector<std::vector<std::uint64_t>> outgoing(static_cast<std::size_t>(group.size()));
   for (int rank = 0; rank < group.size(); ++rank) {
     const auto part = common_part(mine, piece_of(rank));

@@ -52,7 +52,7 @@ class SourceMatrix final : public SystemMatrix {
                                                              comm::RankGroup& group) const override;
   [[nodiscard]] std::int64_t order() const override { return source_->facts().key.order; }
   [[nodiscard]] std::int64_t nonzero_count() const override { return nonzero_count_; }
-  /// Of the source and the parameters that place and make its entries.
+  /// A hash of the source and the parameters that place and make its entries.
   [[nodiscard]] std::optional<std::uint64_t> content_hash() const override;
   [[nodiscard]] const std::optional<RandomPermutation>& permutation() const override { return permutation_; }
 

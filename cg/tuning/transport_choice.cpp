@@ -154,8 +154,7 @@ std::string why_unphysical(const TransportTrial& trial, const TransportChoiceCon
 bool has_room_for_all(comm::RankGroup& group, const TransportChoiceConfig& config) {
   const auto plan = plan_memory(config.source, config.trial.configuration, config.trial.layout, group.rank());
   const auto bytes = plan.vector_bytes * std::ssize(comm::transport_table());
-  const auto& place = config.environment.ranks[static_cast<std::size_t>(group.rank())];
-  const auto& node = config.environment.nodes[static_cast<std::size_t>(place.node)];
+  const auto& node = config.environment.node_of(group.rank());
   const bool fits = bytes * node.rank_count < available_memory_bytes() / 2;
   return group.minimum(std::int64_t{fits}) != 0;
 }

@@ -9,19 +9,21 @@
 #include <array>
 #include <cerrno>
 #include <cmath>
-#include <deque>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <memory>
 #include <random>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
+#include "cg/files/folder_room.hpp"
 #include "cg/files/new_file.hpp"
 #include "cg/panels/panel_folder.hpp"
 #include "cg/panels/storage_rate.hpp"
+#include "support/faulty_reader.hpp"
 #include "support/random_blocks.hpp"
 #include "support/temporary_folder.hpp"
 #include "support/test_extent.hpp"
@@ -29,7 +31,10 @@
 namespace cg2d {
 namespace {
 
+using test::FaultKind;
+
 constexpr int panel_count = 7;
+constexpr std::array all_faults{FaultKind::error, FaultKind::short_count, FaultKind::flipped_bit};
 
 /// All kernels that can be streamed.
 std::vector<const kernels::KernelRow*> streamed_rows() {
@@ -85,7 +90,7 @@ struct Product {
   friend bool operator==(const Product&, const Product&) = default;
 };
 
-/// Of several vectors all are different.
+/// Several vectors are all different.
 Product product_of(kernels::SpmvKernel& kernel, const kernels::KernelRow& row, const test::TestBlock& block,
                    int vector_count = 1) {
   const auto count = static_cast<std::size_t>(vector_count);
@@ -179,15 +184,16 @@ TEST(StreamedKernelTest, MemoryIsResidentBesideTheBuffers) {
   write_panels(folder, *streamed_rows().front(), block);
   const PanelFile file(folder.file_path());
   const auto panel = file.most_panel_bytes();
-  EXPECT_FALSE(stream_memory(file, 2 * panel - 1, 4));
+  const PanelSizes sizes{.count = panel_count, .most_bytes = panel};
+  EXPECT_FALSE(stream_memory(sizes, 2 * panel - 1, 4));
   for (std::int64_t room = 2; room < panel_count; ++room) {
-    const auto memory = stream_memory(file, room * panel, 4);
+    const auto memory = stream_memory(sizes, room * panel, 4);
     ASSERT_TRUE(memory);
     EXPECT_EQ(memory->buffer_count, std::min<std::int64_t>(room, 4));
     EXPECT_EQ(memory->byte_count(file), room * panel);
   }
-  EXPECT_EQ(stream_memory(file, panel_count * panel, 4)->resident_count, panel_count);
-  EXPECT_EQ(stream_memory(file, panel_count * panel, 4)->buffer_count, 0);
+  EXPECT_EQ(stream_memory(sizes, panel_count * panel, 4)->resident_count, panel_count);
+  EXPECT_EQ(stream_memory(sizes, panel_count * panel, 4)->buffer_count, 0);
 }
 
 TEST(StreamedKernelTest, MeasuringTheStorageChangesNoProduct) {
@@ -220,7 +226,7 @@ TEST(StorageSampleTest, IsReadAndLeavesNothing) {
     EXPECT_GT(sample.rate(reader, 3, 0.01), 0.0) << reader.name;
   }
   EXPECT_TRUE(std::filesystem::is_empty(place.path()));
-  EXPECT_GT(free_bytes_in(place.path()), 0);
+  EXPECT_GT(folder_room(place.path()).available_bytes, 0);
 }
 
 TEST(StorageSampleTest, TooLargeAFileIsRefusedWithWhatIsFree) {
@@ -235,67 +241,18 @@ TEST(StorageSampleTest, TooLargeAFileIsRefusedWithWhatIsFree) {
   }
 }
 
-/// Reads as "threads", and spoils what the test says: the results of requests in their order.
-class FaultyReader final : public PanelReader {
- public:
-  enum class Fault { none, error, short_read, flipped_bit };
-
-  FaultyReader(int descriptor, int slot_count, std::deque<Fault> faults)
-      : reader_(find_panel_reader("threads")->make(descriptor, slot_count)),
-        faults_(std::move(faults)),
-        requests_(static_cast<std::size_t>(slot_count)) {}
-  void start(const PanelRequest& request) override {
-    requests_[static_cast<std::size_t>(request.slot)] = request;
-    reader_->start(request);
-  }
-  PanelResult wait(int slot) override {
-    auto result = reader_->wait(slot);
-    if (faults_.empty()) return result;
-    switch (faults_.front()) {
-      case Fault::none:
-        break;
-      case Fault::error:
-        result = {.byte_count = 0, .error = EIO};
-        break;
-      case Fault::short_read:
-        result.byte_count /= 2;
-        break;
-      case Fault::flipped_bit: {
-        const auto memory = requests_[static_cast<std::size_t>(slot)].memory;
-        memory[memory.size() / 3] ^= std::byte{8};
-        break;
-      }
-    }
-    faults_.pop_front();
-    return result;
-  }
-
- private:
-  std::unique_ptr<PanelReader> reader_;
-  std::deque<Fault> faults_;
-  std::vector<PanelRequest> requests_;
-};
-
-std::deque<FaultyReader::Fault> faults_to_be_made;
-
-const PanelReaderRow faulty_row{.name = "faulty",
-                                .description = "for this test",
-                                .make = [](int descriptor, int slot_count) -> std::unique_ptr<PanelReader> {
-                                  return std::make_unique<FaultyReader>(descriptor, slot_count,
-                                                                        faults_to_be_made);
-                                }};
-
 class TroubleTest : public testing::TestWithParam<const kernels::KernelRow*> {
  protected:
   void SetUp() override { write_panels(folder_, row_, block_); }
 
-  StreamedKernel kernel_with(std::deque<FaultyReader::Fault> faults) {
-    faults_to_be_made = std::move(faults);
+  /// Its requests have these faults from number `first` on.
+  StreamedKernel kernel_with(int first, std::vector<FaultKind> faults) {
+    test::plan_faults({.kinds = std::move(faults), .first = first});
     return {row_,
             {},
             std::make_unique<PanelFile>(folder_.file_path()),
             {.resident_count = 0, .buffer_count = 3},
-            faulty_row};
+            faulty_reader_};
   }
 
   void write_again() {
@@ -307,6 +264,7 @@ class TroubleTest : public testing::TestWithParam<const kernels::KernelRow*> {
   const PanelFolder folder_{place_.path(), 0, 1};
   const kernels::KernelRow& row_ = *GetParam();
   const test::TestBlock block_ = tall_block();
+  const PanelReaderRow faulty_reader_ = test::faulty_reader();
 };
 
 INSTANTIATE_TEST_SUITE_P(Kernels, TroubleTest, testing::ValuesIn(streamed_rows()), [](const auto& parameter) {
@@ -315,11 +273,9 @@ INSTANTIATE_TEST_SUITE_P(Kernels, TroubleTest, testing::ValuesIn(streamed_rows()
   return name;
 });
 
-using Fault = FaultyReader::Fault;
-
 TEST_P(TroubleTest, WhatHelpsTheSecondTimeIsNoError) {
-  for (const auto fault : {Fault::error, Fault::short_read, Fault::flipped_bit}) {
-    auto kernel = kernel_with({Fault::none, fault});
+  for (const auto fault : all_faults) {
+    auto kernel = kernel_with(1, {fault});
     EXPECT_TRUE(product_of(kernel, row_, block_) == whole_product(row_, block_));
     EXPECT_FALSE(kernel.failure());
   }
@@ -327,10 +283,10 @@ TEST_P(TroubleTest, WhatHelpsTheSecondTimeIsNoError) {
 
 TEST_P(TroubleTest, WhatDoesNotIsNamedAndLeavesNoNumber) {
   for (const auto& [fault, code, words] :
-       {std::tuple(Fault::error, ExitCode::cannot_write, "panel 2 at byte "),
-        std::tuple(Fault::short_read, ExitCode::bad_data, "cut off"),
-        std::tuple(Fault::flipped_bit, ExitCode::bad_data, "found damaged data")}) {
-    auto kernel = kernel_with({Fault::none, Fault::none, fault, fault});
+       {std::tuple(FaultKind::error, ExitCode::cannot_write, "panel 2 at byte "),
+        std::tuple(FaultKind::short_count, ExitCode::bad_data, "cut off"),
+        std::tuple(FaultKind::flipped_bit, ExitCode::bad_data, "found damaged data")}) {
+    auto kernel = kernel_with(2, {fault, fault});
     // That product, and every later one.
     for (int repeat = 0; repeat < 2; ++repeat) EXPECT_TRUE(has_no_number(product_of(kernel, row_, block_)));
     ASSERT_TRUE(kernel.failure());
@@ -343,17 +299,17 @@ TEST_P(TroubleTest, WhatDoesNotIsNamedAndLeavesNoNumber) {
 
 /// The second of two faults of one panel ends the run; whatever happens, no product is wrong.
 TEST_P(TroubleTest, NoFaultGivesAWrongProduct) {
-  constexpr std::array all{Fault::error, Fault::short_read, Fault::flipped_bit};
   const auto expected = whole_product(row_, block_);
   std::mt19937_64 random(20261124);
   int mended_count = 0;
   int ended_count = 0;
   for (int trial = 0; trial < test::by_extent(60, 1000); ++trial) {
-    std::deque<Fault> faults(random() % (3 * panel_count), Fault::none);
+    const auto first = static_cast<int>(random() % (3 * panel_count));
     const auto repeat_count = 1 + random() % 2;
+    std::vector<FaultKind> faults;
     for (std::uint64_t repeat = 0; repeat < repeat_count; ++repeat)
-      faults.push_back(all[random() % all.size()]);
-    auto kernel = kernel_with(faults);
+      faults.push_back(all_faults[random() % all_faults.size()]);
+    auto kernel = kernel_with(first, faults);
     for (int product = 0; product < 3; ++product) {
       const auto found = product_of(kernel, row_, block_);
       ASSERT_TRUE(kernel.failure() ? has_no_number(found) : found == expected) << "trial " << trial;

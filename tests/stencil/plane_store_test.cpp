@@ -6,14 +6,17 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <memory>
+#include <random>
 #include <string>
 #include <vector>
 
 #include "cg/base/errors.hpp"
 #include "support/faulty_reader.hpp"
 #include "support/temporary_folder.hpp"
+#include "support/test_extent.hpp"
 
 namespace cg2d {
 namespace {
@@ -141,17 +144,12 @@ ExitCode end_with(const test::FaultPlan& plan) {
 }
 
 TEST(PlaneStoreTest, FaultsOfReadingAreMendedOnceAndThenReported) {
-  constexpr int many = 1'000'000;
   for (const int first : {0, 1, 17, 40, 41, 100}) {
     for (const auto& [kind, code] : {std::pair{FaultKind::error, ExitCode::cannot_write},
                                      {FaultKind::short_count, ExitCode::cannot_write},
                                      {FaultKind::flipped_bit, ExitCode::bad_data}}) {
-      EXPECT_EQ(end_with({.kind = kind, .direction = PanelDirection::read, .first = first, .count = 1}),
-                ExitCode::success)
-          << first;
-      EXPECT_EQ(end_with({.kind = kind, .direction = PanelDirection::read, .first = first, .count = many}),
-                code)
-          << first;
+      EXPECT_EQ(end_with({.kinds = {kind}, .first = first}), ExitCode::success) << first;
+      EXPECT_EQ(end_with({.kinds = {kind, kind}, .first = first}), code) << first;
     }
   }
 }
@@ -161,13 +159,34 @@ TEST(PlaneStoreTest, FaultsOfWritingAreReported) {
     for (const auto& [kind, code] : {std::pair{FaultKind::error, ExitCode::cannot_write},
                                      {FaultKind::short_count, ExitCode::cannot_write},
                                      {FaultKind::flipped_bit, ExitCode::bad_data}}) {
-      // What the last pass writes nobody reads here.
+      // Nobody reads here what the last pass writes.
       const bool is_seen = kind != FaultKind::flipped_bit || first < 3 * plane_count;
-      EXPECT_EQ(end_with({.kind = kind, .direction = PanelDirection::write, .first = first, .count = 1}),
+      EXPECT_EQ(end_with({.kinds = {kind}, .direction = PanelDirection::write, .first = first}),
                 is_seen ? code : ExitCode::success)
           << first;
     }
   }
+}
+
+/// Two faults of one plane end the run, as does one of writing; whatever happens, no plane is wrong.
+TEST(PlaneStoreTest, NoFaultGivesAWrongPlane) {
+  constexpr std::array all{FaultKind::error, FaultKind::short_count, FaultKind::flipped_bit};
+  std::mt19937_64 random(20261124);
+  int mended_count = 0;
+  int ended_count = 0;
+  for (int trial = 0; trial < test::by_extent(60, 1000); ++trial) {
+    const bool reads = random() % 3 != 0;
+    test::FaultPlan plan{.direction = reads ? PanelDirection::read : PanelDirection::write,
+                         .first = static_cast<int>(random() % (3 * plane_count))};
+    const auto fault_count = reads ? 1 + random() % 2 : 1;
+    for (std::uint64_t fault = 0; fault < fault_count; ++fault)
+      plan.kinds.push_back(all[random() % all.size()]);
+    const bool is_mended = reads && fault_count == 1;
+    ASSERT_EQ(end_with(plan) == ExitCode::success, is_mended) << "trial " << trial;
+    ++(is_mended ? mended_count : ended_count);
+  }
+  EXPECT_GT(mended_count, 0);
+  EXPECT_GT(ended_count, 0);
 }
 
 TEST(PlaneStoreTest, AFolderThatIsNotThereAndTooLittleRoomAreRefused) {

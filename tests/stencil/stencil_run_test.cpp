@@ -10,6 +10,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "cg/base/errors.hpp"
 #include "cg/files/crc32c.hpp"
@@ -151,23 +152,23 @@ TEST(StencilRunTest, AFaultOnOneRankIsMendedOrEndsAllRanks) {
   const auto reader = test::faulty_reader();
   const test::TemporaryFolder folder;
   const auto expected = plain_result(step_count);
-  constexpr int many = 1'000'000;
   const bool is_faulty = group().rank() == group().size() - 1;
   for (const auto direction : {PanelDirection::read, PanelDirection::write}) {
     for (const auto kind : {FaultKind::error, FaultKind::short_count, FaultKind::flipped_bit}) {
       for (const int first : {0, 3, 9, 17}) {
         SCOPED_TRACE(std::to_string(static_cast<int>(kind)) + ", from request " + std::to_string(first));
-        test::plan_faults({.kind = is_faulty ? kind : FaultKind::none,
+        const auto faults = [&](std::size_t count) {
+          return std::vector<FaultKind>(is_faulty ? count : 0, kind);
+        };
+        test::plan_faults({.kinds = faults(direction == PanelDirection::read ? 2 : 1),
                            .direction = direction,
-                           .first = first,
-                           .count = direction == PanelDirection::read ? many : 1});
+                           .first = first});
         const auto end = end_of(options_for(&folder, 4), reader);
         EXPECT_EQ(end.code, kind == FaultKind::flipped_bit ? ExitCode::bad_data : ExitCode::cannot_write)
             << end.text;
         EXPECT_NE(end.text.find("plane "), std::string::npos) << end.text;
         if (direction == PanelDirection::write) continue;
-        test::plan_faults(
-            {.kind = is_faulty ? kind : FaultKind::none, .direction = direction, .first = first});
+        test::plan_faults({.kinds = faults(1), .direction = direction, .first = first});
         expect_result(report_of(options_for(&folder, 4), reader), expected);
       }
     }

@@ -1,10 +1,12 @@
 #pragma once
 
-// A way to read and write that fails on demand.
+// A way to read and write panels and planes that fails on demand.
 
 #include <cerrno>
 #include <map>
 #include <memory>
+#include <utility>
+#include <vector>
 
 #include "cg/panels/panel_reader.hpp"
 
@@ -12,24 +14,31 @@ namespace cg2d::test {
 
 enum class FaultKind { none, error, short_count, flipped_bit };
 
-/// What goes wrong: requests of one direction, `count` of them from number `first` on.
+/// The faults of consecutive requests of one direction, from number `first` on: reads in the order in which they are waited for, so that
+/// the second fault of two is that of the second attempt; writes in the order in which they start.
 struct FaultPlan {
-  FaultKind kind = FaultKind::none;
+  std::vector<FaultKind> kinds{};
   PanelDirection direction = PanelDirection::read;
   int first = 0;
-  int count = 1;
 };
 
 /// The plan of all faulty readers of this process, and the requests of its direction so far.
 struct FaultState {
   FaultPlan plan;
   int request_count = 0;
+
+  FaultKind next(PanelDirection direction) {
+    if (direction != plan.direction) return FaultKind::none;
+    const int number = request_count++ - plan.first;
+    return number >= 0 && number < std::ssize(plan.kinds) ? plan.kinds[static_cast<std::size_t>(number)]
+                                                          : FaultKind::none;
+  }
 };
 inline FaultState& fault_state() {
   static FaultState state;
   return state;
 }
-inline void plan_faults(const FaultPlan& plan) { fault_state() = {.plan = plan}; }
+inline void plan_faults(FaultPlan plan) { fault_state() = {.plan = std::move(plan)}; }
 
 /// Reads and writes by the reader "threads".
 class FaultyReader final : public PanelReader {
@@ -38,23 +47,24 @@ class FaultyReader final : public PanelReader {
       : inner_(find_panel_reader("threads")->make(descriptor, slot_count)) {}
 
   void start(const PanelRequest& request) override {
-    auto& state = fault_state();
-    bool fails = false;
-    if (request.direction == state.plan.direction) {
-      const int number = state.request_count++;
-      fails = state.plan.first <= number && number < state.plan.first + state.plan.count;
+    auto& one = under_way_[request.slot];
+    one = {.request = request, .kind = FaultKind::none};
+    if (request.direction == PanelDirection::write) {
+      one.kind = fault_state().next(request.direction);
+      one.flip_bit();
     }
-    under_way_[request.slot] = {.request = request, .kind = fails ? state.plan.kind : FaultKind::none};
-    if (request.direction == PanelDirection::write) flip_bit(request.slot);
     inner_->start(request);
   }
   PanelResult wait(int slot) override {
     auto result = inner_->wait(slot);
-    const auto& one = under_way_[slot];
-    if (one.request.direction == PanelDirection::read) flip_bit(slot);
+    auto& one = under_way_[slot];
+    if (one.request.direction == PanelDirection::read) {
+      one.kind = fault_state().next(one.request.direction);
+      one.flip_bit();
+    }
     if (one.kind == FaultKind::error) result = {.byte_count = 0, .error = EIO};
-    if (one.kind == FaultKind::short_count) result.byte_count -= 512;
-    under_way_[slot].kind = FaultKind::none;
+    if (one.kind == FaultKind::short_count) result.byte_count /= 2;
+    one.kind = FaultKind::none;
     return result;
   }
 
@@ -62,12 +72,12 @@ class FaultyReader final : public PanelReader {
   struct UnderWay {
     PanelRequest request;
     FaultKind kind = FaultKind::none;
+
+    /// Damages what is written on its way to the file, and what is read in memory.
+    void flip_bit() const {
+      if (kind == FaultKind::flipped_bit) request.memory[request.memory.size() / 3] ^= std::byte{8};
+    }
   };
-  /// What is written is damaged on its way to the file, what is read in memory.
-  void flip_bit(int slot) {
-    const auto& one = under_way_[slot];
-    if (one.kind == FaultKind::flipped_bit) one.request.memory[1000] ^= std::byte{4};
-  }
 
   std::unique_ptr<PanelReader> inner_;
   std::map<int, UnderWay> under_way_;

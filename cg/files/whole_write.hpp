@@ -1,0 +1,14 @@
+#pragma once
+
+// Writing of all that is given, which one call of the system need not do. No MPI.
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace cg2d {
+
+/// Writes all of the bytes from a position of the file on. False: not all could be written, and errno says why.
+bool write_whole(int descriptor, std::int64_t position, std::span<const std::byte> bytes);
+
+}  // namespace cg2d
