@@ -41,8 +41,8 @@ ExitCode compare(const CompareOptions& options, double threshold, comm::RankGrou
         compare_results(read_results(options.before), read_results(options.after), threshold);
     if (comparison.common.empty()) {
       throw InputError(
-          fmt::format("{} and {}: no configuration is in both; class, grid, kernel, transport and "
-                      "threads must be the same",
+          fmt::format("{} and {}: no configuration is in both; class, grid, kernel, transport, "
+                      "threads, and the memory limit of a streamed matrix must be the same",
                       options.before, options.after));
     }
     code = static_cast<std::int64_t>(comparison.exit_code());

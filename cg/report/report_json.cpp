@@ -240,12 +240,14 @@ Json out_of_core_json(const OutOfCoreFacts& facts) {
                      {"storage_bytes_per_s", rank.storage_bytes_per_s}});
   }
   const auto limits = limits_of(facts);
-  return {{"folders", facts.folders},
-          {"reader", facts.reader},
-          {"write_s", facts.write_s},
-          {"unbound_memory_limit_bytes", limits.unbound_bytes},
-          {"in_core_memory_limit_bytes", limits.in_core_bytes},
-          {"ranks", std::move(ranks)}};
+  return {
+      {"folders", facts.folders},
+      {"reader", facts.reader},
+      {"memory_limit_bytes", facts.memory_limit_bytes > 0 ? Json(facts.memory_limit_bytes) : Json(nullptr)},
+      {"write_s", facts.write_s},
+      {"unbound_memory_limit_bytes", limits.unbound_bytes},
+      {"in_core_memory_limit_bytes", limits.in_core_bytes},
+      {"ranks", std::move(ranks)}};
 }
 
 Json grid_trial_json(const GridTrial& trial) {

@@ -69,6 +69,17 @@ ConfiguredProblem asked_of_system(const Json& run) {
   return asked;
 }
 
+/// ConfiguredProblem::storage. The limit is written exactly: runs with different ones must not be taken for repeats.
+std::string storage_from(const Json& run) {
+  if (!run.contains("out_of_core") || run.at("out_of_core").is_null()) return {};
+  const auto& stream = run.at("out_of_core");
+  constexpr const char* key = "memory_limit_bytes";
+  if (!stream.contains(key) || stream.at(key).is_null()) return "streamed";
+  constexpr double megabyte = 1e6;
+  return fmt::format("streamed within {:.15g} MB",
+                     static_cast<double>(integer_at<std::int64_t>(stream, key)) / megabyte);
+}
+
 /// The configuration that was asked for. A sweep notes it, since the report of a failed run does not have it.
 ConfiguredProblem asked_from(const Json& run) {
   ConfiguredProblem asked{.problem = problem_name_from(run.at("problem"))};
@@ -84,6 +95,7 @@ ConfiguredProblem asked_from(const Json& run) {
   configuration.grid = grid_from(configured.at("grid"));
   read_axes(configured, configuration);
   if (configured.at("tuning").at("kernel_by") != "asked for") configuration.kernel = automatic_choice;
+  asked.storage = storage_from(run);
   return asked;
 }
 
@@ -295,6 +307,7 @@ ConfiguredProblem ConfiguredProblem::without_arrangement() const {
 
 std::string ConfiguredProblem::choices() const {
   auto text = configuration_key(configuration);
+  if (!storage.empty()) text += " " + storage;
   if (!is_system()) return text;
   return cuts_domain() ? cut + text.substr(configuration.grid.name().size()) : text + ", cut " + cut;
 }

@@ -40,6 +40,8 @@ struct ConfiguredProblem {
   /// Of a system, else empty: "nonzeros", "even" or "random:7" for a matrix, "domain 1x2x2" or "factors" without
   /// one. A domain that is still to be cut: "domain".
   std::string cut{};
+  /// Where the matrix was: "streamed within 105 MB", "streamed" without a limit that was given; empty: in memory.
+  std::string storage{};
 
   [[nodiscard]] bool is_system() const { return !cut.empty(); }
   [[nodiscard]] bool cuts_domain() const { return cut.starts_with(domain_cut); }

@@ -121,6 +121,21 @@ std::string why_left_out(const ResultRecord& record, const RowRuns* row) {
                      format_count(std::ssize(row->runs), "run"));
 }
 
+using ChoiceKey = std::tuple<std::string, int, int>;
+
+ChoiceKey choice_key(const GridVerdict& row) {
+  return {row.common.problem, row.rank_count, row.common.configuration.thread_count};
+}
+
+/// Whether a row takes part in the choice of the best configuration. A matrix is streamed where memory does not hold it: that is
+/// no alternative to one in memory.
+bool is_alternative(const GridVerdict& row, const std::vector<GridVerdict>& rows) {
+  return row.common.storage.empty() || std::ranges::none_of(rows, [&](const auto& other) {
+           return other.common.storage.empty() && other.ranking.candidate() != nullptr &&
+                  choice_key(other) == choice_key(row);
+         });
+}
+
 }  // namespace
 
 const ResultRecord& MeasuredConfiguration::median_run() const {
@@ -206,16 +221,18 @@ RunVerdicts verdicts_of(const std::vector<ResultRecord>& records) {
     }
     row->cells.push_back(measured);
   }
-  std::map<std::tuple<std::string, int, int>, std::vector<MeasuredConfiguration>> choices;
-  std::vector<std::tuple<std::string, int, int>> order;
   for (auto& row : verdicts.grids) {
     std::ranges::stable_sort(row.cells, {}, [](const auto& cell) {
       return std::pair(cell.asked.configuration.grid.columns, cell.asked.cut);
     });
     row.ranking = rank_by_time(row.cells);
-    const std::tuple key{row.common.problem, row.rank_count, row.common.configuration.thread_count};
-    auto& cells = choices[key];
-    if (cells.empty()) order.push_back(key);
+  }
+  std::map<ChoiceKey, std::vector<MeasuredConfiguration>> choices;
+  std::vector<ChoiceKey> order;
+  for (const auto& row : verdicts.grids) {
+    if (!is_alternative(row, verdicts.grids)) continue;
+    auto& cells = choices[choice_key(row)];
+    if (cells.empty()) order.push_back(choice_key(row));
     cells.insert(cells.end(), row.cells.begin(), row.cells.end());
   }
   for (const auto& key : order) {

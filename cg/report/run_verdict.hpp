@@ -75,7 +75,7 @@ struct GridVerdict {
   Ranking ranking;
 };
 
-/// All configurations of one problem, number of ranks and number of threads.
+/// All configurations of one problem, number of ranks and number of threads; streamed ones only where none in memory has times.
 struct ChoiceVerdict {
   std::string problem;
   int rank_count = 1;

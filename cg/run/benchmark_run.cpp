@@ -302,7 +302,8 @@ void BenchmarkRun::note_storage() {
 }
 
 void BenchmarkRun::note_stream() {
-  report_.out_of_core = facts_of(streamed_, *streamed_kernel_, options_.out_of_core, group_);
+  report_.out_of_core =
+      facts_of(streamed_, *streamed_kernel_, options_.out_of_core, options_.memory_limit_bytes, group_);
 }
 
 /// The block in the kernel's own format.

@@ -78,7 +78,8 @@ void SolveRun::note_stream() {
   agree_on(group_, [&] {
     if (streamed_kernel_->failure()) throw RunError(*streamed_kernel_->failure());
   });
-  report_.out_of_core = facts_of(streamed_, *streamed_kernel_, options_.out_of_core, group_);
+  report_.out_of_core =
+      facts_of(streamed_, *streamed_kernel_, options_.out_of_core, options_.memory_limit_bytes, group_);
 }
 
 }  // namespace cg2d

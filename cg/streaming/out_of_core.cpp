@@ -337,9 +337,11 @@ StreamedBlock make_streamed_block(const StreamedBlockParts& parts, comm::RankGro
 }
 
 OutOfCoreFacts facts_of(const StreamedBlock& block, const StreamedKernel& kernel,
-                        const OutOfCoreOptions& options, comm::RankGroup& group) {
+                        const OutOfCoreOptions& options, std::int64_t memory_limit_bytes,
+                        comm::RankGroup& group) {
   return {.folders = options.folders,
           .reader = std::string(usual_panel_reader().name),
+          .memory_limit_bytes = memory_limit_bytes,
           .write_s = block.was_there ? 0.0 : block.generation_s,
           .ranks = group.gather_one(stream_of(block, kernel))};
 }

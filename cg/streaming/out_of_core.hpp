@@ -46,6 +46,7 @@ struct RankStream {
 struct OutOfCoreFacts {
   std::vector<std::string> folders;
   std::string reader;
+  std::int64_t memory_limit_bytes = 0;  ///< the user's, of a node; 0: none was given
   double write_s = 0.0;  ///< generated, converted and put on the disk; 0 where the files were there
   std::vector<RankStream> ranks;
 };
@@ -105,8 +106,10 @@ StreamPlan plan_stream(const StreamedBlockParts& parts, double multiply_s, comm:
 StreamedBlock make_streamed_block(const StreamedBlockParts& parts, comm::RankGroup& group,
                                   const Progress& progress);
 
-/// The facts of all ranks; kernel: that of the block, wherever it is now. Collective.
+/// The facts of all ranks; kernel: that of the block, wherever it is now; memory_limit_bytes: OutOfCoreFacts::memory_limit_bytes.
+/// Collective.
 OutOfCoreFacts facts_of(const StreamedBlock& block, const StreamedKernel& kernel,
-                        const OutOfCoreOptions& options, comm::RankGroup& group);
+                        const OutOfCoreOptions& options, std::int64_t memory_limit_bytes,
+                        comm::RankGroup& group);
 
 }  // namespace cg2d

@@ -93,7 +93,7 @@ std::string title_of(const Table& table, const NamedAxes& axes) {
     (axis->name == "threads" ? threads : text) += part;
     if (axis->name == "kernel") text += used_kernels(table);
   }
-  return text + threads + "\n";
+  return text + threads + (common.storage.empty() ? "" : ", " + common.storage) + "\n";
 }
 
 int columns_of(const MeasuredConfiguration& cell) { return cell.asked.configuration.grid.columns; }

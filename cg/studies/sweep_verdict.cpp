@@ -116,6 +116,7 @@ Json grid_json(const GridVerdict& row, const std::vector<ResultRecord>& records)
             {"cells", std::move(cells)},
             {"why", row_differences_json(row, records)}};
   if (row.common.is_system()) json["cut"] = row.common.cut;
+  if (!row.common.storage.empty()) json["storage"] = row.common.storage;
   return json;
 }
 

@@ -15,6 +15,7 @@ from . import (
     figures_run,
     figures_scaling,
     figures_solves,
+    figures_streaming,
 )
 from .inputs import Inputs
 from .studies import make_studies, uncompared_notes
@@ -118,6 +119,10 @@ FIGURES = (
     Row(
         "repeats", "Repeats", "configurations that ran more than once",
         figures_run.why_no_repeats, figures_run.repeats,
+    ),
+    Row(
+        "streaming", "A matrix on storage: time over the memory limit", "--out-of-core with several memory limits",
+        figures_streaming.why_no_streaming, figures_streaming.streaming,
     ),
     Row(
         "ways", "Ranks or threads", "a result of cg2d scaling",

@@ -131,12 +131,13 @@ def u_curve(material):
 
 def compared_settings(material):
     """[(study, P, [cases of a grid, fastest first, by Px])] where some grid was run with several settings: of each problem
-    the number of ranks that the page is about, else the greatest."""
+    the number of ranks that the page is about, else the greatest. A matrix that is streamed has a figure of its own."""
     found = []
     for study in material.studies:
         for rank_count in dict.fromkeys((study.shown_rank_count, *reversed(study.rank_counts))):
-            grids = [cases for _, cases in by_place(study.alternatives[rank_count])]
-            if max(len(cases) for cases in grids) > 1:
+            every_grid = [[case for case in cases if not case.storage] for _, cases in by_place(study.alternatives[rank_count])]
+            grids = [cases for cases in every_grid if cases]
+            if max(map(len, grids), default=0) > 1:
                 found.append((study, rank_count, grids))
                 break
     return found[:MOST_PANELS]
@@ -150,9 +151,9 @@ def why_no_settings(material):
 
 def settings_names(cases):
     """A function that names a case by the settings in which these cases differ."""
-    parts = [case.settings.split(", ") for case in cases]
+    parts = [case.setting_parts for case in cases]
     differing = [place for place, values in enumerate(zip(*parts)) if len(set(values)) > 1]
-    return lambda case: ", ".join(case.settings.split(", ")[place] for place in differing)
+    return lambda case: ", ".join(case.setting_parts[place] or "no overlap" for place in differing)
 
 
 def settings_panel(study, rank_count, grids):

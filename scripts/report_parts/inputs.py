@@ -8,6 +8,7 @@ from . import comparison, results, systems, trace
 from .errors import BAD_DATA, ReportError
 from .progress import SILENT
 from .schema import schema_of
+from .versions import completed
 
 KNOWN = "a run, sweep, scaling, pingpong, solve or comparison of cg2d, a tuning profile, a trace, or a result of spmv_bench"
 
@@ -24,6 +25,7 @@ def checked(schema):
     """A reader of documents that keep to the schema with this name."""
 
     def read(path, document):
+        document = completed(document)
         complaint = schema_of(schema, needs_keys=True).complaint(document)
         if complaint:
             raise ReportError(BAD_DATA, f"{path}: not a file as in {schema}: {complaint}")

@@ -81,7 +81,7 @@ def verdict_row(study, rank_count, verdicts):
     configuration = first["configuration"]
     settings = f"{first['kernel_used']}, {configuration['transport']}, {configuration['sum_form']}"
     settings += ", overlap" if configuration["overlap"] else ""
-    settings += f", {verdicts['cut']}" if "cut" in verdicts else ""
+    settings += "".join(f", {verdicts[key]}" for key in ("cut", "storage") if key in verdicts)
     return (
         study.name, rank_count, grids if verdicts["verdict"]["best"] else f"one of {grids}", seconds(times["median_s"]), spread,
         times["count"], verdicts["verdict"]["text"], settings,
@@ -89,12 +89,13 @@ def verdict_row(study, rank_count, verdicts):
 
 
 def best_grids(material):
-    """A line for each problem, number of ranks and setting."""
+    """A line for each problem, number of ranks and setting; for a matrix on storage only where it was streamed on several grids."""
     rows = [
         verdict_row(study, rank_count, verdicts)
         for study in material.studies
         for rank_count in sorted(study.tables)
         for verdicts in study.tables[rank_count]
+        if "storage" not in verdicts or len(verdicts["cells"]) > 1
     ]
     heads = ("problem", "ranks", "best grid", "median", "spread", "runs", "verdict", "kernel, transport, sum")
     return table(heads, rows, (1, 3, 4, 5), "Best grid of each number of ranks") if rows else ""

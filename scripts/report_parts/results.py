@@ -48,6 +48,15 @@ class Run:
         return self.domain or "{}x{}".format(*self.grid)
 
     @property
+    def storage(self):
+        """Of a matrix on local storage: "streamed within 105 MB", as the keys of cg2d have it; "" for one in memory."""
+        stream = self.document.get("out_of_core")
+        if not stream:
+            return ""
+        limit = stream["memory_limit_bytes"]
+        return f"streamed within {limit / 1e6:.15g} MB" if limit else "streamed"
+
+    @property
     def times_s(self):
         return self.document["result"]["repeats"]["times_s"]
 
@@ -179,6 +188,8 @@ def check_keys(document):
             document["prediction"]["phases"][phase] + 0
     if document.get("roofline"):
         check_roofline(document["roofline"])
+    if document.get("out_of_core"):
+        check_stream(document["out_of_core"])
     counters = document.get("counters") or {"events": []}
     for figure in counters.get("figures", []):
         figure["description"] + ""
@@ -197,6 +208,15 @@ def check_roofline(roofline):
         raise ValueError
     for phase in PHASES:
         if min(roofline["phases"][phase][key] for key in ("bytes", "flops", "limit_s", "measured_s", "share")) < 0:
+            raise ValueError
+
+
+def check_stream(stream):
+    """Throws KeyError, TypeError, ValueError."""
+    stream["unbound_memory_limit_bytes"] + stream["in_core_memory_limit_bytes"]
+    keys = ("file_bytes", "panels", "resident_panels", "products", "read_bytes", "wait_s", "product_s", "storage_bytes_per_s")
+    for rank in stream["ranks"]:
+        if not all(math.isfinite(rank[key]) for key in keys):
             raise ValueError
 
 

@@ -26,7 +26,7 @@ def place_order(place):
 
 @dataclasses.dataclass
 class Case:
-    """Runs of one problem on one grid with one kernel, transport, form of the sum and overlap. others: further runs of the
+    """Runs of one problem on one grid with one kernel, transport, form of the sum, overlap and storage. others: further runs of the
     same whose times are not compared, such as those that counted events. mark: best, may be best, or empty."""
 
     grid: tuple
@@ -75,17 +75,26 @@ class Case:
         return min(runs, key=lambda run: abs(run.document["result"]["time_s"] - self.median_s), default=None)
 
     @property
-    def settings(self):
+    def storage(self):
+        return self.runs[0].storage
+
+    @property
+    def setting_parts(self):
+        """Those that are the usual ones and not worth saying are empty."""
         configuration = self.runs[0].configuration
-        overlap = ", overlap" if configuration.get("overlap") else ""
-        settings = f"{configuration['kernel']}, {configuration['transport']}, {configuration['sum_form']}{overlap}"
-        return f"{configuration['cut']}, {settings}" if "cut" in configuration else settings
+        overlap = "overlap" if configuration.get("overlap") else ""
+        names = (configuration[key] for key in ("kernel", "transport", "sum_form"))
+        return configuration.get("cut", ""), *names, overlap, self.storage
+
+    @property
+    def settings(self):
+        return ", ".join(filter(None, self.setting_parts))
 
 
 @dataclasses.dataclass
 class Study:
     """All grids of one problem with one number of threads per rank. alternatives[P][place]: one case for each kernel,
-    transport, form of the sum and overlap, in the order of cg2d's verdict, the best first; where cg2d compares no run, those
+    transport, form of the sum, overlap and storage, in the order of cg2d's verdict, the best first; where cg2d compares no run, those
     that there are, fastest first. cases[P][place]: the first of them. others[P]: cases of runs that are not compared and whose
     configuration no compared run has. tables[P]: cg2d's verdicts on the grids, one for each setting. choices[P]: its verdict
     on all of them. label: of the set of results, which the name begins with; empty where there is one set."""
@@ -159,7 +168,7 @@ def case_key(run):
     return (
         *problem_key(run.problem), configuration["threads"], configuration["ranks"], run.grid,
         configuration["kernel"], configuration["transport"], configuration["sum_form"],
-        configuration.get("overlap", False), configuration.get("cut", ""),
+        configuration.get("overlap", False), configuration.get("cut", ""), run.storage,
     )  # fmt: skip
 
 

@@ -4,11 +4,20 @@ import copy
 
 # The present one last.
 SCHEMA_VERSIONS = (1, 2)
+# Keys that came without a new version: {part of a result: {key: what stands for it where the program did not know it}}.
+LATER_KEYS = {"out_of_core": {"memory_limit_bytes": None}}
+
+
+def completed(document):
+    """The same result with the keys that its program did not know."""
+    parts = {name: {**keys, **document[name]} for name, keys in LATER_KEYS.items() if isinstance(document.get(name), dict)}
+    return {**document, **parts} if parts else document
 
 
 def upgraded(document):
     """The same result in the present version. Version 1 named hosts, and knew neither the machine's quiet nor the origin of a
     result: these are null. Throws AttributeError, KeyError, TypeError, ValueError for what is no result."""
+    document = completed(document)
     if document["schema_version"] == SCHEMA_VERSIONS[-1]:
         return document
     document = copy.deepcopy(document)

@@ -1,14 +1,17 @@
 """cg2d run --out-of-core: the bits of a run in memory, files that the next run takes, and every trouble with them."""
 
 import fcntl
+import json
 import os
 import pathlib
 import random
+import re
 import signal
 import tempfile
 import unittest
 
 from kill_test import kill_once, wait_for_ends
+from page_reader import read_page
 from program_runner import CAMPAIGN, MEMORY, SUCCESS, THOROUGH, TRY_AGAIN, USAGE, BackgroundRun, ProgramTest, run_program
 from schemas import validator_of
 
@@ -78,7 +81,9 @@ class Streaming(OutOfCoreTest):
             self.assertGreater(streamed, rank["buffers"])
             # Panels are about as long as each other.
             self.assertGreater(rank["read_bytes"], 0.8 * rank["products"] * rank["file_bytes"] * streamed / rank["panels"])
-        for rank in self.streamed(2, *problem)["out_of_core"]["ranks"]:
+        much = self.streamed(2, *problem)["out_of_core"]
+        self.assertIsNone(much["memory_limit_bytes"])
+        for rank in much["ranks"]:
             self.assertEqual((rank["buffers"], rank["read_bytes"], rank["resident_panels"]), (0, 0, rank["panels"]))
 
     def test_half_storage_is_taken_where_no_kernel_is_asked_for(self):
@@ -108,6 +113,7 @@ class Streaming(OutOfCoreTest):
         problem = ("--n", "30000", "--nonzer", "12", "--shift", "20", "--niter", "2", "--grid", "1x2", "--memory-limit", self.limit(2, 20))
         document = self.streamed(2, *problem, "--roofline")
         facts = document["out_of_core"]
+        self.assertEqual(facts["memory_limit_bytes"], int(problem[-1]))
         self.assertLessEqual(facts["unbound_memory_limit_bytes"], facts["in_core_memory_limit_bytes"])
         self.assertGreater(facts["in_core_memory_limit_bytes"], sum(rank["file_bytes"] for rank in facts["ranks"]))
         for rank in facts["ranks"]:
@@ -126,6 +132,41 @@ class Streaming(OutOfCoreTest):
         text = self.run_well(2, "run", "--class", "S", "--grid", "1x2", "--out-of-core", f"{self.store},{self.folder}", "--no-profile").stdout
         self.assertRegex(text, r"(?m)^ Streamed \d+\.?\d* \w+ of matrix from .*store, .* \(written in .*\), .* stay in memory; read at ")
         self.assertTrue((self.folder / "1-of-2.panels").exists())
+
+
+class Results(OutOfCoreTest):
+    """Files of results with runs that differ in the memory limit, or in being streamed."""
+
+    def setUp(self):
+        super().setUp()
+        problem = ("--n", "30000", "--nonzer", "12", "--shift", "20", "--niter", "1", "--grid", "1x2")
+        limits = [self.limit(2, room_mb) for room_mb in (20, 25)]
+        self.storages = ["", *(f"streamed within {int(limit) / 1e6:.15g} MB" for limit in limits)]
+        documents = [self.run_document(2, *problem), *(self.streamed(2, *problem, "--memory-limit", limit) for limit in limits)]
+        self.results = [self.folder / f"{number}.json" for number in range(3)]
+        for path, document in zip(self.results, documents):
+            path.write_text(json.dumps(document))
+
+    def test_they_are_no_repeats_of_each_other(self):
+        shown = [word for path in self.results for word in ("--show", path)]
+        verdicts = self.run_well(0, "sweep", *shown, "--format", "json").document()
+        validator_of("studies", "sweep_verdict.schema.json").validate(verdicts)
+        self.assertEqual([row.get("storage", "") for row in verdicts["grids"]], self.storages)
+        self.assertEqual([[cell["runs"] for cell in row["cells"]] for row in verdicts["grids"]], [[[str(path)]] for path in self.results])
+        (choice,) = verdicts["choices"]
+        self.assertEqual([one["key"] for one in choice["alternatives"]], [verdicts["grids"][0]["cells"][0]["key"]])
+        text = self.run_well(0, "sweep", *shown).stdout
+        for storage in self.storages[1:]:
+            self.assertRegex(text, rf"(?m)^Class .*, {re.escape(storage)}$")
+        self.assertIn("no configuration is in both", run_program(0, "compare", *self.results[:2]).stderr)
+        self.assertIn(self.storages[1], run_program(0, "compare", self.results[1], self.results[1]).stdout)
+
+    def test_the_page_has_their_figure(self):
+        page = self.folder / "report.html"
+        self.run_well(0, "report", *self.results, "-o", page)
+        text = read_page(page).text_of("streaming")
+        for words in ("--memory-limit of a node, MB (the matrix has ", "in memory", "from here on nothing is read", "1.00 x"):
+            self.assertIn(words, text)
 
 
 class Trouble(OutOfCoreTest):

@@ -131,12 +131,15 @@ class Streaming(SolveOutOfCoreTest):
                     arguments = (*source, "--grid", grid, "--kernel", "sell")
                     limit = self.least_limit(2, arguments)
                     for document in self.expect_bits_of_memory(2, arguments, "--memory-limit", limit):
+                        self.assertEqual(document["out_of_core"]["memory_limit_bytes"], int(limit))
                         for rank in document["out_of_core"]["ranks"]:
                             streamed = rank["panels"] - rank["resident_panels"]
                             self.assertGreater(streamed, 0)
                             self.assertGreater(rank["buffers"], 1)
                             self.assertGreater(rank["read_bytes"], 0)
-        for rank in self.streamed(2, *large, "--grid", "1x2")["out_of_core"]["ranks"]:
+        much = self.streamed(2, *large, "--grid", "1x2")["out_of_core"]
+        self.assertIsNone(much["memory_limit_bytes"])
+        for rank in much["ranks"]:
             self.assertEqual((rank["buffers"], rank["read_bytes"], rank["resident_panels"]), (0, 0, rank["panels"]))
 
     def test_rows_that_are_much_longer_than_others_get_shorter_panels(self):

@@ -21,6 +21,7 @@ from report_facts import (
     PROFILE,
     RANK_COUNTS,
     as_class_b,
+    as_streamed,
     real_sweep,
     with_counters,
     with_figures,
@@ -266,6 +267,8 @@ class ReportPage(unittest.TestCase):
         # One run of class B, so that a figure of it and panels of several problems are there.
         runs = self.sweep + as_class_b(self.sweep[:1])
         documents = with_second_kernel(with_rooflines(with_figures(with_counters(with_predictions(runs)))))
+        on_two_ranks = next(document for document in self.sweep if document["configuration"]["ranks"] == 2)
+        documents += as_class_b([as_streamed(on_two_ranks, limit, 1.0) for limit in (60_000_000, 80_000_000)])
         self.open(self.make("all", documents, profile, bench))
         of_runs = [row.name for row in FIGURES[: [row.name for row in FIGURES].index("ways")] if row.name != "comparison"]
         self.assert_figures(of_runs)

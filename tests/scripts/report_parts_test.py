@@ -16,6 +16,8 @@ from report_facts import (
     PROFILE,
     as_class_b,
     as_disturbed,
+    as_in_memory,
+    as_streamed,
     real_sweep,
     simulated_sweep,
     with_counters,
@@ -34,6 +36,7 @@ from report_parts import (
     figures_prediction,
     figures_roofline,
     figures_run,
+    figures_streaming,
     inputs,
     page_runs,
     page_verdict,
@@ -349,6 +352,7 @@ class FigureTable(ReportParts):
             ("roofline", "spmv_bench"),
             ("machines", "class B"),
             ("repeats", "--repeat N"),
+            ("streaming", "--memory-limit"),
         ):
             self.assertIn(words, reasons[name], name)
 
@@ -368,6 +372,7 @@ class FigureTable(ReportParts):
 
     def test_all_data_leaves_nothing_out(self):
         documents = with_second_kernel(with_rooflines(with_counters(with_predictions(self.sweep + as_class_b(self.sweep)))))
+        documents += [as_streamed(self.sweep[2], limit, 1.0) for limit in (60_000_000, 80_000_000)]
         other = inputs.read_inputs([self.file(json.dumps(PROFILE), "profile"), self.file(json.dumps(BENCH), "bench")])
         reasons = self.reasons(documents, other)
         others = {"comparison", "ways", "system-ways", "messages", "kernels", "solves"}  # of other commands
@@ -501,6 +506,123 @@ class Figures(ReportParts):
         other = next(bars for bars in panel.bars if bars.name == "test")
         self.assertEqual(other.values, [2 * cases[0].median_s for cases in grids])
         self.assertIn("+100 % against the fastest", other.tips[0])
+
+
+class Streaming(ReportParts):
+    """A matrix on storage, by its memory limit."""
+
+    def setUp(self):
+        super().setUp()
+        self.run = next(document for document in self.sweep if document["configuration"]["grid"]["name"] == "1x2")
+        self.in_memory = as_in_memory(self.run, 2.0)
+        times_s = {60: (8.0, 2), 80: (6.0, 4), 80.5: (5.0, 4), 140: (2.2, 10)}
+        self.streamed = [as_streamed(self.run, int(1e6 * limit), *facts) for limit, facts in times_s.items()]
+
+    def figure(self, *documents, **others):
+        material = self.material(documents, **others)
+        self.assertEqual(figures_streaming.why_no_streaming(material), "")
+        return figures_streaming.streaming(material)
+
+    def test_made_up_results_are_valid(self):
+        for document in (self.in_memory, *self.streamed):
+            jsonschema.Draft202012Validator(json.loads(SCHEMA.read_text())).validate(document)
+
+    def test_time_over_the_limit_beside_the_time_in_memory(self):
+        (panel,) = self.figure(*reversed(self.streamed), self.in_memory).panels
+        lines = {line.name: line for line in panel.lines}
+        self.assertEqual((lines["streamed"].x, lines["streamed"].y), ([60.0, 80.0, 80.5, 140.0], [8.0, 6.0, 5.0, 2.2]))
+        self.assertEqual((lines["in memory"].x, lines["in memory"].y), ([60.0, 140.0], [2.0, 2.0]))
+        self.assertEqual(lines["from here on reading is as fast as multiplying"].x, [90.0, 90.0])
+        self.assertEqual(lines["from here on nothing is read"].x, [130.0, 130.0])
+        tip = lines["streamed"].tips[0]
+        for words in ("--memory-limit 60 MB", "8.00 s: 4.00 x the time in memory", "20 % of the matrix of 100 MB stays",
+                      "reads 80 MB at 2 GB/s, and waits 25 % of its time", "the storage alone gives 4 GB/s"):  # fmt: skip
+            self.assertIn(words, tip)
+        self.assertNotIn("reads", lines["streamed"].tips[-1])
+
+    def test_the_table_has_the_numbers(self):
+        table = self.figure(*self.streamed, self.in_memory).table
+        self.assertEqual(table.title, f"Memory limits, class S, 2 ranks, 1x2, {self.run['configuration']['kernel']}")
+        rows = table.rows
+        self.assertEqual(rows[0], ["60 MB", "60 %", "20 %", "80 MB", "2 GB/s", "4 GB/s", "25 %", "8.00 s", "4.00 x"])
+        self.assertEqual(rows[3], ["140 MB", "140 %", "100 %", "nothing", "none", "none", "0 %", "2.20 s", "1.10 x"])
+        self.assertEqual(rows[4], ["in memory", *[""] * 6, "2.00 s", "1.00 x"])
+        self.assertEqual(len(rows), 5)
+
+    def test_without_a_run_in_memory_there_is_no_ratio(self):
+        figure = self.figure(*self.streamed)
+        self.assertNotIn("in memory", [line.name for line in figure.panels[0].lines])
+        self.assertEqual({row[-1] for row in figure.table.rows}, {""})
+
+    def test_repeats_of_a_limit_have_a_band(self):
+        again = as_streamed(self.run, 60_000_000, 9.0, 2)
+        line = self.figure(*self.streamed, again).panels[0].lines[0]
+        self.assertEqual((line.y[0], line.low[0], line.high[0]), (8.5, 8.0, 9.0))
+        self.assertIn("median of 2", line.tips[0])
+
+    def test_kernels_are_lines_of_their_own(self):
+        others = [with_kernel(document, "test") for document in (*self.streamed[:2], self.in_memory)]
+        figure = self.figure(*self.streamed, self.in_memory, *others)
+        (panel,) = figure.panels
+        kernel = self.run["configuration"]["kernel"]
+        names = [f"2 ranks, 1x2, {name}" for name in (kernel, "test")]
+        self.assertEqual({line.name for line in panel.lines}, {*names, *(f"{name}, in memory" for name in names)})
+        self.assertEqual({row[0] for row in figure.table.rows}, {f"class S, {name}" for name in names})
+
+    def test_solves_are_drawn_by_what_they_compute(self):
+        words = ("solve", "--operator", "laplace2d:9x9", "--assembled", "--kernel", "sell", "--format", "json")
+        solve = run_program(2, *words).document()
+        solves = []
+        for limit, time_s in ((None, 0.1), (60, 0.4), (80, 0.3)):
+            made = copy.deepcopy(solve)
+            made["result"]["time_s"] = time_s
+            if limit:
+                made["out_of_core"] = as_streamed(self.run, limit * 1_000_000, 1.0)["out_of_core"]
+            solves.append(self.file(json.dumps(made), f"{limit}.json"))
+        material = Material([], inputs.read_inputs(solves))
+        (panel,) = figures_streaming.streaming(material).panels
+        self.assertEqual([line.y for line in panel.lines[:2]], [[0.4, 0.3], [0.1, 0.1]])
+        self.assertIn("laplace2d:9x9", panel.title)
+
+    def test_streamed_runs_are_no_repeats_of_others(self):
+        read = self.read(self.in_memory, *self.streamed)
+        (study,) = make_studies(read)
+        self.assertEqual([case.times_s for case in study.every_case(2)], [[2.0], [8.0], [6.0], [5.0], [2.2]])
+        self.assertEqual([case.times_s for case in study.alternatives[2][1]], [[2.0]])
+        self.assertEqual(uncompared_notes(read), [])
+        self.assertEqual([table.get("storage") for table in study.tables[2]], [
+            None, "streamed within 60 MB", "streamed within 80 MB", "streamed within 80.5 MB", "streamed within 140 MB",
+        ])  # fmt: skip
+        material = self.material([self.in_memory, *self.streamed])
+        self.assertNotIn("streamed", page_verdict.best_grids(material))
+        self.assertEqual(figures_grid.compared_settings(material), [])
+        self.assertNotEqual(figures_run.why_no_repeats(material), "")
+
+    def test_streamed_runs_leave_the_verdict_of_a_sweep_as_it_is(self):
+        sweep = simulated_sweep(self.sweep, {"1x2": 1.2})
+        (before,), (study,) = make_studies(self.read(*sweep)), make_studies(self.read(*sweep, *self.streamed))
+        self.assertEqual(study.choices[2]["verdict"], before.choices[2]["verdict"])
+        self.assertEqual(study.cases[2][1].times_s, before.cases[2][1].times_s)
+
+    def test_results_without_the_limit_are_read(self):
+        old = copy.deepcopy(self.streamed[:2])
+        for document in old:
+            del document["out_of_core"]["memory_limit_bytes"]
+        material = self.material([*old, self.in_memory])
+        self.assertIn("--memory-limit", figures_streaming.why_no_streaming(material))
+        self.assertEqual([len(case.times_s) for case in material.studies[0].every_case(2)], [1, 2])
+        self.figure(*old, *self.streamed)
+        solve = run_program(2, "solve", "--operator", "laplace2d:9x9", "--assembled", "--format", "json").document()
+        (read,) = inputs.read_inputs([self.file(json.dumps({**solve, "out_of_core": old[0]["out_of_core"]}))]).solves
+        self.assertIsNone(read.document["out_of_core"]["memory_limit_bytes"])
+
+    def test_numbers_that_cannot_be(self):
+        for change in ({"wait_s": "none"}, {"panels": 0}, {"read_bytes": None}):
+            document = copy.deepcopy(self.streamed[0])
+            document["out_of_core"]["ranks"][0].update(change)
+            self.refusal(BAD_DATA, "run_result.schema.json", self.read, document)
+        document["out_of_core"]["ranks"][0].pop("read_bytes")
+        self.refusal(BAD_DATA, "run_result.schema.json", self.read, document)
 
 
 class Ticks(ReportParts):

@@ -152,6 +152,39 @@ def with_second_kernel(documents):
     return documents + changed
 
 
+def as_streamed(document, limit_bytes, time_s, resident_panels=4):
+    """A single run that took so long with a matrix of 100 MB on storage, half of it on each of two ranks, in 10 panels each: of these so
+    many stay in memory. The others are read at 2 GB/s where the storage gives 4 GB/s, by products that wait for a quarter of their time."""
+    changed = as_in_memory(document, time_s)
+    read_bytes = 5_000_000 * (10 - resident_panels)
+    product_s = max(read_bytes / 1e9, 1e-3)
+    changed["out_of_core"] = {
+        "folders": ["/scratch"], "reader": "io_uring", "memory_limit_bytes": limit_bytes, "write_s": 0.5,
+        "unbound_memory_limit_bytes": 90_000_000 if read_bytes else 0, "in_core_memory_limit_bytes": 130_000_000 if read_bytes else 0,
+        "ranks": [
+            {
+                "rank": rank, "file_bytes": 50_000_000, "panels": 10, "most_panel_bytes": 5_000_000, "resident_panels": resident_panels,
+                "buffers": 2 if read_bytes else 0, "reused": False, "direct": True, "products": 100, "read_bytes": 100 * read_bytes,
+                "wait_s": 25 * product_s if read_bytes else 0.0, "check_s": 0.0, "product_s": 100 * product_s,
+                "storage_bytes_per_s": 2e9 if read_bytes else 0.0,
+            }
+            for rank in range(2)
+        ],
+    }  # fmt: skip
+    return changed
+
+
+def as_in_memory(document, time_s):
+    """A single run that took so long."""
+    changed = copy.deepcopy(document)
+    changed.pop("sweep", None)
+    changed["result"]["time_s"] = time_s
+    changed["result"]["repeats"].update(
+        count=1, minimum_s=time_s, maximum_s=time_s, lower_quartile_s=time_s, upper_quartile_s=time_s, spread=None, times_s=[time_s]
+    )
+    return changed
+
+
 def as_class_b(documents):
     """The same times under the name of class B, which no test has the time to run."""
     changed = copy.deepcopy(documents)
