@@ -110,9 +110,10 @@ PreconditionerRow block_jacobi_preconditioner() {
       .description = "incomplete Cholesky factors of each rank's own diagonal block",
       .needs_diagonal_block = true,
       .takes_several_vectors = false,
-      // Per row: starts, diagonal and pivots of block and triangles, the vectors of a solve. Per nonzero: the
-      // block, both triangles, and these once more in the form in which they are solved.
-      .memory = {.bytes_per_row = std::int64_t{11} * 8, .bytes_per_nonzero = std::int64_t{3} * 12},
+      // Per row: starts of block and rows, diagonal, pivots, the entries next to the diagonal, runs of rows, places while they
+      // are made, the vector of a solve. Per nonzero: the block; half of it while it is factorized, and twice half of it in single
+      // precision.
+      .memory = {.bytes_per_row = std::int64_t{11} * 8, .bytes_per_nonzero = 12 + 6 + 2 * 4},
       .make = &make_block_jacobi};
 }
 

@@ -29,6 +29,32 @@ void for_entries(const kernels::CsrBlock& block, std::int64_t row, const Square&
     visit(static_cast<std::size_t>(entry - columns));
 }
 
+/// The square as a block of its own.
+kernels::CsrBlock copied(const kernels::CsrBlock& block, const Square& square) {
+  const auto row_count = static_cast<std::size_t>(square.rows.size());
+  kernels::CsrBlock copy{.row_count = square.rows.size(),
+                         .column_count = square.columns.size(),
+                         .row_starts = kernels::PageBuffer<std::int64_t>(row_count + 1),
+                         .columns = {},
+                         .values = {}};
+  std::size_t place = 0;
+  for (std::size_t row = 0; row < row_count; ++row) {
+    for_entries(block, square.rows.begin + static_cast<std::int64_t>(row), square,
+                [&](std::size_t /*entry*/) { ++place; });
+    copy.row_starts[row + 1] = static_cast<std::int64_t>(place);
+  }
+  copy.columns = kernels::PageBuffer<std::int32_t>(place);
+  copy.values = kernels::PageBuffer<double>(place);
+  place = 0;
+  for (std::int64_t row = square.rows.begin; row < square.rows.end; ++row) {
+    for_entries(block, row, square, [&](std::size_t entry) {
+      copy.columns[place] = block.columns[entry] - static_cast<std::int32_t>(square.columns.begin);
+      copy.values[place++] = block.values[entry];
+    });
+  }
+  return copy;
+}
+
 /// The lengths of the rows, then a column and the bits of a value for each entry.
 std::vector<std::uint64_t> packed(const kernels::CsrBlock& block, const Square& square) {
   std::vector<std::uint64_t> words(static_cast<std::size_t>(square.rows.size()));
@@ -74,15 +100,19 @@ kernels::CsrBlock diagonal_block_of(const kernels::CsrBlock& block, const comm::
   // The pieces that are in my rows and in my columns; each belongs to another rank.
   const int begin = std::max(row * grid.columns, column * grid.rows);
   const int end = std::min((row + 1) * grid.columns, (column + 1) * grid.rows);
-  for (int number = begin; number < end; ++number) {
+  const auto square_of = [&](int number) {
     const auto piece = layout.piece(number);
-    outgoing[static_cast<std::size_t>(layout.column_owner_of(number))] =
-        packed(block, {.rows = relative(piece, layout.row_block(row).begin),
-                       .columns = relative(piece, layout.column_block(column).begin)});
+    return Square{.rows = relative(piece, layout.row_block(row).begin),
+                  .columns = relative(piece, layout.column_block(column).begin)};
+  };
+  for (int number = begin; number < end; ++number) {
+    const int owner = layout.column_owner_of(number);
+    if (owner != group.rank()) outgoing[static_cast<std::size_t>(owner)] = packed(block, square_of(number));
   }
   const auto incoming = group.exchange(std::move(outgoing));
   const int mine = layout.column_piece_of(group.rank());
   const int holder = grid.rank_at(mine / grid.columns, column);
+  if (holder == group.rank()) return copied(block, square_of(mine));
   return unpacked(incoming[static_cast<std::size_t>(holder)], layout.piece(mine).size());
 }
 

@@ -1,5 +1,7 @@
 #include "cg/preconditioners/incomplete_cholesky.hpp"
 
+#include <cmath>
+#include <utility>
 #include <vector>
 
 namespace cg2d {
@@ -67,43 +69,48 @@ class TriangleRows {
     return true;
   }
 
-  [[nodiscard]] TriangleRows transposed() const {
-    TriangleRows upper(row_count_);
-    for (std::size_t entry = 0; entry < columns_.size(); ++entry) ++upper.starts_[column_of(entry) + 1];
-    for (std::size_t row = 0; row < row_count_; ++row) upper.starts_[row + 1] += upper.starts_[row];
-    upper.make_entries();
-    std::vector<std::int64_t> next(upper.starts_.data(), upper.starts_.data() + row_count_);
+  /// The form in which L is solved. Empty where a value is too large for it.
+  [[nodiscard]] std::optional<IncompleteCholesky::Triangle> lower() const {
+    auto triangle = empty_triangle();
+    std::size_t place = 0;
+    bool is_in_range = true;
     for (std::size_t row = 0; row < row_count_; ++row) {
-      for (auto entry = index(starts_[row]); entry < index(starts_[row + 1]); ++entry) {
-        const auto place = index(next[column_of(entry)]++);
-        upper.columns_[place] = static_cast<std::int32_t>(row);
-        upper.values_[place] = values_[entry];
+      const auto end = index(starts_[row + 1]) - (has_neighbour(row) ? 1 : 0);
+      const auto before = place;
+      for (auto entry = index(starts_[row]); entry < end; ++entry) {
+        triangle.columns[place] = columns_[entry];
+        triangle.values[place] = static_cast<float>(values_[entry]);
+        is_in_range &= std::isfinite(triangle.values[place++]);
       }
+      triangle.append_row(static_cast<std::int64_t>(place - before));
+      if (!has_neighbour(row)) continue;
+      triangle.next_to_diagonal[row] = static_cast<float>(values_[end]);
+      is_in_range &= std::isfinite(triangle.next_to_diagonal[row]);
     }
-    return upper;
+    if (!is_in_range) return std::nullopt;
+    return triangle;
   }
 
-  /// The form in which they are solved. `neighbour_of(row)`: the column next to the diagonal.
-  template <typename NeighbourOf>
-  [[nodiscard]] IncompleteCholesky::Triangle compacted(const NeighbourOf& neighbour_of) const {
-    IncompleteCholesky::Triangle triangle{.lengths = kernels::PageBuffer<std::int32_t>(row_count_),
-                                          .columns = kernels::PageBuffer<std::int32_t>(columns_.size()),
-                                          .values = kernels::PageBuffer<double>(columns_.size()),
-                                          .next_to_diagonal = kernels::PageBuffer<double>(row_count_)};
-    std::size_t place = 0;
-    for (std::size_t row = 0; row < row_count_; ++row) {
-      for (auto entry = index(starts_[row]); entry < index(starts_[row + 1]); ++entry) {
-        if (column_of(entry) == neighbour_of(row)) {
-          triangle.next_to_diagonal[row] = values_[entry];
-          continue;
-        }
-        ++triangle.lengths[row];
-        triangle.columns[place] = columns_[entry];
-        triangle.values[place++] = values_[entry];
-      }
+  /// The same for L^T.
+  [[nodiscard]] IncompleteCholesky::Triangle upper() const {
+    auto triangle = empty_triangle();
+    // First the entries of each row of L^T, then the place of its next one.
+    std::vector<std::int64_t> places(row_count_);
+    for_far([&](std::size_t /*row*/, std::size_t entry) { ++places[column_of(entry)]; });
+    std::int64_t begin = 0;
+    for (auto& place : places) {
+      triangle.append_row(place);
+      begin += std::exchange(place, begin);
     }
-    triangle.columns.resize(place);
-    triangle.values.resize(place);
+    for_far([&](std::size_t row, std::size_t entry) {
+      const auto place = index(places[column_of(entry)]++);
+      triangle.columns[place] = static_cast<std::int32_t>(row);
+      triangle.values[place] = static_cast<float>(values_[entry]);
+    });
+    for (std::size_t row = 1; row < row_count_; ++row) {
+      if (has_neighbour(row))
+        triangle.next_to_diagonal[row - 1] = static_cast<float>(values_[index(starts_[row + 1]) - 1]);
+    }
     return triangle;
   }
 
@@ -115,6 +122,26 @@ class TriangleRows {
     values_ = kernels::PageBuffer<double>(index(starts_[row_count_]));
   }
   [[nodiscard]] std::size_t column_of(std::size_t entry) const { return index(columns_[entry]); }
+  /// Whether the last entry of a row is next to the diagonal.
+  [[nodiscard]] bool has_neighbour(std::size_t row) const {
+    return starts_[row + 1] > starts_[row] && column_of(index(starts_[row + 1]) - 1) + 1 == row;
+  }
+  /// visit(row, entry) for all entries that are not next to the diagonal.
+  template <typename Visit>
+  void for_far(const Visit& visit) const {
+    for (std::size_t row = 0; row < row_count_; ++row) {
+      const auto end = index(starts_[row + 1]) - (has_neighbour(row) ? 1 : 0);
+      for (auto entry = index(starts_[row]); entry < end; ++entry) visit(row, entry);
+    }
+  }
+  [[nodiscard]] IncompleteCholesky::Triangle empty_triangle() const {
+    std::size_t far_count = columns_.size();
+    for (std::size_t row = 0; row < row_count_; ++row) far_count -= has_neighbour(row) ? 1 : 0;
+    return {.runs = {},
+            .columns = kernels::PageBuffer<std::int32_t>(far_count),
+            .values = kernels::PageBuffer<float>(far_count),
+            .next_to_diagonal = kernels::PageBuffer<float>(row_count_)};
+  }
 
   std::size_t row_count_;
   kernels::PageBuffer<std::int64_t> starts_;
@@ -125,44 +152,58 @@ class TriangleRows {
 std::optional<IncompleteCholesky> IncompleteCholesky::factorize(const kernels::CsrBlock& block,
                                                                 std::span<const double> diagonal,
                                                                 double shift) {
-  TriangleRows lower(block);
+  TriangleRows rows(block);
   HugePageVector inverse_pivots(diagonal.size());
-  if (!lower.eliminate(diagonal, shift, inverse_pivots)) return std::nullopt;
-  return IncompleteCholesky(lower.compacted([](std::size_t row) { return row - 1; }),
-                            lower.transposed().compacted([](std::size_t row) { return row + 1; }),
-                            std::move(inverse_pivots));
+  if (!rows.eliminate(diagonal, shift, inverse_pivots)) return std::nullopt;
+  auto lower = rows.lower();
+  if (!lower) return std::nullopt;
+  return IncompleteCholesky(std::move(*lower), rows.upper(), std::move(inverse_pivots));
+}
+
+void IncompleteCholesky::Triangle::append_row(std::int64_t length) {
+  if (runs.empty() || runs.back().length != length) runs.push_back({.row_count = 0, .length = length});
+  ++runs.back().row_count;
 }
 
 void IncompleteCholesky::solve(std::span<const double> r, std::span<double> z) const {
-  const std::size_t row_count = inverse_pivots_.size();
   const auto* columns = lower_.columns.data();
   const auto* values = lower_.values.data();
   double neighbour = 0.0;
-  for (std::size_t row = 0; row < row_count; ++row) {
-    double sum = r[row];
-    for (auto count = lower_.lengths[row]; count > 0; --count) sum -= *values++ * z[index(*columns++)];
-    neighbour = sum - lower_.next_to_diagonal[row] * neighbour;
-    z[row] = neighbour;
+  std::size_t row = 0;
+  for (const auto& run : lower_.runs) {
+    for (const auto end = row + index(run.row_count); row < end; ++row) {
+      double sum = r[row];
+      for (auto count = run.length; count > 0; --count)
+        sum -= static_cast<double>(*values++) * z[index(*columns++)];
+      neighbour = sum - static_cast<double>(lower_.next_to_diagonal[row]) * neighbour;
+      z[row] = neighbour;
+    }
   }
   columns = upper_.columns.data() + upper_.columns.size();
   values = upper_.values.data() + upper_.values.size();
   neighbour = 0.0;
-  for (std::size_t row = row_count; row-- > 0;) {
-    double sum = z[row] * inverse_pivots_[row];
-    for (auto count = upper_.lengths[row]; count > 0; --count) sum -= *--values * z[index(*--columns)];
-    neighbour = sum - upper_.next_to_diagonal[row] * neighbour;
-    z[row] = neighbour;
+  for (auto run = upper_.runs.rbegin(); run != upper_.runs.rend(); ++run) {
+    for (auto rest = run->row_count; rest > 0; --rest) {
+      --row;
+      double sum = z[row] * inverse_pivots_[row];
+      for (auto count = run->length; count > 0; --count)
+        sum -= static_cast<double>(*--values) * z[index(*--columns)];
+      neighbour = sum - static_cast<double>(upper_.next_to_diagonal[row]) * neighbour;
+      z[row] = neighbour;
+    }
   }
 }
 
 VectorWork IncompleteCholesky::work() const {
   const auto entries = static_cast<std::int64_t>(lower_.columns.size());
   const auto rows = static_cast<std::int64_t>(inverse_pivots_.size());
-  constexpr std::int64_t entry_bytes = sizeof(double) + sizeof(std::int32_t);
-  // r, z three times, the pivots, and of each triangle a length and an entry next to the diagonal.
-  constexpr std::int64_t row_bytes = 7 * sizeof(double) + 2 * sizeof(std::int32_t);
+  constexpr std::int64_t entry_bytes = sizeof(float) + sizeof(std::int32_t);
+  // r, z three times, the pivots, and of each triangle the entry next to the diagonal.
+  constexpr std::int64_t row_bytes = 5 * sizeof(double) + 2 * sizeof(float);
+  const auto runs = static_cast<std::int64_t>(lower_.runs.size() + upper_.runs.size());
   return {.call_count = 1,
-          .byte_count = 2 * entries * entry_bytes + rows * row_bytes,
+          .byte_count =
+              2 * entries * entry_bytes + rows * row_bytes + runs * static_cast<std::int64_t>(sizeof(Run)),
           .flop_count = 4 * entries + 5 * rows};
 }
 

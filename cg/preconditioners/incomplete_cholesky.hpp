@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include "cg/base/process_memory.hpp"
 #include "cg/solver/vector_ops.hpp"
@@ -18,11 +19,13 @@ namespace cg2d {
 /// has some (Meijerink and van der Vorst 1977). Only the block's lower triangle is read.
 ///
 /// Both triangles are stored, row by row, so that both solves add up a row at a time. The entry next to the
-/// diagonal stands apart: a row waits for the one before it, whose element then is still in a register.
+/// diagonal stands apart: a row waits for the one before it, whose element then is still in a register. Memory limits
+/// the solves, so L is rounded to single precision; sums and D are double. M stays symmetric and positive definite, and as near to A as
+/// the missing fill-in lets it be.
 class IncompleteCholesky {
  public:
   /// The factors of the block, its diagonal multiplied by 1 + shift; empty where a pivot is not positive, or too
-  /// small for its row. Throws std::bad_alloc.
+  /// small for its row, or an entry of L too large for single precision. Throws std::bad_alloc.
   static std::optional<IncompleteCholesky> factorize(const kernels::CsrBlock& block,
                                                      std::span<const double> diagonal, double shift);
 
@@ -32,12 +35,19 @@ class IncompleteCholesky {
   [[nodiscard]] VectorWork work() const;
 
  private:
+  /// Consecutive rows with equal numbers of entries, the one next to the diagonal not counted.
+  struct Run {
+    std::int64_t row_count = 0;
+    std::int64_t length = 0;
+  };
   /// Rows of L or of L^T without the diagonal.
   struct Triangle {
-    kernels::PageBuffer<std::int32_t> lengths;  ///< entries of each row, but for the one next to the diagonal
-    kernels::PageBuffer<std::int32_t> columns;  ///< of these, row after row
-    kernels::PageBuffer<double> values;
-    kernels::PageBuffer<double> next_to_diagonal;  ///< 0 where there is none
+    std::vector<Run> runs;
+    kernels::PageBuffer<std::int32_t> columns;  ///< but for those next to the diagonal, row after row
+    kernels::PageBuffer<float> values;
+    kernels::PageBuffer<float> next_to_diagonal;  ///< 0 where there is none
+
+    void append_row(std::int64_t length);
   };
 
   IncompleteCholesky(Triangle lower, Triangle upper, HugePageVector inverse_pivots)
