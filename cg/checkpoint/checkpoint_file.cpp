@@ -8,7 +8,7 @@
 
 #include "cg/base/values.hpp"
 #include "cg/files/crc32c.hpp"
-#include "cg/files/new_file.hpp"
+#include "cg/storage/new_file.hpp"
 
 namespace cg2d {
 namespace {

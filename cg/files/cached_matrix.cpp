@@ -17,7 +17,7 @@
 #include "cg/base/output_file.hpp"
 #include "cg/files/crc32c.hpp"
 #include "cg/files/value_scatter.hpp"
-#include "cg/files/whole_write.hpp"
+#include "cg/storage/whole_write.hpp"
 
 namespace cg2d {
 namespace {

@@ -8,9 +8,9 @@
 #include "cg/base/agreement.hpp"
 #include "cg/base/errors.hpp"
 #include "cg/base/values.hpp"
-#include "cg/files/folder_room.hpp"
 #include "cg/machine/environment.hpp"
 #include "cg/stencil/stencil_run.hpp"
+#include "cg/storage/folder_room.hpp"
 #include "kernels/cpu_features.hpp"
 #include "kernels/heat_lines.hpp"
 

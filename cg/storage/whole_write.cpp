@@ -1,4 +1,4 @@
-#include "cg/files/whole_write.hpp"
+#include "cg/storage/whole_write.hpp"
 
 #include <unistd.h>
 

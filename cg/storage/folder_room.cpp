@@ -1,4 +1,4 @@
-#include "cg/files/folder_room.hpp"
+#include "cg/storage/folder_room.hpp"
 
 #include <fmt/format.h>
 #include <sys/stat.h>

@@ -1,4 +1,4 @@
-#include "cg/files/new_file.hpp"
+#include "cg/storage/new_file.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -11,8 +11,8 @@
 #include "cg/base/errors.hpp"
 #include "cg/base/output_file.hpp"
 #include "cg/base/values.hpp"
-#include "cg/files/folder_room.hpp"
-#include "cg/files/whole_write.hpp"
+#include "cg/storage/folder_room.hpp"
+#include "cg/storage/whole_write.hpp"
 
 namespace cg2d {
 namespace {

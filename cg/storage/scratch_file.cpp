@@ -1,4 +1,4 @@
-#include "cg/files/scratch_file.hpp"
+#include "cg/storage/scratch_file.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -12,7 +12,7 @@
 #include "cg/base/errors.hpp"
 #include "cg/base/output_file.hpp"
 #include "cg/base/values.hpp"
-#include "cg/files/whole_write.hpp"
+#include "cg/storage/whole_write.hpp"
 
 namespace cg2d {
 namespace {
