@@ -194,7 +194,7 @@ class Ends(SeveralTest):
 
     def test_a_signal_ends_all_after_the_same_iteration(self):
         result = self.folder / "result"
-        endless = ("--operator", "laplace3d:120x120x60", "--assembled", "--rtol", "1e-14", "--rhs", "random:1", "--rhs-count", "3")
+        endless = ("--operator", "laplace3d:120x120x60", "--assembled", "--rtol", "1e-14", "--rhs", "random:1", "--rhs-count", "3", "--grid", "1x2", "--kernel", "csr-short")
         with BackgroundRun(2, "solve", *endless, "--progress", "--format", "json", "--output", result) as run:
             run.wait_for(r"iteration \d+: residual")
             os.kill(run.ranks()[-1], signal.SIGTERM)
