@@ -34,8 +34,8 @@ SCHEMA = PROJECT / "cg" / "report" / "run_result.schema.json"
 SUCCESS, USAGE, UNAVAILABLE, MEMORY, CANNOT_CREATE, CANNOT_WRITE, TRY_AGAIN = 0, 64, 69, 71, 73, 74, 75
 INTERRUPTED, VERIFICATION_FAILED, NOT_FINITE = 75, 82, 84
 # Ranks that a signal ends at once, at different moments: the launcher kills those that are left, and on a busy machine it may
-# report that end (9) as the program's.
-INTERRUPTED_AT_ONCE = (INTERRUPTED, 9)
+# report that end (9), or its own trouble with it (1, which no run ends with), as the program's.
+INTERRUPTED_AT_ONCE = (INTERRUPTED, 9, 1)
 
 # Whether to take all of a product of many things, and not a choice, and very many rare events (tests/support/test_extent.hpp).
 CAMPAIGN = os.environ.get("CG2D_TEST_EXTENT") == "campaign"
