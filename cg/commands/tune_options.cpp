@@ -18,6 +18,7 @@ struct TuneArguments {
   std::vector<std::string> class_letters;
   std::vector<std::string> grids;
   std::string bind = "auto";
+  std::string out_of_core;
   TuneOptions options;
 };
 
@@ -33,6 +34,12 @@ void add_tune_options(CLI::App& tune, TuneArguments& arguments) {
   add_bind_option(tune, arguments.bind);
   add_axis_option(tune, "transport", arguments.axes,
                   "how data moves between ranks (cg2d run --list-transports)");
+  tune.add_option("--out-of-core", arguments.out_of_core,
+                  "measure how panels are best read from the storage of these folders, instead of kernels")
+      ->check(file_name())
+      ->type_name("DIR,...")
+      ->default_str("kernels");
+  add_memory_limit_option(tune, options.storage.memory_limit_bytes);
   add_profile_options(tune, options.profile,
                       {.profile = "file for the result instead of the default one",
                        .no_profile = "write no profile: only print"});
@@ -51,6 +58,16 @@ TuneOptions tune_options_from(const TuneArguments& arguments) {
   if (options.lists && options.removes) throw InputError("--list and --remove do not go together");
   if ((options.lists || options.removes) && !options.profile.is_used)
     throw InputError("--list and --remove are about the profile; leave --no-profile out");
+  auto& storage = options.storage;
+  storage.out_of_core = out_of_core_options_from(arguments.out_of_core);
+  storage.profile = options.profile;
+  storage.keeps_disturbed = options.keeps_disturbed;
+  storage.progress = options.progress;
+  if (storage.out_of_core.is_used() && (!arguments.class_letters.empty() || !arguments.grids.empty()))
+    throw InputError(
+        "--out-of-core: measures storage; leave --class and --grid, which are about kernels, out");
+  if (!storage.out_of_core.is_used() && storage.memory_limit_bytes > 0)
+    throw InputError("--memory-limit: goes with --out-of-core only");
   options.problems = problem_classes(arguments.class_letters, {"A"});
   options.grids = named_grids_from("tune", arguments.grids);
   options.configuration = configuration_from(arguments.axes);
@@ -69,7 +86,7 @@ SubcommandRow tune_subcommand() {
   return {.name = "tune",
           .description = "find the fastest kernel and its settings on this machine",
           .examples = {"mpiexec -n 2 cg2d tune --class S",
-                       "mpiexec -n 2 cg2d tune --class S --grid 1x2 --no-profile"},
+                       "mpiexec -n 2 cg2d tune --out-of-core /tmp --memory-limit 100MB --no-profile"},
           .declare = subcommand_with<TuneArguments, add_tune_options,
                                      command_action<tune_options_from, tune, TuneArguments>>};
 }

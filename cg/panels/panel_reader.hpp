@@ -40,14 +40,22 @@ class PanelReader : public Interface {
   virtual PanelResult wait(int slot) = 0;
 };
 
+/// What a reader is made for.
+struct PanelReaderSetup {
+  int descriptor = -1;  ///< of the file; its owner outlives the reader
+  int slot_count = 1;   ///< slots are 0 ... slot_count - 1
+  /// Memory that most requests are for, and that outlives the reader: it may tell the system of it once and for all.
+  std::span<std::byte> buffers{};
+};
+
 /// One way to read and write. A new one is one file that defines a row, and its entry in the table.
 struct PanelReaderRow {
   std::string_view name;
   std::string_view description;
   /// The reason why it cannot serve here; empty when it can.
   std::string (*why_unavailable)() = [] { return std::string(); };
-  /// For the file of a descriptor, whose owner outlives it, and the slots 0 ... slot_count - 1. Throws RunError (unavailable).
-  std::unique_ptr<PanelReader> (*make)(int descriptor, int slot_count) = nullptr;
+  /// Throws RunError (unavailable).
+  std::unique_ptr<PanelReader> (*make)(const PanelReaderSetup& setup) = nullptr;
 };
 
 /// The best one first.

@@ -106,8 +106,8 @@ class ThreadReader final : public PanelReader {
 PanelReaderRow thread_panel_reader() {
   return {.name = "threads",
           .description = "a thread for each panel under way, which calls pread or pwrite",
-          .make = [](int descriptor, int slot_count) -> std::unique_ptr<PanelReader> {
-            return std::make_unique<ThreadReader>(descriptor, slot_count);
+          .make = [](const PanelReaderSetup& setup) -> std::unique_ptr<PanelReader> {
+            return std::make_unique<ThreadReader>(setup.descriptor, setup.slot_count);
           }};
 }
 

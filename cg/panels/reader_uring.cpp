@@ -2,10 +2,16 @@
 
 #include <fmt/format.h>
 #include <liburing.h>
+#include <sys/uio.h>
 
+#include <algorithm>
+#include <bit>
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -17,12 +23,13 @@ namespace {
 
 class UringReader final : public PanelReader {
  public:
-  UringReader(int descriptor, int slot_count)
-      : descriptor_(descriptor), slots_(static_cast<std::size_t>(slot_count)) {
-    const int error = io_uring_queue_init(static_cast<unsigned>(slot_count), &ring_, 0);
+  explicit UringReader(const PanelReaderSetup& setup)
+      : descriptor_(setup.descriptor), slots_(static_cast<std::size_t>(setup.slot_count)) {
+    const int error = io_uring_queue_init(static_cast<unsigned>(setup.slot_count), &ring_, 0);
     if (error < 0)
       throw RunError(ExitCode::unavailable,
                      fmt::format("io_uring: the system refuses it ({})", std::strerror(-error)));
+    register_buffers(setup.buffers);
   }
   ~UringReader() override {
     for (std::size_t slot = 0; slot < slots_.size(); ++slot) wait(static_cast<int>(slot));
@@ -49,19 +56,40 @@ class UringReader final : public PanelReader {
     bool is_under_way = false;
   };
 
+  /// Tells the system of memory once, so that it need not find and hold its pages for every request. A system that refuses (many let a
+  /// user hold little: ulimit -l) does that.
+  void register_buffers(std::span<std::byte> buffers) {
+    if (buffers.empty()) return;
+    std::vector<iovec> parts;
+    for (auto rest = buffers; !rest.empty(); rest = rest.subspan(parts.back().iov_len))
+      parts.push_back({.iov_base = rest.data(), .iov_len = std::min(rest.size(), most_bytes)});
+    if (io_uring_register_buffers(&ring_, parts.data(), static_cast<unsigned>(parts.size())) == 0)
+      registered_ = buffers;
+  }
+
+  /// The number of the registered part that the bytes lie in as a whole.
+  [[nodiscard]] std::optional<int> registered_part(std::span<const std::byte> bytes) const {
+    const auto begin = std::bit_cast<std::uintptr_t>(bytes.data());
+    const auto first = std::bit_cast<std::uintptr_t>(registered_.data());
+    if (begin < first || begin + bytes.size() > first + registered_.size()) return std::nullopt;
+    const auto part = (begin - first) / most_bytes;
+    if ((begin - first + bytes.size() - 1) / most_bytes != part) return std::nullopt;
+    return static_cast<int>(part);
+  }
+
   /// The part of a request that is still missing.
   void submit(Slot& slot) {
     const auto rest = slot.request.memory.subspan(static_cast<std::size_t>(slot.result.byte_count));
     // There is an entry for each slot.
     auto* const entry = io_uring_get_sqe(&ring_);
-    constexpr std::size_t most_bytes = std::size_t{1} << 30;
-    const auto size = static_cast<unsigned>(rest.size() < most_bytes ? rest.size() : most_bytes);
+    const auto size = static_cast<unsigned>(std::min(rest.size(), most_bytes));
     const auto position = static_cast<std::uint64_t>(slot.request.position + slot.result.byte_count);
-    if (slot.request.direction == PanelDirection::read) {
-      io_uring_prep_read(entry, descriptor_, rest.data(), size, position);
-    } else {
-      io_uring_prep_write(entry, descriptor_, rest.data(), size, position);
-    }
+    const bool reads = slot.request.direction == PanelDirection::read;
+    const auto part = registered_part(rest);
+    const auto usual = reads ? IORING_OP_READ : IORING_OP_WRITE;
+    const auto fixed = reads ? IORING_OP_READ_FIXED : IORING_OP_WRITE_FIXED;
+    io_uring_prep_rw(part ? fixed : usual, entry, descriptor_, rest.data(), size, position);
+    if (part) entry->buf_index = static_cast<std::uint16_t>(*part);
     io_uring_sqe_set_data(entry, &slot);
     int error = 0;
     do {
@@ -90,8 +118,12 @@ class UringReader final : public PanelReader {
     }
   }
 
+  // Of a request, and of a registered part.
+  static constexpr std::size_t most_bytes = std::size_t{1} << 30;
+
   int descriptor_;
   io_uring ring_{};
+  std::span<std::byte> registered_;  // empty: none
   std::vector<Slot> slots_;
 };
 
@@ -109,8 +141,8 @@ PanelReaderRow uring_panel_reader() {
   return {.name = "io_uring",
           .description = "the system moves several panels at once (liburing)",
           .why_unavailable = why_no_uring,
-          .make = [](int descriptor, int slot_count) -> std::unique_ptr<PanelReader> {
-            return std::make_unique<UringReader>(descriptor, slot_count);
+          .make = [](const PanelReaderSetup& setup) -> std::unique_ptr<PanelReader> {
+            return std::make_unique<UringReader>(setup);
           }};
 }
 

@@ -2,11 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 #include <random>
 
 #include "cg/base/errors.hpp"
 #include "cg/base/sample.hpp"
+#include "cg/files/crc32c.hpp"
 #include "kernels/page_buffer.hpp"
 
 namespace cg2d {
@@ -23,40 +25,47 @@ void fill(std::span<std::byte> bytes, std::uint64_t seed) {
 
 }  // namespace
 
-StorageSample::StorageSample(const std::string& folder, std::int64_t panel_bytes, int panel_count)
-    : file_(folder, panel_bytes * panel_count), panel_bytes_(panel_bytes), panel_count_(panel_count) {
-  kernels::PageBuffer<std::byte> panel(static_cast<std::size_t>(panel_bytes));
-  for (int index = 0; index < panel_count; ++index) {
-    fill(panel.span(), static_cast<std::uint64_t>(index));
-    file_.write_at(index * panel_bytes, panel.span());
+StorageSample::StorageSample(const std::string& folder, std::int64_t byte_count)
+    : file_(folder, byte_count), byte_count_(byte_count) {
+  constexpr std::int64_t most_at_once = std::int64_t{1} << 20;
+  kernels::PageBuffer<std::byte> bytes(static_cast<std::size_t>(std::min(most_at_once, byte_count)));
+  for (std::int64_t position = 0; position < byte_count; position += std::ssize(bytes.span())) {
+    const auto count = std::min(std::ssize(bytes.span()), byte_count - position);
+    fill(bytes.span(), static_cast<std::uint64_t>(position));
+    file_.write_at(position, bytes.span().first(static_cast<std::size_t>(count)));
   }
   file_.put_on_disk();
 }
 
-double StorageSample::rate(const PanelReaderRow& reader, int depth, double least_s) const {
-  kernels::PageBuffer<std::byte> buffers(static_cast<std::size_t>(panel_bytes_ * depth));
-  const auto readings = reader.make(file_.descriptor(), depth);
+double StorageSample::rate(const PanelReaderRow& reader, const PanelReading& reading, double least_s) const {
+  const auto panel_bytes = reading.panel_bytes;
+  const auto panel_count = byte_count_ / panel_bytes;
+  kernels::PageBuffer<std::byte> buffers(static_cast<std::size_t>(panel_bytes * reading.depth));
+  const auto readings =
+      reader.make({.descriptor = file_.descriptor(), .slot_count = reading.depth, .buffers = buffers.span()});
   const auto request = [&](std::int64_t number) {
-    const auto slot = static_cast<int>(number % depth);
+    const auto slot = static_cast<int>(number % reading.depth);
     return PanelRequest{.slot = slot,
-                        .position = number % panel_count_ * panel_bytes_,
-                        .memory = buffers.span().subspan(static_cast<std::size_t>(slot * panel_bytes_),
-                                                         static_cast<std::size_t>(panel_bytes_))};
+                        .position = number % panel_count * panel_bytes,
+                        .memory = buffers.span().subspan(static_cast<std::size_t>(slot * panel_bytes),
+                                                         static_cast<std::size_t>(panel_bytes))};
   };
   const Stopwatch stopwatch;
-  for (int number = 0; number < depth; ++number) readings->start(request(number));
+  for (int number = 0; number < reading.depth; ++number) readings->start(request(number));
   std::int64_t number = 0;
+  volatile std::uint32_t checksums = 0;  // somebody might read them
   double time_s = 0.0;
-  for (; time_s < least_s || number < panel_count_; ++number) {
-    const auto result = readings->wait(static_cast<int>(number % depth));
-    if (result.error != 0 || result.byte_count < panel_bytes_)
+  for (; time_s < least_s || number < panel_count; ++number) {
+    const auto result = readings->wait(static_cast<int>(number % reading.depth));
+    if (result.error != 0 || result.byte_count < panel_bytes)
       throw RunError(ExitCode::cannot_write,
                      fmt::format("a file that was written for measuring cannot be read: {}",
                                  std::strerror(result.error)));
+    if (reading.checks) checksums = checksums + crc32c(request(number).memory);
     time_s = stopwatch.seconds();
-    readings->start(request(number + depth));
+    readings->start(request(number + reading.depth));
   }
-  return static_cast<double>(number * panel_bytes_) / time_s;
+  return static_cast<double>(number * panel_bytes) / time_s;
 }
 
 }  // namespace cg2d

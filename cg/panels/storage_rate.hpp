@@ -5,25 +5,31 @@
 #include <cstdint>
 #include <string>
 
-#include "cg/files/scratch_file.hpp"
 #include "cg/panels/panel_reader.hpp"
+#include "cg/storage/scratch_file.hpp"
 
 namespace cg2d {
+
+/// How panels are read: their size, and how many of them are under way.
+struct PanelReading {
+  std::int64_t panel_bytes = 0;
+  int depth = 1;
+  bool checks = false;  ///< computes the checksum of each, as products do
+};
 
 /// A file without a name, written for measuring; it is gone with this object.
 class StorageSample {
  public:
-  /// Writes panel_count panels of panel_bytes, a multiple of panel_alignment. Throws RunError (cannot_create, cannot_write).
-  StorageSample(const std::string& folder, std::int64_t panel_bytes, int panel_count);
+  /// Writes so many bytes, a multiple of panel_alignment. Throws RunError (cannot_create, cannot_write).
+  StorageSample(const std::string& folder, std::int64_t byte_count);
 
-  /// Bytes per second of reading panel after panel, `depth` of them under way, for at least so long; past the cache of the system
-  /// where the file system can do that. Throws RunError (cannot_write, unavailable).
-  [[nodiscard]] double rate(const PanelReaderRow& reader, int depth, double least_s) const;
+  /// Bytes per second of reading panel after panel for at least so long, past the cache of the system where the file system can do
+  /// that. panel_bytes: a multiple of panel_alignment, at most the bytes of the file. Throws RunError (cannot_write, unavailable).
+  [[nodiscard]] double rate(const PanelReaderRow& reader, const PanelReading& reading, double least_s) const;
 
  private:
   ScratchFile file_;
-  std::int64_t panel_bytes_;
-  int panel_count_;
+  std::int64_t byte_count_;
 };
 
 }  // namespace cg2d

@@ -23,7 +23,10 @@ std::optional<StreamMemory> stream_memory(const PanelSizes& panels, std::int64_t
   if (room >= panels.count)
     return StreamMemory{.resident_count = static_cast<int>(panels.count), .buffer_count = 0};
   if (room < 2) return std::nullopt;
-  const auto buffers = std::min<std::int64_t>({depth, room, panels.count});
+  // Long panels, or little memory: what is resident is read once, and a few buffers are nearly as good as many.
+  constexpr std::int64_t few = 4;
+  const auto worthwhile = std::max(few, room * 3 / 16);
+  const auto buffers = std::min<std::int64_t>({depth, worthwhile, room, panels.count});
   return StreamMemory{.resident_count = static_cast<int>(room - buffers),
                       .buffer_count = static_cast<int>(buffers)};
 }
@@ -37,7 +40,13 @@ StreamedKernel::StreamedKernel(const kernels::KernelRow& row, const kernels::Ker
       memory_(memory) {
   const auto& key = file_->key();
   const auto entries = file_->panels();
-  reader_ = reader.make(file_->descriptor(), std::max(memory_.buffer_count, 1));
+  if (memory_.buffer_count > 0) {
+    buffer_bytes_ = file_->most_panel_bytes();
+    buffers_ = kernels::PageBuffer<std::byte>(static_cast<std::size_t>(buffer_bytes_ * memory_.buffer_count));
+  }
+  reader_ = reader.make({.descriptor = file_->descriptor(),
+                         .slot_count = std::max(memory_.buffer_count, 1),
+                         .buffers = buffers_.span()});
   panels_.reserve(entries.size());
   std::int64_t resident_bytes = 0;
   for (std::size_t index = 0; index < entries.size(); ++index) {
@@ -62,8 +71,6 @@ StreamedKernel::StreamedKernel(const kernels::KernelRow& row, const kernels::Ker
     }
   }
   if (streamed_.empty()) return;
-  buffer_bytes_ = file_->most_panel_bytes();
-  buffers_ = kernels::PageBuffer<std::byte>(static_cast<std::size_t>(buffer_bytes_ * memory_.buffer_count));
   for (std::size_t number = 0; number < static_cast<std::size_t>(memory_.buffer_count); ++number)
     begin_reading(number);
 }

@@ -116,12 +116,15 @@ std::string out_of_core_line(const OutOfCoreFacts& facts) {
   }
   const bool was_there =
       std::ranges::all_of(facts.ranks, [](const RankStream& rank) { return rank.was_there; });
+  const bool is_tuned =
+      std::ranges::any_of(facts.ranks, [](const auto& rank) { return rank.tuning.is_tuned; });
   std::string text = fmt::format(
       " Streamed {} of matrix from {} ({}), {} of it stay in memory; read at {:.3g} GB/s during products, "
-      "which waited for {:.0f} % of their time ({})\n",
+      "which waited for {:.0f} % of their time ({}{})\n",
       format_bytes(file_bytes), fmt::join(facts.folders, ", "),
       was_there ? "files of an earlier run" : fmt::format("written in {:.3g} s", facts.write_s),
-      format_bytes(saturated(resident_bytes)), bytes_per_s / 1e9, 100.0 * wait_share, facts.reader);
+      format_bytes(saturated(resident_bytes)), bytes_per_s / 1e9, 100.0 * wait_share, facts.reader,
+      is_tuned ? ", panels by the tuning profile" : "");
   if (storage_bytes_per_s <= 0.0) return text;
   text += fmt::format(
       " Storage gives {:.3g} GB/s to readers that do nothing else: products took {:.0f} % of it\n",

@@ -260,7 +260,8 @@ StreamedBlockParts BenchmarkRun::stream_parts(const comm::BlockLayout& layout) c
           .memory_bytes =
               environment.memory_of_rank(group_.rank(), options_.memory_limit_bytes) - vector_bytes(layout),
           .share = {.beside_bytes = resident_bytes() + vector_bytes(layout),
-                    .node_rank_count = environment.node_of(group_.rank()).rank_count}};
+                    .node_rank_count = environment.node_of(group_.rank()).rank_count},
+          .storages = report_.profile.storages};
 }
 
 StreamPlan BenchmarkRun::plan_streaming(const comm::BlockLayout& layout) {

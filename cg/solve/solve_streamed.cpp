@@ -57,7 +57,8 @@ std::unique_ptr<BlockProduct> SolveRun::stream(const comm::BlockLayout& layout) 
                                    .options = options_.out_of_core,
                                    .memory_bytes = memory_of_rank() - vector_bytes(layout),
                                    .sums_values = true,
-                                   .share = share},
+                                   .share = share,
+                                   .storages = report_.profile.storages},
                                   group_, progress_);
   const auto& figures = streamed_.figures;
   value_hash_ = sum_of_words(group_, figures.value_sum);

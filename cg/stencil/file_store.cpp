@@ -12,8 +12,8 @@
 #include "cg/base/errors.hpp"
 #include "cg/base/sample.hpp"
 #include "cg/files/crc32c.hpp"
-#include "cg/files/scratch_file.hpp"
 #include "cg/stencil/plane_store.hpp"
+#include "cg/storage/scratch_file.hpp"
 #include "kernels/page_buffer.hpp"
 
 namespace cg2d {
@@ -30,7 +30,9 @@ class FileStore final : public PlaneStore {
         buffers_(2 * static_cast<std::size_t>(depth_) * static_cast<std::size_t>(layout.size())),
         checksums_(static_cast<std::size_t>(options.plane_count)),
         written_planes_(static_cast<std::size_t>(depth_)),
-        reader_(options.reader->make(file_.descriptor(), 2 * depth_)) {}
+        reader_(options.reader->make({.descriptor = file_.descriptor(),
+                                      .slot_count = 2 * depth_,
+                                      .buffers = std::as_writable_bytes(buffers_.span())})) {}
 
   void begin_reading(std::int64_t count) override {
     next_ = 0;

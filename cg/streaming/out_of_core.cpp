@@ -13,22 +13,17 @@
 #include "cg/base/errors.hpp"
 #include "cg/base/sample.hpp"
 #include "cg/base/values.hpp"
-#include "cg/files/folder_room.hpp"
 #include "cg/matrix/half_storage.hpp"
 #include "cg/matrix/row_lengths.hpp"
 #include "cg/matrix/value_hash.hpp"
 #include "cg/panels/storage_rate.hpp"
+#include "cg/storage/folder_room.hpp"
+#include "cg/streaming/storage_trial.hpp"
 
 namespace cg2d {
 namespace {
 
-/// Panels under way, and the one that is multiplied.
-constexpr int usual_depth = 6;
-// Long enough that the start of a request costs nothing, and short enough that several go into little memory. Longer ones would save
-// reading p from memory for each, but storage is slower than that.
-constexpr std::int64_t most_panel_bytes = std::int64_t{16} << 20;
 constexpr std::int64_t least_panel_bytes = std::int64_t{1} << 20;
-constexpr std::int64_t panels_per_memory = 32;
 /// The bytes of a nonzero of a strip, as CSR.
 constexpr double csr_bytes_per_nonzero = 12.0;
 /// While panels are made: the kernel's arrays, beside the strip, and then their image in the file, each with some room, in bytes of a panel.
@@ -71,6 +66,10 @@ const std::string& folder_of(const OutOfCoreOptions& options, int rank) {
   return options.folders[static_cast<std::size_t>(rank) % options.folders.size()];
 }
 
+StreamTuning tuning_of(const StreamedBlockParts& parts, int rank) {
+  return stream_tuning(parts.storages, folder_of(parts.options, rank), parts.share.node_rank_count);
+}
+
 /// Expected bytes of this rank's panels together.
 double expected_bytes(const StreamedBlockParts& parts, const PanelFileKey& key) {
   const auto n = static_cast<double>(parts.layout.size());
@@ -84,9 +83,11 @@ Strips strips_for(const StreamedBlockParts& parts, const PanelFileKey& key, comm
   constexpr std::int64_t resident_panels_per_memory = 8;
   constexpr double most_filled = 0.85;
   const bool stay = expected_bytes(parts, key) <= most_filled * static_cast<double>(parts.memory_bytes);
+  const auto tuning = tuning_of(parts, group.rank());
+  const auto of_buffers = most_buffer_bytes(parts.memory_bytes) / tuning.depth;
   const auto wanted =
       stay ? std::max(parts.memory_bytes / resident_panels_per_memory, least_panel_bytes)
-           : std::clamp(parts.memory_bytes / panels_per_memory, least_panel_bytes, most_panel_bytes);
+           : std::clamp(of_buffers, least_panel_bytes, std::max(tuning.most_panel_bytes, least_panel_bytes));
   const double count = std::ceil(expected_bytes(parts, key) / static_cast<double>(wanted));
   const auto multiple = parts.kernel.kernel->panel_rows;
   const auto most = static_cast<double>(std::max<std::int64_t>((key.row_count + multiple - 1) / multiple, 1));
@@ -155,9 +156,9 @@ Strips shortened(Strips strips, const StreamedBlockParts& parts, const PanelFile
 }
 
 /// The panels' share, without what the program takes by and by.
-std::optional<StreamMemory> memory_of(const PanelSizes& panels, const StreamedBlockParts& parts) {
+std::optional<StreamMemory> memory_of(const PanelSizes& panels, const StreamedBlockParts& parts, int rank) {
   constexpr std::int64_t program_bytes = std::int64_t{2} << 20;
-  return stream_memory(panels, parts.memory_bytes - program_bytes, usual_depth);
+  return stream_memory(panels, parts.memory_bytes - program_bytes, tuning_of(parts, rank).depth);
 }
 
 PanelSizes sizes_of(const PanelFile& file) {
@@ -211,10 +212,19 @@ RankStream stream_of(const StreamedBlock& block, const StreamedKernel& kernel) {
           .was_there = block.was_there,
           .is_direct = file.is_direct(),
           .storage_bytes_per_s = block.storage_bytes_per_s,
-          .share = block.share};
+          .share = block.share,
+          .tuning = block.tuning};
 }
 
 }  // namespace
+
+StreamTuning stream_tuning(const std::vector<StorageCase>& known, const std::string& folder, int rank_count) {
+  const auto path = storage_folder(folder);
+  const auto found = std::ranges::find_if(
+      known, [&](const auto& read) { return read.folder == path && read.rank_count == rank_count; });
+  if (found == known.end()) return {};
+  return {.most_panel_bytes = found->panel_bytes, .depth = found->depth, .is_tuned = true};
+}
 
 double RankStream::multiply_s() const {
   if (figures.product_count == 0) return 0.0;
@@ -228,7 +238,7 @@ StreamLimits limits_of(const OutOfCoreFacts& facts) {
     // While the panels of a product are multiplied, so much is read.
     const auto read_meanwhile = saturated(rank.storage_bytes_per_s * rank.multiply_s());
     const auto resident = std::max<std::int64_t>(rank.file_bytes - read_meanwhile, 0);
-    const auto buffers = usual_depth * rank.most_panel_bytes;
+    const auto buffers = rank.tuning.depth * rank.most_panel_bytes;
     const auto of_node = [&](std::int64_t panel_bytes) {
       return (rank.share.beside_bytes + std::min(panel_bytes, rank.file_bytes + rank.most_panel_bytes)) *
              rank.share.node_rank_count;
@@ -253,29 +263,32 @@ StreamPlan plan_stream(const StreamedBlockParts& parts, double multiply_s, comm:
                   .most_panel_bytes = saturated(expected_bytes(parts, key) / strips.count),
                   .memory = {},
                   .figures = {.product_count = multiply_s > 0.0 ? 1 : 0, .product_s = multiply_s},
-                  .share = parts.share};
+                  .share = parts.share,
+                  .tuning = tuning_of(parts, group.rank())};
   std::int64_t free_bytes = 0;
   std::unique_ptr<PanelFolder> place;
   std::optional<StorageSample> sample;
   const auto panel_bytes = std::max(
       (mine.most_panel_bytes + panel_alignment - 1) / panel_alignment * panel_alignment, least_panel_bytes);
+  const auto panel_count = std::max<std::int64_t>(sample_bytes / parts.share.node_rank_count / panel_bytes,
+                                                  std::int64_t{2} * mine.tuning.depth);
   agree_on(group, [&] {
     check_room(parts, key, strips);
     place = std::make_unique<PanelFolder>(folder, group.rank(), group.size());
     free_bytes = folder_room(folder).available_bytes;
-    sample.emplace(
-        folder, panel_bytes,
-        static_cast<int>(std::max<std::int64_t>(sample_bytes / parts.share.node_rank_count / panel_bytes,
-                                                std::int64_t{2} * usual_depth)));
+    sample.emplace(folder, panel_bytes * panel_count);
   });
   group.barrier();
-  agree_on(group,
-           [&] { mine.storage_bytes_per_s = sample->rate(usual_panel_reader(), usual_depth, least_s); });
+  agree_on(group, [&] {
+    mine.storage_bytes_per_s =
+        sample->rate(usual_panel_reader(), {.panel_bytes = panel_bytes, .depth = mine.tuning.depth}, least_s);
+  });
   sample.reset();
   place.reset();
   group.barrier();
   if (!was_there) std::filesystem::remove(folder, ignored);  // if it is empty
-  const auto memory = memory_of({.count = mine.panel_count, .most_bytes = mine.most_panel_bytes}, parts);
+  const auto memory =
+      memory_of({.count = mine.panel_count, .most_bytes = mine.most_panel_bytes}, parts, group.rank());
   const auto resident_bytes = memory ? memory->resident_count * mine.most_panel_bytes : 0;
   const auto streamed = std::max<std::int64_t>(mine.file_bytes - resident_bytes, 0);
   StreamPlan plan{.file_bytes = group.sum(mine.file_bytes),
@@ -302,7 +315,7 @@ StreamedBlock make_streamed_block(const StreamedBlockParts& parts, comm::RankGro
         std::make_unique<PanelFolder>(folder_of(parts.options, group.rank()), group.rank(), group.size());
     std::string reason;
     file = block.folder->existing(key, reason);
-    if (file && !memory_of(sizes_of(*file), parts)) file = nullptr;
+    if (file && !memory_of(sizes_of(*file), parts, group.rank())) file = nullptr;
   });
   block.was_there = group.maximum(file ? 0.0 : 1.0) == 0.0;
   const auto strips = strips_for(parts, key, group);
@@ -318,7 +331,7 @@ StreamedBlock make_streamed_block(const StreamedBlockParts& parts, comm::RankGro
   }
   agree_on(group, [&] {
     if (!block.was_there) file = std::make_unique<PanelFile>(block.folder->file_path());
-    const auto memory = memory_of(sizes_of(*file), parts);
+    const auto memory = memory_of(sizes_of(*file), parts, group.rank());
     if (!memory)
       throw RunError(
           ExitCode::memory,
@@ -333,6 +346,7 @@ StreamedBlock make_streamed_block(const StreamedBlockParts& parts, comm::RankGro
   group.barrier();
   block.storage_bytes_per_s = block.kernel->measure_reading(least_s);
   block.share = parts.share;
+  block.tuning = tuning_of(parts, group.rank());
   return block;
 }
 

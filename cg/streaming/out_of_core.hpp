@@ -14,10 +14,20 @@
 #include "cg/panels/streamed_kernel.hpp"
 #include "cg/streaming/out_of_core_options.hpp"
 #include "cg/tuning/kernel_choice.hpp"
+#include "cg/tuning/tuning_profile.hpp"
 #include "comm/block_layout.hpp"
 #include "comm/rank_group.hpp"
 
 namespace cg2d {
+
+/// How panels are cut, and read.
+struct StreamTuning {
+  std::int64_t most_panel_bytes = std::int64_t{16} << 20;
+  int depth = 8;          ///< panels under way, and the one that is multiplied
+  bool is_tuned = false;  ///< by `cg2d tune --out-of-core`
+};
+/// Those of the profile for this folder and number of ranks on a node, or else those of StreamTuning.
+StreamTuning stream_tuning(const std::vector<StorageCase>& known, const std::string& folder, int rank_count);
 
 /// How a rank shares the memory of its node.
 struct NodeShare {
@@ -37,6 +47,7 @@ struct RankStream {
   bool is_direct = false;
   double storage_bytes_per_s = 0.0;  ///< reading alone, while all ranks do so; 0: nothing is streamed
   NodeShare share;
+  StreamTuning tuning;
 
   /// Seconds of a product without waiting for the storage; 0 before the first one.
   [[nodiscard]] double multiply_s() const;
@@ -61,6 +72,7 @@ struct StreamedBlockParts {
   std::int64_t memory_bytes = 0;  ///< for this rank's matrix data
   bool sums_values = false;       ///< PanelFileFigures::value_sum
   NodeShare share{};
+  const std::vector<StorageCase>& storages;  ///< of the tuning profile
 };
 
 /// The streamed block, ready for its first product, and what is known of it.
@@ -72,6 +84,7 @@ struct StreamedBlock {
   bool was_there = false;
   double storage_bytes_per_s = 0.0;  ///< RankStream::storage_bytes_per_s
   NodeShare share;
+  StreamTuning tuning;
 };
 
 /// Values of --memory-limit, rounded up.

@@ -38,6 +38,11 @@ std::string processor_text(const ProcessorProfile& processor) {
                         timed.conditions.configuration.kernel, timed.transports.front().name,
                         describe(timed.measured));
   }
+  for (const auto& read : processor.storages) {
+    text += fmt::format("   storage of {}, {}: panels of {}, {} under way, {}/s, {}\n", read.folder,
+                        format_count(read.rank_count, "rank"), format_bytes(read.panel_bytes), read.depth,
+                        format_bytes(saturated(read.bytes_per_s)), describe(read.measured));
+  }
   return text;
 }
 
@@ -48,6 +53,7 @@ std::string names_text(const TuningProfile& profile) {
     std::set<std::string> matrices;
     for (const auto& tuned : processor.cases) matrices.insert(tuned.matrix.name);
     for (const auto& timed : processor.transports) matrices.insert(timed.conditions.matrix.name);
+    for (const auto& read : processor.storages) matrices.insert(read.folder);
     text += fmt::format("{}{} on {}", text.empty() ? "" : "; ",
                         matrices.empty() ? "nothing" : fmt::format("{}", fmt::join(matrices, ", ")), name);
   }
@@ -97,7 +103,7 @@ ExitCode remove_from_profile(const ProfileSource& source, const std::string& nam
     const auto count = ProfileFile(there).remove(name);
     if (count == 0) {
       throw InputError(
-          fmt::format("--remove {}: {} has neither a processor nor a matrix of that name; it has {}", name,
+          fmt::format("--remove {}: {} has neither a processor, a matrix nor a folder of that name; it has {}", name,
                       there.path, names_text(read_profile(there.path))));
     }
     return fmt::format(" {} of {} removed from {}\n", format_count(count, "measurement"), name, there.path);

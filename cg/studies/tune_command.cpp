@@ -160,6 +160,7 @@ ExitCode measure_profile(const TuneOptions& options, comm::RankGroup& group) {
 ExitCode tune(const TuneOptions& options, comm::RankGroup& group) {
   if (options.lists) return list_profile(options.profile, group);
   if (options.removes) return remove_from_profile(options.profile, *options.removes, group);
+  if (options.storage.out_of_core.is_used()) return tune_storage(options.storage, group);
   return measure_profile(options, group);
 }
 

@@ -11,6 +11,7 @@
 #include "cg/machine/thread_binding.hpp"
 #include "cg/matrix/problem.hpp"
 #include "cg/solver/configuration.hpp"
+#include "cg/streaming/tune_storage.hpp"
 #include "cg/studies/sweep_plan.hpp"
 #include "cg/tuning/kernel_choice.hpp"
 #include "comm/rank_group.hpp"
@@ -24,6 +25,7 @@ struct TuneOptions {
   Configuration configuration;  ///< of every case, without grid and kernel
   BindMode bind = BindMode::automatic;
   ProfileSource profile;         ///< where the result goes; unused: nowhere
+  StorageTuneOptions storage;    ///< with folders: measures their storage, and no kernels
   bool keeps_disturbed = false;  ///< saves what was measured beside other load; runs that use it say so
   bool lists = false;            ///< measures nothing, prints the contents of the profile
   std::optional<std::string>

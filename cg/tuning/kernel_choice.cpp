@@ -109,7 +109,10 @@ LoadedProfile load_profile(const ProfileSource& source, const Environment& envir
   }
   const auto profile = parse_profile(text);
   const auto known = profile.find(*processor);
-  if (known != profile.end()) loaded.transports = known->second.transports;
+  if (known != profile.end()) {
+    loaded.transports = known->second.transports;
+    loaded.storages = known->second.storages;
+  }
   if (known != profile.end() && known->second.knows_kernels()) {
     loaded.processor = known->second;
   } else {

@@ -27,6 +27,7 @@ struct ProfileSource {
 struct LoadedProfile {
   std::optional<ProcessorProfile> processor;  ///< where it knows this processor's kernels
   std::vector<TransportCase> transports{};    ///< whether or not there are kernels
+  std::vector<StorageCase> storages{};        ///< likewise
   std::string path;                           ///< of the file that was read; empty if none was
   std::string absence;                        ///< one phrase; empty with a profile
 };

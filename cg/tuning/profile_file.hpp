@@ -27,9 +27,9 @@ class ProfileFile {
   /// add at the same time among them. They throw RunError.
   void add(const std::string& processor, const ProcessorProfile& found) const;
   void add(const std::string& processor, const TransportCase& found) const;
+  void add(const std::string& processor, const StorageCase& found) const;
 
-  /// Removes the processor of that name, else the cases of the matrix of that name on all processors. Returns
-  /// the number of measurements removed; 0: the file stays as it is. Throws RunError.
+  /// As remove_measurements(). 0: the file stays as it is. Throws RunError.
   int remove(const std::string& name) const;
 
  private:

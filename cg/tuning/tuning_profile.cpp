@@ -6,8 +6,10 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <span>
+#include <system_error>
 #include <utility>
 
 #include "cg/base/errors.hpp"
@@ -86,10 +88,21 @@ void describe(JsonFields& json, TransportCase& timed) {
   describe(json, timed.measured);
 }
 
-/// A processor with kernels (the results of cg2d tune), transports, or both.
+void describe(JsonFields& json, StorageCase& read) {
+  json.text("folder", read.folder);
+  json.count("ranks_per_node", read.rank_count, 1);
+  json.count("panel_bytes", read.panel_bytes, 1);
+  json.count("panels_under_way", read.depth, 1);
+  json.positive("bytes_per_s", read.bytes_per_s);
+  describe(json, read.measured);
+}
+
+/// A processor with kernels (the results of cg2d tune), transports, storage, or several of them.
 void describe(JsonFields& json, ProcessorProfile& processor) {
   const bool has_transports = json.has("transports", !processor.transports.empty());
-  if (json.has("critical_vector_length", processor.knows_kernels()) || !has_transports) {
+  const bool has_storages = json.has("storage", !processor.storages.empty());
+  const bool has_others = has_transports || has_storages;
+  if (json.has("critical_vector_length", processor.knows_kernels()) || !has_others) {
     json.count("critical_vector_length", processor.critical_vector_length, 0);
     describe(json, processor.measured);
     json.list("row_lengths", processor.curve, 0, [](JsonFields& inner, RowLengthPoint& point) {
@@ -102,6 +115,8 @@ void describe(JsonFields& json, ProcessorProfile& processor) {
   if (has_transports)
     json.list("transports", processor.transports, 0,
               [](auto& inner, auto& timed) { describe(inner, timed); });
+  if (has_storages)
+    json.list("storage", processor.storages, 0, [](auto& inner, auto& read) { describe(inner, read); });
 }
 
 }  // namespace
@@ -202,10 +217,28 @@ void ProcessorProfile::put(TransportCase timed) {
   }
 }
 
+void ProcessorProfile::put(StorageCase read) {
+  const auto same = std::ranges::find_if(storages, [&](const auto& known) {
+    return known.folder == read.folder && known.rank_count == read.rank_count;
+  });
+  if (same == storages.end()) {
+    storages.push_back(std::move(read));
+  } else {
+    *same = std::move(read);
+  }
+}
+
+std::string storage_folder(const std::string& folder) {
+  std::error_code error;
+  const auto path = std::filesystem::absolute(folder, error).lexically_normal();
+  return error ? folder : (path.has_filename() ? path : path.parent_path()).string();
+}
+
 int remove_measurements(TuningProfile& profile, const std::string& name) {
   if (const auto found = profile.find(name); found != profile.end()) {
     const auto& processor = found->second;
-    const auto count = processor.cases.size() + processor.transports.size() + processor.knows_kernels();
+    const auto count = processor.cases.size() + processor.transports.size() + processor.storages.size() +
+                       processor.knows_kernels();
     profile.erase(found);
     return static_cast<int>(count);
   }
@@ -214,6 +247,7 @@ int remove_measurements(TuningProfile& profile, const std::string& name) {
     count += std::erase_if(processor.cases, [&](const auto& tuned) { return tuned.matrix.name == name; });
     count += std::erase_if(processor.transports,
                            [&](const auto& timed) { return timed.conditions.matrix.name == name; });
+    count += std::erase_if(processor.storages, [&](const auto& read) { return read.folder == name; });
   }
   return static_cast<int>(count);
 }

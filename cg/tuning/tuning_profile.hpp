@@ -3,6 +3,7 @@
 // Times that `cg2d tune` and `cg2d run --transport auto` measured on a machine, and the file that keeps them
 // for `cg2d run`.
 
+#include <cstdint>
 #include <limits>
 #include <map>
 #include <optional>
@@ -86,6 +87,18 @@ struct TransportCase {
   MeasurementRecord measured{};
 };
 
+/// The way to read panels of a matrix from the storage of a folder.
+struct StorageCase {
+  std::string folder;  ///< absolute
+  int rank_count = 1;  ///< of a node, which read at once
+  std::int64_t panel_bytes = 0;
+  int depth = 0;             ///< panels under way
+  double bytes_per_s = 0.0;  ///< of these ranks together
+  MeasurementRecord measured{};
+};
+/// As StorageCase::folder.
+std::string storage_folder(const std::string& folder);
+
 /// "spin", "yield" or "sleep".
 std::string_view wait_mode_name(comm::WaitMode mode);
 
@@ -95,6 +108,7 @@ struct ProcessorProfile {
   std::vector<RowLengthPoint> curve;
   std::vector<TunedCase> cases;
   std::vector<TransportCase> transports;
+  std::vector<StorageCase> storages{};
   MeasurementRecord measured{};  ///< of the curve
 
   /// Whether cg2d tune has measured here; else the profile has no data of kernels.
@@ -112,13 +126,15 @@ struct ProcessorProfile {
   void put(TunedCase tuned);
   /// Replaces the case of the same conditions, or adds one.
   void put(TransportCase timed);
+  /// Replaces the case of the same folder and number of ranks, or adds one.
+  void put(StorageCase read);
 };
 
 /// Profiles by the name of the processor, see common_processor().
 using TuningProfile = std::map<std::string, ProcessorProfile>;
 
-/// Removes the processor of that name, or, where there is none, the cases of the matrix of that name on all
-/// processors. Returns the number of measurements removed: curves, cases of kernels, cases of transports.
+/// Removes the processor of that name, or, where there is none, the cases of the matrix of that name and of the storage of that
+/// folder on all processors. Returns the number of measurements removed: curves, cases of kernels, of transports, of storage.
 int remove_measurements(TuningProfile& profile, const std::string& name);
 
 /// Throws InputError, without the name of the file, when the text is no profile of this version. Keys that

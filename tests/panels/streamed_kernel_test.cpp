@@ -19,10 +19,10 @@
 #include <utility>
 #include <vector>
 
-#include "cg/files/folder_room.hpp"
-#include "cg/files/new_file.hpp"
 #include "cg/panels/panel_folder.hpp"
 #include "cg/panels/storage_rate.hpp"
+#include "cg/storage/folder_room.hpp"
+#include "cg/storage/new_file.hpp"
 #include "support/faulty_reader.hpp"
 #include "support/random_blocks.hpp"
 #include "support/temporary_folder.hpp"
@@ -222,8 +222,11 @@ TEST(StorageSampleTest, IsReadAndLeavesNothing) {
   const test::TemporaryFolder place;
   for (const auto& reader : panel_reader_table()) {
     if (!reader.why_unavailable().empty()) continue;
-    StorageSample sample(place.path(), 2 * panel_alignment, 5);
-    EXPECT_GT(sample.rate(reader, 3, 0.01), 0.0) << reader.name;
+    const StorageSample sample(place.path(), 10 * panel_alignment);
+    EXPECT_GT(sample.rate(reader, {.panel_bytes = 2 * panel_alignment, .depth = 3}, 0.01), 0.0)
+        << reader.name;
+    EXPECT_GT(sample.rate(reader, {.panel_bytes = 3 * panel_alignment, .depth = 7}, 0.01), 0.0)
+        << reader.name;
   }
   EXPECT_TRUE(std::filesystem::is_empty(place.path()));
   EXPECT_GT(folder_room(place.path()).available_bytes, 0);

@@ -102,6 +102,31 @@ class TuneTest(ProgramTest):
             outcome = self.run_well(2, "run", "--class", "S", "--grid", "1x2", "--format", "json", **environment)
             self.assertEqual(outcome.document()["configuration"]["tuning"]["profile"], str(place))
 
+    def test_storage_is_measured_kept_and_used(self):
+        folder = pathlib.Path(self.folder.name) / "panels"
+        folder.mkdir()
+        profile = pathlib.Path(self.folder.name) / "storage.json"
+        limit = ("--memory-limit", "160MB")
+        outcome = self.run_well(2, "tune", "--out-of-core", folder, *limit, "--profile", profile, "--keep-disturbed")
+        (case,) = self.processor(profile)["storage"]
+        self.assertEqual((case["folder"], case["ranks_per_node"]), (str(folder), 2))
+        self.assertRegex(outcome.stdout, rf"Chosen: panels of {case['panel_bytes'] >> 20} MiB, {case['panels_under_way']} under way")
+        self.assertEqual(list(folder.iterdir()), [])
+        self.assertRegex(self.run_well(0, "tune", "--list", "--profile", profile).stdout, rf"storage of {folder}, 2 ranks: panels of ")
+
+        document = json.loads(profile.read_text())
+        (processor,) = document["processors"].values()
+        processor["storage"][0]["panels_under_way"] = 3
+        profile.write_text(json.dumps(document))
+        run = ("run", "--class", "B", "--niter", "1", "--reference", "17", "--grid", "1x2", "--out-of-core", folder, "--memory-limit", "100MB")
+        # zeta of one iteration is none that the program knows.
+        text = run_program(2, *run, "--profile", profile).stdout
+        self.assertIn("panels by the tuning profile", text)
+        used = run_program(2, *run, "--profile", profile, "--format", "json").document()
+        self.assertEqual({rank["buffers"] for rank in used["out_of_core"]["ranks"]}, {3})
+        self.assertIn(f"1 measurement of {folder} removed", self.run_well(0, "tune", "--remove", folder, "--profile", profile).stdout)
+        self.assertNotIn("panels by the tuning profile", run_program(2, *run, "--profile", profile).stdout)
+
     def test_options_stand_against_the_profile(self):
         kernel, tuning = self.tuning_of("--profile", self.profile, "--kernel", "csr-simd", "--cvl", "5", "--prefetch", "7")
         self.assertEqual((kernel, tuning["kernel_by"]), ("csr-simd", "asked for"))

@@ -43,8 +43,7 @@ inline void plan_faults(FaultPlan plan) { fault_state() = {.plan = std::move(pla
 /// Reads and writes by the reader "threads".
 class FaultyReader final : public PanelReader {
  public:
-  FaultyReader(int descriptor, int slot_count)
-      : inner_(find_panel_reader("threads")->make(descriptor, slot_count)) {}
+  explicit FaultyReader(const PanelReaderSetup& setup) : inner_(find_panel_reader("threads")->make(setup)) {}
 
   void start(const PanelRequest& request) override {
     auto& one = under_way_[request.slot];
@@ -86,8 +85,8 @@ class FaultyReader final : public PanelReader {
 inline PanelReaderRow faulty_reader() {
   return {.name = "faulty",
           .description = "fails on demand",
-          .make = [](int descriptor, int slot_count) -> std::unique_ptr<PanelReader> {
-            return std::make_unique<FaultyReader>(descriptor, slot_count);
+          .make = [](const PanelReaderSetup& setup) -> std::unique_ptr<PanelReader> {
+            return std::make_unique<FaultyReader>(setup);
           }};
 }
 

@@ -128,6 +128,28 @@ TEST(TuningProfileTest, TransportsAreKeptWithKernelsAndWithout) {
   EXPECT_EQ(never.transports[0].transports[0].step_s, 3e-5);
 }
 
+TEST(TuningProfileTest, StorageIsKeptWithKernelsAndWithout) {
+  const StorageCase two_ranks{
+      .folder = "/scratch", .rank_count = 2, .panel_bytes = 4 << 20, .depth = 6, .bytes_per_s = 3e9};
+  auto slower = two_ranks;
+  slower.depth = 2;
+  auto alone = two_ranks;
+  alone.rank_count = 1;
+  auto profile = example();
+  profile["Some processor, L1 32.8 kB"].put(two_ranks);
+  for (const auto& read : {slower, alone, two_ranks}) profile["Never tuned"].put(read);
+  const auto text = format_profile(profile);
+  auto read = parse_profile(text);
+  EXPECT_EQ(format_profile(read), text);
+  EXPECT_EQ(read.at("Some processor, L1 32.8 kB").storages.size(), 1U);
+  const auto& never = read.at("Never tuned");
+  EXPECT_FALSE(never.knows_kernels());
+  ASSERT_EQ(never.storages.size(), 2U) << "the same folder and number of ranks are there once";
+  EXPECT_EQ(never.storages[0].depth, 6);
+  EXPECT_EQ(remove_measurements(read, "/scratch"), 3);
+  EXPECT_EQ(storage_folder("/scratch/../scratch/"), "/scratch");
+}
+
 /// A file as programs wrote it before cases went by their matrix: it stays good.
 TEST(TuningProfileTest, CasesOfEarlierProgramsAreFound) {
   const auto profile = parse_profile(R"({"schema_version": 1, "processors": {"P": {
