@@ -86,6 +86,7 @@ ExitCode tune_storage(const StorageTuneOptions& options, comm::RankGroup& group)
       .node_rank_count = rank_count};
   const auto sizes = tried_panel_bytes(config, group);
   std::vector<Work> works;
+  works.reserve(sizes.size());
   for (const auto size : sizes) works.push_back({stage_of(size), "storage"});
   PlannedProgress planned(progress, works);
   const std::function<void(const std::string&)> say = [&](const std::string& stage) { planned.say(stage); };
