@@ -102,9 +102,9 @@ ExitCode remove_from_profile(const ProfileSource& source, const std::string& nam
     const ProfileSource there{.path = place_of(source)};
     const auto count = ProfileFile(there).remove(name);
     if (count == 0) {
-      throw InputError(
-          fmt::format("--remove {}: {} has neither a processor, a matrix nor a folder of that name; it has {}", name,
-                      there.path, names_text(read_profile(there.path))));
+      throw InputError(fmt::format(
+          "--remove {}: {} has neither a processor, a matrix nor a folder of that name; it has {}", name,
+          there.path, names_text(read_profile(there.path))));
     }
     return fmt::format(" {} of {} removed from {}\n", format_count(count, "measurement"), name, there.path);
   });
