@@ -35,12 +35,16 @@ if(NOT program_test_python)
 endif()
 
 # cg2d_add_program_test(NAME [ALONE] SCRIPT room/file.py [ARGUMENTS word...] [LABELS label...] TIMEOUT seconds): runs a script of
-# tests/. It spends most of its time in starting programs and waiting for them, so there are two of them for each core; one that computes
-# for long has the machine ALONE. Those that may take longest are started first (COST), so that none of them is the last one, beside an idle core.
+# tests/. It spends most of its time in starting programs, so two of them share the machine; one that computes for long has it
+# ALONE. Those that may take longest are started first (COST), so that none of them is the last one, beside an idle core.
 function(cg2d_add_program_test name)
   cmake_parse_arguments(test "ALONE" "SCRIPT;TIMEOUT" "ARGUMENTS;LABELS" ${ARGN})
+  set(processors 1)
+  if(test_ALONE)
+    set(processors 2)
+  endif()
   add_test(NAME ${name} COMMAND ${program_test_python} ${CMAKE_CURRENT_SOURCE_DIR}/${test_SCRIPT} ${test_ARGUMENTS})
-  set_tests_properties(${name} PROPERTIES TIMEOUT ${test_TIMEOUT} COST ${test_TIMEOUT} RUN_SERIAL ${test_ALONE})
+  set_tests_properties(${name} PROPERTIES TIMEOUT ${test_TIMEOUT} COST ${test_TIMEOUT} PROCESSORS ${processors})
   cmake_path(GET test_SCRIPT PARENT_PATH room)
   cg2d_label_tests(${room} "${test_LABELS}" ${name})
   set(environment
