@@ -62,12 +62,8 @@ PanelFileKey key_of(const StreamedBlockParts& parts, int rank) {
   return key;
 }
 
-const std::string& folder_of(const OutOfCoreOptions& options, int rank) {
-  return options.folders[static_cast<std::size_t>(rank) % options.folders.size()];
-}
-
 StreamTuning tuning_of(const StreamedBlockParts& parts, int rank) {
-  return stream_tuning(parts.storages, folder_of(parts.options, rank), parts.share.node_rank_count);
+  return stream_tuning(parts.storages, parts.options.folder_of(rank), parts.share.node_rank_count);
 }
 
 /// Expected bytes of this rank's panels together.
@@ -254,7 +250,7 @@ StreamPlan plan_stream(const StreamedBlockParts& parts, double multiply_s, comm:
   constexpr double least_s = 0.3;
   const auto key = key_of(parts, group.rank());
   const auto strips = strips_for(parts, key, group);
-  const auto& folder = folder_of(parts.options, group.rank());
+  const auto& folder = parts.options.folder_of(group.rank());
   std::error_code ignored;
   const bool was_there = std::filesystem::exists(folder, ignored);
   group.barrier();
@@ -312,7 +308,7 @@ StreamedBlock make_streamed_block(const StreamedBlockParts& parts, comm::RankGro
   std::unique_ptr<PanelFile> file;
   agree_on(group, [&] {
     block.folder =
-        std::make_unique<PanelFolder>(folder_of(parts.options, group.rank()), group.rank(), group.size());
+        std::make_unique<PanelFolder>(parts.options.folder_of(group.rank()), group.rank(), group.size());
     std::string reason;
     file = block.folder->existing(key, reason);
     if (file && !memory_of(sizes_of(*file), parts, group.rank())) file = nullptr;

@@ -2,6 +2,7 @@
 
 // Where the matrix of a run or solve is kept, and the kernels that can multiply it there.
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,9 @@ struct OutOfCoreOptions {
   bool chooses_kernel = false;  ///< none was asked for: the configuration names the one with the fewest bytes
 
   [[nodiscard]] bool is_used() const { return !folders.empty(); }
+  [[nodiscard]] const std::string& folder_of(int rank) const {
+    return folders[static_cast<std::size_t>(rank) % folders.size()];
+  }
 };
 /// "DIR1,DIR2"; empty: in memory. Throws InputError.
 OutOfCoreOptions out_of_core_options_from(const std::string& text);

@@ -61,14 +61,9 @@ StorageTrial try_storage(const StorageTrialConfig& config, const std::vector<std
   constexpr double about_as_fast = 0.9;
   const double fastest = std::ranges::max_element(trial.tried, {}, &TriedReading::bytes_per_s)->bytes_per_s;
   const auto buffers_of = [](const TriedReading& one) { return one.reading.panel_bytes * one.reading.depth; };
-  const auto* best = &trial.tried.front();
-  bool is_found = false;
-  for (const auto& one : trial.tried) {
-    if (one.bytes_per_s < about_as_fast * fastest) continue;
-    if (!is_found || buffers_of(one) < buffers_of(*best)) best = &one;
-    is_found = true;
-  }
-  trial.best = *best;
+  auto fast = trial.tried;
+  std::erase_if(fast, [&](const auto& one) { return one.bytes_per_s < about_as_fast * fastest; });
+  trial.best = *std::ranges::min_element(fast, {}, buffers_of);
   return trial;
 }
 

@@ -81,7 +81,7 @@ ExitCode tune_storage(const StorageTuneOptions& options, comm::RankGroup& group)
   const auto& folders = options.out_of_core.folders;
   const auto rank_count = environment.node_of(group.rank()).rank_count;
   const StorageTrialConfig config{
-      .folder = folders[static_cast<std::size_t>(group.rank()) % folders.size()],
+      .folder = options.out_of_core.folder_of(group.rank()),
       .memory_bytes = environment.memory_of_rank(group.rank(), options.memory_limit_bytes),
       .node_rank_count = rank_count};
   const auto sizes = tried_panel_bytes(config, group);
