@@ -83,7 +83,7 @@ Configuration configuration_of(const TuneOptions& options, const comm::ProcessGr
 
 /// All stages, in their order.
 std::vector<Work> works_of(const TuneOptions& options, const std::vector<comm::ProcessGrid>& grids) {
-  constexpr double curve_s = 2.7;  // most of it are budgets of its races
+  constexpr double curve_s = 1.9;  // most of it are budgets of its races
   std::vector<Work> works{{curve_stage, "curve", curve_s}};
   for (const auto& problem : options.problems) {
     const auto source = default_source().make(problem);

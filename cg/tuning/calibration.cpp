@@ -432,11 +432,11 @@ std::vector<KernelCost> kernels_from(comm::RankGroup& group, int thread_count,
 }
 
 /// The stages of measure_matrix(). Per nonzero and core; measured on two cores of an AMD EPYC (Zen 5) at classes W to B,
-/// 2026-11-23.
+/// 2026-11-24.
 void plan_matrix(const MatrixSource& source, std::span<const Configuration> configurations,
                  std::vector<Work>& works) {
   if (configurations.empty()) return;
-  constexpr double product_s = 0.7e-9;
+  constexpr double product_s = 0.35e-9;
   constexpr double generation_s = 80e-9;  // and conversion
   const double nonzeros = source.facts().nonzero_count / configurations.front().grid.rank_count();
   for (const auto& configuration : configurations)
