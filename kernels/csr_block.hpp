@@ -49,6 +49,9 @@ struct ArraysElsewhere {
 /// is the number of nonzeros. Row starts have 64 bits because one block may hold more than 2^31 nonzeros; a
 /// block's columns always fit 32 bits.
 struct CsrBlock {
+  /// Value and column.
+  static constexpr double bytes_per_nonzero = sizeof(double) + sizeof(std::int32_t);
+
   std::int64_t row_count = 0;
   std::int64_t column_count = 0;
   PageBuffer<std::int64_t> row_starts;

@@ -24,15 +24,13 @@ namespace cg2d {
 namespace {
 
 constexpr std::int64_t least_panel_bytes = std::int64_t{1} << 20;
-/// The bytes of a nonzero of a strip, as CSR.
-constexpr double csr_bytes_per_nonzero = 12.0;
 /// While panels are made: the kernel's arrays, beside the strip, and then their image in the file, each with some room, in bytes of a panel.
 constexpr double making_per_panel = 1.15;
 
 /// Bytes for a nonzero of a strip while a panel is made of it.
 double making_bytes_per_nonzero(const kernels::KernelRow& row) {
   const double arrays = making_per_panel * row.bytes_per_nonzero;
-  return std::max(2.0 * arrays, arrays + csr_bytes_per_nonzero);
+  return std::max(2.0 * arrays, arrays + kernels::CsrBlock::bytes_per_nonzero);
 }
 
 kernels::KernelOptions options_of(const ChosenKernel& choice) {

@@ -132,9 +132,9 @@ std::vector<const kernels::KernelRow*> available_kernels() {
 /// from.
 void require_memory(comm::RankGroup& group, const kernels::CsrBlock& block,
                     const std::vector<const kernels::KernelRow*>& kernels) {
-  constexpr double csr_bytes_per_nonzero = sizeof(double) + sizeof(std::int32_t);
   double formats = 1.0;  // the copy from which the last one is made
-  for (const auto* kernel : kernels) formats += kernel->bytes_per_nonzero / csr_bytes_per_nonzero;
+  for (const auto* kernel : kernels)
+    formats += kernel->bytes_per_nonzero / kernels::CsrBlock::bytes_per_nonzero;
   const auto needed = group.sum(static_cast<std::int64_t>(formats * static_cast<double>(block.byte_count())));
   const auto available = group.minimum(available_memory_bytes());
   if (needed <= available) return;
