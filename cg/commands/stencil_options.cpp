@@ -1,12 +1,17 @@
 // The command line of `cg2d stencil`.
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <string>
 
+#include "cg/base/errors.hpp"
 #include "cg/base/values.hpp"
 #include "cg/commands/shared_options.hpp"
 #include "cg/commands/subcommand.hpp"
+#include "cg/help/described_option.hpp"
 #include "cg/stencil/stencil_command.hpp"
+#include "cg/stencil/stencil_method.hpp"
 #include "cg/stencil/stencil_options.hpp"
 #include "cg/stencil/stencil_report.hpp"
 #include "cg/streaming/out_of_core_options.hpp"
@@ -28,7 +33,13 @@ void add_stencil_options(CLI::App& parser, StencilArguments& arguments) {
   auto& options = arguments.options;
   parser.add_option("--shape", arguments.shape, "points along x, y and z; ranks share the planes along z")
       ->type_name("NXxNYxNZ");
-  add_number_option(parser, "--steps", options.step_count, "steps in time");
+  parser
+      .add_option("--method", options.method,
+                  "steps of the heat equation, or of conjugate gradients in s-step form")
+      ->type_name(type_of_values(stencil_method_names()));
+  add_number_option(parser, "--steps", options.step_count, "steps in time, or of CG at most");
+  add_number_option(parser, "--rtol", options.tolerance,
+                    "s-step-cg ends at this residual, relative to b; 0: after all steps");
   parser
       .add_option("--temporal-block", arguments.block, "steps in each pass over the domain; auto: by a trial")
       ->type_name("auto|N");
@@ -52,6 +63,11 @@ StencilOptions stencil_options_from(const StencilArguments& arguments) {
   options.block = block_from(arguments.block);
   options.folders = out_of_core_options_from(arguments.out_of_core).folders;
   require_within("--steps", options.step_count, most_steps);
+  require_known("--method", options.method, stencil_method_names());
+  if (options.tolerance < 0.0 || !(options.tolerance < 1.0))
+    throw InputError(fmt::format("--rtol {}: must be at least 0, and less than 1", options.tolerance));
+  if (options.tolerance > 0.0 && options.method == "heat")
+    throw InputError("--rtol: steps of the heat equation have no residual; it belongs to --method s-step-cg");
   require_known("--format", options.format, stencil_format_names());
   return options;
 }
@@ -59,12 +75,13 @@ StencilOptions stencil_options_from(const StencilArguments& arguments) {
 }  // namespace
 
 SubcommandRow stencil_subcommand() {
-  return {.name = "stencil",
-          .description = "steps of the heat equation on a domain in memory or on local storage",
-          .examples = {"mpiexec -n 2 cg2d stencil --shape 128x128x128 --steps 64",
-                       "mpiexec -n 2 cg2d stencil --shape 160x160x160 --out-of-core . --format json"},
-          .declare = subcommand_with<StencilArguments, add_stencil_options,
-                                     command_action<stencil_options_from, run_stencil, StencilArguments>>};
+  return {
+      .name = "stencil",
+      .description = "steps of the heat equation, or of CG, on a domain in memory or on local storage",
+      .examples = {"mpiexec -n 2 cg2d stencil --shape 128x128x128 --steps 64",
+                   "mpiexec -n 2 cg2d stencil --method s-step-cg --steps 500 --rtol 1e-6 --out-of-core ."},
+      .declare = subcommand_with<StencilArguments, add_stencil_options,
+                                 command_action<stencil_options_from, run_stencil, StencilArguments>>};
 }
 
 }  // namespace cg2d

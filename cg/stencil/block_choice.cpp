@@ -14,9 +14,9 @@ std::vector<int> candidate_blocks(int most) {
   return blocks;
 }
 
-std::int64_t computed_planes(const StencilWork& work, int step_count) {
+std::int64_t computed_planes(std::int64_t plane_count, int neighbour_count, int step_count) {
   const std::int64_t steps = step_count;
-  return steps * work.plane_count + work.neighbour_count * (steps * (steps - 1) / 2);
+  return steps * plane_count + neighbour_count * (steps * (steps - 1) / 2);
 }
 
 BlockPrediction predict_block(const StencilWork& work, const BlockTrial& trial, const StorageTimes& storage) {
@@ -25,7 +25,7 @@ BlockPrediction predict_block(const StencilWork& work, const BlockTrial& trial, 
   const auto planes = static_cast<double>(work.plane_count);
   BlockPrediction prediction{.block = trial.block};
   const auto add = [&](int pass_count, int steps) {
-    const double computing_s = static_cast<double>(computed_planes(work, steps)) * trial.plane_step_s;
+    const double computing_s = static_cast<double>(work.planes_of_pass(steps)) * trial.plane_step_s;
     const double storage_s = planes * storage.plane_s;
     prediction.pass_count += pass_count;
     prediction.computing_s += pass_count * computing_s;

@@ -3,6 +3,7 @@
 // How many steps a pass makes: predicted from measured times. Pure arithmetic, no MPI.
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <vector>
@@ -13,9 +14,9 @@ namespace cg2d {
 
 /// The work of a rank, whatever the block.
 struct StencilWork {
-  std::int64_t plane_count = 0;  ///< of the largest slab
-  int neighbour_count = 0;       ///< of the rank that has most: 0, 1 or 2
-  int step_count = 0;            ///< of the whole run
+  std::int64_t plane_count = 0;                                  ///< of the largest slab
+  int step_count = 0;                                            ///< of the whole run
+  std::function<std::int64_t(int step_count)> planes_of_pass{};  ///< computed in a pass of so many steps
 };
 
 /// Measured times of a plane on the slowest rank.
@@ -39,13 +40,10 @@ struct BlockPrediction {
   double total_s = 0.0;    ///< of each pass the longer of both
 };
 
-/// The longest one of the blocks that are chosen by a trial.
-inline constexpr int most_tried_block = 128;
-
 /// 1, 2, 3, 4, 6, 8, 12, ...: up to `most`, which is the last one.
 std::vector<int> candidate_blocks(int most);
-/// Planes computed in a pass of so many steps, those near a neighbour's slab twice.
-std::int64_t computed_planes(const StencilWork& work, int step_count);
+/// Planes computed in a pass of so many steps (SlabPass) with neighbours on 0, 1 or 2 sides, those near a neighbour's slab twice.
+std::int64_t computed_planes(std::int64_t plane_count, int neighbour_count, int step_count);
 BlockPrediction predict_block(const StencilWork& work, const BlockTrial& trial, const StorageTimes& storage);
 /// The smallest block whose predicted time is within 2 % of the best one's, with a device that is a quarter slower than measured: so
 /// reading and writing stay hidden, and no memory is taken for nothing. At least one prediction.

@@ -2,12 +2,9 @@
 
 #include <algorithm>
 #include <limits>
-#include <vector>
 
 #include "cg/base/agreement.hpp"
 #include "cg/base/sample.hpp"
-#include "cg/stencil/wavefront.hpp"
-#include "kernels/page_buffer.hpp"
 
 namespace cg2d {
 namespace {
@@ -15,16 +12,16 @@ namespace {
 /// Reads planes and writes them as they are, as a pass does, with nothing to compute.
 StorageTimes try_storage(const BlockTrialPlan& plan) {
   constexpr std::int64_t wanted_bytes = std::int64_t{256} << 20;
-  const auto wanted =
-      std::max<std::int64_t>(wanted_bytes / plan.layout.byte_count(),
-                             4 * std::int64_t{store_depth(plan.layout, plan.planes_per_moment)});
+  const auto& layout = plan.method.layout();
+  const auto wanted = std::max<std::int64_t>(wanted_bytes / layout.byte_count(),
+                                             4 * std::int64_t{store_depth(layout, plan.planes_per_moment)});
   const auto count = std::min(wanted, plan.plane_count);
   const auto before = plan.store->figures();
   const Stopwatch stopwatch;
   plan.store->begin_reading(count);
   for (std::int64_t z = 0; z < count; ++z) {
     const double* const plane = plan.store->next();
-    std::copy_n(plane, plan.layout.size(), plan.store->room(z));
+    std::copy_n(plane, layout.size(), plan.store->room(z));
     plan.store->written(z);
   }
   plan.store->finish_writing();
@@ -33,26 +30,11 @@ StorageTimes try_storage(const BlockTrialPlan& plan) {
   return {.plane_s = plane_s, .work_s = std::max(plane_s - wait_s / static_cast<double>(count), 0.0)};
 }
 
-/// Seconds for a step of a plane in passes of so many steps. Planes of zeros take as long as others.
+/// Seconds for a step of a plane in passes of so many steps.
 double try_computing(const BlockTrialPlan& plan, int block) {
-  constexpr std::int64_t far = std::int64_t{1} << 40;  // so many planes that every step has some to compute
   constexpr double enough_s = 0.01;
   constexpr int rounds = 3;  // other load makes some longer: the shortest one counts
-  const std::int64_t n = plan.planes_per_moment;
-  Wavefront wavefront(plan.layout, {.most_steps = block, .planes_per_moment = plan.planes_per_moment});
-  kernels::PageBuffer<double> planes(static_cast<std::size_t>(2 * n * plan.layout.size()));
-  std::vector<const double*> given;
-  std::vector<double*> made;
-  for (std::int64_t k = 0; k < n; ++k) {
-    given.push_back(planes.data() + 2 * k * plan.layout.size());
-    made.push_back(planes.data() + (2 * k + 1) * plan.layout.size());
-  }
-  wavefront.begin({.domain_planes = 3 * far, .slab = {.begin = far, .end = 2 * far}, .step_count = block});
-  std::int64_t first = far + block;
-  const auto advance = [&] {
-    wavefront.advance(first, given, made);
-    first += n;
-  };
+  const auto advance = plan.method.trial_moment(block, plan.planes_per_moment);
   advance();  // touches all memory
   auto shortest_s = std::numeric_limits<double>::infinity();
   for (int round = 0; round < rounds; ++round) {
@@ -62,7 +44,8 @@ double try_computing(const BlockTrialPlan& plan, int block) {
       advance();
       ++moments;
     } while (stopwatch.seconds() < enough_s);
-    shortest_s = std::min(shortest_s, stopwatch.seconds() / static_cast<double>(moments * n * block));
+    shortest_s = std::min(
+        shortest_s, stopwatch.seconds() / static_cast<double>(moments * plan.planes_per_moment * block));
   }
   return shortest_s;
 }
@@ -81,7 +64,7 @@ BlockChoice try_blocks(const BlockTrialPlan& plan, comm::RankGroup& group) {
   }
   const Stopwatch computing;
   bool is_over = false;
-  for (const int block : candidate_blocks(std::min(plan.most_block, most_tried_block))) {
+  for (const int block : candidate_blocks(plan.most_block)) {
     if (is_over) break;
     double plane_step_s = 0.0;
     group.barrier();

@@ -5,8 +5,8 @@
 #include <cstdint>
 
 #include "cg/stencil/block_choice.hpp"
-#include "cg/stencil/plane_layout.hpp"
 #include "cg/stencil/plane_store.hpp"
+#include "cg/stencil/stencil_method.hpp"
 #include "cg/stencil/stencil_report.hpp"
 #include "comm/rank_group.hpp"
 
@@ -14,7 +14,7 @@ namespace cg2d {
 
 /// The settings of a trial.
 struct BlockTrialPlan {
-  PlaneLayout layout;
+  const StencilMethod& method;
   StencilWork work;
   int most_block = 1;            ///< what memory, steps and slabs allow
   std::int64_t plane_count = 0;  ///< of this rank's slab

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "cg/stencil/plane_figures.hpp"
 #include "cg/stencil/plane_layout.hpp"
 #include "comm/domain_layout.hpp"
 #include "kernels/heat_lines.hpp"
@@ -16,13 +17,6 @@ namespace cg2d {
 inline constexpr double heat_side_weight = 0.125;
 inline constexpr kernels::HeatWeights heat_weights{.centre = 1.0 - 6.0 * heat_side_weight,
                                                    .side = heat_side_weight};
-
-/// One plane of a result.
-struct PlaneFigures {
-  double sum = 0.0;          ///< of all points, line by line
-  double largest_error = 0;  ///< largest difference from the closed form; NaN if a point is NaN
-  std::uint32_t checksum{};  ///< CRC-32C of the points, without the zeros around the lines
-};
 
 /// Three eigenvectors: the smoothest one, one with several waves in each direction, and the roughest one, whose sign changes from point
 /// to point.

@@ -16,7 +16,10 @@ namespace cg2d {
 /// The options of a user.
 struct StencilOptions {
   comm::Extents shape{1, 1, 1};  ///< points along x, y and z
+  std::string method = "heat";
   int step_count = 64;
+  double tolerance =
+      0.0;  ///< s-step CG ends when its residual has fallen to this, relative to b; 0: it makes all steps
   std::vector<std::string>
       folders{};               ///< rank r takes number r modulo their number; empty: the domain is in memory
   std::optional<int> block{};  ///< steps in a pass; empty: chosen by a trial

@@ -30,10 +30,11 @@ void StencilRun::prepare() {
 
 void StencilRun::check_shape() const {
   const auto plane_count = options_.shape[2];
-  if (plane_count < group_.size())
-    throw InputError(fmt::format("--shape {}: its {} along z are too few for {}, each of which needs one",
+  const auto least = group_.size() > 1 ? method_->border_depth(1) : 1;
+  if (plane_count < std::int64_t{least} * group_.size())
+    throw InputError(fmt::format("--shape {}: its {} along z are too few for {}, each of which needs {}",
                                  shape_text(options_.shape), format_count(plane_count, "plane"),
-                                 format_count(group_.size(), "rank")));
+                                 format_count(group_.size(), "rank"), least == 1 ? "one" : "two"));
 }
 
 /// The machine, and the memory that this rank may take.
@@ -45,6 +46,7 @@ void StencilRun::inspect() {
   report_.node_count = static_cast<int>(environment.nodes.size());
   report_.instruction_set = kernels::name_of(kernels::heat_instruction_sets().back());
   report_.shape = options_.shape;
+  report_.method = options_.method;
   report_.step_count = options_.step_count;
   report_.folders = options_.folders;
   if (!options_.folders.empty()) report_.reader = reader_.name;
@@ -58,38 +60,35 @@ std::int64_t StencilRun::memory_for(int block) const {
                                                     : store_buffer_bytes(layout_, planes_per_moment_);
   const auto planes_of_trial = options_.block ? 0 : 2 * planes_per_moment_;
   return store_bytes + planes_of_trial * layout_.byte_count() +
-         Wavefront::byte_count(layout_, wavefront_options(block)) +
-         BorderExchange::byte_count(layout_, block, neighbour_count());
+         method_->byte_count(block, planes_per_moment_) +
+         BorderExchange::byte_count(layout_, method_->border_depth(block), neighbour_count());
 }
 
-/// With each of 8, 4 and 2 the kept planes of all steps are moved half as often as with half of it. The buffers of files must not take much
-/// of the memory, though, which long passes need.
+/// The buffers of files must not take much of the memory, which long passes need.
 void StencilRun::choose_planes_per_moment() {
-  constexpr int most = 8;
   constexpr std::int64_t share_of_buffers = 4;
   const auto is_too_much = [&] {
     if (options_.folders.empty()) return memory_for(1) > available_bytes_;
     return store_buffer_bytes(layout_, planes_per_moment_) > available_bytes_ / share_of_buffers;
   };
-  planes_per_moment_ = most;
+  planes_per_moment_ = method_->most_planes_per_moment();
   while (planes_per_moment_ > 1 && is_too_much()) planes_per_moment_ /= 2;
-}
-
-Wavefront::Options StencilRun::wavefront_options(int block) const {
-  return {.most_steps = block, .planes_per_moment = planes_per_moment_};
 }
 
 /// The longest pass that steps, slabs and memory allow. Throws where that of the user, or any, is longer.
 void StencilRun::limit_block() {
   const auto smallest_slab = group_.minimum(plane_count());
-  const std::int64_t by_slabs = group_.size() > 1 ? smallest_slab : options_.step_count;
-  const auto by_shape = static_cast<int>(std::min<std::int64_t>(options_.step_count, by_slabs));
+  const auto planes_of_step = method_->border_depth(1);
+  const std::int64_t by_slabs = group_.size() > 1 ? smallest_slab / planes_of_step : method_->most_steps();
+  const auto by_shape = static_cast<int>(std::min<std::int64_t>(method_->most_steps(), by_slabs));
   if (options_.block && *options_.block > by_shape)
-    throw InputError(fmt::format(
-        "--temporal-block {}: must be at most {}, the smaller one of the steps ({}) and the planes of the "
-        "smallest rank ({})",
-        *options_.block, by_shape, options_.step_count, smallest_slab));
-  int block = options_.block.value_or(std::min(by_shape, most_tried_block));
+    throw InputError(
+        fmt::format("--temporal-block {}: must be at most {}, the smaller one of the steps of a pass of {} "
+                    "({}) and the planes of the "
+                    "smallest rank ({}){}",
+                    *options_.block, by_shape, options_.method, method_->most_steps(), smallest_slab,
+                    planes_of_step > 1 ? fmt::format(" by {}", planes_of_step) : ""));
+  int block = options_.block.value_or(std::min(by_shape, method_->most_tried_steps()));
   if (!options_.block) {
     while (block > 1 && memory_for(block) > available_bytes_) --block;
   }

@@ -115,20 +115,37 @@ std::string moved_text(const StencilReport& report) {
       format_bytes(saturated(rate(written, report.steps_s))), 100.0 * shares.mean, 100.0 * shares.maximum);
 }
 
+std::string subject_text(const StencilReport& report) {
+  return report.solve
+             ? "conjugate gradients in s-step form (7 points; not the benchmark's algorithm: non-conforming)"
+             : "the heat equation (7 points)";
+}
+
+std::string solve_text(const StencilReport& report) {
+  if (!report.solve) return "";
+  const auto& solve = *report.solve;
+  const auto wanted =
+      solve.wanted_residual > 0.0 ? fmt::format(", {:.3g} was wanted", solve.wanted_residual) : "";
+  return fmt::format(" {} after {}: residual {:.4e} of b{}; of x itself {:.4e}\n",
+                     solve.is_converged() ? "Converged" : "Stopped",
+                     format_count(solve.iterations, "iteration"), solve.residual, wanted,
+                     solve.true_residual);
+}
+
 std::string stencil_text(const StencilReport& report) {
   std::string text = fmt::format(
-      " {} points, {} of the heat equation (7 points), {} on {}: {}, {}\n"
+      " {} points, {} of {}, {} on {}: {}, {}\n"
       " Domain of {} {}; memory for planes {} per rank\n"
       " Steps in a pass: {}{}; passes: {}\n",
-      shape_text(report.shape), format_count(report.step_count, "step"),
+      shape_text(report.shape), format_count(report.step_count, "step"), subject_text(report),
       format_count(std::ssize(report.ranks), "rank"), format_count(report.node_count, "node"), report.machine,
-      report.instruction_set, format_bytes(report.point_count() * std::int64_t{sizeof(double)}),
-      place_text(report), format_bytes(report.needed_bytes), report.block,
-      report.choice ? ", chosen by a trial" : "", report.pass_count());
+      report.instruction_set, format_bytes(report.domain_bytes()), place_text(report),
+      format_bytes(report.needed_bytes), report.block, report.choice ? ", chosen by a trial" : "",
+      report.pass_count);
   text += choice_text(report) + times_text(report);
   text += fmt::format("\n Updates of points: {:.4g} per second ({:.4f} s for all steps)\n",
                       report.updates_per_second(), report.steps_s);
-  text += moved_text(report);
+  text += moved_text(report) + solve_text(report);
   const auto& domain = report.domain;
   text +=
       fmt::format(" Sum {:.15e}, checksum {:08x}\n {}\n", domain.sum, domain.checksum, verdict_text(report));
@@ -156,6 +173,17 @@ Json choice_json(const StencilReport& report) {
           {"plane_storage_s", choice.storage.plane_s},
           {"plane_checksum_s", choice.storage.work_s},
           {"tried", std::move(tried)}};
+}
+
+Json solve_json(const StencilReport& report) {
+  if (!report.solve) return nullptr;
+  const auto& solve = *report.solve;
+  return {{"iterations", solve.iterations},
+          {"is_converged", solve.is_converged()},
+          {"residual", solve.residual},
+          {"true_residual", number_or_null(solve.true_residual)},
+          {"wanted_residual", solve.wanted_residual},
+          {"residuals", solve.residuals}};
 }
 
 Json rank_json(const StencilRank& rank) {
@@ -197,16 +225,19 @@ std::string stencil_json(const StencilReport& report) {
                   {"mpi", report.mpi},
                   {"instruction_set", report.instruction_set},
                   {"nodes", report.node_count},
+                  {"method", report.method},
+                  {"conforming", false},
                   {"shape", report.shape},
                   {"steps", report.step_count},
                   {"temporal_block", report.block},
-                  {"passes", report.pass_count()},
+                  {"passes", report.pass_count},
                   {"trial", choice_json(report)},
                   {"needed_bytes_per_rank", report.needed_bytes},
                   {"out_of_core", out_of_core_json(report)},
                   {"start_s", report.start_s},
                   {"steps_s", report.steps_s},
                   {"check_s", report.check_s},
+                  {"solve", solve_json(report)},
                   {"updates_per_s", report.updates_per_second()},
                   {"times", std::move(times)},
                   {"ranks", std::move(ranks)},
@@ -226,8 +257,17 @@ constexpr std::array stencil_formats{NamedValue<StencilWriter>{"text", stencil_t
 
 std::string verdict_text(const StencilReport& report) {
   const auto& domain = report.domain;
-  return fmt::format("{}: largest difference from the closed form {:.3g}, at most {:.3g}",
-                     domain.is_right() ? "verified" : "NOT verified", domain.largest_error, domain.tolerance);
+  const auto verdict = domain.is_right() ? "verified" : "NOT verified";
+  if (report.solve && domain.is_right() && report.code() == ExitCode::not_converged)
+    return fmt::format("not converged: residual {:.3g} after {}, {:.3g} was wanted; take more --steps",
+                       report.solve->residual, format_count(report.solve->iterations, "iteration"),
+                       report.solve->wanted_residual);
+  if (report.solve)
+    return fmt::format("{}: the residuals of x and of the recurrences differ by {:.3g}, at most {:.3g}{}",
+                       verdict, domain.largest_error, domain.tolerance,
+                       domain.is_right() ? "" : "; take a smaller --temporal-block, or a larger --rtol");
+  return fmt::format("{}: largest difference from the closed form {:.3g}, at most {:.3g}", verdict,
+                     domain.largest_error, domain.tolerance);
 }
 
 std::vector<std::string> stencil_format_names() { return names_of(stencil_formats); }

@@ -48,6 +48,17 @@ struct DomainFigures {
   [[nodiscard]] bool is_right() const { return largest_error <= tolerance; }  // false for NaN
 };
 
+/// The end of a solve. Residuals are relative to b.
+struct StencilSolve {
+  int iterations = 0;
+  double residual = 0.0;            ///< as the recurrences have it
+  double true_residual = 0.0;       ///< of the x that was found
+  double wanted_residual = 0.0;     ///< 0: none
+  std::vector<double> residuals{};  ///< as the recurrences have it, after each iteration
+
+  [[nodiscard]] bool is_converged() const { return residual <= wanted_residual || residual == 0.0; }
+};
+
 /// Everything that the report shows; complete on rank 0.
 struct StencilReport {
   std::string machine;  ///< the processor of rank 0, with its caches
@@ -55,10 +66,12 @@ struct StencilReport {
   std::string instruction_set;
   int node_count = 1;
   comm::Extents shape{1, 1, 1};
-  int step_count = 0;
+  std::string method;
+  int step_count = 0;  ///< made, or to be made
   std::vector<std::string> folders{};
   std::string reader;  ///< empty in memory
   int block = 1;
+  int pass_count = 0;
   std::optional<BlockChoice> choice{};
   std::int64_t needed_bytes = 0;  ///< memory of the rank that needs most
   double start_s = 0.0;  ///< start values computed and written; the slowest rank's, as all times here
@@ -66,15 +79,21 @@ struct StencilReport {
   double check_s = 0.0;  ///< result read and compared
   std::vector<StencilRank> ranks{};
   DomainFigures domain{};
+  std::optional<StencilSolve> solve{};  ///< of method s-step-cg
 
   [[nodiscard]] std::int64_t point_count() const { return comm::whole_domain(shape).size(); }
-  [[nodiscard]] int pass_count() const { return (step_count + block - 1) / block; }
+  /// Of all vectors: u, or p, r and x.
+  [[nodiscard]] std::int64_t domain_bytes() const {
+    return point_count() * std::int64_t{sizeof(double)} * (solve ? 3 : 1);
+  }
   /// Points times steps, without those that are computed twice.
   [[nodiscard]] double updates_per_second() const {
     return static_cast<double>(point_count()) * step_count / steps_s;
   }
   [[nodiscard]] ExitCode code() const {
-    return domain.is_right() ? ExitCode::success : ExitCode::verification_failed;
+    if (!domain.is_right()) return ExitCode::verification_failed;
+    return solve && solve->wanted_residual > 0.0 && !solve->is_converged() ? ExitCode::not_converged
+                                                                           : ExitCode::success;
   }
 };
 

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <span>
 #include <string>
 
@@ -23,8 +22,8 @@ StencilRun::StencilRun(const StencilOptions& options, comm::RankGroup& group, co
       progress_(progress),
       planes_progress_(Progress::Within{.task = progress}),
       reader_(reader),
-      layout_(options.shape),
-      field_(options.shape),
+      method_(stencil_method(options.method).make(options)),
+      layout_(method_->layout()),
       slab_(comm::share_of(options.shape[2], group.rank(), group.size())) {}
 
 void StencilRun::perform() {
@@ -44,7 +43,7 @@ void StencilRun::write_start_values() {
   const Stopwatch stopwatch;
   agree_on(group_, [&] {
     for (std::int64_t z = 0; z < plane_count(); ++z) {
-      field_.fill(slab_.begin + z, 0, store_->room(z));
+      method_->fill_start(slab_.begin + z, store_->room(z));
       store_->written(z);
     }
     store_->finish_writing();
@@ -54,10 +53,14 @@ void StencilRun::write_start_values() {
 
 void StencilRun::choose_block_by_trial() {
   progress_.say("trying how many steps a pass should make");
-  report_.choice = try_blocks({.layout = layout_,
-                               .work = {.plane_count = group_.maximum(plane_count()),
-                                        .neighbour_count = std::min(group_.size() - 1, 2),
-                                        .step_count = options_.step_count},
+  const auto largest_slab = group_.maximum(plane_count());
+  const auto planes_of_pass = [&](int step_count) {
+    return method_->computed_planes(largest_slab, std::min(group_.size() - 1, 2), step_count);
+  };
+  report_.choice = try_blocks({.method = *method_,
+                               .work = {.plane_count = largest_slab,
+                                        .step_count = options_.step_count,
+                                        .planes_of_pass = planes_of_pass},
                                .most_block = most_block_,
                                .plane_count = plane_count(),
                                .planes_per_moment = planes_per_moment_,
@@ -66,56 +69,67 @@ void StencilRun::choose_block_by_trial() {
   report_.block = choose_block(report_.choice->predictions).block;
 }
 
-void StencilRun::make_passes() {
-  std::unique_ptr<Wavefront> wavefront;
-  border_ = std::make_unique<BorderExchange>(group_, layout_, plane_count(), report_.block);
+/// Memory for the passes; the planes that neighbours need at first.
+void StencilRun::make_ready() {
+  const auto depth = method_->border_depth(report_.block);
+  border_ = std::make_unique<BorderExchange>(group_, layout_, plane_count(), depth);
   agree_on(group_, [&] {
-    wavefront = std::make_unique<Wavefront>(layout_, wavefront_options(report_.block));
+    method_->make_ready({.slab = slab_, .block = report_.block, .planes_per_moment = planes_per_moment_});
     std::vector<double> plane(static_cast<std::size_t>(layout_.size()));
     const auto keep_start = [&](std::int64_t z) {
-      field_.fill(slab_.begin + z, 0, plane.data());
+      method_->fill_start(slab_.begin + z, plane.data());
       border_->keep(z, plane.data());
     };
-    const auto kept = std::min<std::int64_t>(report_.block, plane_count());
+    const auto kept = std::min<std::int64_t>(depth, plane_count());
     for (std::int64_t z = 0; z < kept && group_.size() > 1; ++z) keep_start(z);
     for (auto z = plane_count() - kept; z < plane_count() && group_.size() > 1; ++z) keep_start(z);
   });
+}
+
+void StencilRun::make_passes() {
+  make_ready();
   const auto before = store_->figures();
   const InterruptWatch watch;
   const Progress::TimedRegion region(progress_);
   group_.barrier();
   since_begin_ = Stopwatch();
-  for (done_count_ = 0; done_count_ < options_.step_count; done_count_ += report_.block)
-    make_pass(*wavefront,
-              {.domain_planes = options_.shape[2],
-               .slab = slab_,
-               .step_count = std::min(report_.block, options_.step_count - done_count_)},
-              watch);
+  const auto begin_pass = [&] {
+    const Stopwatch stopwatch;
+    const int step_count = method_->begin_pass(group_);
+    mine_.communication_s += stopwatch.seconds();
+    return step_count;
+  };
+  while (const int step_count = begin_pass()) {
+    make_pass(step_count, watch);
+    method_->end_pass(group_);
+    done_count_ += step_count;
+    ++report_.pass_count;
+  }
+  report_.step_count = done_count_;
   mine_.total_s = since_begin_.seconds();
   mine_.moved = store_->figures() - before;
   mine_.sent_bytes = border_->sent_bytes();
 }
 
 /// The first planes are read while the borders are exchanged. After the pass ranks learn whether all have made it.
-void StencilRun::make_pass(Wavefront& wavefront, const SlabPass& pass, const InterruptWatch& watch) {
-  show_pass(pass);
+void StencilRun::make_pass(int step_count, const InterruptWatch& watch) {
+  show_pass(step_count);
   Agreement agreement(group_);
   agreement.attempt([&] { store_->begin_reading(plane_count()); });
   const Stopwatch exchange;
-  border_->exchange(pass.step_count);
+  border_->exchange(method_->pass_depth());
   mine_.communication_s += exchange.seconds();
   const Stopwatch stopwatch;
   const double waited_before = store_->figures().wait_s();
-  wavefront.begin(pass);
   agreement.attempt([&] {
-    const auto moments = wavefront.moments();
+    const auto moments = method_->moments();
     for (auto first = moments.begin; first < moments.end; first += planes_per_moment_) {
       if (watch.asked())
         throw RunError(ExitCode::interrupted, fmt::format("interrupted by a signal after {} of {} steps",
                                                           done_count_, options_.step_count));
-      make_moment(wavefront, pass, first);
-      show_moment(pass, static_cast<double>(first + planes_per_moment_ - moments.begin) /
-                            static_cast<double>(moments.size() + planes_per_moment_));
+      make_moment(step_count, first);
+      show_moment(step_count, static_cast<double>(first + planes_per_moment_ - moments.begin) /
+                                  static_cast<double>(moments.size() + planes_per_moment_));
     }
     store_->finish_writing();
   });
@@ -125,65 +139,68 @@ void StencilRun::make_pass(Wavefront& wavefront, const SlabPass& pass, const Int
   mine_.barrier_s += barrier.seconds();
 }
 
-void StencilRun::make_moment(Wavefront& wavefront, const SlabPass& pass, std::int64_t first) {
+void StencilRun::make_moment(int step_count, std::int64_t first) {
   std::vector<const double*> given(static_cast<std::size_t>(planes_per_moment_));
   std::vector<double*> made(given.size());
+  const auto given_planes = method_->given_planes();
   for (std::size_t k = 0; k < given.size(); ++k) {
     const auto z = first + static_cast<std::int64_t>(k);
-    if (pass.slab.contains(z)) {
+    if (slab_.contains(z)) {
       given[k] = store_->next();
-    } else if (pass.planes(0).contains(z)) {
-      given[k] = border_->received(z - pass.slab.begin);
+    } else if (given_planes.contains(z)) {
+      given[k] = border_->received(z - slab_.begin);
     }
-    if (const auto made_z = z - pass.step_count; pass.slab.contains(made_z))
-      made[k] = store_->room(made_z - pass.slab.begin);
+    if (const auto made_z = z - step_count; slab_.contains(made_z))
+      made[k] = store_->room(made_z - slab_.begin);
   }
-  wavefront.advance(first, given, made);
+  method_->advance(first, given, made);
   for (std::size_t k = 0; k < made.size(); ++k) {
     if (made[k] == nullptr) continue;
-    const auto z = first + static_cast<std::int64_t>(k) - pass.step_count - pass.slab.begin;
+    const auto z = first + static_cast<std::int64_t>(k) - step_count - slab_.begin;
     border_->keep(z, made[k]);
     store_->written(z);
   }
 }
 
 /// Elsewhere than on a terminal each pass is a line.
-void StencilRun::show_pass(const SlabPass& pass) const {
+void StencilRun::show_pass(int step_count) const {
   progress_.tick([&] {
     if (done_count_ > 0)
       progress_.expect(since_begin_.seconds() / done_count_ * (options_.step_count - done_count_));
-    return fmt::format("steps {} to {} of {}", done_count_ + 1, done_count_ + pass.step_count,
+    return fmt::format("steps {} to {} of {}", done_count_ + 1, done_count_ + step_count,
                        options_.step_count);
   });
 }
 
-void StencilRun::show_moment(const SlabPass& pass, double share) const {
+void StencilRun::show_moment(int step_count, double share) const {
   planes_progress_.tick([&] {
-    const double done = done_count_ + share * pass.step_count;
+    const double done = done_count_ + share * step_count;
     progress_.expect(since_begin_.seconds() / done * (options_.step_count - done));
     return fmt::format("{:.0f} % of the planes", 100.0 * share);
   });
 }
 
 void StencilRun::check_result() {
-  progress_.say("comparing the result with the closed form");
+  progress_.say("verifying the result");
   const Stopwatch stopwatch;
+  Agreement agreement(group_);
   std::vector<PlaneFigures> mine;
-  agree_on(group_, [&] {
-    store_->begin_reading(plane_count());
-    for (std::int64_t z = 0; z < plane_count(); ++z)
-      mine.push_back(field_.compare(slab_.begin + z, options_.step_count, store_->next()));
+  agreement.attempt([&] { store_->begin_reading(plane_count()); });
+  border_->exchange(1);
+  agreement.attempt([&] {
+    mine = method_->check([&] { return store_->next(); },
+                          [&](std::int64_t z) { return border_->received(z - slab_.begin); });
   });
+  agreement.reach();
+  std::vector<PlaneFigures> planes;
+  for (const auto& of_rank : group_.gather_all(std::span<const PlaneFigures>(mine)))
+    planes.insert(planes.end(), of_rank.begin(), of_rank.end());
   auto& domain = report_.domain;
-  domain.tolerance = field_.tolerance(options_.step_count);
-  for (const auto& planes : group_.gather_all(std::span<const PlaneFigures>(mine))) {
-    for (const auto& plane : planes) {
-      domain.sum += plane.sum;
-      domain.checksum = crc32c(std::as_bytes(std::span(&plane.checksum, 1)), domain.checksum);
-      if (std::isnan(plane.largest_error) || plane.largest_error > domain.largest_error)
-        domain.largest_error = plane.largest_error;
-    }
+  for (const auto& plane : planes) {
+    domain.sum += plane.sum;
+    domain.checksum = crc32c(std::as_bytes(std::span(&plane.checksum, 1)), domain.checksum);
   }
+  method_->judge(planes, report_);
   report_.check_s = group_.maximum(stopwatch.seconds());
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// A run of T steps of the heat equation: planned, made in passes, and compared with the closed form.
+// A run of a method's steps on a domain: planned, made in passes, and verified.
 
 #include <cstdint>
 #include <memory>
@@ -10,11 +10,10 @@
 #include "cg/base/interrupt.hpp"
 #include "cg/base/progress.hpp"
 #include "cg/stencil/border_exchange.hpp"
-#include "cg/stencil/heat_field.hpp"
 #include "cg/stencil/plane_store.hpp"
+#include "cg/stencil/stencil_method.hpp"
 #include "cg/stencil/stencil_options.hpp"
 #include "cg/stencil/stencil_report.hpp"
-#include "cg/stencil/wavefront.hpp"
 #include "comm/rank_group.hpp"
 
 namespace cg2d {
@@ -29,7 +28,7 @@ class StencilRun {
 
   /// Checks shape, memory and room, and makes the store: usage, memory (71), cannot_create (73).
   void prepare();
-  /// Start values, the choice of a block where none was asked for, all passes, and the comparison: interrupted (75), cannot_write (74) or
+  /// Start values, the choice of a block where none was asked for, all passes, and the verdict: interrupted (75), cannot_write (74) or
   /// bad_data (65) where the device fails.
   void perform();
   [[nodiscard]] const StencilReport& report() const { return report_; }
@@ -42,17 +41,17 @@ class StencilRun {
   void inspect();
   void check_shape() const;
   void choose_planes_per_moment();
-  [[nodiscard]] Wavefront::Options wavefront_options(int block) const;
   void limit_block();
   void check_room();
   void make_store();
   void write_start_values();
   void choose_block_by_trial();
+  void make_ready();
   void make_passes();
-  void make_pass(Wavefront& wavefront, const SlabPass& pass, const InterruptWatch& watch);
-  void make_moment(Wavefront& wavefront, const SlabPass& pass, std::int64_t first);
-  void show_pass(const SlabPass& pass) const;
-  void show_moment(const SlabPass& pass, double share) const;
+  void make_pass(int step_count, const InterruptWatch& watch);
+  void make_moment(int step_count, std::int64_t first);
+  void show_pass(int step_count) const;
+  void show_moment(int step_count, double share) const;
   void check_result();
   void gather_ranks();
 
@@ -61,8 +60,8 @@ class StencilRun {
   const Progress& progress_;
   Progress planes_progress_;
   const PanelReaderRow& reader_;
-  PlaneLayout layout_;
-  HeatField field_;
+  std::unique_ptr<StencilMethod> method_;
+  const PlaneLayout& layout_;
   comm::IndexRange slab_;
   StencilReport report_;
   int node_ = 0;

@@ -10,6 +10,7 @@ import unittest
 from program_runner import CANNOT_CREATE, INTERRUPTED, MEMORY, SUCCESS, USAGE, BackgroundRun, ProgramTest, run_program
 from schemas import validator_of
 
+NOT_CONVERGED = 81
 SHAPE = ("--shape", "30x20x29")
 STEPS = ("--steps", "12")
 LONG = ("--shape", "160x160x160", "--steps", "1000000", "--temporal-block", "4")
@@ -21,8 +22,8 @@ class StencilTest(ProgramTest):
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
 
-    def document(self, rank_count, *arguments):
-        document = self.run_well(rank_count, "stencil", *SHAPE, *STEPS, *arguments, "--format", "json").document()
+    def document(self, rank_count, *arguments, steps=STEPS):
+        document = self.run_well(rank_count, "stencil", *SHAPE, *steps, *arguments, "--format", "json").document()
         validator_of("stencil", "stencil_result.schema.json").validate(document)
         return document
 
@@ -45,6 +46,30 @@ class Results(StencilTest):
                         self.assertEqual(document["out_of_core"] is not None, bool(place))
                         self.assertEqual(sum(rank["planes"] for rank in document["ranks"]), 29)
         self.assert_nothing_left()
+
+    def test_s_step_cg_has_one_result_on_all_ranks_and_stores(self):
+        options, steps = ("--method", "s-step-cg", "--rtol", "1e-8", "--temporal-block", "2"), ("--steps", "200")
+        expected = self.document(0, *options, steps=steps)
+        self.assertEqual((expected["status"], expected["method"], expected["conforming"]), ("success", "s-step-cg", False))
+        self.assertLessEqual(expected["solve"]["true_residual"], 1.001e-8)
+        solved = self.run_well(0, "solve", "--operator", f"laplace3d:{SHAPE[1]}", "--rtol", "1e-8", "--format", "json").document()
+        self.assertEqual(expected["solve"]["iterations"], solved["result"]["iterations"])
+        for rank_count in (1, 2, 3, 4):
+            for place in ((), ("--out-of-core", self.folder)):
+                with self.subTest(rank_count=rank_count, place=place):
+                    document = self.document(rank_count, *options, *place, steps=steps)
+                    self.assertEqual((document["result"], document["solve"]), (expected["result"], expected["solve"]))
+        self.assert_nothing_left()
+
+    def test_s_step_cg_chooses_its_pass_and_says_where_it_stopped(self):
+        options, steps = ("--method", "s-step-cg"), ("--steps", "9")
+        document = self.document(2, *options, steps=steps)
+        self.assertEqual((document["steps"], document["solve"]["iterations"], document["solve"]["is_converged"]), (9, 9, False))
+        self.assertLessEqual(document["temporal_block"], 7)  # two planes of 14 for each step
+        run = run_program(2, "stencil", *SHAPE, *options, *steps, "--rtol", "1e-8")
+        self.assertEqual(run.exit_code, NOT_CONVERGED)
+        self.assertRegex(run.stdout, r"(?m)^ Stopped after 9 iterations: residual .*, 1e-08 was wanted; of x itself ")
+        self.assertRegex(run.stderr, r"(?m)^cg2d: not converged: residual .* after 9 iterations, 1e-08 was wanted; take more --steps$")
 
     def test_bytes_are_those_of_the_passes(self):
         document = self.document(2, "--temporal-block", "5", "--out-of-core", f"{self.folder},{self.folder}")
@@ -92,6 +117,12 @@ class Refusals(StencilTest):
             (2, (*SHAPE, "--steps", "0"), USAGE, "--steps 0"),
             (2, (*SHAPE, "--temporal-block", "some"), USAGE, "--temporal-block some: must be auto"),
             (2, (*SHAPE, "--format", "csv"), USAGE, "--format"),
+            (2, (*SHAPE, "--method", "s-step"), USAGE, "--method"),
+            (2, (*SHAPE, "--rtol", "1e-8"), USAGE, "it belongs to --method s-step-cg"),
+            (2, (*SHAPE, "--method", "s-step-cg", "--rtol", "1"), USAGE, "--rtol 1: must be at least 0, and less than 1"),
+            (2, (*SHAPE, "--method", "s-step-cg", "--temporal-block", "8"), USAGE, "--temporal-block 8: must be at most 7"),
+            (1, (*SHAPE, "--method", "s-step-cg", "--temporal-block", "17"), USAGE, "--temporal-block 17: must be at most 16"),
+            (3, ("--shape", "30x20x5", "--method", "s-step-cg"), USAGE, "each of which needs two"),
             (2, ("--shape", "1000x1000x1000", "--memory-limit", "1MB"), MEMORY, "not enough memory"),
             (2, ("--shape", "4000x4000x60000000"), MEMORY, "or --out-of-core"),
             (2, ("--shape", "64x64x900000000", "--out-of-core", self.folder), CANNOT_CREATE, "not enough room"),

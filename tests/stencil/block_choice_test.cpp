@@ -13,7 +13,9 @@
 namespace cg2d {
 namespace {
 
-constexpr StencilWork work{.plane_count = 256, .neighbour_count = 1, .step_count = 64};
+const StencilWork work{.plane_count = 256, .step_count = 64, .planes_of_pass = [](int step_count) {
+                         return computed_planes(256, 1, step_count);
+                       }};
 
 std::vector<BlockPrediction> predictions_for(const StorageTimes& storage, int most = 64) {
   std::vector<BlockPrediction> predictions;
@@ -35,8 +37,7 @@ TEST(BlockChoiceTest, PlanesNearANeighbourAreComputedTwice) {
       const SlabPass pass{.domain_planes = 100,
                           .slab = {.begin = neighbours == 2 ? 20 : 0, .end = neighbours == 0 ? 100 : 60},
                           .step_count = steps};
-      EXPECT_EQ(computed_planes({.plane_count = pass.slab.size(), .neighbour_count = neighbours}, steps),
-                pass.computed_planes());
+      EXPECT_EQ(computed_planes(pass.slab.size(), neighbours, steps), pass.computed_planes());
     }
   }
 }

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 #include <optional>
 #include <span>
 #include <string>
@@ -17,6 +18,7 @@
 #include "support/faulty_reader.hpp"
 #include "support/heat_domain.hpp"
 #include "support/mpi_test.hpp"
+#include "support/plain_laplacian.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace cg2d {
@@ -115,6 +117,54 @@ TEST(StencilRunTest, ATrialChoosesAPassWithTheSameResult) {
     EXPECT_EQ(report.choice->storage.plane_s > 0.0, place != nullptr);
     EXPECT_EQ(report.block, static_cast<int>(group().maximum(std::int64_t{report.block})));
   }
+}
+
+TEST(StencilRunTest, SStepCgMakesTheStepsOfPlainCgInEveryPassAndStore) {
+  constexpr int steps = 12;
+  test::PlainCg plain(shape);
+  for (int step = 0; step < steps; ++step) plain.step();
+  const double sum = std::accumulate(plain.x.begin(), plain.x.end(), 0.0);
+  const test::TemporaryFolder folder;
+  for (const int block : {1, 2, 5}) {
+    if (group().size() > 1 && 2 * block > shape[2] / group().size()) continue;
+    SCOPED_TRACE(block);
+    auto options = options_for(nullptr, block);
+    options.method = "s-step-cg";
+    options.step_count = steps;
+    const auto report = report_of(options);
+    EXPECT_EQ(report.code(), ExitCode::success);
+    EXPECT_EQ(report.pass_count, (steps + block - 1) / block);
+    EXPECT_NEAR(report.domain.sum, sum, 1e-9 * sum);
+    const auto& solve = report.solve.value();
+    EXPECT_EQ(solve.iterations, steps);
+    EXPECT_EQ(std::ssize(solve.residuals), steps);
+    EXPECT_NEAR(solve.residual, plain.residual(), 1e-9);
+    EXPECT_NEAR(solve.true_residual, plain.residual(), 1e-9);
+    options.folders = {folder.path()};
+    for (const auto& reader : panel_reader_table()) {
+      if (!reader.why_unavailable().empty()) continue;
+      const auto stored = report_of(options, reader);
+      expect_result(stored, report.domain);
+      EXPECT_EQ(stored.solve->residuals, solve.residuals);
+    }
+  }
+}
+
+TEST(StencilRunTest, SStepCgEndsAtTheToleranceOrSaysThatItDidNot) {
+  test::PlainCg plain(shape);
+  int needed = 0;
+  for (; plain.residual() > 1e-6; ++needed) plain.step();
+  auto options = options_for(nullptr, 2);
+  options.method = "s-step-cg";
+  options.tolerance = 1e-6;
+  options.step_count = 100;
+  const auto report = report_of(options);
+  EXPECT_EQ(report.code(), ExitCode::success);
+  EXPECT_EQ(report.solve->iterations, needed);
+  EXPECT_EQ(report.step_count, needed);
+  EXPECT_LE(report.solve->true_residual, 1.001e-6);
+  options.step_count = needed - 1;
+  EXPECT_EQ(report_of(options).code(), ExitCode::not_converged);
 }
 
 TEST(StencilRunTest, PassesThatDoNotFitAreRefusedOnAllRanks) {

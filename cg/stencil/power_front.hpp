@@ -1,0 +1,69 @@
+#pragma once
+
+// Chebyshev polynomials of the 7-point Laplacian applied to two vectors, in one pass over the planes of a slab. No MPI.
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "cg/stencil/plane_layout.hpp"
+#include "kernels/page_buffer.hpp"
+#include "kernels/power_lines.hpp"
+
+namespace cg2d {
+
+/// The Laplacian A has 6 on its diagonal and -1 for each neighbour; its eigenvalues are between 0 and 12. T_j are the Chebyshev polynomials of
+/// the first kind, moved to this interval: T_0 = 1, T_1 = (A - 6) / 6, T_j+1 = (A - 6) / 3 T_j - T_j-1. None makes a vector longer, and
+/// together they stay far from being dependent, so that a basis of many of them serves.
+///
+/// A pass moves along z by n planes at a time, a moment, with the T_j of planes t-j ... t-j+n-1 when planes t ... t+n-1 are given. In a moment
+/// all T_j move along y, each one line behind the one before, so that the lines that it reads are in caches.
+class PowerFront {
+ public:
+  struct Options {
+    int most_steps = 1;         ///< largest j of a pass
+    int planes_per_moment = 1;  ///< n
+    kernels::PowerLoops loops = kernels::power_loops();
+  };
+  /// A line of T_step p and T_step r, with that of the polynomial before (zeros for step 0).
+  struct Line {
+    int step = 0;
+    std::int64_t z = 0;
+    std::int64_t y = 0;
+    kernels::LinePair now{};
+    kernels::LinePair before{};
+  };
+  using Visit = std::function<void(const Line& line)>;
+
+  /// domain: points along x of p, and lines of a plane. given: the layout of the planes that passes get, whose lines begin with p, a zero, and
+  /// r. Throws std::bad_alloc.
+  PowerFront(const PlaneLayout& domain, const PlaneLayout& given, const Options& options);
+  /// Memory of such an object.
+  static std::int64_t byte_count(const PlaneLayout& domain, const Options& options);
+
+  /// Before the first moment of a pass.
+  void begin(const SlabPass& pass) { pass_ = pass; }
+  /// given[k]: plane first + k, nullptr where planes(0) of the pass does not have it. Visits the lines of all steps, 0 among them, that the
+  /// pass computes; those of a plane and step in the order of y, and those of a place (z, y) in the order of steps. Lines are valid during
+  /// the visit.
+  void advance(std::int64_t first, std::span<const double* const> given, const Visit& visit);
+
+ private:
+  [[nodiscard]] double* line(int step, std::int64_t z, std::int64_t y);
+  [[nodiscard]] const double* line_or_zeros(int step, std::int64_t z, std::int64_t y);
+  [[nodiscard]] kernels::LinePair pair_of(const double* line) const;
+  void take_line(std::int64_t z, std::int64_t y, const double* plane, const Visit& visit);
+  void make_line(int step, std::int64_t z, std::int64_t y, const Visit& visit);
+
+  std::int64_t point_count_;  // of a line of p
+  PlaneLayout given_;
+  PlaneLayout layout_;  // of p, a zero, and r
+  kernels::PowerLoops loops_;
+  std::int64_t planes_kept_;  // of each step
+  SlabPass pass_;
+  kernels::PageBuffer<double> planes_;
+  std::vector<double> zeros_;
+};
+
+}  // namespace cg2d

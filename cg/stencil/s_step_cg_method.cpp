@@ -1,0 +1,382 @@
+// Conjugate gradients in s-step form: one pass over p, r and x makes s steps.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include "cg/base/errors.hpp"
+#include "cg/files/crc32c.hpp"
+#include "cg/stencil/cg_coordinates.hpp"
+#include "cg/stencil/power_front.hpp"
+#include "cg/stencil/stencil_method.hpp"
+#include "kernels/page_buffer.hpp"
+
+namespace cg2d {
+namespace {
+
+/// The vectors of a basis become more and more alike: CG then takes more iterations, 1 % more with 4 steps in a pass, 12 % with 8, and 40 %
+/// with 16 (laplace3d 64x64x64 to 1e-8). More steps than 16 lose more than they gain; a trial, which does not see this, stops at 8.
+constexpr int longest_basis = 16;
+constexpr int longest_tried_basis = 8;
+/// The difference between the residual of x and that of the recurrences, in comparison with b, that rounding explains.
+constexpr double rounding_tolerance = 1e-10;
+
+/// A line of the store is p, a zero, r, a zero, and x.
+struct CgLayout {
+  PlaneLayout domain;
+  PlaneLayout stored;
+
+  explicit CgLayout(const comm::Extents& shape)
+      : domain(shape), stored({3 * shape[0] + 2, shape[1], shape[2]}) {}
+  [[nodiscard]] std::int64_t r() const { return domain.line_length + 1; }
+  [[nodiscard]] std::int64_t x() const { return 2 * (domain.line_length + 1); }
+};
+
+/// Of every point, as `cg2d solve --operator laplace3d` has it by default.
+constexpr double every_b = 1.0;
+
+/// The sums of products of all steps in each plane of a slab, which a PowerFront's lines are added to.
+class PlaneSums {
+ public:
+  void begin(const comm::IndexRange& slab, int step_count) {
+    slab_ = slab;
+    step_count_ = step_count;
+    sums_.assign(static_cast<std::size_t>(slab.size() * (step_count + 1)), {});
+  }
+  void add(const PowerFront::Line& line, const kernels::PowerLoops& loops, std::int64_t point_count) {
+    if (!slab_.contains(line.z)) return;
+    const auto index = (line.z - slab_.begin) * (step_count_ + 1) + line.step;
+    loops.add_sums(line.now, line.before, point_count, sums_[static_cast<std::size_t>(index)]);
+  }
+  /// Of all ranks, plane by plane: the same bits for every number of ranks. Collective.
+  [[nodiscard]] std::vector<kernels::PowerSums> over_all_planes(comm::RankGroup& group) const {
+    std::vector<kernels::PowerSums> total(static_cast<std::size_t>(step_count_) + 1);
+    std::size_t index = 0;
+    for (const auto& rank : group.gather_all(std::span<const kernels::PowerSums>(sums_))) {
+      for (const auto& sums : rank) {
+        auto& target = total[index++ % total.size()];
+        for (const auto member : members) target.*member += sums.*member;
+      }
+    }
+    return total;
+  }
+
+ private:
+  static constexpr std::array members{&kernels::PowerSums::pp,        &kernels::PowerSums::rr,
+                                      &kernels::PowerSums::pr,        &kernels::PowerSums::pp_before,
+                                      &kernels::PowerSums::rr_before, &kernels::PowerSums::pr_before};
+  comm::IndexRange slab_{};
+  int step_count_ = 0;
+  std::vector<kernels::PowerSums> sums_;
+};
+
+/// A pass moves along z with two fronts, one behind the other. The first one makes the polynomials of p and r once more, and adds them up to the
+/// new p, r and x, by the coordinates that the pass before led to. The second one makes the polynomials of the new p and r, and the sums of
+/// their products.
+class CgPass {
+ public:
+  CgPass(const CgLayout& layout, const MethodPlan& plan)
+      : layout_(layout),
+        plan_(plan),
+        loops_(kernels::power_loops()),
+        new_planes_kept_(plan.planes_per_moment + plan.block),
+        update_(layout.domain, layout.stored, front_options(plan.block, plan.planes_per_moment)),
+        basis_(layout.domain, layout.stored, front_options(plan.block, plan.planes_per_moment)),
+        new_planes_(static_cast<std::size_t>(new_planes_kept_ * layout.stored.size())) {
+    std::ranges::fill(new_planes_.span(), 0.0);  // the system's part of it belongs to no pass
+  }
+
+  static PowerFront::Options front_options(int block, int planes_per_moment) {
+    return {.most_steps = block, .planes_per_moment = planes_per_moment};
+  }
+  static std::int64_t byte_count(const CgLayout& layout, int block, int planes_per_moment) {
+    return 2 * PowerFront::byte_count(layout.domain, front_options(block, planes_per_moment)) +
+           (planes_per_moment + block) * layout.stored.byte_count();
+  }
+
+  /// weights: of the polynomials 0 ... s of this pass. next_step_count: polynomials of the next one.
+  void begin(std::int64_t domain_planes, std::vector<kernels::PowerWeights> weights, int next_step_count) {
+    weights_ = std::move(weights);
+    basis_pass_ = {.domain_planes = domain_planes, .slab = plan_.slab, .step_count = next_step_count};
+    update_pass_ = {
+        .domain_planes = domain_planes, .slab = basis_pass_.planes(0), .step_count = step_count()};
+    update_.begin(update_pass_);
+    basis_.begin(basis_pass_);
+    sums_.begin(plan_.slab, next_step_count);
+  }
+  [[nodiscard]] int step_count() const { return static_cast<int>(std::ssize(weights_)) - 1; }
+  [[nodiscard]] int next_step_count() const { return basis_pass_.step_count; }
+  [[nodiscard]] comm::IndexRange given_planes() const { return update_pass_.planes(0); }
+  [[nodiscard]] comm::IndexRange moments() const {
+    return {.begin = given_planes().begin, .end = plan_.slab.end + basis_pass_.step_count + step_count()};
+  }
+  [[nodiscard]] const PlaneSums& sums() const { return sums_; }
+
+  void advance(std::int64_t first, std::span<const double* const> given, std::span<double* const> made) {
+    update_.advance(first, given, [&](const PowerFront::Line& line) {
+      if (line.step == 0) begin_new_line(line, given[static_cast<std::size_t>(line.z - first)]);
+      if (!update_pass_.slab.contains(line.z)) return;
+      double* const target = new_plane(line.z) + layout_.stored.line(line.y);
+      loops_.combine(line.now, weights_[static_cast<std::size_t>(line.step)], layout_.domain.line_length,
+                     {.p = target, .r = target + layout_.r(), .x = target + layout_.x()});
+    });
+    const auto first_made = first - step_count();
+    std::vector<const double*> of_basis(made.size());
+    for (std::size_t k = 0; k < made.size(); ++k) {
+      const auto z = first_made + static_cast<std::int64_t>(k);
+      if (update_pass_.slab.contains(z)) of_basis[k] = new_plane(z);
+      if (made[k] != nullptr) copy_lines(new_plane(z), made[k]);
+    }
+    make_sums(first_made, of_basis);
+  }
+  /// The second front alone, over planes that are there.
+  void make_sums(std::int64_t first, std::span<const double* const> planes) {
+    basis_.advance(first, planes, [&](const PowerFront::Line& line) {
+      sums_.add(line, loops_, layout_.domain.line_length);
+    });
+  }
+
+ private:
+  [[nodiscard]] double* new_plane(std::int64_t z) {
+    return new_planes_.data() + z % new_planes_kept_ * layout_.stored.size();
+  }
+  /// x is what it was, and p and r are sums of polynomials alone.
+  void begin_new_line(const PowerFront::Line& line, const double* given) {
+    if (!update_pass_.slab.contains(line.z)) return;
+    const auto begin = layout_.stored.line(line.y);
+    double* const target = new_plane(line.z) + begin;
+    std::fill_n(target, layout_.x(), 0.0);
+    std::copy_n(given + begin + layout_.x(), layout_.domain.line_length, target + layout_.x());
+  }
+  void copy_lines(const double* source, double* target) const {
+    for (std::int64_t y = 0; y < layout_.stored.line_count; ++y)
+      std::copy_n(source + layout_.stored.line(y), layout_.stored.line_length,
+                  target + layout_.stored.line(y));
+  }
+
+  CgLayout layout_;
+  MethodPlan plan_;
+  kernels::PowerLoops loops_;
+  std::int64_t new_planes_kept_;
+  PowerFront update_;
+  PowerFront basis_;
+  kernels::PageBuffer<double> new_planes_;
+  std::vector<kernels::PowerWeights> weights_;
+  SlabPass update_pass_;
+  SlabPass basis_pass_;
+  PlaneSums sums_;
+};
+
+class SStepCgMethod final : public StencilMethod {
+ public:
+  explicit SStepCgMethod(const StencilOptions& options)
+      : shape_(options.shape),
+        step_limit_(options.step_count),
+        layout_(shape_),
+        norm_(every_b * std::sqrt(static_cast<double>(comm::whole_domain(shape_).size()))),
+        tolerance_(options.tolerance) {}
+
+  [[nodiscard]] const PlaneLayout& layout() const override { return layout_.stored; }
+  [[nodiscard]] int most_steps() const override { return std::min(step_limit_, longest_basis); }
+  [[nodiscard]] int most_tried_steps() const override { return std::min(step_limit_, longest_tried_basis); }
+  /// More take more memory for each step: n + 2 planes of four vectors.
+  [[nodiscard]] int most_planes_per_moment() const override { return 4; }
+  /// For the sums of the new vectors, and for making these.
+  [[nodiscard]] int border_depth(int block) const override { return 2 * block; }
+  [[nodiscard]] std::int64_t computed_planes(std::int64_t plane_count, int neighbour_count,
+                                             int step_count) const override {
+    // Half of it in each front; the first one goes s planes beyond the slab of the second one.
+    const std::int64_t steps = step_count;
+    return steps * plane_count + neighbour_count * (steps * (2 * steps - 1) / 2);
+  }
+  [[nodiscard]] std::int64_t byte_count(int block, int planes_per_moment) const override {
+    return CgPass::byte_count(layout_, block, planes_per_moment);
+  }
+  /// x = 0, so that p and r are b.
+  void fill_start(std::int64_t /*z*/, double* plane) const override {
+    for (std::int64_t y = 0; y < shape_[1]; ++y) {
+      double* const line = plane + layout_.stored.line(y);
+      std::fill_n(line, layout_.stored.line_length, 0.0);
+      std::fill_n(line, shape_[0], every_b);
+      std::fill_n(line + layout_.r(), shape_[0], every_b);
+    }
+  }
+  [[nodiscard]] std::function<void()> trial_moment(int block, int planes_per_moment) const override;
+
+  void make_ready(const MethodPlan& plan) override;
+  int begin_pass(comm::RankGroup& group) override;
+  [[nodiscard]] comm::IndexRange given_planes() const override { return pass_->given_planes(); }
+  [[nodiscard]] int pass_depth() const override { return pass_->step_count() + pass_->next_step_count(); }
+  [[nodiscard]] comm::IndexRange moments() const override { return pass_->moments(); }
+  void advance(std::int64_t first, std::span<const double* const> given,
+               std::span<double* const> made) override {
+    pass_->advance(first, given, made);
+  }
+  void end_pass(comm::RankGroup& /*group*/) override { done_count_ += pass_->step_count(); }
+
+  [[nodiscard]] std::vector<PlaneFigures> check(
+      const std::function<const double*()>& next,
+      const std::function<const double*(std::int64_t z)>& beyond) const override;
+  void judge(std::span<const PlaneFigures> planes, StencilReport& report) const override;
+
+ private:
+  void sum_start_values();
+  [[nodiscard]] int next_step_count() const { return std::min(plan_.block, step_limit_ - done_count_); }
+  [[nodiscard]] std::vector<double> x_of(const double* plane) const;
+  [[nodiscard]] PlaneFigures figures_of(const std::vector<double>& lower, const std::vector<double>& middle,
+                                        const std::vector<double>& upper) const;
+
+  comm::Extents shape_;
+  int step_limit_;
+  CgLayout layout_;
+  double norm_;
+  double tolerance_;
+  MethodPlan plan_;
+  std::unique_ptr<CgPass> pass_;
+  int done_count_ = 0;
+  double residual_ = 0.0;          // relative, as the recurrences have it
+  std::vector<double> residuals_;  // likewise, after each step
+};
+
+void SStepCgMethod::make_ready(const MethodPlan& plan) {
+  plan_ = plan;
+  pass_ = std::make_unique<CgPass>(layout_, plan);
+  sum_start_values();
+}
+
+/// Start values are known everywhere: no rank waits for another.
+void SStepCgMethod::sum_start_values() {
+  const int steps = next_step_count();
+  pass_->begin(shape_[2], {{}}, steps);
+  const SlabPass basis{.domain_planes = shape_[2], .slab = plan_.slab, .step_count = steps};
+  kernels::PageBuffer<double> room(static_cast<std::size_t>(plan_.planes_per_moment * layout_.stored.size()));
+  const auto planes = basis.planes(0);
+  for (auto first = planes.begin; first < plan_.slab.end + steps; first += plan_.planes_per_moment) {
+    std::vector<const double*> given(static_cast<std::size_t>(plan_.planes_per_moment));
+    for (std::int64_t k = 0; k < plan_.planes_per_moment; ++k) {
+      if (!planes.contains(first + k)) continue;
+      double* const plane = room.data() + k * layout_.stored.size();
+      fill_start(first + k, plane);
+      given[static_cast<std::size_t>(k)] = plane;
+    }
+    pass_->make_sums(first, given);
+  }
+}
+
+int SStepCgMethod::begin_pass(comm::RankGroup& group) {
+  const auto sums = pass_->sums().over_all_planes(group);
+  residual_ = std::sqrt(sums.front().rr) / norm_;
+  if (std::isnan(residual_))
+    throw RunError(ExitCode::not_finite, "s-step CG: a sum of products is not a number");
+  const int asked = next_step_count();
+  if (asked == 0 || residual_ <= tolerance_ || residual_ == 0.0) return 0;
+  auto steps =
+      step_in_coordinates(sums, {.step_count = asked, .wanted_square_sum = std::pow(tolerance_ * norm_, 2)});
+  if (steps.step_count == 0) return 0;  // no digit can be gained any more
+  for (const double square_sum : steps.square_sums) residuals_.push_back(std::sqrt(square_sum) / norm_);
+  steps.weights.resize(static_cast<std::size_t>(steps.step_count) + 1);
+  pass_->begin(shape_[2], std::move(steps.weights),
+               std::min(plan_.block, step_limit_ - done_count_ - steps.step_count));
+  return steps.step_count;
+}
+
+std::function<void()> SStepCgMethod::trial_moment(int block, int planes_per_moment) const {
+  // Moments in the middle of a slab, where every step of both fronts has all planes to compute; the last one is followed by the first.
+  constexpr std::int64_t moment_count = 64;
+  constexpr std::int64_t far = std::int64_t{1} << 40;
+  struct Trial {
+    CgPass pass;
+    kernels::PageBuffer<double> planes;
+    std::vector<const double*> given{};
+    std::vector<double*> made{};
+    std::int64_t moment = 0;
+  };
+  const std::int64_t n = planes_per_moment;
+  const MethodPlan plan{.slab = {.begin = far, .end = far + moment_count * n + 2 * std::int64_t{block}},
+                        .block = block,
+                        .planes_per_moment = planes_per_moment};
+  const auto trial = std::make_shared<Trial>(
+      Trial{.pass = CgPass(layout_, plan),
+            .planes = kernels::PageBuffer<double>(static_cast<std::size_t>(2 * n * layout_.stored.size()))});
+  for (std::int64_t k = 0; k < n; ++k) {
+    trial->given.push_back(trial->planes.data() + 2 * k * layout_.stored.size());
+    trial->made.push_back(trial->planes.data() + (2 * k + 1) * layout_.stored.size());
+  }
+  trial->pass.begin(3 * far, std::vector<kernels::PowerWeights>(static_cast<std::size_t>(block) + 1), block);
+  return [trial, n, first = plan.slab.begin + 2 * std::int64_t{block}] {
+    trial->pass.advance(first + trial->moment * n, trial->given, trial->made);
+    trial->moment = (trial->moment + 1) % moment_count;
+  };
+}
+
+std::vector<double> SStepCgMethod::x_of(const double* plane) const {
+  std::vector<double> x(static_cast<std::size_t>(layout_.domain.size()));
+  for (std::int64_t y = 0; y < shape_[1]; ++y)
+    std::copy_n(plane + layout_.stored.line(y) + layout_.x(), shape_[0], x.data() + layout_.domain.line(y));
+  return x;
+}
+
+std::vector<PlaneFigures> SStepCgMethod::check(
+    const std::function<const double*()>& next,
+    const std::function<const double*(std::int64_t z)>& beyond) const {
+  const auto& slab = plan_.slab;
+  const auto x_at = [&](std::int64_t z) {
+    if (z < 0 || z >= shape_[2]) return std::vector<double>(static_cast<std::size_t>(layout_.domain.size()));
+    return x_of(slab.contains(z) ? next() : beyond(z));
+  };
+  std::vector<PlaneFigures> planes;
+  auto lower = x_at(slab.begin - 1);
+  auto middle = x_at(slab.begin);
+  for (auto z = slab.begin; z < slab.end; ++z) {
+    auto upper = x_at(z + 1);
+    planes.push_back(figures_of(lower, middle, upper));
+    lower = std::exchange(middle, std::move(upper));
+  }
+  return planes;
+}
+
+PlaneFigures SStepCgMethod::figures_of(const std::vector<double>& lower, const std::vector<double>& middle,
+                                       const std::vector<double>& upper) const {
+  PlaneFigures figures;
+  for (std::int64_t y = 0; y < shape_[1]; ++y) {
+    const auto begin = static_cast<std::size_t>(layout_.domain.line(y));
+    const auto count = static_cast<std::size_t>(shape_[0]);
+    const auto stride = static_cast<std::size_t>(layout_.domain.stride());
+    for (std::size_t k = 0; k < count; ++k) {
+      const auto place = begin + k;
+      const double before = y > 0 ? middle[place - stride] : 0.0;
+      const double after = y + 1 < shape_[1] ? middle[place + stride] : 0.0;
+      const double neighbours =
+          middle[place - 1] + middle[place + 1] + before + after + lower[place] + upper[place];
+      const double residual = every_b - (6.0 * middle[place] - neighbours);
+      figures.squared_residual += residual * residual;
+      figures.sum += middle[place];
+    }
+    figures.checksum = crc32c(std::as_bytes(std::span(middle).subspan(begin, count)), figures.checksum);
+  }
+  return figures;
+}
+
+void SStepCgMethod::judge(std::span<const PlaneFigures> planes, StencilReport& report) const {
+  double square_sum = 0.0;
+  for (const auto& plane : planes) square_sum += plane.squared_residual;
+  const double true_residual = std::sqrt(square_sum) / norm_;
+  report.solve = {.iterations = done_count_,
+                  .residual = residual_,
+                  .true_residual = true_residual,
+                  .wanted_residual = tolerance_,
+                  .residuals = residuals_};
+  report.domain.largest_error = std::abs(true_residual - residual_);
+  report.domain.tolerance = rounding_tolerance;
+}
+
+}  // namespace
+
+std::unique_ptr<StencilMethod> make_s_step_cg_method(const StencilOptions& options) {
+  return std::make_unique<SStepCgMethod>(options);
+}
+
+}  // namespace cg2d

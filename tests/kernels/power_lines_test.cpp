@@ -1,0 +1,113 @@
+// The loops of s-step CG on lines: the same bits from all instruction sets, those of the definitions.
+
+#include "kernels/power_lines.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstddef>
+#include <random>
+#include <stdexcept>
+#include <vector>
+
+namespace cg2d::kernels {
+namespace {
+
+constexpr std::array<std::int64_t, 8> counts{1, 2, 7, 8, 9, 31, 64, 1000};
+
+/// Lines with a point before and after them, of numbers whose sums are rounded.
+std::vector<std::vector<double>> random_lines(std::size_t line_count, std::int64_t count) {
+  std::minstd_rand random(static_cast<unsigned>(count));
+  std::vector<std::vector<double>> lines(line_count,
+                                         std::vector<double>(static_cast<std::size_t>(count) + 2));
+  for (auto& line : lines) {
+    for (auto& value : line) value = static_cast<double>(random()) / 3e8 - 3.0;
+  }
+  return lines;
+}
+
+TEST(PowerLinesTest, AStepHasTheBitsOfTheDefinition) {
+  constexpr double weight = 1.0 / 3.0;
+  for (const auto count : counts) {
+    const auto lines = random_lines(6, count);
+    for (const auto set : power_instruction_sets()) {
+      std::vector<double> target(static_cast<std::size_t>(count));
+      power_loops(set).step({.previous = &lines[0][1],
+                             .lower = &lines[1][1],
+                             .middle = &lines[2][1],
+                             .upper = &lines[3][1],
+                             .next = &lines[4][1],
+                             .before = &lines[5][1]},
+                            weight, count, target.data());
+      for (std::size_t x = 1; x <= target.size(); ++x) {
+        // volatile keeps each rounding.
+        volatile double along_x = lines[2][x - 1] + lines[2][x + 1];
+        volatile double along_z = lines[1][x] + lines[3][x];
+        volatile double along_y = lines[0][x] + lines[4][x];
+        volatile double first = along_x + along_z;
+        volatile double sum = first + along_y;
+        volatile double product = -weight * sum;
+        ASSERT_EQ(target[x - 1], product - lines[5][x]) << name_of(set) << ", " << count << " points, " << x;
+      }
+    }
+  }
+}
+
+/// Point x in part x modulo 8; the parts are added in pairs.
+double sum_in_parts(const std::vector<double>& x, const std::vector<double>& y, std::size_t count) {
+  std::array<double, 8> parts{};
+  for (std::size_t k = 0; k < count; ++k) {
+    volatile double product = x[k] * y[k];
+    parts[k % 8] += product;
+  }
+  return ((parts[0] + parts[1]) + (parts[2] + parts[3])) + ((parts[4] + parts[5]) + (parts[6] + parts[7]));
+}
+
+TEST(PowerLinesTest, SumsHaveOneOrder) {
+  for (const auto count : counts) {
+    const auto lines = random_lines(4, count);
+    const auto size = static_cast<std::size_t>(count);
+    for (const auto set : power_instruction_sets()) {
+      PowerSums sums{.pp = 1.0};  // they are added to
+      power_loops(set).add_sums({.p = lines[0].data(), .r = lines[1].data()},
+                                {.p = lines[2].data(), .r = lines[3].data()}, count, sums);
+      EXPECT_EQ(sums.pp, 1.0 + sum_in_parts(lines[0], lines[0], size)) << name_of(set) << ", " << count;
+      EXPECT_EQ(sums.rr, sum_in_parts(lines[1], lines[1], size)) << name_of(set) << ", " << count;
+      EXPECT_EQ(sums.pr, sum_in_parts(lines[0], lines[1], size)) << name_of(set) << ", " << count;
+      EXPECT_EQ(sums.pp_before, sum_in_parts(lines[0], lines[2], size)) << name_of(set) << ", " << count;
+      EXPECT_EQ(sums.rr_before, sum_in_parts(lines[1], lines[3], size)) << name_of(set) << ", " << count;
+      EXPECT_EQ(sums.pr_before, sum_in_parts(lines[0], lines[3], size)) << name_of(set) << ", " << count;
+    }
+  }
+}
+
+TEST(PowerLinesTest, PolynomialsAreAddedToThreeLines) {
+  constexpr PowerWeights weights{.p = {0.1, 0.2}, .r = {-0.3, 0.7}, .x = {1.1, -1.3}};
+  for (const auto count : counts) {
+    const auto start = random_lines(5, count);
+    for (const auto set : power_instruction_sets()) {
+      auto lines = start;
+      power_loops(set).combine({.p = lines[0].data(), .r = lines[1].data()}, weights, count,
+                               {.p = lines[2].data(), .r = lines[3].data(), .x = lines[4].data()});
+      for (std::size_t k = 0; k < start.front().size(); ++k) {
+        for (const auto& [line, of] :
+             {std::pair{2, weights.p}, std::pair{3, weights.r}, std::pair{4, weights.x}}) {
+          const auto place = static_cast<std::size_t>(line);
+          volatile double from_p = of[0] * start[0][k];
+          volatile double from_r = of[1] * start[1][k];
+          volatile double both = from_p + from_r;
+          const bool is_within = k < static_cast<std::size_t>(count);
+          ASSERT_EQ(lines[place][k], is_within ? start[place][k] + both : start[place][k])
+              << name_of(set) << ", " << k;
+        }
+      }
+    }
+  }
+}
+
+TEST(PowerLinesTest, AMissingInstructionSetIsRefused) {
+  EXPECT_THROW((void)power_loops(InstructionSet::fma), std::invalid_argument);
+}
+
+}  // namespace
+}  // namespace cg2d::kernels
