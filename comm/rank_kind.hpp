@@ -13,6 +13,9 @@
 
 namespace cg2d::comm {
 
+/// Whether a rank may end its process without ending other ranks.
+bool has_own_process();
+
 /// The mode in which a rank waits that is asked to wait in `mode`.
 WaitMode possible_mode(WaitMode mode);
 

@@ -6,6 +6,8 @@
 
 namespace cg2d::comm {
 
+bool has_own_process() { return true; }
+
 WaitMode possible_mode(WaitMode mode) { return mode; }
 
 void give_way() {

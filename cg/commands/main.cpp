@@ -28,6 +28,7 @@
 #include "comm/last_exchange.hpp"
 #include "comm/mpi_handles.hpp"
 #include "comm/rank_group.hpp"
+#include "comm/rank_kind.hpp"
 
 namespace {
 
@@ -128,7 +129,7 @@ ExitCode run_on_all_ranks(int argument_count, char** arguments) {
 }
 
 /// The last that ranks do together, once the results are out. The watch that is made here takes a rank out of
-/// an MPI_Finalize that hangs.
+/// an MPI_Finalize that hangs; a simulator, which has all ranks in one process, sees that itself.
 ExitCode part(ExitCode code, std::optional<cg2d::ExitWatch>& watch) {
   // MPI ends in tenths of a second. On one host it has never been seen to hang, but a machine may be crowded.
   constexpr std::chrono::seconds limit_between_hosts{3};
@@ -139,11 +140,13 @@ ExitCode part(ExitCode code, std::optional<cg2d::ExitWatch>& watch) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   const auto limit = last.on_several_hosts ? limit_between_hosts : limit_on_one_host;
   const auto agreed = static_cast<ExitCode>(last.largest);
-  watch.emplace(agreed, limit,
-                rank == 0 ? fmt::format("MPI has not ended within {} s; all results are written, so "
-                                        "the ranks leave without it",
-                                        limit.count())
-                          : std::string());
+  if (cg2d::comm::has_own_process()) {
+    watch.emplace(agreed, limit,
+                  rank == 0 ? fmt::format("MPI has not ended within {} s; all results are written, so "
+                                          "the ranks leave without it",
+                                          limit.count())
+                            : std::string());
+  }
   cg2d::comm::exchange_and_keep_still(MPI_COMM_WORLD);
   return agreed;
 }
