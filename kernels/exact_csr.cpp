@@ -42,8 +42,6 @@ ExactSum sum_portable(const Row& row, const double* p) {
 #if defined(__x86_64__)
 constexpr std::int64_t prefetch_distance = 256;  // in entries
 
-using FourLanes = double __attribute__((vector_size(4 * sizeof(double))));
-
 CG2D_FMA CG2D_INLINE void add_four(const double* values, const std::int32_t* columns, const double* p,
                                    const FourLanes& low_constants, RunningSums<FourLanes>& sums) {
   const auto column = [&](int k) { return static_cast<std::size_t>(columns[k]); };

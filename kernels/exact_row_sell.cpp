@@ -11,9 +11,6 @@ namespace cg2d::kernels {
 namespace row_sell_loops {
 namespace {
 
-using TwoLanes = double __attribute__((vector_size(2 * sizeof(double))));
-using FourLanes = double __attribute__((vector_size(4 * sizeof(double))));
-
 /// Sums whose bits do not depend on order, in parts that fit a register: gcc 12 keeps longer vectors in memory, where the many
 /// operations on them take long.
 template <typename Part>

@@ -12,24 +12,15 @@ namespace {
 namespace exact_vectors {
 
 // The loops are the same for all instruction sets, but for the register that Lanes fits; so are their results, whatever that is.
-// (gcc 12 keeps vectors that are longer than a register in memory.)
-
-using TwoLanes = double __attribute__((vector_size(2 * sizeof(double))));
-using FourLanes = double __attribute__((vector_size(4 * sizeof(double))));
 
 template <typename Lanes>
 constexpr std::size_t lane_count = sizeof(Lanes) / sizeof(double);
 
 template <typename Lanes>
-CG2D_INLINE void load(Lanes& target, const double* source) {
-  std::memcpy(&target, source, sizeof(target));
-}
-
-template <typename Lanes>
 CG2D_INLINE void load_products(Lanes& target, const double* x, const double* y) {
   Lanes factors{};
-  load(factors, x);
-  load(target, y);
+  load_lanes(factors, x);
+  load_lanes(target, y);
   target *= factors;
 }
 
@@ -56,9 +47,9 @@ CG2D_INLINE double largest_magnitude(std::span<const double> x) {
   std::size_t k = 0;
   for (; k + 2 * count <= x.size(); k += 2 * count) {
     Lanes numbers{};
-    load(numbers, x.data() + k);
+    load_lanes(numbers, x.data() + k);
     keep_largest(numbers, first);
-    load(numbers, x.data() + k + count);
+    load_lanes(numbers, x.data() + k + count);
     keep_largest(numbers, second);
   }
   double largest = largest_of(first, second);
@@ -119,8 +110,8 @@ CG2D_INLINE void add_scaled(double a, std::span<const double> x, std::span<doubl
   for (; k + count <= y.size(); k += count) {
     Lanes products{};
     Lanes sums{};
-    load(products, x.data() + k);
-    load(sums, y.data() + k);
+    load_lanes(products, x.data() + k);
+    load_lanes(sums, y.data() + k);
     products *= a;
     sums += products;
     std::memcpy(y.data() + k, &sums, sizeof(sums));
@@ -157,14 +148,14 @@ double largest_magnitude(std::span<const double> x) {
 #if defined(__x86_64__)
   if (exact_vectors::has_fma()) return exact_vectors::largest_magnitude_fma(x);
 #endif
-  return exact_vectors::largest_magnitude<exact_vectors::TwoLanes>(x);
+  return exact_vectors::largest_magnitude<TwoLanes>(x);
 }
 
 double largest_product(std::span<const double> x, std::span<const double> y) {
 #if defined(__x86_64__)
   if (exact_vectors::has_fma()) return exact_vectors::largest_product_fma(x, y);
 #endif
-  return exact_vectors::largest_product<exact_vectors::TwoLanes>(x, y);
+  return exact_vectors::largest_product<TwoLanes>(x, y);
 }
 
 ExactSum exact_dot(std::span<const double> x, std::span<const double> y, double bound, double most_terms) {
@@ -172,14 +163,14 @@ ExactSum exact_dot(std::span<const double> x, std::span<const double> y, double 
 #if defined(__x86_64__)
   if (exact_vectors::has_fma()) return exact_vectors::dot_fma(x, y, constants);
 #endif
-  return exact_vectors::dot<exact_vectors::TwoLanes>(x, y, constants);
+  return exact_vectors::dot<TwoLanes>(x, y, constants);
 }
 
 void add_scaled_rounded(double a, std::span<const double> x, std::span<double> y) {
 #if defined(__x86_64__)
   if (exact_vectors::has_fma()) return exact_vectors::add_scaled_fma(a, x, y);
 #endif
-  exact_vectors::add_scaled<exact_vectors::TwoLanes>(a, x, y);
+  exact_vectors::add_scaled<TwoLanes>(a, x, y);
 }
 
 }  // namespace cg2d::kernels

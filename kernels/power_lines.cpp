@@ -37,10 +37,6 @@ CG2D_INLINE void combine_lines(const LinePair& polynomial, const PowerWeights& a
   }
 }
 
-using TwoLanes = double __attribute__((vector_size(2 * sizeof(double))));
-using FourLanes = double __attribute__((vector_size(4 * sizeof(double))));
-using EightLanes = double __attribute__((vector_size(8 * sizeof(double))));
-
 /// Point x belongs to part x modulo 8 of a sum, in registers of whatever width.
 constexpr std::size_t part_count = 8;
 using Parts = std::array<double, part_count>;
@@ -63,11 +59,6 @@ struct LaneSum {
 };
 
 template <typename Lanes>
-CG2D_INLINE void load(Lanes& target, const double* source) {
-  std::memcpy(&target, source, sizeof(target));
-}
-
-template <typename Lanes>
 CG2D_INLINE void add_sums_of_lines(const LinePair& now, const LinePair& before, std::int64_t count,
                                    PowerSums& sums) {
   constexpr auto lane_count = LaneSum<Lanes>::lane_count;
@@ -85,10 +76,10 @@ CG2D_INLINE void add_sums_of_lines(const LinePair& now, const LinePair& before, 
       Lanes r{};
       Lanes p_before{};
       Lanes r_before{};
-      load(p, now.p + place);
-      load(r, now.r + place);
-      load(p_before, before.p + place);
-      load(r_before, before.r + place);
+      load_lanes(p, now.p + place);
+      load_lanes(r, now.r + place);
+      load_lanes(p_before, before.p + place);
+      load_lanes(r_before, before.r + place);
       pp.lanes[part] += p * p;
       rr.lanes[part] += r * r;
       pr.lanes[part] += p * r;

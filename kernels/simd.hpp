@@ -4,11 +4,23 @@
 // attributes and gathers.
 
 #include <cstdint>
+#include <cstring>
 
 /// Of functions that are the same for all instruction sets, and are inlined into ones with the set's attribute.
 #define CG2D_INLINE inline __attribute__((always_inline))
 
 namespace cg2d::kernels {
+
+/// Numbers of one register. (gcc 12 keeps vectors that are longer than a register in memory.)
+using TwoLanes = double __attribute__((vector_size(2 * sizeof(double))));
+using FourLanes = double __attribute__((vector_size(4 * sizeof(double))));
+using EightLanes = double __attribute__((vector_size(8 * sizeof(double))));
+
+/// Loads a register from any address.
+template <typename Lanes>
+CG2D_INLINE void load_lanes(Lanes& target, const double* source) {
+  std::memcpy(&target, source, sizeof(target));
+}
 
 /// Fetches the entries `distance` after these into the second-level cache: the first-level one is for the
 /// operands. (SELL, Zen 4, 2026-11, class A: fetching into the first-level one takes 0.66 instead of 0.35 ns

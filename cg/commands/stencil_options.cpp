@@ -36,7 +36,7 @@ void add_stencil_options(CLI::App& parser, StencilArguments& arguments) {
   parser
       .add_option("--method", options.method,
                   "steps of the heat equation, or of conjugate gradients in s-step form")
-      ->type_name(type_of_values(stencil_method_names()));
+      ->type_name(type_of_values(names_of(stencil_method_table())));
   add_number_option(parser, "--steps", options.step_count, "steps in time, or of CG at most");
   add_number_option(parser, "--rtol", options.tolerance,
                     "s-step-cg ends at this residual, relative to b; 0: after all steps");
@@ -63,10 +63,10 @@ StencilOptions stencil_options_from(const StencilArguments& arguments) {
   options.block = block_from(arguments.block);
   options.folders = out_of_core_options_from(arguments.out_of_core).folders;
   require_within("--steps", options.step_count, most_steps);
-  require_known("--method", options.method, stencil_method_names());
+  require_known("--method", options.method, names_of(stencil_method_table()));
   if (options.tolerance < 0.0 || !(options.tolerance < 1.0))
     throw InputError(fmt::format("--rtol {}: must be at least 0, and less than 1", options.tolerance));
-  if (options.tolerance > 0.0 && options.method == "heat")
+  if (options.tolerance > 0.0 && !stencil_method(options.method).has_residual)
     throw InputError("--rtol: steps of the heat equation have no residual; it belongs to --method s-step-cg");
   require_known("--format", options.format, stencil_format_names());
   return options;

@@ -1,7 +1,5 @@
 #include "cg/stencil/cg_coordinates.hpp"
 
-#include <cstdlib>
-
 namespace cg2d {
 namespace {
 

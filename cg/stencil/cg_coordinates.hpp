@@ -17,7 +17,7 @@ struct CoordinateLimits {
   double wanted_square_sum = 0.0;  ///< of r
 };
 
-/// What the steps have led to.
+/// The end of the steps.
 struct CoordinateSteps {
   int step_count =
       0;  ///< fewer than asked for: r is short enough, or its digits are used up; 0: the direction p leads nowhere

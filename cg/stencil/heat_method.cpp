@@ -7,7 +7,6 @@
 #include "cg/stencil/heat_field.hpp"
 #include "cg/stencil/stencil_method.hpp"
 #include "cg/stencil/wavefront.hpp"
-#include "kernels/page_buffer.hpp"
 
 namespace cg2d {
 namespace {
@@ -31,17 +30,17 @@ class HeatMethod final : public StencilMethod {
     return Wavefront::byte_count(layout_, {.most_steps = block, .planes_per_moment = planes_per_moment});
   }
   void fill_start(std::int64_t z, double* plane) const override { field_.fill(z, 0, plane); }
-  [[nodiscard]] std::function<void()> trial_moment(int block, int planes_per_moment) const override;
+  [[nodiscard]] TrialMoment trial_moment(int block, int planes_per_moment) const override;
 
   void make_ready(const MethodPlan& plan) override {
     plan_ = plan;
     wavefront_ = std::make_unique<Wavefront>(
         layout_, Wavefront::Options{.most_steps = plan.block, .planes_per_moment = plan.planes_per_moment});
   }
-  int begin_pass(comm::RankGroup& /*group*/) override {
+  int begin_pass(int done_count, comm::RankGroup& /*group*/) override {
     pass_ = {.domain_planes = shape_[2],
              .slab = plan_.slab,
-             .step_count = std::min(plan_.block, step_count_ - done_count_)};
+             .step_count = std::min(plan_.block, step_count_ - done_count)};
     if (pass_.step_count > 0) wavefront_->begin(pass_);
     return pass_.step_count;
   }
@@ -52,7 +51,6 @@ class HeatMethod final : public StencilMethod {
                std::span<double* const> made) override {
     wavefront_->advance(first, given, made);
   }
-  void end_pass(comm::RankGroup& /*group*/) override { done_count_ += pass_.step_count; }
 
   [[nodiscard]] std::vector<PlaneFigures> check(
       const std::function<const double*()>& next,
@@ -79,32 +77,16 @@ class HeatMethod final : public StencilMethod {
   MethodPlan plan_;
   std::unique_ptr<Wavefront> wavefront_;
   SlabPass pass_;
-  int done_count_ = 0;
 };
 
-std::function<void()> HeatMethod::trial_moment(int block, int planes_per_moment) const {
+StencilMethod::TrialMoment HeatMethod::trial_moment(int block, int planes_per_moment) const {
   constexpr std::int64_t far = std::int64_t{1} << 40;  // so many planes that every step has some to compute
-  struct Trial {
-    Wavefront wavefront;
-    kernels::PageBuffer<double> planes;
-    std::vector<const double*> given{};
-    std::vector<double*> made{};
-    std::int64_t first = 0;
-  };
-  const std::int64_t n = planes_per_moment;
-  const auto trial = std::make_shared<Trial>(
-      Trial{.wavefront = Wavefront(layout_, {.most_steps = block, .planes_per_moment = planes_per_moment}),
-            .planes = kernels::PageBuffer<double>(static_cast<std::size_t>(2 * n * layout_.size())),
-            .first = far + block});
-  for (std::int64_t k = 0; k < n; ++k) {
-    trial->given.push_back(trial->planes.data() + 2 * k * layout_.size());
-    trial->made.push_back(trial->planes.data() + (2 * k + 1) * layout_.size());
-  }
-  trial->wavefront.begin(
-      {.domain_planes = 3 * far, .slab = {.begin = far, .end = 2 * far}, .step_count = block});
-  return [trial, n] {
-    trial->wavefront.advance(trial->first, trial->given, trial->made);
-    trial->first += n;
+  const auto wavefront = std::make_shared<Wavefront>(
+      layout_, Wavefront::Options{.most_steps = block, .planes_per_moment = planes_per_moment});
+  wavefront->begin({.domain_planes = 3 * far, .slab = {.begin = far, .end = 2 * far}, .step_count = block});
+  return [wavefront, planes_per_moment, first = far + block](auto given, auto made) mutable {
+    wavefront->advance(first, given, made);
+    first += planes_per_moment;
   };
 }
 

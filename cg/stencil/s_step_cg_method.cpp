@@ -1,11 +1,13 @@
 // Conjugate gradients in s-step form: one pass over p, r and x makes s steps.
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
+#include <memory>
+#include <span>
 #include <utility>
+#include <vector>
 
 #include "cg/base/errors.hpp"
 #include "cg/files/crc32c.hpp"
@@ -35,7 +37,7 @@ struct CgLayout {
   [[nodiscard]] std::int64_t x() const { return 2 * (domain.line_length + 1); }
 };
 
-/// Of every point, as `cg2d solve --operator laplace3d` has it by default.
+/// Every element of b, as `cg2d solve --operator laplace3d` has it by default.
 constexpr double every_b = 1.0;
 
 /// The sums of products of all steps in each plane of a slab, which a PowerFront's lines are added to.
@@ -51,7 +53,7 @@ class PlaneSums {
     const auto index = (line.z - slab_.begin) * (step_count_ + 1) + line.step;
     loops.add_sums(line.now, line.before, point_count, sums_[static_cast<std::size_t>(index)]);
   }
-  /// Of all ranks, plane by plane: the same bits for every number of ranks. Collective.
+  /// Adds up those of all ranks, plane by plane: the same bits for every number of ranks. Collective.
   [[nodiscard]] std::vector<kernels::PowerSums> over_all_planes(comm::RankGroup& group) const {
     std::vector<kernels::PowerSums> total(static_cast<std::size_t>(step_count_) + 1);
     std::size_t index = 0;
@@ -204,10 +206,10 @@ class SStepCgMethod final : public StencilMethod {
       std::fill_n(line + layout_.r(), shape_[0], every_b);
     }
   }
-  [[nodiscard]] std::function<void()> trial_moment(int block, int planes_per_moment) const override;
+  [[nodiscard]] TrialMoment trial_moment(int block, int planes_per_moment) const override;
 
   void make_ready(const MethodPlan& plan) override;
-  int begin_pass(comm::RankGroup& group) override;
+  int begin_pass(int done_count, comm::RankGroup& group) override;
   [[nodiscard]] comm::IndexRange given_planes() const override { return pass_->given_planes(); }
   [[nodiscard]] int pass_depth() const override { return pass_->step_count() + pass_->next_step_count(); }
   [[nodiscard]] comm::IndexRange moments() const override { return pass_->moments(); }
@@ -215,7 +217,6 @@ class SStepCgMethod final : public StencilMethod {
                std::span<double* const> made) override {
     pass_->advance(first, given, made);
   }
-  void end_pass(comm::RankGroup& /*group*/) override { done_count_ += pass_->step_count(); }
 
   [[nodiscard]] std::vector<PlaneFigures> check(
       const std::function<const double*()>& next,
@@ -224,7 +225,9 @@ class SStepCgMethod final : public StencilMethod {
 
  private:
   void sum_start_values();
-  [[nodiscard]] int next_step_count() const { return std::min(plan_.block, step_limit_ - done_count_); }
+  [[nodiscard]] int steps_after(int done_count) const {
+    return std::min(plan_.block, step_limit_ - done_count);
+  }
   [[nodiscard]] std::vector<double> x_of(const double* plane) const;
   [[nodiscard]] PlaneFigures figures_of(const std::vector<double>& lower, const std::vector<double>& middle,
                                         const std::vector<double>& upper) const;
@@ -236,7 +239,6 @@ class SStepCgMethod final : public StencilMethod {
   double tolerance_;
   MethodPlan plan_;
   std::unique_ptr<CgPass> pass_;
-  int done_count_ = 0;
   double residual_ = 0.0;          // relative, as the recurrences have it
   std::vector<double> residuals_;  // likewise, after each step
 };
@@ -249,12 +251,11 @@ void SStepCgMethod::make_ready(const MethodPlan& plan) {
 
 /// Start values are known everywhere: no rank waits for another.
 void SStepCgMethod::sum_start_values() {
-  const int steps = next_step_count();
-  pass_->begin(shape_[2], {{}}, steps);
-  const SlabPass basis{.domain_planes = shape_[2], .slab = plan_.slab, .step_count = steps};
+  pass_->begin(shape_[2], {{}}, steps_after(0));
   kernels::PageBuffer<double> room(static_cast<std::size_t>(plan_.planes_per_moment * layout_.stored.size()));
-  const auto planes = basis.planes(0);
-  for (auto first = planes.begin; first < plan_.slab.end + steps; first += plan_.planes_per_moment) {
+  const auto planes = pass_->given_planes();
+  const auto moments = pass_->moments();
+  for (auto first = moments.begin; first < moments.end; first += plan_.planes_per_moment) {
     std::vector<const double*> given(static_cast<std::size_t>(plan_.planes_per_moment));
     for (std::int64_t k = 0; k < plan_.planes_per_moment; ++k) {
       if (!planes.contains(first + k)) continue;
@@ -266,49 +267,36 @@ void SStepCgMethod::sum_start_values() {
   }
 }
 
-int SStepCgMethod::begin_pass(comm::RankGroup& group) {
+int SStepCgMethod::begin_pass(int done_count, comm::RankGroup& group) {
   const auto sums = pass_->sums().over_all_planes(group);
   residual_ = std::sqrt(sums.front().rr) / norm_;
   if (std::isnan(residual_))
     throw RunError(ExitCode::not_finite, "s-step CG: a sum of products is not a number");
-  const int asked = next_step_count();
+  const int asked = steps_after(done_count);
   if (asked == 0 || residual_ <= tolerance_ || residual_ == 0.0) return 0;
   auto steps =
       step_in_coordinates(sums, {.step_count = asked, .wanted_square_sum = std::pow(tolerance_ * norm_, 2)});
   if (steps.step_count == 0) return 0;  // no digit can be gained any more
   for (const double square_sum : steps.square_sums) residuals_.push_back(std::sqrt(square_sum) / norm_);
   steps.weights.resize(static_cast<std::size_t>(steps.step_count) + 1);
-  pass_->begin(shape_[2], std::move(steps.weights),
-               std::min(plan_.block, step_limit_ - done_count_ - steps.step_count));
+  pass_->begin(shape_[2], std::move(steps.weights), steps_after(done_count + steps.step_count));
   return steps.step_count;
 }
 
-std::function<void()> SStepCgMethod::trial_moment(int block, int planes_per_moment) const {
+StencilMethod::TrialMoment SStepCgMethod::trial_moment(int block, int planes_per_moment) const {
   // Moments in the middle of a slab, where every step of both fronts has all planes to compute; the last one is followed by the first.
   constexpr std::int64_t moment_count = 64;
   constexpr std::int64_t far = std::int64_t{1} << 40;
-  struct Trial {
-    CgPass pass;
-    kernels::PageBuffer<double> planes;
-    std::vector<const double*> given{};
-    std::vector<double*> made{};
-    std::int64_t moment = 0;
-  };
   const std::int64_t n = planes_per_moment;
   const MethodPlan plan{.slab = {.begin = far, .end = far + moment_count * n + 2 * std::int64_t{block}},
                         .block = block,
                         .planes_per_moment = planes_per_moment};
-  const auto trial = std::make_shared<Trial>(
-      Trial{.pass = CgPass(layout_, plan),
-            .planes = kernels::PageBuffer<double>(static_cast<std::size_t>(2 * n * layout_.stored.size()))});
-  for (std::int64_t k = 0; k < n; ++k) {
-    trial->given.push_back(trial->planes.data() + 2 * k * layout_.stored.size());
-    trial->made.push_back(trial->planes.data() + (2 * k + 1) * layout_.stored.size());
-  }
-  trial->pass.begin(3 * far, std::vector<kernels::PowerWeights>(static_cast<std::size_t>(block) + 1), block);
-  return [trial, n, first = plan.slab.begin + 2 * std::int64_t{block}] {
-    trial->pass.advance(first + trial->moment * n, trial->given, trial->made);
-    trial->moment = (trial->moment + 1) % moment_count;
+  const auto pass = std::make_shared<CgPass>(layout_, plan);
+  pass->begin(3 * far, std::vector<kernels::PowerWeights>(static_cast<std::size_t>(block) + 1), block);
+  return [pass, n, begin = far + 2 * std::int64_t{block}, moment = std::int64_t{0}](auto given,
+                                                                                    auto made) mutable {
+    pass->advance(begin + moment * n, given, made);
+    moment = (moment + 1) % moment_count;
   };
 }
 
@@ -364,7 +352,7 @@ void SStepCgMethod::judge(std::span<const PlaneFigures> planes, StencilReport& r
   double square_sum = 0.0;
   for (const auto& plane : planes) square_sum += plane.squared_residual;
   const double true_residual = std::sqrt(square_sum) / norm_;
-  report.solve = {.iterations = done_count_,
+  report.solve = {.iterations = report.step_count,
                   .residual = residual_,
                   .true_residual = true_residual,
                   .wanted_residual = tolerance_,

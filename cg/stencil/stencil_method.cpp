@@ -7,18 +7,19 @@ namespace cg2d {
 
 std::span<const StencilMethodRow> stencil_method_table() {
   static constexpr std::array rows{
-      StencilMethodRow{
-          .name = "heat", .description = "explicit steps of the heat equation", .make = make_heat_method},
+      StencilMethodRow{.name = "heat",
+                       .subject = "the heat equation (7 points)",
+                       .vector_count = 1,
+                       .has_residual = false,
+                       .make = make_heat_method},
       StencilMethodRow{.name = "s-step-cg",
-                       .description = "conjugate gradients for the 7-point Laplacian, in s-step form",
+                       .subject =
+                           "conjugate gradients in s-step form (7 points; not the benchmark's algorithm: "
+                           "non-conforming)",
+                       .vector_count = 3,
+                       .has_residual = true,
                        .make = make_s_step_cg_method}};
   return rows;
-}
-
-std::vector<std::string> stencil_method_names() {
-  std::vector<std::string> names;
-  for (const auto& row : stencil_method_table()) names.emplace_back(row.name);
-  return names;
 }
 
 const StencilMethodRow& stencil_method(std::string_view name) {

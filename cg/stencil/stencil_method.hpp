@@ -1,13 +1,11 @@
 #pragma once
 
-// What passes over the planes of a slab compute: the interface, and the table of its implementations.
+// Steps that passes over the planes of a slab make: the interface, and the table of its implementations.
 
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <span>
-#include <string>
 #include <string_view>
 #include <vector>
 
@@ -31,7 +29,7 @@ struct MethodPlan {
 /// take a RankGroup are collective.
 class StencilMethod : public Interface {
  public:
-  /// Of the planes that are stored, and exchanged.
+  /// The layout of the planes that are stored, and exchanged.
   [[nodiscard]] virtual const PlaneLayout& layout() const = 0;
   /// No pass has more steps.
   [[nodiscard]] virtual int most_steps() const = 0;
@@ -48,13 +46,15 @@ class StencilMethod : public Interface {
   [[nodiscard]] virtual std::int64_t byte_count(int block, int planes_per_moment) const = 0;
   /// Writes the start values of plane z.
   virtual void fill_start(std::int64_t z, double* plane) const = 0;
-  /// Advances a pass of `block` steps in the middle of an endless domain by one moment per call; planes of zeros take as long as others.
-  [[nodiscard]] virtual std::function<void()> trial_moment(int block, int planes_per_moment) const = 0;
+  using TrialMoment =
+      std::function<void(std::span<const double* const> given, std::span<double* const> made)>;
+  /// As advance(), without a place: each call is one more moment in the middle of a long pass of `block` steps.
+  [[nodiscard]] virtual TrialMoment trial_moment(int block, int planes_per_moment) const = 0;
 
   /// Memory for the passes. Throws std::bad_alloc.
   virtual void make_ready(const MethodPlan& plan) = 0;
-  /// Plans the next pass: its steps, 0 when all is done. Throws RunError on every rank alike.
-  virtual int begin_pass(comm::RankGroup& group) = 0;
+  /// Plans the next pass, after so many steps: its steps, 0 when all is done. Throws RunError on every rank alike.
+  virtual int begin_pass(int done_count, comm::RankGroup& group) = 0;
   /// The planes that the pass reads.
   [[nodiscard]] virtual comm::IndexRange given_planes() const = 0;
   /// So many planes beyond the slab: the same on all ranks, also where the domain ends.
@@ -65,27 +65,26 @@ class StencilMethod : public Interface {
   /// outside of the slab. Zeros around lines stay as they are. A plane may be given and made in the same place.
   virtual void advance(std::int64_t first, std::span<const double* const> given,
                        std::span<double* const> made) = 0;
-  /// All planes have been made.
-  virtual void end_pass(comm::RankGroup& group) = 0;
 
   /// The figures of the slab's planes after the last pass. next: the next plane of the slab. beyond: plane z of a neighbour, one plane away.
   [[nodiscard]] virtual std::vector<PlaneFigures> check(
       const std::function<const double*()>& next,
       const std::function<const double*(std::int64_t z)>& beyond) const = 0;
-  /// What all planes together say, in their order: largest_error, tolerance and `solve`, where it is one.
+  /// Judges by all planes together, in their order: sets largest_error, tolerance and, where it is one, `solve`.
   virtual void judge(std::span<const PlaneFigures> planes, StencilReport& report) const = 0;
 };
 
 /// A row of the table.
 struct StencilMethodRow {
   std::string_view name;
-  std::string_view description;
+  std::string_view subject;  ///< its steps are those of it
+  int vector_count;          ///< in a plane of the store
+  bool has_residual;         ///< it may end at one
   std::unique_ptr<StencilMethod> (*make)(const StencilOptions& options);
 };
 
 /// The first row is the default.
 std::span<const StencilMethodRow> stencil_method_table();
-std::vector<std::string> stencil_method_names();
 /// The row with this name; it must be one of the table.
 const StencilMethodRow& stencil_method(std::string_view name);
 

@@ -11,6 +11,7 @@
 
 #include "cg/base/json_values.hpp"
 #include "cg/base/values.hpp"
+#include "cg/stencil/stencil_method.hpp"
 #include "cg/stencil/stencil_options.hpp"
 
 namespace cg2d {
@@ -115,12 +116,6 @@ std::string moved_text(const StencilReport& report) {
       format_bytes(saturated(rate(written, report.steps_s))), 100.0 * shares.mean, 100.0 * shares.maximum);
 }
 
-std::string subject_text(const StencilReport& report) {
-  return report.solve
-             ? "conjugate gradients in s-step form (7 points; not the benchmark's algorithm: non-conforming)"
-             : "the heat equation (7 points)";
-}
-
 std::string solve_text(const StencilReport& report) {
   if (!report.solve) return "";
   const auto& solve = *report.solve;
@@ -133,13 +128,15 @@ std::string solve_text(const StencilReport& report) {
 }
 
 std::string stencil_text(const StencilReport& report) {
+  const auto& method = stencil_method(report.method);
+  const auto domain_bytes = report.point_count() * std::int64_t{sizeof(double)} * method.vector_count;
   std::string text = fmt::format(
       " {} points, {} of {}, {} on {}: {}, {}\n"
       " Domain of {} {}; memory for planes {} per rank\n"
       " Steps in a pass: {}{}; passes: {}\n",
-      shape_text(report.shape), format_count(report.step_count, "step"), subject_text(report),
+      shape_text(report.shape), format_count(report.step_count, "step"), method.subject,
       format_count(std::ssize(report.ranks), "rank"), format_count(report.node_count, "node"), report.machine,
-      report.instruction_set, format_bytes(report.domain_bytes()), place_text(report),
+      report.instruction_set, format_bytes(domain_bytes), place_text(report),
       format_bytes(report.needed_bytes), report.block, report.choice ? ", chosen by a trial" : "",
       report.pass_count);
   text += choice_text(report) + times_text(report);

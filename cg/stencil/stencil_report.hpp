@@ -82,10 +82,6 @@ struct StencilReport {
   std::optional<StencilSolve> solve{};  ///< of method s-step-cg
 
   [[nodiscard]] std::int64_t point_count() const { return comm::whole_domain(shape).size(); }
-  /// Of all vectors: u, or p, r and x.
-  [[nodiscard]] std::int64_t domain_bytes() const {
-    return point_count() * std::int64_t{sizeof(double)} * (solve ? 3 : 1);
-  }
   /// Points times steps, without those that are computed twice.
   [[nodiscard]] double updates_per_second() const {
     return static_cast<double>(point_count()) * step_count / steps_s;

@@ -95,13 +95,12 @@ void StencilRun::make_passes() {
   since_begin_ = Stopwatch();
   const auto begin_pass = [&] {
     const Stopwatch stopwatch;
-    const int step_count = method_->begin_pass(group_);
+    const int step_count = method_->begin_pass(done_count_, group_);
     mine_.communication_s += stopwatch.seconds();
     return step_count;
   };
   while (const int step_count = begin_pass()) {
     make_pass(step_count, watch);
-    method_->end_pass(group_);
     done_count_ += step_count;
     ++report_.pass_count;
   }

@@ -215,7 +215,7 @@ std::vector<Work> works_of_case(const MatrixSource& source, const CaseConfig& co
   const auto kernels = available_kernels();
   const double nonzeros = source.facts().nonzero_count / config.configuration.grid.rank_count();
   const double sample = std::min(nonzeros, static_cast<double>(sample_nonzeros));
-  // What one class took says little of another, whose block fits another cache.
+  // The times of one class say little of another, whose block fits another cache.
   const auto kind = [&](const char* name) { return fmt::format("{} {}", source.facts().key.name, name); };
   std::vector<Work> works{{stages.generation(), kind("generation"), generation_s * nonzeros}};
   // Six values, each in 25 turns, with a call before each turn and a few to find out how many.
