@@ -12,6 +12,7 @@
 #include "cg/commands/subcommand.hpp"
 #include "cg/files/cached_matrix.hpp"
 #include "cg/files/matrix_file.hpp"
+#include "cg/storage/folder_list.hpp"
 
 namespace cg2d {
 namespace {
@@ -19,6 +20,7 @@ namespace {
 struct ConvertOptions {
   std::string source;
   std::string target;
+  std::string scratch;
   ProgressMode progress = ProgressMode::on_a_terminal;
 };
 
@@ -29,9 +31,13 @@ ExitCode convert(const ConvertOptions& options, comm::RankGroup& group) {
       require_different_files(
           std::array{FileOption{"FILE", options.source}, FileOption{"TARGET", options.target}});
   });
+  const auto folders = folders_from("--scratch", options.scratch);
   const Progress progress(options.progress, group.rank());
   progress.say(fmt::format("reading {}", options.source));
-  const auto matrix = read_market_matrix({.path = options.source}, group);
+  const auto matrix = read_market_matrix(
+      {.path = options.source,
+       .scratch_folder = folders.empty() ? std::string() : folder_of_rank(folders, group.rank())},
+      group);
   matrix->require_symmetric(group);
   progress.say(fmt::format("writing {} nonzeros to {}", matrix->nonzero_count(), options.target));
   write_cache(*matrix, options.target, group);
@@ -45,6 +51,13 @@ void add_convert_options(CLI::App& parser, ConvertOptions& options) {
   parser.add_option("TARGET", options.target, "the same matrix in binary form, such as A.cg2d")
       ->required()
       ->check(file_name());
+  parser
+      .add_option("--scratch", options.scratch,
+                  "keep the entries in files without names on local storage while they are put in order, in "
+                  "the folder DIR or, by rank, in several: for a matrix that is larger than memory")
+      ->check(file_name())
+      ->type_name("DIR,...")
+      ->default_str("in memory");
   add_progress_options(parser, options.progress);
 }
 
@@ -57,7 +70,8 @@ Action convert_action(const ConvertOptions& options) {
 SubcommandRow convert_subcommand() {
   return {.name = "convert",
           .description = "write a matrix in binary form, which cg2d solve reads much faster",
-          .examples = {"cg2d convert A.mtx A.cg2d", "mpiexec -n 2 cg2d convert A.mtx A.cg2d --progress"},
+          .examples = {"cg2d convert A.mtx A.cg2d",
+                       "mpiexec -n 2 cg2d convert A.mtx A.cg2d --scratch /scratch --progress"},
           .declare = subcommand_with<ConvertOptions, add_convert_options, convert_action>};
 }
 

@@ -140,9 +140,7 @@ void write_rows(const StoredMatrix& matrix, const CacheLayout& layout, const Sha
 /// The nonzeros before each bucket.
 std::vector<std::int64_t> bucket_starts_of(const EntryStore& store, comm::RankGroup& group) {
   std::vector<std::int64_t> own(store.bucket_count());
-  for (std::size_t bucket = 0; bucket < own.size(); ++bucket)
-    store.for_each_part(bucket,
-                        [&](const EntryStore::RowPart& part) { own[bucket] += std::ssize(part.columns); });
+  for (std::size_t bucket = 0; bucket < own.size(); ++bucket) own[bucket] = store.entry_count(bucket);
   const auto all = group.gather_all(std::span<const std::int64_t>(own));
   const auto& deal = store.deal();
   std::vector<std::int64_t> starts{0};

@@ -202,27 +202,32 @@ template <typename Entry>
 void EntryStore::order_buckets() {
   BucketSorter<Entry> sorter(*this, multiples_);
   for (auto& bucket : buckets_) {
-    if (!bucket.chunks.empty()) shrink(bucket, sorter.sort(bucket));
+    if (bucket.chunks.empty()) continue;
+    shrink(bucket, sorter.sort(bucket));
+    set_aside(bucket);
   }
 }
 
 void EntryStore::seal() {
+  if (failure_) return;
   if (has_values()) {
     order_buckets<ValuedEntry>();
   } else {
     order_buckets<OneEntry>();
   }
-  order_chunks();
+  if (!scratch_) order_chunks();
 }
 
 // ---------------------------------------------------------------- chunks
 
-EntryStore::EntryStore(const RowDeal& deal, int rank, EntryValues values)
+EntryStore::EntryStore(const RowDeal& deal, int rank, EntryValues values,
+                       std::unique_ptr<ScratchMemory> scratch)
     : deal_(deal),
       rank_(rank),
       origin_bits_(origin_bits_for(deal.rank_count())),
       form_(values),
-      ones_(has_values() ? 0 : form_.capacity, 1.0) {
+      ones_(has_values() ? 0 : form_.capacity, 1.0),
+      scratch_(std::move(scratch)) {
   for (std::int64_t bucket = rank; bucket < deal.bucket_count(); bucket += deal.rank_count())
     buckets_.push_back({.first_row = deal.first_row_of(bucket), .fill = form_.capacity});
 }
@@ -234,15 +239,41 @@ std::int64_t EntryStore::entry_count() const {
 }
 
 void EntryStore::open_chunk(Bucket& bucket) {
-  if (new_chunks_.empty()) {
-    auto& slab = slabs_.emplace_back();
-    for (std::size_t end = slab_bytes; end > 0; end -= ChunkForm::byte_count)
-      new_chunks_.push_back(slab.memory.data() + (end - ChunkForm::byte_count));
+  if (scratch_ && bucket.open != nullptr) scratch_->set_aside({bucket.open, ChunkForm::byte_count});
+  bucket.fill = 0;
+  if (new_chunks_.empty()) add_slab();
+  if (failure_) {
+    bucket.open = lost_.data();
+    return;
   }
   bucket.open = new_chunks_.back();
   bucket.chunks.push_back(bucket.open);
   new_chunks_.pop_back();
-  bucket.fill = 0;
+}
+
+/// A rank that has no more room goes on without it: the others wait for it to take what they send.
+void EntryStore::add_slab() {
+  if (failure_) return;
+  auto& slab = slabs_.emplace_back();
+  try {
+    if (scratch_) {
+      slab.memory = kernels::PageBuffer<std::byte>::nowhere(slab_bytes);
+      slab.memory.memory().lend(scratch_->take(slab_bytes).data());
+    } else {
+      slab.memory = kernels::PageBuffer<std::byte>(slab_bytes);
+    }
+  } catch (const RunError& error) {
+    failure_ = error;
+    lost_.resize(ChunkForm::byte_count);
+    return;
+  }
+  for (std::size_t end = slab_bytes; end > 0; end -= ChunkForm::byte_count)
+    new_chunks_.push_back(slab.memory.data() + (end - ChunkForm::byte_count));
+}
+
+void EntryStore::set_aside(const Bucket& bucket) const {
+  if (!scratch_) return;
+  for (const auto* chunk : bucket.chunks) scratch_->set_aside({chunk, ChunkForm::byte_count});
 }
 
 /// Only whole huge pages go back: the system would split one of which it gets a part, and the block that grows meanwhile

@@ -6,10 +6,13 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
 
+#include "cg/base/errors.hpp"
+#include "cg/storage/scratch_memory.hpp"
 #include "kernels/page_buffer.hpp"
 
 namespace cg2d {
@@ -53,12 +56,20 @@ constexpr std::int64_t stored_entry_bytes(EntryValues values) { return values ==
 /// in chunks that go back to the system in the order of the buckets, and half a chunk per bucket. Throws std::bad_alloc.
 class EntryStore {
  public:
-  EntryStore(const RowDeal& deal, int rank, EntryValues values = EntryValues::any);
+  /// scratch: where the entries lie, in place of memory, of which a chunk per bucket is used then; nullptr: nowhere else.
+  EntryStore(const RowDeal& deal, int rank, EntryValues values = EntryValues::any,
+             std::unique_ptr<ScratchMemory> scratch = nullptr);
+  /// The most memory that chunks take where entries lie elsewhere.
+  static std::int64_t open_bytes(const RowDeal& deal) {
+    return static_cast<std::int64_t>(ChunkForm::byte_count) * (deal.bucket_count() / deal.rank_count() + 1);
+  }
 
   [[nodiscard]] const RowDeal& deal() const { return deal_; }
   [[nodiscard]] int rank() const { return rank_; }
   [[nodiscard]] EntryValues values() const { return has_values() ? EntryValues::any : EntryValues::ones; }
   [[nodiscard]] std::int64_t entry_count() const;
+  /// Why entries are missing: the device of the scratch memory had no room for them. Empty: none is.
+  [[nodiscard]] const std::optional<RunError>& failure() const { return failure_; }
 
   /// The rank that an entry comes from; ranks that follow each other share a number where there are more than 16.
   /// Each rank reads its own part of a file, one after the other: when the entries of a row lie together by origin, the
@@ -95,6 +106,9 @@ class EntryStore {
   /// The number of this rank's buckets; after seal() they are visited one by one, rows rising.
   [[nodiscard]] std::size_t bucket_count() const { return buckets_.size(); }
   [[nodiscard]] std::int64_t first_row(std::size_t bucket) const { return buckets_[bucket].first_row; }
+  [[nodiscard]] std::int64_t entry_count(std::size_t bucket) const {
+    return static_cast<std::int64_t>(entry_count_of(buckets_[bucket]));
+  }
   /// Calls visit(RowPart) for every part of every row of a bucket, in their order; empty rows have none.
   template <typename Visit>
   void for_each_part(std::size_t bucket, Visit&& visit) const;
@@ -155,7 +169,7 @@ class EntryStore {
   static constexpr std::size_t huge_page_bytes = std::size_t{1} << 21;
   static constexpr std::size_t slab_bytes = 16 * huge_page_bytes;
   struct Slab {
-    kernels::PageBuffer<std::byte> memory{slab_bytes};
+    kernels::PageBuffer<std::byte> memory;
     std::array<std::size_t, slab_bytes / huge_page_bytes> closed_counts{};  // chunks closed, by huge page
   };
 
@@ -173,6 +187,8 @@ class EntryStore {
   template <typename Entry>
   void order_buckets();
   void open_chunk(Bucket& bucket);
+  void add_slab();
+  void set_aside(const Bucket& bucket) const;
   void close_chunk(const std::byte* chunk);
   void order_chunks();
   static void permute_chunks(std::span<std::byte* const> places, std::span<std::size_t> sources);
@@ -185,8 +201,11 @@ class EntryStore {
   std::vector<double> ones_;         // the values of a chunk in a store without them
   std::vector<Multiple> multiples_;  // in the order of their places, after seal()
   std::vector<Bucket> buckets_;
+  std::unique_ptr<ScratchMemory> scratch_;  // nullptr: slabs are in memory
   std::vector<Slab> slabs_;
   std::vector<std::byte*> new_chunks_;  // of the last slab
+  std::optional<RunError> failure_;
+  std::vector<std::byte> lost_;  // a chunk for entries that are lost after a failure
 };
 
 template <typename Visit>
@@ -215,6 +234,7 @@ void EntryStore::for_each_part(std::size_t bucket_number, Visit&& visit) const {
       begin = end;
     }
   }
+  set_aside(bucket);
 }
 
 }  // namespace cg2d

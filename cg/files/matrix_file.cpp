@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <memory>
 #include <utility>
 
 #include "cg/base/agreement.hpp"
@@ -11,6 +12,9 @@
 #include "cg/files/cached_matrix.hpp"
 #include "cg/files/line_blocks.hpp"
 #include "cg/files/market_text.hpp"
+#include "cg/storage/node_room.hpp"
+#include "cg/storage/scratch_memory.hpp"
+#include "comm/node_map.hpp"
 
 namespace cg2d {
 namespace {
@@ -97,12 +101,14 @@ class MarketReading {
     agreement_.reach();
     agree_on(group_, [&] { require_square(); });
     const auto values = values_of(header());
-    require_memory(options_.path,
-                   stored_bytes(header().row_count, most_entries(options_.path, header()), values), group_);
+    auto scratch = require_place(values);
     if (options_.permutation_seed) permutation_.emplace(header().row_count, *options_.permutation_seed);
-    EntryCollector collector(header().row_count, group_, values);
+    EntryCollector collector(header().row_count, group_, values, std::move(scratch));
     agreement_.attempt([&] { parse_share(collector); });
     auto store = collector.finish();
+    agreement_.attempt([&] {
+      if (store.failure()) throw RunError(*store.failure());
+    });
     agreement_.reach();
     require_complete();
     return std::make_unique<StoredMatrix>(std::move(store), name_of(options_.path), permutation_, group_);
@@ -121,6 +127,26 @@ class MarketReading {
                       fmt::format("found {} rows and {} columns, expected a square matrix",
                                   header().row_count, header().column_count));
     }
+  }
+
+  /// Room for the entries: in memory, which gives nullptr, or in the scratch folder.
+  std::unique_ptr<ScratchMemory> require_place(EntryValues values) {
+    const auto order = header().row_count;
+    const auto entries = most_entries(options_.path, header());
+    if (options_.scratch_folder.empty()) {
+      require_memory(options_.path, stored_bytes(order, entries, values), group_);
+      return nullptr;
+    }
+    const auto open_bytes = EntryStore::open_bytes(RowDeal(order, group_.size()));
+    require_memory(options_.path, stored_bytes(order, 0, values) + open_bytes * group_.size(), group_);
+    require_room({.option = "--scratch",
+                  .folder = options_.scratch_folder,
+                  .byte_count = stored_entry_bytes(values) * entries / group_.size(),
+                  .node = comm::make_node_map(group_, 0).node_of(group_.rank())},
+                 group_);
+    std::unique_ptr<ScratchMemory> scratch;
+    agree_on(group_, [&] { scratch = std::make_unique<ScratchMemory>(options_.scratch_folder); });
+    return scratch;
   }
 
   /// Parses until the end of the share or the first fault. Takes part in exchanges meanwhile.
@@ -224,7 +250,7 @@ std::unique_ptr<SystemMatrix> open_binary_matrix(const std::string& path, std::s
         stored_bytes(header.row_count, with_mirrored(header, header.line_count), values_of(header));
     throw InputError(fmt::format(
         "{} needs the binary form of {}: make it by cg2d convert, which takes {} of memory on all ranks "
-        "together and 64 MB on each",
+        "together and 64 MB on each, or that much of a device with --scratch DIR",
         wanted_by, path, format_bytes(bytes)));
   });
   return std::make_unique<CachedMatrix>(path, name_of(path), group);

@@ -71,8 +71,9 @@ struct EntryCollector::Rounds {
   WordRounds<Receive> words;
 };
 
-EntryCollector::EntryCollector(std::int64_t order, comm::RankGroup& group, EntryValues values)
-    : store_(RowDeal(order, group.size()), group.rank(), values),
+EntryCollector::EntryCollector(std::int64_t order, comm::RankGroup& group, EntryValues values,
+                               std::unique_ptr<ScratchMemory> scratch)
+    : store_(RowDeal(order, group.size()), group.rank(), values, std::move(scratch)),
       rounds_(std::make_unique<Rounds>(Rounds{.words = {group, Rounds::Receive{store_}}})) {}
 
 EntryCollector::~EntryCollector() = default;

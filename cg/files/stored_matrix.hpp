@@ -26,15 +26,16 @@ namespace cg2d {
 /// then all call finish(). Entries of the same place are summed.
 class EntryCollector {
  public:
-  /// values: alike on every rank.
-  EntryCollector(std::int64_t order, comm::RankGroup& group, EntryValues values = EntryValues::any);
+  /// values: alike on every rank. scratch: as EntryStore takes it.
+  EntryCollector(std::int64_t order, comm::RankGroup& group, EntryValues values = EntryValues::any,
+                 std::unique_ptr<ScratchMemory> scratch = nullptr);
   ~EntryCollector();
   EntryCollector(const EntryCollector&) = delete;
   EntryCollector& operator=(const EntryCollector&) = delete;
 
   /// row, column: 0 ... order - 1. value: 1 where there are no others. May exchange with the other ranks. Throws MpiError, std::bad_alloc.
   void add(std::int64_t row, std::int64_t column, double value);
-  /// Collective, once. Throws MpiError, std::bad_alloc.
+  /// Collective, once. Look at the store's failure(). Throws MpiError, std::bad_alloc.
   EntryStore finish();
 
  private:

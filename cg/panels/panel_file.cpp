@@ -9,6 +9,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "cg/base/sample.hpp"
 #include "cg/files/crc32c.hpp"
 #include "cg/files/open_file.hpp"
 
@@ -63,8 +64,14 @@ void PanelFileWriter::append(kernels::SpmvKernel& panel, std::int64_t row_count)
                       .checksum = crc32c(image_)});
   array_bytes_.insert(array_bytes_.end(), array_bytes.begin(), array_bytes.end());
   header_.array_count = std::ssize(arrays);
-  file_.append(image_);
+  write(image_);
   row_ += row_count;
+}
+
+void PanelFileWriter::write(std::span<const std::byte> bytes) {
+  const Stopwatch stopwatch;
+  file_.append(bytes);
+  write_s_ += stopwatch.seconds();
 }
 
 void PanelFileWriter::finish(const PanelFileFigures& figures) {
@@ -75,13 +82,15 @@ void PanelFileWriter::finish(const PanelFileFigures& figures) {
   const auto entries = std::as_bytes(std::span(entries_));
   const auto sizes = std::as_bytes(std::span(array_bytes_));
   header_.index_checksum = crc32c(sizes, crc32c(entries));
-  file_.append(entries);
-  file_.append(sizes);
+  write(entries);
+  write(sizes);
+  const Stopwatch stopwatch;
   header_.checksum = header_checksum(header_);
   file_.write_at(0, std::as_bytes(std::span(&header_, 1)));
   file_.end_at(file_.size());
   file_.put_on_disk();
   file_.take_name();
+  write_s_ += stopwatch.seconds();
 }
 
 PanelFile::PanelFile(std::string path) : path_(std::move(path)) {

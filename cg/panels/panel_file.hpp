@@ -99,14 +99,19 @@ class PanelFileWriter {
   void append(kernels::SpmvKernel& panel, std::int64_t row_count);
   /// Returns when the file is complete, on the disk and has its name.
   void finish(const PanelFileFigures& figures);
+  /// Spent on writing and on waiting for the device, so far.
+  [[nodiscard]] double write_s() const { return write_s_; }
 
  private:
+  void write(std::span<const std::byte> bytes);
+
   NewFile file_;
   PanelFileHeader header_;
   std::vector<PanelEntry> entries_;
   std::vector<std::uint64_t> array_bytes_;  // of all panels
   std::vector<std::byte> image_;
   std::int64_t row_ = 0;
+  double write_s_ = 0.0;
 };
 
 /// A file that is there. Header and index have been checked; each panel has its checksum.

@@ -62,6 +62,11 @@ class ThreadReader final : public PanelReader {
     }
     slot.changed.notify_all();
   }
+  bool has_ended(int number) override {
+    auto& slot = slots_[static_cast<std::size_t>(number)];
+    const std::lock_guard lock(slot.mutex);
+    return slot.state != State::asked;
+  }
   PanelResult wait(int number) override {
     auto& slot = slots_[static_cast<std::size_t>(number)];
     std::unique_lock lock(slot.mutex);

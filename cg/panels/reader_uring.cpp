@@ -43,9 +43,18 @@ class UringReader final : public PanelReader {
     slot = {.request = request, .result = {}, .is_under_way = true};
     submit(slot);
   }
+  bool has_ended(int number) override {
+    const auto& slot = slots_[static_cast<std::size_t>(number)];
+    io_uring_cqe* done = nullptr;
+    while (slot.is_under_way && io_uring_peek_cqe(&ring_, &done) == 0) take(done);
+    return !slot.is_under_way;
+  }
   PanelResult wait(int number) override {
-    auto& slot = slots_[static_cast<std::size_t>(number)];
-    while (slot.is_under_way) take_one();
+    const auto& slot = slots_[static_cast<std::size_t>(number)];
+    io_uring_cqe* done = nullptr;
+    while (slot.is_under_way) {
+      if (io_uring_wait_cqe(&ring_, &done) == 0) take(done);  // otherwise a signal: again
+    }
     return slot.result;
   }
 
@@ -100,10 +109,8 @@ class UringReader final : public PanelReader {
     slot.is_under_way = false;
   }
 
-  /// Waits until one request, of any slot, has come further.
-  void take_one() {
-    io_uring_cqe* done = nullptr;
-    if (io_uring_wait_cqe(&ring_, &done) < 0) return;  // a signal: again
+  /// A request, of any slot, has come further.
+  void take(io_uring_cqe* done) {
     auto& slot = *static_cast<Slot*>(io_uring_cqe_get_data(done));
     const int count = done->res;
     io_uring_cqe_seen(&ring_, done);

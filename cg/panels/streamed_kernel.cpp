@@ -66,13 +66,14 @@ StreamedKernel::StreamedKernel(const kernels::KernelRow& row, const kernels::Ker
       const auto byte_count = static_cast<std::size_t>(entries[index].byte_count);
       load(panel, entries[index], room.first(byte_count));
       room = room.subspan(byte_count);
+      residents_.push_back(index);
     } else {
       streamed_.push_back(index);
     }
   }
   if (streamed_.empty()) return;
-  for (std::size_t number = 0; number < static_cast<std::size_t>(memory_.buffer_count); ++number)
-    begin_reading(number);
+  under_way_.resize(static_cast<std::size_t>(memory_.buffer_count));
+  for (std::size_t buffer = 0; buffer < under_way_.size(); ++buffer) begin_reading(buffer);
 }
 
 std::string_view StreamedKernel::instruction_set() const { return panels_.front().kernel->instruction_set(); }
@@ -96,21 +97,37 @@ void StreamedKernel::lend(Panel& panel, std::byte* bytes) {
     arrays[index].memory->lend(bytes + panel.array_positions[index]);
 }
 
-PanelRequest StreamedKernel::request_for(std::size_t number) {
-  const auto slot = number % static_cast<std::size_t>(memory_.buffer_count);
-  const auto& entry = entry_of(number);
-  return {.slot = static_cast<int>(slot),
+PanelRequest StreamedKernel::request_for(std::size_t buffer) {
+  const auto& entry = file_->panels()[panel_in(buffer)];
+  return {.slot = static_cast<int>(buffer),
           .position = entry.position,
-          .memory = buffers_.span().subspan(slot * static_cast<std::size_t>(buffer_bytes_),
+          .memory = buffers_.span().subspan(buffer * static_cast<std::size_t>(buffer_bytes_),
                                             static_cast<std::size_t>(entry.byte_count))};
 }
 
-void StreamedKernel::begin_reading(std::size_t number) { reader_->start(request_for(number)); }
+void StreamedKernel::begin_reading(std::size_t buffer) {
+  under_way_[buffer] = next_to_begin_++;
+  reader_->start(request_for(buffer));
+}
+
+std::size_t StreamedKernel::oldest() const {
+  return static_cast<std::size_t>(std::ranges::min_element(under_way_) - under_way_.begin());
+}
+
+std::optional<std::size_t> StreamedKernel::arrived(std::size_t end) const {
+  std::optional<std::size_t> first;
+  for (std::size_t buffer = 0; buffer < under_way_.size(); ++buffer) {
+    const auto number = under_way_[buffer];
+    if (number >= end || (first && under_way_[*first] < number)) continue;
+    if (reader_->has_ended(static_cast<int>(buffer))) first = buffer;
+  }
+  return first;
+}
 
 /// Returns the panel's bytes.
-std::byte* StreamedKernel::finish_reading(std::size_t number) {
-  const auto& entry = entry_of(number);
-  const auto request = request_for(number);
+std::byte* StreamedKernel::finish_reading(std::size_t buffer) {
+  const auto& entry = file_->panels()[panel_in(buffer)];
+  const auto request = request_for(buffer);
   const Stopwatch stopwatch;
   const auto result = reader_->wait(request.slot);
   figures_.wait_s += stopwatch.seconds();
@@ -139,14 +156,15 @@ double StreamedKernel::measure_reading(double least_s) {
   double time_s = 0.0;
   bool is_complete = true;
   // Panels that were read before are not of this time. A product begins with the first panel.
-  for (std::size_t count = 0; time_s < least_s || next_number_ % streamed_.size() != 0; ++count) {
-    const auto number = next_number_++;
-    const auto request = request_for(number);
+  for (std::size_t count = 0; time_s < least_s || count % streamed_.size() != 0; ++count) {
+    const auto buffer = oldest();
+    const auto request = request_for(buffer);
     const auto result = reader_->wait(request.slot);
-    begin_reading(number + static_cast<std::size_t>(memory_.buffer_count));
+    begin_reading(buffer);
     is_complete &= result.byte_count == std::ssize(request.memory);
     time_s = stopwatch.seconds();
-    if (count >= static_cast<std::size_t>(memory_.buffer_count)) byte_count += std::ssize(request.memory);
+    if (count >= under_way_.size()) byte_count += std::ssize(request.memory);
+    ++product_end_;
   }
   return is_complete ? static_cast<double>(byte_count) / time_s : 0.0;
 }
@@ -165,23 +183,64 @@ void StreamedKernel::check(const PanelEntry& entry, const PanelResult& result,
                     fmt::format("{}: found damaged data, expected what meets its checksum", where));
 }
 
+void StreamedKernel::multiply_panel(std::size_t index, const kernels::Operands& operands,
+                                    const kernels::ProductMode& mode) {
+  const auto& entry = file_->panels()[index];
+  const auto first = static_cast<std::size_t>(entry.first_row) * vector_count_;
+  const auto count = static_cast<std::size_t>(entry.row_count) * vector_count_;
+  auto of_panel = operands;
+  of_panel.q_rows = operands.q_rows.subspan(first, count);
+  if (row_.stores_half()) of_panel.p_rows = operands.p_rows.subspan(first, count);
+  panels_[index].kernel->multiply(of_panel, mode);
+}
+
+/// The buffer is free for the next panel afterwards.
+void StreamedKernel::multiply_streamed(std::size_t buffer, const kernels::Operands& operands,
+                                       const kernels::ProductMode& mode) {
+  const auto index = panel_in(buffer);
+  lend(panels_[index], finish_reading(buffer));
+  multiply_panel(index, operands, mode);
+  begin_reading(buffer);
+}
+
+void StreamedKernel::multiply_in_order(const kernels::Operands& operands, const kernels::ProductMode& mode) {
+  for (std::size_t index = 0; index < panels_.size(); ++index) {
+    const kernels::ProductMode mode_of_panel{.is_added = mode.is_added,
+                                             .is_continued = mode.is_continued || index > 0};
+    if (panels_[index].is_resident) {
+      multiply_panel(index, operands, mode_of_panel);
+    } else {
+      multiply_streamed(oldest(), operands, mode_of_panel);
+    }
+  }
+}
+
+void StreamedKernel::multiply_as_they_arrive(const kernels::Operands& operands,
+                                             const kernels::ProductMode& mode) {
+  std::size_t resident_count = 0;  // multiplied so far
+  for (std::size_t streamed_count = 0;
+       streamed_count < streamed_.size() || resident_count < residents_.size();) {
+    const auto buffer = arrived(product_end_);
+    if (!buffer && resident_count < residents_.size()) {
+      multiply_panel(residents_[resident_count++], operands, mode);
+    } else {
+      multiply_streamed(buffer.value_or(oldest()), operands, mode);
+      ++streamed_count;
+    }
+  }
+}
+
 void StreamedKernel::multiply(const kernels::Operands& operands, const kernels::ProductMode& mode) {
   assert(mode.share_count == 1);
-  const auto entries = file_->panels();
   const Stopwatch stopwatch;
   try {
-    for (std::size_t index = 0; index < panels_.size() && !failure_; ++index) {
-      auto& panel = panels_[index];
-      const auto first = static_cast<std::size_t>(entries[index].first_row) * vector_count_;
-      const auto count = static_cast<std::size_t>(entries[index].row_count) * vector_count_;
-      auto of_panel = operands;
-      of_panel.q_rows = operands.q_rows.subspan(first, count);
-      if (row_.stores_half()) of_panel.p_rows = operands.p_rows.subspan(first, count);
-      if (!panel.is_resident) lend(panel, finish_reading(next_number_));
-      panel.kernel->multiply(of_panel,
-                             {.is_added = mode.is_added, .is_continued = mode.is_continued || index > 0});
-      // The buffer is free for the panel that comes after those under way.
-      if (!panel.is_resident) begin_reading(next_number_++ + static_cast<std::size_t>(memory_.buffer_count));
+    if (!failure_) {
+      product_end_ += streamed_.size();
+      if (row_.stores_half()) {
+        multiply_in_order(operands, mode);
+      } else {
+        multiply_as_they_arrive(operands, mode);
+      }
     }
   } catch (const RunError& error) {
     failure_ = error;

@@ -50,7 +50,8 @@ struct StreamFigures {
 ///     buffers            a             b             a            the rest goes through the buffers, in turns; the first panels of
 ///                                                                 the next product are read while the solver works on vectors
 ///
-/// With half storage each panel goes on with the sums over columns of those before it. The file is shared by no one who writes. A product that
+/// With half storage each panel goes on with the sums over columns of those before it, in the order of the rows. Other kernels take panels
+/// in the order in which they arrive, and resident ones while none has: their rows have nothing to do with each other. The file is shared by no one who writes. A product that
 /// cannot read fills q with NaN, so that every rank learns of it by the next sum;
 /// failure() tells why, and so does every later product. The bits are those of the kernel with the whole block in memory.
 class StreamedKernel final : public kernels::SpmvKernel {
@@ -89,13 +90,22 @@ class StreamedKernel final : public kernels::SpmvKernel {
 
   void load(Panel& panel, const PanelEntry& entry, std::span<std::byte> bytes);
   [[nodiscard]] bool is_resident(std::size_t index) const;
-  // The streamed panels have numbers that count on through all products, and take the buffers in turns.
-  void begin_reading(std::size_t number);
-  std::byte* finish_reading(std::size_t number);
-  [[nodiscard]] const PanelEntry& entry_of(std::size_t number) const {
-    return file_->panels()[streamed_[number % streamed_.size()]];
+  void multiply_in_order(const kernels::Operands& operands, const kernels::ProductMode& mode);
+  void multiply_as_they_arrive(const kernels::Operands& operands, const kernels::ProductMode& mode);
+  void multiply_panel(std::size_t index, const kernels::Operands& operands, const kernels::ProductMode& mode);
+  void multiply_streamed(std::size_t buffer, const kernels::Operands& operands,
+                         const kernels::ProductMode& mode);
+  // The streamed panels have numbers that count on through all products. They are begun in this order.
+  void begin_reading(std::size_t buffer);
+  std::byte* finish_reading(std::size_t buffer);
+  [[nodiscard]] std::size_t panel_in(std::size_t buffer) const {
+    return streamed_[under_way_[buffer] % streamed_.size()];
   }
-  [[nodiscard]] PanelRequest request_for(std::size_t number);
+  /// The buffer whose panel was begun first.
+  [[nodiscard]] std::size_t oldest() const;
+  /// That of a panel with a number below the end that has arrived, the first of them.
+  [[nodiscard]] std::optional<std::size_t> arrived(std::size_t end) const;
+  [[nodiscard]] PanelRequest request_for(std::size_t buffer);
   void check(const PanelEntry& entry, const PanelResult& result, std::span<const std::byte> bytes) const;
   static void lend(Panel& panel, std::byte* bytes);
 
@@ -105,10 +115,13 @@ class StreamedKernel final : public kernels::SpmvKernel {
   StreamMemory memory_;
   std::vector<Panel> panels_;
   std::vector<std::size_t> streamed_;        // panels that go through the buffers
+  std::vector<std::size_t> residents_;       // the others
   kernels::PageBuffer<std::byte> resident_;  // the resident panels one after the other, for huge pages
   kernels::PageBuffer<std::byte> buffers_;   // buffer_count of the longest panel
   std::int64_t buffer_bytes_ = 0;            // of one
-  std::size_t next_number_ = 0;              // of the streamed panel that is to be multiplied next
+  std::vector<std::size_t> under_way_;       // the number of the panel in each buffer
+  std::size_t next_to_begin_ = 0;            // the number of the panel that is read next
+  std::size_t product_end_ = 0;              // the first number of the next product
   std::unique_ptr<PanelReader> reader_;      // gone before the buffers
   std::optional<RunError> failure_;
   StreamFigures figures_;

@@ -245,6 +245,7 @@ Json out_of_core_json(const OutOfCoreFacts& facts) {
       {"reader", facts.reader},
       {"memory_limit_bytes", facts.memory_limit_bytes > 0 ? Json(facts.memory_limit_bytes) : Json(nullptr)},
       {"write_s", facts.write_s},
+      {"device_write_s", facts.device_write_s},
       {"unbound_memory_limit_bytes", limits.unbound_bytes},
       {"in_core_memory_limit_bytes", limits.in_core_bytes},
       {"ranks", std::move(ranks)}};

@@ -104,6 +104,7 @@ std::string out_of_core_line(const OutOfCoreFacts& facts) {
   double bytes_per_s = 0.0;
   double storage_bytes_per_s = 0.0;
   double wait_share = 0.0;
+  double check_share = 0.0;
   for (const auto& rank : facts.ranks) {
     storage_bytes_per_s += rank.storage_bytes_per_s;
     file_bytes += rank.file_bytes;
@@ -113,6 +114,7 @@ std::string out_of_core_line(const OutOfCoreFacts& facts) {
     if (figures.product_s <= 0.0) continue;
     bytes_per_s += static_cast<double>(figures.byte_count) / figures.product_s;
     wait_share = std::max(wait_share, figures.wait_s / figures.product_s);
+    check_share = std::max(check_share, figures.check_s / figures.product_s);
   }
   const bool was_there =
       std::ranges::all_of(facts.ranks, [](const RankStream& rank) { return rank.was_there; });
@@ -120,11 +122,13 @@ std::string out_of_core_line(const OutOfCoreFacts& facts) {
       std::ranges::any_of(facts.ranks, [](const auto& rank) { return rank.tuning.is_tuned; });
   std::string text = fmt::format(
       " Streamed {} of matrix from {} ({}), {} of it stay in memory; read at {:.3g} GB/s during products, "
-      "which waited for {:.0f} % of their time ({}{})\n",
+      "which waited for {:.0f} % of their time and computed checksums for {:.0f} % ({}{})\n",
       format_bytes(file_bytes), fmt::join(facts.folders, ", "),
-      was_there ? "files of an earlier run" : fmt::format("written in {:.3g} s", facts.write_s),
-      format_bytes(saturated(resident_bytes)), bytes_per_s / 1e9, 100.0 * wait_share, facts.reader,
-      is_tuned ? ", panels by the tuning profile" : "");
+      was_there ? "files of an earlier run"
+                : fmt::format("made in {:.3g} s, of which writing took {:.3g} s", facts.write_s,
+                              facts.device_write_s),
+      format_bytes(saturated(resident_bytes)), bytes_per_s / 1e9, 100.0 * wait_share, 100.0 * check_share,
+      facts.reader, is_tuned ? ", panels by the tuning profile" : "");
   if (storage_bytes_per_s <= 0.0) return text;
   text += fmt::format(
       " Storage gives {:.3g} GB/s to readers that do nothing else: products took {:.0f} % of it\n",

@@ -10,7 +10,8 @@
 #include "cg/base/values.hpp"
 #include "cg/machine/environment.hpp"
 #include "cg/stencil/stencil_run.hpp"
-#include "cg/storage/folder_room.hpp"
+#include "cg/storage/folder_list.hpp"
+#include "cg/storage/node_room.hpp"
 #include "kernels/cpu_features.hpp"
 #include "kernels/heat_lines.hpp"
 
@@ -105,34 +106,15 @@ void StencilRun::limit_block() {
   most_block_ = static_cast<int>(group_.minimum(std::int64_t{block}));
 }
 
-const std::string& StencilRun::folder() const {
-  return options_.folders[static_cast<std::size_t>(group_.rank()) % options_.folders.size()];
-}
-
-/// The files of all ranks on a device must fit there together.
-void StencilRun::check_room() {
-  struct Need {
-    int node = 0;
-    FolderRoom room{};
-    std::int64_t byte_count = 0;
-  };
-  Need mine{.node = node_, .byte_count = plane_count() * layout_.byte_count()};
-  agree_on(group_, [&] { mine.room = folder_room(folder()); });
-  std::int64_t needed = 0;
-  for (const auto& need : group_.gather_one(mine)) {
-    if (need.node == mine.node && need.room.device == mine.room.device) needed += need.byte_count;
-  }
-  agree_on(group_, [&] {
-    if (needed <= mine.room.available_bytes) return;
-    throw RunError(
-        ExitCode::cannot_create,
-        fmt::format("--out-of-core {}: not enough room: {} are needed on its device, {} are available",
-                    folder(), format_bytes(needed), format_bytes(mine.room.available_bytes)));
-  });
-}
+const std::string& StencilRun::folder() const { return folder_of_rank(options_.folders, group_.rank()); }
 
 void StencilRun::make_store() {
-  if (!options_.folders.empty()) check_room();
+  if (!options_.folders.empty())
+    require_room({.option = "--out-of-core",
+                  .folder = folder(),
+                  .byte_count = plane_count() * layout_.byte_count(),
+                  .node = node_},
+                 group_);
   agree_on(group_, [&] {
     if (options_.folders.empty()) {
       store_ = make_memory_store(layout_, plane_count());

@@ -42,7 +42,6 @@ class StencilRun {
   void check_shape() const;
   void choose_planes_per_moment();
   void limit_block();
-  void check_room();
   void make_store();
   void write_start_values();
   void choose_block_by_trial();

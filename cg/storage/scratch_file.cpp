@@ -19,7 +19,8 @@ namespace {
 
 constexpr mode_t owner_may = 0600;
 
-/// A file without a name; where the file system has none, one whose name goes at once. -1: errno says why not.
+}  // namespace
+
 int open_scratch(const std::string& folder, int flags) {
   const int descriptor = open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC | flags, owner_may);
   if (descriptor >= 0 || (errno != EOPNOTSUPP && errno != EISDIR)) return descriptor;
@@ -29,12 +30,24 @@ int open_scratch(const std::string& folder, int flags) {
   return named;
 }
 
-}  // namespace
+void cannot_create_scratch(const std::string& folder) {
+  throw RunError(ExitCode::cannot_create,
+                 fmt::format("cannot create a file in the folder {}: {}", folder, std::strerror(errno)));
+}
+
+void take_scratch_room(int descriptor, const FileRange& range, const std::string& folder) {
+  const auto byte_count = range.end - range.begin;
+  if (fallocate(descriptor, 0, static_cast<off_t>(range.begin), static_cast<off_t>(byte_count)) == 0) return;
+  const int error = errno;
+  if (error != ENOSPC && error != EDQUOT && error != EFBIG) return;
+  throw RunError(ExitCode::cannot_create, fmt::format("not enough room in the folder {} for a file of {}: {}",
+                                                      folder, format_bytes(range.end), std::strerror(error)));
+}
 
 ScratchFile::ScratchFile(std::string folder, std::int64_t byte_count) : folder_(std::move(folder)) {
   open_in_folder();
   try {
-    take_room(byte_count);
+    take_scratch_room(descriptor_, {.begin = 0, .end = byte_count}, folder_);
   } catch (const RunError&) {
     close(descriptor_);
     throw;
@@ -49,19 +62,7 @@ void ScratchFile::open_in_folder() {
     is_direct_ = false;
     descriptor_ = open_scratch(folder_, 0);
   }
-  if (descriptor_ < 0)
-    throw RunError(ExitCode::cannot_create,
-                   fmt::format("cannot create a file in the folder {}: {}", folder_, std::strerror(errno)));
-}
-
-/// Where the file system cannot promise room, nothing is done.
-void ScratchFile::take_room(std::int64_t byte_count) const {
-  if (fallocate(descriptor_, 0, 0, static_cast<off_t>(byte_count)) == 0) return;
-  const int error = errno;
-  if (error != ENOSPC && error != EDQUOT && error != EFBIG) return;
-  throw RunError(ExitCode::cannot_create,
-                 fmt::format("not enough room in the folder {} for a file of {}: {}", folder_,
-                             format_bytes(byte_count), std::strerror(error)));
+  if (descriptor_ < 0) cannot_create_scratch(folder_);
 }
 
 void ScratchFile::write_at(std::int64_t position, std::span<const std::byte> bytes) const {

@@ -9,6 +9,19 @@
 
 namespace cg2d {
 
+/// A file without a name, open for reading and writing; where the file system has none, one whose name goes at once. flags: of open(),
+/// beside those. -1: errno says why not.
+int open_scratch(const std::string& folder, int flags);
+/// Throws RunError (cannot_create) with the folder and errno.
+[[noreturn]] void cannot_create_scratch(const std::string& folder);
+/// Bytes begin ... end-1 of a file.
+struct FileRange {
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+};
+/// Takes the room for them. Where the file system cannot promise any, nothing is done. Throws RunError (cannot_create).
+void take_scratch_room(int descriptor, const FileRange& range, const std::string& folder);
+
 /// Open for reading and writing, past the system's cache where the file system can do that. Nothing is left of it, whatever ends the
 /// process.
 class ScratchFile {
@@ -30,7 +43,6 @@ class ScratchFile {
 
  private:
   void open_in_folder();
-  void take_room(std::int64_t byte_count) const;
 
   std::string folder_;
   int descriptor_ = -1;

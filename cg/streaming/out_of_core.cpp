@@ -159,9 +159,9 @@ PanelSizes sizes_of(const PanelFile& file) {
   return {.count = std::ssize(file.panels()), .most_bytes = file.most_panel_bytes()};
 }
 
-/// Generates, converts and writes panel after panel.
-void write_panels(const StreamedBlockParts& parts, const PanelFileKey& key, PanelFolder& folder,
-                  const Strips& strips, comm::RankGroup& group) {
+/// Generates, converts and writes panel after panel. Returns the seconds of writing on this rank.
+double write_panels(const StreamedBlockParts& parts, const PanelFileKey& key, PanelFolder& folder,
+                    const Strips& strips, comm::RankGroup& group) {
   std::unique_ptr<PanelFileWriter> writer;
   agree_on(group, [&] {
     folder.remove_file();
@@ -194,6 +194,7 @@ void write_panels(const StreamedBlockParts& parts, const PanelFileKey& key, Pane
   });
   agreement.attempt([&] { writer->finish(figures); });
   agreement.reach();
+  return writer->write_s();
 }
 
 RankStream stream_of(const StreamedBlock& block, const StreamedKernel& kernel) {
@@ -320,7 +321,7 @@ StreamedBlock make_streamed_block(const StreamedBlockParts& parts, comm::RankGro
         fmt::format("writing the matrix to {}, in {} panels per rank", block.folder->folder(), panels.count));
     group.barrier();
     const Stopwatch stopwatch;
-    write_panels(parts, key, *block.folder, panels, group);
+    block.device_write_s = group.maximum(write_panels(parts, key, *block.folder, panels, group));
     block.generation_s = group.maximum(stopwatch.seconds());
   }
   agree_on(group, [&] {
@@ -351,6 +352,7 @@ OutOfCoreFacts facts_of(const StreamedBlock& block, const StreamedKernel& kernel
           .reader = std::string(usual_panel_reader().name),
           .memory_limit_bytes = memory_limit_bytes,
           .write_s = block.was_there ? 0.0 : block.generation_s,
+          .device_write_s = block.device_write_s,
           .ranks = group.gather_one(stream_of(block, kernel))};
 }
 

@@ -58,7 +58,8 @@ struct OutOfCoreFacts {
   std::vector<std::string> folders;
   std::string reader;
   std::int64_t memory_limit_bytes = 0;  ///< the user's, of a node; 0: none was given
-  double write_s = 0.0;  ///< generated, converted and put on the disk; 0 where the files were there
+  double write_s = 0.0;         ///< generated, converted and put on the disk; 0 where the files were there
+  double device_write_s = 0.0;  ///< of that, the slowest rank's writing, and waiting for the disk
   std::vector<RankStream> ranks;
 };
 
@@ -80,7 +81,8 @@ struct StreamedBlock {
   std::unique_ptr<PanelFolder> folder;  ///< locked as long as this lives
   std::unique_ptr<StreamedKernel> kernel;
   PanelFileFigures figures;
-  double generation_s = 0.0;  ///< with writing; the slowest rank's
+  double generation_s = 0.0;    ///< with writing; the slowest rank's
+  double device_write_s = 0.0;  ///< OutOfCoreFacts::device_write_s
   bool was_there = false;
   double storage_bytes_per_s = 0.0;  ///< RankStream::storage_bytes_per_s
   NodeShare share;

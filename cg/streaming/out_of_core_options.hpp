@@ -6,20 +6,18 @@
 #include <string>
 #include <vector>
 
+#include "cg/storage/folder_list.hpp"
 #include "kernels/spmv.hpp"
 
 namespace cg2d {
 
 /// --out-of-core
 struct OutOfCoreOptions {
-  std::vector<std::string>
-      folders{};                ///< rank r takes number r modulo their number; empty: the matrix is in memory
+  std::vector<std::string> folders{};  ///< by rank, see folder_of_rank(); empty: the matrix is in memory
   bool chooses_kernel = false;  ///< none was asked for: the configuration names the one with the fewest bytes
 
   [[nodiscard]] bool is_used() const { return !folders.empty(); }
-  [[nodiscard]] const std::string& folder_of(int rank) const {
-    return folders[static_cast<std::size_t>(rank) % folders.size()];
-  }
+  [[nodiscard]] const std::string& folder_of(int rank) const { return folder_of_rank(folders, rank); }
 };
 /// "DIR1,DIR2"; empty: in memory. Throws InputError.
 OutOfCoreOptions out_of_core_options_from(const std::string& text);

@@ -3,11 +3,17 @@
 #include "cg/files/entry_store.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
+#include <csignal>
 #include <cstdint>
+#include <filesystem>
+#include <memory>
 #include <vector>
 
 #include "cg/base/process_memory.hpp"
+#include "cg/storage/scratch_memory.hpp"
+#include "support/temporary_folder.hpp"
 
 namespace cg2d {
 namespace {
@@ -102,16 +108,78 @@ TEST(EntryStoreTest, OnesAreKeptWithoutTheirValues) {
   EXPECT_EQ(store.value_at(3, row_length), std::nullopt);
 }
 
-TEST(EntryStoreTest, BucketsThatHaveGrownTogetherAreGivenBackOneByOne) {
-  // 56 MB in 4 million entries, whose rows jump from bucket to bucket.
-  constexpr std::int64_t order = 200'000;
-  constexpr std::int64_t entry_count = 4'000'000;
-  EntryStore store(RowDeal(order, 1), 0);
-  for (std::int64_t k = 0; k < entry_count; ++k) {
-    const auto row = k * 77'777 % order;
-    const auto column = static_cast<std::int32_t>(entry_count / order - k / order);
+constexpr std::int64_t jumping_order = 200'000;
+constexpr std::int64_t jumping_entry_count = 4'000'000;
+
+/// 56 MB, whose rows jump from bucket to bucket.
+void add_jumping_entries(EntryStore& store) {
+  for (std::int64_t k = 0; k < jumping_entry_count; ++k) {
+    const auto row = k * 77'777 % jumping_order;
+    const auto column = static_cast<std::int32_t>((jumping_entry_count - k) / jumping_order);
     store.add(row, column, value_of(row, column), store.origin_of(0));
   }
+}
+
+TEST(EntryStoreTest, EntriesOnADeviceTakeLittleMemory) {
+  const test::TemporaryFolder folder;
+  const RowDeal deal(jumping_order, 1);
+  const auto bytes_before = resident_bytes();
+  EntryStore store(deal, 0, EntryValues::any, std::make_unique<ScratchMemory>(folder.path()));
+  add_jumping_entries(store);
+  const auto bytes_while_open = resident_bytes();
+  store.seal();
+  expect_ordered(store, jumping_entry_count);
+  EXPECT_EQ(store.value_at(77'777, 19), value_of(77'777, 19));
+  EXPECT_FALSE(store.failure());
+  constexpr std::int64_t room = 8'000'000;  // of the bucket that is put in order, and of the allocator
+  EXPECT_LT(bytes_while_open, bytes_before + EntryStore::open_bytes(deal) + room);
+  EXPECT_LT(resident_bytes(), bytes_before + EntryStore::open_bytes(deal) + room);
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
+}
+
+/// The process may write files of so many bytes only.
+class FileLimit {
+ public:
+  explicit FileLimit(rlim_t byte_count) {
+    getrlimit(RLIMIT_FSIZE, &before_);
+    signal_before_ = std::signal(SIGXFSZ, SIG_IGN);
+    const rlimit limit{.rlim_cur = byte_count, .rlim_max = before_.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  ~FileLimit() {
+    setrlimit(RLIMIT_FSIZE, &before_);
+    std::signal(SIGXFSZ, signal_before_);
+  }
+  FileLimit(const FileLimit&) = delete;
+  FileLimit& operator=(const FileLimit&) = delete;
+
+ private:
+  rlimit before_{};
+  void (*signal_before_)(int) = nullptr;
+};
+
+TEST(EntryStoreTest, ADeviceWithoutRoomIsToldInTheEnd) {
+  const test::TemporaryFolder folder;
+  EntryStore store(RowDeal(jumping_order, 1), 0, EntryValues::any,
+                   std::make_unique<ScratchMemory>(folder.path()));
+  {
+    const FileLimit limit(40'000'000);
+    add_jumping_entries(store);  // the ranks that send them are not told before all have sent theirs
+  }
+  store.seal();
+  ASSERT_TRUE(store.failure());
+  EXPECT_EQ(store.failure()->code(), ExitCode::cannot_create);
+  EXPECT_NE(
+      std::string(store.failure()->what()).find("not enough room in the folder " + folder.path().string()),
+      std::string::npos)
+      << store.failure()->what();
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
+}
+
+TEST(EntryStoreTest, BucketsThatHaveGrownTogetherAreGivenBackOneByOne) {
+  constexpr std::int64_t entry_count = jumping_entry_count;
+  EntryStore store(RowDeal(jumping_order, 1), 0);
+  add_jumping_entries(store);
   store.seal();
   expect_ordered(store, entry_count);
   const auto bytes_before = resident_bytes();

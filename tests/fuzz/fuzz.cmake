@@ -157,6 +157,7 @@ set(command_parsers
     cg/report/report_json.cpp
     cg/report/report_plan.cpp
     cg/report/report_text.cpp
+    cg/storage/folder_list.cpp
     cg/streaming/out_of_core_options.cpp
     cg/solve/solve_json.cpp
     cg/solve/solve_report.cpp

@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <memory>
 #include <random>
 #include <string>
@@ -142,6 +143,60 @@ TEST(StreamedKernelTest, HasTheBitsOfTheWholeBlock) {
           EXPECT_EQ(kernel.figures().byte_count > 0, memory.buffer_count > 0);
         }
       }
+    }
+  }
+}
+
+/// The first panel in the file arrives last: after all others that are under way.
+class LateReader final : public PanelReader {
+ public:
+  explicit LateReader(const PanelReaderSetup& setup) : inner_(find_panel_reader("threads")->make(setup)) {}
+
+  static std::vector<std::int64_t>& positions() {
+    static std::vector<std::int64_t> waited_for;
+    return waited_for;
+  }
+  void start(const PanelRequest& request) override {
+    positions_[request.slot] = request.position;
+    inner_->start(request);
+  }
+  bool has_ended(int slot) override {
+    if (positions_.at(slot) == panel_alignment) return false;
+    inner_->wait(slot);
+    return true;
+  }
+  PanelResult wait(int slot) override {
+    positions().push_back(positions_.at(slot));
+    return inner_->wait(slot);
+  }
+
+ private:
+  std::unique_ptr<PanelReader> inner_;
+  std::map<int, std::int64_t> positions_;
+};
+
+TEST(StreamedKernelTest, PanelsAreTakenAsTheyArriveWhereSumsAllowIt) {
+  const PanelReaderRow late{.name = "late",
+                            .description = "keeps the first panel back",
+                            .make = [](const PanelReaderSetup& setup) -> std::unique_ptr<PanelReader> {
+                              return std::make_unique<LateReader>(setup);
+                            }};
+  const auto block = tall_block();
+  for (const auto* const row : streamed_rows()) {
+    const test::TemporaryFolder place;
+    const PanelFolder folder(place.path(), 0, 1);
+    write_panels(folder, *row, block);
+    const auto expected = whole_product(*row, block);
+    std::string reason;
+    StreamedKernel kernel(*row, {}, folder.existing(key_of(block), reason),
+                          {.resident_count = 2, .buffer_count = 3}, late);
+    for (int repeat = 0; repeat < 3; ++repeat) {
+      LateReader::positions().clear();
+      ASSERT_TRUE(product_of(kernel, *row, block) == expected) << row->name;
+      const auto& order = LateReader::positions();
+      ASSERT_EQ(order.size(), panel_count - 2) << "the resident panels are not read again";
+      EXPECT_EQ(order.front() == panel_alignment, row->stores_half()) << row->name;
+      EXPECT_EQ(order.back() == panel_alignment, !row->stores_half()) << row->name;
     }
   }
 }

@@ -130,7 +130,7 @@ class Streaming(OutOfCoreTest):
 
     def test_the_text_says_so(self):
         text = self.run_well(2, "run", "--class", "S", "--grid", "1x2", "--out-of-core", f"{self.store},{self.folder}", "--no-profile").stdout
-        self.assertRegex(text, r"(?m)^ Streamed \d+\.?\d* \w+ of matrix from .*store, .* \(written in .*\), .* stay in memory; read at ")
+        self.assertRegex(text, r"(?m)^ Streamed \d+\.?\d* \w+ of matrix from .*store, .* \(made in .* s, of which writing took .* s\), .* stay in memory; read at ")
         self.assertTrue((self.folder / "1-of-2.panels").exists())
 
 

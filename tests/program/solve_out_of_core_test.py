@@ -99,6 +99,32 @@ class SolveOutOfCoreTest(ProgramTest):
         return documents
 
 
+class Converting(SolveOutOfCoreTest):
+    def test_scratch_files_change_no_byte_and_leave_nothing(self):
+        binary, text = self.converted(20)
+        content = binary.read_bytes()
+        scratch = [self.folder / "one", self.folder / "two"]
+        for folder in scratch:
+            folder.mkdir()
+        for rank_count in (1, 3):
+            self.run_well(rank_count, "convert", text, binary, "--scratch", ",".join(map(str, scratch)))
+            self.assertEqual(binary.read_bytes(), content)
+        self.assertEqual([list(folder.iterdir()) for folder in scratch], [[], []])
+
+    def test_scratch_folders_that_will_not_do(self):
+        binary, text = self.converted(2)
+        content = binary.read_bytes()
+        missing = self.folder / "missing"
+        for folders, code, line in (
+            (missing, CANNOT_CREATE, f"cannot create a file in the folder {missing}: No such file or directory"),
+            (f"{self.folder},", USAGE, f"--scratch {self.folder},: must be folders on local storage, such as /scratch1,/scratch2"),
+        ):
+            for rank_count in (1, 2):
+                outcome = run_program(rank_count, "convert", text, binary, "--scratch", folders)
+                self.assertEqual((outcome.exit_code, outcome.error_lines()), (code, [f"cg2d: {line}"]))
+        self.assertEqual(binary.read_bytes(), content)
+
+
 class Streaming(SolveOutOfCoreTest):
     def test_the_bits_are_those_of_a_solve_in_memory(self):
         binary, text = self.converted(12)
@@ -185,7 +211,7 @@ class Streaming(SolveOutOfCoreTest):
     def test_the_text_says_so(self):
         arguments = ("--operator", "laplace2d:30x30", "--assembled", "--grid", "1x2", "--no-profile", "--verbose")
         text = self.run_well(2, "solve", *arguments, "--out-of-core", f"{self.store},{self.folder}").stdout
-        self.assertRegex(text, r"(?m)^ Streamed \d+\.?\d* \w+ of matrix from .*store, .* \(written in .*\), .* stay in memory; read at ")
+        self.assertRegex(text, r"(?m)^ Streamed \d+\.?\d* \w+ of matrix from .*store, .* \(made in .* s, of which writing took .* s\), .* stay in memory; read at ")
         self.assertTrue((self.folder / "1-of-2.panels").exists())
 
     def test_checkpoints_go_on_in_memory_and_streamed(self):

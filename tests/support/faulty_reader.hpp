@@ -54,6 +54,7 @@ class FaultyReader final : public PanelReader {
     }
     inner_->start(request);
   }
+  bool has_ended(int slot) override { return inner_->has_ended(slot); }
   PanelResult wait(int slot) override {
     auto result = inner_->wait(slot);
     auto& one = under_way_[slot];

@@ -159,7 +159,7 @@ def as_streamed(document, limit_bytes, time_s, resident_panels=4):
     read_bytes = 5_000_000 * (10 - resident_panels)
     product_s = max(read_bytes / 1e9, 1e-3)
     changed["out_of_core"] = {
-        "folders": ["/scratch"], "reader": "io_uring", "memory_limit_bytes": limit_bytes, "write_s": 0.5,
+        "folders": ["/scratch"], "reader": "io_uring", "memory_limit_bytes": limit_bytes, "write_s": 0.5, "device_write_s": 0.25,
         "unbound_memory_limit_bytes": 90_000_000 if read_bytes else 0, "in_core_memory_limit_bytes": 130_000_000 if read_bytes else 0,
         "ranks": [
             {
