@@ -162,6 +162,7 @@ set(command_parsers
     cg/solve/solve_json.cpp
     cg/solve/solve_report.cpp
     cg/solve/solve_text.cpp
+    cg/stencil/stencil_method.cpp
     cg/stencil/stencil_options.cpp
     cg/stencil/stencil_report.cpp
     cg/studies/pingpong_measure.cpp

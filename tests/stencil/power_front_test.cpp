@@ -49,7 +49,9 @@ struct FrontCase {
 };
 
 void expect_polynomials(const FrontCase& test, PowerFront& front, const PlaneLayout& given_layout) {
-  const auto& [shape, pass, n] = test;
+  const auto& shape = test.shape;  // no structured binding: clang 14 lets no lambda capture one
+  const auto& pass = test.pass;
+  const int n = test.planes_per_moment;
   const auto p = random_vector(shape, 1);
   const auto r = random_vector(shape, 2);
   const auto of_p = test::chebyshev_basis(shape, p, pass.step_count);
