@@ -56,17 +56,24 @@ std::vector<CLI::ConfigItem> read_back(const std::string& lines) {
   return CLI::ConfigTOML().from_config(text);
 }
 
+/// Whether CLI11 reads a list, perhaps an empty one, in place of the value.
+bool is_list(const std::string& value) {
+  return (value.starts_with('[') && value.ends_with(']')) || value == "{}";
+}
+
 void require_held(const CLI::Option& option, const std::vector<CLI::ConfigItem>& items) {
   if (option.count() == 0 || !option.get_configurable()) return;
   const auto values = option.reduced_results();
+  const bool has_list = std::ranges::any_of(values, is_list);
   const auto is_held = [&](const CLI::ConfigItem& item) {
     return item.name == option.get_single_name() && item.parents.empty() && item.inputs == values &&
            std::ranges::none_of(item.inputs, has_open_quote);
   };
-  if (std::ranges::any_of(items, is_held)) return;
-  throw InputError(fmt::format(
-      "--save-config: {}: no file of options can hold {}; leave out quotes, #, commas and control characters",
-      option.get_name(), fmt::join(values, ",")));
+  if (!has_list && std::ranges::any_of(items, is_held)) return;
+  throw InputError(
+      fmt::format("--save-config: {}: no file of options can hold {}; leave out quotes, #, commas, brackets "
+                  "and control characters",
+                  option.get_name(), fmt::join(values, ",")));
 }
 
 }  // namespace
