@@ -12,7 +12,7 @@ namespace cg2d {
 
 /// The process holds the pages that it has touched since they were set aside; beyond that the system keeps as much as it has room for,
 /// and writes the rest to the folder's device. Nothing is left of the file, whatever ends the process. A device that fails while a page
-/// is brought back ends the process by a signal (SIGBUS). Move-only.
+/// is brought back ends the process by a signal (SIGBUS).
 class ScratchMemory {
  public:
   /// Throws RunError (cannot_create).
