@@ -71,7 +71,7 @@ SubcommandRow convert_subcommand() {
   return {.name = "convert",
           .description = "write a matrix in binary form, which cg2d solve reads much faster",
           .examples = {"cg2d convert A.mtx A.cg2d",
-                       "mpiexec -n 2 cg2d convert A.mtx A.cg2d --scratch /scratch --progress"},
+                       "mpiexec -n 2 cg2d convert A.mtx A.cg2d --scratch . --progress"},
           .declare = subcommand_with<ConvertOptions, add_convert_options, convert_action>};
 }
 
