@@ -27,8 +27,6 @@ class ScratchMemory {
   /// Bytes that are not needed soon: they leave the process, and keep their contents. Whole pages of what take() gave.
   void set_aside(std::span<const std::byte> bytes) const;
 
-  [[nodiscard]] std::int64_t byte_count() const { return byte_count_; }
-
  private:
   struct Part {
     std::span<std::byte> bytes{};

@@ -340,10 +340,8 @@ TEST_P(TroubleTest, WhatHelpsTheSecondTimeIsNoError) {
 }
 
 TEST_P(TroubleTest, WhatDoesNotIsNamedAndLeavesNoNumber) {
-  // Panels that are taken as they arrive are not always in this order.
-  const auto* const panel = row_.stores_half() ? "panel 2 at byte " : " at byte ";
   for (const auto& [fault, code, words] :
-       {std::tuple(FaultKind::error, ExitCode::cannot_write, panel),
+       {std::tuple(FaultKind::error, ExitCode::cannot_write, "panel 2 at byte "),
         std::tuple(FaultKind::short_count, ExitCode::bad_data, "cut off"),
         std::tuple(FaultKind::flipped_bit, ExitCode::bad_data, "found damaged data")}) {
     auto kernel = kernel_with(2, {fault, fault});
