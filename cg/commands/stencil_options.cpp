@@ -14,7 +14,7 @@
 #include "cg/stencil/stencil_method.hpp"
 #include "cg/stencil/stencil_options.hpp"
 #include "cg/stencil/stencil_report.hpp"
-#include "cg/streaming/out_of_core_options.hpp"
+#include "cg/storage/folder_list.hpp"
 
 namespace cg2d {
 namespace {
@@ -61,7 +61,7 @@ StencilOptions stencil_options_from(const StencilArguments& arguments) {
   StencilOptions options = arguments.options;
   options.shape = shape_from(arguments.shape);
   options.block = block_from(arguments.block);
-  options.folders = out_of_core_options_from(arguments.out_of_core).folders;
+  options.folders = folders_from("--out-of-core", arguments.out_of_core);
   require_within("--steps", options.step_count, most_steps);
   require_known("--method", options.method, names_of(stencil_method_table()));
   if (options.tolerance < 0.0 || !(options.tolerance < 1.0))
