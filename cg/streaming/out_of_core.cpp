@@ -71,17 +71,22 @@ double expected_bytes(const StreamedBlockParts& parts, const PanelFileKey& key) 
          (static_cast<double>(key.row_count) / n) * (static_cast<double>(key.column_count) / n);
 }
 
+/// Whether all panels of this rank will stay in memory.
+bool will_stay(const StreamedBlockParts& parts, const PanelFileKey& key) {
+  constexpr double most_filled = 0.85;
+  return expected_bytes(parts, key) <= most_filled * static_cast<double>(parts.memory_bytes);
+}
+
 /// As many strips as give panels of a good size, the same on all ranks.
 Strips strips_for(const StreamedBlockParts& parts, const PanelFileKey& key, comm::RankGroup& group) {
   // Where all of them stay in memory, long ones are faster: what they read of p and add to q over columns is that of many windows of rows.
   constexpr std::int64_t resident_panels_per_memory = 8;
-  constexpr double most_filled = 0.85;
-  const bool stay = expected_bytes(parts, key) <= most_filled * static_cast<double>(parts.memory_bytes);
   const auto tuning = tuning_of(parts, group.rank());
   const auto of_buffers = most_buffer_bytes(parts.memory_bytes) / tuning.depth;
   const auto wanted =
-      stay ? std::max(parts.memory_bytes / resident_panels_per_memory, least_panel_bytes)
-           : std::clamp(of_buffers, least_panel_bytes, std::max(tuning.most_panel_bytes, least_panel_bytes));
+      will_stay(parts, key)
+          ? std::max(parts.memory_bytes / resident_panels_per_memory, least_panel_bytes)
+          : std::clamp(of_buffers, least_panel_bytes, std::max(tuning.most_panel_bytes, least_panel_bytes));
   const double count = std::ceil(expected_bytes(parts, key) / static_cast<double>(wanted));
   const auto multiple = parts.kernel.kernel->panel_rows;
   const auto most = static_cast<double>(std::max<std::int64_t>((key.row_count + multiple - 1) / multiple, 1));
@@ -314,9 +319,19 @@ StreamedBlock make_streamed_block(const StreamedBlockParts& parts, comm::RankGro
   });
   block.was_there = group.maximum(file ? 0.0 : 1.0) == 0.0;
   const auto strips = strips_for(parts, key, group);
-  if (!block.was_there) {
+  // Panels of a run of little memory would make one whose panels all stay in memory slower than it need be.
+  constexpr std::int64_t much_shorter = 2;
+  const auto panel_count = group.maximum(file ? std::ssize(file->panels()) : 0);
+  const bool may_be_short =
+      group.minimum(will_stay(parts, key) ? 1.0 : 0.0) == 1.0 && panel_count >= much_shorter * strips.count;
+  auto panels = strips;
+  if (!block.was_there || may_be_short) {
     agree_on(group, [&] { check_room(parts, key, strips); });
-    const auto panels = shortened(strips, parts, key, group);
+    panels = shortened(strips, parts, key, group);
+    block.was_there = block.was_there && panel_count < much_shorter * panels.count;
+  }
+  if (!block.was_there) {
+    file = nullptr;
     progress.say(
         fmt::format("writing the matrix to {}, in {} panels per rank", block.folder->folder(), panels.count));
     group.barrier();

@@ -81,10 +81,14 @@ class Streaming(OutOfCoreTest):
             self.assertGreater(streamed, rank["buffers"])
             # Panels are about as long as each other.
             self.assertGreater(rank["read_bytes"], 0.8 * rank["products"] * rank["file_bytes"] * streamed / rank["panels"])
-        much = self.streamed(2, *problem)["out_of_core"]
-        self.assertIsNone(much["memory_limit_bytes"])
-        for rank in much["ranks"]:
-            self.assertEqual((rank["buffers"], rank["read_bytes"], rank["resident_panels"]), (0, 0, rank["panels"]))
+        # Short panels are written anew where all stay in memory: once.
+        for is_reused in (False, True):
+            much = self.streamed(2, *problem)["out_of_core"]
+            self.assertIsNone(much["memory_limit_bytes"])
+            for rank, short in zip(much["ranks"], little):
+                self.assertEqual((rank["buffers"], rank["read_bytes"], rank["resident_panels"]), (0, 0, rank["panels"]))
+                self.assertLessEqual(2 * rank["panels"], short["panels"])
+                self.assertIs(rank["reused"], is_reused)
 
     def test_half_storage_is_taken_where_no_kernel_is_asked_for(self):
         outcome = self.run_well(2, "run", "--class", "S", "--grid", "1x2", "--out-of-core", self.store, *FORM)
