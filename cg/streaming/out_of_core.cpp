@@ -321,9 +321,9 @@ StreamedBlock make_streamed_block(const StreamedBlockParts& parts, comm::RankGro
   const auto strips = strips_for(parts, key, group);
   // Panels of a run of little memory would make one whose panels all stay in memory slower than it need be.
   constexpr std::int64_t much_shorter = 2;
-  const auto panel_count = group.maximum(file ? std::ssize(file->panels()) : 0);
+  const std::int64_t panel_count = group.maximum(file ? std::ssize(file->panels()) : 0);
   const bool may_be_short =
-      group.minimum(will_stay(parts, key) ? 1.0 : 0.0) == 1.0 && panel_count >= much_shorter * strips.count;
+      group.minimum(will_stay(parts, key) ? 1 : 0) == 1 && panel_count >= much_shorter * strips.count;
   auto panels = strips;
   if (!block.was_there || may_be_short) {
     agree_on(group, [&] { check_room(parts, key, strips); });
