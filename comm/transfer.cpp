@@ -23,6 +23,13 @@ OwnedDatatype datatype_of(const std::vector<IndexRange>& ranges) {
   return owned;
 }
 
+bool looks_complete(const Transfer& transfer) {
+  MPI_Request request = transfer.handle();
+  int is_complete = 0;
+  check(MPI_Test(&request, &is_complete, MPI_STATUS_IGNORE), "MPI_Test");
+  return is_complete != 0;
+}
+
 /// Buffer, count and datatype as MPI's calls take them. A single range needs no datatype of its own.
 struct Message {
   double* data = nullptr;
@@ -93,11 +100,9 @@ void Endpoint::start_send(Operation operation, Transfer& send) const {
 
 bool Endpoint::has_arrived(const Transfer& receive) const {
   if (receive.idle()) return true;
-  MPI_Request request = receive.handle();
-  int is_complete = 0;
-  check(MPI_Test(&request, &is_complete, MPI_STATUS_IGNORE), "MPI_Test");
-  if (is_complete != 0) tell_taken(receive);
-  return is_complete != 0;
+  const bool is_complete = looks_complete(receive);
+  if (is_complete) tell_taken(receive);
+  return is_complete;
 }
 
 void Endpoint::wait_for_receive(const Transfer& receive) const {
@@ -115,6 +120,10 @@ void Endpoint::wait_for_send(const Transfer& send) const { wait_for_bell(send, B
 
 void Endpoint::remind(const Transfer& send) const {
   if (bells_ && !send.idle()) bells_->ring(Bell::sent, send.partner());
+}
+
+void Endpoint::push(const Transfer& send) const {
+  if (!send.idle() && !looks_complete(send)) remind(send);
 }
 
 void Endpoint::wait_for(const Transfer& send, const Transfer& receive) const {

@@ -14,11 +14,6 @@ std::vector<int> candidate_blocks(int most) {
   return blocks;
 }
 
-std::int64_t computed_planes(std::int64_t plane_count, int neighbour_count, int step_count) {
-  const std::int64_t steps = step_count;
-  return steps * plane_count + neighbour_count * (steps * (steps - 1) / 2);
-}
-
 BlockPrediction predict_block(const StencilWork& work, const BlockTrial& trial, const StorageTimes& storage) {
   // A device that becomes slower by a quarter is to be hidden, too.
   constexpr double reserve = 1.25;

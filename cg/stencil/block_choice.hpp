@@ -42,8 +42,6 @@ struct BlockPrediction {
 
 /// 1, 2, 3, 4, 6, 8, 12, ...: up to `most`, which is the last one.
 std::vector<int> candidate_blocks(int most);
-/// Planes computed in a pass of so many steps (SlabPass) with neighbours on 0, 1 or 2 sides, those near a neighbour's slab twice.
-std::int64_t computed_planes(std::int64_t plane_count, int neighbour_count, int step_count);
 BlockPrediction predict_block(const StencilWork& work, const BlockTrial& trial, const StorageTimes& storage);
 /// The smallest block whose predicted time is within 2 % of the best one's, with a device that is a quarter slower than measured: so
 /// reading and writing stay hidden, and no memory is taken for nothing. At least one prediction.

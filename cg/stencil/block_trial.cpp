@@ -11,16 +11,21 @@
 namespace cg2d {
 namespace {
 
-/// Reads planes and writes them as they are, as a pass does, with nothing to compute.
+/// Writes planes, whatever is in them, then reads and writes them as a pass does, with nothing to compute.
 StorageTimes try_storage(const BlockTrialPlan& plan) {
   constexpr std::int64_t wanted_bytes = std::int64_t{256} << 20;
   const auto& layout = plan.method.layout();
   const auto wanted = std::max<std::int64_t>(wanted_bytes / layout.byte_count(),
                                              4 * std::int64_t{store_depth(layout, plan.planes_per_moment)});
   const auto count = std::min(wanted, plan.plane_count);
+  for (std::int64_t z = 0; z < count; ++z) {
+    std::fill_n(plan.store->room(z), layout.size(), 0.0);
+    plan.store->written(z);
+  }
+  plan.store->finish_writing();
   const auto before = plan.store->figures();
   const Stopwatch stopwatch;
-  plan.store->begin_reading(count);
+  plan.store->begin_reading({.planes = {.begin = 0, .end = count}});
   for (std::int64_t z = 0; z < count; ++z) {
     const double* const plane = plan.store->next();
     std::copy_n(plane, layout.size(), plan.store->room(z));

@@ -22,7 +22,7 @@ struct BlockTrialPlan {
   PlaneStore* store = nullptr;  ///< nullptr: reading and writing take no time
 };
 
-/// All ranks measure at the same time, and the slowest one counts. Planes of the store are read and written as they are. Collective. Throws
+/// All ranks measure at the same time, and the slowest one counts. Planes of the store are overwritten. Collective. Throws
 /// RunError on every rank alike, MpiError, std::bad_alloc. Takes a few seconds at most, unless the device is slow.
 BlockChoice try_blocks(const BlockTrialPlan& plan, comm::RankGroup& group);
 

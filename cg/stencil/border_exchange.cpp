@@ -39,9 +39,8 @@ void BorderExchange::connect(Side& side, int partner) {
 
 void BorderExchange::keep(std::int64_t z, const double* plane) {
   for (auto* side : {&lower_, &upper_}) {
-    const auto index = z - side->first_own;
-    if (side->partner >= 0 && 0 <= index && index < depth_)
-      std::copy_n(plane, layout_.size(), side->kept.data() + index * layout_.size());
+    if (side->keeps(z, depth_))
+      std::copy_n(plane, layout_.size(), side->kept.data() + (z - side->first_own) * layout_.size());
   }
 }
 

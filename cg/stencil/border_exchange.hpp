@@ -22,6 +22,10 @@ class BorderExchange {
   /// Memory of such an object.
   static std::int64_t byte_count(const PlaneLayout& layout, int depth, int neighbour_count);
 
+  /// Whether a neighbour needs plane z of the slab.
+  [[nodiscard]] bool keeps(std::int64_t z) const {
+    return lower_.keeps(z, depth_) || upper_.keeps(z, depth_);
+  }
   /// Keeps plane z of the slab, if a neighbour needs it.
   void keep(std::int64_t z, const double* plane);
   /// Sends what was kept last and receives the same of the neighbours: the planes that are not further away than `depth_now`. Collective.
@@ -41,6 +45,10 @@ class BorderExchange {
     kernels::PageBuffer<double> received{};
     std::vector<comm::Transfer> sends{};
     std::vector<comm::Transfer> receives{};
+
+    [[nodiscard]] bool keeps(std::int64_t z, int depth) const {
+      return partner >= 0 && first_own <= z && z < first_own + depth;
+    }
   };
   void connect(Side& side, int partner);
   /// Those of `depth` planes that lie nearest to the other slab; is_lower: the neighbour's planes come before.

@@ -19,7 +19,8 @@
 namespace cg2d {
 namespace {
 
-/// Slots 0 ... depth-1 read, depth ... 2*depth-1 write; plane z takes the slot z modulo depth of either.
+/// Slots 0 ... depth-1 read, depth ... 2*depth-1 write. The planes of a pass take the former by turns; plane z is written by slot depth + z modulo
+/// depth.
 class FileStore final : public PlaneStore {
  public:
   FileStore(const PlaneLayout& layout, const StoreFileOptions& options)
@@ -34,25 +35,25 @@ class FileStore final : public PlaneStore {
                                       .slot_count = 2 * depth_,
                                       .buffers = std::as_writable_bytes(buffers_.span())})) {}
 
-  void begin_reading(std::int64_t count) override {
+  void begin_reading(const PlaneSequence& planes) override {
     next_ = 0;
     started_ = 0;
-    count_to_read_ = count;
+    sequence_ = planes;
     read_ahead();
   }
 
   const double* next() override {
-    const auto z = next_++;
+    const auto index = next_++;
     read_ahead();
     const Stopwatch stopwatch;
-    const auto result = reader_->wait(slot_of(z));
+    const auto result = reader_->wait(slot_of(index));
     figures_.read_wait_s += stopwatch.seconds();
-    if (trouble_of(z, result)) {
-      start_reading(z);
-      if (const auto trouble = trouble_of(z, reader_->wait(slot_of(z)))) throw RunError(*trouble);
+    if (trouble_of(index, result)) {
+      start_reading(index);
+      if (const auto trouble = trouble_of(index, reader_->wait(slot_of(index)))) throw RunError(*trouble);
     }
     figures_.read_bytes += plane_bytes_;
-    return numbers(slot_of(z));
+    return numbers(slot_of(index));
   }
 
   double* room(std::int64_t z) override {
@@ -78,7 +79,8 @@ class FileStore final : public PlaneStore {
   [[nodiscard]] bool is_direct() const override { return file_.is_direct(); }
 
  private:
-  [[nodiscard]] int slot_of(std::int64_t z) const { return static_cast<int>(z % depth_); }
+  /// That of a plane by its place in the pass, or by its number.
+  [[nodiscard]] int slot_of(std::int64_t index) const { return static_cast<int>(index % depth_); }
   [[nodiscard]] int slot_to_write(std::int64_t z) const { return depth_ + slot_of(z); }
   [[nodiscard]] std::span<std::byte> bytes(int slot) {
     const auto size = static_cast<std::size_t>(plane_bytes_);
@@ -88,13 +90,15 @@ class FileStore final : public PlaneStore {
     return buffers_.data() + slot * (plane_bytes_ / std::int64_t{sizeof(double)});
   }
 
-  /// Into the buffers of planes that are no longer valid when plane next_ - 1 has been asked for.
+  /// Into the buffers of planes that are no longer valid when the one before next_ has been asked for.
   void read_ahead() {
     const auto first_valid = std::max<std::int64_t>(next_ - planes_at_once_, 0);
-    for (; started_ < std::min(first_valid + depth_, count_to_read_); ++started_) start_reading(started_);
+    for (; started_ < std::min(first_valid + depth_, sequence_.size()); ++started_) start_reading(started_);
   }
-  void start_reading(std::int64_t z) {
-    reader_->start({.slot = slot_of(z), .position = z * plane_bytes_, .memory = bytes(slot_of(z))});
+  void start_reading(std::int64_t index) {
+    reader_->start({.slot = slot_of(index),
+                    .position = sequence_.plane(index) * plane_bytes_,
+                    .memory = bytes(slot_of(index))});
   }
 
   /// Waits until the last plane that was written by z's slot is in the file.
@@ -118,14 +122,15 @@ class FileStore final : public PlaneStore {
   }
 
   /// Why a plane that was read is not what was written; empty: it is.
-  std::optional<RunError> trouble_of(std::int64_t z, const PanelResult& result) {
+  std::optional<RunError> trouble_of(std::int64_t index, const PanelResult& result) {
+    const auto z = sequence_.plane(index);
     if (result.error != 0)
       return RunError(ExitCode::cannot_write,
                       fmt::format("{} cannot be read: {}", place_of(z), std::strerror(result.error)));
     if (result.byte_count != plane_bytes_)
       return RunError(ExitCode::cannot_write, fmt::format("{} cannot be read: {} of {} bytes", place_of(z),
                                                           result.byte_count, plane_bytes_));
-    if (crc32c(bytes(slot_of(z))) != checksums_[static_cast<std::size_t>(z)])
+    if (crc32c(bytes(slot_of(index))) != checksums_[static_cast<std::size_t>(z)])
       return RunError(ExitCode::bad_data,
                       fmt::format("{}: found damaged data, expected what was written there", place_of(z)));
     return std::nullopt;
@@ -144,8 +149,8 @@ class FileStore final : public PlaneStore {
   std::vector<std::uint32_t> checksums_;                     // of what was written last
   std::vector<std::optional<std::int64_t>> written_planes_;  // by slot: under way
   StoreFigures figures_;
-  std::int64_t next_ = 0;
-  std::int64_t count_to_read_ = 0;       // in this pass
+  PlaneSequence sequence_;               // of this pass
+  std::int64_t next_ = 0;                // place in it
   std::int64_t started_ = 0;             // planes
   std::unique_ptr<PanelReader> reader_;  // the last member: its requests end before their buffers
 };

@@ -2,10 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
+#include <span>
+#include <vector>
 
-#include "cg/stencil/block_choice.hpp"
+#include "cg/base/agreement.hpp"
 #include "cg/stencil/heat_field.hpp"
 #include "cg/stencil/stencil_method.hpp"
+#include "cg/stencil/step_borders.hpp"
 #include "cg/stencil/wavefront.hpp"
 
 namespace cg2d {
@@ -21,43 +25,38 @@ class HeatMethod final : public StencilMethod {
   [[nodiscard]] int most_tried_steps() const override { return std::min(step_count_, 128); }
   /// With each of 8, 4 and 2 the kept planes of all steps are moved half as often as with half of it.
   [[nodiscard]] int most_planes_per_moment() const override { return 8; }
-  [[nodiscard]] int border_depth(int block) const override { return block; }
-  [[nodiscard]] std::int64_t computed_planes(std::int64_t plane_count, int neighbour_count,
+  [[nodiscard]] int planes_per_step() const override { return 1; }
+  [[nodiscard]] std::int64_t computed_planes(std::int64_t plane_count, int /*neighbour_count*/,
                                              int step_count) const override {
-    return cg2d::computed_planes(plane_count, neighbour_count, step_count);
+    return plane_count * step_count;
   }
-  [[nodiscard]] std::int64_t byte_count(int block, int planes_per_moment) const override {
-    return Wavefront::byte_count(layout_, {.most_steps = block, .planes_per_moment = planes_per_moment});
+  [[nodiscard]] std::int64_t byte_count(int block, int planes_per_moment,
+                                        int neighbour_count) const override {
+    return Wavefront::byte_count(layout_, {.most_steps = block, .planes_per_moment = planes_per_moment}) +
+           StepBorders::byte_count(layout_, block, neighbour_count);
+  }
+  [[nodiscard]] comm::IndexRange stored_planes(const comm::IndexRange& share, int block) const override {
+    const auto lowest = moved(share, -planes_below(block));
+    const auto highest = moved(share, block - planes_below(block));
+    return {.begin = lowest.begin, .end = highest.end};
   }
   void fill_start(std::int64_t z, double* plane) const override { field_.fill(z, 0, plane); }
   [[nodiscard]] TrialMoment trial_moment(int block, int planes_per_moment) const override;
 
-  void make_ready(const MethodPlan& plan) override {
-    plan_ = plan;
-    wavefront_ = std::make_unique<Wavefront>(
-        layout_, Wavefront::Options{.most_steps = plan.block, .planes_per_moment = plan.planes_per_moment});
-  }
-  int begin_pass(int done_count, comm::RankGroup& /*group*/) override {
-    pass_ = {.domain_planes = shape_[2],
-             .slab = plan_.slab,
-             .step_count = std::min(plan_.block, step_count_ - done_count)};
-    if (pass_.step_count > 0) wavefront_->begin(pass_);
-    return pass_.step_count;
-  }
-  [[nodiscard]] comm::IndexRange given_planes() const override { return pass_.planes(0); }
-  [[nodiscard]] int pass_depth() const override { return pass_.step_count; }
+  void make_ready(const MethodPlan& plan, comm::RankGroup& group) override;
+  [[nodiscard]] comm::IndexRange slab() const override { return slab_; }
+  StencilPass begin_pass(int done_count, comm::RankGroup& group) override;
+  void exchange() override { borders_->begin(sweep_, pass_.step_count); }
   [[nodiscard]] comm::IndexRange moments() const override { return wavefront_->moments(); }
   void advance(std::int64_t first, std::span<const double* const> given,
-               std::span<double* const> made) override {
-    wavefront_->advance(first, given, made);
-  }
+               std::span<double* const> made) override;
+  void end_pass() override { borders_->finish(); }
+  [[nodiscard]] double communication_s() const override { return borders_->waited_s(); }
+  [[nodiscard]] std::int64_t sent_bytes() const override { return borders_->sent_bytes(); }
 
-  [[nodiscard]] std::vector<PlaneFigures> check(
-      const std::function<const double*()>& next,
-      const std::function<const double*(std::int64_t z)>& /*beyond*/) const override {
+  [[nodiscard]] std::vector<PlaneFigures> check(const std::function<const double*()>& next) const override {
     std::vector<PlaneFigures> planes;
-    for (auto z = plan_.slab.begin; z < plan_.slab.end; ++z)
-      planes.push_back(field_.compare(z, step_count_, next()));
+    for (auto z = slab_.begin; z < slab_.end; ++z) planes.push_back(field_.compare(z, step_count_, next()));
     return planes;
   }
   void judge(std::span<const PlaneFigures> planes, StencilReport& report) const override {
@@ -70,21 +69,112 @@ class HeatMethod final : public StencilMethod {
   }
 
  private:
+  /// Slabs begin so far below the shares of ranks, and a pass brings them as far above: first and last rank compute as much as others.
+  static std::int64_t planes_below(int block) { return block / 2; }
+  /// The ends of the domain do not move.
+  [[nodiscard]] comm::IndexRange moved(const comm::IndexRange& planes, std::int64_t distance) const {
+    return {.begin = planes.begin == 0 ? 0 : planes.begin + distance,
+            .end = planes.end == shape_[2] ? planes.end : planes.end + distance};
+  }
+  [[nodiscard]] bool is_in_moment(std::int64_t first, int step, std::int64_t z) const {
+    return Wavefront::place(first, step, z) < plan_.planes_per_moment;
+  }
+  std::span<const double* const> borrow(std::int64_t first, std::span<const double* const> given);
+  void lend_given(std::int64_t first, std::span<const double* const> given);
+  void send_lent(std::int64_t first);
+
   comm::Extents shape_;
   int step_count_;
   PlaneLayout layout_;
   HeatField field_;
   MethodPlan plan_;
+  comm::IndexRange slab_;
   std::unique_ptr<Wavefront> wavefront_;
-  SlabPass pass_;
+  std::unique_ptr<StepBorders> borders_;
+  bool is_next_downward_ = false;
+  Sweep sweep_;
+  SkewedPass pass_;
+  int borrowed_steps_ = 0;  // of this pass
+  int lent_steps_ = 0;
+  std::vector<const double*> given_;
 };
+
+void HeatMethod::make_ready(const MethodPlan& plan, comm::RankGroup& group) {
+  plan_ = plan;
+  slab_ = moved(plan.share, -planes_below(plan.block));
+  borders_ = std::make_unique<StepBorders>(group, layout_, plan.block);
+  agree_on(group, [&] {
+    wavefront_ = std::make_unique<Wavefront>(
+        layout_, Wavefront::Options{.most_steps = plan.block, .planes_per_moment = plan.planes_per_moment});
+  });
+}
+
+/// Passes go up and down by turns, so that slabs come back.
+StencilPass HeatMethod::begin_pass(int done_count, comm::RankGroup& /*group*/) {
+  sweep_ = {.domain_planes = shape_[2], .is_downward = is_next_downward_};
+  pass_ = {.domain_planes = shape_[2],
+           .slab = sweep_.numbers_of(slab_),
+           .step_count = std::min(plan_.block, step_count_ - done_count)};
+  if (pass_.step_count == 0) return {};
+  is_next_downward_ = !is_next_downward_;
+  wavefront_->begin(pass_, {.lent = borders_->lent(0, 0),
+                            .borrowed = borders_->borrowed(0, 0),
+                            .look = [this] { borders_->look(); }});
+  borrowed_steps_ = 0;
+  lent_steps_ = 0;
+  const auto before = slab_;
+  slab_ = sweep_.numbers_of(pass_.planes(pass_.step_count));
+  return {.step_count = pass_.step_count, .sweep = sweep_, .read = before, .written = slab_};
+}
+
+void HeatMethod::advance(std::int64_t first, std::span<const double* const> given,
+                         std::span<double* const> made) {
+  lend_given(first, given);
+  wavefront_->advance(first, borrow(first, given), made);
+  send_lent(first);
+}
+
+/// Waits for the planes of the next rank that this moment reads. Returns what is given, with those among them.
+std::span<const double* const> HeatMethod::borrow(std::int64_t first, std::span<const double* const> given) {
+  given_.assign(given.begin(), given.end());
+  if (pass_.is_last()) return given_;
+  for (; borrowed_steps_ < pass_.step_count; ++borrowed_steps_) {
+    if (!is_in_moment(first, borrowed_steps_, pass_.borrowed(borrowed_steps_).begin)) break;
+    borders_->wait_for(borrowed_steps_);
+  }
+  const auto borrowed = pass_.borrowed(0);
+  for (std::size_t k = 0; k < given.size(); ++k) {
+    if (const auto z = first + static_cast<std::int64_t>(k); borrowed.contains(z))
+      given_[k] = borders_->borrowed(0, z - borrowed.begin);
+  }
+  return given_;
+}
+
+/// Those of step 0; the others are made where they are lent from.
+void HeatMethod::lend_given(std::int64_t first, std::span<const double* const> given) {
+  const auto lent = pass_.lent(0);
+  for (std::size_t k = 0; k < given.size(); ++k) {
+    if (const auto z = first + static_cast<std::int64_t>(k); lent.contains(z))
+      std::copy_n(given[k], layout_.size(), borders_->lent(0, z - lent.begin));
+  }
+}
+
+void HeatMethod::send_lent(std::int64_t first) {
+  if (pass_.is_first()) return;
+  for (; lent_steps_ < pass_.step_count; ++lent_steps_) {
+    if (!is_in_moment(first, lent_steps_, pass_.lent(lent_steps_).end - 1)) break;
+    borders_->send(lent_steps_);
+  }
+}
 
 StencilMethod::TrialMoment HeatMethod::trial_moment(int block, int planes_per_moment) const {
   constexpr std::int64_t far = std::int64_t{1} << 40;  // so many planes that every step has some to compute
   const auto wavefront = std::make_shared<Wavefront>(
       layout_, Wavefront::Options{.most_steps = block, .planes_per_moment = planes_per_moment});
   wavefront->begin({.domain_planes = 3 * far, .slab = {.begin = far, .end = 2 * far}, .step_count = block});
-  return [wavefront, planes_per_moment, first = far + block](auto given, auto made) mutable {
+  // Where every step has begun, and nothing is lent any more.
+  return [wavefront, planes_per_moment, first = far + 2 * std::int64_t{block} + SkewedPass::border_planes](
+             auto given, auto made) mutable {
     wavefront->advance(first, given, made);
     first += planes_per_moment;
   };

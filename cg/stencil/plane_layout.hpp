@@ -38,8 +38,8 @@ struct PlaneLayout {
   }
 };
 
-/// One pass over a rank's slab: several steps in time. Planes near the slab that other ranks have are computed here, too: fewer with
-/// each step, so that what the last step reads is there.
+/// One pass over a rank's slab that stays where it is: several steps. Planes near the slab that other ranks have are computed here, too:
+/// fewer with each step, so that what the last step reads is there.
 ///
 ///     step 0 (given)   z0-2  z0-1 | z0 ... z1-1 | z1  z1+1
 ///     step 1                 z0-1 | z0 ... z1-1 | z1
@@ -55,11 +55,53 @@ struct SlabPass {
     return {.begin = std::max<std::int64_t>(slab.begin - beyond, 0),
             .end = std::min(slab.end + beyond, domain_planes)};
   }
-  /// Planes computed in all steps together.
-  [[nodiscard]] std::int64_t computed_planes() const {
-    std::int64_t count = 0;
-    for (int step = 1; step <= step_count; ++step) count += planes(step).size();
-    return count;
+};
+
+/// One pass over a slab that moves on with the steps, a plane with each, to where the next rank's slab begins: no plane is computed twice. What
+/// a step needs of the next rank are the first two planes that this makes of the step before, and it makes them early in the pass. Planes are
+/// numbered in the direction of the pass.
+///
+///     step 0 (given)   z0 z0+1 ... z1-1 | z1   z1+1
+///     step 1              z0+1 ... z1-1   z1 | z1+1 z1+2
+///     step 2                   ... z1-1   z1   z1+1 |
+struct SkewedPass {
+  /// Planes of the next rank that a step reads.
+  static constexpr std::int64_t border_planes = 2;
+
+  std::int64_t domain_planes = 0;  ///< of all ranks
+  comm::IndexRange slab{};         ///< the rank's own before the pass
+  int step_count = 0;
+
+  [[nodiscard]] bool is_first() const { return slab.begin == 0; }
+  [[nodiscard]] bool is_last() const { return slab.end == domain_planes; }
+  /// The planes that a step computes; those of step 0 are given. The domain's ends do not move.
+  [[nodiscard]] comm::IndexRange planes(int step) const {
+    return {.begin = is_first() ? 0 : slab.begin + step, .end = is_last() ? domain_planes : slab.end + step};
+  }
+  /// The planes of a step but the last that come from the next rank.
+  [[nodiscard]] comm::IndexRange borrowed(int step) const {
+    const auto end = planes(step).end;
+    return {.begin = end, .end = is_last() || step == step_count ? end : end + border_planes};
+  }
+  /// Those that the rank before needs.
+  [[nodiscard]] comm::IndexRange lent(int step) const {
+    const auto begin = planes(step).begin;
+    return {.begin = begin, .end = is_first() || step == step_count ? begin : begin + border_planes};
+  }
+};
+
+/// The direction of a pass over the domain. Downwards, the planes are numbered from the last one on.
+struct Sweep {
+  std::int64_t domain_planes = 0;
+  bool is_downward = false;
+
+  [[nodiscard]] std::int64_t number_of(std::int64_t z) const {
+    return is_downward ? domain_planes - 1 - z : z;
+  }
+  /// Its own inverse, as number_of() is.
+  [[nodiscard]] comm::IndexRange numbers_of(const comm::IndexRange& planes) const {
+    if (!is_downward) return planes;
+    return {.begin = domain_planes - planes.end, .end = domain_planes - planes.begin};
   }
 };
 

@@ -9,6 +9,7 @@
 #include "cg/base/interface.hpp"
 #include "cg/panels/panel_reader.hpp"
 #include "cg/stencil/plane_layout.hpp"
+#include "comm/block_layout.hpp"
 
 namespace cg2d {
 
@@ -29,13 +30,25 @@ struct StoreFigures {
   }
 };
 
-/// Planes 0 ... plane_count-1 of a slab. A pass reads them in this order, and may write each, in the same order, once it has been read.
+/// The planes that a pass reads, in its order.
+struct PlaneSequence {
+  comm::IndexRange planes{};
+  bool is_backward = false;
+
+  [[nodiscard]] std::int64_t size() const { return planes.size(); }
+  [[nodiscard]] std::int64_t plane(std::int64_t index) const {
+    return is_backward ? planes.end - 1 - index : planes.begin + index;
+  }
+};
+
+/// Planes 0 ... plane_count-1 of a slab. A pass reads some of them in this order or backwards, and may write planes in the same order, each once
+/// it has been read, and planes that it does not read.
 /// Everything throws RunError where a device or its data fail; after that the store is only destroyed.
 class PlaneStore : public Interface {
  public:
-  /// A pass begins that reads the planes 0 ... count-1, all of them: the first ones may be read ahead from now on. Everything that was
-  /// written before is in the store: finish_writing().
-  virtual void begin_reading(std::int64_t count) = 0;
+  /// A pass begins that reads these planes, all of them: the first ones may be read ahead from now on. Everything that was written before is in
+  /// the store: finish_writing().
+  virtual void begin_reading(const PlaneSequence& planes) = 0;
   /// The next plane of the pass; valid until planes_at_once more have been asked for.
   virtual const double* next() = 0;
   /// Memory for the new plane z, with zeros around its lines; valid until written(). At most planes_at_once are under way.

@@ -9,8 +9,11 @@
 #include <utility>
 #include <vector>
 
+#include "cg/base/agreement.hpp"
 #include "cg/base/errors.hpp"
+#include "cg/base/sample.hpp"
 #include "cg/files/crc32c.hpp"
+#include "cg/stencil/border_exchange.hpp"
 #include "cg/stencil/cg_coordinates.hpp"
 #include "cg/stencil/power_front.hpp"
 #include "cg/stencil/stencil_method.hpp"
@@ -82,7 +85,7 @@ class CgPass {
  public:
   CgPass(const CgLayout& layout, const MethodPlan& plan)
       : layout_(layout),
-        plan_(plan),
+        slab_(plan.share),
         loops_(kernels::power_loops()),
         new_planes_kept_(plan.planes_per_moment + plan.block),
         update_(layout.domain, layout.stored, front_options(plan.block, plan.planes_per_moment)),
@@ -102,18 +105,18 @@ class CgPass {
   /// weights: of the polynomials 0 ... s of this pass. next_step_count: polynomials of the next one.
   void begin(std::int64_t domain_planes, std::vector<kernels::PowerWeights> weights, int next_step_count) {
     weights_ = std::move(weights);
-    basis_pass_ = {.domain_planes = domain_planes, .slab = plan_.slab, .step_count = next_step_count};
+    basis_pass_ = {.domain_planes = domain_planes, .slab = slab_, .step_count = next_step_count};
     update_pass_ = {
         .domain_planes = domain_planes, .slab = basis_pass_.planes(0), .step_count = step_count()};
     update_.begin(update_pass_);
     basis_.begin(basis_pass_);
-    sums_.begin(plan_.slab, next_step_count);
+    sums_.begin(slab_, next_step_count);
   }
   [[nodiscard]] int step_count() const { return static_cast<int>(std::ssize(weights_)) - 1; }
   [[nodiscard]] int next_step_count() const { return basis_pass_.step_count; }
   [[nodiscard]] comm::IndexRange given_planes() const { return update_pass_.planes(0); }
   [[nodiscard]] comm::IndexRange moments() const {
-    return {.begin = given_planes().begin, .end = plan_.slab.end + basis_pass_.step_count + step_count()};
+    return {.begin = given_planes().begin, .end = slab_.end + basis_pass_.step_count + step_count()};
   }
   [[nodiscard]] const PlaneSums& sums() const { return sums_; }
 
@@ -160,7 +163,7 @@ class CgPass {
   }
 
   CgLayout layout_;
-  MethodPlan plan_;
+  comm::IndexRange slab_;
   kernels::PowerLoops loops_;
   std::int64_t new_planes_kept_;
   PowerFront update_;
@@ -187,15 +190,20 @@ class SStepCgMethod final : public StencilMethod {
   /// More take more memory for each step: n + 2 planes of four vectors.
   [[nodiscard]] int most_planes_per_moment() const override { return 4; }
   /// For the sums of the new vectors, and for making these.
-  [[nodiscard]] int border_depth(int block) const override { return 2 * block; }
+  [[nodiscard]] int planes_per_step() const override { return 2; }
   [[nodiscard]] std::int64_t computed_planes(std::int64_t plane_count, int neighbour_count,
                                              int step_count) const override {
     // Half of it in each front; the first one goes s planes beyond the slab of the second one.
     const std::int64_t steps = step_count;
     return steps * plane_count + neighbour_count * (steps * (2 * steps - 1) / 2);
   }
-  [[nodiscard]] std::int64_t byte_count(int block, int planes_per_moment) const override {
-    return CgPass::byte_count(layout_, block, planes_per_moment);
+  [[nodiscard]] std::int64_t byte_count(int block, int planes_per_moment,
+                                        int neighbour_count) const override {
+    return CgPass::byte_count(layout_, block, planes_per_moment) +
+           BorderExchange::byte_count(layout_.stored, planes_per_step() * block, neighbour_count);
+  }
+  [[nodiscard]] comm::IndexRange stored_planes(const comm::IndexRange& share, int /*block*/) const override {
+    return share;
   }
   /// x = 0, so that p and r are b.
   void fill_start(std::int64_t /*z*/, double* plane) const override {
@@ -208,23 +216,24 @@ class SStepCgMethod final : public StencilMethod {
   }
   [[nodiscard]] TrialMoment trial_moment(int block, int planes_per_moment) const override;
 
-  void make_ready(const MethodPlan& plan) override;
-  int begin_pass(int done_count, comm::RankGroup& group) override;
-  [[nodiscard]] comm::IndexRange given_planes() const override { return pass_->given_planes(); }
-  [[nodiscard]] int pass_depth() const override { return pass_->step_count() + pass_->next_step_count(); }
+  void make_ready(const MethodPlan& plan, comm::RankGroup& group) override;
+  [[nodiscard]] comm::IndexRange slab() const override { return plan_.share; }
+  StencilPass begin_pass(int done_count, comm::RankGroup& group) override;
+  void exchange() override;
   [[nodiscard]] comm::IndexRange moments() const override { return pass_->moments(); }
   void advance(std::int64_t first, std::span<const double* const> given,
-               std::span<double* const> made) override {
-    pass_->advance(first, given, made);
-  }
+               std::span<double* const> made) override;
+  void end_pass() override {}
+  [[nodiscard]] double communication_s() const override { return communication_s_; }
+  [[nodiscard]] std::int64_t sent_bytes() const override { return border_->sent_bytes(); }
 
-  [[nodiscard]] std::vector<PlaneFigures> check(
-      const std::function<const double*()>& next,
-      const std::function<const double*(std::int64_t z)>& beyond) const override;
+  [[nodiscard]] std::vector<PlaneFigures> check(const std::function<const double*()>& next) const override;
   void judge(std::span<const PlaneFigures> planes, StencilReport& report) const override;
 
  private:
+  void keep_start_values();
   void sum_start_values();
+  [[nodiscard]] int steps_of(const std::vector<kernels::PowerSums>& sums, int done_count);
   [[nodiscard]] int steps_after(int done_count) const {
     return std::min(plan_.block, step_limit_ - done_count);
   }
@@ -239,14 +248,32 @@ class SStepCgMethod final : public StencilMethod {
   double tolerance_;
   MethodPlan plan_;
   std::unique_ptr<CgPass> pass_;
+  std::unique_ptr<BorderExchange> border_;
+  int exchange_depth_ = 1;  // of the pass, or of the check after the last one
+  double communication_s_ = 0.0;
   double residual_ = 0.0;          // relative, as the recurrences have it
   std::vector<double> residuals_;  // likewise, after each step
 };
 
-void SStepCgMethod::make_ready(const MethodPlan& plan) {
+void SStepCgMethod::make_ready(const MethodPlan& plan, comm::RankGroup& group) {
   plan_ = plan;
-  pass_ = std::make_unique<CgPass>(layout_, plan);
-  sum_start_values();
+  border_ = std::make_unique<BorderExchange>(group, layout_.stored, plan.share.size(),
+                                             planes_per_step() * plan.block);
+  agree_on(group, [&] {
+    pass_ = std::make_unique<CgPass>(layout_, plan);
+    keep_start_values();
+    sum_start_values();
+  });
+}
+
+/// What neighbours need at first.
+void SStepCgMethod::keep_start_values() {
+  std::vector<double> plane(static_cast<std::size_t>(layout_.stored.size()));
+  for (std::int64_t z = 0; z < plan_.share.size(); ++z) {
+    if (!border_->keeps(z)) continue;
+    fill_start(plan_.share.begin + z, plane.data());
+    border_->keep(z, plane.data());
+  }
 }
 
 /// Start values are known everywhere: no rank waits for another.
@@ -267,8 +294,20 @@ void SStepCgMethod::sum_start_values() {
   }
 }
 
-int SStepCgMethod::begin_pass(int done_count, comm::RankGroup& group) {
+StencilPass SStepCgMethod::begin_pass(int done_count, comm::RankGroup& group) {
+  const Stopwatch stopwatch;
   const auto sums = pass_->sums().over_all_planes(group);
+  communication_s_ += stopwatch.seconds();
+  const int step_count = steps_of(sums, done_count);
+  exchange_depth_ = step_count > 0 ? pass_->step_count() + pass_->next_step_count() : 1;
+  return {.step_count = step_count,
+          .sweep = {.domain_planes = shape_[2]},
+          .read = plan_.share,
+          .written = plan_.share};
+}
+
+/// The steps of the next pass, which is begun; 0: there is none.
+int SStepCgMethod::steps_of(const std::vector<kernels::PowerSums>& sums, int done_count) {
   residual_ = std::sqrt(sums.front().rr) / norm_;
   if (std::isnan(residual_))
     throw RunError(ExitCode::not_finite, "s-step CG: a sum of products is not a number");
@@ -283,12 +322,34 @@ int SStepCgMethod::begin_pass(int done_count, comm::RankGroup& group) {
   return steps.step_count;
 }
 
+void SStepCgMethod::exchange() {
+  const Stopwatch stopwatch;
+  border_->exchange(exchange_depth_);
+  communication_s_ += stopwatch.seconds();
+}
+
+void SStepCgMethod::advance(std::int64_t first, std::span<const double* const> given,
+                            std::span<double* const> made) {
+  const auto& share = plan_.share;
+  std::vector<const double*> all_given(given.begin(), given.end());
+  for (std::size_t k = 0; k < given.size(); ++k) {
+    const auto z = first + static_cast<std::int64_t>(k);
+    if (!share.contains(z) && pass_->given_planes().contains(z))
+      all_given[k] = border_->received(z - share.begin);
+  }
+  pass_->advance(first, all_given, made);
+  for (std::size_t k = 0; k < made.size(); ++k) {
+    const auto z = first + static_cast<std::int64_t>(k) - pass_->step_count();
+    if (made[k] != nullptr) border_->keep(z - share.begin, made[k]);
+  }
+}
+
 StencilMethod::TrialMoment SStepCgMethod::trial_moment(int block, int planes_per_moment) const {
   // Moments in the middle of a slab, where every step of both fronts has all planes to compute; the last one is followed by the first.
   constexpr std::int64_t moment_count = 64;
   constexpr std::int64_t far = std::int64_t{1} << 40;
   const std::int64_t n = planes_per_moment;
-  const MethodPlan plan{.slab = {.begin = far, .end = far + moment_count * n + 2 * std::int64_t{block}},
+  const MethodPlan plan{.share = {.begin = far, .end = far + moment_count * n + 2 * std::int64_t{block}},
                         .block = block,
                         .planes_per_moment = planes_per_moment};
   const auto pass = std::make_shared<CgPass>(layout_, plan);
@@ -307,13 +368,11 @@ std::vector<double> SStepCgMethod::x_of(const double* plane) const {
   return x;
 }
 
-std::vector<PlaneFigures> SStepCgMethod::check(
-    const std::function<const double*()>& next,
-    const std::function<const double*(std::int64_t z)>& beyond) const {
-  const auto& slab = plan_.slab;
+std::vector<PlaneFigures> SStepCgMethod::check(const std::function<const double*()>& next) const {
+  const auto& slab = plan_.share;
   const auto x_at = [&](std::int64_t z) {
     if (z < 0 || z >= shape_[2]) return std::vector<double>(static_cast<std::size_t>(layout_.domain.size()));
-    return x_of(slab.contains(z) ? next() : beyond(z));
+    return x_of(slab.contains(z) ? next() : border_->received(z - slab.begin));
   };
   std::vector<PlaneFigures> planes;
   auto lower = x_at(slab.begin - 1);

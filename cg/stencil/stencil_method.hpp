@@ -18,18 +18,26 @@
 
 namespace cg2d {
 
-/// A rank's planes of the domain, and the limits of the passes over them.
+/// A rank's share of the domain's planes, and the limits of the passes over them.
 struct MethodPlan {
-  comm::IndexRange slab{};
+  comm::IndexRange share{};
   int block = 1;              ///< steps of the longest pass
   int planes_per_moment = 1;  ///< given and made at a time
+};
+
+/// A pass, by the planes of this rank.
+struct StencilPass {
+  int step_count = 0;  ///< 0: all is done
+  Sweep sweep{};
+  comm::IndexRange read{};     ///< the slab before it
+  comm::IndexRange written{};  ///< the slab after it
 };
 
 /// Steps of something on a domain, several in each pass over it. Planes of the store have a layout of the method's own. Those functions that
 /// take a RankGroup are collective.
 class StencilMethod : public Interface {
  public:
-  /// The layout of the planes that are stored, and exchanged.
+  /// The layout of the planes that are stored, and sent.
   [[nodiscard]] virtual const PlaneLayout& layout() const = 0;
   /// No pass has more steps.
   [[nodiscard]] virtual int most_steps() const = 0;
@@ -37,13 +45,16 @@ class StencilMethod : public Interface {
   [[nodiscard]] virtual int most_tried_steps() const = 0;
   /// Planes that a pass moves on by where there is memory enough: a power of two.
   [[nodiscard]] virtual int most_planes_per_moment() const = 0;
-  /// Planes of each neighbour that a pass with so many steps needs.
-  [[nodiscard]] virtual int border_depth(int block) const = 0;
+  /// Planes that each of several ranks needs for every step of a pass.
+  [[nodiscard]] virtual int planes_per_step() const = 0;
   /// Planes computed in a pass of so many steps by a rank with so many planes and neighbours, those near a neighbour's slab twice.
   [[nodiscard]] virtual std::int64_t computed_planes(std::int64_t plane_count, int neighbour_count,
                                                      int step_count) const = 0;
   /// Memory of make_ready().
-  [[nodiscard]] virtual std::int64_t byte_count(int block, int planes_per_moment) const = 0;
+  [[nodiscard]] virtual std::int64_t byte_count(int block, int planes_per_moment,
+                                                int neighbour_count) const = 0;
+  /// The planes that a rank with this share may have before or after passes of up to `block` steps: what its store has room for.
+  [[nodiscard]] virtual comm::IndexRange stored_planes(const comm::IndexRange& share, int block) const = 0;
   /// Writes the start values of plane z.
   virtual void fill_start(std::int64_t z, double* plane) const = 0;
   using TrialMoment =
@@ -51,25 +62,29 @@ class StencilMethod : public Interface {
   /// As advance(), without a place: each call is one more moment in the middle of a long pass of `block` steps.
   [[nodiscard]] virtual TrialMoment trial_moment(int block, int planes_per_moment) const = 0;
 
-  /// Memory for the passes. Throws std::bad_alloc.
-  virtual void make_ready(const MethodPlan& plan) = 0;
-  /// Plans the next pass, after so many steps: its steps, 0 when all is done. Throws RunError on every rank alike.
-  virtual int begin_pass(int done_count, comm::RankGroup& group) = 0;
-  /// The planes that the pass reads.
-  [[nodiscard]] virtual comm::IndexRange given_planes() const = 0;
-  /// So many planes beyond the slab: the same on all ranks, also where the domain ends.
-  [[nodiscard]] virtual int pass_depth() const = 0;
-  /// The values of `first` of the moments of the pass: from `begin` on in steps of planes_per_moment, as long as they are before `end`.
+  /// Memory for the passes, and what is known of neighbours at first. Collective. Throws MpiError; RunError on every rank alike.
+  virtual void make_ready(const MethodPlan& plan, comm::RankGroup& group) = 0;
+  /// The planes that this rank has: at first, and after the passes so far.
+  [[nodiscard]] virtual comm::IndexRange slab() const = 0;
+  /// Plans the next pass, after so many steps. Collective. Throws RunError on every rank alike.
+  virtual StencilPass begin_pass(int done_count, comm::RankGroup& group) = 0;
+  /// Moves planes between ranks that a pass, or check() after the last one, needs at its begin. Collective. Throws MpiError.
+  virtual void exchange() = 0;
+  /// Planes are numbered in the direction of the pass (Sweep). The values of `first` of its moments: from `begin` on in steps of
+  /// planes_per_moment, as long as they are before `end`.
   [[nodiscard]] virtual comm::IndexRange moments() const = 0;
-  /// given[k]: plane first + k, nullptr outside of given_planes(). made[k]: room for plane first + k - (steps of the pass), nullptr
-  /// outside of the slab. Zeros around lines stay as they are. A plane may be given and made in the same place.
+  /// given[k]: plane first + k, nullptr where this rank does not read it. made[k]: room for plane first + k - (steps of the pass), nullptr
+  /// where this rank does not write it. Zeros around lines stay as they are. A plane may be given and made in the same place. Throws MpiError.
   virtual void advance(std::int64_t first, std::span<const double* const> given,
                        std::span<double* const> made) = 0;
+  /// The pass is over, or has failed on this rank: no other rank waits for it after this. Collective. Throws MpiError.
+  virtual void end_pass() = 0;
+  /// Seconds in messages and sums over all ranks so far.
+  [[nodiscard]] virtual double communication_s() const = 0;
+  [[nodiscard]] virtual std::int64_t sent_bytes() const = 0;
 
-  /// The figures of the slab's planes after the last pass. next: the next plane of the slab. beyond: plane z of a neighbour, one plane away.
-  [[nodiscard]] virtual std::vector<PlaneFigures> check(
-      const std::function<const double*()>& next,
-      const std::function<const double*(std::int64_t z)>& beyond) const = 0;
+  /// The figures of the slab's planes after the last pass. next: the next plane of the slab.
+  [[nodiscard]] virtual std::vector<PlaneFigures> check(const std::function<const double*()>& next) const = 0;
   /// Judges by all planes together, in their order: sets largest_error, tolerance and, where it is one, `solve`.
   virtual void judge(std::span<const PlaneFigures> planes, StencilReport& report) const = 0;
 };

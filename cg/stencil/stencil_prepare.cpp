@@ -30,12 +30,12 @@ void StencilRun::prepare() {
 }
 
 void StencilRun::check_shape() const {
+  constexpr std::int64_t least = SkewedPass::border_planes;
   const auto plane_count = options_.shape[2];
-  const auto least = group_.size() > 1 ? method_->border_depth(1) : 1;
-  if (plane_count < std::int64_t{least} * group_.size())
-    throw InputError(fmt::format("--shape {}: its {} along z are too few for {}, each of which needs {}",
+  if (group_.size() > 1 && plane_count < least * group_.size())
+    throw InputError(fmt::format("--shape {}: its {} along z are too few for {}, each of which needs two",
                                  shape_text(options_.shape), format_count(plane_count, "plane"),
-                                 format_count(group_.size(), "rank"), least == 1 ? "one" : "two"));
+                                 format_count(group_.size(), "rank")));
 }
 
 /// The machine, and the memory that this rank may take.
@@ -57,12 +57,12 @@ void StencilRun::inspect() {
 
 /// The bytes of this rank, beside what every process takes.
 std::int64_t StencilRun::memory_for(int block) const {
-  const auto store_bytes = options_.folders.empty() ? plane_count() * layout_.byte_count()
-                                                    : store_buffer_bytes(layout_, planes_per_moment_);
+  const auto store_bytes = options_.folders.empty()
+                               ? method_->stored_planes(share_, block).size() * layout_.byte_count()
+                               : store_buffer_bytes(layout_, planes_per_moment_);
   const auto planes_of_trial = options_.block ? 0 : 2 * planes_per_moment_;
   return store_bytes + planes_of_trial * layout_.byte_count() +
-         method_->byte_count(block, planes_per_moment_) +
-         BorderExchange::byte_count(layout_, method_->border_depth(block), neighbour_count());
+         method_->byte_count(block, planes_per_moment_, neighbour_count());
 }
 
 /// The buffers of files must not take much of the memory, which long passes need.
@@ -79,7 +79,7 @@ void StencilRun::choose_planes_per_moment() {
 /// The longest pass that steps, slabs and memory allow. Throws where that of the user, or any, is longer.
 void StencilRun::limit_block() {
   const auto smallest_slab = group_.minimum(plane_count());
-  const auto planes_of_step = method_->border_depth(1);
+  const auto planes_of_step = method_->planes_per_step();
   const std::int64_t by_slabs = group_.size() > 1 ? smallest_slab / planes_of_step : method_->most_steps();
   const auto by_shape = static_cast<int>(std::min<std::int64_t>(method_->most_steps(), by_slabs));
   if (options_.block && *options_.block > by_shape)
@@ -109,19 +109,21 @@ void StencilRun::limit_block() {
 const std::string& StencilRun::folder() const { return folder_of_rank(options_.folders, group_.rank()); }
 
 void StencilRun::make_store() {
+  const auto planes = method_->stored_planes(share_, most_block_);
+  first_stored_ = planes.begin;
   if (!options_.folders.empty())
     require_room({.option = "--out-of-core",
                   .folder = folder(),
-                  .byte_count = plane_count() * layout_.byte_count(),
+                  .byte_count = planes.size() * layout_.byte_count(),
                   .node = node_},
                  group_);
   agree_on(group_, [&] {
     if (options_.folders.empty()) {
-      store_ = make_memory_store(layout_, plane_count());
+      store_ = make_memory_store(layout_, planes.size());
       return;
     }
     store_ = make_file_store(layout_, {.folder = folder(),
-                                       .plane_count = plane_count(),
+                                       .plane_count = planes.size(),
                                        .planes_at_once = planes_per_moment_,
                                        .reader = &reader_});
   });

@@ -19,7 +19,7 @@ struct StencilRank {
   std::int64_t plane_count = 0;
   double computing_s = 0.0;      ///< the steps, and checksums of what is read and written
   StoreFigures moved{};          ///< and the waiting for it
-  double communication_s = 0.0;  ///< exchange of planes at the borders
+  double communication_s = 0.0;  ///< waiting for planes of other ranks, and for sums over all ranks
   double barrier_s = 0.0;        ///< after a pass, until the last rank has made it
   double total_s = 0.0;          ///< of all passes
   std::int64_t sent_bytes = 0;

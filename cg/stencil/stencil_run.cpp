@@ -24,27 +24,35 @@ StencilRun::StencilRun(const StencilOptions& options, comm::RankGroup& group, co
       reader_(reader),
       method_(stencil_method(options.method).make(options)),
       layout_(method_->layout()),
-      slab_(comm::share_of(options.shape[2], group.rank(), group.size())) {}
+      share_(comm::share_of(options.shape[2], group.rank(), group.size())) {}
 
 void StencilRun::perform() {
-  write_start_values();
   report_.block = most_block_;
   if (!options_.block) choose_block_by_trial();
   report_.needed_bytes = group_.maximum(memory_for(report_.block));
+  method_->make_ready({.share = share_, .block = report_.block, .planes_per_moment = planes_per_moment_},
+                      group_);
+  write_start_values();
   make_passes();
   check_result();
   gather_ranks();
 }
 
+PlaneSequence StencilRun::in_store(const comm::IndexRange& planes, bool is_downward) const {
+  return {.planes = {.begin = planes.begin - first_stored_, .end = planes.end - first_stored_},
+          .is_backward = is_downward};
+}
+
 void StencilRun::write_start_values() {
-  progress_.say(fmt::format("writing the start values, {} per rank",
-                            format_bytes(plane_count() * layout_.byte_count())));
+  const auto slab = method_->slab();
+  progress_.say(
+      fmt::format("writing the start values, {} per rank", format_bytes(slab.size() * layout_.byte_count())));
   group_.barrier();
   const Stopwatch stopwatch;
   agree_on(group_, [&] {
-    for (std::int64_t z = 0; z < plane_count(); ++z) {
-      method_->fill_start(slab_.begin + z, store_->room(z));
-      store_->written(z);
+    for (auto z = slab.begin; z < slab.end; ++z) {
+      method_->fill_start(z, store_->room(z - first_stored_));
+      store_->written(z - first_stored_);
     }
     store_->finish_writing();
   });
@@ -69,95 +77,81 @@ void StencilRun::choose_block_by_trial() {
   report_.block = choose_block(report_.choice->predictions).block;
 }
 
-/// Memory for the passes; the planes that neighbours need at first.
-void StencilRun::make_ready() {
-  const auto depth = method_->border_depth(report_.block);
-  border_ = std::make_unique<BorderExchange>(group_, layout_, plane_count(), depth);
-  agree_on(group_, [&] {
-    method_->make_ready({.slab = slab_, .block = report_.block, .planes_per_moment = planes_per_moment_});
-    std::vector<double> plane(static_cast<std::size_t>(layout_.size()));
-    const auto keep_start = [&](std::int64_t z) {
-      method_->fill_start(slab_.begin + z, plane.data());
-      border_->keep(z, plane.data());
-    };
-    const auto kept = std::min<std::int64_t>(depth, plane_count());
-    for (std::int64_t z = 0; z < kept && group_.size() > 1; ++z) keep_start(z);
-    for (auto z = plane_count() - kept; z < plane_count() && group_.size() > 1; ++z) keep_start(z);
-  });
-}
-
 void StencilRun::make_passes() {
-  make_ready();
   const auto before = store_->figures();
   const InterruptWatch watch;
   const Progress::TimedRegion region(progress_);
   group_.barrier();
   since_begin_ = Stopwatch();
   const auto begin_pass = [&] {
-    const Stopwatch stopwatch;
-    const int step_count = method_->begin_pass(done_count_, group_);
-    mine_.communication_s += stopwatch.seconds();
-    return step_count;
+    StencilPass pass;
+    take_times([&] { pass = method_->begin_pass(done_count_, group_); });
+    return pass;
   };
-  while (const int step_count = begin_pass()) {
-    make_pass(step_count, watch);
-    done_count_ += step_count;
+  for (auto pass = begin_pass(); pass.step_count > 0; pass = begin_pass()) {
+    make_pass(pass, watch);
+    done_count_ += pass.step_count;
     ++report_.pass_count;
   }
   report_.step_count = done_count_;
   mine_.total_s = since_begin_.seconds();
   mine_.moved = store_->figures() - before;
-  mine_.sent_bytes = border_->sent_bytes();
+  mine_.sent_bytes = method_->sent_bytes();
 }
 
-/// The first planes are read while the borders are exchanged. After the pass ranks learn whether all have made it.
-void StencilRun::make_pass(int step_count, const InterruptWatch& watch) {
-  show_pass(step_count);
-  Agreement agreement(group_);
-  agreement.attempt([&] { store_->begin_reading(plane_count()); });
-  const Stopwatch exchange;
-  border_->exchange(method_->pass_depth());
-  mine_.communication_s += exchange.seconds();
+/// What is neither a wait for the device nor communication is computing.
+void StencilRun::take_times(const std::function<void()>& action) {
   const Stopwatch stopwatch;
   const double waited_before = store_->figures().wait_s();
-  agreement.attempt([&] {
-    const auto moments = method_->moments();
-    for (auto first = moments.begin; first < moments.end; first += planes_per_moment_) {
-      if (watch.asked())
-        throw RunError(ExitCode::interrupted, fmt::format("interrupted by a signal after {} of {} steps",
-                                                          done_count_, options_.step_count));
-      make_moment(step_count, first);
-      show_moment(step_count, static_cast<double>(first + planes_per_moment_ - moments.begin) /
-                                  static_cast<double>(moments.size() + planes_per_moment_));
-    }
-    store_->finish_writing();
+  const double communication_before = method_->communication_s();
+  action();
+  const double communication_s = method_->communication_s() - communication_before;
+  mine_.communication_s += communication_s;
+  mine_.computing_s += stopwatch.seconds() - communication_s - (store_->figures().wait_s() - waited_before);
+}
+
+/// The first planes are read while ranks exchange others. After the pass ranks learn whether all have made it.
+void StencilRun::make_pass(const StencilPass& pass, const InterruptWatch& watch) {
+  show_pass(pass.step_count);
+  Agreement agreement(group_);
+  take_times([&] {
+    agreement.attempt([&] { store_->begin_reading(in_store(pass.read, pass.sweep.is_downward)); });
+    method_->exchange();
+    agreement.attempt([&] { make_moments(pass, watch); });
+    method_->end_pass();
+    agreement.attempt([&] { store_->finish_writing(); });
   });
-  mine_.computing_s += stopwatch.seconds() - (store_->figures().wait_s() - waited_before);
   const Stopwatch barrier;
   agreement.reach();
   mine_.barrier_s += barrier.seconds();
 }
 
-void StencilRun::make_moment(int step_count, std::int64_t first) {
+void StencilRun::make_moments(const StencilPass& pass, const InterruptWatch& watch) {
+  const auto moments = method_->moments();
+  for (auto first = moments.begin; first < moments.end; first += planes_per_moment_) {
+    if (watch.asked())
+      throw RunError(ExitCode::interrupted, fmt::format("interrupted by a signal after {} of {} steps",
+                                                        done_count_, options_.step_count));
+    make_moment(pass, first);
+    show_moment(pass.step_count, static_cast<double>(first + planes_per_moment_ - moments.begin) /
+                                     static_cast<double>(moments.size() + planes_per_moment_));
+  }
+}
+
+void StencilRun::make_moment(const StencilPass& pass, std::int64_t first) {
   std::vector<const double*> given(static_cast<std::size_t>(planes_per_moment_));
   std::vector<double*> made(given.size());
-  const auto given_planes = method_->given_planes();
+  const auto made_plane = [&](std::size_t k) {
+    return pass.sweep.number_of(first + static_cast<std::int64_t>(k) - pass.step_count);
+  };
   for (std::size_t k = 0; k < given.size(); ++k) {
-    const auto z = first + static_cast<std::int64_t>(k);
-    if (slab_.contains(z)) {
+    if (pass.read.contains(pass.sweep.number_of(first + static_cast<std::int64_t>(k))))
       given[k] = store_->next();
-    } else if (given_planes.contains(z)) {
-      given[k] = border_->received(z - slab_.begin);
-    }
-    if (const auto made_z = z - step_count; slab_.contains(made_z))
-      made[k] = store_->room(made_z - slab_.begin);
+    if (const auto z = made_plane(k); pass.written.contains(z)) made[k] = store_->room(z - first_stored_);
   }
   method_->advance(first, given, made);
   for (std::size_t k = 0; k < made.size(); ++k) {
-    if (made[k] == nullptr) continue;
-    const auto z = first + static_cast<std::int64_t>(k) - step_count - slab_.begin;
-    border_->keep(z, made[k]);
-    store_->written(z);
+    if (made[k] != nullptr) store_->written(made_plane(k) - first_stored_);
   }
 }
 
@@ -184,12 +178,9 @@ void StencilRun::check_result() {
   const Stopwatch stopwatch;
   Agreement agreement(group_);
   std::vector<PlaneFigures> mine;
-  agreement.attempt([&] { store_->begin_reading(plane_count()); });
-  border_->exchange(1);
-  agreement.attempt([&] {
-    mine = method_->check([&] { return store_->next(); },
-                          [&](std::int64_t z) { return border_->received(z - slab_.begin); });
-  });
+  agreement.attempt([&] { store_->begin_reading(in_store(method_->slab())); });
+  method_->exchange();
+  agreement.attempt([&] { mine = method_->check([&] { return store_->next(); }); });
   agreement.reach();
   std::vector<PlaneFigures> planes;
   for (const auto& of_rank : group_.gather_all(std::span<const PlaneFigures>(mine)))
@@ -204,7 +195,7 @@ void StencilRun::check_result() {
 }
 
 void StencilRun::gather_ranks() {
-  mine_.plane_count = plane_count();
+  mine_.plane_count = method_->slab().size();
   mine_.peak_bytes = peak_resident_bytes();
   report_.ranks = group_.gather_one(mine_);
   report_.steps_s = group_.maximum(mine_.total_s);

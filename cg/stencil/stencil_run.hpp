@@ -3,13 +3,13 @@
 // A run of a method's steps on a domain: planned, made in passes, and verified.
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
 
 #include "cg/base/interrupt.hpp"
 #include "cg/base/progress.hpp"
-#include "cg/stencil/border_exchange.hpp"
 #include "cg/stencil/plane_store.hpp"
 #include "cg/stencil/stencil_method.hpp"
 #include "cg/stencil/stencil_options.hpp"
@@ -34,7 +34,7 @@ class StencilRun {
   [[nodiscard]] const StencilReport& report() const { return report_; }
 
  private:
-  [[nodiscard]] std::int64_t plane_count() const { return slab_.size(); }
+  [[nodiscard]] std::int64_t plane_count() const { return share_.size(); }
   [[nodiscard]] int neighbour_count() const;
   [[nodiscard]] const std::string& folder() const;
   [[nodiscard]] std::int64_t memory_for(int block) const;
@@ -45,10 +45,12 @@ class StencilRun {
   void make_store();
   void write_start_values();
   void choose_block_by_trial();
-  void make_ready();
+  [[nodiscard]] PlaneSequence in_store(const comm::IndexRange& planes, bool is_downward = false) const;
   void make_passes();
-  void make_pass(int step_count, const InterruptWatch& watch);
-  void make_moment(int step_count, std::int64_t first);
+  void take_times(const std::function<void()>& action);
+  void make_pass(const StencilPass& pass, const InterruptWatch& watch);
+  void make_moments(const StencilPass& pass, const InterruptWatch& watch);
+  void make_moment(const StencilPass& pass, std::int64_t first);
   void show_pass(int step_count) const;
   void show_moment(int step_count, double share) const;
   void check_result();
@@ -61,14 +63,14 @@ class StencilRun {
   const PanelReaderRow& reader_;
   std::unique_ptr<StencilMethod> method_;
   const PlaneLayout& layout_;
-  comm::IndexRange slab_;
+  comm::IndexRange share_;  // of the domain's planes
   StencilReport report_;
   int node_ = 0;
   std::int64_t available_bytes_ = 0;  // of memory, for this rank
   int planes_per_moment_ = 1;
   int most_block_ = 1;
   std::unique_ptr<PlaneStore> store_;
-  std::unique_ptr<BorderExchange> border_;
+  std::int64_t first_stored_ = 0;  // plane 0 of the store
   StencilRank mine_;
   Stopwatch since_begin_;
   int done_count_ = 0;  // steps

@@ -32,7 +32,10 @@ Wavefront::Wavefront(const PlaneLayout& layout, const Options& options)
       made_(static_cast<std::size_t>(made_size(layout, options))),
       zeros_(static_cast<std::size_t>(layout.stride())),
       line_{.planes = std::vector<const double*>(
-                static_cast<std::size_t>(options.planes_per_moment + kept_count))} {}
+                static_cast<std::size_t>(options.planes_per_moment + kept_count))} {
+  // The system's part of it belongs to no pass.
+  for (auto* const buffer : {&kept_, &passed_, &made_}) std::ranges::fill(buffer->span(), 0.0);
+}
 
 std::int64_t Wavefront::byte_count(const PlaneLayout& layout, const Options& options) {
   return kept_count * options.most_steps * layout.byte_count() +
@@ -50,22 +53,24 @@ double* Wavefront::passed_line(int step, std::int64_t y, std::int64_t plane) {
 }
 
 /// Below the first plane of the domain there are zeros.
-void Wavefront::begin(const SlabPass& pass) {
+void Wavefront::begin(const SkewedPass& pass, const WavefrontBorders& borders) {
   pass_ = pass;
-  for (int step = 0; step < pass.step_count; ++step) {
-    if (pass.planes(step).begin == 0)
-      std::fill_n(kept_.data() + kept_count * step * layout_.size(), kept_count * layout_.size(), 0.0);
-  }
+  borders_ = borders;
+  if (!pass.is_first()) return;
+  std::fill_n(kept_.data(), kept_count * pass.step_count * layout_.size(), 0.0);
+}
+
+comm::IndexRange Wavefront::places_of(int step, const comm::IndexRange& planes, std::int64_t first) const {
+  const auto within = [&](std::int64_t z) {
+    return std::clamp<std::int64_t>(place(first, step, z), 0, planes_per_moment_);
+  };
+  return {.begin = within(planes.begin), .end = within(planes.end)};
 }
 
 void Wavefront::find_active_planes(std::int64_t first) {
-  for (int step = 0; step <= pass_.step_count; ++step) {
-    const auto planes = pass_.planes(step);
-    const auto within = [&](std::int64_t z) {
-      return std::clamp<std::int64_t>(z - (first - step), 0, planes_per_moment_);
-    };
-    active_[static_cast<std::size_t>(step)] = {.begin = within(planes.begin), .end = within(planes.end)};
-  }
+  first_ = first;
+  for (int step = 0; step <= pass_.step_count; ++step)
+    active_[static_cast<std::size_t>(step)] = places_of(step, pass_.planes(step), first);
 }
 
 void Wavefront::advance(std::int64_t first, std::span<const double* const> given,
@@ -85,6 +90,7 @@ void Wavefront::advance(std::int64_t first, std::span<const double* const> given
       }
       describe_made(step, made);
     }
+    if (borders_.look) borders_.look();
   }
 }
 
@@ -113,9 +119,9 @@ void Wavefront::fetch_kept_lines(int step, std::int64_t y) {
 /// Line y-1 of a step from the lines y-2, y-1 and y of the step before; the last one is where line_ says, and takes the place of the first.
 void Wavefront::make_line(int step, std::span<double* const> made) {
   const auto y = line_.y - 1;
-  if (y < 0) return;
-  if (step < pass_.step_count) fetch_kept_lines(step, y);
   const auto& active = active_[static_cast<std::size_t>(step)];
+  if (y < 0 || active.size() <= 0) return;
+  if (step < pass_.step_count) fetch_kept_lines(step, y);
   for (auto plane = active.begin; plane < active.end; ++plane)
     loop_({.previous = passed_line(step - 1, y + 1, plane + 1),
            .lower = passed_line(step - 1, y, plane),
@@ -123,6 +129,19 @@ void Wavefront::make_line(int step, std::span<double* const> made) {
            .upper = passed_line(step - 1, y, plane + 2),
            .next = line_.planes[static_cast<std::size_t>(plane + 1)]},
           heat_weights, layout_.line_length, target_line(step, plane, y, made));
+  lend_line(step, y, made);
+}
+
+/// To the rank before.
+void Wavefront::lend_line(int step, std::int64_t y, std::span<double* const> made) {
+  const auto lent = pass_.lent(step);
+  const auto places = places_of(step, lent, first_);
+  for (auto plane = places.begin; plane < places.end; ++plane) {
+    const auto number = plane - place(first_, step, lent.begin);
+    std::copy_n(
+        target_line(step, plane, y, made), layout_.line_length,
+        borders_.lent + (SkewedPass::border_planes * step + number) * layout_.size() + layout_.line(y));
+  }
 }
 
 /// Where a step makes its line y of a plane.
@@ -165,6 +184,13 @@ void Wavefront::describe_made(int step, std::span<double* const> made) {
   const auto& active = active_[static_cast<std::size_t>(step)];
   for (auto plane = active.begin; plane < active.end; ++plane)
     line_.planes[static_cast<std::size_t>(plane + kept_count)] = target_line(step, plane, y, made);
+  const auto borrowed = pass_.borrowed(step);
+  const auto places = places_of(step, borrowed, first_);
+  for (auto plane = places.begin; plane < places.end; ++plane) {
+    const auto number = plane - place(first_, step, borrowed.begin);
+    line_.planes[static_cast<std::size_t>(plane + kept_count)] =
+        borders_.borrowed + (SkewedPass::border_planes * step + number) * layout_.size() + layout_.line(y);
+  }
 }
 
 }  // namespace cg2d

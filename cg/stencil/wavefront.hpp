@@ -3,6 +3,7 @@
 // Several steps of the heat equation in one pass over the planes of a slab. No MPI.
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -11,6 +12,14 @@
 #include "kernels/page_buffer.hpp"
 
 namespace cg2d {
+
+/// Of each step but the last, the two planes that the rank before needs, which the pass fills, and the first two of the next rank: plane `number` of
+/// a step begins at 2 * step + number times the size of a plane. nullptr where the pass has none. Those of step 0 are given, not moved here.
+struct WavefrontBorders {
+  double* lent = nullptr;
+  const double* borrowed = nullptr;
+  std::function<void()> look{};  ///< called every now and then: messages go on
+};
 
 /// A pass moves along z by some planes at a time, a moment. When planes t ... t+n-1 are given, step 1 computes planes t-1 ... t+n-2, step 2
 /// planes t-2 ... t+n-3, and so on. Of each step the last two planes are kept for the next moment: nothing else of a pass is in memory. Within
@@ -37,14 +46,20 @@ class Wavefront {
   static std::int64_t byte_count(const PlaneLayout& layout, const Options& options);
 
   /// Before the first moment of a pass.
-  void begin(const SlabPass& pass);
+  void begin(const SkewedPass& pass, const WavefrontBorders& borders = {});
+  [[nodiscard]] const SkewedPass& pass() const { return pass_; }
   /// The values of `first` of the moments of a pass: from `begin` on in steps of planes_per_moment, as long as they are before `end`.
   [[nodiscard]] comm::IndexRange moments() const {
-    return {.begin = pass_.planes(0).begin, .end = pass_.slab.end + pass_.step_count};
+    return {.begin = pass_.slab.begin, .end = pass_.planes(pass_.step_count).end + pass_.step_count};
   }
-  /// given[k]: plane first + k of step 0, nullptr where planes(0) of the pass does not have it. made[k]: room for plane first + k - step_count of
-  /// the last step, nullptr where the slab does not have it; zeros around its lines are not written. Both have planes_per_moment elements.
-  /// A plane may be given and made in the same place. Cost: about planes_per_moment * step_count planes computed.
+  /// The place of a step's plane z among the planes of a moment; less than 0: earlier, planes_per_moment or more: later.
+  [[nodiscard]] static std::int64_t place(std::int64_t first, int step, std::int64_t z) {
+    return z - (first - step);
+  }
+  /// given[k]: plane first + k of step 0, nullptr where neither planes(0) of the pass nor borrowed(0) has it. made[k]: room for plane first + k -
+  /// step_count of the last step, nullptr where planes(step_count) does not have it; zeros around its lines are not written. Both have
+  /// planes_per_moment elements. Borrowed planes with a place in this moment or before must be there. A plane may be given and made in the
+  /// same place. Cost: about planes_per_moment * step_count planes computed.
   void advance(std::int64_t first, std::span<const double* const> given, std::span<double* const> made);
 
  private:
@@ -57,9 +72,12 @@ class Wavefront {
   [[nodiscard]] double* kept_line(int step, int number, std::int64_t y);
   [[nodiscard]] double* passed_line(int step, std::int64_t y, std::int64_t plane);
   void find_active_planes(std::int64_t first);
+  [[nodiscard]] comm::IndexRange places_of(int step, const comm::IndexRange& planes,
+                                           std::int64_t first) const;
   void take_given(std::int64_t y, std::span<const double* const> given);
   void fetch_kept_lines(int step, std::int64_t y);
   void make_line(int step, std::span<double* const> made);
+  void lend_line(int step, std::int64_t y, std::span<double* const> made);
   [[nodiscard]] double* target_line(int step, std::int64_t plane, std::int64_t y,
                                     std::span<double* const> made);
   void pass_on(int step);
@@ -69,7 +87,9 @@ class Wavefront {
   PlaneLayout layout_;
   kernels::HeatLoop loop_;
   std::int64_t planes_per_moment_;
-  SlabPass pass_;
+  SkewedPass pass_;
+  WavefrontBorders borders_;
+  std::int64_t first_ = 0;                // of this moment
   std::vector<comm::IndexRange> active_;  // by step: of the n planes of this moment those that it computes
   kernels::PageBuffer<double> kept_;      // of each step but the last: two planes
   kernels::PageBuffer<double> passed_;  // of each step but the last: line y of n+2 planes at place y modulo 2

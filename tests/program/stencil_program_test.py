@@ -76,8 +76,8 @@ class Results(StencilTest):
         plane_bytes = 8192  # 20 lines of 32 numbers, a cache line before them, in multiples of 4096 bytes
         store = document["out_of_core"]
         self.assertEqual((document["passes"], store["read_bytes"], store["written_bytes"]), (3, 3 * 29 * plane_bytes, 3 * 29 * plane_bytes))
-        # Steps 5, 5 and 2: so many planes to the one neighbour.
-        self.assertEqual([rank["sent_bytes"] for rank in document["ranks"]], 2 * [12 * plane_bytes])
+        # Steps 5, 5 and 2, upwards, downwards, and upwards: two planes for each step to the rank before.
+        self.assertEqual([rank["sent_bytes"] for rank in document["ranks"]], [10 * plane_bytes, 14 * plane_bytes])
 
     def test_the_memory_limit_is_kept(self):
         own = max(rank["peak_bytes"] for rank in self.document(2)["ranks"])
@@ -111,7 +111,7 @@ class Refusals(StencilTest):
         for rank_count, arguments, exit_code, text in (
             (2, ("--shape", "30x20"), USAGE, "--shape 30x20: must be the points along x, y and z"),
             (2, ("--shape", "30x20x0"), USAGE, "--shape 30x20x0"),
-            (3, ("--shape", "30x20x2"), USAGE, "too few for 3 ranks"),
+            (3, ("--shape", "30x20x5"), USAGE, "too few for 3 ranks, each of which needs two"),
             (2, ("--shape", "30x20x10", "--temporal-block", "6"), USAGE, "--temporal-block 6: must be at most 5"),
             (2, (*SHAPE, "--steps", "3", "--temporal-block", "4"), USAGE, "--temporal-block 4: must be at most 3"),
             (2, (*SHAPE, "--steps", "0"), USAGE, "--steps 0"),

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <vector>
 
 #include "cg/base/errors.hpp"
@@ -13,8 +14,9 @@
 namespace cg2d {
 namespace {
 
+/// Steps of 256 planes, and of those near one neighbour, which both compute: b-1 in the first step, b-2 in the second one, and so on.
 const StencilWork work{.plane_count = 256, .step_count = 64, .planes_of_pass = [](int step_count) {
-                         return computed_planes(256, 1, step_count);
+                         return step_count * std::int64_t{256} + step_count * (step_count - 1) / 2;
                        }};
 
 std::vector<BlockPrediction> predictions_for(const StorageTimes& storage, int most = 64) {
@@ -29,17 +31,6 @@ TEST(BlockChoiceTest, CandidatesGrowToTheLongestOne) {
   EXPECT_EQ(candidate_blocks(2), (std::vector{1, 2}));
   EXPECT_EQ(candidate_blocks(7), (std::vector{1, 2, 3, 4, 6, 7}));
   EXPECT_EQ(candidate_blocks(64), (std::vector{1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64}));
-}
-
-TEST(BlockChoiceTest, PlanesNearANeighbourAreComputedTwice) {
-  for (const int steps : {1, 2, 5}) {
-    for (const int neighbours : {0, 1, 2}) {
-      const SlabPass pass{.domain_planes = 100,
-                          .slab = {.begin = neighbours == 2 ? 20 : 0, .end = neighbours == 0 ? 100 : 60},
-                          .step_count = steps};
-      EXPECT_EQ(computed_planes(pass.slab.size(), neighbours, steps), pass.computed_planes());
-    }
-  }
 }
 
 TEST(BlockChoiceTest, APassTakesTheLongerOfComputingAndStorage) {

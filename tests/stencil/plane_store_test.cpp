@@ -35,19 +35,24 @@ void write_all(PlaneStore& store, const PlaneLayout& layout) {
   store.finish_writing();
 }
 
-/// Reads all planes, and writes each `distance` planes behind. Returns whether every plane was the one of the pass before.
+constexpr comm::IndexRange all_planes{.begin = 0, .end = plane_count};
+
+/// Reads all planes, odd passes forward and even ones backward, and writes each `distance` planes behind. Returns whether every plane was the
+/// one of the pass before.
 bool make_pass(PlaneStore& store, const PlaneLayout& layout, int pass, std::int64_t distance) {
   bool is_right = true;
-  store.begin_reading(plane_count);
-  for (std::int64_t z = 0; z < plane_count + distance; ++z) {
-    if (z < plane_count) {
+  const PlaneSequence sequence{.planes = all_planes, .is_backward = pass % 2 == 0};
+  store.begin_reading(sequence);
+  for (std::int64_t index = 0; index < plane_count + distance; ++index) {
+    if (index < plane_count) {
       const double* const plane = store.next();
-      is_right = is_right && plane[layout.line(0)] == value_of(z, pass - 1) &&
+      is_right = is_right && plane[layout.line(0)] == value_of(sequence.plane(index), pass - 1) &&
                  plane[layout.line(0) + layout.line_length] == 0.0 && plane[layout.line(0) - 1] == 0.0;
     }
-    if (z < distance) continue;
-    std::fill_n(store.room(z - distance) + layout.line(0), layout.line_length, value_of(z - distance, pass));
-    store.written(z - distance);
+    if (index < distance) continue;
+    const auto z = sequence.plane(index - distance);
+    std::fill_n(store.room(z) + layout.line(0), layout.line_length, value_of(z, pass));
+    store.written(z);
   }
   store.finish_writing();
   return is_right;
@@ -91,7 +96,7 @@ TEST(PlaneStoreTest, SeveralPlanesAreValidAtOnce) {
         layout, {.folder = folder.path(), .plane_count = plane_count, .planes_at_once = at_once});
     write_all(*store, layout);
     for (int pass = 1; pass <= 3; ++pass) {
-      store->begin_reading(plane_count);
+      store->begin_reading({.planes = all_planes});
       for (std::int64_t first = 0; first < plane_count; first += at_once) {
         const auto count = std::min<std::int64_t>(at_once, plane_count - first);
         std::vector<const double*> planes;
@@ -112,14 +117,20 @@ TEST(PlaneStoreTest, SeveralPlanesAreValidAtOnce) {
   }
 }
 
-TEST(PlaneStoreTest, APassMayReadTheFirstPlanesOnly) {
+TEST(PlaneStoreTest, APassMayReadSomePlanesOnly) {
   const PlaneLayout layout({9, 9, plane_count});
   const test::TemporaryFolder folder;
   const auto store = make_file_store(layout, {.folder = folder.path(), .plane_count = plane_count});
   write_all(*store, layout);
-  for (const std::int64_t count : {1, 3, 20}) {
-    store->begin_reading(count);
-    for (std::int64_t z = 0; z < count; ++z) EXPECT_EQ(store->next()[layout.line(0)], value_of(z, 0));
+  for (const bool is_backward : {false, true}) {
+    for (const auto& planes : {comm::IndexRange{.begin = 0, .end = 1},
+                               {.begin = 2, .end = 5},
+                               {.begin = 20, .end = plane_count}}) {
+      const PlaneSequence sequence{.planes = planes, .is_backward = is_backward};
+      store->begin_reading(sequence);
+      for (std::int64_t index = 0; index < sequence.size(); ++index)
+        EXPECT_EQ(store->next()[layout.line(0)], value_of(sequence.plane(index), 0));
+    }
   }
   EXPECT_TRUE(make_pass(*store, layout, 1, 2));
 }

@@ -21,23 +21,51 @@ using test::HeatDomain;
 constexpr std::array<comm::Extents, 6> shapes{
     {{1, 1, 1}, {5, 4, 9}, {8, 3, 12}, {17, 1, 8}, {1, 9, 10}, {300, 40, 11}}};
 
-/// One pass over a slab of `start`; planes of other slabs come from it, too. The slab is stepped in place in `result`.
-void make_pass(HeatDomain& start, HeatDomain& result, Wavefront& wavefront, const SlabPass& pass,
-               int planes_per_moment) {
-  wavefront.begin(pass);
+/// A plane of WavefrontBorders.
+double* border_plane(std::vector<double>& planes, const PlaneLayout& layout, int step, std::int64_t number) {
+  return planes.data() + (SkewedPass::border_planes * step + number) * layout.size();
+}
+
+/// One pass over a slab of `result`, in place. plain: the domain after each number of steps, where the next rank's planes come from.
+/// Returns whether those for the rank before are right.
+bool make_pass(std::vector<HeatDomain>& plain, HeatDomain& result, Wavefront& wavefront,
+               const SkewedPass& pass, int planes_per_moment) {
+  const auto& layout = result.layout();
+  std::vector<double> lent_planes(
+      static_cast<std::size_t>(SkewedPass::border_planes * pass.step_count * layout.size()));
+  auto borrowed_planes = lent_planes;
+  for (int step = 0; step < pass.step_count; ++step) {
+    const auto borrowed = pass.borrowed(step);
+    for (auto z = borrowed.begin; z < borrowed.end; ++z)
+      std::copy_n(plain[static_cast<std::size_t>(step)].plane(z), layout.size(),
+                  border_plane(borrowed_planes, layout, step, z - borrowed.begin));
+  }
+  int looks = 0;
+  wavefront.begin(pass,
+                  {.lent = lent_planes.data(), .borrowed = borrowed_planes.data(), .look = [&] { ++looks; }});
   const auto moments = wavefront.moments();
   for (auto first = moments.begin; first < moments.end; first += planes_per_moment) {
     std::vector<const double*> given;
     std::vector<double*> made;
     for (auto z = first; z < first + planes_per_moment; ++z) {
       const auto made_z = z - pass.step_count;
-      given.push_back(pass.slab.contains(z)        ? result.plane(z)
-                      : pass.planes(0).contains(z) ? start.plane(z)
-                                                   : nullptr);
-      made.push_back(pass.slab.contains(made_z) ? result.plane(made_z) : nullptr);
+      given.push_back(pass.slab.contains(z)          ? result.plane(z)
+                      : pass.borrowed(0).contains(z) ? plain.front().plane(z)
+                                                     : nullptr);
+      made.push_back(pass.planes(pass.step_count).contains(made_z) ? result.plane(made_z) : nullptr);
     }
     wavefront.advance(first, given, made);
   }
+  bool is_right = looks > 0;
+  for (int step = 1; step < pass.step_count; ++step) {
+    const auto lent = pass.lent(step);
+    for (auto z = lent.begin; z < lent.end; ++z) {
+      const double* const expected = plain[static_cast<std::size_t>(step)].plane(z);
+      is_right = is_right && std::equal(expected, expected + layout.size(),
+                                        border_plane(lent_planes, layout, step, z - lent.begin));
+    }
+  }
+  return is_right;
 }
 
 bool equal(HeatDomain& a, HeatDomain& b, const comm::IndexRange& planes) {
@@ -53,7 +81,6 @@ TEST(SlabPassTest, PlanesShrinkTowardsTheSlab) {
   EXPECT_EQ(pass.planes(1), (comm::IndexRange{.begin = 0, .end = 7}));
   EXPECT_EQ(pass.planes(2), (comm::IndexRange{.begin = 1, .end = 6}));
   EXPECT_EQ(pass.planes(3), pass.slab);
-  EXPECT_EQ(pass.computed_planes(), 7 + 5 + 3);
 }
 
 TEST(PlaneLayoutTest, LinesHaveZerosAroundThemAndPlanesAreAligned) {
@@ -67,12 +94,45 @@ TEST(PlaneLayoutTest, LinesHaveZerosAroundThemAndPlanesAreAligned) {
   }
 }
 
-/// All slabs that begin at a plane and have one plane, four, or all that follow.
-std::vector<comm::IndexRange> slabs_of(std::int64_t plane_count) {
+TEST(SkewedPassTest, SlabsMoveOnWithTheStepsAndTheEndsOfTheDomainStay) {
+  const SkewedPass middle{.domain_planes = 20, .slab = {.begin = 4, .end = 9}, .step_count = 3};
+  EXPECT_EQ(middle.planes(0), middle.slab);
+  EXPECT_EQ(middle.planes(3), (comm::IndexRange{.begin = 7, .end = 12}));
+  EXPECT_EQ(middle.lent(2), (comm::IndexRange{.begin = 6, .end = 8}));
+  EXPECT_EQ(middle.borrowed(2), (comm::IndexRange{.begin = 11, .end = 13}));
+  EXPECT_EQ(middle.lent(3).size() + middle.borrowed(3).size(), 0);
+  const SkewedPass first{.domain_planes = 20, .slab = {.begin = 0, .end = 4}, .step_count = 3};
+  EXPECT_EQ(first.planes(3), (comm::IndexRange{.begin = 0, .end = 7}));
+  EXPECT_EQ(first.lent(1).size(), 0);
+  EXPECT_EQ(first.borrowed(2), middle.lent(2));
+  const SkewedPass last{.domain_planes = 20, .slab = {.begin = 9, .end = 20}, .step_count = 3};
+  EXPECT_EQ(last.planes(2), (comm::IndexRange{.begin = 11, .end = 20}));
+  EXPECT_EQ(last.lent(2), middle.borrowed(2));
+  EXPECT_EQ(last.borrowed(1).size(), 0);
+}
+
+TEST(SweepTest, DownwardsPlanesAreNumberedFromTheLastOne) {
+  const Sweep down{.domain_planes = 10, .is_downward = true};
+  EXPECT_EQ(down.number_of(0), 9);
+  EXPECT_EQ(down.numbers_of({.begin = 2, .end = 5}), (comm::IndexRange{.begin = 5, .end = 8}));
+  EXPECT_EQ(down.number_of(2), 7);
+  const Sweep up{.domain_planes = 10};
+  EXPECT_EQ(up.number_of(3), 3);
+  EXPECT_EQ(up.numbers_of({.begin = 2, .end = 5}), (comm::IndexRange{.begin = 2, .end = 5}));
+}
+
+/// The slabs that begin at a plane and have two planes, five, or all that follow, from which so many steps can be made: neither they nor the
+/// next rank's slab become too thin.
+std::vector<comm::IndexRange> slabs_of(std::int64_t plane_count, int steps) {
+  constexpr auto least = SkewedPass::border_planes;
   std::vector<comm::IndexRange> slabs;
   for (std::int64_t begin = 0; begin < plane_count; ++begin) {
-    for (const auto end : {begin + 1, begin + 4, plane_count}) {
-      if (end <= plane_count) slabs.push_back({.begin = begin, .end = end});
+    for (const auto end : {begin + 2, begin + 5, plane_count}) {
+      const bool is_last = end == plane_count;
+      const auto thinnest = is_last && begin > 0 ? end - begin - steps + 1 : end - begin;
+      const bool next_is_thick = is_last || plane_count - end - steps + 1 >= least;
+      if (end <= plane_count && next_is_thick && (begin == 0 || thinnest >= least))
+        slabs.push_back({.begin = begin, .end = end});
     }
   }
   return slabs;
@@ -90,24 +150,22 @@ std::vector<HeatDomain> plain_steps(const comm::Extents& shape) {
 
 TEST(WavefrontTest, PassesHaveTheBitsOfPlainSteps) {
   for (const auto& shape : shapes) {
-    const auto plain = plain_steps(shape);
+    auto plain = plain_steps(shape);
     for (const int planes_per_moment : {1, 2, 8}) {
       for (const auto set : kernels::heat_instruction_sets()) {
         Wavefront wavefront(
             PlaneLayout(shape),
             {.most_steps = 7, .planes_per_moment = planes_per_moment, .loop = kernels::heat_loop(set)});
-        for (const auto& slab : slabs_of(shape[2])) {
-          // What an earlier pass has left does not count: the first one is the longest.
-          for (const int steps : {7, 1, 2, 3, 4, 5, 6}) {
-            HeatDomain start = plain.front();
+        // What an earlier pass has left does not count: the first one is the longest.
+        for (const int steps : {7, 1, 2, 3, 4, 5, 6}) {
+          for (const auto& slab : slabs_of(shape[2], steps)) {
+            SCOPED_TRACE(std::to_string(steps) + " steps, planes " + std::to_string(slab.begin) + " to " +
+                         std::to_string(slab.end) + ", " + std::to_string(planes_per_moment) + " at once, " +
+                         std::string(name_of(set)));
+            const SkewedPass pass{.domain_planes = shape[2], .slab = slab, .step_count = steps};
             HeatDomain result = plain.front();
-            HeatDomain expected = plain[static_cast<std::size_t>(steps)];
-            make_pass(start, result, wavefront,
-                      {.domain_planes = shape[2], .slab = slab, .step_count = steps}, planes_per_moment);
-            ASSERT_TRUE(equal(result, expected, slab))
-                << shape[0] << "x" << shape[1] << "x" << shape[2] << ", " << steps << " steps, planes "
-                << slab.begin << " to " << slab.end << ", " << planes_per_moment << " at once, "
-                << name_of(set);
+            ASSERT_TRUE(make_pass(plain, result, wavefront, pass, planes_per_moment)) << "lent planes";
+            ASSERT_TRUE(equal(result, plain[static_cast<std::size_t>(steps)], pass.planes(steps)));
           }
         }
       }
