@@ -328,6 +328,14 @@ class PartMaker {
   std::size_t lanes_;
 };
 
+void require_storable([[maybe_unused]] const SellShape& shape) {
+  assert(std::has_single_bit(static_cast<std::uint64_t>(shape.block_width)) && shape.block_width <= 1 << 16);
+  assert(0 < shape.window_rows && shape.window_rows <= 1 << 16);
+  assert(0 < shape.lanes && shape.lanes <= static_cast<std::int64_t>(max_lanes));
+  assert(shape.distinct == DistinctLanes::none || shape.block_width <= 1 << 15);
+  assert(!shape.has_positions || shape.window_rows <= 1 << 15);
+}
+
 }  // namespace
 
 SellPart SellPart::of_rows(const SellShape& shape, std::int64_t first_row, std::int64_t row_count,
@@ -407,12 +415,27 @@ bool SellPart::has_columns_in_range() const {
   return true;
 }
 
+std::vector<std::vector<SellPart>> sell_bands(const CsrBlock& block, int thread_count, const SellShape& shape,
+                                              const BandSizes& sizes) {
+  require_storable(shape);
+  return make_parts<std::vector<SellPart>>(block, thread_count, [&](const RowRange& rows) {
+    const auto row_count = rows.end - rows.begin;
+    const auto band_count = row_count > sizes.most_rows_of_one ? parts_of(row_count, sizes.rows) : 1;
+    const auto windows = parts_of(parts_of(row_count, band_count), shape.window_rows);
+    const auto step = std::max<std::int64_t>(windows, 1) * shape.window_rows;
+    std::vector<SellPart> bands;
+    auto begin = rows.begin;
+    do {
+      const auto end = std::min(begin + step, rows.end);
+      bands.push_back(PartMaker(block, begin, end, shape).make());
+      begin = end;
+    } while (begin < rows.end);
+    return bands;
+  });
+}
+
 std::vector<SellPart> sell_parts(const CsrBlock& block, int thread_count, const SellShape& shape) {
-  assert(std::has_single_bit(static_cast<std::uint64_t>(shape.block_width)) && shape.block_width <= 1 << 16);
-  assert(0 < shape.window_rows && shape.window_rows <= 1 << 16);
-  assert(0 < shape.lanes && shape.lanes <= static_cast<std::int64_t>(max_lanes));
-  assert(shape.distinct == DistinctLanes::none || shape.block_width <= 1 << 15);
-  assert(!shape.has_positions || shape.window_rows <= 1 << 15);
+  require_storable(shape);
   return make_parts<SellPart>(block, thread_count, [&](const RowRange& rows) {
     return PartMaker(block, rows.begin, rows.end, shape).make();
   });

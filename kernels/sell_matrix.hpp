@@ -96,4 +96,13 @@ SellPart sell_part_elsewhere(const ArraysElsewhere& block, const SellShape& shap
 /// will use it, in two passes over its entries. Throws std::bad_alloc.
 std::vector<SellPart> sell_parts(const CsrBlock& block, int thread_count, const SellShape& shape);
 
+/// The cut of many rows into bands; multiples of the shape's window_rows.
+struct BandSizes {
+  std::int64_t most_rows_of_one = 0;  ///< up to so many rows are one band
+  std::int64_t rows = 0;              ///< of a band at most, where there are more
+};
+/// The same with each thread's rows in bands of about equal size, whole windows, one part each; one band at least.
+std::vector<std::vector<SellPart>> sell_bands(const CsrBlock& block, int thread_count, const SellShape& shape,
+                                              const BandSizes& sizes);
+
 }  // namespace cg2d::kernels

@@ -6,6 +6,7 @@
 #include <array>
 #include <bit>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -181,6 +182,8 @@ struct KernelRow {
                                                         const KernelOptions& options) = nullptr;
   /// Rows that are converted together, by any of the makers: panels that begin at multiples of it have the bits of the whole block.
   std::int64_t panel_rows = 1;
+  /// A panel has no more rows: `make` would cut them into several pieces, which make_elsewhere does not know. A multiple of panel_rows.
+  std::int64_t most_panel_rows = std::numeric_limits<std::int64_t>::max();
   /// Another instruction set's loop takes other arrays.
   bool format_depends_on_set = false;
   /// The reproducible kernel that is taken when none is asked for: the first row with this flag.

@@ -162,6 +162,7 @@ KernelRow symmetric_kernel() {
       .make_elsewhere = symmetric::kernel_of<ArraysElsewhere>,
       .make_several_elsewhere = &make_several_symmetric_elsewhere,
       .panel_rows = symmetric::window_rows,
+      .most_panel_rows = symmetric_sell::band_sizes.most_rows_of_one,
   };
 }
 

@@ -200,6 +200,7 @@ KernelRow symmetric_distinct_kernel() {
       .make = symmetric_distinct::make,
       .make_elsewhere = symmetric_distinct::kernel_of<ArraysElsewhere>,
       .panel_rows = symmetric_distinct::window_rows,
+      .most_panel_rows = symmetric_sell::band_sizes.most_rows_of_one,
       .format_depends_on_set = true,
   };
 }

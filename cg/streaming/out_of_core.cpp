@@ -87,10 +87,14 @@ Strips strips_for(const StreamedBlockParts& parts, const PanelFileKey& key, comm
       will_stay(parts, key)
           ? std::max(parts.memory_bytes / resident_panels_per_memory, least_panel_bytes)
           : std::clamp(of_buffers, least_panel_bytes, std::max(tuning.most_panel_bytes, least_panel_bytes));
+  const auto& row = *parts.kernel.kernel;
+  const auto panels_of = [&](std::int64_t rows) {
+    return std::max(1.0, std::ceil(static_cast<double>(key.row_count) / static_cast<double>(rows)));
+  };
   const double count = std::ceil(expected_bytes(parts, key) / static_cast<double>(wanted));
-  const auto multiple = parts.kernel.kernel->panel_rows;
-  const auto most = static_cast<double>(std::max<std::int64_t>((key.row_count + multiple - 1) / multiple, 1));
-  return {.count = static_cast<int>(group.maximum(std::clamp(count, 1.0, most))),
+  const auto multiple = row.panel_rows;
+  return {.count = static_cast<int>(
+              group.maximum(std::clamp(count, panels_of(row.most_panel_rows), panels_of(multiple)))),
           .row_multiple = multiple,
           .working_bytes = group.minimum(parts.memory_bytes) / 4};
 }

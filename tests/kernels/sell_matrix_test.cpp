@@ -130,6 +130,37 @@ TEST_P(SellMatrixTest, HoldsEveryEntryOnceInLanesThatAreDistinct) {
   }
 }
 
+TEST_P(SellMatrixTest, BandsAreWholeWindowsAndHoldEveryEntryOnce) {
+  const auto shape = shape_with(GetParam());
+  const auto window = shape.window_rows;
+  test::TestBlock block{.column_count = 300, .rows = {}, .operand = {}};
+  for (int number = 0; std::ssize(block.rows) <= 5 * window; ++number) {
+    for (auto& row : BlockMaker(number).make().rows) block.rows.push_back(std::move(row));
+  }
+  const auto row_count = std::ssize(block.rows);
+  for (const int thread_count : {1, 3}) {
+    for (const std::int64_t longest : {window, 2 * window, row_count}) {
+      Entries found;
+      std::int64_t next_row = 0;
+      for (const auto& bands :
+           sell_bands(block.csr(), thread_count, shape, {.most_rows_of_one = longest, .rows = longest})) {
+        ASSERT_FALSE(bands.empty());
+        for (const auto& band : bands) {
+          EXPECT_EQ(band.first_row, next_row);
+          next_row += band.row_count;
+          EXPECT_LE(band.row_count, longest);
+          if (&band != &bands.back()) {
+            EXPECT_EQ(band.row_count % window, 0);
+          }
+          found.merge(PartReader(band).read());
+        }
+      }
+      EXPECT_EQ(next_row, row_count);
+      EXPECT_EQ(found, entries_of(block.rows));
+    }
+  }
+}
+
 // All rows have the same columns: lanes can only be distinct in another order, and with fewer columns than
 // lanes only in more steps.
 TEST_P(SellMatrixTest, EqualRowsArePutInAnotherOrder) {

@@ -11,6 +11,9 @@
 #include <limits>
 #include <memory>
 #include <optional>
+#include <random>
+#include <set>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -375,6 +378,64 @@ TEST(SpmvKernelContractTest, SumsOverColumnsCanBeContinued) {
       }
     }
   });
+}
+
+/// Rows with up to three entries, in more rows than one panel of the kernel may have.
+Rows many_short_rows(std::int64_t row_count, std::int32_t column_count) {
+  std::mt19937_64 random(20261125);
+  Rows rows(static_cast<std::size_t>(row_count));
+  for (auto& row : rows) {
+    std::set<std::int32_t> columns;
+    for (auto count = random() % 4; count > 0; --count)
+      columns.insert(static_cast<std::int32_t>(random() % static_cast<std::uint64_t>(column_count)));
+    for (const auto column : columns)
+      row.push_back({.column = column, .value = std::ldexp(static_cast<double>(random() % 1000003), -20)});
+  }
+  return rows;
+}
+
+/// The pieces into which a kernel cuts many rows change no bit: they are those of panels, which go on with the sums over the columns.
+TEST(SpmvKernelContractTest, ManyRowsHaveTheBitsOfTheirPanels) {
+  constexpr std::int32_t column_count = 20000;
+  int kernel_count = 0;
+  for_every_kernel([&](const KernelRow& row) {
+    if (row.most_panel_rows == std::numeric_limits<std::int64_t>::max()) return;
+    ++kernel_count;
+    ASSERT_EQ(row.most_panel_rows % row.panel_rows, 0);
+    const auto row_count = row.most_panel_rows + 3 * row.panel_rows + 17;
+    const auto rows = many_short_rows(row_count, column_count);
+    std::vector<double> p_columns(column_count);
+    std::vector<double> p_rows(rows.size());
+    for (std::size_t k = 0; k < p_columns.size(); ++k) p_columns[k] = std::sin(static_cast<double>(k));
+    for (std::size_t k = 0; k < p_rows.size(); ++k) p_rows[k] = std::cos(static_cast<double>(k));
+
+    std::vector<double> q_rows(rows.size());
+    std::vector<double> q_columns(p_columns.size());
+    const auto panel_rows = static_cast<std::size_t>(11 * row.panel_rows);
+    for (std::size_t first = 0; first < rows.size(); first += panel_rows) {
+      const auto count = std::min(panel_rows, rows.size() - first);
+      const Rows panel(rows.begin() + static_cast<std::ptrdiff_t>(first),
+                       rows.begin() + static_cast<std::ptrdiff_t>(first + count));
+      row.make(CsrBlock::from_rows(column_count, panel), {})
+          ->multiply({.p_columns = p_columns,
+                      .p_rows = std::span(p_rows).subspan(first, count),
+                      .q_rows = std::span(q_rows).subspan(first, count),
+                      .q_columns = q_columns},
+                     {.is_continued = first > 0});
+    }
+    const auto kernel = row.make(CsrBlock::from_rows(column_count, rows), {});
+    for (const int share_count : {1, 3}) {
+      std::vector<double> whole_rows(rows.size());
+      std::vector<double> whole_columns(p_columns.size());
+      for (int share = 0; share < share_count; ++share)
+        kernel->multiply(
+            {.p_columns = p_columns, .p_rows = p_rows, .q_rows = whole_rows, .q_columns = whole_columns},
+            {.share = share, .share_count = share_count});
+      EXPECT_TRUE(test::same_bits(whole_rows, q_rows)) << share_count << " shares";
+      EXPECT_TRUE(test::same_bits(whole_columns, q_columns)) << share_count << " shares";
+    }
+  });
+  EXPECT_EQ(kernel_count, 2);
 }
 
 /// Every share makes some of the product, and none makes all of it.
