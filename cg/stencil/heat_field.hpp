@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <vector>
 
-#include "cg/stencil/plane_figures.hpp"
 #include "cg/stencil/plane_layout.hpp"
 #include "comm/domain_layout.hpp"
 #include "kernels/heat_lines.hpp"

@@ -1,6 +1,6 @@
 #pragma once
 
-// Planes of points in memory and in files, and the planes that a rank computes in one pass. Pure arithmetic, no MPI.
+// Planes of points in memory and in files, their figures, and the planes that a rank computes in one pass. Pure arithmetic, no MPI.
 
 #include <algorithm>
 #include <cstdint>
@@ -36,6 +36,14 @@ struct PlaneLayout {
   static std::int64_t rounded(std::int64_t value, std::int64_t multiple) {
     return (value + multiple - 1) / multiple * multiple;
   }
+};
+
+/// One plane of a result.
+struct PlaneFigures {
+  double sum = 0.0;             ///< of all points, line by line
+  double largest_error = 0;     ///< heat: largest difference from the closed form; NaN if a point is NaN
+  double squared_residual = 0;  ///< s-step CG: of this plane's equations
+  std::uint32_t checksum{};     ///< CRC-32C of the points, without the zeros around the lines
 };
 
 /// One pass over a rank's slab that stays where it is: several steps. Planes near the slab that other ranks have are computed here, too:

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "cg/base/interface.hpp"
-#include "cg/stencil/plane_figures.hpp"
 #include "cg/stencil/plane_layout.hpp"
 #include "cg/stencil/stencil_options.hpp"
 #include "cg/stencil/stencil_report.hpp"
