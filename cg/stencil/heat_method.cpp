@@ -33,7 +33,7 @@ class HeatMethod final : public StencilMethod {
   [[nodiscard]] std::int64_t byte_count(int block, int planes_per_moment,
                                         int neighbour_count) const override {
     return Wavefront::byte_count(layout_, {.most_steps = block, .planes_per_moment = planes_per_moment}) +
-           StepBorders::byte_count(layout_, block, neighbour_count);
+           StepBorders::byte_count(layout_, block, neighbour_count > 0);
   }
   [[nodiscard]] comm::IndexRange stored_planes(const comm::IndexRange& share, int block) const override {
     const auto lowest = moved(share, -planes_below(block));
@@ -70,11 +70,10 @@ class HeatMethod final : public StencilMethod {
 
  private:
   /// Slabs begin so far below the shares of ranks, and a pass brings them as far above: first and last rank compute as much as others.
-  static std::int64_t planes_below(int block) { return block / 2; }
-  /// The ends of the domain do not move.
-  [[nodiscard]] comm::IndexRange moved(const comm::IndexRange& planes, std::int64_t distance) const {
-    return {.begin = planes.begin == 0 ? 0 : planes.begin + distance,
-            .end = planes.end == shape_[2] ? planes.end : planes.end + distance};
+  static int planes_below(int block) { return block / 2; }
+  /// So many steps upwards; less than 0: downwards.
+  [[nodiscard]] comm::IndexRange moved(const comm::IndexRange& planes, int steps) const {
+    return SkewedPass{.domain_planes = shape_[2], .slab = planes}.planes(steps);
   }
   [[nodiscard]] bool is_in_moment(std::int64_t first, int step, std::int64_t z) const {
     return Wavefront::place(first, step, z) < plan_.planes_per_moment;
@@ -95,7 +94,6 @@ class HeatMethod final : public StencilMethod {
   Sweep sweep_;
   SkewedPass pass_;
   int borrowed_steps_ = 0;  // of this pass
-  int lent_steps_ = 0;
   std::vector<const double*> given_;
 };
 
@@ -121,7 +119,6 @@ StencilPass HeatMethod::begin_pass(int done_count, comm::RankGroup& /*group*/) {
                             .borrowed = borders_->borrowed(0, 0),
                             .look = [this] { borders_->look(); }});
   borrowed_steps_ = 0;
-  lent_steps_ = 0;
   const auto before = slab_;
   slab_ = sweep_.numbers_of(pass_.planes(pass_.step_count));
   return {.step_count = pass_.step_count, .sweep = sweep_, .read = before, .written = slab_};
@@ -161,9 +158,9 @@ void HeatMethod::lend_given(std::int64_t first, std::span<const double* const> g
 
 void HeatMethod::send_lent(std::int64_t first) {
   if (pass_.is_first()) return;
-  for (; lent_steps_ < pass_.step_count; ++lent_steps_) {
-    if (!is_in_moment(first, lent_steps_, pass_.lent(lent_steps_).end - 1)) break;
-    borders_->send(lent_steps_);
+  for (int step = borders_->sent_steps(); step < pass_.step_count; ++step) {
+    if (!is_in_moment(first, step, pass_.lent(step).end - 1)) break;
+    borders_->send_next();
   }
 }
 

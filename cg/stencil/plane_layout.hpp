@@ -96,6 +96,10 @@ struct SkewedPass {
     const auto begin = planes(step).begin;
     return {.begin = begin, .end = is_first() || step == step_count ? begin : begin + border_planes};
   }
+  /// Where the borrowed or lent planes of all steps lie one after the other: the place of plane `number` of a step, in planes.
+  [[nodiscard]] static std::int64_t border_place(int step, std::int64_t number) {
+    return border_planes * step + number;
+  }
 };
 
 /// The direction of a pass over the domain. Downwards, the planes are numbered from the last one on.

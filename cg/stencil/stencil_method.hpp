@@ -46,7 +46,7 @@ class StencilMethod : public Interface {
   [[nodiscard]] virtual int most_planes_per_moment() const = 0;
   /// Planes that each of several ranks needs for every step of a pass.
   [[nodiscard]] virtual int planes_per_step() const = 0;
-  /// Planes computed in a pass of so many steps by a rank with so many planes and neighbours, those near a neighbour's slab twice.
+  /// Planes computed in a pass of so many steps by a rank with so many planes and neighbours, with those that a neighbour computes, too.
   [[nodiscard]] virtual std::int64_t computed_planes(std::int64_t plane_count, int neighbour_count,
                                                      int step_count) const = 0;
   /// Memory of make_ready().

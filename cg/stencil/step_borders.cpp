@@ -7,11 +7,10 @@
 namespace cg2d {
 namespace {
 
-std::int64_t numbers_of(const PlaneLayout& layout, int depth, int neighbour_count) {
-  return neighbour_count > 0 ? SkewedPass::border_planes * depth * layout.size() : 0;
+/// Doubles of all lent planes, or all borrowed ones.
+std::int64_t size_of_all(const PlaneLayout& layout, int depth, bool has_neighbours) {
+  return has_neighbours ? SkewedPass::border_place(depth, 0) * layout.size() : 0;
 }
-
-int neighbour_count_of(const comm::RankGroup& group) { return group.size() > 1 ? 1 : 0; }
 
 }  // namespace
 
@@ -19,16 +18,16 @@ StepBorders::StepBorders(comm::RankGroup& group, const PlaneLayout& layout, int 
     : layout_(layout),
       depth_(depth),
       endpoint_(group, sent_),
-      lent_(static_cast<std::size_t>(numbers_of(layout, depth, neighbour_count_of(group)))),
-      borrowed_(static_cast<std::size_t>(numbers_of(layout, depth, neighbour_count_of(group)))) {
+      lent_(static_cast<std::size_t>(size_of_all(layout, depth, group.size() > 1))),
+      borrowed_(lent_.size()) {
   // The system's part of it belongs to no pass.
   for (auto* const buffer : {&lent_, &borrowed_}) std::ranges::fill(buffer->span(), 0.0);
   if (group.rank() > 0) connect(sides_[0], group.rank() - 1);
   if (group.rank() + 1 < group.size()) connect(sides_[1], group.rank() + 1);
 }
 
-std::int64_t StepBorders::byte_count(const PlaneLayout& layout, int depth, int neighbour_count) {
-  return 2 * numbers_of(layout, depth, neighbour_count) * std::int64_t{sizeof(double)};
+std::int64_t StepBorders::byte_count(const PlaneLayout& layout, int depth, bool has_neighbours) {
+  return 2 * size_of_all(layout, depth, has_neighbours) * std::int64_t{sizeof(double)};
 }
 
 void StepBorders::connect(Side& side, int partner) {
@@ -50,13 +49,13 @@ void StepBorders::begin(const Sweep& sweep, int step_count) {
   };
   before_ = side_or_none(sweep.is_downward);
   after_ = side_or_none(!sweep.is_downward);
-  step_count_ = static_cast<std::size_t>(step_count);
+  step_count_ = step_count;
   sent_steps_ = 0;
-  for (std::size_t step = 0; after_ != nullptr && step < step_count_; ++step) after_->receives[step].start();
+  for_each(&Side::receives, after_, [](auto& receive) { receive.start(); });
 }
 
-void StepBorders::send(int step) {
-  endpoint_.start_send(comm::Operation::halo, before_->sends[static_cast<std::size_t>(step)]);
+void StepBorders::send_next() {
+  endpoint_.start_send(comm::Operation::halo, before_->sends[static_cast<std::size_t>(sent_steps_)]);
   ++sent_steps_;
 }
 
@@ -68,20 +67,18 @@ void StepBorders::wait_for(int step) {
 
 /// One look lets MPI work on all messages of the rank.
 void StepBorders::look() {
+  const auto last = [](int count) { return static_cast<std::size_t>(count) - 1; };
   if (after_ != nullptr && step_count_ > 0)
-    static_cast<void>(endpoint_.has_arrived(after_->receives[step_count_ - 1]));
-  if (before_ != nullptr && sent_steps_ > 0) endpoint_.push(before_->sends[sent_steps_ - 1]);
+    static_cast<void>(endpoint_.has_arrived(after_->receives[last(step_count_)]));
+  if (before_ != nullptr && sent_steps_ > 0) endpoint_.push(before_->sends[last(sent_steps_)]);
 }
 
 void StepBorders::finish() {
   const Stopwatch stopwatch;
-  while (before_ != nullptr && sent_steps_ < step_count_) send(static_cast<int>(sent_steps_));
-  for (std::size_t step = 0; before_ != nullptr && step < step_count_; ++step)
-    endpoint_.remind(before_->sends[step]);
-  for (std::size_t step = 0; after_ != nullptr && step < step_count_; ++step)
-    endpoint_.wait_for_receive(after_->receives[step]);
-  for (std::size_t step = 0; before_ != nullptr && step < step_count_; ++step)
-    endpoint_.wait_for_send(before_->sends[step]);
+  while (before_ != nullptr && sent_steps_ < step_count_) send_next();
+  for_each(&Side::sends, before_, [&](const auto& send) { endpoint_.remind(send); });
+  for_each(&Side::receives, after_, [&](const auto& receive) { endpoint_.wait_for_receive(receive); });
+  for_each(&Side::sends, before_, [&](const auto& send) { endpoint_.wait_for_send(send); });
   step_count_ = 0;
   waited_s_ += stopwatch.seconds();
 }

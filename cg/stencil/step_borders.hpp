@@ -21,7 +21,7 @@ class StepBorders {
   /// depth: steps of the longest pass. Collective. Throws MpiError, std::bad_alloc.
   StepBorders(comm::RankGroup& group, const PlaneLayout& layout, int depth);
   /// Memory of such an object.
-  static std::int64_t byte_count(const PlaneLayout& layout, int depth, int neighbour_count);
+  static std::int64_t byte_count(const PlaneLayout& layout, int depth, bool has_neighbours);
 
   /// A pass begins: messages of the next rank may arrive. Throws MpiError, as everything here that moves data.
   void begin(const Sweep& sweep, int step_count);
@@ -31,8 +31,9 @@ class StepBorders {
   [[nodiscard]] const double* borrowed(int step, std::int64_t number) {
     return plane(borrowed_, step, number);
   }
-  /// Both lent planes of a step are complete. Steps follow each other.
-  void send(int step);
+  /// The steps of this pass whose lent planes have been sent; those of the next one are complete.
+  [[nodiscard]] int sent_steps() const { return sent_steps_; }
+  void send_next();
   void wait_for(int step);
   /// To be called now and then: lets MPI work on what is under way.
   void look();
@@ -50,8 +51,14 @@ class StepBorders {
     std::vector<comm::Transfer> receives{};
   };
   void connect(Side& side, int partner);
+  /// action(message) for each step of the pass, first to last; none where there is no such side.
+  template <typename Action>
+  void for_each(std::vector<comm::Transfer> Side::*messages, Side* side, const Action& action) {
+    for (std::size_t step = 0; side != nullptr && step < static_cast<std::size_t>(step_count_); ++step)
+      action((side->*messages)[step]);
+  }
   [[nodiscard]] double* plane(kernels::PageBuffer<double>& planes, int step, std::int64_t number) const {
-    return planes.data() + (SkewedPass::border_planes * step + number) * layout_.size();
+    return planes.data() + SkewedPass::border_place(step, number) * layout_.size();
   }
 
   PlaneLayout layout_;
@@ -63,8 +70,8 @@ class StepBorders {
   std::array<Side, 2> sides_;  // below and above
   Side* before_ = nullptr;     // in the direction of the pass
   Side* after_ = nullptr;
-  std::size_t step_count_ = 0;  // of the pass
-  std::size_t sent_steps_ = 0;
+  int step_count_ = 0;  // of the pass
+  int sent_steps_ = 0;
   double waited_s_ = 0.0;
 };
 

@@ -138,9 +138,8 @@ void Wavefront::lend_line(int step, std::int64_t y, std::span<double* const> mad
   const auto places = places_of(step, lent, first_);
   for (auto plane = places.begin; plane < places.end; ++plane) {
     const auto number = plane - place(first_, step, lent.begin);
-    std::copy_n(
-        target_line(step, plane, y, made), layout_.line_length,
-        borders_.lent + (SkewedPass::border_planes * step + number) * layout_.size() + layout_.line(y));
+    std::copy_n(target_line(step, plane, y, made), layout_.line_length,
+                borders_.lent + SkewedPass::border_place(step, number) * layout_.size() + layout_.line(y));
   }
 }
 
@@ -189,7 +188,7 @@ void Wavefront::describe_made(int step, std::span<double* const> made) {
   for (auto plane = places.begin; plane < places.end; ++plane) {
     const auto number = plane - place(first_, step, borrowed.begin);
     line_.planes[static_cast<std::size_t>(plane + kept_count)] =
-        borders_.borrowed + (SkewedPass::border_planes * step + number) * layout_.size() + layout_.line(y);
+        borders_.borrowed + SkewedPass::border_place(step, number) * layout_.size() + layout_.line(y);
   }
 }
 

@@ -13,8 +13,8 @@
 
 namespace cg2d {
 
-/// Of each step but the last, the two planes that the rank before needs, which the pass fills, and the first two of the next rank: plane `number` of
-/// a step begins at 2 * step + number times the size of a plane. nullptr where the pass has none. Those of step 0 are given, not moved here.
+/// Of each step but the last, the two planes that the rank before needs, which the pass fills, and the first two of the next rank, at
+/// SkewedPass::border_place(). nullptr where the pass has none. Those of step 0 are given, not moved here.
 struct WavefrontBorders {
   double* lent = nullptr;
   const double* borrowed = nullptr;

@@ -23,7 +23,7 @@ constexpr std::array<comm::Extents, 6> shapes{
 
 /// A plane of WavefrontBorders.
 double* border_plane(std::vector<double>& planes, const PlaneLayout& layout, int step, std::int64_t number) {
-  return planes.data() + (SkewedPass::border_planes * step + number) * layout.size();
+  return planes.data() + SkewedPass::border_place(step, number) * layout.size();
 }
 
 /// One pass over a slab of `result`, in place. plain: the domain after each number of steps, where the next rank's planes come from.
