@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <numeric>
 #include <optional>
 #include <span>
@@ -131,7 +132,7 @@ TEST(StencilRunTest, SStepCgMakesTheStepsOfPlainCgInEveryPassAndStore) {
   const double sum = std::accumulate(plain.x.begin(), plain.x.end(), 0.0);
   const test::TemporaryFolder folder;
   for (const int block : {1, 2, 5}) {
-    if (group().size() > 1 && 2 * block > shape[2] / group().size()) continue;
+    if (group().size() > 1 && std::int64_t{2} * block > shape[2] / group().size()) continue;
     SCOPED_TRACE(block);
     auto options = options_for(nullptr, block);
     options.method = "s-step-cg";
