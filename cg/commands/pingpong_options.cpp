@@ -64,7 +64,7 @@ RankPair pair_from(const std::string& text) {
   const auto colon = text.find(':');
   const std::string_view view = text;
   const auto first = number_from<int>(view.substr(0, colon));
-  const auto second = colon == std::string::npos ? std::nullopt : number_from<int>(view.substr(colon + 1));
+  const auto second = number_from<int>(view.substr(colon == std::string::npos ? view.size() : colon + 1));
   if (!first || !second || *first < 0 || *second < 0)
     throw InputError(fmt::format("--pairs {}: must be two ranks A:B, such as 0:1", text));
   if (*first == *second)
