@@ -24,7 +24,7 @@
 #include "cg/base/process_memory.hpp"
 #include "cg/base/sample.hpp"
 #include "cg/files/cached_matrix.hpp"
-#include "cg/files/crc32c.hpp"
+#include "cg/storage/crc32c.hpp"
 #include "cg/files/line_blocks.hpp"
 #include "cg/files/market_text.hpp"
 #include "cg/files/matrix_file.hpp"

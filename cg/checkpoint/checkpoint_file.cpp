@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "cg/base/values.hpp"
-#include "cg/files/crc32c.hpp"
+#include "cg/storage/crc32c.hpp"
 #include "cg/storage/new_file.hpp"
 
 namespace cg2d {

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "cg/files/crc32c.hpp"
 #include "cg/files/market_text.hpp"
+#include "cg/storage/crc32c.hpp"
 
 namespace cg2d {
 namespace {

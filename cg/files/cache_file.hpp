@@ -12,6 +12,7 @@
 // Numbers are in the order of bytes of the machine that wrote the file; byte_order tells a machine of another order
 // to refuse it. The header's own checksum, and that of the checksums, stand in the header.
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -55,6 +56,14 @@ struct CacheLayout {
         data_end(columns + 4 * header.nonzero_count),
         chunk_count((data_end - data_begin + chunk_bytes - 1) / chunk_bytes),
         file_end(data_end + 4 * chunk_count) {}
+
+  /// Of the chunk with this number.
+  [[nodiscard]] static std::int64_t chunk_begin(std::int64_t chunk) {
+    return data_begin + chunk * chunk_bytes;
+  }
+  [[nodiscard]] std::int64_t chunk_size(std::int64_t chunk) const {
+    return std::min(chunk_bytes, data_end - chunk_begin(chunk));
+  }
 
   std::int64_t row_starts;
   std::int64_t diagonal;

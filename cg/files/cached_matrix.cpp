@@ -15,8 +15,8 @@
 
 #include "cg/base/agreement.hpp"
 #include "cg/base/output_file.hpp"
-#include "cg/files/crc32c.hpp"
 #include "cg/files/value_scatter.hpp"
+#include "cg/storage/crc32c.hpp"
 #include "cg/storage/whole_write.hpp"
 
 namespace cg2d {
@@ -51,15 +51,38 @@ class SharedOutput {
   void write(std::int64_t position, std::span<const T> values) const {
     if (!write_whole(descriptor_, position, std::as_bytes(values))) cannot_write(path_);
   }
-  void read(std::int64_t position, std::span<std::byte> bytes) const {
-    if (::pread(descriptor_, bytes.data(), bytes.size(), static_cast<off_t>(position)) != std::ssize(bytes))
+  /// On every rank, after its last write: the system tells of a write that it has lost later to those that ask, each once.
+  void put_on_disk() const {
+    if (::fsync(descriptor_) != 0) cannot_write(path_);
+  }
+  /// From the device, where put_on_disk() was called before. A file without a part of these bytes has zeros there.
+  void read_back(std::int64_t position, std::span<std::byte> bytes) const {
+    ::posix_fadvise(descriptor_, static_cast<off_t>(position), static_cast<off_t>(bytes.size()),
+                    POSIX_FADV_DONTNEED);
+    std::ranges::fill(bytes, std::byte{0});
+    if (::pread(descriptor_, bytes.data(), bytes.size(), static_cast<off_t>(position)) < 0)
       cannot_write(path_);
+  }
+  /// The header and the checksums can be read, and fit together.
+  void require_readable() const {
+    ::posix_fadvise(descriptor_, 0, 0, POSIX_FADV_DONTNEED);
+    try {
+      const CacheReader reader(temporary_path_);
+    } catch (const FileError&) {
+      fail_by_damage(0);
+    }
+  }
+  [[noreturn]] void fail_by_damage(std::int64_t position) const {
+    throw RunError(
+        ExitCode::cannot_write,
+        fmt::format("cannot write {}: what was written at byte {} does not come back; its device loses data",
+                    path_, position));
   }
   /// On rank 0, when all ranks have written. The permissions come last: ranks must open the file before.
   void put_in_place() {
     keep_permissions(path_, descriptor_);
-    if (::fsync(descriptor_) != 0 || std::rename(temporary_path_.c_str(), path_.c_str()) != 0)
-      cannot_write(path_);
+    put_on_disk();
+    if (std::rename(temporary_path_.c_str(), path_.c_str()) != 0) cannot_write(path_);
     is_in_place_ = true;
   }
 
@@ -102,8 +125,37 @@ class SharedOutput {
   bool is_in_place_ = false;
 };
 
+/// Writes data in any order, and keeps what they add to the checksums of the chunks: these are of what was meant, whatever the device has.
+class ChecksummedOutput {
+ public:
+  ChecksummedOutput(const CacheLayout& layout, const SharedOutput& output)
+      : layout_(layout), output_(output), shares_(static_cast<std::size_t>(layout.chunk_count)) {}
+
+  /// Bytes between CacheLayout::data_begin and data_end.
+  template <typename T>
+  void write(std::int64_t position, std::span<const T> values) {
+    output_.write(position, values);
+    for (auto bytes = std::as_bytes(values); !bytes.empty();) {
+      const auto chunk = (position - CacheLayout::data_begin) / CacheLayout::chunk_bytes;
+      const auto end = layout_.chunk_begin(chunk) + layout_.chunk_size(chunk);
+      const auto piece = bytes.first(std::min(bytes.size(), static_cast<std::size_t>(end - position)));
+      position += std::ssize(piece);
+      shares_[static_cast<std::size_t>(chunk)] ^=
+          crc32c_share(crc32c(piece), {.byte_count = std::ssize(piece), .bytes_after = end - position});
+      bytes = bytes.subspan(piece.size());
+    }
+  }
+  /// By number of the chunk: the share of what this rank has written, 0 for nothing.
+  [[nodiscard]] std::span<const std::uint32_t> shares() const { return shares_; }
+
+ private:
+  const CacheLayout& layout_;
+  const SharedOutput& output_;
+  std::vector<std::uint32_t> shares_;
+};
+
 /// This rank's rows, bucket by bucket, at their places.
-void write_rows(const StoredMatrix& matrix, const CacheLayout& layout, const SharedOutput& output,
+void write_rows(const StoredMatrix& matrix, const CacheLayout& layout, ChecksummedOutput& output,
                 std::span<const std::int64_t> bucket_starts) {
   const auto& store = matrix.store();
   const auto& deal = store.deal();
@@ -128,6 +180,7 @@ void write_rows(const StoredMatrix& matrix, const CacheLayout& layout, const Sha
       values.insert(values.end(), part.values.begin(), part.values.end());
       columns.insert(columns.end(), part.columns.begin(), part.columns.end());
     });
+    if (store.failure()) throw RunError(*store.failure());
     std::int64_t next = start;
     for (auto& row_start : row_starts) row_start = std::exchange(next, next + row_start);
     output.write<std::int64_t>(layout.row_starts + 8 * first_row, row_starts);
@@ -151,17 +204,38 @@ std::vector<std::int64_t> bucket_starts_of(const EntryStore& store, comm::RankGr
   return starts;
 }
 
-std::vector<std::uint32_t> checksums_of(const CacheLayout& layout, const comm::IndexRange& chunks,
-                                        const SharedOutput& output) {
+/// The checksums of this rank's share of the chunks, from the shares of all ranks in them. Collective.
+std::vector<std::uint32_t> checksums_of(const CacheLayout& layout, const RangeOwners& owners,
+                                        const ChecksummedOutput& output, comm::RankGroup& group) {
+  const auto mine = owners.range_of(group.rank());
   std::vector<std::uint32_t> checksums;
+  for (auto chunk = mine.begin; chunk < mine.end; ++chunk)
+    checksums.push_back(crc32c_of_zeros(layout.chunk_size(chunk)));
+  const auto receive = [&](std::span<const std::uint64_t> words, int /*rank*/) {
+    for (std::size_t k = 0; k < words.size(); k += 2)
+      checksums[words[k] - static_cast<std::uint64_t>(mine.begin)] ^=
+          static_cast<std::uint32_t>(words[k + 1]);
+  };
+  WordRounds rounds(group, receive);
+  for (std::size_t chunk = 0; chunk < output.shares().size(); ++chunk) {
+    if (output.shares()[chunk] == 0) continue;
+    auto& buffer = rounds.to(owners.owner_of(static_cast<std::int64_t>(chunk)), 2);
+    buffer.insert(buffer.end(), {chunk, output.shares()[chunk]});
+  }
+  rounds.finish();
+  return checksums;
+}
+
+/// Throws where the file does not have what was written to it.
+void require_written(const CacheLayout& layout, const comm::IndexRange& chunks,
+                     std::span<const std::uint32_t> checksums, const SharedOutput& output) {
   std::vector<std::byte> bytes;
   for (auto chunk = chunks.begin; chunk < chunks.end; ++chunk) {
-    const auto begin = CacheLayout::data_begin + chunk * CacheLayout::chunk_bytes;
-    bytes.resize(static_cast<std::size_t>(std::min(CacheLayout::chunk_bytes, layout.data_end - begin)));
-    output.read(begin, bytes);
-    checksums.push_back(crc32c(bytes));
+    bytes.resize(static_cast<std::size_t>(layout.chunk_size(chunk)));
+    output.read_back(layout.chunk_begin(chunk), bytes);
+    if (crc32c(bytes) != checksums[static_cast<std::size_t>(chunk - chunks.begin)])
+      output.fail_by_damage(layout.chunk_begin(chunk));
   }
-  return checksums;
 }
 
 // ---------------------------------------------------------------- reading
@@ -252,16 +326,17 @@ void write_cache(const StoredMatrix& matrix, const std::string& path, comm::Rank
   const CacheLayout layout(header);
   SharedOutput output(path, group);
   const auto bucket_starts = bucket_starts_of(matrix.store(), group);
+  ChecksummedOutput checksummed(layout, output);
   agree_on(group, [&] {
-    write_rows(matrix, layout, output, bucket_starts);
+    write_rows(matrix, layout, checksummed, bucket_starts);
     if (group.rank() == 0)
-      output.write<std::int64_t>(layout.row_starts + 8 * header.order, std::span(&header.nonzero_count, 1));
+      checksummed.write<std::int64_t>(layout.row_starts + 8 * header.order,
+                                      std::span<const std::int64_t>(&header.nonzero_count, 1));
+    output.put_on_disk();
   });
-  group.barrier();
-  std::vector<std::uint32_t> own;
-  agree_on(group, [&] {
-    own = checksums_of(layout, comm::share_of(layout.chunk_count, group.rank(), group.size()), output);
-  });
+  const auto owners = RangeOwners::equal_shares(layout.chunk_count, group.size());
+  const auto own = checksums_of(layout, owners, checksummed, group);
+  agree_on(group, [&] { require_written(layout, owners.range_of(group.rank()), own, output); });
   std::vector<std::uint32_t> all;
   for (const auto& theirs : group.gather_all(std::span<const std::uint32_t>(own)))
     all.insert(all.end(), theirs.begin(), theirs.end());
@@ -270,7 +345,9 @@ void write_cache(const StoredMatrix& matrix, const std::string& path, comm::Rank
   agree_on(group, [&] {
     if (group.rank() != 0) return;
     output.write<std::uint32_t>(layout.data_end, all);
-    output.write<CacheHeader>(0, std::span(&header, 1));
+    output.write<CacheHeader>(0, std::span<const CacheHeader>(&header, 1));
+    output.put_on_disk();
+    output.require_readable();
     output.put_in_place();
   });
 }

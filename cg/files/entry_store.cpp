@@ -87,11 +87,16 @@ class EntryStore::BucketSorter {
         row_ends_(static_cast<std::size_t>(store.deal().rows_per_bucket())),
         origin_bits_(static_cast<unsigned>(store.origin_bits_)) {}
 
-  /// Returns how many entries are left: the first ones of the bucket.
-  std::size_t sort(const Bucket& bucket) {
+  struct Sorted {
+    std::size_t entry_count = 0;  ///< those that are left: the first ones of the bucket
+    bool is_changed = true;
+  };
+  /// chunks: the contents of the bucket's, in memory.
+  Sorted sort(const Bucket& bucket, std::span<std::byte* const> chunks) {
+    chunks_ = chunks;
     if (is_in_order(bucket)) {
       for_each(bucket, [&](const Chunk& chunk, std::size_t k) { chunk.rows()[k] = row_of(chunk, k); });
-      return store_.entry_count_of(bucket);
+      return {.entry_count = store_.entry_count_of(bucket), .is_changed = origin_bits_ > 0};
     }
     gather(bucket);
     const std::size_t keys_per_row = std::size_t{1} << origin_bits_;
@@ -103,8 +108,8 @@ class EntryStore::BucketSorter {
       row_ends_[row] = kept;
       begin = end;
     }
-    write_back(bucket);
-    return kept;
+    write_back();
+    return {.entry_count = kept};
   }
 
  private:
@@ -115,8 +120,8 @@ class EntryStore::BucketSorter {
   /// As an ordered file with both triangles leaves it. Cost: otherwise as many entries as are in order.
   [[nodiscard]] bool is_in_order(const Bucket& bucket) const {
     std::pair<int, std::int32_t> before{-1, 0};
-    for (std::size_t c = 0; c < bucket.chunks.size(); ++c) {
-      const Chunk chunk(bucket.chunks[c], store_.form_);
+    for (std::size_t c = 0; c < chunks_.size(); ++c) {
+      const Chunk chunk(chunks_[c], store_.form_);
       for (std::size_t k = 0; k < store_.entries_in(bucket, c); ++k) {
         const std::pair<int, std::int32_t> place(row_of(chunk, k), chunk.columns()[k]);
         if (place <= before) return false;
@@ -163,12 +168,12 @@ class EntryStore::BucketSorter {
   }
 
   /// Chunk by chunk: the rows' ends are followed meanwhile.
-  void write_back(const Bucket& bucket) const {
+  void write_back() const {
     const std::size_t capacity = store_.form_.capacity;
     const std::size_t entry_count = row_ends_.back();
     std::size_t row = 0;
     for (std::size_t begin = 0; begin < entry_count; begin += capacity) {
-      const Chunk chunk(bucket.chunks[begin / capacity], store_.form_);
+      const Chunk chunk(chunks_[begin / capacity], store_.form_);
       const Entry* const entries = entries_.data() + begin;
       const std::size_t count = std::min(entry_count - begin, capacity);
       for (std::size_t k = 0; k < count; ++k) entries[k].write(chunk, k);
@@ -183,8 +188,8 @@ class EntryStore::BucketSorter {
 
   template <typename Visit>
   void for_each(const Bucket& bucket, const Visit& visit) const {
-    for (std::size_t c = 0; c < bucket.chunks.size(); ++c) {
-      const Chunk chunk(bucket.chunks[c], store_.form_);
+    for (std::size_t c = 0; c < chunks_.size(); ++c) {
+      const Chunk chunk(chunks_[c], store_.form_);
       const std::size_t count = store_.entries_in(bucket, c);
       for (std::size_t k = 0; k < count; ++k) visit(chunk, k);
     }
@@ -192,6 +197,7 @@ class EntryStore::BucketSorter {
 
   const EntryStore& store_;
   std::vector<Multiple>& multiples_;
+  std::span<std::byte* const> chunks_;
   std::vector<std::size_t> key_ends_;  // a key: the row, and the origin in its last bits
   std::vector<std::size_t> row_ends_;
   std::vector<Entry> entries_;
@@ -203,8 +209,11 @@ void EntryStore::order_buckets() {
   BucketSorter<Entry> sorter(*this, multiples_);
   for (auto& bucket : buckets_) {
     if (bucket.chunks.empty()) continue;
-    shrink(bucket, sorter.sort(bucket));
-    set_aside(bucket);
+    const auto contents = bring_back(bucket);
+    if (failure_) return;
+    const auto sorted = sorter.sort(bucket, contents);
+    shrink(bucket, sorted.entry_count);
+    put_away(bucket, contents, sorted.is_changed);
   }
 }
 
@@ -221,7 +230,7 @@ void EntryStore::seal() {
 // ---------------------------------------------------------------- chunks
 
 EntryStore::EntryStore(const RowDeal& deal, int rank, EntryValues values,
-                       std::unique_ptr<ScratchMemory> scratch)
+                       std::unique_ptr<ScratchChunks> scratch)
     : deal_(deal),
       rank_(rank),
       origin_bits_(origin_bits_for(deal.rank_count())),
@@ -238,54 +247,115 @@ std::int64_t EntryStore::entry_count() const {
   return count;
 }
 
+/// A rank that has no more room goes on without it: the others wait for it to take what they send.
 void EntryStore::open_chunk(Bucket& bucket) {
-  if (scratch_ && bucket.open != nullptr) scratch_->set_aside({bucket.open, ChunkForm::byte_count});
   bucket.fill = 0;
-  if (new_chunks_.empty()) add_slab();
-  if (failure_) {
-    bucket.open = lost_.data();
-    return;
+  try {
+    if (failure_) return lose(bucket);
+    if (!scratch_) {
+      bucket.chunks.push_back(new_chunk());
+      bucket.open = address_of(bucket.chunks.back());
+      return;
+    }
+    if (bucket.open == nullptr) {
+      bucket.open = free_memory();
+    } else {
+      scratch_->put(bucket.chunks.back(), {bucket.open, ChunkForm::byte_count});
+    }
+    bucket.chunks.push_back(scratch_->add());
+  } catch (const RunError& error) {
+    failure_ = error;
+    lose(bucket);
   }
-  bucket.open = new_chunks_.back();
-  bucket.chunks.push_back(bucket.open);
-  new_chunks_.pop_back();
 }
 
-/// A rank that has no more room goes on without it: the others wait for it to take what they send.
-void EntryStore::add_slab() {
-  if (failure_) return;
-  auto& slab = slabs_.emplace_back();
+void EntryStore::lose(Bucket& bucket) {
+  lost_.resize(ChunkForm::byte_count);
+  bucket.open = lost_.data();
+}
+
+/// The number of one that was never used.
+std::size_t EntryStore::new_chunk() {
+  if (chunk_count_ == slabs_.size() * chunks_per_slab)
+    slabs_.push_back({.memory = kernels::PageBuffer<std::byte>(slab_bytes)});
+  return chunk_count_++;
+}
+
+std::byte* EntryStore::free_memory() {
+  if (free_.empty()) return address_of(new_chunk());
+  auto* const memory = free_.back();
+  free_.pop_back();
+  return memory;
+}
+
+/// The contents of a bucket's chunks, in memory. A failure leaves some out.
+std::vector<std::byte*> EntryStore::bring_back(const Bucket& bucket) {
+  std::vector<std::byte*> contents;
   try {
-    if (scratch_) {
-      slab.memory = kernels::PageBuffer<std::byte>::nowhere(slab_bytes);
-      slab.memory.memory().lend(scratch_->take(slab_bytes).data());
-    } else {
-      slab.memory = kernels::PageBuffer<std::byte>(slab_bytes);
+    for (std::size_t c = 0; c < bucket.chunks.size(); ++c) {
+      if (!scratch_) {
+        contents.push_back(address_of(bucket.chunks[c]));
+      } else if (c + 1 == bucket.chunks.size()) {
+        contents.push_back(bucket.open);
+      } else {
+        contents.push_back(free_memory());
+        scratch_->get(bucket.chunks[c], {contents.back(), ChunkForm::byte_count});
+      }
     }
   } catch (const RunError& error) {
     failure_ = error;
-    lost_.resize(ChunkForm::byte_count);
-    return;
   }
-  for (std::size_t end = slab_bytes; end > 0; end -= ChunkForm::byte_count)
-    new_chunks_.push_back(slab.memory.data() + (end - ChunkForm::byte_count));
+  return contents;
 }
 
-void EntryStore::set_aside(const Bucket& bucket) const {
+/// To the scratch file, where there is one. Contents that are not changed are there, but for those of the open chunk.
+void EntryStore::put_away(Bucket& bucket, std::span<std::byte* const> contents, bool are_changed) {
   if (!scratch_) return;
-  for (const auto* chunk : bucket.chunks) scratch_->set_aside({chunk, ChunkForm::byte_count});
+  const auto first = are_changed || bucket.chunks.empty() ? 0 : bucket.chunks.size() - 1;
+  try {
+    for (auto c = first; c < bucket.chunks.size() && !failure_; ++c)
+      scratch_->put(bucket.chunks[c], {contents[c], ChunkForm::byte_count});
+  } catch (const RunError& error) {
+    failure_ = error;
+  }
+  free_.insert(free_.end(), contents.begin(), contents.end());
+  bucket.open = nullptr;
+}
+
+/// nullptr: after a failure. buffer: for a chunk that lies in the scratch file.
+const std::byte* EntryStore::read_chunk(std::size_t chunk, std::vector<std::byte>& buffer) const {
+  if (!scratch_) return address_of(chunk);
+  if (failure_) return nullptr;
+  try {
+    buffer.resize(ChunkForm::byte_count);
+    scratch_->get(chunk, buffer);
+    return buffer.data();
+  } catch (const RunError& error) {
+    failure_ = error;
+    return nullptr;
+  }
+}
+
+/// For places here and there; nullptr: after a failure.
+const std::byte* EntryStore::look_at(std::size_t chunk) const {
+  if (!scratch_) return address_of(chunk);
+  if (failure_) return nullptr;
+  try {
+    return scratch_->look_at(chunk).data();
+  } catch (const RunError& error) {
+    failure_ = error;
+    return nullptr;
+  }
 }
 
 /// Only whole huge pages go back: the system would split one of which it gets a part, and the block that grows meanwhile
 /// would get no huge pages from what was given back, but memory that was never used.
-void EntryStore::close_chunk(const std::byte* chunk) {
+void EntryStore::close_chunk(std::size_t chunk) {
   constexpr std::size_t chunks_per_page = huge_page_bytes / ChunkForm::byte_count;
-  const auto slab = std::ranges::find_if(slabs_, [&](const Slab& candidate) {
-    return candidate.memory.data() <= chunk && chunk < candidate.memory.data() + slab_bytes;
-  });
-  const auto page = static_cast<std::size_t>(chunk - slab->memory.data()) / huge_page_bytes;
-  if (++slab->closed_counts[page] == chunks_per_page)
-    slab->memory.drop(page * huge_page_bytes, (page + 1) * huge_page_bytes);
+  auto& slab = slabs_[chunk / chunks_per_slab];
+  const auto page = chunk % chunks_per_slab / chunks_per_page;
+  if (++slab.closed_counts[page] == chunks_per_page)
+    slab.memory.drop(page * huge_page_bytes, (page + 1) * huge_page_bytes);
 }
 
 /// Moves chunks to lie in memory in the order of the buckets, so that buckets that are dropped in turn free whole huge
@@ -294,14 +364,14 @@ void EntryStore::close_chunk(const std::byte* chunk) {
 void EntryStore::order_chunks() {
   constexpr std::size_t near_chunks =
       (std::size_t{1} << 25) / ChunkForm::byte_count;  // 32 MB are kept so long
-  std::vector<std::byte*> contents;                    // in the order of the buckets
+  std::vector<std::size_t> contents;                   // in the order of the buckets
   for (const auto& bucket : buckets_)
     contents.insert(contents.end(), bucket.chunks.begin(), bucket.chunks.end());
   auto places = contents;
   std::ranges::sort(places);
   std::vector<std::size_t> sources;  // of each place: the place that has its content now
   bool is_near = true;
-  for (const auto* content : contents) {
+  for (const auto content : contents) {
     const auto source = static_cast<std::size_t>(std::ranges::lower_bound(places, content) - places.begin());
     is_near = is_near && source < sources.size() + near_chunks && sources.size() < source + near_chunks;
     sources.push_back(source);
@@ -311,33 +381,36 @@ void EntryStore::order_chunks() {
   auto place = places.begin();
   for (auto& bucket : buckets_) {
     for (auto& chunk : bucket.chunks) chunk = *place++;
-    if (!bucket.chunks.empty()) bucket.open = bucket.chunks.back();
+    if (!bucket.chunks.empty()) bucket.open = address_of(bucket.chunks.back());
   }
 }
 
 /// Brings the content of places[sources[k]] to places[k], cycle by cycle.
-void EntryStore::permute_chunks(std::span<std::byte* const> places, std::span<std::size_t> sources) {
+void EntryStore::permute_chunks(std::span<const std::size_t> places, std::span<std::size_t> sources) const {
   std::vector<std::byte> first(ChunkForm::byte_count);
   const auto copy = [](std::byte* to, const std::byte* from) {
     std::memcpy(to, from, ChunkForm::byte_count);
   };
+  const auto at = [&](std::size_t place) { return address_of(places[place]); };
   for (std::size_t begin = 0; begin < places.size(); ++begin) {
     if (sources[begin] == begin) continue;
-    copy(first.data(), places[begin]);
+    copy(first.data(), at(begin));
     std::size_t place = begin;
     while (sources[place] != begin) {
-      copy(places[place], places[sources[place]]);
+      copy(at(place), at(sources[place]));
       place = std::exchange(sources[place], place);
     }
-    copy(places[place], first.data());
+    copy(at(place), first.data());
     sources[place] = place;
   }
 }
 
 void EntryStore::shrink(Bucket& bucket, std::size_t entry_count) {
   const std::size_t chunk_count = (entry_count + form_.capacity - 1) / form_.capacity;
-  for (; bucket.chunks.size() > chunk_count; bucket.chunks.pop_back()) close_chunk(bucket.chunks.back());
-  bucket.open = bucket.chunks.empty() ? nullptr : bucket.chunks.back();
+  for (; bucket.chunks.size() > chunk_count; bucket.chunks.pop_back()) {
+    if (!scratch_) close_chunk(bucket.chunks.back());
+  }
+  bucket.open = bucket.chunks.empty() || scratch_ ? nullptr : address_of(bucket.chunks.back());
   bucket.fill = bucket.chunks.empty() ? form_.capacity : entry_count - (chunk_count - 1) * form_.capacity;
 }
 
@@ -376,7 +449,9 @@ std::optional<double> EntryStore::value_at(std::int64_t row, std::int32_t column
   std::size_t end = entry_count_of(bucket);
   while (begin < end) {
     const std::size_t middle = begin + (end - begin) / 2;
-    const Chunk chunk(bucket.chunks[middle / form_.capacity], form_);
+    const auto* const bytes = look_at(bucket.chunks[middle / form_.capacity]);
+    if (bytes == nullptr) return std::nullopt;
+    const ConstChunk chunk(bytes, form_);
     const std::size_t place = middle % form_.capacity;
     const auto found = std::pair(chunk.rows()[place], chunk.columns()[place]);
     if (found == wanted) {

@@ -9,10 +9,11 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <type_traits>
 #include <vector>
 
 #include "cg/base/errors.hpp"
-#include "cg/storage/scratch_memory.hpp"
+#include "cg/storage/scratch_chunks.hpp"
 #include "kernels/page_buffer.hpp"
 
 namespace cg2d {
@@ -58,8 +59,8 @@ class EntryStore {
  public:
   /// scratch: where the entries lie, in place of memory, of which a chunk per bucket is used then; nullptr: nowhere else.
   EntryStore(const RowDeal& deal, int rank, EntryValues values = EntryValues::any,
-             std::unique_ptr<ScratchMemory> scratch = nullptr);
-  /// The most memory that chunks take where entries lie elsewhere.
+             std::unique_ptr<ScratchChunks> scratch = nullptr);
+  /// The most memory that chunks take where entries lie elsewhere, until a bucket is put in order.
   static std::int64_t open_bytes(const RowDeal& deal) {
     return static_cast<std::int64_t>(ChunkForm::byte_count) * (deal.bucket_count() / deal.rank_count() + 1);
   }
@@ -68,7 +69,8 @@ class EntryStore {
   [[nodiscard]] int rank() const { return rank_; }
   [[nodiscard]] EntryValues values() const { return has_values() ? EntryValues::any : EntryValues::ones; }
   [[nodiscard]] std::int64_t entry_count() const;
-  /// Why entries are missing: the device of the scratch memory had no room for them. Empty: none is.
+  /// Why entries are missing: there was no room for them on the device of the scratch folder, or it did not give back what it was given.
+  /// Empty: none is.
   [[nodiscard]] const std::optional<RunError>& failure() const { return failure_; }
 
   /// The rank that an entry comes from; ranks that follow each other share a number where there are more than 16.
@@ -109,19 +111,20 @@ class EntryStore {
   [[nodiscard]] std::int64_t entry_count(std::size_t bucket) const {
     return static_cast<std::int64_t>(entry_count_of(buckets_[bucket]));
   }
-  /// Calls visit(RowPart) for every part of every row of a bucket, in their order; empty rows have none.
+  /// Calls visit(RowPart) for every part of every row of a bucket, in their order; empty rows have none. Where there is a failure(), or
+  /// one is met, the rest is left out: look at it afterwards.
   template <typename Visit>
   void for_each_part(std::size_t bucket, Visit&& visit) const;
   /// Empties a bucket, and gives back the huge pages that no other bucket uses: few are kept for long where the buckets
   /// are dropped in their order after seal().
   void drop(std::size_t bucket);
-  /// The value at a place of a sealed row of this rank; empty where there is no entry. Cost: a search.
+  /// The value at a place of a sealed row of this rank; empty where there is no entry, and after a failure(). Cost: a search.
   [[nodiscard]] std::optional<double> value_at(std::int64_t row, std::int32_t column) const;
 
  private:
   /// The places in a chunk: values, where there are any, then columns, then rows relative to the bucket.
   struct ChunkForm {
-    static constexpr std::size_t byte_count = std::size_t{1} << 16;
+    static constexpr std::size_t byte_count = ScratchChunks::chunk_bytes;
 
     explicit ChunkForm(EntryValues values)
         : capacity(byte_count / static_cast<std::size_t>(stored_entry_bytes(values)) / 8 * 8),
@@ -132,28 +135,36 @@ class EntryStore {
   };
 
   /// Before seal() a row has the origin in its last bits.
-  class Chunk {
+  template <typename Byte>
+  class ChunkOf {
+    template <typename T>
+    using Like = std::conditional_t<std::is_const_v<Byte>, const T, T>;
+
    public:
-    Chunk(std::byte* begin, const ChunkForm& form)
+    ChunkOf(Byte* begin, const ChunkForm& form)
         : values_(begin),
           columns_(begin + form.value_bytes),
           rows_(columns_ + form.capacity * sizeof(std::int32_t)) {}
-    [[nodiscard]] double* values() const { return reinterpret_cast<double*>(values_); }
-    [[nodiscard]] std::int32_t* columns() const { return reinterpret_cast<std::int32_t*>(columns_); }
-    [[nodiscard]] std::uint16_t* rows() const { return reinterpret_cast<std::uint16_t*>(rows_); }
+    [[nodiscard]] Like<double>* values() const { return reinterpret_cast<Like<double>*>(values_); }
+    [[nodiscard]] Like<std::int32_t>* columns() const {
+      return reinterpret_cast<Like<std::int32_t>*>(columns_);
+    }
+    [[nodiscard]] Like<std::uint16_t>* rows() const { return reinterpret_cast<Like<std::uint16_t>*>(rows_); }
 
    private:
-    std::byte* values_;
-    std::byte* columns_;
-    std::byte* rows_;
+    Byte* values_;
+    Byte* columns_;
+    Byte* rows_;
   };
+  using Chunk = ChunkOf<std::byte>;
+  using ConstChunk = ChunkOf<const std::byte>;
 
   /// All chunks but the last one are full.
   struct Bucket {
     std::int64_t first_row = 0;
-    std::byte* open = nullptr;  // the last chunk
-    std::size_t fill = 0;       // entries in it; without a chunk it counts as full
-    std::vector<std::byte*> chunks{};
+    std::byte* open = nullptr;          // the last chunk, in memory; in a scratch file after seal(): none
+    std::size_t fill = 0;               // entries in it; without a chunk it counts as full
+    std::vector<std::size_t> chunks{};  // their numbers, in memory or in the scratch file
   };
   /// An entry that is there more than once in a store without values.
   struct Multiple {
@@ -168,6 +179,7 @@ class EntryStore {
 
   static constexpr std::size_t huge_page_bytes = std::size_t{1} << 21;
   static constexpr std::size_t slab_bytes = 16 * huge_page_bytes;
+  static constexpr std::size_t chunks_per_slab = slab_bytes / ChunkForm::byte_count;
   struct Slab {
     kernels::PageBuffer<std::byte> memory;
     std::array<std::size_t, slab_bytes / huge_page_bytes> closed_counts{};  // chunks closed, by huge page
@@ -187,11 +199,21 @@ class EntryStore {
   template <typename Entry>
   void order_buckets();
   void open_chunk(Bucket& bucket);
-  void add_slab();
-  void set_aside(const Bucket& bucket) const;
-  void close_chunk(const std::byte* chunk);
+  void lose(Bucket& bucket);
+  std::size_t new_chunk();
+  std::byte* free_memory();
+  /// Of a chunk in memory.
+  [[nodiscard]] std::byte* address_of(std::size_t chunk) const {
+    return const_cast<std::byte*>(slabs_[chunk / chunks_per_slab].memory.data()) +
+           chunk % chunks_per_slab * ChunkForm::byte_count;
+  }
+  std::vector<std::byte*> bring_back(const Bucket& bucket);
+  void put_away(Bucket& bucket, std::span<std::byte* const> contents, bool are_changed);
+  const std::byte* read_chunk(std::size_t chunk, std::vector<std::byte>& buffer) const;
+  const std::byte* look_at(std::size_t chunk) const;
+  void close_chunk(std::size_t chunk);
   void order_chunks();
-  static void permute_chunks(std::span<std::byte* const> places, std::span<std::size_t> sources);
+  void permute_chunks(std::span<const std::size_t> places, std::span<std::size_t> sources) const;
   void shrink(Bucket& bucket, std::size_t entry_count);
 
   RowDeal deal_;
@@ -201,21 +223,25 @@ class EntryStore {
   std::vector<double> ones_;         // the values of a chunk in a store without them
   std::vector<Multiple> multiples_;  // in the order of their places, after seal()
   std::vector<Bucket> buckets_;
-  std::unique_ptr<ScratchMemory> scratch_;  // nullptr: slabs are in memory
+  std::unique_ptr<ScratchChunks> scratch_;  // nullptr: chunks stay in memory
   std::vector<Slab> slabs_;
-  std::vector<std::byte*> new_chunks_;  // of the last slab
-  std::optional<RunError> failure_;
-  std::vector<std::byte> lost_;  // a chunk for entries that are lost after a failure
+  std::size_t chunk_count_ = 0;              // of the slabs, that are in use or were
+  std::vector<std::byte*> free_;             // memory of chunks that have left for the scratch file
+  mutable std::optional<RunError> failure_;  // also of reading
+  std::vector<std::byte> lost_;              // a chunk for entries that are lost after a failure
 };
 
 template <typename Visit>
 void EntryStore::for_each_part(std::size_t bucket_number, Visit&& visit) const {
   const Bucket& bucket = buckets_[bucket_number];
   std::vector<double> changed;  // values of a part that are not all 1
+  std::vector<std::byte> buffer;
   std::int64_t row_before = -1;
   std::int64_t first = 0;
   for (std::size_t c = 0; c < bucket.chunks.size(); ++c) {
-    const Chunk chunk(bucket.chunks[c], form_);
+    const auto* const bytes = read_chunk(bucket.chunks[c], buffer);
+    if (bytes == nullptr) return;
+    const ConstChunk chunk(bytes, form_);
     const std::size_t count = entries_in(bucket, c);
     for (std::size_t begin = 0; begin < count;) {
       const auto row = chunk.rows()[begin];
@@ -234,7 +260,6 @@ void EntryStore::for_each_part(std::size_t bucket_number, Visit&& visit) const {
       begin = end;
     }
   }
-  set_aside(bucket);
 }
 
 }  // namespace cg2d

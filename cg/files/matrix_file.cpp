@@ -13,7 +13,7 @@
 #include "cg/files/line_blocks.hpp"
 #include "cg/files/market_text.hpp"
 #include "cg/storage/node_room.hpp"
-#include "cg/storage/scratch_memory.hpp"
+#include "cg/storage/scratch_chunks.hpp"
 #include "comm/node_map.hpp"
 
 namespace cg2d {
@@ -130,7 +130,7 @@ class MarketReading {
   }
 
   /// Room for the entries: in memory, which gives nullptr, or in the scratch folder.
-  std::unique_ptr<ScratchMemory> require_place(EntryValues values) {
+  std::unique_ptr<ScratchChunks> require_place(EntryValues values) {
     const auto order = header().row_count;
     const auto entries = most_entries(options_.path, header());
     if (options_.scratch_folder.empty()) {
@@ -144,8 +144,8 @@ class MarketReading {
                   .byte_count = stored_entry_bytes(values) * entries / group_.size(),
                   .node = comm::make_node_map(group_, 0).node_of(group_.rank())},
                  group_);
-    std::unique_ptr<ScratchMemory> scratch;
-    agree_on(group_, [&] { scratch = std::make_unique<ScratchMemory>(options_.scratch_folder); });
+    std::unique_ptr<ScratchChunks> scratch;
+    agree_on(group_, [&] { scratch = std::make_unique<ScratchChunks>(options_.scratch_folder); });
     return scratch;
   }
 

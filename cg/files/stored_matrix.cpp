@@ -72,7 +72,7 @@ struct EntryCollector::Rounds {
 };
 
 EntryCollector::EntryCollector(std::int64_t order, comm::RankGroup& group, EntryValues values,
-                               std::unique_ptr<ScratchMemory> scratch)
+                               std::unique_ptr<ScratchChunks> scratch)
     : store_(RowDeal(order, group.size()), group.rank(), values, std::move(scratch)),
       rounds_(std::make_unique<Rounds>(Rounds{.words = {group, Rounds::Receive{store_}}})) {}
 
@@ -115,6 +115,12 @@ void require_memory(const std::string& name, std::int64_t bytes_of_all_ranks, co
   });
 }
 
+void require_intact(const EntryStore& store, comm::RankGroup& group) {
+  agree_on(group, [&] {
+    if (store.failure()) throw RunError(*store.failure());
+  });
+}
+
 // ---------------------------------------------------------------- survey
 
 template <typename Visit>
@@ -133,6 +139,7 @@ StoredMatrix::StoredMatrix(EntryStore store, std::string name, std::optional<Ran
       permutation_(permutation),
       nonzero_count_(group.sum(store_.entry_count())) {
   survey();
+  require_intact(store_, group);
   require_finite(group);
   std::vector<std::uint32_t> lengths;
   for_each_row([&](std::int64_t /*row*/, std::size_t local) { lengths.push_back(row_lengths_[local]); });
@@ -247,6 +254,7 @@ void StoredMatrix::require_symmetric(comm::RankGroup& group) const {
     });
   }
   rounds.finish();
+  require_intact(store_, group);
   for (const auto& theirs : group.gather_one(first)) first = std::min(first, theirs);
   throw RunError(
       ExitCode::bad_data,
@@ -326,6 +334,7 @@ std::vector<std::int64_t> StoredMatrix::nonzeros_of_blocks(const comm::BlockLayo
       }
     });
   }
+  require_intact(store_, group);
   std::vector<std::int64_t> sums(counts.size());
   for (const auto& theirs : group.gather_all(std::span<const std::int64_t>(counts)))
     std::ranges::transform(sums, theirs, sums.begin(), std::plus<>());
@@ -425,6 +434,7 @@ class BlockBuilder {
       });
     }
     rounds.finish();
+    require_intact(store_, group_);
   }
 
   /// The buckets in an order in which the blocks of all process rows grow alike, each from its first row on. In the
@@ -457,6 +467,7 @@ class BlockBuilder {
       after_bucket(bucket);
     }
     rounds.finish();
+    require_intact(store_, group_);
   }
 
   void place(const Run& run) {

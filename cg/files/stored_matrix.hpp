@@ -28,7 +28,7 @@ class EntryCollector {
  public:
   /// values: alike on every rank. scratch: as EntryStore takes it.
   EntryCollector(std::int64_t order, comm::RankGroup& group, EntryValues values = EntryValues::any,
-                 std::unique_ptr<ScratchMemory> scratch = nullptr);
+                 std::unique_ptr<ScratchChunks> scratch = nullptr);
   ~EntryCollector();
   EntryCollector(const EntryCollector&) = delete;
   EntryCollector& operator=(const EntryCollector&) = delete;
@@ -50,6 +50,9 @@ std::int64_t stored_bytes(std::int64_t order, std::int64_t entry_count,
 /// Throws RunError (memory) on every rank where a node has less free memory than its share of these bytes: before the
 /// system ends a rank, which says nothing. Collective.
 void require_memory(const std::string& name, std::int64_t bytes_of_all_ranks, comm::RankGroup& group);
+
+/// Throws a store's failure() on every rank. Collective.
+void require_intact(const EntryStore& store, comm::RankGroup& group);
 
 /// A matrix whose sealed rows the ranks hold. Holds no reference to the group. Making it is collective.
 class StoredMatrix final : public SystemMatrix {

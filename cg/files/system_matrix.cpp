@@ -10,9 +10,9 @@
 
 #include "cg/base/agreement.hpp"
 #include "cg/base/errors.hpp"
-#include "cg/files/crc32c.hpp"
 #include "cg/files/open_file.hpp"
 #include "cg/matrix/value_hash.hpp"
+#include "cg/storage/crc32c.hpp"
 
 namespace cg2d {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "cg/files/crc32c.hpp"
+#include "cg/storage/crc32c.hpp"
 
 namespace cg2d {
 namespace {

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "cg/base/sample.hpp"
-#include "cg/files/crc32c.hpp"
+#include "cg/storage/crc32c.hpp"
 #include "cg/files/open_file.hpp"
 
 namespace cg2d {

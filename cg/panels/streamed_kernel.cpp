@@ -10,7 +10,7 @@
 
 #include "cg/base/sample.hpp"
 #include "cg/files/byte_source.hpp"
-#include "cg/files/crc32c.hpp"
+#include "cg/storage/crc32c.hpp"
 
 namespace cg2d {
 

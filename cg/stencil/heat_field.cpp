@@ -6,7 +6,7 @@
 #include <numbers>
 #include <span>
 
-#include "cg/files/crc32c.hpp"
+#include "cg/storage/crc32c.hpp"
 
 namespace cg2d {
 namespace {

@@ -12,7 +12,7 @@
 #include "cg/base/agreement.hpp"
 #include "cg/base/errors.hpp"
 #include "cg/base/sample.hpp"
-#include "cg/files/crc32c.hpp"
+#include "cg/storage/crc32c.hpp"
 #include "cg/stencil/border_exchange.hpp"
 #include "cg/stencil/cg_coordinates.hpp"
 #include "cg/stencil/power_front.hpp"

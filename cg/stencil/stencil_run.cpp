@@ -10,7 +10,7 @@
 #include "cg/base/errors.hpp"
 #include "cg/base/process_memory.hpp"
 #include "cg/base/values.hpp"
-#include "cg/files/crc32c.hpp"
+#include "cg/storage/crc32c.hpp"
 #include "cg/stencil/block_trial.hpp"
 
 namespace cg2d {

@@ -16,7 +16,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cg/files/crc32c.hpp"
+#include "cg/storage/crc32c.hpp"
 #include "cg/files/matrix_file.hpp"
 #include "support/layouts.hpp"
 #include "support/mpi_test.hpp"

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "cg/base/process_memory.hpp"
-#include "cg/storage/scratch_memory.hpp"
+#include "cg/storage/scratch_chunks.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace cg2d {
@@ -124,7 +124,7 @@ TEST(EntryStoreTest, EntriesOnADeviceTakeLittleMemory) {
   const test::TemporaryFolder folder;
   const RowDeal deal(jumping_order, 1);
   const auto bytes_before = resident_bytes();
-  EntryStore store(deal, 0, EntryValues::any, std::make_unique<ScratchMemory>(folder.path()));
+  EntryStore store(deal, 0, EntryValues::any, std::make_unique<ScratchChunks>(folder.path()));
   add_jumping_entries(store);
   const auto bytes_while_open = resident_bytes();
   store.seal();
@@ -161,7 +161,7 @@ class FileLimit {
 TEST(EntryStoreTest, ADeviceWithoutRoomIsToldInTheEnd) {
   const test::TemporaryFolder folder;
   EntryStore store(RowDeal(jumping_order, 1), 0, EntryValues::any,
-                   std::make_unique<ScratchMemory>(folder.path()));
+                   std::make_unique<ScratchChunks>(folder.path()));
   {
     const FileLimit limit(40'000'000);
     add_jumping_entries(store);  // the ranks that send them are not told before all have sent theirs

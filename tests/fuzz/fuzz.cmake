@@ -67,7 +67,7 @@ set(file_parsers
     cg/files/byte_source.cpp
     cg/files/cache_file.cpp
     cg/files/compressed_source.cpp
-    cg/files/crc32c.cpp
+    cg/storage/crc32c.cpp
     cg/files/line_blocks.cpp
     cg/files/market_text.cpp
     comm/block_layout.cpp)

@@ -17,4 +17,18 @@ std::uint32_t crc32c(std::span<const std::byte> bytes, std::uint32_t before = 0)
 /// own result only.
 std::array<std::uint32_t, 3> crc32c_of_three(const std::array<std::span<const std::byte>, 3>& pieces);
 
+// A checksum of bytes that are written piece by piece, in any order and by several ranks: that of all zeros, and the share of each piece,
+// by exclusive or.
+
+/// The checksum of so many zeros. Cost: about 1000 operations.
+std::uint32_t crc32c_of_zeros(std::int64_t byte_count);
+
+/// Bytes of a piece, and those that follow it in the whole.
+struct PieceLength {
+  std::int64_t byte_count = 0;
+  std::int64_t bytes_after = 0;
+};
+/// The share of a piece in the checksum of the whole. checksum: that of the piece alone. Cost: about 1000 operations.
+std::uint32_t crc32c_share(std::uint32_t checksum, const PieceLength& length);
+
 }  // namespace cg2d

@@ -1,4 +1,4 @@
-#include "cg/files/crc32c.hpp"
+#include "cg/storage/crc32c.hpp"
 
 #include <cassert>
 #include <cstring>
@@ -108,7 +108,36 @@ std::array<std::uint32_t, 3> three_by_instruction(const std::array<std::span<con
 }
 #endif
 
+// Polynomials modulo that of the checksum; the highest bit is the coefficient of 1, as in a state.
+
+constexpr std::uint32_t one = 1U << 31U;
+
+std::uint32_t product(std::uint32_t a, std::uint32_t b) {
+  std::uint32_t sum = 0;
+  for (std::uint32_t bit = one; bit != 0; bit >>= 1U) {
+    if ((a & bit) != 0) sum ^= b;
+    b = (b >> 1U) ^ ((b & 1U) != 0 ? reversed_polynomial : 0U);
+  }
+  return sum;
+}
+
+/// The state after so many zero bytes: its product with x^(8 count).
+std::uint32_t after_zeros(std::uint32_t state, std::int64_t count) {
+  std::uint32_t power = one >> 8U;
+  for (; count > 0; count >>= 1, power = product(power, power)) {
+    if ((count & 1) != 0) state = product(state, power);
+  }
+  return state;
+}
+
 }  // namespace
+
+std::uint32_t crc32c_of_zeros(std::int64_t byte_count) { return ~after_zeros(~std::uint32_t{0}, byte_count); }
+
+/// The difference of two checksums of equally long data depends on the difference of the data only, and zeros before that leave it as it is.
+std::uint32_t crc32c_share(std::uint32_t checksum, const PieceLength& length) {
+  return after_zeros(checksum ^ crc32c_of_zeros(length.byte_count), length.bytes_after);
+}
 
 std::array<std::uint32_t, 3> crc32c_of_three(const std::array<std::span<const std::byte>, 3>& pieces) {
   assert(pieces[1].size() == pieces[0].size() && pieces[2].size() == pieces[0].size());
