@@ -1,5 +1,6 @@
 #include "cg/base/interrupt.hpp"
 
+#include <mpi.h>
 #include <poll.h>
 #include <unistd.h>
 
@@ -48,6 +49,35 @@ extern "C" void end_by_exit_code(int) {
   _exit(static_cast<int>(ExitCode::interrupted));
 }
 
+/// Only this rank may know of it, and a launcher that kills the others would report their end as the program's: so MPI ends all, although this
+/// is no call for a handler; an alarm ends one that hangs in it. Where all ranks meet it, the one that speaks is first.
+extern "C" void end_by_bus_error(int signal, siginfo_t* info, void* /*context*/) {
+  constexpr std::string_view line =
+      "cg2d: a page of a mapped file is gone (SIGBUS): its device has failed or is full, or the file has "
+      "been cut off\n";
+  constexpr int wait_ms = 300;
+  constexpr unsigned limit_s = 5;
+  std::signal(signal, SIG_DFL);
+  if (info->si_code != BUS_ADRERR) return;  // the access is repeated, and ends the process
+  if (writes_a_line == 0) poll(nullptr, 0, 2 * wait_ms);
+  end_progress_line();
+  static_cast<void>(!write(STDERR_FILENO, line.data(), line.size()));
+  if (handler_without_watch != &end_by_exit_code) return;
+  poll(nullptr, 0, wait_ms);
+  std::signal(SIGALRM, SIG_DFL);
+  alarm(limit_s);
+  MPI_Abort(MPI_COMM_WORLD, static_cast<int>(ExitCode::cannot_write));
+  _exit(static_cast<int>(ExitCode::cannot_write));
+}
+
+void watch_bus_errors() {
+  struct sigaction action {};
+  action.sa_sigaction = &end_by_bus_error;
+  action.sa_flags = SA_SIGINFO;
+  sigemptyset(&action.sa_mask);
+  sigaction(SIGBUS, &action, nullptr);
+}
+
 void set_handler(int signal, void (*handler)(int), int flags) {
   struct sigaction action {};
   action.sa_handler = handler;
@@ -63,6 +93,7 @@ void expect_signals(SignalEnd end, bool is_speaker) {
   std::signal(SIGXFSZ, SIG_IGN);  // write() then fails with EFBIG
   handler_without_watch = end == SignalEnd::by_the_signal ? &end_by_signal : &end_by_exit_code;
   for (const int signal : {SIGINT, SIGTERM}) set_handler(signal, handler_without_watch, 0);
+  watch_bus_errors();
 }
 
 InterruptWatch::InterruptWatch(bool heeded) : heeded_(heeded) {

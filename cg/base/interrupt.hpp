@@ -11,7 +11,7 @@ enum class SignalEnd { by_the_signal, by_exit_code };
 /// From this call on, which comes before MPI starts, and again when it has started, a signal ends the process with
 /// a line on stderr, unless there is an InterruptWatch. Files that are being written leave nothing behind: they
 /// have no names yet, see OutputFile. A file that grows beyond its limit (ulimit -f) is an error of writing, no
-/// signal. is_speaker: whether the line is written; one rank is enough.
+/// signal; so is a page of a mapped file that is gone (SIGBUS): one line, and the code cannot_write. is_speaker: whether the line is written; one rank is enough.
 void expect_signals(SignalEnd end, bool is_speaker);
 
 /// Catches SIGINT and SIGTERM during its lifetime; a second signal of the same kind ends the process at

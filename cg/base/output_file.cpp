@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -38,6 +39,13 @@ namespace {
 bool is_special(const std::string& path) {
   struct stat status {};
   return stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode);
+}
+
+/// Of the environment; empty where it is not set.
+std::string variable(const char* name) {
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): nothing in the program sets a variable
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
 }
 
 std::string folder_of(const std::string& path) {
@@ -124,15 +132,10 @@ std::optional<std::string> text_of_file(const std::string& path) {
 }
 
 std::optional<std::string> default_profile_path() {
-  const auto folder_in = [](const char* variable) {
-    // NOLINTNEXTLINE(concurrency-mt-unsafe): nothing in the program sets a variable
-    const char* value = std::getenv(variable);
-    return std::string(value == nullptr ? "" : value);
-  };
   // A relative path in XDG_CACHE_HOME is to be ignored (XDG Base Directory Specification).
-  if (const auto cache = folder_in("XDG_CACHE_HOME"); cache.starts_with('/'))
+  if (const auto cache = variable("XDG_CACHE_HOME"); cache.starts_with('/'))
     return cache + "/cg2d/profile.json";
-  if (const auto home = folder_in("HOME"); !home.empty()) return home + "/.cache/cg2d/profile.json";
+  if (const auto home = variable("HOME"); !home.empty()) return home + "/.cache/cg2d/profile.json";
   return std::nullopt;
 }
 
@@ -161,44 +164,201 @@ std::string output_target(const std::string& path) {
   return target.string();
 }
 
+// ---------------------------------------------------------------- one file
+
+namespace {
+
+constexpr mode_t all_may_read_and_write = 0666;  // as far as the user's mask lets them
+
+/// False: errno says why not.
+bool write_all(int descriptor, std::string_view text) {
+  constexpr int forever = -1;
+  while (!text.empty()) {
+    const auto count = ::write(descriptor, text.data(), text.size());
+    if (count < 0 && errno == EAGAIN) {  // a pipe that a launcher has made non-blocking
+      pollfd wanted{.fd = descriptor, .events = POLLOUT, .revents = 0};
+      poll(&wanted, 1, forever);
+    } else if (count < 0 && errno != EINTR) {
+      return false;
+    } else if (count == 0) {
+      errno = ENOSPC;
+      return false;
+    } else if (count > 0) {
+      text.remove_prefix(static_cast<std::size_t>(count));
+    }
+  }
+  return true;
+}
+
+/// Whether a file that is there can get a successor by rename(2), as far as that can be known before.
+bool can_be_replaced(const std::string& path, const struct stat& status) {
+  struct stat folder {};
+  if (stat(folder_of(path).c_str(), &folder) != 0) return true;
+  const auto user = geteuid();
+  const bool is_kept =
+      (folder.st_mode & S_ISVTX) != 0 && user != 0 && user != status.st_uid && user != folder.st_uid;
+  bool is_mounted = folder.st_dev != status.st_dev;
+#if defined(STATX_ATTR_MOUNT_ROOT)
+  struct statx more {};
+  if (statx(AT_FDCWD, path.c_str(), AT_SYMLINK_NOFOLLOW, 0, &more) == 0)
+    is_mounted |= (more.stx_attributes & more.stx_attributes_mask & STATX_ATTR_MOUNT_ROOT) != 0;
+#endif
+  return !is_kept && !is_mounted;
+}
+
+/// Folders for results that cannot be written where they were asked for.
+std::vector<std::string> refuges() {
+  auto temporary = variable("TMPDIR");
+  if (temporary.empty()) temporary = "/tmp";
+  std::vector<std::string> folders{std::move(temporary), "."};
+  if (auto home = variable("HOME"); !home.empty()) folders.push_back(std::move(home));
+  return folders;
+}
+
+}  // namespace
+
+/// A file without a name in the folder of a path, or a temporary one beside it. It takes a text block by block, and knows of each block what it
+/// was to be; the last one it has in memory.
+class OutputFile::Spool {
+ public:
+  static constexpr std::size_t block_bytes = std::size_t{1} << 20;
+
+  Spool() = default;  // holds the last block only, whose writing fails
+  /// Not is_open(): errno says why not.
+  explicit Spool(std::string path) : path_(std::move(path)) {
+    // Naming a file without a name needs /proc, see open(2).
+    if (access("/proc/self/fd", X_OK) == 0)
+      descriptor_ = open(folder_of(path_).c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, all_may_read_and_write);
+    if (descriptor_ < 0) make_named();
+  }
+  ~Spool() {
+    if (is_open()) close(descriptor_);
+    if (!name_.empty()) unlink(name_.c_str());
+  }
+  Spool(const Spool&) = delete;
+  Spool& operator=(const Spool&) = delete;
+
+  [[nodiscard]] bool is_open() const { return descriptor_ >= 0; }
+  [[nodiscard]] int descriptor() const { return descriptor_; }
+
+  /// False: the block is in memory, and errno says why not in the file.
+  bool append(std::string block) {
+    last_ = std::move(block);
+    blocks_.push_back({.size = last_.size(), .hash = std::hash<std::string_view>{}(last_)});
+    return write_all(descriptor_, last_);
+  }
+  /// The text, where there is one block of it.
+  [[nodiscard]] const std::string* whole_text() const { return blocks_.size() == 1 ? &last_ : nullptr; }
+
+  /// On the disk, and read back from there. False: errno.
+  bool is_intact() {
+    if (fsync(descriptor_) != 0) return false;
+    posix_fadvise(descriptor_, 0, 0, POSIX_FADV_DONTNEED);
+    return for_each_block(blocks_.size(), [](const std::string&) { return true; });
+  }
+  /// False: errno.
+  template <typename Take>
+  bool copy(const Take& take) {
+    return blocks_.empty() || (for_each_block(blocks_.size() - 1, take) && take(last_));
+  }
+
+  /// A new file gets its name in one step. One that replaces another needs a second name for a moment. False: errno.
+  bool take_name() {
+    if (name_.empty() && link_to(path_)) return true;
+    if (name_.empty() && errno == EEXIST)
+      name_ = name_beside(path_, [this](const auto& name) { return link_to(name); });
+    if (name_.empty() || rename(name_.c_str(), path_.c_str()) != 0) return false;
+    name_.clear();
+    return true;
+  }
+  /// Leaves it under a name of its own, which it returns; empty: errno.
+  std::string keep() {
+    if (name_.empty()) name_ = name_beside(path_, [this](const auto& name) { return link_to(name); });
+    return std::exchange(name_, {});
+  }
+
+ private:
+  struct Block {
+    std::size_t size = 0;
+    std::size_t hash = 0;
+  };
+
+  void make_named() {
+    name_ = name_beside(path_, [this](const std::string& name) {
+      descriptor_ =
+          open(name.c_str(), O_CREAT | O_EXCL | O_NOFOLLOW | O_RDWR | O_CLOEXEC, all_may_read_and_write);
+      return is_open();
+    });
+  }
+  [[nodiscard]] bool link_to(const std::string& name) const {
+    const auto source = fmt::format("/proc/self/fd/{}", descriptor_);
+    return linkat(AT_FDCWD, source.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) == 0;
+  }
+  /// The first blocks, as the file has them.
+  template <typename Take>
+  bool for_each_block(std::size_t count, const Take& take) {
+    off_t position = 0;
+    std::string text;
+    for (std::size_t k = 0; k < count; ++k) {
+      text.assign(blocks_[k].size, '\0');
+      if (pread(descriptor_, text.data(), text.size(), position) < 0) return false;
+      if (std::hash<std::string_view>{}(text) != blocks_[k].hash) {
+        errno = EIO;
+        return false;
+      }
+      if (!take(text)) return false;
+      position += static_cast<off_t>(text.size());
+    }
+    return true;
+  }
+
+  std::string path_;
+  std::string name_;  // empty: it has none yet, or the final one
+  int descriptor_ = -1;
+  std::vector<Block> blocks_;
+  std::string last_;
+};
+
 OutputFile::OutputFile(std::string path) : path_(std::move(path)) {
   if (path_.empty()) {
-    file_ = stdout;
+    const int flags = fcntl(STDOUT_FILENO, F_GETFL);
+    if (flags < 0 || (flags & O_ACCMODE) == O_RDONLY)  // see secure_standard_descriptors()
+      throw RunError(ExitCode::cannot_write,
+                     "cannot write standard output: it is closed; leave it open, or name a file by --output");
+    direct_ = STDOUT_FILENO;
     return;
   }
   const auto target = output_target(path_);
   if (is_special(path_)) {
-    file_ = std::fopen(path_.c_str(), "w");
-    if (file_ == nullptr) cannot_create(path_);
+    direct_ = open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, all_may_read_and_write);
+    if (direct_ < 0) cannot_create(path_);
     return;
   }
+  path_ = target;
+  open_target();
+}
+
+void OutputFile::open_target() {
   struct stat status {};
-  if (stat(path_.c_str(), &status) == 0 && S_ISDIR(status.st_mode)) {
+  const bool is_there = lstat(path_.c_str(), &status) == 0;
+  if (is_there && S_ISDIR(status.st_mode)) {
     errno = EISDIR;
     cannot_create(path_);
   }
-  path_ = target;
-  open_beside();
-}
-
-/// The mask of the user holds for new files.
-void OutputFile::open_beside() {
-  constexpr mode_t all_may_read_and_write = 0666;
-  int descriptor = -1;
-  // Naming a file without a name needs /proc, see open(2).
-  if (access("/proc/self/fd", X_OK) == 0)
-    descriptor = open(folder_of(path_).c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, all_may_read_and_write);
-  if (descriptor < 0) {
-    temporary_path_ = name_beside(path_, [&](const std::string& name) {
-      descriptor =
-          open(name.c_str(), O_CREAT | O_EXCL | O_NOFOLLOW | O_RDWR | O_CLOEXEC, all_may_read_and_write);
-      return descriptor >= 0;
-    });
+  spool_ = std::make_unique<Spool>(path_);
+  const int reason = errno;
+  if (spool_->is_open() && (!is_there || can_be_replaced(path_, status))) {
+    keep_permissions(path_, spool_->descriptor());
+    return;
   }
-  if (descriptor < 0) cannot_create(path_);
-  file_ = fdopen(descriptor, "w");
-  is_in_place_ = false;
-  keep_permissions(path_, fileno(file_));
+  overwritten_ = open(path_.c_str(), O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
+  if (overwritten_ < 0 && !spool_->is_open()) errno = reason;
+  if (overwritten_ < 0) cannot_create(path_);
+  for (const auto& folder : refuges()) {
+    if (spool_->is_open()) break;
+    spool_ = std::make_unique<Spool>(folder + "/" + std::filesystem::path(path_).filename().string());
+  }
+  if (!spool_->is_open()) cannot_create(path_);
 }
 
 void keep_permissions(const std::string& target, int descriptor) {
@@ -210,38 +370,120 @@ void keep_permissions(const std::string& target, int descriptor) {
 }
 
 OutputFile::~OutputFile() {
-  if (file_ != nullptr && file_ != stdout) std::fclose(file_);
-  if (!temporary_path_.empty()) unlink(temporary_path_.c_str());
+  if (is_direct() && direct_ != STDOUT_FILENO) close(direct_);
+  if (overwritten_ >= 0) close(overwritten_);
 }
 
-void OutputFile::fail() const { cannot_write(path_.empty() ? "standard output" : path_); }
+void OutputFile::fail(int reason) const {
+  errno = reason;
+  cannot_write(path_.empty() ? "standard output" : path_);
+}
+
+void OutputFile::fail_but_say_where(const std::string& where) const {
+  throw RunError(ExitCode::cannot_write,
+                 fmt::format("cannot write {}: {}; the result is {}",
+                             path_.empty() ? "standard output" : path_, std::strerror(trouble_), where));
+}
 
 void OutputFile::write(std::string_view text) {
-  if (file_ == stdout) make_way_for_output();
-  if (std::fwrite(text.data(), 1, text.size(), file_) != text.size()) fail();
+  block_ += text;
+  if (block_.size() < Spool::block_bytes) return;
+  if (is_direct()) {
+    write_directly();
+  } else {
+    hand_over();
+  }
+}
+
+/// A result that was to go to a file by way of standard output is kept as well, where it is still whole.
+void OutputFile::write_directly() {
+  if (direct_ == STDOUT_FILENO) make_way_for_output();
+  struct stat status {};
+  const bool is_file = fstat(direct_, &status) == 0 && S_ISREG(status.st_mode);
+  if (write_all(direct_, block_) && (!is_file || fsync(direct_) == 0 || errno == EINVAL)) {
+    block_.clear();
+    is_whole_ = false;
+    return;
+  }
+  const int reason = errno;
+  if (!is_file || !is_whole_) fail(reason);
+  spool_ = std::make_unique<Spool>();
+  spool_->append(std::move(block_));
+  move_elsewhere(reason);
+  leave_elsewhere();
+}
+
+void OutputFile::hand_over() {
+  if (!spool_->append(std::exchange(block_, {}))) move_elsewhere(errno);
+}
+
+/// To the next folder that takes all of it; throws where none does.
+void OutputFile::move_elsewhere(int reason) {
+  if (trouble_ == 0) trouble_ = reason;
+  const auto folders = refuges();
+  const auto file_name = path_.empty() ? "cg2d-output" : std::filesystem::path(path_).filename().string();
+  while (refuge_count_ < folders.size()) {
+    auto other = std::make_unique<Spool>(folders[refuge_count_++] + "/" + file_name);
+    if (!other->is_open() || !spool_->copy([&](const std::string& block) { return other->append(block); }))
+      continue;
+    spool_ = std::move(other);
+    return;
+  }
+  const auto* const text = spool_->whole_text();
+  if (text == nullptr || path_.empty()) fail(trouble_);
+  make_way_for_output();
+  if (!write_all(STDOUT_FILENO, *text)) fail(trouble_);
+  output_is_written();
+  fail_but_say_where("on standard output");
 }
 
 void OutputFile::commit() {
-  if (std::fflush(file_) != 0) fail();
-  if (file_ == stdout) output_is_written();
-  if (is_in_place_) return;
-  if (fsync(fileno(file_)) != 0) fail();
+  if (is_direct()) {
+    write_directly();
+    if (direct_ == STDOUT_FILENO) output_is_written();
+    return;
+  }
+  hand_over();
+  while (!spool_->is_intact()) move_elsewhere(errno);
   const SignalPause pause;
-  put_in_place();
+  if (trouble_ == 0 && put_in_place()) return;
+  if (trouble_ == 0) trouble_ = errno;
+  leave_elsewhere();
 }
 
-/// A new file gets its name in one step. One that replaces another needs a second name for a moment.
-void OutputFile::put_in_place() {
-  const auto source = fmt::format("/proc/self/fd/{}", fileno(file_));
-  const auto link_to = [&](const std::string& name) {
-    return linkat(AT_FDCWD, source.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) == 0;
-  };
-  is_in_place_ = temporary_path_.empty() && link_to(path_);
-  if (is_in_place_) return;
-  if (temporary_path_.empty() && errno == EEXIST) temporary_path_ = name_beside(path_, link_to);
-  if (temporary_path_.empty() || rename(temporary_path_.c_str(), path_.c_str()) != 0) fail();
-  temporary_path_.clear();
-  is_in_place_ = true;
+void OutputFile::leave_elsewhere() {
+  while (true) {
+    const auto name = spool_->is_intact() ? spool_->keep() : std::string();
+    if (!name.empty()) fail_but_say_where("in " + name);
+    move_elsewhere(errno);
+  }
+}
+
+/// False: errno says why not.
+bool OutputFile::put_in_place() {
+  if (overwritten_ >= 0) return write_in_place();
+  if (spool_->take_name()) return true;
+  // What could not be known before: a mount of another kind, a file system without hard links.
+  const int reason = errno;
+  overwritten_ = open(path_.c_str(), O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
+  if (overwritten_ < 0 && errno == ENOENT)
+    overwritten_ = open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, all_may_read_and_write);
+  errno = reason;
+  return overwritten_ >= 0 && write_in_place();
+}
+
+bool OutputFile::write_in_place() {
+  return ftruncate(overwritten_, 0) == 0 && lseek(overwritten_, 0, SEEK_SET) == 0 &&
+         spool_->copy([this](const std::string& block) { return write_all(overwritten_, block); }) &&
+         fsync(overwritten_) == 0;
+}
+
+void secure_standard_descriptors() {
+  for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (fcntl(descriptor, F_GETFD) >= 0 || errno != EBADF) continue;
+    // The lowest free number: this one, since those below are open. Opened for what it is not used for.
+    static_cast<void>(!open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY));
+  }
 }
 
 void update_file(const std::string& path, const std::function<std::string()>& make) {

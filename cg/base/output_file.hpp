@@ -2,7 +2,7 @@
 
 // Files: texts that are read whole, files that are written whole or not at all, on one rank or for all.
 
-#include <cstdio>
+#include <cstddef>
 #include <exception>
 #include <functional>
 #include <memory>
@@ -34,18 +34,26 @@ std::string output_target(const std::string& path);
 /// Gives a file that is to replace the target its permissions; root also its owner. Nothing without a target.
 void keep_permissions(const std::string& target, int descriptor);
 
+/// Opens those of the descriptors 0 to 2 that are closed, so that no file of MPI or of a run gets their numbers: reading 0 and
+/// writing 1 or 2 fails as before (EBADF). For the start of a program.
+void secure_standard_descriptors();
+
 /// Throw RunError (cannot_create, cannot_write) with the reason in errno.
 [[noreturn]] void cannot_create(const std::string& path);
 [[noreturn]] void cannot_write(const std::string& path);
 
 /// Writes to a file without a name and gives it that of the target in commit(); without commit() nothing remains,
 /// after a kill neither. File systems that have no such files get a temporary one beside the target, which a kill
-/// leaves. A target that is there keeps its permissions. One that is no regular file (a pipe, a device) is
-/// written directly; an empty path is standard output.
+/// leaves. A target that is there keeps its permissions. Where it cannot be replaced (a mount point, another user's file
+/// in a folder with the sticky bit, a folder that cannot be written), it is written in place by commit(). One that is no
+/// regular file (a pipe, a device) is written directly; an empty path is standard output.
+///
+/// Before the file gets its name it is read back from the device and compared. What cannot be written goes to the first of
+/// $TMPDIR (or /tmp), the current folder, $HOME and standard output that takes it, and the error says where.
 class OutputFile {
  public:
-  /// Throws RunError (cannot_create) when the file can't be made, so that a run fails before it computes for
-  /// hours, not after.
+  /// Throws RunError (cannot_create) when the file can neither be made nor written, so that a run fails before it computes for
+  /// hours, not after; cannot_write where standard output is closed.
   explicit OutputFile(std::string path);
   ~OutputFile();
   OutputFile(const OutputFile&) = delete;
@@ -53,18 +61,32 @@ class OutputFile {
 
   /// Throws RunError (cannot_write).
   void write(std::string_view text);
-  /// After this call the file is complete on disk under its final name. Throws RunError (cannot_write).
+  /// After this call the file is complete on disk under its final name. Throws RunError (cannot_write): where the result is
+  /// then.
   void commit();
 
  private:
-  void open_beside();
-  void put_in_place();
-  [[noreturn]] void fail() const;
+  class Spool;
+
+  [[nodiscard]] bool is_direct() const { return direct_ >= 0; }
+  void open_target();
+  void write_directly();
+  void hand_over();
+  void move_elsewhere(int reason);
+  [[noreturn]] void leave_elsewhere();
+  [[nodiscard]] bool put_in_place();
+  [[nodiscard]] bool write_in_place();
+  [[noreturn]] void fail(int reason) const;
+  [[noreturn]] void fail_but_say_where(const std::string& where) const;
 
   std::string path_;
-  bool is_in_place_ = true;     // written directly, or committed
-  std::string temporary_path_;  // empty: the file has no name yet, or is in place
-  std::FILE* file_ = nullptr;
+  int direct_ = -1;               // written directly
+  int overwritten_ = -1;          // the target, where it is known that it cannot be replaced
+  std::string block_;             // of the text, not written yet
+  bool is_whole_ = true;          // the block is all of the text
+  std::unique_ptr<Spool> spool_;  // what has been written
+  int trouble_ = 0;               // the reason, where the result goes elsewhere
+  std::size_t refuge_count_ = 0;  // other places that have been tried
 };
 
 /// Replaces the text of a file by that which `make` makes of it, reading it anew. Locked against other processes

@@ -19,6 +19,7 @@
 #include "cg/base/agreement.hpp"
 #include "cg/base/errors.hpp"
 #include "cg/base/interrupt.hpp"
+#include "cg/base/output_file.hpp"
 #include "cg/base/progress.hpp"
 #include "cg/blas/blas_library.hpp"
 #include "cg/commands/launcher_ranks.hpp"
@@ -155,6 +156,7 @@ ExitCode part(ExitCode code, std::optional<cg2d::ExitWatch>& watch) {
 
 int main(int argument_count, char** arguments) {
   try {
+    cg2d::secure_standard_descriptors();
     cg2d::bound_thread_waiting(argument_count, arguments);
     std::optional<cg2d::ExitWatch> watch;  // goes after the session, whose end it watches
     cg2d::expect_signals(cg2d::SignalEnd::by_the_signal, cg2d::rank_of_launcher() == 0);

@@ -150,13 +150,46 @@ TEST_F(OutputFileTest, LinksOfOtherUsersAreNotFollowed) {
   if (geteuid() != 0) GTEST_SKIP() << "only root can make links of other users";
   std::ofstream(path("precious")) << "text";
   fs::create_symlink(path("precious"), path("link"));
-  constexpr uid_t nobody = 65534;
-  ASSERT_EQ(lchown(path("link").c_str(), nobody, nobody), 0);
+  constexpr uid_t other = 65534;
+  ASSERT_EQ(lchown(path("link").c_str(), other, other), 0);
   EXPECT_EQ(error_of([&] { OutputFile file(path("link")); }, path("link")), ExitCode::cannot_create);
   EXPECT_EQ(content(path("precious")), "text");
-  ASSERT_EQ(chown(folder_.path().c_str(), nobody, nobody), 0);  // the owner of the folder decides
+  ASSERT_EQ(chown(folder_.path().c_str(), other, other), 0);  // the owner of the folder decides
   OutputFile(path("link")).commit();
   EXPECT_EQ(content(path("precious")), "");
+}
+
+constexpr uid_t nobody = 65534;
+
+TEST_F(OutputFileTest, AFileThatCannotBeReplacedIsWrittenInPlace) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can become another user";
+  constexpr mode_t all_may_write = 0666;
+  std::ofstream(path("result.json")) << "a text that is longer than the new one";
+  ASSERT_EQ(chmod(path("result.json").c_str(), all_may_write), 0);
+  // As in /tmp, and in a folder that the user cannot write.
+  for (const mode_t mode : {01777, 0755}) {
+    ASSERT_EQ(chmod(folder_.path().c_str(), mode), 0);
+    ASSERT_EQ(seteuid(nobody), 0);
+    std::optional<ExitCode> code;
+    code = error_of(
+        [&] {
+          OutputFile file(path("result.json"));
+          file.write("new");
+          file.commit();
+        },
+        "");
+    ASSERT_EQ(seteuid(0), 0);
+    EXPECT_FALSE(code) << static_cast<int>(*code);
+    EXPECT_EQ(content(path("result.json")), "new");
+    EXPECT_EQ(names(), std::vector<std::string>{"result.json"});
+  }
+  // One that can be neither replaced nor written is refused at once.
+  ASSERT_EQ(chmod(path("result.json").c_str(), 0644), 0);
+  ASSERT_EQ(chmod(folder_.path().c_str(), 01777), 0);
+  ASSERT_EQ(seteuid(nobody), 0);
+  EXPECT_EQ(error_of([&] { OutputFile file(path("result.json")); }, path("result.json")),
+            ExitCode::cannot_create);
+  ASSERT_EQ(seteuid(0), 0);
 }
 
 /// Whether this folder's file system has files without names.
@@ -251,9 +284,12 @@ TEST_F(OutputFileTest, AFolderThatTakesTheNameMeanwhileCannotBeWritten) {
     OutputFile file(path("result.json"));
     file.write("text");
     fs::create_directory(path("result.json"));
-    EXPECT_EQ(error_of([&] { file.commit(); }, path("result.json")), ExitCode::cannot_write);
+    EXPECT_EQ(error_of([&] { file.commit(); }, "the result is in " + path("result.json.")),
+              ExitCode::cannot_write);
   }
-  EXPECT_EQ(names(), std::vector<std::string>{"result.json"});  // the folder; no temporary file
+  const auto kept = "result.json." + std::to_string(getpid()) + "-0";  // the error names it
+  EXPECT_EQ(names(), (std::vector<std::string>{"result.json", kept}));
+  EXPECT_EQ(content(path(kept)), "text");
 }
 
 TEST_F(OutputFileTest, AFullDiskCannotBeWritten) {

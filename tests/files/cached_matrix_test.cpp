@@ -16,8 +16,8 @@
 #include <string_view>
 #include <vector>
 
-#include "cg/storage/crc32c.hpp"
 #include "cg/files/matrix_file.hpp"
+#include "cg/storage/crc32c.hpp"
 #include "support/layouts.hpp"
 #include "support/mpi_test.hpp"
 #include "support/test_extent.hpp"
@@ -377,6 +377,28 @@ TEST(Crc32cTest, ChecksumsOfTheStandard) {
     EXPECT_EQ(three[1], crc32c(piece(3, size)));
     EXPECT_EQ(three[2], crc32c(piece(5, size)));
   }
+}
+
+TEST(Crc32cTest, SharesOfPiecesAddUpToTheChecksumOfTheWhole) {
+  std::mt19937_64 random(41);
+  std::vector<std::byte> whole(70'001);
+  for (auto& byte : whole) byte = static_cast<std::byte>(random());
+  for (const std::size_t piece_count : {1U, 2U, 3U, 50U}) {
+    std::vector<std::size_t> borders{0, whole.size()};
+    while (borders.size() <= piece_count) borders.push_back(random() % whole.size());
+    std::ranges::sort(borders);
+    std::uint32_t sum = crc32c_of_zeros(std::ssize(whole));
+    for (std::size_t k = borders.size() - 1; k > 0; --k) {  // in another order than they lie
+      const auto piece =
+          std::span<const std::byte>(whole).subspan(borders[k - 1], borders[k] - borders[k - 1]);
+      sum ^=
+          crc32c_share(crc32c(piece), {.byte_count = std::ssize(piece),
+                                       .bytes_after = static_cast<std::int64_t>(whole.size() - borders[k])});
+    }
+    EXPECT_EQ(sum, crc32c(whole)) << piece_count << " pieces";
+  }
+  EXPECT_EQ(crc32c_of_zeros(32), 0x8a9136aaU) << "RFC 3720, B.4";
+  EXPECT_EQ(crc32c_of_zeros(0), 0U);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <csignal>
 #include <cstdint>
@@ -135,6 +136,43 @@ TEST(EntryStoreTest, EntriesOnADeviceTakeLittleMemory) {
   EXPECT_LT(bytes_while_open, bytes_before + EntryStore::open_bytes(deal) + room);
   EXPECT_LT(resident_bytes(), bytes_before + EntryStore::open_bytes(deal) + room);
   EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
+}
+
+/// The descriptor of the file without a name in a folder.
+int scratch_descriptor(const std::filesystem::path& folder) {
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+    std::error_code error;
+    const auto file = std::filesystem::read_symlink(entry.path(), error).string();
+    if (file.starts_with(folder.string() + "/")) return std::stoi(entry.path().filename());
+  }
+  return -1;
+}
+
+TEST(EntryStoreTest, AnyPageThatTheDeviceLosesIsNoticed) {
+  constexpr off_t page = 4096;
+  for (const bool is_sealed : {false, true}) {
+    for (int k = 0; k < 12; ++k) {
+      const test::TemporaryFolder folder;
+      EntryStore store(RowDeal(jumping_order, 1), 0, EntryValues::any,
+                       std::make_unique<ScratchChunks>(folder.path()));
+      add_jumping_entries(store);
+      if (is_sealed) store.seal();
+      const int descriptor = scratch_descriptor(folder.path());
+      ASSERT_GE(descriptor, 0);
+      // Within what has been written: a chunk of each bucket has been full by now.
+      const std::vector<char> zeros(page);
+      ASSERT_EQ(pwrite(descriptor, zeros.data(), zeros.size(), k * 3 * page), page);
+      if (!is_sealed) store.seal();
+      std::int64_t entry_count = 0;
+      for (std::size_t bucket = 0; bucket < store.bucket_count(); ++bucket)
+        store.for_each_part(
+            bucket, [&](const EntryStore::RowPart& part) { entry_count += std::ssize(part.columns); });
+      ASSERT_TRUE(store.failure()) << "page " << k << ", " << is_sealed;
+      EXPECT_EQ(store.failure()->code(), ExitCode::bad_data);
+      EXPECT_LT(entry_count, jumping_entry_count);
+      EXPECT_FALSE(store.value_at(77'777, 19));
+    }
+  }
 }
 
 /// The process may write files of so many bytes only.

@@ -1,0 +1,310 @@
+"""Files that a device or the system loses, damages or refuses: no wrong result, one line, and the code 74 or 65.
+
+The faults come from a library that is loaded before the C library (tests/support/fault_injector.cpp). By default a few of them; with
+CG2D_TEST_EXTENT=campaign 1000."""
+
+import json
+import os
+import pathlib
+import random
+import subprocess
+import tempfile
+import unittest
+
+from program_runner import CAMPAIGN, CANNOT_WRITE, PROGRAM, SUCCESS, THOROUGH, ProgramTest, launch_words, run_command, run_program
+
+BAD_DATA = 65
+INJECTOR = os.environ.get("CG2D_FAULT_INJECTOR", "")
+FAULT_COUNT = 1000 if CAMPAIGN else 120 if THOROUGH else 15
+WRITE_KINDS = ("error", "full", "drop", "zeros", "flip", "later")
+SYNC_KINDS = ("error", "lose", "fail")
+READ_KINDS = ("error", "flip")
+FORM = ("--no-profile", "--format", "json")
+
+
+def write_matrix(path, side):
+    """The 5-point Laplacian of side x side points, with a diagonal of its own for each row."""
+    order = side * side
+    entries = []
+    for row in range(1, order + 1):
+        entries.append(f"{row} {row} {4 + row * 1e-6!r}\n")
+        if row % side:
+            entries.append(f"{row + 1} {row} -1\n")
+        if row + side <= order:
+            entries.append(f"{row + side} {row} -1\n")
+    head = f"%%MatrixMarket matrix coordinate real symmetric\n{order} {order} {len(entries)}\n"
+    path.write_text(head + "".join(entries), encoding="ascii")
+
+
+def faulty(folder, call, kind, number, rank=0, goes_on=False, **more):
+    """The environment of a program whose calls on files in the folder fail."""
+    return {
+        **os.environ, "LD_PRELOAD": INJECTOR, "CG2D_FAULT": f"{call} {kind} {number}{'+' if goes_on else ''}",
+        "CG2D_FAULT_FOLDER": str(folder), "CG2D_FAULT_RANK": str(rank), "CG2D_FAULT_LOG": f"{folder}-faults", **more,
+    }  # fmt: skip
+
+
+def numbers_of(document):
+    """What must be alike in two runs of the same problem."""
+    return [document["problem"], document.get("outer_steps"), document["result"].get("zeta")]
+
+
+class Convert:
+    """Entries in a scratch file, and the binary form."""
+
+    calls = {"write": WRITE_KINDS, "sync": SYNC_KINDS, "read": READ_KINDS}
+
+    def __init__(self, folder, matrix):
+        self.folder, self.matrix = folder, matrix
+
+    def run(self, rank_count, environment):
+        return run_program(rank_count, "convert", self.matrix, self.folder / "A.cg2d", "--scratch", self.folder, env=environment)
+
+    def result(self, _outcome):
+        path = self.folder / "A.cg2d"
+        return path.read_bytes() if path.exists() else None
+
+
+class Cache(Convert):
+    """A solve that reads the binary form, and its solution in a file."""
+
+    calls = {"read": READ_KINDS, "write": WRITE_KINDS}
+
+    def __init__(self, folder, matrix):
+        super().__init__(folder, matrix)
+        self.file = folder / "B.cg2d"
+
+    def run(self, rank_count, environment):
+        if not self.file.exists():
+            run_program(0, "convert", self.matrix, self.file)
+        words = ("solve", self.file, "--rtol", "1e-2", "--solution", self.folder / "x.mtx", "--no-profile", "--format", "json")
+        return run_program(rank_count, *words, env=environment)
+
+    def result(self, _outcome):
+        path = self.folder / "x.mtx"
+        return path.read_text() if path.exists() else None
+
+
+class Streamed(Convert):
+    """Panels that are written and read in the same run, and taken by the next one."""
+
+    calls = {"write": WRITE_KINDS, "sync": SYNC_KINDS, "read": READ_KINDS}
+
+    def words(self, rank_count):
+        return ("run", "--class", "S", "--grid", f"1x{max(rank_count, 1)}", "--kernel", "sell", "--niter", "3", "--out-of-core", self.folder / "store", *FORM)
+
+    def run(self, rank_count, environment):
+        return run_program(rank_count, *self.words(rank_count), env=environment)
+
+    def result(self, outcome):
+        return numbers_of(outcome.document()) if outcome.exit_code == SUCCESS else None
+
+
+class Checkpoint(Streamed):
+    """Checkpoints; then a run that goes on from what is there."""
+
+    calls = {"write": WRITE_KINDS, "sync": SYNC_KINDS}
+
+    def words(self, rank_count):
+        return ("run", "--class", "S", "--grid", f"1x{max(rank_count, 1)}", "--niter", "4", *FORM)
+
+    def run(self, rank_count, environment):
+        options = ("--checkpoint", self.folder / "state", "--checkpoint-interval", "0s")
+        return run_program(rank_count, *self.words(rank_count), *options, env=environment)
+
+    def restarted(self, rank_count):
+        return run_program(rank_count, *self.words(rank_count), "--restart", self.folder / "state")
+
+
+class Stencil(Streamed):
+    """Planes in a file without a name."""
+
+    calls = {"write": WRITE_KINDS, "read": READ_KINDS}
+
+    def words(self, _rank_count):
+        return ("stencil", "--shape", "20x16x24", "--steps", "6", "--out-of-core", self.folder, "--format", "json")
+
+    def result(self, outcome):
+        return outcome.document()["result"]["checksum"] if outcome.exit_code == SUCCESS else None
+
+
+class Output(Streamed):
+    """A result and a trace in files."""
+
+    calls = {"write": WRITE_KINDS, "sync": SYNC_KINDS, "read": READ_KINDS}
+
+    def words(self, rank_count):
+        return ("run", "--class", "S", "--grid", f"1x{max(rank_count, 1)}", "--niter", "3", "--output", self.folder / "result.json", *FORM)
+
+    def result(self, _outcome):
+        path = self.folder / "result.json"
+        return numbers_of(json.loads(path.read_text())) if path.exists() else None
+
+
+@unittest.skipUnless(INJECTOR, "no library of faults: a build with a sanitizer")
+class FileFaults(ProgramTest):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="cg2d-file-faults-")
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.matrix = self.folder / "A.mtx"
+        write_matrix(self.matrix, 150)
+        self.place_count = 0
+
+    def place(self):
+        """A new folder, whose files fail."""
+        self.place_count += 1
+        path = self.folder / f"place-{self.place_count}"
+        path.mkdir()
+        return path
+
+    def fault_lines(self, place):
+        log = pathlib.Path(f"{place}-faults")
+        return len(log.read_text().splitlines()) if log.exists() else 0
+
+    def count_calls(self, kind_of_run, rank_count, call, rank):
+        place = self.place()
+        self.assertEqual(kind_of_run(place, self.matrix).run(rank_count, faulty(place, call, "none", 0, rank, True)).exit_code, SUCCESS)
+        return self.fault_lines(place)
+
+    def check(self, kind_of_run, rank_count, expected, fault):
+        """One run with a fault."""
+        place = self.place()
+        run = kind_of_run(place, self.matrix)
+        outcome = run.run(rank_count, faulty(place, **fault, TMPDIR=str(self.folder)))
+        if outcome.exit_code == SUCCESS:
+            self.assertEqual(run.result(outcome), expected, outcome)
+        else:
+            self.assertIn(outcome.exit_code, (CANNOT_WRITE, BAD_DATA), outcome)
+            self.assertEqual(len(outcome.error_lines()), 1, outcome)
+            self.assertIn(run.result(outcome), (None, expected), outcome)
+        if isinstance(run, Checkpoint):
+            again = run.restarted(rank_count)
+            self.assertIn(again.exit_code, (SUCCESS, BAD_DATA), again)
+            self.assertIn(run.result(again), (None, expected), again)
+        return self.fault_lines(place) > 0, outcome.exit_code
+
+    def test_no_fault_gives_a_wrong_result(self):
+        random_numbers = random.Random(41)
+        cases = [(kind_of_run, call) for kind_of_run in (Convert, Cache, Streamed, Checkpoint, Stencil, Output) for call in kind_of_run.calls]
+        facts = {}
+        figures = {}
+        for number in range(FAULT_COUNT):
+            kind_of_run, call = cases[number % len(cases)]
+            rank_count = random_numbers.choice((0, 2))
+            rank = random_numbers.randrange(max(rank_count, 1)) if kind_of_run is not Output else 0
+            key = (kind_of_run, call, rank_count, rank)
+            if key not in facts:
+                place = self.place()
+                clean = kind_of_run(place, self.matrix)
+                expected = clean.result(clean.run(rank_count, None))
+                self.assertIsNotNone(expected)
+                facts[key] = (expected, self.count_calls(kind_of_run, rank_count, call, rank))
+            expected, call_count = facts[key]
+            self.assertGreater(call_count, 0, key)
+            fault = {
+                "call": call, "kind": random_numbers.choice(kind_of_run.calls[call]), "number": random_numbers.randrange(call_count),
+                "rank": rank, "goes_on": random_numbers.random() < 0.3,
+            }  # fmt: skip
+            with self.subTest(run=kind_of_run.__name__, ranks=rank_count, **fault):
+                is_met, code = self.check(kind_of_run, rank_count, expected, fault)
+                self.assertTrue(is_met)
+                figure = (kind_of_run.__name__, call, code)
+                figures[figure] = figures.get(figure, 0) + 1
+        if CAMPAIGN:
+            for (kind_of_run, call, code), count in sorted(figures.items()):
+                print(f"{kind_of_run} {call}: code {code} {count} times")
+
+    def test_pages_of_the_scratch_file_that_are_lost(self):
+        """As where a thin-provisioned device is full underneath: write-back fails, and pages come back as zeros. 7a50f6c: a file of zeros, code 0."""
+        for kind in ("lose", "fail"):
+            with self.subTest(kind=kind):
+                place = self.place()
+                outcome = Convert(place, self.matrix).run(0, faulty(place, "sync", kind, 2))
+                self.assertIn(outcome.exit_code, (CANNOT_WRITE, BAD_DATA), outcome)
+                self.assertIn(f"the file without a name in the folder {place}", outcome.stderr)
+                self.assertEqual(list(place.iterdir()), [])
+
+    def test_a_binary_matrix_that_is_written_as_zeros(self):
+        """Its checksums are of what was meant. 7a50f6c: code 0, and checksums that fit the zeros."""
+        place = self.place()
+        words = ("convert", self.matrix, place / "A.cg2d")
+        outcome = run_program(0, *words, env=faulty(place, "write", "zeros", 4))
+        self.assert_refused(outcome, CANNOT_WRITE, "does not come back; its device loses data")
+        self.assertEqual(list(place.iterdir()), [])
+
+    def test_a_page_of_mapped_memory_that_is_gone(self):
+        """7a50f6c: signal 7 without a line."""
+        words = ("run", "--class", "S", "--grid", "1x2", "--transport", "shared")
+        # The first segment is a trial; each is closed by rank 0 for both ranks' parts, and as its own when all ranks have mapped it.
+        environment = {**faulty("/memfd:cg2d", "close", "cut", 5), "CG2D_FAULT_LOG": ""}
+        outcome = run_program(2, *words, env=environment)
+        self.assertEqual(outcome.exit_code, CANNOT_WRITE, outcome)
+        lines = [line for line in outcome.error_lines() if line.startswith("cg2d: ")]
+        self.assertEqual(len(lines), 1, outcome)
+        self.assertIn("a page of a mapped file is gone (SIGBUS)", lines[0])
+
+    def test_a_result_that_cannot_be_written_is_elsewhere(self):
+        """7a50f6c: it is gone."""
+        for kind in ("full", "error", "later", "zeros"):
+            with self.subTest(kind=kind):
+                place, other = self.place(), self.place()
+                run = Output(place, self.matrix)
+                outcome = run.run(0, faulty(place, "write", kind, 0, goes_on=True, TMPDIR=str(other)))
+                self.assert_refused(outcome, CANNOT_WRITE, f"cannot write {place}/result.json: ", f"; the result is in {other}/result.json.")
+                (kept,) = other.iterdir()
+                self.assertTrue(outcome.stderr.endswith(f"in {kept}\n"))
+                self.assertEqual(json.loads(kept.read_text())["problem"]["n"], 1400)
+                self.assertEqual(list(place.iterdir()), [])
+
+
+class OutputPlaces(ProgramTest):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="cg2d-output-places-")
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def test_a_mount_point_is_written_in_place(self):
+        """As files that a container gets from its host. 7a50f6c: 74 at the end."""
+        target, source = self.folder / "target.json", self.folder / "source.json"
+        target.write_text("earlier")
+        source.write_text("earlier, and longer than the result will be" * 1000)
+        mount = ["unshare", "--mount", "sh", "-c", 'mount --bind "$0" "$1" && shift && exec "$@"', source, target]
+        if subprocess.run([*map(str, mount), "true"], capture_output=True, check=False).returncode != 0:
+            self.skipTest("no mount namespaces here")
+        for rank_count in (0, 2):
+            words = ["run", "--class", "S", "--format", "json", "--output", target]
+            outcome = run_command([*map(str, mount), *launch_words(rank_count), PROGRAM, *map(str, words)])
+            self.assertEqual(outcome.exit_code, SUCCESS, outcome)
+            self.assertTrue(json.loads(source.read_text())["result"]["verified"])
+            self.assertEqual(target.read_text(), "earlier")
+            self.assertEqual(len(list(self.folder.iterdir())), 2)
+
+    def test_a_full_device(self):
+        """7a50f6c: the result is gone."""
+        small, other = self.folder / "small", self.folder / "other"
+        small.mkdir()
+        other.mkdir()
+        mount = ["unshare", "--mount", "sh", "-c", 'mount -t tmpfs -o size=4k none "$0" && exec "$@"', str(small)]
+        if subprocess.run([*mount, "true"], capture_output=True, check=False).returncode != 0:
+            self.skipTest("no mount namespaces here")
+        words = ["run", "--class", "S", "--format", "json", "--output", str(small / "result.json")]
+        outcome = run_command([*mount, PROGRAM, *words], env={**os.environ, "TMPDIR": str(other)})
+        self.assert_refused(outcome, CANNOT_WRITE, "No space left on device; the result is in ")
+        (kept,) = other.iterdir()
+        self.assertTrue(json.loads(kept.read_text())["result"]["verified"])
+
+    def test_closed_descriptors(self):
+        """7a50f6c: MPI or a file of the run gets the number, and the report goes there, with code 0."""
+        words = [PROGRAM, "run", "--class", "S", "--grid", "1x1"]
+        for closed in (">&-", "<&- >&-"):
+            outcome = run_command(["sh", "-c", f'exec "$0" "$@" {closed}', *words])
+            self.assert_refused(outcome, CANNOT_WRITE, "cannot write standard output: it is closed")
+        target = self.folder / "result.json"
+        outcome = run_command(["sh", "-c", 'exec "$0" "$@" <&- >&- 2>&-', *words, "--format", "json", "--output", str(target)])
+        self.assertEqual(outcome.exit_code, SUCCESS, outcome)
+        self.assertTrue(json.loads(target.read_text())["result"]["verified"])
+
+
+if __name__ == "__main__":
+    unittest.main()

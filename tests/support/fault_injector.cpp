@@ -1,0 +1,253 @@
+// A library to be loaded before the C library (LD_PRELOAD), which makes calls on files fail as a device, or a system that writes its cache
+// back later, makes them fail. For tests of the program as it is; see tests/program/file_faults_test.py.
+//
+//     CG2D_FAULT         CALL KIND NUMBER    the call of this number (from 0 on, of those that match) fails in this way
+//                        CALL KIND NUMBER+   and all after it, as on a full device
+//     CG2D_FAULT_FOLDER  files of others are left alone
+//     CG2D_FAULT_RANK    the rank whose calls fail (by PMI_RANK, without one it is 0)
+//     CG2D_FAULT_LOG     a file that gets a line for each fault
+//
+//     CALL    KIND
+//     write   error, full   EIO, ENOSPC
+//             drop          success is reported, and nothing written
+//             zeros         zeros are written: the file has the length, and not the data, as after a failed write-back
+//             flip          one bit is changed
+//             later         as zeros, and the next sync of this file fails with EIO, once
+//     sync    error         EIO, once, and the data are there
+//             lose          a page of the file becomes zeros, and success is reported
+//             fail          a page of the file becomes zeros, and EIO is reported
+//     read    error         EIO
+//             flip          one bit of what is read is changed
+//     any     none          no fault: the log tells how many calls match
+//     close   cut           the file is cut off before: where it is mapped, the next access is a SIGBUS
+//
+// write: write, writev, pwrite, pwritev. sync: fsync, fdatasync, sync_file_range. read: read, pread. io_uring is refused, since it goes past the
+// C library.
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <string_view>
+
+namespace {
+
+constexpr std::size_t page_bytes = 4096;
+constexpr int first_file = 3;  // those before it are the standard ones
+
+/// The function of this name that the program would have called.
+template <typename Function>
+Function* next_of(const char* name) {
+  return reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
+}
+
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+struct Plan {
+  std::string call;
+  std::string kind;
+  long number = -1;
+  bool goes_on = false;
+  std::string folder = variable("CG2D_FAULT_FOLDER");
+  std::string log = variable("CG2D_FAULT_LOG");
+
+  Plan() {
+    const auto text = variable("CG2D_FAULT");
+    std::array<char, 16> call_name{};
+    std::array<char, 16> kind_name{};
+    char more = ' ';
+    if (std::sscanf(text.c_str(), "%15s %15s %ld%c", call_name.data(), kind_name.data(), &number, &more) < 3)
+      return;
+    const auto rank = variable("PMI_RANK");
+    const auto wanted = variable("CG2D_FAULT_RANK");
+    if ((rank.empty() ? "0" : rank) != (wanted.empty() ? "0" : wanted)) return;
+    call = call_name.data();
+    kind = kind_name.data();
+    goes_on = more == '+';
+  }
+};
+
+const Plan& plan() {
+  static const Plan the_plan;
+  return the_plan;
+}
+
+std::atomic<long> call_count{0};
+std::atomic<unsigned long> failing_file{0};  // its inode: its next sync fails
+
+unsigned long inode_of(int descriptor) {
+  struct stat status {};
+  return fstat(descriptor, &status) == 0 ? status.st_ino : 0;
+}
+
+bool is_watched(int descriptor) {
+  if (descriptor < first_file || plan().folder.empty()) return false;
+  const auto link = "/proc/self/fd/" + std::to_string(descriptor);
+  std::array<char, 4096> path{};
+  const auto size = readlink(link.c_str(), path.data(), path.size());
+  return size > 0 && std::string_view(path.data(), static_cast<std::size_t>(size)).starts_with(plan().folder);
+}
+
+/// The kind of fault of this call; empty: none.
+std::string_view fault_of(std::string_view call, int descriptor) {
+  const auto& the_plan = plan();
+  if (the_plan.call != call || !is_watched(descriptor)) return {};
+  const long number = call_count++;
+  if (number != the_plan.number && !(the_plan.goes_on && number > the_plan.number)) return {};
+  if (!the_plan.log.empty()) {
+    static const auto real_write = next_of<ssize_t(int, const void*, std::size_t)>("write");
+    const int log = open(the_plan.log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    static_cast<void>(!real_write(log, "fault\n", 6));
+    close(log);
+  }
+  if (the_plan.kind == "none") return {};
+  return the_plan.kind;
+}
+
+/// Bytes that a file may take past the cache of the system, too.
+class AlignedBytes {
+ public:
+  explicit AlignedBytes(std::size_t size)
+      : bytes_(static_cast<char*>(std::aligned_alloc(page_bytes, (size / page_bytes + 1) * page_bytes))) {
+    std::memset(bytes_, 0, size);
+  }
+  ~AlignedBytes() { std::free(bytes_); }
+  AlignedBytes(const AlignedBytes&) = delete;
+  AlignedBytes& operator=(const AlignedBytes&) = delete;
+  char* get() { return bytes_; }
+
+ private:
+  char* bytes_;
+};
+
+ssize_t failed_with(int error) {
+  errno = error;
+  return -1;
+}
+
+/// Writes in place of the program: put(bytes) is the real call with other bytes of the same number.
+template <typename Put>
+ssize_t write_with_fault(int descriptor, const void* bytes, std::size_t size, const Put& put) {
+  const auto kind = fault_of("write", descriptor);
+  if (kind.empty() || size == 0) return put(bytes);
+  if (kind == "error") return failed_with(EIO);
+  if (kind == "full") return failed_with(ENOSPC);
+  if (kind == "drop") return static_cast<ssize_t>(size);
+  AlignedBytes changed(size);
+  if (kind == "flip") {
+    std::memcpy(changed.get(), bytes, size);
+    changed.get()[size / 2] ^= 1;
+  }
+  if (kind == "later") failing_file = inode_of(descriptor);
+  return put(changed.get());
+}
+
+/// The end of a call that puts data on the disk.
+template <typename Sync>
+int sync_with_fault(int descriptor, off_t begin, off_t size, const Sync& sync) {
+  if (failing_file != 0 && failing_file == inode_of(descriptor)) {
+    failing_file = 0;
+    return static_cast<int>(failed_with(EIO));
+  }
+  const auto kind = fault_of("sync", descriptor);
+  if (kind.empty()) return sync();
+  struct stat status {};
+  if (kind != "error" && fstat(descriptor, &status) == 0) {
+    const auto end = size > 0 ? std::min(begin + size, status.st_size) : status.st_size;
+    const auto pages = std::max<off_t>((end - begin) / static_cast<off_t>(page_bytes), 1);
+    const auto position = begin + plan().number * 7 % pages * static_cast<off_t>(page_bytes);
+    const auto count = std::min<off_t>(static_cast<off_t>(page_bytes), end - position);
+    AlignedBytes zeros(page_bytes);
+    static const auto real = next_of<ssize_t(int, const void*, std::size_t, off_t)>("pwrite");
+    if (count > 0)
+      static_cast<void>(!real(descriptor, zeros.get(), static_cast<std::size_t>(count), position));
+  }
+  return kind == "lose" ? 0 : static_cast<int>(failed_with(EIO));
+}
+
+template <typename Get>
+ssize_t read_with_fault(int descriptor, void* bytes, const Get& get) {
+  const auto kind = fault_of("read", descriptor);
+  if (kind == "error") return failed_with(EIO);
+  const auto count = get();
+  if (kind == "flip" && count > 0) static_cast<char*>(bytes)[count / 2] ^= 1;
+  return count;
+}
+
+}  // namespace
+
+extern "C" {
+
+ssize_t write(int descriptor, const void* bytes, std::size_t size) {
+  static const auto real = next_of<ssize_t(int, const void*, std::size_t)>("write");
+  return write_with_fault(descriptor, bytes, size,
+                          [&](const void* put) { return real(descriptor, put, size); });
+}
+ssize_t pwrite(int descriptor, const void* bytes, std::size_t size, off_t position) {
+  static const auto real = next_of<ssize_t(int, const void*, std::size_t, off_t)>("pwrite");
+  return write_with_fault(descriptor, bytes, size,
+                          [&](const void* put) { return real(descriptor, put, size, position); });
+}
+ssize_t pwrite64(int descriptor, const void* bytes, std::size_t size, off_t position) {
+  return pwrite(descriptor, bytes, size, position);
+}
+// Of several parts the first one fails.
+ssize_t writev(int descriptor, const iovec* parts, int count) {
+  static const auto real = next_of<ssize_t(int, const iovec*, int)>("writev");
+  if (count == 0 || !is_watched(descriptor)) return real(descriptor, parts, count);
+  return write(descriptor, parts[0].iov_base, parts[0].iov_len);
+}
+ssize_t pwritev(int descriptor, const iovec* parts, int count, off_t position) {
+  static const auto real = next_of<ssize_t(int, const iovec*, int, off_t)>("pwritev");
+  if (count == 0 || !is_watched(descriptor)) return real(descriptor, parts, count, position);
+  return pwrite(descriptor, parts[0].iov_base, parts[0].iov_len, position);
+}
+
+ssize_t read(int descriptor, void* bytes, std::size_t size) {
+  static const auto real = next_of<ssize_t(int, void*, std::size_t)>("read");
+  return read_with_fault(descriptor, bytes, [&] { return real(descriptor, bytes, size); });
+}
+ssize_t pread(int descriptor, void* bytes, std::size_t size, off_t position) {
+  static const auto real = next_of<ssize_t(int, void*, std::size_t, off_t)>("pread");
+  return read_with_fault(descriptor, bytes, [&] { return real(descriptor, bytes, size, position); });
+}
+ssize_t pread64(int descriptor, void* bytes, std::size_t size, off_t position) {
+  return pread(descriptor, bytes, size, position);
+}
+
+int fsync(int descriptor) {
+  static const auto real = next_of<int(int)>("fsync");
+  return sync_with_fault(descriptor, 0, 0, [&] { return real(descriptor); });
+}
+int fdatasync(int descriptor) {
+  static const auto real = next_of<int(int)>("fdatasync");
+  return sync_with_fault(descriptor, 0, 0, [&] { return real(descriptor); });
+}
+int sync_file_range(int descriptor, off_t begin, off_t size, unsigned flags) {
+  static const auto real = next_of<int(int, off_t, off_t, unsigned)>("sync_file_range");
+  return sync_with_fault(descriptor, begin, size, [&] { return real(descriptor, begin, size, flags); });
+}
+
+int close(int descriptor) {
+  static const auto real = next_of<int(int)>("close");
+  if (plan().call == "close" && fault_of("close", descriptor) == "cut")
+    static_cast<void>(!ftruncate(descriptor, 0));
+  return real(descriptor);
+}
+
+int io_uring_queue_init(unsigned /*entries*/, void* /*ring*/, unsigned /*flags*/) { return -ENOSYS; }
+
+}  // extern "C"
