@@ -190,22 +190,6 @@ bool write_all(int descriptor, std::string_view text) {
   return true;
 }
 
-/// Whether a file that is there can get a successor by rename(2), as far as that can be known before.
-bool can_be_replaced(const std::string& path, const struct stat& status) {
-  struct stat folder {};
-  if (stat(folder_of(path).c_str(), &folder) != 0) return true;
-  const auto user = geteuid();
-  const bool is_kept =
-      (folder.st_mode & S_ISVTX) != 0 && user != 0 && user != status.st_uid && user != folder.st_uid;
-  bool is_mounted = folder.st_dev != status.st_dev;
-#if defined(STATX_ATTR_MOUNT_ROOT)
-  struct statx more {};
-  if (statx(AT_FDCWD, path.c_str(), AT_SYMLINK_NOFOLLOW, 0, &more) == 0)
-    is_mounted |= (more.stx_attributes & more.stx_attributes_mask & STATX_ATTR_MOUNT_ROOT) != 0;
-#endif
-  return !is_kept && !is_mounted;
-}
-
 /// Folders for results that cannot be written where they were asked for.
 std::vector<std::string> refuges() {
   auto temporary = variable("TMPDIR");
@@ -247,9 +231,6 @@ class OutputFile::Spool {
     blocks_.push_back({.size = last_.size(), .hash = std::hash<std::string_view>{}(last_)});
     return write_all(descriptor_, last_);
   }
-  /// The text, where there is one block of it.
-  [[nodiscard]] const std::string* whole_text() const { return blocks_.size() == 1 ? &last_ : nullptr; }
-
   /// On the disk, and read back from there. False: errno.
   bool is_intact() {
     if (fsync(descriptor_) != 0) return false;
@@ -319,6 +300,22 @@ class OutputFile::Spool {
   std::string last_;
 };
 
+bool can_be_replaced(const std::string& path) {
+  struct stat status {};
+  struct stat folder {};
+  if (lstat(path.c_str(), &status) != 0 || stat(folder_of(path).c_str(), &folder) != 0) return true;
+  const auto user = geteuid();
+  const bool is_kept =
+      (folder.st_mode & S_ISVTX) != 0 && user != 0 && user != status.st_uid && user != folder.st_uid;
+  bool is_mounted = folder.st_dev != status.st_dev;
+#if defined(STATX_ATTR_MOUNT_ROOT)
+  struct statx more {};
+  if (statx(AT_FDCWD, path.c_str(), AT_SYMLINK_NOFOLLOW, 0, &more) == 0)
+    is_mounted |= (more.stx_attributes & more.stx_attributes_mask & STATX_ATTR_MOUNT_ROOT) != 0;
+#endif
+  return !is_kept && !is_mounted;
+}
+
 OutputFile::OutputFile(std::string path) : path_(std::move(path)) {
   if (path_.empty()) {
     const int flags = fcntl(STDOUT_FILENO, F_GETFL);
@@ -340,14 +337,13 @@ OutputFile::OutputFile(std::string path) : path_(std::move(path)) {
 
 void OutputFile::open_target() {
   struct stat status {};
-  const bool is_there = lstat(path_.c_str(), &status) == 0;
-  if (is_there && S_ISDIR(status.st_mode)) {
+  if (lstat(path_.c_str(), &status) == 0 && S_ISDIR(status.st_mode)) {
     errno = EISDIR;
     cannot_create(path_);
   }
   spool_ = std::make_unique<Spool>(path_);
   const int reason = errno;
-  if (spool_->is_open() && (!is_there || can_be_replaced(path_, status))) {
+  if (spool_->is_open() && can_be_replaced(path_)) {
     keep_permissions(path_, spool_->descriptor());
     return;
   }
@@ -381,7 +377,7 @@ void OutputFile::fail(int reason) const {
 
 void OutputFile::fail_but_say_where(const std::string& where) const {
   throw RunError(ExitCode::cannot_write,
-                 fmt::format("cannot write {}: {}; the result is {}",
+                 fmt::format("cannot write {}: {}; the result is in {}",
                              path_.empty() ? "standard output" : path_, std::strerror(trouble_), where));
 }
 
@@ -429,12 +425,7 @@ void OutputFile::move_elsewhere(int reason) {
     spool_ = std::move(other);
     return;
   }
-  const auto* const text = spool_->whole_text();
-  if (text == nullptr || path_.empty()) fail(trouble_);
-  make_way_for_output();
-  if (!write_all(STDOUT_FILENO, *text)) fail(trouble_);
-  output_is_written();
-  fail_but_say_where("on standard output");
+  fail(trouble_);
 }
 
 void OutputFile::commit() {
@@ -454,7 +445,7 @@ void OutputFile::commit() {
 void OutputFile::leave_elsewhere() {
   while (true) {
     const auto name = spool_->is_intact() ? spool_->keep() : std::string();
-    if (!name.empty()) fail_but_say_where("in " + name);
+    if (!name.empty()) fail_but_say_where(name);
     move_elsewhere(errno);
   }
 }

@@ -31,6 +31,10 @@ std::optional<std::string> text_of_file(const std::string& path);
 /// root, nor the owner of the folder: it could lead to any file of this user (as fs.protected_symlinks, proc(5)).
 std::string output_target(const std::string& path);
 
+/// Whether the file at a path, if there is one, can get a successor by rename(2), as far as that can be known before: not a mount point, nor
+/// another user's file in a folder with the sticky bit.
+bool can_be_replaced(const std::string& path);
+
 /// Gives a file that is to replace the target its permissions; root also its owner. Nothing without a target.
 void keep_permissions(const std::string& target, int descriptor);
 
@@ -49,7 +53,7 @@ void secure_standard_descriptors();
 /// regular file (a pipe, a device) is written directly; an empty path is standard output.
 ///
 /// Before the file gets its name it is read back from the device and compared. What cannot be written goes to the first of
-/// $TMPDIR (or /tmp), the current folder, $HOME and standard output that takes it, and the error says where.
+/// $TMPDIR (or /tmp), the current folder and $HOME that takes it, and the error says where.
 class OutputFile {
  public:
   /// Throws RunError (cannot_create) when the file can neither be made nor written, so that a run fails before it computes for

@@ -82,8 +82,10 @@ class SharedOutput {
   void put_in_place() {
     keep_permissions(path_, descriptor_);
     put_on_disk();
-    if (std::rename(temporary_path_.c_str(), path_.c_str()) != 0) cannot_write(path_);
     is_in_place_ = true;
+    if (std::rename(temporary_path_.c_str(), path_.c_str()) != 0)
+      throw RunError(ExitCode::cannot_write, fmt::format("cannot write {}: {}; the result is in {}", path_,
+                                                         std::strerror(errno), temporary_path_));
   }
 
  private:
@@ -94,6 +96,13 @@ class SharedOutput {
       throw RunError(ExitCode::cannot_create,
                      fmt::format("cannot create {}: it is {}; name a file", path_,
                                  S_ISDIR(status.st_mode) ? "a directory" : "a pipe or a device"));
+    }
+    if (!can_be_replaced(path_)) {
+      throw RunError(ExitCode::cannot_create,
+                     fmt::format("cannot create {}: it cannot be replaced (a mount point, or another user's "
+                                 "file in a folder with the sticky "
+                                 "bit); name another file",
+                                 path_));
     }
     temporary_path_ = path_ + ".XXXXXX";
     descriptor_ = ::mkostemp(temporary_path_.data(), O_CLOEXEC);
@@ -122,7 +131,7 @@ class SharedOutput {
   comm::RankGroup& group_;
   std::string temporary_path_;
   int descriptor_ = -1;
-  bool is_in_place_ = false;
+  bool is_in_place_ = false;  // or complete, under the temporary name
 };
 
 /// Writes data in any order, and keeps what they add to the checksums of the chunks: these are of what was meant, whatever the device has.
