@@ -4,6 +4,8 @@
 #include <exception>
 #include <utility>
 
+#include "comm/rank_group.hpp"
+
 namespace cg2d::comm {
 
 // The rows of the table, each defined in the transport's own file.
@@ -31,6 +33,12 @@ const TransportRow* find_transport(std::string_view name) {
 const TransportRow& default_transport() { return transport_table().front(); }
 
 bool TransportRow::has(SumForm form) const { return std::ranges::find(sum_forms, form) != sum_forms.end(); }
+
+double Communicator::maximum(RankGroup& group, double value) {
+  if (group.size() == 1) return value;
+  sent_.add(Operation::dot, sizeof(value));
+  return group.maximum(value);
+}
 
 Collection::Collection(Communicator& communicator)
     : communicator_(communicator), exception_count_(std::uncaught_exceptions()) {

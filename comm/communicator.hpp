@@ -211,6 +211,10 @@ class Communicator {
   /// meanwhile is the transport's affair; one that cannot do better completes it here. Cost: dot_traffic().
   ScalarSum begin_sum_scalars(std::span<double> values) { return {*this, values}; }
 
+  /// The largest of one number of each rank, on every rank, whatever the transport: by MPI's own all-reduce, which counts
+  /// as one message of Operation::dot; a rank alone sends none. group: that of the communicator.
+  [[nodiscard]] double maximum(RankGroup& group, double value);
+
   /// The second direction; nullptr unless the communicator was made with CommunicatorOptions::mirrored.
   [[nodiscard]] virtual MirroredExchange* mirror() { return nullptr; }
 

@@ -8,6 +8,7 @@
 // 3. The ranks take turns. So nothing of an earlier transfer is needed when its memory is written again.
 
 #include <cstddef>
+#include <cstring>
 #include <memory>
 #include <span>
 #include <string>
@@ -33,6 +34,12 @@ struct VariableShape {
   [[nodiscard]] std::size_t stride() const { return (byte_count + cache_line - 1) / cache_line * cache_line; }
 };
 
+/// Copies the variables of a transfer from one memory to another.
+inline void copy_variables(const std::byte* from, std::byte* to, const VariableShape& shape) {
+  for (std::size_t k = 0; k < shape.count; ++k)
+    std::memcpy(to + shape.offset(k), from + shape.offset(k), shape.byte_count);
+}
+
 /// One way to move variables.
 struct PingPongMethod {
   std::string_view name;
@@ -52,7 +59,8 @@ class PingPong {
 
   /// The memory that send() of that method moves; written by the caller. Long enough for the largest shape.
   [[nodiscard]] virtual std::span<std::byte> outgoing(std::size_t method) = 0;
-  /// The memory where receive() of that method leaves the variables, at the same offsets.
+  /// The memory of this rank alone where receive() of that method leaves the variables, at the same offsets. It changes in
+  /// receive() only: a transfer ends when the receiver has all bytes, wherever the sender has put them.
   [[nodiscard]] virtual std::span<std::byte> incoming(std::size_t method) = 0;
 
   /// One transfer: one rank calls send(), the other receive(), with the same method and shape.

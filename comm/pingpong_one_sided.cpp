@@ -8,6 +8,7 @@
 //               2. MPI_Win_flush: they are complete there
 //               3. puts the number                          4. reads the number until it is this transfer's
 //                  and flushes it                           5. MPI_Win_sync: later reads see the variables
+//                                                           6. copies them out of the window
 //     get       1. writes the variables to its own part
 //               2. MPI_Win_sync: the number follows them
 //               3. puts the number                          4. reads the number until it is this transfer's
@@ -78,6 +79,7 @@ class OneSidedPingPong final : public PingPong {
       : pair_(pair),
         partner_(1 - pair.rank()),
         private_(largest.memory_byte_count()),
+        copied_(largest.memory_byte_count()),
         window_(pair.handle(), variables_begin + largest.memory_byte_count()) {
     std::fill_n(window_.memory(), variables_begin + largest.memory_byte_count(), std::byte{0});
     check(MPI_Win_sync(window_.handle()), "MPI_Win_sync");
@@ -88,7 +90,7 @@ class OneSidedPingPong final : public PingPong {
     return gets(method) ? exposed() : std::span<std::byte>(private_);
   }
   [[nodiscard]] std::span<std::byte> incoming(std::size_t method) override {
-    return gets(method) ? std::span<std::byte>(private_) : exposed();
+    return gets(method) ? private_ : copied_;
   }
 
   void send(std::size_t method, const VariableShape& shape) override {
@@ -102,7 +104,11 @@ class OneSidedPingPong final : public PingPong {
 
   void receive(std::size_t method, const VariableShape& shape) override {
     wait_for_notification();
-    if (gets(method)) move(method, shape);
+    if (gets(method)) {
+      move(method, shape);
+    } else {
+      copy_variables(exposed().data(), copied_.data(), shape);
+    }
   }
 
  private:
@@ -160,6 +166,7 @@ class OneSidedPingPong final : public PingPong {
   std::uint64_t sent_ = 0;
   std::uint64_t received_ = 0;
   std::vector<std::byte> private_;
+  std::vector<std::byte> copied_;  // what others have put
   OpenWindow window_;
 };
 

@@ -1,5 +1,6 @@
-// Round trips by memory that the two ranks share: the sender copies the variables into the receiver's part,
-// and counts up there. SharedCounter says why copies before the count are seen after the wait.
+// Round trips by memory that the two ranks share: the sender copies the variables into the receiver's part, and counts
+// up there; the receiver copies them out. Both copies are needed to move the bytes: what is written and not read may stay
+// in the sender's cache. SharedCounter says why copies before the count are seen after the wait.
 
 #include <array>
 #include <cstring>
@@ -13,9 +14,8 @@ namespace cg2d::comm {
 namespace {
 
 constexpr std::array shared_methods{
-    PingPongMethod{
-        .name = "shared",
-        .description = "memcpy of each variable into the receiver's shared memory, then a counter"},
+    PingPongMethod{.name = "shared",
+                   .description = "memcpy of each variable into shared memory, a counter, memcpy out of it"},
 };
 
 /// The beginning of each rank's part; the variables follow it.
@@ -32,7 +32,8 @@ class SharedPingPong final : public PingPong {
   SharedPingPong(RankGroup& pair, const VariableShape& largest)
       : waiter_(pair.waiter()),
         segment_(pair, std::array{0, 1}, shared_byte_count(largest)),
-        outgoing_(largest.memory_byte_count()) {
+        outgoing_(largest.memory_byte_count()),
+        incoming_(largest.memory_byte_count()) {
     if (!segment_.is_there())
       throw SharedMemoryError(2 * static_cast<std::int64_t>(shared_byte_count(largest)));
     mine_ = segment_.part(static_cast<std::size_t>(pair.rank()));
@@ -40,19 +41,16 @@ class SharedPingPong final : public PingPong {
   }
 
   [[nodiscard]] std::span<std::byte> outgoing(std::size_t /*method*/) override { return outgoing_; }
-  [[nodiscard]] std::span<std::byte> incoming(std::size_t /*method*/) override {
-    return {mine_ + sizeof(PartHead), outgoing_.size()};
-  }
+  [[nodiscard]] std::span<std::byte> incoming(std::size_t /*method*/) override { return incoming_; }
 
   void send(std::size_t /*method*/, const VariableShape& shape) override {
-    std::byte* const there = partners_ + sizeof(PartHead);
-    for (std::size_t k = 0; k < shape.count; ++k)
-      std::memcpy(there + shape.offset(k), outgoing_.data() + shape.offset(k), shape.byte_count);
+    copy_variables(outgoing_.data(), partners_ + sizeof(PartHead), shape);
     head(partners_).arrived.add_one(1);
   }
 
-  void receive(std::size_t /*method*/, const VariableShape& /*shape*/) override {
+  void receive(std::size_t /*method*/, const VariableShape& shape) override {
     head(mine_).arrived.wait_for(++received_, waiter_);
+    copy_variables(mine_ + sizeof(PartHead), incoming_.data(), shape);
   }
 
  private:
@@ -61,6 +59,7 @@ class SharedPingPong final : public PingPong {
   Waiter& waiter_;
   SharedSegment segment_;
   std::vector<std::byte> outgoing_;
+  std::vector<std::byte> incoming_;
   std::byte* mine_ = nullptr;
   std::byte* partners_ = nullptr;
   std::uint64_t received_ = 0;

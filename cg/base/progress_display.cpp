@@ -10,7 +10,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cctype>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
@@ -64,7 +63,7 @@ std::string first_columns(const std::string& text, std::size_t count) {
 /// Names of files may hold anything, and the line is one line.
 std::string printable(std::string text) {
   std::ranges::replace_if(
-      text, [](char byte) { return std::iscntrl(static_cast<unsigned char>(byte)) != 0; }, '?');
+      text, [](unsigned char byte) { return byte < ' ' || byte == 0x7f; }, '?');
   return text;
 }
 

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <functional>
 #include <iterator>
+#include <locale>
 #include <numeric>
 #include <set>
 #include <sstream>
@@ -84,6 +85,7 @@ struct LoadLine {
 std::optional<LoadLine> load_line(const SystemFolders& folders) {
   std::ifstream file(folders.proc + "/loadavg");
   LoadLine line;
+  file.imbue(std::locale::classic());
   for (auto& mean : line.means) file >> mean;
   file >> line.runnable_count;
   return file ? std::optional(line) : std::nullopt;

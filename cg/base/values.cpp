@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <array>
-#include <cctype>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -19,9 +18,7 @@ std::optional<int> positive_integer(std::string_view text) {
   return value && *value >= 1 ? value : std::nullopt;
 }
 
-bool same_letter(char a, char b) {
-  return std::tolower(static_cast<unsigned char>(a)) == std::tolower(static_cast<unsigned char>(b));
-}
+bool same_letter(char a, char b) { return lower_letter(a) == lower_letter(b); }
 
 /// Single letters to insert, remove or replace, and neighbours to exchange, so that one text becomes the other
 /// (optimal string alignment).

@@ -28,6 +28,19 @@ std::optional<Number> number_from(std::string_view text) {
   return value;
 }
 
+/// A letter of ASCII in lower or upper case; others stay. The functions of C have the locale of the program.
+constexpr char lower_letter(char letter) {
+  return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
+}
+constexpr char upper_letter(char letter) {
+  return letter >= 'a' && letter <= 'z' ? static_cast<char>(letter - 'a' + 'A') : letter;
+}
+
+constexpr bool is_upper_letter(char letter) { return lower_letter(letter) != letter; }
+constexpr bool is_letter_or_digit(char letter) {
+  return (letter >= '0' && letter <= '9') || is_upper_letter(upper_letter(letter));
+}
+
 /// How much of a result its text for people shows.
 struct TextDetail {
   bool is_verbose = false;    ///< everything that is known about the result, not its summary only

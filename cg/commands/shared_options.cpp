@@ -3,12 +3,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cctype>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "cg/base/errors.hpp"
+#include "cg/base/values.hpp"
 #include "cg/help/described_option.hpp"
 #include "cg/report/result_compare.hpp"
 #include "cg/timing/event_groups.hpp"
@@ -19,7 +19,7 @@ namespace {
 
 /// "8GB" -> 8e9, "8GiB" -> 8 * 2^30; upper or lower case, the B may be missing, no unit means bytes.
 std::optional<std::int64_t> byte_count_from(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
+  std::transform(text.begin(), text.end(), text.begin(), lower_letter);
   std::string_view rest(text);
   const auto drop_last = [&](char letter) {
     const bool found = rest.ends_with(letter);

@@ -4,12 +4,12 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <functional>
 #include <numeric>
 #include <utility>
 
 #include "cg/base/errors.hpp"
+#include "cg/base/values.hpp"
 #include "cg/library/built_in_choice.hpp"
 #include "cg/solver/communicator_setup.hpp"
 #include "comm/node_plan.hpp"
@@ -361,7 +361,7 @@ std::string held_text(const RankPieces& held) {
 
 std::string heading_of(const ExplainedStep& step, int number) {
   std::string name(step.name);
-  name.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(name.front())));
+  name.front() = upper_letter(name.front());
   return fmt::format("{}. {}{}", number, name, step.times == 1 ? "" : fmt::format(", {} times", step.times));
 }
 

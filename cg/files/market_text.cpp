@@ -3,14 +3,17 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <locale.h>
+
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cmath>
 #include <cstdlib>
 #include <iterator>
 #include <utility>
 #include <vector>
+
+#include "cg/base/values.hpp"
 
 namespace cg2d {
 namespace {
@@ -53,9 +56,7 @@ std::vector<std::string_view> words_of(std::string_view line) {
 }
 
 bool is_same_word(std::string_view left, std::string_view right) {
-  return std::ranges::equal(
-      left, right, {}, [](unsigned char letter) { return std::tolower(letter); },
-      [](unsigned char letter) { return std::tolower(letter); });
+  return std::ranges::equal(left, right, {}, lower_letter, lower_letter);
 }
 
 template <typename Words>
@@ -84,6 +85,12 @@ std::int64_t number_within(std::string_view word, std::int64_t least, std::int64
   return *value;
 }
 
+/// The number of a text that is one, in the notation of C whatever the locale of the program is.
+double number_in_c_locale(const std::string& text) {
+  static const locale_t c_locale = newlocale(LC_ALL_MASK, "C", nullptr);
+  return strtod_l(text.c_str(), nullptr, c_locale);
+}
+
 /// A finite number; numbers below the smallest double become 0 or that.
 double real_number(std::string_view word) {
   constexpr std::string_view expected = "a finite number";
@@ -93,7 +100,7 @@ double real_number(std::string_view word) {
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
   if (end != digits.data() + digits.size() || error == std::errc::invalid_argument)
     throw fault(quoted(word), expected);
-  if (error == std::errc::result_out_of_range) value = std::strtod(std::string(digits).c_str(), nullptr);
+  if (error == std::errc::result_out_of_range) value = number_in_c_locale(std::string(digits));
   if (!std::isfinite(value)) throw fault(quoted(word), expected);
   return value;
 }
@@ -118,7 +125,7 @@ std::string quoted(std::string_view text) {
   constexpr std::size_t most_bytes = 40;
   std::string result = "\"";
   for (const char letter : text.substr(0, most_bytes)) {
-    if (std::isprint(static_cast<unsigned char>(letter)) != 0) {
+    if (letter >= ' ' && letter <= '~') {
       result += letter;
     } else {
       fmt::format_to(std::back_inserter(result), "\\x{:02x}", static_cast<unsigned char>(letter));
@@ -167,9 +174,15 @@ void MarketHeaderParser::take_sizes(std::string_view line) {
                      is_coordinate ? "3 sizes: rows, columns and entries" : "2 sizes: rows and columns");
   header_.row_count = number_within(words[0], 1, largest_order, "the number of rows");
   header_.column_count = number_within(words[1], 1, largest_order, "the number of columns");
-  const auto most_entries = header_.row_count * header_.column_count;  // both below 2^31
+  const auto n = header_.row_count;  // below 2^31, as the columns
+  const bool is_symmetric = header_.symmetry == MarketSymmetry::symmetric;
+  if (is_symmetric && n != header_.column_count) {
+    throw fault(fmt::format("{} rows and {} columns", n, header_.column_count),
+                "a square matrix, since the file is symmetric");
+  }
+  const auto value_count = is_symmetric ? n * (n + 1) / 2 : n * header_.column_count;
   header_.line_count =
-      is_coordinate ? number_within(words[2], 0, INT64_MAX, "the number of entries") : most_entries;
+      is_coordinate ? number_within(words[2], 0, INT64_MAX, "the number of entries") : value_count;
 }
 
 std::optional<MatrixEntry> parse_entry_line(std::string_view line, const MarketHeader& header) {

@@ -39,7 +39,9 @@ struct MarketHeader {
   MarketSymmetry symmetry = MarketSymmetry::general;
   std::int64_t row_count = 0;
   std::int64_t column_count = 0;
-  std::int64_t line_count = 0;  ///< of entries or values, as announced; blank lines do not count
+  /// Of entries or values, as announced; blank lines do not count. A symmetric array has the values on and below the
+  /// diagonal, column by column.
+  std::int64_t line_count = 0;
 };
 
 /// Larger orders have no 32-bit column numbers.
@@ -69,6 +71,14 @@ struct MatrixEntry {
   std::int32_t column = 0;
   double value = 0.0;
 };
+
+/// Calls visit(entry) for what a line stands for: its entry and, off the diagonal of a symmetric file, its mirror image.
+template <typename Visit>
+void visit_images(const MatrixEntry& entry, MarketSymmetry symmetry, Visit&& visit) {
+  visit(entry);
+  if (symmetry == MarketSymmetry::symmetric && entry.row != entry.column)
+    visit(MatrixEntry{.row = entry.column, .column = entry.row, .value = entry.value});
+}
 
 /// A text in a message: in quotes, shortened, with unprintable bytes as \x00.
 std::string quoted(std::string_view text);

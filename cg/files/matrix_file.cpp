@@ -166,16 +166,16 @@ class MarketReading {
   }
 
   void parse_lines(std::string_view lines, const LineBlocks& blocks, EntryCollector& collector) {
-    const bool is_mirrored = header().symmetry == MarketSymmetry::symmetric;
     const auto add = [&](const MatrixEntry& entry) {
-      ++entry_count_;
       const std::int64_t row = permutation_ ? (*permutation_)(entry.row) : entry.row;
       const std::int64_t column = permutation_ ? (*permutation_)(entry.column) : entry.column;
       collector.add(row, column, entry.value);
-      if (is_mirrored && row != column) collector.add(column, row, entry.value);
     };
     try {
-      EntryParser(header()).parse(lines, add);
+      EntryParser(header()).parse(lines, [&](const MatrixEntry& entry) {
+        ++entry_count_;
+        visit_images(entry, header().symmetry, add);
+      });
     } catch (const TextFault& fault) {
       fault_ = {.offset = blocks.offset() + fault.offset(), .message = fault.what()};
     }

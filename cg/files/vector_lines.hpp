@@ -29,7 +29,8 @@ class VectorLines {
   VectorLines(const LocatedHeader& located, const comm::IndexRange& parsed)
       : located_(located), parsed_(parsed) {}
 
-  /// Calls put(index, value) for each of them, where the columns of the file stand one after the other. Returns the first
+  /// Calls put(index, value) for each of them, and for its mirror image in a symmetric file; the index counts the columns
+  /// of the file one after the other. Returns the first
   /// fault; a file with more or fewer lines than announced has one. Throws FileError.
   template <typename Put>
   std::optional<LineFault> parse(const std::string& path, const Put& put) {
@@ -64,13 +65,27 @@ class VectorLines {
                                   "announced",
                                   header.line_count));
     }
+    auto entry = header.form == MarketForm::array ? next_place() : MatrixEntry{};
     if (!parsed_.contains(index)) return;
     if (header.form == MarketForm::array) {
-      put(index, *parse_value_line(line, header));
+      entry.value = *parse_value_line(line, header);
     } else {
-      const auto entry = *parse_entry_line(line, header);
-      put(entry.row + entry.column * header.row_count, entry.value);
+      entry = *parse_entry_line(line, header);
     }
+    visit_images(entry, header.symmetry, [&](const MatrixEntry& image) {
+      put(image.row + image.column * header.row_count, image.value);
+    });
+  }
+
+  /// Of an array: column by column, of a symmetric one from the diagonal on.
+  MatrixEntry next_place() {
+    const MatrixEntry place{.row = static_cast<std::int32_t>(row_),
+                            .column = static_cast<std::int32_t>(column_)};
+    if (++row_ == located_.header.row_count) {
+      ++column_;
+      row_ = located_.header.symmetry == MarketSymmetry::symmetric ? column_ : 0;
+    }
+    return place;
   }
 
   void require_all_lines() const {
@@ -83,6 +98,8 @@ class VectorLines {
   const LocatedHeader& located_;
   comm::IndexRange parsed_;
   std::int64_t line_index_ = 0;  // lines with a value so far
+  std::int64_t row_ = 0;         // of the next value of an array
+  std::int64_t column_ = 0;
 };
 
 }  // namespace cg2d

@@ -4,18 +4,17 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cctype>
+
+#include "cg/base/values.hpp"
 
 namespace cg2d {
 namespace {
 
 constexpr char value_separator = '|';
 
-bool is_upper(char letter) { return std::isupper(static_cast<unsigned char>(letter)) != 0; }
-
 /// "PXxPY", "random:SEED": a capital after the first letter stands for more than itself; classes are single capitals.
 bool is_placeholder(const std::string& value) {
-  return value.size() > 1 && std::any_of(value.begin(), value.end(), is_upper);
+  return value.size() > 1 && std::any_of(value.begin(), value.end(), is_upper_letter);
 }
 
 std::vector<std::string> split(const std::string& text, char separator) {

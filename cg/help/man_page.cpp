@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <cctype>
 #include <string_view>
 
+#include "cg/base/values.hpp"
 #include "cg/help/described_option.hpp"
 
 namespace cg2d {
@@ -29,7 +29,7 @@ std::string roff(std::string_view text) {
 }
 
 std::string upper(std::string text) {
-  for (char& letter : text) letter = static_cast<char>(std::toupper(static_cast<unsigned char>(letter)));
+  for (char& letter : text) letter = upper_letter(letter);
   return text;
 }
 

@@ -3,14 +3,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <exception>
+#include <limits>
 #include <memory>
 #include <new>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
+#include "cg/base/agreement.hpp"
 #include "cg/base/errors.hpp"
 #include "cg/base/values.hpp"
 #include "cg/library/cg2d.h"
@@ -46,6 +50,9 @@ struct cg2d_solver {
 
 namespace {
 
+// Before a collective step each rank checks its arguments, and makes room for them, under agreement: where that fails on
+// any rank, all get its status, and none takes the step.
+using cg2d::agree_on;
 using cg2d::ExitCode;
 using cg2d::InputError;
 using cg2d::RunError;
@@ -96,6 +103,23 @@ void require_pointers(const char* function, const Pointers*... pointers) {
   if (!are_there) throw InputError(fmt::format("{}: an argument is NULL", function));
 }
 
+/// Without its handle a rank cannot tell the ranks of that communicator, which may wait for it: the job ends. A process
+/// alone gets an exception.
+template <typename Handle>
+Handle& handle_of(const char* function, Handle* handle) {
+  if (handle != nullptr) return *handle;
+  int is_started = 0;
+  int rank_count = 1;
+  MPI_Initialized(&is_started);
+  if (is_started != 0) MPI_Comm_size(MPI_COMM_WORLD, &rank_count);
+  const auto reason = fmt::format("{}: the handle is NULL", function);
+  if (rank_count > 1) {
+    std::fprintf(stderr, "cg2d: %s; other ranks may wait for this one, so the job ends\n", reason.c_str());
+    MPI_Abort(MPI_COMM_WORLD, CG2D_USAGE);
+  }
+  throw InputError(reason);
+}
+
 /// An array of C, which may be NULL where it has no elements.
 template <typename Element>
 std::span<Element> array_of(const char* function, Element* elements, std::int64_t count) {
@@ -143,9 +167,33 @@ std::span<const double> piece_of(const char* function, const cg2d_solver& solver
 
 int create_ranks(MPI_Comm communicator, cg2d_ranks** ranks) noexcept {
   return status_of([&] {
-    require_pointers("cg2d_ranks_create", ranks);
-    *ranks = std::make_unique<cg2d_ranks>(communicator).release();
+    auto made = std::make_unique<cg2d_ranks>(communicator);
+    agree_on(made->group, [&] { require_pointers("cg2d_ranks_create", ranks); });
+    *ranks = made.release();
   });
+}
+
+/// A list of C as elements; they may be NULL where there are none.
+std::vector<cg2d::VectorElement> elements_from(const char* function, std::int64_t count,
+                                               const std::int64_t* rows, const double* values) {
+  const auto row_span = array_of(function, rows, count);
+  const auto value_span = array_of(function, values, count);
+  std::vector<cg2d::VectorElement> elements(row_span.size());
+  for (std::size_t k = 0; k < elements.size(); ++k)
+    elements[k] = {.row = row_span[k], .value = value_span[k]};
+  return elements;
+}
+
+cg2d::MatrixRows rows_from(const char* function, std::int64_t first_row, std::int64_t row_count,
+                           const std::int64_t* row_starts, const std::int64_t* columns,
+                           const double* values) {
+  cg2d::MatrixRows own{.first_row = first_row};
+  if (row_count == 0) return own;
+  constexpr auto most = std::numeric_limits<std::int64_t>::max();
+  own.row_starts = array_of(function, row_starts, row_count < 0 || row_count == most ? -1 : row_count + 1);
+  own.columns = array_of(function, columns, own.row_starts.back());
+  own.values = array_of(function, values, own.row_starts.back());
+  return own;
 }
 
 }  // namespace
@@ -165,9 +213,12 @@ void cg2d_ranks_free(cg2d_ranks* ranks) { const std::unique_ptr<cg2d_ranks> owne
 
 int cg2d_matrix_from_file(cg2d_ranks* ranks, const char* path, cg2d_matrix** matrix) {
   return status_of([&] {
-    require_pointers("cg2d_matrix_from_file", ranks, path, matrix);
-    *matrix =
-        std::make_unique<cg2d_matrix>(cg2d_matrix{cg2d::matrix_from_file(path, ranks->group)}).release();
+    constexpr auto function = "cg2d_matrix_from_file";
+    auto& group = handle_of(function, ranks).group;
+    auto made = std::make_unique<cg2d_matrix>();
+    agree_on(group, [&] { require_pointers(function, path, matrix); });
+    made->matrix = cg2d::matrix_from_file(path, group);
+    *matrix = made.release();
   });
 }
 
@@ -176,13 +227,18 @@ int cg2d_matrix_from_triples(cg2d_ranks* ranks, std::int64_t order, std::int64_t
                              cg2d_matrix** matrix) {
   return status_of([&] {
     constexpr auto function = "cg2d_matrix_from_triples";
-    require_pointers(function, ranks, matrix);
-    const auto row_span = array_of(function, rows, entry_count);
-    const auto column_span = array_of(function, columns, entry_count);
-    const auto value_span = array_of(function, values, entry_count);
-    cg2d::MatrixBuilder builder(order, ranks->group);
-    for (std::size_t k = 0; k < row_span.size(); ++k) builder.add(row_span[k], column_span[k], value_span[k]);
-    *matrix = std::make_unique<cg2d_matrix>(cg2d_matrix{builder.finish()}).release();
+    auto& group = handle_of(function, ranks).group;
+    auto made = std::make_unique<cg2d_matrix>();
+    agree_on(group, [&] {
+      require_pointers(function, matrix);
+      std::ignore = array_of(function, rows, entry_count);
+      std::ignore = array_of(function, columns, entry_count);
+      std::ignore = array_of(function, values, entry_count);
+    });
+    cg2d::MatrixBuilder builder(order, group);
+    for (std::int64_t k = 0; k < entry_count; ++k) builder.add(rows[k], columns[k], values[k]);
+    made->matrix = builder.finish();
+    *matrix = made.release();
   });
 }
 
@@ -191,15 +247,15 @@ int cg2d_matrix_from_rows(cg2d_ranks* ranks, std::int64_t order, std::int64_t fi
                           const double* values, cg2d_matrix** matrix) {
   return status_of([&] {
     constexpr auto function = "cg2d_matrix_from_rows";
-    require_pointers(function, ranks, matrix);
-    cg2d::MatrixRows own{.first_row = first_row};
-    if (row_count != 0) {
-      own.row_starts = array_of(function, row_starts, row_count < 0 ? row_count : row_count + 1);
-      own.columns = array_of(function, columns, own.row_starts.back());
-      own.values = array_of(function, values, own.row_starts.back());
-    }
-    *matrix = std::make_unique<cg2d_matrix>(cg2d_matrix{cg2d::matrix_from_rows(order, own, ranks->group)})
-                  .release();
+    auto& group = handle_of(function, ranks).group;
+    auto made = std::make_unique<cg2d_matrix>();
+    cg2d::MatrixRows own;
+    agree_on(group, [&] {
+      require_pointers(function, matrix);
+      own = rows_from(function, first_row, row_count, row_starts, columns, values);
+    });
+    made->matrix = cg2d::matrix_from_rows(order, own, group);
+    *matrix = made.release();
   });
 }
 
@@ -223,10 +279,14 @@ int cg2d_options_set(cg2d_options* options, const char* name, const char* value)
 
 int cg2d_options_set_own_rows(cg2d_options* options, cg2d_ranks* ranks, std::int64_t own_row_count) {
   return status_of([&] {
-    require_pointers("cg2d_options_set_own_rows", options, ranks);
-    auto& grid = options->options.configuration.grid;
-    if (!options->options.configuration.has_grid()) grid = {.columns = 1, .rows = ranks->group.size()};
-    options->options.piece_starts = cg2d::piece_starts_of(own_row_count, grid, ranks->group);
+    constexpr auto function = "cg2d_options_set_own_rows";
+    auto& group = handle_of(function, ranks).group;
+    agree_on(group, [&] { require_pointers(function, options); });
+    auto& configuration = options->options.configuration;
+    const auto grid = configuration.has_grid() ? configuration.grid
+                                               : cg2d::comm::ProcessGrid{.columns = 1, .rows = group.size()};
+    options->options.piece_starts = cg2d::piece_starts_of(own_row_count, grid, group);
+    configuration.grid = grid;
   });
 }
 
@@ -238,11 +298,11 @@ int cg2d_solver_create(cg2d_ranks* ranks, cg2d_matrix** matrix, const cg2d_optio
                        cg2d_solver** solver) {
   return status_of([&] {
     constexpr auto function = "cg2d_solver_create";
-    require_pointers(function, ranks, matrix, solver);
-    require_pointers(function, *matrix);
-    const std::unique_ptr<cg2d_matrix> taken(std::exchange(*matrix, nullptr));
-    auto made = std::make_unique<cg2d_solver>(cg2d_solver{.group = ranks->group});
-    made->solver.emplace(std::move(taken->matrix), ranks->group, options_from(options));
+    auto& group = handle_of(function, ranks).group;
+    const std::unique_ptr<cg2d_matrix> taken(matrix == nullptr ? nullptr : std::exchange(*matrix, nullptr));
+    auto made = std::make_unique<cg2d_solver>(cg2d_solver{.group = group});
+    agree_on(group, [&] { require_pointers(function, taken.get(), solver); });
+    made->solver.emplace(std::move(taken->matrix), group, options_from(options));
     *solver = made.release();
   });
 }
@@ -252,19 +312,23 @@ int cg2d_solver_create_for_product(cg2d_ranks* ranks, std::int64_t local_size, c
                                    cg2d_solver** solver) {
   return status_of([&] {
     constexpr auto function = "cg2d_solver_create_for_product";
-    require_pointers(function, ranks, solver);
-    if (product == nullptr) throw InputError(fmt::format("{}: an argument is NULL", function));
-    if (local_size < 0) throw InputError(fmt::format("{}: local_size is negative: {}", function, local_size));
+    auto& group = handle_of(function, ranks).group;
+    auto own_options = options_from(options);
+    auto made = std::make_unique<cg2d_solver>(cg2d_solver{.group = group});
+    agree_on(group, [&] {
+      require_pointers(function, solver);
+      if (product == nullptr) throw InputError(fmt::format("{}: an argument is NULL", function));
+      if (local_size < 0)
+        throw InputError(fmt::format("{}: local_size is negative: {}", function, local_size));
+      if (diagonal != nullptr) own_options.diagonal = array_of(function, diagonal, local_size);
+    });
     const auto multiply = [=](std::span<const double> p, std::span<double> q) {
       if (const int status = product(local_size, p.data(), q.data(), context); status != 0)
         throw InputError(fmt::format("it returned {}", status));
     };
-    auto own_options = options_from(options);
-    if (diagonal != nullptr) own_options.diagonal = array_of(function, diagonal, local_size);
-    auto made = std::make_unique<cg2d_solver>(cg2d_solver{.group = ranks->group});
-    made->product = std::make_unique<cg2d::FunctionOperator>(static_cast<std::size_t>(local_size), multiply,
-                                                             ranks->group);
-    made->solver.emplace(*made->product, ranks->group, own_options);
+    made->product =
+        std::make_unique<cg2d::FunctionOperator>(static_cast<std::size_t>(local_size), multiply, group);
+    made->solver.emplace(*made->product, group, own_options);
     *solver = made.release();
   });
 }
@@ -272,9 +336,11 @@ int cg2d_solver_create_for_product(cg2d_ranks* ranks, std::int64_t local_size, c
 void cg2d_solver_free(cg2d_solver* solver) { const std::unique_ptr<cg2d_solver> owned(solver); }
 
 std::int64_t cg2d_solver_local_size(const cg2d_solver* solver) {
-  return static_cast<std::int64_t>(solver->solver->local_size());
+  return solver == nullptr ? 0 : static_cast<std::int64_t>(solver->solver->local_size());
 }
-std::int64_t cg2d_solver_first_row(const cg2d_solver* solver) { return solver->solver->rows().begin; }
+std::int64_t cg2d_solver_first_row(const cg2d_solver* solver) {
+  return solver == nullptr ? 0 : solver->solver->rows().begin;
+}
 
 // ---------------------------------------------------------------- vectors
 
@@ -282,14 +348,14 @@ int cg2d_vector_from_elements(cg2d_solver* solver, std::int64_t element_count, c
                               const double* values, double* piece) {
   return status_of([&] {
     constexpr auto function = "cg2d_vector_from_elements";
-    require_pointers(function, solver);
-    const auto row_span = array_of(function, rows, element_count);
-    const auto value_span = array_of(function, values, element_count);
-    std::vector<cg2d::VectorElement> elements(row_span.size());
-    for (std::size_t k = 0; k < elements.size(); ++k)
-      elements[k] = {.row = row_span[k], .value = value_span[k]};
-    const auto made = cg2d::vector_from_elements(elements, solver->solver->place(), solver->group);
-    std::ranges::copy(made, piece_of(function, *solver, piece).begin());
+    auto& group = handle_of(function, solver).group;
+    std::vector<cg2d::VectorElement> elements;
+    std::span<double> own;
+    agree_on(group, [&] {
+      own = piece_of(function, *solver, piece);
+      elements = elements_from(function, element_count, rows, values);
+    });
+    std::ranges::copy(cg2d::vector_from_elements(elements, solver->solver->place(), group), own.begin());
   });
 }
 
@@ -297,28 +363,40 @@ int cg2d_elements_of(cg2d_solver* solver, const double* piece, std::int64_t begi
                      double* values) {
   return status_of([&] {
     constexpr auto function = "cg2d_elements_of";
-    require_pointers(function, solver);
-    const auto found = cg2d::elements_of(piece_of(function, *solver, piece), {.begin = begin, .end = end},
-                                         solver->solver->place(), solver->group);
-    std::ranges::copy(found, array_of(function, values, end - begin).begin());
+    auto& group = handle_of(function, solver).group;
+    std::span<const double> own;
+    agree_on(group, [&] {
+      own = piece_of(function, *solver, piece);
+      if (values == nullptr && begin < end) throw InputError(fmt::format("{}: an array is NULL", function));
+    });
+    std::ranges::copy(cg2d::elements_of(own, {.begin = begin, .end = end}, solver->solver->place(), group),
+                      values);
   });
 }
 
 int cg2d_vector_read(cg2d_solver* solver, const char* path, double* piece) {
   return status_of([&] {
     constexpr auto function = "cg2d_vector_read";
-    require_pointers(function, solver, path);
-    const auto made = cg2d::read_vector(path, solver->solver->place(), solver->group);
-    std::ranges::copy(made, piece_of(function, *solver, piece).begin());
+    auto& group = handle_of(function, solver).group;
+    std::span<double> own;
+    agree_on(group, [&] {
+      require_pointers(function, path);
+      own = piece_of(function, *solver, piece);
+    });
+    std::ranges::copy(cg2d::read_vector(path, solver->solver->place(), group), own.begin());
   });
 }
 
 int cg2d_vector_write(cg2d_solver* solver, const char* path, const double* piece) {
   return status_of([&] {
     constexpr auto function = "cg2d_vector_write";
-    require_pointers(function, solver, path);
-    cg2d::save_vector(path, piece_of(function, *solver, piece), "vector", solver->solver->place(),
-                      solver->group);
+    auto& group = handle_of(function, solver).group;
+    std::span<const double> own;
+    agree_on(group, [&] {
+      require_pointers(function, path);
+      own = piece_of(function, *solver, piece);
+    });
+    cg2d::save_vector(path, own, "vector", solver->solver->place(), group);
   });
 }
 
@@ -328,17 +406,19 @@ int cg2d_solve(cg2d_solver* solver, const double* b, double* x, const cg2d_toler
   auto end = ExitCode::success;
   const int status = status_of([&] {
     constexpr auto function = "cg2d_solve";
-    require_pointers(function, solver);
+    auto& group = handle_of(function, solver).group;
+    cg2d::SystemVectors vectors{
+        .b = {}, .x = {}, .starts_from_x = tolerance != nullptr && tolerance->starts_from_x != 0};
+    agree_on(group, [&] {
+      vectors.b = piece_of(function, *solver, b);
+      vectors.x = piece_of(function, *solver, x);
+    });
     cg2d::ToleranceOptions stop;
     if (tolerance != nullptr)
       stop = {.relative = tolerance->relative,
               .absolute = tolerance->absolute,
               .most_steps = tolerance->most_steps};
-    solver->solution =
-        solver->solver->solve({.b = piece_of(function, *solver, b),
-                               .x = piece_of(function, *solver, x),
-                               .starts_from_x = tolerance != nullptr && tolerance->starts_from_x != 0},
-                              stop);
+    solver->solution = solver->solver->solve(vectors, stop);
     solver->has_solved = true;
     solver->end = cg2d::name_of(solver->solution.result.end);
     solver->sentence = cg2d::sentence_of(solver->solution.result);
@@ -351,8 +431,9 @@ int cg2d_solve(cg2d_solver* solver, const double* b, double* x, const cg2d_toler
 }
 
 void cg2d_solver_result(const cg2d_solver* solver, cg2d_result* result) {
+  if (result == nullptr) return;
   *result = {};
-  if (!solver->has_solved) return;
+  if (solver == nullptr || !solver->has_solved) return;
   const auto& solution = solver->solution;
   *result = {.step_count = solution.result.step_count,
              .right_hand_side_norm = solution.result.right_hand_side_norm,
@@ -366,16 +447,21 @@ void cg2d_solver_result(const cg2d_solver* solver, cg2d_result* result) {
              .time_s = solver->solver->time_s()};
 }
 
-const char* cg2d_solver_end(const cg2d_solver* solver) { return solver->end.c_str(); }
-const char* cg2d_solver_sentence(const cg2d_solver* solver) { return solver->sentence.c_str(); }
+const char* cg2d_solver_end(const cg2d_solver* solver) {
+  return solver == nullptr ? "" : solver->end.c_str();
+}
+const char* cg2d_solver_sentence(const cg2d_solver* solver) {
+  return solver == nullptr ? "" : solver->sentence.c_str();
+}
 
 const double* cg2d_solver_history(const cg2d_solver* solver, std::int64_t* count) {
-  *count = static_cast<std::int64_t>(solver->solution.history.size());
-  return solver->solution.history.data();
+  const bool is_there = solver != nullptr && count != nullptr;
+  if (count != nullptr) *count = is_there ? static_cast<std::int64_t>(solver->solution.history.size()) : 0;
+  return is_there ? solver->solution.history.data() : nullptr;
 }
 
 std::int64_t cg2d_solver_phase_count(const cg2d_solver* solver) {
-  return static_cast<std::int64_t>(solver->phase_names.size());
+  return solver == nullptr ? 0 : static_cast<std::int64_t>(solver->phase_names.size());
 }
 
 int cg2d_solver_phase(const cg2d_solver* solver, std::int64_t index, cg2d_phase* phase) {

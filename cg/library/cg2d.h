@@ -3,8 +3,14 @@
  *
  * Every function that returns int returns a cg2d_status; after anything but CG2D_SUCCESS, cg2d_last_error() is one
  * line on what is wrong and what would be right. No C++ exception leaves a function. All ranks of a communicator make the
- * same calls in the same order and get the same status, except for the functions marked local. Where one fails, its
- * results are left as they are. Rows, columns and elements are numbered from 0. Not thread-safe.
+ * same calls in the same order and get the same status, except for the functions marked local: a bad argument of one rank
+ * (NULL, a negative count, another tolerance than the others') is a failure of all. Where a function fails, its results
+ * are left as they are.
+ *
+ * Without ranks or a solver a rank cannot tell the others: where that handle is NULL in a function that is not local, it
+ * prints a line and calls MPI_Abort with CG2D_USAGE; a process alone gets that status. For MPI_COMM_NULL MPI's own error
+ * handler is called, which aborts unless the program has set another. Local functions take a NULL solver for one that
+ * has no rows and has not solved. Rows, columns and elements are numbered from 0. Not thread-safe.
  *
  * The manual is cg/library/README.md; the module cg2d (cg2d.f90) has the same for Fortran.
  */
@@ -102,10 +108,10 @@ int cg2d_vector_write(cg2d_solver* solver, const char* path, const double* piece
 typedef struct cg2d_tolerance {
   double relative; /* || b - A x || is to be at most relative * || b ||, */
   double absolute; /* or absolute: the larger of both counts */
-  int most_steps;
+  int most_steps;  /* at least 0, and none of them NaN */
   int starts_from_x; /* 0: from x = 0 */
 } cg2d_tolerance;
-/* x := about A^-1 b; this rank's pieces. tolerance: NULL for 1e-8, 0, 10000 and 0. Returns how it ended. */
+/* x := about A^-1 b; this rank's pieces. tolerance, the same on all ranks: NULL for 1e-8, 0, 10000 and 0. Returns how it ended. */
 int cg2d_solve(cg2d_solver* solver, const double* b, double* x, const cg2d_tolerance* tolerance);
 
 /* The last solve; the same on every rank. Zeros before the first one. */

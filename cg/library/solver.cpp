@@ -46,15 +46,30 @@ class TimedOperator final : public LinearOperator {
   PhaseTimer& timer_;
 };
 
-/// Throws InputError where the ranks have different options: they would wait for each other for ever.
+/// Throws InputError, on every rank alike, where the ranks' keys differ: they would wait for each other for ever.
+void require_same(const std::string& key, std::string_view what, comm::RankGroup& group) {
+  constexpr std::uint64_t sign_bit = std::uint64_t{1} << 63U;
+  const auto hash = static_cast<std::int64_t>(hash_of_text(key) & ~sign_bit);
+  if (group.minimum(hash) != group.maximum(hash))
+    throw InputError(fmt::format("solver: the ranks have different {}; all must give the same", what));
+}
+
 void require_same(const SolverOptions& options, comm::RankGroup& group) {
   auto key = fmt::format("{} {} {} {} {}", configuration_key(options.configuration), options.preconditioner,
                          options.variant, options.cuts_by_nonzeros, options.times_phases);
   for (const auto start : options.piece_starts) key += fmt::format(" {}", start);
-  constexpr std::uint64_t sign_bit = std::uint64_t{1} << 63U;
-  const auto hash = static_cast<std::int64_t>(hash_of_text(key) & ~sign_bit);
-  if (group.minimum(hash) != group.maximum(hash))
-    throw InputError("solver: the ranks have different options; all must give the same");
+  require_same(key, "options", group);
+}
+
+/// Throws InputError.
+void require_tolerance(const ToleranceOptions& tolerance) {
+  const auto require = [](std::string_view name, auto value) {
+    if (!(value >= 0))  // nor NaN
+      throw InputError(fmt::format("tolerance: {} {}: must be 0 or more", name, value));
+  };
+  require("relative", tolerance.relative);
+  require("absolute", tolerance.absolute);
+  require("most_steps", tolerance.most_steps);
 }
 
 void check_options(const SolverOptions& options, comm::RankGroup& group) {
@@ -159,8 +174,10 @@ class Solver::Parts {
     prepare_solves(options, {.matrix = *operator_, .diagonal = options.diagonal});
   }
 
-  Solution solve(const SystemVectors& vectors, const StopRule& stop, int most_steps) {
-    require_pieces(vectors);
+  /// tolerance: the numbers of the stop rule, which all ranks must have alike; nullptr: the rule is the caller's.
+  Solution solve(const SystemVectors& vectors, const StopRule& stop, const ToleranceOptions* tolerance) {
+    require_arguments(vectors, tolerance);
+    const int most_steps = tolerance == nullptr ? std::numeric_limits<int>::max() : tolerance->most_steps;
     ResidualHistory history(most_steps);
     LanczosEstimates estimates(most_steps);
     const Observed observed(conjugate_gradient_->observers(), {&history, &estimates});
@@ -236,8 +253,9 @@ class Solver::Parts {
     conjugate_gradient_.emplace(*operator_, *preconditioner_, *vectors_, *find_cg_variant(options.variant));
   }
 
-  void require_pieces(const SystemVectors& vectors) {
+  void require_arguments(const SystemVectors& vectors, const ToleranceOptions* tolerance) {
     agree_on(group_, [&] {
+      if (tolerance != nullptr) require_tolerance(*tolerance);
       for (const auto size : {vectors.b.size(), vectors.x.size()}) {
         if (size != local_size()) {
           throw InputError(fmt::format("solver: b and x have {} elements each on rank {}, got {} and {}",
@@ -245,6 +263,10 @@ class Solver::Parts {
         }
       }
     });
+    auto key = fmt::format("{} {}", vectors.starts_from_x, vectors.snapshot != nullptr);
+    if (tolerance != nullptr)
+      key += fmt::format(" {} {} {}", tolerance->relative, tolerance->absolute, tolerance->most_steps);
+    require_same(key, "tolerances or starts", group_);
   }
 
   void note_phases() {
@@ -307,7 +329,7 @@ Solution Solver::solve(std::span<const double> b, std::span<double> x, const Tol
 
 Solution Solver::solve(const SystemVectors& vectors, const ToleranceOptions& tolerance) {
   const Tolerance stop(tolerance);
-  auto solution = parts_->solve(vectors, stop, tolerance.most_steps);
+  auto solution = parts_->solve(vectors, stop, &tolerance);
   const double b_norm = solution.result.right_hand_side_norm;
   solution.target_norm = stop.residual_norm_for(b_norm);
   if (b_norm > 0.0)
@@ -316,7 +338,7 @@ Solution Solver::solve(const SystemVectors& vectors, const ToleranceOptions& tol
 }
 
 Solution Solver::solve(const SystemVectors& vectors, const StopRule& stop) {
-  return parts_->solve(vectors, stop, std::numeric_limits<int>::max());
+  return parts_->solve(vectors, stop, nullptr);
 }
 
 }  // namespace cg2d

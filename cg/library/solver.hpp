@@ -82,7 +82,8 @@ class Solver {
   [[nodiscard]] const Configuration& configuration() const;
 
   /// x := about A^-1 b, from x = 0. b, x: this rank's pieces; they do not overlap. How it ended is in the solution;
-  /// only what hinders it from being tried is an exception.
+  /// only what hinders it from being tried is an exception: a tolerance that is negative, NaN or another one than that
+  /// of other ranks, a piece of another length.
   Solution solve(std::span<const double> b, std::span<double> x, const ToleranceOptions& tolerance = {});
   /// The same, from the x that is given where vectors.starts_from_x.
   Solution solve(const SystemVectors& vectors, const ToleranceOptions& tolerance = {});

@@ -39,17 +39,18 @@ HugePageVector vector_from_elements(std::span<const VectorElement> elements, con
 std::vector<double> elements_of(std::span<const double> piece, const comm::IndexRange& rows,
                                 const PiecePlace& place, comm::RankGroup& group) {
   const auto mine = own_range(place, group.rank());
+  std::vector<double> values;
   agree_on(group, [&] {
     if (static_cast<std::int64_t>(piece.size()) != mine.size()) {
       throw InputError(fmt::format("vector: the piece of rank {} has {} elements, got {}", group.rank(),
                                    mine.size(), piece.size()));
     }
-    if (rows.begin < 0 || rows.size() < 0 || rows.end > place.layout.size()) {
-      throw InputError(fmt::format("vector: rows {} ... {} of rank {}: must be within 0 ... {}", rows.begin,
-                                   rows.end - 1, group.rank(), place.layout.size() - 1));
+    if (rows.begin < 0 || rows.end < rows.begin || rows.end > place.layout.size()) {
+      throw InputError(fmt::format("vector: rows from {} to before {} of rank {}: must be within 0 ... {}",
+                                   rows.begin, rows.end, group.rank(), place.layout.size() - 1));
     }
+    values.resize(static_cast<std::size_t>(rows.size()));
   });
-  std::vector<double> values(static_cast<std::size_t>(rows.size()));
   WordRounds rounds(group, [&](std::span<const std::uint64_t> words, int /*rank*/) {
     for (std::size_t k = 0; k < words.size(); k += 2)
       values[static_cast<std::size_t>(words[k])] = std::bit_cast<double>(words[k + 1]);

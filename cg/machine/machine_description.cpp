@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <filesystem>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -56,6 +57,16 @@ void describe(const CostFields& fields, NetworkCost& network) {
   fields.seconds("start_up_s", "start_up_clocks", network.start_up_s);
   fields.per_second("bytes_per_s", "bytes_per_clock", network.bytes_per_s);
   fields.seconds("add_seconds_per_element", "add_clocks_per_element", network.add_s_per_element);
+}
+
+/// A transport that copies nothing may have no rate: then its bytes take no time.
+void describe_transport(const CostFields& fields, NetworkCost& network) {
+  const bool has_rate = fields.json.has("bytes_per_s", std::isfinite(network.bytes_per_s)) ||
+                        fields.json.has("bytes_per_clock", false);
+  if (has_rate) return describe(fields, network);
+  fields.seconds("start_up_s", "start_up_clocks", network.start_up_s);
+  fields.seconds("add_seconds_per_element", "add_clocks_per_element", network.add_s_per_element);
+  network.bytes_per_s = std::numeric_limits<double>::infinity();
 }
 
 void describe(const CostFields& fields, VectorCost& vectors) {
@@ -125,7 +136,7 @@ void describe(JsonFields& json, MachineDescription& machine) {
   if (json.has("transports", !machine.transports.empty())) {
     json.list("transports", machine.transports, 1, [&](JsonFields& inner, TransportCost& transport) {
       inner.text("name", transport.name);
-      describe({inner, clock_hz}, transport.network);
+      describe_transport({inner, clock_hz}, transport.network);
       if (std::ranges::count(machine.transports, transport.name, &TransportCost::name) > 1)
         throw InputError(fmt::format("{} is \"{}\" a second time", inner.where("name"), transport.name));
     });

@@ -63,7 +63,7 @@ struct KernelCost {
 /// Times of the network as one rank sees them.
 struct NetworkCost {
   double start_up_s = 0.0;
-  double bytes_per_s = 0.0;
+  double bytes_per_s = 0.0;  ///< infinity: more bytes take no longer
   double add_s_per_element = 0.0;
 };
 

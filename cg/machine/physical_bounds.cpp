@@ -40,7 +40,7 @@ void check_network(BoundsCheck& check, const TransportCost& cost) {
 
 }  // namespace
 
-std::string why_unphysical(const MachineDescription& machine) {
+std::string why_unphysical(const MachineDescription& machine, bool ranks_share_cores) {
   BoundsCheck check;
   const double least_s = PhysicalBounds::least_element_s / std::max(machine.calibrated_threads, 1);
   const auto element = [&](std::string_view what, double value) {
@@ -51,8 +51,12 @@ std::string why_unphysical(const MachineDescription& machine) {
   element("the time of a dot product per element (s)", machine.vectors.dot_s_per_element);
   element("the time of a vector update per element (s)", machine.vectors.update_s_per_element);
   for (const auto& kernel : machine.kernels) {
-    for (const auto& shape : kernel.shapes)
+    for (const auto& shape : kernel.shapes) {
       element(fmt::format("{}: the time per nonzero (s)", kernel.name), shape.seconds_per_nonzero);
+      if (!ranks_share_cores)
+        check.within(fmt::format("{}: waiting for other ranks by the time of the product", kernel.name),
+                     shape.waiting_share, 0.0, PhysicalBounds::most_waiting_share);
+    }
     for (const auto& point : kernel.row_lengths) {
       element(fmt::format("{}: the time per nonzero (s) on rows of {:g}", kernel.name, point.row_length),
               point.seconds_per_nonzero);

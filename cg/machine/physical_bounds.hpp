@@ -21,13 +21,15 @@ struct PhysicalBounds {
   /// Ten times a slice of the scheduler: ranks that share a core wait that long for a message.
   static constexpr double most_start_up_s = 0.1;
   /// A core writes 64 bytes a clock into its first-level cache at best, 320 GB/s at 5 GHz, and a copy reads
-  /// them, too. A level fit has 1000 GB/s: its bound.
+  /// them, too. A level fit has infinity.
   static constexpr double most_bytes_per_s = 320e9;
   static constexpr double least_bytes_per_s = 1e5;
+  static constexpr double most_waiting_share = 1.0;
 };
 
 /// One phrase that names the first value beyond the bounds, empty if there is none. Transports that read in
-/// place copy nothing, so their rate has no upper bound.
-std::string why_unphysical(const MachineDescription& machine);
+/// place copy nothing, so their rate has no upper bound. Ranks that have cores of their own do not wait for others longer
+/// than they multiply, unless something else took the cores.
+std::string why_unphysical(const MachineDescription& machine, bool ranks_share_cores = false);
 
 }  // namespace cg2d

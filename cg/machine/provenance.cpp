@@ -10,8 +10,9 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <ctime>
+
+#include "cg/base/values.hpp"
 
 namespace cg2d {
 namespace {
@@ -24,9 +25,7 @@ bool is_relevant(std::string_view name) {
   return std::ranges::any_of(relevant_prefixes, [&](auto prefix) { return name.starts_with(prefix); });
 }
 
-bool is_part_of_name(char letter) {
-  return std::isalnum(static_cast<unsigned char>(letter)) != 0 || letter == '-' || letter == '_';
-}
+bool is_part_of_name(char letter) { return is_letter_or_digit(letter) || letter == '-' || letter == '_'; }
 
 /// Replaces a name where it is not a part of a longer one.
 std::string with_name_replaced(std::string text, const std::string& name, const std::string& other) {
@@ -71,9 +70,9 @@ std::vector<std::string> process_environment() {
 
 /// In single quotes unless it consists of harmless letters.
 std::string shell_word(const std::string& argument) {
-  const auto is_harmless = [](unsigned char letter) {
-    return std::isalnum(letter) != 0 ||
-           std::string_view("-_./=,:%+@").find(static_cast<char>(letter)) != std::string_view::npos;
+  const auto is_harmless = [](char letter) {
+    return is_letter_or_digit(letter) ||
+           std::string_view("-_./=,:%+@").find(letter) != std::string_view::npos;
   };
   if (!argument.empty() && std::ranges::all_of(argument, is_harmless)) return argument;
   std::string text = "'";

@@ -181,6 +181,11 @@ void judge_threads(std::span<const RankQuiet> ranks, int thread_count, QuietResu
 
 std::string QuietResult::reason() const { return fmt::format("{}", fmt::join(disturbances, "; ")); }
 
+std::string QuietResult::text() const {
+  if (is_disturbed()) return "no: timing unreliable: " + reason();
+  return is_oversubscribed ? "yes, but the ranks outnumber the cores" : "yes: machine otherwise idle";
+}
+
 QuietResult judge_quiet(std::span<const RankQuiet> ranks, const Environment& environment, int thread_count) {
   QuietResult quiet;
   quiet.is_oversubscribed = environment.oversubscribed;

@@ -92,6 +92,8 @@ struct QuietResult {
   [[nodiscard]] bool is_disturbed() const { return !disturbances.empty(); }
   /// The disturbances as one line; empty if there are none.
   [[nodiscard]] std::string reason() const;
+  /// "yes: ..." or "no: ...", with the reason: the line "Quiet" of every command that times.
+  [[nodiscard]] std::string text() const;
 };
 
 /// The verdict on one region from the figures of all ranks. Local and pure.

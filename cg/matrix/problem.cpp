@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cmath>
 #include <limits>
 
 #include "cg/base/errors.hpp"
+#include "cg/base/values.hpp"
 
 namespace cg2d {
 
@@ -28,7 +28,7 @@ std::span<const Problem> problem_classes() {
 
 const Problem* find_class(std::string_view letter) {
   if (letter.size() != 1) return nullptr;
-  const auto upper = static_cast<char>(std::toupper(static_cast<unsigned char>(letter[0])));
+  const auto upper = upper_letter(letter[0]);
   const auto classes = problem_classes();
   const auto found =
       std::find_if(classes.begin(), classes.end(), [&](const auto& c) { return c.class_name[0] == upper; });

@@ -141,7 +141,7 @@ Json setup_json(const RunReport& report) {
     ranks.push_back({{"rank", rank},
                      {"nonzeros", facts.nonzero_count},
                      {"row_lengths", row_lengths_json(facts.row_lengths)},
-                     {"csr_bytes", facts.csr_bytes},
+                     {"csr_bytes", report.out_of_core ? Json(nullptr) : Json(facts.csr_bytes)},
                      {"block_bytes", facts.block_bytes},
                      {"peak_bytes", facts.peak_bytes},
                      {"resident_bytes", facts.resident_bytes},
@@ -149,7 +149,7 @@ Json setup_json(const RunReport& report) {
   }
   return {{"generation_s", report.generation_s},
           {"converted", report.converted},
-          {"conversion_s", report.conversion_s},
+          {"conversion_s", report.out_of_core ? Json(nullptr) : Json(report.conversion_s)},
           {"row_lengths", row_lengths_json(all_row_lengths(report))},
           {"ranks", std::move(ranks)}};
 }

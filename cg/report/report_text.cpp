@@ -98,6 +98,9 @@ std::string conversion_text(const RunReport& report) {
     block_bytes += rank.block_bytes;
   }
   const double per_nonzero = static_cast<double>(block_bytes) / static_cast<double>(report.nonzero_count);
+  if (report.out_of_core)
+    return fmt::format("none: panels of {} are streamed ({:.2f} bytes per nonzero)",
+                       format_bytes(block_bytes), per_nonzero);
   if (!report.converted) {
     return fmt::format("none: the kernel takes the {} of CSR as they are ({:.2f} bytes per nonzero)",
                        format_bytes(csr_bytes), per_nonzero);

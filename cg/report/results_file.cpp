@@ -99,7 +99,7 @@ void write_times(ResultsWriter& writer, const RunReport& report) {
   const auto times = repeat_times(report);
   writer.section("Benchmark Time Summary");
   writer.number("Generation (s)", report.generation_s);
-  writer.number("Conversion (s)", report.conversion_s);
+  if (!report.out_of_core) writer.number("Conversion (s)", report.conversion_s);
   writer.number("Repetitions", times.count);
   writer.number("Time of the median (s)", median_repeat(report).time_s);
   writer.number("Minimum (s)", times.minimum);

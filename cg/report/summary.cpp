@@ -120,19 +120,25 @@ std::string out_of_core_line(const OutOfCoreFacts& facts) {
       std::ranges::all_of(facts.ranks, [](const RankStream& rank) { return rank.was_there; });
   const bool is_tuned =
       std::ranges::any_of(facts.ranks, [](const auto& rank) { return rank.tuning.is_tuned; });
-  std::string text = fmt::format(
-      " Streamed {} of matrix from {} ({}), {} of it stay in memory; read at {:.3g} GB/s during products, "
-      "which waited for {:.0f} % of their time and computed checksums for {:.0f} % ({}{})\n",
-      format_bytes(file_bytes), fmt::join(facts.folders, ", "),
-      was_there ? "files of an earlier run"
-                : fmt::format("made in {:.3g} s, of which writing took {:.3g} s", facts.write_s,
-                              facts.device_write_s),
-      format_bytes(saturated(resident_bytes)), bytes_per_s / 1e9, 100.0 * wait_share, 100.0 * check_share,
-      facts.reader, is_tuned ? ", panels by the tuning profile" : "");
+  const auto reading = bytes_per_s > 0.0
+                           ? fmt::format(
+                                 "read at {:.3g} GB/s during products, which waited for {:.0f} % of "
+                                 "their time and computed checksums for {:.0f} %",
+                                 bytes_per_s / 1e9, 100.0 * wait_share, 100.0 * check_share)
+                           : std::string("products read nothing");
+  std::string text = fmt::format(" Streamed {} of matrix from {} ({}), {} of it stay in memory; {} ({}{})\n",
+                                 format_bytes(file_bytes), fmt::join(facts.folders, ", "),
+                                 was_there ? "files of an earlier run"
+                                           : fmt::format("made in {:.3g} s, of which writing took {:.3g} s",
+                                                         facts.write_s, facts.device_write_s),
+                                 format_bytes(saturated(resident_bytes)), reading, facts.reader,
+                                 is_tuned ? ", panels by the tuning profile" : "");
   if (storage_bytes_per_s <= 0.0) return text;
   text += fmt::format(
-      " Storage gives {:.3g} GB/s to readers that do nothing else: products took {:.0f} % of it\n",
-      storage_bytes_per_s / 1e9, 100.0 * bytes_per_s / storage_bytes_per_s);
+      " Storage gives {:.3g} GB/s to readers that do nothing else{}\n", storage_bytes_per_s / 1e9,
+      bytes_per_s > 0.0
+          ? fmt::format(": products took {:.0f} % of it", 100.0 * bytes_per_s / storage_bytes_per_s)
+          : std::string());
   const auto limits = limits_of(facts);
   if (limits.in_core_bytes > 0)
     text += fmt::format(

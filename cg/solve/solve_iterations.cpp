@@ -127,9 +127,8 @@ void SolveRun::solve(const ReadySystem& system, OutputFile* solution_file) {
   StepObserver& last = checkpoints ? static_cast<StepObserver&>(*checkpoints) : interrupts;
   const std::array<StepObserver*, 2> common_observers{&says_progress, &last};
 
-  std::optional<QuietMeter> quiet;
-  if (options_.measures_iterations)
-    measurement.measure_quiet(quiet.emplace(group_, *report_.environment, configuration().thread_count));
+  QuietMeter quiet(group_, *report_.environment, configuration().thread_count);
+  measurement.measure_quiet(quiet);
   std::optional<StallWatch> stall_watch;
   if (options_.stall.limit_s > 0.0)
     stall_watch.emplace(options_.stall, group_, system.timer, solver->observers());
@@ -157,7 +156,7 @@ void SolveRun::solve(const ReadySystem& system, OutputFile* solution_file) {
   }
   stall_watch.reset();
   note_stream();
-  if (quiet) report_.quiet = quiet->result();
+  report_.quiet = quiet.result();
   std::vector<Solution> solutions;
   for (std::size_t k = 0; k < observers.size(); ++k)
     solutions.push_back(solution_of(results[k], observers[k], tolerance));
@@ -233,8 +232,8 @@ void SolveRun::take_times(const RegionMeasurement& measurement, const ReadySyste
   if (counters_) report_.repeat.counts = group_.gather_one(measurement.counts());
   mine_.clocks_per_scope = system.timer.measure_clocks_per_scope();
   mine_.ticks_per_second = ticks_per_second;
-  mine_.peak_bytes = peak_resident_bytes();
   mine_.resident_bytes = resident_bytes();
+  mine_.peak_bytes = std::max(peak_resident_bytes(), mine_.resident_bytes);
   mine_.huge_page_bytes = huge_page_bytes();
   if (phase_counters_) mine_.clocks_per_reading = phase_counters_->clocks_per_reading();
   if (options_.measures_limits) measure_limits(system);

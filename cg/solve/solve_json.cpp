@@ -51,7 +51,7 @@ Json setup_json(const SystemOptions& options, const SolveReport& report) {
     const auto& figures = report.ranks[rank];
     ranks.push_back({{"rank", rank},
                      {"nonzeros", figures.nonzero_count},
-                     {"csr_bytes", figures.csr_bytes},
+                     {"csr_bytes", report.out_of_core ? Json(nullptr) : Json(figures.csr_bytes)},
                      {"block_bytes", figures.block_bytes},
                      {"peak_bytes", figures.peak_bytes}});
   }
@@ -60,7 +60,7 @@ Json setup_json(const SystemOptions& options, const SolveReport& report) {
             {"nonzero_count", matrix.nonzero_count},
             {"read_s", matrix.read_s},
             {"distribute_s", matrix.distribute_s},
-            {"conversion_s", matrix.conversion_s},
+            {"conversion_s", report.out_of_core ? Json(nullptr) : Json(matrix.conversion_s)},
             {"preconditioner_s", matrix.preconditioner_s},
             {"ranks", std::move(ranks)}};
   if (report.matrix_free) return json;

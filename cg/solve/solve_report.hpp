@@ -80,7 +80,7 @@ struct SolveReport {
   CounterResult counters;
   std::optional<GuardReport> guard;           ///< with --guard or --inject
   std::optional<OutOfCoreFacts> out_of_core;  ///< with --out-of-core
-  std::optional<QuietResult> quiet;           ///< of a measurement's timed region
+  std::optional<QuietResult> quiet;           ///< of the timed region, where the solve came to it
 };
 
 /// One format; a new one is one file that defines a row, and its entry in the table.

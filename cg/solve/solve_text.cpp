@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "cg/base/values.hpp"
 #include "cg/report/phase_table.hpp"
@@ -26,6 +27,11 @@ class LineWriter {
   std::string& text_;
 };
 
+/// A norm that is NaN or infinite is no figure of the solve.
+std::string norm_text(double norm, int digits) {
+  return std::isfinite(norm) ? fmt::format("{:.{}e}", norm, digits) : "not finite";
+}
+
 std::string solution_lines(const SystemOptions& options, const Solution& solution) {
   std::string text;
   const LineWriter line(text);
@@ -44,10 +50,11 @@ std::string solution_lines(const SystemOptions& options, const Solution& solutio
                                      result.classic_step_count)
                        : ""));
   line("Residual",
-       fmt::format("{:.6e} = || b - A x ||, recomputed; {:.6e} by the recurrence; target {:.6e}",
-                   result.true_residual_norm, solution.recursive_residual_norm(), solution.target_norm));
-  line("|| b ||",
-       fmt::format("{:.6e}; first residual {:.6e}", result.right_hand_side_norm, result.first_residual_norm));
+       fmt::format("{} = || b - A x ||, recomputed; {} by the recurrence; target {}",
+                   norm_text(result.true_residual_norm, 6), norm_text(solution.recursive_residual_norm(), 6),
+                   norm_text(solution.target_norm, 6)));
+  line("|| b ||", fmt::format("{}; first residual {}", norm_text(result.right_hand_side_norm, 6),
+                              norm_text(result.first_residual_norm, 6)));
   if (const auto& spectrum = solution.spectrum; spectrum.step_count > 0) {
     line("Spectrum",
          fmt::format("{:.3e} to {:.3e}, condition number at least {:.3e}; predicts {:.0f} iterations",
@@ -73,10 +80,10 @@ std::string table_of_several(const SystemOptions& options, const SolveReport& re
   for (std::size_t k = 0; k < report.solutions.size(); ++k) {
     const auto& solution = report.solutions[k];
     const auto& result = solution.result;
-    text +=
-        fmt::format(" {:>3}  {:<21} {:>10} {:>14.6e} {:>14.6e} {:>14.6e} {:>14.6e}\n", k + 1,
-                    name_of(result.end), result.step_count, result.true_residual_norm,
-                    solution.recursive_residual_norm(), solution.target_norm, result.right_hand_side_norm);
+    text += fmt::format(" {:>3}  {:<21} {:>10} {:>14} {:>14} {:>14} {:>14}\n", k + 1, name_of(result.end),
+                        result.step_count, norm_text(result.true_residual_norm, 6),
+                        norm_text(solution.recursive_residual_norm(), 6), norm_text(solution.target_norm, 6),
+                        norm_text(result.right_hand_side_norm, 6));
   }
   text += '\n';
   const auto& remark = report.solution->preconditioner_remark;
@@ -103,10 +110,10 @@ std::string matrix_lines(const SystemOptions& options, const SolveReport& report
           : std::string();
   line("Cut", fmt::format("{}; nonzeros of the blocks: largest {}, imbalance {:.1f} %{}", cut_text(options),
                           matrix.balance.largest, 100.0 * matrix.balance.imbalance(), other));
-  line("Set-up",
-       fmt::format("{:.6f} s to read, {:.6f} s to distribute, {:.6f} s to convert, {:.6f} s for the "
-                   "preconditioner",
-                   matrix.read_s, matrix.distribute_s, matrix.conversion_s, matrix.preconditioner_s));
+  const auto conversion = report.out_of_core ? std::string("no conversion (streamed)")
+                                             : fmt::format("{:.6f} s to convert", matrix.conversion_s);
+  line("Set-up", fmt::format("{:.6f} s to read, {:.6f} s to distribute, {}, {:.6f} s for the preconditioner",
+                             matrix.read_s, matrix.distribute_s, conversion, matrix.preconditioner_s));
   return text;
 }
 
@@ -162,9 +169,9 @@ std::string result_summary(const SolveReport& report) {
   const auto& result = solution.result;
   const auto of_several =
       report.solutions.empty() ? std::string() : fmt::format(", the worst of {}", report.solutions.size());
-  return fmt::format("{} after {}{}: residual {:.2e}, target {:.2e}", name_of(result.end),
-                     format_count(step_count_of(report), "iteration"), of_several, result.true_residual_norm,
-                     solution.target_norm);
+  return fmt::format("{} after {}{}: residual {}, target {}", name_of(result.end),
+                     format_count(step_count_of(report), "iteration"), of_several,
+                     norm_text(result.true_residual_norm, 2), norm_text(solution.target_norm, 2));
 }
 
 std::string time_summary(const SolveReport& report) {
@@ -192,9 +199,7 @@ std::string kernel_line(const SystemOptions& options, const SolveReport& report)
 }
 
 std::string quiet_line(const SolveReport& report) {
-  if (!report.quiet) return "not watched while a system is solved";
-  return report.quiet->is_disturbed() ? "no: " + report.quiet->reason()
-                                      : std::string("yes: nothing else took the processors");
+  return report.quiet ? report.quiet->text() : "not known";
 }
 
 std::string summary_lines(const SystemOptions& options, const SolveReport& report) {

@@ -57,7 +57,9 @@ class BlockOperator final : public LinearOperator {
     return order;
   }
   [[nodiscard]] double most_terms() const override { return product_.most_terms(); }
-  [[nodiscard]] double maximum_over_ranks(double value) override { return group_->maximum(value); }
+  [[nodiscard]] double maximum_over_ranks(double value) override {
+    return communicator_.maximum(*group_, value);
+  }
   void sum_over_ranks(std::span<double> values) override { communicator_.sum_scalars(values); }
   void begin_sum_over_ranks(std::span<double> values) override { sum_.emplace(communicator_, values); }
   void finish_sum_over_ranks() override {

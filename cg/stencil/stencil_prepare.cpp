@@ -40,7 +40,8 @@ void StencilRun::check_shape() const {
 
 /// The machine, and the memory that this rank may take.
 void StencilRun::inspect() {
-  const auto environment = inspect_environment(group_, 1);
+  environment_ = inspect_environment(group_, 1);
+  const auto& environment = *environment_;
   group_.waiter().set_mode(environment.wait_mode());
   report_.machine = environment.nodes.front().processor_with_caches();
   report_.mpi = environment.mpi_version;

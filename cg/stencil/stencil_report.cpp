@@ -142,6 +142,7 @@ std::string stencil_text(const StencilReport& report) {
   text += choice_text(report) + times_text(report);
   text += fmt::format("\n Updates of points: {:.4g} per second ({:.4f} s for all steps)\n",
                       report.updates_per_second(), report.steps_s);
+  text += fmt::format(" Quiet: {}\n", report.quiet.text());
   text += moved_text(report) + solve_text(report);
   const auto& domain = report.domain;
   text +=
@@ -234,6 +235,7 @@ std::string stencil_json(const StencilReport& report) {
                   {"start_s", report.start_s},
                   {"steps_s", report.steps_s},
                   {"check_s", report.check_s},
+                  {"quiet", {{"disturbed", report.quiet.is_disturbed()}, {"reason", report.quiet.reason()}}},
                   {"solve", solve_json(report)},
                   {"updates_per_s", report.updates_per_second()},
                   {"times", std::move(times)},

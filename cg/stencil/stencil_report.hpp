@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cg/base/errors.hpp"
+#include "cg/machine/quiet.hpp"
 #include "cg/stencil/block_choice.hpp"
 #include "cg/stencil/plane_store.hpp"
 #include "comm/domain_layout.hpp"
@@ -77,6 +78,7 @@ struct StencilReport {
   double start_s = 0.0;  ///< start values computed and written; the slowest rank's, as all times here
   double steps_s = 0.0;
   double check_s = 0.0;  ///< result read and compared
+  QuietResult quiet{};   ///< over all steps
   std::vector<StencilRank> ranks{};
   DomainFigures domain{};
   std::optional<StencilSolve> solve{};  ///< of method s-step-cg

@@ -81,6 +81,8 @@ void StencilRun::make_passes() {
   const auto before = store_->figures();
   const InterruptWatch watch;
   const Progress::TimedRegion region(progress_);
+  QuietMeter quiet(group_, *environment_, 1);
+  quiet.begin();
   group_.barrier();
   since_begin_ = Stopwatch();
   const auto begin_pass = [&] {
@@ -95,6 +97,8 @@ void StencilRun::make_passes() {
   }
   report_.step_count = done_count_;
   mine_.total_s = since_begin_.seconds();
+  quiet.end();
+  report_.quiet = quiet.result();
   mine_.moved = store_->figures() - before;
   mine_.sent_bytes = method_->sent_bytes();
 }

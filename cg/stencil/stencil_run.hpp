@@ -65,6 +65,7 @@ class StencilRun {
   const PlaneLayout& layout_;
   comm::IndexRange share_;  // of the domain's planes
   StencilReport report_;
+  std::optional<Environment> environment_{};
   int node_ = 0;
   std::int64_t available_bytes_ = 0;  // of memory, for this rank
   int planes_per_moment_ = 1;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -251,9 +252,11 @@ class MachineFile {
 };
 
 std::string network_line(std::string_view transport, const NetworkCost& network) {
-  return fmt::format(" {:<15} = {:.3f} us + bytes / {:.3f} GB/s a message, {:.3f} ns an addition\n",
-                     transport, 1e6 * network.start_up_s, network.bytes_per_s / 1e9,
-                     1e9 * network.add_s_per_element);
+  const auto rate = std::isfinite(network.bytes_per_s)
+                        ? fmt::format("bytes / {:.3f} GB/s", network.bytes_per_s / 1e9)
+                        : std::string("nothing measurable per byte");
+  return fmt::format(" {:<15} = {:.3f} us + {} a message, {:.3f} ns an addition\n", transport,
+                     1e6 * network.start_up_s, rate, 1e9 * network.add_s_per_element);
 }
 
 std::string calibration_text(const MachineDescription& machine, const std::string& path) {
@@ -309,7 +312,7 @@ ExitCode calibrate_machine(const ModelOptions& options, comm::RankGroup& group) 
        .keeps_disturbed = options.keeps_disturbed,
        .say = say},
       "--calibrate", [&] { return calibrate(group, config, say); },
-      [](const auto& result) { return why_unphysical(result.machine); });
+      [&](const auto& result) { return why_unphysical(result.machine, environment.oversubscribed); });
   auto machine = std::move(calibration.result.machine);
   machine.measured = std::move(calibration.record);
   agree_on(group, [&] {

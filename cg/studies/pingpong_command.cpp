@@ -9,6 +9,7 @@
 #include "cg/base/progress.hpp"
 #include "cg/base/values.hpp"
 #include "cg/machine/environment.hpp"
+#include "cg/machine/quiet.hpp"
 #include "cg/studies/pingpong_report.hpp"
 #include "cg/tuning/run_plan.hpp"
 
@@ -50,6 +51,8 @@ ExitCode pingpong(const PingPongOptions& options, comm::RankGroup& group) {
                         .problem = options.problem,
                         .configuration = resolved(options, group.size())};
   if (group.rank() == 0) report.provenance = inspect_provenance(environment, options.names_hosts);
+  QuietMeter quiet(group, environment, 1);
+  quiet.begin();
   // The other ranks must not disturb the pair.
   group.waiter().set_mode(comm::WaitMode::sleep);
   for (const auto& pair : options.pairs) {
@@ -72,6 +75,8 @@ ExitCode pingpong(const PingPongOptions& options, comm::RankGroup& group) {
   progress.say(fmt::format("phases of class {}, grid {}", options.problem.class_name,
                            report.configuration.grid.name()));
   report.phases = measure_phases(group, transports, options.problem, report.configuration);
+  quiet.end();
+  report.quiet = quiet.result();
   write_output(output.get(), group, [&] { return write_pingpong(report, options.format); });
   return ExitCode::success;
 }

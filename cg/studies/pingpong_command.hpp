@@ -27,8 +27,8 @@ struct PingPongOptions {
   ProgressMode progress = ProgressMode::on_a_terminal;
 };
 
-/// The most bytes of a variable and the most variables. Each rank needs that much twice in each of three
-/// kinds of memory.
+/// The most bytes of a variable and the most variables. Each rank needs that much twice or three
+/// times in each of three kinds of memory.
 inline constexpr std::int64_t largest_variable_byte_count = 1 << 30;
 inline constexpr int most_variables = 1024;
 

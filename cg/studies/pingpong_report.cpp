@@ -129,8 +129,8 @@ std::string phases_text(const PingPongReport& report) {
 }
 
 std::string write_pingpong_text(const PingPongReport& report) {
-  auto text =
-      fmt::format("\n cg2d pingpong - {}, {}\n", report.machine, format_count(report.rank_count, "rank"));
+  auto text = fmt::format("\n cg2d pingpong - {}, {}\n Quiet = {}\n", report.machine,
+                          format_count(report.rank_count, "rank"), report.quiet.text());
   for (const auto& pair : report.pairs) text += pair_text(pair);
   return text + sums_text(report) + phases_text(report);
 }
@@ -171,6 +171,7 @@ Json pair_json(const PairResult& pair) {
 std::string write_pingpong_json(const PingPongReport& report) {
   Json json{{"schema_version", 1}, {"machine", report.machine}, {"ranks", report.rank_count}};
   json["provenance"] = report.provenance ? provenance_json(*report.provenance) : Json(nullptr);
+  json["quiet"] = {{"disturbed", report.quiet.is_disturbed()}, {"reason", report.quiet.reason()}};
   json["pairs"] = Json::array();
   for (const auto& pair : report.pairs) json["pairs"].push_back(pair_json(pair));
   json["sums"] = Json::array();

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cg/machine/provenance.hpp"
+#include "cg/machine/quiet.hpp"
 #include "cg/matrix/problem.hpp"
 #include "cg/solver/configuration.hpp"
 #include "cg/studies/pingpong_measure.hpp"
@@ -27,6 +28,7 @@ struct PingPongReport {
   Configuration configuration;  ///< of the phases, without transport and kernel
   std::vector<TransportPhases> phases{};
   std::vector<std::pair<std::string, std::string>> transports_left_out{};  ///< name and reason
+  QuietResult quiet{};                                                     ///< over all measurements
 };
 
 /// Throws std::out_of_range for a format that is none of pingpong_format_names().

@@ -15,6 +15,7 @@
 #include "cg/base/values.hpp"
 #include "cg/machine/operation_times.hpp"
 #include "cg/machine/performance_model.hpp"
+#include "cg/machine/physical_bounds.hpp"
 #include "cg/solver/communicator_setup.hpp"
 #include "cg/solver/vector_ops.hpp"
 #include "cg/tuning/grid_solver.hpp"
@@ -334,9 +335,10 @@ NetworkCost network_of(const comm::TransportRow& transport, std::vector<LinePoin
                                      measured.phase_s(Phase::collection) / OuterStepCalls::products));
   }
   const auto line = fit_line(messages);
-  constexpr double fastest_byte_s = 1e-12;  // the slope may be lost in the start-up
+  // The slope of a transport that copies nothing may be lost in the start-up; of others that is refused.
+  const bool is_level = line.slope <= 1.0 / PhysicalBounds::most_bytes_per_s;
   return {.start_up_s = line.intercept,
-          .bytes_per_s = 1.0 / std::max(line.slope, fastest_byte_s),
+          .bytes_per_s = is_level ? std::numeric_limits<double>::infinity() : 1.0 / line.slope,
           .add_s_per_element = addition_s};
 }
 

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <bit>
+#include <clocale>
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
@@ -15,6 +16,7 @@
 
 #include "cg/files/digit_run.hpp"
 #include "cg/files/market_text.hpp"
+#include "support/temporary_folder.hpp"
 
 namespace cg2d {
 namespace {
@@ -46,6 +48,37 @@ void expect_nearest(const std::vector<std::string>& words) {
   ASSERT_EQ(entries.size(), words.size());
   for (std::size_t k = 0; k < words.size(); ++k)
     ASSERT_EQ(bits_of(entries[k].value), bits_of(std::strtod(words[k].c_str(), nullptr))) << words[k];
+}
+
+/// A host program may have set a locale with a decimal comma, for which "1.5e-400" is 1 and a tail. The locale is made
+/// of its source here, since few systems have it.
+TEST(EntryNumbersTest, ADecimalCommaOfTheHostProgramChangesNothing) {
+  const test::TemporaryFolder folder;
+  const auto make =
+      "localedef -i de_DE -f UTF-8 '" + folder.path("de_DE.UTF-8") + "' > '" + folder.path("log") + "' 2>&1";
+  static_cast<void>(std::system(make.c_str()));
+  setenv("LOCPATH", folder.path("").c_str(), 1);
+  if (std::setlocale(LC_ALL, "de_DE.UTF-8") == nullptr) GTEST_SKIP() << "no locale with a decimal comma";
+  const auto header = header_of(MarketField::real);
+  const auto tiny = parse_value_line("1.5e-400", header);
+  const auto least = parse_value_line("-4.9e-324", header);
+  const bool refuses_comma = [&] {
+    try {
+      static_cast<void>(parse_value_line("1,5", header));
+    } catch (const TextFault&) {
+      return true;
+    }
+    return false;
+  }();
+  const auto has_comma = std::strtod("1,5", nullptr) == 1.5;
+  const auto letters = quoted("\xc3\xa4");
+  std::setlocale(LC_ALL, "C");
+  unsetenv("LOCPATH");
+  EXPECT_TRUE(has_comma);
+  EXPECT_EQ(tiny, 0.0);
+  EXPECT_EQ(least, -std::numeric_limits<double>::denorm_min());
+  EXPECT_TRUE(refuses_comma);
+  EXPECT_EQ(letters, "\"\\xc3\\xa4\"");
 }
 
 TEST(EntryNumbersTest, AwkwardValuesAreTheNearestDoubles) {

@@ -5,6 +5,9 @@
 #include <mpi.h>
 
 #include <array>
+#include <cstdint>
+#include <functional>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -13,6 +16,21 @@
 #include "support/line_system.hpp"
 #include "support/mpi_test.hpp"
 #include "support/temporary_folder.hpp"
+
+// The test is the program that MPI's profiling interface lets see calls of MPI_Abort.
+namespace {
+struct Aborts {
+  bool is_recorded = false;
+  int code = 0;
+};
+Aborts aborts;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
+}  // namespace
+
+extern "C" int MPI_Abort(MPI_Comm communicator, int code) {  // NOLINT(readability-identifier-naming)
+  if (!aborts.is_recorded) return PMPI_Abort(communicator, code);
+  aborts.code = code;
+  return MPI_SUCCESS;
+}
 
 namespace cg2d {
 namespace {
@@ -185,6 +203,219 @@ TEST_F(CInterface, BadArgumentsHaveMessages) {
     EXPECT_EQ(cg2d_options_set(options_, name, value), CG2D_USAGE) << name;
     EXPECT_NE(std::string(cg2d_last_error()).find(name), std::string::npos) << cg2d_last_error();
   }
+}
+
+/// One call with arguments that are good, or bad where told so.
+struct Call {
+  const char* name;
+  std::function<int(bool is_bad)> make;
+};
+
+/// Every rank in turns is the one with the bad arguments; all must get the same status, and none may wait.
+void expect_refused_by_all(const std::vector<Call>& calls) {
+  for (const auto& call : calls) {
+    for (int bad_rank = 0; bad_rank < group().size(); ++bad_rank) {
+      EXPECT_EQ(call.make(group().rank() == bad_rank), CG2D_USAGE) << call.name << ", rank " << bad_rank;
+      EXPECT_NE(cg2d_last_error(), std::string()) << call.name;
+    }
+  }
+}
+
+TEST_F(CInterface, ABadArgumentOfOneRankIsRefusedByAll) {
+  double value = 1.0;
+  const std::array<std::int64_t, 2> falling{0, -1};
+  const auto n = static_cast<std::int64_t>(group().size());
+  const std::int64_t row = group().rank();
+  const auto triples = [&](std::int64_t count, const std::int64_t* rows, const double* values,
+                           cg2d_matrix** matrix) {
+    return cg2d_matrix_from_triples(ranks_, n, count, rows, &row, values, matrix);
+  };
+  const auto matrix_rows = [&](std::int64_t count, const std::int64_t* starts, const double* values,
+                               cg2d_matrix** matrix) {
+    return cg2d_matrix_from_rows(ranks_, n, row, count, starts, &row, values, matrix);
+  };
+  const std::array<std::int64_t, 2> starts{0, 1};
+  constexpr auto most = std::numeric_limits<std::int64_t>::max();
+  cg2d_options* options = nullptr;
+  ASSERT_EQ(cg2d_options_create(&options), CG2D_SUCCESS);
+  const auto product = [](std::int64_t, const double*, double*, void*) { return 0; };
+  const auto for_product = [&](std::int64_t size, cg2d_product function, cg2d_solver** solver) {
+    return cg2d_solver_create_for_product(ranks_, size, function, nullptr, nullptr, nullptr, solver);
+  };
+  expect_refused_by_all({
+      {"cg2d_ranks_create",
+       [&](bool bad) {
+         cg2d_ranks* made = nullptr;
+         return cg2d_ranks_create(MPI_COMM_WORLD, bad ? nullptr : &made);
+       }},
+      {"cg2d_ranks_create_fortran",
+       [&](bool bad) {
+         cg2d_ranks* made = nullptr;
+         return cg2d_ranks_create_fortran(MPI_Comm_c2f(MPI_COMM_WORLD), bad ? nullptr : &made);
+       }},
+      {"file: path",
+       [&](bool bad) { return cg2d_matrix_from_file(ranks_, bad ? nullptr : "none.mtx", &matrix_); }},
+      {"file: matrix",
+       [&](bool bad) { return cg2d_matrix_from_file(ranks_, "none.mtx", bad ? nullptr : &matrix_); }},
+      {"triples: rows", [&](bool bad) { return triples(1, bad ? nullptr : &row, &value, &matrix_); }},
+      {"triples: values", [&](bool bad) { return triples(1, &row, bad ? nullptr : &value, &matrix_); }},
+      {"triples: count", [&](bool bad) { return triples(bad ? -1 : 1, &row, &value, &matrix_); }},
+      {"triples: matrix", [&](bool bad) { return triples(1, &row, &value, bad ? nullptr : &matrix_); }},
+      {"triples: order",
+       [&](bool bad) {
+         return cg2d_matrix_from_triples(ranks_, bad ? -1 : n, 0, nullptr, nullptr, nullptr, &matrix_);
+       }},
+      {"rows: starts",
+       [&](bool bad) { return matrix_rows(1, bad ? nullptr : starts.data(), &value, &matrix_); }},
+      {"rows: falling",
+       [&](bool bad) { return matrix_rows(1, bad ? falling.data() : starts.data(), &value, &matrix_); }},
+      {"rows: values",
+       [&](bool bad) { return matrix_rows(1, starts.data(), bad ? nullptr : &value, &matrix_); }},
+      {"rows: count", [&](bool bad) { return matrix_rows(bad ? -1 : 1, starts.data(), &value, &matrix_); }},
+      {"rows: large count",
+       [&](bool bad) { return matrix_rows(bad ? most : 1, starts.data(), &value, &matrix_); }},
+      {"rows: matrix",
+       [&](bool bad) { return matrix_rows(1, starts.data(), &value, bad ? nullptr : &matrix_); }},
+      {"own rows: options",
+       [&](bool bad) { return cg2d_options_set_own_rows(bad ? nullptr : options, ranks_, 1); }},
+      {"own rows: count", [&](bool bad) { return cg2d_options_set_own_rows(options, ranks_, bad ? -1 : 1); }},
+      {"product: function", [&](bool bad) { return for_product(1, bad ? nullptr : +product, &solver_); }},
+      {"product: size", [&](bool bad) { return for_product(bad ? -1 : 1, product, &solver_); }},
+      {"product: solver", [&](bool bad) { return for_product(1, product, bad ? nullptr : &solver_); }},
+  });
+  cg2d_options_free(options);
+  EXPECT_EQ(matrix_, nullptr);
+  EXPECT_EQ(solver_, nullptr);
+  for (const bool lacks_solver : {false, true}) {
+    for (int bad_rank = 0; bad_rank < group().size(); ++bad_rank) {
+      const bool is_bad = group().rank() == bad_rank;
+      ASSERT_EQ(make_line(), CG2D_SUCCESS);
+      cg2d_matrix* none = nullptr;
+      EXPECT_EQ(cg2d_solver_create(ranks_, is_bad && !lacks_solver ? &none : &matrix_, nullptr,
+                                   is_bad && lacks_solver ? nullptr : &solver_),
+                CG2D_USAGE);
+      EXPECT_EQ(solver_, nullptr);
+      if (is_bad && !lacks_solver) {
+        cg2d_matrix_free(matrix_);
+        matrix_ = nullptr;
+      }
+      EXPECT_EQ(matrix_, nullptr);
+    }
+  }
+}
+
+TEST_F(CInterface, ABadArgumentOfOneRankInASolveIsRefusedByAll) {
+  ASSERT_EQ(make_line(), CG2D_SUCCESS);
+  ASSERT_EQ(make_solver(), CG2D_SUCCESS);
+  auto b = zeros();
+  auto x = zeros();
+  for (auto& element : b) element = 1.0;
+  std::int64_t row = 0;
+  double value = 1.0;
+  const auto elements = [&](std::int64_t count, const std::int64_t* rows, const double* values,
+                            double* piece) {
+    return cg2d_vector_from_elements(solver_, count, rows, values, piece);
+  };
+  const auto asked = [&](const double* piece, std::int64_t begin, std::int64_t end, double* values) {
+    return cg2d_elements_of(solver_, piece, begin, end, values);
+  };
+  const auto solve = [&](const cg2d_tolerance& tolerance) {
+    return cg2d_solve(solver_, b.data(), x.data(), &tolerance);
+  };
+  const cg2d_tolerance good{.relative = 1e-8, .absolute = 0.0, .most_steps = 1000, .starts_from_x = 0};
+  const auto changed = [&](bool is_bad, const std::function<void(cg2d_tolerance&)>& change) {
+    auto tolerance = good;
+    if (is_bad) change(tolerance);
+    return solve(tolerance);
+  };
+  constexpr auto least = std::numeric_limits<std::int64_t>::min();
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+  expect_refused_by_all({
+      {"elements: rows", [&](bool bad) { return elements(1, bad ? nullptr : &row, &value, x.data()); }},
+      {"elements: values", [&](bool bad) { return elements(1, &row, bad ? nullptr : &value, x.data()); }},
+      {"elements: count", [&](bool bad) { return elements(bad ? -1 : 1, &row, &value, x.data()); }},
+      {"elements: piece", [&](bool bad) { return elements(1, &row, &value, bad ? nullptr : x.data()); }},
+      {"elements of: piece", [&](bool bad) { return asked(bad ? nullptr : x.data(), 0, 1, &value); }},
+      {"elements of: values", [&](bool bad) { return asked(x.data(), 0, 1, bad ? nullptr : &value); }},
+      {"elements of: begin", [&](bool bad) { return asked(x.data(), bad ? least : 0, 1, &value); }},
+      {"elements of: end", [&](bool bad) { return asked(x.data(), 0, bad ? least : 1, &value); }},
+      {"read: path",
+       [&](bool bad) { return cg2d_vector_read(solver_, bad ? nullptr : "none.mtx", x.data()); }},
+      {"read: piece",
+       [&](bool bad) { return cg2d_vector_read(solver_, "none.mtx", bad ? nullptr : x.data()); }},
+      {"write: path",
+       [&](bool bad) { return cg2d_vector_write(solver_, bad ? nullptr : "none.mtx", x.data()); }},
+      {"write: piece",
+       [&](bool bad) { return cg2d_vector_write(solver_, "none.mtx", bad ? nullptr : x.data()); }},
+      {"solve: b", [&](bool bad) { return cg2d_solve(solver_, bad ? nullptr : b.data(), x.data(), &good); }},
+      {"solve: x", [&](bool bad) { return cg2d_solve(solver_, b.data(), bad ? nullptr : x.data(), &good); }},
+      {"solve: steps", [&](bool bad) { return changed(bad, [](auto& t) { t.most_steps = -1; }); }},
+      {"solve: relative", [&](bool bad) { return changed(bad, [](auto& t) { t.relative = nan; }); }},
+      {"solve: absolute", [&](bool bad) { return changed(bad, [](auto& t) { t.absolute = -1.0; }); }},
+  });
+  EXPECT_EQ(solve({.relative = 1e-8, .absolute = 0.0, .most_steps = -1, .starts_from_x = 0}), CG2D_USAGE);
+  EXPECT_EQ(cg2d_last_error(), std::string("tolerance: most_steps -1: must be 0 or more"));
+  EXPECT_EQ(solve({.relative = nan, .absolute = 0.0, .most_steps = 10, .starts_from_x = 0}), CG2D_USAGE);
+  EXPECT_EQ(cg2d_last_error(), std::string("tolerance: relative nan: must be 0 or more"));
+  if (group().size() > 1) {
+    expect_refused_by_all({
+        {"solve: other relative", [&](bool bad) { return changed(bad, [](auto& t) { t.relative = 1e-9; }); }},
+        {"solve: other absolute", [&](bool bad) { return changed(bad, [](auto& t) { t.absolute = 1.0; }); }},
+        {"solve: other steps", [&](bool bad) { return changed(bad, [](auto& t) { t.most_steps = 1; }); }},
+        {"solve: other start", [&](bool bad) { return changed(bad, [](auto& t) { t.starts_from_x = 1; }); }},
+    });
+  }
+  EXPECT_EQ(solve(good), CG2D_SUCCESS) << cg2d_last_error();
+}
+
+/// A rank without the handle cannot tell the others, so it ends the job; alone it gets the status.
+TEST_F(CInterface, ANullHandleEndsTheJob) {
+  std::int64_t number = 0;
+  double value = 0.0;
+  const auto product = [](std::int64_t, const double*, double*, void*) { return 0; };
+  aborts.is_recorded = true;
+  const std::vector<std::function<int()>> calls{
+      [&] { return cg2d_matrix_from_file(nullptr, "none.mtx", &matrix_); },
+      [&] { return cg2d_matrix_from_triples(nullptr, 1, 1, &number, &number, &value, &matrix_); },
+      [&] { return cg2d_matrix_from_rows(nullptr, 1, 0, 0, nullptr, nullptr, nullptr, &matrix_); },
+      [&] { return cg2d_options_set_own_rows(nullptr, nullptr, 1); },
+      [&] { return cg2d_solver_create(nullptr, &matrix_, nullptr, &solver_); },
+      [&] {
+        return cg2d_solver_create_for_product(nullptr, 1, product, nullptr, nullptr, nullptr, &solver_);
+      },
+      [&] { return cg2d_vector_from_elements(nullptr, 0, nullptr, nullptr, &value); },
+      [&] { return cg2d_elements_of(nullptr, &value, 0, 1, &value); },
+      [&] { return cg2d_vector_read(nullptr, "none.mtx", &value); },
+      [&] { return cg2d_vector_write(nullptr, "none.mtx", &value); },
+      [&] { return cg2d_solve(nullptr, &value, &value, nullptr); },
+  };
+  for (const auto& call : calls) {
+    aborts.code = 0;
+    EXPECT_EQ(call(), CG2D_USAGE);
+    EXPECT_EQ(aborts.code, group().size() > 1 ? CG2D_USAGE : 0);
+  }
+  aborts.is_recorded = false;
+}
+
+TEST_F(CInterface, LocalFunctionsTakeANullSolver) {
+  EXPECT_EQ(cg2d_solver_local_size(nullptr), 0);
+  EXPECT_EQ(cg2d_solver_first_row(nullptr), 0);
+  cg2d_result result;
+  result.step_count = 1;
+  cg2d_solver_result(nullptr, &result);
+  EXPECT_EQ(result.step_count, 0);
+  cg2d_solver_result(nullptr, nullptr);
+  EXPECT_EQ(cg2d_solver_end(nullptr), std::string());
+  EXPECT_EQ(cg2d_solver_sentence(nullptr), std::string());
+  std::int64_t count = 1;
+  EXPECT_EQ(cg2d_solver_history(nullptr, &count), nullptr);
+  EXPECT_EQ(count, 0);
+  EXPECT_EQ(cg2d_solver_history(nullptr, nullptr), nullptr);
+  EXPECT_EQ(cg2d_solver_phase_count(nullptr), 0);
+  cg2d_phase phase;
+  EXPECT_EQ(cg2d_solver_phase(nullptr, 0, &phase), CG2D_USAGE);
+  EXPECT_EQ(cg2d_options_create(nullptr), CG2D_USAGE);
+  EXPECT_EQ(cg2d_options_set(nullptr, "grid", "auto"), CG2D_USAGE);
 }
 
 TEST_F(CInterface, AMatrixThatIsRefusedIsFreed) {

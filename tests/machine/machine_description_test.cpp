@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <string>
 #include <utility>
 
@@ -111,6 +112,21 @@ TEST(MachineDescriptionTest, WhatIsWrittenIsRead) {
   EXPECT_DOUBLE_EQ(kernel.shapes.front().update_s_per_element, 3e-10);
   ASSERT_EQ(kernel.row_lengths.size(), 3U);
   EXPECT_DOUBLE_EQ(kernel.row_lengths.back().row_length, 64.0);
+}
+
+TEST(MachineDescriptionTest, ATransportWithoutARateHasNone) {
+  auto condition = condition_of(2, 1e-6);
+  constexpr double none = std::numeric_limits<double>::infinity();
+  condition.transports = {
+      {.name = "shared", .network = {.start_up_s = 5e-7, .bytes_per_s = none, .add_s_per_element = 1e-10}}};
+  Machine machine;
+  machine.put(condition);
+  const auto text = format_machine(machine);
+  EXPECT_EQ(text.find("null"), std::string::npos) << text;
+  const auto read = parse_machine(text);
+  EXPECT_EQ(format_machine(read), text);
+  EXPECT_EQ(read.find(2, 1)->transports.front().network.bytes_per_s, none);
+  EXPECT_EQ(read.find(2, 1)->transports.front().network.start_up_s, 5e-7);
 }
 
 TEST(MachineDescriptionTest, RowLengthsAreInterpolatedInTheLogarithm) {

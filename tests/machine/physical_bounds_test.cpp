@@ -59,6 +59,15 @@ TEST(PhysicalBoundsTest, ATransportThatReadsInPlaceHasNoBytesToMove) {
             "");
 }
 
+TEST(PhysicalBoundsTest, RanksWithCoresOfTheirOwnDoNotWaitLongerThanTheyMultiply) {
+  auto machine = quiet_machine();
+  machine.kernels.front().shapes.front().waiting_share = 1.185;
+  EXPECT_NE(why_unphysical(machine).find("sell: waiting for other ranks"), std::string::npos);
+  EXPECT_EQ(why_unphysical(machine, true), "") << "ranks that share cores wait for each other's work";
+  machine.kernels.front().shapes.front().waiting_share = 0.9;
+  EXPECT_EQ(why_unphysical(machine), "");
+}
+
 TEST(PhysicalBoundsTest, ThreadsDivideTheTimes) {
   const auto with_threads = [](int thread_count) {
     return fault_after([&](auto& machine) {

@@ -133,8 +133,10 @@ class Streaming(OutOfCoreTest):
         self.assertEqual({rank["buffers"] for rank in self.streamed(2, *enough)["out_of_core"]["ranks"]}, {0})
 
     def test_the_text_says_so(self):
-        text = self.run_well(2, "run", "--class", "S", "--grid", "1x2", "--out-of-core", f"{self.store},{self.folder}", "--no-profile").stdout
-        self.assertRegex(text, r"(?m)^ Streamed \d+\.?\d* \w+ of matrix from .*store, .* \(made in .* s, of which writing took .* s\), .* stay in memory; read at ")
+        text = self.run_well(2, "run", "--class", "S", "--grid", "1x2", "--out-of-core", f"{self.store},{self.folder}", "--no-profile", "--verbose").stdout
+        self.assertRegex(text, r"(?m)^ Conversion +.= none: panels of .* are streamed")
+        self.assertRegex(text, r"(?m)^ Streamed \d+\.?\d* \w+ of matrix from .*store, .* \(made in .* s, of which writing took .* s\), .* stay in memory; (products read nothing|read at [1-9.])")
+        self.assertNotRegex(text, r"read at 0 GB/s|0 B of CSR|0\.000000 s to convert")
         self.assertTrue((self.folder / "1-of-2.panels").exists())
 
 

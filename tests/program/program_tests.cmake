@@ -187,3 +187,13 @@ cg2d_add_program_test(rooms_test SCRIPT scripts/rooms_test.py LABELS quick TIMEO
 
 # The READMEs against the program, the scripts and the sources.
 cg2d_add_program_test(readme_test SCRIPT scripts/readme_test.py LABELS quick TIMEOUT 300)
+
+# A library that counts what MPI sends is loaded before MPI; a sanitizer's would have to come before it.
+if(NOT CG2D_SANITIZE)
+  add_library(cg2d_message_counter SHARED ${CMAKE_CURRENT_SOURCE_DIR}/support/message_counter.cpp)
+  target_compile_features(cg2d_message_counter PRIVATE cxx_std_20)
+  target_link_libraries(cg2d_message_counter PRIVATE MPI::MPI_CXX)
+  cg2d_place_test(cg2d_message_counter program "")
+  cg2d_add_program_test(message_count_test SCRIPT program/message_count_test.py TIMEOUT 600)
+  set_property(TEST message_count_test APPEND PROPERTY ENVIRONMENT CG2D_MESSAGE_COUNTER=$<TARGET_FILE:cg2d_message_counter>)
+endif()

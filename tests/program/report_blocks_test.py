@@ -83,8 +83,7 @@ class Blocks(SchemaTest):
         document = self.valid_document_of(2, "run", "--class", "S")
         for rank in document["setup"]["ranks"]:
             self.assertLessEqual(rank["huge_page_bytes"], rank["resident_bytes"])
-            # Resident memory falls again after its peak; the system counts the latter only to some pages per core.
-            self.assertLessEqual(rank["resident_bytes"], rank["peak_bytes"] + 2**24)
+            self.assertLessEqual(rank["resident_bytes"], rank["peak_bytes"])
         setting = pathlib.Path("/sys/kernel/mm/transparent_hugepage/enabled")
         expected = re.search(r"\[(.*)\]", setting.read_text())[1] if setting.exists() else None
         self.assertEqual(document["environment"]["transparent_huge_pages"], expected)

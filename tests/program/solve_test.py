@@ -98,6 +98,18 @@ class Solutions(SolveTest):
         # The program's own residual met the tolerance; another order of additions changes the last digits.
         self.assertLessEqual(residual_norm(self.entries, values_of(path), b), 1.001 * tolerance * norm)
 
+    def test_other_work_on_the_machine_is_watched(self):
+        quiet = self.report_of(2, self.matrix)["quiet"]
+        self.assertEqual(quiet["disturbed"], quiet["reason"] != "")
+        self.assertRegex(self.solve(2, self.matrix).stdout, r"(?m)^ Quiet +(yes|no: timing unreliable)")
+
+    def test_a_residual_that_is_no_number_is_no_figure(self):
+        b = self.file("huge.mtx", vector_text([1e300] * self.n))
+        outcome = self.solve(2, self.matrix, "--rhs", b, "--verbose")
+        self.assertEqual(outcome.exit_code, NOT_FINITE)
+        self.assertRegex(outcome.stdout, r"(?m)^ Result .*residual not finite")
+        self.assertNotRegex(outcome.stdout, r"\bnan\b|residual (-?inf)")
+
     def test_x_solves_the_system_on_every_grid_cut_and_preconditioner(self):
         cases = itertools.product(
             grids_of(1, 2, 3, 4), ("nonzeros", "even", "random:7"), ("none", "jacobi", "block-jacobi", "chebyshev")

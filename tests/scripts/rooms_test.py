@@ -82,6 +82,17 @@ class Rooms(unittest.TestCase):
         ]
         self.assertEqual(makers, ["cg/solver/communicator_setup.cpp"], "others call make_layout(), which a configuration steers")
 
+    def test_nothing_obeys_the_locale_of_the_host_program(self):
+        functions = r"(?<![\w:])(?:std::)?(strto(?:d|f|ld)|atof|sscanf|sto(?:d|f|ld)|setlocale|to(?:lower|upper)|is(?:alnum|alpha|cntrl|digit|graph|lower|print|punct|space|upper|xdigit))\("
+        floating_text = r"printf\([^;]*%[-+ #0-9.*]*[aefgAEFG]"
+        wrong = []
+        for folder in self.rooms:
+            for file in sources_of(folder):
+                code = re.sub(r"//.*", "", file.read_text())
+                for function in re.findall(functions, code) + re.findall(floating_text, code):
+                    wrong.append(f"{file.relative_to(PROJECT)}: {function}")
+        self.assertEqual(wrong, [], "from_chars, fmt and the letters of cg/base/values.hpp know no locale")
+
     def test_no_room_of_cg_has_too_many_files(self):
         for folder in self.rooms:
             if folder.startswith("cg/"):
