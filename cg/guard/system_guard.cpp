@@ -127,7 +127,14 @@ void SystemGuard::before_step() {
   has_stepped_ = true;
 }
 
+void SystemGuard::set_aside(bool is_aside) {
+  is_aside_ = is_aside;
+  if (is_aside) kept_products_ = products_of_step_;
+  products_of_step_ = is_aside ? -1 : kept_products_;
+}
+
 void SystemGuard::apply(LinearOperator& matrix) {
+  if (is_aside_) return matrix.apply();
   const bool is_of_step = products_of_step_ == 0;
   if (products_of_step_ >= 0) ++products_of_step_;
   // Of a step, its number; else that of the last one.

@@ -83,6 +83,7 @@ class SystemGuard final : public ProductObserver, public StepObserver, private O
   void note_operand(std::span<double> operand) override { operand_ = operand; }
   void apply(LinearOperator& matrix) override;
   void sum_over_ranks(LinearOperator& matrix, std::span<double> values) override;
+  void set_aside(bool is_aside) override;
   void note_sum_of_step(std::span<const double> values);
   void measure_residual(std::span<const double> product);
   void judge_residual();
@@ -115,7 +116,9 @@ class SystemGuard final : public ProductObserver, public StepObserver, private O
   // Of an attempt:
   int steps_done_ = 0;
   int products_of_step_ = -1;  // -1: outside of a step
-  bool has_stepped_ = false;   // since the residual was computed anew
+  int kept_products_ = -1;     // the same, while others are set aside
+  bool is_aside_ = false;
+  bool has_stepped_ = false;  // since the residual was computed anew
   bool is_first_state_ = true;
   bool is_segment_end_ = false;
   bool is_agreed_ = false;

@@ -18,6 +18,7 @@ class OperatorWatch : public Interface {
   virtual void apply(LinearOperator& matrix) = 0;
   /// Sums the values, and other numbers with them: no message is added.
   virtual void sum_over_ranks(LinearOperator& matrix, std::span<double> values) = 0;
+  virtual void set_aside(bool /*is_aside*/) {}
 };
 
 /// The product whose measures the next sum over all ranks takes with it.
@@ -46,6 +47,7 @@ class WatchedOperator final : public LinearOperator {
   [[nodiscard]] std::span<const double> result() const override { return matrix_.result(); }
   [[nodiscard]] std::optional<double> own_product() const override { return matrix_.own_product(); }
   void sum_over_ranks(std::span<double> values) override { watch_.sum_over_ranks(matrix_, values); }
+  void set_aside(bool is_aside) override { watch_.set_aside(is_aside); }
   [[nodiscard]] double most_terms() const override { return matrix_.most_terms(); }
   [[nodiscard]] double maximum_over_ranks(double value) override { return matrix_.maximum_over_ranks(value); }
   [[nodiscard]] std::span<const Phase> phases() const override { return matrix_.phases(); }

@@ -184,14 +184,16 @@ class Solver::Parts {
     timer_->reset();
     group_.barrier();
     const auto begin = std::chrono::steady_clock::now();
-    const auto result = cg2d::solve(*conjugate_gradient_, vectors, stop);
+    auto result = cg2d::solve(*conjugate_gradient_, vectors, stop);
     const std::chrono::duration<double> duration = std::chrono::steady_clock::now() - begin;
     if (function_ != nullptr) function_->throw_failure();
     time_s_ = group_.maximum(duration.count());
     note_phases();
+    const auto spectrum = estimates.estimate();
+    result.condition_number = spectrum.condition_number();
     return {.result = result,
             .history = history.norms(),
-            .spectrum = estimates.estimate(),
+            .spectrum = spectrum,
             .preconditioner_remark = preconditioner_->remark()};
   }
 

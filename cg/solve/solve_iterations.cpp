@@ -54,7 +54,9 @@ Solution solution_of(const SystemSolveResult& result, const SystemObservers& obs
                      const Tolerance& tolerance) {
   const double target_norm = tolerance.residual_norm_for(result.right_hand_side_norm);
   const auto spectrum = observers.estimates.estimate();
-  return {.result = result,
+  auto estimated = result;
+  estimated.condition_number = spectrum.condition_number();
+  return {.result = estimated,
           .target_norm = target_norm,
           .history = observers.history.norms(),
           .spectrum = spectrum,

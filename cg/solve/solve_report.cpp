@@ -46,16 +46,18 @@ std::string reason_of(const Solution& solution) {
 }
 
 std::string reason_of_measurement(const Solution& solution, int iteration_count) {
-  const auto code = exit_code_of_measurement(solution.result.end);
+  const auto code = exit_code_of_measurement(solution.result);
   if (code == ExitCode::success) return {};
   if (code != ExitCode::usage) return sentence_of(solution.result, option_names);
   return fmt::format("--iterations {}: the system is solved to rounding after {}; take no more than these",
                      iteration_count, format_count(solution.result.step_count, "iteration"));
 }
 
-ExitCode exit_code_of_measurement(SolveEnd end) {
+ExitCode exit_code_of_measurement(const SystemSolveResult& result) {
+  const auto end = result.end;
   if (end == SolveEnd::step_limit) return ExitCode::success;
-  const bool is_solved = end == SolveEnd::stagnated || exit_code_of(end) == ExitCode::success;
+  const bool is_solved =
+      (end == SolveEnd::stagnated && result.quantity.empty()) || exit_code_of(end) == ExitCode::success;
   return is_solved ? ExitCode::usage : exit_code_of(end);
 }
 

@@ -97,7 +97,7 @@ std::string reason_of(const Solution& solution);
 /// The same of a measurement that was to do so many iterations.
 std::string reason_of_measurement(const Solution& solution, int iteration_count);
 /// As exit_code_of(), of a measurement, which is to do all its iterations.
-ExitCode exit_code_of_measurement(SolveEnd end);
+ExitCode exit_code_of_measurement(const SystemSolveResult& result);
 /// The object that the format "json" writes.
 nlohmann::ordered_json solve_json(const SystemOptions& options, const SolveReport& report);
 

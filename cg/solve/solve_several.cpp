@@ -149,7 +149,7 @@ std::deque<SystemObservers> SolveRun::observe_systems(SystemSolver& solver, cons
 void SolveRun::take_solutions(std::vector<Solution> solutions) {
   const bool measures = options_.measures_iterations;
   const auto code_of = [&](const Solution& one) {
-    return measures ? exit_code_of_measurement(one.result.end) : exit_code_of(one.result.end);
+    return measures ? exit_code_of_measurement(one.result) : exit_code_of(one.result.end);
   };
   const auto severity = [&](const Solution& one) { return severity_of(code_of(one)); };
   const auto worst = std::ranges::max_element(solutions, {}, severity);

@@ -2,8 +2,25 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+#include "cg/files/permutation.hpp"
 
 namespace cg2d {
+namespace {
+
+/// 1 or -1 with the sign bit of a random number. Neither the place nor the value alone would do: pieces of one row have the same places, and
+/// vectors of ones the same values.
+double random_sign(std::size_t place, double value, std::uint64_t draw) {
+  const auto bits = std::bit_cast<std::uint64_t>(value);
+  const auto word = splitmix_bits(((place + 1) * 8 + draw) * golden_ratio_bits) ^ bits;
+  return (splitmix_bits(word * golden_ratio_bits) >> 63U) != 0 ? -1.0 : 1.0;
+}
+
+}  // namespace
 
 // Rows, each defined in its own file.
 CgVariantRow classic_variant();
@@ -18,6 +35,62 @@ void CgRecurrence::recompute_residual(std::span<const double> b, std::span<const
     local.copy(b, r_);
     local.add_scaled(-1.0, matrix_.result(), r_);
   });
+}
+
+void rounding_bounds(LinearOperator& matrix, std::span<const double> vectors, const QuadraticForms& forms,
+                     std::span<double> bounds) {
+  // The numbers of terms in rows, pieces and threads are unknown here: as StepRelation of the guard allows for them.
+  constexpr double eps = std::numeric_limits<double>::epsilon();
+  constexpr std::uint64_t draw_count = 4;
+  matrix.set_aside(true);
+  std::array<double, 1> order{static_cast<double>(vectors.size() / bounds.size())};
+  matrix.sum_over_ranks(order);
+  std::ranges::fill(bounds, 0.0);
+  HugePageVector changed(vectors.size());
+  std::array<double, 16> values{};
+  const auto forms_of_draw = std::span(values).first(bounds.size());
+  for (std::uint64_t draw = 0; draw < draw_count; ++draw) {
+    for (std::size_t k = 0; k < vectors.size(); ++k)
+      changed[k] = random_sign(k, vectors[k], draw) * vectors[k];
+    forms(changed, forms_of_draw);
+    for (std::size_t k = 0; k < bounds.size(); ++k)
+      bounds[k] += std::abs(forms_of_draw[k]) / static_cast<double>(draw_count);
+  }
+  matrix.set_aside(false);
+  // Each product of two numbers may also underflow.
+  for (double& bound : bounds)
+    bound = eps * (16.0 * std::sqrt(order[0]) + 64.0) * bound + order[0] * std::numeric_limits<double>::min();
+}
+
+std::optional<SolveEnd> CgRecurrence::end_with_rounding(CgState& state, const StopRule& stop,
+                                                        std::span<const double> p) {
+  std::array<double, 1> bound{};
+  rounding_bounds(
+      matrix_, p,
+      [&](std::span<const double> v, std::span<double> value) {
+        const auto operand = matrix_.operand();
+        vectors_.update([&](VectorOps& local) { local.copy(v, operand); });
+        matrix_.apply();
+        value[0] = vectors_.dot(v, matrix_.result());
+      },
+      bound);
+  state.curvature_rounding = bound[0];
+  const auto end = stop.end_within_step(state);
+  if (!end) state.cleared_quotient = state.curvature / state.direction_square;
+  return end;
+}
+
+double CgRecurrence::recompute_rho(CgState& state) {
+  const auto form = [&](std::span<const double> v) {
+    return vectors_.dot(v, preconditioner_.apply(v, vectors_));
+  };
+  matrix_.set_aside(true);
+  state.rho = form(r_);
+  matrix_.set_aside(false);
+  std::array<double, 1> bound{};
+  rounding_bounds(
+      matrix_, r_, [&](std::span<const double> v, std::span<double> value) { value[0] = form(v); }, bound);
+  return bound[0];
 }
 
 std::span<const CgVariantRow> cg_variant_table() {

@@ -3,6 +3,7 @@
 // The recurrence of conjugate gradients: the computation of a step, apart from when the steps end; and the table of
 // its forms.
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -31,6 +32,20 @@ struct LinearSystem {
   std::span<double> x;
 };
 
+/// values := v . B v of each of several vectors v, which lie row by row as those of SeveralSystems; summed over all ranks.
+using QuadraticForms = std::function<void(std::span<const double> vectors, std::span<double> values)>;
+
+/// bounds := bounds of the rounding errors of computed v . B v for a positive definite B, one for each vector. Products and sums are set
+/// aside from those of steps; the operator's operand and result are unspecified afterwards. Collective. Cost: four forms, one vector.
+///
+/// A computed v . (B v) differs from the exact one by at most gamma |v| . |B| |v| (Higham, Accuracy and Stability of Numerical Algorithms,
+/// section 3.5); gamma grows with the square root of the number of terms (Higham and Mary, SIAM J. Sci. Comput. 41, 2019). With
+/// |b_ij| <= sqrt(b_ii b_jj), which holds for B, |v| . |B| |v| is at most m times the sum of b_ii v_i^2, m the entries of the longest row.
+/// That sum is the mean of (s v) . B (s v) over random signs s (Hutchinson 1990): no entry of B is needed. It follows a scaling of rows
+/// and columns, as p . A p does, and || B || || v ||^2 does not.
+void rounding_bounds(LinearOperator& matrix, std::span<const double> vectors, const QuadraticForms& forms,
+                     std::span<double> bounds);
+
 /// One form of CG with its vectors. Every operation is collective over the operator's ranks and gives the same
 /// numbers, to the bit, on every rank.
 class CgRecurrence : public Interface {
@@ -53,6 +68,10 @@ class CgRecurrence : public Interface {
   /// residual.
   virtual std::optional<SolveEnd> step(CgState& state, const LinearSystem& system, const StopRule& stop) = 0;
 
+  /// state.rho := r . M^-1 r, computed from r; its rounding bound. begin() must follow before the next step(). Cost: one
+  /// application of M^-1, and rounding_bounds().
+  [[nodiscard]] double recompute_rho(CgState& state);
+
   /// Whether a saved state of this form is x, r and one direction, and resume() goes on from it.
   [[nodiscard]] virtual bool can_be_resumed() const { return false; }
   /// The direction of the next step; only where can_be_resumed().
@@ -62,6 +81,10 @@ class CgRecurrence : public Interface {
   virtual void resume(std::span<const double> /*direction*/) {}
 
  protected:
+  /// Asks the rule again, with the rounding bound of p . A p. p is not the operator's operand.
+  [[nodiscard]] std::optional<SolveEnd> end_with_rounding(CgState& state, const StopRule& stop,
+                                                          std::span<const double> p);
+
   LinearOperator& matrix_;
   Preconditioner& preconditioner_;
   DistributedVectors& vectors_;

@@ -28,6 +28,7 @@ class ClassicRecurrence final : public CgRecurrence {
   void place_direction();
   void multiply();
   [[nodiscard]] double curvature();
+  [[nodiscard]] std::optional<SolveEnd> end_within_step(CgState& state, const StopRule& stop);
   void finish_step(CgState& state, const LinearSystem& system);
   void finish_step(CgState& state, const LinearSystem& system, std::span<const double> diagonal);
   void take_products(CgState& state, std::span<const double> preconditioned);
@@ -60,7 +61,7 @@ std::optional<SolveEnd> ClassicRecurrence::step(CgState& state, const LinearSyst
                                                 const StopRule& stop) {
   multiply();
   state.note_curvature(curvature());
-  if (const auto end = stop.end_within_step(state)) return end;
+  if (const auto end = end_within_step(state, stop)) return end;
   // A residual of exactly zero is a solution: further steps change nothing. (Tiny problems get there.)
   state.alpha = state.rho == 0.0 ? 0.0 : state.rho / state.curvature;
   const bool is_exact = matrix_.most_terms() > 0.0;  // which the operation with a diagonal is not
@@ -69,6 +70,21 @@ std::optional<SolveEnd> ClassicRecurrence::step(CgState& state, const LinearSyst
   } else {
     finish_step(state, system);
   }
+  return std::nullopt;
+}
+
+/// Where the step goes on, p and A p are where they were.
+std::optional<SolveEnd> ClassicRecurrence::end_within_step(CgState& state, const StopRule& stop) {
+  const auto seeming_end = stop.end_within_step(state);
+  if (seeming_end != SolveEnd::not_positive_definite) return seeming_end;
+  HugePageVector direction(p_.size());
+  std::ranges::copy(p_, direction.begin());
+  const auto end = end_with_rounding(state, stop, direction);
+  if (end) return end;
+  matrix_.set_aside(true);
+  resume(direction);
+  multiply();
+  matrix_.set_aside(false);
   return std::nullopt;
 }
 

@@ -50,7 +50,7 @@ class ConjugateGradient::Run {
     state_.first_residual_square = state_.residual_square;
     state_.residual_is_recomputed = true;
     if (state_.right_hand_side_square == 0.0) note_zeros();
-    return go_on(stop_.end_of(state_));
+    return go_on(end_of_state());
   }
 
   SolveResult go_on(std::optional<SolveEnd> end) {
@@ -77,8 +77,20 @@ class ConjugateGradient::Run {
   }
 
   std::optional<SolveEnd> end_after_step() {
+    const auto end = end_of_state();
+    const bool begins_again =
+        end == SolveEnd::converged || (end == SolveEnd::stagnated && state_.rho_rounding);
+    return begins_again ? replace_residual() : end;
+  }
+
+  /// Asks the stop rule; where r . M^-1 r ends the solve, once more with its rounding bound. By a recurrence it is computed anew first:
+  /// where that is positive, rounding has spoiled the recurrence.
+  std::optional<SolveEnd> end_of_state() {
+    state_.rho_rounding.reset();
     const auto end = stop_.end_of(state_);
-    return end == SolveEnd::converged ? replace_residual() : end;
+    if (end != SolveEnd::not_positive_definite) return end;
+    state_.rho_rounding = recurrence().recompute_rho(state_);
+    return stop_.end_of(state_).value_or(SolveEnd::stagnated);
   }
 
   /// Asks the stop rule with the recomputed residual, and begins again from it where the solve continues: so
@@ -97,7 +109,7 @@ class ConjugateGradient::Run {
     solver_.replaced_norm_ = state_.residual_norm();
     ++state_.replacement_count;
     recurrence().begin(state_);
-    return stop_.end_of(state_);
+    return end_of_state();
   }
 
   /// The recurrence becomes that of the classic form, with the same residual. False where it is already.

@@ -15,7 +15,8 @@ struct SpectrumEstimate {
   double largest = 0.0;
   int step_count = 0;  ///< that the estimate is made from; 0: there is none
 
-  [[nodiscard]] double condition_number() const { return largest / smallest; }
+  /// 0 where there is no estimate.
+  [[nodiscard]] double condition_number() const { return step_count > 0 ? largest / smallest : 0.0; }
   /// Steps after which CG's bound on the error promises `relative`: ln(2 / relative) over ln((s + 1) / (s - 1)),
   /// s the square root of the condition number. Real solves often need fewer.
   [[nodiscard]] double predicted_steps(double relative) const;

@@ -45,6 +45,9 @@ class LinearOperator : public Interface {
   /// The largest of all ranks' numbers. Collective. Only where most_terms() is not 0.
   [[nodiscard]] virtual double maximum_over_ranks(double value) { return value; }
 
+  /// Between true and false, products and sums are none of the steps that observers of this operator follow. Collective.
+  virtual void set_aside(bool /*is_aside*/) {}
+
   /// The phases that apply() consists of, in their order; none where it is not timed.
   [[nodiscard]] virtual std::span<const Phase> phases() const { return {}; }
   /// The rule of the benchmark that a run with this operator breaks; empty where it keeps them.

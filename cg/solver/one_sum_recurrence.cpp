@@ -30,11 +30,15 @@ void OneSumRecurrence::go_on_with(CgState& state, const Products& products) {
 
 std::optional<SolveEnd> OneSumRecurrence::end_within_step(CgState& state, const StopRule& stop) {
   state.note_curvature(next_curvature_);
-  const auto end = stop.end_within_step(state);
-  if (!end || is_direct_) return end;
-  multiply(p_);
-  state.note_curvature(vectors_.dot(p_, matrix_.result()));
-  return stop.end_within_step(state).value_or(SolveEnd::stagnated);
+  auto end = stop.end_within_step(state);
+  if (!end) return end;
+  if (!is_direct_) {
+    multiply(p_);
+    state.note_curvature(vectors_.dot(p_, matrix_.result()));
+    end = stop.end_within_step(state);
+  }
+  if (end == SolveEnd::not_positive_definite) end = end_with_rounding(state, stop, p_);
+  return is_direct_ ? end : end.value_or(SolveEnd::stagnated);
 }
 
 }  // namespace cg2d

@@ -6,6 +6,18 @@
 namespace cg2d {
 namespace {
 
+/// Whether the rule ends a system for a sign that may be rounding, and has not been asked with the bound of it yet.
+template <typename System>
+bool curvature_is_in_doubt(const System& system) {
+  return system.end == SolveEnd::not_positive_definite && system.state.curvature_is_in_doubt() &&
+         !system.state.curvature_rounding;
+}
+template <typename System>
+bool rho_is_in_doubt(const System& system) {
+  return system.end == SolveEnd::not_positive_definite && system.state.rho <= 0.0 &&
+         !system.state.rho_rounding;
+}
+
 class OneSystem final : public SystemSolver {
  public:
   OneSystem(const CgParts& parts, const CgVariantRow& variant)
@@ -50,7 +62,7 @@ std::vector<SystemSolveResult> SeveralSystems::solve(const SystemVectors& vector
       if (!system.end) system.observers.before_step();
     }
     step(vectors.x, stop);
-    if (std::ranges::any_of(systems_, &System::seems_converged)) replace_residuals(vectors, stop);
+    if (std::ranges::any_of(systems_, &System::begins_again)) replace_residuals(vectors, stop);
   }
   return finish(vectors);
 }
@@ -84,6 +96,7 @@ void SeveralSystems::begin(const SystemVectors& vectors, const StopRule& stop) {
   }
   note_zeros(vectors.b);
   for (auto& system : systems_) system.end = stop.end_of(system.state);
+  ask_with_bounds(stop);
 }
 
 /// b . b = 0 may be an underflow.
@@ -121,29 +134,88 @@ void SeveralSystems::note_curvatures(const StopRule& stop) {
   for (std::size_t k = 0; k < systems_.size(); ++k) {
     auto& system = systems_[k];
     auto& state = system.state;
-    if (!system.end) {
-      state.note_curvature(curvatures[k]);
-      system.end = stop.end_within_step(state);
-      // A residual of exactly zero is a solution: further steps change nothing.
-      if (!system.end) state.alpha = state.rho == 0.0 ? 0.0 : state.rho / state.curvature;
-    }
-    alpha_[k] = system.end ? 0.0 : state.alpha;
+    if (system.end) continue;
+    state.note_curvature(curvatures[k]);
+    system.end = stop.end_within_step(state);
+  }
+  if (std::ranges::any_of(systems_, curvature_is_in_doubt<System>)) bound_curvatures(stop);
+  for (std::size_t k = 0; k < systems_.size(); ++k) {
+    auto& state = systems_[k].state;
+    const bool makes_step = !systems_[k].end && !systems_[k].begins_again;
+    // A residual of exactly zero is a solution: further steps change nothing.
+    if (makes_step) state.alpha = state.rho == 0.0 ? 0.0 : state.rho / state.curvature;
+    alpha_[k] = makes_step ? state.alpha : 0.0;
+  }
+}
+
+/// Asks again about the systems whose p . A p is in doubt. Where they go on, p and A p are where they were.
+void SeveralSystems::bound_curvatures(const StopRule& stop) {
+  if (!preconditioner_.uses_products())
+    vectors_.update([&](VectorOps& local) { local.copy(p_, kept_direction_); });
+  std::array<double, most_systems> bounds{};
+  rounding_bounds(
+      matrix_, kept_direction_,
+      [&](std::span<const double> vectors, std::span<double> values) {
+        multiply(vectors);
+        vectors_.sums_into(values, [&](VectorOps& local) { local.dots(vectors, matrix_.result(), values); });
+      },
+      numbers(bounds));
+  for (std::size_t k = 0; k < systems_.size(); ++k) {
+    auto& system = systems_[k];
+    auto& state = system.state;
+    if (!curvature_is_in_doubt(system)) continue;
+    state.curvature_rounding = bounds[k];
+    system.end = stop.end_within_step(state);
+    if (!system.end) state.cleared_quotient = state.curvature / state.direction_square;
+    system.begins_again = system.end == SolveEnd::stagnated;
+    if (system.begins_again) system.end.reset();
+  }
+  multiply(kept_direction_);
+  if (!preconditioner_.uses_products()) p_ = matrix_.operand();
+}
+
+/// Asks again about the systems that r . M^-1 r would end, with its rounding bound.
+void SeveralSystems::ask_with_bounds(const StopRule& stop) {
+  if (std::ranges::none_of(systems_, rho_is_in_doubt<System>)) return;
+  std::array<double, most_systems> bounds{};
+  rounding_bounds(
+      matrix_, r_,
+      [&](std::span<const double> vectors, std::span<double> values) {
+        const auto preconditioned = preconditioner_.apply(vectors, vectors_);
+        vectors_.sums_into(values, [&](VectorOps& local) { local.dots(vectors, preconditioned, values); });
+      },
+      numbers(bounds));
+  for (std::size_t k = 0; k < systems_.size(); ++k) {
+    auto& system = systems_[k];
+    if (!rho_is_in_doubt(system)) continue;
+    system.state.rho_rounding = bounds[k];
+    system.end = stop.end_of(system.state);
   }
 }
 
 void SeveralSystems::note_step(const StopRule& stop) {
   for (auto& system : systems_) {
-    if (system.end) continue;
+    if (system.end || system.begins_again) continue;
     ++system.state.number;
     system.state.residual_is_recomputed = false;
   }
   const bool all_must_stop = tell_of_step();
   for (auto& system : systems_) {
     if (system.end) continue;
-    system.must_stop = system.observers.after_step(system.state) || all_must_stop;
+    system.must_stop = all_must_stop;
+    if (system.begins_again) continue;  // its step was not made
+    system.must_stop |= system.observers.after_step(system.state);
     const auto end = stop.end_of(system.state);
-    system.seems_converged = end == SolveEnd::converged;
-    if (!system.seems_converged) system.end = system.must_stop && !end ? SolveEnd::stopped : end;
+    system.begins_again = end == SolveEnd::converged;
+    if (!system.begins_again) system.end = system.must_stop && !end ? SolveEnd::stopped : end;
+  }
+  ask_with_bounds(stop);
+  for (auto& system : systems_) {
+    if (system.end != SolveEnd::stagnated || !system.state.rho_rounding ||
+        system.state.residual_is_recomputed)
+      continue;
+    system.begins_again = true;
+    system.end.reset();
   }
 }
 
@@ -166,7 +238,7 @@ void SeveralSystems::replace_residuals(const SystemVectors& vectors, const StopR
   const bool is_in_operand = !preconditioner_.uses_products();
   if (is_in_operand) vectors_.update([&](VectorOps& local) { local.copy(p_, kept_direction_); });
   multiply(vectors.x);
-  for (std::size_t k = 0; k < systems_.size(); ++k) taken_[k] = systems_[k].seems_converged ? 1.0 : 0.0;
+  for (std::size_t k = 0; k < systems_.size(); ++k) taken_[k] = systems_[k].begins_again ? 1.0 : 0.0;
   vectors_.update(
       [&](VectorOps& local) { local.subtract_where(numbers(taken_), vectors.b, matrix_.result(), r_); });
   take_residual_squares();
@@ -175,17 +247,18 @@ void SeveralSystems::replace_residuals(const SystemVectors& vectors, const StopR
     vectors_.update([&](VectorOps& local) { local.copy(kept_direction_, p_); });
   }
   for (auto& system : systems_) {
-    if (system.seems_converged) judge_replaced(system, stop);
+    if (system.begins_again) judge_replaced(system, stop);
   }
-  if (std::ranges::any_of(systems_, &System::seems_converged)) restart(stop);
+  if (std::ranges::any_of(systems_, &System::begins_again)) restart(stop);
 }
 
 /// A system that goes on still seems converged afterwards.
 void SeveralSystems::judge_replaced(System& system, const StopRule& stop) {
   auto& state = system.state;
+  state.rho = state.residual_square;  // that of the recurrence is not of this r; restart() computes it
   if (!(system.end = stop.end_of(state)) && state.residual_norm() > system.replaced_norm / 2.0)
     system.end = SolveEnd::stagnated;
-  system.seems_converged = !system.end;
+  system.begins_again = !system.end;
   if (system.end) return;
   system.replaced_norm = state.residual_norm();
   ++state.replacement_count;
@@ -193,16 +266,17 @@ void SeveralSystems::judge_replaced(System& system, const StopRule& stop) {
 
 void SeveralSystems::restart(const StopRule& stop) {
   const auto preconditioned = preconditioner_.apply(r_, vectors_);
-  for (std::size_t k = 0; k < systems_.size(); ++k) taken_[k] = systems_[k].seems_converged ? 1.0 : 0.0;
+  for (std::size_t k = 0; k < systems_.size(); ++k) taken_[k] = systems_[k].begins_again ? 1.0 : 0.0;
   vectors_.update([&](VectorOps& local) { local.copy_where(numbers(taken_), preconditioned, p_); });
   take_products(preconditioned);
   for (auto& system : systems_) {
-    if (!system.seems_converged) continue;
-    system.seems_converged = false;
+    if (!system.begins_again) continue;
+    system.begins_again = false;
     system.state.direction_square = system.state.rho;
     system.end = stop.end_of(system.state);
     if (system.must_stop && !system.end) system.end = SolveEnd::stopped;
   }
+  ask_with_bounds(stop);
 }
 
 /// The operator's result := A operand
@@ -232,6 +306,7 @@ void SeveralSystems::take_products(std::span<const double> preconditioned) {
   for (std::size_t k = 0; k < count; ++k) {
     if (systems_[k].end) continue;
     systems_[k].state.rho = sums[k];
+    systems_[k].state.rho_rounding.reset();
     systems_[k].state.residual_square = sums[sums.size() - count + k];
   }
 }
@@ -242,7 +317,7 @@ void SeveralSystems::take_residual_squares() {
   vectors_.sums_into(squares, [&](VectorOps& local) { local.dots(r_, r_, squares); });
   for (std::size_t k = 0; k < systems_.size(); ++k) {
     auto& system = systems_[k];
-    if (!system.seems_converged) continue;
+    if (!system.begins_again) continue;
     system.recurrence_norm = system.state.residual_norm();
     system.state.residual_square = squares[k];
     system.state.residual_is_recomputed = true;

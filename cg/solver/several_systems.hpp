@@ -46,7 +46,8 @@ class SeveralSystems final : public SystemSolver {
     std::optional<SolveEnd> end;
     double recurrence_norm = 0.0;
     double replaced_norm = std::numeric_limits<double>::infinity();
-    bool seems_converged = false;
+    bool begins_again =
+        false;  ///< from its recomputed residual: it seems converged, or rounding has spoiled the step
     bool must_stop = false;
     StepObservers observers;
   };
@@ -59,6 +60,8 @@ class SeveralSystems final : public SystemSolver {
   [[nodiscard]] bool goes_on() const;
   void step(std::span<double> x, const StopRule& stop);
   void note_curvatures(const StopRule& stop);
+  void bound_curvatures(const StopRule& stop);
+  void ask_with_bounds(const StopRule& stop);
   void note_step(const StopRule& stop);
   bool tell_of_step();
   void replace_residuals(const SystemVectors& vectors, const StopRule& stop);

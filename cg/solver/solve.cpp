@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cmath>
+#include <optional>
 #include <string_view>
 
 #include "cg/base/errors.hpp"
@@ -25,11 +26,15 @@ void require_pieces(LinearOperator& matrix, std::span<const double> b, std::span
 
 /// The quantity that ended the solve, in the order in which a step computes them.
 void name_quantity(SystemSolveResult& result, const CgState& last) {
-  const auto note = [&](std::string_view name, double value, int step) {
+  const auto note = [&](std::string_view name, double value, int step,
+                        const std::optional<double>& rounding = std::nullopt) {
     result.quantity = name;
     result.quantity_value = value;
+    result.quantity_rounding = rounding.value_or(0.0);
     result.quantity_step = step;
   };
+  if (result.end == SolveEnd::stagnated)
+    return note("p . A p", last.curvature, last.number + 1, last.curvature_rounding);
   const auto is_wrong = [&](double value) {
     return result.end == SolveEnd::not_finite ? !std::isfinite(value) : value <= 0.0;
   };
@@ -37,8 +42,8 @@ void name_quantity(SystemSolveResult& result, const CgState& last) {
     return note("b . b", last.right_hand_side_square, 0);
   // x0, A or M is not finite before the first step, or A in the step that did not come to its end.
   if (is_wrong(last.residual_square)) return note("r . r", last.residual_square, last.number);
-  if (is_wrong(last.rho)) return note("r . M^-1 r", last.rho, last.number);
-  note("p . A p", last.curvature, last.number + 1);
+  if (is_wrong(last.rho)) return note("r . M^-1 r", last.rho, last.number, last.rho_rounding);
+  note("p . A p", last.curvature, last.number + 1, last.curvature_rounding);
 }
 
 }  // namespace
@@ -54,7 +59,8 @@ SystemSolveResult system_result_of(const SolveResult& solved) {
                            .curvature = last.curvature,
                            .replacement_count = last.replacement_count,
                            .classic_step_count = solved.classic_step_count};
-  if (result.end == SolveEnd::not_finite || result.end == SolveEnd::not_positive_definite)
+  if (result.end == SolveEnd::not_finite || result.end == SolveEnd::not_positive_definite ||
+      (result.end == SolveEnd::stagnated && last.direction_is_null()))
     name_quantity(result, last);
   return result;
 }

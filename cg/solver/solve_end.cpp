@@ -32,6 +32,30 @@ std::string not_positive_definite_sentence(const SystemSolveResult& result, cons
       seen);
 }
 
+std::string condition_text(const SystemSolveResult& result) {
+  if (!(result.condition_number > 0.0)) return {};
+  return fmt::format(" (condition number: {:.2g} or more, estimated)", result.condition_number);
+}
+
+std::string stagnated_sentence(const SystemSolveResult& result, const SolveTerms& terms) {
+  if (!result.quantity.empty()) {
+    return fmt::format(
+        "stagnated after {}: || b - A x || is {:.3g}, recomputed; {} is {:.3g} {}, zero to rounding (at most "
+        "{:.3g}): the matrix is "
+        "singular to double precision, and b has a part that no A x reaches: subtract from b its part in the "
+        "null space "
+        "(its mean, where that is the constants), or fix an unknown",
+        steps_of(result, terms), result.true_residual_norm, result.quantity, result.quantity_value,
+        seen_in(result, terms), result.quantity_rounding);
+  }
+  return fmt::format(
+      "stagnated after {}: || b - A x || is {:.3g} by the recurrence and {:.3g} recomputed, which no "
+      "further {}s improve; the tolerance is below the accuracy of double precision for this system{}: take "
+      "a larger {}, or scale the matrix, as {} jacobi does",
+      steps_of(result, terms), result.residual_norm, result.true_residual_norm, terms.step,
+      condition_text(result), terms.tolerance, terms.preconditioner);
+}
+
 std::string not_finite_sentence(const SystemSolveResult& result, const SolveTerms& terms) {
   const auto seen =
       fmt::format("{} is {} {}", result.quantity, result.quantity_value, seen_in(result, terms));
@@ -74,18 +98,13 @@ std::string sentence_of(const SystemSolveResult& result, const SolveTerms& terms
                          result.true_residual_norm);
     case SolveEnd::step_limit:
       return fmt::format(
-          "iteration limit: after {} || b - A x || is {:.3g}, recomputed; raise {}, or take another {} or a "
+          "iteration limit: after {} || b - A x || is {:.3g}, recomputed{}; raise {}, or take another {} or "
+          "a "
           "larger {}",
-          steps_of(result, terms), result.true_residual_norm, terms.step_limit, terms.preconditioner,
-          terms.tolerance);
+          steps_of(result, terms), result.true_residual_norm, condition_text(result), terms.step_limit,
+          terms.preconditioner, terms.tolerance);
     case SolveEnd::stagnated:
-      return fmt::format(
-          "stagnated after {}: || b - A x || is {:.3g} by the recurrence and {:.3g} recomputed, which no "
-          "further {}s improve; the tolerance is below the accuracy of double precision for this system: "
-          "take "
-          "a larger {}, or scale the matrix",
-          steps_of(result, terms), result.residual_norm, result.true_residual_norm, terms.step,
-          terms.tolerance);
+      return stagnated_sentence(result, terms);
     case SolveEnd::not_positive_definite:
       return not_positive_definite_sentence(result, terms);
     case SolveEnd::not_finite:

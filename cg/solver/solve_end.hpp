@@ -35,11 +35,15 @@ struct SystemSolveResult {
   int replacement_count = 0;        ///< recomputed residuals from which the recurrence began again
   /// Steps at the end that the classic form made in place of another, which rounding had spoiled; 0: none.
   int classic_step_count = 0;
-  /// The quantity that ended the solve as not_positive_definite or not_finite, such as "p . A p", its value,
-  /// and the step in which it was seen, from 1; 0: before the first one.
+  /// The quantity that ended the solve as not_positive_definite or not_finite, or as stagnated where A is singular to double
+  /// precision; such as "p . A p", its value, its rounding bound where it was computed, and the step in which it was seen,
+  /// from 1; 0: before the first one.
   std::string_view quantity{};
   double quantity_value = 0.0;
+  double quantity_rounding = 0.0;
   int quantity_step = 0;
+  double condition_number =
+      0.0;  ///< of M^-1 A, estimated from below by whoever watched the steps; 0: by nobody
 };
 
 /// The names of a solve's options in sentences: those of SolveOptions, unless a program has its own.

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <vector>
 
 #include "cg/base/interface.hpp"
@@ -44,6 +45,11 @@ struct CgState {
   int replacement_count = 0;             ///< recomputed residuals from which the recurrence began again
   bool residual_is_recomputed = false;   ///< r is b - A x itself: no step since
   CurvatureSigns signs;
+  /// The rounding errors of `curvature` and `rho` are no larger (rounding_bounds()); known only where a verdict depends on it.
+  std::optional<double> curvature_rounding;
+  std::optional<double> rho_rounding;
+  /// The smallest p . A p / p . M p so far that was in doubt and turned out to be above its rounding bound.
+  double cleared_quotient = std::numeric_limits<double>::infinity();
 
   [[nodiscard]] double residual_norm() const { return std::sqrt(residual_square); }
   [[nodiscard]] double first_residual_norm() const { return std::sqrt(first_residual_square); }
@@ -52,6 +58,7 @@ struct CgState {
   /// Notes p . A p of the direction p.
   void note_curvature(double p_a_p) {
     curvature = p_a_p;
+    curvature_rounding.reset();
     signs.note(p_a_p);
     if (const double quotient = std::abs(p_a_p) / direction_square; quotient > largest_quotient)
       largest_quotient = quotient;
@@ -61,10 +68,17 @@ struct CgState {
     beta = rho_before == 0.0 ? 0.0 : rho / rho_before;
     direction_square = rho + beta * beta * direction_square;
   }
-  /// p . A p is positive by more than rounding: within the spectrum of a positive definite M^-1 A whose
-  /// condition number double precision can hold. Then A may be positive definite.
-  [[nodiscard]] bool curvature_is_positive() const {
-    return curvature > std::numeric_limits<double>::epsilon() * largest_quotient * direction_square;
+  /// p . A p is not positive, or so small a part of p . M p that it may be rounding: a system whose condition number exceeds
+  /// 1 / eps has such directions, too. The rounding bound decides; it costs products, so quotients near a cleared one pass.
+  [[nodiscard]] bool curvature_is_in_doubt() const {
+    if (curvature <= 0.0) return true;
+    constexpr double cleared_share = 1.0 / 16.0;
+    return curvature <= std::numeric_limits<double>::epsilon() * largest_quotient * direction_square &&
+           curvature < cleared_share * cleared_quotient * direction_square;
+  }
+  /// p . A p is zero to rounding: A is singular to double precision, and r has a part in its null space, which no x removes.
+  [[nodiscard]] bool direction_is_null() const {
+    return curvature_rounding && std::abs(curvature) <= *curvature_rounding;
   }
 };
 

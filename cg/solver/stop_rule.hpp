@@ -17,9 +17,11 @@ namespace cg2d {
 class StopRule : public Interface {
  public:
   /// The outcome if the solve ends in this state; empty if it continues. Asked before every step. `converged`
-  /// by a residual of the recurrence is asked again with the recomputed one, and holds only then.
+  /// by a residual of the recurrence is asked again with the recomputed one, `not_positive_definite` with the rounding
+  /// bound of r . M^-1 r; both hold only then.
   [[nodiscard]] virtual std::optional<SolveEnd> end_of(const CgState& state) const = 0;
-  /// The same within a step, when p . A p is known and x has not changed yet.
+  /// The same within a step, when p . A p is known and x has not changed yet. `not_positive_definite` is asked again with the
+  /// rounding bound of p . A p, and holds only then; `stagnated` begins again with the recomputed residual.
   [[nodiscard]] virtual std::optional<SolveEnd> end_within_step(const CgState& /*state*/) const {
     return std::nullopt;
   }
@@ -47,7 +49,8 @@ struct ToleranceOptions {
 };
 
 /// || b - A x || <= max(relative || b ||, absolute), or so many steps; ends also where CG cannot succeed: A
-/// or M is not positive definite, or numbers are not finite.
+/// or M is not positive definite, which p . A p <= 0 or r . M^-1 r <= 0 shows only beyond its rounding bound, or numbers are
+/// not finite.
 class Tolerance final : public StopRule {
  public:
   /// The squares of smaller right-hand sides underflow, or those of residuals that are eps times as large.
@@ -78,14 +81,20 @@ class Tolerance final : public StopRule {
     if (underflows && !(state.residual_norm() < options_.absolute)) return SolveEnd::not_finite;
     if (state.residual_norm() <= residual_norm_for(state.right_hand_side_norm()) || is_beyond_rounding(state))
       return SolveEnd::converged;
-    if (state.rho <= 0.0) return SolveEnd::not_positive_definite;
+    if (state.rho <= 0.0) {
+      const bool is_proven = !state.rho_rounding || state.rho < -*state.rho_rounding;
+      return is_proven ? SolveEnd::not_positive_definite : SolveEnd::stagnated;
+    }
     if (state.number >= options_.most_steps) return SolveEnd::step_limit;
     return std::nullopt;
   }
 
   [[nodiscard]] std::optional<SolveEnd> end_within_step(const CgState& state) const override {
     if (!std::isfinite(state.curvature)) return SolveEnd::not_finite;
-    if (!state.curvature_is_positive()) return SolveEnd::not_positive_definite;
+    if (!state.curvature_is_in_doubt()) return std::nullopt;
+    if (!state.curvature_rounding || state.curvature < -*state.curvature_rounding)
+      return SolveEnd::not_positive_definite;
+    if (state.direction_is_null()) return SolveEnd::stagnated;
     return std::nullopt;
   }
 

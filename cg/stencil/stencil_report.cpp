@@ -257,10 +257,21 @@ constexpr std::array stencil_formats{NamedValue<StencilWriter>{"text", stencil_t
 std::string verdict_text(const StencilReport& report) {
   const auto& domain = report.domain;
   const auto verdict = domain.is_right() ? "verified" : "NOT verified";
-  if (report.solve && domain.is_right() && report.code() == ExitCode::not_converged)
-    return fmt::format("not converged: residual {:.3g} after {}, {:.3g} was wanted; take more --steps",
-                       report.solve->residual, format_count(report.solve->iterations, "iteration"),
-                       report.solve->wanted_residual);
+  if (report.solve && report.code() == ExitCode::not_converged) {
+    const auto& solve = *report.solve;
+    const bool recurrence_has_ended = solve.residual <= solve.wanted_residual || solve.residual == 0.0;
+    return fmt::format(
+        "not converged: residual {:.3g} after {}, {:.3g} was wanted; {}", solve.true_residual,
+        format_count(solve.iterations, "iteration"), solve.wanted_residual,
+        recurrence_has_ended
+            ? fmt::format("the recurrences have {:.3g}, and rounding keeps x from it: take a smaller "
+                          "--temporal-block, or a larger --rtol",
+                          solve.residual)
+            : std::string("take more --steps"));
+  }
+  if (report.has_converged())
+    return fmt::format("verified: the residual of x is {:.3g}, {:.3g} was wanted",
+                       report.solve->true_residual, report.solve->wanted_residual);
   if (report.solve)
     return fmt::format("{}: the residuals of x and of the recurrences differ by {:.3g}, at most {:.3g}{}",
                        verdict, domain.largest_error, domain.tolerance,

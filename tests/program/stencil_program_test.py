@@ -1,5 +1,6 @@
 """cg2d stencil: one result in memory and out of core, on any number of ranks and for any temporal block; refusals; nothing is left behind."""
 
+import json
 import os
 import pathlib
 import signal
@@ -60,6 +61,19 @@ class Results(StencilTest):
                     document = self.document(rank_count, *options, *place, steps=steps)
                     self.assertEqual((document["result"], document["solve"]), (expected["result"], expected["solve"]))
         self.assert_nothing_left()
+
+    def test_s_step_cg_has_converged_by_the_residual_of_x_alone(self):
+        # With 12 steps in a pass rounding keeps x at some 6e-11 while the recurrences go below 1e-13.
+        options = ("--shape", "32x32x32", "--method", "s-step-cg", "--steps", "400", "--temporal-block", "12", "--rtol")
+        run = run_program(1, "stencil", *options, "1e-13")
+        self.assertEqual(run.exit_code, NOT_CONVERGED)
+        self.assertRegex(run.stderr, r"(?m)^cg2d: not converged: residual \S+ after .*, 1e-13 was wanted; .* take a smaller --temporal-block")
+        run = run_program(1, "stencil", *options, "1e-13", "--format", "json")
+        solve = json.loads(run.stdout)["solve"]
+        self.assertLessEqual(solve["residual"], 1e-13)
+        self.assertGreater(solve["true_residual"], 1e-13)
+        self.assertFalse(solve["is_converged"])
+        self.assertEqual(run_program(1, "stencil", *options, "1e-8").exit_code, 0)
 
     def test_s_step_cg_chooses_its_pass_and_says_where_it_stopped(self):
         options, steps = ("--method", "s-step-cg"), ("--steps", "9")
