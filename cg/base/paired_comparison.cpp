@@ -72,7 +72,7 @@ double drift_of(const std::vector<double>& values) {
   const double deviation = std::sqrt(count * (count - 1.0) * (2.0 * count + 5.0) / 18.0);
   constexpr double one_in_twenty = 1.645;
   if (std::abs(signs) <= one_in_twenty * deviation) return 0.0;
-  return std::abs(sample_of(std::move(slopes)).median) * (count - 1.0);
+  return std::abs(middle_of(std::move(slopes))) * (count - 1.0);
 }
 
 /// Ratios of the rounds that both have.
@@ -91,11 +91,16 @@ double median_seconds(const RoundTimes& times) {
   return sample_of(std::move(seconds)).median;
 }
 
+/// a / b and b / a have inverse medians.
+double median_of_ratios(const std::vector<double>& ratios) {
+  return std::exp(middle_of(logarithms_of(ratios)));
+}
+
 /// The median ratio of the paired rounds; the ratio of the medians where no round is paired.
 double median_ratio(const RoundTimes& slower, const RoundTimes& faster) {
-  auto ratios = paired_ratios(slower, faster);
+  const auto ratios = paired_ratios(slower, faster);
   if (ratios.empty()) return median_seconds(slower) / median_seconds(faster);
-  return sample_of(std::move(ratios)).median;
+  return median_of_ratios(ratios);
 }
 
 /// The part of wrong_verdict_probability that each comparison of the best one with another gets: two alternatives
@@ -123,12 +128,12 @@ std::size_t candidate_of(std::span<const RoundTimes> alternatives) {
 
 /// The standard deviation of the noise by the median deviation, which outliers do not change.
 double robust_deviation(const std::vector<double>& values) {
-  const double median = sample_of(values).median;
+  const double median = middle_of(values);
   std::vector<double> deviations;
   deviations.reserve(values.size());
   for (const double value : values) deviations.push_back(std::abs(value - median));
   constexpr double normal_scale = 1.4826;
-  return normal_scale * sample_of(std::move(deviations)).median;
+  return normal_scale * middle_of(std::move(deviations));
 }
 
 std::string percent_of(double gain) {
@@ -148,9 +153,10 @@ RatioInterval interval_of(const std::vector<double>& ratios, double tail_probabi
   RatioInterval interval{.median = 1.0,
                          .low = 0.0,
                          .high = std::numeric_limits<double>::infinity(),
-                         .round_count = ratios.size()};
+                         .round_count = ratios.size(),
+                         .fewest_rounds = fewest_rounds(tail_probability)};
   if (ratios.empty()) return interval;
-  interval.median = sample_of(ratios).median;
+  interval.median = median_of_ratios(ratios);
   const int rank = rank_of_bound(static_cast<int>(ratios.size()), tail_probability);
   if (rank == 0) return interval;
   auto ordered = ratios;
@@ -173,7 +179,7 @@ RatioInterval common_interval(const std::vector<std::vector<double>>& ratios_of_
   for (const auto& round : ratios_of_rounds) {
     if (round.empty()) continue;
     ratios.insert(ratios.end(), round.begin(), round.end());
-    medians.push_back(sample_of(round).median);
+    medians.push_back(median_of_ratios(round));
   }
   auto interval = interval_of(ratios, tail_probability);
   constexpr std::size_t fewest_medians = 3;
@@ -202,7 +208,7 @@ std::optional<int> rounds_needed(const std::vector<double>& ratios, double bound
   const int fewest = fewest_rounds(tail_probability);
   if (ratios.size() < 2) return fewest;
   const auto logarithms = logarithms_of(ratios);
-  const double median = sample_of(logarithms).median;
+  const double median = middle_of(logarithms);
   const double distance = std::abs(median - std::log(bound));
   const double deviation = robust_deviation(logarithms);
   // Probability of a round on the wrong side: that of normal noise, or as often as it happened.
@@ -212,11 +218,40 @@ std::optional<int> rounds_needed(const std::vector<double>& ratios, double bound
   const double by_count = 0.5 * static_cast<double>(against) / static_cast<double>(ratios.size());
   const double wrong_side = std::max({by_noise, by_count, 1e-9});
   constexpr double power = 0.8;
-  for (int count = fewest; count <= most_suggested_rounds; ++count) {
+  // As many as there are did not do.
+  const int first = std::max(fewest, static_cast<int>(ratios.size()) + 2);
+  for (int count = first; count <= most_suggested_rounds; ++count) {
     const int rank = rank_of_bound(count, tail_probability);
     if (rank > 0 && binomial_cumulative(count, rank - 1, wrong_side) >= power) return count;
   }
   return std::nullopt;
+}
+
+Certainty BestVerdict::certainty() const {
+  if (against.size() < 2) return Certainty::alone;
+  if (undecided.empty()) return Certainty::decided;
+  const bool lacks_rounds =
+      std::ranges::any_of(undecided, [&](auto index) { return !against[index].is_bounded(); });
+  return lacks_rounds ? Certainty::too_few_rounds : Certainty::not_distinguishable;
+}
+
+std::string_view certainty_name(Certainty certainty) {
+  switch (certainty) {
+    case Certainty::alone:
+      return "alone";
+    case Certainty::decided:
+      return "decided";
+    case Certainty::too_few_rounds:
+      return "too-few-rounds";
+    case Certainty::not_distinguishable:
+      break;
+  }
+  return "not-distinguishable";
+}
+
+std::string_view best_mark(Certainty certainty, bool may_be_best) {
+  if (!may_be_best || certainty == Certainty::alone) return "";
+  return certainty == Certainty::decided ? "*" : "~";
 }
 
 bool BestVerdict::is_better_than(std::size_t other) const {
@@ -247,9 +282,8 @@ BestVerdict find_best(std::span<const RoundTimes> alternatives) {
     if (against.is_above(bound)) continue;
     verdict.undecided.push_back(other);
     const auto needed = rounds_needed(ratios, bound, tail_probability);
-    // As many as there are did not do.
-    if (needed) rounds = std::max({rounds, *needed, static_cast<int>(ratios.size()) + 2});
-    is_hopeless = is_hopeless || !needed || rounds > most_suggested_rounds;
+    rounds = std::max(rounds, needed.value_or(0));
+    is_hopeless = is_hopeless || !needed;
   }
   if (!verdict.undecided.empty() && !is_hopeless) verdict.suggested_rounds = rounds;
   return verdict;
@@ -280,18 +314,29 @@ std::string gain_text(const RatioInterval& ratio) {
   return fmt::format("{} % ({} ... {} %)", gain, percent_of(ratio.low - 1.0), percent_of(ratio.high - 1.0));
 }
 
+std::string lack_of_rounds(const RatioInterval& ratio) {
+  if (ratio.round_count == 0) return "not decided: they did not run in the same rounds";
+  return fmt::format("not decided: {} of at least {} rounds", ratio.round_count, ratio.fewest_rounds);
+}
+
 std::string verdict_text(const BestVerdict& verdict, std::span<const std::string> names,
                          std::string_view rounds_option) {
-  if (verdict.against.size() < 2) return {};
-  if (verdict.is_decided()) {
+  const auto certainty = verdict.certainty();
+  if (certainty == Certainty::alone) return {};
+  if (certainty == Certainty::decided) {
     return fmt::format("better than {} by {}", names[verdict.next], gain_text(verdict.against[verdict.next]));
   }
   std::vector<std::string> tied;
   for (const auto index : verdict.undecided) tied.push_back(names[index]);
-  auto text = fmt::format("not distinguishable from {}", fmt::join(tied, ", "));
-  const bool has_no_pair = std::ranges::any_of(
-      verdict.undecided, [&](auto index) { return verdict.against[index].round_count == 0; });
-  if (has_no_pair) return text + " (they did not run in the same rounds)";
+  std::string text;
+  if (certainty == Certainty::too_few_rounds) {
+    const auto fewest = std::ranges::min_element(
+        verdict.undecided, {}, [&](auto index) { return verdict.against[index].round_count; });
+    text = fmt::format("ahead of {}, {}", fmt::join(tied, ", "), lack_of_rounds(verdict.against[*fewest]));
+    if (verdict.against[*fewest].round_count == 0) return text;
+  } else {
+    text = fmt::format("not distinguishable from {}", fmt::join(tied, ", "));
+  }
   if (rounds_option.empty()) return text;
   if (!verdict.suggested_rounds) return text + " (the difference is below the noise)";
   return text + fmt::format(" (take {} {})", rounds_option, *verdict.suggested_rounds);

@@ -39,6 +39,7 @@ struct RatioInterval {
   double low = 0.0;     ///< 0 and infinity where there are too few rounds
   double high = 0.0;
   std::size_t round_count = 0;  ///< 0: no round has both
+  int fewest_rounds = 0;        ///< that have an interval
 
   [[nodiscard]] bool is_bounded() const { return low > 0.0; }
   [[nodiscard]] bool is_above(double ratio) const { return is_bounded() && low > ratio; }
@@ -63,14 +64,27 @@ RatioInterval common_interval(const std::vector<std::vector<double>>& ratios_of_
 /// The fewest rounds that have an interval: 7 for wrong_verdict_probability.
 int fewest_rounds(double tail_probability);
 
-/// The rounds after which four of five repetitions of this measurement should decide on which side of `bound`
-/// the ratio is, by the noise of these ratios. Empty beyond most_suggested_rounds: the difference is below the
-/// noise.
+/// The rounds after which four of five repetitions of this measurement, which has not decided it, should decide on which
+/// side of `bound` the ratio is, by the noise of these ratios: more than there are. Empty beyond most_suggested_rounds: the
+/// difference is below the noise.
 std::optional<int> rounds_needed(const std::vector<double>& ratios, double bound, double tail_probability);
 
-/// The fastest of several alternatives.
+/// How sure it is which of several alternatives is best. "Best" and "fastest" are said of `decided` only.
+enum class Certainty {
+  alone,                ///< there is nothing to compare with, and no verdict
+  decided,              ///< the candidate is better than every other one
+  too_few_rounds,       ///< no times whatever could decide in so few rounds
+  not_distinguishable,  ///< enough rounds, whose ratios do not separate them
+};
+/// As JSON has it: "alone", "decided", "too-few-rounds", "not-distinguishable".
+std::string_view certainty_name(Certainty certainty);
+/// The mark in tables of an alternative that is best (*) or may be (~); empty for all others, and for one that is alone.
+std::string_view best_mark(Certainty certainty, bool may_be_best);
+
+/// The verdict on several alternatives.
 struct BestVerdict {
-  std::size_t candidate = 0;  ///< the one whose times are least
+  /// The one that the others beat least by their median ratios, decided or not. Not always the one with the least median.
+  std::size_t candidate = 0;
   /// Time of each alternative by that of the candidate. Nothing for the candidate itself.
   std::vector<RatioInterval> against;
   std::vector<std::size_t> undecided{};  ///< alternatives that are not distinguishable from the candidate
@@ -78,8 +92,9 @@ struct BestVerdict {
   /// Rounds that should separate them; empty where nothing is undecided, or no number of rounds would do.
   std::optional<int> suggested_rounds{};
 
-  /// Whether the candidate is better than every other one.
-  [[nodiscard]] bool is_decided() const { return undecided.empty(); }
+  [[nodiscard]] Certainty certainty() const;
+  /// Whether the candidate is better than every other one, and there is one.
+  [[nodiscard]] bool is_decided() const { return certainty() == Certainty::decided; }
   /// Whether it is distinguishable from that one.
   [[nodiscard]] bool is_better_than(std::size_t other) const;
 };
@@ -111,7 +126,10 @@ int rounds_after_next_block(int round_count, std::size_t alternative_count);
 
 /// "12 % (8 ... 15 %)": by how much the ratio is above 1. "12 %" where there is no interval.
 std::string gain_text(const RatioInterval& ratio);
-/// "better than 2x2 by 12 % (8 ... 15 %)", "not distinguishable from 1x4, 2x2 (take --repeat 9)", or empty for a single alternative.
+/// "not decided: 7 of at least 8 rounds", or that no round has both. ratio: without an interval.
+std::string lack_of_rounds(const RatioInterval& ratio);
+/// After the candidate's name and "is": "better than 2x2 by 12 % (8 ... 15 %)", "not distinguishable from 1x4, 2x2 (take --repeat 15)",
+/// "ahead of 1x4, 2x2, not decided: 7 of at least 8 rounds (take --repeat 9)". Empty for a single alternative.
 /// rounds_option: the option that sets the number of rounds; empty where there is none.
 std::string verdict_text(const BestVerdict& verdict, std::span<const std::string> names,
                          std::string_view rounds_option);

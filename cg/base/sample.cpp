@@ -27,26 +27,26 @@ std::pair<double, double> weighted_solution(const std::vector<LinePoint>& points
   return {(y_sum * xx_sum - xy_sum * x_sum) / determinant, (ones * xy_sum - x_sum * y_sum) / determinant};
 }
 
-/// The value below which this share of the sorted values lies; between two values in proportion.
-double value_at_share(const std::vector<double>& sorted, double share) {
-  const double place = share * static_cast<double>(sorted.size() - 1);
-  const auto below = static_cast<std::size_t>(place);
-  const auto above = std::min(below + 1, sorted.size() - 1);
-  return sorted[below] + (place - static_cast<double>(below)) * (sorted[above] - sorted[below]);
+/// The least value that at least so many quarters of the sorted values do not exceed.
+double value_at_quarter(const std::vector<double>& sorted, std::size_t quarters) {
+  return sorted[(quarters * sorted.size() + 3) / 4 - 1];
 }
 
 }  // namespace
 
 Sample sample_of(std::vector<double> values) {
   std::ranges::sort(values);
-  const auto middle = values.size() / 2;
-  const double median = values.size() % 2 == 1 ? values[middle] : 0.5 * (values[middle - 1] + values[middle]);
-  return {.median = median,
+  return {.median = value_at_quarter(values, 2),
           .minimum = values.front(),
           .maximum = values.back(),
-          .lower_quartile = value_at_share(values, 0.25),
-          .upper_quartile = value_at_share(values, 0.75),
+          .lower_quartile = value_at_quarter(values, 1),
+          .upper_quartile = value_at_quarter(values, 3),
           .count = values.size()};
+}
+
+double middle_of(std::vector<double> values) {
+  std::ranges::sort(values);
+  return 0.5 * (values[(values.size() - 1) / 2] + values[values.size() / 2]);
 }
 
 Line fit_line(const std::vector<LinePoint>& all_points) {

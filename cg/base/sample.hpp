@@ -2,6 +2,15 @@
 
 // Measured times: a stopwatch, several measurements of the same thing, and a line through them: a start-up,
 // and what comes on top of it for each byte or element.
+//
+// Medians and quartiles of the whole program, its files and its page:
+//   of times           the inverse of the empirical distribution (R. J. Hyndman, Y. Fan, The American Statistician 50,
+//                      1996, definition 1; numpy's "inverted_cdf", Python's statistics.median_low): the least value that at
+//                      least this share of all values does not exceed. The median of an even number is the lower of the
+//                      middle two. So each of them was measured: phases, counts and outer steps of "the run with the
+//                      median time" belong to the time that is printed.
+//   of ratios,         no run has them, and the lower of the middle two would favour one of the two that are
+//   of differences     compared: the middle between the middle two, of ratios by their logarithms. middle_of().
 
 #include <algorithm>
 #include <chrono>
@@ -24,12 +33,12 @@ class Stopwatch {
   Clock::time_point start_ = Clock::now();
 };
 
-/// Median, and how far the values lie apart.
+/// Median, and how far the values lie apart; each of the five is one of the values.
 struct Sample {
-  double median = 0.0;  ///< of an even number: the mean of the middle two
+  double median = 0.0;
   double minimum = 0.0;
   double maximum = 0.0;
-  double lower_quartile = 0.0;  ///< between two values in proportion, as the median
+  double lower_quartile = 0.0;
   double upper_quartile = 0.0;
   std::size_t count = 0;
   /// (maximum - minimum) / median: "spread" in every table and file of the program. A single value has none.
@@ -42,8 +51,12 @@ struct Sample {
 /// values: at least one.
 Sample sample_of(std::vector<double> values);
 
-/// The run with the median of the times that time_of() gives; of an even number the lower of the middle two,
-/// of equals the first. runs: at least one.
+/// The value in the middle; of an even number the mean of the middle two. For differences, slopes and logarithms of
+/// ratios. values: at least one.
+double middle_of(std::vector<double> values);
+
+/// The run with the median of the times that time_of() gives, as sample_of() has it; of equals the first. runs: at least
+/// one.
 template <typename Run, typename TimeOf>
 const Run& median_run_of(const std::vector<Run>& runs, const TimeOf& time_of) {
   std::vector<const Run*> order;

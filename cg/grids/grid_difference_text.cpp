@@ -75,6 +75,29 @@ std::string limit_text(const ResultRecord* run, const PhaseDifference& differenc
   return share > 0.0 && share <= 1.0 ? fmt::format("{:.0f} %", 100.0 * share) : "-";
 }
 
+/// The sums of the columns.
+PhaseDifference sum_of(const std::vector<PhaseDifference>& phases) {
+  PhaseDifference sum;
+  for (const auto& phase : phases) {
+    sum.slower_s += phase.slower_s;
+    sum.faster_s += phase.faster_s;
+    sum.difference_s += phase.difference_s;
+    sum.share += phase.share;
+    sum.waiting_s += phase.waiting_s;
+    sum.messages += phase.messages;
+    sum.bytes += phase.bytes;
+  }
+  return sum;
+}
+
+std::string phase_line(std::string_view name, const PhaseDifference& phase, std::string_view mark) {
+  return fmt::format(
+      "    {:<19} {:>10.2f} {:>10.2f} {:>+10.2f}{:1} {:>5.0f} % {:>+10.2f} {:>+9.3g} {:>+11.6g}", name,
+      microseconds_per_s * phase.slower_s, microseconds_per_s * phase.faster_s,
+      microseconds_per_s * phase.difference_s, mark, 100.0 * phase.share,
+      microseconds_per_s * phase.waiting_s, phase.messages, phase.bytes);
+}
+
 std::string phase_lines(const GridDifference& difference, const std::vector<ResultRecord>& records) {
   const auto* const slower = limited_run(records, difference.slower);
   const auto* const faster = limited_run(records, difference.faster);
@@ -83,14 +106,15 @@ std::string phase_lines(const GridDifference& difference, const std::vector<Resu
                           difference.slower.arrangement(), difference.faster.arrangement(), "difference",
                           "share", "waiting", "messages", "bytes", has_limits ? "     of limit" : "");
   for (const auto& phase : difference.phases) {
-    text += fmt::format(
-        "    {:<19} {:>10.2f} {:>10.2f} {:>+10.2f}{} {:>5.0f} % {:>+10.2f} {:>+9.3g} {:>+11.6g}{}\n",
-        name_of(phase), microseconds_per_s * phase.slower_s, microseconds_per_s * phase.faster_s,
-        microseconds_per_s * phase.difference_s, phase.is_sure() ? " " : "~", 100.0 * phase.share,
-        microseconds_per_s * phase.waiting_s, phase.messages, phase.bytes,
-        has_limits ? fmt::format("  {:>5} {:>5}", limit_text(slower, phase), limit_text(faster, phase)) : "");
+    text += phase_line(name_of(phase), phase, phase.is_sure() ? "" : "~");
+    if (has_limits)
+      text += fmt::format("  {:>5} {:>5}", limit_text(slower, phase), limit_text(faster, phase));
+    text += '\n';
   }
-  return text;
+  return text + phase_line("the whole step", sum_of(difference.phases), "") +
+         "\n    Means over the ranks and the middle half of the rounds, by the difference of the whole step. "
+         "~ within the "
+         "noise\n";
 }
 
 std::string event_lines(const GridDifference& difference) {
@@ -175,7 +199,9 @@ std::string difference_words(const GridDifference& difference) {
   const auto slower = difference.slower.arrangement();
   const auto faster = difference.faster.arrangement();
   if (!difference.is_sure()) {
-    return fmt::format("{} and {}: no difference beyond the noise, so nothing to explain", slower, faster);
+    return fmt::format(
+        "{} and {}: {}, so nothing to explain", slower, faster,
+        difference.ratio.is_bounded() ? "no difference beyond the noise" : lack_of_rounds(difference.ratio));
   }
   auto text = fmt::format("{} is {} slower than {}, {} per CG step", slower, gain_text(difference.ratio),
                           faster, us_text(difference.difference_s));

@@ -6,8 +6,6 @@
 #include <map>
 #include <utility>
 
-#include "cg/base/sample.hpp"
-
 namespace cg2d {
 namespace {
 
@@ -37,12 +35,26 @@ double step_seconds(const ResultRecord& run, std::optional<Phase> phase) {
   return rest / run.work->step_count;
 }
 
+/// By how much a CG step of the slower one takes longer.
+double whole_difference(const PairedRuns& pair) {
+  return pair.slower->time_s / pair.slower->work->step_count -
+         pair.faster->time_s / pair.faster->work->step_count;
+}
+
+/// The rounds that figures are means of: without the quarter with the least and the quarter with the greatest difference of the
+/// whole step. Medians of each phase would be of other rounds for each, and not add up; means over all rounds would follow
+/// the one that something disturbed.
+std::vector<PairedRuns> middle_half(std::vector<PairedRuns> pairs) {
+  std::ranges::stable_sort(pairs, {}, whole_difference);
+  const auto quarter = static_cast<std::ptrdiff_t>(pairs.size() / 4);
+  return {pairs.begin() + quarter, pairs.end() - quarter};
+}
+
 template <typename ValueOf>
-double median_of(const std::vector<PairedRuns>& pairs, const ValueOf& value_of) {
-  std::vector<double> values;
-  values.reserve(pairs.size());
-  for (const auto& pair : pairs) values.push_back(value_of(pair));
-  return sample_of(std::move(values)).median;
+double mean_of(const std::vector<PairedRuns>& pairs, const ValueOf& value_of) {
+  double sum = 0.0;
+  for (const auto& pair : pairs) sum += value_of(pair);
+  return sum / static_cast<double>(pairs.size());
 }
 
 /// The difference of something that runs count in each phase, per CG step.
@@ -53,15 +65,16 @@ double work_difference(const PairedRuns& pair, Phase phase, PhaseValues Recorded
   return of(*pair.slower) - of(*pair.faster);
 }
 
-PhaseDifference phase_difference(const std::vector<PairedRuns>& pairs, std::optional<Phase> phase,
-                                 double whole_s) {
+/// pairs: of all rounds; middle: those of middle_half().
+PhaseDifference phase_difference(const std::vector<PairedRuns>& pairs, const std::vector<PairedRuns>& middle,
+                                 std::optional<Phase> phase, double whole_s) {
   const auto change = [&](const PairedRuns& pair) {
     return step_seconds(*pair.slower, phase) - step_seconds(*pair.faster, phase);
   };
   PhaseDifference result{.phase = phase};
-  result.slower_s = median_of(pairs, [&](const auto& pair) { return step_seconds(*pair.slower, phase); });
-  result.faster_s = median_of(pairs, [&](const auto& pair) { return step_seconds(*pair.faster, phase); });
-  result.difference_s = median_of(pairs, change);
+  result.slower_s = mean_of(middle, [&](const auto& pair) { return step_seconds(*pair.slower, phase); });
+  result.faster_s = mean_of(middle, [&](const auto& pair) { return step_seconds(*pair.faster, phase); });
+  result.difference_s = result.slower_s - result.faster_s;
   result.share = whole_s > 0.0 ? result.difference_s / whole_s : 0.0;
   std::vector<double> costs;
   costs.reserve(pairs.size());
@@ -71,12 +84,12 @@ PhaseDifference phase_difference(const std::vector<PairedRuns>& pairs, std::opti
   if (std::ranges::all_of(costs, [](double cost) { return cost > 0.0; }))
     result.cost = interval_of(costs, wrong_verdict_probability);
   if (!phase) return result;
-  const auto median = [&](PhaseValues RecordedWork::*values) {
-    return median_of(pairs, [&](const auto& pair) { return work_difference(pair, *phase, values); });
+  const auto mean = [&](PhaseValues RecordedWork::*values) {
+    return mean_of(middle, [&](const auto& pair) { return work_difference(pair, *phase, values); });
   };
-  result.waiting_s = median(&RecordedWork::waited_s);
-  result.messages = median(&RecordedWork::messages);
-  result.bytes = median(&RecordedWork::bytes);
+  result.waiting_s = mean(&RecordedWork::waited_s);
+  result.messages = mean(&RecordedWork::messages);
+  result.bytes = mean(&RecordedWork::bytes);
   return result;
 }
 
@@ -138,13 +151,11 @@ std::optional<GridDifference> difference_of(const MeasuredConfiguration& slower,
       pairs, [](const auto& pair) { return has_known_steps(*pair.slower) && has_known_steps(*pair.faster); });
   if (pairs.empty() || !are_timed) return std::nullopt;
   GridDifference result{.slower = slower.asked, .faster = faster.asked, .ratio = ratio};
-  result.difference_s = median_of(pairs, [](const auto& pair) {
-    return pair.slower->time_s / pair.slower->work->step_count -
-           pair.faster->time_s / pair.faster->work->step_count;
-  });
+  const auto middle = middle_half(pairs);
+  result.difference_s = mean_of(middle, whole_difference);
   for (const auto phase : benchmark_phases)
-    result.phases.push_back(phase_difference(pairs, phase, result.difference_s));
-  result.phases.push_back(phase_difference(pairs, std::nullopt, result.difference_s));
+    result.phases.push_back(phase_difference(pairs, middle, phase, result.difference_s));
+  result.phases.push_back(phase_difference(pairs, middle, std::nullopt, result.difference_s));
   result.events = event_differences(counted_run(records, slower.asked), counted_run(records, faster.asked));
   return result;
 }

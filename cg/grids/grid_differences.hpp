@@ -16,14 +16,15 @@ namespace cg2d {
 
 inline constexpr double microseconds_per_s = 1e6;
 
-/// One phase of a CG step on two grids; means over the ranks, medians over the rounds.
+/// One phase of a CG step on two grids; means over the ranks, and over the middle half of the rounds by the difference of the
+/// whole step: so phases and what is outside them add up to the whole.
 struct PhaseDifference {
   std::optional<Phase>
       phase;  ///< empty: time outside all phases, and that by which the slowest rank exceeds the mean
   double slower_s = 0.0;
   double faster_s = 0.0;
-  double difference_s = 0.0;  ///< of paired rounds
-  double share = 0.0;         ///< of the whole difference
+  double difference_s = 0.0;  ///< slower_s - faster_s
+  double share = 0.0;         ///< of the whole difference; all together are 1
   /// The time of the faster grid with the slower one's phase in it, by its own time: how much this phase alone costs.
   RatioInterval cost{};
   double waiting_s = 0.0;  ///< difference of the waiting, part of difference_s
@@ -47,7 +48,7 @@ struct GridDifference {
   ConfiguredProblem slower;
   ConfiguredProblem faster;
   RatioInterval ratio;
-  double difference_s = 0.0;              ///< of a CG step, median of paired rounds
+  double difference_s = 0.0;              ///< of a CG step, over the same rounds as that of the phases
   std::vector<PhaseDifference> phases{};  ///< of the benchmark, in their order, and the rest
   std::vector<EventDifference> events{};  ///< the greatest ratios first, up or down
 
@@ -70,7 +71,7 @@ std::optional<GridDifference> difference_of(const MeasuredConfiguration& slower,
                                             const MeasuredConfiguration& faster, const RatioInterval& ratio,
                                             const std::vector<ResultRecord>& records);
 
-/// The best grid of a row against the next one and the last one.
+/// The candidate of a row against the next one and the last one.
 std::vector<GridDifference> differences_from_best(const GridVerdict& row,
                                                   const std::vector<ResultRecord>& records);
 

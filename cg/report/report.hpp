@@ -21,6 +21,7 @@ struct CheckpointFacts;
 struct Configuration;
 struct Environment;
 struct GridTrial;
+struct RaceVerdict;
 struct GuardReport;
 struct OutOfCoreFacts;
 struct Problem;
@@ -46,6 +47,8 @@ nlohmann::ordered_json checkpoints_json(const CheckpointFacts& facts);
 nlohmann::ordered_json out_of_core_json(const OutOfCoreFacts& facts);
 nlohmann::ordered_json guard_json(const GuardReport& guard);
 nlohmann::ordered_json injected_json(const GuardReport& guard);
+/// How sure the choice of a trial is.
+nlohmann::ordered_json race_verdict_json(const RaceVerdict& verdict);
 nlohmann::ordered_json grid_trial_json(const GridTrial& trial);
 nlohmann::ordered_json transport_trial_json(const TransportTrial& trial);
 /// Nodes with their processors and caches, the place of each rank, versions.

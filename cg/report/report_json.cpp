@@ -251,11 +251,19 @@ Json out_of_core_json(const OutOfCoreFacts& facts) {
       {"ranks", std::move(ranks)}};
 }
 
+Json race_verdict_json(const RaceVerdict& verdict) {
+  if (verdict.candidate.empty()) return nullptr;
+  return {{"candidate", verdict.candidate},
+          {"certainty", certainty_name(verdict.certainty)},
+          {"text", verdict.text()}};
+}
+
 Json grid_trial_json(const GridTrial& trial) {
   Json tried = Json::array();
   for (const auto& one : trial.tried) tried.push_back({{"grid", one.grid.name()}, {"step_s", one.step_s}});
   return {{"shortlist_by", trial.shortlist_by},
           {"tried", std::move(tried)},
+          {"verdict", race_verdict_json(trial.verdict)},
           {"duration_s", trial.duration_s},
           {"skipped_because", trial.skipped_because}};
 }
@@ -268,6 +276,7 @@ Json transport_trial_json(const TransportTrial& trial) {
   return {{"from", trial.from_profile ? "profile" : "measurement"},
           {"tried", std::move(tried)},
           {"skipped", std::move(skipped)},
+          {"verdict", race_verdict_json(trial.verdict)},
           {"duration_s", trial.duration_s},
           {"kept_in", trial.kept_in.empty() ? Json(nullptr) : Json(trial.kept_in)},
           {"not_kept_because", trial.not_kept_because}};

@@ -17,11 +17,19 @@ std::string reason_of_grid(const std::optional<GridTrial>& trial) {
   if (trial->tried.size() < 2)
     return fmt::format("chosen by the {}{}", trial->shortlist_by,
                        trial->skipped_because.empty() ? "" : ", not tried: " + trial->skipped_because);
-  auto tried = trial->tried;
-  std::ranges::stable_sort(tried, {},
-                           [&](const TriedGrid& one) { return one.grid == trial->best ? 0.0 : one.step_s; });
-  return fmt::format("the fastest of {} tried ({} takes {:.2f} times as long)", tried.size(),
-                     tried[1].grid.name(), tried[1].step_s / tried[0].step_s);
+  const auto& verdict = trial->verdict;
+  const auto count = trial->tried.size();
+  if (verdict.certainty == Certainty::alone)
+    return fmt::format("of {} tried; the others soon fell behind", count);
+  return fmt::format("{} of {} tried: {}", verdict.certainty == Certainty::decided ? "the fastest" : "one",
+                     count, verdict.reason);
+}
+
+/// The words for a kernel that a trial chose: the usual one stays where another one is not clearly faster.
+std::string words_of_trial(const Configuration& configuration, const RaceVerdict* verdict) {
+  const bool is_fastest = verdict != nullptr && verdict->certainty == Certainty::decided &&
+                          verdict->candidate == configuration.kernel;
+  return is_fastest ? "the fastest of those tried" : "by a trial";
 }
 
 /// "58.1 GB/s, 19.40 Gflop/s", of all ranks.
@@ -71,7 +79,7 @@ std::string grid_summary(const Configuration& configuration, bool is_automatic,
 }
 
 std::string kernel_summary(const Configuration& configuration, const std::string& instruction_set,
-                           ChoiceOrigin origin) {
+                           ChoiceOrigin origin, const RaceVerdict* trial) {
   const std::string name = fmt::format("{} ({})", configuration.kernel, instruction_set);
   switch (origin) {
     case ChoiceOrigin::asked_for:
@@ -79,7 +87,7 @@ std::string kernel_summary(const Configuration& configuration, const std::string
     case ChoiceOrigin::profile:
       return name + ", by the profile of this machine";
     case ChoiceOrigin::trial:
-      return name + ", the fastest of those tried";
+      return name + ", " + words_of_trial(configuration, trial);
     case ChoiceOrigin::built_in_rule:
       break;
   }

@@ -78,6 +78,7 @@ Json kernel_trial_json(const KernelTrial& trial) {
   for (const auto& one : trial.skipped) skipped.push_back({{"kernel", one.name}, {"reason", one.reason}});
   return {{"tried", std::move(tried)},
           {"skipped", std::move(skipped)},
+          {"verdict", race_verdict_json(trial.verdict)},
           {"duration_s", trial.duration_s},
           {"skipped_because", trial.skipped_because}};
 }

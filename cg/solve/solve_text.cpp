@@ -192,9 +192,11 @@ std::string grid_line(const SolveReport& report) {
 }
 
 std::string kernel_line(const SystemOptions& options, const SolveReport& report) {
-  const auto kernel = report.matrix_free ? report.configuration.kernel
-                                         : kernel_summary(report.configuration, report.instruction_set,
-                                                          report.kernel_choice.kernel_origin);
+  const auto kernel =
+      report.matrix_free
+          ? report.configuration.kernel
+          : kernel_summary(report.configuration, report.instruction_set, report.kernel_choice.kernel_origin,
+                           report.kernel_trial ? &report.kernel_trial->verdict : nullptr);
   return fmt::format("{}; {} CG, preconditioner {}", kernel, options.variant, options.preconditioner);
 }
 

@@ -10,7 +10,7 @@
 namespace cg2d {
 namespace {
 
-constexpr int scaling_schema_version = 3;
+constexpr int scaling_schema_version = 4;
 
 Json options_json(const ScalingStudy& study) {
   return {{"problem", problem_json(study.problem)},
@@ -50,9 +50,11 @@ Json figures_json(const ScalingRow& row) {
           {"moving_share", row.median_run.shares.moving},
           {"waiting_share", row.median_run.shares.waiting},
           {"ratio_to_best", row.ratio_to_best},
-          {"is_best", row.is_best},
+          {"is_candidate", row.is_candidate},
+          {"is_best", row.is_best()},
           {"may_be_best", row.may_be_best},
-          {"is_decided", row.is_decided}};
+          {"is_decided", row.certainty == Certainty::decided},
+          {"certainty", certainty_name(row.certainty)}};
 }
 
 Json ways_json(const ScalingStudy& study) {

@@ -63,19 +63,15 @@ std::vector<WayRanking> rankings_of(const std::vector<ScalingRow>& rows) {
   return rankings;
 }
 
-const ScalingRow& row_named(const std::vector<ScalingRow>& rows, const ScalingWay& way) {
-  return *std::ranges::find(rows, way, &ScalingRow::way);
-}
-
 /// The figures of a row that need the others on as many cores.
-void rank_row(ScalingRow& row, const std::vector<ScalingRow>& rows, const WayRanking& ranking) {
+void rank_row(ScalingRow& row, const WayRanking& ranking) {
   const auto place =
       static_cast<std::size_t>(std::ranges::find(ranking.ways, row.way) - ranking.ways.begin());
-  const auto& best = row_named(rows, ranking.ways[ranking.verdict.candidate]);
-  row.is_best = place == ranking.verdict.candidate;
-  row.may_be_best = !ranking.verdict.is_better_than(place);
-  row.is_decided = ranking.verdict.is_decided();
-  row.ratio_to_best = row.time_s->median / best.time_s->median;
+  const auto& verdict = ranking.verdict;
+  row.is_candidate = place == verdict.candidate;
+  row.may_be_best = !verdict.is_better_than(place);
+  row.certainty = verdict.certainty();
+  row.ratio_to_best = row.is_candidate ? 1.0 : verdict.against[place].median;
 }
 
 bool is_same_problem(const Problem& one, const Problem& other) {
@@ -95,10 +91,10 @@ std::vector<ScalingRow> rows_of(const ScalingStudy& study) {
   const auto rankings = rankings_of(rows);
   for (auto& row : rows) {
     if (!row.is_sound()) continue;
-    rank_row(row, rows, *std::ranges::find(rankings, row.way.core_count(), &WayRanking::core_count));
+    rank_row(row, *std::ranges::find(rankings, row.way.core_count(), &WayRanking::core_count));
   }
-  const auto base =
-      std::ranges::find_if(rows, [](const auto& row) { return row.way.core_count() == 1 && row.is_best; });
+  const auto base = std::ranges::find_if(
+      rows, [](const auto& row) { return row.way.core_count() == 1 && row.is_candidate; });
   if (base == rows.end()) return rows;
   for (auto& row : rows) {
     if (!row.is_sound()) continue;

@@ -72,12 +72,13 @@ struct ScalingRow {
   double mops_total = 0.0;
   std::optional<double> speed_up;    ///< its Mop/s by those on one core
   std::optional<double> efficiency;  ///< speed-up by cores
-  double ratio_to_best = 1.0;        ///< its median by that of the fastest way on as many cores
-  bool is_best = false;              ///< the fastest way on as many cores, sure or not
-  bool may_be_best = false;          ///< it, or not distinguishable from it
-  bool is_decided = true;            ///< whether that way is better than all others on as many cores
+  double ratio_to_best = 1.0;        ///< median of paired rounds by those of the candidate on as many cores
+  bool is_candidate = false;         ///< see BestVerdict
+  bool may_be_best = false;          ///< the candidate, or not known to be worse than it
+  Certainty certainty = Certainty::alone;  ///< of the verdict on as many cores
 
   [[nodiscard]] bool is_sound() const { return time_s.has_value(); }
+  [[nodiscard]] bool is_best() const { return is_candidate && certainty == Certainty::decided; }
   [[nodiscard]] std::int64_t disturbed_count() const {
     return std::ranges::count_if(runs, &ScalingRun::is_disturbed);
   }

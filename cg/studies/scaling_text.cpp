@@ -47,10 +47,10 @@ std::string spread_text(const Sample& sample) {
   return spread ? fmt::format("{:.0f} %", 100.0 * *spread) : "";
 }
 
-/// Marks the best way (*), and those that may be as good (~).
+/// Marks the best way (*), or those that may be (~).
 std::string_view mark_of(const ScalingRow& row) {
-  if (!row.may_be_best) return " ";
-  return row.is_decided ? "*" : "~";
+  const auto mark = best_mark(row.certainty, row.may_be_best);
+  return mark.empty() ? " " : mark;
 }
 
 /// "ranks x threads, shared, 2 x 2"
@@ -148,10 +148,11 @@ std::string write_text(const ScalingStudy& study) {
          "\nr x t: ranks x threads of each. spread: (maximum - minimum) / median. speed-up: Mop/s by those "
          "on "
          "1 core;\nefficiency: speed-up / cores. moving: collection, summation, shuffle and dot without "
-         "waiting, waiting: in these,\nas shares of the time. by best: seconds by those of the fastest way "
-         "on "
-         "as many cores:\n* the best one, ~ not distinguishable from it. In parentheses: the interval of the "
-         "ratio of paired rounds, by the sign test.\n";
+         "waiting, waiting: in these,\nas shares of the time. by best: median ratio, round by round, to the "
+         "way "
+         "on as many cores that is best (*) or first\nof those that may be (~). In parentheses: the interval "
+         "of "
+         "the ratio of paired rounds, by the sign test.\n";
 }
 
 std::string write_csv(const ScalingStudy& study) {

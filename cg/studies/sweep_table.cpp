@@ -35,8 +35,7 @@ std::vector<Table> tables_of(std::vector<GridVerdict> verdicts) {
 }
 
 std::string cell_text(const MeasuredConfiguration& cell, const Ranking& ranking) {
-  std::string marks;
-  if (ranking.may_be_best(cell.asked)) marks += ranking.is_decided() ? '*' : '~';
+  std::string marks(best_mark(ranking.verdict.certainty(), ranking.may_be_best(cell.asked)));
   if (is_official(cell.asked)) marks += 'o';
   if (cell.disturbed_count > 0) marks += '!';
   if (!cell.is_sound()) return fmt::format("failed{:<3}    ", marks);
@@ -172,7 +171,7 @@ std::string disturbances_of(const Table& table) {
   return text;
 }
 
-/// The best grid of the most ranks against others, or the two grids that were asked for, wherever they are.
+/// The candidate of the most ranks against others, or the two grids that were asked for, wherever they are.
 std::string reasons_of(const Table& table, const std::vector<ResultRecord>& records,
                        const std::optional<GridPair>& why) {
   std::string text;
@@ -304,8 +303,9 @@ std::string sweep_tables(const std::vector<ResultRecord>& records, const SweepTa
       std::ranges::any_of(records, [](const auto& record) { return !record.asked.is_system(); });
   const bool is_disturbed = std::ranges::any_of(records, &ResultRecord::is_disturbed);
   return text + choices_text(verdicts) + left_out_text(verdicts.left_out) +
-         "\nSeconds are medians; the per cent are the spread, (maximum - minimum) / median. * the best grid "
-         "of its ranks,\n~ not distinguishable from the best one" +
+         "\nSeconds are medians (of an even number the lower of the middle two); the per cent are the "
+         "spread,\n(maximum - minimum) / median. * the best grid "
+         "of its ranks,\n~ the grids that may be best" +
          (has_benchmark ? ", o the grid of the official program" : "") +
          ". Px: "
          "process columns. In\nparentheses: the interval of the ratio of paired rounds, by the sign test; a "

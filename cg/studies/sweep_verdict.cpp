@@ -33,10 +33,9 @@ std::string ranking_text(const Ranking& ranking, const std::vector<std::string>&
   const double time_s = sample_of(ranking.candidate()->times_s).median;
   const auto reason = verdict_text(ranking.verdict, names, "--repeat");
   const auto per_iteration = iteration_text(*ranking.candidate(), time_s);
-  if (!ranking.is_decided())
-    return fmt::format("{} with {:.4g} s{} is {}", names.front(), time_s, per_iteration, reason);
-  return fmt::format("best is {} with {:.4g} s{}{}{}", names.front(), time_s, per_iteration,
-                     reason.empty() ? "" : ", ", reason);
+  const auto named = fmt::format("{} with {:.4g} s{}", names.front(), time_s, per_iteration);
+  if (ranking.is_decided()) return fmt::format("best is {}, {}", named, reason);
+  return reason.empty() ? named + ": nothing to compare it with" : fmt::format("{} is {}", named, reason);
 }
 
 /// The official grid beside the best one.
@@ -101,6 +100,7 @@ Json verdict_json(const Ranking& ranking, const std::string& text) {
   const auto key = candidate == nullptr ? Json(nullptr) : Json(candidate->asked.key());
   return {{"candidate", key},
           {"best", ranking.is_decided() ? key : Json(nullptr)},
+          {"certainty", certainty_name(ranking.verdict.certainty())},
           {"undecided", std::move(undecided)},
           {"suggested_rounds", value_or_null(ranking.verdict.suggested_rounds)},
           {"text", text}};

@@ -60,8 +60,8 @@ std::string curve_text(const ProcessorProfile& profile, int critical_vector_leng
 std::string case_text(const TunedCase& tuned) {
   std::string text = fmt::format("\n Class {}, grid {}: microseconds per CG step, messages included\n",
                                  tuned.matrix.name, tuned.configuration.grid.name());
-  text += fmt::format(" {:<17} {:>12} {:>9} {:>6} {:>9} {:>12}\n", "kernel", "us per step", "x fastest",
-                      "cvl", "prefetch", "block width");
+  text += fmt::format(" {:<17} {:>12} {:>9} {:>6} {:>9} {:>12}\n", "kernel", "us per step", "x first", "cvl",
+                      "prefetch", "block width");
   constexpr double microseconds = 1e6;
   for (const auto& kernel : tuned.kernels) {
     text += fmt::format(

@@ -59,9 +59,9 @@ void rank_rows(std::vector<SystemScalingRow*>& rows) {
   for (const auto* row : rows) rounds.push_back(rounds_of(*row));
   const auto verdict = find_best(rounds);
   for (std::size_t k = 0; k < rows.size(); ++k) {
-    rows[k]->ratio_to_best = rows[k]->time_s->median / rows[verdict.candidate]->time_s->median;
+    rows[k]->ratio_to_best = k == verdict.candidate ? 1.0 : verdict.against[k].median;
     rows[k]->may_be_best = !verdict.is_better_than(k);
-    rows[k]->is_decided = verdict.is_decided();
+    rows[k]->certainty = verdict.certainty();
   }
 }
 
@@ -215,9 +215,9 @@ class SystemScaling {
     return text +
            "\nspeed-up: rows per second by those of the same form on 1 rank; efficiency: speed-up / ranks. "
            "by "
-           "best: seconds by\nthose of the fastest way on as many ranks: * the best one, ~ not "
-           "distinguishable "
-           "from it by the sign test.\n" +
+           "best: median\nratio, round by round, to the way on as many ranks that is best (*) or first of "
+           "those that "
+           "may be (~), by the sign test.\n" +
            (options_.weak ? "Each rank has the box of one rank: extents grow by the parts of the cut with "
                             "the smallest faces.\n"
                           : "");
@@ -228,7 +228,7 @@ class SystemScaling {
                                   row.way.rank_count > 1 ? row.way.transport : "-", row.cut, row.order);
     if (!row.time_s) return fmt::format("{} {:>10}\n", head, row.runs.empty() ? "not run" : "failed");
     const auto spread = row.time_s->spread();
-    const auto* const mark = !row.may_be_best ? "" : row.is_decided ? "*" : "~";
+    const auto mark = best_mark(row.certainty, row.may_be_best);
     return fmt::format("{} {:>10.6f} {:>7} {:>12.4f} {:>8} {:>10} {:>7.3f}{}{}\n", head, row.time_s->median,
                        spread ? fmt::format("{:.0f} %", 100.0 * *spread) : "",
                        1e3 * row.time_s->median / options_.system.most_iterations,
@@ -282,7 +282,8 @@ class SystemScaling {
                  {"efficiency", value_or_null(row.efficiency)},
                  {"ratio_to_best", row.ratio_to_best},
                  {"may_be_best", row.may_be_best},
-                 {"is_decided", row.is_decided}};
+                 {"is_decided", row.certainty == Certainty::decided},
+                 {"certainty", certainty_name(row.certainty)}};
     }
     return {{"ranks", row.way.rank_count},
             {"form", row.way.form()},

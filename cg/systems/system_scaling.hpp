@@ -63,9 +63,9 @@ struct SystemScalingRow {
   std::optional<Sample> time_s;      ///< where all runs succeeded; also for the following members
   std::optional<double> speed_up;    ///< rows per second by those of the same form on one rank
   std::optional<double> efficiency;  ///< speed-up by ranks
-  double ratio_to_best = 1.0;        ///< its median by that of the fastest way on as many ranks
-  bool may_be_best = false;          ///< the fastest, or not distinguishable from it
-  bool is_decided = true;            ///< whether that way is better than all others on as many ranks
+  double ratio_to_best = 1.0;        ///< median of paired rounds by those of the candidate on as many ranks
+  bool may_be_best = false;          ///< the candidate, or not known to be worse than it
+  Certainty certainty = Certainty::alone;  ///< of the verdict on as many ranks
 };
 
 /// Sets the figures of all rows from their runs. Pure.

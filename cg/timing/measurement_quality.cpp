@@ -13,11 +13,8 @@ namespace cg2d {
 double spread_of_repeats(std::vector<double> seconds) {
   constexpr std::size_t fewest = 4;
   if (seconds.size() < fewest) return 0.0;
-  std::ranges::sort(seconds);
-  const auto at = [&](double share) {
-    return seconds[static_cast<std::size_t>(share * static_cast<double>(seconds.size() - 1))];
-  };
-  return (at(0.75) - at(0.25)) / sample_of(seconds).median;
+  const auto sample = sample_of(std::move(seconds));
+  return (sample.upper_quartile - sample.lower_quartile) / sample.median;
 }
 
 std::string why_disturbed(const MeasurementQuality& quality, bool ranks_share_cores) {

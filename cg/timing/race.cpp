@@ -1,14 +1,11 @@
 #include "cg/timing/race.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
 #include <utility>
 
-#include "cg/base/paired_comparison.hpp"
 #include "cg/base/sample.hpp"
 #include "cg/timing/measurement_quality.hpp"
 
@@ -94,7 +91,7 @@ RaceResult race(comm::RankGroup& group, std::span<const std::function<void()>> w
   return result;
 }
 
-std::string race_verdict(std::span<const std::vector<double>> turns, std::span<const std::string> names) {
+RaceVerdict race_verdict(std::span<const std::vector<double>> turns, std::span<const std::string> names) {
   const auto most = std::ranges::max(turns, {}, &std::vector<double>::size).size();
   std::vector<RoundTimes> rounds;
   std::vector<std::string> compared;
@@ -103,9 +100,10 @@ std::string race_verdict(std::span<const std::vector<double>> turns, std::span<c
     rounds.push_back(rounds_of(turns[k]));
     compared.push_back(names[k]);
   }
-  if (rounds.size() < 2) return {};
   const auto verdict = find_best(rounds);
-  return fmt::format("{} is {}", compared[verdict.candidate], verdict_text(verdict, compared, ""));
+  return {.candidate = compared[verdict.candidate],
+          .certainty = verdict.certainty(),
+          .reason = verdict_text(verdict, compared, "")};
 }
 
 }  // namespace cg2d

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "cg/base/paired_comparison.hpp"
 #include "comm/rank_group.hpp"
 
 namespace cg2d {
@@ -44,9 +45,19 @@ struct RaceResult {
 RaceResult race(comm::RankGroup& group, std::span<const std::function<void()>> works,
                 const RaceLimits& limits);
 
-/// How sure it is which of these works is fastest, by their turns: "put is better than shared by 5 % (2 ... 7
-/// %)" or "put is not distinguishable from shared". Hopeless works, which have one turn while others have more,
-/// are not compared. Empty where one work is left.
-std::string race_verdict(std::span<const std::vector<double>> turns, std::span<const std::string> names);
+/// Which of the works of a race is taken, and how sure that is.
+struct RaceVerdict {
+  std::string candidate{};  ///< see BestVerdict
+  Certainty certainty = Certainty::alone;
+  std::string
+      reason{};  ///< verdict_text(): "better than shared by 5 % (2 ... 7 %)"; empty where one work is left
+
+  /// "put is better than shared by 5 % (2 ... 7 %)", "put is not distinguishable from shared", or empty.
+  [[nodiscard]] std::string text() const { return reason.empty() ? reason : candidate + " is " + reason; }
+};
+
+/// The verdict by the turns of at least one work. Hopeless works, which have one turn while others have more, are not
+/// compared.
+RaceVerdict race_verdict(std::span<const std::vector<double>> turns, std::span<const std::string> names);
 
 }  // namespace cg2d

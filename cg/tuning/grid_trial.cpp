@@ -11,7 +11,6 @@
 #include "cg/base/values.hpp"
 #include "cg/machine/performance_model.hpp"
 #include "cg/solver/communicator_setup.hpp"
-#include "cg/timing/race.hpp"
 #include "cg/tuning/grid_solver.hpp"
 #include "cg/tuning/run_plan.hpp"
 
@@ -116,7 +115,8 @@ std::string describe_trial(const GridTrial& trial) {
     text += fmt::format("{} {:.4g} us", one.grid.name(), 1e6 * one.step_s);
   }
   return fmt::format("{} per CG step{}{}; shortlist by the {}, the trial took {:.3g} s", text,
-                     trial.verdict.empty() ? "" : "; ", trial.verdict, trial.shortlist_by, trial.duration_s);
+                     trial.verdict.reason.empty() ? "" : "; ", trial.verdict.text(), trial.shortlist_by,
+                     trial.duration_s);
 }
 
 GridTrial try_grids(comm::RankGroup& group, const GridTrialConfig& config, const GridShortlist& shortlist) {
@@ -143,8 +143,9 @@ GridTrial try_grids(comm::RankGroup& group, const GridTrialConfig& config, const
     names.push_back(grids[k].name());
     trial.tried.push_back({.grid = grids[k], .step_s = seconds[k] / cg_steps_per_solve});
   }
-  trial.best = std::ranges::min_element(trial.tried, {}, &TriedGrid::step_s)->grid;
   trial.verdict = race_verdict(result.turns, names);
+  trial.best =
+      grids[static_cast<std::size_t>(std::ranges::find(names, trial.verdict.candidate) - names.begin())];
   trial.duration_s = group.maximum(watch.seconds());
   return trial;
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-// The choice of the fastest of a few grids, by a short measurement before the run.
+// The choice of one of a few grids, by a short measurement before the run.
 
 #include <functional>
 #include <optional>
@@ -14,6 +14,7 @@
 #include "cg/matrix/matrix_facts.hpp"
 #include "cg/matrix/matrix_source.hpp"
 #include "cg/solver/configuration.hpp"
+#include "cg/timing/race.hpp"
 #include "cg/tuning/kernel_choice.hpp"
 #include "comm/block_layout.hpp"
 #include "comm/rank_group.hpp"
@@ -50,12 +51,12 @@ struct TriedGrid {
 
 /// The result of a trial.
 struct GridTrial {
-  comm::ProcessGrid best;
+  comm::ProcessGrid best;        ///< the verdict's candidate; the first of the shortlist without a trial
   std::string shortlist_by;      ///< the source of the grids: "model" or "rule"
   std::vector<TriedGrid> tried;  ///< in the order of the shortlist; empty without a trial
   double duration_s = 0.0;       ///< of the whole trial, with the making of its blocks
   std::string skipped_because;   ///< one phrase; empty with a trial
-  std::string verdict;           ///< how sure the choice is: race_verdict()
+  RaceVerdict verdict;           ///< how sure the choice is
 };
 
 /// One line for people: the grids with their times, or why none was tried.
@@ -81,7 +82,7 @@ struct TrialContestant {
 std::string why_no_trial(const MatrixSource& source, const Environment& environment,
                          std::span<const TrialContestant> contestants, std::string_view things);
 
-/// Runs some CG steps on every grid of the shortlist, in turns, and takes the fastest. The blocks of all of
+/// Runs some CG steps on every grid of the shortlist, in turns, and takes the verdict's candidate. The blocks of all of
 /// them are in memory at once: where these are too large, or there is nothing to choose from, the first of
 /// the shortlist is taken without a trial. Cost: all blocks are generated, and each grid does three to seven
 /// outer iterations. Collective; the same answer on every rank. Throws RunError, MpiError.

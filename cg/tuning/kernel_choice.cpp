@@ -44,9 +44,9 @@ std::optional<kernels::Tuning> tuning_in(const ProcessorProfile& profile, std::s
   return profile.nearest_tuning(kernel, nonzeros_per_rank(matrix, configuration.grid));
 }
 
-/// The fastest kernel of this very case that this program has, or nullptr.
-const kernels::KernelRow* fastest_in(const ProcessorProfile& profile, const MatrixKey& matrix,
-                                     const Configuration& configuration) {
+/// The first kernel of this very case that this program has, or nullptr.
+const kernels::KernelRow* first_in(const ProcessorProfile& profile, const MatrixKey& matrix,
+                                   const Configuration& configuration) {
   const auto* tuned = profile.find_case(matrix, configuration);
   if (tuned == nullptr) return nullptr;
   for (const auto& candidate : tuned->kernels) {
@@ -157,8 +157,8 @@ ChosenKernel choose_kernel(const MatrixFacts& matrix, const Configuration& confi
     choice.kernel_origin = ChoiceOrigin::asked_for;
   } else if (configuration.is_reproducible) {
     choice.kernel = &kernels::default_reproducible_kernel();
-  } else if (const auto* fastest = known ? fastest_in(*known, matrix.key, configuration) : nullptr) {
-    choice.kernel = fastest;
+  } else if (const auto* first = known ? first_in(*known, matrix.key, configuration) : nullptr) {
+    choice.kernel = first;
     choice.kernel_origin = ChoiceOrigin::profile;
   } else {
     choice.kernel = &built_in_kernel(matrix, configuration.grid, config.ranks_oversubscribed);

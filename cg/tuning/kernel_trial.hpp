@@ -1,6 +1,6 @@
 #pragma once
 
-// The choice of the fastest of a few kernels for a user's matrix, by a short measurement before the solve. Of the benchmark's
+// The choice of one of a few kernels for a user's matrix, by a short measurement before the solve. Of the benchmark's
 // matrix a rule knows enough (built_in_kernel()); another one may have any pattern.
 
 #include <string>
@@ -26,12 +26,13 @@ struct SkippedKernel {
 
 /// The result of a trial.
 struct KernelTrial {
+  /// The usual one, unless the verdict's candidate is clearly faster.
   std::string best;
   std::vector<TriedKernel> tried;  ///< in the order of the table; empty without a trial
   std::vector<SkippedKernel> skipped;
   double duration_s = 0.0;      ///< of the whole trial, with the making of the formats
   std::string skipped_because;  ///< one phrase; empty with a trial
-  std::string verdict;          ///< how sure the choice is: race_verdict()
+  RaceVerdict verdict;          ///< which of them is ahead, and how sure that is
 };
 
 /// One line for people: the kernels with their times, or why none was tried.
@@ -55,7 +56,7 @@ struct KernelTrialConfig {
   ConversionLimit limit{};
 };
 
-/// Runs a few CG steps with each kernel that the table says to try, in turns, and takes the fastest. With half storage
+/// Runs a few CG steps with each kernel that the table says to try, in turns, and takes one. With half storage
 /// only where each rank has a core of its own. All formats are in memory at once: where these are too large,
 /// the usual one is taken without a trial: kernels::kernel_for_any_pattern(), or default_kernel_for_several(). Cost: the
 /// block is made once for each kernel, and converted; a kernel whose conversion, by that of the first rows, would take

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdint>
 #include <functional>
+#include <iterator>
 #include <memory>
 #include <span>
 #include <utility>
@@ -18,7 +19,6 @@
 #include "cg/solver/communicator_setup.hpp"
 #include "cg/solver/stepped_solver.hpp"
 #include "cg/timing/measurement_quality.hpp"
-#include "cg/timing/race.hpp"
 #include "cg/tuning/careful_measurement.hpp"
 #include "cg/tuning/grid_solver.hpp"
 #include "cg/tuning/profile_file.hpp"
@@ -102,7 +102,7 @@ std::vector<TimedTransport> race_transports(comm::RankGroup& group, const Transp
     timed[k].step_s = seconds[k] / config.step_count;
     trial.spread = std::max(trial.spread, spread_of_repeats(result.turns[k]));
   }
-  if (!timed.empty()) trial.verdict = race_verdict(result.turns, names_of(timed));
+  if (!timed.empty() && config.has_room_for_all) trial.verdict = race_verdict(result.turns, names_of(timed));
   return timed;
 }
 
@@ -126,7 +126,9 @@ std::vector<const comm::TransportRow*> available_transports(comm::RankGroup& gro
 }
 
 void rank_by_time(TransportTrial& trial) {
-  std::ranges::stable_sort(trial.tried, {}, &TimedTransport::step_s);
+  std::ranges::stable_sort(trial.tried, {}, [&](const TimedTransport& one) {
+    return one.name == trial.verdict.candidate ? 0.0 : one.step_s;
+  });
   trial.best = trial.tried.front().name;
 }
 
@@ -166,7 +168,7 @@ std::string describe_transport_trial(const TransportTrial& trial) {
   for (const auto& one : trial.tried)
     text += fmt::format("{}{} {:.4g} us", text.empty() ? "" : ", ", one.name, 1e6 * one.step_s);
   text += " per CG step; ";
-  if (!trial.verdict.empty()) text += trial.verdict + "; ";
+  if (!trial.verdict.reason.empty()) text += trial.verdict.text() + "; ";
   if (trial.from_profile) return text + fmt::format("from the profile {}", trial.kept_in);
   return text + fmt::format("measured now in {:.3g} s, {}", trial.duration_s,
                             trial.not_kept_because.empty()
@@ -226,13 +228,13 @@ std::optional<TransportTrial> known_transports(comm::RankGroup& group, const Loa
   trial.from_profile = true;
   trial.kept_in = profile.path;
   trial.measured = known->measured;
-  for (const auto* transport : available_transports(group, conditions.configuration, trial.skipped)) {
-    const auto timed = std::ranges::find(known->transports, transport->name, &TimedTransport::name);
-    if (timed == known->transports.end()) return std::nullopt;
-    trial.tried.push_back(*timed);
-  }
-  if (trial.tried.empty()) return std::nullopt;
-  rank_by_time(trial);
+  // In the order of the file, whose first was taken when it was written.
+  const auto available = available_transports(group, conditions.configuration, trial.skipped);
+  std::ranges::copy_if(known->transports, std::back_inserter(trial.tried), [&](const TimedTransport& timed) {
+    return std::ranges::find(available, timed.name, &comm::TransportRow::name) != available.end();
+  });
+  if (trial.tried.empty() || trial.tried.size() < available.size()) return std::nullopt;
+  trial.best = trial.tried.front().name;
   return trial;
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// --transport auto: the choice of the fastest transport for a run, by the tuning profile or by a short
+// --transport auto: the choice of a transport for a run, by the tuning profile or by a short
 // measurement whose result the profile keeps.
 
 #include <functional>
@@ -16,6 +16,7 @@
 #include "cg/matrix/matrix_source.hpp"
 #include "cg/solver/block_product.hpp"
 #include "cg/solver/configuration.hpp"
+#include "cg/timing/race.hpp"
 #include "cg/tuning/kernel_choice.hpp"
 #include "cg/tuning/tuning_profile.hpp"
 #include "comm/block_layout.hpp"
@@ -32,17 +33,16 @@ struct SkippedTransport {
 
 /// The result of --transport auto.
 struct TransportTrial {
-  std::string best;
+  std::string best;                     ///< the first of those tried
   bool from_profile = false;            ///< nothing was measured now
-  std::vector<TimedTransport> tried{};  ///< the fastest first, whenever it was measured
+  std::vector<TimedTransport> tried{};  ///< by time; the verdict's candidate first, where there is one
   std::vector<SkippedTransport> skipped{};
   double duration_s = 0.0;         ///< of all attempts; 0 without a measurement
   double spread = 0.0;             ///< of the last attempt, see MeasurementQuality
   MeasurementRecord measured{};    ///< whenever it was measured
   std::string kept_in{};           ///< the profile that has the result; empty: none
   std::string not_kept_because{};  ///< one phrase; empty where kept
-  std::string
-      verdict{};  ///< how sure the choice is: race_verdict(); empty where nothing was measured in turns now
+  RaceVerdict verdict{};  ///< how sure the choice is; no candidate where nothing was measured in turns now
 };
 
 /// One line for people.
@@ -110,8 +110,7 @@ struct TransportChoiceConfig {
 };
 
 /// From the profile if it has all times, else measured and kept there. A measurement that was disturbed or makes
-/// no sense is taken again, up to three times in all, and then not kept; its fastest transport is the choice all
-/// the same. Collective; the same answer on every rank. Throws as try_transports().
+/// no sense is taken again, up to three times in all, and then not kept; it makes the choice all the same. Collective; the same answer on every rank. Throws as try_transports().
 TransportTrial choose_transport(comm::RankGroup& group, const TransportChoiceConfig& config);
 
 }  // namespace cg2d

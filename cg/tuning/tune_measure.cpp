@@ -339,8 +339,11 @@ CaseResult measure_case(comm::RankGroup& group, const MatrixSource& source, cons
   require_agreement(contestants, kernels);
   const auto seconds = result.medians();
   for (std::size_t k = 0; k < kernels.size(); ++k) tuned.kernels[k].step_s = seconds[k] / cg_steps_per_solve;
-  tuned.verdict = race_verdict(result.turns, names_of(tuned.kernels));
-  std::ranges::stable_sort(tuned.kernels, {}, &TunedKernel::step_s);
+  const auto verdict = race_verdict(result.turns, names_of(tuned.kernels));
+  tuned.verdict = verdict.text();
+  std::ranges::stable_sort(tuned.kernels, {}, [&](const TunedKernel& one) {
+    return one.name == verdict.candidate ? 0.0 : one.step_s;
+  });
   return {.tuned = std::move(tuned), .spread = result.spread()};
 }
 

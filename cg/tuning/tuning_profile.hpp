@@ -49,8 +49,8 @@ struct TunedCase {
   MatrixKey matrix{};
   Configuration configuration{};  ///< the file keeps its grid and threads only
   double nonzeros_per_rank = 0.0;
-  std::vector<TunedKernel> kernels{};  ///< the fastest first, at least one
-  std::string verdict{};               ///< how sure that is: race_verdict(); not in the file
+  std::vector<TunedKernel> kernels{};  ///< the verdict's candidate first, then by time; at least one
+  std::string verdict{};               ///< how sure that is: RaceVerdict::text(); not in the file
   MeasurementRecord measured{};
 
   [[nodiscard]] bool is_about(const MatrixKey& its_matrix, const Configuration& its_configuration) const;

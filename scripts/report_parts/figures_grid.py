@@ -1,4 +1,4 @@
-"""Which grid is fastest: figures over ranks and process columns."""
+"""Grids beside each other: figures over ranks and process columns. Which is best is cg2d's verdict."""
 
 from . import quiet, style
 from .panels import Axis, BarPanel, Bars, Cell, Figure, HeatPanel, Line, LinePanel
@@ -28,7 +28,7 @@ def case_tip(case, *more):
 
 def marks_of(study, rank_count, case):
     """Labels of the best grid, or of those that may be, and of the official one."""
-    mark = case.mark if len(study.cases[rank_count]) > 1 else ""
+    mark = case.mark
     is_official = case.grid == official_grid(rank_count) and "system" not in study.problem
     official = "official" if is_official else ""
     return [word for word in (mark, official) if word]
@@ -59,14 +59,17 @@ def heat_panel(study):
     columns = sorted({place for grids in study.cases.values() for place in grids}, key=place_order)
     cells = {}
     for row, rank_count in enumerate(rank_counts):
-        best_s = study.best(rank_count).median_s
+        least_s = min(case.median_s for case in study.cases[rank_count].values())
+        first = study.best(rank_count).arrangement
         for place, case in study.cases[rank_count].items():
             marks = marks_of(study, rank_count, case)
-            ratio = case.median_s / best_s
-            tip = case_tip(case, f"{ratio:.2f} x the best grid of {ranks_text(rank_count)}", *marks)
-            is_framed = any("best" in mark for mark in marks)
-            loss = [] if case.mark or case is study.best(rank_count) else [percent(ratio)]
-            cells[row, columns.index(place)] = Cell(ratio, [seconds(case.median_s), *loss, *marks], tip, is_framed)
+            is_behind = case.ratio and not case.mark and not case.is_candidate
+            ratio_text = [f"{case.ratio:.2f} x {first}, median of paired rounds"] if is_behind else []
+            loss = [percent(case.ratio)] if is_behind else []
+            lines = [seconds(case.median_s), *loss, *marks]
+            cells[row, columns.index(place)] = Cell(
+                case.median_s / least_s, lines, case_tip(case, *ratio_text, *marks), bool(case.mark)
+            )
     return HeatPanel(
         title=f"Time, {study.name}",
         x_label=columns_label(columns),
@@ -82,9 +85,15 @@ def heat_panel(study):
 def time_heat_map(material):
     return Figure(
         [heat_panel(study) for study in studies_with_grids(material)],
-        "Median time of the timed region. Colours compare the grids of one row, which have the same number of ranks; the best is "
-        "framed, or those that are not distinguishable from it. 'official' is the grid that the official program takes.",
+        "Median time of the timed region. Colours compare the medians of one row, which has the same number of ranks. Framed is the "
+        "grid that cg2d calls best, or those that may be. 'official' is the grid that the official program takes."
+        + settings_note(studies_with_grids(material)),
     )
+
+
+def settings_note(studies):
+    """A sentence where a figure shows one of several settings, or its kernels differ."""
+    return "".join(f" {words}" for study in studies if (words := study.shown_settings()))
 
 
 # ---------------------------------------------------------------- U-curve
@@ -122,7 +131,7 @@ def u_curve(material):
     return Figure(
         [u_curve_panel(study) for study in studies_with_grids(material)],
         "More process columns mean less to collect, more to sum, and shorter rows. Lines: medians; bands: least to greatest "
-        "of the repeats.",
+        "of the repeats." + settings_note(studies_with_grids(material)),
     )
 
 
@@ -130,7 +139,7 @@ def u_curve(material):
 
 
 def compared_settings(material):
-    """[(study, P, [cases of a grid, fastest first, by Px])] where some grid was run with several settings: of each problem
+    """[(study, P, [cases of a grid, in the order of cg2d's verdict, by Px])] where some grid was run with several settings: of each problem
     the number of ranks that the page is about, else the greatest. A matrix that is streamed has a figure of its own."""
     found = []
     for study in material.studies:
@@ -156,6 +165,11 @@ def settings_names(cases):
     return lambda case: ", ".join(case.setting_parts[place] or "no overlap" for place in differing)
 
 
+def against(case, first, name_of):
+    """The medians of two settings on a grid beside each other."""
+    return [f"{percent(case.median_s / first.median_s)} against the median of {name_of(first)}"] if case is not first else []
+
+
 def settings_panel(study, rank_count, grids):
     name_of = settings_names([case for cases in grids for case in cases])
     names = sorted({name_of(case) for cases in grids for case in cases})
@@ -164,7 +178,7 @@ def settings_panel(study, rank_count, grids):
         chosen = [next((case for case in cases if name_of(case) == name), None) for cases in grids]
         values = [case.median_s if case else None for case in chosen]
         tips = [
-            case_tip(case, f"{percent(case.median_s / cases[0].median_s)} against the fastest on this grid") if case else ""
+            case_tip(case, *against(case, cases[0], name_of), case.choice_mark) if case else ""
             for case, cases in zip(chosen, grids)
         ]
         bars.append(Bars(name, values, style.series_style(index)[0], tips))
@@ -179,7 +193,8 @@ def settings_panel(study, rank_count, grids):
 def settings(material):
     return Figure(
         [settings_panel(*entry) for entry in compared_settings(material)],
-        "Kernel, transport and form of the sum. In every other figure the fastest of them stands for a grid.",
+        "Medians of kernel, transport and form of the sum. Every other figure is of one of them."
+        + settings_note([study for study, _, _ in compared_settings(material)]),
     )
 
 
@@ -255,6 +270,6 @@ def scaling(material):
                 "Efficiency", axis, Axis("Efficiency, %", from_zero=True), [*scaling_lines(material, efficiency_of), full]
             ),
         ],
-        "Best grid of each number of ranks, against the least number of ranks measured, whose efficiency is taken as 100 %."
-        + core_note(material),
+        "For each number of ranks the grid that cg2d calls best, or the first of those that may be, against the least number of ranks "
+        "measured, whose efficiency is taken as 100 %." + core_note(material) + settings_note(studies_with_ranks(material)),
     )  # fmt: skip

@@ -54,7 +54,7 @@ def machines(material):
     )
     return Figure(
         [panel],
-        "Solid: this machine, best grid of each number of ranks. Dashed: Itakura et al., IPSJ Transactions 39(6), 1998, "
+        "Solid: this machine, for each number of ranks the grid that cg2d calls best, or the first of those that may be. Dashed: Itakura et al., IPSJ Transactions 39(6), 1998, "
         "Table 7.",
     )
 
@@ -136,4 +136,4 @@ def kernels(material):
         bars = [Bars("product", [value for _, value in times], style.SERIES[0], tips)]
         axis = Axis("Kernel", "category", names=[kernel for kernel, _ in times])
         panels.append(BarPanel(name, axis, Axis("Time of a product, µs", from_zero=True), bars))
-    return Figure(panels, "From the tuning profile: the fastest settings of each kernel. cg2d run takes the first one.")
+    return Figure(panels, "From the tuning profile: each kernel with the settings that cg2d tune chose. cg2d run takes the first one.")

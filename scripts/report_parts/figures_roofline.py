@@ -13,10 +13,11 @@ MOST_GRIDS = 6
 
 def roofline_cases(study):
     """(P, cases by Px) whose runs have measured limits: for the number of ranks that the page is about, else for the greatest
-    that has some. None without any. Each grid is shown with the fastest kernel, transport and form of the sum that has them."""
+    that has some. None without any. Each grid is shown with the settings of the other figures where these have them."""
     for rank_count in dict.fromkeys((study.shown_rank_count, *reversed(study.rank_counts))):
         found = {}
-        for case in study.every_case(rank_count):
+        every = sorted(study.every_case(rank_count), key=lambda case: case.settings_key != study.shown_key)
+        for case in every:
             if case.run_with("roofline"):
                 found.setdefault(case.grid, case)
         if found:
@@ -137,12 +138,12 @@ def roofline(material):
         found = roofline_cases(study)
         if found and len(panels) < MOST_PANELS:
             rank_count, cases = found
-            panels.append(roofline_panel(study, rank_count, min(cases, key=lambda case: case.median_s)))
+            panels.append(roofline_panel(study, rank_count, min(cases, key=lambda case: (not case.is_candidate, case.median_s))))
             panels.append(share_panel(study, rank_count, cases))
     note = ""
     if panels:
         note = (
-            "Phases with flops under the roofs of the same run, for the fastest grid that was run with --roofline; the "
+            "Phases with flops under the roofs of the same run, for one grid: the first by cg2d's verdict that has them; the "
             "limit of the product is the bandwidth over the matrix, that of every other phase the bandwidth over the vectors, each "
             "read by all ranks at the same time from as many bytes as their matrices and vectors have. "
             "Share: the least time that bytes and flops allow, over the time measured. A share above 100 % means that data "

@@ -1,7 +1,5 @@
 """Figures of the computation: convergence and repeats."""
 
-import statistics
-
 from . import style
 from .figures_grid import MOST_PANELS, ranks_text
 from .panels import Axis, Figure, Line, LinePanel
@@ -101,7 +99,7 @@ def repeats_panel(study, rank_count, cases):
     lines = []
     for index, case in enumerate(cases):
         colour, marker = style.series_style(index)
-        median = statistics.median(case.times_s)
+        median = case.median_s
         deviations = [100 * (time_s / median - 1) for time_s in case.times_s]
         tips = [
             f"{study.name}, grid {case.arrangement}, repeat {number}\n{seconds(time_s)}: {deviation:+.1f} % of the median"

@@ -74,10 +74,12 @@ def ways_table(studies):
     for study in studies:
         for way in study.document["ways"]:
             if figures := way["figures"]:
-                mark = "best" if figures["is_best"] else "may be best" if figures["may_be_best"] else ""
+                alone = sum(other["cores"] == way["cores"] and bool(other["figures"]) for other in study.document["ways"]) == 1
+                is_best = figures["is_best"] and figures["is_decided"]
+                mark = "" if alone else "best" if is_best else "may be best" if figures["may_be_best"] else ""
                 times = seconds(figures["median_s"]), f"{figures['ratio_to_best']:.2f}"
                 rows.append([problem_of_scaling(study.document), way_name(way), *times, mark, figures["grid"]])
-    return Table("cg2d's verdict on the ways", ["problem", "way", "median", "by the best", "verdict", "grid"], rows, range(2, 4))
+    return Table("cg2d's verdict on the ways", ["problem", "way", "median", "to the first", "verdict", "grid"], rows, range(2, 4))
 
 
 def ways(material):

@@ -60,7 +60,7 @@ def sweep_line(sweep, name, index):
     times = [times_of(found) for found in sweep.limits.values()]
     has_band = max(map(len, times)) > 1
     return Line(
-        name, [limit / MEGA for limit in sweep.limits], [statistics.median(own) for own in times], colour,
+        name, [limit / MEGA for limit in sweep.limits], [statistics.median_low(own) for own in times], colour,
         [tip_of(sweep, limit) for limit in sweep.limits], marker,
         low=[min(own) for own in times] if has_band else None, high=[max(own) for own in times] if has_band else None,
     )  # fmt: skip

@@ -1,36 +1,51 @@
 """The top of the page: cg2d's verdict on each problem, how sure it is, and the best grid of each number of ranks."""
 
 from . import figures_grid, quiet
-from .figures_grid import ranks_text
+from .figures_grid import ranks_text, settings_names
 from .html_parts import escape, table
 from .studies import official_grid, percent, seconds
 
 
-def certainty(verdict, count):
-    """(a word, a sentence): how sure a verdict of cg2d is. verdict: of its JSON, or None where nothing was compared. count:
-    alternatives."""
+def certainty(verdict):
+    """(a word, a sentence): how sure a verdict of cg2d is. verdict: of its JSON, or None where nothing was compared."""
     if verdict is None:
         return "not compared", "Its runs share no round with others: medians are shown, and nothing is decided."
-    if count < 2:
+    if verdict["certainty"] == "alone":
         return "the only one", "There is no other to compare it with."
-    if verdict["best"]:
+    if verdict["certainty"] == "decided":
         return "sure", "Better than every other one in enough paired rounds."
     rounds = verdict["suggested_rounds"]
     more = f"{rounds} rounds should decide." if rounds else "The differences are below the noise of this machine."
+    if verdict["certainty"] == "too-few-rounds":
+        return "not decided", f"Too few rounds for any verdict. {more}"
     return "not decided", f"Several are not distinguishable. {more}"
 
 
-def best_text(study, rank_count, is_sure):
-    """The grid with its time; the cost of the official one only where that is decided."""
-    case = study.best(rank_count)
-    text = f"{case.arrangement}: {seconds(case.median_s)}"
-    official = official_grid(rank_count)
-    if not is_sure:
-        return f"{text}, or another one"
-    other = study.cases[rank_count].get(official[0]) if official and "system" not in study.problem else None
-    if other and other.grid != case.grid:
-        text += f"; the official grid {other.arrangement}: {percent(other.median_s / case.median_s)}"
-    return text
+MOST_NAMED = 4
+
+
+def answer_text(study, rank_count):
+    """The grid with its time, or those that may be best, the candidate first; the cost of the official one only where that is
+    decided. Without a verdict those that there are."""
+    cases = [case for found in study.alternatives[rank_count].values() for case in found]
+    candidate = study.choices.get(rank_count, {}).get("candidate")
+    in_question = [case for case in cases if case.choice_mark] or cases
+    in_question.sort(key=lambda case: (case is not candidate, case.choice_ratio or 1.0, case.median_s))
+    name_of = settings_names(cases)
+
+    def text_of(case):
+        settings = name_of(case)
+        return f"{case.arrangement}{f' with {settings}' if settings else ''}: {seconds(case.median_s)}"
+
+    texts = [text_of(case) for case in in_question[:MOST_NAMED]]
+    if len(in_question) > MOST_NAMED:
+        texts.append(f"one of {len(in_question) - MOST_NAMED} others")
+    first = in_question[0]
+    official = official_grid(rank_count) if "system" not in study.problem else None
+    others = study.alternatives[rank_count].get(official[0], []) if official and first.choice_mark == "best" else []
+    other = next((case for case in others if case.settings_key == first.settings_key and case.grid != first.grid), None)
+    cost = f"; the official grid {other.arrangement}: {percent(other.choice_ratio)}" if other and other.choice_ratio else ""
+    return (" or " if first.choice_mark else ", ").join(texts) + cost
 
 
 def card(study):
@@ -38,10 +53,10 @@ def card(study):
     choice = study.choices.get(rank_count)
     tables = study.tables.get(rank_count, [])
     verdict = tables[0]["verdict"] if len(tables) == 1 else choice and choice["verdict"]
-    word, sentence = certainty(verdict, sum(map(len, study.alternatives[rank_count].values())))
+    word, sentence = certainty(verdict)
     where = f"{escape(study.title)} on {ranks_text(rank_count)}"
     text = escape(verdict["text"][0].upper() + verdict["text"][1:]) if verdict else "Compared with nothing"
-    answer = best_text(study, rank_count, word in ("sure", "the only one"))
+    answer = answer_text(study, rank_count)
     kind = word.replace(" ", "-")
     return (
         f'<div class="card"><p class="what">{where} <span class="badge {kind}">{word}</span></p>'
@@ -69,6 +84,10 @@ def verdict_html(material):
     return f'<div class="verdict{" wrong" if wrong_count else ""}">{"".join(lines)}<div class="cards">{cards}</div></div>'
 
 
+# By the certainty of a verdict.
+BEST_GRIDS = {"alone": "{} alone", "decided": "{}", "too-few-rounds": "one of {}", "not-distinguishable": "one of {}"}
+
+
 def verdict_row(study, rank_count, verdicts):
     """Cells of one of cg2d's verdicts."""
     cells = [cell for cell in verdicts["cells"] if cell["may_be_best"]]
@@ -83,7 +102,7 @@ def verdict_row(study, rank_count, verdicts):
     settings += ", overlap" if configuration["overlap"] else ""
     settings += "".join(f", {verdicts[key]}" for key in ("cut", "storage") if key in verdicts)
     return (
-        study.name, rank_count, grids if verdicts["verdict"]["best"] else f"one of {grids}", seconds(times["median_s"]), spread,
+        study.name, rank_count, BEST_GRIDS[verdicts["verdict"]["certainty"]].format(grids), seconds(times["median_s"]), spread,
         times["count"], verdicts["verdict"]["text"], settings,
     )  # fmt: skip
 

@@ -199,7 +199,7 @@ def add_scale(matplotlib, figure, axes, panel, colours):
     bar.set_label(panel.scale_label)
     bar.outline.set_visible(False)
     if panel.least_ratio:
-        bar.ax.set_yticklabels(["best", "slowest"])
+        bar.ax.set_yticklabels(["least", "greatest"])
     else:
         bar.ax.yaxis.set_major_formatter(lambda value, _: panel.scale_format.format(value))
 

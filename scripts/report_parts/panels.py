@@ -107,7 +107,7 @@ class HeatPanel:
     def scale_ends(self):
         """Texts at the two ends of the colours."""
         if self.least_ratio:
-            return "best", f"slowest, or {100 * (self.least_ratio - 1):.0f} % slower"
+            return "least", f"greatest, or {100 * (self.least_ratio - 1):.0f} % more"
         return tuple(self.scale_format.format(value) for value in self.limits())
 
 

@@ -312,14 +312,14 @@ def profile_of(path, document):
 
 
 def tuned_case(case):
-    """(name, [(kernel, microseconds of a product)], fastest first) of one matrix, grid and number of threads."""
+    """(name, [(kernel, microseconds of a product)], the one that runs take first) of one matrix, grid and number of threads."""
     grid = "{}x{}".format(int(case["grid"]["columns"]), int(case["grid"]["rows"]))
     problem = f"class {case['class']}" if case.get("class", "U") != "U" else f"n {case['n']}"
     threads = f", {case['threads']} threads" if case["threads"] > 1 else ""
     kernels = [(kernel["name"] + "", 1e6 * kernel["step_s"]) for kernel in case["kernels"]]
     if not all(value > 0 for _, value in kernels):
         raise ValueError
-    return f"{problem}, {grid}{threads}", sorted(kernels, key=lambda kernel: kernel[1])
+    return f"{problem}, {grid}{threads}", kernels
 
 
 def bench_of(path, document):
@@ -335,7 +335,7 @@ def bench_of(path, document):
             class_name, block, kernel = name.split("/")
 
             def median_of(key):
-                return statistics.median(float(entry[key]) for entry in entries)
+                return statistics.median_low(float(entry[key]) for entry in entries)
 
             found.append(
                 {

@@ -46,7 +46,7 @@ class Timed:
 
     @property
     def median_s(self):
-        return statistics.median(self.times_s)
+        return statistics.median_low(self.times_s)
 
 
 def machine_of(document):
@@ -114,7 +114,7 @@ class Sweep:
     def bound(self, key):
         """The median of a limit that the runs name; None where none does: nothing was streamed."""
         values = [timed.stream[key] for found in self.limits.values() for timed in found if timed.stream[key]]
-        return statistics.median(values) if values else None
+        return statistics.median_low(values) if values else None
 
 
 def times_of(found):
@@ -122,7 +122,7 @@ def times_of(found):
 
 
 def median_of(found):
-    return statistics.median(times_of(found))
+    return statistics.median_low(times_of(found))
 
 
 def typical(found):

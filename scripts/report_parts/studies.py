@@ -1,7 +1,8 @@
-"""Sorts runs by problem and number of ranks: finds the best grid, and the cost of the official grid."""
+"""Sorts runs by problem and number of ranks, with cg2d's verdicts on them."""
 
 import collections
 import dataclasses
+import functools
 import statistics
 
 
@@ -27,12 +28,20 @@ def place_order(place):
 @dataclasses.dataclass
 class Case:
     """Runs of one problem on one grid with one kernel, transport, form of the sum, overlap and storage. others: further runs of the
-    same whose times are not compared, such as those that counted events. mark: best, may be best, or empty."""
+    same whose times are not compared, such as those that counted events. settings_key: all of the configuration that was asked for
+    but the grid. mark: best, may be best, or empty, by cg2d's verdict on the grids of these settings; is_candidate: the first of that
+    verdict, decided or not. ratio: median of paired rounds to the candidate; None where nothing was compared. choice_mark,
+    choice_ratio: the same by its verdict on all settings."""
 
     grid: tuple
     runs: list
     others: list = dataclasses.field(default_factory=list)
+    settings_key: tuple = ()
     mark: str = ""
+    is_candidate: bool = False
+    ratio: float | None = None
+    choice_mark: str = ""
+    choice_ratio: float | None = None
 
     @property
     def arrangement(self):
@@ -55,7 +64,8 @@ class Case:
 
     @property
     def median_s(self):
-        return statistics.median(self.times_s)
+        """As cg/base/sample.hpp defines it: of an even number the lower of the middle two, so that it is the time of a run."""
+        return statistics.median_low(self.times_s)
 
     @property
     def spread(self):
@@ -64,7 +74,7 @@ class Case:
 
     @property
     def run(self):
-        """The run whose time is nearest to the median."""
+        """The run with the median time; of several repeats each the one whose own is nearest."""
         return self.nearest(self.runs)
 
     def run_with(self, key):
@@ -95,9 +105,10 @@ class Case:
 class Study:
     """All grids of one problem with one number of threads per rank. alternatives[P][place]: one case for each kernel,
     transport, form of the sum, overlap and storage, in the order of cg2d's verdict, the best first; where cg2d compares no run, those
-    that there are, fastest first. cases[P][place]: the first of them. others[P]: cases of runs that are not compared and whose
-    configuration no compared run has. tables[P]: cg2d's verdicts on the grids, one for each setting. choices[P]: its verdict
-    on all of them. label: of the set of results, which the name begins with; empty where there is one set."""
+    that there are, by their medians. cases[P][place]: those of one of these settings, shown_key, which figures compare. others[P]:
+    cases of runs that are not compared and whose configuration no compared run has. tables[P]: cg2d's verdicts on the grids, one for
+    each setting. choices[P]: its verdict on all of them. label: of the set of results, which the name begins with; empty where there
+    is one set."""
 
     name: str
     problem: dict
@@ -114,17 +125,47 @@ class Study:
         return self.name if self.label else self.name[0].upper() + self.name[1:]
 
     @property
+    def every_alternative(self):
+        """Of all numbers of ranks, the greatest first."""
+        return [
+            case for rank_count in sorted(self.alternatives, reverse=True) for found in self.alternatives[rank_count].values() for case in found
+        ]  # fmt: skip
+
+    @functools.cached_property
+    def shown_key(self):
+        """The settings that were measured on most grids and numbers of ranks; of several those of the candidate of the greatest
+        number of ranks."""
+        counts = collections.Counter(case.settings_key for case in self.every_alternative)
+        first = [candidate["candidate"].settings_key for _, candidate in sorted(self.choices.items(), reverse=True)]
+        order = [*first, *(case.settings_key for case in self.every_alternative)]
+        return max(dict.fromkeys(order), key=lambda key: counts[key])
+
+    @property
     def cases(self):
-        return {
-            rank_count: {place: found[0] for place, found in grids.items()}
+        key = self.shown_key
+        found = {
+            rank_count: {place: case for place, cases in grids.items() for case in cases if case.settings_key == key}
             for rank_count, grids in self.alternatives.items()
         }
+        return {rank_count: grids for rank_count, grids in found.items() if grids}
 
     def best(self, rank_count):
-        """The first by cg2d's verdict, sure or not."""
-        candidate = self.choices.get(rank_count, {}).get("candidate")
-        cases = [case for found in self.alternatives[rank_count].values() for case in found]
-        return candidate if candidate else min(cases, key=lambda case: case.median_s)
+        """Of the shown settings the candidate of cg2d's verdict, decided or not; without a verdict the one with the least median."""
+        return min(self.cases[rank_count].values(), key=lambda case: (not case.is_candidate, case.median_s))
+
+    def shown_settings(self):
+        """Which of several settings the figures show, and kernels that differ with the grid; empty where there is nothing to say."""
+        cases = self.all_cases()
+        kernels = collections.defaultdict(list)
+        for case in cases:
+            kernels[case.runs[0].configuration["kernel"]].append(case.arrangement)
+        words = []
+        if len({case.settings_key for case in self.every_alternative}) > 1:
+            words.append(f"{self.title}: shown is {cases[-1].settings}, other settings have a figure of their own.")
+        if len(kernels) > 1:
+            named = "; ".join(f"{kernel} on {', '.join(dict.fromkeys(grids))}" for kernel, grids in kernels.items())
+            words.append(f"{self.title}: the kernel differs with the grid ({named}).")
+        return " ".join(words)
 
     @property
     def rank_counts(self):
@@ -180,6 +221,7 @@ class StudyMaker:
         self.studies = {}
         self.compared = set()  # sources
         cells = {cell["key"]: cell for row in verdicts["grids"] for cell in row["cells"] if cell["times"]}
+        self.cases = {}  # by the keys of cg2d
         for choice in verdicts["choices"]:
             self.add_choice(choice, cells)
         for row in verdicts["grids"]:
@@ -202,9 +244,8 @@ class StudyMaker:
             key = alternative["key"]
             runs = [self.runs[place] for place in cells[key]["runs"]]
             self.compared.update(run.source for run in runs)
-            may_be_best = key == verdict["candidate"] or key in verdict["undecided"]
-            mark = "best" if key == verdict["best"] else "may be best" if may_be_best else ""
-            case = Case(runs[0].grid, runs, mark=mark)
+            case = Case(runs[0].grid, runs, choice_mark=mark_of(key, verdict), choice_ratio=ratio_of(key, alternative, verdict))
+            self.cases[key] = case
             study = self.study_of(runs[0])
             grids = study.alternatives.setdefault(choice["ranks"], {})
             grids.setdefault(case.place, []).append(case)
@@ -215,6 +256,13 @@ class StudyMaker:
         places = [place for cell in row["cells"] for place in cell["runs"]]
         if places:
             self.study_of(self.runs[places[0]]).tables.setdefault(row["ranks"], []).append(row)
+        for cell in row["cells"]:
+            if case := self.cases.get(cell["key"]):
+                asked = {key: value for key, value in cell["configuration"].items() if key != "grid"}
+                case.settings_key = (*sorted((key, str(value)) for key, value in asked.items()), row.get("cut"), row.get("storage"))
+                case.mark = mark_of(cell["key"], row["verdict"])
+                case.is_candidate = cell["key"] == row["verdict"]["candidate"]
+                case.ratio = ratio_of(cell["key"], cell, row["verdict"])
 
     def add_other(self, run):
         """A run that is not compared joins the case of its configuration, or makes one."""
@@ -224,7 +272,7 @@ class StudyMaker:
             if case_key(case.runs[0]) == case_key(run):
                 (case.others if case.runs[0].source in self.compared else case.runs).append(run)
                 return
-        study.others.setdefault(rank_count, []).append(Case(run.grid, [run]))
+        study.others.setdefault(rank_count, []).append(Case(run.grid, [run], settings_key=Case(run.grid, [run]).setting_parts))
 
     def finished(self):
         for study in self.studies.values():
@@ -232,6 +280,18 @@ class StudyMaker:
                 if rank_count not in study.alternatives:
                     show_uncompared(study, rank_count, cases)
         return [self.studies[key] for key in sorted(self.studies, reverse=True)]
+
+
+def mark_of(key, verdict):
+    """Of a configuration; a single one gets no verdict."""
+    if verdict["certainty"] == "alone":
+        return ""
+    return "best" if key == verdict["best"] else "may be best" if key in (verdict["candidate"], *verdict["undecided"]) else ""
+
+
+def ratio_of(key, entry, verdict):
+    """To the verdict's candidate, by paired rounds. entry: of the configuration, with against_best."""
+    return 1.0 if key == verdict["candidate"] else entry["against_best"]["ratio"] if entry["against_best"] else None
 
 
 def show_uncompared(study, rank_count, cases):

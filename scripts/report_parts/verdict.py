@@ -79,7 +79,9 @@ def ask(program, names, progress=SILENT):
     """The JSON of cg2d sweep --show. names: {path: name for messages}"""
     words = [word for path in names for word in ("--show", str(path))]
     answer = json_of(program, ["sweep", *words, "--format", "json"], names, progress)
-    if answer.get("schema_version") != SCHEMA_VERSION or "replaced" not in answer:
+    verdicts = [row["verdict"] for part in ("grids", "choices") for row in answer.get(part, [])]
+    is_known = answer.get("schema_version") == SCHEMA_VERSION and all("certainty" in verdict for verdict in verdicts)
+    if not is_known or "replaced" not in answer:
         raise ReportError(UNAVAILABLE, f"{program}: its verdicts are of another version; build cg2d and this script together")
     return answer
 

@@ -111,8 +111,48 @@ TEST(PairedComparisonTest, ThreeRoundsAreToldHowManyToTake) {
   // Four grids are three comparisons: 1/512 <= 0.01 / 3 < 1/256.
   EXPECT_EQ(verdict.suggested_rounds, 9);
   const std::vector<std::string> names{"4x1", "2x2", "1x4", "8x1"};
+  EXPECT_EQ(verdict.certainty(), Certainty::too_few_rounds);
   EXPECT_EQ(verdict_text(verdict, names, "--repeat"),
-            "not distinguishable from 2x2, 1x4, 8x1 (take --repeat 9)");
+            "ahead of 2x2, 1x4, 8x1, not decided: 3 of at least 9 rounds (take --repeat 9)");
+}
+
+TEST(PairedComparisonTest, TooFewRoundsAreNotCalledNoDifference) {
+  // However clear the times are: seven rounds of three grids have no interval, eight have one.
+  for (const int round_count : {1, 7, 8}) {
+    std::vector<RoundTimes> three(3);
+    for (int round = 0; round < round_count; ++round) {
+      for (std::size_t k = 0; k < 3; ++k) three[k].emplace(round, 1.0 + static_cast<double>(k));
+    }
+    const auto verdict = find_best(three);
+    const std::vector<std::string> names{"4x1", "2x2", "1x4"};
+    const auto text = verdict_text(verdict, names, "--repeat");
+    EXPECT_EQ(text.find("distinguishable"), std::string::npos) << text;
+    if (round_count < 8) {
+      EXPECT_NE(text.find(std::to_string(round_count) + " of at least 8 rounds"), std::string::npos) << text;
+    } else {
+      EXPECT_EQ(verdict.certainty(), Certainty::decided);
+    }
+  }
+}
+
+TEST(PairedComparisonTest, MoreRoundsThanThereAreAreSuggested) {
+  // A verdict that is open after so many rounds is not decided by as many: of every kind of ratios.
+  std::mt19937_64 bits(41);
+  std::normal_distribution<double> normal;
+  for (int sample = 0; sample < 500; ++sample) {
+    std::vector<double> ratios;
+    for (int round = 0; round < 2 + sample % 30; ++round)
+      ratios.push_back(std::exp(0.03 + 0.02 * normal(bits)));
+    const auto needed = rounds_needed(ratios, 1.01, wrong_verdict_probability);
+    if (needed) EXPECT_GT(*needed, static_cast<int>(ratios.size()));
+  }
+}
+
+TEST(PairedComparisonTest, TheMedianRatioOfBByAIsTheInverseOfAByB) {
+  const auto forth = interval_of({1.25, 2.0, 4.0, 0.5}, wrong_verdict_probability);
+  const auto back = interval_of({0.8, 0.5, 0.25, 2.0}, wrong_verdict_probability);
+  EXPECT_NEAR(forth.median, std::sqrt(1.25 * 2.0), 1e-12);
+  EXPECT_NEAR(forth.median * back.median, 1.0, 1e-12);
 }
 
 TEST(PairedComparisonTest, WhatNoRoundSeparatesGetsNoNumber) {
@@ -130,9 +170,10 @@ TEST(PairedComparisonTest, WhatNoRoundSeparatesGetsNoNumber) {
             std::string::npos);
   const std::vector<RoundTimes> apart{{{1, 1.0}}, {{2, 3.0}}};
   EXPECT_EQ(verdict_text(find_best(apart), names, "--repeat"),
-            "not distinguishable from 2x1 (they did not run in the same rounds)");
+            "ahead of 2x1, not decided: they did not run in the same rounds");
   const std::vector<RoundTimes> alone{one};
-  EXPECT_TRUE(find_best(alone).is_decided());
+  EXPECT_EQ(find_best(alone).certainty(), Certainty::alone);
+  EXPECT_FALSE(find_best(alone).is_decided()) << "one alternative gets no verdict";
   EXPECT_EQ(verdict_text(find_best(alone), names, "--repeat"), "");
 }
 

@@ -95,7 +95,7 @@ class SweepTest(ProgramTest):
             cores = line["environment"]["nodes"][0]["cores"]
             self.assertEqual(line["environment"]["waiting"], "yield" if ranks > cores else "spin")
         for ranks in (1, 2, 4):
-            self.assertRegex(outcome.stdout, rf"(?m)^  P = {ranks}: {'best is 1x1' if ranks == 1 else '.* is not distinguishable'} ")
+            self.assertRegex(outcome.stdout, rf"(?m)^  P = {ranks}: {'1x1 with .* s: nothing to compare it with;' if ranks == 1 else '.* is ahead of .*, not decided: 2 of at least [78] rounds'} ")
         (session,) = {line["sweep"]["session"] for line in lines}
         self.assertRegex(session, r"^20\d\d-\d\d-\d\dT")
         shown = self.run_well(0, "sweep", "--show", self.file)
@@ -194,7 +194,8 @@ class SweepTest(ProgramTest):
         verdicts = json.loads(self.run_well(0, "sweep", *words, "--format", "json").stdout)
         jsonschema.Draft202012Validator(json.loads(VERDICT_SCHEMA.read_text())).validate(verdicts)
         one, two = verdicts["grids"]
-        self.assertEqual((one["verdict"]["best"], two["verdict"]["best"]), ("S 1x1 auto two-sided 1 thread", None))
+        self.assertEqual((one["verdict"]["candidate"], one["verdict"]["certainty"]), ("S 1x1 auto two-sided 1 thread", "alone"))
+        self.assertEqual((one["verdict"]["best"], two["verdict"]["best"]), (None, None), "one grid gets no verdict")
         self.assertEqual(len(two["verdict"]["undecided"]), 1)
         text = self.run_well(0, "sweep", *words).stdout
         for row in verdicts["grids"]:
@@ -526,7 +527,7 @@ class ReadersTest(ProgramTest):
             outcome = run_program(0, "compare", *words)
             self.assertEqual(outcome.exit_code, code, outcome)
             self.assertEqual(outcome.stdout.count("REGRESSION") > 0, code == REGRESSION, outcome)
-            self.assertEqual(outcome.stdout.count("too few rounds to say") > 0, code == UNDECIDED, outcome)
+            self.assertEqual(outcome.stdout.count("not decided: ") > 0, code == UNDECIDED, outcome)
 
     def test_compare_finds_a_uniform_slowdown(self):
         """Of 20 %, in three rounds of several configurations, each of which has too few."""

@@ -56,8 +56,19 @@ TEST(ResultCompareTest, FewRoundsSayNothingOfOneConfiguration) {
     EXPECT_EQ(code_of(times_around(1.0, count), times_around(1.0, count)), ExitCode::undecided) << count;
   }
   const auto comparison = compare_results(runs_of({1.0}), runs_of({2.0}), 0.05);
-  EXPECT_NE(comparison_text(comparison).find("too few rounds to say (take 8 rounds)"), std::string::npos)
+  EXPECT_NE(comparison_text(comparison).find("not decided: 1 of at least 8 rounds (take 8 rounds)"),
+            std::string::npos)
       << comparison_text(comparison);
+}
+
+TEST(ResultCompareTest, MoreRoundsThanThereAreAreSuggested) {
+  // Nine rounds about the threshold that do not say on which side: not "take 9 rounds".
+  const auto comparison =
+      compare_results(runs_of(std::vector<double>(9, 1.0)),
+                      runs_of({1.12, 1.14, 1.04, 1.15, 1.13, 1.11, 1.16, 1.12, 1.13}), 0.05);
+  ASSERT_EQ(comparison.common.front().change, Change::undecided);
+  ASSERT_TRUE(comparison.common.front().suggested_rounds.has_value());
+  EXPECT_GT(*comparison.common.front().suggested_rounds, 9);
 }
 
 TEST(ResultCompareTest, AUniformSlowdownIsFoundInThreeRoundsOfSeveralConfigurations) {
@@ -96,7 +107,7 @@ TEST(ResultCompareTest, WhatOnlyOneHasIsNamed) {
   const auto text = comparison_text(comparison);
   EXPECT_NE(text.find("Only in A: S 2x1 "), std::string::npos) << text;
   EXPECT_NE(text.find("Only in B: S 1x3 "), std::string::npos) << text;
-  EXPECT_NE(text.find("1.200 too few rounds to say"), std::string::npos) << text;
+  EXPECT_NE(text.find("1.200 not decided: 1 of at least 8 rounds"), std::string::npos) << text;
   EXPECT_NE(text.find("0 regressions of 1 common configuration:"), std::string::npos) << text;
 }
 

@@ -94,7 +94,7 @@ class CompareNpb(unittest.TestCase):
     def test_too_few_rounds_are_no_verdict(self):
         self.stand_in()
         row = self.row_of("--repeat", "2")
-        self.assertEqual(row["verdict"], "too few rounds to say (--repeat 8)")
+        self.assertEqual(row["verdict"], "not decided: 2 of at least 8 rounds (--repeat 8)")
         self.assertIsNone(row["ratio"]["low"])
 
     def test_turns_and_table(self):
@@ -107,7 +107,7 @@ class CompareNpb(unittest.TestCase):
         outcome = self.compare("--repeat", "3", "--cg2d", wrapper)
         self.assertEqual(outcome.exit_code, SUCCESS, outcome)
         self.assertEqual(order.read_text().split(), ["theirs", "ours", "ours", "theirs", "theirs", "ours"])
-        self.assertRegex(outcome.stdout, r"(?m)^    S       0\.05 +666 +0\.0% +\S+ +\d+ +\S+% +\S+  too few rounds")
+        self.assertRegex(outcome.stdout, r"(?m)^    S       0\.05 +666 +0\.0% +\S+ +\d+ +\S+% +\S+  not decided: 3 of at least 8 rounds")
         self.assertEqual(len([line for line in outcome.error_lines() if ", round " in line]), 3)
 
     def test_refusals_of_programs(self):

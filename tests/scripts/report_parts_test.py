@@ -6,6 +6,7 @@ import pathlib
 import re
 import sys
 import tempfile
+import types
 import unittest
 
 import jsonschema
@@ -36,6 +37,7 @@ from report_parts import (
     figures_prediction,
     figures_roofline,
     figures_run,
+    figures_scaling,
     figures_streaming,
     inputs,
     page_runs,
@@ -202,6 +204,34 @@ class Studies(ReportParts):
         self.assertEqual({px: case.mark for px, case in study.cases[4].items()}, {1: "", 2: "may be best", 4: "may be best"})
         (table,) = study.tables[2]
         self.assertIn("best is 2x1 with 1.04 s, better than 1x2 by 20 % (20 ... 20 %)", table["verdict"]["text"])
+
+    def test_figures_compare_grids_of_one_kernel(self):
+        """Of each grid another kernel has the least times: figures show one of them, and say which."""
+        scalar_s = {"1x2": 0.5, "2x1": 2.0, "1x4": 2.0, "2x2": 0.4, "4x1": 2.0}
+        slow = [with_kernel(document, "scalar") for document in simulated_sweep(self.sweep, scalar_s)]
+        (study,) = make_studies(self.read(*simulated_sweep(self.sweep, {}), *slow))
+        for grids in study.cases.values():
+            self.assertEqual({case.runs[0].configuration["kernel"] for case in grids.values()}, {"scalar"})
+        self.assertEqual({px: case.mark for px, case in study.cases[2].items()}, {1: "best", 2: ""})
+        self.assertRegex(study.shown_settings(), r"^Class S: shown is scalar, .*, other settings have a figure of their own\.$")
+
+    def test_kernels_that_differ_with_the_grid_are_named(self):
+        documents = simulated_sweep(self.sweep, {"1x2": 1.2})
+        for document in documents:
+            if document["configuration"]["grid"]["name"] == "1x2":
+                document["configuration"]["kernel"] = "symmetric-distinct"  # as --kernel auto chose
+        (study,) = make_studies(self.read(*documents))
+        self.assertIn("symmetric-distinct on 1x2", study.shown_settings())
+
+    def test_the_median_of_an_even_number_is_that_of_cg2d(self):
+        documents = simulated_sweep(self.sweep, {"1x2": 1.2}, 8)
+        read = self.read(*documents)
+        (study,) = make_studies(read)
+        for row in read.verdicts["grids"]:
+            for cell in row["cells"]:
+                case = study.cases[row["ranks"]][cell["columns"]]
+                self.assertEqual(case.median_s, cell["times"]["median_s"])
+                self.assertEqual(case.run.document["result"]["time_s"], case.median_s, "it is the time of a run")
 
     def test_of_several_kernels_the_fastest_stands_for_a_grid(self):
         fast = simulated_sweep(self.sweep, {})
@@ -498,6 +528,17 @@ class Figures(ReportParts):
         found[figures_prediction.TOTAL] = points(5.0, -60.0)
         self.assertAlmostEqual(figures_prediction.bound_of(found), 1.3 * 60)
 
+    def test_a_way_that_is_not_decided_is_not_called_best(self):
+        def way(cores, **marks):
+            figures = {"median_s": 1.0, "ratio_to_best": 1.0, "grid": "1x1", "is_best": True, "may_be_best": True, **marks}
+            return {"cores": cores, "way": "threads only", "transport": "two-sided", "figures": figures}
+
+        # A file of schema_version 3, whose candidate is_best, decided or not.
+        ways = [way(1, is_decided=True), way(2, is_decided=False), way(2, is_decided=False), way(4, is_decided=True), way(4, is_decided=True, is_best=False, may_be_best=False)]
+        document = {"options": {"problem": {"class": "S"}}, "ways": ways}
+        table = figures_scaling.ways_table([types.SimpleNamespace(document=document)])
+        self.assertEqual([row[4] for row in table.rows], ["", "may be best", "may be best", "best", ""])
+
     def test_kernels_are_beside_each_other(self):
         material = self.material(with_second_kernel(self.sweep))
         ((study, rank_count, grids),) = figures_grid.compared_settings(material)
@@ -505,7 +546,9 @@ class Figures(ReportParts):
         self.assertEqual(len(panel.bars), 2)
         other = next(bars for bars in panel.bars if bars.name == "test")
         self.assertEqual(other.values, [2 * cases[0].median_s for cases in grids])
-        self.assertIn("+100 % against the fastest", other.tips[0])
+        self.assertIn("+100 % against the median of ", other.tips[0])
+        for bars in panel.bars:
+            self.assertNotIn("fastest", "".join(bars.tips))
 
 
 class Streaming(ReportParts):
@@ -660,23 +703,25 @@ class Verdict(ReportParts):
             self.verdict_of(simulated_sweep(self.sweep, {"1x2": 1.25}, 3)),
             [
                 "Class S on 2 ranks not decided",
-                "2x1: 1.01 s, or another one",
-                "2x1 with 1.01 s is not distinguishable from 1x2 (take --repeat 7); it is the official grid.",
-                "Several are not distinguishable. 7 rounds should decide.",
+                "2x1: 1.01 s or 1x2: 1.26 s",
+                "2x1 with 1.01 s is ahead of 1x2, not decided: 3 of at least 7 rounds (take --repeat 7); it is the official grid.",
+                "Too few rounds for any verdict. 7 rounds should decide.",
             ],
         )
 
     def test_several_kernels(self):
         documents = simulated_sweep(self.sweep, {"1x2": 1.25})
         documents += [with_kernel(d, "test") for d in simulated_sweep(self.sweep, {"1x2": 2.5, "2x1": 2.0})]
-        head, _, line, _ = self.verdict_of(documents)
+        head, answer, line, _ = self.verdict_of(documents)
         self.assertEqual(head, "Class S on 2 ranks sure")
+        kernel = documents[0]["configuration"]["kernel"]
+        self.assertEqual(answer, f"2x1 with {kernel}: 1.04 s", "another kernel may have another best grid")
         self.assertIn("Best is 2x1 auto two-sided 1 thread with 1.04 s, better than 1x2 auto", line)
 
     def test_a_run_alone(self):
         head, answer, line, _ = self.verdict_of(copy.deepcopy(with_counters(self.sweep[:1])))
         self.assertEqual((head, line), ("Class S on 1 rank not compared", "Compared with nothing."))
-        self.assertRegex(answer, r"^1x1: \d.*s, or another one$")
+        self.assertRegex(answer, r"^1x1: \d[\d.]* m?s$")
 
 
 class Command(ReportParts):

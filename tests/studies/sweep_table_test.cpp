@@ -48,15 +48,21 @@ TEST(SweepTableTest, ThreeRoundsMarkAllThatMayBeBest) {
                     record_of(2, 1, 1.3, 2), record_of(1, 2, 0.9, 3), record_of(2, 1, 1.25, 3)});
   expect_in(text, "1~   20%");
   expect_in(text, "1.25~o   8%");
-  expect_in(
-      text,
-      "P = 2: 1x2 with 1 s is not distinguishable from 2x1 (take --repeat 7); the official 2x1 is among "
-      "these.");
+  expect_in(text,
+            "P = 2: 1x2 with 1 s is ahead of 2x1, not decided: 3 of at least 7 rounds (take --repeat 7); the "
+            "official 2x1 is "
+            "among these.");
+}
+
+TEST(SweepTableTest, OneGridGetsNoVerdict) {
+  const auto text = sweep_tables({record_of(1, 1, 1.0, 1), record_of(1, 1, 1.1, 2)});
+  expect_in(text, "P = 1: 1x1 with 1 s: nothing to compare it with; it is the official grid.");
+  EXPECT_EQ(text.find("1*"), std::string::npos) << text;
+  EXPECT_EQ(text.find("best is"), std::string::npos) << text;
 }
 
 TEST(SweepTableTest, OneRunHasNoSpread) {
   const auto text = sweep_tables({record_of(1, 2, 1.0)});
-  expect_in(text, "1*");
   EXPECT_EQ(text.substr(0, text.find("\n\n")).find('%'), std::string::npos) << text;
 }
 
@@ -102,7 +108,7 @@ TEST(SweepTableTest, RunsThatAreNotComparableAreLeftOutAndNamed) {
 TEST(SweepTableTest, RunsOfOneRoundInTwoSittingsAreNotPaired) {
   auto records = clear_sweep();
   for (auto& record : records) record.sitting = record.asked.configuration.grid.columns;
-  expect_in(sweep_tables(records), "not distinguishable from 2x1 (they did not run in the same rounds)");
+  expect_in(sweep_tables(records), "ahead of 2x1, not decided: they did not run in the same rounds");
 }
 
 TEST(SweepTableTest, TheBestOfSeveralTablesIsNamed) {
@@ -130,7 +136,7 @@ TEST(SweepTableTest, FailuresAreShownAndNeverBest) {
   const auto text = sweep_tables(
       {record_of(1, 2, 1.0), failed_record_of(2, 1, "verification-failed"), record_of(2, 1, 0.5, 2)});
   expect_in(text, "failedo");
-  expect_in(text, "P = 2: best is 1x2 with 1 s; the official 2x1 failed.");
+  expect_in(text, "P = 2: 1x2 with 1 s: nothing to compare it with; the official 2x1 failed.");
   expect_in(text, "Failed: 2x1, 1 of 2 runs: verification-failed: for a reason");
   expect_in(sweep_tables({failed_record_of(1, 1, "unavailable")}), "P = 1: no grid succeeded.");
 }

@@ -1,11 +1,13 @@
-// How sure a race is of its winner, by the turns of the works.
+// How sure a race is of its winner, by the turns of the works, and what the first screen says of it.
 
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
 
+#include "cg/report/summary.hpp"
 #include "cg/timing/race.hpp"
+#include "cg/tuning/grid_trial.hpp"
 
 namespace cg2d {
 namespace {
@@ -19,22 +21,64 @@ std::vector<double> turns_around(double seconds, int count) {
 
 TEST(RaceVerdictTest, TheWinnerIsNamedWithItsGain) {
   const std::vector<std::string> names{"two-sided", "put", "shared"};
-  EXPECT_EQ(
-      race_verdict(std::vector{turns_around(1.5, 9), turns_around(1.0, 9), turns_around(1.2, 9)}, names),
-      "put is better than shared by 20 % (20 ... 20 %)");
+  EXPECT_EQ(race_verdict(std::vector{turns_around(1.5, 9), turns_around(1.0, 9), turns_around(1.2, 9)}, names)
+                .text(),
+            "put is better than shared by 20 % (20 ... 20 %)");
 }
 
 TEST(RaceVerdictTest, FewTurnsDecideNothing) {
   const std::vector<std::string> names{"1x2", "2x1"};
-  EXPECT_EQ(race_verdict(std::vector{turns_around(1.5, 5), turns_around(1.0, 5)}, names),
-            "2x1 is not distinguishable from 1x2");
+  const auto verdict = race_verdict(std::vector{turns_around(1.5, 5), turns_around(1.0, 5)}, names);
+  EXPECT_EQ(verdict.text(), "2x1 is ahead of 1x2, not decided: 5 of at least 7 rounds");
+  EXPECT_EQ(verdict.certainty, Certainty::too_few_rounds);
 }
 
 TEST(RaceVerdictTest, HopelessWorksAreNotCompared) {
   const std::vector<std::string> names{"1x2", "2x1", "4x1"};
   const std::vector turns{turns_around(1.2, 9), turns_around(1.0, 9), turns_around(5.0, 1)};
-  EXPECT_EQ(race_verdict(turns, names), "2x1 is better than 1x2 by 20 % (20 ... 20 %)");
-  EXPECT_EQ(race_verdict(std::vector{turns_around(1.0, 9), turns_around(5.0, 1)}, names), "");
+  EXPECT_EQ(race_verdict(turns, names).text(), "2x1 is better than 1x2 by 20 % (20 ... 20 %)");
+  const auto alone = race_verdict(std::vector{turns_around(1.0, 9), turns_around(5.0, 1)}, names);
+  EXPECT_EQ(alone.text(), "");
+  EXPECT_EQ(alone.candidate, "1x2");
+  EXPECT_EQ(alone.certainty, Certainty::alone);
+}
+
+/// The first screen's words for a grid that a trial of these turns chose.
+std::string grid_words(const std::vector<std::vector<double>>& turns) {
+  const std::vector<std::string> names{"1x2", "2x1"};
+  GridTrial trial{.shortlist_by = "rule", .verdict = race_verdict(turns, names)};
+  trial.tried = {{.grid = {.columns = 1, .rows = 2}, .step_s = turns[0].front()},
+                 {.grid = {.columns = 2, .rows = 1}, .step_s = turns[1].front()}};
+  trial.best = trial.verdict.candidate == "1x2" ? trial.tried[0].grid : trial.tried[1].grid;
+  return grid_summary({.grid = trial.best}, true, trial);
+}
+
+TEST(GridSummaryTest, OnlyADecidedTrialNamesTheFastest) {
+  EXPECT_EQ(grid_words({turns_around(1.2, 9), turns_around(1.0, 9)}),
+            "2x1, the fastest of 2 tried: better than 1x2 by 20 % (20 ... 20 %); two-sided messages, 1 "
+            "thread per rank");
+  // 1.42 times as long in each of three turns, and in nine that no bound separates.
+  EXPECT_EQ(grid_words({turns_around(1.42, 3), turns_around(1.0, 3)}),
+            "2x1, one of 2 tried: ahead of 1x2, not decided: 3 of at least 7 rounds; two-sided messages, 1 "
+            "thread per rank");
+  EXPECT_EQ(grid_words({{1.42, 1.42, 1.42, 1.42, 1.42, 1.42, 0.9, 0.9, 0.9}, std::vector<double>(9, 1.0)}),
+            "2x1, one of 2 tried: not distinguishable from 1x2; two-sided messages, 1 thread per rank");
+  EXPECT_EQ(grid_words({turns_around(5.0, 1), turns_around(1.0, 9)}),
+            "2x1, of 2 tried; the others soon fell behind; two-sided messages, 1 thread per rank");
+}
+
+TEST(KernelSummaryTest, TheUsualKernelThatATrialKeepsIsNotCalledTheFastest) {
+  const Configuration configuration{.grid = {.columns = 1, .rows = 1}, .kernel = "sell-rows"};
+  RaceVerdict verdict{
+      .candidate = "sell", .certainty = Certainty::decided, .reason = "better than sell-rows by 3.0 %"};
+  EXPECT_EQ(kernel_summary(configuration, "avx2", ChoiceOrigin::trial, &verdict),
+            "sell-rows (avx2), by a trial");
+  verdict.candidate = "sell-rows";
+  EXPECT_EQ(kernel_summary(configuration, "avx2", ChoiceOrigin::trial, &verdict),
+            "sell-rows (avx2), the fastest of those tried");
+  verdict.certainty = Certainty::not_distinguishable;
+  EXPECT_EQ(kernel_summary(configuration, "avx2", ChoiceOrigin::trial, &verdict),
+            "sell-rows (avx2), by a trial");
 }
 
 }  // namespace
