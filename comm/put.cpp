@@ -155,7 +155,10 @@ class MpiPutOperations final : public OperationMaker {
 TransportRow put_transport() {
   return {
       .name = "put",
-      .description = "remote memory access: puts into the receiver's memory, one flush for each notification",
+      .description =
+          "remote memory access: puts into the receiver's memory, one flush for each notification; slow "
+          "between nodes where "
+          "ranks outnumber cores",
       .counts = CountedTraffic::messages,
       .tells_nodes_apart = true,
       .shares_memory = true,

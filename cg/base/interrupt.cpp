@@ -2,11 +2,17 @@
 
 #include <mpi.h>
 #include <poll.h>
+#include <pthread.h>
+#include <semaphore.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
 #include <csignal>
-#include <initializer_list>
+#include <ctime>
 #include <string_view>
+#include <thread>
 
 #include "cg/base/errors.hpp"
 #include "cg/base/progress.hpp"
@@ -25,6 +31,35 @@ int watch_count = 0;
 // Where nobody watches: as in any program, unless expect_signals() has been called.
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
 void (*handler_without_watch)(int) = SIG_DFL;
+
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
+volatile std::sig_atomic_t end_asked = 0;
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
+bool ignores_hangup = false;
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
+std::atomic<int> end_pause_count = 0;
+
+/// A handler may post it.
+class WakeSemaphore {
+ public:
+  WakeSemaphore() { sem_init(&semaphore_, 0, 0); }
+  void post() { sem_post(&semaphore_); }
+  void wait(std::chrono::milliseconds longest) {
+    timespec end{};
+    clock_gettime(CLOCK_REALTIME, &end);
+    const auto nanoseconds = end.tv_nsec + std::chrono::nanoseconds(longest).count();
+    constexpr std::int64_t per_second = 1'000'000'000;
+    end.tv_sec += nanoseconds / per_second;
+    end.tv_nsec = nanoseconds % per_second;
+    while (sem_timedwait(&semaphore_, &end) != 0 && errno == EINTR) {
+    }
+  }
+
+ private:
+  sem_t semaphore_{};
+};
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
+WakeSemaphore end_request;
 
 extern "C" void note_interrupt(int) { interrupt_asked = 1; }
 
@@ -62,12 +97,32 @@ extern "C" void end_by_bus_error(int signal, siginfo_t* info, void* /*context*/)
   if (writes_a_line == 0) poll(nullptr, 0, 2 * wait_ms);
   end_progress_line();
   static_cast<void>(!write(STDERR_FILENO, line.data(), line.size()));
-  if (handler_without_watch != &end_by_exit_code) return;
+  if (handler_without_watch == &end_by_signal) return;
   poll(nullptr, 0, wait_ms);
   std::signal(SIGALRM, SIG_DFL);
   alarm(limit_s);
   MPI_Abort(MPI_COMM_WORLD, static_cast<int>(ExitCode::cannot_write));
   _exit(static_cast<int>(ExitCode::cannot_write));
+}
+
+/// The thread that ends the process may be stuck itself: a second signal does not need it.
+extern "C" void ask_for_end(int signal) {
+  if (end_asked != 0) return end_by_exit_code(signal);
+  end_asked = 1;
+  end_request.post();
+}
+
+void set_handler(int signal, void (*handler)(int), int flags) {
+  if (signal == SIGHUP && ignores_hangup) handler = SIG_IGN;
+  struct sigaction action {};
+  action.sa_handler = handler;
+  action.sa_flags = flags;
+  sigemptyset(&action.sa_mask);
+  sigaction(signal, &action, nullptr);
+}
+
+void set_handlers_without_watch() {
+  for (const int signal : ending_signals) set_handler(signal, handler_without_watch, 0);
 }
 
 void watch_bus_errors() {
@@ -78,34 +133,55 @@ void watch_bus_errors() {
   sigaction(SIGBUS, &action, nullptr);
 }
 
-void set_handler(int signal, void (*handler)(int), int flags) {
-  struct sigaction action {};
-  action.sa_handler = handler;
-  action.sa_flags = flags;
-  sigemptyset(&action.sa_mask);
-  sigaction(signal, &action, nullptr);
-}
-
 }  // namespace
 
 void expect_signals(SignalEnd end, bool is_speaker) {
   writes_a_line = is_speaker ? 1 : 0;
   std::signal(SIGXFSZ, SIG_IGN);  // write() then fails with EFBIG
-  handler_without_watch = end == SignalEnd::by_the_signal ? &end_by_signal : &end_by_exit_code;
-  for (const int signal : {SIGINT, SIGTERM}) set_handler(signal, handler_without_watch, 0);
   watch_bus_errors();
+  handler_without_watch = end == SignalEnd::by_the_signal  ? &end_by_signal
+                          : end == SignalEnd::by_exit_code ? &end_by_exit_code
+                                                           : &ask_for_end;
+  set_handlers_without_watch();
+  sigset_t held;
+  sigemptyset(&held);
+  sigaddset(&held, SIGUSR1);
+  pthread_sigmask(end == SignalEnd::by_the_signal ? SIG_BLOCK : SIG_UNBLOCK, &held, nullptr);
+}
+
+void keep_hangup_ignored() {
+  ignores_hangup = true;
+  std::signal(SIGHUP, SIG_IGN);
+}
+
+bool wait_for_end_request(std::chrono::milliseconds longest) {
+  if (end_asked == 0) end_request.wait(longest);
+  return end_asked != 0;
+}
+
+void stop_waiting_for_end_request() { end_request.post(); }
+
+EndPause::EndPause() { ++end_pause_count; }
+EndPause::~EndPause() { --end_pause_count; }
+
+void wait_for_end_pauses() {
+  using namespace std::chrono_literals;
+  constexpr int most_looks = 1000;
+  for (int look = 0; look < most_looks && end_pause_count > 0; ++look) std::this_thread::sleep_for(10ms);
 }
 
 InterruptWatch::InterruptWatch(bool heeded) : heeded_(heeded) {
   if (watch_count++ > 0) return;
   interrupt_asked = 0;
-  for (const int signal : {SIGINT, SIGTERM})
-    set_handler(signal, &note_interrupt, static_cast<int>(SA_RESETHAND) | SA_RESTART);
+  for (const int signal : ending_signals) {
+    // Batch systems and the kernel (SIGXCPU, each second) may say again that time is nearly over.
+    const bool ends_at_once = signal == SIGINT || signal == SIGTERM;
+    set_handler(signal, &note_interrupt, (ends_at_once ? static_cast<int>(SA_RESETHAND) : 0) | SA_RESTART);
+  }
 }
 
 InterruptWatch::~InterruptWatch() {
-  if (--watch_count > 0) return;
-  for (const int signal : {SIGINT, SIGTERM}) set_handler(signal, handler_without_watch, 0);
+  if (--watch_count == 0) set_handlers_without_watch();
 }
 
 bool InterruptWatch::asked() const { return heeded_ && interrupt_asked != 0; }

@@ -1,21 +1,55 @@
 #pragma once
 
-// SIGINT and SIGTERM: a request to stop where somebody looks at it, and the end with a message elsewhere.
+// Signals that ask the process to end: a request to stop where somebody looks at it, and the end with a message elsewhere.
+
+#include <array>
+#include <chrono>
+#include <csignal>
 
 namespace cg2d {
 
-/// How a signal ends a process that nobody watches. A launcher takes a rank that exits before MPI has started for
-/// one that has no business with MPI, and lets the others wait for it: there the signal itself must end it.
-enum class SignalEnd { by_the_signal, by_exit_code };
+/// The terminal's, the user's, and those by which batch systems say that a job's time is nearly over (sbatch --signal=USR1@60,
+/// qsub -notify, a limit of processor time).
+inline constexpr std::array ending_signals{SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGXCPU};
+
+/// How a signal ends a process that nobody watches.
+enum class SignalEnd {
+  /// Before MPI has started: a launcher takes a rank that exits there for one that has no business with MPI, and lets the others
+  /// wait for it.
+  by_the_signal,
+  by_exit_code,  ///< the handler leaves with ExitCode::interrupted
+  by_watch,      ///< the handler wakes the thread that waits for_end_request(), which ends all ranks
+};
 
 /// From this call on, which comes before MPI starts, and again when it has started, a signal ends the process with
 /// a line on stderr, unless there is an InterruptWatch. Files that are being written leave nothing behind: they
 /// have no names yet, see OutputFile. A file that grows beyond its limit (ulimit -f) is an error of writing, no
-/// signal; so is a page of a mapped file that is gone (SIGBUS): one line, and the code cannot_write. is_speaker: whether the line is written; one rank is enough.
+/// signal; so is a page of a mapped file that is gone (SIGBUS): one line, and the code cannot_write. is_speaker: whether a handler writes
+/// the line; one rank is enough.
+///
+/// Libraries take signals for themselves: UCX SIGHUP (it begins to log), before main(), and MPICH SIGUSR1 (it looks for failed
+/// ranks, and a single process for ever), in MPI_Init. The second call takes them back; until then SIGUSR1 waits.
 void expect_signals(SignalEnd end, bool is_speaker);
+/// SIGHUP stays ignored, as nohup has asked for. Before expect_signals().
+void keep_hangup_ignored();
 
-/// Catches SIGINT and SIGTERM during its lifetime; a second signal of the same kind ends the process at
-/// once.
+/// Waits until a signal has asked for the end of the process by_watch, or for so long. True: it has.
+bool wait_for_end_request(std::chrono::milliseconds longest);
+/// wait_for_end_request() returns at once.
+void stop_waiting_for_end_request();
+
+/// No watch ends the process during its lifetime: for steps that a file takes together.
+class EndPause {
+ public:
+  EndPause();
+  ~EndPause();
+  EndPause(const EndPause&) = delete;
+  EndPause& operator=(const EndPause&) = delete;
+};
+/// Waits until there is no EndPause, ten seconds at most.
+void wait_for_end_pauses();
+
+/// Catches the ending signals during its lifetime; a second SIGINT or SIGTERM ends the process at once.
 class InterruptWatch {
  public:
   /// Watches may be nested. One that is not `heeded` never reports a request, and leaves it to the outer

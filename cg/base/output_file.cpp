@@ -19,6 +19,7 @@
 #include <thread>
 #include <utility>
 
+#include "cg/base/interrupt.hpp"
 #include "cg/base/progress.hpp"
 
 namespace cg2d {
@@ -65,24 +66,6 @@ std::string name_beside(const std::string& path, const Take& take) {
   }
   return {};
 }
-
-/// Keeps SIGINT and SIGTERM waiting during its life.
-class SignalPause {
- public:
-  SignalPause() {
-    sigset_t signals;
-    sigemptyset(&signals);
-    sigaddset(&signals, SIGINT);
-    sigaddset(&signals, SIGTERM);
-    pthread_sigmask(SIG_BLOCK, &signals, &earlier_);
-  }
-  ~SignalPause() { pthread_sigmask(SIG_SETMASK, &earlier_, nullptr); }
-  SignalPause(const SignalPause&) = delete;
-  SignalPause& operator=(const SignalPause&) = delete;
-
- private:
-  sigset_t earlier_{};
-};
 
 /// A lock on the folder of a file, which leaves no file behind. Whoever holds it for ten seconds hangs, or is
 /// not one of these programs: then, and where there are no locks (some network file systems), it goes without.
@@ -436,7 +419,7 @@ void OutputFile::commit() {
   }
   hand_over();
   while (!spool_->is_intact()) move_elsewhere(errno);
-  const SignalPause pause;
+  const EndPause pause;
   if (trouble_ == 0 && put_in_place()) return;
   if (trouble_ == 0) trouble_ = errno;
   leave_elsewhere();

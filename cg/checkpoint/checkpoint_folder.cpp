@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -17,6 +16,7 @@
 #include "cg/base/agreement.hpp"
 #include "cg/base/output_file.hpp"
 #include "cg/base/sample.hpp"
+#include "cg/storage/new_file.hpp"
 
 namespace cg2d {
 namespace {
@@ -185,6 +185,11 @@ bool are_same_folder(const std::string& first, const std::string& second, comm::
 
 RestartChoice choose_restart(const CheckpointOptions& asked, std::string_view what, comm::RankGroup& group) {
   RestartChoice choice;
+  if (!asked.folder.empty()) {
+    choice.claim = claim_checkpoints(asked.folder, group);
+    const auto& claim = choice.claim->of_rank_0;
+    if (claim && !claim->is_locked()) choice.warnings.push_back(claim->warning());
+  }
   if (asked.restart.empty()) return choice;
   const bool saves_there = !asked.folder.empty() && are_same_folder(asked.folder, asked.restart, group);
   if (saves_there && has_no_checkpoint(asked.restart, group)) {
@@ -199,18 +204,21 @@ RestartChoice choose_restart(const CheckpointOptions& asked, std::string_view wh
   return choice;
 }
 
-CheckpointWriter::CheckpointWriter(std::string folder, std::optional<std::int64_t> restarted_from,
-                                   comm::RankGroup& group)
-    : folder_(std::move(folder)), group_(group), last_good_(restarted_from.value_or(0)) {
-  agree_on(group_, [&] {
-    constexpr mode_t all_may_do_all = 0777;  // as far as the user's mask lets them
-    if (group_.rank() != 0 || mkdir(folder_.c_str(), all_may_do_all) == 0) return;
-    struct stat status {};
-    if (errno == EEXIST && stat(folder_.c_str(), &status) == 0 && S_ISDIR(status.st_mode)) return;
-    throw RunError(ExitCode::cannot_create,
-                   fmt::format("cannot create the folder {}: {}; name one in a folder that can be written",
-                               folder_, std::strerror(errno)));
+CheckpointClaim claim_checkpoints(std::string folder, comm::RankGroup& group) {
+  CheckpointClaim claim{.folder = std::move(folder), .of_rank_0 = nullptr};
+  agree_on(group, [&] {
+    if (group.rank() != 0) return;
+    claim.of_rank_0 = std::make_unique<FolderClaim>(
+        ClaimedFolder{.option = "--checkpoint", .folder = claim.folder, .lock_name = "checkpoints.lock"});
+    remove_unfinished_files(claim.folder,
+                            [](std::string_view name) { return checkpoint_name_from(name).has_value(); });
   });
+  return claim;
+}
+
+CheckpointWriter::CheckpointWriter(CheckpointClaim claim, std::optional<std::int64_t> restarted_from,
+                                   comm::RankGroup& group)
+    : folder_(claim.folder), claim_(std::move(claim)), group_(group), last_good_(restarted_from.value_or(0)) {
   const auto generations = generations_in(folder_, group_);
   if (!generations.empty()) next_ = generations.begin()->first + 1;
   for (const auto& [generation, names] : generations) {
@@ -225,6 +233,10 @@ CheckpointWriter::CheckpointWriter(std::string folder, std::optional<std::int64_
   }
   rehearse({});
 }
+
+CheckpointWriter::CheckpointWriter(std::string folder, std::optional<std::int64_t> restarted_from,
+                                   comm::RankGroup& group)
+    : CheckpointWriter(claim_checkpoints(std::move(folder), group), restarted_from, group) {}
 
 CheckpointHeader CheckpointWriter::header_of(const CheckpointState& state) const {
   CheckpointHeader header;

@@ -3,6 +3,7 @@
 // A folder of checkpoints, which all ranks see: the two newest whole generations, with a file for each rank.
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -11,6 +12,7 @@
 
 #include "cg/checkpoint/checkpoint_file.hpp"
 #include "cg/checkpoint/checkpoint_interval.hpp"
+#include "cg/storage/folder_claim.hpp"
 #include "comm/block_layout.hpp"
 #include "comm/rank_group.hpp"
 
@@ -50,23 +52,36 @@ bool has_no_checkpoint(const std::string& folder, comm::RankGroup& group);
 /// Whether both paths lead to one folder. Collective.
 bool are_same_folder(const std::string& first, const std::string& second, comm::RankGroup& group);
 
+/// A folder for checkpoints, which rank 0 has claimed for the run.
+struct CheckpointClaim {
+  std::string folder;
+  std::unique_ptr<FolderClaim> of_rank_0;  ///< nullptr on other ranks
+};
+/// Makes the folder where it is missing. Collective. Throws RunError as FolderClaim, alike on every rank.
+CheckpointClaim claim_checkpoints(std::string folder, comm::RankGroup& group);
+
 /// What --checkpoint and --restart come to.
 struct RestartChoice {
+  std::optional<CheckpointClaim> claim;  ///< of the folder of --checkpoint
   std::optional<FoundCheckpoint> found;  ///< to go on from
   std::optional<std::int64_t>
       generation;  ///< of that, where new checkpoints go into its folder; for CheckpointWriter
   std::vector<std::string> warnings;
 };
-/// The checkpoint to go on from, if one was asked for. Where the same folder is to have new ones, none there is only a warning:
-/// then the first start and each later one are the same command. what: "run" or "solve". Collective. Throws as newest_checkpoint().
+/// Claims the folder of --checkpoint, and then finds the checkpoint to go on from, if one was asked for: no other run replaces it
+/// meanwhile. Where the same folder is to have new ones, none there is only a warning:
+/// then the first start and each later one are the same command. what: "run" or "solve". Collective. Throws as newest_checkpoint()
+/// and claim_checkpoints().
 RestartChoice choose_restart(const CheckpointOptions& asked, std::string_view what, comm::RankGroup& group);
 
 /// Writes checkpoints into a folder. Collective in everything but the accessors.
 class CheckpointWriter {
  public:
-  /// Makes the folder where it is missing, removes generations in it that were not finished, and tries whether it can be written. restarted_from: the generation in this folder that the iteration goes on from; without one
-  /// the folder must have no whole generation. Throws InputError, RunError (cannot_create,
-  /// cannot_write), alike on every rank.
+  /// Removes generations in the folder that were not finished, and tries whether it can be written. restarted_from: the generation in
+  /// this folder that the iteration goes on from; without one the folder must have no whole generation. Throws InputError, RunError
+  /// (cannot_create, cannot_write), alike on every rank.
+  CheckpointWriter(CheckpointClaim claim, std::optional<std::int64_t> restarted_from, comm::RankGroup& group);
+  /// Claims the folder itself.
   CheckpointWriter(std::string folder, std::optional<std::int64_t> restarted_from, comm::RankGroup& group);
 
   /// Writes a checkpoint without a name, and returns the seconds it took. Throws RunError (cannot_create, cannot_write),
@@ -89,6 +104,7 @@ class CheckpointWriter {
   void remove_others(std::int64_t generation) const;
 
   std::string folder_;
+  CheckpointClaim claim_;
   comm::RankGroup& group_;
   std::int64_t last_good_ = 0;
   std::int64_t next_ = 1;

@@ -10,14 +10,17 @@ namespace cg2d {
 struct LauncherRanks {
   int rank = 0;
   int size = 1;
+  bool size_is_least = false;  ///< the launcher tells no size: there may be more
+  const char* variable = "";   ///< of the environment, that has the rank
 };
 
 /// The number that the launcher gave to this process; 0 without a launcher that does.
 int rank_of_launcher();
 
-/// The numbers in the environment that a launcher of several ranks gave this process; nothing where there is
-/// none. An MPI that knows one rank only is then not that launcher's, and each of its processes would make
-/// a run of its own.
+/// The numbers in the environment that the innermost launcher which tells both gave this process, or the rank alone where that is
+/// all that it tells; nothing without a launcher. In a batch script of Slurm there is a rank and no size, and no
+/// launcher. An MPI that knows one rank only where there are several is not that launcher's, and each of the
+/// processes would make a run of its own.
 std::optional<LauncherRanks> ranks_of_launcher();
 
 }  // namespace cg2d

@@ -2,11 +2,13 @@
 
 #include <fmt/format.h>
 #include <omp.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <csignal>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -26,6 +28,7 @@
 #include "cg/commands/subcommand.hpp"
 #include "cg/commands/thread_waiting.hpp"
 #include "cg/watch/exit_watch.hpp"
+#include "cg/watch/life_watch.hpp"
 #include "comm/last_exchange.hpp"
 #include "comm/mpi_handles.hpp"
 #include "comm/rank_group.hpp"
@@ -95,13 +98,33 @@ void start_openmp(cg2d::comm::RankGroup& group) {
   }
 }
 
+/// The launcher that has started several ranks where MPI knows one. Of a launcher that tells no number, the first rank cannot know
+/// whether there are others: then it is a stray where MPI has not been started by any (MPI-4.0, section 11.10.3: MPI_APPNUM).
+std::optional<cg2d::LauncherRanks> stray_from_launcher(const cg2d::comm::RankGroup& group) {
+  auto launcher = cg2d::ranks_of_launcher();
+  if (!launcher || group.size() > 1) return std::nullopt;
+  if (launcher->size > 1) return launcher;
+  void* number = nullptr;
+  int knows_launcher = 0;
+  MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_APPNUM, &number, &knows_launcher);
+  if (launcher->size_is_least && knows_launcher == 0) return launcher;
+  return std::nullopt;
+}
+
+std::string stray_text(const cg2d::LauncherRanks& stray) {
+  const auto started = stray.size_is_least
+                           ? fmt::format("this process as one of its ranks ({})", stray.variable)
+                           : fmt::format("{} ranks", stray.size);
+  return fmt::format(
+      "the launcher has started {}, but MPI knows one: launcher and program are of different MPIs; start "
+      "cg2d with the launcher of "
+      "{}, or, for a run of one rank, with {} unset",
+      started, name_of_mpi(), stray.variable);
+}
+
 ExitCode run_program(int argument_count, char** arguments, cg2d::comm::RankGroup& group) {
-  const auto launcher = cg2d::ranks_of_launcher();
-  if (launcher && group.size() == 1) {
-    say_error(launcher->rank,
-              fmt::format("the launcher has started {} ranks, but MPI knows one: launcher and program are of "
-                          "different MPIs; start cg2d with the launcher of {}",
-                          launcher->size, name_of_mpi()));
+  if (const auto stray = stray_from_launcher(group)) {
+    say_error(stray->rank, stray_text(*stray));
     return ExitCode::unavailable;
   }
   require_same_arguments(argument_count, arguments, group);
@@ -115,7 +138,6 @@ ExitCode run_program(int argument_count, char** arguments, cg2d::comm::RankGroup
 /// All of the program but the start and the end of MPI. Returns on every rank, or on none.
 ExitCode run_on_all_ranks(int argument_count, char** arguments) {
   cg2d::comm::RankGroup group(MPI_COMM_WORLD);
-  cg2d::expect_signals(cg2d::SignalEnd::by_exit_code, group.rank() == 0);
   try {
     return run_program(argument_count, arguments, group);
   } catch (const cg2d::RunError& error) {  // thrown on every rank alike
@@ -152,15 +174,59 @@ ExitCode part(ExitCode code, std::optional<cg2d::ExitWatch>& watch) {
   return agreed;
 }
 
+/// Whether SIGHUP was ignored when the program was started: nohup. UCX's library takes the signal before main(), but this runs
+/// before that. By the system call itself, since sanitizers watch the C library's and are not ready yet.
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
+bool hangup_was_ignored = false;
+
+[[gnu::no_sanitize("address", "thread", "undefined")]] void note_hangup(int /*count*/, char** /*arguments*/,
+                                                                        char** /*environment*/) {
+  struct {
+    void (*handler)(int);
+    unsigned long others[16];
+  } action{};
+  constexpr std::size_t signal_set_bytes = 8;
+  syscall(SYS_rt_sigaction, SIGHUP, nullptr, &action, signal_set_bytes);
+  hangup_was_ignored = action.handler == SIG_IGN;
+}
+[[gnu::section(".preinit_array"), gnu::used]] void (*const note_hangup_first)(int, char**,
+                                                                              char**) = &note_hangup;
+
+/// The watch that ends this rank where it can end its process, from before MPI starts.
+void begin_life_watch(std::optional<cg2d::LifeWatch>& watch) {
+  if (hangup_was_ignored) cg2d::keep_hangup_ignored();
+  cg2d::expect_signals(cg2d::SignalEnd::by_the_signal, cg2d::rank_of_launcher() == 0);
+  if (cg2d::comm::has_own_process()) {
+    const auto launcher = cg2d::ranks_of_launcher();
+    watch.emplace(launcher && launcher->size > 1);
+  }
+}
+
+/// MPI has started.
+void take_signals_back(std::optional<cg2d::LifeWatch>& watch) {
+  int rank = 0;
+  int rank_count = 1;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &rank_count);
+  if (watch) return watch->begin_ending_all(rank, rank_count);
+  cg2d::expect_signals(cg2d::SignalEnd::by_exit_code, rank == 0);
+}
+
 }  // namespace
 
 int main(int argument_count, char** arguments) {
   try {
+<<<<<<< HEAD
     cg2d::secure_standard_descriptors();
+=======
+    if (hangup_was_ignored) std::signal(SIGHUP, SIG_IGN);  // a new start keeps that
+>>>>>>> 51750ca (WIP)
     cg2d::bound_thread_waiting(argument_count, arguments);
+    std::optional<cg2d::LifeWatch> life_watch;
     std::optional<cg2d::ExitWatch> watch;  // goes after the session, whose end it watches
-    cg2d::expect_signals(cg2d::SignalEnd::by_the_signal, cg2d::rank_of_launcher() == 0);
+    begin_life_watch(life_watch);
     const cg2d::comm::MpiSession session(argument_count, arguments);
+    take_signals_back(life_watch);
     cg2d::keep_blas_on_one_thread();
     return static_cast<int>(part(run_on_all_ranks(argument_count, arguments), watch));
   } catch (const std::exception& error) {

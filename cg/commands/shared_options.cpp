@@ -196,7 +196,7 @@ void add_checkpoint_options(CLI::App& parser, CheckpointOptions& options, std::s
       .add_option(
           "--checkpoint-interval", interval,
           "time between two; auto: Young's formula, sqrt(2 x measured time to save x 24 h), which assumes "
-          "one failure of the job a day; also saved at SIGINT and SIGTERM")
+          "one failure of the job a day; also saved when a signal asks to stop")
       ->type_name(type_of_values({"auto", "TIME"}));
   parser
       .add_option(

@@ -1,24 +1,25 @@
 #pragma once
 
-// A rank's place in a folder of panels: the name of its file, and a lock, so that no two runs write or remove the same file. No MPI.
+// A rank's place in a folder of panels: the name of its file, and a claim to it. No MPI.
 
 #include <memory>
 #include <string>
 
 #include "cg/panels/panel_file.hpp"
+#include "cg/storage/folder_claim.hpp"
 
 namespace cg2d {
 
-/// Locks the place of one rank; makes the folder where it is missing. What a killed run has left there under temporary names is removed.
+/// Claims the place of one rank; makes the folder where it is missing. What a killed run has left there under temporary names is removed.
 class PanelFolder {
  public:
-  /// Throws RunError: cannot_create where the folder will not do, try_again where another run has the lock.
+  /// Throws RunError, as FolderClaim.
   PanelFolder(std::string folder, int rank, int rank_count);
-  ~PanelFolder();
   PanelFolder(const PanelFolder&) = delete;
   PanelFolder& operator=(const PanelFolder&) = delete;
 
   [[nodiscard]] const std::string& folder() const { return folder_; }
+  [[nodiscard]] const FolderClaim& claim() const { return claim_; }
   /// "3-of-4.panels"
   [[nodiscard]] const std::string& file_name() const { return file_name_; }
   [[nodiscard]] std::string file_path() const { return folder_ + "/" + file_name_; }
@@ -29,13 +30,9 @@ class PanelFolder {
   void remove_file() const;
 
  private:
-  bool holds_lock();
-  void remove_leftovers() const;
-
   std::string folder_;
   std::string file_name_;
-  std::string lock_path_;
-  int lock_ = -1;
+  FolderClaim claim_;
 };
 
 }  // namespace cg2d

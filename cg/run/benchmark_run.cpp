@@ -78,8 +78,7 @@ void BenchmarkRun::open_checkpoints() {
   auto choice = choose_restart(options_.checkpoint, "run", group_);
   if (choice.found) report_.restart = restart_facts(std::move(*choice.found), options_.problem);
   std::ranges::move(choice.warnings, std::back_inserter(report_.warnings));
-  if (!options_.checkpoint.folder.empty())
-    checkpoint_writer_.emplace(options_.checkpoint.folder, choice.generation, group_);
+  if (choice.claim) checkpoint_writer_.emplace(std::move(*choice.claim), choice.generation, group_);
 }
 
 /// Puts the grid and its kernel into the configuration.

@@ -102,8 +102,7 @@ void SolveRun::open_checkpoints() {
   auto choice = choose_restart(options_.checkpoint, "solve", group_);
   found_checkpoint_ = std::move(choice.found);
   std::ranges::move(choice.warnings, std::back_inserter(report_.warnings));
-  if (!options_.checkpoint.folder.empty())
-    checkpoint_writer_.emplace(options_.checkpoint.folder, choice.generation, group_);
+  if (choice.claim) checkpoint_writer_.emplace(std::move(*choice.claim), choice.generation, group_);
 }
 
 void SolveRun::perform(OutputFile* solution) {

@@ -7,6 +7,8 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
+#include <system_error>
 
 #include "cg/base/errors.hpp"
 #include "cg/base/output_file.hpp"
@@ -86,6 +88,19 @@ void NewFile::take_name() {
     temporary_path_.clear();
   }
   put_names_on_disk(folder_);
+}
+
+void remove_unfinished_files(const std::string& folder,
+                             const std::function<bool(std::string_view name)>& is_mine) {
+  std::error_code error;
+  for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error)) {
+    const auto name = entry->path().filename().string();
+    const auto dash = name.find('-');
+    if (name.starts_with('.') && dash != std::string::npos &&
+        is_mine(std::string_view(name).substr(dash + 1)))
+      unlink(entry->path().c_str());
+  }
 }
 
 }  // namespace cg2d

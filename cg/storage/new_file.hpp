@@ -4,8 +4,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
+#include <string_view>
 
 namespace cg2d {
 
@@ -39,5 +41,10 @@ class NewFile {
   int descriptor_ = -1;
   std::int64_t size_ = 0;
 };
+
+/// Removes what killed processes have left in a folder under temporary names. is_mine: of the name that the file was to get. The caller
+/// has locked the folder, or its place in it (FolderClaim).
+void remove_unfinished_files(const std::string& folder,
+                             const std::function<bool(std::string_view name)>& is_mine);
 
 }  // namespace cg2d

@@ -321,6 +321,7 @@ StreamedBlock make_streamed_block(const StreamedBlockParts& parts, comm::RankGro
     file = block.folder->existing(key, reason);
     if (file && !memory_of(sizes_of(*file), parts, group.rank())) file = nullptr;
   });
+  if (!block.folder->claim().is_locked()) progress.warn(block.folder->claim().warning());
   block.was_there = group.maximum(file ? 0.0 : 1.0) == 0.0;
   const auto strips = strips_for(parts, key, group);
   // Panels of a run of little memory would make one whose panels all stay in memory slower than it need be.

@@ -15,16 +15,6 @@
 namespace cg2d {
 namespace {
 
-/// UCX gives its shared memory names and takes them away in MPI_Finalize. Other ranks of this host are on
-/// their way out, too, and open none of them any more.
-void remove_names_of_shared_memory() {
-  std::ifstream maps("/proc/self/maps");
-  for (std::string line; std::getline(maps, line);) {
-    const auto name = line.find("/dev/shm/ucx_shm_posix_");
-    if (name != std::string::npos) unlink(line.substr(name).c_str());
-  }
-}
-
 // A signal that nothing else here uses.
 int holding_signal() { return SIGRTMAX - 1; }
 
@@ -40,6 +30,14 @@ void hold_thread(pthread_t thread) {
 }
 
 }  // namespace
+
+void remove_names_of_shared_memory() {
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);) {
+    const auto name = line.find("/dev/shm/ucx_shm_posix_");
+    if (name != std::string::npos) unlink(line.substr(name).c_str());
+  }
+}
 
 ExitWatch::ExitWatch(ExitCode code, std::chrono::milliseconds limit, std::string last_words)
     : code_(code), last_words_(std::move(last_words)), watched_(pthread_self()) {

@@ -46,6 +46,10 @@ class ExitWatch {
   std::thread thread_;
 };
 
+/// UCX gives its shared memory names and takes them away in MPI_Finalize; this takes them away where a process leaves without it. Other
+/// ranks of this host are on their way out, too, and open none of them any more.
+void remove_names_of_shared_memory();
+
 /// Ends all ranks with this code at once, from any thread, also where this rank's main thread is within MPI. No result may be
 /// outstanding. Does not return.
 [[noreturn]] void end_all_ranks(ExitCode code);

@@ -90,19 +90,31 @@ void StallWatch::watch() {
       seen = now;
       idle_s = 0.0;
     }
-    if (idle_s >= options_.limit_s) return end_all();
+    if (idle_s < options_.limit_s) continue;
+    if (!end_all(seen)) return;
+    // It has gone on meanwhile.
+    seen = reached();
+    idle_s = 0.0;
+    looked_s = stopwatch.seconds();
   }
 }
 
-/// Ranks notice it at slightly different times: by a look, and by the time that the last step took them.
-void StallWatch::end_all() {
+/// Ranks notice it at slightly different times: by a look, and by the time that the last step took them. Returns where the watch is
+/// over (false), or where this rank goes on after all (true): each rank decides by itself, so that one that still stands ends all.
+bool StallWatch::end_all(const Reached& seen) {
   constexpr double slack_s = 1.0;
   const double turn = turn_s(group_.size());
-  if (!pause(turn * group_.rank())) return;
+  if (!pause(turn * group_.rank())) return false;
+  if (reached() != seen) return true;
   say_on_stderr(
       fmt::format("rank {}: no progress for {:g} s in {}", group_.rank(), options_.limit_s, describe()));
-  if (!pause(turn * (group_.size() - group_.rank()) + slack_s)) return;
+  if (!pause(turn * (group_.size() - group_.rank()) + slack_s)) return false;
+  if (reached() != seen) {
+    say_on_stderr(fmt::format("rank {}: goes on, so it does not end the run", group_.rank()));
+    return true;
+  }
   options_.end(ExitCode::stalled);
+  return false;
 }
 
 /// False: the watch is over.

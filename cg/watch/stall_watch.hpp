@@ -28,7 +28,8 @@ struct StallOptions {
 
 /// Watches the rank that makes it during its lifetime, as an observer of the steps. Progress is a step, or a phase, that begins
 /// or ends. Without any for the limit, the rank says on stderr what it does and whom it waits for, and ends all. Ranks speak
-/// one after the other: each waits for its turn, and for the turns of all others before it ends them.
+/// one after the other: each waits for its turn, and for the turns of all others before it ends them. Where it has gone on until then, it
+/// says so and watches again.
 ///
 /// Time in which the whole process is stopped does not count. Cost: two stores for each step, and a thread that wakes a few
 /// times per second.
@@ -68,7 +69,7 @@ class StallWatch final : public StepObserver, public OuterStepObserver {
   };
   [[nodiscard]] Reached reached() const;
   void watch();
-  void end_all();
+  [[nodiscard]] bool end_all(const Reached& seen);
   [[nodiscard]] bool pause(double seconds);
 
   StallOptions options_;

@@ -44,11 +44,13 @@ class CommonFolder {
     if (group().rank() == 0) work();
     group().barrier();
   }
+  /// Of all files but the lock, which is there as long as a writer is.
   [[nodiscard]] std::set<std::string> names() const {
     group().barrier();
     std::set<std::string> names;
-    for (const auto& entry : std::filesystem::directory_iterator(path_))
-      names.insert(entry.path().filename().string());
+    for (const auto& entry : std::filesystem::directory_iterator(path_)) {
+      if (entry.path().extension() != ".lock") names.insert(entry.path().filename().string());
+    }
     group().barrier();
     return names;
   }
@@ -169,9 +171,11 @@ TEST(CheckpointFolder, KeepsTwoGenerationsAndNothingElse) {
 void expect_the_older_after(const std::function<void(const std::string& path)>& change,
                             const std::string& reason) {
   const CommonFolder folder;
-  CheckpointWriter writer(folder.path(), std::nullopt, group());
-  writer.save(Saved(group(), 1).state());
-  writer.save(Saved(group(), 2).state());
+  {
+    CheckpointWriter writer(folder.path(), std::nullopt, group());
+    writer.save(Saved(group(), 1).state());
+    writer.save(Saved(group(), 2).state());
+  }
   folder.on_one_rank([&] { change(path_of(folder, 2, group().size() - 1, group().size())); });
   const auto found = newest_checkpoint(folder.path(), group());
   EXPECT_EQ(found.generation, 1);
@@ -282,6 +286,39 @@ TEST(CheckpointWriter, BeginsAnewWhereTheFirstCheckpointWasNotFinished) {
   writer.save(Saved(group(), 1).state());
   EXPECT_EQ(writer.last_generation(), 2);
   EXPECT_EQ(std::ssize(folder.names()), group().size()) << "the rest of the first one is gone";
+}
+
+TEST(CheckpointWriter, KeepsOtherRunsOutOfItsFolder) {
+  const CommonFolder folder;
+  std::optional<CheckpointWriter> first(std::in_place, folder.path(), std::nullopt, group());
+  first->save(Saved(group(), 1).state());
+  // A second run with the same command: it removes no file, and learns who is there.
+  const auto before = folder.names();
+  const auto error =
+      error_of([&] { choose_restart({.folder = folder.path(), .restart = folder.path()}, "run", group()); },
+               ExitCode::try_again);
+  EXPECT_NE(error.find("another run uses this folder (process "), std::string::npos) << error;
+  EXPECT_EQ(folder.names(), before);
+  first->save(Saved(group(), 2).state());
+  EXPECT_EQ(first->last_generation(), 2);
+  // Its end, a kill as well, ends the claim.
+  first.reset();
+  folder.on_one_rank([&] { std::ofstream(folder.path() + "/checkpoints.lock") << "process 1 on gone\n"; });
+  const auto choice = choose_restart({.folder = folder.path(), .restart = folder.path()}, "run", group());
+  EXPECT_EQ(choice.generation, 2);
+}
+
+TEST(CheckpointWriter, RemovesWhatAKilledRunLeftUnderTemporaryNames) {
+  const CommonFolder folder;
+  const auto temporary = folder.path() + "/.77-" + CheckpointName{3, 0, 1}.text();
+  folder.on_one_rank([&] {
+    std::ofstream(temporary) << "x";
+    std::ofstream(folder.path() + "/.77-other") << "x";
+  });
+  const auto claim = claim_checkpoints(folder.path(), group());
+  group().barrier();
+  EXPECT_FALSE(std::filesystem::exists(temporary));
+  EXPECT_TRUE(std::filesystem::exists(folder.path() + "/.77-other"));
 }
 
 TEST(CheckpointWriter, SaysThatAFolderCannotBeWritten) {

@@ -11,7 +11,7 @@ import unittest
 import jsonschema
 
 from program_runner import (
-    CANNOT_CREATE, INTERRUPTED, SCHEMA, SUCCESS, USAGE, BackgroundRun, ProgramTest, launch_words, run_command, run_program,
+    CANNOT_CREATE, INTERRUPTED, SCHEMA, SUCCESS, TRY_AGAIN, USAGE, BackgroundRun, ProgramTest, launch_words, run_command, run_program,
 )  # fmt: skip
 
 BAD_DATA = 65
@@ -230,6 +230,33 @@ class Signals(CheckpointTest):
                 self.assertEqual(rest["restart"]["earlier_outer_iterations"], done)
                 self.assertIs(rest["result"]["verified"], True)
                 self.assertEqual(rest["outer_steps"], whole["outer_steps"])
+
+    def test_two_runs_with_one_folder(self):
+        """The second one is refused and told whose the folder is; the first one keeps its files. After a kill the folder is free."""
+        file = self.folder / "result.json"
+        endless = ("--grid", "1x2", "--niter", "1000000", "--reference", "17")
+        words = ("run", "--class", "W", "--kernel", "scalar", "--no-profile", *endless, "--format", "json", "--output", file)
+        owned = ("--checkpoint", self.state, "--checkpoint-interval", "0s")
+        with BackgroundRun(2, *words, *owned) as run:
+            run.wait_for(r"outer iteration [3-9]")
+            for restart in ((), ("--restart", self.state)):
+                second = run_program(2, *FIXED, "--grid", "1x2", *owned, *restart)
+                self.assert_refused(second, TRY_AGAIN, f"--checkpoint {self.state}: another run uses this folder (process ", " since 20")
+                solve = run_program(2, "solve", "npb:S", "--no-profile", *owned, *restart)
+                self.assert_refused(solve, TRY_AGAIN, "another run uses this folder")
+            run.wait_for_next(r"outer iteration \d+/")
+            for rank in run.ranks():
+                os.kill(rank, signal.SIGTERM)
+            self.assertEqual(run.finish().exit_code, INTERRUPTED)
+        command = shlex.split(json.loads(file.read_text())["reason"].partition("as many ranks to go on: ")[2])
+        self.assertEqual({path.suffix for path in self.state.iterdir()} & {".lock"}, set())
+        with BackgroundRun(2, *command[1:]) as run:
+            run.wait_for(r"outer iteration \d+")
+            for rank in run.ranks():
+                os.kill(rank, signal.SIGKILL)
+            run.finish()
+        with BackgroundRun(2, *command[1:]) as run:  # the lock of the killed run is none
+            run.wait_for(r"outer iteration \d+")
 
     def test_the_grid_that_was_chosen_is_named(self):
         file = self.folder / "result.json"

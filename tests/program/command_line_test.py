@@ -26,6 +26,7 @@ from program_runner import (
     launch_words,
     run_command,
     run_program,
+    some_of,
 )
 
 RANK_COUNTS = (1, 2, 3) if THOROUGH else (1, 2)
@@ -376,10 +377,36 @@ class Signals(ProgramTest):
         self.assert_interrupted(self.interrupt(3, send, "--format", "json"))
 
     def test_a_signal_without_a_launcher(self):
-        def send(run):
-            os.kill(run.launcher, signal.SIGINT)
+        """Libraries take SIGHUP (UCX) and SIGUSR1 (MPICH) for themselves; the program takes them back."""
+        for number in (signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, *some_of((signal.SIGUSR2, signal.SIGXCPU), 2)):
+            with self.subTest(signal=number.name):
 
-        self.assert_interrupted(self.interrupt(0, send, "--format", "json"))
+                def send(run, number=number):
+                    os.kill(run.launcher, number)
+
+                self.assert_interrupted(self.interrupt(0, send, "--format", "json"))
+
+    def test_a_signal_of_a_batch_system_to_one_rank(self):
+        for number in some_of((signal.SIGUSR1, signal.SIGHUP, signal.SIGUSR2), 3):
+            with self.subTest(signal=number.name):
+
+                def send(run, number=number):
+                    os.kill(run.ranks()[0], number)
+
+                self.assert_interrupted(self.interrupt(2, send, "--format", "json"))
+
+    def test_under_nohup_a_hangup_is_ignored(self):
+        """Also where the program starts itself anew, as with --threads."""
+        before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        self.addCleanup(signal.signal, signal.SIGHUP, before)
+        for threads in some_of(((), ("--threads", "2")), 2):
+
+            def send(run):
+                os.kill(run.launcher, signal.SIGHUP)
+                run.wait_for_next(r"outer iteration \d+[2-9]/")
+                os.kill(run.launcher, signal.SIGTERM)
+
+            self.assert_interrupted(self.interrupt(0, send, "--format", "json", *threads), least_steps=12)
 
     def test_a_signal_to_the_launcher(self):
         """Hydra (MPICH 4.0) passes SIGINT and SIGTERM on to the ranks. Its own exit code is the ranks' or, as a matter of

@@ -12,6 +12,7 @@ import stat
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 from program_runner import (
@@ -253,6 +254,52 @@ class Signals(InFolder):
             for rank_count in some_of(rank_counts, 2):
                 self.assertEqual(len(self.signalled(rank_count, number)), 1)
                 self.assertEqual(self.names(), [])
+
+
+def parent_of(process):
+    return int(pathlib.Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[1])
+
+
+def lives(process):
+    try:
+        return pathlib.Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
+class Orphans(ProgramTest):
+    """kill -9 of the launcher's process on this host, which nothing can pass on to the ranks."""
+
+    def test_they_end_in_set_up_and_in_iterations(self):
+        for words, moment in (
+            (("run", "--class", "C"), "generating class C"),
+            (("run", "--class", "A", "--niter", "1000000", "--reference", "17"), "outer iteration [2-9]/"),
+        ):
+            with BackgroundRun(3, *words, "--no-profile") as run:
+                run.wait_for(moment)
+                ranks = run.ranks()
+                proxy = parent_of(ranks[0])
+                self.assertNotEqual(proxy, run.launcher)
+                os.kill(proxy, signal.SIGKILL)
+                deadline = time.monotonic() + 30  # two seconds, on a machine with nothing else to do
+                while any(map(lives, ranks)) and time.monotonic() < deadline:
+                    time.sleep(0.05)
+                left = [rank for rank in ranks if lives(rank)]
+                for rank in left:
+                    os.kill(rank, signal.SIGKILL)
+                self.assertEqual(left, [], words)
+
+    def test_a_process_by_itself_may_outlive_its_parent(self):
+        """As a daemon does."""
+        with tempfile.TemporaryDirectory(prefix="cg2d-orphan-") as folder:
+            output = pathlib.Path(folder) / "result.json"
+            command = '"$@" >/dev/null 2>&1 & echo $!; exec 1>&-; sleep 0.2'
+            words = [PROGRAM, "run", "--class", "A", "--no-profile", "--format", "json", "--repeat", "3", "--output", str(output)]
+            subprocess.run(["sh", "-c", command, "sh", *words], check=True, stdout=subprocess.DEVNULL)
+            deadline = time.monotonic() + 60
+            while not output.exists() and time.monotonic() < deadline:
+                time.sleep(0.1)
+            self.assertTrue(output.exists())
 
 
 class Aborts(InFolder):

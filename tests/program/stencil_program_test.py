@@ -8,7 +8,7 @@ import tempfile
 import time
 import unittest
 
-from program_runner import CANNOT_CREATE, INTERRUPTED, MEMORY, SUCCESS, USAGE, BackgroundRun, ProgramTest, run_program
+from program_runner import CANNOT_CREATE, INTERRUPTED, MEMORY, SUCCESS, THOROUGH, USAGE, BackgroundRun, ProgramTest, run_program
 from schemas import validator_of
 
 NOT_CONVERGED = 81
@@ -165,6 +165,19 @@ class Ends(StencilTest):
             self.assertEqual(outcome.exit_code, INTERRUPTED, outcome)
             self.assertRegex(outcome.stderr, r"interrupted by a signal after \d+ of 1000000 steps")
             self.assert_nothing_left()
+
+    def test_a_signal_before_the_first_step(self):
+        """To one rank: all end with one line and the same code, each time."""
+        for rank in (0, 1):
+            for _ in range(4 if THOROUGH else 2):
+                with self.under_way() as run:
+                    run.wait_for("writing the start values")
+                    os.kill(run.ranks()[rank], signal.SIGTERM)
+                    outcome = run.finish()
+                self.assertEqual(outcome.exit_code, INTERRUPTED, outcome)
+                lines = [line for line in outcome.stderr.splitlines() if "interrupted by a signal" in line]
+                self.assertEqual(len(lines), 1, outcome)
+                self.assert_nothing_left()
 
     def test_a_kill_leaves_nothing(self):
         for delay_s in (0.0, 0.2):

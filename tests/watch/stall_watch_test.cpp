@@ -76,6 +76,32 @@ TEST(StallWatchTest, DoesNotEndWhatIsSlow) {
   EXPECT_EQ(end.count, 0);
 }
 
+TEST(StallWatchTest, DoesNotEndWhatGoesOnWhileRanksSpeak) {
+  // A rank that is resumed when the limit is over: the next step comes within the second in which ranks say what they wait for.
+  End end;
+  PhaseTimer timer;
+  StepObservers observers;
+  constexpr double limit_s = 0.5;
+  {
+    testing::internal::CaptureStderr();
+    const StallWatch watch(end.after(limit_s), group(), timer, observers);
+    std::string said;
+    EXPECT_TRUE(comes([&] {
+      said += testing::internal::GetCapturedStderr();
+      testing::internal::CaptureStderr();
+      return said.find("no progress for 0.5 s") != std::string::npos;
+    }));
+    // As steps come while it is decided and afterwards, for longer than the second that ranks take to speak.
+    for (int k = 0; k < 30; ++k) {
+      observers.before_step();
+      std::this_thread::sleep_for(milliseconds(50));
+    }
+    said += testing::internal::GetCapturedStderr();
+    EXPECT_NE(said.find("goes on, so it does not end the run"), std::string::npos) << said;
+  }
+  EXPECT_EQ(end.count, 0);
+}
+
 TEST(StallWatchTest, APhaseIsProgress) {
   End end;
   PhaseTimer timer;
