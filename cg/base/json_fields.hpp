@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cmath>
 #include <concepts>
 #include <limits>
@@ -23,7 +24,7 @@ namespace cg2d {
 
 /// The members of one object. Each call names a key and the variable that holds its value: reading sets the
 /// variable, writing adds the member. Reading throws InputError that says which key is wrong, with the path to
-/// it, and what it must be; writing checks nothing.
+/// it, and what it must be, also for a key that no call names; writing checks nothing.
 class JsonFields {
  public:
   /// path: of the object in its file, for messages; empty: it is the whole file. The object must outlive this.
@@ -40,15 +41,28 @@ class JsonFields {
   [[nodiscard]] std::string where(const std::string& key) const {
     return path_.empty() ? fmt::format("\"{}\"", key) : fmt::format("\"{}.{}\"", path_, key);
   }
-  /// Whether the file has an optional member. Writing: whether it is to have it.
-  [[nodiscard]] bool has(const std::string& key, bool is_written = true) const {
-    return reads() ? source_->contains(key) : is_written;
+  /// Whether the file has an optional member. Writing: whether it is to have it. Reading, the key is known from now on.
+  [[nodiscard]] bool has(const std::string& key, bool is_written = true) {
+    if (!reads()) return is_written;
+    known_.push_back(key);
+    return source_->contains(key);
+  }
+  /// Reading: throws InputError for a member that no call has named, with the known key that is nearest. To be called
+  /// after the last of the object; object() and list() do so for theirs.
+  void require_no_others() const {
+    if (!reads()) return;
+    for (const auto& [key, value] : source_->items()) {
+      if (std::ranges::find(known_, key) != known_.end()) continue;
+      throw InputError(
+          fmt::format("{} is nothing that is read here{}", where(key), did_you_mean(key, known_)));
+    }
   }
   /// Whether the first of two keys that exclude each other is there. It is the one that is written.
-  [[nodiscard]] bool has_first(const std::string& first, const std::string& second) const {
-    if (reads() && has(first) == has(second))
+  [[nodiscard]] bool has_first(const std::string& first, const std::string& second) {
+    const bool is_first = has(first);
+    if (reads() && has(second) == is_first)
       throw InputError(fmt::format("{} or {} is needed, one of the two", where(first), where(second)));
-    return has(first);
+    return is_first;
   }
 
   /// A number that is at least 0.
@@ -80,7 +94,7 @@ class JsonFields {
     if (value.empty()) throw InputError(fmt::format("{} is missing: a text is needed", where(key)));
   }
   void texts(const std::string& key, std::vector<std::string>& values) {
-    if (!put(key, values)) values = source_->at(key).get<std::vector<std::string>>();
+    if (!put(key, values)) values = required(key, "a list", &Json::is_array).get<std::vector<std::string>>();
   }
   void flag(const std::string& key, bool& value) {
     if (put(key, value)) return;
@@ -111,6 +125,7 @@ class JsonFields {
     auto fields =
         reads() ? reader(required(key, "an object", &Json::is_object), inner_path(key)) : writer(written);
     describe(fields);
+    fields.require_no_others();
     put(key, std::move(written));
   }
   /// A list of objects, at least `least`; describe(fields, value) names the members of each.
@@ -132,6 +147,7 @@ class JsonFields {
     for (const auto& entry : entries) {
       auto fields = reader(entry, fmt::format("{}[{}]", inner_path(key), values.size()));
       describe(fields, values.emplace_back());
+      fields.require_no_others();
     }
   }
 
@@ -149,7 +165,7 @@ class JsonFields {
   }
   /// The member, if it is there and of the kind.
   [[nodiscard]] const Json& required(const std::string& key, const std::string& kind,
-                                     bool (Json::*is_kind)() const noexcept) const {
+                                     bool (Json::*is_kind)() const noexcept) {
     if (!has(key) || !(source_->at(key).*is_kind)())
       throw InputError(fmt::format("{} is missing: {} is needed", where(key), kind));
     return source_->at(key);
@@ -170,6 +186,7 @@ class JsonFields {
   const Json* source_;
   Json* target_;
   std::string path_;
+  std::vector<std::string> known_;  ///< keys that were asked for; reading only
 };
 
 }  // namespace cg2d

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -95,9 +96,25 @@ bool are_same_file(const std::string& a, const std::string& b) {
   std::error_code error;
   if (std::filesystem::equivalent(a, b, error)) return true;  // hard links
   const auto place = [&](const std::string& path) {
-    return std::filesystem::weakly_canonical(std::filesystem::absolute(output_target(path)), error);
+    auto target = path;
+    try {
+      target = output_target(path);
+    } catch (const RunError&) {
+      // Whoever opens the file says what is wrong with its links.
+    }
+    auto absolute = std::filesystem::weakly_canonical(std::filesystem::absolute(target), error);
+    return absolute.has_filename() ? absolute
+                                   : absolute.parent_path();  // a folder's name may end with a slash
   };
   return place(a) == place(b);
+}
+
+bool only_reads(FileUse use) { return use == FileUse::reads || use == FileUse::reads_first; }
+
+bool may_share(FileUse a, FileUse b) {
+  if (only_reads(a) && only_reads(b)) return true;
+  if (a == FileUse::folder && b == FileUse::folder) return true;
+  return std::minmax(a, b) == std::minmax(FileUse::reads_first, FileUse::writes_last);
 }
 
 }  // namespace
@@ -470,11 +487,13 @@ void update_file(const std::string& path, const std::function<std::string()>& ma
 void require_different_files(std::span<const FileOption> options) {
   for (std::size_t first = 0; first < options.size(); ++first) {
     for (std::size_t second = first + 1; second < options.size(); ++second) {
-      const auto& [option, path] = options[first];
-      const auto& [other_option, other_path] = options[second];
-      if (path.empty() || other_path.empty() || !are_same_file(path, other_path)) continue;
-      throw InputError(
-          fmt::format("{} and {} name the same file, {}: give each its own", option, other_option, path));
+      const auto& a = options[first];
+      const auto& b = options[second];
+      if (a.path.empty() || b.path.empty() || may_share(a.use, b.use) || !are_same_file(a.path, b.path))
+        continue;
+      const auto& [writer, other] = only_reads(a.use) ? std::pair(b, a) : std::pair(a, b);
+      throw InputError(fmt::format("{} and {} name the same file, {}: give each its own", writer.option,
+                                   other.option, writer.path));
     }
   }
 }

@@ -98,13 +98,23 @@ class OutputFile {
 /// and of rendered(), too.
 void update_file(const std::string& path, const std::function<std::string()>& make);
 
+/// What a command does with a file that an option names.
+enum class FileUse {
+  reads,
+  reads_first,  ///< read before anything is written: a file with `writes_last` may replace it
+  writes,       ///< also a file that is read and then updated
+  writes_last,
+  folder,  ///< a folder of files with names of their own: options may share it
+  fills,   ///< a folder of files with names that options may have in common
+};
 /// A file that an option names; the path is empty where it is not given.
 struct FileOption {
   std::string option;
   std::string path;
+  FileUse use = FileUse::writes;
 };
-/// Throws InputError when two options name the same file, through links, too: one would silently replace the
-/// other. Devices and pipes may be shared.
+/// Throws InputError when two options name the same file, through links, too, and one of them would silently replace
+/// it, or make a folder of it. Devices and pipes may be shared. Reads the file system of the calling rank.
 void require_different_files(std::span<const FileOption> options);
 
 /// Returns the text that `make` makes of results, locally. Any exception of `make` other than RunError and

@@ -13,7 +13,8 @@ namespace {
 
 void add_check_options(CLI::App& parser, CheckOptions& options) {
   add_format_option(parser, options.format, check_format_names());
-  add_file_option(parser, "--output", options.output, "write the table to FILE, whole or not at all")
+  add_file_option(parser, "--output", FileUse::writes, options.output,
+                  "write the table to FILE, whole or not at all")
       ->default_str("standard output");
   add_progress_options(parser, options.progress);
 }

@@ -3,11 +3,9 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <array>
 #include <string>
 #include <vector>
 
-#include "cg/base/agreement.hpp"
 #include "cg/base/errors.hpp"
 #include "cg/base/output_file.hpp"
 #include "cg/commands/shared_options.hpp"
@@ -29,21 +27,13 @@ std::vector<std::string> compare_format_names() { return {"text", "json"}; }
 
 /// Rank 0 reads, compares and prints. Collective.
 ExitCode compare(const CompareOptions& options, double threshold, comm::RankGroup& group) {
-  agree_on(group, [&] {
-    const FileOption output{"--output", options.output};
-    if (group.rank() != 0) return;
-    require_different_files(std::array{FileOption{"A", options.before}, output});
-    require_different_files(std::array{FileOption{"B", options.after}, output});
-  });
   std::int64_t code = 0;
   write_output(open_output(options.output, group).get(), group, [&] {
     const auto comparison =
         compare_results(read_results(options.before), read_results(options.after), threshold);
     if (comparison.common.empty()) {
-      throw InputError(
-          fmt::format("{} and {}: no configuration is in both; class, grid, kernel, transport, "
-                      "threads, and the memory limit of a streamed matrix must be the same",
-                      options.before, options.after));
+      throw InputError(fmt::format("{} and {}: no configuration is in both; {}", options.before,
+                                   options.after, difference_between(comparison)));
     }
     code = static_cast<std::int64_t>(comparison.exit_code());
     return options.format == "json" ? comparison_json(comparison) : comparison_text(comparison);
@@ -54,12 +44,13 @@ ExitCode compare(const CompareOptions& options, double threshold, comm::RankGrou
 void add_compare_options(CLI::App& parser, CompareOptions& options) {
   parser.add_option("A", options.before, "results before: of cg2d run --format json, or of cg2d sweep")
       ->required()
-      ->check(file_name());
-  parser.add_option("B", options.after, "results after")->required()->check(file_name());
+      ->check(file_name(FileUse::reads));
+  parser.add_option("B", options.after, "results after")->required()->check(file_name(FileUse::reads));
   parser.add_option("--threshold", options.threshold, "the increase in time that is a regression")
       ->type_name("PERCENT");
   add_format_option(parser, options.format, compare_format_names());
-  add_file_option(parser, "--output", options.output, "write the comparison to FILE, whole or not at all")
+  add_file_option(parser, "--output", FileUse::writes, options.output,
+                  "write the comparison to FILE, whole or not at all")
       ->default_str("standard output");
 }
 

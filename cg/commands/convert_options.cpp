@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <array>
 #include <string>
 
 #include "cg/base/output_file.hpp"
@@ -26,11 +25,6 @@ struct ConvertOptions {
 
 /// All ranks read and write. Collective.
 ExitCode convert(const ConvertOptions& options, comm::RankGroup& group) {
-  agree_on(group, [&] {
-    if (group.rank() == 0)
-      require_different_files(
-          std::array{FileOption{"FILE", options.source}, FileOption{"TARGET", options.target}});
-  });
   const auto folders = folders_from("--scratch", options.scratch);
   const Progress progress(options.progress, group.rank());
   progress.say(fmt::format("reading {}", options.source));
@@ -47,15 +41,15 @@ ExitCode convert(const ConvertOptions& options, comm::RankGroup& group) {
 void add_convert_options(CLI::App& parser, ConvertOptions& options) {
   parser.add_option("FILE", options.source, "matrix: Matrix Market, plain or compressed by gzip or zstd")
       ->required()
-      ->check(file_name());
+      ->check(file_name(FileUse::reads));
   parser.add_option("TARGET", options.target, "the same matrix in binary form, such as A.cg2d")
       ->required()
-      ->check(file_name());
+      ->check(file_name(FileUse::writes));
   parser
       .add_option("--scratch", options.scratch,
                   "keep the entries in files without names on local storage while they are put in order, in "
                   "the folder DIR or, by rank, in several: for a matrix that is larger than memory")
-      ->check(file_name())
+      ->check(file_name(FileUse::folder))
       ->type_name("DIR,...")
       ->default_str("in memory");
   add_progress_options(parser, options.progress);

@@ -21,7 +21,7 @@ struct EventsArguments {
 void add_events_options(CLI::App& events, EventsArguments& arguments) {
   events.add_flag("--all", arguments.shows_all, "also list what cannot be counted here, with the reason");
   add_format_option(events, arguments.format, event_list_format_names());
-  add_file_option(events, "--output", arguments.output, "write the list to FILE")
+  add_file_option(events, "--output", FileUse::writes, arguments.output, "write the list to FILE")
       ->default_str("standard output");
 }
 

@@ -41,7 +41,8 @@ void add_explain_options(CLI::App& parser, ExplainArguments& arguments) {
       ->type_name(type_of_values(step_words()))
       ->group("Picture");
   add_format_option(parser, options.format, explain_format_names());
-  add_file_option(parser, "--output", options.output, "write the picture to FILE, whole or not at all")
+  add_file_option(parser, "--output", FileUse::writes, options.output,
+                  "write the picture to FILE, whole or not at all")
       ->default_str("standard output");
   for (const auto* const name : {"--format", "--output"}) parser.get_option(name)->group("Picture");
   parser.add_option("--class", arguments.class_letter, "problem class: the order of its matrix")

@@ -37,9 +37,9 @@ ExitCode export_results(const ExportOptions& options, comm::RankGroup& group) {
 void add_export_options(CLI::App& parser, ExportOptions& options) {
   parser.add_option("FILE", options.files, "results of cg2d run --format json, or of cg2d sweep")
       ->required()
-      ->check(file_name());
+      ->check(file_name(FileUse::reads));
   add_format_option(parser, options.format, export_formats());
-  add_file_option(parser, "--output", options.output, "write to FILE, whole or not at all")
+  add_file_option(parser, "--output", FileUse::writes, options.output, "write to FILE, whole or not at all")
       ->default_str("standard output");
 }
 

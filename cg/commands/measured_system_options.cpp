@@ -40,7 +40,7 @@ void add_measured_system_options(CLI::App& parser, MeasuredSystemArguments& argu
   parser
       .add_option("FILE", options.matrix_path,
                   "matrix: Matrix Market (plain, or compressed by gzip or zstd), or a file of cg2d convert")
-      ->check(file_name());
+      ->check(file_name(FileUse::reads));
   parser
       .add_option("--operator", options.operator_text,
                   fmt::format("instead of FILE: {}; applied without a matrix", known_operators()))

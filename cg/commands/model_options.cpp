@@ -31,7 +31,7 @@ void add_model_options(CLI::App& parser, ModelArguments& arguments) {
   parser
       .add_option("--machine", options.machine,
                   "a machine that comes with cg2d (cp-pacs) or a description file")
-      ->check(file_name())
+      ->check(file_name(FileUse::writes))
       ->type_name(type_of_values({"cp-pacs", "FILE"}))
       ->default_str("this machine's");
   add_list_option(parser, "--class", arguments.class_letters, "classes, such as B or C,D")
@@ -54,9 +54,11 @@ void add_model_options(CLI::App& parser, ModelArguments& arguments) {
   add_axis_option(parser, "threads", arguments.axes, "with --calibrate: threads of each rank");
   parser.add_flag("--keep-disturbed", options.keeps_disturbed,
                   "with --calibrate: save also what was measured beside other load; runs that use it say so");
+  for (const auto* const option : {"--threads", "--keep-disturbed"})
+    parser.get_option(option)->needs(parser.get_option("--calibrate"));
   add_progress_options(parser, options.progress);
   add_format_option(parser, options.format, model_formats());
-  add_file_option(parser, "--output", options.output, "write the result to FILE")
+  add_file_option(parser, "--output", FileUse::writes, options.output, "write the result to FILE")
       ->default_str("standard output");
 }
 

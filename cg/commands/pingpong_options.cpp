@@ -56,7 +56,7 @@ void add_pingpong_options(CLI::App& parser, PingPongArguments& arguments) {
   add_host_name_option(parser, options.names_hosts);
   add_progress_options(parser, options.progress);
   add_format_option(parser, options.format, pingpong_format_names());
-  add_file_option(parser, "--output", options.output, "write the result to FILE")
+  add_file_option(parser, "--output", FileUse::writes, options.output, "write the result to FILE")
       ->default_str("standard output");
 }
 

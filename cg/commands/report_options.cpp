@@ -17,17 +17,19 @@ void add_report_options(CLI::App& parser, PageOptions& options) {
           "FILE", options.files,
           "results of run, sweep, scaling, pingpong, solve and compare as JSON, tuning profiles, traces")
       ->required()
-      ->check(file_name())
+      ->check(file_name(FileUse::reads))
       ->type_name("FILE");
-  add_file_option(parser, "-o,--output", options.page, "the page: one file that needs no other");
+  add_file_option(parser, "-o,--output", FileUse::writes, options.page,
+                  "the page: one file that needs no other")
+      ->check(default_is_a_file());
   parser.add_flag("--compare", options.compares,
                   "each file by itself, side by side, and against the first by paired rounds");
   parser.add_option("--figures", options.figure_folder, "also every figure as PNG and SVG, into DIR")
-      ->check(file_name())
+      ->check(file_name(FileUse::fills))
       ->type_name("DIR")
       ->default_str("none");
   parser.add_option("--small", options.small_folder, "also PNG of 700 pixels, for a README, into DIR")
-      ->check(file_name())
+      ->check(file_name(FileUse::fills))
       ->type_name("DIR")
       ->default_str("none");
   add_list_option(parser, "--only", options.only, "only these figures, by their names in the page's links")

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <exception>
 #include <memory>
 #include <optional>
@@ -28,7 +27,6 @@ class RunCommand {
 
   ExitCode execute() {
     try {
-      check_files();
       run_.prepare();
       if (options_.dry_run) return print_plan();
       output_ = open_output(options_.output, group_);
@@ -50,22 +48,6 @@ class RunCommand {
  private:
   [[nodiscard]] const ReportFormat& format() const { return report_format(options_.format); }
   [[nodiscard]] const RunReport& report() const { return run_.report(); }
-
-  /// The profile is written, too, where the trial of transports adds to it.
-  void check_files() {
-    agree_on(group_, [&] {
-      if (group_.rank() != 0) return;
-      try {
-        require_different_files(std::array{
-            FileOption{"--output", options_.output}, FileOption{"--trace", options_.trace.path},
-            FileOption{"--export-mtx", options_.export_mtx}, FileOption{"--profile", options_.profile.path},
-            FileOption{"--report", options_.report}});
-      } catch (const InputError&) {
-        may_write_error_report_ = false;  // it would replace the other file
-        throw;
-      }
-    });
-  }
 
   ExitCode print_plan() {
     const bool is_here = options_.planned_ranks == 0 || options_.planned_ranks == group_.size();
@@ -94,7 +76,7 @@ class RunCommand {
 
   /// Programs that read results get one for a run that could not start, too, if it can be written.
   void write_error_report() {
-    if (group_.rank() != 0 || !format().writes_errors || !may_write_error_report_) return;
+    if (group_.rank() != 0 || !format().writes_errors) return;
     try {
       if (!output_) output_ = std::make_unique<OutputFile>(options_.output);
       output_->write(format().write(report()));
@@ -108,7 +90,6 @@ class RunCommand {
   comm::RankGroup& group_;
   Progress progress_;
   BenchmarkRun run_;
-  bool may_write_error_report_ = true;
   std::unique_ptr<OutputFile> output_;
   std::unique_ptr<OutputFile> results_file_;  // on rank 0, with --report
   std::unique_ptr<OutputFile> trace_file_;    // on rank 0, if there is to be a trace

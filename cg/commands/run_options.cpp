@@ -65,7 +65,7 @@ void add_matrix_options(CLI::App& run, RunArguments& arguments) {
                  "problem class; or all of --n, --nonzer, --shift and --niter")
       ->type_name(type_of_values(class_letters()));
   add_problem_options(run, arguments.problem);
-  add_file_option(run, "--export-mtx", arguments.options.export_mtx,
+  add_file_option(run, "--export-mtx", FileUse::writes, arguments.options.export_mtx,
                   "also write the matrix to FILE (Matrix Market, symmetric)");
 }
 
@@ -98,10 +98,11 @@ void add_output_options(CLI::App& run, RunArguments& arguments) {
   auto& options = arguments.options;
   run.option_defaults()->group("Output");
   add_format_option(run, options.format, names_of(report_format_table()));
-  add_file_option(run, "--output", options.output, "write the result to FILE, whole or not at all")
+  add_file_option(run, "--output", FileUse::writes, options.output,
+                  "write the result to FILE, whole or not at all")
       ->default_str("standard output");
   add_detail_options(run, options.detail);
-  add_file_option(run, "--report", options.report,
+  add_file_option(run, "--report", FileUse::writes, options.report,
                   "also write all figures to FILE, a line for each: section::name=value")
       ->default_str("none");
   add_number_option(run, "--repeat", options.repeat_count, "timed repetitions; the median is reported");
@@ -130,11 +131,10 @@ void add_plan_options(CLI::App& run, RunArguments& arguments) {
 
 void check_options(const RunOptions& options) {
   require_known("--format", options.format, names_of(report_format_table()));
-  check_tuning(options.tuning);
+  check_tuning(options.tuning, options.configuration);
   require_within("--repeat", options.repeat_count, std::numeric_limits<int>::max());
   if (options.open_grid.columns && (options.configuration.has_grid() || options.open_grid.is_official))
     throw InputError("--px and --grid both name a grid: give one of them");
-  check_profile(options.profile);
   if (options.planned_ranks > 0 && options.memory_limit_bytes > 0) {
     throw InputError(
         "--memory-limit: does not go with --ranks, which does not say how many ranks a node gets");
@@ -193,6 +193,7 @@ RunOptions options_from(const RunArguments& arguments) {
   RunOptions options = arguments.options;
   options.configuration = configuration_from(arguments.axes);
   set_grid(options, arguments.grid);
+  settle_profile(options.profile, !options.configuration.has_transport());
   options.bind = bind_mode_from(arguments.bind);
   options.time_phases = !arguments.no_phases;
   options.least_time_s = seconds_from("--min-time", arguments.least_time);
@@ -218,6 +219,9 @@ void add_run_options(CLI::App& run, RunArguments& arguments) {
       run, {arguments.options.counters, arguments.options.trace, arguments.options.measures_limits});
   add_guard_options(run, arguments.guard);
   add_plan_options(run, arguments);
+  for (const auto* const list : {"--list-kernels", "--list-transports"}) exclude_others(run, list);
+  for (const auto* const file : {"--report", "--trace", "--export-mtx"})
+    run.get_option("--dry-run")->excludes(run.get_option(file));
 }
 
 Action run_action(const RunArguments& arguments) {

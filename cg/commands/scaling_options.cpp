@@ -55,7 +55,8 @@ void add_scaling_options(CLI::App& scaling, ScalingArguments& arguments) {
   scaling.option_defaults()->group("Output");
   add_host_name_option(scaling, options.common.names_hosts);
   add_format_option(scaling, options.format, names_of(scaling_format_table()));
-  add_file_option(scaling, "--output", options.output, "write the result to FILE, whole or not at all")
+  add_file_option(scaling, "--output", FileUse::writes, options.output,
+                  "write the result to FILE, whole or not at all")
       ->default_str("standard output");
   add_progress_options(scaling, options.progress);
   add_measured_system_options(scaling, arguments.system);
@@ -85,7 +86,8 @@ ScalingOptions scaling_options_from(const ScalingArguments& arguments) {
   if (options.round_count) require_within("--repeat", *options.round_count, most);
   options.until_sure = until_sure_from(arguments.until_sure);
   require_known("--format", options.format, names_of(scaling_format_table()));
-  check_profile(options.common.profile);
+  const bool tries = std::ranges::count(options.transports, automatic_choice) > 0;
+  settle_profile(options.common.profile, tries);
   return options;
 }
 
@@ -130,7 +132,7 @@ SystemScalingOptions system_scaling_options_from(const ScalingArguments& argumen
   options.system.profile = given.common.profile;
   options.system.memory_limit_bytes = given.common.memory_limit_bytes;
   options.system.names_hosts = given.common.names_hosts;
-  check_profile(options.system.profile);
+  settle_profile(options.system.profile, false);
   return options;
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -76,13 +77,6 @@ CLI::Validator byte_count() {
           ""};
 }
 
-CLI::Validator file_name() {
-  return {[](std::string& text) {
-            return text.empty() ? std::string("the name of the file is empty") : std::string();
-          },
-          ""};
-}
-
 std::vector<std::string> class_letters() {
   std::vector<std::string> letters;
   for (const auto& problem : problem_classes()) letters.push_back(problem.class_name);
@@ -122,9 +116,9 @@ std::vector<comm::ProcessGrid> named_grids(const std::string& command,
   return grids;
 }
 
-CLI::Option* add_file_option(CLI::App& parser, const std::string& name, std::string& path,
+CLI::Option* add_file_option(CLI::App& parser, const std::string& name, FileUse use, std::string& path,
                              const std::string& help) {
-  return parser.add_option(name, path, help)->check(file_name())->type_name("FILE");
+  return parser.add_option(name, path, help)->check(file_name(use))->type_name("FILE");
 }
 
 ProfileOptionTexts profile_is_used() {
@@ -133,7 +127,8 @@ ProfileOptionTexts profile_is_used() {
 }
 
 void add_profile_options(CLI::App& parser, ProfileSource& profile, const ProfileOptionTexts& texts) {
-  add_file_option(parser, "--profile", profile.path, texts.profile)->default_str("the user's");
+  add_file_option(parser, "--profile", FileUse::writes, profile.path, texts.profile)
+      ->default_str("the user's");
   parser.add_flag_callback(
       "--no-profile", [&profile] { profile.is_used = false; }, texts.no_profile);
 }
@@ -164,7 +159,8 @@ void add_until_sure_options(CLI::App& parser, UntilSureArguments& arguments, con
   parser
       .add_option("--budget", arguments.budget,
                   "time for the rounds that --until-sure adds, such as 90s, 10min or 2h")
-      ->type_name("TIME");
+      ->type_name("TIME")
+      ->needs(parser.get_option("--until-sure"));
 }
 
 std::optional<UntilSure> until_sure_from(const UntilSureArguments& arguments) {
@@ -189,7 +185,7 @@ void add_checkpoint_options(CLI::App& parser, CheckpointOptions& options, std::s
   parser
       .add_option("--checkpoint", options.folder,
                   "save the state to the folder DIR, to go on from after a kill")
-      ->check(file_name())
+      ->check(file_name(FileUse::folder))
       ->type_name("DIR")
       ->default_str("none");
   parser
@@ -203,7 +199,7 @@ void add_checkpoint_options(CLI::App& parser, CheckpointOptions& options, std::s
           "--restart", options.restart,
           "go on from the newest intact checkpoint in DIR, on any grid; begin anew where --checkpoint "
           "names the same DIR and it has none yet")
-      ->check(file_name())
+      ->check(file_name(FileUse::folder))
       ->type_name("DIR")
       ->default_str("none");
 }
@@ -276,16 +272,38 @@ void add_host_name_option(CLI::App& parser, bool& names_hosts) {
                   "name hosts in the result; otherwise they are node 0, node 1, ...");
 }
 
-void check_tuning(const kernels::Tuning& tuning) {
+void exclude_others(CLI::App& parser, const std::string& name, const std::vector<std::string>& allowed) {
+  auto* const asking = parser.get_option(name);
+  for (auto* const option : parser.get_options([](CLI::Option* /*any*/) { return true; })) {
+    const auto has_name = [&](const std::string& other) { return option->check_name(other); };
+    const bool is_general = !option->get_configurable();  // --help
+    if (option != asking && !is_general && std::ranges::none_of(allowed, has_name)) asking->excludes(option);
+  }
+}
+
+void check_tuning(const kernels::Tuning& tuning, const Configuration& configuration) {
   require_not_negative("--cvl", tuning.critical_vector_length);
   require_not_negative("--prefetch", tuning.prefetch_distance);
   if (const auto width = tuning.block_width; width && !kernels::is_block_width(*width))
     throw InputError(fmt::format("--block-width {}: must be a power of two within 64 ... 65536", *width));
+  const auto* const kernel = kernels::find_kernel(configuration.kernel);
+  if (kernel == nullptr) return;
+  using Member = std::optional<int> kernels::Tuning::*;
+  for (const auto& [option, member] :
+       {std::pair<std::string_view, Member>("--cvl", &kernels::Tuning::critical_vector_length),
+        std::pair<std::string_view, Member>("--prefetch", &kernels::Tuning::prefetch_distance),
+        std::pair<std::string_view, Member>("--block-width", &kernels::Tuning::block_width)}) {
+    if (!(tuning.*member) || kernel->defaults.*member) continue;
+    throw InputError(fmt::format("{}: --kernel {} has no such setting; leave it out", option, kernel->name));
+  }
 }
 
-void check_profile(const ProfileSource& profile) {
+void settle_profile(ProfileSource& profile, bool tries_transports) {
+  profile.may_be_new = tries_transports;
   if (!profile.is_used && !profile.path.empty())
     throw InputError("--no-profile and --profile contradict each other: give one of them");
+  if (profile.keeps_disturbed && !tries_transports)
+    throw InputError("--keep-disturbed: goes with --transport auto only, whose measurement it keeps");
 }
 
 void add_axis_option(CLI::App& parser, std::string_view axis, AxisValues& values, const std::string& help) {
@@ -348,14 +366,16 @@ Problem problem_from(const std::string& command, const std::string& class_letter
                                    fmt::join(missing, " ")));
     }
   }
-  if (arguments.n || arguments.nonzer || arguments.shift || arguments.niter) {
-    problem.class_name = "U";
-    problem.reference_zeta.reset();
-  }
+  const auto numbers = [&] { return std::tuple(problem.n, problem.nonzer, problem.niter, problem.shift); };
+  const auto of_class = numbers();
   problem.n = arguments.n.value_or(problem.n);
   problem.nonzer = arguments.nonzer.value_or(problem.nonzer);
   problem.niter = arguments.niter.value_or(problem.niter);
   problem.shift = arguments.shift.value_or(problem.shift);
+  if (numbers() != of_class) {  // the class's own numbers leave it what it is
+    problem.class_name = "U";
+    problem.reference_zeta.reset();
+  }
   if (arguments.reference_zeta) {
     if (*arguments.reference_zeta == 0.0)
       throw InputError("--reference 0: must not be zero, since zeta is compared with it in relative terms");
@@ -372,7 +392,9 @@ CLI::Option* add_event_option(CLI::App& parser, CounterOptions& counters) {
                                                    "perf::TASK-CLOCK,PAPI_TOT_INS, or groups of them: {} "
                                                    "(cg2d events lists them)",
                                                    fmt::join(group_names(), ", ")))
-                           ->check(file_name())
+                           ->check([](const std::string& text) {
+                             return text.empty() ? "the name of the event is empty" : "";
+                           })
                            ->type_name("EVENT,...");
   parser.add_flag("--papi-multiplex", counters.multiplexed,
                   "count more events than the processor can at a time: in turns, with estimated totals");
@@ -396,13 +418,20 @@ void add_counter_options(CLI::App& parser, const CounterArguments& arguments) {
   add_event_option(parser, counters)->default_str("PAPI_EVENTS of the environment, or none");
   parser.add_flag("--papi-strict", counters.strict, "end with 69 if one of the events cannot be counted");
   add_limits_option(parser, arguments.measures_limits);
-  add_file_option(parser, "--trace", arguments.trace.path,
-                  "write a time line of every phase to FILE (Chrome-trace JSON)");
+  auto* const trace = add_file_option(parser, "--trace", FileUse::writes, arguments.trace.path,
+                                      "write a time line of every phase to FILE (Chrome-trace JSON)");
   add_trace_steps_option(parser, arguments.trace);
+  parser.get_option("--trace-steps")->needs(trace);
 }
 
 void check_counter_options(const CounterOptions& counters, const TraceOptions& trace) {
   if (!counters.events.empty()) static_cast<void>(event_names_from(counters.events, "--papi"));
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): nothing in the program sets a variable
+  const bool counts =
+      !counters.events.empty() || (counters.reads_environment && std::getenv("PAPI_EVENTS") != nullptr);
+  if (!counts && (counters.multiplexed || counters.strict))
+    throw InputError(fmt::format("{}: goes with --papi only, which names the events to count",
+                                 counters.multiplexed ? "--papi-multiplex" : "--papi-strict"));
   require_within("--trace-steps", trace.step_count, TraceOptions::most_steps);
 }
 

@@ -19,6 +19,7 @@
 #include "cg/base/values.hpp"
 #include "cg/checkpoint/checkpoint_interval.hpp"
 #include "cg/guard/guard_report.hpp"
+#include "cg/help/file_options.hpp"
 #include "cg/matrix/problem.hpp"
 #include "cg/solver/configuration.hpp"
 #include "cg/studies/sweep_plan.hpp"
@@ -50,8 +51,6 @@ CLI::Validator decimal() {
 
 /// A size such as "8GB" or "512MiB".
 CLI::Validator byte_count();
-/// Any text but the empty one.
-CLI::Validator file_name();
 
 /// Puts the value of --grid PXxPY|auto|rule|official into the options of a run or a solve. Throws InputError.
 template <typename Options>
@@ -74,9 +73,9 @@ NamedGrids named_grids_from(const std::string& command, std::vector<std::string>
 /// Throws InputError, which names the subcommand, for a text that is no grid, and for "auto".
 std::vector<comm::ProcessGrid> named_grids(const std::string& command, const std::vector<std::string>& texts);
 
-/// An option that names a file, one that takes a number, and one that takes a list with commas between the
-/// values.
-CLI::Option* add_file_option(CLI::App& parser, const std::string& name, std::string& path,
+/// An option that names a file and says what the command does with it, one that takes a number, and one that takes a
+/// list with commas between the values.
+CLI::Option* add_file_option(CLI::App& parser, const std::string& name, FileUse use, std::string& path,
                              const std::string& help);
 template <typename Number>
 CLI::Option* add_number_option(CLI::App& parser, const std::string& name, std::optional<Number>& value,
@@ -103,6 +102,10 @@ CLI::Option* add_list_option(CLI::App& parser, const std::string& name, std::vec
   if constexpr (std::is_same_v<Value, int>) option->transform(decimal<int>())->type_name("N");
   return option;
 }
+
+/// For an option that asks for something else than the command's work: the command line is refused where it gives any other
+/// option of the parser but these. To be called after all have been added.
+void exclude_others(CLI::App& parser, const std::string& name, const std::vector<std::string>& allowed = {});
 
 /// Help texts of --profile FILE and --no-profile, which subcommands use differently.
 struct ProfileOptionTexts {
@@ -180,11 +183,12 @@ void add_counter_options(CLI::App& parser, const CounterArguments& arguments);
 /// Throws InputError for texts that are no events, and for steps out of range.
 void check_counter_options(const CounterOptions& counters, const TraceOptions& trace);
 
-/// Throws InputError for settings of a kernel that are out of range.
-void check_tuning(const kernels::Tuning& tuning);
+/// Throws InputError for settings of a kernel that are out of range, and for those that a kernel that is named has not.
+void check_tuning(const kernels::Tuning& tuning, const Configuration& configuration);
 
-/// Throws InputError for a profile that is named and not to be used.
-void check_profile(const ProfileSource& profile);
+/// For options that are used: a profile that is named may be missing only where transports are tried, which adds to it. Throws
+/// InputError for a profile that is named and not to be used, and for --keep-disturbed where nothing is tried.
+void settle_profile(ProfileSource& profile, bool tries_transports);
 
 /// The option of one axis for one value. help: instead of the table's text. `values` must outlive the parser.
 void add_axis_option(CLI::App& parser, std::string_view axis, AxisValues& values,

@@ -44,7 +44,7 @@ void add_system_options(CLI::App& parser, SolveArguments& arguments) {
   parser
       .add_option("FILE", options.matrix_path,
                   "matrix: Matrix Market (plain, or compressed by gzip or zstd), or a file of cg2d convert")
-      ->check(file_name());
+      ->check(file_name(FileUse::reads));
   parser
       .add_option("--operator", options.operator_text,
                   fmt::format("instead of FILE: {}; applied without a matrix", known_operators()))
@@ -57,16 +57,16 @@ void add_system_options(CLI::App& parser, SolveArguments& arguments) {
       ->type_name("PXxPYxPZ")
       ->default_str("the smallest surface");
   parser.add_option("--rhs", arguments.right_hand_side, "right-hand side")
-      ->check(file_name())
+      ->check(file_name(FileUse::reads))
       ->type_name(type_of_values({"ones", "random:SEED", "FILE"}));
   add_number_option(parser, "--rhs-count", options.right_hand_side_count,
                     fmt::format("right-hand sides, solved together: 1 to {}", kernels::vector_counts.back()))
       ->default_str("the columns of --rhs FILE, else 1");
   parser.add_option("--x0", arguments.first_guess, "first guess")
-      ->check(file_name())
+      ->check(file_name(FileUse::reads_first))
       ->type_name(type_of_values({"zeros", "ones", "random:SEED", "FILE"}));
   parser.add_option("-o,--solution", options.solution_path, "write x to FILE (Matrix Market, array)")
-      ->check(file_name())
+      ->check(file_name(FileUse::writes_last))
       ->type_name("FILE");
   parser
       .add_option(
@@ -122,7 +122,8 @@ void add_solve_output_options(CLI::App& parser, SolveArguments& arguments) {
   auto& options = arguments.options;
   parser.option_defaults()->group("Output");
   add_format_option(parser, options.format, names_of(solve_format_table()));
-  add_file_option(parser, "--output", options.output, "write the report to FILE, whole or not at all")
+  add_file_option(parser, "--output", FileUse::writes, options.output,
+                  "write the report to FILE, whole or not at all")
       ->default_str("standard output");
   add_stall_option(parser, arguments.stall_limit);
   add_host_name_option(parser, options.names_hosts);
@@ -232,8 +233,8 @@ SystemOptions system_options_from(const SolveArguments& arguments) {
   require_known("--preconditioner", options.preconditioner, names_of(preconditioner_table()));
   require_known("--variant", options.variant, names_of(cg_variant_table()));
   require_known("--format", options.format, names_of(solve_format_table()));
-  check_tuning(options.tuning);
-  check_profile(options.profile);
+  check_tuning(options.tuning, options.configuration);
+  settle_profile(options.profile, !options.configuration.has_transport());
   check_counter_options(options.counters, options.trace);
   options.checkpoint.interval_s = checkpoint_interval_from(arguments.checkpoint_interval, options.checkpoint);
   check_checkpoints(options);

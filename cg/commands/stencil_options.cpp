@@ -47,12 +47,13 @@ void add_stencil_options(CLI::App& parser, StencilArguments& arguments) {
       .add_option(
           "--out-of-core", arguments.out_of_core,
           "keep the domain in files without names in the folder DIR on local storage, or by rank in several")
-      ->check(file_name())
+      ->check(file_name(FileUse::folder))
       ->type_name("DIR,...")
       ->default_str("in memory");
   add_memory_limit_option(parser, options.memory_limit_bytes);
   add_format_option(parser, options.format, stencil_format_names());
-  add_file_option(parser, "--output", options.output, "write the report to FILE, whole or not at all")
+  add_file_option(parser, "--output", FileUse::writes, options.output,
+                  "write the report to FILE, whole or not at all")
       ->default_str("standard output");
   add_progress_options(parser, options.progress);
 }

@@ -17,7 +17,7 @@ void add_out_of_core_option(CLI::App& parser, std::string& folders) {
       .add_option("--out-of-core", folders,
                   "keep the matrix in files on local storage, in the folder DIR or, by rank, in several, and "
                   "stream it through the memory of --memory-limit")
-      ->check(file_name())
+      ->check(file_name(FileUse::folder))
       ->type_name("DIR,...")
       ->default_str("in memory");
 }

@@ -8,19 +8,24 @@
 #include <fstream>
 #include <iterator>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "cg/base/agreement.hpp"
 #include "cg/base/output_file.hpp"
 #include "cg/commands/shared_options.hpp"
 #include "cg/help/config_file.hpp"
 #include "cg/help/described_option.hpp"
+#include "cg/help/file_options.hpp"
 #include "cg/help/help_format.hpp"
 #include "cg/help/misspelling.hpp"
 #include "cg/help/switches.hpp"
+#include "cg/machine/machine_description.hpp"
 #include "cg/report/build_info.hpp"
+#include "cg/studies/sweep_plan.hpp"
 
 namespace cg2d {
 namespace {
@@ -104,10 +109,10 @@ Action print_made_text(std::function<std::string()> make, std::string output) {
 namespace {
 
 void add_config_options(CLI::App& parser, GeneralArguments& arguments) {
-  add_file_option(parser, "--config", arguments.config_path,
+  add_file_option(parser, "--config", FileUse::reads, arguments.config_path,
                   "options from FILE (TOML); those of the command line override them")
       ->configurable(false);
-  add_file_option(parser, "--save-config", arguments.saved_config_path,
+  add_file_option(parser, "--save-config", FileUse::writes, arguments.saved_config_path,
                   "also write the options given to FILE, for --config")
       ->configurable(false);
 }
@@ -143,6 +148,40 @@ void parse_arguments(CLI::App& app, std::span<const char* const> arguments) {
   if (command != nullptr) texts = with_switches_on(given, *command);
   std::ranges::reverse(texts);
   app.parse(std::move(texts));
+}
+
+/// The files that the command line names, those that an option makes beside another one, and the user's own, which most
+/// commands read without being told to.
+std::vector<FileOption> all_files(CLI::App& command) {
+  auto files = named_files(command);
+  const auto* const show = command.get_option_no_throw("--show");
+  const auto* const output = command.get_option_no_throw("--output");
+  if (show != nullptr && show->count() > 0 && output->count() == 0)  // then nothing is measured and written
+    std::erase_if(files, [](const auto& file) { return file.option == "--output"; });
+  const auto path_of = [&](std::string_view option) {
+    const auto found = std::ranges::find(files, option, &FileOption::option);
+    return found == files.end() ? std::string() : found->path;
+  };
+  const auto* const trace = command.get_option_no_throw("--trace-best");
+  if (const auto sweep = path_of("--output"); trace != nullptr && trace->count() > 0 && !sweep.empty())
+    files.push_back({"--trace-best", trace_file_of(sweep)});
+  const auto add_own = [&](std::string_view option, const std::string& name,
+                           const std::optional<std::string>& path) {
+    if (path && path_of(option).empty()) files.push_back({name, *path, FileUse::reads});
+  };
+  add_own("--profile", "the user's tuning profile", default_profile_path());
+  add_own("--machine", "the user's machine description", default_machine_path());
+  return files;
+}
+
+/// The action of a command, before which rank 0 looks for files with two uses.
+Action with_different_files(Action action, std::vector<FileOption> files) {
+  return [action = std::move(action), files = std::move(files)](comm::RankGroup& group) {
+    agree_on(group, [&] {
+      if (group.rank() == 0) require_different_files(files);
+    });
+    return action(group);
+  };
 }
 
 /// The action of a command, which rank 0 writes the options to a file before.
@@ -213,7 +252,9 @@ Action parse_command_line(int argument_count, const char* const* arguments) {
                                  parsed() != nullptr ? parsed()->parser->get_name() : "run"));
   }
   if (parsed() == nullptr) return print_text(help_text(app));
-  return saving(parsed()->action(), parsed()->general->saved_config_path, *parsed()->parser);
+  auto& command = *parsed()->parser;
+  return with_different_files(saving(parsed()->action(), parsed()->general->saved_config_path, command),
+                              all_files(command));
 }
 
 }  // namespace cg2d

@@ -37,6 +37,7 @@ struct SweepArguments {
   std::vector<std::string> grids;
   std::string bind = "auto";
   UntilSureArguments until_sure;
+  std::string output;  ///< empty: not given
   std::vector<std::string> shown_files;
   std::string format = "text";
   std::vector<std::string> why;
@@ -55,6 +56,7 @@ void add_extra_run_options(CLI::App& sweep, ExtraRuns& extras) {
   sweep.add_flag("--trace-best", extras.traces_best,
                  "write a time line of the best grid beside the file of --output, as NAME.trace.json");
   add_trace_steps_option(sweep, extras.trace);
+  sweep.get_option("--trace-steps")->needs(sweep.get_option("--trace-best"));
 }
 
 void add_sweep_options(CLI::App& sweep, SweepArguments& arguments) {
@@ -90,15 +92,18 @@ void add_sweep_options(CLI::App& sweep, SweepArguments& arguments) {
   add_extra_run_options(sweep, rounds.extras);
   sweep.option_defaults()->group("Output");
   add_host_name_option(sweep, options.common.names_hosts);
-  add_file_option(sweep, "--output", rounds.output,
-                  "file that gets a line per run; a sweep goes on where it ends");
+  add_file_option(
+      sweep, "--output", FileUse::writes, arguments.output,
+      "file that gets a line per run; a sweep goes on where it ends; with --show that of the tables")
+      ->check(default_is_a_file())
+      ->default_str(rounds.output);
   sweep.add_flag("--fresh", rounds.fresh, "empty the file first");
   sweep
       .add_option("--show", arguments.shown_files,
                   "print the tables of a file, and run nothing; may be given several times")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
-      ->check(file_name())
+      ->check(file_name(FileUse::reads))
       ->type_name("FILE");
   add_format_option(sweep, arguments.format, verdict_formats());
   add_list_option(sweep, "--why", arguments.why, "explain the difference of these two grids, such as 2x4,1x8")
@@ -114,6 +119,7 @@ void add_sweep_options(CLI::App& sweep, SweepArguments& arguments) {
   add_list_option(sweep, "--cut", arguments.cuts, "pieces of a matrix, one or several of these")
       ->type_name(type_of_values({"nonzeros", "even", "random:SEED"}))
       ->default_str("nonzeros");
+  exclude_others(sweep, "--show", {"--format", "--output", "--why", "--paper", "--progress", "--quiet"});
 }
 
 void check_axes(const SweepAxes& axes) {
@@ -152,6 +158,7 @@ SweepTableOptions table_options_from(const SweepArguments& arguments) {
 /// The rounds of either kind of sweep.
 SweepRounds rounds_from(const SweepArguments& arguments) {
   SweepRounds rounds = arguments.options.rounds;
+  if (!arguments.output.empty()) rounds.output = arguments.output;
   if (rounds.round_count) require_within("--repeat", *rounds.round_count, std::numeric_limits<int>::max());
   if (rounds.most_retries < 0 || rounds.most_retries > most_sweep_retries) {
     throw InputError(
@@ -163,6 +170,11 @@ SweepRounds rounds_from(const SweepArguments& arguments) {
   return rounds;
 }
 
+bool tries_transports(const AxisValues& values) {
+  const auto transports = values.find("transport");
+  return transports != values.end() && std::ranges::count(transports->second, automatic_choice) > 0;
+}
+
 SweepOptions sweep_options_from(const SweepArguments& arguments) {
   refuse_system_options(arguments.system,
                         {{"--domain", !arguments.domains.empty()}, {"--cut", !arguments.cuts.empty()}});
@@ -172,7 +184,7 @@ SweepOptions sweep_options_from(const SweepArguments& arguments) {
   options.common.bind = bind_mode_from(arguments.bind);
   options.rounds = rounds_from(arguments);
   check_axes(options.axes);
-  check_profile(options.common.profile);
+  settle_profile(options.common.profile, tries_transports(options.axes.values));
   return options;
 }
 
@@ -215,20 +227,14 @@ void refuse_what_the_system_lacks(const SweepArguments& arguments, const SystemO
         system.preconditioner));
 }
 
-void require_named_transports(const AxisValues& values) {
-  const auto transports = values.find("transport");
-  if (transports != values.end() &&
-      std::ranges::find(transports->second, automatic_choice) != transports->second.end())
-    throw InputError("--transport auto: a sweep of a system takes transports by their names");
-}
-
 SystemSweepOptions system_sweep_options_from(const SweepArguments& arguments) {
   SystemSweepOptions options;
   options.system = measured_system_from("sweep", arguments.system);
   refuse_what_the_system_lacks(arguments, options.system);
   const auto& axes = arguments.options.axes;
   check_axes(axes);
-  require_named_transports(axes.values);
+  if (tries_transports(axes.values))
+    throw InputError("--transport auto: a sweep of a system takes transports by their names");
   options.axes.rank_counts = axes.rank_counts;
   options.axes.columns = axes.columns;
   options.axes.named = named_grids_from("sweep", arguments.grids);
@@ -245,7 +251,7 @@ SystemSweepOptions system_sweep_options_from(const SweepArguments& arguments) {
   options.system.memory_limit_bytes = common.memory_limit_bytes;
   options.system.names_hosts = common.names_hosts;
   options.system.bind = bind_mode_from(arguments.bind);
-  check_profile(options.system.profile);
+  settle_profile(options.system.profile, false);
   options.rounds = rounds_from(arguments);
   return options;
 }
@@ -257,7 +263,8 @@ Action sweep_action(const SweepArguments& arguments) {
         [files = arguments.shown_files, format = arguments.format, options = table_options_from(arguments)] {
           const auto records = read_all_results(files);
           return format == "json" ? sweep_verdict_json(records) : sweep_tables(records, options);
-        });
+        },
+        arguments.output);
   }
   if (arguments.format == "json") throw InputError("--format json: goes with --show only");
   if (arguments.system.has_system())

@@ -36,7 +36,7 @@ void add_tune_options(CLI::App& tune, TuneArguments& arguments) {
                   "how data moves between ranks (cg2d run --list-transports)");
   tune.add_option("--out-of-core", arguments.out_of_core,
                   "measure how panels are best read from the storage of these folders, instead of kernels")
-      ->check(file_name())
+      ->check(file_name(FileUse::folder))
       ->type_name("DIR,...")
       ->default_str("kernels");
   add_memory_limit_option(tune, options.storage.memory_limit_bytes);
@@ -50,11 +50,17 @@ void add_tune_options(CLI::App& tune, TuneArguments& arguments) {
                   "measure nothing: remove a processor, or the cases of a matrix, as --list names them")
       ->type_name("NAME");
   add_progress_options(tune, options.progress);
+  for (const auto* const question : {"--list", "--remove"}) {
+    exclude_others(tune, question,
+                   {"--list", "--remove", "--profile", "--no-profile", "--progress", "--quiet"});
+  }
+  for (const auto* const option : {"--threads", "--transport", "--bind"})
+    tune.get_option("--out-of-core")->excludes(tune.get_option(option));
 }
 
 TuneOptions tune_options_from(const TuneArguments& arguments) {
   TuneOptions options = arguments.options;
-  check_profile(options.profile);
+  settle_profile(options.profile, true);
   if (options.lists && options.removes) throw InputError("--list and --remove do not go together");
   if ((options.lists || options.removes) && !options.profile.is_used)
     throw InputError("--list and --remove are about the profile; leave --no-profile out");

@@ -17,27 +17,68 @@ namespace {
 /// Whether a value begins with a quote that does not end it: CLI11 has taken the quotes of all others away.
 bool has_open_quote(const std::string& value) { return value.starts_with('"') || value.starts_with('\''); }
 
+/// The option of a command that a key names; nullptr: none.
+const CLI::Option* option_of(const CLI::App& command, const std::string& key) {
+  const auto* const option = command.get_option_no_throw("--" + key);
+  return option != nullptr ? option : command.get_option_no_throw(key);
+}
+
+/// The names that a file may have for the options of a command.
+std::vector<std::string> names_in_files(const CLI::App& command) {
+  auto names = long_names(command, false);
+  std::erase_if(names, [&](const auto& name) { return !option_of(command, name)->get_configurable(); });
+  return names;
+}
+
+/// The command of a section. Throws InputError.
+const CLI::App& command_of(const CLI::App& program, const std::vector<std::string>& section) {
+  const auto* const command = section.size() == 1 ? find_command(program, section.front()) : nullptr;
+  if (command != nullptr) return *command;
+  std::vector<std::string> names;
+  for (const auto* known : program.get_subcommands({})) names.push_back(known->get_name());
+  throw InputError(fmt::format("[{}]: a section is for a command of cg2d, and there is none of that name{}",
+                               fmt::join(section, "."), did_you_mean(section.front(), names)));
+}
+
+/// Throws InputError for a key that is no option of the command, and for a value that is none.
+void check_item(const CLI::App& command, const CLI::ConfigItem& item) {
+  const auto* const option = option_of(command, item.name);
+  if (option == nullptr) {
+    throw InputError(fmt::format("{}: not an option of cg2d {}{}", item.name, command.get_name(),
+                                 did_you_mean(item.name, names_in_files(command))));
+  }
+  if (!option->get_configurable())
+    throw InputError(fmt::format("{}: is given on the command line only, as --{}", item.name, item.name));
+  if (item.inputs.empty() || item.inputs.front() == "{}")
+    throw InputError(fmt::format("{}: has no value; leave the line out", item.name));
+  if (std::ranges::any_of(item.inputs, has_open_quote))
+    throw InputError(
+        fmt::format("{}: a quote is not closed (# begins a comment within quotes, too)", item.name));
+}
+
 }  // namespace
 
+/// The sections of other commands are checked, too: a fault in them would otherwise show on another day.
 std::vector<CLI::ConfigItem> ConfigFile::from_config(std::istream& input) const {
   std::vector<CLI::ConfigItem> own;
-  for (auto& item : CLI::ConfigBase::from_config(input)) {
-    const bool is_bracket = item.name == "++" || item.name == "--";  // CLI11's begin and end of a section
+  const auto take = [&](CLI::ConfigItem& item) {
     if (item.parents.empty()) item.parents = {command_.get_name()};
-    if (is_bracket || item.parents.front() != command_.get_name()) continue;
-    const auto* option = command_.get_option_no_throw("--" + item.name);
-    if (option == nullptr) option = command_.get_option_no_throw(item.name);
-    if (option == nullptr || !option->get_configurable()) {
-      throw InputError(fmt::format("--config {}: {}: not an option of cg2d {}{}", path_, item.name,
-                                   command_.get_name(),
-                                   did_you_mean(item.name, long_names(command_, false))));
-    }
-    if (std::ranges::any_of(item.inputs, has_open_quote)) {
-      throw InputError(
-          fmt::format("--config {}: {}: a quote is not closed (# begins a comment within quotes, too)", path_,
-                      item.name));
-    }
+    const auto& command = command_of(*command_.get_parent(), item.parents);
+    if (item.name == "++" || item.name == "--") return;  // CLI11's begin and end of a section
+    check_item(command, item);
+    if (&command != &command_) return;
+    const auto* const option = option_of(command_, item.name);
+    if (std::ranges::any_of(own,
+                            [&](const auto& other) { return option_of(command_, other.name) == option; }))
+      throw InputError(fmt::format("{}: given twice", item.name));
     own.push_back(std::move(item));
+  };
+  for (auto& item : CLI::ConfigBase::from_config(input)) {
+    try {
+      take(item);
+    } catch (const InputError& error) {
+      throw InputError(fmt::format("--config {}: {}", path_, error.what()));
+    }
   }
   return own;
 }

@@ -8,8 +8,9 @@
 namespace cg2d {
 
 /// Gives the options of one command from a file to its parser. Keys before the first section, and those of the
-/// section of that command, belong to it; the sections of other commands are left alone. Throws InputError for a key
-/// that is no option of the command, and for a file that cannot be read.
+/// section of that command, belong to it; the sections of other commands are checked and left alone. Throws InputError for
+/// a section that is no command, a key that is no option of its command, one that is given twice or has no value, and for a file
+/// that cannot be read.
 class ConfigFile : public CLI::ConfigTOML {
  public:
   ConfigFile(const CLI::App& command, std::string path) : command_(command), path_(std::move(path)) {}

@@ -230,11 +230,14 @@ Machine parse_machine(std::string_view text) {
       throw InputError(fmt::format("\"schema_version\" must be {}", machine_version));
     Machine machine;
     auto top = JsonFields::reader(json, "");
+    int version = machine_version;
+    top.count("schema_version", version, machine_version);
     if (top.has("conditions")) {
       top.list("conditions", machine.conditions, 1, [](auto& fields, auto& one) { read(fields, one); });
     } else {
       read(top, machine.conditions.emplace_back());
     }
+    top.require_no_others();
     return machine;
   } catch (const nlohmann::json::exception& error) {
     throw InputError(plain_text(error));

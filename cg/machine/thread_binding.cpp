@@ -169,13 +169,28 @@ std::string describe_binding(const BindingResult& result) {
 
 namespace {
 
-/// Collective. Throws RunError where OpenMP would start fewer threads than the results would name.
+/// The threads that OpenMP starts when it is asked for that many.
+int started_threads(int thread_count) {
+  int count = 1;
+#pragma omp parallel num_threads(thread_count)
+#pragma omp single
+  count = omp_get_num_threads();
+  return count;
+}
+
+/// Collective. Throws RunError where OpenMP starts fewer threads than the results would name.
 void require_threads(comm::RankGroup& group, int thread_count) {
   omp_set_dynamic(0);  // OMP_DYNAMIC: fewer threads where the system is busy
   agree_on(group, [&] {
-    if (omp_get_thread_limit() >= thread_count) return;
-    throw RunError(ExitCode::unavailable, fmt::format("--threads {}: OMP_THREAD_LIMIT allows {} on rank {}",
-                                                      thread_count, omp_get_thread_limit(), group.rank()));
+    const auto refuse = [&](const std::string& reason) {
+      throw RunError(ExitCode::unavailable,
+                     fmt::format("--threads {}: {} on rank {}", thread_count, reason, group.rank()));
+    };
+    if (omp_get_thread_limit() < thread_count)
+      refuse(fmt::format("OMP_THREAD_LIMIT allows {}", omp_get_thread_limit()));
+    if (thread_count > 1 && omp_get_max_active_levels() < 1) refuse("OMP_MAX_ACTIVE_LEVELS=0 allows 1");
+    if (const int count = started_threads(thread_count); count < thread_count)
+      refuse(fmt::format("OpenMP starts {}", count));
   });
 }
 

@@ -1,6 +1,7 @@
 #include "cg/report/result_compare.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -152,6 +153,38 @@ Comparison compare_results(const std::vector<ResultRecord>& before, const std::v
   if (comparison.overall.round_count > 0)
     comparison.overall_change = change_of(comparison.overall, threshold);
   return comparison;
+}
+
+std::string difference_between(const Comparison& comparison) {
+  if (comparison.only_before.empty() || comparison.only_after.empty()) {
+    return "class, grid, kernel, transport, threads, and the memory limit of a streamed matrix must be the "
+           "same";
+  }
+  const auto& one = comparison.only_before.front();
+  const auto& other = comparison.only_after.front();
+  std::vector<std::string> parts;
+  std::string sweep;
+  const auto add = [&](std::string_view what, const std::string& a, const std::string& b) {
+    if (a != b) parts.push_back(fmt::format("{} is {} and {}", what, a, b));
+  };
+  const auto add_option = [&](std::string_view what, std::string_view option, const std::string& a,
+                              const std::string& b) {
+    add(what, a, b);
+    if (a != b) sweep += fmt::format(" {} {},{}", option, a, b);
+  };
+  add("the problem", one.problem, other.problem);
+  add("the cut", one.cut, other.cut);
+  add("the storage", one.storage.empty() ? "memory" : one.storage,
+      other.storage.empty() ? "memory" : other.storage);
+  const bool has_sweep = parts.empty();
+  add_option("the grid", "--grid", one.configuration.grid.name(), other.configuration.grid.name());
+  for (const auto& axis : configuration_axes()) {
+    if (axis.is_crossed())
+      add_option(axis.name, axis.option, axis.print(one.configuration), axis.print(other.configuration));
+  }
+  auto text = fmt::format("{}", fmt::join(parts, ", "));
+  if (has_sweep) text += fmt::format("; cg2d sweep{} measures them in turns, which compares them", sweep);
+  return text;
 }
 
 std::string comparison_text(const Comparison& comparison) {

@@ -53,6 +53,10 @@ struct Comparison {
 Comparison compare_results(const std::vector<ResultRecord>& before, const std::vector<ResultRecord>& after,
                            double threshold);
 
+/// Of two sets without a common configuration: what differs between the first of each, and the sweep that measures both in
+/// turns where that is an option of one.
+std::string difference_between(const Comparison& comparison);
+
 /// The table, the configurations that only one set has, the runs that were left out, and the verdict.
 std::string comparison_text(const Comparison& comparison);
 /// The same with all figures. Its schema is compare_result.schema.json beside this file.

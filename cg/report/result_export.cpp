@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "cg/base/json_values.hpp"
-#include "cg/base/sample.hpp"
 #include "cg/base/values.hpp"
 
 namespace cg2d {
@@ -66,6 +66,33 @@ std::string csv_cell(const std::string& text) {
   return cell + "\"";
 }
 
+/// The repetition whose phases the result has.
+std::size_t reported_repetition(const ResultRecord& record) {
+  const auto found = std::ranges::find(record.times_s, record.time_s);
+  return static_cast<std::size_t>(found - record.times_s.begin());
+}
+
+/// One repetition, or a run that failed. Only one repetition of a run is recorded with its phases.
+std::string csv_line(const ResultRecord& record, std::optional<std::size_t> repetition, bool has_phases) {
+  const auto& configuration = record.asked.configuration;
+  auto line =
+      fmt::format("{},{},{},{},{}", csv_cell(record.asked.problem), record.n, configuration.grid.rank_count(),
+                  configuration.grid.columns, configuration.grid.rows);
+  for (const auto& axis : configuration_axes()) {
+    if (!axis.is_crossed()) continue;
+    line += "," + axis.print(configuration);
+    if (axis.name == "kernel") line += "," + record.kernel_used;
+  }
+  line += fmt::format(",{},{},", record.round, record.status);
+  if (repetition) line += fmt::format("{:.9g}", record.times_s[*repetition]);
+  for (std::size_t index = 0; index < benchmark_phase_count; ++index)
+    line +=
+        has_phases && record.phases_s ? fmt::format(",{:.9g}", record.phases_s->at(index)) : std::string(",");
+  line += record.prediction ? fmt::format(",{:.9g}", record.prediction->total_s) : std::string(",");
+  line += fmt::format(",{},{},", record.attempt, record.is_disturbed() ? "yes" : "no");
+  return line + (repetition ? fmt::format("{}\n", *repetition + 1) : std::string("\n"));
+}
+
 }  // namespace
 
 std::string extra_p_lines(const std::vector<ResultRecord>& records) {
@@ -97,24 +124,12 @@ std::string csv_lines(const std::vector<ResultRecord>& records) {
   lines += ",round,status,time_s";
   for (std::size_t index = 0; index < benchmark_phase_count; ++index)
     lines += fmt::format(",{}_s", phase_name(phase_at(index)));
-  lines += ",predicted_s,attempt,disturbed\n";
+  lines += ",predicted_s,attempt,disturbed,repeat\n";
   for (const auto& record : records) {
     if (record.purpose != RunPurpose::time) continue;
-    const auto& configuration = record.asked.configuration;
-    lines +=
-        fmt::format("{},{},{},{},{}", csv_cell(record.asked.problem), record.n,
-                    configuration.grid.rank_count(), configuration.grid.columns, configuration.grid.rows);
-    for (const auto& axis : configuration_axes()) {
-      if (!axis.is_crossed()) continue;
-      lines += "," + axis.print(configuration);
-      if (axis.name == "kernel") lines += "," + record.kernel_used;
-    }
-    lines += fmt::format(",{},{},", record.round, record.status);
-    if (record.succeeded()) lines += fmt::format("{:.9g}", sample_of(record.times_s).median);
-    for (std::size_t index = 0; index < benchmark_phase_count; ++index)
-      lines += record.phases_s ? fmt::format(",{:.9g}", record.phases_s->at(index)) : std::string(",");
-    lines += record.prediction ? fmt::format(",{:.9g}", record.prediction->total_s) : std::string(",");
-    lines += fmt::format(",{},{}\n", record.attempt, record.is_disturbed() ? "yes" : "no");
+    if (!record.succeeded()) lines += csv_line(record, {}, false);
+    for (std::size_t k = 0; k < record.times_s.size() && record.succeeded(); ++k)
+      lines += csv_line(record, k, k == reported_repetition(record));
   }
   return lines;
 }

@@ -15,7 +15,8 @@ namespace cg2d {
 /// "sell->multiply". Failed runs are left out, and disturbed ones that were repeated.
 std::string extra_p_lines(const std::vector<ResultRecord>& records);
 
-/// A header and a line for each run, failed ones with empty times.
+/// A header and a line for each timed repetition of each run, numbered in the last column, or one with an empty time for a
+/// run that failed. Phases stand with the repetition that the result reports, the median one.
 std::string csv_lines(const std::vector<ResultRecord>& records);
 
 }  // namespace cg2d

@@ -233,6 +233,38 @@ bool is_single_run(std::string_view text) {
   }
 }
 
+/// A document of cg2d that is no result of a run: two keys that only it has, and what it holds.
+struct OtherDocument {
+  const char* key;
+  const char* other_key;
+  std::string_view text;
+};
+constexpr std::array other_documents{
+    OtherDocument{"machine", "problems",
+                  "predictions of cg2d model, which prints them as tables without --format json"},
+    OtherDocument{"per_cg_step", "steps",
+                  "a plan of messages of cg2d explain, which draws it with --format text or svg"},
+    OtherDocument{"method", "passes",
+                  "a result of cg2d stencil, which prints it as text without --format json"},
+    OtherDocument{"checks", "failed",
+                  "a result of cg2d check, which prints it as a table without --format json"},
+    OtherDocument{"papi", "groups",
+                  "the events of cg2d events, which prints them as a table without --format json"},
+    OtherDocument{"ways", "scaling", "a result of cg2d scaling, which cg2d report shows"},
+    OtherDocument{"pairs", "sums", "a result of cg2d pingpong, which cg2d report shows"},
+    OtherDocument{"compared", "threshold", "a result of cg2d compare, which cg2d report shows"},
+    OtherDocument{"processors", "schema_version", "a tuning profile, which cg2d tune --list shows"},
+    OtherDocument{"traceEvents", "otherData", "a trace, which cg2d report shows"}};
+
+/// Throws InputError for those.
+void require_no_other_document(const Json& json) {
+  const auto is_it = [&](const auto& other) {
+    return json.contains(other.key) && json.contains(other.other_key);
+  };
+  const auto* const found = std::ranges::find_if(other_documents, is_it);
+  if (found != other_documents.end()) throw InputError(fmt::format("it holds {}", found->text));
+}
+
 /// Whether a text without an end of line can be the first line of a killed sweep. A foreign file must not be
 /// taken for that, since it would be dropped.
 bool is_part_of_sweep_line(std::string_view text) {
@@ -404,7 +436,9 @@ std::vector<ResultRecord> parse_results(std::string_view text) {
   // One object: over many lines, as cg2d run writes it, or made compact.
   if (is_single_run(text)) {
     try {
-      return {record_from(json_from(text))};
+      const auto json = json_from(text);
+      require_no_other_document(json);
+      return {record_from(json)};
     } catch (const nlohmann::json::exception& error) {
       throw InputError(fmt::format("no result of cg2d ({})", plain_text(error)));
     }

@@ -1,6 +1,5 @@
 #include "cg/solve/solve_command.hpp"
 
-#include <array>
 #include <exception>
 #include <memory>
 
@@ -45,20 +44,6 @@ void write_trace_of(const SystemOptions& options, const SolveRun& run, OutputFil
 }  // namespace
 
 ExitCode solve_system(const SystemOptions& options, comm::RankGroup& group) {
-  agree_on(group, [&] {
-    if (group.rank() != 0) return;
-    const FileOption report{"--output", options.output};
-    const FileOption solution{"--solution", options.solution_path};
-    const FileOption trace{"--trace", options.trace.path};
-    const FileOption right_hand_side{"--rhs", options.right_hand_side.path};
-    require_different_files(std::array{report, solution, trace, FileOption{"FILE", options.matrix_path}});
-    // x may replace the first guess, but not b.
-    require_different_files(std::array{solution, right_hand_side});
-    for (const auto& output : {report, trace}) {
-      require_different_files(std::array{output, right_hand_side});
-      require_different_files(std::array{output, FileOption{"--x0", options.first_guess.path}});
-    }
-  });
   const Progress progress(options.progress, group.rank());
   SolveRun run(options, group, progress);
   std::unique_ptr<OutputFile> output;

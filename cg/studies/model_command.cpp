@@ -293,10 +293,7 @@ ExitCode calibrate_machine(const ModelOptions& options, comm::RankGroup& group) 
   const auto profile = load_profile({}, environment, group);
   std::optional<MachineFile> file;
   agree_on(group, [&] {
-    if (group.rank() != 0) return;
-    file.emplace(options);
-    require_different_files(std::array{FileOption{"the machine description", file->path()},
-                                       FileOption{"--output", options.output}});
+    if (group.rank() == 0) file.emplace(options);
   });
   const auto output = open_output(options.output, group);
   std::vector<std::unique_ptr<MatrixSource>> sources;

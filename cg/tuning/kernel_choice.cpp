@@ -18,9 +18,11 @@ struct FoundText {
 };
 
 /// Reads a profile. Throws InputError for a file that was named and is no profile.
-FoundText find_text(const std::string& path, bool was_named) {
+FoundText find_text(const std::string& path, const ProfileSource& source) {
+  const bool was_named = !source.path.empty();
   try {
     const auto text = text_of_file(path);
+    if (!text && was_named && !source.may_be_new) throw InputError("there is no such file");
     if (!text) return {.absence = fmt::format("no profile at {}; cg2d tune makes one", path)};
     static_cast<void>(parse_profile(*text));
     return {.text = *text};
@@ -93,7 +95,7 @@ LoadedProfile load_profile(const ProfileSource& source, const Environment& envir
     const auto path = was_named ? std::optional(source.path) : default_profile_path();
     if (path) {
       loaded.path = *path;
-      found = find_text(*path, was_named);
+      found = find_text(*path, source);
     } else {
       found.absence = "no place for profiles: neither XDG_CACHE_HOME nor HOME is set";
     }

@@ -21,6 +21,7 @@ struct ProfileSource {
   bool is_used = true;
   std::string path;              ///< empty: the default place
   bool keeps_disturbed = false;  ///< saves what `cg2d run` measured beside other load
+  bool may_be_new = false;       ///< the command may write to it: a file that is named may be missing
 };
 
 /// The profile of the machine's processor, or why there is none.
@@ -35,8 +36,8 @@ struct LoadedProfile {
 /// The processor, with its caches, that all nodes have; empty if they differ. It is the key of profiles.
 std::optional<std::string> common_processor(const Environment& environment);
 
-/// Reads the profile on rank 0. Collective. Throws InputError for a file that was named and is no profile; a
-/// file that is missing, or does not know this processor, is an absence.
+/// Reads the profile on rank 0. Collective. Throws InputError for a file that was named and is no profile, or
+/// is missing where nothing will be written to it. Any other file that is missing, or does not know this processor, is an absence.
 LoadedProfile load_profile(const ProfileSource& source, const Environment& environment,
                            comm::RankGroup& group);
 

@@ -260,10 +260,14 @@ TuningProfile parse_profile(std::string_view text) {
           fmt::format("it has version {}, not {}", json_text(json.at("schema_version")), profile_version));
     }
     TuningProfile profile;
-    for (const auto& [name, processor] : json.at("processors").items()) {
-      auto fields = JsonFields::reader(processor, "processors." + name);
-      describe(fields, profile[name]);
-    }
+    auto top = JsonFields::reader(json, "");
+    static_cast<void>(top.has("schema_version"));
+    top.object("processors", [&](JsonFields& processors) {
+      for (const auto& [name, processor] : json.at("processors").items())
+        processors.object(
+            name, [&profile_of = profile[name]](JsonFields& fields) { describe(fields, profile_of); });
+    });
+    top.require_no_others();
     return profile;
   } catch (const nlohmann::json::exception& error) {
     throw InputError(plain_text(error));

@@ -60,6 +60,26 @@ KINDS = (
 )
 
 
+@dataclasses.dataclass(frozen=True)
+class Shown:
+    """A document of cg2d that no figure shows: what it holds, and what shows it."""
+
+    shows: typing.Callable
+    text: str
+
+
+# cg/report/result_file.cpp has the same for the commands that read results.
+SHOWN_ELSEWHERE = (
+    Shown(has("machine", "problems"), "predictions of cg2d model, which prints them as tables without --format json"),
+    Shown(has("conditions"), "a machine description, for cg2d model --machine"),
+    Shown(has("network", "vectors"), "a machine description, for cg2d model --machine"),
+    Shown(has("per_cg_step", "steps"), "a plan of messages of cg2d explain, which draws it with --format text or svg"),
+    Shown(has("method", "passes"), "a result of cg2d stencil, which prints it as text without --format json"),
+    Shown(has("checks", "failed"), "a result of cg2d check, which prints it as a table without --format json"),
+    Shown(has("papi", "groups"), "the events of cg2d events, which prints them as a table without --format json"),
+)
+
+
 @dataclasses.dataclass
 class Inputs:
     """run_files: {path: [(place, document)]}. The other lists are as KINDS names them."""
@@ -92,6 +112,9 @@ def add_file(inputs, path, progress):
     if not isinstance(first, dict):
         raise ReportError(BAD_DATA, f"{path}: not a result of cg2d; {KNOWN} is needed")
     kind = next((kind for kind in KINDS if kind.shows(first)), None)
+    shown = next((other for other in SHOWN_ELSEWHERE if other.shows(first)), None)
+    if kind is None and shown is not None:
+        raise ReportError(BAD_DATA, f"{path}: holds {shown.text}; it has no figures")
     if kind is None:
         if "status" not in first or "schema_version" not in first:
             raise ReportError(BAD_DATA, f"{path}: not a result of cg2d; {KNOWN} is needed")

@@ -57,6 +57,7 @@ endfunction()
 
 cg2d_add_program_test(command_line_test SCRIPT program/command_line_test.py TIMEOUT 600)
 cg2d_add_program_test(help_test SCRIPT program/help_test.py TIMEOUT 600)
+cg2d_add_program_test(file_pairs_test SCRIPT program/file_pairs_test.py TIMEOUT 600)
 cg2d_add_program_test(report_test SCRIPT program/report_test.py LABELS quick TIMEOUT 600)
 cg2d_add_program_test(report_command_test SCRIPT program/report_command_test.py TIMEOUT 300)
 cg2d_add_program_test(report_json_test SCRIPT program/report_json_test.py TIMEOUT 600)

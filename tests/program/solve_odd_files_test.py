@@ -225,7 +225,7 @@ class Outputs(OddFilesTest):
             (["solve", self.matrix, "--rhs", b, "-o", link], f"--solution and --rhs name the same file, {link}"),
             (["solve", self.matrix, "--rhs", b, "--output", b], f"--output and --rhs name the same file, {b}"),
             (["solve", self.matrix, "--x0", b, "--output", b], f"--output and --x0 name the same file, {b}"),
-            (["convert", self.matrix, self.matrix], f"FILE and TARGET name the same file, {self.matrix}"),
+            (["convert", self.matrix, self.matrix], f"TARGET and FILE name the same file, {self.matrix}"),
         ):
             self.expect_line(USAGE, f"{pair}: give each its own", *arguments)
         self.assertEqual(b.read_text(), vector_text([1.0, 2.0]))
