@@ -54,7 +54,7 @@ bool PanelFolder::holds_lock() {
   if (is_locked) return false;
   if (error == EWOULDBLOCK)
     throw RunError(
-        ExitCode::try_again,
+        ExitCode::folder_in_use,
         fmt::format("--out-of-core {}: another run uses this folder (it has locked {}); name another one",
                     folder_, lock_path_));
   errno = error;

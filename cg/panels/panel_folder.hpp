@@ -12,7 +12,7 @@ namespace cg2d {
 /// Locks the place of one rank; makes the folder where it is missing. What a killed run has left there under temporary names is removed.
 class PanelFolder {
  public:
-  /// Throws RunError: cannot_create where the folder will not do, try_again where another run has the lock.
+  /// Throws RunError: cannot_create where the folder will not do, folder_in_use where another run has the lock.
   PanelFolder(std::string folder, int rank, int rank_count);
   ~PanelFolder();
   PanelFolder(const PanelFolder&) = delete;

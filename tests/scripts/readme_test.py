@@ -55,6 +55,19 @@ def options_of(subcommand):
     return set(re.findall(r"^  (?:-\w,)?(--[a-z][a-z-]*)", text, re.MULTILINE)) - {"--help"} - set(COMMON_OPTIONS)
 
 
+def codes_in_help(subcommand):
+    """(code, meaning) of the exit codes in the help of a subcommand, or of the program."""
+    text = run_command([PROGRAM, *([subcommand] if subcommand else []), "--help"]).stdout
+    section = text[text.index("Exit codes:\n") :].split("\n\n")[0]
+    return [(code, " ".join(meaning.split())) for code, meaning in re.findall(r"^  (\d+) +(.*(?:\n {10,}.*)*)", section, re.MULTILINE)]
+
+
+def codes_in_manual(subcommand):
+    text = run_command([PROGRAM, "help", *([subcommand] if subcommand else []), "--man"]).stdout
+    section = text[text.index(".SH EXIT STATUS") :].split("\n.SH ")[0]
+    return [(code, meaning.replace("\\-", "-")) for code, meaning in re.findall(r"^\.TP\n\.B (\d+)\n(.*)$", section, re.MULTILINE)]
+
+
 def all_options():
     return set().union(*(options_of(name) for name in subcommands())) | {"--help", "--version", *COMMON_OPTIONS}
 
@@ -265,17 +278,26 @@ class CommandLines(unittest.TestCase):
 class Tables(unittest.TestCase):
     """Subjects that exactly one table in all READMEs covers."""
 
-    def only_table(self, head):
+    def only_rows(self, head):
         tables = [table for document in present_documents() for table in document.tables if table.head() == head]
         self.assertEqual(len(tables), 1, [table.place for table in tables])
-        return [row[0] for row in tables[0].body()]
+        return tables[0].body()
+
+    def only_table(self, head):
+        return [row[0] for row in self.only_rows(head)]
 
     def test_exit_codes(self):
+        """The README, the help and the manual pages: the same codes, meanings and commands."""
         errors = (PROJECT / "cg" / "base" / "errors.hpp").read_text()
         scripts = (PROJECT / "scripts" / "report_parts" / "errors.py").read_text()
         codes = {*re.findall(r"^  \w+ = (\d+),", errors, re.MULTILINE), *re.findall(r"\b(6\d|7\d)\b", scripts)}
         self.assertIn("64", codes)
-        self.assertEqual(sorted(self.only_table("code"), key=int), sorted(codes, key=int))
+        rows = [(code, meaning.replace("`", ""), commands.replace("`", "")) for code, meaning, commands in self.only_rows("code")]
+        self.assertEqual([row[0] for row in rows], sorted(codes, key=int))
+        for command in (None, *subcommands()):
+            expected = [row[:2] for row in rows if command is None or row[2] == "all" or command in row[2].split(", ")]
+            self.assertEqual(codes_in_help(command), expected, command)
+            self.assertEqual(codes_in_manual(command), expected, command)
 
     def test_environment_variables(self):
         listed = set(re.findall(r"`(\w+)`", " ".join(self.only_table("variable"))))
