@@ -240,7 +240,7 @@ constexpr std::array step_rows{
             mirrored_summation},
     StepRow{
         "shuffle", false,
-        "Each row piece of q goes to the rank that holds the same piece of p: all vectors lie alike again.",
+        "Each row piece of q goes to the rank that holds the same piece of p: all vectors have the same distribution again.",
         shuffle},
     StepRow{"dot", false, "All ranks add up one number each: p.q, and later in the same way the square of r.",
             dot},

@@ -14,8 +14,7 @@ namespace {
 
 [[noreturn]] void refuse(const std::string& path) {
   const int reason = errno;
-  const std::string found = reason == ENOENT ? "no such file" : std::strerror(reason);
-  throw FileError(path, fmt::format("found {}, expected a file to read", found));
+  throw FileError(path, reason == ENOENT ? "no such file" : fmt::format("cannot be read: {}", std::strerror(reason)));
 }
 
 class PlainSource final : public ByteSource {
@@ -50,7 +49,7 @@ OpenFile::OpenFile(std::string path)
   }
   ::close(descriptor_);
   throw FileError(path_, is_known && S_ISDIR(status.st_mode)
-                             ? "found a directory, expected a file"
+                             ? "is a directory; name a file"
                              : "found a pipe or a device, expected a file, which every rank can open");
 }
 

@@ -20,6 +20,18 @@ std::string name_of(const PhaseDifference& difference) {
   return difference.phase ? std::string(phase_name(*difference.phase)) : std::string("outside the phases");
 }
 
+/// "29 120", "5600", "0.25": whole numbers in groups of three digits from 10 000 on.
+std::string grouped(double amount) {
+  constexpr double least_whole = 100.0;
+  constexpr std::size_t group = 3;
+  if (amount < least_whole) return fmt::format("{:.4g}", amount);
+  auto digits = fmt::format("{:.0f}", amount);
+  if (digits.size() <= group + 1) return digits;
+  for (auto place = digits.size() - group; place > 0 && place < digits.size(); place -= std::min(place, group))
+    digits.insert(place, " ");
+  return digits;
+}
+
 std::string us_text(double seconds) { return fmt::format("{:+.3g} us", microseconds_per_s * seconds); }
 
 /// "1 message and 5600 bytes more"; empty where both grids send as much.
@@ -28,7 +40,7 @@ std::string traffic_words(const PhaseDifference& difference) {
   const auto add = [&](double amount, std::string_view one, std::string_view many) {
     constexpr double least = 0.005;  // as many digits as are shown
     if (std::abs(amount) < least) return;
-    const auto number = fmt::format("{:.4g}", std::abs(amount));
+    const auto number = grouped(std::abs(amount));
     parts.push_back(
         fmt::format("{} {} {}", number, number == "1" ? one : many, amount > 0 ? "more" : "less"));
   };
@@ -180,7 +192,7 @@ std::string difference_words(const GridDifference& difference) {
   auto text = fmt::format("{} is {} slower than {}, {} per CG step", slower, gain_text(difference.ratio),
                           faster, us_text(difference.difference_s));
   const auto sure = sure_phases(difference);
-  if (sure.empty()) return text + ": no phase by itself differs beyond its noise";
+  if (sure.empty()) return text + ": no single phase differs beyond its noise";
   std::vector<std::string> parts;
   parts.reserve(sure.size());
   for (const auto* phase : sure)

@@ -187,7 +187,7 @@ ThreadBinding::ThreadBinding(comm::RankGroup& group, const Environment& environm
   require_threads(group, thread_count);
   const bool openmp_binds = group.maximum(std::int64_t{omp_get_proc_bind() != omp_proc_bind_false}) != 0;
   if (mode == BindMode::none) {
-    result_.why_not = "not asked for (--bind none)";
+    result_.why_not = "not requested (--bind none)";
   } else if (openmp_binds) {
     result_.why_not = "OpenMP binds the threads itself (OMP_PROC_BIND)";
   } else {

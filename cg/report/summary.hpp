@@ -29,7 +29,9 @@ std::string summary_text(const Summary& summary);
 /// "1x2, the fastest of 3 tried (2x1 takes 1.85 times as long); two-sided messages, 2 threads per rank".
 std::string grid_summary(const Configuration& configuration, bool is_automatic,
                          const std::optional<GridTrial>& trial);
-/// "sell (avx512), by the profile".
+/// Who chose, for people: "default" where choice_origin_name() has the interface's "built-in rule".
+std::string_view origin_words(ChoiceOrigin origin);
+/// "sell, avx512 (requested)".
 std::string kernel_summary(const Configuration& configuration, const std::string& instruction_set,
                            ChoiceOrigin origin);
 /// A line about the checkpoints that were written, and one about the last one where it failed.

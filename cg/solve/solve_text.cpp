@@ -48,12 +48,6 @@ std::string solution_lines(const SystemOptions& options, const Solution& solutio
                    result.true_residual_norm, solution.recursive_residual_norm(), solution.target_norm));
   line("|| b ||",
        fmt::format("{:.6e}; first residual {:.6e}", result.right_hand_side_norm, result.first_residual_norm));
-  if (const auto& spectrum = solution.spectrum; spectrum.step_count > 0) {
-    line("Spectrum",
-         fmt::format("{:.3e} to {:.3e}, condition number at least {:.3e}; predicts {:.0f} iterations",
-                     spectrum.smallest, spectrum.largest, spectrum.condition_number(),
-                     solution.predicted_steps));
-  }
   line("Right-hand side", vector_text(options.right_hand_side));
   const auto& remark = solution.preconditioner_remark;
   line("Preconditioner", options.preconditioner + (remark.empty() ? "" : ": " + remark));
@@ -126,8 +120,8 @@ std::string kernel_text(const SolveReport& report) {
   return fmt::format(
       "{} ({}), {}{}", report.configuration.kernel, report.instruction_set,
       report.kernel_choice.kernel_origin == ChoiceOrigin::asked_for
-          ? "asked for"
-          : fmt::format("chosen by auto ({})", choice_origin_name(report.kernel_choice.kernel_origin)),
+          ? std::string("requested")
+          : fmt::format("chosen by auto ({})", origin_words(report.kernel_choice.kernel_origin)),
       report.is_symmetric ? ", symmetric storage: one entry of each mirrored pair" : "");
 }
 
@@ -157,14 +151,51 @@ std::string configuration_lines(const SolveReport& report) {
   return text;
 }
 
+/// How the iteration ended, and after how many iterations.
+std::string end_words(const SolveReport& report) {
+  const int count = step_count_of(report);
+  const auto iterations = format_count(count, "iteration");
+  switch (report.solution->result.end) {
+    case SolveEnd::converged:
+      return "converged after " + iterations;
+    case SolveEnd::zero_right_hand_side:
+      return "x = 0 for a right-hand side of zeros";
+    case SolveEnd::step_limit:
+      return report.code == ExitCode::success ? iterations + " done" : fmt::format("NOT CONVERGED: iteration limit ({})", count);
+    case SolveEnd::stagnated:
+      return "NOT CONVERGED: stagnated after " + iterations;
+    case SolveEnd::stopped:
+      return "NOT CONVERGED: interrupted after " + iterations;
+    case SolveEnd::not_positive_definite:
+      return "NOT SOLVED: the matrix is not positive definite, seen in iteration " + std::to_string(count);
+    case SolveEnd::not_finite:
+      return "NOT SOLVED: NaN or infinity in iteration " + std::to_string(count);
+  }
+  return {};
+}
+
+/// "5.30e-03 to 7.98e+00, ...": empty where nothing is known.
+std::string spectrum_text(const Solution& solution) {
+  const auto& spectrum = solution.spectrum;
+  if (spectrum.step_count == 0) return {};
+  return fmt::format("{:.3e} to {:.3e}, condition number at least {:.3e}; predicts {:.0f} iterations", spectrum.smallest,
+                     spectrum.largest, spectrum.condition_number(), solution.predicted_steps);
+}
+
 std::string result_summary(const SolveReport& report) {
   const auto& solution = *report.solution;
   const auto& result = solution.result;
   const auto of_several =
       report.solutions.empty() ? std::string() : fmt::format(", the worst of {}", report.solutions.size());
-  return fmt::format("{} after {}{}: residual {:.2e}, target {:.2e}", name_of(result.end),
-                     format_count(step_count_of(report), "iteration"), of_several, result.true_residual_norm,
-                     solution.target_norm);
+  const double b_norm = result.right_hand_side_norm;
+  // A right-hand side of zeros has no relative residual.
+  const auto residual =
+      b_norm > 0.0 ? fmt::format("relative residual {:.2e} (true), {:.2e} (recurrence); tolerance {:.2e}",
+                                 result.true_residual_norm / b_norm, solution.recursive_residual_norm() / b_norm,
+                                 solution.target_norm / b_norm)
+                   : fmt::format("residual {:.2e} (true); tolerance {:.2e}", result.true_residual_norm,
+                                 solution.target_norm);
+  return fmt::format("{}{}: {}", end_words(report), of_several, residual);
 }
 
 std::string time_summary(const SolveReport& report) {
@@ -193,8 +224,8 @@ std::string kernel_line(const SystemOptions& options, const SolveReport& report)
 
 std::string quiet_line(const SolveReport& report) {
   if (!report.quiet) return "not watched while a system is solved";
-  return report.quiet->is_disturbed() ? "no: " + report.quiet->reason()
-                                      : std::string("yes: nothing else took the processors");
+  return report.quiet->is_disturbed() ? "no: timing unreliable: " + report.quiet->reason()
+                                      : std::string("yes: machine otherwise idle");
 }
 
 std::string summary_lines(const SystemOptions& options, const SolveReport& report) {
@@ -218,6 +249,8 @@ std::string own_lines(const SystemOptions& options, const SolveReport& report) {
 std::string write_text(const SystemOptions& options, const SolveReport& report) {
   std::string text = "\n cg2d - conjugate gradients on a virtual grid of ranks\n\n";
   text += summary_lines(options, report);
+  if (const auto spectrum = spectrum_text(*report.solution); !spectrum.empty() && report.solutions.empty())
+    text += fmt::format(" Spectrum {}\n", spectrum);
   if (report.restart)
     text += fmt::format(" Restart from {} after iteration {}: the time is that of the iterations since\n",
                         report.restart->checkpoint.folder, report.restart->state.number);

@@ -304,7 +304,7 @@ std::string sweep_tables(const std::vector<ResultRecord>& records, const SweepTa
       std::ranges::any_of(records, [](const auto& record) { return !record.asked.is_system(); });
   const bool is_disturbed = std::ranges::any_of(records, &ResultRecord::is_disturbed);
   return text + choices_text(verdicts) + left_out_text(verdicts.left_out) +
-         "\nSeconds are medians; the per cent are the spread, (maximum - minimum) / median. * the best grid "
+         "\nSeconds are medians; percentages are spreads, (maximum - minimum) / median. * the best grid "
          "of its ranks,\n~ not distinguishable from the best one" +
          (has_benchmark ? ", o the grid of the official program" : "") +
          ". Px: "

@@ -201,7 +201,7 @@ class SystemScaling {
         options_.weak ? "Weak" : "Strong", system.matrix_text(),
         format_count(system.most_iterations, "iteration"), format_count(round_count_, "round"), "ranks",
         "form", "transport", "cut", "rows", "seconds", "spread", "ms/iteration", "speed-up", "efficiency",
-        "by best");
+        "vs best");
     for (const auto& row : rows_) text += line_of(row);
     for (const auto& row : rows_) {
       const auto failed = failure_of(row);
@@ -214,8 +214,7 @@ class SystemScaling {
     }
     return text +
            "\nspeed-up: rows per second by those of the same form on 1 rank; efficiency: speed-up / ranks. "
-           "by "
-           "best: seconds by\nthose of the fastest way on as many ranks: * the best one, ~ not "
+           "vs best: seconds relative to\nthose of the fastest configuration on as many ranks: * the best one, ~ not "
            "distinguishable "
            "from it by the sign test.\n" +
            (options_.weak ? "Each rank has the box of one rank: extents grow by the parts of the cut with "

@@ -412,7 +412,7 @@ TEST_F(MalformedFilesTest, TheFirstOfTwoFaultsIsReported) {
 }
 
 TEST_F(MalformedFilesTest, NoFile) {
-  EXPECT_EQ(message_of_reading(), path_ + ": found no such file, expected a file to read");
+  EXPECT_EQ(message_of_reading(), path_ + ": no such file");
 }
 
 TEST_F(MalformedFilesTest, Directory) {

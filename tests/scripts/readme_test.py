@@ -313,6 +313,49 @@ class Tables(unittest.TestCase):
         self.assertEqual(listed - source_words(), set(), "read by nothing")
 
 
+class Words(unittest.TestCase):
+    """Texts say what the field says. Each phrase was there once; beside it what replaced it."""
+
+    REPLACED = {
+        "Updates of points": "GLUP/s",
+        "time means little": "timing unreliable",
+        "took the processors": "machine otherwise idle",
+        "longer after the region": "CPU speed changed by ... during the run",
+        "a fixed loop took": "CPU speed differs by ... between ranks",
+        "as asked for;": "(requested)",
+        "by the built-in rule": "(default)",
+        "by best": "vs best",
+        "per variable": "latency per message",
+        "line over the bytes": "linear fit",
+        "the system has {}": "the OS total is",
+        '"the system has"': "OS total",
+        "found no such file": "no such file",
+        "Ranks on their plane": "per-rank times on the process grid",
+        "lie alike": "have the same distribution",
+        "was wanted": "tolerance",
+        "Steps in a pass": "temporal block",
+        "steps in a pass": "temporal block",
+        "this installation is right": "all checks passed",
+        "per cent are": "percentages are",
+        "of what this machine can do": "of the machine's limit",
+        "moving picture": "animation",
+        "to readers that do nothing else": "storage bandwidth, reading only",
+    }
+
+    def test_replaced_phrases_are_gone(self):
+        """From the program, the page, the scripts and the READMEs. Texts of C++ and Python are joined over the ends of lines."""
+        found = []
+        suffixes = (".cpp", ".hpp", ".py", ".md", ".js", ".json", ".slurm", "")
+        for path in (path for folder in ("cg", "comm", "kernels", "scripts") for path in sorted((PROJECT / folder).rglob("*"))):
+            if path.is_file() and path.suffix in suffixes:
+                text = re.sub(r'"\s*\n\s*f?"', "", path.read_text())
+                found += [f"{path.relative_to(PROJECT)}: {phrase}; say: {better}" for phrase, better in self.REPLACED.items() if phrase in text]
+        for document in present_documents():
+            text = " ".join(document.lines)
+            found += [f"{document.name}: {phrase}; say: {better}" for phrase, better in self.REPLACED.items() if phrase in text]
+        self.assertEqual(sorted(set(found)), [])
+
+
 class References(unittest.TestCase):
     def test_links_and_anchors_lead_somewhere(self):
         broken = []
