@@ -3,6 +3,7 @@
 // The ranks as the launcher's environment numbers them, known before MPI is.
 
 #include <optional>
+#include <string>
 
 namespace cg2d {
 
@@ -19,5 +20,8 @@ int rank_of_launcher();
 /// none. An MPI that knows one rank only is then not that launcher's, and each of its processes would make
 /// a run of its own.
 std::optional<LauncherRanks> ranks_of_launcher();
+
+/// The MPI library as it calls itself, with its version: "MPICH Version 4.0.2".
+std::string name_of_mpi();
 
 }  // namespace cg2d

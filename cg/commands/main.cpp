@@ -48,18 +48,6 @@ void say_error(int rank, const std::string& text) {
   std::_Exit(static_cast<int>(code));
 }
 
-/// As its library calls itself, with its version: "MPICH Version 4.0.2".
-std::string name_of_mpi() {
-  std::string text(MPI_MAX_LIBRARY_VERSION_STRING, '\0');
-  int length = 0;
-  MPI_Get_library_version(text.data(), &length);
-  text.resize(static_cast<std::size_t>(length));
-  text.resize(std::min(text.size(), text.find_first_of("\n,")));
-  std::replace(text.begin(), text.end(), '\t', ' ');
-  std::erase(text, ':');
-  return text;
-}
-
 /// Throws InputError where the texts of the ranks differ. Collective.
 void require_same(const std::string& text, const std::string& complaint, cg2d::comm::RankGroup& group) {
   const auto hash = static_cast<std::int64_t>(std::hash<std::string>{}(text) >> 1);
@@ -100,7 +88,7 @@ ExitCode run_program(int argument_count, char** arguments, cg2d::comm::RankGroup
     say_error(launcher->rank,
               fmt::format("the launcher has started {} ranks, but MPI knows one: launcher and program are of "
                           "different MPIs; start cg2d with the launcher of {}",
-                          launcher->size, name_of_mpi()));
+                          launcher->size, cg2d::name_of_mpi()));
     return ExitCode::unavailable;
   }
   require_same_arguments(argument_count, arguments, group);

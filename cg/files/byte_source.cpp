@@ -49,7 +49,7 @@ OpenFile::OpenFile(std::string path)
   }
   ::close(descriptor_);
   throw FileError(path_, is_known && S_ISDIR(status.st_mode)
-                             ? "is a directory; name a file"
+                             ? "found a directory, expected a file"
                              : "found a pipe or a device, expected a file, which every rank can open");
 }
 

@@ -27,7 +27,8 @@ std::string grouped(double amount) {
   if (amount < least_whole) return fmt::format("{:.4g}", amount);
   auto digits = fmt::format("{:.0f}", amount);
   if (digits.size() <= group + 1) return digits;
-  for (auto place = digits.size() - group; place > 0 && place < digits.size(); place -= std::min(place, group))
+  for (auto place = digits.size() - group; place > 0 && place < digits.size();
+       place -= std::min(place, group))
     digits.insert(place, " ");
   return digits;
 }

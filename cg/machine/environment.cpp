@@ -134,7 +134,8 @@ std::string mpi_library_version() {
 std::string NodeInfo::processor_with_caches() const {
   std::string text = processor;
   for (const auto& cache : caches)
-    text += fmt::format(", L{}{} {}", cache.level, cache.level == 1 ? "d" : "", format_cache_size(cache.byte_count));
+    text += fmt::format(", L{}{} {}", cache.level, cache.level == 1 ? "d" : "",
+                        format_cache_size(cache.byte_count));
   return text;
 }
 

@@ -240,8 +240,7 @@ std::string counters_text(const PhaseFigures& figures) {
       fmt::format("\n Events: per CG step, mean over the ranks ({}{})\n {:<28}", threads_text(figures),
                   counters.multiplexed ? "; multiplexed: estimates" : "", "event");
   for (const auto phase : figures.phases) text += fmt::format(" {:>14}", phase_name(phase));
-  text += fmt::format(" {:>14} {:>16} {:>16} {:>9}\n", "all phases", "region total", "OS total",
-                      "coverage");
+  text += fmt::format(" {:>14} {:>16} {:>16} {:>9}\n", "all phases", "region total", "OS total", "coverage");
   for (std::size_t event = 0; event < counters.counted.size(); ++event) {
     const auto& name = counters.counted[event];
     const auto kind = event_kind(name);
@@ -253,7 +252,8 @@ std::string counters_text(const PhaseFigures& figures) {
   }
   text += derived_text(figures);
   text += fmt::format(
-      " region total: sum over the whole timed region and all ranks; OS total: the same by getrusage and the clock of\n "
+      " region total: sum over the whole timed region and all ranks; OS total: the same by getrusage and the "
+      "clock of\n "
       "processor time; coverage: share of the region's events that is within phases\n"
       " Reading the events took {:.3f} % of the timed region ({:.0f} reference clocks per reading)\n",
       100.0 * reading_share(figures), figures.ranks.front().clocks_per_reading);

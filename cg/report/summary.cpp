@@ -134,10 +134,13 @@ std::string out_of_core_line(const OutOfCoreFacts& facts) {
                               facts.device_write_s),
       format_bytes(saturated(resident_bytes)), bytes_per_s / 1e9, 100.0 * wait_share, 100.0 * check_share,
       facts.reader, is_tuned ? ", panels by the tuning profile" : "");
-  if (storage_bytes_per_s <= 0.0) return text;
   text += fmt::format(
-      " Storage bandwidth, reading only: {:.3g} GB/s; products reached {:.0f} % of it\n",
-      storage_bytes_per_s / 1e9, 100.0 * bytes_per_s / storage_bytes_per_s);
+      " Files   RANK-of-{0}.panels, {1} of {0}, stay in {2} for the next run of this matrix; remove them "
+      "when done\n",
+      facts.ranks.size(), format_bytes(file_bytes), fmt::join(facts.folders, ", "));
+  if (storage_bytes_per_s <= 0.0) return text;
+  text += fmt::format(" Storage bandwidth, reading only: {:.3g} GB/s; products reached {:.0f} % of it\n",
+                      storage_bytes_per_s / 1e9, 100.0 * bytes_per_s / storage_bytes_per_s);
   const auto limits = limits_of(facts);
   if (limits.in_core_bytes > 0)
     text += fmt::format(

@@ -161,7 +161,8 @@ std::string end_words(const SolveReport& report) {
     case SolveEnd::zero_right_hand_side:
       return "x = 0 for a right-hand side of zeros";
     case SolveEnd::step_limit:
-      return report.code == ExitCode::success ? iterations + " done" : fmt::format("NOT CONVERGED: iteration limit ({})", count);
+      return report.code == ExitCode::success ? iterations + " done"
+                                              : fmt::format("NOT CONVERGED: iteration limit ({})", count);
     case SolveEnd::stagnated:
       return "NOT CONVERGED: stagnated after " + iterations;
     case SolveEnd::stopped:
@@ -178,8 +179,9 @@ std::string end_words(const SolveReport& report) {
 std::string spectrum_text(const Solution& solution) {
   const auto& spectrum = solution.spectrum;
   if (spectrum.step_count == 0) return {};
-  return fmt::format("{:.3e} to {:.3e}, condition number at least {:.3e}; predicts {:.0f} iterations", spectrum.smallest,
-                     spectrum.largest, spectrum.condition_number(), solution.predicted_steps);
+  return fmt::format("{:.3e} to {:.3e}, condition number at least {:.3e}; predicts {:.0f} iterations",
+                     spectrum.smallest, spectrum.largest, spectrum.condition_number(),
+                     solution.predicted_steps);
 }
 
 std::string result_summary(const SolveReport& report) {
@@ -191,8 +193,8 @@ std::string result_summary(const SolveReport& report) {
   // A right-hand side of zeros has no relative residual.
   const auto residual =
       b_norm > 0.0 ? fmt::format("relative residual {:.2e} (true), {:.2e} (recurrence); tolerance {:.2e}",
-                                 result.true_residual_norm / b_norm, solution.recursive_residual_norm() / b_norm,
-                                 solution.target_norm / b_norm)
+                                 result.true_residual_norm / b_norm,
+                                 solution.recursive_residual_norm() / b_norm, solution.target_norm / b_norm)
                    : fmt::format("residual {:.2e} (true); tolerance {:.2e}", result.true_residual_norm,
                                  solution.target_norm);
   return fmt::format("{}{}: {}", end_words(report), of_several, residual);

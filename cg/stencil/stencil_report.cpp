@@ -122,9 +122,11 @@ std::string solve_text(const StencilReport& report) {
   const auto tolerance =
       solve.wanted_residual > 0.0 ? fmt::format("; tolerance {:.3g}", solve.wanted_residual) : "";
   return fmt::format(" {} after {}: relative residual {:.3g} (recurrence), {:.3g} (true){}\n",
-                     solve.is_converged() ? "Converged" : solve.wanted_residual > 0.0 ? "NOT CONVERGED" : "Stopped",
-                     format_count(solve.iterations, "iteration"), solve.residual,
-                     solve.true_residual, tolerance);
+                     solve.is_converged()          ? "Converged"
+                     : solve.wanted_residual > 0.0 ? "NOT CONVERGED"
+                                                   : "Stopped",
+                     format_count(solve.iterations, "iteration"), solve.residual, solve.true_residual,
+                     tolerance);
 }
 
 std::string stencil_text(const StencilReport& report) {
@@ -137,11 +139,12 @@ std::string stencil_text(const StencilReport& report) {
       shape_text(report.shape), format_count(report.step_count, "step"), method.subject,
       format_count(std::ssize(report.ranks), "rank"), format_count(report.node_count, "node"), report.machine,
       report.instruction_set, format_bytes(domain_bytes), place_text(report),
-      format_bytes(report.needed_bytes), format_count(report.block, "step"), report.choice ? ", chosen by a trial" : "",
-      report.pass_count);
+      format_bytes(report.needed_bytes), format_count(report.block, "step"),
+      report.choice ? ", chosen by a trial" : "", report.pass_count);
   text += choice_text(report) + times_text(report);
-  text += fmt::format("\n Rate: {:.3g} GLUP/s (billion updates of points per second), {:.4f} s for all steps\n",
-                      report.updates_per_second() / 1e9, report.steps_s);
+  text +=
+      fmt::format("\n Rate: {:.3g} GLUP/s (billion updates of points per second), {:.4f} s for all steps\n",
+                  report.updates_per_second() / 1e9, report.steps_s);
   text += moved_text(report) + solve_text(report);
   const auto& domain = report.domain;
   text +=
@@ -256,9 +259,10 @@ std::string verdict_text(const StencilReport& report) {
   const auto& domain = report.domain;
   const auto verdict = domain.is_right() ? "verified" : "NOT verified";
   if (report.solve && domain.is_right() && report.code() == ExitCode::not_converged)
-    return fmt::format("NOT CONVERGED: relative residual {:.3g} after {}, tolerance {:.3g}; take more --steps",
-                       report.solve->residual, format_count(report.solve->iterations, "iteration"),
-                       report.solve->wanted_residual);
+    return fmt::format(
+        "NOT CONVERGED: relative residual {:.3g} after {}, tolerance {:.3g}; take more --steps",
+        report.solve->residual, format_count(report.solve->iterations, "iteration"),
+        report.solve->wanted_residual);
   if (report.solve)
     return fmt::format("{}: the residuals of x and of the recurrences differ by {:.3g}, at most {:.3g}{}",
                        verdict, domain.largest_error, domain.tolerance,

@@ -69,7 +69,8 @@ std::string delayed_put_line(const PairResult& pair) {
   }
   if (together == nullptr) return {};
   return fmt::format(
-      "\n put-delayed, {} messages of {} bytes per synchronization: {:.3f} us per message, {:.0f} % of one put with its own "
+      "\n put-delayed, {} messages of {} bytes per synchronization: {:.3f} us per message, {:.0f} % of one "
+      "put with its own "
       "completion\n",
       together->variable_count, together->byte_count, in_microseconds * together->seconds.median,
       100.0 * together->seconds.median / alone->seconds.median);
@@ -87,9 +88,9 @@ std::string pair_text(const PairResult& pair) {
                   pair.pair.first, pair.pair.second, pair.same_node ? "on one node" : "on different nodes");
   text += left_out_lines(pair.left_out);
   if (pair.times.empty()) return text;
-  text += transfer_table(pair, "Latency per message, us; messages per synchronization, bytes of a message", [](const auto& time) {
-    return fmt::format("{:.3f}", in_microseconds * time.seconds.median);
-  });
+  text += transfer_table(
+      pair, "Latency per message, us; messages per synchronization, bytes of a message",
+      [](const auto& time) { return fmt::format("{:.3f}", in_microseconds * time.seconds.median); });
   text += transfer_table(
       pair, "GB/s", [](const auto& time) { return fmt::format("{:.3f}", time.bytes_per_s() / gigabyte); });
   return text + line_table(pair) + delayed_put_line(pair);

@@ -31,9 +31,9 @@ std::string title_of(const ScalingStudy& study) {
 }
 
 std::string head() {
-  return without_trailing_blanks(fmt::format(line_format, "cores", "configuration", "transport", "r x t", "grid",
-                                             "kernel", "seconds", "spread", "Mop/s", "speed-up", "efficiency",
-                                             "comm", "waiting", "vs best"));
+  return without_trailing_blanks(fmt::format(line_format, "cores", "configuration", "transport", "r x t",
+                                             "grid", "kernel", "seconds", "spread", "Mop/s", "speed-up",
+                                             "efficiency", "comm", "waiting", "vs best"));
 }
 
 std::string percent(double share) { return fmt::format("{:.1f} %", 100.0 * share); }
@@ -148,7 +148,8 @@ std::string write_text(const ScalingStudy& study) {
          "\nr x t: ranks x threads of each. spread: (maximum - minimum) / median. speed-up: Mop/s by those "
          "on "
          "1 core;\nefficiency: speed-up / cores. comm: communication, which is collection, summation, "
-         "shuffle and dot, without\nwaiting; waiting: in these; shares of the time. vs best: seconds relative to the fastest configuration "
+         "shuffle and dot, without\nwaiting; waiting: in these; shares of the time. vs best: seconds "
+         "relative to the fastest configuration "
          "on "
          "as many cores:\n* the best one, ~ not distinguishable from it. In parentheses: the interval of the "
          "ratio of paired rounds, by the sign test.\n";

@@ -214,7 +214,8 @@ class SystemScaling {
     }
     return text +
            "\nspeed-up: rows per second by those of the same form on 1 rank; efficiency: speed-up / ranks. "
-           "vs best: seconds relative to\nthose of the fastest configuration on as many ranks: * the best one, ~ not "
+           "vs best: seconds relative to\nthose of the fastest configuration on as many ranks: * the best "
+           "one, ~ not "
            "distinguishable "
            "from it by the sign test.\n" +
            (options_.weak ? "Each rank has the box of one rank: extents grow by the parts of the cut with "

@@ -89,7 +89,7 @@ def make_page(material, figures, missing):
     parts = [
         head(),
         f'<body>{HATCH}<a class="skip" href="#main">To the results</a>',
-        "<header><h1>cg2d: which grid is best, and where the time goes</h1></header>",
+        f"<header><h1>cg2d: which grid is best, and where the time goes</h1>{page_runs.origin_html(material.runs)}</header>",
         '<div class="columns">',
         contents([(name, title) for name, title, _ in sections]),
         '<main id="main" tabindex="-1">',

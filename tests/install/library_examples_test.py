@@ -143,6 +143,11 @@ class LibraryExamples(ProgramTest):
         for _, outcome in self.outcomes(tree / target):
             self.assertEqual(outcome.exit_code, SUCCESS, outcome)
             self.assertRegex(outcome.stdout, r"^converged in \d+ steps: \|\| b - A x \|\| is \S+, recomputed\n$")
+        elsewhere = self.folder / "elsewhere"
+        elsewhere.mkdir()
+        for rank_count in (1, 2):
+            outcome = run_command([*launch_words(rank_count), tree / target], cwd=elsewhere)
+            self.assertEqual((outcome.exit_code, outcome.error_lines()), (BAD_DATA, ["A.mtx: no such file"]), outcome)
 
 
 if __name__ == "__main__":
