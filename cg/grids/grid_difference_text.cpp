@@ -35,7 +35,7 @@ std::string grouped(double amount) {
 
 std::string us_text(double seconds) { return fmt::format("{:+.3g} us", microseconds_per_s * seconds); }
 
-/// "1 message and 5600 bytes more"; empty where both grids send as much.
+/// "1 message more, 29 120 bytes more"; empty where both grids send as much.
 std::string traffic_words(const PhaseDifference& difference) {
   std::vector<std::string> parts;
   const auto add = [&](double amount, std::string_view one, std::string_view many) {
@@ -97,7 +97,7 @@ std::string phase_lines(const GridDifference& difference, const std::vector<Resu
                           "share", "waiting", "messages", "bytes", has_limits ? "     of limit" : "");
   for (const auto& phase : difference.phases) {
     text += fmt::format(
-        "    {:<19} {:>10.2f} {:>10.2f} {:>+10.2f}{} {:>5.0f} % {:>+10.2f} {:>+9.3g} {:>+11.6g}{}\n",
+        "    {:<19} {:>10.2f} {:>10.2f} {:>+10.2f}{} {:>5.0f} % {:>+10.2f} {:>+9.3g} {:>+11.0f}{}\n",
         name_of(phase), microseconds_per_s * phase.slower_s, microseconds_per_s * phase.faster_s,
         microseconds_per_s * phase.difference_s, phase.is_sure() ? " " : "~", 100.0 * phase.share,
         microseconds_per_s * phase.waiting_s, phase.messages, phase.bytes,
@@ -112,8 +112,8 @@ std::string event_lines(const GridDifference& difference) {
                           difference.slower.arrangement(), difference.faster.arrangement(), "ratio");
   for (std::size_t k = 0; k < std::min(most_events_in_table, difference.events.size()); ++k) {
     const auto& event = difference.events[k];
-    text += fmt::format("    {:<36} {:<15} {:>12.5g} {:>12.5g} {:>8.2f}\n", event.event,
-                        phase_name(event.phase), event.slower, event.faster, event.ratio());
+    text += fmt::format("    {:<36} {:<15} {:>12} {:>12} {:>8.2f}\n", event.event, phase_name(event.phase),
+                        grouped(event.slower), grouped(event.faster), event.ratio());
   }
   return text;
 }
@@ -140,10 +140,9 @@ std::string event_table(const std::vector<MeasuredConfiguration>& cells,
     auto grid = cell.asked.arrangement();
     for (const auto& event : run->events) {
       std::vector<std::string> texts;
-      for (const double count : event.counts)
-        texts.push_back(fmt::format("{:.6g}", count / run->work->step_count));
-      texts.push_back(fmt::format(
-          "{:.6g}", std::accumulate(event.counts.begin(), event.counts.end(), 0.0) / run->work->step_count));
+      for (const double count : event.counts) texts.push_back(grouped(count / run->work->step_count));
+      texts.push_back(
+          grouped(std::accumulate(event.counts.begin(), event.counts.end(), 0.0) / run->work->step_count));
       lines += values_line(grid, event.name, texts);
       grid.clear();
     }
@@ -168,8 +167,8 @@ std::string limit_table(const std::vector<MeasuredConfiguration>& cells,
       const auto index = index_of(phase);
       const double share = run->limits->shares.at(index);
       shares.push_back(share > 0.0 && share <= 1.0 ? fmt::format("{:.1f} %", 100.0 * share) : "-");
-      bytes.push_back(fmt::format("{:.6g}", run->limits->bytes.at(index) / run->work->step_count));
-      flops.push_back(fmt::format("{:.6g}", run->limits->flops.at(index) / run->work->step_count));
+      bytes.push_back(grouped(run->limits->bytes.at(index) / run->work->step_count));
+      flops.push_back(grouped(run->limits->flops.at(index) / run->work->step_count));
     }
     lines += values_line(cell.asked.arrangement(), "share of the limit", shares) +
              values_line("", "bytes to and from memory", bytes) + values_line("", "flops", flops);

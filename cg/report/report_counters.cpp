@@ -17,18 +17,24 @@ std::string threads_text(const PhaseFigures& figures) {
   return figures.counters->counts_all_threads ? "all threads of a rank" : "the master thread of a rank only";
 }
 
+/// Of events per step: "0.005333", "197123456".
+std::string count_text(double count) {
+  constexpr double least_whole = 1000.0;
+  return count < least_whole ? fmt::format("{:.4g}", count) : fmt::format("{:.0f}", count);
+}
+
 std::string phase_row(const PhaseFigures& figures, std::string_view label, const EventTotals& totals) {
   std::string text = fmt::format(" {:<28}", label);
   double sum = 0.0;
   for (const auto phase : figures.phases) {
     const double mean = totals.phases[index_of(phase)].mean;
-    text += fmt::format(" {:>14.6g}", mean / figures.step_count);
+    text += fmt::format(" {:>14}", count_text(mean / figures.step_count));
     sum += mean;
   }
   const auto coverage =
       totals.coverage ? fmt::format("{:.2f} %", 100.0 * *totals.coverage) : std::string("-");
   const auto account = totals.account ? fmt::format("{:.0f}", *totals.account) : std::string("-");
-  return text + fmt::format(" {:>14.6g} {:>16.0f} {:>16} {:>9}\n", sum / figures.step_count,
+  return text + fmt::format(" {:>14} {:>16.0f} {:>16} {:>9}\n", count_text(sum / figures.step_count),
                             totals.region_total, account, coverage);
 }
 

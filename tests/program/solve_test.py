@@ -337,6 +337,20 @@ class BinaryForm(SolveTest):
                     self.assertEqual(binary["result"]["history"], text["result"]["history"])
                     self.assertEqual(binary["setup"]["balance"], text["setup"]["balance"])
 
+    def test_it_is_converted_back_with_all_digits(self):
+        """Sizes and rows are told each time; a second binary file has the bytes of the first."""
+        for rank_count in (1, 3):
+            back, again = self.folder / "back.mtx", self.folder / "again.cg2d"
+            for source, target in ((self.matrix, self.cache), (self.cache, back), (back, again)):
+                outcome = self.run_well(rank_count, "convert", source, target)
+                sizes = [rf"{re.escape(str(path))} \(\S+ k?B\)" for path in (source, target)]
+                self.assertRegex(
+                    outcome.stdout, rf"\A {sizes[0]} to {sizes[1]}: 144 rows, 672 nonzeros; read in \S+ s, written in \S+ s\n\Z"
+                )
+            self.assertEqual(again.read_bytes(), self.cache.read_bytes())
+        outcome = run_program(1, "convert", self.cache, self.folder / "back.mtx", "--scratch", self.folder)
+        self.assertEqual((outcome.exit_code, len(outcome.error_lines())), (USAGE, 1), outcome)
+
     def test_unsymmetric_matrices_are_not_converted(self):
         matrix = self.file("U.mtx", matrix_text(2, {(0, 0): 1.0, (1, 1): 1.0, (1, 0): 0.5}, "general"))
         outcome = run_program(2, "convert", matrix, self.cache)
@@ -378,6 +392,12 @@ class Ends(SolveTest):
             "step_limit", NOT_CONVERGED, poisson(9), 81, "--max-iterations", "3", "--rhs", "random:1",
             pattern="^iteration limit: after 3 iterations .* recomputed; raise --max-iterations, or take another --preconditioner or a larger --rtol or --atol$",
         )
+
+    def test_the_first_screen_says_that_it_is_not_solved(self):
+        matrix = self.file("A.mtx", matrix_text(81, poisson(9)))
+        text = self.solve(1, matrix, "--max-iterations", "3", "--rhs", "random:1").stdout
+        self.assertRegex(text, r"(?m)^ Result  NOT CONVERGED: iteration limit \(3\): relative residual \S+ \(true\), \S+ \(recurrence\); tolerance 1.00e-\d+$")
+        self.assertRegex(text, r"(?m)^ Spectrum \S+ to \S+, condition number at least ")
 
     def test_stagnation_names_both_residuals(self):
         # Rounding alone leaves a residual of about 1e-16 of the product's terms.
