@@ -2,30 +2,64 @@
 
 #include <algorithm>
 #include <array>
-#include <utility>
 
 namespace cg2d {
 
 namespace {
 
-constexpr std::array<std::pair<ExitCode, std::string_view>, 17> code_names{
-    {{ExitCode::success, "success"},
-     {ExitCode::regression, "regression"},
-     {ExitCode::undecided, "undecided"},
-     {ExitCode::usage, "usage-error"},
-     {ExitCode::bad_data, "bad-data"},
-     {ExitCode::unavailable, "unavailable"},
-     {ExitCode::internal, "internal-error"},
-     {ExitCode::memory, "not-enough-memory"},
-     {ExitCode::cannot_create, "cannot-create-output"},
-     {ExitCode::cannot_write, "cannot-write-output"},
-     {ExitCode::interrupted, "interrupted"},
-     {ExitCode::not_positive_definite, "not-positive-definite"},
-     {ExitCode::not_converged, "not-converged"},
-     {ExitCode::verification_failed, "verification-failed"},
-     {ExitCode::soft_error, "soft-error"},
-     {ExitCode::not_finite, "not-finite"},
-     {ExitCode::stalled, "stalled"}}};
+constexpr std::array exit_codes{
+    ExitCodeRow{ExitCode::success, "success",
+                "verified; or finished, where there is nothing to verify against; or a plan, list or help "
+                "was printed",
+                ""},
+    ExitCodeRow{ExitCode::regression, "regression", "something became slower", "compare"},
+    ExitCodeRow{
+        ExitCode::undecided, "undecided",
+        "nothing is known to have become slower, and it cannot be excluded: too few or too noisy rounds",
+        "compare"},
+    ExitCodeRow{ExitCode::usage, "usage-error",
+                "usage: bad option, bad problem, or a grid that does not match the ranks", ""},
+    ExitCodeRow{ExitCode::bad_data, "bad-data",
+                "a file is not what it should be (matrix, vector, checkpoint, results, file of "
+                "--out-of-core), or a matrix is not "
+                "symmetric",
+                "run solve convert sweep scaling tune stencil report"},
+    ExitCodeRow{ExitCode::no_input, "no-input", "a file of results cannot be read", "report"},
+    ExitCodeRow{ExitCode::unavailable, "unavailable",
+                "a requested kernel, transport, event, number of threads or tool is not available on this "
+                "machine; or the launcher is "
+                "of another MPI than the program",
+                ""},
+    ExitCodeRow{ExitCode::internal, "internal-error", "a defect of cg2d", ""},
+    ExitCodeRow{ExitCode::memory, "not-enough-memory", "not enough memory", ""},
+    ExitCodeRow{ExitCode::cannot_create, "cannot-create-output",
+                "an output file cannot be created, or there is not enough room for a file of --out-of-core "
+                "or --scratch",
+                ""},
+    ExitCodeRow{ExitCode::cannot_write, "cannot-write-output",
+                "an output cannot be written completely; or a file of --out-of-core or --scratch cannot be "
+                "read or written any more",
+                ""},
+    ExitCodeRow{ExitCode::interrupted, "interrupted",
+                "stopped by SIGINT or SIGTERM, to go on later where the state was saved; or other load "
+                "disturbed a measurement of tune or model --calibrate: try again",
+                ""},
+    ExitCodeRow{ExitCode::not_positive_definite, "not-positive-definite",
+                "the matrix is not positive definite", "solve sweep scaling"},
+    ExitCodeRow{ExitCode::not_converged, "not-converged", "not converged: iteration limit, or stagnation",
+                "solve sweep scaling stencil"},
+    ExitCodeRow{
+        ExitCode::verification_failed, "verification-failed",
+        "verification failed: the result differs from the reference; or a check of check or --check failed",
+        "run sweep scaling tune stencil check"},
+    ExitCodeRow{ExitCode::soft_error, "soft-error", "--guard: a second attempt met the soft error again",
+                "run solve"},
+    ExitCodeRow{ExitCode::not_finite, "not-finite", "NaN or infinity in the input or in the computation",
+                "run solve convert sweep scaling stencil"},
+    ExitCodeRow{ExitCode::stalled, "stalled", "--stall-limit: no progress for that long", "run solve"},
+    ExitCodeRow{ExitCode::folder_in_use, "folder-in-use",
+                "another run uses a folder that this one would write to",
+                "run solve convert sweep tune stencil"}};
 
 constexpr bool is_control(unsigned char letter) { return letter < 0x20 || letter == 0x7f; }
 
@@ -76,13 +110,21 @@ std::string one_line(std::string_view message) {
   return line.substr(0, begin_of_character(line, half)).append(gap).append(line, end_begin);
 }
 
+std::span<const ExitCodeRow> exit_code_table() { return exit_codes; }
+
+bool ends_with(std::string_view command, const ExitCodeRow& row) {
+  constexpr std::string_view blank = " ";
+  const auto all = std::string(blank).append(row.commands).append(blank);
+  return row.commands.empty() ||
+         all.find(std::string(blank).append(command).append(blank)) != std::string::npos;
+}
+
 std::string_view status_name(ExitCode code) {
-  return std::ranges::find(code_names, code, &std::pair<ExitCode, std::string_view>::first)->second;
+  return std::ranges::find(exit_codes, code, &ExitCodeRow::code)->status;
 }
 
 bool is_exit_code(int code) {
-  return std::ranges::any_of(code_names,
-                             [&](const auto& row) { return static_cast<int>(row.first) == code; });
+  return std::ranges::any_of(exit_codes, [&](const auto& row) { return static_cast<int>(row.code) == code; });
 }
 
 }  // namespace cg2d

@@ -3,33 +3,48 @@
 // Exit codes of cg2d, and the exceptions that carry one.
 
 #include <cstddef>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 
 namespace cg2d {
 
-/// Exit codes of the program, those of sysexits.h where it has one. Every rank ends with the same.
+/// Exit codes of the program, those of sysexits.h where it has one; exit_code_table() says what they mean. Every rank ends with the same.
 enum class ExitCode {
-  success = 0,         ///< verified, or finished where there is nothing to verify against
-  regression = 1,      ///< cg2d compare found something that became slower
-  undecided = 2,       ///< cg2d compare found none, and cannot exclude one: too few or too noisy rounds
-  usage = 64,          ///< bad option, bad problem, grid that does not match the ranks
-  bad_data = 65,       ///< a file that is not what it should be, or a matrix that is not symmetric
-  unavailable = 69,    ///< a kernel, transport, ... requested by name can't serve on this machine
-  internal = 70,       ///< a defect of cg2d
-  memory = 71,         ///< not enough memory
-  cannot_create = 73,  ///< output file cannot be created
-  cannot_write = 74,   ///< output cannot be written to its end
-  interrupted = 75,    ///< SIGINT or SIGTERM
-  try_again = 75,      ///< a measurement that other load on the machine disturbed; not the code of a run
-  not_positive_definite = 80,  ///< the matrix of `cg2d solve`
-  not_converged = 81,          ///< `cg2d solve`: the limit of iterations, or stagnation
-  verification_failed = 82,    ///< zeta differs from the reference
-  soft_error = 83,             ///< the guard found the same error in two attempts at an outer iteration
-  not_finite = 84,             ///< NaN or infinity in the computation
-  stalled = 85,                ///< no progress for as long as --stall-limit allows
+  success = 0,
+  regression = 1,
+  undecided = 2,
+  usage = 64,
+  bad_data = 65,
+  no_input = 66,
+  unavailable = 69,
+  internal = 70,
+  memory = 71,
+  cannot_create = 73,
+  cannot_write = 74,
+  interrupted = 75,
+  try_again = 75,  ///< a measurement that other load on the machine disturbed; not the code of a run
+  not_positive_definite = 80,
+  not_converged = 81,
+  verification_failed = 82,
+  soft_error = 83,
+  not_finite = 84,
+  stalled = 85,
+  folder_in_use = 86,
 };
+
+/// One exit code, for JSON, --help, the manual pages and the README.
+struct ExitCodeRow {
+  ExitCode code;
+  std::string_view status;    ///< in `status` of the JSON output
+  std::string_view meaning;   ///< without a full stop
+  std::string_view commands;  ///< that end with it, separated by blanks; empty: all
+};
+/// All exit codes, ascending.
+std::span<const ExitCodeRow> exit_code_table();
+/// Whether the command can end with the code of the row.
+bool ends_with(std::string_view command, const ExitCodeRow& row);
 
 /// The word for an exit code in `status` of the JSON output.
 std::string_view status_name(ExitCode code);

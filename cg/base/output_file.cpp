@@ -26,14 +26,18 @@
 namespace cg2d {
 
 void cannot_create(const std::string& path) {
+  const int error = errno;
+  const bool is_folders =
+      error == EACCES || error == EPERM || error == EROFS || error == ENOENT || error == ENOTDIR;
   throw RunError(ExitCode::cannot_create,
-                 fmt::format("cannot create {}: {}; name a file in a folder that can be written", path,
-                             std::strerror(errno)));
+                 fmt::format("cannot create {}: {}{}", path, std::strerror(error),
+                             is_folders        ? "; name a file in a folder that can be written"
+                             : error == EISDIR ? "; name a file"
+                                               : ""));
 }
 
 void cannot_write(const std::string& path) {
-  throw RunError(ExitCode::cannot_write,
-                 fmt::format("cannot write {}: {}; is the disk full?", path, std::strerror(errno)));
+  throw RunError(ExitCode::cannot_write, fmt::format("cannot write {}: {}", path, std::strerror(errno)));
 }
 
 namespace {

@@ -52,7 +52,7 @@ std::string check_text(const CheckReport& report) {
   for (const auto& row : check_table()) text += lines_of(row, report.results, width);
   return text + fmt::format("\n {} in {:.1f} s: {}\n", totals_of(report), report.seconds,
                             report.has_failures() ? "this installation is NOT right on this machine"
-                                                  : "this installation is right on this machine");
+                                                  : "all checks passed");
 }
 
 // ---------------------------------------------------------------- JSON

@@ -33,8 +33,8 @@ std::vector<CheckpointName> names_in(const std::string& folder) {
     if (const auto name = checkpoint_name_from(entry->path().filename().string())) names.push_back(*name);
   }
   if (error && error != std::errc::no_such_file_or_directory)
-    throw FileError(folder, fmt::format("found no folder that can be read ({}), expected one of --checkpoint",
-                                        error.message()));
+    throw FileError(folder,
+                    fmt::format("cannot be read as a folder: {}; name one of --checkpoint", error.message()));
   return names;
 }
 

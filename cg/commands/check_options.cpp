@@ -29,7 +29,7 @@ CheckOptions check_options_from(const CheckOptions& options) {
 SubcommandRow check_subcommand() {
   return {
       .name = "check",
-      .description = "check that this installation is right on this machine",
+      .description = "check kernels, transports and results on this machine",
       .examples = {"mpiexec -n 4 cg2d check", "mpiexec -n 2 cg2d check --format json --output check.json"},
       .declare = subcommand_with<CheckOptions, add_check_options,
                                  command_action<check_options_from, check_installation, CheckOptions>>};

@@ -3,14 +3,20 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <filesystem>
 #include <string>
+#include <system_error>
 
 #include "cg/base/output_file.hpp"
 #include "cg/base/progress.hpp"
+#include "cg/base/sample.hpp"
+#include "cg/base/values.hpp"
 #include "cg/commands/shared_options.hpp"
 #include "cg/commands/subcommand.hpp"
 #include "cg/files/cached_matrix.hpp"
 #include "cg/files/matrix_file.hpp"
+#include "cg/matrix/matrix_market.hpp"
+#include "cg/solver/communicator_setup.hpp"
 #include "cg/storage/folder_list.hpp"
 
 namespace cg2d {
@@ -23,10 +29,48 @@ struct ConvertOptions {
   ProgressMode progress = ProgressMode::on_a_terminal;
 };
 
+std::string file_text(const std::string& path) {
+  std::error_code error;
+  const auto bytes = std::filesystem::file_size(path, error);
+  return error ? path : fmt::format("{} ({})", path, format_bytes(static_cast<std::int64_t>(bytes)));
+}
+
+/// Times: since the begin. Collective.
+ExitCode print_conversion(const ConvertOptions& options, const SystemMatrix& matrix, double read_s,
+                          double all_s, comm::RankGroup& group) {
+  const auto output = open_output("", group);
+  write_output(output.get(), group, [&] {
+    return fmt::format(" {} to {}: {} rows, {} nonzeros; read in {:.3g} s, written in {:.3g} s\n",
+                       file_text(options.source), file_text(options.target), matrix.order(),
+                       matrix.nonzero_count(), read_s, all_s - read_s);
+  });
+  return ExitCode::success;
+}
+
+/// From the binary form to Matrix Market, with all digits. Takes the matrix in the memory of all ranks. Collective.
+ExitCode convert_back(const ConvertOptions& options, const Progress& progress, comm::RankGroup& group) {
+  if (!options.scratch.empty())
+    throw InputError("--scratch: a binary matrix is in order; leave it out to get the Matrix Market file");
+  const Stopwatch watch;
+  progress.say(fmt::format("reading {}", options.source));
+  const auto file = open_output(options.target, group);
+  CachedMatrix matrix(options.source, options.source, group);
+  const auto layout = equal_pieces(matrix.order(), {.columns = 1, .rows = group.size()});
+  const auto block = matrix.take(layout, group);
+  const double read_s = watch.seconds();
+  progress.say(fmt::format("writing {} nonzeros to {}", matrix.nonzero_count(), options.target));
+  export_matrix_market(block, layout, "from the binary form, by cg2d convert", group, file.get());
+  return print_conversion(options, matrix, read_s, watch.seconds(), group);
+}
+
 /// All ranks read and write. Collective.
 ExitCode convert(const ConvertOptions& options, comm::RankGroup& group) {
   const auto folders = folders_from("--scratch", options.scratch);
   const Progress progress(options.progress, group.rank());
+  bool is_binary = false;
+  agree_on(group, [&] { is_binary = is_cache_file(options.source); });
+  if (is_binary) return convert_back(options, progress, group);
+  const Stopwatch watch;
   progress.say(fmt::format("reading {}", options.source));
   const auto matrix = read_market_matrix(
       {.path = options.source,
@@ -34,15 +78,21 @@ ExitCode convert(const ConvertOptions& options, comm::RankGroup& group) {
       group);
   matrix->require_symmetric(group);
   progress.say(fmt::format("writing {} nonzeros to {}", matrix->nonzero_count(), options.target));
+  const double read_s = watch.seconds();
   write_cache(*matrix, options.target, group);
-  return ExitCode::success;
+  return print_conversion(options, *matrix, read_s, watch.seconds(), group);
 }
 
 void add_convert_options(CLI::App& parser, ConvertOptions& options) {
-  parser.add_option("FILE", options.source, "matrix: Matrix Market, plain or compressed by gzip or zstd")
+  parser
+      .add_option("FILE", options.source,
+                  "matrix: Matrix Market, plain or compressed by gzip or zstd; or in binary form")
       ->required()
       ->check(file_name(FileUse::reads));
-  parser.add_option("TARGET", options.target, "the same matrix in binary form, such as A.cg2d")
+  parser
+      .add_option(
+          "TARGET", options.target,
+          "the same matrix in binary form, such as A.cg2d; of a binary one in Matrix Market, such as A.mtx")
       ->required()
       ->check(file_name(FileUse::writes));
   parser
@@ -62,11 +112,13 @@ Action convert_action(const ConvertOptions& options) {
 }  // namespace
 
 SubcommandRow convert_subcommand() {
-  return {.name = "convert",
-          .description = "write a matrix in binary form, which cg2d solve reads much faster",
-          .examples = {"cg2d convert A.mtx A.cg2d",
-                       "mpiexec -n 2 cg2d convert A.mtx A.cg2d --scratch . --progress"},
-          .declare = subcommand_with<ConvertOptions, add_convert_options, convert_action>};
+  return {
+      .name = "convert",
+      .description =
+          "write a matrix in binary form, which cg2d solve reads much faster, or such a one in Matrix Market",
+      .examples = {"cg2d convert A.mtx A.cg2d",
+                   "mpiexec -n 2 cg2d convert A.mtx A.cg2d --scratch . --progress"},
+      .declare = subcommand_with<ConvertOptions, add_convert_options, convert_action>};
 }
 
 }  // namespace cg2d

@@ -9,6 +9,7 @@
 
 #include "cg/base/values.hpp"
 #include "cg/blas/blas_library.hpp"
+#include "cg/commands/launcher_ranks.hpp"
 #include "cg/commands/subcommand.hpp"
 #include "cg/help/completion.hpp"
 #include "cg/help/described_option.hpp"
@@ -16,6 +17,7 @@
 #include "cg/help/man_page.hpp"
 #include "cg/help/misspelling.hpp"
 #include "cg/machine/provenance.hpp"
+#include "cg/panels/panel_reader.hpp"
 #include "cg/report/build_info.hpp"
 #include "cg/timing/papi_library.hpp"
 
@@ -54,15 +56,24 @@ void add_no_options(CLI::App& /*parser*/, VersionArguments& /*arguments*/) {}
 /// The libraries that the program is built with, and what it does without those that it can do without.
 std::string build_text() {
   const auto commit = build_commit();
+  const auto no_uring = find_panel_reader("io_uring")->why_unavailable();
   return fmt::format(
       " Commit  {}{}\n"
+      " Compiler {} ({})\n"
+      " MPI     {}\n"
       " BLAS    {}\n"
       " PAPI    {}\n"
-      " hwloc   {}\n",
-      commit.hash, commit.tree_changed.value_or(false) ? ", with changes" : "", blas_version(),
+      " hwloc   {}\n"
+      " zstd    {}\n"
+      " io_uring {}\n",
+      commit.hash, commit.tree_changed.value_or(false) ? ", with changes" : "", build_info::compiler,
+      build_info::flags, name_of_mpi(), blas_version(),
       papi_version().value_or("not in this build: --papi counts the kernel's software events only"),
       build_info::hwloc_version.empty() ? "not in this build: cores and caches come from the files of Linux"
-                                        : build_info::hwloc_version);
+                                        : build_info::hwloc_version,
+      build_info::zstd_version,
+      no_uring.empty() ? fmt::format("available (liburing {})", build_info::liburing_version)
+                       : "not here: " + no_uring);
 }
 
 Action version_action(const VersionArguments& /*arguments*/) {

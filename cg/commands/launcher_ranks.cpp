@@ -1,5 +1,8 @@
 #include "cg/commands/launcher_ranks.hpp"
 
+#include <mpi.h>
+
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 
@@ -52,6 +55,17 @@ std::optional<LauncherRanks> ranks_of_launcher() {
           .rank = *rank, .size = *rank + 1, .size_is_least = true, .variable = launcher.rank};
   }
   return std::nullopt;
+}
+
+std::string name_of_mpi() {
+  std::string text(MPI_MAX_LIBRARY_VERSION_STRING, '\0');
+  int length = 0;
+  MPI_Get_library_version(text.data(), &length);
+  text.resize(static_cast<std::size_t>(length));
+  text.resize(std::min(text.size(), text.find_first_of("\n,")));
+  std::replace(text.begin(), text.end(), '\t', ' ');
+  std::erase(text, ':');
+  return text;
 }
 
 }  // namespace cg2d

@@ -3,6 +3,7 @@
 // The ranks as the launcher's environment numbers them, known before MPI is.
 
 #include <optional>
+#include <string>
 
 namespace cg2d {
 
@@ -22,5 +23,8 @@ int rank_of_launcher();
 /// launcher. An MPI that knows one rank only where there are several is not that launcher's, and each of the
 /// processes would make a run of its own.
 std::optional<LauncherRanks> ranks_of_launcher();
+
+/// The MPI library as it calls itself, with its version: "MPICH Version 4.0.2".
+std::string name_of_mpi();
 
 }  // namespace cg2d

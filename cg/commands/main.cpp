@@ -52,18 +52,6 @@ void say_error(int rank, const std::string& text) {
   std::_Exit(static_cast<int>(code));
 }
 
-/// As its library calls itself, with its version: "MPICH Version 4.0.2".
-std::string name_of_mpi() {
-  std::string text(MPI_MAX_LIBRARY_VERSION_STRING, '\0');
-  int length = 0;
-  MPI_Get_library_version(text.data(), &length);
-  text.resize(static_cast<std::size_t>(length));
-  text.resize(std::min(text.size(), text.find_first_of("\n,")));
-  std::replace(text.begin(), text.end(), '\t', ' ');
-  std::erase(text, ':');
-  return text;
-}
-
 /// Throws InputError where the texts of the ranks differ. Collective.
 void require_same(const std::string& text, const std::string& complaint, cg2d::comm::RankGroup& group) {
   const auto hash = static_cast<std::int64_t>(std::hash<std::string>{}(text) >> 1);
@@ -216,11 +204,8 @@ void take_signals_back(std::optional<cg2d::LifeWatch>& watch) {
 
 int main(int argument_count, char** arguments) {
   try {
-<<<<<<< HEAD
     cg2d::secure_standard_descriptors();
-=======
     if (hangup_was_ignored) std::signal(SIGHUP, SIG_IGN);  // a new start keeps that
->>>>>>> 51750ca (WIP)
     cg2d::bound_thread_waiting(argument_count, arguments);
     std::optional<cg2d::LifeWatch> life_watch;
     std::optional<cg2d::ExitWatch> watch;  // goes after the session, whose end it watches

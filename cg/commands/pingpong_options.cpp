@@ -43,9 +43,9 @@ void add_pingpong_options(CLI::App& parser, PingPongArguments& arguments) {
       ->transform(byte_count())
       ->type_name("SIZE")
       ->default_str("powers of 4 from 8 to 8MiB");
-  add_list_option(parser, "--variables", options.transfers.variable_counts, "variables per synchronization")
+  add_list_option(parser, "--variables", options.transfers.variable_counts, "messages per synchronization")
       ->default_str("1,8");
-  add_list_option(parser, "--methods", options.transfers.methods, "ways to move them")
+  add_list_option(parser, "--methods", options.transfers.methods, "transfer methods")
       ->type_name(type_of_values(pingpong_method_names()))
       ->default_str("all");
   add_axis_option(parser, "ranks_per_node", arguments.axes);

@@ -23,7 +23,7 @@ void add_report_options(CLI::App& parser, PageOptions& options) {
                   "the page: one file that needs no other")
       ->check(default_is_a_file());
   parser.add_flag("--compare", options.compares,
-                  "each file by itself, side by side, and against the first by paired rounds");
+                  "each file on its own, side by side, and against the first by paired rounds");
   parser.add_option("--figures", options.figure_folder, "also every figure as PNG and SVG, into DIR")
       ->check(file_name(FileUse::fills))
       ->type_name("DIR")

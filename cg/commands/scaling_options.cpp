@@ -49,9 +49,10 @@ void add_scaling_options(CLI::App& scaling, ScalingArguments& arguments) {
   add_memory_limit_option(scaling, options.common.memory_limit_bytes);
   add_axis_option(scaling, "ranks_per_node", arguments.axes);
   scaling.option_defaults()->group("Rounds");
-  add_number_option(scaling, "--repeat,--rounds", options.round_count, "runs of each way, in turns")
+  add_number_option(scaling, "--repeat,--rounds", options.round_count,
+                    "runs of each configuration, interleaved")
       ->default_str("as many as the verdict needs");
-  add_until_sure_options(scaling, arguments.until_sure, "the best way");
+  add_until_sure_options(scaling, arguments.until_sure, "the best configuration");
   scaling.option_defaults()->group("Output");
   add_host_name_option(scaling, options.common.names_hosts);
   add_format_option(scaling, options.format, names_of(scaling_format_table()));

@@ -213,8 +213,11 @@ void add_commands(CLI::App& app, std::vector<Candidate>& candidates) {
 
 std::string config_file_text(int argument_count, const char* const* arguments) {
   const auto path = config_path_in(std::span(arguments, static_cast<std::size_t>(argument_count)));
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), {}};
+  try {
+    return text_of_file(path).value_or("");
+  } catch (const InputError&) {
+    return {};  // require_readable() says why, once the ranks agree
+  }
 }
 
 Action parse_command_line(int argument_count, const char* const* arguments) {

@@ -82,7 +82,7 @@ void add_sweep_options(CLI::App& sweep, SweepArguments& arguments) {
   add_bind_option(sweep, arguments.bind);
   add_memory_limit_option(sweep, options.common.memory_limit_bytes);
   sweep.option_defaults()->group("Rounds");
-  add_number_option(sweep, "--repeat,--rounds", rounds.round_count, "runs of each configuration, in turns")
+  add_number_option(sweep, "--repeat,--rounds", rounds.round_count, "runs of each configuration, interleaved")
       ->default_str("as many as the verdict needs");
   add_number_option(
       sweep, "--retries", rounds.most_retries,
@@ -277,7 +277,7 @@ Action sweep_action(const SweepArguments& arguments) {
 SubcommandRow sweep_subcommand() {
   return {
       .name = "sweep",
-      .description = "measure every grid in turns, and print which is best",
+      .description = "measure every grid, interleaved, and print which is best",
       .examples = {"mpiexec -n 4 cg2d sweep --class S --output sweep.jsonl", "cg2d sweep --show sweep.jsonl"},
       .declare = subcommand_with<SweepArguments, add_sweep_options, sweep_action>};
 }

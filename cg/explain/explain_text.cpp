@@ -90,6 +90,25 @@ std::string step_text(const ExplainedStep& step, int number) {
          messages_of(step) + fmt::format("    {}\n", sent_text(step));
 }
 
+/// Larger grids are summed up: every message of 16x16 ranks is 5 000 lines.
+constexpr int most_drawn_ranks = 16;
+
+bool is_summary(const Explanation& explained) {
+  const bool has_all_steps = !explained.grids.empty();
+  return has_all_steps && explained.layout.grid().rank_count() > most_drawn_ranks;
+}
+
+std::string summary_of(const Explanation& explained) {
+  const auto& layout = explained.layout;
+  std::string text = fmt::format(" Rank 0: {}, {}; the {} process rows and columns divide both alike\n",
+                                 range_text("rows", layout.row_block(0)),
+                                 range_text("columns", layout.column_block(0)), layout.grid().name());
+  int number = 0;
+  for (const auto& step : explained.steps)
+    text += fmt::format("\n {}\n    {}\n    {}\n", heading_of(step, ++number), step.purpose, sent_text(step));
+  return text + "\n Each message of a step: --step, such as --step shuffle\n";
+}
+
 std::string totals_text(const Explanation& explained) {
   std::vector<std::vector<std::string>> lines{
       {"", "rounds", "messages", "bytes", "messages", "bytes"},
@@ -106,7 +125,7 @@ std::string totals_text(const Explanation& explained) {
     line(step.name, step.round_count(), step.sent_by_rank()[index_of(together.busiest_rank)],
          traffic_of(std::span(&step, 1)).all_ranks);
   }
-  line("together", together.round_count, together.busiest, together.all_ranks);
+  line("total", together.round_count, together.busiest, together.all_ranks);
   lines[0][2] = fmt::format("rank {}: messages", together.busiest_rank);
   lines[0][4] = "all ranks: messages";
   return fmt::format("\n Sent per CG step; rank {} sends most\n", together.busiest_rank) +
@@ -136,6 +155,8 @@ std::string grids_text(const Explanation& explained) {
 
 std::string explanation_text(const Explanation& explained) {
   std::string text = fmt::format(" {}\n {}\n", title_of(explained), subtitle_of(explained));
+  if (is_summary(explained))
+    return text + summary_of(explained) + totals_text(explained) + grids_text(explained);
   text += " pK, qK: piece K of p and q; (1 of 2): a partial sum, over 1 of 2 ranks\n\n";
   text += blocks_of_matrix(explained.layout);
   int number = 0;

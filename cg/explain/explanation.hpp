@@ -60,7 +60,7 @@ struct Explanation {
   bool is_mirrored = false;     ///< the kernel stores half of the matrix
   comm::BlockLayout layout;
   std::vector<ExplainedStep> steps;
-  std::vector<GridCost> grids;  ///< every grid of as many ranks; none where one step was asked for
+  std::vector<GridCost> grids;  ///< every grid of as many ranks; none where one step was requested
 };
 
 /// The largest number of ranks that is explained: pictures of more say nothing.

@@ -14,8 +14,8 @@ namespace {
 
 [[noreturn]] void refuse(const std::string& path) {
   const int reason = errno;
-  const std::string found = reason == ENOENT ? "no such file" : std::strerror(reason);
-  throw FileError(path, fmt::format("found {}, expected a file to read", found));
+  throw FileError(
+      path, reason == ENOENT ? "no such file" : fmt::format("cannot be read: {}", std::strerror(reason)));
 }
 
 class PlainSource final : public ByteSource {

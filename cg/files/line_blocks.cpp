@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <limits>
+#include <span>
 #include <utility>
 
 namespace cg2d {
@@ -124,6 +126,75 @@ std::string_view LineBlocks::next() {
   return {buffer_.get(), handed_out_};
 }
 
+namespace {
+
+/// The first bytes of a file's content, decompressed, as many as there are.
+std::string first_bytes(const std::string& path) {
+  constexpr std::size_t byte_count = 1024;
+  std::string bytes(byte_count, '\0');
+  const auto source = open_source(path);
+  std::size_t filled = 0;
+  while (filled < bytes.size()) {
+    const auto count = source->read(std::span(bytes).subspan(filled));
+    if (count == 0) break;
+    filled += count;
+  }
+  bytes.resize(filled);
+  return bytes;
+}
+
+/// Whether the third line is that of a Harwell-Boeing or Rutherford-Boeing file: "RSA" and sizes (Duff, Grimes, Lewis: Users' Guide
+/// for the Harwell-Boeing Sparse Matrix Collection, 1992, section 2).
+bool is_harwell_boeing(std::string_view begin) {
+  constexpr int lines_before = 2;
+  for (int line = 0; line < lines_before; ++line) {
+    const auto end = begin.find('\n');
+    if (end == std::string_view::npos) return false;
+    begin.remove_prefix(end + 1);
+  }
+  constexpr std::size_t type_letters = 3;
+  const auto one_of = [&](std::size_t place, std::string_view letters) {
+    return letters.find(begin[place]) != std::string_view::npos;
+  };
+  return begin.size() > type_letters && one_of(0, "RCPIQrcpiq") && one_of(1, "SUHZRsuhzr") &&
+         one_of(2, "AEae") && one_of(type_letters, " ");
+}
+
+/// What a file is that is no Matrix Market file, and how to get one from it; empty where that is not known.
+std::string foreign_format(std::string_view begin) {
+  constexpr std::size_t tar_mark_at = 257;  // POSIX.1, ustar header
+  struct Mark {
+    std::size_t place;
+    std::string_view bytes;
+    std::string_view name;
+  };
+  using namespace std::string_view_literals;
+  constexpr std::string_view unpack = "expected a file of its own: unpack it first";
+  constexpr std::string_view write_anew = "expected a Matrix Market file: write one there, by mmwrite";
+  constexpr std::array marks{Mark{0, "MATLAB "sv, "a MATLAB file"},
+                             Mark{0, "\x89HDF\r\n"sv, "an HDF5 file"},
+                             Mark{0, "\x93NUMPY"sv, "a NumPy file"},
+                             Mark{0, "\x00\x12\x7b\x50"sv, "a binary matrix of PETSc"},
+                             Mark{tar_mark_at, "ustar"sv, "a tar archive"},
+                             Mark{0, "PK\x03\x04"sv, "a zip archive"},
+                             Mark{0, "7z\xbc\xaf"sv, "a 7z archive"},
+                             Mark{0,
+                                  "\xfd"
+                                  "7zXZ"sv,
+                                  "an xz file"},
+                             Mark{0, "BZh"sv, "a bzip2 file"}};
+  constexpr std::size_t first_archive = 4;
+  for (std::size_t k = 0; k < marks.size(); ++k) {
+    if (begin.size() > marks[k].place && begin.substr(marks[k].place).starts_with(marks[k].bytes))
+      return fmt::format("found {}, {}", marks[k].name, k < first_archive ? write_anew : unpack);
+  }
+  if (is_harwell_boeing(begin))
+    return fmt::format("found a Harwell-Boeing or Rutherford-Boeing file, {}", write_anew);
+  return {};
+}
+
+}  // namespace
+
 LocatedHeader read_market_header(const std::string& path) {
   MarketHeaderParser parser;
   LocatedHeader located;
@@ -137,6 +208,8 @@ LocatedHeader read_market_header(const std::string& path) {
     });
     if (!is_complete) throw parser.end_fault();
   } catch (const TextFault& fault) {
+    const auto foreign = located.line_count == 0 ? foreign_format(first_bytes(path)) : std::string();
+    if (!foreign.empty()) throw FileError(path, foreign);
     throw FileError(path, located.line_count + 1, fault.what());
   }
   located.header = parser.header();

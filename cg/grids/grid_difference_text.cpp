@@ -20,15 +20,28 @@ std::string name_of(const PhaseDifference& difference) {
   return difference.phase ? std::string(phase_name(*difference.phase)) : std::string("outside the phases");
 }
 
+/// "29 120", "5600", "0.25": whole numbers in groups of three digits from 10 000 on.
+std::string grouped(double amount) {
+  constexpr double least_whole = 100.0;
+  constexpr std::size_t group = 3;
+  if (amount < least_whole) return fmt::format("{:.4g}", amount);
+  auto digits = fmt::format("{:.0f}", amount);
+  if (digits.size() <= group + 1) return digits;
+  for (auto place = digits.size() - group; place > 0 && place < digits.size();
+       place -= std::min(place, group))
+    digits.insert(place, " ");
+  return digits;
+}
+
 std::string us_text(double seconds) { return fmt::format("{:+.3g} us", microseconds_per_s * seconds); }
 
-/// "1 message and 5600 bytes more"; empty where both grids send as much.
+/// "1 message more, 29 120 bytes more"; empty where both grids send as much.
 std::string traffic_words(const PhaseDifference& difference) {
   std::vector<std::string> parts;
   const auto add = [&](double amount, std::string_view one, std::string_view many) {
     constexpr double least = 0.005;  // as many digits as are shown
     if (std::abs(amount) < least) return;
-    const auto number = fmt::format("{:.4g}", std::abs(amount));
+    const auto number = grouped(std::abs(amount));
     parts.push_back(
         fmt::format("{} {} {}", number, number == "1" ? one : many, amount > 0 ? "more" : "less"));
   };
@@ -123,8 +136,8 @@ std::string event_lines(const GridDifference& difference) {
                           difference.slower.arrangement(), difference.faster.arrangement(), "ratio");
   for (std::size_t k = 0; k < std::min(most_events_in_table, difference.events.size()); ++k) {
     const auto& event = difference.events[k];
-    text += fmt::format("    {:<36} {:<15} {:>12.5g} {:>12.5g} {:>8.2f}\n", event.event,
-                        phase_name(event.phase), event.slower, event.faster, event.ratio());
+    text += fmt::format("    {:<36} {:<15} {:>12} {:>12} {:>8.2f}\n", event.event, phase_name(event.phase),
+                        grouped(event.slower), grouped(event.faster), event.ratio());
   }
   return text;
 }
@@ -151,10 +164,9 @@ std::string event_table(const std::vector<MeasuredConfiguration>& cells,
     auto grid = cell.asked.arrangement();
     for (const auto& event : run->events) {
       std::vector<std::string> texts;
-      for (const double count : event.counts)
-        texts.push_back(fmt::format("{:.6g}", count / run->work->step_count));
-      texts.push_back(fmt::format(
-          "{:.6g}", std::accumulate(event.counts.begin(), event.counts.end(), 0.0) / run->work->step_count));
+      for (const double count : event.counts) texts.push_back(grouped(count / run->work->step_count));
+      texts.push_back(
+          grouped(std::accumulate(event.counts.begin(), event.counts.end(), 0.0) / run->work->step_count));
       lines += values_line(grid, event.name, texts);
       grid.clear();
     }
@@ -179,8 +191,8 @@ std::string limit_table(const std::vector<MeasuredConfiguration>& cells,
       const auto index = index_of(phase);
       const double share = run->limits->shares.at(index);
       shares.push_back(share > 0.0 && share <= 1.0 ? fmt::format("{:.1f} %", 100.0 * share) : "-");
-      bytes.push_back(fmt::format("{:.6g}", run->limits->bytes.at(index) / run->work->step_count));
-      flops.push_back(fmt::format("{:.6g}", run->limits->flops.at(index) / run->work->step_count));
+      bytes.push_back(grouped(run->limits->bytes.at(index) / run->work->step_count));
+      flops.push_back(grouped(run->limits->flops.at(index) / run->work->step_count));
     }
     lines += values_line(cell.asked.arrangement(), "share of the limit", shares) +
              values_line("", "bytes to and from memory", bytes) + values_line("", "flops", flops);
@@ -206,7 +218,7 @@ std::string difference_words(const GridDifference& difference) {
   auto text = fmt::format("{} is {} slower than {}, {} per CG step", slower, gain_text(difference.ratio),
                           faster, us_text(difference.difference_s));
   const auto sure = sure_phases(difference);
-  if (sure.empty()) return text + ": no phase by itself differs beyond its noise";
+  if (sure.empty()) return text + ": no single phase differs beyond its noise";
   std::vector<std::string> parts;
   parts.reserve(sure.size());
   for (const auto* phase : sure)

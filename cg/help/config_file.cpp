@@ -4,10 +4,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <fstream>
+#include <optional>
 #include <sstream>
 
 #include "cg/base/errors.hpp"
+#include "cg/base/output_file.hpp"
 #include "cg/base/values.hpp"
 #include "cg/help/described_option.hpp"
 
@@ -84,9 +85,14 @@ std::vector<CLI::ConfigItem> ConfigFile::from_config(std::istream& input) const 
 }
 
 void ConfigFile::require_readable() const {
-  std::ifstream file(path_);
-  if (!file || file.peek() == std::ifstream::traits_type::eof())
-    throw InputError(fmt::format("--config {}: cannot be read, or is empty", path_));
+  std::optional<std::string> text;
+  try {
+    text = text_of_file(path_);
+  } catch (const InputError& error) {
+    throw InputError(fmt::format("--config {}: {}", path_, error.what()));
+  }
+  if (!text) throw InputError(fmt::format("--config {}: no such file", path_));
+  if (text->empty()) throw InputError(fmt::format("--config {}: is empty", path_));
 }
 
 namespace {

@@ -39,6 +39,21 @@ std::string HelpFormat::make_subcommand(const CLI::App* parser) const {
   return entry(parser->get_name(), parser->get_description());
 }
 
+std::string HelpFormat::make_footer(const CLI::App* parser) const {
+  std::string text = "\nExit codes:\n";
+  for (const auto& row : exit_codes_of(*parser))
+    text += entry(fmt::format("{}", static_cast<int>(row.code)), std::string(row.meaning));
+  return text + "\n" + CLI::Formatter::make_footer(parser);
+}
+
+std::vector<ExitCodeRow> exit_codes_of(const CLI::App& parser) {
+  std::vector<ExitCodeRow> rows;
+  for (const auto& row : exit_code_table()) {
+    if (parser.get_parent() == nullptr || ends_with(parser.get_name(), row)) rows.push_back(row);
+  }
+  return rows;
+}
+
 std::string help_text(const CLI::App& parser) {
   const bool is_command = parser.get_parent() != nullptr;
   const auto name =

@@ -4,6 +4,9 @@
 
 #include <CLI/CLI.hpp>
 #include <string>
+#include <vector>
+
+#include "cg/base/errors.hpp"
 
 namespace cg2d {
 
@@ -18,7 +21,11 @@ class HelpFormat : public CLI::Formatter {
                          std::vector<const CLI::Option*> options) const override;
   std::string make_description(const CLI::App* parser) const override;
   std::string make_subcommand(const CLI::App* parser) const override;
+  std::string make_footer(const CLI::App* parser) const override;
 };
+
+/// The exit codes that a command can end with; all of them for the program.
+std::vector<ExitCodeRow> exit_codes_of(const CLI::App& parser);
 
 /// The help of a parser without blank lines in pairs.
 std::string help_text(const CLI::App& parser);

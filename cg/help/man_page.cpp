@@ -6,6 +6,7 @@
 
 #include "cg/base/values.hpp"
 #include "cg/help/described_option.hpp"
+#include "cg/help/help_format.hpp"
 
 namespace cg2d {
 namespace {
@@ -65,6 +66,14 @@ std::string examples_text(const CLI::App& parser) {
   return fmt::format(".SH EXAMPLES\n.nf\n{}\n.fi\n", roff(footer.substr(end + 1)));
 }
 
+std::string exit_codes_text(const CLI::App& parser) {
+  std::string text =
+      ".SH EXIT STATUS\nEvery rank ends with the same code. An error is one line on standard error.\n";
+  for (const auto& row : exit_codes_of(parser))
+    text += item(fmt::format("{}", static_cast<int>(row.code)), std::string(row.meaning));
+  return text;
+}
+
 std::string see_also(const CLI::App& parser) {
   if (parser.get_parent() != nullptr) return ".SH SEE ALSO\n.BR cg2d (1)\n";
   std::string text;
@@ -83,11 +92,10 @@ std::string man_page(const CLI::App& parser, const std::string& version) {
       ".TH {} 1 \"\" \"{}\" \"cg2d manual\"\n"
       ".SH NAME\n{} \\- {}\n"
       ".SH SYNOPSIS\n.B mpiexec \\-n\n.I N\n.B {}\n[\\fIOPTIONS\\fR]\n"
-      "{}.SH OPTIONS\n{}{}"
-      ".SH EXIT STATUS\n0 for success; 64 for an error of the command line, which is one line on standard "
-      "error.\n{}",
+      "{}.SH OPTIONS\n{}{}{}{}",
       upper(roff(name)), version, roff(name), roff(parser.get_description()), roff(call),
-      commands_text(parser), options_text(parser), examples_text(parser), see_also(parser));
+      commands_text(parser), options_text(parser), exit_codes_text(parser), examples_text(parser),
+      see_also(parser));
 }
 
 }  // namespace cg2d

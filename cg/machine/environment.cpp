@@ -110,6 +110,14 @@ std::string huge_page_setting() {
   return line.substr(open + 1, close - open - 1);
 }
 
+/// "32 KiB", "1 MiB": caches have powers of two, or small multiples of them.
+std::string format_cache_size(std::int64_t byte_count) {
+  constexpr std::int64_t kibi = 1024;
+  constexpr std::int64_t mebi = kibi * kibi;
+  if (byte_count < mebi) return fmt::format("{:.4g} KiB", static_cast<double>(byte_count) / kibi);
+  return fmt::format("{:.4g} MiB", static_cast<double>(byte_count) / mebi);
+}
+
 std::string mpi_library_version() {
   std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
   int length = 0;
@@ -126,7 +134,8 @@ std::string mpi_library_version() {
 std::string NodeInfo::processor_with_caches() const {
   std::string text = processor;
   for (const auto& cache : caches)
-    text += fmt::format(", L{} {}", cache.level, format_bytes(cache.byte_count));
+    text += fmt::format(", L{}{} {}", cache.level, cache.level == 1 ? "d" : "",
+                        format_cache_size(cache.byte_count));
   return text;
 }
 

@@ -38,7 +38,7 @@ struct NodeInfo {
   std::optional<int> numa_nodes{};
   std::optional<std::array<double, 3>> load_average{};  ///< of 1, 5 and 15 minutes, when it was inspected
 
-  /// The processor with its caches, since virtual machines hide the model: "AMD EPYC, L1 32.8 kB, L2 1.05
+  /// The processor with its caches, since virtual machines hide the model: "AMD EPYC, L1d 32 KiB, L2 1
   /// MB".
   [[nodiscard]] std::string processor_with_caches() const;
 };

@@ -167,13 +167,11 @@ void judge_threads(std::span<const RankQuiet> ranks, int thread_count, QuietResu
   }
   if (quiet.loop_spread > most_loop_difference) {
     quiet.disturbances.push_back(
-        fmt::format("a fixed loop took {:.1f} % longer on one rank than on another of its node",
-                    100.0 * quiet.loop_spread));
+        fmt::format("CPU speed differs by {:.1f} % between ranks of a node", 100.0 * quiet.loop_spread));
   }
   if (std::abs(quiet.loop_change) > most_loop_difference) {
-    quiet.disturbances.push_back(fmt::format("a fixed loop took {:.1f} % {} after the region than before it",
-                                             100.0 * std::abs(quiet.loop_change),
-                                             quiet.loop_change > 0.0 ? "longer" : "less"));
+    quiet.disturbances.push_back(
+        fmt::format("CPU speed changed by {:+.1f} % during the run", 100.0 * quiet.speed_change()));
   }
 }
 

@@ -89,6 +89,8 @@ struct QuietResult {
   double loop_spread = 0.0;  ///< over the ranks of a node, the larger one of before and after
   double loop_change = 0.0;  ///< of one rank, after by before, minus 1; the largest absolute value
 
+  /// The processor's speed after the region by that before, minus 1.
+  [[nodiscard]] double speed_change() const { return 1.0 / (1.0 + loop_change) - 1.0; }
   [[nodiscard]] bool is_disturbed() const { return !disturbances.empty(); }
   /// The disturbances as one line; empty if there are none.
   [[nodiscard]] std::string reason() const;

@@ -8,9 +8,14 @@
 #include <algorithm>
 #include <cstdint>
 #include <iterator>
+#include <latch>
 #include <map>
+#include <optional>
 #include <sstream>
+#include <system_error>
+#include <thread>
 #include <utility>
+#include <vector>
 
 #include "cg/base/agreement.hpp"
 #include "cg/base/errors.hpp"
@@ -179,6 +184,28 @@ int started_threads(int thread_count) {
 }
 
 /// Collective. Throws RunError where OpenMP starts fewer threads than the results would name.
+/// Starts as many threads as OpenMP will beside this one, and holds them until all are there. Collective: ranks share the limits of a
+/// user. Throws RunError where the system refuses one.
+void try_threads(comm::RankGroup& group, int thread_count) {
+  std::vector<std::thread> threads;
+  threads.reserve(static_cast<std::size_t>(thread_count));
+  std::latch all_tried(1);
+  std::optional<std::string> refusal;
+  try {
+    for (int k = 1; k < thread_count; ++k) threads.emplace_back([&all_tried] { all_tried.wait(); });
+  } catch (const std::system_error& error) {
+    refusal = fmt::format(
+        "--threads {}: the system refuses thread {} of {} on rank {}: {} (see ulimit -u, and the limit of "
+        "processes of the batch system)",
+        thread_count, threads.size() + 2, thread_count, group.rank(), error.code().message());
+  }
+  group.barrier();
+  all_tried.count_down();
+  for (auto& thread : threads) thread.join();
+  if (refusal) throw RunError(ExitCode::unavailable, *refusal);
+}
+
+/// Collective. Throws RunError where OpenMP would start fewer threads than the results would name.
 void require_threads(comm::RankGroup& group, int thread_count) {
   omp_set_dynamic(0);  // OMP_DYNAMIC: fewer threads where the system is busy
   agree_on(group, [&] {
@@ -192,6 +219,8 @@ void require_threads(comm::RankGroup& group, int thread_count) {
     if (const int count = started_threads(thread_count); count < thread_count)
       refuse(fmt::format("OpenMP starts {}", count));
   });
+  // All ranks at once, as OpenMP will start them; its own message would be that of its library, and the code 1.
+  agree_on(group, [&] { try_threads(group, thread_count); });
 }
 
 }  // namespace
@@ -202,7 +231,7 @@ ThreadBinding::ThreadBinding(comm::RankGroup& group, const Environment& environm
   require_threads(group, thread_count);
   const bool openmp_binds = group.maximum(std::int64_t{omp_get_proc_bind() != omp_proc_bind_false}) != 0;
   if (mode == BindMode::none) {
-    result_.why_not = "not asked for (--bind none)";
+    result_.why_not = "not requested (--bind none)";
   } else if (openmp_binds) {
     result_.why_not = "OpenMP binds the threads itself (OMP_PROC_BIND)";
   } else {

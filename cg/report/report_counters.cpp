@@ -17,18 +17,24 @@ std::string threads_text(const PhaseFigures& figures) {
   return figures.counters->counts_all_threads ? "all threads of a rank" : "the master thread of a rank only";
 }
 
+/// Of events per step: "0.005333", "197123456".
+std::string count_text(double count) {
+  constexpr double least_whole = 1000.0;
+  return count < least_whole ? fmt::format("{:.4g}", count) : fmt::format("{:.0f}", count);
+}
+
 std::string phase_row(const PhaseFigures& figures, std::string_view label, const EventTotals& totals) {
   std::string text = fmt::format(" {:<28}", label);
   double sum = 0.0;
   for (const auto phase : figures.phases) {
     const double mean = totals.phases[index_of(phase)].mean;
-    text += fmt::format(" {:>14.6g}", mean / figures.step_count);
+    text += fmt::format(" {:>14}", count_text(mean / figures.step_count));
     sum += mean;
   }
   const auto coverage =
       totals.coverage ? fmt::format("{:.2f} %", 100.0 * *totals.coverage) : std::string("-");
   const auto account = totals.account ? fmt::format("{:.0f}", *totals.account) : std::string("-");
-  return text + fmt::format(" {:>14.6g} {:>16.0f} {:>16} {:>9}\n", sum / figures.step_count,
+  return text + fmt::format(" {:>14} {:>16.0f} {:>16} {:>9}\n", count_text(sum / figures.step_count),
                             totals.region_total, account, coverage);
 }
 
@@ -235,13 +241,12 @@ double reading_share(const PhaseFigures& figures) {
 std::string counters_text(const PhaseFigures& figures) {
   const auto& counters = *figures.counters;
   if (counters.asked.empty()) return {};
-  if (counters.counted.empty()) return "\n Events: none of those asked for can be counted here\n";
+  if (counters.counted.empty()) return "\n Events: none of those requested can be counted here\n";
   std::string text =
       fmt::format("\n Events: per CG step, mean over the ranks ({}{})\n {:<28}", threads_text(figures),
                   counters.multiplexed ? "; multiplexed: estimates" : "", "event");
   for (const auto phase : figures.phases) text += fmt::format(" {:>14}", phase_name(phase));
-  text += fmt::format(" {:>14} {:>16} {:>16} {:>9}\n", "all phases", "region, ranks", "the system has",
-                      "coverage");
+  text += fmt::format(" {:>14} {:>16} {:>16} {:>9}\n", "all phases", "region total", "OS total", "coverage");
   for (std::size_t event = 0; event < counters.counted.size(); ++event) {
     const auto& name = counters.counted[event];
     const auto kind = event_kind(name);
@@ -253,9 +258,9 @@ std::string counters_text(const PhaseFigures& figures) {
   }
   text += derived_text(figures);
   text += fmt::format(
-      " region, ranks: sum over the whole timed region and all ranks; the system has: the same by getrusage "
-      "and "
-      "the clock of\n processor time; coverage: share of the region's events that is within phases\n"
+      " region total: sum over the whole timed region and all ranks; OS total: the same by getrusage and the "
+      "clock of\n "
+      "processor time; coverage: share of the region's events that is within phases\n"
       " Reading the events took {:.3f} % of the timed region ({:.0f} reference clocks per reading)\n",
       100.0 * reading_share(figures), figures.ranks.front().clocks_per_reading);
   return text;

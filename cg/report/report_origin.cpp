@@ -52,12 +52,11 @@ std::string quiet_text(const RunReport& report) {
   const auto& quiet = median_repeat(report).quiet;
   const auto load = quiet.other_load ? fmt::format("{:.2f} processors", *quiet.other_load) : "not known";
   return fmt::format(
-      "{}: threads waited for a processor {}{}, steal {}, other processes {}, a fixed loop differs by {:.1f} "
-      "% "
-      "between ranks and {:+.1f} % afterwards",
+      "{}: threads waited for a processor {}{}, steal {}, other processes {}, CPU speed differs by {:.1f} % "
+      "between ranks and changed by {:+.1f} % during the run",
       disturbance(report).empty() ? "yes" : "no, see the warning", share_text(quiet.delay_share),
       quiet.is_oversubscribed ? " (they outnumber the cores)" : "", share_text(quiet.steal_share), load,
-      100.0 * quiet.loop_spread, 100.0 * quiet.loop_change);
+      100.0 * quiet.loop_spread, 100.0 * quiet.speed_change());
 }
 
 std::string disturbance_warning(const RunReport& report) {

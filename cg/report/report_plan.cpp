@@ -108,8 +108,8 @@ std::string as_text(const PlannedRun& run, const PlanTotals& totals) {
   line("Problem", fmt::format("class {}: n {}, nonzer {}, shift {}, niter {}", problem.class_name, problem.n,
                               problem.nonzer, problem.shift, problem.niter));
   line("Kernel", fmt::format("{}{}", kernel.name, kernel.stores_half() ? ", symmetric storage" : ""));
-  line("Grid", fmt::format("{}: {} process columns x {} process rows = {} ranks", grid.name(), grid.columns,
-                           grid.rows, grid.rank_count()));
+  line("Grid", fmt::format("{}: {} x {} = {}", grid.name(), format_count(grid.columns, "process column"),
+                           format_count(grid.rows, "process row"), format_count(grid.rank_count(), "rank")));
   line("Pieces", fmt::format("{} of {} to {} elements", grid.rank_count(), totals.smallest_piece.size(),
                              totals.largest_piece.size()));
   line("Block of rank 0",
@@ -141,8 +141,8 @@ std::string as_text(const PlannedRun& run, const PlanTotals& totals) {
   traffic_line("summation", totals.busiest.summation);
   traffic_line("shuffle", totals.busiest.shuffle);
   traffic_line("dot (2)", totals.busiest.dot);
-  traffic_line("together", totals.busiest.total());
-  traffic_line("all ranks together", totals.all_traffic);
+  traffic_line("total", totals.busiest.total());
+  traffic_line("total, all ranks", totals.all_traffic);
   return text;
 }
 

@@ -200,12 +200,11 @@ std::string own_lines(const RunReport& report) {
                                 overlap_text(report) + reproducible_text(report)));
   if (report.transport_trial) line("Transport trial", describe_transport_trial(*report.transport_trial));
   line("Kernel",
-       fmt::format(
-           "{} ({}), {}{}", configuration.kernel, report.instruction_set,
-           report.kernel_choice.kernel_origin == ChoiceOrigin::asked_for
-               ? "asked for"
-               : fmt::format("chosen by auto ({})", choice_origin_name(report.kernel_choice.kernel_origin)),
-           report.is_symmetric ? ", symmetric storage: one entry of each mirrored pair" : ""));
+       fmt::format("{} ({}), {}{}", configuration.kernel, report.instruction_set,
+                   report.kernel_choice.kernel_origin == ChoiceOrigin::asked_for
+                       ? std::string("requested")
+                       : fmt::format("chosen by auto ({})", origin_words(report.kernel_choice.kernel_origin)),
+                   report.is_symmetric ? ", symmetric storage: one entry of each mirrored pair" : ""));
   line("Tuning", tuning_text(report));
   line("Threads", fmt::format("{} per rank", configuration.thread_count));
   if (report.binding) line("Binding", describe_binding(*report.binding));
@@ -260,9 +259,9 @@ std::string time_summary(const RunReport& report) {
 
 std::string quiet_summary(const RunReport& report) {
   const auto& quiet = median_repeat(report).quiet;
-  if (!disturbance(report).empty()) return "no: the time means little, see the warning below";
-  return quiet.is_oversubscribed ? "yes, but the ranks outnumber the cores"
-                                 : "yes: nothing else took the processors";
+  if (!disturbance(report).empty())
+    return "no: timing unreliable: the machine was busy (see the warning below)";
+  return quiet.is_oversubscribed ? "yes, but the ranks outnumber the cores" : "yes: machine otherwise idle";
 }
 
 std::string summary_lines(const RunReport& report) {

@@ -68,30 +68,35 @@ std::string summary_text(const Summary& summary) {
 std::string grid_summary(const Configuration& configuration, bool is_automatic,
                          const std::optional<GridTrial>& trial) {
   const int rank_count = configuration.grid.rank_count();
-  std::string reason = "as asked for";
+  std::string reason = " (requested)";
   if (rank_count == 1) {
-    reason = "the only one of 1 rank";
+    reason = " (the only grid of 1 rank)";
   } else if (is_automatic) {
-    reason = reason_of_grid(trial);
+    reason = ", " + reason_of_grid(trial);
   }
-  return fmt::format("{}, {}; {} messages, {} per rank", configuration.grid.name(), reason,
+  return fmt::format("{}{}; {} messages, {} per rank", configuration.grid.name(), reason,
                      configuration.transport, format_count(configuration.thread_count, "thread"));
+}
+
+std::string_view origin_words(ChoiceOrigin origin) {
+  if (origin == ChoiceOrigin::asked_for) return "requested";
+  return origin == ChoiceOrigin::built_in_rule ? "default" : choice_origin_name(origin);
 }
 
 std::string kernel_summary(const Configuration& configuration, const std::string& instruction_set,
                            ChoiceOrigin origin, const RaceVerdict* trial) {
-  const std::string name = fmt::format("{} ({})", configuration.kernel, instruction_set);
+  const std::string name = fmt::format("{}, {}", configuration.kernel, instruction_set);
   switch (origin) {
     case ChoiceOrigin::asked_for:
-      return name + ", as asked for";
+      return name + " (requested)";
     case ChoiceOrigin::profile:
-      return name + ", by the profile of this machine";
+      return name + " (from the profile of this machine)";
     case ChoiceOrigin::trial:
       return name + ", " + words_of_trial(configuration, trial);
     case ChoiceOrigin::built_in_rule:
       break;
   }
-  return name + ", by the built-in rule (cg2d tune measures)";
+  return name + " (default; cg2d tune measures)";
 }
 
 std::string checkpoint_lines(const CheckpointFacts& facts) {
@@ -100,7 +105,7 @@ std::string checkpoint_lines(const CheckpointFacts& facts) {
                   format_count(facts.count, "checkpoint"), facts.folder, facts.total_s, facts.interval_s,
                   facts.is_automatic
                       ? fmt::format("Young's interval for {:.3g} s each and a failure a day", facts.write_s)
-                      : "as asked for");
+                      : "requested");
   if (!facts.failure.empty())
     text += fmt::format(" Warning: the last checkpoint is missing: {}\n", facts.failure);
   return text;
@@ -141,12 +146,15 @@ std::string out_of_core_line(const OutOfCoreFacts& facts) {
                                                          facts.write_s, facts.device_write_s),
                                  format_bytes(saturated(resident_bytes)), reading, facts.reader,
                                  is_tuned ? ", panels by the tuning profile" : "");
-  if (storage_bytes_per_s <= 0.0) return text;
   text += fmt::format(
-      " Storage gives {:.3g} GB/s to readers that do nothing else{}\n", storage_bytes_per_s / 1e9,
-      bytes_per_s > 0.0
-          ? fmt::format(": products took {:.0f} % of it", 100.0 * bytes_per_s / storage_bytes_per_s)
-          : std::string());
+      " Files   RANK-of-{0}.panels, {1} of {0}, stay in {2} for the next run of this matrix; remove them "
+      "when done\n",
+      facts.ranks.size(), format_bytes(file_bytes), fmt::join(facts.folders, ", "));
+  if (storage_bytes_per_s <= 0.0) return text;
+  text += fmt::format(" Storage bandwidth, reading only: {:.3g} GB/s{}\n", storage_bytes_per_s / 1e9,
+                      bytes_per_s > 0.0 ? fmt::format("; products reached {:.0f} % of it",
+                                                      100.0 * bytes_per_s / storage_bytes_per_s)
+                                        : std::string());
   const auto limits = limits_of(facts);
   if (limits.in_core_bytes > 0)
     text += fmt::format(
@@ -192,7 +200,7 @@ std::string limit_summary(const PhaseFigures& figures) {
   }
   // Beyond 1 where vectors lie in a faster cache than the limits were measured with.
   const auto percent = [](double share) { return fmt::format("{:.0f} %", 100.0 * std::min(share, 1.0)); };
-  return fmt::format("{} of what this machine can do; {} {}: {}", percent(shortest_s / measured_s),
+  return fmt::format("{} of the machine's limit; {} {}: {}", percent(shortest_s / measured_s),
                      phase_name(phase), percent(product.share()), rates);
 }
 

@@ -29,7 +29,9 @@ std::string summary_text(const Summary& summary);
 /// "1x2, the fastest of 3 tried: better than 2x1 by 85 % (80 ... 91 %); two-sided messages, 2 threads per rank".
 std::string grid_summary(const Configuration& configuration, bool is_automatic,
                          const std::optional<GridTrial>& trial);
-/// "sell (avx512), by the profile". trial: the verdict where a trial chose; nullptr else.
+/// Who chose, for people: "default" where choice_origin_name() has the interface's "built-in rule".
+std::string_view origin_words(ChoiceOrigin origin);
+/// "sell, avx512 (requested)". trial: the verdict where a trial chose; nullptr else.
 std::string kernel_summary(const Configuration& configuration, const std::string& instruction_set,
                            ChoiceOrigin origin, const RaceVerdict* trial = nullptr);
 /// A line about the checkpoints that were written, and one about the last one where it failed.

@@ -615,7 +615,7 @@ void BenchmarkRun::end_early(const std::vector<OuterStep>& steps, const std::str
 void BenchmarkRun::note_warnings(SteppedSolver& solver) {
   if (solver.iteration().curvature_signs().indefinite()) {
     report_.warnings.emplace_back(
-        "p . A p changed its sign: with this shift A is indefinite, and zeta means little");
+        "p . A p changed its sign: with this shift A is indefinite, and zeta is not meaningful");
   }
   if (options_.time_phases && !cycle_counter_is_invariant()) {
     report_.warnings.emplace_back(

@@ -58,7 +58,7 @@ std::string doubt_about(const CounterResult& counters, const RepeatReport& repea
     const auto account = usage_of(name, counts[rank].usage);
     counted_any = counted_any || counted != 0;
     if (account && !agrees_with_usage(counted, *account, event_kind(name))) {
-      return fmt::format("{} is wrong: {} counted in the timed region of rank {}, but the system has {}",
+      return fmt::format("{} is wrong: {} counted in the timed region of rank {}, but the OS total is {}",
                          name, counted, rank, *account);
     }
   }

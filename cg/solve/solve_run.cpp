@@ -69,7 +69,7 @@ void SolveRun::check_reproducible() const {
   refuse_if(has_several(), "it solves for one right-hand side");
   const auto& classic = cg_variant_table().front().name;
   refuse_if(options_.variant != classic,
-            fmt::format("--variant {} sums in another way; take {}", options_.variant, classic));
+            fmt::format("--variant {} has another order of sums; take {}", options_.variant, classic));
   refuse_if(
       options_.preconditioner != "none" && options_.preconditioner != "jacobi",
       fmt::format("--preconditioner {} depends on the grid, or sums in its own order; take none or jacobi",

@@ -82,7 +82,7 @@ class SolveRun {
   void perform(OutputFile* solution);
 
   [[nodiscard]] const SolveReport& report() const { return report_; }
-  /// This rank's part of the trace, where one was asked for; valid as long as this.
+  /// This rank's part of the trace, where one wrequested; valid as long as this.
   [[nodiscard]] const std::optional<RankTrace>& trace() const { return trace_; }
   void note_failure(const RunError& error);
 

@@ -55,12 +55,6 @@ std::string solution_lines(const SystemOptions& options, const Solution& solutio
                    norm_text(solution.target_norm, 6)));
   line("|| b ||", fmt::format("{}; first residual {}", norm_text(result.right_hand_side_norm, 6),
                               norm_text(result.first_residual_norm, 6)));
-  if (const auto& spectrum = solution.spectrum; spectrum.step_count > 0) {
-    line("Spectrum",
-         fmt::format("{:.3e} to {:.3e}, condition number at least {:.3e}; predicts {:.0f} iterations",
-                     spectrum.smallest, spectrum.largest, spectrum.condition_number(),
-                     solution.predicted_steps));
-  }
   line("Right-hand side", vector_text(options.right_hand_side));
   const auto& remark = solution.preconditioner_remark;
   line("Preconditioner", options.preconditioner + (remark.empty() ? "" : ": " + remark));
@@ -133,8 +127,8 @@ std::string kernel_text(const SolveReport& report) {
   return fmt::format(
       "{} ({}), {}{}", report.configuration.kernel, report.instruction_set,
       report.kernel_choice.kernel_origin == ChoiceOrigin::asked_for
-          ? "asked for"
-          : fmt::format("chosen by auto ({})", choice_origin_name(report.kernel_choice.kernel_origin)),
+          ? std::string("requested")
+          : fmt::format("chosen by auto ({})", origin_words(report.kernel_choice.kernel_origin)),
       report.is_symmetric ? ", symmetric storage: one entry of each mirrored pair" : "");
 }
 
@@ -164,14 +158,54 @@ std::string configuration_lines(const SolveReport& report) {
   return text;
 }
 
+/// How the iteration ended, and after how many iterations.
+std::string end_words(const SolveReport& report) {
+  const int count = step_count_of(report);
+  const auto iterations = format_count(count, "iteration");
+  switch (report.solution->result.end) {
+    case SolveEnd::converged:
+      return "converged after " + iterations;
+    case SolveEnd::zero_right_hand_side:
+      return "x = 0 for a right-hand side of zeros";
+    case SolveEnd::step_limit:
+      return report.code == ExitCode::success ? iterations + " done"
+                                              : fmt::format("NOT CONVERGED: iteration limit ({})", count);
+    case SolveEnd::stagnated:
+      return "NOT CONVERGED: stagnated after " + iterations;
+    case SolveEnd::stopped:
+      return "NOT CONVERGED: interrupted after " + iterations;
+    case SolveEnd::not_positive_definite:
+      return "NOT SOLVED: the matrix is not positive definite, seen in iteration " + std::to_string(count);
+    case SolveEnd::not_finite:
+      return "NOT SOLVED: NaN or infinity in iteration " + std::to_string(count);
+  }
+  return {};
+}
+
+/// "5.30e-03 to 7.98e+00, ...": empty where nothing is known.
+std::string spectrum_text(const Solution& solution) {
+  const auto& spectrum = solution.spectrum;
+  if (spectrum.step_count == 0) return {};
+  return fmt::format("{:.3e} to {:.3e}, condition number at least {:.3e}; predicts {:.0f} iterations",
+                     spectrum.smallest, spectrum.largest, spectrum.condition_number(),
+                     solution.predicted_steps);
+}
+
 std::string result_summary(const SolveReport& report) {
   const auto& solution = *report.solution;
   const auto& result = solution.result;
   const auto of_several =
       report.solutions.empty() ? std::string() : fmt::format(", the worst of {}", report.solutions.size());
-  return fmt::format("{} after {}{}: residual {}, target {}", name_of(result.end),
-                     format_count(step_count_of(report), "iteration"), of_several,
-                     norm_text(result.true_residual_norm, 2), norm_text(solution.target_norm, 2));
+  const double b_norm = result.right_hand_side_norm;
+  // A right-hand side of zeros has no relative residual.
+  const auto residual =
+      b_norm > 0.0 ? fmt::format("relative residual {} (true), {} (recurrence); tolerance {}",
+                                 norm_text(result.true_residual_norm / b_norm, 2),
+                                 norm_text(solution.recursive_residual_norm() / b_norm, 2),
+                                 norm_text(solution.target_norm / b_norm, 2))
+                   : fmt::format("residual {} (true); tolerance {}", norm_text(result.true_residual_norm, 2),
+                                 norm_text(solution.target_norm, 2));
+  return fmt::format("{}{}: {}", end_words(report), of_several, residual);
 }
 
 std::string time_summary(const SolveReport& report) {
@@ -225,6 +259,8 @@ std::string own_lines(const SystemOptions& options, const SolveReport& report) {
 std::string write_text(const SystemOptions& options, const SolveReport& report) {
   std::string text = "\n cg2d - conjugate gradients on a virtual grid of ranks\n\n";
   text += summary_lines(options, report);
+  if (const auto spectrum = spectrum_text(*report.solution); !spectrum.empty() && report.solutions.empty())
+    text += fmt::format(" Spectrum {}\n", spectrum);
   if (report.restart)
     text += fmt::format(" Restart from {} after iteration {}: the time is that of the iterations since\n",
                         report.restart->checkpoint.folder, report.restart->state.number);

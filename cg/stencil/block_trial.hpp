@@ -1,6 +1,6 @@
 #pragma once
 
-// Short measurements for the choice of the steps in a pass.
+// Short measurements for the choice of the temporal block.
 
 #include <cstdint>
 

@@ -12,17 +12,17 @@
 #include "cg/base/agreement.hpp"
 #include "cg/base/errors.hpp"
 #include "cg/base/sample.hpp"
-#include "cg/storage/crc32c.hpp"
 #include "cg/stencil/border_exchange.hpp"
 #include "cg/stencil/cg_coordinates.hpp"
 #include "cg/stencil/power_front.hpp"
 #include "cg/stencil/stencil_method.hpp"
+#include "cg/storage/crc32c.hpp"
 #include "kernels/page_buffer.hpp"
 
 namespace cg2d {
 namespace {
 
-/// The vectors of a basis become more and more alike: CG then takes more iterations, 1 % more with 4 steps in a pass, 12 % with 8, and 40 %
+/// The vectors of a basis become more and more alike: CG then takes more iterations, 1 % more with a temporal block of 4 steps, 12 % with 8, and 40 %
 /// with 16 (laplace3d 64x64x64 to 1e-8). More steps than 16 lose more than they gain; a trial, which does not see this, stops at 8.
 constexpr int longest_basis = 16;
 constexpr int longest_tried_basis = 8;

@@ -55,7 +55,7 @@ std::optional<int> block_from(std::string_view text) {
   const auto block = number_from<int>(text);
   if (!block || *block < 1)
     throw InputError(
-        fmt::format("--temporal-block {}: must be auto, or the number of steps in a pass, at least 1", text));
+        fmt::format("--temporal-block {}: must be auto, or a number of steps, at least 1", text));
   return block;
 }
 

@@ -22,7 +22,7 @@ struct StencilOptions {
       0.0;  ///< s-step CG ends when its residual has fallen to this, relative to b; 0: it makes all steps
   std::vector<std::string>
       folders{};               ///< rank r takes number r modulo their number; empty: the domain is in memory
-  std::optional<int> block{};  ///< steps in a pass; empty: chosen by a trial
+  std::optional<int> block{};  ///< temporal block, steps; empty: chosen by a trial
   std::int64_t memory_limit_bytes = 0;  ///< of a node; 0: all that is free there
   std::string format = "text";
   std::string output{};  ///< empty: standard output

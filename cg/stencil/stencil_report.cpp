@@ -78,7 +78,7 @@ std::string place_text(const StencilReport& report) {
 std::string choice_text(const StencilReport& report) {
   if (!report.choice) return "";
   const auto& choice = *report.choice;
-  std::string text = fmt::format("\n Steps in a pass, tried in {:.2f} s:\n", choice.duration_s);
+  std::string text = fmt::format("\n Temporal block, tried in {:.2f} s:\n", choice.duration_s);
   if (choice.storage.plane_s > 0.0)
     text += fmt::format("   reading and writing a plane takes {:.3g} ms\n", 1e3 * choice.storage.plane_s);
   text += fmt::format("   {:>5}  {:>6}  {:>16}  {:>11}  {:>18}  {:>11}\n", "steps", "passes",
@@ -119,12 +119,14 @@ std::string moved_text(const StencilReport& report) {
 std::string solve_text(const StencilReport& report) {
   if (!report.solve) return "";
   const auto& solve = *report.solve;
-  const auto wanted =
-      solve.wanted_residual > 0.0 ? fmt::format(", {:.3g} was wanted", solve.wanted_residual) : "";
-  return fmt::format(" {} after {}: residual {:.4e} of b{}; of x itself {:.4e}\n",
-                     solve.is_converged() ? "Converged" : "Stopped",
-                     format_count(solve.iterations, "iteration"), solve.residual, wanted,
-                     solve.true_residual);
+  const auto tolerance =
+      solve.wanted_residual > 0.0 ? fmt::format("; tolerance {:.3g}", solve.wanted_residual) : "";
+  return fmt::format(" {} after {}: relative residual {:.3g} (recurrence), {:.3g} (true){}\n",
+                     solve.is_converged()          ? "Converged"
+                     : solve.wanted_residual > 0.0 ? "NOT CONVERGED"
+                                                   : "Stopped",
+                     format_count(solve.iterations, "iteration"), solve.residual, solve.true_residual,
+                     tolerance);
 }
 
 std::string stencil_text(const StencilReport& report) {
@@ -133,15 +135,16 @@ std::string stencil_text(const StencilReport& report) {
   std::string text = fmt::format(
       " {} points, {} of {}, {} on {}: {}, {}\n"
       " Domain of {} {}; memory for planes {} per rank\n"
-      " Steps in a pass: {}{}; passes: {}\n",
+      " Temporal block: {}{}; passes: {}\n",
       shape_text(report.shape), format_count(report.step_count, "step"), method.subject,
       format_count(std::ssize(report.ranks), "rank"), format_count(report.node_count, "node"), report.machine,
       report.instruction_set, format_bytes(domain_bytes), place_text(report),
-      format_bytes(report.needed_bytes), report.block, report.choice ? ", chosen by a trial" : "",
-      report.pass_count);
+      format_bytes(report.needed_bytes), format_count(report.block, "step"),
+      report.choice ? ", chosen by a trial" : "", report.pass_count);
   text += choice_text(report) + times_text(report);
-  text += fmt::format("\n Updates of points: {:.4g} per second ({:.4f} s for all steps)\n",
-                      report.updates_per_second(), report.steps_s);
+  text +=
+      fmt::format("\n Rate: {:.3g} GLUP/s (billion updates of points per second), {:.4f} s for all steps\n",
+                  report.updates_per_second() / 1e9, report.steps_s);
   text += fmt::format(" Quiet: {}\n", report.quiet.text());
   text += moved_text(report) + solve_text(report);
   const auto& domain = report.domain;
@@ -261,7 +264,7 @@ std::string verdict_text(const StencilReport& report) {
     const auto& solve = *report.solve;
     const bool recurrence_has_ended = solve.residual <= solve.wanted_residual || solve.residual == 0.0;
     return fmt::format(
-        "not converged: residual {:.3g} after {}, {:.3g} was wanted; {}", solve.true_residual,
+        "NOT CONVERGED: relative residual {:.3g} (true) after {}, tolerance {:.3g}; {}", solve.true_residual,
         format_count(solve.iterations, "iteration"), solve.wanted_residual,
         recurrence_has_ended
             ? fmt::format("the recurrences have {:.3g}, and rounding keeps x from it: take a smaller "
@@ -270,7 +273,7 @@ std::string verdict_text(const StencilReport& report) {
             : std::string("take more --steps"));
   }
   if (report.has_converged())
-    return fmt::format("verified: the residual of x is {:.3g}, {:.3g} was wanted",
+    return fmt::format("verified: relative residual {:.3g} (true), tolerance {:.3g}",
                        report.solve->true_residual, report.solve->wanted_residual);
   if (report.solve)
     return fmt::format("{}: the residuals of x and of the recurrences differ by {:.3g}, at most {:.3g}{}",

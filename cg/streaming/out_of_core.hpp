@@ -117,7 +117,7 @@ struct StreamPlan {
 StreamPlan plan_stream(const StreamedBlockParts& parts, double multiply_s, comm::RankGroup& group);
 
 /// Takes the files of all ranks, where all are there and fit, and have no short panels where all will stay in memory; else writes all.
-/// Collective. Throws RunError: memory where not even two panels fit, cannot_create, cannot_write, try_again (PanelFolder), MpiError,
+/// Collective. Throws RunError: memory where not even two panels fit, cannot_create, cannot_write, folder_in_use (PanelFolder), MpiError,
 /// std::bad_alloc.
 StreamedBlock make_streamed_block(const StreamedBlockParts& parts, comm::RankGroup& group,
                                   const Progress& progress);

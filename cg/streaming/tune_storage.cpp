@@ -94,20 +94,24 @@ ExitCode tune_storage(const StorageTuneOptions& options, comm::RankGroup& group)
                               .keeps_disturbed = options.keeps_disturbed || !options.profile.is_used,
                               .say = say};
   const auto names = fmt::format("{}", fmt::join(folders, ", "));
+  const auto case_of = [&](const auto& one) {
+    const auto& best = one.result.trial.best;
+    return StorageCase{.folder = {},
+                       .rank_count = rank_count,
+                       .panel_bytes = best.reading.panel_bytes,
+                       .depth = best.reading.depth,
+                       .bytes_per_s = best.bytes_per_s,
+                       .measured = one.record};
+  };
   const auto measured = measure_carefully(
       group, careful, fmt::format("storage of {}", names),
       [&] {
         return CarefulTrial{
             .trial = try_storage(config, sizes, group, [&](std::int64_t size) { say(stage_of(size)); })};
       },
-      [](const auto& /*result*/) { return std::string(); });
-  const auto& best = measured.result.trial.best;
-  StorageCase found{.folder = {},
-                    .rank_count = rank_count,
-                    .panel_bytes = best.reading.panel_bytes,
-                    .depth = best.reading.depth,
-                    .bytes_per_s = best.bytes_per_s,
-                    .measured = measured.record};
+      [](const auto& /*result*/) { return std::string(); },
+      [&](const auto& refused) { print(trial_text(names, case_of(refused), refused.result.trial)); });
+  auto found = case_of(measured);
   agree_on(group, [&] {
     for (const auto& folder : folders) {
       found.folder = storage_folder(folder);

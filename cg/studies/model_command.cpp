@@ -259,7 +259,7 @@ std::string network_line(std::string_view transport, const NetworkCost& network)
                      1e6 * network.start_up_s, rate, 1e9 * network.add_s_per_element);
 }
 
-std::string calibration_text(const MachineDescription& machine, const std::string& path) {
+std::string calibration_text(const MachineDescription& machine) {
   constexpr double micro = 1e6;
   constexpr double nano = 1e9;
   std::string text = fmt::format("\n cg2d model --calibrate - {}, {} x {}\n\n", machine.name,
@@ -281,7 +281,7 @@ std::string calibration_text(const MachineDescription& machine, const std::strin
   }
   if (!machine.measured.disturbance.empty())
     text += fmt::format("\n Disturbed: {}\n", machine.measured.disturbance);
-  return text + fmt::format("\n Written to {}; cg2d model and cg2d run use it\n", path);
+  return text;
 }
 
 ExitCode calibrate_machine(const ModelOptions& options, comm::RankGroup& group) {
@@ -309,13 +309,21 @@ ExitCode calibrate_machine(const ModelOptions& options, comm::RankGroup& group) 
        .keeps_disturbed = options.keeps_disturbed,
        .say = say},
       "--calibrate", [&] { return calibrate(group, config, say); },
-      [&](const auto& result) { return why_unphysical(result.machine, environment.oversubscribed); });
+      [&](const auto& result) { return why_unphysical(result.machine, environment.oversubscribed); },
+      [&](const auto& refused) {
+        auto machine = refused.result.machine;
+        machine.measured = refused.record;
+        write_output(output.get(), group, [&] { return calibration_text(machine); });
+      });
   auto machine = std::move(calibration.result.machine);
   machine.measured = std::move(calibration.record);
   agree_on(group, [&] {
     if (file) file->add(machine);
   });
-  write_output(output.get(), group, [&] { return calibration_text(machine, file->path()); });
+  write_output(output.get(), group, [&] {
+    return calibration_text(machine) +
+           fmt::format("\n Written to {}; cg2d model and cg2d run use it\n", file->path());
+  });
   return ExitCode::success;
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 
 // The measurements of `cg2d pingpong`. One transfer is half a round trip: some variables go one by one from
-// one rank to the other, which then knows that all are there (see comm/pingpong.hpp). The time per variable
+// one rank to the other, which then knows that all are there (see comm/pingpong.hpp). The time per message
 // is that of a transfer over the number of its variables: from the sender's writing of a word to the
 // receiver's reading of it.
 
@@ -38,11 +38,11 @@ struct TransferTime {
   std::string method;
   int variable_count = 1;
   std::int64_t byte_count = 8;  ///< of one variable
-  Sample seconds;               ///< per variable
+  Sample seconds;               ///< per message
   [[nodiscard]] double bytes_per_s() const { return static_cast<double>(byte_count) / seconds.median; }
 };
 
-/// A method's transfers of one variable as a line over the bytes.
+/// A method's transfers of one variable as a line fitted over the bytes.
 struct TransferLine {
   std::string method;
   Line line;

@@ -23,7 +23,7 @@ constexpr double gigabyte = 1e9;
 /// One number for each method, for each size and number of variables that was measured.
 std::string transfer_table(const PairResult& pair, std::string_view what,
                            const std::function<std::string(const TransferTime&)>& cell) {
-  std::string head = fmt::format("\n {}\n {:>9} {:>9}", what, "variables", "bytes");
+  std::string head = fmt::format("\n {}\n {:>9} {:>9}", what, "messages", "bytes");
   for (const auto& line : pair.times) {
     if (line.byte_count != pair.times.front().byte_count ||
         line.variable_count != pair.times.front().variable_count)
@@ -46,10 +46,10 @@ std::string transfer_table(const PairResult& pair, std::string_view what,
 
 std::string line_table(const PairResult& pair) {
   if (pair.lines.empty()) return {};
-  std::string text = "\n As a line over the bytes, one variable\n";
+  std::string text = "\n Linear fit: latency + size / bandwidth, one message per synchronization\n";
   for (const auto& [method, line] : pair.lines) {
-    const auto rate = line.slope > 0.0 ? fmt::format("bytes / {:.3f} GB/s", 1.0 / line.slope / gigabyte)
-                                       : std::string("nothing");
+    const auto rate = line.slope > 0.0 ? fmt::format("size / {:.3f} GB/s", 1.0 / line.slope / gigabyte)
+                                       : std::string("size / (not measurable)");
     text += fmt::format(" {:>13} = {:.3f} us + {}\n", method, in_microseconds * line.intercept, rate);
   }
   return text;
@@ -69,7 +69,8 @@ std::string delayed_put_line(const PairResult& pair) {
   }
   if (together == nullptr) return {};
   return fmt::format(
-      "\n put-delayed, {} variables of {} bytes: {:.3f} us per variable, {:.0f} % of one put with its own "
+      "\n put-delayed, {} messages of {} bytes per synchronization: {:.3f} us per message, {:.0f} % of one "
+      "put with its own "
       "completion\n",
       together->variable_count, together->byte_count, in_microseconds * together->seconds.median,
       100.0 * together->seconds.median / alone->seconds.median);
@@ -83,13 +84,13 @@ std::string left_out_lines(const std::vector<std::pair<std::string, std::string>
 
 std::string pair_text(const PairResult& pair) {
   auto text =
-      fmt::format("\n Ranks {} and {}, {}: half a round trip over the number of its variables\n",
+      fmt::format("\n Ranks {} and {}, {}: half a round trip over the number of its messages\n",
                   pair.pair.first, pair.pair.second, pair.same_node ? "on one node" : "on different nodes");
   text += left_out_lines(pair.left_out);
   if (pair.times.empty()) return text;
-  text += transfer_table(pair, "Microseconds per variable", [](const auto& time) {
-    return fmt::format("{:.3f}", in_microseconds * time.seconds.median);
-  });
+  text += transfer_table(
+      pair, "Latency per message, us; messages per synchronization, bytes of a message",
+      [](const auto& time) { return fmt::format("{:.3f}", in_microseconds * time.seconds.median); });
   text += transfer_table(
       pair, "GB/s", [](const auto& time) { return fmt::format("{:.3f}", time.bytes_per_s() / gigabyte); });
   return text + line_table(pair) + delayed_put_line(pair);
@@ -97,7 +98,7 @@ std::string pair_text(const PairResult& pair) {
 
 std::string sums_text(const PingPongReport& report) {
   auto text = fmt::format("\n Dot product of {}: the sum of 8 bytes, microseconds\n {:>15} {:>10} {:>8}",
-                          format_count(report.rank_count, "rank"), "way", "us", "spread");
+                          format_count(report.rank_count, "rank"), "method", "us", "spread");
   const auto mpi = std::ranges::find(report.sums, "MPI_Allreduce", &SumTime::way);
   if (mpi != report.sums.end()) text += fmt::format(" {:>20}", "of MPI_Allreduce");
   text += "\n";
@@ -114,7 +115,7 @@ std::string sums_text(const PingPongReport& report) {
 }
 
 std::string phases_text(const PingPongReport& report) {
-  auto text = fmt::format("\n Class {}, grid {}: microseconds of one call by itself\n {:>15}",
+  auto text = fmt::format("\n Class {}, grid {}: microseconds of one isolated call\n {:>15}",
                           report.problem.class_name, report.configuration.grid.name(), "transport");
   for (std::size_t k = 0; k < communication_phase_count; ++k)
     text += fmt::format(" {:>12}", phase_name(communication_phase_at(k)));

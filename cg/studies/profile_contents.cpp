@@ -46,7 +46,7 @@ std::string processor_text(const ProcessorProfile& processor) {
   return text;
 }
 
-/// "S, W on AMD EPYC, L1 32.8 kB; nothing on Another": the names that can be removed.
+/// "S, W on AMD EPYC, L1d 32 KiB; nothing on Another": the names that can be removed.
 std::string names_text(const TuningProfile& profile) {
   std::string text;
   for (const auto& [name, processor] : profile) {

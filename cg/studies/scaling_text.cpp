@@ -31,9 +31,9 @@ std::string title_of(const ScalingStudy& study) {
 }
 
 std::string head() {
-  return without_trailing_blanks(fmt::format(line_format, "cores", "way", "transport", "r x t", "grid",
-                                             "kernel", "seconds", "spread", "Mop/s", "speed-up", "efficiency",
-                                             "moving", "waiting", "by best"));
+  return without_trailing_blanks(fmt::format(line_format, "cores", "configuration", "transport", "r x t",
+                                             "grid", "kernel", "seconds", "spread", "Mop/s", "speed-up",
+                                             "efficiency", "comm", "waiting", "vs best"));
 }
 
 std::string percent(double share) { return fmt::format("{:.1f} %", 100.0 * share); }
@@ -147,12 +147,10 @@ std::string write_text(const ScalingStudy& study) {
   return text +
          "\nr x t: ranks x threads of each. spread: (maximum - minimum) / median. speed-up: Mop/s by those "
          "on "
-         "1 core;\nefficiency: speed-up / cores. moving: collection, summation, shuffle and dot without "
-         "waiting, waiting: in these,\nas shares of the time. by best: median ratio, round by round, to the "
-         "way "
-         "on as many cores that is best (*) or first\nof those that may be (~). In parentheses: the interval "
-         "of "
-         "the ratio of paired rounds, by the sign test.\n";
+         "1 core;\nefficiency: speed-up / cores. comm: communication, which is collection, summation, "
+         "shuffle and dot, without\nwaiting; waiting: in these; shares of the time. vs best: median ratio, "
+         "round by round, to the configuration\non as many cores that is best (*) or first of those that "
+         "may be (~). In parentheses: the interval of the ratio of\npaired rounds, by the sign test.\n";
 }
 
 std::string write_csv(const ScalingStudy& study) {

@@ -21,14 +21,8 @@ namespace cg2d {
 namespace {
 
 [[noreturn]] void cannot_open(const std::string& path, int error) {
-  throw RunError(ExitCode::cannot_create,
-                 fmt::format("--output {}: {}; name a file in a folder that can be written", path,
-                             std::strerror(error)));
-}
-
-[[noreturn]] void cannot_append(const std::string& path) {
-  throw RunError(ExitCode::cannot_write,
-                 fmt::format("cannot write {}: {}; is the disk full?", path, std::strerror(errno)));
+  errno = error;
+  cannot_create(path);
 }
 
 }  // namespace
@@ -63,7 +57,7 @@ std::string sweep_line(const nlohmann::ordered_json& run) { return json_text(run
 SweepFile::SweepFile(std::string path, bool fresh, const std::string& maker) : path_(std::move(path)) {
   try {
     open();
-    if (fresh && ftruncate(descriptor_, 0) != 0) cannot_append(path_);
+    if (fresh && ftruncate(descriptor_, 0) != 0) cannot_write(path_);
     const auto text = text_of_file(path_).value_or("");
     records_ = parse_sweep(text);
     require_maker(maker);
@@ -98,7 +92,7 @@ void SweepFile::drop_cut_line(std::string_view text) {
   const auto whole = complete_lines(text);
   was_cut_ = whole < text.size();
   // Shortened in place: an atomic step of the file system that keeps the lock.
-  if (was_cut_ && ftruncate(descriptor_, static_cast<off_t>(whole)) != 0) cannot_append(path_);
+  if (was_cut_ && ftruncate(descriptor_, static_cast<off_t>(whole)) != 0) cannot_write(path_);
 }
 
 void SweepFile::require_maker(const std::string& maker) const {
@@ -125,10 +119,10 @@ void SweepFile::append(const nlohmann::ordered_json& run) {
   for (std::string_view rest = line; !rest.empty();) {
     const auto written = ::write(descriptor_, rest.data(), rest.size());
     if (written < 0 && errno == EINTR) continue;
-    if (written < 0) cannot_append(path_);
+    if (written < 0) cannot_write(path_);
     rest.remove_prefix(static_cast<std::size_t>(written));
   }
-  if (fsync(descriptor_) != 0) cannot_append(path_);
+  if (fsync(descriptor_) != 0) cannot_write(path_);
   records_.push_back(std::move(added));
   mark_replaced(records_);
 }

@@ -303,9 +303,8 @@ std::string sweep_tables(const std::vector<ResultRecord>& records, const SweepTa
       std::ranges::any_of(records, [](const auto& record) { return !record.asked.is_system(); });
   const bool is_disturbed = std::ranges::any_of(records, &ResultRecord::is_disturbed);
   return text + choices_text(verdicts) + left_out_text(verdicts.left_out) +
-         "\nSeconds are medians (of an even number the lower of the middle two); the per cent are the "
-         "spread,\n(maximum - minimum) / median. * the best grid "
-         "of its ranks,\n~ the grids that may be best" +
+         "\nSeconds are medians (of an even number the lower of the middle two); percentages are spreads,\n"
+         "(maximum - minimum) / median. * the best grid of its ranks,\n~ the grids that may be best" +
          (has_benchmark ? ", o the grid of the official program" : "") +
          ". Px: "
          "process columns. In\nparentheses: the interval of the ratio of paired rounds, by the sign test; a "

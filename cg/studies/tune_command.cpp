@@ -123,28 +123,31 @@ ExitCode measure_profile(const TuneOptions& options, comm::RankGroup& group) {
                               .say = say};
   say(curve_stage);
   ProcessorProfile found;
-  auto curve = measure_carefully(
+  const auto keep_curve = [&](const auto& curve) {
+    found.curve = curve.result.points;
+    found.measured = curve.record;
+    found.critical_vector_length = critical_vector_length_of(found.curve);
+    print(curve_text(found, found.critical_vector_length));
+  };
+  keep_curve(measure_carefully(
       group, careful, curve_stage, [&] { return measure_row_lengths(group, thread_count); },
-      [&](const auto& result) { return why_unphysical(result.points, thread_count); });
-  found.curve = std::move(curve.result.points);
-  found.measured = std::move(curve.record);
-  const int critical_vector_length = critical_vector_length_of(found.curve);
-  found.critical_vector_length = critical_vector_length;
-  print(curve_text(found, critical_vector_length));
+      [&](const auto& result) { return why_unphysical(result.points, thread_count); }, keep_curve));
   for (const auto& problem : options.problems) {
     const auto source = default_source().make(problem);
     for (const auto& grid : grids) {
       const auto configuration = configuration_of(options, grid);
       const CaseConfig config{.configuration = configuration,
                               .shift = problem.shift,
-                              .critical_vector_length = critical_vector_length};
-      auto measured = measure_carefully(
+                              .critical_vector_length = found.critical_vector_length};
+      const auto keep_case = [&](const auto& measured) {
+        found.cases.push_back(measured.result.tuned);
+        found.cases.back().measured = measured.record;
+        print(case_text(found.cases.back()));
+      };
+      keep_case(measure_carefully(
           group, careful, fmt::format("class {}, grid {}", problem.class_name, grid.name()),
           [&] { return measure_case(group, *source, config, say); },
-          [](const auto& result) { return why_unphysical(result.tuned); });
-      found.cases.push_back(std::move(measured.result.tuned));
-      found.cases.back().measured = std::move(measured.record);
-      print(case_text(found.cases.back()));
+          [](const auto& result) { return why_unphysical(result.tuned); }, keep_case));
     }
   }
   agree_on(group, [&] {

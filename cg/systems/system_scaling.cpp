@@ -201,7 +201,7 @@ class SystemScaling {
         options_.weak ? "Weak" : "Strong", system.matrix_text(),
         format_count(system.most_iterations, "iteration"), format_count(round_count_, "round"), "ranks",
         "form", "transport", "cut", "rows", "seconds", "spread", "ms/iteration", "speed-up", "efficiency",
-        "by best");
+        "vs best");
     for (const auto& row : rows_) text += line_of(row);
     for (const auto& row : rows_) {
       const auto failed = failure_of(row);
@@ -214,10 +214,9 @@ class SystemScaling {
     }
     return text +
            "\nspeed-up: rows per second by those of the same form on 1 rank; efficiency: speed-up / ranks. "
-           "by "
-           "best: median\nratio, round by round, to the way on as many ranks that is best (*) or first of "
-           "those that "
-           "may be (~), by the sign test.\n" +
+           "vs best: median\nratio, round by round, to the configuration on as many ranks that is best (*) "
+           "or "
+           "first of those that may be (~), by the sign test.\n" +
            (options_.weak ? "Each rank has the box of one rank: extents grow by the parts of the cut with "
                             "the smallest faces.\n"
                           : "");

@@ -69,13 +69,16 @@ auto measure_up_to_three_times(comm::RankGroup& group, const CarefulConfig& conf
 }
 
 /// The same for results without which there is nothing to go on with: throws RunError with code 75 (on every
-/// rank alike) for a measurement that was disturbed or unphysical every time.
-template <typename Measure, typename Check>
+/// rank alike) for a measurement that was disturbed or unphysical every time, after show(careful), which is
+/// collective and gives the user what was measured.
+template <typename Measure, typename Check, typename Show>
 auto measure_carefully(comm::RankGroup& group, const CarefulConfig& config, const std::string& what,
-                       const Measure& measure, const Check& why_unphysical) -> Careful<decltype(measure())> {
+                       const Measure& measure, const Check& why_unphysical, const Show& show)
+    -> Careful<decltype(measure())> {
   auto careful = measure_up_to_three_times(group, config, what, measure, why_unphysical);
-  if (!careful.refusal.reason.empty()) detail::refuse(what, careful.refusal, careful.record.attempts);
-  return careful;
+  if (careful.refusal.reason.empty()) return careful;
+  show(careful);
+  detail::refuse(what, careful.refusal, careful.record.attempts);
 }
 
 }  // namespace cg2d

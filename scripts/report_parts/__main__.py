@@ -47,7 +47,8 @@ def main():
         lines = make_report(arguments, progress)
         progress.clear()
         if arguments.progress != "quiet":
-            print("\n".join(lines))
+            # The page itself may be on standard output.
+            print("\n".join(lines), file=sys.stderr if str(arguments.output) == "-" else sys.stdout)
         return 0
     except ReportError as error:
         progress.clear()

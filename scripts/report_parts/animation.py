@@ -1,4 +1,4 @@
-"""One CG step as a moving picture: lanes of ranks over time, and the plane of ranks at one moment. Without a script, on paper and
+"""One CG step as an animation: lanes of ranks over time, and the plane of ranks at one moment. Without a script, on paper and
 for readers who hear it, the lanes and the table below them say the same."""
 
 import json

@@ -93,7 +93,7 @@ FIGURES = (
         figures_grid.why_no_scaling, figures_grid.scaling,
     ),
     Row(
-        "rank-plane", "Ranks on their plane", "a run on several ranks with phase times",
+        "rank-plane", "Per-rank times on the process grid", "a run on several ranks with phase times",
         figures_phases.why_no_plane, figures_phases.rank_plane,
     ),
     Row(

@@ -31,15 +31,15 @@ def way_tip(way):
 
 
 def ways_panel(study):
-    """Computing, moving and waiting of each way."""
+    """Computing, communication and waiting of each configuration."""
     ways = [way for way in study.document["ways"] if way["figures"]]
     shares = [(way["figures"]["moving_share"], way["figures"]["waiting_share"]) for way in ways]
     factor = 1e3
     bars = []
     for name, colour, is_hatched, share_of in (
         ("computing", style.PHASE_COLOURS["multiply"], False, lambda moving, waiting: max(1 - moving - waiting, 0.0)),
-        ("moving data", style.PHASE_COLOURS["collection"], False, lambda moving, waiting: moving),
-        ("moving data, waiting", style.PHASE_COLOURS["collection"], True, lambda moving, waiting: waiting),
+        ("communication", style.PHASE_COLOURS["collection"], False, lambda moving, waiting: moving),
+        ("communication, waiting", style.PHASE_COLOURS["collection"], True, lambda moving, waiting: waiting),
     ):
         values = [factor * way["figures"]["median_s"] * share_of(*share) for way, share in zip(ways, shares)]
         tips = [f"{way_tip(way)}\n{name}: {value:.4g} ms" for way, value in zip(ways, values)]

@@ -75,21 +75,21 @@ HATCH = (
 def make_page(material, figures, missing):
     """figures: [(row, Figure)]; missing: [(row, reason)]."""
     steps = material.inputs.traces
-    moving = [animation.animation_html(step, table, number) for number, step in enumerate(steps)]
+    animations = [animation.animation_html(step, table, number) for number, step in enumerate(steps)]
     sections = [
         ("verdict", "Verdict", verdict_section(material)),
         ("runs", "Runs", page_runs.runs_html(material.runs)),
         *((row.name, row.title, figure_html(row, figure)) for row, figure in figures),
-        *((animation.name_of(number), animation.title_of(number), text) for number, text in enumerate(moving)),
+        *((animation.name_of(number), animation.title_of(number), text) for number, text in enumerate(animations)),
         ("left-out", "Left out", missing_html(missing)),
         ("notes", "Not used, or not compared", notes_html(material.notes)),
     ]
     sections = [section for section in sections if section[2]]
-    scripts = ["page.js", *(["animation.js"] if moving else [])]
+    scripts = ["page.js", *(["animation.js"] if animations else [])]
     parts = [
         head(),
         f'<body>{HATCH}<a class="skip" href="#main">To the results</a>',
-        "<header><h1>cg2d: which grid is best, and where the time goes</h1></header>",
+        f"<header><h1>cg2d: which grid is best, and where the time goes</h1>{page_runs.origin_html(material.runs)}</header>",
         '<div class="columns">',
         contents([(name, title) for name, title, _ in sections]),
         '<main id="main" tabindex="-1">',

@@ -1,6 +1,6 @@
 """Where the results come from: a table of the runs by file, date and machine, and the details of what ran."""
 
-from .html_parts import definitions, details, table
+from .html_parts import definitions, details, escape, table
 from .quiet import disturbed_count
 
 
@@ -42,6 +42,21 @@ def machine_of(document):
     nodes = document["environment"]["nodes"]
     count = f"{len(nodes)} x " if len(nodes) > 1 else ""
     return f"{count}{nodes[0]['processor']}, {counted(nodes[0]['cores'], 'core')}"
+
+
+def origin_html(runs):
+    """The line below the title: machine, dates and commit of all runs."""
+    documents = [run.document for run in runs]
+    if not documents:
+        return ""
+    days = [day_of(document) for document in documents]
+    known = [day for day in days if day != "not known"]
+    texts = [
+        several(machine_of(document) for document in documents),
+        span(known) if known else "date not known",
+        "commit " + several(commit_text(document) for document in documents),
+    ]
+    return f'<p class="origin">{escape(" · ".join(texts))}</p>'
 
 
 def span(texts):

@@ -48,6 +48,15 @@ def answer_text(study, rank_count):
     return (" or " if first.choice_mark else ", ").join(texts) + cost
 
 
+def rate_text(study, rank_count):
+    """Mop/s by the official operation count, at the median time of the grid that the card names; "" for a user's own system."""
+    case = study.best(rank_count)
+    result = case.run.document["result"]
+    if "mops_total" not in result:
+        return ""
+    return f"{result['mops_total'] * result['time_s'] / case.median_s:,.0f} Mop/s".replace(",", "\N{NARROW NO-BREAK SPACE}")
+
+
 def card(study):
     rank_count = study.shown_rank_count
     choice = study.choices.get(rank_count)
@@ -58,9 +67,11 @@ def card(study):
     text = escape(verdict["text"][0].upper() + verdict["text"][1:]) if verdict else "Compared with nothing"
     answer = answer_text(study, rank_count)
     kind = word.replace(" ", "-")
+    rate = rate_text(study, rank_count)
+    rate = f'<p class="rate">{rate}</p>' if rate else ""
     return (
         f'<div class="card"><p class="what">{where} <span class="badge {kind}">{word}</span></p>'
-        f'<p class="answer">{escape(answer)}</p><p>{text}.</p><p class="note">{escape(sentence)}</p></div>'
+        f'<p class="answer">{escape(answer)}</p>{rate}<p>{text}.</p><p class="note">{escape(sentence)}</p></div>'
     )
 
 

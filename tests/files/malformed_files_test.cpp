@@ -411,9 +411,42 @@ TEST_F(MalformedFilesTest, TheFirstOfTwoFaultsIsReported) {
   EXPECT_EQ(message_of_reading(), path_ + R"(:13: found "8", expected a column (1 to 3))");
 }
 
-TEST_F(MalformedFilesTest, NoFile) {
-  EXPECT_EQ(message_of_reading(), path_ + ": found no such file, expected a file to read");
+/// Files of other programs: what they are, and what to do.
+TEST_F(MalformedFilesTest, OtherFormatsAreNamed) {
+  using namespace std::string_literals;
+  const auto write_anew = ", expected a Matrix Market file: write one there, by mmwrite"s;
+  const auto unpack = ", expected a file of its own: unpack it first"s;
+  const auto harwell_boeing =
+      "1SYMMETRIC STIFFNESS MATRIX SMALL GENERALIZED EIGENVALUE PROBLEM        BCSSTK01\n"
+      "            74             4            14            56             0\n"
+      "RSA                       48            48           224             0\n"
+      "(16I5)          (16I5)          (4E20.12)\n"s;
+  auto tar = "bcsstk01/bcsstk01.mtx"s;
+  tar.resize(257, '\0');
+  tar +=
+      "ustar\0"
+      "00"s;
+  tar.resize(512, '\0');
+  tar += general + "1 1 1\n1 1 1\n";
+  for (const auto& [content, message] :
+       {std::pair(harwell_boeing, "found a Harwell-Boeing or Rutherford-Boeing file" + write_anew),
+        std::pair("MATLAB 5.0 MAT-file, Platform: GLNXA64\n"s, "found a MATLAB file" + write_anew),
+        std::pair("\x89HDF\r\n\x1a\n"s, "found an HDF5 file" + write_anew),
+        std::pair("\0\x12\x7b\x50\0\0\0\x02"s, "found a binary matrix of PETSc" + write_anew),
+        std::pair(tar, "found a tar archive" + unpack),
+        std::pair(test::gzip(tar), "found a tar archive" + unpack),
+        std::pair("PK\x03\x04\x14\0"s, "found a zip archive" + unpack),
+        std::pair("\xfd"
+                  "7zXZ\0\n"s,
+                  "found an xz file" + unpack),
+        std::pair("BZh91AY&SY\n"s, "found a bzip2 file" + unpack)}) {
+    if (group().rank() == 0) std::ofstream(path_, std::ios::binary) << content;
+    group().barrier();
+    EXPECT_EQ(message_of_reading(), path_ + ": " + message);
+  }
 }
+
+TEST_F(MalformedFilesTest, NoFile) { EXPECT_EQ(message_of_reading(), path_ + ": no such file"); }
 
 TEST_F(MalformedFilesTest, Directory) {
   if (group().rank() == 0) std::filesystem::create_directory(path_);

@@ -40,7 +40,7 @@ std::vector<ResultRecord> clear_rounds(int round_count) {
       auto& work = *records.back().work;
       if (phases == &slow) {
         work.messages.at(index_of(Phase::summation)) = test::phase_steps;
-        work.bytes.at(index_of(Phase::summation)) = 5600.0 * test::phase_steps;
+        work.bytes.at(index_of(Phase::summation)) = 29120.0 * test::phase_steps;
         work.waited_s.at(index_of(Phase::summation)) = 2e-6 * common * test::phase_steps;
       }
     }

@@ -94,6 +94,35 @@ class InstallConsumer(ProgramTest):
             self.assertEqual([path.name for path in left], ["other"] if others else [])
             self.assertEqual(prefix.exists(), others)
 
+    def test_install_makes_manuals_that_no_build_has_made(self):
+        """As after scripts/quickstart, which builds the program alone."""
+        folder = tempfile.TemporaryDirectory(prefix="cg2d-manuals-")
+        self.addCleanup(folder.cleanup)
+        script = (pathlib.Path(BUILD_TREE) / "cmake_install.cmake").read_text()
+        documents = pathlib.Path(BUILD_TREE) / "documents"
+        moved = pathlib.Path(folder.name) / "documents"
+        (pathlib.Path(folder.name) / "cmake_install.cmake").write_text(script.replace(str(documents), str(moved)))
+        prefix = pathlib.Path(folder.name) / "prefix"
+        self.run_words(CMAKE, f"-DCMAKE_INSTALL_PREFIX={prefix}", "-P", pathlib.Path(folder.name) / "cmake_install.cmake")
+        for file in ("man/man1/cg2d-run.1", "bash-completion/completions/cg2d"):
+            self.assertTrue((prefix / "share" / file).stat().st_size > 500, file)
+
+    def test_it_is_part_of_another_project(self):
+        """Which has a target uninstall of its own, and wants neither tests nor benchmarks nor packages."""
+        folder = tempfile.TemporaryDirectory(prefix="cg2d-subproject-")
+        self.addCleanup(folder.cleanup)
+        source, tree = pathlib.Path(folder.name) / "source", pathlib.Path(folder.name) / "build"
+        source.mkdir()
+        (source / "CMakeLists.txt").write_text(
+            "cmake_minimum_required(VERSION 3.25)\nproject(parent LANGUAGES CXX)\nadd_custom_target(uninstall)\n"
+            f"include(FetchContent)\nFetchContent_Declare(cg2d SOURCE_DIR {PROJECT})\nFetchContent_MakeAvailable(cg2d)\n"
+        )
+        self.run_words(CMAKE, "-S", source, "-B", tree, *CONFIGURE_OPTIONS)
+        targets = self.run_words(CMAKE, "--build", tree, "--target", "help").stdout
+        self.assertRegex(targets, r"(?m)^(\.\.\. )?cg2d_program\b")
+        self.assertNotRegex(targets, r"_(bench|test)\b")
+        self.assertFalse((tree / "CPackConfig.cmake").exists())
+
     def test_headers_and_schema_are_there(self):
         for file in ("include/cg2d/cg/solver/solve.hpp", "include/cg2d/comm/communicator.hpp", "include/cg2d/kernels/spmv.hpp"):
             self.assertTrue((self.prefix / file).is_file(), file)

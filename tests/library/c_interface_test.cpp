@@ -183,7 +183,7 @@ TEST_F(CInterface, OwnProducts) {
 
 TEST_F(CInterface, BadArgumentsHaveMessages) {
   EXPECT_EQ(cg2d_matrix_from_file(ranks_, "none.mtx", &matrix_), CG2D_BAD_DATA);
-  EXPECT_EQ(cg2d_last_error(), std::string("none.mtx: found no such file, expected a file to read"));
+  EXPECT_EQ(cg2d_last_error(), std::string("none.mtx: no such file"));
   EXPECT_EQ(cg2d_matrix_from_file(ranks_, nullptr, &matrix_), CG2D_USAGE);
   EXPECT_EQ(cg2d_last_error(), std::string("cg2d_matrix_from_file: an argument is NULL"));
   EXPECT_EQ(cg2d_matrix_from_triples(ranks_, order, -1, nullptr, nullptr, nullptr, &matrix_), CG2D_USAGE);

@@ -454,7 +454,7 @@ TEST_P(TroubleTest, TheFolderIsLocked) {
     const PanelFolder second(place_.path(), 0, 1);
     FAIL() << "a second lock";
   } catch (const RunError& error) {
-    EXPECT_EQ(error.code(), ExitCode::try_again);
+    EXPECT_EQ(error.code(), ExitCode::folder_in_use);
     EXPECT_NE(std::string(error.what()).find("another run uses this folder"), std::string::npos);
   }
   const PanelFolder other_rank(place_.path(), 1, 2);

@@ -79,7 +79,7 @@ class BindingTest(ProgramTest):
     def test_none_binds_nothing(self):
         document = self.document_of(1, "run", "--class", "S", "--threads", "2", "--bind", "none")
         self.assertEqual(
-            document["environment"]["thread_binding"], {"is_bound": False, "why_not": "not asked for (--bind none)"}
+            document["environment"]["thread_binding"], {"is_bound": False, "why_not": "not requested (--bind none)"}
         )
         rank = document["environment"]["binding"][0]
         self.assertEqual(rank["threads"], 2 * [rank["processors"]])
@@ -94,7 +94,7 @@ class BindingTest(ProgramTest):
 
     def test_the_text_says_it(self):
         text = self.run_well(1, "run", "--class", "S", "--threads", "2", "--bind", "none", "--verbose").stdout
-        self.assertIn("\n Binding         = none: not asked for (--bind none)\n", text)
+        self.assertIn("\n Binding         = none: not requested (--bind none)\n", text)
 
     def test_a_wrong_word_is_one_line(self):
         for command in ("run", "sweep", "tune"):

@@ -26,10 +26,13 @@ class BuildParts(JsonTest):
 
     def test_the_first_line_is_the_version(self):
         self.assertEqual(self.first_line, self.run_well(0, "--version").stdout.strip())
-        self.assertEqual(set(self.parts), {"Commit", "BLAS", "PAPI", "hwloc"})
+        self.assertEqual(set(self.parts), {"Commit", "Compiler", "MPI", "BLAS", "PAPI", "hwloc", "zstd", "io_uring"})
 
     def test_version_and_result_say_the_same(self):
         self.assertEqual(self.parts["BLAS"], self.environment["blas"])
+        self.assertEqual(self.parts["Compiler"], f"{self.environment['compiler']} ({self.environment['flags']})")
+        self.assertEqual(self.parts["MPI"].replace(":", ""), self.environment["mpi"].replace(":", ""))
+        self.assertRegex(self.parts["zstd"], r"^\d+\.\d+\.\d+$")
         self.assertEqual(self.environment["papi"] is not None, HAS_PAPI)
         for key, name in (("papi", "PAPI"), ("hwloc", "hwloc")):
             if self.environment[key] is None:

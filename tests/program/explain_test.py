@@ -65,9 +65,18 @@ class ExplainTest(ProgramTest):
         total = document["per_cg_step"]
         self.assertRegex(
             text,
-            rf"together +{total['rounds']} +{total['busiest']['messages']} +{total['busiest']['bytes']} "
+            rf"total +{total['rounds']} +{total['busiest']['messages']} +{total['busiest']['bytes']} "
             rf"+{total['all_ranks']['messages']} +{total['all_ranks']['bytes']}\n",
         )
+
+    def test_a_large_grid_is_summed_up(self):
+        """With the totals of the document; each step has its messages by --step."""
+        text = self.explain("--grid", "16x16")
+        self.assertLess(len(text.splitlines()), 60)
+        total = self.document("--grid", "16x16")["per_cg_step"]
+        self.assertRegex(text, rf"total +{total['rounds']} +{total['busiest']['messages']} +{total['busiest']['bytes']} ")
+        self.assertIn("--step shuffle", text)
+        self.assertRegex(self.explain("--grid", "16x16", "--step", "shuffle"), r"rank \d+ +-> rank \d+")
 
     def test_one_grid_is_marked_as_that_of_the_rule(self):
         text = self.explain("--grid", "4x2", "--class", "A")

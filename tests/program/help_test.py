@@ -11,7 +11,7 @@ import subprocess
 import tempfile
 import unittest
 
-from program_runner import MPIEXEC, PROGRAM, SUCCESS, THOROUGH, TRY_AGAIN, USAGE, ProgramTest, run_command, run_program, some_of
+from program_runner import DEFECT, MPIEXEC, PROGRAM, SUCCESS, THOROUGH, TRY_AGAIN, USAGE, ProgramTest, run_command, run_program, some_of
 
 MOST_COLUMNS = 100
 TYPO_COUNT = 200
@@ -197,6 +197,29 @@ class Examples(ProgramTest):
                         # compare may find its few rounds too few; tune refuses what it measures on a busy machine.
                         others = {"compare": (2,), "tune": (TRY_AGAIN,)}.get(command, ())
                         self.assertIn(outcome.exit_code, (SUCCESS, *others), outcome)
+
+
+class Files(ProgramTest):
+    def test_a_folder_in_place_of_a_file_is_one_line(self):
+        """For every option that takes a file, to read or to write; thorough: of every command."""
+        found = set()
+        with tempfile.TemporaryDirectory() as folder:
+            matrix = pathlib.Path(folder) / "A.mtx"
+            matrix.write_text(MATRIX)
+            needed = {"solve": [matrix], "convert": [matrix, pathlib.Path(folder) / "A.cg2d"], "compare": [matrix, matrix], "export": [matrix],
+                      "report": [matrix]}  # fmt: skip
+            for command in commands():
+                for option in (head.split(" ")[0] for head in entries(command) if re.fullmatch(r"(-\w,)?--[a-z-]+ FILE", head)):
+                    name = option.split(",")[-1]
+                    if name in found and not THOROUGH:
+                        continue
+                    found.add(name)
+                    with self.subTest(command=command, option=name):
+                        plan = ["--class", "S"] if command in ("run", "tune", "sweep", "scaling") else []
+                        outcome = run_program(0, command, *needed.get(command, []), *plan, name, folder)
+                        self.assertNotIn(outcome.exit_code, (0, DEFECT, 1), outcome)
+                        self.assertEqual(len(outcome.error_lines()), 1, outcome)
+        self.assertGreater(len(found), 7)
 
 
 class Completion(ProgramTest):

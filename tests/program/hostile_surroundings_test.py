@@ -190,6 +190,18 @@ class Limits(InFolder):
         self.assert_line(UNAVAILABLE, "--threads 4: OMP_THREAD_LIMIT allows 2", outcome)
         self.run_well(0, "run", "--class", "S", "--threads", "2", env=surroundings)
 
+    def test_the_system_refuses_threads(self):
+        """Stacks of 8 MB for 200 threads, in 500 MB."""
+
+        def limit():
+            resource.setrlimit(resource.RLIMIT_STACK, (8 << 20, resource.getrlimit(resource.RLIMIT_STACK)[1]))
+            resource.setrlimit(resource.RLIMIT_AS, (500_000 << 10, 500_000 << 10))
+
+        command = [PROGRAM, "run", "--class", "S", "--threads", "200"]
+        ended = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, preexec_fn=limit)
+        self.assertEqual(ended.returncode, UNAVAILABLE, ended)
+        self.assertRegex(ended.stderr, r"^cg2d: --threads 200: the system refuses thread \d+ of 200 on rank 0: Resource temporarily unavailable")
+
     def test_quotas_and_limits_of_control_groups(self):
         """In a name space where /sys/fs/cgroup is made up."""
         groups = self.folder / "groups"

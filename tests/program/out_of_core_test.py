@@ -12,7 +12,7 @@ import unittest
 
 from kill_test import kill_once, wait_for_ends
 from page_reader import read_page
-from program_runner import CAMPAIGN, MEMORY, SUCCESS, THOROUGH, TRY_AGAIN, USAGE, BackgroundRun, ProgramTest, run_program
+from program_runner import CAMPAIGN, FOLDER_IN_USE, MEMORY, SUCCESS, THOROUGH, USAGE, BackgroundRun, ProgramTest, run_program
 from schemas import validator_of
 
 BAD_DATA, CANNOT_CREATE = 65, 73
@@ -125,7 +125,7 @@ class Streaming(OutOfCoreTest):
             self.assertLessEqual(rank["wait_s"] + rank["check_s"], rank["product_s"])
         self.assertGreater(document["roofline"]["storage_bytes_per_step"], 0)
         text = self.run_well(2, "run", *problem, *KERNEL[:2], "--no-profile", "--out-of-core", self.store, "--roofline").stdout
-        self.assertRegex(text, r"(?m)^ Storage gives .* GB/s to readers that do nothing else")
+        self.assertRegex(text, r"(?m)^ Storage bandwidth, reading only: .* GB/s; products reached ")
         self.assertRegex(text, r"(?m)^ By these rates reading takes no longer than multiplying from --memory-limit ")
         self.assertRegex(text, r"(?m)^ Storage, all ranks at once: .* GB/s; a CG step reads ")
         # What the plan said holds: with that limit nothing is streamed.
@@ -210,7 +210,7 @@ class Trouble(OutOfCoreTest):
         with open(self.store / "1.lock", "w", encoding="utf-8") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             outcome = run_program(2, "run", "--class", "S", "--grid", "1x2", "--out-of-core", self.store)
-            self.assert_refused(outcome, TRY_AGAIN, "another run uses this folder")
+            self.assert_refused(outcome, FOLDER_IN_USE, "another run uses this folder")
 
     def test_a_kill_leaves_what_the_next_run_takes_or_removes(self):
         arguments = ("--class", "W", "--grid", "1x2", "--niter", "100000", "--reference", "17", "--out-of-core", self.store)

@@ -49,7 +49,7 @@ class PingPongTest(ProgramTest):
 
     def test_the_text_names_everything(self):
         text = self.run_well(2, *SMALL, "--methods", "put-immediate,put-delayed,shared").stdout
-        self.assertRegex(text, r"(?m)^ Ranks 0 and 1, on one node: half a round trip over the number of its variables$")
+        self.assertRegex(text, r"(?m)^ Ranks 0 and 1, on one node: half a round trip over the number of its messages$")
         self.assertRegex(text, r"(?m)^ Quiet = (yes|no: .)")
         self.assertEqual(len(set(METHODS) & set(text.split())), 3)
         for variables in (1, 8):
@@ -58,7 +58,7 @@ class PingPongTest(ProgramTest):
                 self.assertEqual([len(row.split()) for row in rows], [5, 5], "microseconds and GB/s of three methods")
         for name in ("put-immediate", "put-delayed", "shared"):
             self.assertRegex(text, rf"(?m)^ +{name} = [0-9.]+ us \+ (bytes / [0-9.]+ GB/s|nothing)$")
-        self.assertRegex(text, r"(?m)^ put-delayed, 8 variables of 8 bytes: [0-9.]+ us per variable, \d+ % of one put ")
+        self.assertRegex(text, r"(?m)^ put-delayed, 8 messages of 8 bytes per synchronization: [0-9.]+ us per message, \d+ % of one put ")
         self.assertRegex(text, r"(?m)^ Dot product of 2 ranks: ")
         self.assertRegex(text, r"(?m)^ +MPI_Iallreduce +[0-9.]+ ")
         self.assertRegex(text, r"(?m)^ Class S, grid \dx\d: ")

@@ -204,7 +204,7 @@ class Solutions(SolveTest):
     def test_six_lines_say_what_matters(self):
         lines = [line for line in self.solve(2, self.matrix, "--preconditioner", "jacobi").stdout.split("\n") if line][1:7]
         self.assertEqual([line.split()[0] for line in lines], ["Result", "Time", "Grid", "Kernel", "Limit", "Quiet"])
-        self.assertRegex(lines[0], r"^ Result  converged after \d+ iterations?: residual \S+, target \S+$")
+        self.assertRegex(lines[0], r"^ Result  converged after \d+ iterations?: relative residual \S+ \(true\), \S+ \(recurrence\); tolerance 1.00e-\d+$")
         self.assertRegex(lines[1], r"^ Time    \S+ s, [\d.]+ us per iteration; set-up \S+ s before$")
         self.assertRegex(lines[3], r"; classic CG, preconditioner jacobi$")
         self.assertRegex(lines[4], r"; multiply: [\d.]+ GB/s, [\d.]+ Gflop/s$")
@@ -349,6 +349,20 @@ class BinaryForm(SolveTest):
                     self.assertEqual(binary["result"]["history"], text["result"]["history"])
                     self.assertEqual(binary["setup"]["balance"], text["setup"]["balance"])
 
+    def test_it_is_converted_back_with_all_digits(self):
+        """Sizes and rows are told each time; a second binary file has the bytes of the first."""
+        for rank_count in (1, 3):
+            back, again = self.folder / "back.mtx", self.folder / "again.cg2d"
+            for source, target in ((self.matrix, self.cache), (self.cache, back), (back, again)):
+                outcome = self.run_well(rank_count, "convert", source, target)
+                sizes = [rf"{re.escape(str(path))} \(\S+ k?B\)" for path in (source, target)]
+                self.assertRegex(
+                    outcome.stdout, rf"\A {sizes[0]} to {sizes[1]}: 144 rows, 672 nonzeros; read in \S+ s, written in \S+ s\n\Z"
+                )
+            self.assertEqual(again.read_bytes(), self.cache.read_bytes())
+        outcome = run_program(1, "convert", self.cache, self.folder / "back.mtx", "--scratch", self.folder)
+        self.assertEqual((outcome.exit_code, len(outcome.error_lines())), (USAGE, 1), outcome)
+
     def test_unsymmetric_matrices_are_not_converted(self):
         matrix = self.file("U.mtx", matrix_text(2, {(0, 0): 1.0, (1, 1): 1.0, (1, 0): 0.5}, "general"))
         outcome = run_program(2, "convert", matrix, self.cache)
@@ -390,6 +404,12 @@ class Ends(SolveTest):
             "step_limit", NOT_CONVERGED, poisson(9), 81, "--max-iterations", "3", "--rhs", "random:1",
             pattern="^iteration limit: after 3 iterations .* recomputed; raise --max-iterations, or take another --preconditioner or a larger --rtol or --atol$",
         )
+
+    def test_the_first_screen_says_that_it_is_not_solved(self):
+        matrix = self.file("A.mtx", matrix_text(81, poisson(9)))
+        text = self.solve(1, matrix, "--max-iterations", "3", "--rhs", "random:1").stdout
+        self.assertRegex(text, r"(?m)^ Result  NOT CONVERGED: iteration limit \(3\): relative residual \S+ \(true\), \S+ \(recurrence\); tolerance 1.00e-\d+$")
+        self.assertRegex(text, r"(?m)^ Spectrum \S+ to \S+, condition number at least ")
 
     def test_stagnation_names_both_residuals(self):
         # Rounding alone leaves a residual of about 1e-16 of the product's terms.
@@ -463,7 +483,7 @@ class Refusals(SolveTest):
         bad = self.file("bad.mtx", "%%MatrixMarket matrix coordinate real symmetric\n2 2 1\n1 1 x\n")
         self.expect_line(BAD_DATA, f'{bad}:3: found "x", expected a finite number', bad)
         none = self.folder / "none.mtx"
-        self.expect_line(BAD_DATA, f"{none}: found no such file, expected a file to read", none)
+        self.expect_line(BAD_DATA, f"{none}: no such file", none)
         head = "%%MatrixMarket matrix array real general\n"
         for name, text, message in (
             ("other length", head + "3 1\n1\n2\n3\n", ":2: found 3 rows and 1 columns, expected 4 rows and 1 column, as the matrix needs"),

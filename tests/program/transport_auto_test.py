@@ -53,7 +53,7 @@ class TransportAutoTest(ProgramTest):
         self.assertEqual(second["transport_trial"]["from"], "profile")
         self.assertEqual(second["transport_trial"]["tried"], trial["tried"])
         self.assertEqual(second["transport"], first["transport"])
-        # The profile says nothing of kernels, so these go by the built-in rule.
+        # The profile says nothing of kernels, so these go by the default.
         self.assertEqual(second["tuning"]["kernel_by"], "built-in rule")
         self.assertEqual(second["tuning"], first["tuning"] | {"no_profile_because": second["tuning"]["no_profile_because"]})
 

@@ -55,6 +55,19 @@ def options_of(subcommand):
     return set(re.findall(r"^  (?:-\w,)?(--[a-z][a-z-]*)", text, re.MULTILINE)) - {"--help"} - set(COMMON_OPTIONS)
 
 
+def codes_in_help(subcommand):
+    """(code, meaning) of the exit codes in the help of a subcommand, or of the program."""
+    text = run_command([PROGRAM, *([subcommand] if subcommand else []), "--help"]).stdout
+    section = text[text.index("Exit codes:\n") :].split("\n\n")[0]
+    return [(code, " ".join(meaning.split())) for code, meaning in re.findall(r"^  (\d+) +(.*(?:\n {10,}.*)*)", section, re.MULTILINE)]
+
+
+def codes_in_manual(subcommand):
+    text = run_command([PROGRAM, "help", *([subcommand] if subcommand else []), "--man"]).stdout
+    section = text[text.index(".SH EXIT STATUS") :].split("\n.SH ")[0]
+    return [(code, meaning.replace("\\-", "-")) for code, meaning in re.findall(r"^\.TP\n\.B (\d+)\n(.*)$", section, re.MULTILINE)]
+
+
 def all_options():
     return set().union(*(options_of(name) for name in subcommands())) | {"--help", "--version", *COMMON_OPTIONS}
 
@@ -265,17 +278,26 @@ class CommandLines(unittest.TestCase):
 class Tables(unittest.TestCase):
     """Subjects that exactly one table in all READMEs covers."""
 
-    def only_table(self, head):
+    def only_rows(self, head):
         tables = [table for document in present_documents() for table in document.tables if table.head() == head]
         self.assertEqual(len(tables), 1, [table.place for table in tables])
-        return [row[0] for row in tables[0].body()]
+        return tables[0].body()
+
+    def only_table(self, head):
+        return [row[0] for row in self.only_rows(head)]
 
     def test_exit_codes(self):
+        """The README, the help and the manual pages: the same codes, meanings and commands."""
         errors = (PROJECT / "cg" / "base" / "errors.hpp").read_text()
         scripts = (PROJECT / "scripts" / "report_parts" / "errors.py").read_text()
         codes = {*re.findall(r"^  \w+ = (\d+),", errors, re.MULTILINE), *re.findall(r"\b(6\d|7\d)\b", scripts)}
         self.assertIn("64", codes)
-        self.assertEqual(sorted(self.only_table("code"), key=int), sorted(codes, key=int))
+        rows = [(code, meaning.replace("`", ""), commands.replace("`", "")) for code, meaning, commands in self.only_rows("code")]
+        self.assertEqual([row[0] for row in rows], sorted(codes, key=int))
+        for command in (None, *subcommands()):
+            expected = [row[:2] for row in rows if command is None or row[2] == "all" or command in row[2].split(", ")]
+            self.assertEqual(codes_in_help(command), expected, command)
+            self.assertEqual(codes_in_manual(command), expected, command)
 
     def test_environment_variables(self):
         listed = set(re.findall(r"`(\w+)`", " ".join(self.only_table("variable"))))
@@ -289,6 +311,49 @@ class Tables(unittest.TestCase):
         self.assertIn("PAPI_EVENTS", read)
         self.assertEqual(read - listed, set(), "in no table")
         self.assertEqual(listed - source_words(), set(), "read by nothing")
+
+
+class Words(unittest.TestCase):
+    """Texts say what the field says. Each phrase was there once; beside it what replaced it."""
+
+    REPLACED = {
+        "Updates of points": "GLUP/s",
+        "time means little": "timing unreliable",
+        "took the processors": "machine otherwise idle",
+        "longer after the region": "CPU speed changed by ... during the run",
+        "a fixed loop took": "CPU speed differs by ... between ranks",
+        "as asked for;": "(requested)",
+        "by the built-in rule": "(default)",
+        "by best": "vs best",
+        "per variable": "latency per message",
+        "line over the bytes": "linear fit",
+        "the system has {}": "the OS total is",
+        '"the system has"': "OS total",
+        "found no such file": "no such file",
+        "Ranks on their plane": "per-rank times on the process grid",
+        "lie alike": "have the same distribution",
+        "was wanted": "tolerance",
+        "Steps in a pass": "temporal block",
+        "steps in a pass": "temporal block",
+        "this installation is right": "all checks passed",
+        "per cent are": "percentages are",
+        "of what this machine can do": "of the machine's limit",
+        "moving picture": "animation",
+        "to readers that do nothing else": "storage bandwidth, reading only",
+    }
+
+    def test_replaced_phrases_are_gone(self):
+        """From the program, the page, the scripts and the READMEs. Texts of C++ and Python are joined over the ends of lines."""
+        found = []
+        suffixes = (".cpp", ".hpp", ".py", ".md", ".js", ".json", ".slurm", "")
+        for path in (path for folder in ("cg", "comm", "kernels", "scripts") for path in sorted((PROJECT / folder).rglob("*"))):
+            if path.is_file() and path.suffix in suffixes:
+                text = re.sub(r'"\s*\n\s*f?"', "", path.read_text())
+                found += [f"{path.relative_to(PROJECT)}: {phrase}; say: {better}" for phrase, better in self.REPLACED.items() if phrase in text]
+        for document in present_documents():
+            text = " ".join(document.lines)
+            found += [f"{document.name}: {phrase}; say: {better}" for phrase, better in self.REPLACED.items() if phrase in text]
+        self.assertEqual(sorted(set(found)), [])
 
 
 class References(unittest.TestCase):

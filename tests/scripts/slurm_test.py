@@ -1,6 +1,7 @@
 """Batch scripts that queue themselves again, with a stand-in for scontrol, and a signal where Slurm would send one: each job goes on where the
 one before ended, and the last one has the result of one that was never interrupted."""
 
+import fcntl
 import json
 import os
 import pathlib
@@ -10,7 +11,7 @@ import tempfile
 import time
 import unittest
 
-from program_runner import HANG_S, INTERRUPTED, PROGRAM, PROJECT, SUCCESS, USAGE, kill_all, launch_words, program_processes, run_command, start
+from program_runner import FOLDER_IN_USE, HANG_S, INTERRUPTED, PROGRAM, PROJECT, SUCCESS, USAGE, kill_all, launch_words, program_processes, run_command, start
 
 FIXED = ("--kernel", "scalar", "--no-profile", "--bind", "none")
 
@@ -119,6 +120,15 @@ class Run(SlurmTest):
         self.assertFalse(self.job("run.slurm", "sweep"))
         self.assertEqual(self.code, USAGE)
         self.assertEqual(len(self.stderr.splitlines()), 1)
+
+    def test_a_folder_that_another_run_uses_is_no_end_of_time(self):
+        store = self.folder / "store"
+        store.mkdir()
+        with open(store / "0.lock", "w", encoding="utf-8") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            self.assertFalse(self.job("run.slurm", "run", "--class", "S", "--grid", "1x2", "--out-of-core", str(store)))
+        self.assertEqual(self.code, FOLDER_IN_USE)
+        self.assertNotIn("time is over", self.stderr)
 
     def test_slurm_sends_the_signal_to_the_script(self):
         for script in ("run.slurm", "sweep.slurm"):

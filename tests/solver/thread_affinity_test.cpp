@@ -63,7 +63,7 @@ TEST(ThreadBindingTest, NotAskedForOrOneThreadIsNoBinding) {
   const auto free = nowhere_else(2);
   const ThreadBinding none(group(), environment, BindMode::none, 2);
   EXPECT_FALSE(none.result().is_bound);
-  EXPECT_EQ(none.result().why_not, "not asked for (--bind none)");
+  EXPECT_EQ(none.result().why_not, "not requested (--bind none)");
   EXPECT_EQ(none.result().ranks[static_cast<std::size_t>(group().rank())], free);
   const ThreadBinding single(group(), environment, BindMode::automatic, 1);
   EXPECT_FALSE(single.result().is_bound);

@@ -1,4 +1,4 @@
-// The choice of the steps in a pass, from times that are given.
+// The choice of the temporal block, from times that are given.
 
 #include "cg/stencil/block_choice.hpp"
 

@@ -1,4 +1,4 @@
-// Whole runs on several ranks: one result for every store, reader, number of steps in a pass and number of ranks; and one end on all ranks
+// Whole runs on several ranks: one result for every store, reader, temporal block and number of ranks; and one end on all ranks
 // where something fails on one of them.
 
 #include "cg/stencil/stencil_run.hpp"

@@ -31,8 +31,8 @@ os.environ["XDG_CACHE_HOME"] = CACHE_FOLDER.name
 SCHEMA = PROJECT / "cg" / "report" / "run_result.schema.json"
 
 # Exit codes, as the program's header errors.hpp has them.
-SUCCESS, USAGE, UNAVAILABLE, MEMORY, CANNOT_CREATE, CANNOT_WRITE, TRY_AGAIN = 0, 64, 69, 71, 73, 74, 75
-INTERRUPTED, VERIFICATION_FAILED, NOT_FINITE = 75, 82, 84
+SUCCESS, USAGE, UNAVAILABLE, DEFECT, MEMORY, CANNOT_CREATE, CANNOT_WRITE, TRY_AGAIN = 0, 64, 69, 70, 71, 73, 74, 75
+INTERRUPTED, VERIFICATION_FAILED, NOT_FINITE, FOLDER_IN_USE = 75, 82, 84, 86
 # Ranks that a signal ends at once, at different moments: the launcher kills those that are left, and on a busy machine it may
 # report that end (9), or its own trouble with it (1, which no run ends with), as the program's.
 INTERRUPTED_AT_ONCE = (INTERRUPTED, 9, 1)

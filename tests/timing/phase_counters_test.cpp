@@ -100,7 +100,7 @@ TEST(DoubtTest, CountsThatContradictTheSystemsAccount) {
   EXPECT_EQ(doubt_about(report.counters, report.repeats.front(), 0), "");
   EXPECT_EQ(event_totals(phases_of(report), 0).account, 12.0);
   counts[1].usage.switches = 30'000;
-  EXPECT_NE(doubt_about(report.counters, report.repeats.front(), 0).find("rank 1, but the system has 30000"),
+  EXPECT_NE(doubt_about(report.counters, report.repeats.front(), 0).find("rank 1, but the OS total is 30000"),
             std::string::npos);
 }
 

@@ -93,7 +93,7 @@ void expect_agreement(UsageScope scope, bool works_elsewhere) {
     const auto account = usage_of(names[event], usage);
     ASSERT_TRUE(account.has_value()) << names[event];
     EXPECT_TRUE(agrees_with_usage(after[event] - before[event], *account, event_kind(names[event])))
-        << names[event] << ": " << after[event] - before[event] << " counted, the system has " << *account;
+        << names[event] << ": " << after[event] - before[event] << " counted, the OS total is " << *account;
   }
 }
 

@@ -25,11 +25,13 @@ class CarefulMeasurementTest : public testing::Test {
         [&] { return MadeUp{.number = ++count_, .spread = spread}; },
         [&](const MadeUp& result) {
           return std::string(result.number < good_from ? "a rate is negative" : "");
-        });
+        },
+        [&](const Careful<MadeUp>& refused) { shown_ = refused.result.number; });
   }
   /// Code and message of a refusal.
   void expect_refusal(bool keeps_disturbed, int good_from, double spread, const std::string& words) {
     count_ = 0;
+    shown_ = 0;
     try {
       static_cast<void>(measure(keeps_disturbed, good_from, spread));
       ADD_FAILURE() << "not refused: " << words;
@@ -37,17 +39,20 @@ class CarefulMeasurementTest : public testing::Test {
       EXPECT_EQ(error.code(), ExitCode::try_again);
       EXPECT_NE(std::string(error.what()).find(words), std::string::npos) << error.what();
       EXPECT_EQ(count_, 3);
+      EXPECT_EQ(shown_, 3) << "what was measured last is shown all the same";
     }
   }
 
   int count_ = 0;
   int lines_ = 0;
+  int shown_ = 0;
   std::function<void(const std::string&)> say_ = [this](const std::string&) { ++lines_; };
 };
 
 TEST_F(CarefulMeasurementTest, IsTakenAgainUntilItMakesSense) {
   const auto careful = measure(true, 3);
   EXPECT_EQ(careful.result.number, 3);
+  EXPECT_EQ(shown_, 0);
   EXPECT_EQ(careful.record.attempts, 3);
   EXPECT_EQ(lines_, 2) << "each repetition is said, with its reason";
   EXPECT_FALSE(careful.record.date.empty());

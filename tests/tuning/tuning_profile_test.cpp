@@ -39,7 +39,7 @@ TransportCase timed_transports(const comm::ProcessGrid& grid, double shared_s) {
 
 TuningProfile example() {
   TuningProfile profile;
-  auto& processor = profile["Some processor, L1 32.8 kB"];
+  auto& processor = profile["Some processor, L1d 32 KiB"];
   processor.critical_vector_length = 6;
   processor.curve = {{.row_length = 1, .scalar_ns = 2.0, .vector_ns = 7.5},
                      {.row_length = 6, .scalar_ns = 1.0, .vector_ns = 0.75}};
@@ -72,7 +72,7 @@ TEST(TuningProfileTest, TheFileKeepsEverything) {
   EXPECT_EQ(format_profile(profile), text);
   ASSERT_EQ(profile.size(), 2U);
   EXPECT_EQ(profile.at("Another one").critical_vector_length, never_in_vectors);
-  const auto& processor = profile.at("Some processor, L1 32.8 kB");
+  const auto& processor = profile.at("Some processor, L1d 32 KiB");
   EXPECT_EQ(processor.critical_vector_length, 6);
   ASSERT_EQ(processor.curve.size(), 2U);
   EXPECT_EQ(processor.curve[1].vector_ns, 0.75);
@@ -85,14 +85,14 @@ TEST(TuningProfileTest, TheFileKeepsEverything) {
 }
 
 TEST(TuningProfileTest, ACaseIsAboutItsProblemGridAndThreads) {
-  const auto processor = example().at("Some processor, L1 32.8 kB");
+  const auto processor = example().at("Some processor, L1d 32 KiB");
   EXPECT_EQ(find(processor, "B", {.columns = 1, .rows = 2}, 1), nullptr);
   EXPECT_EQ(find(processor, "B", {.columns = 2, .rows = 1}, 2), nullptr);
   EXPECT_EQ(find(processor, "A", {.columns = 2, .rows = 1}, 1), nullptr);
 }
 
 TEST(TuningProfileTest, SettingsOfTheNearestSize) {
-  const auto processor = example().at("Some processor, L1 32.8 kB");
+  const auto processor = example().at("Some processor, L1d 32 KiB");
   const double s_nonzeros = expected_nonzero_count(*find_class("S")) / 2;
   EXPECT_EQ(processor.nearest_tuning("sell", s_nonzeros)->prefetch_distance, 512);
   EXPECT_EQ(processor.nearest_tuning("symmetric", s_nonzeros)->prefetch_distance, 2048)
@@ -101,7 +101,7 @@ TEST(TuningProfileTest, SettingsOfTheNearestSize) {
 }
 
 TEST(TuningProfileTest, PutReplacesTheSameCase) {
-  auto processor = example().at("Some processor, L1 32.8 kB");
+  auto processor = example().at("Some processor, L1d 32 KiB");
   processor.put(case_of(*find_class("S"), {.columns = 1, .rows = 2}, "csr-simd", 128));
   EXPECT_EQ(processor.cases.size(), 2U);
   EXPECT_EQ(processor.cases.front().kernels.front().name, "csr-simd");
@@ -109,14 +109,14 @@ TEST(TuningProfileTest, PutReplacesTheSameCase) {
 
 TEST(TuningProfileTest, TransportsAreKeptWithKernelsAndWithout) {
   auto profile = example();
-  profile["Some processor, L1 32.8 kB"].put(timed_transports({.columns = 1, .rows = 6}, 1e-5));
+  profile["Some processor, L1d 32 KiB"].put(timed_transports({.columns = 1, .rows = 6}, 1e-5));
   profile["Never tuned"].put(timed_transports({.columns = 2, .rows = 3}, 1e-5));
   profile["Never tuned"].put(timed_transports({.columns = 1, .rows = 6}, 1e-5));
   profile["Never tuned"].put(timed_transports({.columns = 2, .rows = 3}, 3e-5));
   const auto text = format_profile(profile);
   const auto read = parse_profile(text);
   EXPECT_EQ(format_profile(read), text);
-  const auto& tuned = read.at("Some processor, L1 32.8 kB");
+  const auto& tuned = read.at("Some processor, L1d 32 KiB");
   EXPECT_TRUE(tuned.knows_kernels());
   EXPECT_EQ(tuned.cases.size(), 2U);
   ASSERT_EQ(tuned.transports.size(), 1U);
@@ -136,12 +136,12 @@ TEST(TuningProfileTest, StorageIsKeptWithKernelsAndWithout) {
   auto alone = two_ranks;
   alone.rank_count = 1;
   auto profile = example();
-  profile["Some processor, L1 32.8 kB"].put(two_ranks);
+  profile["Some processor, L1d 32 KiB"].put(two_ranks);
   for (const auto& read : {slower, alone, two_ranks}) profile["Never tuned"].put(read);
   const auto text = format_profile(profile);
   auto read = parse_profile(text);
   EXPECT_EQ(format_profile(read), text);
-  EXPECT_EQ(read.at("Some processor, L1 32.8 kB").storages.size(), 1U);
+  EXPECT_EQ(read.at("Some processor, L1d 32 KiB").storages.size(), 1U);
   const auto& never = read.at("Never tuned");
   EXPECT_FALSE(never.knows_kernels());
   ASSERT_EQ(never.storages.size(), 2U) << "the same folder and number of ranks are there once";
@@ -284,10 +284,10 @@ TEST(UnphysicalCaseTest, AStepTakesAtLeastItsArithmetic) {
 TEST(TuningProfileTest, KeepsHowItWasMeasured) {
   auto profile = example();
   const MeasurementRecord record{.date = "2026-11-22T12:30:00Z", .attempts = 2, .disturbance = "busy"};
-  auto& other = profile.at("Some processor, L1 32.8 kB");
+  auto& other = profile.at("Some processor, L1d 32 KiB");
   other.measured = {.date = "2026-01-02T03:04:05Z", .attempts = 1};
   other.cases.front().measured = record;
-  const auto read = parse_profile(format_profile(profile)).at("Some processor, L1 32.8 kB");
+  const auto read = parse_profile(format_profile(profile)).at("Some processor, L1d 32 KiB");
   const auto& its_case = read.cases.front();
   EXPECT_EQ(read.record_for(its_case.matrix, its_case.configuration).disturbance, "busy");
   EXPECT_EQ(read.record_for(its_case.matrix, {.grid = {.columns = 7, .rows = 1}}).date,
@@ -303,9 +303,9 @@ TEST(RemoveMeasurementsTest, OfAProcessorOrOfAMatrix) {
   EXPECT_EQ(remove_measurements(profile, "no such name"), 0);
   EXPECT_EQ(profile.size(), 2U);
   EXPECT_EQ(remove_measurements(profile, "S"), 2) << "a case of kernels and one of transports";
-  const auto& some = profile.at("Some processor, L1 32.8 kB");
+  const auto& some = profile.at("Some processor, L1d 32 KiB");
   EXPECT_EQ(some.cases.size(), 1U);
-  EXPECT_EQ(remove_measurements(profile, "Some processor, L1 32.8 kB"), 2) << "the curve and class B";
+  EXPECT_EQ(remove_measurements(profile, "Some processor, L1d 32 KiB"), 2) << "the curve and class B";
   EXPECT_EQ(profile.size(), 1U);
 }
 
