@@ -107,7 +107,7 @@ std::string stray_text(const cg2d::LauncherRanks& stray) {
       "the launcher has started {}, but MPI knows one: launcher and program are of different MPIs; start "
       "cg2d with the launcher of "
       "{}, or, for a run of one rank, with {} unset",
-      started, name_of_mpi(), stray.variable);
+      started, cg2d::name_of_mpi(), stray.variable);
 }
 
 ExitCode run_program(int argument_count, char** arguments, cg2d::comm::RankGroup& group) {

@@ -123,11 +123,13 @@ ExitCode measure_profile(const TuneOptions& options, comm::RankGroup& group) {
                               .say = say};
   say(curve_stage);
   ProcessorProfile found;
+  int critical_vector_length = 0;
   const auto keep_curve = [&](const auto& curve) {
     found.curve = curve.result.points;
     found.measured = curve.record;
-    found.critical_vector_length = critical_vector_length_of(found.curve);
-    print(curve_text(found, found.critical_vector_length));
+    critical_vector_length = critical_vector_length_of(found.curve);
+    found.critical_vector_length = critical_vector_length;
+    print(curve_text(found, critical_vector_length));
   };
   keep_curve(measure_carefully(
       group, careful, curve_stage, [&] { return measure_row_lengths(group, thread_count); },
@@ -138,7 +140,7 @@ ExitCode measure_profile(const TuneOptions& options, comm::RankGroup& group) {
       const auto configuration = configuration_of(options, grid);
       const CaseConfig config{.configuration = configuration,
                               .shift = problem.shift,
-                              .critical_vector_length = found.critical_vector_length};
+                              .critical_vector_length = critical_vector_length};
       const auto keep_case = [&](const auto& measured) {
         found.cases.push_back(measured.result.tuned);
         found.cases.back().measured = measured.record;
