@@ -144,7 +144,9 @@ TEST(PairedComparisonTest, MoreRoundsThanThereAreAreSuggested) {
     for (int round = 0; round < 2 + sample % 30; ++round)
       ratios.push_back(std::exp(0.03 + 0.02 * normal(bits)));
     const auto needed = rounds_needed(ratios, 1.01, wrong_verdict_probability);
-    if (needed) EXPECT_GT(*needed, static_cast<int>(ratios.size()));
+    if (needed) {
+      EXPECT_GT(*needed, static_cast<int>(ratios.size()));
+    }
   }
 }
 

@@ -46,7 +46,9 @@ TEST(RaceVerdictTest, HopelessWorksAreNotCompared) {
 /// The first screen's words for a grid that a trial of these turns chose.
 std::string grid_words(const std::vector<std::vector<double>>& turns) {
   const std::vector<std::string> names{"1x2", "2x1"};
-  GridTrial trial{.shortlist_by = "rule", .verdict = race_verdict(turns, names)};
+  GridTrial trial;
+  trial.shortlist_by = "rule";
+  trial.verdict = race_verdict(turns, names);
   trial.tried = {{.grid = {.columns = 1, .rows = 2}, .step_s = turns[0].front()},
                  {.grid = {.columns = 2, .rows = 1}, .step_s = turns[1].front()}};
   trial.best = trial.verdict.candidate == "1x2" ? trial.tried[0].grid : trial.tried[1].grid;
