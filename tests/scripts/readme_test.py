@@ -189,6 +189,24 @@ def fault_of(arguments, rank_count):
     return "" if outcome.exit_code == USAGE and complains else str(outcome)
 
 
+def rounds_for(alternatives):
+    """The fewest rounds that can decide between so many alternatives: (1/2)^rounds is at most each comparison's share of 1 %."""
+    return next(rounds for rounds in range(1, 99) if 0.5**rounds <= 0.01 / max(1, alternatives - 1))
+
+
+def sweep_alternatives(ranks, arguments):
+    """Configurations of the number of ranks that has most."""
+
+    def values_of(option):
+        return arguments[arguments.index(option) + 1].split(",") if option in arguments else []
+
+    settings = 1
+    for option in ("--kernel", "--transport", "--sum", "--overlap", "--reproducible"):
+        settings *= len(values_of(option)) or 1
+    counts = [int(value) for value in values_of("--ranks") or [ranks] if value.isdigit()]
+    return settings * max(sum(count % columns == 0 for columns in range(1, count + 1)) for count in counts)
+
+
 # ---------------------------------------------------------------- tests
 
 
@@ -252,6 +270,15 @@ class CommandLines(unittest.TestCase):
         for (name, _, arguments), fault in zip(lines, faults):
             with self.subTest(document=name, arguments=" ".join(arguments)):
                 self.assertEqual(fault, "")
+
+    def test_sweeps_can_decide(self):
+        """A command of a README that asks for fewer rounds than its verdict needs never names a winner."""
+        sweeps = [line for line in program_lines() if line[2][:1] == ["sweep"] and "--repeat" in line[2]]
+        self.assertGreater(len(sweeps), 0)
+        for name, ranks, arguments in sweeps:
+            with self.subTest(document=name, arguments=" ".join(arguments)):
+                rounds = int(arguments[arguments.index("--repeat") + 1])
+                self.assertGreaterEqual(rounds, rounds_for(sweep_alternatives(ranks, arguments)))
 
     def test_scripts_exist_and_have_the_options_given(self):
         lines = started(r"(scripts|\.ci)/[\w./-]+")
