@@ -60,7 +60,7 @@ TEST(GridDifferencesTest, WordsNameThePhasesByTheirSharesWithMessagesAndWaiting)
   expect_in(
       words,
       "2x1 is 17 % (17 ... 17 %) slower than 1x2, +17.7 us per CG step; 82 % of it is multiply (+14.6 us)");
-  expect_in(words, "18 % summation (+3.12 us, +2.08 us of it waiting; 1 message more, 5600 bytes more)");
+  expect_in(words, "18 % summation (+3.12 us, +2.08 us of it waiting; 1 message more, 29 120 bytes more)");
   EXPECT_EQ(words.find("dot"), std::string::npos) << words;
   EXPECT_EQ(words.find("collection"), std::string::npos) << words;
 }

@@ -256,7 +256,7 @@ TEST(SweepTableTest, TheLastAttemptOfARoundCountsFastOrSlow) {
   records.back().attempt = 3;
   mark_replaced(records);
   const auto text = sweep_tables(records);
-  expect_in(text, "1.75*   29%");
+  expect_in(text, "1.5    33%");
   expect_in(text, "  Disturbed: 1x2, 0 of 2 runs; 2 more were repeated\n");
 }
 

@@ -157,7 +157,8 @@ def steady(arguments):
     """The same arguments; a sweep that does not say how often it repeats disturbed runs repeats none, since the machine
     that runs the tests must not decide how many lines there are."""
     words = [str(argument) for argument in arguments]
-    return [*words, "--retries", "0"] if words[:1] == ["sweep"] and "--retries" not in words else words
+    is_run = words[:1] == ["sweep"] and not {"--retries", "--show"} & set(words)
+    return [*words, "--retries", "0"] if is_run else words
 
 
 def run_program(rank_count, *arguments, **options):

@@ -74,13 +74,13 @@ TEST(KernelSummaryTest, TheUsualKernelThatATrialKeepsIsNotCalledTheFastest) {
   RaceVerdict verdict{
       .candidate = "sell", .certainty = Certainty::decided, .reason = "better than sell-rows by 3.0 %"};
   EXPECT_EQ(kernel_summary(configuration, "avx2", ChoiceOrigin::trial, &verdict),
-            "sell-rows (avx2), by a trial");
+            "sell-rows, avx2, by a trial");
   verdict.candidate = "sell-rows";
   EXPECT_EQ(kernel_summary(configuration, "avx2", ChoiceOrigin::trial, &verdict),
-            "sell-rows (avx2), the fastest of those tried");
+            "sell-rows, avx2, the fastest of those tried");
   verdict.certainty = Certainty::not_distinguishable;
   EXPECT_EQ(kernel_summary(configuration, "avx2", ChoiceOrigin::trial, &verdict),
-            "sell-rows (avx2), by a trial");
+            "sell-rows, avx2, by a trial");
 }
 
 }  // namespace
