@@ -49,7 +49,10 @@ void note_memory(const std::string& folder, const MemoryFiles& files, ControlGro
   std::int64_t cached = 0;
   for (const auto key : files.page_cache)
     cached += number_in_file(folder + "/memory.stat", std::string(key)).value_or(0);
-  take_least(limits.available_bytes, *limit - std::max<std::int64_t>(0, *used - cached));
+  const auto available = *limit - std::max<std::int64_t>(0, *used - cached);
+  if (limits.available_bytes && *limits.available_bytes <= available) return;
+  limits.available_bytes = available;
+  limits.limit_bytes = *limit;
 }
 
 void note_quota(std::optional<std::int64_t> quota, std::optional<std::int64_t> period,

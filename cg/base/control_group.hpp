@@ -16,6 +16,8 @@ struct ControlGroupLimits {
   /// Bytes that the tightest group still allows; empty without a limit. Page cache counts as allowed: the system
   /// takes it back when memory gets short.
   std::optional<std::int64_t> available_bytes;
+  /// The limit of that group, bytes.
+  std::optional<std::int64_t> limit_bytes;
   /// The least quota of processor time, in processors; empty without one.
   std::optional<double> processors;
 };

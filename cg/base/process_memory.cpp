@@ -1,22 +1,52 @@
 #include "cg/base/process_memory.hpp"
 
+#include <fmt/format.h>
 #include <sys/resource.h>
 
 #include <algorithm>
 #include <cstring>
-#include <limits>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "cg/base/control_group.hpp"
+#include "cg/base/values.hpp"
 #include "kernels/page_buffer.hpp"
 
 namespace cg2d {
 namespace {
 
+std::optional<std::int64_t> kibibytes_in(const std::string& path, const std::string& key) {
+  constexpr std::int64_t kibibyte = 1024;
+  const auto number = number_in_file(path, key);
+  return number ? std::optional(*number * kibibyte) : std::nullopt;
+}
+
+std::string_view bound_name(MemoryRoom::Bound bound) {
+  switch (bound) {
+    case MemoryRoom::Bound::control_group:
+      return "a control group's memory limit";
+    case MemoryRoom::Bound::address_space:
+      return "a limit of address space (ulimit -v)";
+    case MemoryRoom::Bound::data_segment:
+      return "a limit of data (ulimit -d)";
+    case MemoryRoom::Bound::commit_limit:
+      return "a commit limit";
+    case MemoryRoom::Bound::user:
+      return "--memory-limit";
+    case MemoryRoom::Bound::free_memory:
+      break;
+  }
+  return "free memory";
+}
+
 /// A size from the summary of this process's memory map.
 std::int64_t mapped_bytes(const std::string& key) {
-  constexpr std::int64_t kibibyte = 1024;
-  return number_in_file("/proc/self/smaps_rollup", key).value_or(0) * kibibyte;
+  return kibibytes_in("/proc/self/smaps_rollup", key).value_or(0);
+}
+
+MemoryRoom room_within(std::int64_t limit, std::int64_t used, MemoryRoom::Bound bound) {
+  return {.available_bytes = std::max<std::int64_t>(0, limit - used), .bound = bound, .limit_bytes = limit};
 }
 
 // The size of the largest base pages in use (64 KiB). Vector operations on less run on one thread in any
@@ -39,19 +69,51 @@ class PageMemory final : public std::pmr::memory_resource {
 
 }  // namespace
 
-std::int64_t available_memory_bytes() {
-  constexpr std::int64_t kibibyte = 1024;
-  auto available = std::numeric_limits<std::int64_t>::max();
-  if (const auto free = number_in_file("/proc/meminfo", "MemAvailable:")) available = *free * kibibyte;
-  if (const auto allowed = control_group_limits().available_bytes)
-    available = std::min(available, std::max<std::int64_t>(0, *allowed));
-  rlimit limit{};
-  if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
-    const auto used = number_in_file("/proc/self/status", "VmSize:").value_or(0) * kibibyte;
-    available =
-        std::min(available, std::max<std::int64_t>(0, static_cast<std::int64_t>(limit.rlim_cur) - used));
+MemoryRoom memory_room(int process_count) {
+  MemoryRoom room;
+  if (const auto free = kibibytes_in("/proc/meminfo", "MemAvailable:"))
+    room.tighten({.available_bytes = *free, .bound = MemoryRoom::Bound::free_memory});
+  if (number_in_file("/proc/sys/vm/overcommit_memory", "") == 2) {
+    const auto limit = kibibytes_in("/proc/meminfo", "CommitLimit:");
+    const auto used = kibibytes_in("/proc/meminfo", "Committed_AS:");
+    if (limit && used) room.tighten(room_within(*limit, *used, MemoryRoom::Bound::commit_limit));
   }
-  return available;
+  const auto groups = control_group_limits();
+  if (groups.available_bytes && groups.limit_bytes) {
+    room.tighten({.available_bytes = std::max<std::int64_t>(0, *groups.available_bytes),
+                  .bound = MemoryRoom::Bound::control_group,
+                  .limit_bytes = *groups.limit_bytes});
+  }
+  const auto tighten_by = [&](auto resource, const std::string& key, MemoryRoom::Bound bound) {
+    rlimit limit{};
+    if (getrlimit(resource, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return;
+    const auto bytes = saturated(static_cast<double>(limit.rlim_cur));
+    auto own = room_within(bytes, kibibytes_in("/proc/self/status", key).value_or(0), bound);
+    own.available_bytes = saturated(static_cast<double>(own.available_bytes) * process_count);
+    room.tighten(own);
+  };
+  tighten_by(RLIMIT_AS, "VmSize:", MemoryRoom::Bound::address_space);
+  tighten_by(RLIMIT_DATA, "VmData:", MemoryRoom::Bound::data_segment);
+  return room;
+}
+
+std::string enough_limit_text(const MemoryRoom& room, std::int64_t missing_bytes, int process_count) {
+  using enum MemoryRoom::Bound;
+  if (room.bound == free_memory) return {};
+  const bool is_of_process = room.bound == address_space || room.bound == data_segment;
+  const auto missing = is_of_process ? (missing_bytes + process_count - 1) / process_count : missing_bytes;
+  return fmt::format("{} of {} would do; or ", bound_name(room.bound),
+                     format_bytes_above(saturated_sum(room.limit_bytes, missing)));
+}
+
+std::int64_t available_memory_bytes() { return memory_room().available_bytes; }
+
+std::int64_t planned_process_bytes(int thread_count) {
+  constexpr std::int64_t grain = std::int64_t{4} << 20;
+  constexpr std::int64_t growth = std::int64_t{6} << 20;
+  constexpr std::int64_t thread_bytes = std::int64_t{1} << 18;
+  const auto bytes = resident_bytes() + growth + thread_bytes * (thread_count - 1);
+  return (bytes + grain - 1) / grain * grain;
 }
 
 std::int64_t peak_resident_bytes() {

@@ -4,8 +4,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory_resource>
 #include <new>
+#include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -20,8 +22,33 @@ std::int64_t peak_resident_bytes();
 std::int64_t resident_bytes();
 std::int64_t huge_page_bytes();
 
-/// The least of free memory, of what the control groups allow, and of the address space limit, bytes.
+/// The memory that processes may still take, and the limit that bounds it.
+struct MemoryRoom {
+  enum class Bound { free_memory, control_group, address_space, data_segment, commit_limit, user };
+
+  std::int64_t available_bytes = std::numeric_limits<std::int64_t>::max();
+  Bound bound = Bound::free_memory;
+  std::int64_t limit_bytes = 0;  ///< the value of that limit; 0 for free memory, which has none
+
+  /// Takes a tighter bound in place of this one.
+  void tighten(const MemoryRoom& other) {
+    if (other.available_bytes < available_bytes) *this = other;
+  }
+};
+
+/// The room of `process_count` processes like this one on this node: the least of free memory (of the commit limit
+/// where the system does not overcommit), of what the control groups allow, and of what this process's limits of address space and
+/// data (ulimit -v, -d) leave to it, times the number of processes.
+MemoryRoom memory_room(int process_count = 1);
+/// For messages: the limit that would do where processes miss so many bytes, as "--memory-limit of 283 MB would do; or "; empty where
+/// no limit but the machine itself bounds the room.
+std::string enough_limit_text(const MemoryRoom& room, std::int64_t missing_bytes, int process_count);
 std::int64_t available_memory_bytes();
+
+/// Expected memory of this process without the matrix and its vectors, bytes: what is resident now, after MPI and the
+/// libraries have started, and what they take until the end, with `thread_count` threads. Rounded up to 4 MiB, so that the number does
+/// not differ from run to run by the pages that happen to be resident.
+std::int64_t planned_process_bytes(int thread_count);
 
 /// Zeroed memory. From 64 KiB on it has pages of its own, which no thread has touched; from 2 MiB on it
 /// begins on a border of huge pages. Aligned to 64 bytes. Throws std::bad_alloc.

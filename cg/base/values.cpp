@@ -147,6 +147,14 @@ std::string format_bytes(std::int64_t byte_count) {
   return unit == 0 ? fmt::format("{} B", byte_count) : fmt::format("{:.3g} {}", value, units[unit]);
 }
 
+std::string format_bytes_above(std::int64_t byte_count) {
+  // The grain of three digits.
+  std::int64_t grain = 1;
+  while (byte_count / grain >= 1000 && grain < std::int64_t{1'000'000'000'000'000}) grain *= 10;
+  if (byte_count > std::numeric_limits<std::int64_t>::max() - grain) return format_bytes(byte_count);
+  return format_bytes((byte_count + grain - 1) / grain * grain);
+}
+
 std::string format_fortran(double value, int digits) {
   if (!std::isfinite(value)) return std::isnan(value) ? "NaN" : (value > 0 ? "Infinity" : "-Infinity");
   if (value == 0.0) return fmt::format("0.{:0>{}}E+00", 0, digits);

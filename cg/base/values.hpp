@@ -119,6 +119,8 @@ inline std::int64_t saturated_sum(std::int64_t a, std::int64_t b) {
 
 /// "12.3 MB", decimal units.
 std::string format_bytes(std::int64_t byte_count);
+/// The same, rounded up: a limit of so many bytes is no smaller.
+std::string format_bytes_above(std::int64_t byte_count);
 
 /// A number as Fortran's E<width>.<digits> prints it: "0.2271274548263E+02".
 std::string format_fortran(double value, int digits);

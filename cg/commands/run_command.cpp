@@ -62,7 +62,8 @@ class RunCommand {
                             .configuration = configuration,
                             .layout = layout,
                             .source = run_.source(),
-                            .environment = is_here ? &environment : nullptr,
+                            .environment = environment,
+                            .is_here = is_here,
                             .streaming = streaming ? &*streaming : nullptr},
                            options_.format);
     });

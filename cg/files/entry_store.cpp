@@ -1,10 +1,15 @@
 #include "cg/files/entry_store.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <new>
 #include <numeric>
 #include <utility>
+
+#include "cg/base/values.hpp"
 
 namespace cg2d {
 namespace {
@@ -236,7 +241,8 @@ EntryStore::EntryStore(const RowDeal& deal, int rank, EntryValues values,
       origin_bits_(origin_bits_for(deal.rank_count())),
       form_(values),
       ones_(has_values() ? 0 : form_.capacity, 1.0),
-      scratch_(std::move(scratch)) {
+      scratch_(std::move(scratch)),
+      lost_(ChunkForm::byte_count) {
   for (std::int64_t bucket = rank; bucket < deal.bucket_count(); bucket += deal.rank_count())
     buckets_.push_back({.first_row = deal.first_row_of(bucket), .fill = form_.capacity});
 }
@@ -274,10 +280,17 @@ void EntryStore::lose(Bucket& bucket) {
   bucket.open = lost_.data();
 }
 
-/// The number of one that was never used.
+/// The number of one that was never used. Throws RunError (memory).
 std::size_t EntryStore::new_chunk() {
-  if (chunk_count_ == slabs_.size() * chunks_per_slab)
-    slabs_.push_back({.memory = kernels::PageBuffer<std::byte>(slab_bytes)});
+  try {
+    if (chunk_count_ == slabs_.size() * chunks_per_slab)
+      slabs_.push_back({.memory = kernels::PageBuffer<std::byte>(slab_bytes)});
+  } catch (const std::bad_alloc&) {
+    throw RunError(ExitCode::memory,
+                   fmt::format("out of memory on rank {}: the system refuses {} for rows; take a smaller "
+                               "matrix or more nodes",
+                               rank_, format_bytes(slab_bytes)));
+  }
   return chunk_count_++;
 }
 

@@ -69,9 +69,13 @@ class EntryStore {
   [[nodiscard]] int rank() const { return rank_; }
   [[nodiscard]] EntryValues values() const { return has_values() ? EntryValues::any : EntryValues::ones; }
   [[nodiscard]] std::int64_t entry_count() const;
-  /// Why entries are missing: there was no room for them on the device of the scratch folder, or it did not give back what it was given.
+  /// Why entries are missing: there was no room for them in memory or on the device of the scratch folder, or it did not give back what it was given.
   /// Empty: none is.
   [[nodiscard]] const std::optional<RunError>& failure() const { return failure_; }
+  /// The most memory that so many entries take on all ranks together.
+  static std::int64_t most_bytes(const RowDeal& deal, std::int64_t entry_count, EntryValues values) {
+    return stored_entry_bytes(values) * entry_count + deal.rank_count() * open_bytes(deal);
+  }
 
   /// The rank that an entry comes from; ranks that follow each other share a number where there are more than 16.
   /// Each rank reads its own part of a file, one after the other: when the entries of a row lie together by origin, the

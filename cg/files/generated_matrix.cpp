@@ -1,5 +1,6 @@
 #include "cg/files/generated_matrix.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <utility>
 #include <vector>
@@ -23,10 +24,17 @@ std::unique_ptr<SystemMatrix> generate_matrix(const GeneratedMatrixOptions& opti
   const auto order = source->facts().key.order;
   const auto layout = layout_of_rows(order, group.size());
   const auto nonzeros = static_cast<std::int64_t>(source->facts().nonzero_count);
+  auto expected = expected_matrix(order, nonzeros, EntryValues::any, group.size());
   const auto block_bytes = 12 * nonzeros + 8 * order;  // made first, and then stored
-  require_memory(
-      options.text,
-      stored_bytes(order, nonzeros) + block_bytes + group.size() * source->plan(layout).working_bytes, group);
+  // What the source works with is gone when the rows are stored.
+  const auto storing_bytes = expected.making_bytes;
+  expected.making_bytes =
+      block_bytes + std::max(storing_bytes, group.size() * source->plan(layout).working_bytes);
+  if (options.check_memory) {
+    options.check_memory(expected);
+  } else {
+    require_memory(options.text, expected.making_bytes, group);
+  }
   const auto first_row = layout.row_block(group.rank()).begin;
   const auto block = source->build(layout, group, 1).block;
   const double sign = source_row_of(options.text).is_negative_definite ? -1.0 : 1.0;

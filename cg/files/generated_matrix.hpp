@@ -16,6 +16,8 @@ struct GeneratedMatrixOptions {
   std::string text;  ///< as source_from() takes it
   /// Rows and columns in a random order of this seed, the same for both.
   std::optional<std::uint64_t> permutation_seed{};
+  /// Asked before anything is made; empty: require_memory().
+  MemoryCheck check_memory{};
 };
 
 /// Every rank generates an equal share of the rows, and sends the entries to the ranks that store them. A matrix

@@ -106,9 +106,6 @@ class MarketReading {
     EntryCollector collector(header().row_count, group_, values, std::move(scratch));
     agreement_.attempt([&] { parse_share(collector); });
     auto store = collector.finish();
-    agreement_.attempt([&] {
-      if (store.failure()) throw RunError(*store.failure());
-    });
     agreement_.reach();
     require_complete();
     return std::make_unique<StoredMatrix>(std::move(store), name_of(options_.path), permutation_, group_);
@@ -134,7 +131,12 @@ class MarketReading {
     const auto order = header().row_count;
     const auto entries = most_entries(options_.path, header());
     if (options_.scratch_folder.empty()) {
-      require_memory(options_.path, stored_bytes(order, entries, values), group_);
+      const auto expected = expected_matrix(order, entries, values, group_.size());
+      if (options_.check_memory) {
+        options_.check_memory(expected);
+      } else {
+        require_memory(options_.path, expected.making_bytes, group_);
+      }
       return nullptr;
     }
     const auto open_bytes = EntryStore::open_bytes(RowDeal(order, group_.size()));
@@ -233,6 +235,9 @@ std::unique_ptr<SystemMatrix> open_matrix(const MatrixFileOptions& options, comm
   auto cached = std::make_unique<CachedMatrix>(options.path, name_of(options.path), group);
   if (!options.permutation_seed) return cached;
   const RandomPermutation permutation(cached->order(), *options.permutation_seed);
+  if (options.check_memory)
+    options.check_memory(
+        expected_matrix(cached->order(), cached->nonzero_count(), EntryValues::any, group.size()));
   EntryCollector collector(cached->order(), group);
   Agreement agreement(group);
   agreement.attempt([&] { cached->add_share(collector, permutation, group.rank(), group.size()); });

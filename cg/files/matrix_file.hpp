@@ -20,6 +20,8 @@ struct MatrixFileOptions {
   std::optional<std::uint64_t> permutation_seed{};
   /// Where read_market_matrix() keeps the entries in place of memory, on this rank. Empty: in memory.
   std::string scratch_folder{};
+  /// Asked before entries are stored in memory; empty: require_memory().
+  MemoryCheck check_memory{};
   /// Told now and then which part of this rank's share is done, 0 to 1, where the size of the content is known.
   std::function<void(double done)> progress{};
 };

@@ -15,6 +15,7 @@
 
 #include "cg/base/agreement.hpp"
 #include "cg/base/errors.hpp"
+#include "cg/base/process_memory.hpp"
 #include "cg/base/values.hpp"
 #include "cg/files/value_scatter.hpp"
 #include "cg/files/word_rounds.hpp"
@@ -68,13 +69,14 @@ struct EntryCollector::Rounds {
       }
     }
   };
+  comm::RankGroup& group;
   WordRounds<Receive> words;
 };
 
 EntryCollector::EntryCollector(std::int64_t order, comm::RankGroup& group, EntryValues values,
                                std::unique_ptr<ScratchChunks> scratch)
     : store_(RowDeal(order, group.size()), group.rank(), values, std::move(scratch)),
-      rounds_(std::make_unique<Rounds>(Rounds{.words = {group, Rounds::Receive{store_}}})) {}
+      rounds_(std::make_unique<Rounds>(Rounds{.group = group, .words = {group, Rounds::Receive{store_}}})) {}
 
 EntryCollector::~EntryCollector() = default;
 
@@ -88,30 +90,66 @@ void EntryCollector::add(std::int64_t row, std::int64_t column, double value) {
 
 EntryStore EntryCollector::finish() {
   rounds_->words.finish();
-  store_.seal();
+  agree_on(rounds_->group, [&] {
+    store_.seal();
+    if (store_.failure()) throw RunError(*store_.failure());
+  });
   return std::move(store_);
 }
 
 // ---------------------------------------------------------------- memory
+
+namespace {
+
+/// Of a rank, beside its block: messages, what its rows take more than the block that is made of them, and the chunks that are not
+/// dropped at once (EntryStore::order_chunks).
+std::int64_t distribution_bytes(std::int64_t order, std::int64_t entry_count, EntryValues values,
+                                int rank_count) {
+  constexpr std::int64_t words_per_entry =
+      4;  // short rows: two words of their run, and one and a half of the entry
+  constexpr std::int64_t most_kept_bytes = std::int64_t{32} << 20;
+  constexpr std::int64_t block_entry_bytes = 12;
+  const auto share = entry_count / rank_count + 1;
+  const auto bytes = EntryStore::most_bytes(RowDeal(order, rank_count), entry_count, values) / rank_count;
+  const auto beyond_block = std::max<std::int64_t>(0, bytes - block_entry_bytes * share);
+  return word_round_bytes(rank_count, words_per_entry * share) + beyond_block +
+         std::min(bytes, most_kept_bytes) + stored_bytes(order, 0, values) / rank_count;
+}
+
+}  // namespace
 
 std::int64_t stored_bytes(std::int64_t order, std::int64_t entry_count, EntryValues values) {
   constexpr std::int64_t bytes_per_row = 18;  // measured: lengths, in two orders, and the diagonal
   return stored_entry_bytes(values) * entry_count + bytes_per_row * order;
 }
 
+ExpectedMatrix expected_matrix(std::int64_t order, std::int64_t entry_count, EntryValues values,
+                               int rank_count) {
+  const auto share = entry_count / rank_count + 1;
+  const auto word_count = values == EntryValues::any ? 2 * share : share;
+  const auto kept_bytes = EntryStore::most_bytes(RowDeal(order, rank_count), entry_count, values) +
+                          (stored_bytes(order, 0, values));
+  return {.order = order,
+          .entry_count = entry_count,
+          .working_bytes = distribution_bytes(order, entry_count, values, rank_count),
+          .making_bytes = kept_bytes + rank_count * word_round_bytes(rank_count, word_count)};
+}
+
 void require_memory(const std::string& name, std::int64_t bytes_of_all_ranks, comm::RankGroup& group) {
   const auto nodes = comm::make_node_map(group, 0);
   agree_on(group, [&] {
-    const auto rank_count = std::ssize(nodes.ranks_of(nodes.node_of(group.rank())));
-    const auto needed = bytes_of_all_ranks / group.size() * rank_count;
-    const auto available = available_memory_bytes();
-    if (needed <= available) return;
+    const auto rank_count = static_cast<int>(nodes.ranks_of(nodes.node_of(group.rank())).size());
+    const auto growth = planned_process_bytes(1) - resident_bytes();
+    const auto needed = (bytes_of_all_ranks / group.size() + growth) * rank_count;
+    const auto room = memory_room(rank_count);
+    if (needed <= room.available_bytes) return;
     throw RunError(
         ExitCode::memory,
         fmt::format("{}: not enough memory: storing its rows takes {} on the node of rank {} ({}), {} "
-                    "are available; take more nodes",
+                    "are available; {}take more nodes",
                     name, format_bytes(needed), group.rank(), format_count(rank_count, "rank"),
-                    format_bytes(available)));
+                    format_bytes(room.available_bytes),
+                    enough_limit_text(room, needed - room.available_bytes, rank_count)));
   });
 }
 
@@ -532,9 +570,10 @@ class BlockBuilder {
 
 }  // namespace
 
-SourcePlan StoredMatrix::plan(const comm::BlockLayout& /*layout*/) const {
-  constexpr std::int64_t message_bytes = std::int64_t{64} << 20;
-  return {.working_bytes = message_bytes, .strip_count = 1};
+SourcePlan StoredMatrix::plan(const comm::BlockLayout& layout) const {
+  return {.working_bytes =
+              distribution_bytes(order(), nonzero_count_, store_.values(), layout.grid().rank_count()),
+          .strip_count = 1};
 }
 
 SourcedBlock StoredMatrix::build(const comm::BlockLayout& layout, comm::RankGroup& group,

@@ -3,6 +3,7 @@
 // A user's own matrix: its rows, distributed over the ranks, from which blocks are made for any grid.
 
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -35,7 +36,7 @@ class EntryCollector {
 
   /// row, column: 0 ... order - 1. value: 1 where there are no others. May exchange with the other ranks. Throws MpiError, std::bad_alloc.
   void add(std::int64_t row, std::int64_t column, double value);
-  /// Collective, once. Look at the store's failure(). Throws MpiError, std::bad_alloc.
+  /// Collective, once. Throws the store's failure() of some rank on every rank; MpiError, std::bad_alloc.
   EntryStore finish();
 
  private:
@@ -44,11 +45,24 @@ class EntryCollector {
   std::unique_ptr<Rounds> rounds_;
 };
 
+/// What is known of a matrix before its entries are read or made, and the memory that this takes.
+struct ExpectedMatrix {
+  std::int64_t order = 0;
+  std::int64_t entry_count = 0;    ///< at most
+  std::int64_t working_bytes = 0;  ///< of a rank, beside its block, while the stored rows become blocks
+  std::int64_t making_bytes = 0;   ///< of all ranks together, until the rows are stored
+};
+ExpectedMatrix expected_matrix(std::int64_t order, std::int64_t entry_count, EntryValues values,
+                               int rank_count);
+/// Refuses a matrix that the memory will not hold, before the system ends a rank, which says nothing. Collective: throws RunError
+/// (memory) on every rank alike.
+using MemoryCheck = std::function<void(const ExpectedMatrix& matrix)>;
+
 /// Bytes that a matrix takes on all ranks together while it is stored, without the buffers of messages.
 std::int64_t stored_bytes(std::int64_t order, std::int64_t entry_count,
                           EntryValues values = EntryValues::any);
-/// Throws RunError (memory) on every rank where a node has less free memory than its share of these bytes: before the
-/// system ends a rank, which says nothing. Collective.
+/// The MemoryCheck that asks no user: throws where a node has less room (memory_room()) than its share of these bytes, and than what the
+/// processes will take. Collective.
 void require_memory(const std::string& name, std::int64_t bytes_of_all_ranks, comm::RankGroup& group);
 
 /// Throws a store's failure() on every rank. Collective.

@@ -3,6 +3,7 @@
 // Words for other ranks, collected and sent in rounds of bounded size.
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -13,6 +14,22 @@
 #include "comm/word_exchange.hpp"
 
 namespace cg2d {
+
+/// The most words for one other rank in a round.
+inline std::size_t round_words(std::size_t rank_count) {
+  constexpr std::size_t most_words = std::size_t{1}
+                                     << 18;  // longer rounds: ranks wait for each other less often
+  constexpr std::size_t all_words = std::size_t{1} << 22;  // 32 MB to all ranks, and as many from them
+  return std::max<std::size_t>(1, std::min(most_words, all_words / rank_count));
+}
+
+/// Bytes of the buffers of a rank at most, where each rank has so many words for others in all: buffers grow by doubling.
+inline std::int64_t word_round_bytes(int rank_count, std::int64_t words_of_rank) {
+  const auto words =
+      static_cast<std::int64_t>(std::bit_ceil(round_words(static_cast<std::size_t>(rank_count))));
+  constexpr std::int64_t sent_and_received = 2 * sizeof(std::uint64_t);
+  return sent_and_received * std::min(words * (rank_count - 1), 2 * words_of_rank);
+}
 
 /// Every rank produces words for other ranks at its own pace. Whenever a buffer is full, all ranks exchange what
 /// they have: a rank that has nothing left takes part until nobody has. Memory: 64 MB at most for what is sent and
@@ -27,7 +44,7 @@ class WordRounds {
         receive_(std::move(receive)),
         exchange_(group),
         outgoing_(static_cast<std::size_t>(group.size())),
-        capacities_(outgoing_.size(), capacity_for_others(outgoing_.size())) {
+        capacities_(outgoing_.size(), round_words(outgoing_.size())) {
     capacities_[static_cast<std::size_t>(group.rank())] = own_capacity;
   }
 
@@ -49,13 +66,6 @@ class WordRounds {
 
  private:
   static constexpr std::size_t own_capacity = 1024;
-
-  static std::size_t capacity_for_others(std::size_t rank_count) {
-    constexpr std::size_t most_words = std::size_t{1}
-                                       << 18;  // longer rounds: ranks wait for each other less often
-    constexpr std::size_t all_words = std::size_t{1} << 22;  // 32 MB to all ranks, and as many from them
-    return std::max<std::size_t>(1, std::min(most_words, all_words / rank_count));
-  }
 
   void make_room(int rank) {
     if (rank == group_.rank()) {

@@ -51,7 +51,7 @@ NodeInfo inspect_node(const std::string& host, const std::vector<std::string>& m
   NodeInfo node;
   node.host = host;
   node.rank_count = static_cast<int>(masks.size());
-  node.available_bytes = available_memory_bytes();
+  node.memory = memory_room(node.rank_count);
   node.governor = frequency_governor();
   node.numa_nodes = numa_node_count();
   node.load_average = load_average();
@@ -66,10 +66,9 @@ NodeInfo inspect_node(const std::string& host, const std::vector<std::string>& m
 }
 
 std::string encode(const NodeInfo& node) {
-  nlohmann::ordered_json json{{"processor", node.processor},
-                              {"core_count", node.core_count},
-                              {"quota", node.processor_quota},
-                              {"available", node.available_bytes}};
+  nlohmann::ordered_json json{{"processor", node.processor},   {"core_count", node.core_count},
+                              {"quota", node.processor_quota}, {"available", node.memory.available_bytes},
+                              {"bound", node.memory.bound},    {"limit", node.memory.limit_bytes}};
   json["cores"] = node.cores;
   json["governor"] = value_or_null(node.governor);
   json["numa_nodes"] = value_or_null(node.numa_nodes);
@@ -91,7 +90,8 @@ void decode(const std::string& text, NodeInfo& node) {
   node.core_count = json.at("core_count");
   node.processor_quota = json.at("quota");
   node.cores = json.at("cores").get<std::vector<std::string>>();
-  node.available_bytes = json.at("available");
+  node.memory = {
+      .available_bytes = json.at("available"), .bound = json.at("bound"), .limit_bytes = json.at("limit")};
   read_known(json.at("governor"), node.governor);
   read_known(json.at("numa_nodes"), node.numa_nodes);
   read_known(json.at("load_average"), node.load_average);
@@ -189,6 +189,11 @@ Environment inspect_environment(comm::RankGroup& group, int thread_count) {
     environment.ranks_oversubscribed |= info.rank_count > info.core_count;
     environment.oversubscribed |= info.rank_count * thread_count > info.core_count;
   }
+  environment.process_bytes = group.maximum(planned_process_bytes(thread_count));
+  const auto growth = environment.process_bytes - group.minimum(resident_bytes());
+  for (auto& node : environment.nodes)
+    node.memory.available_bytes =
+        std::max<std::int64_t>(0, node.memory.available_bytes - growth * node.rank_count);
   environment.mpi_version = mpi_library_version();
   environment.blas = blas_version();
   if (auto setting = group.broadcast(huge_page_setting()); !setting.empty())
@@ -200,19 +205,24 @@ const NodeInfo& Environment::node_of(int rank) const {
   return nodes[static_cast<std::size_t>(ranks[static_cast<std::size_t>(rank)].node)];
 }
 
+std::int64_t Environment::memory_of_node(const NodeInfo& node) const {
+  return saturated_sum(node.memory.available_bytes, process_bytes * node.rank_count);
+}
+
 Environment Environment::granted(std::int64_t memory_limit_bytes) const {
   Environment granted = *this;
   if (memory_limit_bytes == 0) return granted;
-  for (auto& node : granted.nodes) node.available_bytes = std::min(node.available_bytes, memory_limit_bytes);
+  for (auto& node : granted.nodes) {
+    node.memory.tighten({.available_bytes = memory_limit_bytes - process_bytes * node.rank_count,
+                         .bound = MemoryRoom::Bound::user,
+                         .limit_bytes = memory_limit_bytes});
+  }
   return granted;
 }
 
 std::int64_t Environment::memory_of_rank(int rank, std::int64_t memory_limit_bytes) const {
-  const auto& node = node_of(rank);
-  const auto free_bytes = node.available_bytes / node.rank_count;
-  if (memory_limit_bytes == 0) return free_bytes;
-  const auto granted_bytes = memory_limit_bytes / node.rank_count - resident_bytes();
-  return std::clamp<std::int64_t>(granted_bytes, 0, std::max<std::int64_t>(free_bytes, 0));
+  const auto node = granted(memory_limit_bytes).node_of(rank);
+  return node.memory.available_bytes / node.rank_count;
 }
 
 }  // namespace cg2d

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "cg/base/process_memory.hpp"
 #include "cg/machine/topology.hpp"
 #include "comm/rank_group.hpp"
 
@@ -32,8 +33,8 @@ struct NodeInfo {
   /// A control group's quota of processor time, in processors, where it is less than the cores; otherwise 0.
   double processor_quota = 0.0;
   std::vector<CacheInfo> caches;  ///< data and unified caches
-  std::int64_t available_bytes =
-      0;  ///< memory that the ranks may still take: free, and within the limit of their cgroup
+  /// For what the ranks make, without what each of the processes takes for itself.
+  MemoryRoom memory{.available_bytes = 0};
   std::optional<std::string> governor{};  ///< of the frequency; empty: not known
   std::optional<int> numa_nodes{};
   std::optional<std::array<double, 3>> load_average{};  ///< of 1, 5 and 15 minutes, when it was inspected
@@ -49,17 +50,20 @@ struct Environment {
   std::string mpi_version;
   std::string blas;
   std::optional<std::string> transparent_huge_pages{};  ///< the system's setting where rank 0 runs, if known
-  bool oversubscribed = false;                          ///< on some node ranks x threads outnumber the cores
+  std::int64_t process_bytes = 0;  ///< planned_process_bytes() of the rank with most, when it was inspected
+  bool oversubscribed = false;     ///< on some node ranks x threads outnumber the cores
   bool ranks_oversubscribed = false;  ///< on some node the ranks alone do: waiting ranks yield
 
   [[nodiscard]] comm::WaitMode wait_mode() const {
     return ranks_oversubscribed ? comm::WaitMode::yield : comm::WaitMode::spin;
   }
   [[nodiscard]] const NodeInfo& node_of(int rank) const;
-  /// With no more memory on each node than the user grants (--memory-limit, 0: all that is free there).
+  /// Memory of a node for its ranks with their processes: the limit, where it is the user's.
+  [[nodiscard]] std::int64_t memory_of_node(const NodeInfo& node) const;
+  /// With no more memory on each node than the user grants its ranks with their processes (--memory-limit, 0: all that is free
+  /// there). Less than zero bytes are available where not even the processes fit.
   [[nodiscard]] Environment granted(std::int64_t memory_limit_bytes) const;
-  /// The rank's part of the free memory of its node. Where the user grants less, its part of that, without what this process, which
-  /// must be the rank's, has taken already; at least 0.
+  /// The rank's part of the available memory of its node, or of what the user grants of it: granted().
   [[nodiscard]] std::int64_t memory_of_rank(int rank, std::int64_t memory_limit_bytes) const;
 };
 

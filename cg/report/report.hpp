@@ -64,8 +64,9 @@ struct PlannedRun {
   const Configuration& configuration;
   const comm::BlockLayout& layout;
   const MatrixSource& source;
-  const Environment* environment = nullptr;  ///< nullptr: the ranks do not run here
-  const StreamPlan* streaming = nullptr;     ///< with --out-of-core
+  const Environment& environment;         ///< of the ranks that plan
+  bool is_here = true;                    ///< the planned ranks are those
+  const StreamPlan* streaming = nullptr;  ///< with --out-of-core
 };
 /// The formats of a plan: those of describe_plan().
 std::vector<std::string> plan_format_names();

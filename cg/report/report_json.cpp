@@ -306,7 +306,7 @@ Json environment_json(const Environment& environment) {
                      {"processor", node.processor},
                      {"cores", node.core_count},
                      {"ranks", node.rank_count},
-                     {"available_bytes", node.available_bytes},
+                     {"available_bytes", node.memory.available_bytes},
                      {"governor", value_or_null(node.governor)},
                      {"numa_nodes", value_or_null(node.numa_nodes)},
                      {"load_average", value_or_null(node.load_average)},

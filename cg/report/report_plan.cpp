@@ -31,9 +31,10 @@ PlanTotals add_up(const PlannedRun& run) {
   const bool mirrored = planned_kernel(run.configuration).stores_half();
   PlanTotals totals;
   totals.smallest_piece = totals.largest_piece = layout.piece(0);
-  if (run.environment != nullptr) totals.node_bytes.resize(run.environment->nodes.size());
+  if (run.is_here) totals.node_bytes.resize(run.environment.nodes.size());
   for (int rank = 0; rank < layout.grid().rank_count(); ++rank) {
-    const auto memory = plan_memory(run.source, run.configuration, layout, rank);
+    auto memory = plan_memory(run.source, run.configuration, layout, rank);
+    memory.process_bytes = run.environment.process_bytes;
     if (memory.total_bytes() > totals.largest.total_bytes()) totals.largest = memory;
     totals.memory_bytes = saturated_sum(totals.memory_bytes, memory.total_bytes());
     const auto traffic = plan_traffic(layout, rank, run.configuration.sum_form, mirrored);
@@ -42,8 +43,8 @@ PlanTotals add_up(const PlannedRun& run) {
     const auto piece = layout.piece(rank);
     if (piece.size() < totals.smallest_piece.size()) totals.smallest_piece = piece;
     if (piece.size() > totals.largest_piece.size()) totals.largest_piece = piece;
-    if (run.environment != nullptr) {
-      const auto node = run.environment->ranks[static_cast<std::size_t>(rank)].node;
+    if (run.is_here) {
+      const auto node = run.environment.ranks[static_cast<std::size_t>(rank)].node;
       auto& bytes = totals.node_bytes[static_cast<std::size_t>(node)];
       bytes = saturated_sum(bytes, memory.total_bytes());
     }
@@ -53,7 +54,7 @@ PlanTotals add_up(const PlannedRun& run) {
 
 bool fits(const PlanTotals& totals, const Environment& environment) {
   for (std::size_t node = 0; node < totals.node_bytes.size(); ++node) {
-    if (totals.node_bytes[node] > environment.nodes[node].available_bytes) return false;
+    if (totals.node_bytes[node] > environment.memory_of_node(environment.nodes[node])) return false;
   }
   return true;
 }
@@ -117,19 +118,18 @@ std::string as_text(const PlannedRun& run, const PlanTotals& totals) {
   line("Nonzeros, expected", fmt::format("{:.0f} in all, {:.0f} per rank", expected_nonzero_count(problem),
                                          expected_nonzero_count(problem) / grid.rank_count()));
   line("Memory per rank",
-       fmt::format("{}: block {}, vectors {}, generation {}", format_bytes(totals.largest.total_bytes()),
+       fmt::format("{}: process {}, block {}, vectors {}, generation {}",
+                   format_bytes(totals.largest.total_bytes()), format_bytes(totals.largest.process_bytes),
                    format_bytes(totals.largest.block_bytes), format_bytes(totals.largest.vector_bytes),
                    format_bytes(totals.largest.working_bytes)));
   line("Memory of all ranks", format_bytes(totals.memory_bytes));
   if (run.streaming) text += stream_text(*run.streaming);
-  if (run.environment != nullptr) {
-    for (std::size_t node = 0; node < totals.node_bytes.size(); ++node) {
-      line(run.environment->nodes[node].name,
-           fmt::format("needs {}, has {}: {}", format_bytes(totals.node_bytes[node]),
-                       format_bytes(run.environment->nodes[node].available_bytes),
-                       totals.node_bytes[node] > run.environment->nodes[node].available_bytes ? "does not fit"
-                                                                                              : "fits"));
-    }
+  for (std::size_t k = 0; k < totals.node_bytes.size(); ++k) {
+    const auto& node = run.environment.nodes[k];
+    const auto memory = run.environment.memory_of_node(node);
+    line(node.name,
+         fmt::format("needs {}, has {}: {}", format_bytes(totals.node_bytes[k]), format_bytes(memory),
+                     totals.node_bytes[k] > memory ? "does not fit" : "fits"));
   }
   text +=
       fmt::format(" Sent per CG step by the busiest rank ({}):\n", sum_form_name(run.configuration.sum_form));
@@ -179,11 +179,12 @@ std::string as_json(const PlannedRun& run, const PlanTotals& totals) {
               {"expected_nonzeros", expected_nonzero_count(problem)},
               {"memory_per_rank_bytes",
                {{"total", totals.largest.total_bytes()},
+                {"process", totals.largest.process_bytes},
                 {"block", totals.largest.block_bytes},
                 {"vectors", totals.largest.vector_bytes},
                 {"generation", totals.largest.working_bytes}}},
               {"memory_bytes", totals.memory_bytes},
-              {"fits", run.environment != nullptr ? Json(fits(totals, *run.environment)) : Json(nullptr)},
+              {"fits", run.is_here ? Json(fits(totals, run.environment)) : Json(nullptr)},
               {"busiest_rank_per_cg_step",
                {{"collection", traffic_json(totals.busiest.collection)},
                 {"summation", traffic_json(totals.busiest.summation)},

@@ -171,12 +171,13 @@ const comm::TransportRow& BenchmarkRun::first_transport() const {
 void BenchmarkRun::choose_transport(const comm::BlockLayout& layout, BlockProduct& product) {
   progress_.say("choosing the transport");
   const std::function<void(const std::string&)> say = [&](const std::string& line) { progress_.say(line); };
+  const auto environment = granted_environment();
   auto trial = cg2d::choose_transport(group_, {.source = *source_,
                                                .trial = {.layout = layout,
                                                          .configuration = configuration(),
                                                          .product = product,
                                                          .shift = options_.problem.shift},
-                                               .environment = *report_.environment,
+                                               .environment = environment,
                                                .profile = report_.profile,
                                                .profile_source = options_.profile,
                                                .say = say});
@@ -248,7 +249,7 @@ std::int64_t BenchmarkRun::vector_bytes(const comm::BlockLayout& layout) const {
 
 /// With this rank's part in the memory of its node, without what its vectors will take.
 StreamedBlockParts BenchmarkRun::stream_parts(const comm::BlockLayout& layout) const {
-  const auto& environment = *report_.environment;
+  const auto environment = granted_environment();
   const auto& problem = options_.problem;
   return {.source = *source_,
           .matrix_hash = hash_of_text(fmt::format("npb n {} nonzer {} rcond {} shift {}", problem.n,
@@ -258,8 +259,9 @@ StreamedBlockParts BenchmarkRun::stream_parts(const comm::BlockLayout& layout) c
           .options = options_.out_of_core,
           .memory_bytes =
               environment.memory_of_rank(group_.rank(), options_.memory_limit_bytes) - vector_bytes(layout),
-          .share = {.beside_bytes = resident_bytes() + vector_bytes(layout),
+          .share = {.beside_bytes = environment.process_bytes + vector_bytes(layout),
                     .node_rank_count = environment.node_of(group_.rank()).rank_count},
+          .room = environment.node_of(group_.rank()).memory,
           .storages = report_.profile.storages};
 }
 

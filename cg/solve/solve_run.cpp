@@ -33,7 +33,7 @@ BlockPlace place_of_block(const comm::BlockLayout& layout, int rank) {
 }  // namespace
 
 std::unique_ptr<SystemMatrix> read_system(const SystemOptions& options, comm::RankGroup& group,
-                                          const Progress& progress) {
+                                          const Progress& progress, const MemoryCheck& check_memory) {
   progress.say(fmt::format("{} {}", options.assembles ? "generating" : "reading", options.matrix_text()));
   const Stopwatch stopwatch;
   double said_s = 0.0;
@@ -47,8 +47,14 @@ std::unique_ptr<SystemMatrix> read_system(const SystemOptions& options, comm::Ra
   if (options.cut == MatrixCut::random) seed = options.permutation_seed;
   auto matrix =
       options.assembles
-          ? generate_matrix({.text = options.operator_text, .permutation_seed = seed}, group)
-          : open_matrix({.path = options.matrix_path, .permutation_seed = seed, .progress = say}, group);
+          ? generate_matrix(
+                {.text = options.operator_text, .permutation_seed = seed, .check_memory = check_memory},
+                group)
+          : open_matrix({.path = options.matrix_path,
+                         .permutation_seed = seed,
+                         .check_memory = check_memory,
+                         .progress = say},
+                        group);
   matrix->require_symmetric(group);
   matrix->require_positive_diagonal(group);
   return matrix;
@@ -153,10 +159,11 @@ void SolveRun::perform(OutputFile* solution) {
 void SolveRun::read() {
   group_.barrier();
   const Stopwatch stopwatch;
-  if (options_.assembles && kept_ == nullptr && !is_streamed()) check_generated_memory();
   if (kept_ == nullptr)
     read_matrix_ = is_streamed() ? find_system(options_, memory_of_rank(), group_, progress_)
-                                 : read_system(options_, group_, progress_);
+                                 : read_system(options_, group_, progress_, [this](const auto& expected) {
+                                     check_expected_memory(expected);
+                                   });
   matrix_ = kept_ == nullptr ? read_matrix_.get() : kept_;
   if (options_.assembles && source_row_of(options_.operator_text).is_negative_definite)
     report_.warnings.emplace_back("this is no result of the benchmark: -A x = b is solved to a tolerance");
@@ -170,14 +177,27 @@ void SolveRun::read() {
       fmt::format("{} rows, {} nonzeros in {:.3f} s", result.order, result.nonzero_count, result.read_s));
 }
 
-/// The least that a generated matrix takes, before any of it is made: each rank's share of the entries, and the
-/// store that they are sent to. Kernel, vectors and preconditioner are checked when grid and kernel are known.
-void SolveRun::check_generated_memory() const {
-  constexpr double bytes_per_nonzero = 2 * (sizeof(double) + sizeof(std::int32_t));
+/// Of all that is to come, before the matrix is read or made: with the grid and the kernel that are taken where there is no room to try
+/// others, and a little more, since pieces and nonzeros are not known exactly.
+void SolveRun::check_expected_memory(const ExpectedMatrix& expected) const {
+  constexpr double inexact = 1.01;
+  constexpr std::int64_t inexact_bytes = std::int64_t{1} << 20;
+  MatrixFacts facts;
+  facts.key.order = expected.order;
+  facts.nonzero_count = inexact * static_cast<double>(expected.entry_count);
+  auto planned = configuration();
+  const auto grid = named_grid();
+  planned.grid = grid ? *grid : cg2d::choose_grid(facts, planned, group_.size());
+  if (!planned.has_kernel()) {
+    planned.kernel =
+        has_several() ? kernels::default_kernel_for_several().name : kernels::kernel_for_any_pattern().name;
+  }
+  const auto layout = make_layout(facts, planned);
   agree_on(group_, [&] {
-    const auto nonzeros = source_from(options_.operator_text)->facts().nonzero_count;
-    check_memory(granted_environment(), [&](int /*rank*/) {
-      return saturated(bytes_per_nonzero * nonzeros / static_cast<double>(group_.size()));
+    check_memory(granted_environment(), [&](int rank) {
+      const auto plan = plan_memory(facts, expected.working_bytes, planned, layout, rank);
+      return inexact_bytes +
+             std::max(expected.making_bytes / group_.size(), bytes_of_rank(facts, plan, layout, rank));
     });
   });
 }

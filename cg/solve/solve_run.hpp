@@ -13,6 +13,7 @@
 #include "cg/base/interrupt.hpp"
 #include "cg/base/process_memory.hpp"
 #include "cg/base/progress.hpp"
+#include "cg/files/stored_matrix.hpp"
 #include "cg/files/system_matrix.hpp"
 #include "cg/files/vector_file.hpp"
 #include "cg/guard/system_guard.hpp"
@@ -25,6 +26,7 @@
 #include "cg/solver/block_operator.hpp"
 #include "cg/solver/solve.hpp"
 #include "cg/streaming/out_of_core.hpp"
+#include "cg/tuning/run_plan.hpp"
 #include "comm/rank_group.hpp"
 #include "kernels/csr_block.hpp"
 
@@ -46,7 +48,7 @@ struct ReadySystem {
 /// Reads or generates the matrix of the options, and checks that it is symmetric with a positive diagonal. Collective.
 /// Throws RunError (on every rank alike), MpiError, std::bad_alloc.
 std::unique_ptr<SystemMatrix> read_system(const SystemOptions& options, comm::RankGroup& group,
-                                          const Progress& progress);
+                                          const Progress& progress, const MemoryCheck& check_memory);
 /// The same for --out-of-core, which leaves the matrix where it is, within memory_bytes on each rank.
 std::unique_ptr<SystemMatrix> find_system(const SystemOptions& options, std::int64_t memory_bytes,
                                           comm::RankGroup& group, const Progress& progress);
@@ -89,7 +91,9 @@ class SolveRun {
  private:
   [[nodiscard]] const Configuration& configuration() const { return report_.configuration; }
   void read();
-  void check_generated_memory() const;
+  void check_expected_memory(const ExpectedMatrix& matrix) const;
+  [[nodiscard]] std::int64_t bytes_of_rank(const MatrixFacts& matrix, const MemoryPlan& plan,
+                                           const comm::BlockLayout& layout, int rank) const;
   [[nodiscard]] bool is_streamed() const { return options_.out_of_core.is_used(); }
   void cut();
   [[nodiscard]] std::optional<comm::ProcessGrid> named_grid() const;

@@ -34,13 +34,10 @@ std::int64_t SolveRun::memory_of_rank() const {
 
 /// The bytes of the vectors and of the preconditioner.
 std::int64_t SolveRun::vector_bytes(const comm::BlockLayout& layout) const {
-  constexpr std::int64_t further_vectors = 2;  // b, and p where the preconditioner makes products
-  const auto rows = layout.piece(layout.column_piece_of(group_.rank())).size();
-  const auto& preconditioner = find_preconditioner(options_.preconditioner)->memory;
-  const auto bytes_per_vector =
-      plan_memory(*matrix_, configuration(), layout, group_.rank()).vector_bytes +
-      rows * (preconditioner.bytes_per_row + further_vectors * static_cast<std::int64_t>(sizeof(double)));
-  return vector_count() * bytes_per_vector;
+  auto plan = plan_memory(*matrix_, configuration(), layout, group_.rank());
+  plan.block_bytes = 0;
+  plan.working_bytes = 0;
+  return bytes_of_rank(matrix_->facts(), plan, layout, group_.rank());
 }
 
 std::unique_ptr<BlockProduct> SolveRun::stream(const comm::BlockLayout& layout) {
@@ -48,8 +45,9 @@ std::unique_ptr<BlockProduct> SolveRun::stream(const comm::BlockLayout& layout) 
   auto& result = *report_.matrix;
   if (find_preconditioner(options_.preconditioner)->needs_diagonal)
     diagonal_ = matrix_->diagonal(layout, group_);
-  const NodeShare share{.beside_bytes = resident_bytes() + vector_bytes(layout),
-                        .node_rank_count = report_.environment->node_of(group_.rank()).rank_count};
+  const auto environment = granted_environment();
+  const NodeShare share{.beside_bytes = environment.process_bytes + vector_bytes(layout),
+                        .node_rank_count = environment.node_of(group_.rank()).rank_count};
   streamed_ = make_streamed_block({.source = *matrix_,
                                    .matrix_hash = matrix_->content_hash().value(),
                                    .layout = layout,
@@ -58,6 +56,7 @@ std::unique_ptr<BlockProduct> SolveRun::stream(const comm::BlockLayout& layout) 
                                    .memory_bytes = memory_of_rank() - vector_bytes(layout),
                                    .sums_values = true,
                                    .share = share,
+                                   .room = environment.node_of(group_.rank()).memory,
                                    .storages = report_.profile.storages},
                                   group_, progress_);
   const auto& figures = streamed_.figures;

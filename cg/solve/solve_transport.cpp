@@ -51,9 +51,10 @@ void SolveRun::choose_transport(const comm::BlockLayout& layout, BlockProduct& p
     return take_transport(std::move(trial));
   }
   const std::function<void(const std::string&)> say = [&](const std::string& line) { progress_.say(line); };
+  const auto environment = granted_environment();
   auto trial = cg2d::choose_transport(group_, {.source = *matrix_,
                                                .trial = with_block,
-                                               .environment = *report_.environment,
+                                               .environment = environment,
                                                .profile = report_.profile,
                                                .profile_source = options_.profile,
                                                .say = say});
@@ -89,7 +90,7 @@ bool SolveRun::has_room_for_all_transports(const MatrixFreeSize& size) const {
                      static_cast<double>(comm::transport_table().size());
   const auto nodes = granted_environment().nodes;
   return std::ranges::all_of(nodes, [&](const auto& node) {
-    return bytes * node.rank_count < 0.5 * static_cast<double>(node.available_bytes);
+    return bytes * node.rank_count < 0.5 * static_cast<double>(node.memory.available_bytes);
   });
 }
 

@@ -53,7 +53,8 @@ void StencilRun::inspect() {
   report_.folders = options_.folders;
   if (!options_.folders.empty()) report_.reader = reader_.name;
   node_ = environment.ranks[static_cast<std::size_t>(group_.rank())].node;
-  available_bytes_ = environment.memory_of_rank(group_.rank(), options_.memory_limit_bytes);
+  node_info_ = environment.granted(options_.memory_limit_bytes).node_of(group_.rank());
+  available_bytes_ = node_info_.memory.available_bytes / node_info_.rank_count;
 }
 
 /// The bytes of this rank, beside what every process takes.
@@ -98,9 +99,12 @@ void StencilRun::limit_block() {
     if (memory_for(block) <= available_bytes_) return;
     throw RunError(
         ExitCode::memory,
-        fmt::format("not enough memory: rank {} needs {} for a pass of {}, {} are available; {}",
+        fmt::format("not enough memory: rank {} needs {} for a pass of {}, {} are available; {}{}",
                     group_.rank(), format_bytes(memory_for(block)), format_count(block, "step"),
-                    format_bytes(available_bytes_),
+                    format_bytes(std::max<std::int64_t>(available_bytes_, 0)),
+                    enough_limit_text(node_info_.memory,
+                                      (memory_for(block) - available_bytes_) * node_info_.rank_count,
+                                      node_info_.rank_count),
                     options_.folders.empty() ? "take more ranks, or --out-of-core"
                                              : "take more memory, or planes (x and y) with fewer points"));
   });

@@ -10,6 +10,7 @@
 
 #include "cg/base/interrupt.hpp"
 #include "cg/base/progress.hpp"
+#include "cg/machine/environment.hpp"
 #include "cg/stencil/plane_store.hpp"
 #include "cg/stencil/stencil_method.hpp"
 #include "cg/stencil/stencil_options.hpp"
@@ -67,6 +68,7 @@ class StencilRun {
   StencilReport report_;
   std::optional<Environment> environment_{};
   int node_ = 0;
+  NodeInfo node_info_;
   std::int64_t available_bytes_ = 0;  // of memory, for this rank
   int planes_per_moment_ = 1;
   int most_block_ = 1;

@@ -99,21 +99,49 @@ Strips strips_for(const StreamedBlockParts& parts, const PanelFileKey& key, comm
           .working_bytes = group.minimum(parts.memory_bytes) / 4};
 }
 
-/// Throws where not even two panels fit, or their making does not.
-void check_room(const StreamedBlockParts& parts, const PanelFileKey& key, const Strips& strips) {
+/// What the program takes by and by beside panels.
+constexpr std::int64_t program_bytes = std::int64_t{2} << 20;
+
+/// Memory for the making of panels, and for two of them.
+std::int64_t needed_bytes(const StreamedBlockParts& parts, const PanelFileKey& key, const Strips& strips) {
   const auto& row = *parts.kernel.kernel;
   const auto panel_bytes = saturated(1.1 * expected_bytes(parts, key) / strips.count);
   const double making_factor = making_bytes_per_nonzero(row) / row.bytes_per_nonzero;
   const auto making_bytes = saturated_sum(parts.source.plan_strips(parts.layout, strips).working_bytes,
                                           saturated(making_factor * static_cast<double>(panel_bytes)));
-  const auto needed = std::max(making_bytes, 2 * panel_bytes);
-  if (needed <= parts.memory_bytes) return;
-  throw RunError(
-      ExitCode::memory,
-      fmt::format(
-          "not enough memory: with --out-of-core a rank needs {} beside its vectors, {} are left for it; "
-          "raise --memory-limit or take more ranks",
-          format_bytes(needed), format_bytes(std::max<std::int64_t>(parts.memory_bytes, 0))));
+  return std::max(making_bytes, 2 * panel_bytes + program_bytes);
+}
+
+/// For messages: the limit that would do where a rank needs so many bytes for its matrix data.
+std::string enough_limit_text(const StreamedBlockParts& parts, std::int64_t needed) {
+  const auto rank_count = parts.share.node_rank_count;
+  return cg2d::enough_limit_text(parts.room, (needed - parts.memory_bytes) * rank_count, rank_count);
+}
+
+/// Throws where not even two panels fit, or their making does not. Collective: with more memory panels are longer, up to the least memory
+/// that its own panels fit into.
+void check_room(StreamedBlockParts parts, const PanelFileKey& key, Strips strips, comm::RankGroup& group) {
+  const auto left_bytes = parts.memory_bytes;
+  auto needed = group.maximum(needed_bytes(parts, key, strips));
+  if (group.minimum(left_bytes - needed_bytes(parts, key, strips)) >= 0) return;
+  constexpr int most_rounds = 100;
+  for (int round = 0; round < most_rounds; ++round) {
+    parts.memory_bytes = needed + needed / 100;
+    strips = strips_for(parts, key, group);
+    needed = std::max(needed, group.maximum(needed_bytes(parts, key, strips)));
+    if (needed <= parts.memory_bytes) break;
+  }
+  needed = parts.memory_bytes;
+  parts.memory_bytes = left_bytes;
+  agree_on(group, [&] {
+    throw RunError(
+        ExitCode::memory,
+        fmt::format(
+            "not enough memory: with --out-of-core a rank needs {} beside its vectors, {} are left for "
+            "it; {}take more ranks",
+            format_bytes(needed), format_bytes(std::max<std::int64_t>(left_bytes, 0)),
+            enough_limit_text(parts, needed)));
+  });
 }
 
 /// More strips where one of them would be much longer than expected, and that helps: rows may be of very different lengths. Of all
@@ -152,15 +180,15 @@ Strips shortened(Strips strips, const StreamedBlockParts& parts, const PanelFile
     throw RunError(
         ExitCode::memory,
         fmt::format("not enough memory: rows that are converted together take about {}, {} are left "
-                    "for them; raise --memory-limit or take more ranks",
-                    format_bytes(needed), format_bytes(std::max<std::int64_t>(parts.memory_bytes, 0))));
+                    "for them; {}take more ranks",
+                    format_bytes(needed), format_bytes(std::max<std::int64_t>(parts.memory_bytes, 0)),
+                    enough_limit_text(parts, needed)));
   });
   return strips;
 }
 
 /// The panels' share, without what the program takes by and by.
 std::optional<StreamMemory> memory_of(const PanelSizes& panels, const StreamedBlockParts& parts, int rank) {
-  constexpr std::int64_t program_bytes = std::int64_t{2} << 20;
   return stream_memory(panels, parts.memory_bytes - program_bytes, tuning_of(parts, rank).depth);
 }
 
@@ -276,8 +304,8 @@ StreamPlan plan_stream(const StreamedBlockParts& parts, double multiply_s, comm:
       (mine.most_panel_bytes + panel_alignment - 1) / panel_alignment * panel_alignment, least_panel_bytes);
   const auto panel_count = std::max<std::int64_t>(sample_bytes / parts.share.node_rank_count / panel_bytes,
                                                   std::int64_t{2} * mine.tuning.depth);
+  check_room(parts, key, strips, group);
   agree_on(group, [&] {
-    check_room(parts, key, strips);
     place = std::make_unique<PanelFolder>(folder, group.rank(), group.size());
     free_bytes = folder_room(folder).available_bytes;
     sample.emplace(folder, panel_bytes * panel_count);
@@ -331,7 +359,7 @@ StreamedBlock make_streamed_block(const StreamedBlockParts& parts, comm::RankGro
       group.minimum(will_stay(parts, key) ? 1 : 0) == 1 && panel_count >= much_shorter * strips.count;
   auto panels = strips;
   if (!block.was_there || may_be_short) {
-    agree_on(group, [&] { check_room(parts, key, strips); });
+    check_room(parts, key, strips, group);
     panels = shortened(strips, parts, key, group);
     block.was_there = block.was_there && panel_count < much_shorter * panels.count;
   }
@@ -350,8 +378,10 @@ StreamedBlock make_streamed_block(const StreamedBlockParts& parts, comm::RankGro
     if (!memory)
       throw RunError(
           ExitCode::memory,
-          fmt::format("not enough memory: two panels of {} take {}, {} are left for them", file->path(),
-                      format_bytes(2 * file->most_panel_bytes()), format_bytes(parts.memory_bytes)));
+          fmt::format("not enough memory: two panels of {} take {}, {} are left for them; {}take more ranks",
+                      file->path(), format_bytes(2 * file->most_panel_bytes()),
+                      format_bytes(std::max<std::int64_t>(parts.memory_bytes, 0)),
+                      enough_limit_text(parts, 2 * file->most_panel_bytes() + program_bytes)));
     block.figures = file->figures();
     block.kernel = std::make_unique<StreamedKernel>(*parts.kernel.kernel, options_of(parts.kernel),
                                                     std::move(file), *memory, usual_panel_reader());

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "cg/base/process_memory.hpp"
 #include "cg/base/progress.hpp"
 #include "cg/matrix/matrix_source.hpp"
 #include "cg/panels/panel_folder.hpp"
@@ -70,9 +71,11 @@ struct StreamedBlockParts {
   const comm::BlockLayout& layout;
   const ChosenKernel& kernel;
   const OutOfCoreOptions& options;
-  std::int64_t memory_bytes = 0;  ///< for this rank's matrix data
-  bool sums_values = false;       ///< PanelFileFigures::value_sum
+  std::int64_t memory_bytes =
+      0;                     ///< for this rank's matrix data, of what `room` is for all ranks of the node
+  bool sums_values = false;  ///< PanelFileFigures::value_sum
   NodeShare share{};
+  MemoryRoom room{};
   const std::vector<StorageCase>& storages;  ///< of the tuning profile
 };
 

@@ -4,8 +4,11 @@
 
 #include <nlohmann/json.hpp>
 
+#include "cg/base/agreement.hpp"
 #include "cg/base/json_values.hpp"
+#include "cg/machine/environment.hpp"
 #include "cg/report/result_file.hpp"
+#include "cg/tuning/run_plan.hpp"
 
 namespace cg2d {
 
@@ -28,7 +31,15 @@ KeptSystem KeptSystems::of(const SystemOptions& options, comm::RankGroup& group,
   Key key{.text = options.matrix_text(), .rank_count = group.size(), .seed = std::nullopt};
   if (options.cut == MatrixCut::random) key.seed = options.permutation_seed;
   auto& matrix = matrices_[key];
-  if (!matrix) matrix = read_system(options, group, progress);
+  if (!matrix) {
+    const auto environment =
+        inspect_environment(group, options.configuration.thread_count).granted(options.memory_limit_bytes);
+    matrix = read_system(options, group, progress, [&](const ExpectedMatrix& expected) {
+      agree_on(group, [&] {
+        check_memory(environment, [&](int /*rank*/) { return expected.making_bytes / group.size(); });
+      });
+    });
+  }
   // Whatever moves the vectors: the transport makes no difference to blocks.
   auto any_transport = options.configuration;
   any_transport.transport = comm::default_transport().name;

@@ -88,7 +88,7 @@ std::string why_no_trial(const MatrixSource& source, const Environment& environm
   for (const auto& node : environment.nodes) {
     const auto bytes = bytes_of_rank(source, contestants, 0) * node.rank_count;
     // Half of it stays free: the estimate is for one block, with nothing else in the process.
-    if (bytes > node.available_bytes / 2) {
+    if (bytes > node.memory.available_bytes / 2) {
       return fmt::format("the blocks of {} {} would take {} on {}", contestants.size(), things,
                          format_bytes(bytes), node.name);
     }

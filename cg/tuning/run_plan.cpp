@@ -66,21 +66,28 @@ std::int64_t received_to_add(const comm::Schedule& schedule, const comm::GroupPi
   return count;
 }
 
-/// The rows of a piece are taken to be of mean length, and all of their nonzeros to lie in its columns, as those of
-/// a banded matrix do.
-std::int64_t piece_bytes(const MatrixFacts& matrix, const comm::BlockLayout& layout, int rank,
-                         const PieceMemory& memory) {
-  const auto row_count = static_cast<double>(layout.piece(layout.column_piece_of(rank)).size());
-  const double mean_length =
-      matrix.nonzero_count / static_cast<double>(std::max<std::int64_t>(layout.size(), 1));
-  return saturated(row_count * (static_cast<double>(memory.bytes_per_row) +
-                                mean_length * static_cast<double>(memory.bytes_per_nonzero)));
+/// needed, largest: of all ranks of the node, and of the one with most, without their processes.
+std::string too_little_text(const Environment& environment, const NodeInfo& node, std::int64_t needed,
+                            std::int64_t largest) {
+  const auto process_bytes = environment.process_bytes;
+  return fmt::format(
+      "not enough memory on {}: the run needs {} there ({}, up to {} each, {} of it the process itself), {} "
+      "are available; {}take a smaller matrix or more nodes",
+      node.name, format_bytes_above(saturated_sum(needed, process_bytes * node.rank_count)),
+      format_count(node.rank_count, "rank"), format_bytes(saturated_sum(largest, process_bytes)),
+      format_bytes(process_bytes), format_bytes(environment.memory_of_node(node)),
+      enough_limit_text(node.memory, needed - node.memory.available_bytes, node.rank_count));
 }
 
 }  // namespace
 
 MemoryPlan plan_memory(const MatrixSource& source, const Configuration& configuration,
                        const comm::BlockLayout& layout, int rank) {
+  return plan_memory(source.facts(), source.plan(layout).working_bytes, configuration, layout, rank);
+}
+
+MemoryPlan plan_memory(const MatrixFacts& matrix, std::int64_t working_bytes,
+                       const Configuration& configuration, const comm::BlockLayout& layout, int rank) {
   const auto& kernel = planned_kernel(configuration);
   const auto rows = layout.row_block(layout.grid().row_of(rank));
   const auto columns = layout.column_block(layout.grid().column_of(rank));
@@ -89,7 +96,7 @@ MemoryPlan plan_memory(const MatrixSource& source, const Configuration& configur
   const auto strips = strip_cost(configuration, layout, rank);
   plan.block_bytes =
       saturated_sum(saturated(peak_bytes_per_nonzero(kernel, strips.copied_share) *
-                              expected_block_nonzeros(source.facts(), rows, columns)),
+                              expected_block_nonzeros(matrix, rows, columns)),
                     static_cast<std::int64_t>(sizeof(std::int64_t)) * (rows.size() + 1) * (1 + strips.count));
   constexpr std::int64_t solver_pieces = 4;  // x, z, r, and q where it has to move
   std::int64_t elements = columns.size() + rows.size() + solver_pieces * piece.size() +
@@ -102,8 +109,17 @@ MemoryPlan plan_memory(const MatrixSource& source, const Configuration& configur
   }
   if (strips.count > 1) elements += rows.size();  // the partial sums of one strip
   plan.vector_bytes = double_bytes * elements;
-  plan.working_bytes = source.plan(layout).working_bytes;
+  plan.working_bytes = working_bytes;
   return plan;
+}
+
+std::int64_t piece_bytes(const MatrixFacts& matrix, const comm::BlockLayout& layout, int rank,
+                         const PieceMemory& memory) {
+  const auto row_count = static_cast<double>(layout.piece(layout.column_piece_of(rank)).size());
+  const double mean_length =
+      matrix.nonzero_count / static_cast<double>(std::max<std::int64_t>(layout.size(), 1));
+  return saturated(row_count * (static_cast<double>(memory.bytes_per_row) +
+                                mean_length * static_cast<double>(memory.bytes_per_nonzero)));
 }
 
 void check_memory(const MatrixSource& source, const Configuration& configuration,
@@ -127,15 +143,8 @@ void check_memory(const Environment& environment,
       largest = std::max(largest, bytes);
     }
     const auto& info = environment.nodes[node];
-    if (needed > info.available_bytes) {
-      throw RunError(
-          ExitCode::memory,
-          fmt::format(
-              "not enough memory on {}: the run needs {} there ({}, up to {} each), {} are available; "
-              "take a smaller matrix or more nodes",
-              info.name, format_bytes(needed), format_count(info.rank_count, "rank"), format_bytes(largest),
-              format_bytes(info.available_bytes)));
-    }
+    if (needed > info.memory.available_bytes)
+      throw RunError(ExitCode::memory, too_little_text(environment, info, needed, largest));
   }
 }
 

@@ -19,19 +19,29 @@ namespace cg2d {
 
 /// Memory of one rank, bytes.
 struct MemoryPlan {
+  std::int64_t process_bytes = 0;  ///< Environment::process_bytes, where the plan is of a whole process
   std::int64_t block_bytes = 0;    ///< the expected block, and the format made from it
   std::int64_t vector_bytes = 0;   ///< pieces, column block, row block, buffers for messages
   std::int64_t working_bytes = 0;  ///< beside the block while it is made
   [[nodiscard]] std::int64_t total_bytes() const {
-    return saturated_sum(saturated_sum(block_bytes, vector_bytes), working_bytes);
+    return saturated_sum(process_bytes,
+                         saturated_sum(saturated_sum(block_bytes, vector_bytes), working_bytes));
   }
 };
 
+/// Without the process.
 MemoryPlan plan_memory(const MatrixSource& source, const Configuration& configuration,
                        const comm::BlockLayout& layout, int rank);
+/// The same for a matrix of which no more is known than its order and number of nonzeros. working_bytes: SourcePlan::working_bytes.
+MemoryPlan plan_memory(const MatrixFacts& matrix, std::int64_t working_bytes,
+                       const Configuration& configuration, const comm::BlockLayout& layout, int rank);
+/// Bytes of such parts on a rank. The rows of a piece are taken to be of mean length, and all of their nonzeros to lie in
+/// its columns, as those of a banded matrix do.
+std::int64_t piece_bytes(const MatrixFacts& matrix, const comm::BlockLayout& layout, int rank,
+                         const PieceMemory& memory);
 
-/// Throws RunError (memory) with the two numbers when some node's ranks need more than the node has. Local: every
-/// rank comes to the same answer.
+/// Throws RunError (memory) when some node's ranks need more than the node has: what they need with their processes, what the
+/// node has for them, and the limit that would do. bytes_of_rank: without the process. Local: every rank comes to the same answer.
 void check_memory(const Environment& environment, const std::function<std::int64_t(int rank)>& bytes_of_rank);
 /// The same for a matrix and plain CG; `beside`: what
 /// the ranks need beside these.

@@ -12,7 +12,6 @@
 #include <utility>
 
 #include "cg/base/errors.hpp"
-#include "cg/base/process_memory.hpp"
 #include "cg/base/sample.hpp"
 #include "cg/base/values.hpp"
 #include "cg/machine/operation_times.hpp"
@@ -163,12 +162,12 @@ std::string why_unphysical(const TransportTrial& trial, const TransportChoiceCon
   return {};
 }
 
-/// Half of the free memory stays free: the estimate is of one transport's vectors.
+/// Beside the block, and twice: the estimate is of one transport's vectors.
 bool has_room_for_all(comm::RankGroup& group, const TransportChoiceConfig& config) {
   const auto plan = plan_memory(config.source, config.trial.configuration, config.trial.layout, group.rank());
-  const auto bytes = plan.vector_bytes * std::ssize(comm::transport_table());
+  const auto bytes = plan.total_bytes() + 2 * plan.vector_bytes * std::ssize(comm::transport_table());
   const auto& node = config.environment.node_of(group.rank());
-  const bool fits = bytes * node.rank_count < available_memory_bytes() / 2;
+  const bool fits = bytes * node.rank_count < node.memory.available_bytes;
   return group.minimum(std::int64_t{fits}) != 0;
 }
 

@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "cg/base/agreement.hpp"
-#include "cg/base/process_memory.hpp"
 #include "cg/base/sample.hpp"
 #include "cg/base/values.hpp"
 #include "cg/machine/environment.hpp"
@@ -17,6 +16,7 @@
 #include "cg/matrix/random_stream.hpp"
 #include "cg/solver/communicator_setup.hpp"
 #include "cg/solver/stepped_solver.hpp"
+#include "cg/tuning/run_plan.hpp"
 #include "kernels/spmv.hpp"
 
 namespace cg2d {
@@ -128,21 +128,29 @@ std::vector<const kernels::KernelRow*> available_kernels() {
   return available;
 }
 
-/// Throws RunError where memory does not suffice for all formats at once, beside the block that they are made
-/// from.
-void require_memory(comm::RankGroup& group, const kernels::CsrBlock& block,
-                    const std::vector<const kernels::KernelRow*>& kernels) {
-  double formats = 1.0;  // the copy from which the last one is made
-  for (const auto* kernel : kernels)
-    formats += kernel->bytes_per_nonzero / kernels::CsrBlock::bytes_per_nonzero;
-  const auto needed = group.sum(static_cast<std::int64_t>(formats * static_cast<double>(block.byte_count())));
-  const auto available = group.minimum(available_memory_bytes());
-  if (needed <= available) return;
-  throw RunError(
-      ExitCode::memory,
-      fmt::format("not enough memory: tune keeps the formats of all kernels at once, {} on all ranks; "
-                  "{} are available; take a smaller class or more nodes",
-                  format_bytes(needed), format_bytes(available)));
+/// Throws RunError where memory does not suffice for all formats at once, each with its vectors, beside the block that they are made
+/// from and the copy from which the last one is made; or for the making of the block. Collective.
+void require_memory(comm::RankGroup& group, const MatrixSource& source, const comm::BlockLayout& layout,
+                    Configuration configuration, const std::vector<const kernels::KernelRow*>& kernels) {
+  const auto environment = inspect_environment(group, configuration.thread_count);
+  agree_on(group, [&] {
+    check_memory(environment, [&](int rank) {
+      const auto grid = layout.grid();
+      const auto n = static_cast<double>(layout.size());
+      const double csr_bytes = kernels::CsrBlock::bytes_per_nonzero * source.facts().nonzero_count *
+                               (static_cast<double>(layout.row_block(grid.row_of(rank)).size()) / n) *
+                               (static_cast<double>(layout.column_block(grid.column_of(rank)).size()) / n);
+      double formats = 2.0;
+      std::int64_t vector_bytes = 0;
+      for (const auto* kernel : kernels) {
+        formats += kernel->bytes_per_nonzero / kernels::CsrBlock::bytes_per_nonzero;
+        configuration.kernel = kernel->name;
+        vector_bytes += plan_memory(source, configuration, layout, rank).vector_bytes;
+      }
+      const auto making_bytes = saturated_sum(saturated(csr_bytes), source.plan(layout).working_bytes);
+      return std::max(making_bytes, saturated_sum(saturated(formats * csr_bytes), vector_bytes));
+    });
+  });
 }
 
 /// Throws RunError where a zeta differs: a kernel may be fast because it is wrong.
@@ -309,8 +317,8 @@ CaseResult measure_case(comm::RankGroup& group, const MatrixSource& source, cons
   const auto kernels = available_kernels();
   const CaseStages stages(source, config);
   say(stages.generation());
+  require_memory(group, source, layout, configuration, kernels);
   const auto block = source.build(layout, group, configuration.thread_count).block;
-  require_memory(group, block, kernels);
   TunedCase tuned{.matrix = source.facts().key,
                   .configuration = configuration,
                   .nonzeros_per_rank = static_cast<double>(group.sum(block.nonzero_count())) / group.size()};

@@ -227,7 +227,7 @@ class Limits(InFolder):
             self.assertIn("time of 2 processors on node 0:", " ".join(document["warnings"]))
         (groups / "memory.stat").write_text("inactive_file 0\n")
         outcome = run_command([*mount, PROGRAM, "run", "--class", "B"])
-        self.assert_line(MEMORY, "100 MB are available", outcome)
+        self.assert_line(MEMORY, "MB are available; a control group's memory limit of 3.", outcome)
 
 
 class OtherProcesses(InFolder):

@@ -12,7 +12,7 @@ import unittest
 
 from kill_test import kill_once, wait_for_ends
 from page_reader import read_page
-from program_runner import CAMPAIGN, FOLDER_IN_USE, MEMORY, SUCCESS, THOROUGH, USAGE, BackgroundRun, ProgramTest, run_program
+from program_runner import CAMPAIGN, FOLDER_IN_USE, MEMORY, SUCCESS, THOROUGH, USAGE, BackgroundRun, ProgramTest, process_bytes, run_program
 from schemas import validator_of
 
 BAD_DATA, CANNOT_CREATE = 65, 73
@@ -38,9 +38,7 @@ class OutOfCoreTest(ProgramTest):
 
     def limit(self, rank_count, room_mb):
         """A --memory-limit that leaves so many MB per rank for its matrix: the process itself takes more with a sanitizer."""
-        ranks = self.run_document(rank_count, "--class", "S", "--grid", f"1x{max(1, rank_count)}")["setup"]["ranks"]
-        own = max(rank["resident_bytes"] for rank in ranks)
-        return str(int(max(1, rank_count) * (own + room_mb * 1e6)))
+        return str(int(max(1, rank_count) * (process_bytes(rank_count) + room_mb * 1e6)))
 
     def files(self):
         return sorted(path.name for path in self.store.iterdir())

@@ -71,6 +71,7 @@ cg2d_add_program_test(reproducible_run_test SCRIPT program/reproducible_run_test
 cg2d_add_program_test(build_parts_test SCRIPT program/build_parts_test.py LABELS quick TIMEOUT 300)
 cg2d_add_program_test(counters_test ALONE SCRIPT program/counters_test.py TIMEOUT 300)
 cg2d_add_program_test(stray_memory_test ALONE SCRIPT program/stray_memory_test.py TIMEOUT 300)
+cg2d_add_program_test(memory_limit_test SCRIPT program/memory_limit_test.py TIMEOUT 3600)
 cg2d_add_program_test(transport_refusal_test SCRIPT program/transport_refusal_test.py TIMEOUT 300)
 cg2d_add_program_test(roofline_test SCRIPT program/roofline_test.py TIMEOUT 300)
 cg2d_add_program_test(checkpoint_test SCRIPT program/checkpoint_test.py TIMEOUT 600)

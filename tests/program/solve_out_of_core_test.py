@@ -6,7 +6,7 @@ import pathlib
 import tempfile
 import unittest
 
-from program_runner import MEMORY, SUCCESS, USAGE, BackgroundRun, ProgramTest, run_program, some_of
+from program_runner import MEMORY, SUCCESS, USAGE, BackgroundRun, ProgramTest, process_bytes, run_program, some_of
 from schemas import validator_of
 
 BAD_DATA, CANNOT_CREATE = 65, 73
@@ -61,8 +61,7 @@ class SolveOutOfCoreTest(ProgramTest):
 
     def least_limit(self, rank_count, arguments):
         """About the least --memory-limit with which the system is solved: the process itself takes more with a sanitizer."""
-        ranks = self.document(rank_count, "--operator", "laplace2d:7x7", "--assembled")["setup"]["ranks"]
-        own = max(rank["peak_bytes"] for rank in ranks)
+        own = process_bytes(rank_count)
         for step in range(24):
             room_mb = 3 * 1.25**step
             limit = str(int(rank_count * (own + room_mb * 1e6)))
@@ -71,8 +70,7 @@ class SolveOutOfCoreTest(ProgramTest):
                 break
         for path in self.store.iterdir():
             path.unlink()
-        # The process takes some more or less from one run to the next.
-        return str(int(rank_count * (own + (room_mb + 2) * 1e6)))
+        return limit
 
     def expect_same(self, document, x, whole, whole_x):
         for key in RESULTS:

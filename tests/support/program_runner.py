@@ -166,6 +166,12 @@ def run_program(rank_count, *arguments, **options):
     return run_command([*launch_words(rank_count), PROGRAM, *steady(arguments)], **options)
 
 
+def process_bytes(rank_count):
+    """The memory that --memory-limit counts for each of so many processes, without a matrix: more with a sanitizer."""
+    plan = run_program(rank_count, "run", "--class", "S", "--dry-run", "--format", "json").document()["plan"]
+    return plan["memory_per_rank_bytes"]["process"]
+
+
 def run_until_physical(rank_count, *arguments, **options):
     """A measurement, up to five times: a busy machine gives fits that make no sense, which the program refuses."""
     for _ in range(5):

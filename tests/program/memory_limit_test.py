@@ -1,0 +1,260 @@
+"""Limits of memory hold: a command ends within its limit, or with code 71 and the limit that would do. It is never killed."""
+
+import os
+import pathlib
+import re
+import sys
+import tempfile
+import unittest
+
+from program_runner import (
+    CAMPAIGN,
+    MEMORY,
+    MPIEXEC,
+    PROGRAM,
+    PROJECT,
+    SUCCESS,
+    THOROUGH,
+    TRY_AGAIN,
+    ProgramTest,
+    run_command,
+    run_program,
+    thorough_only,
+)
+
+WRAPPER = PROJECT / "tests" / "support" / "peak_memory.py"
+UNITS = {"B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9}
+
+
+def bytes_of(text):
+    number, unit = text.split()
+    return int(float(number) * UNITS[unit] + 0.5)
+
+
+def named_limit(outcome):
+    """The limit that would do, by the message of a refusal; none where it has no such words."""
+    found = re.search(r"of (\d\S* [kMG]?B) would do", outcome.said())
+    return bytes_of(found[1]) if found else None
+
+
+def is_refused(outcome):
+    """Studies go on after a refusal, which is in their results."""
+    return outcome.exit_code == MEMORY or "not enough memory" in outcome.said()
+
+
+def matrix_text(order=60_000, band=12):
+    """A banded matrix with 13 entries in most rows."""
+    lines = ["%%MatrixMarket matrix coordinate real symmetric"]
+    entries = [f"{row} {row - k} {30.0 if k == 0 else -1.0}" for row in range(1, order + 1) for k in range(min(row, band + 1))]
+    return "\n".join([*lines, f"{order} {order} {len(entries)}", *entries]) + "\n"
+
+
+class MemoryGroup:
+    """A memory control group of its own, of either version; raises OSError where none can be made."""
+
+    def __init__(self):
+        groups = dict(line.split(":", 2)[1:] for line in pathlib.Path("/proc/self/cgroup").read_text().splitlines())
+        root = pathlib.Path("/sys/fs/cgroup")
+        controllers = next((names for names in groups if "memory" in names.split(",")), None)
+        self.is_v1 = controllers is not None
+        # Beside our own group, not in it: in version 2 a group with processes has no groups with controllers.
+        parent = root / "memory" if self.is_v1 else root
+        self.folder = parent / f"cg2d-test-{os.getpid()}"
+        self.folder.mkdir()
+        if not (self.folder / self._limit_name).exists():
+            self.folder.rmdir()
+            raise OSError(f"no memory controller in {parent}")
+
+    @property
+    def _limit_name(self):
+        return "memory.limit_in_bytes" if self.is_v1 else "memory.max"
+
+    def limit(self, byte_count):
+        (self.folder / self._limit_name).write_text(str(byte_count))
+
+    def kills(self):
+        name = "memory.oom_control" if self.is_v1 else "memory.events"
+        return int(re.search(r"(?m)^oom_kill (\d+)", (self.folder / name).read_text())[1])
+
+    def run(self, *command, **options):
+        return run_command(["sh", "-c", 'echo $$ > "$0" && exec "$@"', self.folder / "cgroup.procs", *command], **options)
+
+    def remove(self):
+        self.folder.rmdir()
+
+
+class LimitTest(ProgramTest):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        folder = tempfile.TemporaryDirectory(prefix="cg2d-memory-")
+        cls.addClassCleanup(folder.cleanup)
+        cls.files = folder.name
+        cls.matrix = pathlib.Path(cls.files, "A.mtx")
+        cls.matrix.write_text(matrix_text())
+        if "sanitize" in run_program(0, "run", "--class", "S", "--format", "json").document()["environment"]["flags"]:
+            raise unittest.SkipTest("sanitizers take memory of their own")
+
+    def fresh_folder(self):
+        return tempfile.mkdtemp(dir=self.files)
+
+    def commands(self):
+        """By name: ranks, arguments, and whether there is a --memory-limit."""
+        matrix_file = str(self.matrix)
+        small = {
+            "run": (2, ("run", "--class", "A", "--niter", "1", "--no-profile"), True),
+            "solve --assembled": (2, ("solve", "--operator", "npb:A", "--assembled", "--no-profile"), True),
+            "sweep": (2, ("sweep", "--class", "W", "--ranks", "2", "--repeat", "1", "--no-profile", "--output", "OUTPUT"), True),
+            "solve FILE": (2, ("solve", matrix_file, "--no-profile"), True),
+            "run --out-of-core": (2, ("run", "--class", "A", "--niter", "1", "--no-profile", "--out-of-core", "DIR"), True),
+        }
+        if not THOROUGH:
+            return small
+        return small | {
+            "run 2x2": (4, ("run", "--class", "A", "--niter", "1", "--grid", "2x2", "--kernel", "sell", "--no-profile"), True),
+            "run --transport": (2, ("run", "--class", "A", "--niter", "1", "--transport", "auto", "--no-profile"), True),
+            "run B": (2, ("run", "--class", "B", "--niter", "1", "--no-profile"), True),
+            "run B --out-of-core": (2, ("run", "--class", "B", "--niter", "1", "--no-profile", "--out-of-core", "DIR"), True),
+            "scaling": (2, ("scaling", "--class", "A", "--niter", "1", "--no-profile"), True),
+            "solve Laplacian": (2, ("solve", "--operator", "laplace3d:60x60x60", "--assembled", "--no-profile"), True),
+            "solve matrix-free": (2, ("solve", "--operator", "laplace3d:120x120x120", "--no-profile"), True),
+            "solve --out-of-core": (2, ("solve", "--operator", "laplace3d:60x60x60", "--assembled", "--no-profile",
+                                        "--out-of-core", "DIR"), True),
+            "solve pipelined": (3, ("solve", matrix_file, "--variant", "pipelined", "--preconditioner", "jacobi",
+                                    "--no-profile"), True),
+            "stencil": (2, ("stencil", "--shape", "200x200x100", "--steps", "8"), True),
+            "tune": (2, ("tune", "--class", "A", "--grid", "1x2", "--no-profile"), False),
+            "convert": (2, ("convert", matrix_file, "OUTPUT"), False),
+        }
+
+    def words(self, arguments):
+        """With folders and files of their own."""
+        folder = self.fresh_folder()
+        return [{"DIR": f"{folder}/panels", "OUTPUT": f"{folder}/A.cg2d"}.get(word, word) for word in arguments]
+
+    def ends_well(self, outcome):
+        """A tuning may find the machine too busy."""
+        self.assertIn(outcome.exit_code, (SUCCESS, TRY_AGAIN), outcome)
+
+
+class ByOption(LimitTest):
+    def run_measured(self, rank_count, arguments, limit):
+        """The outcome, and the sum of the ranks' peaks."""
+        folder = self.fresh_folder()
+        command = [MPIEXEC, "-n", rank_count, sys.executable, "-S", "-E", WRAPPER, folder, PROGRAM, *self.words(arguments)]
+        outcome = run_command([*command, "--memory-limit", str(limit)], timeout_s=300)
+        return outcome, sum(int(path.read_text()) for path in pathlib.Path(folder).iterdir())
+
+    def test_the_peak_is_within_the_limit(self):
+        limits = (60, 100, 150, 200, 300, 400) if CAMPAIGN else (100, 200) if THOROUGH else (80,)
+        for name, (rank_count, arguments, has_option) in self.commands().items():
+            if not has_option:
+                continue
+            for limit in limits:
+                with self.subTest(command=name, limit=f"{limit}MB"):
+                    self.expect_within(rank_count, arguments, limit * 10**6)
+
+    def expect_within(self, rank_count, arguments, limit):
+        outcome, peak = self.run_measured(rank_count, arguments, limit)
+        if is_refused(outcome):
+            self.assertLessEqual(peak, max(limit, rank_count * 40e6))  # refused before anything large is made
+            limit = named_limit(outcome)
+            self.assertIsNotNone(limit, outcome)
+            outcome, peak = self.run_measured(rank_count, arguments, limit)
+        self.ends_well(outcome)
+        self.assertFalse(is_refused(outcome), outcome)
+        self.assertLessEqual(peak, limit, outcome)
+
+
+class ByControlGroup(LimitTest):
+    def setUp(self):
+        super().setUp()
+        try:
+            self.group = MemoryGroup()
+        except (OSError, TypeError) as error:
+            self.skipTest(f"no control group can be made here: {error}")
+        self.addCleanup(self.group.remove)
+
+    def test_nothing_is_killed(self):
+        limits = (60, 100, 150, 200, 300, 400) if CAMPAIGN else (100, 200) if THOROUGH else (80,)
+        for name, (rank_count, arguments, _) in self.commands().items():
+            for limit in limits:
+                with self.subTest(command=name, limit=f"{limit}MB"):
+                    self.expect_no_kill(rank_count, arguments, limit * 10**6)
+
+    def expect_no_kill(self, rank_count, arguments, limit):
+        before = self.group.kills()
+        for _ in range(2):
+            self.group.limit(limit)
+            outcome = self.group.run(MPIEXEC, "-n", rank_count, PROGRAM, *self.words(arguments), timeout_s=300)
+            self.assertEqual(self.group.kills(), before, outcome)
+            if not is_refused(outcome):
+                break
+            limit = named_limit(outcome)
+            self.assertIsNotNone(limit, outcome)
+        self.ends_well(outcome)
+
+
+class BySystem(LimitTest):
+    """Memory that the system refuses: a line and a code, no signal."""
+
+    def test_limits_of_data(self):
+        for megabytes in range(16, 400, 8) if CAMPAIGN else range(16, 128, 16) if THOROUGH else (24, 40, 100):
+            self.expect_lines("-d", megabytes)
+
+    def test_limits_of_address_space(self):
+        for megabytes in range(120, 800, 20) if CAMPAIGN else range(120, 400, 40) if THOROUGH else (140, 200):
+            self.expect_lines("-v", megabytes)
+
+    def expect_lines(self, option, megabytes):
+        convert = ("convert", str(self.matrix), "OUTPUT")
+        others = (("run", "--class", "A", "--niter", "1", "--no-profile"), convert) if THOROUGH else ()
+        for arguments in (("solve", str(self.matrix), "--no-profile"), *others):
+            with self.subTest(limit=f"ulimit {option}", megabytes=megabytes, command=arguments[0]):
+                shell = ["sh", "-c", f'ulimit {option} {megabytes * 1000} && exec "$@"', "sh"]
+                outcome = run_command([*shell, PROGRAM, *self.words(arguments)])
+                # Libraries that find no memory when they are loaded, or start, have words and codes of their own.
+                if outcome.exit_code == SUCCESS or re.search(r"shared librar|ucs_async_thread|MPI_Init", outcome.stderr):
+                    continue
+                self.assertEqual(outcome.exit_code, MEMORY, outcome)
+                lines = [line for line in outcome.stderr.splitlines() if line.startswith("cg2d: ")]
+                self.assertEqual(len(lines), 1, outcome)
+                self.assertIn("memory", lines[0])
+
+
+class SmallSystem(ProgramTest):
+    def test_a_small_system_on_many_ranks_needs_little(self):
+        """400 rows on 8 ranks: what is refused, or runs, with 400 MB is not buffers that nothing fills."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "small.mtx")
+            path.write_text(matrix_text(400))
+            outcome = run_program(8, "solve", path, "--no-profile", "--memory-limit", "1MB")
+            self.assertEqual(outcome.exit_code, MEMORY, outcome)
+            needed = bytes_of(re.search(r"needs (\d\S* [kMG]?B)", outcome.stderr)[1])
+            process = bytes_of(re.search(r"(\d\S* [kMG]?B) of it the process itself", outcome.stderr)[1])
+            # 1 MB for each rank's part that is not known exactly, 2 MB of chunks of rows.
+            self.assertLess(needed, 8 * (process + 8e6))
+
+
+class Plan(ProgramTest):
+    def test_a_plan_has_the_processes(self):
+        plan = run_program(1, "run", "--class", "A", "--dry-run", "--ranks", "4096", "--format", "json").document()["plan"]
+        process = plan["memory_per_rank_bytes"]["process"]
+        self.assertGreater(process, 10e6)  # MPI alone takes more
+        self.assertGreater(plan["memory_bytes"], 4096 * process)
+
+
+class Determinism(LimitTest):
+    @thorough_only("forty runs")
+    def test_a_streamed_run_near_its_limit_ends_alike(self):
+        arguments = ("run", "--class", "B", "--niter", "1", "--no-profile", "--out-of-core", "DIR", "--dry-run")
+        for limit in (70, 75, 80, 85):
+            with self.subTest(limit=limit):
+                codes = {
+                    run_program(2, *self.words(arguments), "--memory-limit", f"{limit}MB").exit_code for _ in range(10)
+                }
+                self.assertEqual(len(codes), 1, codes)
+
+
+if __name__ == "__main__":
+    unittest.main()
