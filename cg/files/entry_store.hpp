@@ -3,6 +3,7 @@
 // The rows of a matrix whose order of arrival nobody knows: a rank's share of them, kept in little more memory
 // than the entries take. No MPI.
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -74,7 +75,9 @@ class EntryStore {
   [[nodiscard]] const std::optional<RunError>& failure() const { return failure_; }
   /// The most memory that so many entries take on all ranks together.
   static std::int64_t most_bytes(const RowDeal& deal, std::int64_t entry_count, EntryValues values) {
-    return stored_entry_bytes(values) * entry_count + deal.rank_count() * open_bytes(deal);
+    const auto open_chunks = std::min(deal.bucket_count(), entry_count);
+    return stored_entry_bytes(values) * entry_count +
+           static_cast<std::int64_t>(ChunkForm::byte_count) * open_chunks;
   }
 
   /// The rank that an entry comes from; ranks that follow each other share a number where there are more than 16.

@@ -128,6 +128,20 @@ std::vector<const kernels::KernelRow*> available_kernels() {
   return available;
 }
 
+// Lengths for the curves: from 1 to the rows of class B on one process column.
+constexpr std::array curve_row_lengths{1, 2, 3, 4, 6, 8, 11, 16, 20, 24, 32, 46, 64, 91, 128, 183};
+constexpr std::int64_t curve_nonzero_count = 1 << 20;
+
+/// Of the blocks of a row-length curve: three with row starts, and the products' vectors, for the shortest rows.
+std::int64_t curve_bytes() {
+  constexpr double blocks = 3.0;
+  constexpr double row_bytes = sizeof(std::int64_t);
+  const auto shortest = static_cast<double>(std::ranges::min(curve_row_lengths));
+  const double per_nonzero =
+      blocks * (kernels::CsrBlock::bytes_per_nonzero + row_bytes / shortest) + blocks * row_bytes / shortest;
+  return saturated(per_nonzero * static_cast<double>(curve_nonzero_count));
+}
+
 /// Throws RunError where memory does not suffice for all formats at once, each with its vectors, beside the block that they are made
 /// from and the copy from which the last one is made; or for the making of the block. Collective.
 void require_memory(comm::RankGroup& group, const MatrixSource& source, const comm::BlockLayout& layout,
@@ -148,7 +162,8 @@ void require_memory(comm::RankGroup& group, const MatrixSource& source, const co
         vector_bytes += plan_memory(source, configuration, layout, rank).vector_bytes;
       }
       const auto making_bytes = saturated_sum(saturated(csr_bytes), source.plan(layout).working_bytes);
-      return std::max(making_bytes, saturated_sum(saturated(formats * csr_bytes), vector_bytes));
+      const auto formats_bytes = saturated_sum(saturated(formats * csr_bytes), vector_bytes);
+      return std::max(making_bytes, saturated_sum(formats_bytes, curve_bytes()));
     });
   });
 }
@@ -166,15 +181,11 @@ void require_agreement(std::span<const std::unique_ptr<Contestant>> contestants,
   }
 }
 
-// Lengths for the curves: from 1 to the rows of class B on one process column.
-constexpr std::array curve_row_lengths{1, 2, 3, 4, 6, 8, 11, 16, 20, 24, 32, 46, 64, 91, 128, 183};
-
 /// A block like those of class B with 8 process columns: its part of p fits the second-level cache, the
 /// matrix no cache.
 kernels::CsrBlock curve_block(int row_length) {
   constexpr std::int64_t column_count = 9375;
-  constexpr std::int64_t nonzero_count = 1 << 20;
-  return constant_rows_block(row_length, nonzero_count / row_length, column_count);
+  return constant_rows_block(row_length, curve_nonzero_count / row_length, column_count);
 }
 
 kernels::Tuning search_settings(comm::RankGroup& group, const kernels::KernelRow& kernel,
@@ -270,6 +281,8 @@ kernels::CsrBlock constant_rows_block(std::int64_t row_length, std::int64_t row_
 RowLengthCurve measure_row_lengths(comm::RankGroup& group, int thread_count) {
   const auto& scalar = kernels::reference_kernel(kernels::Storage::whole);
   const auto& vectors = kernels::critical_length_kernel();
+  const auto environment = inspect_environment(group, thread_count);
+  agree_on(group, [&] { check_memory(environment, [](int /*rank*/) { return curve_bytes(); }); });
   RowLengthCurve curve;
   for (const int length : curve_row_lengths) {
     const auto block = curve_block(length);
