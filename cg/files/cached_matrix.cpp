@@ -78,10 +78,9 @@ class SharedOutput {
         fmt::format("cannot write {}: what was written at byte {} does not come back; its device loses data",
                     path_, position));
   }
-  /// On rank 0, when all ranks have written. The permissions come last: ranks must open the file before.
+  /// On rank 0, when all ranks have compared. The permissions come last: ranks must open the file before.
   void put_in_place() {
     keep_permissions(path_, descriptor_);
-    put_on_disk();
     is_in_place_ = true;
     if (std::rename(temporary_path_.c_str(), path_.c_str()) != 0)
       throw RunError(ExitCode::cannot_write, fmt::format("cannot write {}: {}; the result is in {}", path_,
@@ -345,7 +344,6 @@ void write_cache(const StoredMatrix& matrix, const std::string& path, comm::Rank
   });
   const auto owners = RangeOwners::equal_shares(layout.chunk_count, group.size());
   const auto own = checksums_of(layout, owners, checksummed, group);
-  agree_on(group, [&] { require_written(layout, owners.range_of(group.rank()), own, output); });
   std::vector<std::uint32_t> all;
   for (const auto& theirs : group.gather_all(std::span<const std::uint32_t>(own)))
     all.insert(all.end(), theirs.begin(), theirs.end());
@@ -356,8 +354,14 @@ void write_cache(const StoredMatrix& matrix, const std::string& path, comm::Rank
     output.write<std::uint32_t>(layout.data_end, all);
     output.write<CacheHeader>(0, std::span<const CacheHeader>(&header, 1));
     output.put_on_disk();
-    output.require_readable();
-    output.put_in_place();
+  });
+  // After the last writing to the disk: nothing but the name follows.
+  agree_on(group, [&] {
+    require_written(layout, owners.range_of(group.rank()), own, output);
+    if (group.rank() == 0) output.require_readable();
+  });
+  agree_on(group, [&] {
+    if (group.rank() == 0) output.put_in_place();
   });
 }
 

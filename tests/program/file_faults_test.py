@@ -234,6 +234,17 @@ class FileFaults(ProgramTest):
         self.assert_refused(outcome, CANNOT_WRITE, "does not come back; its device loses data")
         self.assertEqual(list(place.iterdir()), [])
 
+    def test_a_binary_matrix_that_is_lost_by_any_sync(self):
+        """The last one comes before the file is read back."""
+        for number in range(2):
+            place = self.place()
+            outcome = run_program(0, "convert", self.matrix, place / "A.cg2d", env=faulty(place, "sync", "lose", number))
+            self.assert_refused(outcome, CANNOT_WRITE, "does not come back; its device loses data")
+            self.assertEqual((self.fault_lines(place), list(place.iterdir())), (1, []))
+        place = self.place()
+        self.run_well(0, "convert", self.matrix, place / "A.cg2d", env=faulty(place, "sync", "lose", number + 1))
+        self.assertEqual(self.fault_lines(place), 0, "there are more syncs than this test makes fail")
+
     def test_a_page_of_mapped_memory_that_is_gone(self):
         """7a50f6c: signal 7 without a line."""
         words = ("run", "--class", "S", "--grid", "1x2", "--transport", "shared")

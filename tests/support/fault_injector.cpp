@@ -168,7 +168,7 @@ int sync_with_fault(int descriptor, off_t begin, off_t size, const Sync& sync) {
   if (kind != "error" && fstat(descriptor, &status) == 0) {
     const auto end = size > 0 ? std::min(begin + size, status.st_size) : status.st_size;
     const auto pages = std::max<off_t>((end - begin) / static_cast<off_t>(page_bytes), 1);
-    const auto position = begin + plan().number * 7 % pages * static_cast<off_t>(page_bytes);
+    const auto position = begin + (plan().number * 7 + 3) % pages * static_cast<off_t>(page_bytes);
     const auto count = std::min<off_t>(static_cast<off_t>(page_bytes), end - position);
     AlignedBytes zeros(page_bytes);
     static const auto real = next_of<ssize_t(int, const void*, std::size_t, off_t)>("pwrite");
