@@ -124,7 +124,7 @@ class Strong(ScalingTest):
         ):
             self.assertRegex(outcome.stdout, rf"(?m)^{line}")
         # The machine may be busy: then there is a mark.
-        self.assertEqual(len(re.findall(r" 1\.000\*[ !]?\n", outcome.stdout)), 1, outcome)
+        self.assertEqual(len(re.findall(r"\*[ !]?\n", outcome.stdout)), 0, outcome)
         self.assertEqual(len(re.findall(r"~[ !]?\n", outcome.stdout)), 3, outcome)
         self.assertRegex(outcome.stdout, r"(?m)^  2 cores: .* is ahead of .*, not decided: 1 of at least 8 rounds \(take --repeat \d+\)$")
 
