@@ -58,7 +58,7 @@ bool FolderClaim::takes_lock() {
   close(descriptor_);
   if (is_locked_) return false;
   throw RunError(
-      ExitCode::try_again,
+      ExitCode::folder_in_use,
       fmt::format(
           "{} {}: another run uses this folder ({}has locked {}); name another one, or wait for its end",
           option_, folder_, other, lock_path_));

@@ -11,7 +11,7 @@ import unittest
 import jsonschema
 
 from program_runner import (
-    CANNOT_CREATE, INTERRUPTED, SCHEMA, SUCCESS, TRY_AGAIN, USAGE, BackgroundRun, ProgramTest, launch_words, run_command, run_program,
+    CANNOT_CREATE, FOLDER_IN_USE, INTERRUPTED, SCHEMA, SUCCESS, USAGE, BackgroundRun, ProgramTest, launch_words, run_command, run_program,
 )  # fmt: skip
 
 BAD_DATA = 65
@@ -241,9 +241,9 @@ class Signals(CheckpointTest):
             run.wait_for(r"outer iteration [3-9]")
             for restart in ((), ("--restart", self.state)):
                 second = run_program(2, *FIXED, "--grid", "1x2", *owned, *restart)
-                self.assert_refused(second, TRY_AGAIN, f"--checkpoint {self.state}: another run uses this folder (process ", " since 20")
+                self.assert_refused(second, FOLDER_IN_USE, f"--checkpoint {self.state}: another run uses this folder (process ", " since 20")
                 solve = run_program(2, "solve", "npb:S", "--no-profile", *owned, *restart)
-                self.assert_refused(solve, TRY_AGAIN, "another run uses this folder")
+                self.assert_refused(solve, FOLDER_IN_USE, "another run uses this folder")
             run.wait_for_next(r"outer iteration \d+/")
             for rank in run.ranks():
                 os.kill(rank, signal.SIGTERM)
