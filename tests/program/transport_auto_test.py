@@ -62,6 +62,17 @@ class TransportAutoTest(ProgramTest):
         text = self.run_well(2, *CLASS_S, "--no-profile", "--verbose").stdout
         self.assertRegex(text, r"\n Transport trial = .* measured now in .*not kept: --no-profile\n")
 
+    def test_put_is_left_out_between_nodes_where_ranks_outnumber_the_cores(self):
+        """On one core, by the processors that the launcher may use. On one node, where it uses no MPI, it is tried."""
+        before = os.sched_getaffinity(0)
+        self.addCleanup(os.sched_setaffinity, 0, before)
+        os.sched_setaffinity(0, {min(before)})
+        for nodes, is_tried in ((("--ranks-per-node", "1"), False), ((), True)):
+            trial = self.document_of(2, *CLASS_S, "--no-profile", *nodes)["configuration"]["transport_trial"]
+            self.assertEqual("put" in {one["transport"] for one in trial["tried"]}, is_tried, trial)
+            reasons = {one["transport"]: one["reason"] for one in trial["skipped"]}
+            self.assertEqual("outnumber the cores" in reasons.get("put", ""), not is_tried, trial)
+
     def test_whatever_the_profile_has_as_the_fastest_runs(self):
         self.configuration_of("--profile", self.profile)
         document = json.loads(self.profile.read_text())
