@@ -183,7 +183,6 @@ int started_threads(int thread_count) {
   return count;
 }
 
-/// Collective. Throws RunError where OpenMP starts fewer threads than the results would name.
 /// Starts as many threads as OpenMP will beside this one, and holds them until all are there. Collective: ranks share the limits of a
 /// user. Throws RunError where the system refuses one.
 void try_threads(comm::RankGroup& group, int thread_count) {
@@ -208,19 +207,21 @@ void try_threads(comm::RankGroup& group, int thread_count) {
 /// Collective. Throws RunError where OpenMP would start fewer threads than the results would name.
 void require_threads(comm::RankGroup& group, int thread_count) {
   omp_set_dynamic(0);  // OMP_DYNAMIC: fewer threads where the system is busy
+  const auto refuse = [&](const std::string& reason) {
+    throw RunError(ExitCode::unavailable,
+                   fmt::format("--threads {}: {} on rank {}", thread_count, reason, group.rank()));
+  };
   agree_on(group, [&] {
-    const auto refuse = [&](const std::string& reason) {
-      throw RunError(ExitCode::unavailable,
-                     fmt::format("--threads {}: {} on rank {}", thread_count, reason, group.rank()));
-    };
     if (omp_get_thread_limit() < thread_count)
       refuse(fmt::format("OMP_THREAD_LIMIT allows {}", omp_get_thread_limit()));
     if (thread_count > 1 && omp_get_max_active_levels() < 1) refuse("OMP_MAX_ACTIVE_LEVELS=0 allows 1");
-    if (const int count = started_threads(thread_count); count < thread_count)
-      refuse(fmt::format("OpenMP starts {}", count));
   });
   // All ranks at once, as OpenMP will start them; its own message would be that of its library, and the code 1.
   agree_on(group, [&] { try_threads(group, thread_count); });
+  agree_on(group, [&] {
+    if (const int count = started_threads(thread_count); count < thread_count)
+      refuse(fmt::format("OpenMP starts {}", count));
+  });
 }
 
 }  // namespace

@@ -261,7 +261,7 @@ class Output(ErrorTest):
             for rank_count in (0, *RANK_COUNTS):
                 with self.subTest(arguments=arguments, ranks=rank_count):
                     outcome = run_command([*launch_words(rank_count), *to_full_disk, *arguments])
-                    self.assert_fails(outcome, CANNOT_WRITE, "standard output", "full?")
+                    self.assert_fails(outcome, CANNOT_WRITE, "standard output", "No space left on device")
 
     def test_a_result_is_the_only_file_left(self):
         self.run_well(2, "run", "--class", "S", "--output", self.file)
