@@ -220,8 +220,6 @@ void add_run_options(CLI::App& run, RunArguments& arguments) {
   add_guard_options(run, arguments.guard);
   add_plan_options(run, arguments);
   for (const auto* const list : {"--list-kernels", "--list-transports"}) exclude_others(run, list);
-  for (const auto* const file : {"--report", "--trace", "--export-mtx"})
-    run.get_option("--dry-run")->excludes(run.get_option(file));
 }
 
 Action run_action(const RunArguments& arguments) {

@@ -286,12 +286,12 @@ void check_tuning(const kernels::Tuning& tuning, const Configuration& configurat
   require_not_negative("--prefetch", tuning.prefetch_distance);
   if (const auto width = tuning.block_width; width && !kernels::is_block_width(*width))
     throw InputError(fmt::format("--block-width {}: must be a power of two within 64 ... 65536", *width));
+  // The critical vector length counts for every kernel: the report says how many rows are shorter.
   const auto* const kernel = kernels::find_kernel(configuration.kernel);
   if (kernel == nullptr) return;
   using Member = std::optional<int> kernels::Tuning::*;
   for (const auto& [option, member] :
-       {std::pair<std::string_view, Member>("--cvl", &kernels::Tuning::critical_vector_length),
-        std::pair<std::string_view, Member>("--prefetch", &kernels::Tuning::prefetch_distance),
+       {std::pair<std::string_view, Member>("--prefetch", &kernels::Tuning::prefetch_distance),
         std::pair<std::string_view, Member>("--block-width", &kernels::Tuning::block_width)}) {
     if (!(tuning.*member) || kernel->defaults.*member) continue;
     throw InputError(fmt::format("{}: --kernel {} has no such setting; leave it out", option, kernel->name));
@@ -426,9 +426,7 @@ void add_counter_options(CLI::App& parser, const CounterArguments& arguments) {
 
 void check_counter_options(const CounterOptions& counters, const TraceOptions& trace) {
   if (!counters.events.empty()) static_cast<void>(event_names_from(counters.events, "--papi"));
-  // NOLINTNEXTLINE(concurrency-mt-unsafe): nothing in the program sets a variable
-  const bool counts =
-      !counters.events.empty() || (counters.reads_environment && std::getenv("PAPI_EVENTS") != nullptr);
+  const bool counts = !counters.events.empty() || counters.reads_environment;  // which may name events
   if (!counts && (counters.multiplexed || counters.strict))
     throw InputError(fmt::format("{}: goes with --papi only, which names the events to count",
                                  counters.multiplexed ? "--papi-multiplex" : "--papi-strict"));

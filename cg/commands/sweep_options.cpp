@@ -119,7 +119,9 @@ void add_sweep_options(CLI::App& sweep, SweepArguments& arguments) {
   add_list_option(sweep, "--cut", arguments.cuts, "pieces of a matrix, one or several of these")
       ->type_name(type_of_values({"nonzeros", "even", "random:SEED"}))
       ->default_str("nonzeros");
-  exclude_others(sweep, "--show", {"--format", "--output", "--why", "--paper", "--progress", "--quiet"});
+  // Retries: of the runs that are made, none.
+  exclude_others(sweep, "--show",
+                 {"--retries", "--format", "--output", "--why", "--paper", "--progress", "--quiet"});
 }
 
 void check_axes(const SweepAxes& axes) {

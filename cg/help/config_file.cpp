@@ -59,15 +59,14 @@ void check_item(const CLI::App& command, const CLI::ConfigItem& item) {
 
 }  // namespace
 
-/// The sections of other commands are checked, too: a fault in them would otherwise show on another day.
 std::vector<CLI::ConfigItem> ConfigFile::from_config(std::istream& input) const {
   std::vector<CLI::ConfigItem> own;
   const auto take = [&](CLI::ConfigItem& item) {
     if (item.parents.empty()) item.parents = {command_.get_name()};
     const auto& command = command_of(*command_.get_parent(), item.parents);
     if (item.name == "++" || item.name == "--") return;  // CLI11's begin and end of a section
-    check_item(command, item);
     if (&command != &command_) return;
+    check_item(command_, item);
     const auto* const option = option_of(command_, item.name);
     if (std::ranges::any_of(own,
                             [&](const auto& other) { return option_of(command_, other.name) == option; }))

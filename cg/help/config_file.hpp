@@ -8,7 +8,7 @@
 namespace cg2d {
 
 /// Gives the options of one command from a file to its parser. Keys before the first section, and those of the
-/// section of that command, belong to it; the sections of other commands are checked and left alone. Throws InputError for
+/// section of that command, belong to it; the sections of other commands are left alone. Throws InputError for
 /// a section that is no command, a key that is no option of its command, one that is given twice or has no value, and for a file
 /// that cannot be read.
 class ConfigFile : public CLI::ConfigTOML {

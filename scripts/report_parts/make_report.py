@@ -82,6 +82,8 @@ def make_report(arguments, progress):
     missing = [(row, why) for row in rows if (why := row.why_missing(material))]
     figures = [(row, row.describe(material)) for row in rows if not row.why_missing(material)]
     files = figure_files(arguments, figures, progress)
+    if arguments.output.resolve() in {path.resolve() for path in files}:
+        raise ReportError(USAGE, f"--output {arguments.output}: a figure gets that name; give the page another one")
     files[arguments.output] = page.make_page(material, figures, missing).encode()
     write_all(files)
     where = f", as files in {arguments.figures}" if arguments.figures else ""

@@ -1,0 +1,216 @@
+"""Input that nobody reads is refused, with the name that was probably meant: nothing is silently ignored."""
+
+import csv
+import json
+import os
+import pathlib
+import tempfile
+import unittest
+
+from program_runner import PROJECT, SUCCESS, UNAVAILABLE, USAGE, ProgramTest, run_program, some_of
+
+MACHINE = PROJECT / "cg" / "machine" / "cp-pacs.json"
+PROFILE = {
+    "schema_version": 1,
+    "processors": {
+        "P": {
+            "critical_vector_length": 4,
+            "row_lengths": [],
+            "cases": [
+                {
+                    "class": "S", "n": 1400, "nonzer": 7, "grid": {"columns": 1, "rows": 1}, "threads": 1, "nonzeros_per_rank": 78148,
+                    "kernels": [{"name": "sell", "critical_vector_length": None, "prefetch_distance": None, "block_width": None, "step_s": 1e-3}],
+                }
+            ],
+        }
+    },
+}
+
+
+def objects_of(document, place=()):
+    """Every object of a document, with its place."""
+    if isinstance(document, dict):
+        yield place
+    members = document.items() if isinstance(document, dict) else enumerate(document) if isinstance(document, list) else ()
+    for key, value in members:
+        yield from objects_of(value, (*place, key))
+
+
+def at(document, place):
+    for key in place:
+        document = document[key]
+    return document
+
+
+class IgnoredInput(ProgramTest):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="cg2d-ignored-")
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def file(self, name, text):
+        path = self.folder / name
+        path.write_text(text)
+        return path
+
+    def refused(self, words, *parts, code=USAGE, ranks=0, **options):
+        outcome = run_program(ranks, *words, cwd=self.folder, **options)
+        with self.subTest(words=words):
+            self.assert_refused(outcome, code, *parts)
+        return outcome
+
+
+class ConfigFiles(IgnoredInput):
+    def test_what_no_command_reads(self):
+        for text, parts in (
+            ('[rnu]\nclass = "S"\n', ["[rnu]: a section is for a command of cg2d", "did you mean run?"]),
+            ("[rnu]\n", ["[rnu]: a section is for a command of cg2d", "did you mean run?"]),
+            ('[run.more]\nclass = "S"\n', ["[run.more]"]),
+            ('[run]\nkernal = "sell"\n', ["kernal: not an option of cg2d run; did you mean kernel?"]),
+            ('config = "other.toml"\n', ["config: is given on the command line only, as --config"]),
+            ('[run]\nkernel = "sell"\nclass = "S"\nkernel = "scalar"\n', ["kernel: given twice"]),
+            ('kernel = "sell"\n[run]\nkernel = "scalar"\n', ["kernel: given twice"]),
+            ("[run]\npapi = []\n", ["papi: has no value"]),
+        ):
+            path = self.file("options.toml", text)
+            for ranks in (0, *some_of([2], 2)):
+                self.refused(["run", "--class", "S", "--config", path], f"--config {path}: ", *parts, ranks=ranks)
+
+    def test_what_commands_read(self):
+        path = self.file("options.toml", 'format = "json"\n[run]\nclass = "S"\n[sweep]\nrepeat = 3\n')
+        self.assertEqual(self.run_well(0, "run", "--config", path).document()["status"], "success")
+
+
+class Descriptions(IgnoredInput):
+    def test_every_object_of_a_machine_description(self):
+        """A member too many, in each of its objects; two of them change a prediction by much if they are ignored."""
+        good = json.loads(MACHINE.read_text())
+        words = ["model", "--class", "S", "--ranks", "2", "--machine"]
+        self.run_well(0, *words, self.file("machine.json", json.dumps(good)))
+        for place in objects_of(good):
+            changed = json.loads(MACHINE.read_text())
+            at(changed, place)["sum_forms"] = "whole-block"
+            nearest = "; did you mean sum_form?" if place and place[-1] == "network" else ""
+            path = self.file("machine.json", json.dumps(changed))
+            self.refused([*words, path], "sum_forms", f"is nothing that is read here{nearest}")
+
+    def test_every_object_of_a_profile(self):
+        words = ["run", "--class", "S", "--profile"]
+        self.run_well(0, *words, self.file("profile.json", json.dumps(PROFILE)))
+        self.run_well(0, "tune", "--list", "--profile", self.folder / "profile.json")
+        for place in objects_of(PROFILE):
+            if place == ("processors",):  # its members are the names of processors
+                continue
+            changed = json.loads(json.dumps(PROFILE))
+            at(changed, place)["treads"] = 1
+            path = self.file("profile.json", json.dumps(changed))
+            nearest = "; did you mean threads?" if place and place[-1] == 0 and "cases" in place and "kernels" not in place else ""
+            self.refused([*words, path], "treads", f"is nothing that is read here{nearest}")
+            self.refused(["tune", "--list", "--profile", path], "treads")
+
+
+class Options(IgnoredInput):
+    def test_tables_go_to_a_file(self):
+        self.run_well(1, "sweep", "--class", "S", "--repeat", "2", "--output", self.folder / "s.jsonl")
+        for form in ("text", "json"):
+            words = ("sweep", "--show", self.folder / "s.jsonl", "--format", form)
+            outcome = self.run_well(0, *words, "--output", self.folder / "tables")
+            self.assertEqual(outcome.stdout, "")
+            self.assertEqual((self.folder / "tables").read_text(), self.run_well(0, *words).stdout)
+
+    def test_options_without_effect(self):
+        run, system = ["run", "--class", "S"], ["--operator", "laplace2d:8x8"]
+        for words, *options in (
+            (["run", "--list-kernels", "--output", "F"], "--list-kernels", "--output"),
+            (["run", "--list-transports", "--class", "S"], "--list-transports", "--class"),
+            ([*run, "--trace-steps", "3"], "--trace-steps", "--trace"),
+            ([*run, "--keep-disturbed"], "--keep-disturbed", "--transport auto"),
+            ([*run, "--kernel", "scalar", "--prefetch", "4"], "--prefetch", "--kernel scalar has no such setting"),
+            ([*run, "--kernel", "csr-simd", "--block-width", "128"], "--block-width", "--kernel csr-simd"),
+            (["solve", *system, "--trace-steps", "3"], "--trace-steps", "--trace"),
+            (["solve", *system, "--keep-disturbed"], "--keep-disturbed", "--transport auto"),
+            (["sweep", "--show", "s.jsonl", "--class", "S"], "--show", "--class"),
+            (["sweep", "--show", "s.jsonl", "--fresh"], "--show", "--fresh"),
+            (["sweep", "--budget", "1min"], "--budget", "--until-sure"),
+            (["sweep", "--trace-steps", "3"], "--trace-steps", "--trace-best"),
+            (["sweep", "--papi-multiplex"], "--papi-multiplex", "--papi only"),
+            (["sweep", "--keep-disturbed"], "--keep-disturbed", "--transport auto"),
+            (["scaling", "--budget", "1min"], "--budget", "--until-sure"),
+            (["model", "--machine", "cp-pacs", "--threads", "2"], "--threads", "--calibrate"),
+            (["model", "--machine", "cp-pacs", "--keep-disturbed"], "--keep-disturbed", "--calibrate"),
+            (["tune", "--list", "--class", "S"], "--list", "--class"),
+            (["tune", "--remove", "S", "--threads", "2"], "--remove", "--threads"),
+            (["tune", "--out-of-core", ".", "--transport", "shared"], "--out-of-core", "--transport"),
+        ):
+            self.refused(words, *options)
+        self.assertEqual(list(self.folder.iterdir()), [])
+
+    def test_what_goes_with_events_of_the_environment(self):
+        environment = os.environ | {"PAPI_EVENTS": "perf::TASK-CLOCK"}
+        self.run_well(0, "run", "--class", "S", "--papi-strict", env=environment)
+
+
+class NamedThings(IgnoredInput):
+    def test_a_profile_that_is_missing(self):
+        missing = self.folder / "no" / "such.json"
+        for words in (["run", "--class", "S"], ["solve", "--operator", "npb:S", "--assembled"], ["sweep", "--class", "S"],
+                      ["scaling", "--class", "S"]):
+            self.refused([*words, "--profile", missing], f"--profile {missing}", "there is no such file")
+        self.assertEqual(list(self.folder.iterdir()), [])
+        self.run_well(2, "run", "--class", "S", "--transport", "auto", "--profile", self.folder / "new.json")
+
+    def test_threads_that_openmp_does_not_start(self):
+        for variable, value in (("OMP_MAX_ACTIVE_LEVELS", "0"), ("OMP_THREAD_LIMIT", "1")):
+            words = ["run", "--class", "S", "--threads", "2"]
+            self.refused(words, "--threads 2", variable, code=UNAVAILABLE, env=os.environ | {variable: value})
+        self.run_well(0, "run", "--class", "S", "--threads", "2", env=os.environ | {"OMP_DYNAMIC": "true"})
+
+    def test_the_own_numbers_of_a_class(self):
+        own = {"--n": "1400", "--nonzer": "7", "--niter": "15", "--shift": "10"}
+        for option, value in own.items():
+            result = self.document_of(0, "run", "--class", "S", option, value)
+            self.assertEqual((result["problem"]["class"], result["status"]), ("S", "success"))
+            self.assertTrue(result["result"]["verified"], option)
+        self.assertEqual(self.document_of(0, "run", "--class", "S", *sum(own.items(), ()))["problem"]["class"], "S")
+        other = self.document_of(0, "run", "--class", "S", "--niter", "14")
+        self.assertEqual(other["problem"]["class"], "U")
+        for command in (["explain", "--format", "json"], ["run", "--dry-run", "--format", "json"]):
+            document = json.loads(self.run_well(0, *command, "--class", "S", "--n", "1400").stdout)
+            self.assertEqual(document.get("class") or document["problem"]["class"], "S")
+
+
+class Results(IgnoredInput):
+    def test_a_line_for_each_repetition(self):
+        path = self.folder / "run.json"
+        self.run_well(0, "run", "--class", "S", "--repeat", "5", "--format", "json", "--output", path)
+        result = json.loads(path.read_text())["result"]
+        rows = list(csv.DictReader(self.run_well(0, "export", path).stdout.splitlines()))
+        self.assertEqual([row["repeat"] for row in rows], ["1", "2", "3", "4", "5"])
+        for row, time_s in zip(rows, result["repeats"]["times_s"]):
+            self.assert_close(float(row["time_s"]), time_s, 1e-8)  # nine digits are written
+        with_phases = [row for row in rows if row["multiply_s"]]
+        self.assertEqual(len(with_phases), 1)
+        self.assert_close(float(with_phases[0]["time_s"]), result["time_s"], 1e-8)
+
+    def test_two_kernels_are_compared_by_a_sweep(self):
+        for kernel in ("sell", "scalar"):
+            self.run_well(0, "run", "--class", "S", "--kernel", kernel, "--format", "json", "--output", self.folder / kernel)
+        self.refused(["compare", "sell", "scalar"], "kernel is sell and scalar", "cg2d sweep --kernel sell,scalar")
+
+    def test_documents_of_other_commands(self):
+        for words, holds in (
+            (["model", "--machine", "cp-pacs", "--class", "S", "--ranks", "2"], "holds predictions of cg2d model"),
+            (["explain", "--grid", "1x2"], "holds a plan of messages of cg2d explain"),
+            (["events"], "holds the events of cg2d events"),
+            (["stencil", "--shape", "8x8x8", "--steps", "2", "--temporal-block", "1"], "holds a result of cg2d stencil"),
+        ):
+            path = self.folder / "document.json"
+            self.run_well(0, *words, "--format", "json", "--output", path)
+            self.refused(["report", path], f"{path}: {holds}", code=65)
+            for reader in (["export", path], ["compare", path, path], ["sweep", "--show", path]):
+                self.refused(reader, f"{path}: it {holds}")
+        self.refused(["report", MACHINE], "holds a machine description", code=65)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
