@@ -11,8 +11,8 @@
 
 #include "cg/base/errors.hpp"
 #include "cg/base/sample.hpp"
-#include "cg/storage/crc32c.hpp"
 #include "cg/stencil/plane_store.hpp"
+#include "cg/storage/crc32c.hpp"
 #include "cg/storage/scratch_file.hpp"
 #include "kernels/page_buffer.hpp"
 

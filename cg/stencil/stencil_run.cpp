@@ -10,8 +10,8 @@
 #include "cg/base/errors.hpp"
 #include "cg/base/process_memory.hpp"
 #include "cg/base/values.hpp"
-#include "cg/storage/crc32c.hpp"
 #include "cg/stencil/block_trial.hpp"
+#include "cg/storage/crc32c.hpp"
 
 namespace cg2d {
 

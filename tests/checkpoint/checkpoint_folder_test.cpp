@@ -262,7 +262,7 @@ TEST(CheckpointFolder, SaysWhyThereIsNone) {
   EXPECT_NE(error_in(folder.path()).find("found no checkpoint, expected"), std::string::npos);
   EXPECT_NE(error_in(folder.path() + "/missing").find("found no checkpoint, expected"), std::string::npos);
   folder.on_one_rank([&] { std::ofstream(folder.path() + "/file") << "x"; });
-  EXPECT_NE(error_in(folder.path() + "/file").find("found no folder"), std::string::npos);
+  EXPECT_NE(error_in(folder.path() + "/file").find("cannot be read as a folder: "), std::string::npos);
   folder.on_one_rank([&] { std::ofstream(path_of(folder, 4, 0, group().size())) << "x"; });
   const auto error = error_in(folder.path());
   EXPECT_NE(error.find("found no intact checkpoint (generation 4: "), std::string::npos) << error;

@@ -472,7 +472,7 @@ TEST_F(MalformedFilesTest, NoPermission) {
   EXPECT_TRUE(!is_root || seteuid(nobody) == 0);
   const auto message = message_of_reading();
   EXPECT_TRUE(!is_root || seteuid(0) == 0);
-  EXPECT_EQ(message, path_ + ": found Permission denied, expected a file to read");
+  EXPECT_EQ(message, path_ + ": cannot be read: Permission denied");
 }
 
 }  // namespace
