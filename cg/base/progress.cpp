@@ -36,6 +36,11 @@ void say_on_stderr(const std::string& text) noexcept {
   std::fprintf(stderr, "cg2d: %s\n", text.c_str());
 }
 
+void say_last_on_stderr(const std::string& text) noexcept {
+  if (const auto display = the_display().lock()) display->hold();
+  say_on_stderr(text);
+}
+
 void wait_for_readers_of_stderr() {
   using namespace std::chrono_literals;
   wait_until_read(STDERR_FILENO);

@@ -47,7 +47,7 @@ void LifeWatch::end_by_request() const {
   constexpr std::chrono::milliseconds turn_of_rank_0{500};
   const char* const text = "interrupted by a signal before there was a result";
   if (rank_ == 0) {
-    say_on_stderr(text);
+    say_last_on_stderr(text);
   } else {
     std::this_thread::sleep_for(turn_of_rank_0);
     say_on_stderr(std::string(text) + " (rank " + std::to_string(rank_) + ")");

@@ -174,7 +174,7 @@ class Refusals(CheckpointTest):
         for rank_count in (0, 2):
             for path in (file, self.folder / "missing" / "state", pathlib.Path("/proc/cg2d")):
                 self.assert_refused(run_program(rank_count, *FIXED, "--checkpoint", path), CANNOT_CREATE, f"cannot create the folder {path}: ")
-            for path, reason in ((self.folder / "missing", "found no checkpoint"), (self.folder, "found no checkpoint"), (file, "found no folder")):
+            for path, reason in ((self.folder / "missing", "found no checkpoint"), (self.folder, "found no checkpoint"), (file, "cannot be read as a folder")):
                 self.assert_refused(run_program(rank_count, *FIXED, "--restart", path), BAD_DATA, f"{path}: {reason}")
 
     def test_a_folder_with_another_runs_checkpoint(self):

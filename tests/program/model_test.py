@@ -1,6 +1,7 @@
 """cg2d model: predictions on described machines, the calibration of this one, and predictions beside a run."""
 
 import json
+import math
 import os
 import pathlib
 import re
@@ -117,7 +118,8 @@ class CalibrationTest(ProgramTest):
         self.assertEqual(sorted(["two-sided"] + [cost["name"] for cost in condition["transports"]]), sorted(known))
         for cost in [condition["network"], *condition["transports"]]:
             self.assertGreaterEqual(cost["start_up_s"], 0)
-            self.assertGreater(cost["bytes_per_s"], 0)
+            # A transport that copies nothing may have no rate; two-sided messages have one.
+            self.assertGreater(cost.get("bytes_per_s", math.inf if "name" in cost else 0), 0)
             self.assertGreaterEqual(cost["add_seconds_per_element"], 0)
         for cost in condition["transports"]:
             self.assertRegex(self.calibration.stdout, rf"(?m)^ {cost['name']} += {1e6 * cost['start_up_s']:.3f} us \+ ")
@@ -136,7 +138,7 @@ class CalibrationTest(ProgramTest):
                 words = ["--class", "S", "--grid", "1x2", "--transport", transport, "--format", "json"]
                 run = self.run_well(2, "run", *words, **environment).document()
                 # 15 outer steps of 26 collections, each of one message.
-                self.assertEqual(run["prediction"]["phases"]["collection"] > 15 * 26, is_slow)
+                self.assertEqual(run["prediction"]["phases"]["collection"] >= 15 * 26, is_slow)
                 (problem,) = json.loads(self.run_well(1, "model", *words, **environment).stdout)["problems"]
                 (grid,) = problem["rank_counts"][0]["grids"]
                 self.assertEqual(grid["phases"], run["prediction"]["phases"])

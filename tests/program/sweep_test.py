@@ -417,7 +417,7 @@ class SweepTest(ProgramTest):
             (["--no-profile", "--profile", "file"], USAGE, "contradict each other"),
             (["--profile", SCHEMA, "--output", self.file], USAGE, "is no tuning profile"),
             (["--output", self.folder / "no" / "file"], CANNOT_CREATE, "No such file"),
-            (["--show", self.folder / "nothing"], USAGE, "there is no such file"),
+            (["--show", self.folder / "nothing"], USAGE, "--class excludes --show"),
         ):
             with self.subTest(arguments=arguments):
                 outcome = run_program(2, "sweep", "--class", "S", *arguments)

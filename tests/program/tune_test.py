@@ -141,7 +141,6 @@ class TuneTest(ProgramTest):
         foreign = self.write_changed("foreign.json", to_another_processor)
         for arguments, reason in (
             (["--no-profile"], "--no-profile"),
-            (["--profile", missing], f"no profile at {missing}"),
             (["--profile", foreign], "knows nothing of this processor"),
         ):
             with self.subTest(arguments=arguments):
@@ -150,6 +149,10 @@ class TuneTest(ProgramTest):
                 self.assertIn(reason, tuning["no_profile_because"])
                 outcome = self.run_well(2, "run", "--class", "S", "--verbose", *arguments)
                 self.assertEqual(outcome.said().count(reason), 1, outcome)
+        outcome = run_program(2, "run", "--class", "S", "--profile", missing)
+        self.assertEqual(outcome.exit_code, USAGE, outcome)
+        (line,) = outcome.error_lines()
+        self.assertIn(f"--profile {missing}: is no tuning profile: there is no such file", line)
 
     def test_a_named_file_that_is_no_profile(self):
         broken = pathlib.Path(self.folder.name) / "broken.json"
