@@ -16,7 +16,7 @@ using KernelMaker = std::unique_ptr<SpmvKernel> (*)(CsrBlock block, const Kernel
 /// expected one is taken unless another one takes less than 0.8 of its time, so that the choice, and with it the
 /// order of additions, is the same in every run. Instruction sets alone do not tell: gathers and scatters are slow
 /// on AMD's processors, and on those of Intel whose microcode keeps gathers from leaking data. Cost: 2 to 4 ms,
-/// nothing for a single set. Throws std::bad_alloc.
+/// three times as much where another loop is taken, nothing for a single set. Throws std::bad_alloc.
 InstructionSet fastest_loop(KernelMaker make, const std::vector<InstructionSet>& sets,
                             InstructionSet expected);
 

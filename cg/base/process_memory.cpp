@@ -123,7 +123,8 @@ std::int64_t available_memory_bytes() { return memory_room().available_bytes; }
 std::int64_t planned_process_bytes(int thread_count) {
   constexpr std::int64_t growth = std::int64_t{6} << 20;
   constexpr std::int64_t thread_bytes = std::int64_t{1} << 18;
-  const auto bytes = resident_bytes() + growth + thread_bytes * (thread_count - 1);
+  static const std::int64_t bytes_at_start = resident_bytes();
+  const auto bytes = bytes_at_start + growth + thread_bytes * (thread_count - 1);
   return (bytes + process_grain - 1) / process_grain * process_grain;
 }
 

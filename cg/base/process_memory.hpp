@@ -45,9 +45,10 @@ MemoryRoom memory_room(int process_count = 1);
 std::string enough_limit_text(const MemoryRoom& room, std::int64_t missing_bytes, int process_count);
 std::int64_t available_memory_bytes();
 
-/// Expected memory of this process without the matrix and its vectors, bytes: what is resident now, after MPI and the
-/// libraries have started, and what they take until the end, with `thread_count` threads. Rounded up to 4 MiB, so that the number does
-/// not differ from run to run by the pages that happen to be resident.
+/// Expected memory of this process without the matrix and its vectors, bytes: what is resident at the first call, after MPI and the
+/// libraries have started, and what they take until the end, with `thread_count` threads. Later calls say the same: what a matrix has
+/// left to the allocator is there for the next one. Rounded up to 4 MiB, so that the number does not differ from run to run by the pages
+/// that happen to be resident.
 std::int64_t planned_process_bytes(int thread_count);
 
 /// Zeroed memory. From 64 KiB on it has pages of its own, which no thread has touched; from 2 MiB on it

@@ -139,7 +139,7 @@ void require_memory(const std::string& name, std::int64_t bytes_of_all_ranks, co
   const auto nodes = comm::make_node_map(group, 0);
   agree_on(group, [&] {
     const auto rank_count = static_cast<int>(nodes.ranks_of(nodes.node_of(group.rank())).size());
-    const auto growth = planned_process_bytes(1) - resident_bytes();
+    const auto growth = std::max<std::int64_t>(0, planned_process_bytes(1) - resident_bytes());
     const auto needed = (bytes_of_all_ranks / group.size() + growth) * rank_count;
     const auto room = memory_room(rank_count);
     if (needed <= room.available_bytes) return;

@@ -190,7 +190,7 @@ Environment inspect_environment(comm::RankGroup& group, int thread_count) {
     environment.oversubscribed |= info.rank_count * thread_count > info.core_count;
   }
   environment.process_bytes = group.maximum(planned_process_bytes(thread_count));
-  const auto growth = environment.process_bytes - group.minimum(resident_bytes());
+  const auto growth = std::max<std::int64_t>(0, environment.process_bytes - group.minimum(resident_bytes()));
   for (auto& node : environment.nodes)
     node.memory.available_bytes =
         std::max<std::int64_t>(0, node.memory.available_bytes - growth * node.rank_count);
