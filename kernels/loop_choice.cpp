@@ -18,7 +18,7 @@ constexpr std::int64_t small_row_entries = 16;
 constexpr int round_count = 16;
 constexpr int products_per_round = 2;
 // On a busy machine one batch may find the expected loop slow by chance: another loop must be worthwhile after each of them.
-constexpr int batch_count = 3;
+constexpr int confirmation_count = 3;
 constexpr double worthwhile_share = 0.8;
 
 /// Every row has one entry in each of equal ranges of columns, at a place that looks random.
@@ -71,7 +71,7 @@ InstructionSet fastest_loop(KernelMaker make, const std::vector<InstructionSet>&
   const Operands operands{
       .p_columns = p, .p_rows = std::span(p).first(small_rows), .q_rows = q_rows, .q_columns = q_columns};
   const auto safe = std::ranges::find(candidates, expected, &Candidate::set);
-  for (int batch = 0; batch < batch_count; ++batch) {
+  for (int batch = 0; batch < confirmation_count; ++batch) {
     for (int round = 0; round < round_count; ++round) {
       for (auto& candidate : candidates)
         candidate.seconds = std::min(candidate.seconds, seconds_of(*candidate.kernel, operands));
