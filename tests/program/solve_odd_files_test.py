@@ -113,7 +113,8 @@ class Malformed(OddFilesTest):
                 path = self.file("b.mtx", text)
                 # Of a first guess: no step is taken that would hide it.
                 others = () if option == "--rhs" else ("--rhs", self.file("r.mtx", columns), "--max-iterations", 1)
-                outcome = run_program(2, "solve", matrix, option, path, *others, "-o", x)
+                # Grid and kernel fixed: a choice by measurement may change the last bits.
+                outcome = run_program(2, "solve", matrix, option, path, *others, "--grid", "1x2", "--kernel", "csr-simd", "-o", x)
                 self.assertIn(outcome.exit_code, (0, NOT_CONVERGED), outcome)
                 solutions.append(x.read_text())
             self.assertEqual(solutions[1:], solutions[:1] * 2, option)
