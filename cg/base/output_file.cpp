@@ -47,7 +47,7 @@ bool is_special(const std::string& path) {
   return stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode);
 }
 
-/// Of the environment; empty where it is not set.
+/// The value of an environment variable; empty where it is not set.
 std::string variable(const char* name) {
   // NOLINTNEXTLINE(concurrency-mt-unsafe): nothing in the program sets a variable
   const char* value = std::getenv(name);
@@ -458,7 +458,7 @@ void OutputFile::leave_elsewhere() {
 bool OutputFile::put_in_place() {
   if (overwritten_ >= 0) return write_in_place();
   if (spool_->take_name()) return true;
-  // What could not be known before: a mount of another kind, a file system without hard links.
+  // Not known before: a mount of another kind, a file system without hard links.
   const int reason = errno;
   overwritten_ = open(path_.c_str(), O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
   if (overwritten_ < 0 && errno == ENOENT)

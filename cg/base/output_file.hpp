@@ -98,7 +98,7 @@ class OutputFile {
 /// and of rendered(), too.
 void update_file(const std::string& path, const std::function<std::string()>& make);
 
-/// What a command does with a file that an option names.
+/// The use that a command makes of a file that an option names.
 enum class FileUse {
   reads,
   reads_first,  ///< read before anything is written: a file with `writes_last` may replace it

@@ -57,7 +57,7 @@ struct CacheLayout {
         chunk_count((data_end - data_begin + chunk_bytes - 1) / chunk_bytes),
         file_end(data_end + 4 * chunk_count) {}
 
-  /// Of the chunk with this number.
+  /// Position of a chunk in the file, bytes.
   [[nodiscard]] static std::int64_t chunk_begin(std::int64_t chunk) {
     return data_begin + chunk * chunk_bytes;
   }

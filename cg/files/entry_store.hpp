@@ -209,7 +209,7 @@ class EntryStore {
   void lose(Bucket& bucket);
   std::size_t new_chunk();
   std::byte* free_memory();
-  /// Of a chunk in memory.
+  /// The address of a chunk in memory.
   [[nodiscard]] std::byte* address_of(std::size_t chunk) const {
     return const_cast<std::byte*>(slabs_[chunk / chunks_per_slab].memory.data()) +
            chunk % chunks_per_slab * ChunkForm::byte_count;

@@ -26,7 +26,7 @@ std::unique_ptr<SystemMatrix> generate_matrix(const GeneratedMatrixOptions& opti
   const auto nonzeros = static_cast<std::int64_t>(source->facts().nonzero_count);
   auto expected = expected_matrix(order, nonzeros, EntryValues::any, group.size());
   const auto block_bytes = 12 * nonzeros + 8 * order;  // made first, and then stored
-  // What the source works with is gone when the rows are stored.
+  // The source's working memory is gone when the rows are stored.
   const auto storing_bytes = expected.making_bytes;
   expected.making_bytes =
       block_bytes + std::max(storing_bytes, group.size() * source->plan(layout).working_bytes);

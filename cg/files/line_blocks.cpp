@@ -160,7 +160,7 @@ bool is_harwell_boeing(std::string_view begin) {
          one_of(2, "AEae") && one_of(type_letters, " ");
 }
 
-/// What a file is that is no Matrix Market file, and how to get one from it; empty where that is not known.
+/// Names the format of a file that is no Matrix Market file, and how to get one from it; empty where that is not known.
 std::string foreign_format(std::string_view begin) {
   constexpr std::size_t tar_mark_at = 257;  // POSIX.1, ustar header
   struct Mark {

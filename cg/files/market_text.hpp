@@ -39,7 +39,7 @@ struct MarketHeader {
   MarketSymmetry symmetry = MarketSymmetry::general;
   std::int64_t row_count = 0;
   std::int64_t column_count = 0;
-  /// Of entries or values, as announced; blank lines do not count. A symmetric array has the values on and below the
+  /// Number of lines of entries or values, as announced; blank lines do not count. A symmetric array has the values on and below the
   /// diagonal, column by column.
   std::int64_t line_count = 0;
 };

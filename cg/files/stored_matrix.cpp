@@ -101,7 +101,7 @@ EntryStore EntryCollector::finish() {
 
 namespace {
 
-/// Of a rank, beside its block: messages, what its rows take more than the block that is made of them, and the chunks that are not
+/// Memory of a rank beside its block: messages, what its rows take more than the block that is made of them, and the chunks that are not
 /// dropped at once (EntryStore::order_chunks).
 std::int64_t distribution_bytes(std::int64_t order, std::int64_t entry_count, EntryValues values,
                                 int rank_count) {

@@ -45,7 +45,7 @@ class EntryCollector {
   std::unique_ptr<Rounds> rounds_;
 };
 
-/// What is known of a matrix before its entries are read or made, and the memory that this takes.
+/// Facts about a matrix that are known before its entries are read or made, and the memory that this takes.
 struct ExpectedMatrix {
   std::int64_t order = 0;
   std::int64_t entry_count = 0;    ///< at most

@@ -77,7 +77,7 @@ class VectorLines {
     });
   }
 
-  /// Of an array: column by column, of a symmetric one from the diagonal on.
+  /// The order of an array: column by column, of a symmetric one from the diagonal on.
   MatrixEntry next_place() {
     const MatrixEntry place{.row = static_cast<std::int32_t>(row_),
                             .column = static_cast<std::int32_t>(column_)};

@@ -17,7 +17,7 @@ std::string threads_text(const PhaseFigures& figures) {
   return figures.counters->counts_all_threads ? "all threads of a rank" : "the master thread of a rank only";
 }
 
-/// Of events per step: "0.005333", "197123456".
+/// Events per step: "0.005333", "197123456".
 std::string count_text(double count) {
   constexpr double least_whole = 1000.0;
   return count < least_whole ? fmt::format("{:.4g}", count) : fmt::format("{:.0f}", count);

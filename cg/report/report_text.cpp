@@ -258,10 +258,9 @@ std::string time_summary(const RunReport& report) {
 }
 
 std::string quiet_summary(const RunReport& report) {
-  const auto& quiet = median_repeat(report).quiet;
   if (!disturbance(report).empty())
     return "no: timing unreliable: the machine was busy (see the warning below)";
-  return quiet.is_oversubscribed ? "yes, but the ranks outnumber the cores" : "yes: machine otherwise idle";
+  return median_repeat(report).quiet.text();
 }
 
 std::string summary_lines(const RunReport& report) {

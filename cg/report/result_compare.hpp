@@ -53,7 +53,7 @@ struct Comparison {
 Comparison compare_results(const std::vector<ResultRecord>& before, const std::vector<ResultRecord>& after,
                            double threshold);
 
-/// Of two sets without a common configuration: what differs between the first of each, and the sweep that measures both in
+/// For two sets without a common configuration: what differs between the first of each, and the sweep that measures both in
 /// turns where that is an option of one.
 std::string difference_between(const Comparison& comparison);
 

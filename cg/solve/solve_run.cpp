@@ -177,8 +177,8 @@ void SolveRun::read() {
       fmt::format("{} rows, {} nonzeros in {:.3f} s", result.order, result.nonzero_count, result.read_s));
 }
 
-/// Of all that is to come, before the matrix is read or made: with the grid and the kernel that are taken where there is no room to try
-/// others, and a little more, since pieces and nonzeros are not known exactly.
+/// Checks the memory of all that is to come, before the matrix is read or made: with the grid and the kernel that are taken where there is
+/// no room to try others, and a little more, since pieces and nonzeros are not known exactly.
 void SolveRun::check_expected_memory(const ExpectedMatrix& expected) const {
   constexpr double inexact = 1.01;
   constexpr std::int64_t inexact_bytes = std::int64_t{1} << 20;

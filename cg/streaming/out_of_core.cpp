@@ -99,7 +99,7 @@ Strips strips_for(const StreamedBlockParts& parts, const PanelFileKey& key, comm
           .working_bytes = group.minimum(parts.memory_bytes) / 4};
 }
 
-/// What the program takes by and by beside panels.
+/// Memory that the program takes in the course of a run beside panels.
 constexpr std::int64_t program_bytes = std::int64_t{2} << 20;
 
 /// Memory for the making of panels, and for two of them.

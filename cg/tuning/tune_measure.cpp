@@ -132,7 +132,7 @@ std::vector<const kernels::KernelRow*> available_kernels() {
 constexpr std::array curve_row_lengths{1, 2, 3, 4, 6, 8, 11, 16, 20, 24, 32, 46, 64, 91, 128, 183};
 constexpr std::int64_t curve_nonzero_count = 1 << 20;
 
-/// Of the blocks of a row-length curve: three with row starts, and the products' vectors, for the shortest rows.
+/// Memory of the blocks of a row-length curve: three with row starts, and the products' vectors, for the shortest rows.
 std::int64_t curve_bytes() {
   constexpr double blocks = 3.0;
   constexpr double row_bytes = sizeof(std::int64_t);

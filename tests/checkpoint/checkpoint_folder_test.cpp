@@ -44,7 +44,7 @@ class CommonFolder {
     if (group().rank() == 0) work();
     group().barrier();
   }
-  /// Of all files but the lock, which is there as long as a writer is.
+  /// Names of all files but the lock, which is there as long as a writer is.
   [[nodiscard]] std::set<std::string> names() const {
     group().barrier();
     std::set<std::string> names;

@@ -62,7 +62,7 @@ bool brings_what_was_sent(comm::PingPong& memory, std::size_t method, const Vari
   return is_right;
 }
 
-/// What the sender has written is not yet what the receiver has: incoming() changes in receive() only. The methods that
+/// The receiver does not yet have what the sender has written: incoming() changes in receive() only. The methods that
 /// need no receive() for the other rank's send().
 bool arrives_by_receiving(comm::RankGroup& pair, comm::PingPong& memory, std::size_t method,
                           const VariableShape& shape) {

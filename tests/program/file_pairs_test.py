@@ -14,7 +14,7 @@ import unittest
 from program_runner import CACHE_FOLDER, THOROUGH, USAGE, ProgramTest, run_program
 
 ENTRY = re.compile(r"(?m)^  ([-A-Z].*)\n((?:    .*\n)*)")
-# What a file's options are without --config, which goes with every command.
+# Options that read their file, by command; without --config, which goes with every command.
 READ = {
     "solve": {"FILE", "--rhs", "--x0"},
     "convert": {"FILE"},

@@ -111,7 +111,7 @@ class Malformed(OddFilesTest):
             solutions = []
             for text in (columns, *spellings):
                 path = self.file("b.mtx", text)
-                # Of a first guess: no step is taken that would hide it.
+                # For a first guess no step is taken that would hide it.
                 others = () if option == "--rhs" else ("--rhs", self.file("r.mtx", columns), "--max-iterations", 1)
                 # Grid and kernel fixed: a choice by measurement may change the last bits.
                 outcome = run_program(2, "solve", matrix, option, path, *others, "--grid", "1x2", "--kernel", "csr-simd", "-o", x)

@@ -204,7 +204,7 @@ ssize_t pwrite(int descriptor, const void* bytes, std::size_t size, off_t positi
 ssize_t pwrite64(int descriptor, const void* bytes, std::size_t size, off_t position) {
   return pwrite(descriptor, bytes, size, position);
 }
-// Of several parts the first one fails.
+// The first one of several parts fails.
 ssize_t writev(int descriptor, const iovec* parts, int count) {
   static const auto real = next_of<ssize_t(int, const iovec*, int)>("writev");
   if (count == 0 || !is_watched(descriptor)) return real(descriptor, parts, count);
