@@ -1,13 +1,15 @@
 #include "kernels/cpu_features.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <iterator>
 #include <stdexcept>
 #include <string>
 
 namespace cg2d::kernels {
+namespace {
 
-InstructionSet widest_instruction_set() {
+InstructionSet widest_of_processor() {
 #if defined(__x86_64__)
   __builtin_cpu_init();
   // The vector-length and byte/word parts come with every processor that is worth the 512-bit loops.
@@ -18,6 +20,36 @@ InstructionSet widest_instruction_set() {
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return InstructionSet::avx2;
 #endif
   return InstructionSet::portable;
+}
+
+}  // namespace
+
+std::string requested_instruction_set() {
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): nothing in the program sets a variable
+  const char* const name = std::getenv(instruction_set_variable);
+  return name == nullptr ? "" : name;
+}
+
+std::optional<InstructionSet> named_instruction_set() {
+  static const auto named = []() -> std::optional<InstructionSet> {
+    const auto sets = processor_instruction_sets();
+    const auto found = std::ranges::find(sets, std::string_view(requested_instruction_set()), name_of);
+    return found == sets.end() ? std::nullopt : std::optional(*found);
+  }();
+  return named;
+}
+
+std::vector<InstructionSet> processor_instruction_sets() {
+  const auto widest = widest_of_processor();
+  std::vector<InstructionSet> sets;
+  std::ranges::copy_if(all_instruction_sets, std::back_inserter(sets),
+                       [&](InstructionSet set) { return set <= widest; });
+  return sets;
+}
+
+InstructionSet widest_instruction_set() {
+  static const auto widest = named_instruction_set().value_or(widest_of_processor());
+  return widest;
 }
 
 InstructionSet fastest_gathering_instruction_set() {

@@ -5,6 +5,7 @@
 #include <array>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -16,7 +17,20 @@ enum class InstructionSet { portable, fma, avx2, avx512 };
 inline constexpr std::array all_instruction_sets{InstructionSet::portable, InstructionSet::fma,
                                                  InstructionSet::avx2, InstructionSet::avx512};
 
-/// The widest set of this processor and operating system, which also have all sets before it.
+/// The variable whose value, the name of a set, is the widest for which kernels take a loop. Then loops are chosen by rule, not
+/// by their times, so that one command has the same bits whatever else the processor does.
+inline constexpr const char* instruction_set_variable = "CG2D_INSTRUCTION_SET";
+
+/// The variable's value; empty where it is not set.
+std::string requested_instruction_set();
+
+/// The set that the variable names; empty where it names none that this processor has.
+std::optional<InstructionSet> named_instruction_set();
+
+/// The sets of this processor and operating system, from portable on, whatever the variable says.
+std::vector<InstructionSet> processor_instruction_sets();
+
+/// The widest set of the processor, or the one that is named; all sets before it are there, too.
 InstructionSet widest_instruction_set();
 
 /// The set whose loops are probably the fastest where the operand is gathered: fma on AMD's processors, whose
@@ -25,7 +39,7 @@ InstructionSet fastest_gathering_instruction_set();
 
 std::string_view name_of(InstructionSet set);
 
-/// The sets out of `sets` that this processor has, in the same order.
+/// The sets out of `sets` that are not wider than the widest, in the same order.
 std::vector<InstructionSet> of_this_processor(std::span<const InstructionSet> sets);
 
 /// The set that a kernel runs with: the wanted one, else what preferred() says. Throws std::invalid_argument if

@@ -61,6 +61,7 @@ double seconds_of(SpmvKernel& kernel, const Operands& operands) {
 InstructionSet fastest_loop(KernelMaker make, const std::vector<InstructionSet>& sets,
                             InstructionSet expected) {
   if (sets.size() == 1) return sets.front();
+  if (named_instruction_set()) return sets.back();
   std::vector<Candidate> candidates;
   candidates.reserve(sets.size());
   for (const auto set : sets)

@@ -27,6 +27,7 @@
 #include "cg/commands/launcher_ranks.hpp"
 #include "cg/commands/subcommand.hpp"
 #include "cg/commands/thread_waiting.hpp"
+#include "cg/solver/configuration.hpp"
 #include "cg/watch/exit_watch.hpp"
 #include "cg/watch/life_watch.hpp"
 #include "comm/last_exchange.hpp"
@@ -118,8 +119,11 @@ ExitCode run_program(int argument_count, char** arguments, cg2d::comm::RankGroup
   require_same_arguments(argument_count, arguments, group);
   start_openmp(group);
   cg2d::Action action;
-  // A file of --config may be unreadable on one rank only.
-  cg2d::agree_on(group, [&] { action = cg2d::parse_command_line(argument_count, arguments); });
+  // A file of --config may be unreadable on one rank only, a processor of another kind than the others.
+  cg2d::agree_on(group, [&] {
+    cg2d::require_instruction_set();
+    action = cg2d::parse_command_line(argument_count, arguments);
+  });
   return action(group);
 }
 

@@ -75,6 +75,7 @@ void require_tolerance(const ToleranceOptions& tolerance) {
 void check_options(const SolverOptions& options, comm::RankGroup& group) {
   require_same(options, group);
   agree_on(group, [&] {
+    require_instruction_set();
     const auto& configuration = options.configuration;
     require_known("preconditioner", options.preconditioner, names_of(preconditioner_table()));
     require_known("variant", options.variant, names_of(cg_variant_table()));

@@ -9,6 +9,7 @@
 
 #include "cg/base/errors.hpp"
 #include "cg/base/values.hpp"
+#include "kernels/cpu_features.hpp"
 #include "kernels/spmv.hpp"
 
 namespace cg2d {
@@ -248,6 +249,14 @@ std::span<const ConfigurationAxis> configuration_axes() {
 
 const ConfigurationAxis& configuration_axis(std::string_view name) {
   return *std::ranges::find(configuration_axes(), name, &ConfigurationAxis::name);
+}
+
+void require_instruction_set() {
+  const auto name = kernels::requested_instruction_set();
+  if (name.empty()) return;
+  std::vector<std::string> names;
+  for (const auto set : kernels::processor_instruction_sets()) names.emplace_back(kernels::name_of(set));
+  require_known(kernels::instruction_set_variable, name, names);
 }
 
 std::string why_refused(const Configuration& configuration) {

@@ -76,6 +76,9 @@ std::span<const ConfigurationAxis> configuration_axes();
 /// The axis of that name; it must be there.
 const ConfigurationAxis& configuration_axis(std::string_view name);
 
+/// Throws InputError where the variable CG2D_INSTRUCTION_SET names no instruction set of this processor.
+void require_instruction_set();
+
 /// The reason of the first axis that refuses its value, with its option; empty when none does. For trials,
 /// which skip such configurations.
 std::string why_refused(const Configuration& configuration);

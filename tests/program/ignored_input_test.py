@@ -212,5 +212,23 @@ class Results(IgnoredInput):
         self.refused(["report", MACHINE], "holds a machine description", code=65)
 
 
+class InstructionSets(ProgramTest):
+    """CG2D_INSTRUCTION_SET."""
+
+    def run_with(self, rank_count, name, *arguments):
+        environment = {**os.environ, "CG2D_INSTRUCTION_SET": name}
+        return run_program(rank_count, *arguments, "--no-profile", "--format", "json", env=environment)
+
+    def test_the_set_is_taken(self):
+        document = self.run_with(1, "portable", "run", "--class", "S", "--kernel", "sell").document()
+        self.assertEqual(document["configuration"]["instruction_set"], "portable")
+
+    def test_another_name_is_refused(self):
+        for command in (("run", "--class", "S"), ("solve", "--operator", "npb:S")):
+            for rank_count in (1, 2):
+                outcome = self.run_with(rank_count, "avx3", *command)
+                self.assert_refused(outcome, USAGE, "CG2D_INSTRUCTION_SET avx3", "portable")
+
+
 if __name__ == "__main__":
     unittest.main(verbosity=2)
