@@ -182,8 +182,13 @@ RatioInterval common_interval(const std::vector<std::vector<double>>& ratios_of_
     medians.push_back(median_of_ratios(round));
   }
   auto interval = interval_of(ratios, tail_probability);
-  constexpr std::size_t fewest_medians = 3;
-  if (!interval.is_bounded() || medians.size() < fewest_medians) {
+  constexpr int fewest_medians = 3;
+  const int round_count = static_cast<int>(medians.size());
+  const bool is_bounded = interval.is_bounded() && round_count >= fewest_medians;
+  const int per_round = round_count == 0 ? 1 : static_cast<int>(ratios.size()) / round_count;
+  interval.round_count = medians.size();
+  interval.fewest_rounds = std::max(fewest_medians, (interval.fewest_rounds + per_round - 1) / per_round);
+  if (!is_bounded) {
     interval.low = 0.0;
     interval.high = std::numeric_limits<double>::infinity();
     return interval;

@@ -85,7 +85,7 @@ std::string change_text(Change change, const RatioInterval& ratio) {
     case Change::none:
       return "no regression";
     case Change::undecided:
-      return ratio.is_bounded() ? "too noisy to say" : "not decided: too few rounds";
+      return ratio.is_bounded() ? "too noisy to say" : lack_of_rounds(ratio);
     case Change::unknown:
       break;
   }
@@ -104,7 +104,7 @@ std::string summary_of(const Comparison& comparison) {
 std::string verdict_on(const ComparedConfiguration& pair) {
   if (pair.before && !pair.after) return "REGRESSION: failed in B only";
   if (pair.change != Change::undecided) return change_text(pair.change, pair.ratio);
-  auto text = pair.ratio.is_bounded() ? change_text(pair.change, pair.ratio) : lack_of_rounds(pair.ratio);
+  auto text = change_text(pair.change, pair.ratio);
   text += pair.suggested_rounds ? fmt::format(" (take {} rounds)", *pair.suggested_rounds)
                                 : " (the distance from the threshold is below the noise)";
   return text;

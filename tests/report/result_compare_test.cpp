@@ -82,6 +82,10 @@ TEST(ResultCompareTest, AUniformSlowdownIsFoundInThreeRoundsOfSeveralConfigurati
   // One slow round is no slowdown, in however many configurations; two rounds are too few.
   EXPECT_EQ(code_of({1.0, 1.0, 1.0}, {1.2, 1.0, 1.2}, 8), ExitCode::undecided);
   EXPECT_EQ(code_of({1.0, 1.0}, {1.2, 1.2}, 8), ExitCode::undecided);
+  const auto text = comparison_text(
+      compare_results(runs_of(times_around(1.0, 2), 4), runs_of(times_around(1.2, 2), 4), 0.05));
+  EXPECT_NE(text.find("All together: B/A 1.200; not decided: 2 of at least 3 rounds\n"), std::string::npos)
+      << text;
 }
 
 TEST(ResultCompareTest, AFailureThatIsNewIsARegression) {
