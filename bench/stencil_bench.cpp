@@ -123,7 +123,7 @@ class StencilUnderTest {
         names_.push_back(fmt::format("{}, {}", cg2d::kernels::name_of(set), streams ? "streamed" : "stored"));
         operators_.push_back(std::make_unique<cg2d::StencilOperator>(
             stencil, box_, *halo_, *sums_, timer_,
-            cg2d::StencilOptions{
+            cg2d::StencilOperatorOptions{
                 .thread_count = options.thread_count, .streams = streams, .instruction_set = set}));
       }
     }

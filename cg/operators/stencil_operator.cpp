@@ -38,7 +38,8 @@ comm::HaloShape halo_shape(const Stencil& stencil) {
 }
 
 StencilOperator::StencilOperator(const Stencil& stencil, const comm::Box& box, comm::HaloExchange& halo,
-                                 comm::Communicator& sums, PhaseTimer& timer, const StencilOptions& options)
+                                 comm::Communicator& sums, PhaseTimer& timer,
+                                 const StencilOperatorOptions& options)
     : halo_(halo),
       sums_(sums),
       timer_(timer),

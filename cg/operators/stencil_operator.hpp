@@ -24,7 +24,7 @@ namespace cg2d {
 comm::HaloShape halo_shape(const Stencil& stencil);
 
 /// How a stencil is applied on one rank.
-struct StencilOptions {
+struct StencilOperatorOptions {
   int thread_count = 1;
   /// Results are written past the caches. Empty: where p and q are too large for them.
   std::optional<bool> streams{};
@@ -49,7 +49,7 @@ class StencilOperator final : public LinearOperator {
   /// `box`: this rank's of the domain's layout. `halo`: of halo_shape(stencil), on that layout. `sums`: of the same
   /// ranks, for the sums over them.
   StencilOperator(const Stencil& stencil, const comm::Box& box, comm::HaloExchange& halo,
-                  comm::Communicator& sums, PhaseTimer& timer, const StencilOptions& options);
+                  comm::Communicator& sums, PhaseTimer& timer, const StencilOperatorOptions& options);
 
   [[nodiscard]] std::size_t local_size() const override { return q_.size(); }
   [[nodiscard]] std::span<double> operand() override { return halo_.operand(); }

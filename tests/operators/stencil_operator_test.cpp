@@ -145,7 +145,8 @@ TEST(StencilOperatorTest, GivesTheDotProductUnlessTheDomainIsCutAlongX) {
 
 /// The parts of an operator, with every choice of the test's.
 struct Parts {
-  Parts(const Stencil& stencil, const comm::DomainGrid& grid, const StencilOptions& options, bool is_timed)
+  Parts(const Stencil& stencil, const comm::DomainGrid& grid, const StencilOperatorOptions& options,
+        bool is_timed)
       : layout(stencil.extents, grid),
         halo(comm::default_transport().make_halo(group(), layout, {.shape = halo_shape(stencil)})),
         sums(comm::default_transport().make(
